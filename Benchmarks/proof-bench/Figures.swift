@@ -1,0 +1,169 @@
+import AllocationCounter
+import ProofCore
+import ProofModel
+
+/// What does not depend on the machine: bytes, packets, allocations, memory.
+struct Figures {
+  /// Names and values, in order. A value is nil where this build cannot count it.
+  let all: [(name: String, value: Int?)]
+
+  init(_ sample: Sample) throws {
+    all = try Self.bytes(sample) + Self.packets() + Self.allocations(sample) + Self.memory()
+  }
+
+  private static func bytes(_ sample: Sample) throws -> [(String, Int?)] {
+    let challenge = try Challenge(counter: 1, bytes: [UInt8](repeating: 1, count: 32))
+    let secrets = sample.secrets
+    func command(_ kind: ProofKind, _ count: Int) throws -> ProvedCommand {
+      ProvedCommand(
+        try Command([UInt8](repeating: 0, count: count), class: CommandClass(1)), proving: kind,
+        from: sample.instance, to: sample.hardware.identity.id, answering: challenge, with: secrets)
+    }
+    let proved = try command(.integrity, 8)
+    let answer = Answer(.accepted, counter: 1, to: proved.nonce, with: secrets)
+    let order = try Order(.epoch(nil), issued: 1).signed(by: sample.issuer)
+    return try [
+      ("bytes.token", sample.token().bytes.count),
+      ("bytes.order", order.bytes.count),
+      ("bytes.challenge", challenge.message.bytes.count),
+      ("bytes.command.integrity.8", proved.message.bytes.count),
+      ("bytes.command.device.8", command(.device, 8).message.bytes.count),
+      ("bytes.command.longest", command(.integrity, 256).message.bytes.count),
+      ("bytes.verdict", answer.message.bytes.count),
+      ("bytes.recall", proved.recall.message.bytes.count),
+      ("bytes.status", sample.verifier().status.message.bytes.count),
+      ("bytes.config.smallest", sample.config.bytes.count),
+      ("bytes.config.largest", largestConfig(sample).bytes.count),
+    ]
+  }
+
+  /// 24 sources with 128 groups together.
+  private static func largestConfig(_ sample: Sample) throws -> MeasurementConfig {
+    let device = try Source(SourceID(.device, 1), groupsLog2: 6)
+    let wide = try Source(SourceID(.app, 1), groupsLog2: 5)
+    let rest = try (2...23).map { number in
+      // 10 sources of 2 groups and 12 of 1: 32 more.
+      try Source(SourceID(.app, UInt8(number)), groupsLog2: number < 12 ? 1 : 0)
+    }
+    let sources = [device, wide] + rest
+    let evidence = try EvidenceSet(
+      sources.map { try EvidenceRecord($0.id, name: "x", digest: nil) })
+    return try MeasurementConfig(
+      baseline: evidence, BaselineDraft(salt: .random(), sources: sources), with: sample.key)
+  }
+
+  private static func packets() throws -> [(String, Int?)] {
+    let messages: [(String, MessageType, Int)] = [
+      ("ask", .ask, 1), ("challenge", .challenge, 40), ("token", .token, 288),
+      ("command", .command, 98), ("verdict", .verdict, 43),
+    ]
+    return try [20, 182].flatMap { size in
+      let counts = try messages.map { name, type, count in
+        (name, try Frame.packetCount(of: type, byteCount: count, packetSize: size))
+      }
+      let count = Dictionary(uniqueKeysWithValues: counts)
+      let once = ["ask", "challenge", "command", "verdict"].compactMap { count[$0] }.reduce(0, +)
+      let totals = [
+        ("first-contact", once + ["token", "verdict"].compactMap { count[$0] }.reduce(0, +)),
+        ("repeat", once),
+      ]
+      return (counts + totals).map { ("packets.\(size).\($0)", Optional($1)) }
+    }
+  }
+
+  private static func memory() -> [(String, Int?)] {
+    [
+      ("memory.proof.swift", MemoryLayout<Proof>.size),
+      ("memory.nonce.swift", MemoryLayout<ProofNonce>.size),
+      ("memory.session.c", MemoryLayout<pfc_session>.size),
+      ("memory.measurement.c", MemoryLayout<pfc_measurement>.size),
+      ("memory.verifier.c", unsafe MemoryLayout<pfc_verifier>.size),
+    ]
+  }
+}
+
+// Allocations
+
+extension Figures {
+  private static func allocations(_ sample: Sample) throws -> [(String, Int?)] {
+    let state = ProofKeyState(integrity: sample.key)
+    let nonce = ProofNonce.random()
+    let raw = RawProof()
+    let proof = state.proof(for: nonce, of: sample.measurement)
+    let challenge = try Challenge(counter: 1, bytes: [UInt8](repeating: 1, count: 32))
+    let hardware = sample.hardware.identity.id
+    let secrets = sample.secrets
+    let answer = Answer(.accepted, counter: 1, to: nonce, with: secrets)
+    return try [
+      ("allocations.proof.c", count { raw.make() }),
+      ("allocations.proof.swift", count { _ = state.proof(for: nonce, of: sample.measurement) }),
+      (
+        "allocations.check.swift",
+        count { try state.check(proof, for: nonce, of: sample.measurement) }
+      ),
+      (
+        "allocations.nonce.swift",
+        count {
+          _ = ProofNonce(for: hardware, answering: challenge, of: .integrity, sample.command)
+        }
+      ),
+      ("allocations.receipt.swift", count { _ = try Receipt(answer, to: nonce, with: secrets) }),
+      ("allocations.reassemble.packet.swift", try reassembly()),
+      (
+        "allocations.command.swift",
+        count {
+          _ = ProvedCommand(
+            sample.command, proving: .integrity, from: sample.instance, to: hardware,
+            answering: challenge, with: secrets)
+        }
+      ),
+    ] + receiving(sample, secrets)
+  }
+
+  private static func reassembly() throws -> Int? {
+    let message = try Message(.verdict, [1] + [UInt8](repeating: 0, count: 42))
+    let packets = try message.packets(of: 20)
+    var reassembler = Reassembler()
+    return count { for packet in packets.dropLast() { _ = reassembler.receive(packet.span) } }
+  }
+
+  private static func receiving(
+    _ sample: Sample, _ secrets: HardwareSecrets
+  ) throws -> [(String, Int?)] {
+    let verifier = try sample.verifier()
+    var session = VerifierSession()
+    _ = verifier.receive(try sample.token().message, in: &session)
+    let challenge = count { _ = verifier.receive(.askForChallenge, in: &session) }
+    let noise = [UInt8](repeating: 0xA5, count: 288)
+    let garbage = count { _ = verifier.receive(type: 3, noise, in: &session) }
+    // Only the command's own part is counted; asking and proving come before it.
+    var counted = 0
+    for _ in 0..<repetitions {
+      let reply = verifier.receive(.askForChallenge, in: &session).reply
+      let message = try sample.proved(answering: reply, secrets).message
+      let before = allocation_count()
+      _ = verifier.receive(message, in: &session)
+      counted += allocation_count() - before
+    }
+    return [
+      ("allocations.receive.challenge.swift", challenge),
+      (
+        "allocations.receive.command.swift",
+        allocation_count_works() == 1 ? counted / repetitions : nil
+      ),
+      ("allocations.receive.garbage.swift", garbage),
+    ]
+  }
+
+  private static let repetitions = 100
+
+  /// How many allocations one time takes, rounded up: a hundred times are counted, after one that
+  /// pays for whatever is made once.
+  private static func count(_ body: () throws -> Void) rethrows -> Int? {
+    guard allocation_count_works() == 1 else { return nil }
+    try body()
+    let before = allocation_count()
+    for _ in 0..<repetitions { try body() }
+    return (allocation_count() - before + repetitions - 1) / repetitions
+  }
+}

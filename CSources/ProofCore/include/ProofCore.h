@@ -1,0 +1,26 @@
+/// ProofCore: measurement, proof, measurement token, verifier. Both sides, any CPU, no heap, no operating system.
+///
+/// The headers stand in the order in which data flows:
+/// evidence, measurement, configuration, proof, token, frames, verifier, verdict, receipt.
+
+#ifndef PROOFCORE_H
+#define PROOFCORE_H
+
+#include "wire.h"
+#include "result.h"
+#include "crypto.h"
+#include "key.h"
+#include "config.h"
+#include "measurement.h"
+#include "proof.h"
+#include "hardware.h"
+#include "token.h"
+#include "order.h"
+#include "message.h"
+#include "frame.h"
+#include "record.h"
+#include "slot.h"
+#include "ledger.h"
+#include "verifier.h"
+
+#endif

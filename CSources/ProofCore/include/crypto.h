@@ -1,0 +1,93 @@
+/// The core's one door to libsodium. No other source of the core names a libsodium function.
+///
+/// Nothing here allocates, asks the operating system or needs `sodium_init`. Every function that held a secret on its
+/// stack wipes it before it returns. Inputs may be NULL only where their length is 0.
+
+#ifndef PFC_CRYPTO_H
+#define PFC_CRYPTO_H
+
+#include <sodium/crypto_auth_hmacsha256.h>
+#include <sodium/crypto_hash_sha256.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "result.h"
+#include "wire.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// A SHA-256 transcript in progress.
+struct pfc_hash {
+  crypto_hash_sha256_state state;
+};
+
+/// An HMAC-SHA-256 in progress, or, when nothing was added yet, a precomputed key state that may be copied.
+/// Secret: wipe it with `pfc_wipe` when done.
+struct pfc_mac {
+  crypto_auth_hmacsha256_state state;
+};
+
+void pfc_hash_init(struct pfc_hash *hash);
+void pfc_hash_update(struct pfc_hash *hash, const void *bytes, size_t size);
+/// Ends the transcript and wipes it.
+void pfc_hash_final(uint8_t digest[32], struct pfc_hash *hash);
+
+void pfc_mac_init(struct pfc_mac *mac, const uint8_t *key, size_t key_size);
+void pfc_mac_update(struct pfc_mac *mac, const void *bytes, size_t size);
+/// Ends the transcript and wipes it, the key state included.
+void pfc_mac_final(uint8_t tag[32], struct pfc_mac *mac);
+
+/// HKDF-SHA-256 (RFC 5869) of 32 bytes: salt is the label, `info` the context.
+/// A key goes in as input keying material, so it never keys an HMAC here: the bare proof formula alone does that.
+void pfc_derive(uint8_t derived[32], const char label[PFC_LABEL_BYTES + 1], const uint8_t *key, size_t key_size,
+                const void *info, size_t info_size);
+
+/// The same with any salt; the door that published HKDF vectors come through.
+void pfc_hkdf(uint8_t derived[32], const uint8_t *salt, size_t salt_size, const uint8_t *key, size_t key_size,
+              const void *info, size_t info_size);
+
+/// Compares in constant time. 1 if equal, 0 if not. `size` is public.
+PFC_MUST_USE int pfc_equal(const void *a, const void *b, size_t size);
+
+/// 1 if all bytes are 0, in constant time.
+PFC_MUST_USE int pfc_is_zero(const void *bytes, size_t size);
+
+/// Overwrites with zeros in a way no compiler removes.
+void pfc_wipe(void *bytes, size_t size);
+
+/// X25519 public key of a secret key.
+void pfc_public_key(uint8_t public_key[PFC_PUBLIC_KEY_BYTES], const uint8_t secret_key[PFC_SECRET_KEY_BYTES]);
+
+/// X25519. Low-order points give a shared secret of zeros and are refused: PFC_E_SIGNATURE, output zeroed.
+PFC_MUST_USE int pfc_shared_secret(uint8_t shared[32], const uint8_t secret_key[PFC_SECRET_KEY_BYTES],
+                                   const uint8_t public_key[PFC_PUBLIC_KEY_BYTES]);
+
+/// Sealed box (libsodium `crypto_box_seal`, byte for byte) with the ephemeral secret passed in, so that randomness is
+/// the caller's: 32 fresh random bytes for each call, never reused. `sealed` receives `size + PFC_SEAL_BYTES` bytes
+/// and must not overlap the message. PFC_E_RECIPIENT when the recipient's key is a low-order point.
+PFC_MUST_USE int pfc_seal(uint8_t *sealed, const uint8_t *message, size_t size,
+                          const uint8_t recipient[PFC_PUBLIC_KEY_BYTES],
+                          const uint8_t ephemeral[PFC_SECRET_KEY_BYTES]);
+
+/// Opens a sealed box of `size` bytes into `size - PFC_SEAL_BYTES` bytes. PFC_E_RECIPIENT if it was not sealed to this
+/// key or was altered; the output is then zeroed.
+PFC_MUST_USE int pfc_unseal(uint8_t *message, const uint8_t *sealed, size_t size,
+                            const uint8_t public_key[PFC_PUBLIC_KEY_BYTES],
+                            const uint8_t secret_key[PFC_SECRET_KEY_BYTES]);
+
+/// Ed25519 key pair from a seed of 32 random bytes.
+void pfc_signing_key(uint8_t public_key[PFC_PUBLIC_KEY_BYTES], uint8_t signing_key[PFC_SIGNING_KEY_BYTES],
+                     const uint8_t seed[32]);
+void pfc_sign(uint8_t signature[PFC_SIGNATURE_BYTES], const uint8_t *message, size_t size,
+              const uint8_t signing_key[PFC_SIGNING_KEY_BYTES]);
+/// PFC_E_SIGNATURE unless the signature is valid; non-canonical and small-order values are refused.
+PFC_MUST_USE int pfc_verify(const uint8_t signature[PFC_SIGNATURE_BYTES], const uint8_t *message, size_t size,
+                            const uint8_t public_key[PFC_PUBLIC_KEY_BYTES]);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,50 @@
+/// What a piece of hardware is, and whom it trusts.
+
+#ifndef PFC_HARDWARE_H
+#define PFC_HARDWARE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "key.h"
+#include "result.h"
+#include "wire.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// One issuer that a piece of hardware trusts.
+struct pfc_issuer {
+  uint8_t public_key[PFC_PUBLIC_KEY_BYTES];
+};
+
+/// What a piece of hardware is. The secret key is secret; the rest is not.
+struct pfc_hardware {
+  uint8_t id[PFC_ID_BYTES];
+  uint8_t public_key[PFC_PUBLIC_KEY_BYTES];
+  uint8_t secret_key[PFC_SECRET_KEY_BYTES];
+  uint8_t mode;                ///< enum pfc_mode: tokens of the other mode are refused
+  uint8_t allow_literal;       ///< 1 to accept PFC_FORM_LITERAL tokens; 0 otherwise
+  uint8_t issuer_count;        ///< 1 to PFC_ISSUERS_MAX
+  uint16_t challenge_seconds;  ///< A challenge's life where there is a clock; 0 for no limit
+  struct pfc_issuer issuers[PFC_ISSUERS_MAX];
+};
+
+/// PFC_E_ARGUMENT unless every field is in range, the id and the keys are not all zeros, and the public key belongs
+/// to the secret key.
+PFC_MUST_USE int pfc_hardware_check(const struct pfc_hardware *hardware);
+
+/// An issuer's name: derived from its public key.
+void pfc_issuer_id(uint8_t id[PFC_ISSUER_ID_BYTES], const uint8_t public_key[PFC_PUBLIC_KEY_BYTES]);
+
+/// PFC_E_SIGNATURE unless an issuer of this name is trusted and signed the message.
+PFC_MUST_USE int pfc_issuer_verify(const struct pfc_hardware *hardware,
+                                   const uint8_t issuer_id[PFC_ISSUER_ID_BYTES],
+                                   const uint8_t signature[PFC_SIGNATURE_BYTES], const uint8_t *message, size_t size);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,157 @@
+/// The messages between app and hardware (docs/SPEC.md, section 10). Each has one type and one encoding.
+///
+/// Creating and opening come in pairs. Openers refuse a wrong length before they look at anything else, and never
+/// write past their output. What points into a message lives as long as the message's bytes.
+
+#ifndef PFC_MESSAGE_H
+#define PFC_MESSAGE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "key.h"
+#include "proof.h"
+#include "result.h"
+#include "wire.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum pfc_message_type {
+  PFC_MESSAGE_ASK = 1,        ///< app → hardware, 1 byte
+  PFC_MESSAGE_CHALLENGE = 2,  ///< hardware → app, 40
+  PFC_MESSAGE_TOKEN = 3,      ///< app → hardware, 288
+  PFC_MESSAGE_COMMAND = 4,    ///< app → hardware, 58 or 90 and the command
+  PFC_MESSAGE_VERDICT = 5,    ///< hardware → app, 43
+  PFC_MESSAGE_ORDER = 6,      ///< app → hardware, 124
+  PFC_MESSAGE_RECALL = 7,     ///< app → hardware, 72
+  PFC_MESSAGE_STATUS = 8      ///< hardware → app, 28
+};
+
+/// 1 if a message of this type may have this many bytes.
+PFC_MUST_USE int pfc_message_fits(uint8_t type, size_t size);
+
+/// What an ASK asks for.
+enum pfc_ask {
+  PFC_ASK_CHALLENGE = 1,
+  PFC_ASK_STATUS = 2
+};
+
+/// What the hardware decides. Numbers are on the wire and never reused.
+enum pfc_verdict {
+  PFC_VERDICT_NONE = 0,                ///< Never sent.
+  PFC_VERDICT_ACCEPTED = 1,            ///< Integrity matched; do the command.
+  PFC_VERDICT_ACCEPTED_DEVICE = 2,     ///< Device matched, reduced rights; do the command.
+  PFC_VERDICT_HELD = 3,                ///< The token is held: it opens, and its instance may send commands.
+  PFC_VERDICT_DONE = 4,                ///< The order is carried out, or was already.
+  PFC_VERDICT_NOT_EXECUTED = 5,        ///< Answer to a recall: that command was not accepted and never will be.
+  PFC_VERDICT_INTEGRITY_DIFFERS = 16,  ///< App or environment is not as measured. detail: attempts left.
+  PFC_VERDICT_DEVICE_DIFFERS = 17,     ///< The device is not as measured, or a stranger speaks.
+  PFC_VERDICT_STALE = 18,              ///< No such live challenge: used, replaced, timed out, or of another link.
+  PFC_VERDICT_NOT_PERMITTED = 19,      ///< The token does not permit this command class for this kind of match.
+  PFC_VERDICT_NO_ATTEMPTS = 20,        ///< The token's attempts are exhausted.
+  PFC_VERDICT_NO_USES = 21,            ///< The token's uses are exhausted.
+  PFC_VERDICT_UNKNOWN = 22,            ///< No token is held for this instance: present it.
+  PFC_VERDICT_NOT_FOR_ME = 32,         ///< The token or order is for other hardware.
+  PFC_VERDICT_NOT_SIGNED = 33,         ///< Not signed by an issuer this hardware knows.
+  PFC_VERDICT_EXPIRED = 34,            ///< The token's time is over.
+  PFC_VERDICT_SUPERSEDED = 35,         ///< A newer generation was seen, or a floor was raised above this token.
+  PFC_VERDICT_REVOKED = 36,
+  PFC_VERDICT_WRONG_MODE = 37,  ///< Development on production or the reverse, or a literal token where not allowed.
+  PFC_VERDICT_NO_ROOM = 38,     ///< All slots serve other instances.
+  PFC_VERDICT_MALFORMED = 48,   ///< The message does not parse.
+  PFC_VERDICT_BUSY = 49,        ///< Too many refusals on this link. detail: seconds to wait, then reconnect.
+  PFC_VERDICT_FAULT = 50        ///< The hardware could not store or draw random bytes; nothing was done.
+};
+
+// CHALLENGE ------------------------------------------------------------------------------------------------------
+
+void pfc_challenge_encode(uint8_t message[PFC_CHALLENGE_MESSAGE_BYTES], const struct pfc_challenge *challenge);
+PFC_MUST_USE int pfc_challenge_decode(struct pfc_challenge *challenge, const uint8_t *message, size_t size);
+
+// COMMAND --------------------------------------------------------------------------------------------------------
+
+/// What the app wants done, and to whom it says so.
+struct pfc_request {
+  uint8_t kind;           ///< enum pfc_kind: which match to prove
+  uint8_t command_class;  ///< 0 to PFC_CLASSES - 1
+  uint8_t instance_id[PFC_ID_BYTES];
+  uint8_t hardware_id[PFC_ID_BYTES];
+  struct pfc_challenge challenge;  ///< The hardware's last
+  const uint8_t *command;
+  size_t command_size;  ///< At most PFC_COMMAND_MAX
+};
+
+/// App side: derives the nonce, makes the proofs, encodes. An integrity command carries both proofs, so that the
+/// hardware can tell its owner's changed app from a stranger. `*nonce` is needed to check the receipt and to recall.
+/// PFC_E_SPACE if `capacity` is too small; PFC_E_ARGUMENT if a field is out of range. On failure `*size` is 0.
+PFC_MUST_USE int pfc_command_create(uint8_t *message, size_t capacity, size_t *size,
+                                    uint8_t nonce[PFC_NONCE_BYTES], const struct pfc_request *request,
+                                    const struct pfc_secrets *secrets);
+
+/// A COMMAND, parsed. Pointers lead into the message.
+struct pfc_command {
+  uint8_t kind;
+  uint8_t command_class;
+  const uint8_t *instance_id;
+  uint64_t counter;
+  const uint8_t *integrity_proof;  ///< NULL for PFC_KIND_DEVICE
+  const uint8_t *device_proof;
+  const uint8_t *command;
+  size_t command_size;
+};
+
+PFC_MUST_USE int pfc_command_decode(struct pfc_command *command, const uint8_t *message, size_t size);
+
+// VERDICT --------------------------------------------------------------------------------------------------------
+
+struct pfc_answer {
+  uint8_t verdict;   ///< enum pfc_verdict
+  uint16_t detail;   ///< Documented with the verdict; otherwise 0
+  uint64_t counter;  ///< Of the challenge answered; 0 for tokens and orders
+  uint8_t receipt[PFC_RECEIPT_BYTES];  ///< All zeros where the hardware shares no key with whoever asked
+};
+
+void pfc_answer_encode(uint8_t message[PFC_VERDICT_MESSAGE_BYTES], const struct pfc_answer *answer);
+PFC_MUST_USE int pfc_answer_decode(struct pfc_answer *answer, const uint8_t *message, size_t size);
+
+// RECALL ---------------------------------------------------------------------------------------------------------
+
+/// App side, after a lost link: asks what became of the command that answered `nonce`. Authenticated, because from
+/// then on the hardware accepts no command of this instance whose challenge is as old as `counter`.
+void pfc_recall_create(uint8_t message[PFC_RECALL_BYTES], const uint8_t instance_id[PFC_ID_BYTES],
+                       uint64_t counter, const uint8_t nonce[PFC_NONCE_BYTES],
+                       const uint8_t device_key[PFC_KEY_BYTES]);
+
+struct pfc_recall {
+  const uint8_t *instance_id;
+  uint64_t counter;
+  const uint8_t *nonce;
+};
+
+PFC_MUST_USE int pfc_recall_decode(struct pfc_recall *recall, const uint8_t *message, size_t size);
+
+/// PFC_OK or PFC_E_DIFFERS, in constant time. `message` is PFC_RECALL_BYTES long.
+PFC_MUST_USE int pfc_recall_check(const uint8_t message[PFC_RECALL_BYTES],
+                                  const uint8_t device_key[PFC_KEY_BYTES]);
+
+// STATUS ---------------------------------------------------------------------------------------------------------
+
+/// Public facts, not authenticated: good for finding hardware, not for trusting it.
+struct pfc_status {
+  uint8_t mode;
+  uint8_t slots;
+  uint8_t slots_used;
+  uint64_t epoch;  ///< Unix seconds: it is at least this late, as far as the hardware knows; 0 if it knows nothing
+  uint8_t hardware_id[PFC_ID_BYTES];
+};
+
+void pfc_status_encode(uint8_t message[PFC_STATUS_BYTES], const struct pfc_status *status);
+PFC_MUST_USE int pfc_status_decode(struct pfc_status *status, const uint8_t *message, size_t size);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

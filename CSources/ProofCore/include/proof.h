@@ -1,0 +1,82 @@
+/// The proof, the nonce it answers and the receipt that answers it.
+///
+///     proof   = HMAC-SHA-256(key, nonce || measurement)      key 16, nonce 16, measurement 32, proof 32
+///     nonce   = SHA-256("pfc1.nonce......" || hardware id || challenge || counter || kind || class || size ||
+///                       command)[0..16)
+///     receipt = HMAC-SHA-256(receipt key, nonce || verdict || detail || counter)
+
+#ifndef PFC_PROOF_H
+#define PFC_PROOF_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "crypto.h"
+#include "key.h"
+#include "result.h"
+#include "wire.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// What is proved.
+enum pfc_kind {
+  PFC_KIND_INTEGRITY = 1,  ///< App, environment and device are as measured.
+  PFC_KIND_DEVICE = 2      ///< The device is as measured; the app may have been updated.
+};
+
+/// A key, expanded: both HMAC states precomputed, so that a proof costs two compressions. Secret.
+struct pfc_proof_key {
+  struct pfc_mac mac;
+};
+
+void pfc_proof_key_init(struct pfc_proof_key *expanded, const uint8_t key[PFC_KEY_BYTES]);
+void pfc_proof_key_wipe(struct pfc_proof_key *expanded);
+
+/// One proof. The expanded key stays as it is and may serve any number of calls, also at once.
+void pfc_proof_make(uint8_t proof[PFC_PROOF_BYTES], const struct pfc_proof_key *expanded,
+                    const uint8_t nonce[PFC_NONCE_BYTES], const uint8_t measurement[PFC_MEASUREMENT_BYTES]);
+
+/// PFC_OK or PFC_E_DIFFERS, in constant time.
+PFC_MUST_USE int pfc_proof_check(const uint8_t proof[PFC_PROOF_BYTES], const struct pfc_proof_key *expanded,
+                                 const uint8_t nonce[PFC_NONCE_BYTES],
+                                 const uint8_t measurement[PFC_MEASUREMENT_BYTES]);
+
+/// The literal formula of both kinds, with the caller's nonce: what an app calls that brings its own link.
+/// Loads the key, makes the proof, wipes the key. PFC_E_ARGUMENT for an unknown kind.
+PFC_MUST_USE int pfc_proof_literal(uint8_t proof[PFC_PROOF_BYTES], uint8_t kind, const struct pfc_key *key,
+                                   const struct pfc_measured *measured, const uint8_t nonce[PFC_NONCE_BYTES]);
+
+/// The hardware's challenge: 32 random bytes and a counter that never repeats in the hardware's life.
+struct pfc_challenge {
+  uint64_t counter;
+  uint8_t bytes[PFC_CHALLENGE_BYTES];
+};
+
+/// The nonce a proof over the link answers. PFC_E_ARGUMENT if the kind is unknown, the class is over 15 or the
+/// command over PFC_COMMAND_MAX bytes.
+PFC_MUST_USE int pfc_nonce_derive(uint8_t nonce[PFC_NONCE_BYTES], const uint8_t hardware_id[PFC_ID_BYTES],
+                                  const struct pfc_challenge *challenge, uint8_t kind, uint8_t command_class,
+                                  const uint8_t *command, size_t command_size);
+
+/// The nonce that the device proof of an integrity command answers. It binds the integrity proof beside it: whoever
+/// corrupts that one on the way makes both wrong, so a right device proof beside a wrong integrity proof can only come
+/// from the owner's own device.
+void pfc_nonce_escort(uint8_t escort[PFC_NONCE_BYTES], const uint8_t nonce[PFC_NONCE_BYTES],
+                      const uint8_t integrity_proof[PFC_PROOF_BYTES]);
+
+/// The receipt of a verdict. Keyed by a key derived from the device proof key, which an updated app still has.
+void pfc_receipt_make(uint8_t receipt[PFC_RECEIPT_BYTES], const uint8_t device_key[PFC_KEY_BYTES],
+                      const uint8_t nonce[PFC_NONCE_BYTES], uint8_t verdict, uint16_t detail, uint64_t counter);
+
+/// PFC_OK or PFC_E_DIFFERS, in constant time.
+PFC_MUST_USE int pfc_receipt_check(const uint8_t receipt[PFC_RECEIPT_BYTES],
+                                   const uint8_t device_key[PFC_KEY_BYTES], const uint8_t nonce[PFC_NONCE_BYTES],
+                                   uint8_t verdict, uint16_t detail, uint64_t counter);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

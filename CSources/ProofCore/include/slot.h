@@ -1,0 +1,61 @@
+/// What the hardware knows of one app instance, and how it stands in storage.
+
+#ifndef PFC_SLOT_H
+#define PFC_SLOT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "key.h"
+#include "result.h"
+#include "token.h"
+#include "wire.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum pfc_slot_state {
+  PFC_SLOT_FREE = 0,
+  PFC_SLOT_HELD = 1,
+  PFC_SLOT_REVOKED = 2  ///< No secrets left; kept so that older tokens stay revoked.
+};
+
+/// What one instance may do. One slot for each instance, persistent, secret.
+struct pfc_slot {
+  uint8_t state;  ///< enum pfc_slot_state
+  uint16_t integrity_classes;
+  uint16_t device_classes;
+  uint16_t attempts;
+  uint32_t uses;
+  uint32_t generation;
+  uint32_t revoked;  ///< Generations up to this one are revoked.
+  uint64_t not_after;
+  uint64_t issued;
+  uint8_t instance_id[PFC_ID_BYTES];
+  uint8_t token_digest[PFC_TOKEN_DIGEST_BYTES];
+  struct pfc_secrets secrets;
+  /// The last command accepted, for recalls. Persistent when uses are counted; otherwise until the next start.
+  uint8_t last_verdict;
+  uint64_t last_counter;
+  uint8_t last_nonce[PFC_NONCE_BYTES];
+};
+
+#define PFC_SLOT_BYTES 188  ///< Encoded.
+
+/// Puts a token into a slot. What the slot remembers of the same instance's revocations and last command stays.
+void pfc_slot_fill(struct pfc_slot *slot, const struct pfc_token *token,
+                   const uint8_t digest[PFC_TOKEN_DIGEST_BYTES]);
+
+/// Takes the secrets out and keeps the memory of generations up to `generation`. `issued` is the order's time.
+void pfc_slot_revoke(struct pfc_slot *slot, uint32_t generation, uint64_t issued);
+
+void pfc_slot_encode(uint8_t bytes[PFC_SLOT_BYTES], const struct pfc_slot *slot);
+/// PFC_E_DAMAGED if the state is unknown; the slot is then all zeros.
+PFC_MUST_USE int pfc_slot_decode(struct pfc_slot *slot, const uint8_t bytes[PFC_SLOT_BYTES]);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,119 @@
+/// The hardware's judgement: challenge, verdict, receipt.
+///
+/// The caller owns all memory: one `pfc_verifier` for the hardware, one `pfc_session` for each link. Time, randomness
+/// and persistence are callbacks. Nothing allocates, recurses, or loops on a bound that an attacker chooses. Not
+/// thread-safe: one caller at a time.
+///
+///     pfc_verifier_provision(...)            once, in the factory
+///     pfc_verifier_init(...)                 at each start
+///     pfc_session_init(&session)             at each connection
+///     pfc_verifier_receive(...)              for each message; do `outcome.command` if the outcome says so
+///     pfc_session_close(&session)            at each disconnection
+///
+/// What is promised. A challenge is judged at most once, also across a power cut. Uses, attempts and generations only
+/// go down, down and up. A refused message leaves everything as it was, but for the challenge, which is spent, and
+/// the attempt, which is counted, when the device proof was right and the integrity proof was not: a stranger has no
+/// right device proof and so cannot spend an owner's attempts.
+
+#ifndef PFC_VERIFIER_H
+#define PFC_VERIFIER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "hardware.h"
+#include "ledger.h"
+#include "message.h"
+#include "record.h"
+#include "result.h"
+#include "wire.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// What the firmware provides.
+struct pfc_platform {
+  void *context;
+  /// Fills with random bytes; 0, or anything else on failure. Must be a good generator: challenges come from it.
+  int (*random)(void *context, uint8_t *bytes, size_t size);
+  /// Seconds since start, never going back. NULL if there is no clock.
+  uint32_t (*seconds)(void *context);
+  struct pfc_storage storage;
+};
+
+/// The verifier's state. Secret. Its fields are the core's own business.
+struct pfc_verifier {
+  const struct pfc_hardware *hardware;
+  struct pfc_platform platform;
+  uint8_t ready;
+  uint64_t epoch;          ///< It was at least this late …
+  uint32_t epoch_seconds;  ///< … when the platform's clock showed this
+  uint8_t last_random[PFC_CHALLENGE_BYTES];
+  uint64_t alive_from[PFC_SLOTS];  ///< Challenges before this counter were recalled: dead for the slot's instance.
+  uint64_t swept_from;             ///< The highest of these when a floor last freed slots: new instances start here.
+  struct pfc_ledger ledger;
+};
+
+/// One link. Owned by the caller.
+struct pfc_session {
+  struct pfc_challenge challenge;
+  uint32_t asked;     ///< Platform seconds when the challenge was made
+  uint8_t live;       ///< 1 while the challenge may be answered
+  uint8_t openings;   ///< Tokens and orders that cost public-key work and failed
+  uint8_t refusals;   ///< Commands and recalls whose device proof was wrong
+};
+
+#define PFC_SESSION_OPENINGS_MAX 4
+#define PFC_SESSION_REFUSALS_MAX 16
+#define PFC_SESSION_WAIT_SECONDS 5
+
+/// What became of a message.
+struct pfc_outcome {
+  uint8_t verdict;        ///< enum pfc_verdict; PFC_VERDICT_NONE when a challenge or status is the reply
+  uint8_t execute;        ///< 1 if `command` is to be done now, and not otherwise
+  uint8_t command_class;  ///< Valid if `execute`
+  uint8_t kind;           ///< enum pfc_kind; valid if `execute`
+  const uint8_t *command;  ///< Leads into the message; valid if `execute`
+  size_t command_size;
+  const uint8_t *instance_id;  ///< Leads into the message, for the log; NULL where the message names none
+  uint8_t reply_type;          ///< enum pfc_message_type
+  uint8_t reply[PFC_VERDICT_MESSAGE_BYTES];
+  size_t reply_size;
+};
+
+/// Formats the storage: no slots, the epoch unknown. Tokens issued before `floor` (Unix seconds, 0 for none) will be
+/// refused: pass the time of provisioning when hardware that lost its storage comes back, so that what was revoked or
+/// superseded before stays so. The challenge counter starts at `counter`: pass 0 the first time, and later a value no
+/// challenge had before, if one is known.
+PFC_MUST_USE int pfc_verifier_provision(const struct pfc_hardware *hardware, const struct pfc_platform *platform,
+                                        uint64_t floor, uint64_t counter);
+
+/// Starts: loads every record, reserves challenge counters. `hardware` is borrowed, `platform` is copied.
+/// PFC_E_DAMAGED if a record has no intact copy: the hardware then refuses everything until it is provisioned again.
+/// PFC_E_STORAGE if storage does not answer. PFC_E_ARGUMENT if `hardware` or `platform` cannot be right.
+PFC_MUST_USE int pfc_verifier_init(struct pfc_verifier *verifier, const struct pfc_hardware *hardware,
+                                   const struct pfc_platform *platform);
+
+/// Wipes the state.
+void pfc_verifier_wipe(struct pfc_verifier *verifier);
+
+void pfc_session_init(struct pfc_session *session);
+/// Kills the live challenge. The next link needs a new one.
+void pfc_session_close(struct pfc_session *session);
+
+/// Judges one message. Always fills `*outcome`, whose reply is to be sent. Never fails otherwise: refusal is a verdict.
+void pfc_verifier_receive(struct pfc_verifier *verifier, struct pfc_session *session, uint8_t type,
+                          const uint8_t *message, size_t size, struct pfc_outcome *outcome);
+
+/// It is at least this late, as far as the hardware knows. Unix seconds, 0 if it knows nothing.
+uint64_t pfc_verifier_epoch(const struct pfc_verifier *verifier);
+
+/// Public facts, for a status characteristic.
+void pfc_verifier_status(const struct pfc_verifier *verifier, struct pfc_status *status);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

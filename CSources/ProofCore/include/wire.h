@@ -1,0 +1,138 @@
+/// The whole wire in one view: every length, tag, label and limit, once.
+///
+/// All integers are little-endian. All lengths are in bytes. docs/SPEC.md explains each of them; if the two differ,
+/// docs/SPEC.md is right and this file has a defect.
+
+#ifndef PFC_WIRE_H
+#define PFC_WIRE_H
+
+// Formats ------------------------------------------------------------------------------------------------------
+
+#define PFC_VERSION 1  ///< Of every structure below.
+#define PFC_SUITE 1    ///< HMAC-SHA-256, HKDF-SHA-256, X25519-XSalsa20-Poly1305 sealed box, Ed25519.
+
+#define PFC_CONFIG_MAGIC "PKMC"
+#define PFC_TOKEN_MAGIC "PT"
+#define PFC_ORDER_MAGIC "PO"
+#define PFC_RECORD_MAGIC "PS"
+
+// Values ---------------------------------------------------------------------------------------------------------
+
+#define PFC_KEY_BYTES 16          ///< A measurement proof key (MPK), a device proof key (DPK).
+#define PFC_KEY_ID_BYTES 8        ///< Mode byte, then seven derived bytes.
+#define PFC_SALT_BYTES 16         ///< Chosen by the service, fresh for each configuration.
+#define PFC_DIGEST_BYTES 32       ///< A source's digest.
+#define PFC_MEASUREMENT_BYTES 32  ///< IM, DM.
+#define PFC_NONCE_BYTES 16
+#define PFC_PROOF_BYTES 32
+#define PFC_RECEIPT_BYTES 32
+#define PFC_CHALLENGE_BYTES 32
+#define PFC_ID_BYTES 16  ///< A hardware id, an instance id.
+#define PFC_ISSUER_ID_BYTES 8
+#define PFC_TOKEN_DIGEST_BYTES 16
+
+#define PFC_PUBLIC_KEY_BYTES 32   ///< X25519 (hardware) and Ed25519 (issuer) public keys.
+#define PFC_SECRET_KEY_BYTES 32   ///< X25519 secret key.
+#define PFC_SIGNING_KEY_BYTES 64  ///< Ed25519 secret key, in libsodium's form: seed, then public key.
+#define PFC_SIGNATURE_BYTES 64
+#define PFC_SEAL_BYTES 48  ///< What sealing adds: a public key of 32 and an authenticator of 16.
+
+// Measurement configuration (docs/SPEC.md, section 5) ------------------------------------------------------------
+
+#define PFC_CONFIG_HEAD_BYTES 60
+#define PFC_CONFIG_SOURCE_BYTES 4
+#define PFC_CONFIG_LEAF_BYTES 4
+#define PFC_CONFIG_TAG_BYTES 16
+#define PFC_CONFIG_SOURCES_MAX 24
+#define PFC_CONFIG_LEAVES_MAX 128
+#define PFC_CONFIG_GROUPS_LOG2_MAX 6
+#define PFC_CONFIG_LIMIT_LOG2_MIN 16
+#define PFC_CONFIG_LIMIT_LOG2_MAX 50
+#define PFC_CONFIG_BYTES_MAX                                                             \
+  (PFC_CONFIG_HEAD_BYTES + PFC_CONFIG_SOURCE_BYTES * PFC_CONFIG_SOURCES_MAX +            \
+   PFC_CONFIG_LEAF_BYTES * PFC_CONFIG_LEAVES_MAX + PFC_CONFIG_TAG_BYTES)
+
+// Evidence -------------------------------------------------------------------------------------------------------
+
+#define PFC_NAME_MAX 255  ///< A source's name, in bytes; at least 1.
+
+// Measurement token and orders (sections 8 and 9) ----------------------------------------------------------------
+
+#define PFC_TOKEN_HEAD_BYTES 8
+#define PFC_TOKEN_BODY_BYTES 168
+#define PFC_TOKEN_BYTES (PFC_TOKEN_HEAD_BYTES + PFC_SEAL_BYTES + PFC_TOKEN_BODY_BYTES + PFC_SIGNATURE_BYTES)
+
+#define PFC_ORDER_BODY_BYTES 60
+#define PFC_ORDER_BYTES (PFC_ORDER_BODY_BYTES + PFC_SIGNATURE_BYTES)
+
+#define PFC_USES_UNLIMITED 0xFFFFFFFFu
+#define PFC_GENERATION_ALL 0xFFFFFFFFu
+#define PFC_CLASSES 16  ///< Command classes 0 to 15, one bit each.
+#define PFC_ISSUERS_MAX 4
+
+// Messages (section 10) ------------------------------------------------------------------------------------------
+
+#define PFC_COMMAND_MAX 256  ///< The command's own bytes.
+#define PFC_ASK_BYTES 1
+#define PFC_CHALLENGE_MESSAGE_BYTES (8 + PFC_CHALLENGE_BYTES)
+#define PFC_COMMAND_HEAD_BYTES (1 + 1 + PFC_ID_BYTES + 8)
+#define PFC_COMMAND_INTEGRITY_BYTES (PFC_COMMAND_HEAD_BYTES + 2 * PFC_PROOF_BYTES)  ///< Before the command.
+#define PFC_COMMAND_DEVICE_BYTES (PFC_COMMAND_HEAD_BYTES + PFC_PROOF_BYTES)         ///< Before the command.
+#define PFC_VERDICT_MESSAGE_BYTES (1 + 2 + 8 + PFC_RECEIPT_BYTES)
+#define PFC_RECALL_BYTES (PFC_ID_BYTES + 8 + PFC_NONCE_BYTES + PFC_PROOF_BYTES)
+#define PFC_STATUS_BYTES 28
+#define PFC_MESSAGE_MAX (PFC_COMMAND_INTEGRITY_BYTES + PFC_COMMAND_MAX)
+
+// Frames (section 11) --------------------------------------------------------------------------------------------
+
+#define PFC_PACKET_MIN 20
+#define PFC_PACKET_MAX 514
+#define PFC_FRAME_HEAD_BYTES 2
+#define PFC_FRAME_LENGTH_BYTES 2  ///< In the first fragment only.
+#define PFC_FRAME_CHECK_BYTES 2   ///< After the message's last byte.
+
+// What the hardware keeps (section 12) ---------------------------------------------------------------------------
+
+#ifndef PFC_SLOTS
+#define PFC_SLOTS 8  ///< Instances one piece of hardware serves. 1 to 32, set when the core is built.
+#endif
+#define PFC_RECORD_HEAD_BYTES 8
+#define PFC_RECORD_TAG_BYTES 16
+#define PFC_RECORD_PAYLOAD_MAX 192
+#define PFC_RECORD_BYTES_MAX (PFC_RECORD_HEAD_BYTES + PFC_RECORD_PAYLOAD_MAX + PFC_RECORD_TAG_BYTES)
+#define PFC_COUNTER_BLOCK 65536u  ///< Challenge counters reserved by one write.
+
+// Labels ---------------------------------------------------------------------------------------------------------
+// 16 ASCII characters each, no terminator on the wire. One use, one label: no two uses can be swapped.
+
+#define PFC_LABEL_BYTES 16
+
+#define PFC_LABEL_KEY_ID "pfc1.key-id....."
+#define PFC_LABEL_IM_KEY "pfc1.im-key....."
+#define PFC_LABEL_DEVICE_KEY "pfc1.device-key."
+#define PFC_LABEL_DM_KEY "pfc1.dm-key....."
+#define PFC_LABEL_WRAP_KEY "pfc1.wrap-key..."
+#define PFC_LABEL_LEAF_KEY "pfc1.leaf-key..."
+#define PFC_LABEL_DEVICE_LEAF_KEY "pfc1.dleaf-key.."
+#define PFC_LABEL_CONFIG_TAG "pfc1.config-tag."
+#define PFC_LABEL_HARDWARE_KEY "pfc1.hw-key....."
+#define PFC_LABEL_HARDWARE_IM "pfc1.hw-im......"
+#define PFC_LABEL_HARDWARE_DEVICE_KEY "pfc1.hw-dkey...."
+#define PFC_LABEL_HARDWARE_DM "pfc1.hw-dm......"
+#define PFC_LABEL_RECEIPT_KEY "pfc1.receipt-key"
+#define PFC_LABEL_RECALL_KEY "pfc1.recall-key."
+#define PFC_LABEL_RECORD_KEY "pfc1.record-key."
+
+#define PFC_LABEL_INTEGRITY "pfc1.integrity.."
+#define PFC_LABEL_DEVICE "pfc1.device....."
+#define PFC_LABEL_DEVICE_SET "pfc1.device-set."
+#define PFC_LABEL_ABSENT "pfc1.absent....."
+#define PFC_LABEL_LEAF "pfc1.leaf......."
+#define PFC_LABEL_NONCE "pfc1.nonce......"
+#define PFC_LABEL_ESCORT "pfc1.escort....."
+#define PFC_LABEL_TOKEN_SIGN "pfc1.token-sign."
+#define PFC_LABEL_TOKEN_ID "pfc1.token-id..."
+#define PFC_LABEL_ORDER_SIGN "pfc1.order-sign."
+#define PFC_LABEL_ISSUER_ID "pfc1.issuer-id.."
+
+#endif

@@ -1,0 +1,163 @@
+#include "ledger.h"
+
+#include "crypto.h"
+#include "internal.h"
+
+enum {
+  AT_COUNTER_END = 0,
+  AT_EPOCH = 8,
+  AT_FLOOR = 16,
+
+  GLOBAL_RECORD = 0,
+  FIRST_SLOT_RECORD = 1
+};
+
+_Static_assert(PFC_SLOTS >= 1 && PFC_SLOTS <= 32, "1 to 32 slots");
+_Static_assert(AT_FLOOR + 8 == PFC_LEDGER_GLOBAL_BYTES, "the floor ends the global record");
+
+static void encode_global(uint8_t bytes[PFC_LEDGER_GLOBAL_BYTES], uint64_t counter_end, uint64_t epoch,
+                          uint64_t floor) {
+  pfc_put64(bytes + AT_COUNTER_END, counter_end);
+  pfc_put64(bytes + AT_EPOCH, epoch);
+  pfc_put64(bytes + AT_FLOOR, floor);
+}
+
+static int put_global(struct pfc_ledger *ledger, uint64_t counter_end, uint64_t epoch, uint64_t floor) {
+  uint8_t bytes[PFC_LEDGER_GLOBAL_BYTES];
+  int result;
+  encode_global(bytes, counter_end, epoch, floor);
+  result =
+      pfc_record_save(&ledger->global, bytes, sizeof bytes, &ledger->storage, GLOBAL_RECORD, ledger->record_key);
+  if (result == PFC_OK) {
+    ledger->counter_end = counter_end;
+    ledger->epoch = epoch;
+    ledger->floor = floor;
+  }
+  return result;
+}
+
+int pfc_ledger_put(struct pfc_ledger *ledger, int index, const struct pfc_slot *slot) {
+  uint8_t bytes[PFC_SLOT_BYTES];
+  int result;
+  pfc_slot_encode(bytes, slot);
+  result = pfc_record_save(&ledger->records[index], bytes, sizeof bytes, &ledger->storage,
+                           FIRST_SLOT_RECORD + (unsigned)index, ledger->record_key);
+  if (result == PFC_OK) ledger->slots[index] = *slot;
+  pfc_wipe(bytes, sizeof bytes);
+  return result;
+}
+
+int pfc_ledger_format(const struct pfc_storage *storage, const uint8_t hardware_secret_key[PFC_SECRET_KEY_BYTES],
+                      uint64_t floor, uint64_t counter) {
+  uint8_t key[32];
+  uint8_t global[PFC_LEDGER_GLOBAL_BYTES];
+  uint8_t slot[PFC_SLOT_BYTES] = {0};
+  struct pfc_record record;
+  int result;
+  pfc_record_key(key, hardware_secret_key);
+  // The floor goes first: from then on nothing that a half-formatted ledger still holds is worth anything.
+  encode_global(global, counter, 0, floor);
+  result = pfc_record_format(&record, global, sizeof global, storage, GLOBAL_RECORD, key);
+  for (unsigned i = 0; i < PFC_SLOTS && result == PFC_OK; i++) {
+    result = pfc_record_format(&record, slot, sizeof slot, storage, FIRST_SLOT_RECORD + i, key);
+  }
+  pfc_wipe(key, sizeof key);
+  return result;
+}
+
+/// Frees what the floor has passed.
+static int free_superseded(struct pfc_ledger *ledger) {
+  static const struct pfc_slot nothing = {0};
+  int result = PFC_OK;
+  for (int i = 0; i < PFC_SLOTS; i++) {
+    const struct pfc_slot *slot = &ledger->slots[i];
+    int stored;
+    if (slot->state == PFC_SLOT_FREE || slot->issued >= ledger->floor) continue;
+    // Memory first, for once: the floor is durable already, so these secrets are dead whatever storage says.
+    pfc_wipe(&ledger->slots[i], sizeof ledger->slots[i]);
+    stored = pfc_ledger_put(ledger, i, &nothing);
+    if (result == PFC_OK) result = stored;
+  }
+  return result;
+}
+
+static int reserve_counters(struct pfc_ledger *ledger) {
+  if (ledger->counter_end > UINT64_MAX - PFC_COUNTER_BLOCK) return PFC_E_STORAGE;
+  return put_global(ledger, ledger->counter_end + PFC_COUNTER_BLOCK, ledger->epoch, ledger->floor);
+}
+
+static int load_slots(struct pfc_ledger *ledger) {
+  uint8_t bytes[PFC_SLOT_BYTES];
+  int result = PFC_OK;
+  for (unsigned i = 0; i < PFC_SLOTS && result == PFC_OK; i++) {
+    struct pfc_slot *slot = &ledger->slots[i];
+    result = pfc_record_load(&ledger->records[i], bytes, sizeof bytes, &ledger->storage, FIRST_SLOT_RECORD + i,
+                             ledger->record_key);
+    if (result == PFC_OK) result = pfc_slot_decode(slot, bytes);
+    if (result == PFC_OK && slot->state != PFC_SLOT_FREE && slot->uses == PFC_USES_UNLIMITED) {
+      // Where uses are not counted the last command was not stored: older ones cannot be told any more.
+      slot->last_verdict = 0;
+      slot->last_counter = ledger->counter;
+    }
+  }
+  pfc_wipe(bytes, sizeof bytes);
+  return result;
+}
+
+int pfc_ledger_load(struct pfc_ledger *ledger, const struct pfc_storage *storage,
+                    const uint8_t hardware_secret_key[PFC_SECRET_KEY_BYTES]) {
+  uint8_t bytes[PFC_LEDGER_GLOBAL_BYTES];
+  int result;
+  memset(ledger, 0, sizeof *ledger);
+  ledger->storage = *storage;
+  pfc_record_key(ledger->record_key, hardware_secret_key);
+  result =
+      pfc_record_load(&ledger->global, bytes, sizeof bytes, &ledger->storage, GLOBAL_RECORD, ledger->record_key);
+  if (result == PFC_OK) {
+    // What was reserved before may have been used: the next challenge counts from the end of it.
+    ledger->counter = pfc_get64(bytes + AT_COUNTER_END);
+    ledger->counter_end = ledger->counter;
+    ledger->epoch = pfc_get64(bytes + AT_EPOCH);
+    ledger->floor = pfc_get64(bytes + AT_FLOOR);
+    result = reserve_counters(ledger);
+  }
+  if (result == PFC_OK) result = load_slots(ledger);
+  if (result == PFC_OK) result = free_superseded(ledger);
+  if (result != PFC_OK) pfc_wipe(ledger, sizeof *ledger);
+  return result;
+}
+
+int pfc_ledger_take_counter(struct pfc_ledger *ledger, uint64_t *counter) {
+  if (ledger->counter == ledger->counter_end) {
+    int result = reserve_counters(ledger);
+    if (result != PFC_OK) return result;
+  }
+  *counter = ledger->counter++;
+  return PFC_OK;
+}
+
+int pfc_ledger_raise(struct pfc_ledger *ledger, uint64_t epoch, uint64_t floor, int *changed) {
+  uint64_t new_epoch = epoch > ledger->epoch ? epoch : ledger->epoch;
+  uint64_t new_floor = floor > ledger->floor ? floor : ledger->floor;
+  if (new_epoch != ledger->epoch || new_floor != ledger->floor) {
+    int result = put_global(ledger, ledger->counter_end, new_epoch, new_floor);
+    if (result != PFC_OK) return result;
+    *changed = 1;
+  }
+  return free_superseded(ledger);
+}
+
+int pfc_ledger_find(const struct pfc_ledger *ledger, const uint8_t instance_id[PFC_ID_BYTES]) {
+  for (int i = 0; i < PFC_SLOTS; i++) {
+    const struct pfc_slot *slot = &ledger->slots[i];
+    if (slot->state != PFC_SLOT_FREE && memcmp(slot->instance_id, instance_id, PFC_ID_BYTES) == 0) return i;
+  }
+  return -1;
+}
+
+int pfc_ledger_find_free(const struct pfc_ledger *ledger) {
+  for (int i = 0; i < PFC_SLOTS; i++) {
+    if (ledger->slots[i].state == PFC_SLOT_FREE) return i;
+  }
+  return -1;
+}

@@ -1,0 +1,210 @@
+#include "message.h"
+
+#include "crypto.h"
+#include "internal.h"
+
+int pfc_message_fits(uint8_t type, size_t size) {
+  switch (type) {
+    case PFC_MESSAGE_ASK:
+      return size == PFC_ASK_BYTES;
+    case PFC_MESSAGE_CHALLENGE:
+      return size == PFC_CHALLENGE_MESSAGE_BYTES;
+    case PFC_MESSAGE_TOKEN:
+      return size == PFC_TOKEN_BYTES;
+    case PFC_MESSAGE_COMMAND:
+      return size >= PFC_COMMAND_DEVICE_BYTES && size <= PFC_COMMAND_INTEGRITY_BYTES + PFC_COMMAND_MAX;
+    case PFC_MESSAGE_VERDICT:
+      return size == PFC_VERDICT_MESSAGE_BYTES;
+    case PFC_MESSAGE_ORDER:
+      return size == PFC_ORDER_BYTES;
+    case PFC_MESSAGE_RECALL:
+      return size == PFC_RECALL_BYTES;
+    case PFC_MESSAGE_STATUS:
+      return size == PFC_STATUS_BYTES;
+    default:
+      return 0;
+  }
+}
+
+// CHALLENGE ------------------------------------------------------------------------------------------------------
+
+void pfc_challenge_encode(uint8_t message[PFC_CHALLENGE_MESSAGE_BYTES], const struct pfc_challenge *challenge) {
+  pfc_put64(message, challenge->counter);
+  memcpy(message + 8, challenge->bytes, PFC_CHALLENGE_BYTES);
+}
+
+int pfc_challenge_decode(struct pfc_challenge *challenge, const uint8_t *message, size_t size) {
+  memset(challenge, 0, sizeof *challenge);
+  if (size != PFC_CHALLENGE_MESSAGE_BYTES) return PFC_E_MALFORMED;
+  challenge->counter = pfc_get64(message);
+  memcpy(challenge->bytes, message + 8, PFC_CHALLENGE_BYTES);
+  return PFC_OK;
+}
+
+// COMMAND --------------------------------------------------------------------------------------------------------
+
+enum {
+  COMMAND_KIND = 0,
+  COMMAND_CLASS = 1,
+  COMMAND_INSTANCE = 2,
+  COMMAND_COUNTER = 18
+};
+
+_Static_assert(COMMAND_COUNTER + 8 == PFC_COMMAND_HEAD_BYTES, "the counter ends the head");
+
+static void prove(uint8_t proof[PFC_PROOF_BYTES], const uint8_t key[PFC_KEY_BYTES],
+                  const uint8_t nonce[PFC_NONCE_BYTES], const uint8_t measurement[PFC_MEASUREMENT_BYTES]) {
+  struct pfc_proof_key expanded;
+  pfc_proof_key_init(&expanded, key);
+  pfc_proof_make(proof, &expanded, nonce, measurement);
+  pfc_proof_key_wipe(&expanded);
+}
+
+int pfc_command_create(uint8_t *message, size_t capacity, size_t *size, uint8_t nonce[PFC_NONCE_BYTES],
+                       const struct pfc_request *request, const struct pfc_secrets *secrets) {
+  uint8_t *at;
+  uint8_t answered[PFC_NONCE_BYTES];
+  size_t fixed = request->kind == PFC_KIND_INTEGRITY ? PFC_COMMAND_INTEGRITY_BYTES : PFC_COMMAND_DEVICE_BYTES;
+  int result = pfc_nonce_derive(nonce, request->hardware_id, &request->challenge, request->kind,
+                                request->command_class, request->command, request->command_size);
+  *size = 0;
+  if (result != PFC_OK) return result;
+  if (capacity < fixed + request->command_size) return PFC_E_SPACE;
+  message[COMMAND_KIND] = request->kind;
+  message[COMMAND_CLASS] = request->command_class;
+  memcpy(message + COMMAND_INSTANCE, request->instance_id, PFC_ID_BYTES);
+  pfc_put64(message + COMMAND_COUNTER, request->challenge.counter);
+  at = message + PFC_COMMAND_HEAD_BYTES;
+  memcpy(answered, nonce, sizeof answered);
+  if (request->kind == PFC_KIND_INTEGRITY) {
+    prove(at, secrets->integrity_key, nonce, secrets->integrity);
+    pfc_nonce_escort(answered, nonce, at);
+    at += PFC_PROOF_BYTES;
+  }
+  prove(at, secrets->device_key, answered, secrets->device);
+  at += PFC_PROOF_BYTES;
+  if (request->command_size > 0) memcpy(at, request->command, request->command_size);
+  *size = fixed + request->command_size;
+  return PFC_OK;
+}
+
+int pfc_command_decode(struct pfc_command *command, const uint8_t *message, size_t size) {
+  const uint8_t *at;
+  size_t fixed;
+  memset(command, 0, sizeof *command);
+  if (size < PFC_COMMAND_DEVICE_BYTES) return PFC_E_MALFORMED;
+  if (message[COMMAND_KIND] != PFC_KIND_INTEGRITY && message[COMMAND_KIND] != PFC_KIND_DEVICE) return PFC_E_MALFORMED;
+  if (message[COMMAND_CLASS] >= PFC_CLASSES) return PFC_E_MALFORMED;
+  fixed = message[COMMAND_KIND] == PFC_KIND_INTEGRITY ? PFC_COMMAND_INTEGRITY_BYTES : PFC_COMMAND_DEVICE_BYTES;
+  if (size < fixed || size - fixed > PFC_COMMAND_MAX) return PFC_E_MALFORMED;
+  command->kind = message[COMMAND_KIND];
+  command->command_class = message[COMMAND_CLASS];
+  command->instance_id = message + COMMAND_INSTANCE;
+  command->counter = pfc_get64(message + COMMAND_COUNTER);
+  at = message + PFC_COMMAND_HEAD_BYTES;
+  if (command->kind == PFC_KIND_INTEGRITY) {
+    command->integrity_proof = at;
+    at += PFC_PROOF_BYTES;
+  }
+  command->device_proof = at;
+  command->command = at + PFC_PROOF_BYTES;
+  command->command_size = size - fixed;
+  return PFC_OK;
+}
+
+// VERDICT --------------------------------------------------------------------------------------------------------
+
+void pfc_answer_encode(uint8_t message[PFC_VERDICT_MESSAGE_BYTES], const struct pfc_answer *answer) {
+  message[0] = answer->verdict;
+  pfc_put16(message + 1, answer->detail);
+  pfc_put64(message + 3, answer->counter);
+  memcpy(message + 11, answer->receipt, PFC_RECEIPT_BYTES);
+}
+
+static int verdict_is_known(uint8_t verdict) {
+  return (verdict >= PFC_VERDICT_ACCEPTED && verdict <= PFC_VERDICT_NOT_EXECUTED) ||
+         (verdict >= PFC_VERDICT_INTEGRITY_DIFFERS && verdict <= PFC_VERDICT_UNKNOWN) ||
+         (verdict >= PFC_VERDICT_NOT_FOR_ME && verdict <= PFC_VERDICT_NO_ROOM) ||
+         (verdict >= PFC_VERDICT_MALFORMED && verdict <= PFC_VERDICT_FAULT);
+}
+
+int pfc_answer_decode(struct pfc_answer *answer, const uint8_t *message, size_t size) {
+  memset(answer, 0, sizeof *answer);
+  if (size != PFC_VERDICT_MESSAGE_BYTES || !verdict_is_known(message[0])) return PFC_E_MALFORMED;
+  answer->verdict = message[0];
+  answer->detail = pfc_get16(message + 1);
+  answer->counter = pfc_get64(message + 3);
+  memcpy(answer->receipt, message + 11, PFC_RECEIPT_BYTES);
+  return PFC_OK;
+}
+
+// RECALL ---------------------------------------------------------------------------------------------------------
+
+enum {
+  RECALL_COUNTER = PFC_ID_BYTES,
+  RECALL_NONCE = RECALL_COUNTER + 8,
+  RECALL_TAG = RECALL_NONCE + PFC_NONCE_BYTES
+};
+
+_Static_assert(RECALL_TAG + PFC_PROOF_BYTES == PFC_RECALL_BYTES, "the tag ends a recall");
+
+static void recall_tag(uint8_t tag[PFC_PROOF_BYTES], const uint8_t *message, const uint8_t device_key[PFC_KEY_BYTES]) {
+  struct pfc_mac mac;
+  uint8_t key[32];
+  pfc_derive(key, PFC_LABEL_RECALL_KEY, device_key, PFC_KEY_BYTES, NULL, 0);
+  pfc_mac_init(&mac, key, sizeof key);
+  pfc_mac_update(&mac, message, RECALL_TAG);
+  pfc_mac_final(tag, &mac);
+  pfc_wipe(key, sizeof key);
+}
+
+void pfc_recall_create(uint8_t message[PFC_RECALL_BYTES], const uint8_t instance_id[PFC_ID_BYTES], uint64_t counter,
+                       const uint8_t nonce[PFC_NONCE_BYTES], const uint8_t device_key[PFC_KEY_BYTES]) {
+  memcpy(message, instance_id, PFC_ID_BYTES);
+  pfc_put64(message + RECALL_COUNTER, counter);
+  memcpy(message + RECALL_NONCE, nonce, PFC_NONCE_BYTES);
+  recall_tag(message + RECALL_TAG, message, device_key);
+}
+
+int pfc_recall_decode(struct pfc_recall *recall, const uint8_t *message, size_t size) {
+  memset(recall, 0, sizeof *recall);
+  if (size != PFC_RECALL_BYTES) return PFC_E_MALFORMED;
+  recall->instance_id = message;
+  recall->counter = pfc_get64(message + RECALL_COUNTER);
+  recall->nonce = message + RECALL_NONCE;
+  return PFC_OK;
+}
+
+int pfc_recall_check(const uint8_t message[PFC_RECALL_BYTES], const uint8_t device_key[PFC_KEY_BYTES]) {
+  uint8_t expected[PFC_PROOF_BYTES];
+  int result;
+  recall_tag(expected, message, device_key);
+  result = pfc_equal(expected, message + RECALL_TAG, sizeof expected) ? PFC_OK : PFC_E_DIFFERS;
+  pfc_wipe(expected, sizeof expected);
+  return result;
+}
+
+// STATUS ---------------------------------------------------------------------------------------------------------
+
+void pfc_status_encode(uint8_t message[PFC_STATUS_BYTES], const struct pfc_status *status) {
+  message[0] = PFC_VERSION;
+  message[1] = status->mode;
+  memcpy(message + 2, status->hardware_id, PFC_ID_BYTES);
+  message[18] = status->slots;
+  message[19] = status->slots_used;
+  pfc_put64(message + 20, status->epoch);
+}
+
+int pfc_status_decode(struct pfc_status *status, const uint8_t *message, size_t size) {
+  memset(status, 0, sizeof *status);
+  if (size != PFC_STATUS_BYTES) return PFC_E_MALFORMED;
+  if (message[0] != PFC_VERSION) return PFC_E_TOO_NEW;
+  if (message[1] != PFC_MODE_PRODUCTION && message[1] != PFC_MODE_DEVELOPMENT) return PFC_E_MALFORMED;
+  if (message[19] > message[18]) return PFC_E_MALFORMED;
+  status->mode = message[1];
+  memcpy(status->hardware_id, message + 2, PFC_ID_BYTES);
+  status->slots = message[18];
+  status->slots_used = message[19];
+  status->epoch = pfc_get64(message + 20);
+  return PFC_OK;
+}

@@ -1,0 +1,109 @@
+#include "proof.h"
+
+#include "internal.h"
+
+void pfc_proof_key_init(struct pfc_proof_key *expanded, const uint8_t key[PFC_KEY_BYTES]) {
+  pfc_mac_init(&expanded->mac, key, PFC_KEY_BYTES);
+}
+
+void pfc_proof_key_wipe(struct pfc_proof_key *expanded) { pfc_wipe(expanded, sizeof *expanded); }
+
+void pfc_proof_make(uint8_t proof[PFC_PROOF_BYTES], const struct pfc_proof_key *expanded,
+                    const uint8_t nonce[PFC_NONCE_BYTES], const uint8_t measurement[PFC_MEASUREMENT_BYTES]) {
+  struct pfc_mac mac = expanded->mac;
+  pfc_mac_update(&mac, nonce, PFC_NONCE_BYTES);
+  pfc_mac_update(&mac, measurement, PFC_MEASUREMENT_BYTES);
+  pfc_mac_final(proof, &mac);
+}
+
+int pfc_proof_check(const uint8_t proof[PFC_PROOF_BYTES], const struct pfc_proof_key *expanded,
+                    const uint8_t nonce[PFC_NONCE_BYTES], const uint8_t measurement[PFC_MEASUREMENT_BYTES]) {
+  uint8_t expected[PFC_PROOF_BYTES];
+  int result;
+  pfc_proof_make(expected, expanded, nonce, measurement);
+  result = pfc_equal(expected, proof, sizeof expected) ? PFC_OK : PFC_E_DIFFERS;
+  pfc_wipe(expected, sizeof expected);
+  return result;
+}
+
+int pfc_proof_literal(uint8_t proof[PFC_PROOF_BYTES], uint8_t kind, const struct pfc_key *key,
+                      const struct pfc_measured *measured, const uint8_t nonce[PFC_NONCE_BYTES]) {
+  struct pfc_proof_key expanded;
+  uint8_t bytes[PFC_KEY_BYTES];
+  if (kind == PFC_KIND_INTEGRITY) {
+    key->load(bytes, key->context);
+    pfc_proof_key_init(&expanded, bytes);
+    pfc_proof_make(proof, &expanded, nonce, measured->integrity);
+    pfc_wipe(bytes, sizeof bytes);
+  } else if (kind == PFC_KIND_DEVICE) {
+    pfc_proof_key_init(&expanded, measured->device_key);
+    pfc_proof_make(proof, &expanded, nonce, measured->device);
+  } else {
+    memset(proof, 0, PFC_PROOF_BYTES);
+    return PFC_E_ARGUMENT;
+  }
+  pfc_proof_key_wipe(&expanded);
+  return PFC_OK;
+}
+
+int pfc_nonce_derive(uint8_t nonce[PFC_NONCE_BYTES], const uint8_t hardware_id[PFC_ID_BYTES],
+                     const struct pfc_challenge *challenge, uint8_t kind, uint8_t command_class,
+                     const uint8_t *command, size_t command_size) {
+  struct pfc_hash hash;
+  uint8_t head[12];
+  uint8_t digest[32];
+  memset(nonce, 0, PFC_NONCE_BYTES);
+  if (kind != PFC_KIND_INTEGRITY && kind != PFC_KIND_DEVICE) return PFC_E_ARGUMENT;
+  if (command_class >= PFC_CLASSES || command_size > PFC_COMMAND_MAX) return PFC_E_ARGUMENT;
+  pfc_put64(head, challenge->counter);
+  head[8] = kind;
+  head[9] = command_class;
+  pfc_put16(head + 10, (uint16_t)command_size);
+  pfc_hash_init(&hash);
+  pfc_hash_update(&hash, PFC_LABEL_NONCE, PFC_LABEL_BYTES);
+  pfc_hash_update(&hash, hardware_id, PFC_ID_BYTES);
+  pfc_hash_update(&hash, challenge->bytes, PFC_CHALLENGE_BYTES);
+  pfc_hash_update(&hash, head, sizeof head);
+  pfc_hash_update(&hash, command, command_size);
+  pfc_hash_final(digest, &hash);
+  memcpy(nonce, digest, PFC_NONCE_BYTES);
+  return PFC_OK;
+}
+
+void pfc_nonce_escort(uint8_t escort[PFC_NONCE_BYTES], const uint8_t nonce[PFC_NONCE_BYTES],
+                      const uint8_t integrity_proof[PFC_PROOF_BYTES]) {
+  struct pfc_hash hash;
+  uint8_t digest[32];
+  pfc_hash_init(&hash);
+  pfc_hash_update(&hash, PFC_LABEL_ESCORT, PFC_LABEL_BYTES);
+  pfc_hash_update(&hash, nonce, PFC_NONCE_BYTES);
+  pfc_hash_update(&hash, integrity_proof, PFC_PROOF_BYTES);
+  pfc_hash_final(digest, &hash);
+  memcpy(escort, digest, PFC_NONCE_BYTES);
+}
+
+void pfc_receipt_make(uint8_t receipt[PFC_RECEIPT_BYTES], const uint8_t device_key[PFC_KEY_BYTES],
+                      const uint8_t nonce[PFC_NONCE_BYTES], uint8_t verdict, uint16_t detail, uint64_t counter) {
+  struct pfc_mac mac;
+  uint8_t key[32];
+  uint8_t tail[11];
+  tail[0] = verdict;
+  pfc_put16(tail + 1, detail);
+  pfc_put64(tail + 3, counter);
+  pfc_derive(key, PFC_LABEL_RECEIPT_KEY, device_key, PFC_KEY_BYTES, NULL, 0);
+  pfc_mac_init(&mac, key, sizeof key);
+  pfc_mac_update(&mac, nonce, PFC_NONCE_BYTES);
+  pfc_mac_update(&mac, tail, sizeof tail);
+  pfc_mac_final(receipt, &mac);
+  pfc_wipe(key, sizeof key);
+}
+
+int pfc_receipt_check(const uint8_t receipt[PFC_RECEIPT_BYTES], const uint8_t device_key[PFC_KEY_BYTES],
+                      const uint8_t nonce[PFC_NONCE_BYTES], uint8_t verdict, uint16_t detail, uint64_t counter) {
+  uint8_t expected[PFC_RECEIPT_BYTES];
+  int result;
+  pfc_receipt_make(expected, device_key, nonce, verdict, detail, counter);
+  result = pfc_equal(expected, receipt, sizeof expected) ? PFC_OK : PFC_E_DIFFERS;
+  pfc_wipe(expected, sizeof expected);
+  return result;
+}

@@ -1,0 +1,89 @@
+#include "slot.h"
+
+#include "crypto.h"
+#include "internal.h"
+
+enum {
+  AT_STATE = 0,
+  AT_LAST_VERDICT = 1,
+  AT_INTEGRITY_CLASSES = 2,
+  AT_DEVICE_CLASSES = 4,
+  AT_ATTEMPTS = 6,
+  AT_USES = 8,
+  AT_GENERATION = 12,
+  AT_REVOKED = 16,
+  AT_NOT_AFTER = 20,
+  AT_ISSUED = 28,
+  AT_LAST_COUNTER = 36,
+  AT_INSTANCE = 44,
+  AT_DIGEST = 60,
+  AT_LAST_NONCE = 76,
+  AT_SECRETS = 92
+};
+
+_Static_assert(AT_SECRETS + sizeof(struct pfc_secrets) == PFC_SLOT_BYTES, "four secrets end a slot");
+_Static_assert(PFC_SLOT_BYTES <= PFC_RECORD_PAYLOAD_MAX, "a slot fits a record");
+
+void pfc_slot_fill(struct pfc_slot *slot, const struct pfc_token *token,
+                   const uint8_t digest[PFC_TOKEN_DIGEST_BYTES]) {
+  slot->state = PFC_SLOT_HELD;
+  slot->integrity_classes = token->integrity_classes;
+  slot->device_classes = token->device_classes;
+  slot->attempts = token->attempts;
+  slot->uses = token->uses;
+  slot->generation = token->generation;
+  slot->not_after = token->not_after;
+  slot->issued = token->issued;
+  memcpy(slot->instance_id, token->instance_id, PFC_ID_BYTES);
+  memcpy(slot->token_digest, digest, PFC_TOKEN_DIGEST_BYTES);
+  slot->secrets = token->secrets;
+}
+
+void pfc_slot_revoke(struct pfc_slot *slot, uint32_t generation, uint64_t issued) {
+  if (generation > slot->revoked) slot->revoked = generation;
+  if (slot->state == PFC_SLOT_HELD && slot->generation > generation) return;
+  slot->state = PFC_SLOT_REVOKED;
+  // A floor frees this slot only when it lies above the revocation too.
+  if (issued > slot->issued) slot->issued = issued;
+  pfc_wipe(&slot->secrets, sizeof slot->secrets);
+  pfc_wipe(slot->token_digest, sizeof slot->token_digest);
+}
+
+void pfc_slot_encode(uint8_t bytes[PFC_SLOT_BYTES], const struct pfc_slot *slot) {
+  bytes[AT_STATE] = slot->state;
+  bytes[AT_LAST_VERDICT] = slot->last_verdict;
+  pfc_put16(bytes + AT_INTEGRITY_CLASSES, slot->integrity_classes);
+  pfc_put16(bytes + AT_DEVICE_CLASSES, slot->device_classes);
+  pfc_put16(bytes + AT_ATTEMPTS, slot->attempts);
+  pfc_put32(bytes + AT_USES, slot->uses);
+  pfc_put32(bytes + AT_GENERATION, slot->generation);
+  pfc_put32(bytes + AT_REVOKED, slot->revoked);
+  pfc_put64(bytes + AT_NOT_AFTER, slot->not_after);
+  pfc_put64(bytes + AT_ISSUED, slot->issued);
+  pfc_put64(bytes + AT_LAST_COUNTER, slot->last_counter);
+  memcpy(bytes + AT_INSTANCE, slot->instance_id, PFC_ID_BYTES);
+  memcpy(bytes + AT_DIGEST, slot->token_digest, PFC_TOKEN_DIGEST_BYTES);
+  memcpy(bytes + AT_LAST_NONCE, slot->last_nonce, PFC_NONCE_BYTES);
+  memcpy(bytes + AT_SECRETS, &slot->secrets, sizeof slot->secrets);
+}
+
+int pfc_slot_decode(struct pfc_slot *slot, const uint8_t bytes[PFC_SLOT_BYTES]) {
+  memset(slot, 0, sizeof *slot);
+  if (bytes[AT_STATE] > PFC_SLOT_REVOKED) return PFC_E_DAMAGED;
+  slot->state = bytes[AT_STATE];
+  slot->last_verdict = bytes[AT_LAST_VERDICT];
+  slot->integrity_classes = pfc_get16(bytes + AT_INTEGRITY_CLASSES);
+  slot->device_classes = pfc_get16(bytes + AT_DEVICE_CLASSES);
+  slot->attempts = pfc_get16(bytes + AT_ATTEMPTS);
+  slot->uses = pfc_get32(bytes + AT_USES);
+  slot->generation = pfc_get32(bytes + AT_GENERATION);
+  slot->revoked = pfc_get32(bytes + AT_REVOKED);
+  slot->not_after = pfc_get64(bytes + AT_NOT_AFTER);
+  slot->issued = pfc_get64(bytes + AT_ISSUED);
+  slot->last_counter = pfc_get64(bytes + AT_LAST_COUNTER);
+  memcpy(slot->instance_id, bytes + AT_INSTANCE, PFC_ID_BYTES);
+  memcpy(slot->token_digest, bytes + AT_DIGEST, PFC_TOKEN_DIGEST_BYTES);
+  memcpy(slot->last_nonce, bytes + AT_LAST_NONCE, PFC_NONCE_BYTES);
+  memcpy(&slot->secrets, bytes + AT_SECRETS, sizeof slot->secrets);
+  return PFC_OK;
+}

@@ -1,0 +1,149 @@
+#include "verifier.h"
+
+#include "crypto.h"
+#include "internal.h"
+#include "verifier_parts.h"
+
+// Life -----------------------------------------------------------------------------------------------------------
+
+uint32_t pfc_platform_seconds(const struct pfc_platform *platform) {
+  return platform->seconds != NULL ? platform->seconds(platform->context) : 0;
+}
+
+static int platform_is_complete(const struct pfc_platform *platform) {
+  return platform->random != NULL && platform->storage.read != NULL && platform->storage.write != NULL;
+}
+
+int pfc_verifier_provision(const struct pfc_hardware *hardware, const struct pfc_platform *platform, uint64_t floor,
+                           uint64_t counter) {
+  if (pfc_hardware_check(hardware) != PFC_OK || !platform_is_complete(platform)) return PFC_E_ARGUMENT;
+  return pfc_ledger_format(&platform->storage, hardware->secret_key, floor, counter);
+}
+
+int pfc_verifier_init(struct pfc_verifier *verifier, const struct pfc_hardware *hardware,
+                      const struct pfc_platform *platform) {
+  int result;
+  memset(verifier, 0, sizeof *verifier);
+  if (pfc_hardware_check(hardware) != PFC_OK || !platform_is_complete(platform)) return PFC_E_ARGUMENT;
+  result = pfc_ledger_load(&verifier->ledger, &platform->storage, hardware->secret_key);
+  if (result != PFC_OK) return result;
+  verifier->hardware = hardware;
+  verifier->platform = *platform;
+  verifier->epoch = verifier->ledger.epoch;
+  verifier->epoch_seconds = pfc_platform_seconds(platform);
+  verifier->ready = 1;
+  return PFC_OK;
+}
+
+void pfc_verifier_wipe(struct pfc_verifier *verifier) { pfc_wipe(verifier, sizeof *verifier); }
+
+void pfc_session_init(struct pfc_session *session) { memset(session, 0, sizeof *session); }
+
+void pfc_session_close(struct pfc_session *session) { pfc_wipe(session, sizeof *session); }
+
+uint64_t pfc_verifier_epoch(const struct pfc_verifier *verifier) {
+  uint64_t epoch = verifier->epoch;
+  // Time cannot have passed more slowly than the platform's own clock, so this stays a lower bound.
+  uint32_t passed = verifier->ready ? pfc_platform_seconds(&verifier->platform) - verifier->epoch_seconds : 0;
+  if (epoch == 0) return 0;
+  return epoch > UINT64_MAX - passed ? UINT64_MAX : epoch + passed;
+}
+
+void pfc_verifier_status(const struct pfc_verifier *verifier, struct pfc_status *status) {
+  memset(status, 0, sizeof *status);
+  if (!verifier->ready) return;
+  status->mode = verifier->hardware->mode;
+  status->slots = PFC_SLOTS;
+  for (int i = 0; i < PFC_SLOTS; i++) {
+    if (verifier->ledger.slots[i].state != PFC_SLOT_FREE) status->slots_used++;
+  }
+  status->epoch = pfc_verifier_epoch(verifier);
+  memcpy(status->hardware_id, verifier->hardware->id, PFC_ID_BYTES);
+}
+
+int pfc_verifier_raise(struct pfc_verifier *verifier, uint64_t epoch, uint64_t floor, int *changed) {
+  int result = pfc_ledger_raise(&verifier->ledger, epoch, floor, changed);
+  // What is stored counts, even if something after it failed. The running clock may have passed it already; only a
+  // restart makes it news then.
+  if (verifier->ledger.epoch > pfc_verifier_epoch(verifier)) {
+    verifier->epoch = verifier->ledger.epoch;
+    verifier->epoch_seconds = pfc_platform_seconds(&verifier->platform);
+  }
+  return result;
+}
+
+// ASK ------------------------------------------------------------------------------------------------------------
+
+static int draw_challenge(struct pfc_verifier *verifier, struct pfc_challenge *challenge) {
+  if (verifier->platform.random(verifier->platform.context, challenge->bytes, PFC_CHALLENGE_BYTES) != 0) {
+    return PFC_E_RANDOM;
+  }
+  // A stuck generator is found here; the counter keeps even its challenges apart.
+  if (pfc_is_zero(challenge->bytes, PFC_CHALLENGE_BYTES)) return PFC_E_RANDOM;
+  if (memcmp(challenge->bytes, verifier->last_random, PFC_CHALLENGE_BYTES) == 0) return PFC_E_RANDOM;
+  memcpy(verifier->last_random, challenge->bytes, PFC_CHALLENGE_BYTES);
+  return pfc_ledger_take_counter(&verifier->ledger, &challenge->counter);
+}
+
+static void receive_ask(struct pfc_verifier *verifier, struct pfc_session *session, uint8_t what,
+                        struct pfc_outcome *outcome) {
+  if (what == PFC_ASK_CHALLENGE) {
+    struct pfc_challenge challenge;
+    int result = draw_challenge(verifier, &challenge);
+    session->live = 0;
+    if (result != PFC_OK) {
+      pfc_answer_plain(outcome, pfc_verdict_of(result), 0, 0);
+      return;
+    }
+    session->challenge = challenge;
+    session->asked = pfc_platform_seconds(&verifier->platform);
+    session->live = 1;
+    outcome->reply_type = PFC_MESSAGE_CHALLENGE;
+    outcome->reply_size = PFC_CHALLENGE_MESSAGE_BYTES;
+    pfc_challenge_encode(outcome->reply, &challenge);
+  } else if (what == PFC_ASK_STATUS) {
+    struct pfc_status status;
+    pfc_verifier_status(verifier, &status);
+    outcome->reply_type = PFC_MESSAGE_STATUS;
+    outcome->reply_size = PFC_STATUS_BYTES;
+    pfc_status_encode(outcome->reply, &status);
+  } else {
+    pfc_answer_plain(outcome, PFC_VERDICT_MALFORMED, 0, 0);
+  }
+}
+
+// All ------------------------------------------------------------------------------------------------------------
+
+void pfc_verifier_receive(struct pfc_verifier *verifier, struct pfc_session *session, uint8_t type,
+                          const uint8_t *message, size_t size, struct pfc_outcome *outcome) {
+  memset(outcome, 0, sizeof *outcome);
+  if (!verifier->ready) {
+    pfc_answer_plain(outcome, PFC_VERDICT_FAULT, 0, 0);
+    return;
+  }
+  if (!pfc_message_fits(type, size)) {
+    pfc_answer_plain(outcome, PFC_VERDICT_MALFORMED, 0, 0);
+    return;
+  }
+  switch (type) {
+    case PFC_MESSAGE_ASK:
+      receive_ask(verifier, session, message[0], outcome);
+      break;
+    case PFC_MESSAGE_TOKEN:
+      pfc_receive_token(verifier, session, message, size, outcome);
+      break;
+    case PFC_MESSAGE_COMMAND:
+      pfc_receive_command(verifier, session, message, size, outcome);
+      break;
+    case PFC_MESSAGE_ORDER:
+      pfc_receive_order(verifier, session, message, size, outcome);
+      break;
+    case PFC_MESSAGE_RECALL:
+      pfc_receive_recall(verifier, session, message, size, outcome);
+      break;
+    default:
+      // What the hardware itself sends is nothing it takes.
+      pfc_answer_plain(outcome, PFC_VERDICT_MALFORMED, 0, 0);
+      break;
+  }
+}

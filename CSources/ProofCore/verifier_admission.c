@@ -1,0 +1,154 @@
+// What the hardware lets in: tokens and orders, both signed by an issuer it trusts.
+
+#include "crypto.h"
+#include "internal.h"
+#include "order.h"
+#include "token.h"
+#include "verifier_parts.h"
+
+// TOKEN ----------------------------------------------------------------------------------------------------------
+
+static const struct pfc_slot *holder_of(const struct pfc_ledger *ledger,
+                                        const uint8_t digest[PFC_TOKEN_DIGEST_BYTES]) {
+  for (int i = 0; i < PFC_SLOTS; i++) {
+    const struct pfc_slot *slot = &ledger->slots[i];
+    if (slot->state == PFC_SLOT_HELD && memcmp(slot->token_digest, digest, PFC_TOKEN_DIGEST_BYTES) == 0) return slot;
+  }
+  return NULL;
+}
+
+/// What an authentic token meets here. PFC_VERDICT_HELD if it may take slot `*index`.
+static uint8_t judge_token(const struct pfc_verifier *verifier, const struct pfc_token *token, int *index) {
+  const struct pfc_ledger *ledger = &verifier->ledger;
+  uint64_t now = pfc_verifier_epoch(verifier);
+  if (token->issued > now) now = token->issued;
+  *index = pfc_ledger_find(ledger, token->instance_id);
+  if (token->issued < ledger->floor) return PFC_VERDICT_SUPERSEDED;
+  if (*index >= 0 && token->generation <= ledger->slots[*index].revoked) return PFC_VERDICT_REVOKED;
+  if (*index >= 0 && token->generation <= ledger->slots[*index].generation) return PFC_VERDICT_SUPERSEDED;
+  if (token->not_after != 0 && now > token->not_after) return PFC_VERDICT_EXPIRED;
+  if (*index < 0) *index = pfc_ledger_find_free(ledger);
+  return *index >= 0 ? PFC_VERDICT_HELD : PFC_VERDICT_NO_ROOM;
+}
+
+/// Before a floor frees slots: "not executed" was told of challenges that may still be alive on another link, and must
+/// stay true for an instance that comes back into a slot.
+static void remember_recalls(struct pfc_verifier *verifier) {
+  for (int i = 0; i < PFC_SLOTS; i++) {
+    if (verifier->alive_from[i] > verifier->swept_from) verifier->swept_from = verifier->alive_from[i];
+  }
+}
+
+/// Opens a token and, if all is well, holds it.
+static uint8_t take_token(struct pfc_verifier *verifier, const uint8_t *message, size_t size,
+                          const uint8_t digest[PFC_TOKEN_DIGEST_BYTES]) {
+  struct pfc_ledger *ledger = &verifier->ledger;
+  struct pfc_token token;
+  struct pfc_slot next = {0};
+  uint8_t verdict = PFC_VERDICT_HELD;
+  int index = -1;
+  int changed = 0;
+  int result = pfc_token_open(&token, message, size, verifier->hardware);
+  if (result != PFC_OK) return pfc_verdict_of(result);
+  verdict = judge_token(verifier, &token, &index);
+  if (verdict == PFC_VERDICT_HELD) {
+    int fresh = ledger->slots[index].state == PFC_SLOT_FREE;
+    if (fresh) {
+      // Commands of an earlier tenant, or before this one was known, cannot be told any more.
+      next.last_counter = ledger->counter;
+    } else {
+      next = ledger->slots[index];
+    }
+    pfc_slot_fill(&next, &token, digest);
+    result = pfc_verifier_raise(verifier, token.issued, 0, &changed);
+    if (result == PFC_OK) result = pfc_ledger_put(ledger, index, &next);
+    if (result != PFC_OK) verdict = pfc_verdict_of(result);
+    if (result == PFC_OK && fresh) verifier->alive_from[index] = verifier->swept_from;
+  }
+  pfc_wipe(&token, sizeof token);
+  pfc_wipe(&next, sizeof next);
+  return verdict;
+}
+
+void pfc_receive_token(struct pfc_verifier *verifier, struct pfc_session *session, const uint8_t *message,
+                          size_t size, struct pfc_outcome *outcome) {
+  const struct pfc_slot *slot;
+  uint8_t digest[PFC_TOKEN_DIGEST_BYTES];
+  uint8_t verdict = PFC_VERDICT_HELD;
+  int result = pfc_token_check_head(message, size, verifier->hardware);
+  if (result != PFC_OK) {
+    pfc_answer_plain(outcome, pfc_verdict_of(result), 0, 0);
+    return;
+  }
+  pfc_token_digest(digest, message);
+  slot = holder_of(&verifier->ledger, digest);
+  if (slot == NULL) {
+    if (session->openings >= PFC_SESSION_OPENINGS_MAX) {
+      pfc_answer_plain(outcome, PFC_VERDICT_BUSY, PFC_SESSION_WAIT_SECONDS, 0);
+      return;
+    }
+    verdict = take_token(verifier, message, size, digest);
+    slot = holder_of(&verifier->ledger, digest);
+  }
+  if (verdict == PFC_VERDICT_HELD && slot != NULL) {
+    pfc_answer_signed(outcome, slot, digest, PFC_VERDICT_HELD, pfc_uses_detail(slot->uses), 0);
+  } else {
+    session->openings++;
+    pfc_answer_plain(outcome, verdict, 0, 0);
+  }
+}
+
+// ORDER ----------------------------------------------------------------------------------------------------------
+
+static int revoke(struct pfc_verifier *verifier, const struct pfc_order *order, int *changed) {
+  struct pfc_ledger *ledger = &verifier->ledger;
+  struct pfc_slot next = {0};
+  int index = pfc_ledger_find(ledger, order->instance_id);
+  int fresh = index < 0;
+  int result;
+  // What it revokes was issued before it, and so before the floor.
+  if (order->issued < ledger->floor) return PFC_OK;
+  if (!fresh) {
+    const struct pfc_slot *slot = &ledger->slots[index];
+    int later = slot->state == PFC_SLOT_REVOKED && order->issued > slot->issued;
+    if (order->generation <= slot->revoked && !later) return PFC_OK;
+    next = *slot;
+  } else {
+    index = pfc_ledger_find_free(ledger);
+    if (index < 0) return PFC_E_SPACE;
+    memcpy(next.instance_id, order->instance_id, PFC_ID_BYTES);
+    next.last_counter = ledger->counter;
+  }
+  pfc_slot_revoke(&next, order->generation, order->issued);
+  result = pfc_ledger_put(ledger, index, &next);
+  if (result == PFC_OK) *changed = 1;
+  if (result == PFC_OK && fresh) verifier->alive_from[index] = verifier->swept_from;
+  pfc_wipe(&next, sizeof next);
+  return result;
+}
+
+void pfc_receive_order(struct pfc_verifier *verifier, struct pfc_session *session, const uint8_t *message,
+                          size_t size, struct pfc_outcome *outcome) {
+  struct pfc_order order;
+  uint8_t verdict = PFC_VERDICT_DONE;
+  int changed = 0;
+  int result;
+  if (session->openings >= PFC_SESSION_OPENINGS_MAX) {
+    pfc_answer_plain(outcome, PFC_VERDICT_BUSY, PFC_SESSION_WAIT_SECONDS, 0);
+    return;
+  }
+  result = pfc_order_check_head(message, size, verifier->hardware);
+  if (result != PFC_OK) {
+    pfc_answer_plain(outcome, pfc_verdict_of(result), 0, 0);
+    return;
+  }
+  result = pfc_order_open(&order, message, size, verifier->hardware);
+  if (result == PFC_OK && order.type == PFC_ORDER_REVOKE) result = revoke(verifier, &order, &changed);
+  if (result == PFC_OK) {
+    if (order.type == PFC_ORDER_FLOOR) remember_recalls(verifier);
+    result = pfc_verifier_raise(verifier, order.issued, order.type == PFC_ORDER_FLOOR ? order.issued : 0, &changed);
+  }
+  if (result != PFC_OK) verdict = result == PFC_E_SPACE ? PFC_VERDICT_NO_ROOM : pfc_verdict_of(result);
+  if (!changed || result != PFC_OK) session->openings++;
+  pfc_answer_plain(outcome, verdict, 0, 0);
+}

@@ -1,0 +1,43 @@
+#include "internal.h"
+#include "verifier_parts.h"
+
+enum { DETAIL_UNLIMITED = 65535 };
+
+uint16_t pfc_uses_detail(uint32_t uses) {
+  if (uses == PFC_USES_UNLIMITED) return DETAIL_UNLIMITED;
+  return uses < DETAIL_UNLIMITED ? (uint16_t)uses : DETAIL_UNLIMITED - 1;
+}
+
+/// An answer without a receipt: a hint that anyone could have made.
+void pfc_answer_plain(struct pfc_outcome *outcome, uint8_t verdict, uint16_t detail, uint64_t counter) {
+  struct pfc_answer reply = {.verdict = verdict, .detail = detail, .counter = counter};
+  outcome->verdict = verdict;
+  outcome->reply_type = PFC_MESSAGE_VERDICT;
+  outcome->reply_size = PFC_VERDICT_MESSAGE_BYTES;
+  pfc_answer_encode(outcome->reply, &reply);
+}
+
+/// An answer that only this hardware can have made, for this nonce.
+void pfc_answer_signed(struct pfc_outcome *outcome, const struct pfc_slot *slot,
+                          const uint8_t nonce[PFC_NONCE_BYTES], uint8_t verdict, uint16_t detail, uint64_t counter) {
+  struct pfc_answer reply = {.verdict = verdict, .detail = detail, .counter = counter};
+  pfc_receipt_make(reply.receipt, slot->secrets.device_key, nonce, verdict, detail, counter);
+  pfc_answer_plain(outcome, verdict, detail, counter);
+  pfc_answer_encode(outcome->reply, &reply);
+}
+
+uint8_t pfc_verdict_of(int result) {
+  switch (result) {
+    case PFC_E_RECIPIENT:
+      return PFC_VERDICT_NOT_FOR_ME;
+    case PFC_E_SIGNATURE:
+      return PFC_VERDICT_NOT_SIGNED;
+    case PFC_E_MODE:
+      return PFC_VERDICT_WRONG_MODE;
+    case PFC_E_STORAGE:
+    case PFC_E_RANDOM:
+      return PFC_VERDICT_FAULT;
+    default:
+      return PFC_VERDICT_MALFORMED;
+  }
+}

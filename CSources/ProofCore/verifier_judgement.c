@@ -1,0 +1,199 @@
+// What the hardware does about a command, and what it tells of one afterwards.
+
+#include "crypto.h"
+#include "internal.h"
+#include "proof.h"
+#include "verifier_parts.h"
+
+// COMMAND --------------------------------------------------------------------------------------------------------
+
+static int check_proof(const uint8_t *proof, const uint8_t key[PFC_KEY_BYTES], const uint8_t nonce[PFC_NONCE_BYTES],
+                       const uint8_t measurement[PFC_MEASUREMENT_BYTES]) {
+  struct pfc_proof_key expanded;
+  int result;
+  pfc_proof_key_init(&expanded, key);
+  result = pfc_proof_check(proof, &expanded, nonce, measurement);
+  pfc_proof_key_wipe(&expanded);
+  PFC_DECLASSIFY(&result, sizeof result);
+  return result;
+}
+
+/// Spends one attempt, durably, before the verdict that would tell the app to try again.
+static uint8_t spend_attempt(struct pfc_verifier *verifier, int index) {
+  struct pfc_slot next = verifier->ledger.slots[index];
+  uint8_t verdict = PFC_VERDICT_INTEGRITY_DIFFERS;
+  next.attempts--;
+  if (pfc_ledger_put(&verifier->ledger, index, &next) != PFC_OK) {
+    // Storage may fail, but it does not fail in the attacker's favour.
+    verifier->ledger.slots[index].attempts--;
+    verdict = PFC_VERDICT_FAULT;
+  }
+  pfc_wipe(&next, sizeof next);
+  return verdict;
+}
+
+/// Notes an accepted command, durably where uses are counted, before it is done.
+static uint8_t accept(struct pfc_verifier *verifier, int index, const struct pfc_command *command,
+                      const uint8_t nonce[PFC_NONCE_BYTES]) {
+  struct pfc_slot next = verifier->ledger.slots[index];
+  uint8_t verdict =
+      command->kind == PFC_KIND_INTEGRITY ? PFC_VERDICT_ACCEPTED : PFC_VERDICT_ACCEPTED_DEVICE;
+  next.last_verdict = verdict;
+  next.last_counter = command->counter;
+  memcpy(next.last_nonce, nonce, PFC_NONCE_BYTES);
+  if (next.uses == PFC_USES_UNLIMITED) {
+    verifier->ledger.slots[index] = next;
+  } else {
+    next.uses--;
+    if (pfc_ledger_put(&verifier->ledger, index, &next) != PFC_OK) verdict = PFC_VERDICT_FAULT;
+  }
+  pfc_wipe(&next, sizeof next);
+  return verdict;
+}
+
+/// What a command under a live challenge meets, but for what it costs to find out.
+static uint8_t judge_slot(const struct pfc_verifier *verifier, const struct pfc_slot *slot) {
+  if (slot->not_after != 0 && pfc_verifier_epoch(verifier) > slot->not_after) return PFC_VERDICT_EXPIRED;
+  if (slot->attempts == 0) return PFC_VERDICT_NO_ATTEMPTS;
+  if (slot->uses == 0) return PFC_VERDICT_NO_USES;
+  return PFC_VERDICT_NONE;
+}
+
+static uint8_t judge_command(struct pfc_verifier *verifier, struct pfc_session *session, int index,
+                             const struct pfc_command *command, const uint8_t nonce[PFC_NONCE_BYTES]) {
+  const struct pfc_slot *slot = &verifier->ledger.slots[index];
+  uint16_t permitted = command->kind == PFC_KIND_INTEGRITY ? slot->integrity_classes : slot->device_classes;
+  uint8_t answered[PFC_NONCE_BYTES];
+  uint8_t verdict = judge_slot(verifier, slot);
+  if (verdict != PFC_VERDICT_NONE) return verdict;
+  memcpy(answered, nonce, sizeof answered);
+  if (command->kind == PFC_KIND_INTEGRITY) pfc_nonce_escort(answered, nonce, command->integrity_proof);
+  if (check_proof(command->device_proof, slot->secrets.device_key, answered, slot->secrets.device) != PFC_OK) {
+    session->refusals++;
+    return PFC_VERDICT_DEVICE_DIFFERS;
+  }
+  if (command->kind == PFC_KIND_INTEGRITY &&
+      check_proof(command->integrity_proof, slot->secrets.integrity_key, nonce, slot->secrets.integrity) != PFC_OK) {
+    return spend_attempt(verifier, index);
+  }
+  if ((permitted & (1u << command->command_class)) == 0) return PFC_VERDICT_NOT_PERMITTED;
+  return accept(verifier, index, command, nonce);
+}
+
+/// Takes the live challenge. 1 if it is the one the command answers; it is dead either way.
+static int take_challenge(const struct pfc_verifier *verifier, struct pfc_session *session, uint64_t counter) {
+  uint16_t limit = verifier->hardware->challenge_seconds;
+  int live = session->live;
+  session->live = 0;
+  if (!live || session->challenge.counter != counter) return 0;
+  return limit == 0 || verifier->platform.seconds == NULL ||
+         pfc_platform_seconds(&verifier->platform) - session->asked <= limit;
+}
+
+void pfc_receive_command(struct pfc_verifier *verifier, struct pfc_session *session, const uint8_t *message,
+                            size_t size, struct pfc_outcome *outcome) {
+  struct pfc_command command;
+  struct pfc_challenge challenge = session->challenge;
+  const struct pfc_slot *slot;
+  uint8_t nonce[PFC_NONCE_BYTES];
+  uint8_t verdict;
+  uint16_t detail = 0;
+  int index;
+  if (pfc_command_decode(&command, message, size) != PFC_OK) {
+    pfc_answer_plain(outcome, PFC_VERDICT_MALFORMED, 0, 0);
+    return;
+  }
+  outcome->instance_id = command.instance_id;
+  if (session->refusals >= PFC_SESSION_REFUSALS_MAX) {
+    pfc_answer_plain(outcome, PFC_VERDICT_BUSY, PFC_SESSION_WAIT_SECONDS, command.counter);
+    return;
+  }
+  if (!take_challenge(verifier, session, command.counter)) {
+    pfc_answer_plain(outcome, PFC_VERDICT_STALE, 0, command.counter);
+    return;
+  }
+  index = pfc_ledger_find(&verifier->ledger, command.instance_id);
+  if (index < 0) {
+    pfc_answer_plain(outcome, PFC_VERDICT_UNKNOWN, 0, command.counter);
+    return;
+  }
+  slot = &verifier->ledger.slots[index];
+  if (command.counter < verifier->alive_from[index]) {
+    pfc_answer_plain(outcome, PFC_VERDICT_STALE, 0, command.counter);
+    return;
+  }
+  if (slot->state == PFC_SLOT_REVOKED) {
+    pfc_answer_plain(outcome, PFC_VERDICT_REVOKED, 0, command.counter);
+    return;
+  }
+  if (pfc_nonce_derive(nonce, verifier->hardware->id, &challenge, command.kind, command.command_class,
+                       command.command, command.command_size) != PFC_OK) {
+    pfc_answer_plain(outcome, PFC_VERDICT_MALFORMED, 0, command.counter);
+    return;
+  }
+  verdict = judge_command(verifier, session, index, &command, nonce);
+  if (verdict == PFC_VERDICT_ACCEPTED || verdict == PFC_VERDICT_ACCEPTED_DEVICE) {
+    detail = pfc_uses_detail(slot->uses);
+    outcome->execute = 1;
+    outcome->kind = command.kind;
+    outcome->command_class = command.command_class;
+    outcome->command = command.command;
+    outcome->command_size = command.command_size;
+  } else if (verdict == PFC_VERDICT_INTEGRITY_DIFFERS) {
+    detail = slot->attempts;
+  }
+  if (verdict == PFC_VERDICT_FAULT) {
+    pfc_answer_plain(outcome, verdict, 0, command.counter);
+  } else {
+    pfc_answer_signed(outcome, slot, nonce, verdict, detail, command.counter);
+  }
+}
+
+// RECALL ---------------------------------------------------------------------------------------------------------
+
+static uint8_t judge_recall(const struct pfc_slot *slot, const struct pfc_recall *recall) {
+  if (recall->counter < slot->last_counter) return PFC_VERDICT_STALE;
+  if (recall->counter == slot->last_counter && slot->last_verdict != PFC_VERDICT_NONE &&
+      memcmp(recall->nonce, slot->last_nonce, PFC_NONCE_BYTES) == 0) {
+    return slot->last_verdict;
+  }
+  return PFC_VERDICT_NOT_EXECUTED;
+}
+
+void pfc_receive_recall(struct pfc_verifier *verifier, struct pfc_session *session, const uint8_t *message,
+                           size_t size, struct pfc_outcome *outcome) {
+  struct pfc_recall recall;
+  const struct pfc_slot *slot;
+  int index;
+  if (pfc_recall_decode(&recall, message, size) != PFC_OK) {
+    pfc_answer_plain(outcome, PFC_VERDICT_MALFORMED, 0, 0);
+    return;
+  }
+  outcome->instance_id = recall.instance_id;
+  if (session->refusals >= PFC_SESSION_REFUSALS_MAX) {
+    pfc_answer_plain(outcome, PFC_VERDICT_BUSY, PFC_SESSION_WAIT_SECONDS, recall.counter);
+    return;
+  }
+  index = pfc_ledger_find(&verifier->ledger, recall.instance_id);
+  if (index < 0 || verifier->ledger.slots[index].state != PFC_SLOT_HELD) {
+    pfc_answer_plain(outcome, PFC_VERDICT_UNKNOWN, 0, recall.counter);
+    return;
+  }
+  slot = &verifier->ledger.slots[index];
+  {
+    int result = pfc_recall_check(message, slot->secrets.device_key);
+    PFC_DECLASSIFY(&result, sizeof result);
+    if (result != PFC_OK) {
+      session->refusals++;
+      pfc_answer_plain(outcome, PFC_VERDICT_DEVICE_DIFFERS, 0, recall.counter);
+      return;
+    }
+  }
+  if (recall.counter >= verifier->ledger.counter) {
+    pfc_answer_plain(outcome, PFC_VERDICT_MALFORMED, 0, recall.counter);
+    return;
+  }
+  // "Not executed" must stay true: whatever was asked before is dead for this instance, on every link.
+  if (recall.counter >= verifier->alive_from[index]) verifier->alive_from[index] = recall.counter + 1;
+  pfc_answer_signed(outcome, slot, recall.nonce, judge_recall(slot, &recall), 0, recall.counter);
+}

@@ -1,0 +1,38 @@
+/// What the verifier's sources share: verifier.c (life and dispatch), verifier_admission.c (tokens, orders),
+/// verifier_judgement.c (commands, recalls), verifier_answer.c (replies).
+
+#ifndef PFC_VERIFIER_PARTS_H
+#define PFC_VERIFIER_PARTS_H
+
+#include "verifier.h"
+
+/// The platform's seconds, or 0 where there is no clock.
+uint32_t pfc_platform_seconds(const struct pfc_platform *platform);
+
+/// Raises epoch and floor, durably. `*changed` is set to 1 if anything stored rose.
+PFC_MUST_USE int pfc_verifier_raise(struct pfc_verifier *verifier, uint64_t epoch, uint64_t floor, int *changed);
+
+/// An answer without a receipt: a hint that anyone could have made.
+void pfc_answer_plain(struct pfc_outcome *outcome, uint8_t verdict, uint16_t detail, uint64_t counter);
+
+/// An answer that only this hardware can have made, for this nonce.
+void pfc_answer_signed(struct pfc_outcome *outcome, const struct pfc_slot *slot,
+                       const uint8_t nonce[PFC_NONCE_BYTES], uint8_t verdict, uint16_t detail, uint64_t counter);
+
+/// The verdict that tells a core's result.
+uint8_t pfc_verdict_of(int result);
+
+/// Uses left, as a verdict's detail.
+uint16_t pfc_uses_detail(uint32_t uses);
+
+// Each fills `*outcome` completely. The message has a size its type may have.
+void pfc_receive_token(struct pfc_verifier *verifier, struct pfc_session *session, const uint8_t *message, size_t size,
+                       struct pfc_outcome *outcome);
+void pfc_receive_order(struct pfc_verifier *verifier, struct pfc_session *session, const uint8_t *message, size_t size,
+                       struct pfc_outcome *outcome);
+void pfc_receive_command(struct pfc_verifier *verifier, struct pfc_session *session, const uint8_t *message,
+                         size_t size, struct pfc_outcome *outcome);
+void pfc_receive_recall(struct pfc_verifier *verifier, struct pfc_session *session, const uint8_t *message,
+                        size_t size, struct pfc_outcome *outcome);
+
+#endif

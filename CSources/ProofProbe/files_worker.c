@@ -1,0 +1,139 @@
+#include <string.h>
+
+#include "files_parts.h"
+
+void pfp_item_message(struct pfp_item *item) {
+  uint8_t *header = item->message;
+  const uint64_t size = item->state == PFP_STATE_PRESENT ? item->identity.size : 0;
+  header[0] = item->identity.type;
+  header[1] = item->state;
+  header[2] = (uint8_t)item->identity.mode;
+  header[3] = (uint8_t)(item->identity.mode >> 8);
+  for (unsigned i = 0; i < 8; i++) header[4 + i] = (uint8_t)(size >> (8 * i));
+  for (unsigned i = 0; i < 4; i++) header[12 + i] = (uint8_t)(item->path_size >> (8 * i));
+  memcpy(item->message + PFP_ENTRY_HEADER + item->path_size, item->content, PFP_HASH_BYTES);
+}
+
+void pfp_worker_task(struct pfp_worker *worker, enum pfp_task what, void *owner) {
+  // Each comes from a lane that became free, and a free lane takes a task before anything else: never more than there
+  // are lanes.
+  worker->tasks[worker->tasks_to % PFP_TASKS].what = what;
+  worker->tasks[worker->tasks_to % PFP_TASKS].owner = owner;
+  worker->tasks_to++;
+}
+
+struct pfp_job *pfp_worker_job(struct pfp_worker *worker, unsigned lane, enum pfp_kind kind, void *owner,
+                               uint32_t index, enum pfp_role role, const uint8_t *bytes, size_t size) {
+  struct pfp_lane_job *job = &worker->jobs[lane];
+  job->job.bytes = bytes;
+  job->job.size = size;
+  job->job.role = (uint8_t)role;
+  job->kind = kind;
+  job->owner = owner;
+  job->index = index;
+  return &job->job;
+}
+
+static struct pfp_job *task_begin(struct pfp_worker *worker, unsigned lane) {
+  unsigned slot = worker->tasks_from++ % PFP_TASKS;
+  void *owner = worker->tasks[slot].owner;
+  switch (worker->tasks[slot].what) {
+    case PFP_TASK_ENTRY: {
+      struct pfp_item *item = owner;
+      pfp_item_message(item);
+      return pfp_worker_job(worker, lane, PFP_JOB_ENTRY, item, 0, PFP_ENTRY, item->message,
+                            PFP_ENTRY_HEADER + (size_t)item->path_size + PFP_HASH_BYTES);
+    }
+    case PFP_TASK_TREE: {
+      struct pfp_reading *reading = owner;
+      return pfp_worker_job(worker, lane, PFP_JOB_TREE, reading, 0, PFP_TREE, reading->message,
+                            8 + (size_t)reading->leaves * PFP_HASH_BYTES);
+    }
+    case PFP_TASK_AGAIN: return pfp_read_begin(worker, lane, owner);
+  }
+  return NULL;
+}
+
+static bool stopped(const struct pfp_run *run) {
+  return atomic_load_explicit(&run->stop, memory_order_relaxed) ||
+         atomic_load_explicit(&run->files->cancel, memory_order_relaxed);
+}
+
+/// What a free lane does next: what follows from what is done, then what is begun, then something new, then somebody
+/// else's long file.
+static struct pfp_job *next(void *user, unsigned lane) {
+  struct pfp_worker *worker = user;
+  struct pfp_item *item;
+  while (!stopped(worker->run)) {
+    struct pfp_job *job;
+    if (worker->tasks_from != worker->tasks_to) {
+      job = task_begin(worker, lane);
+    } else if (worker->reading != NULL) {
+      job = pfp_read_leaf(worker, lane);
+    } else if ((job = pfp_long_leaf(worker, lane, false)) != NULL) {
+      return job;
+    } else if (worker->own != NULL) {
+      // Its next window has to wait for an older one. Nothing else is begun: it might be a long file too.
+      if (worker->tasks_from == worker->tasks_to) return NULL;
+    } else if ((item = pfp_run_take(worker)) != NULL) {
+      job = pfp_read_begin(worker, lane, item);
+    } else if ((job = pfp_long_leaf(worker, lane, true)) == NULL && worker->tasks_from == worker->tasks_to) {
+      return NULL;
+    }
+    if (job != NULL) return job;
+  }
+  return NULL;
+}
+
+static void done(void *user, struct pfp_job *job) {
+  struct pfp_worker *worker = user;
+  struct pfp_lane_job *ours = (struct pfp_lane_job *)(void *)job;  // its first member
+  switch (ours->kind) {
+    case PFP_JOB_CONTENT: pfp_read_content(worker, ours->owner, job->digest); break;
+    case PFP_JOB_LEAF: pfp_read_leaf_done(worker, ours->owner, ours->index, job->digest); break;
+    case PFP_JOB_TREE: {
+      struct pfp_reading *reading = ours->owner;
+      struct pfp_item *item = reading->item;
+      reading->item = NULL;
+      pfp_read_content(worker, item, job->digest);
+      break;
+    }
+    case PFP_JOB_LONG: pfp_long_leaf_done(worker, ours->owner, ours->index, job->digest); break;
+    case PFP_JOB_ENTRY: {
+      struct pfp_item *item = ours->owner;
+      memcpy(item->digest, job->digest, PFP_HASH_BYTES);
+      pfp_run_done(worker->run, item);
+      break;
+    }
+  }
+}
+
+/// Waits for work. False when the measurement is over.
+static bool wait(struct pfp_run *run) {
+  bool more;
+  (void)pthread_mutex_lock(&run->lock);
+  for (;;) {
+    if (stopped(run)) {
+      // Whoever cancelled has told nobody else.
+      atomic_store(&run->stop, true);
+      (void)pthread_cond_broadcast(&run->work);
+      (void)pthread_cond_signal(&run->arrived);
+      more = false;
+      break;
+    }
+    more = run->taken != run->published || pfp_long_waits(run);
+    if (more) break;
+    run->idle++;
+    (void)pthread_cond_wait(&run->work, &run->lock);
+    run->idle--;
+  }
+  (void)pthread_mutex_unlock(&run->lock);
+  return more;
+}
+
+void *pfp_worker_main(void *user) {
+  struct pfp_worker *worker = user;
+  struct pfp_source_of_jobs source = {next, done, worker};
+  while (wait(worker->run)) pfp_lanes_run(&worker->lanes, &worker->run->files->hash, &source);
+  return NULL;
+}

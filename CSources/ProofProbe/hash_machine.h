@@ -1,0 +1,13 @@
+/// What this processor, under this operating system, can run.
+
+#ifndef PFP_HASH_MACHINE_H
+#define PFP_HASH_MACHINE_H
+
+#include <stdbool.h>
+
+/// AVX2: four lanes.
+bool pfp_machine_has_x4(void);
+/// AVX-512F: eight lanes.
+bool pfp_machine_has_x8(void);
+
+#endif

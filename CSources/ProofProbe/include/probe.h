@@ -1,0 +1,117 @@
+/// Measures the app that calls it: this process, its files, its environment, its device.
+///
+///     struct pfp_probe *probe;
+///     struct pfp_probe_options options = {.bundle = "…", .storage = "…", .harden = 1};
+///     if (pfp_probe_create(&probe, &options) == PFP_OK) {
+///       result = pfp_probe_measure(&measured, probe, mc, mc_size, &pfc_sdk_key);
+///       …
+///       pfp_probe_free(probe);
+///     }
+///
+/// No function tells whether something was tampered with. What the probe sees becomes digests, and the digests a
+/// measurement; there is no branch to patch. What differs is told, in words, by diagnosis.h: for people, never as a
+/// condition.
+///
+/// One thread at a time may use a probe. While it measures, no other thread may unload a library (dlclose). What the
+/// app loads later with dlopen must be loaded before the first measurement, and named in `plugins`.
+
+#ifndef PFP_PROBE_H
+#define PFP_PROBE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "config.h"
+#include "files.h"
+#include "key.h"
+#include "measurement.h"
+#include "probe_result.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// The configuration asks for a source, or a version of one, that this probe does not know (sources.h). Nothing was
+/// measured.
+#define PFP_E_UNSUPPORTED (-32)
+/// The configuration, or a record, was refused by the core: `pfp_probe_failure` has its answer.
+#define PFP_E_CORE (-34)
+
+/// What a probe is made with. Strings and arrays are copied. All zeros is valid.
+struct pfp_probe_options {
+  /// NULL for /proc/self/exe.
+  const char *executable;
+  /// The folder that is the app's bundle. NULL: source PFP_APP_BUNDLE is absent.
+  const char *bundle;
+  /// The folder of the storage secret (storage.h). NULL: source PFP_DEVICE_SECRET is absent.
+  const char *storage;
+  /// SONAMEs of the libraries that the app itself opens at run time: they, and what they need, count as explained.
+  const char *const *plugins;
+  size_t plugin_count;
+  /// 1: makes this process hard to look into (`pfp_harden`), after opening what must stay readable.
+  int harden;
+  /// For the incremental policy: see files.h.
+  uint32_t descriptors;
+  /// Called now and then by the measuring thread. Any answer but 0 cancels. May be NULL.
+  pfp_progress_fn progress;
+  void *user;
+};
+
+/// A probe: open descriptors, and what earlier measurements learned.
+struct pfp_probe;
+
+/// PFP_E_RESOURCE without memory. `*probe` is NULL on failure.
+PFP_MUST_USE int pfp_probe_create(struct pfp_probe **probe, const struct pfp_probe_options *options);
+/// NULL is fine.
+void pfp_probe_free(struct pfp_probe *probe);
+
+/// Forgets what earlier measurements learned: the next one reads everything, whatever the policy.
+void pfp_probe_forget(struct pfp_probe *probe);
+
+/// Asks the measurement in progress to end with PFP_E_CANCELLED; without one, the next. Any thread, at any time.
+void pfp_probe_cancel(struct pfp_probe *probe);
+
+/// Takes one record, in the order of `pfc_measurement_update` and with its meaning. Anything but 0 ends the collection
+/// with PFP_E_CORE.
+typedef int (*pfp_sink)(void *context, uint8_t class_, uint8_t number, const uint8_t *name, size_t name_size,
+                        const uint8_t *digest);
+
+/// Collects what `config` asks for and gives it to the sink, in canonical order, after all of it was collected: a
+/// failure leaves the sink untouched.
+///
+/// PFP_E_UNSUPPORTED; PFP_E_MISSING, PFP_E_TYPE, PFP_E_UNREADABLE, PFP_E_DEEP for the bundle folder itself;
+/// PFP_E_LIMIT if the bundle has more bytes than the policy's limit; PFP_E_CHANGING if something changed or libraries
+/// were loaded while it was read, twice; PFP_E_CANCELLED; PFP_E_RESOURCE.
+PFP_MUST_USE int pfp_probe_collect(struct pfp_probe *probe, const struct pfc_config *config, pfp_sink sink,
+                                   void *context);
+
+/// Decodes the configuration, collects, folds: IM and DM of this app, now. PFP_E_CORE if the configuration does not
+/// decode. On failure `*measured` is all zeros.
+PFP_MUST_USE int pfp_probe_measure(struct pfc_measured *measured, struct pfp_probe *probe, const uint8_t *config,
+                                   size_t size, const struct pfc_key *key);
+
+/// A complete configuration from a draft (`pfc_measurement_baseline_init`), taken from this app as it is now. For tests
+/// and demonstrations where service and app are one; elsewhere the app sends its records and the service makes the
+/// baseline.
+PFP_MUST_USE int pfp_probe_baseline(struct pfc_config *config, struct pfp_probe *probe,
+                                    const struct pfc_config *draft, const struct pfc_key *key);
+
+/// About the last call that failed. Valid until the next call.
+struct pfp_probe_failure {
+  int result;        ///< enum pfp_result, or one of the numbers of this header
+  int core;          ///< The core's own answer (enum pfc_result) for PFP_E_CORE, otherwise 0
+  int error;         ///< errno, or 0
+  const char *path;  ///< The file, or the unsupported source's name; "" for nothing in particular
+};
+const struct pfp_probe_failure *pfp_probe_failure(const struct pfp_probe *probe);
+
+/// Makes this process hard to look into for other processes of the same user: not dumpable (no ptrace, no
+/// /proc/PID/mem, no core file), and no new privileges for it and its children. No protection against root.
+/// A probe must be created before, or `harden` set in its options. 0, or an errno.
+PFP_MUST_USE int pfp_harden(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

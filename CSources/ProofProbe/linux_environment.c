@@ -1,0 +1,249 @@
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
+#include "process.h"
+#include "sources.h"
+#include "transcript.h"
+
+extern char **environ;
+
+static struct pfp_record *add(struct pfp_evidence *evidence, uint8_t number, const char *name, const char *fact) {
+  uint8_t digest[PFC_DIGEST_BYTES];
+  pfp_fact(digest, fact, strlen(fact));
+  return pfp_evidence_add(evidence, PFC_CLASS_ENVIRONMENT, number, name, digest);
+}
+
+// Tracer ---------------------------------------------------------------------------------------------------------
+
+/// The number behind "TracerPid:", or -1 if it cannot be read.
+static long tracer_of(int descriptor) {
+  char text[4096];
+  const char *line;
+  ssize_t size = pread(descriptor, text, sizeof text - 1, 0);
+  if (size <= 0) return -1;
+  text[size] = 0;
+  line = strstr(text, "\nTracerPid:");
+  return line != NULL ? strtol(line + 11, NULL, 10) : -1;
+}
+
+/// A tracer may hold one thread only, and not the first. 1 traced, 0 not, -1 if it cannot be told.
+static int any_thread_traced(const struct pfp_process *process) {
+  int traced = 0;
+  long first = process->status >= 0 ? tracer_of(process->status) : -1;
+  DIR *threads = opendir("/proc/self/task");
+  struct dirent *entry;
+  if (first < 0 || threads == NULL) {
+    if (threads != NULL) (void)closedir(threads);
+    return -1;
+  }
+  traced = first > 0;
+  while ((entry = readdir(threads)) != NULL && !traced) {
+    char path[300];
+    int descriptor;
+    if (entry->d_name[0] == '.') continue;
+    (void)snprintf(path, sizeof path, "/proc/self/task/%s/status", entry->d_name);
+    descriptor = open(path, O_RDONLY | O_CLOEXEC);
+    if (descriptor < 0) continue;  // The thread has ended.
+    traced = tracer_of(descriptor) > 0;
+    (void)close(descriptor);
+  }
+  (void)closedir(threads);
+  return traced;
+}
+
+static void report_tracer(struct pfp_evidence *evidence, const struct pfp_process *process) {
+  int traced;
+  struct pfp_record *record;
+  if (!pfp_evidence_wants(evidence, PFC_CLASS_ENVIRONMENT, PFP_ENVIRONMENT_TRACER)) return;
+  traced = any_thread_traced(process);
+  if (traced < 0) {
+    (void)pfp_evidence_add(evidence, PFC_CLASS_ENVIRONMENT, PFP_ENVIRONMENT_TRACER, "tracer", NULL);
+    return;
+  }
+  record = add(evidence, PFP_ENVIRONMENT_TRACER, "tracer", traced ? "attached" : "none");
+  if (traced) pfp_record_note(record, 1, "debugger attached");
+}
+
+// Preloading -----------------------------------------------------------------------------------------------------
+
+enum { ENVIRONMENT_MAX = 1 << 21 };
+
+/// The value of a variable in a block of "NAME=value" strings, or NULL.
+static const char *find_initial(const char *block, size_t size, const char *name) {
+  size_t name_size = strlen(name);
+  for (size_t at = 0; at < size;) {
+    const char *entry = block + at;
+    size_t entry_size = strnlen(entry, size - at);
+    if (entry_size > name_size && memcmp(entry, name, name_size) == 0 && entry[name_size] == '=') {
+      return entry + name_size + 1;
+    }
+    at += entry_size + 1;
+  }
+  return NULL;
+}
+
+/// What the process was started with, and what it says now: a library that was preloaded may have unset its variable.
+static void report_variable(struct pfp_evidence *evidence, const char *initial, size_t size, const char *name) {
+  struct pfp_transcript transcript;
+  struct pfp_record *record;
+  uint8_t digest[PFC_DIGEST_BYTES];
+  const char *first = find_initial(initial, size, name);
+  const char *now = getenv(name);
+  pfp_transcript_init(&transcript, PFP_LABEL_FACT);
+  pfp_transcript_number(&transcript, first != NULL);
+  if (first != NULL) pfp_transcript_text(&transcript, first);
+  pfp_transcript_number(&transcript, now != NULL);
+  if (now != NULL) pfp_transcript_text(&transcript, now);
+  pfp_transcript_final(digest, &transcript);
+  record = pfp_evidence_add(evidence, PFC_CLASS_ENVIRONMENT, PFP_ENVIRONMENT_PRELOAD, name, digest);
+  if (first != NULL || now != NULL) pfp_record_note(record, 1, "is set");
+}
+
+static void report_preload(struct pfp_evidence *evidence, const struct pfp_process *process) {
+  static const char *const VARIABLES[] = {"LD_AUDIT", "LD_LIBRARY_PATH", "LD_PRELOAD"};
+  static const char *const FILE_PATH = "/etc/ld.so.preload";
+  char *initial;
+  ssize_t size;
+  if (!pfp_evidence_wants(evidence, PFC_CLASS_ENVIRONMENT, PFP_ENVIRONMENT_PRELOAD)) return;
+  initial = malloc(ENVIRONMENT_MAX);
+  if (initial == NULL) {
+    evidence->failed = 1;
+    return;
+  }
+  size = pfp_read_descriptor(initial, ENVIRONMENT_MAX - 1, process->initial);
+  if (size >= 0) initial[size] = 0;
+  for (size_t i = 0; i < sizeof VARIABLES / sizeof VARIABLES[0]; i++) {
+    if (size < 0) {
+      (void)pfp_evidence_add(evidence, PFC_CLASS_ENVIRONMENT, PFP_ENVIRONMENT_PRELOAD, VARIABLES[i], NULL);
+    } else {
+      report_variable(evidence, initial, (size_t)size, VARIABLES[i]);
+    }
+  }
+  // No file is the rule, and is told apart from one that cannot be read.
+  if (access(FILE_PATH, F_OK) != 0) {
+    (void)add(evidence, PFP_ENVIRONMENT_PRELOAD, "ld.so.preload", "none");
+  } else {
+    uint8_t digest[PFC_DIGEST_BYTES];
+    ssize_t length = pfp_read_file(initial, ENVIRONMENT_MAX, FILE_PATH);
+    if (length >= 0) pfp_fact(digest, initial, (size_t)length);
+    pfp_record_note(pfp_evidence_add(evidence, PFC_CLASS_ENVIRONMENT, PFP_ENVIRONMENT_PRELOAD, "ld.so.preload",
+                                     length >= 0 ? digest : NULL),
+                    1, "exists");
+  }
+  free(initial);
+}
+
+// Instrumentation ------------------------------------------------------------------------------------------------
+
+/// valgrind's own question to whoever runs it: a sequence without effect on a processor, answered by valgrind.
+static int under_valgrind(void) {
+#if defined(__x86_64__)
+  uint64_t request[6] = {0x1001, 0, 0, 0, 0, 0};  // RUNNING_ON_VALGRIND
+  uint64_t answer = 0;
+  __asm__ volatile(
+      "rolq $3, %%rdi ; rolq $13, %%rdi\n\t"
+      "rolq $61, %%rdi ; rolq $51, %%rdi\n\t"
+      "xchgq %%rbx, %%rbx"
+      : "=d"(answer)
+      : "a"(&request[0]), "0"(answer)
+      : "cc", "memory");
+  return answer != 0;
+#else
+  return 0;
+#endif
+}
+
+/// The processor says it is QEMU's translator. As the processor of a whole machine this is stable and lawful; as that
+/// of one process it is not what the baseline saw.
+static int translated(void) {
+#if defined(__x86_64__)
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  char maker[12];
+  if (__get_cpuid(1, &a, &b, &c, &d) == 0 || (c >> 31) == 0) return 0;
+  __cpuid(0x40000000u, a, b, c, d);
+  memcpy(maker, &b, 4);
+  memcpy(maker + 4, &c, 4);
+  memcpy(maker + 8, &d, 4);
+  return memcmp(maker, "TCGTCGTCGTCG", sizeof maker) == 0;
+#else
+  return 0;
+#endif
+}
+
+/// Whoever runs this program inside another answers questions about /proc/self for it, and forgets that there is a
+/// second way to ask: there the other program shows, and there this very function must be executable memory of ours.
+/// 1 they agree, 0 they do not, -1 if it cannot be told.
+static int views_agree(void) {
+  char one[4096], other[4096];
+  struct pfp_process second = {.maps = -1, .pagemap = -1, .status = -1, .initial = -1};
+  struct pfp_mapping mapping;
+  uintptr_t here;
+  int agree = -1;
+  int (*const self)(void) = views_agree;
+  ssize_t one_size = readlink("/proc/self/exe", one, sizeof one);
+  ssize_t other_size = readlink("/proc/thread-self/exe", other, sizeof other);
+  memcpy(&here, &self, sizeof here);
+  if (one_size < 0 || other_size < 0) return -1;
+  if (one_size != other_size || memcmp(one, other, (size_t)one_size) != 0) return 0;
+  second.maps = open("/proc/thread-self/maps", O_RDONLY | O_CLOEXEC);
+  if (second.maps < 0) return -1;
+  agree = pfp_mapping_ask(&mapping, here, &second);
+  if (agree == 1) agree = (mapping.flags & PFP_EXECUTE) != 0;
+  (void)close(second.maps);
+  return agree;
+}
+
+static void report_instrumentation(struct pfp_evidence *evidence) {
+  int agree;
+  struct pfp_record *record;
+  if (!pfp_evidence_wants(evidence, PFC_CLASS_ENVIRONMENT, PFP_ENVIRONMENT_INSTRUMENTATION)) return;
+  record = add(evidence, PFP_ENVIRONMENT_INSTRUMENTATION, "translator", translated() ? "qemu" : "none");
+  if (translated()) pfp_record_note(record, 1, "the processor is emulated by QEMU");
+  record = add(evidence, PFP_ENVIRONMENT_INSTRUMENTATION, "valgrind", under_valgrind() ? "running" : "none");
+  if (under_valgrind()) pfp_record_note(record, 1, "the program runs under valgrind");
+  agree = views_agree();
+  if (agree < 0) {
+    (void)pfp_evidence_add(evidence, PFC_CLASS_ENVIRONMENT, PFP_ENVIRONMENT_INSTRUMENTATION, "views", NULL);
+  } else {
+    record = add(evidence, PFP_ENVIRONMENT_INSTRUMENTATION, "views", agree ? "agree" : "differ");
+    if (!agree) pfp_record_note(record, 1, "the program runs inside another program");
+  }
+}
+
+// System ---------------------------------------------------------------------------------------------------------
+
+static void report_system(struct pfp_evidence *evidence) {
+  enum { RELEASE_MAX = 1 << 14 };
+  char text[RELEASE_MAX];
+  uint8_t digest[PFC_DIGEST_BYTES];
+  struct utsname names;
+  if (pfp_evidence_wants(evidence, PFC_CLASS_ENVIRONMENT, PFP_ENVIRONMENT_OS)) {
+    ssize_t size = pfp_read_file(text, sizeof text, "/etc/os-release");
+    if (size < 0) size = pfp_read_file(text, sizeof text, "/usr/lib/os-release");
+    if (size >= 0) pfp_fact(digest, text, (size_t)size);
+    (void)pfp_evidence_add(evidence, PFC_CLASS_ENVIRONMENT, PFP_ENVIRONMENT_OS, "os-release",
+                           size >= 0 ? digest : NULL);
+  }
+  if (uname(&names) == 0) {
+    (void)add(evidence, PFP_ENVIRONMENT_KERNEL, "kernel", names.release);
+  } else {
+    (void)pfp_evidence_add(evidence, PFC_CLASS_ENVIRONMENT, PFP_ENVIRONMENT_KERNEL, "kernel", NULL);
+  }
+}
+
+void pfp_environment_report(struct pfp_evidence *evidence, const struct pfp_process *process) {
+  report_tracer(evidence, process);
+  report_preload(evidence, process);
+  report_instrumentation(evidence);
+  report_system(evidence);
+}

@@ -1,0 +1,97 @@
+/// When ctime can be trusted to tell that a file changed.
+///
+/// A digest is kept with the file's identity, its ctime above all, so every change after the identification has to
+/// move ctime. Four things stand in the way; each is closed before a digest is kept.
+///
+/// 1. *File systems that do not tell.* On tmpfs and overlayfs a store through a shared mapping does not move ctime.
+///    Only ext2/3/4, XFS and Btrfs are on the list; each was tried.
+/// 2. *Pages that are dirty already.* A store through a shared mapping moves ctime when its page becomes writable, not
+///    again while it stays so. `sync_file_range` writes the pages back and so makes them read-only: the next store
+///    faults. It works on descriptors that are open for reading.
+/// 3. *Writes that have begun.* A write, and a fault that makes a page writable, first moves ctime and then changes the
+///    bytes, and whoever writes can delay the second as long as he likes (a source buffer under userfaultfd). A read
+///    lease is granted only while nobody has the file open, or mapped, for writing. Identifying the file under one
+///    proves that no such write is under way (linux_lease.c). The owner and CAP_LEASE may ask for one; on others' files
+///    it is refused, and there remains what an attacker with the owner's rights can do.
+/// 4. *Clocks that stand still.* ctime comes from a clock that ticks every 1 to 10 ms, on file systems with old inodes
+///    every second. A ctime that lies clearly before the present tick differs from every later one. Linux 6.13 stamps
+///    finer, but not for every file system behind the same magic number, so the rule is the same for all.
+
+#define _GNU_SOURCE
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <poll.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "files_platform.h"
+
+// In no header that every libc ships.
+#define XFS_SUPER_MAGIC_ 0x58465342
+
+static const uint64_t second = UINT64_C(1000000000);
+/// Two ticks of the slowest clock (HZ = 100).
+static const uint64_t settled_after = UINT64_C(20000000);
+
+static bool file_system_tells(int fd) {
+  struct statfs found;
+  if (fstatfs(fd, &found) != 0) return false;
+  switch ((unsigned long)found.f_type) {
+    case EXT4_SUPER_MAGIC:
+    case XFS_SUPER_MAGIC_:
+    case BTRFS_SUPER_MAGIC: return true;
+    default: return false;
+  }
+}
+
+static bool judged(struct pfp_keep_memory *memory, uint64_t device, int fd) {
+  enum { UNKNOWN = 0, TELLS, SILENT, SLOTS = sizeof memory->verdict };
+  for (unsigned i = 0; i < SLOTS; i++) {
+    if (memory->device[i] == device && memory->verdict[i] != UNKNOWN) return memory->verdict[i] == TELLS;
+  }
+  unsigned slot = memory->next++ % SLOTS;
+  memory->device[slot] = device;
+  memory->verdict[slot] = file_system_tells(fd) ? TELLS : SILENT;
+  return memory->verdict[slot] == TELLS;
+}
+
+bool pfp_keep_settled(uint64_t changed, uint64_t now) {
+  // Whole seconds: by chance, or because the inode has no room for more.
+  uint64_t least = changed % second == 0 ? 2 * second : settled_after;
+  return changed <= now && now - changed >= least;
+}
+
+enum pfp_keep pfp_keep_entry(const struct pfp_identity *identity, uint64_t before, struct pfp_keep_memory *memory,
+                             int fd) {
+  if (identity->mount == 0 || !judged(memory, identity->device, fd)) return PFP_KEEP_FOREIGN;
+  return pfp_keep_settled(identity->changed, before) ? PFP_KEEP : PFP_KEEP_RECENT;
+}
+
+int pfp_keep_file(struct pfp_identity *identity, enum pfp_keep *keep, struct pfp_keep_memory *memory, int fd) {
+  int leased, result;
+  uint64_t before;
+  int synced =
+      sync_file_range(fd, 0, 0, SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER);
+  leased = pfp_lease_begin(fd);
+  before = pfp_keep_clock();
+  result = pfp_identify(identity, fd);
+  if (leased == 1) pfp_lease_end(fd);
+  if (result != 0) return result;
+  *keep = pfp_keep_entry(identity, before, memory, fd);
+  if (*keep == PFP_KEEP && synced != 0) *keep = PFP_KEEP_FOREIGN;
+  if (*keep == PFP_KEEP && leased == 0) *keep = PFP_KEEP_WRITERS;
+  return 0;
+}
+
+int pfp_mounts_watch(void) {
+  int fd = open("/proc/self/mounts", O_RDONLY | O_CLOEXEC);
+  return fd < 0 ? -errno : fd;
+}
+
+bool pfp_mounts_moved(int fd) {
+  // proc_pid_mounts(5): a change is an exceptional condition, reported once.
+  struct pollfd watched = {.fd = fd, .events = POLLPRI};
+  return poll(&watched, 1, 0) != 0;
+}

@@ -1,0 +1,317 @@
+#define _GNU_SOURCE
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "process.h"
+#include "transcript.h"
+
+// One look at the whole process: what is mapped, whether it is what the objects say, what stands in it.
+
+/// The path of a mapped file, as the kernel names it.
+static void identify(struct pfp_object *object, const struct pfp_mappings *mappings) {
+  const struct pfp_mapping *mapping = pfp_mappings_at(mappings, object->segments[0].start);
+  const char *name;
+  if (mapping == NULL) return;
+  name = mappings->names + mapping->name;
+  object->device = mapping->device;
+  object->inode = mapping->inode;
+  if (mapping->inode != 0 && name[0] == '/' && strlen(name) < sizeof object->path) strcpy(object->path, name);
+}
+
+struct span {
+  uintptr_t start, end;
+};
+
+static struct span pages_of(const struct pfp_segment *segment) {
+  uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+  struct span span = {segment->start & ~(page - 1), (segment->start + segment->file_size + page - 1) & ~(page - 1)};
+  return span;
+}
+
+static int is_constant(const struct pfp_segment *segment) {
+  return (segment->flags & PFP_WRITE) == 0 && segment->file_size != 0;
+}
+
+/// Whether the mappings tile every segment with the object's own file, at the right offset, with the right permissions.
+/// Returns 1 if every constant byte may be read. Adds to `misplaced`.
+static int check_tiles(struct pfp_object *object, const struct pfp_mappings *mappings) {
+  uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+  int readable = 1;
+  if (object->inode == 0) object->misplaced++;
+  for (size_t i = 0; i < object->segment_count; i++) {
+    const struct pfp_segment *segment = &object->segments[i];
+    struct span span = pages_of(segment);
+    uint64_t offset = segment->offset & ~(page - 1);
+    uintptr_t at = span.start;
+    if (segment->file_size == 0) continue;
+    while (at < span.end) {
+      const struct pfp_mapping *mapping = pfp_mappings_at(mappings, at);
+      unsigned access;
+      if (mapping == NULL) {
+        object->misplaced++;
+        if (is_constant(segment)) readable = 0;
+        break;
+      }
+      access = mapping->flags & (PFP_READ | PFP_WRITE | PFP_EXECUTE);
+      if (mapping->device != object->device || mapping->inode != object->inode || mapping->inode == 0 ||
+          mapping->offset + (at - mapping->start) != offset + (at - span.start) ||
+          (mapping->flags & PFP_SHARED) != 0 ||
+          (is_constant(segment) ? access != segment->flags
+                                : (access & PFP_EXECUTE & ~segment->flags) != 0)) {
+        object->misplaced++;
+      }
+      if (is_constant(segment) && (access & PFP_READ) == 0) readable = 0;
+      at = mapping->end;
+    }
+  }
+  return readable;
+}
+
+/// The vdso's place is the kernel's to choose and its content the kernel's release: it is identified, not hashed.
+static void check_vdso(struct pfp_object *object, const struct pfp_mappings *mappings) {
+  const struct pfp_mapping *mapping = pfp_mappings_at(mappings, object->low);
+  if (mapping == NULL || mapping->inode != 0 || strcmp(mappings->names + mapping->name, "[vdso]") != 0 ||
+      (mapping->flags & PFP_WRITE) != 0) {
+    object->misplaced++;
+  }
+  object->private_pages = 0;
+}
+
+static long count_private(const struct pfp_object *object, const struct pfp_process *process) {
+  long sum = 0;
+  for (size_t i = 0; i < object->segment_count; i++) {
+    struct span span = pages_of(&object->segments[i]);
+    long pages;
+    if (!is_constant(&object->segments[i])) continue;
+    pages = pfp_pages_private(span.start, span.end, process);
+    if (pages < 0) return -1;
+    sum += pages;
+  }
+  return sum;
+}
+
+/// 1 if the file behind a mapping still reaches as far as its segments: reading beyond it would raise SIGBUS.
+static int file_reaches(const struct pfp_object *object) {
+  struct stat status;
+  if (object->path[0] == 0 || object->replaced || stat(object->path, &status) != 0) return 1;
+  for (size_t i = 0; i < object->segment_count; i++) {
+    const struct pfp_segment *segment = &object->segments[i];
+    if (is_constant(segment) && segment->offset + segment->file_size > (uint64_t)status.st_size) return 0;
+  }
+  return 1;
+}
+
+static void hash_code(struct pfp_object *object, const struct pfp_look *look) {
+  struct pfp_content contents[PFP_SEGMENTS_MAX];
+  struct pfp_transcript transcript;
+  size_t count = 0, at = 0;
+  for (size_t i = 0; i < object->segment_count; i++) {
+    const struct pfp_segment *segment = &object->segments[i];
+    if (!is_constant(segment)) continue;
+    contents[count].bytes = (const uint8_t *)segment->start;
+    contents[count].size = segment->file_size;
+    count++;
+  }
+  if (pfp_hash_memory(look->hash, contents, count) != 0) return;
+  pfp_transcript_init(&transcript, PFP_LABEL_CODE);
+  pfp_transcript_add(&transcript, object->build_id, object->build_id_size);
+  for (size_t i = 0; i < object->segment_count; i++) {
+    const struct pfp_segment *segment = &object->segments[i];
+    if (!is_constant(segment)) continue;
+    pfp_transcript_number(&transcript, segment->start - object->bias);
+    pfp_transcript_number(&transcript, segment->size);
+    pfp_transcript_number(&transcript, segment->flags);
+    pfp_transcript_raw(&transcript, contents[at++].digest, PFP_HASH_BYTES);
+  }
+  pfp_transcript_final(object->code, &transcript);
+  object->has_code = 1;
+}
+
+static uint64_t constant_bytes(const struct pfp_object *object) {
+  uint64_t bytes = 0;
+  for (size_t i = 0; i < object->segment_count; i++) {
+    if (is_constant(&object->segments[i])) bytes += object->segments[i].file_size;
+  }
+  return bytes;
+}
+
+/// Whether the file's content is what it was at the last measurement: asks before memory is hashed, so that a change
+/// between the two shows at the next question.
+static int ask_unchanged(const struct pfp_object *object, const struct pfp_look *look) {
+  struct pfp_entry entry;
+  if (look->files == NULL || object->path[0] == 0) return 0;
+  if (pfp_files_digest_file(look->files, object->path, &entry) != PFP_OK) return 0;
+  return pfp_files_statistics(look->files)->reused == 1;
+}
+
+static const struct pfp_code_cache *known(const struct pfp_process *process, const struct pfp_object *object) {
+  for (size_t i = 0; i < process->cache_count; i++) {
+    const struct pfp_code_cache *entry = &process->cache[i];
+    if (entry->bias == object->bias && entry->device == object->device && entry->inode == object->inode &&
+        strcmp(entry->name, object->name) == 0) {
+      return entry;
+    }
+  }
+  return NULL;
+}
+
+/// 1 if the kernel vouches for the object: placed as it should be, no private page, its file as it was.
+static int is_vouched_for(const struct pfp_object *object, const struct pfp_code_cache *entry) {
+  return entry != NULL && object->unchanged && object->misplaced == 0 && object->private_pages == 0;
+}
+
+/// Interprets the words of objects that are new or whose words are not what they were.
+static int look_at_links(struct pfp_view *view, const struct pfp_process *process, const struct pfp_look *look) {
+  int incremental = look->files != NULL;
+  if (incremental && pfp_objects_links_raw(&view->objects, look->hash) != 0) return PFP_E_RESOURCE;
+  for (size_t i = 0; i < view->objects.count; i++) {
+    struct pfp_object *object = &view->objects.items[i];
+    const struct pfp_code_cache *entry = incremental ? known(process, object) : NULL;
+    if (!object->readable) continue;
+    if (entry != NULL && entry->has_links &&
+        memcmp(entry->links_raw, object->links_raw, sizeof object->links_raw) == 0) {
+      memcpy(object->links, entry->links, sizeof object->links);
+      object->astray = entry->astray;
+      memcpy(object->astray_first, entry->astray_first, sizeof object->astray_first);
+      object->has_links = 1;
+    } else {
+      pfp_object_links(object, &view->objects);
+    }
+  }
+  return PFP_OK;
+}
+
+static int look_at(struct pfp_object *object, struct pfp_view *view, const struct pfp_process *process,
+                   const struct pfp_look *look, int *hashed) {
+  int incremental = look->files != NULL;
+  const struct pfp_code_cache *entry;
+  if (object->is_vdso) {
+    if (view->has_mappings) check_vdso(object, &view->mappings);
+    pfp_fact(object->code, "vdso", 4);
+    object->has_code = 1;
+    return PFP_OK;
+  }
+  object->private_pages = -1;
+  object->readable = 1;
+  if (view->has_mappings) {
+    object->readable = check_tiles(object, &view->mappings);
+    object->private_pages = count_private(object, process);
+  }
+  object->unchanged = ask_unchanged(object, look);
+  entry = incremental ? known(process, object) : NULL;
+  if (is_vouched_for(object, entry)) {
+    memcpy(object->code, entry->code, sizeof object->code);
+    object->has_code = 1;
+    object->replaced = entry->replaced;
+  } else {
+    uint64_t device, inode;
+    *hashed = 1;
+    if (object->path[0] != 0) {
+      object->replaced = pfp_mapped_identity(&device, &inode, object->path, process) != 0 ||
+                         device != object->device || inode != object->inode;
+    }
+    if (look->wants_code && object->readable && !object->relocates_text && file_reaches(object)) {
+      hash_code(object, look);
+    }
+  }
+  if (look->pace.step != NULL && look->pace.step(look->pace.context, constant_bytes(object)) != 0) {
+    return PFP_E_CANCELLED;
+  }
+  return PFP_OK;
+}
+
+/// Looks once more where hashing took time: the worse of both looks counts.
+static int look_again(struct pfp_view *view, const struct pfp_process *process) {
+  struct pfp_mappings later;
+  if (!view->has_mappings) return PFP_OK;
+  if (pfp_mappings_read(&later, process) != 0) return PFP_E_RESOURCE;
+  for (size_t i = 0; i < view->objects.count; i++) {
+    struct pfp_object *object = &view->objects.items[i];
+    long pages;
+    if (object->is_vdso) continue;
+    (void)check_tiles(object, &later);
+    pages = count_private(object, process);
+    if (pages < 0 || object->private_pages < 0) {
+      object->private_pages = -1;
+    } else if (pages > object->private_pages) {
+      object->private_pages = pages;
+    }
+  }
+  pfp_mappings_free(&view->mappings);
+  view->mappings = later;
+  return PFP_OK;
+}
+
+static void remember(struct pfp_process *process, const struct pfp_objects *objects) {
+  struct pfp_code_cache *cache = calloc(objects->count, sizeof *cache);
+  free(process->cache);
+  process->cache = cache;
+  process->cache_count = 0;
+  if (cache == NULL) return;  // Then the next measurement reads everything.
+  for (size_t i = 0; i < objects->count; i++) {
+    const struct pfp_object *object = &objects->items[i];
+    struct pfp_code_cache *entry = &cache[process->cache_count];
+    if (object->is_vdso || !object->has_code || object->misplaced != 0 || object->private_pages != 0) continue;
+    memcpy(entry->name, object->name, sizeof entry->name);
+    entry->bias = object->bias;
+    entry->device = object->device;
+    entry->inode = object->inode;
+    entry->replaced = object->replaced;
+    memcpy(entry->code, object->code, sizeof entry->code);
+    entry->has_links = object->has_links && object->loose == 0;
+    memcpy(entry->links, object->links, sizeof entry->links);
+    memcpy(entry->links_raw, object->links_raw, sizeof entry->links_raw);
+    entry->astray = object->astray;
+    memcpy(entry->astray_first, object->astray_first, sizeof entry->astray_first);
+    process->cache_count++;
+  }
+}
+
+static int take_once(struct pfp_view *view, struct pfp_process *process, const struct pfp_look *look) {
+  int hashed = 0;
+  int result = PFP_OK;
+  memset(view, 0, sizeof *view);
+  if (pfp_objects_read(&view->objects) != 0) return PFP_E_RESOURCE;
+  view->has_mappings = pfp_mappings_read(&view->mappings, process) == 0;
+  for (size_t i = 0; i < view->objects.count && view->has_mappings; i++) {
+    identify(&view->objects.items[i], &view->mappings);
+  }
+  pfp_objects_explain(&view->objects, look->plugins, look->plugin_count);
+  for (size_t i = 0; i < view->objects.count && result == PFP_OK; i++) {
+    result = look_at(&view->objects.items[i], view, process, look, &hashed);
+  }
+  if (result == PFP_OK && look->wants_links) result = look_at_links(view, process, look);
+  if (result == PFP_OK && hashed) result = look_again(view, process);
+  if (result == PFP_OK && !pfp_objects_current(&view->objects)) result = PFP_E_CHANGING;
+  return result;
+}
+
+int pfp_view_take(struct pfp_view *view, struct pfp_process *process, const struct pfp_look *look) {
+  int result;
+  if (process->owner != getpid()) {
+    // A child's descriptors still show its parent.
+    int no_query = process->no_query;
+    pfp_process_close(process);
+    pfp_process_open(process);
+    process->no_query = no_query;
+  }
+  result = take_once(view, process, look);
+  if (result == PFP_E_CHANGING) {
+    pfp_view_free(view);
+    result = take_once(view, process, look);
+  }
+  if (result != PFP_OK) {
+    pfp_view_free(view);
+    return result;
+  }
+  if (look->files != NULL) remember(process, &view->objects);
+  return PFP_OK;
+}
+
+void pfp_view_free(struct pfp_view *view) {
+  pfp_objects_free(&view->objects);
+  pfp_mappings_free(&view->mappings);
+  view->has_mappings = 0;
+}

@@ -1,0 +1,360 @@
+#define _GNU_SOURCE
+#include "probe.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "crypto.h"
+#include "probe_parts.h"
+#include "transcript.h"
+
+// Create and free ------------------------------------------------------------------------------------------------
+
+/// Digests of evidence are the same on every device, so that a service can know an app's code by them; the salt of a
+/// configuration comes in when they are folded.
+static const uint8_t EVIDENCE_KEY[PFP_HASH_KEY_BYTES] = "ProofKit evidence, version 1";
+static const uint8_t EVIDENCE_SALT[PFP_HASH_SALT_BYTES];
+
+/// Copies a string unless it is NULL. 0 without memory.
+static int copy(const char **own, const char *text) {
+  *own = text != NULL ? strdup(text) : NULL;
+  return text == NULL || *own != NULL;
+}
+
+static int copy_options(struct pfp_probe_options *own, const struct pfp_probe_options *options) {
+  const char **plugins = NULL;
+  int whole = copy(&own->executable, options->executable) && copy(&own->bundle, options->bundle) &&
+              copy(&own->storage, options->storage);
+  own->harden = options->harden;
+  own->descriptors = options->descriptors;
+  own->progress = options->progress;
+  own->user = options->user;
+  if (whole && options->plugin_count != 0) {
+    plugins = calloc(options->plugin_count, sizeof *plugins);
+    own->plugins = plugins;
+    whole = plugins != NULL;
+  }
+  for (size_t i = 0; i < options->plugin_count && whole; i++) {
+    own->plugin_count++;
+    whole = copy(&plugins[i], options->plugins[i]);
+  }
+  return whole;
+}
+
+static void release(const void *bytes) {
+  // Options point to const for their readers; these are the probe's own copies.
+  union {
+    const void *constant;
+    void *own;
+  } pointer = {bytes};
+  free(pointer.own);
+}
+
+int pfp_probe_create(struct pfp_probe **probe, const struct pfp_probe_options *options) {
+  struct pfp_probe *made = calloc(1, sizeof *made);
+  *probe = NULL;
+  if (made == NULL) return PFP_E_RESOURCE;
+  made->process.maps = made->process.pagemap = made->process.status = made->process.initial = -1;
+  made->failure.path = "";
+  if (!copy_options(&made->options, options) ||
+      pfp_hash_init(&made->hash, EVIDENCE_KEY, EVIDENCE_SALT, PFP_KERNEL_BEST) != PFP_OK) {
+    pfp_probe_free(made);
+    return PFP_E_RESOURCE;
+  }
+  // In this order: what a process that is not dumpable may not open is open before.
+  pfp_process_open(&made->process);
+  if (options->harden && pfp_harden() != 0) {
+    pfp_probe_free(made);
+    return PFP_E_RESOURCE;
+  }
+  *probe = made;
+  return PFP_OK;
+}
+
+static void free_files(struct pfp_probe *probe) {
+  pfp_files_free(probe->files);
+  pfp_files_free(probe->object_files);
+  probe->files = NULL;
+  probe->object_files = NULL;
+}
+
+void pfp_probe_free(struct pfp_probe *probe) {
+  if (probe == NULL) return;
+  free_files(probe);
+  pfp_process_close(&probe->process);
+  release(probe->options.executable);
+  release(probe->options.bundle);
+  release(probe->options.storage);
+  for (size_t i = 0; i < probe->options.plugin_count; i++) release(probe->options.plugins[i]);
+  release(probe->options.plugins);
+  free(probe);
+}
+
+void pfp_probe_forget(struct pfp_probe *probe) {
+  if (probe->files != NULL) pfp_files_forget(probe->files);
+  if (probe->object_files != NULL) pfp_files_forget(probe->object_files);
+  free(probe->process.cache);
+  probe->process.cache = NULL;
+  probe->process.cache_count = 0;
+  probe->process.knows_processor = 0;
+}
+
+void pfp_probe_cancel(struct pfp_probe *probe) { atomic_store(&probe->cancelled, 1); }
+
+int pfp_probe_fail(struct pfp_probe *probe, int result, int core, int error, const char *path) {
+  (void)snprintf(probe->failure_path, sizeof probe->failure_path, "%s", path);
+  probe->failure.result = result;
+  probe->failure.core = core;
+  probe->failure.error = error;
+  probe->failure.path = probe->failure_path;
+  return result;
+}
+
+const struct pfp_probe_failure *pfp_probe_failure(const struct pfp_probe *probe) { return &probe->failure; }
+
+// Progress -------------------------------------------------------------------------------------------------------
+
+static int report_progress(struct pfp_probe *probe, uint64_t files, uint64_t bytes) {
+  struct pfp_progress sum = {probe->done.files + files, probe->done.bytes + bytes};
+  if (atomic_load(&probe->cancelled)) return 1;
+  return probe->options.progress != NULL ? probe->options.progress(probe->options.user, &sum) : 0;
+}
+
+static int files_progress(void *user, const struct pfp_progress *progress) {
+  return report_progress(user, progress->files, progress->bytes);
+}
+
+static int code_progress(void *context, uint64_t bytes) {
+  struct pfp_probe *probe = context;
+  probe->done.bytes += bytes;
+  return report_progress(probe, 0, 0);
+}
+
+/// Reading an object's file only to vouch for it is no progress of its own, but may be cancelled.
+static int object_progress(void *user, const struct pfp_progress *progress) {
+  (void)progress;
+  return report_progress(user, 0, 0);
+}
+
+// Files ----------------------------------------------------------------------------------------------------------
+
+/// Contexts for this policy and limit; another policy begins anew.
+static int ready_files(struct pfp_probe *probe, const struct pfc_config *config) {
+  struct pfp_files_options options = {.policy = config->policy,
+                                      .limit_log2 = config->limit_log2,
+                                      .descriptors = probe->options.descriptors,
+                                      .progress = files_progress,
+                                      .user = probe};
+  struct pfp_files_options objects = {.policy = config->policy,
+                                      .limit_log2 = config->limit_log2,
+                                      .cache_bytes = 1u << 17,
+                                      .progress = object_progress,
+                                      .user = probe};
+  if (probe->files != NULL && probe->policy == config->policy && probe->limit_log2 == config->limit_log2) {
+    return PFP_OK;
+  }
+  free_files(probe);
+  memcpy(options.key, EVIDENCE_KEY, sizeof options.key);
+  memcpy(objects.key, EVIDENCE_KEY, sizeof objects.key);
+  if (pfp_files_create(&probe->files, &options) != PFP_OK) return PFP_E_RESOURCE;
+  if (config->policy == PFC_POLICY_INCREMENTAL && pfp_files_create(&probe->object_files, &objects) != PFP_OK) {
+    free_files(probe);
+    return PFP_E_RESOURCE;
+  }
+  probe->policy = config->policy;
+  probe->limit_log2 = config->limit_log2;
+  return PFP_OK;
+}
+
+static int is_about_the_call(int result) {
+  return result == PFP_E_CANCELLED || result == PFP_E_RESOURCE || result == PFP_E_CHANGING || result == PFP_E_LIMIT;
+}
+
+static int gather_executable(struct pfp_probe *probe, struct pfp_evidence *evidence) {
+  const char *path = probe->options.executable != NULL ? probe->options.executable : "/proc/self/exe";
+  struct pfp_entry entry;
+  int result;
+  if (!pfp_evidence_wants(evidence, PFC_CLASS_APP, PFP_APP_EXECUTABLE)) return PFP_OK;
+  result = pfp_files_digest_file(probe->files, path, &entry);
+  if (result != PFP_OK && is_about_the_call(result)) {
+    const struct pfp_failure *failure = pfp_files_failure(probe->files);
+    return pfp_probe_fail(probe, result, 0, failure->error, failure->path);
+  }
+  (void)pfp_evidence_add(evidence, PFC_CLASS_APP, PFP_APP_EXECUTABLE, "executable",
+                         result == PFP_OK ? entry.content : NULL);
+  if (result == PFP_OK) {
+    probe->done.files++;
+    probe->done.bytes += entry.size;
+  }
+  return PFP_OK;
+}
+
+struct shards {
+  struct pfp_transcript transcripts[PFP_BUNDLE_SHARDS];
+  uint64_t counts[PFP_BUNDLE_SHARDS];
+  struct pfp_shard_paths *paths;
+};
+
+/// FNV-1a, as groups use it.
+static uint32_t shard_of(const struct pfp_entry *entry) {
+  uint32_t hash = 2166136261u;
+  for (size_t i = 0; i < entry->path_size; i++) hash = (hash ^ (uint8_t)entry->path[i]) * 16777619u;
+  return hash % PFP_BUNDLE_SHARDS;
+}
+
+static int add_entry(void *user, const struct pfp_entry *entry) {
+  struct shards *shards = user;
+  uint32_t shard = shard_of(entry);
+  struct pfp_shard_paths *paths = shards->paths;
+  pfp_transcript_raw(&shards->transcripts[shard], entry->digest, sizeof entry->digest);
+  shards->counts[shard]++;
+  if (paths != NULL) {
+    size_t count = paths->count[shard]++;
+    // Without memory for words the words are missing, not the evidence.
+    if (count < sizeof paths->paths[0] / sizeof paths->paths[0][0]) paths->paths[shard][count] = strdup(entry->path);
+  }
+  return 0;
+}
+
+static int gather_bundle(struct pfp_probe *probe, struct pfp_evidence *evidence, struct pfp_shard_paths *paths) {
+  struct shards *shards;
+  struct pfp_bundle bundle;
+  int result;
+  if (!pfp_evidence_wants(evidence, PFC_CLASS_APP, PFP_APP_BUNDLE)) return PFP_OK;
+  if (probe->options.bundle == NULL) {
+    for (char name[2] = {PFP_BUNDLE_SHARD_FIRST, 0}; name[0] < PFP_BUNDLE_SHARD_FIRST + PFP_BUNDLE_SHARDS; name[0]++) {
+      (void)pfp_evidence_add(evidence, PFC_CLASS_APP, PFP_APP_BUNDLE, name, NULL);
+    }
+    return PFP_OK;
+  }
+  shards = calloc(1, sizeof *shards);
+  if (shards == NULL) return pfp_probe_fail(probe, PFP_E_RESOURCE, 0, 0, "");
+  shards->paths = paths;
+  for (size_t i = 0; i < PFP_BUNDLE_SHARDS; i++) pfp_transcript_init(&shards->transcripts[i], PFP_LABEL_SHARD);
+  result = pfp_files_digest_bundle(probe->files, probe->options.bundle, add_entry, shards, &bundle);
+  if (result != PFP_OK) {
+    const struct pfp_failure *failure = pfp_files_failure(probe->files);
+    free(shards);
+    return pfp_probe_fail(probe, result, 0, failure->error, failure->path);
+  }
+  for (size_t i = 0; i < PFP_BUNDLE_SHARDS; i++) {
+    uint8_t digest[PFC_DIGEST_BYTES];
+    const char name[2] = {(char)(PFP_BUNDLE_SHARD_FIRST + (int)i), 0};
+    pfp_transcript_number(&shards->transcripts[i], shards->counts[i]);
+    // The root has no entry of its own; its mode goes with the first shard.
+    if (i == 0) pfp_transcript_number(&shards->transcripts[i], bundle.mode);
+    pfp_transcript_final(digest, &shards->transcripts[i]);
+    (void)pfp_evidence_add(evidence, PFC_CLASS_APP, PFP_APP_BUNDLE, name, digest);
+  }
+  free(shards);
+  probe->done.files += bundle.entries;
+  probe->done.bytes += bundle.bytes;
+  return PFP_OK;
+}
+
+// Collect --------------------------------------------------------------------------------------------------------
+
+static int gather_process(struct pfp_probe *probe, struct pfp_evidence *evidence) {
+  struct pfp_view view;
+  struct pfp_look look = {
+      .files = probe->object_files,
+      .hash = &probe->hash,
+      .plugins = probe->options.plugins,
+      .plugin_count = probe->options.plugin_count,
+      .wants_code = pfp_evidence_wants(evidence, PFC_CLASS_APP, PFP_APP_CODE),
+      .wants_links = pfp_evidence_wants(evidence, PFC_CLASS_ENVIRONMENT, PFP_ENVIRONMENT_LINKS),
+      .pace = {code_progress, probe},
+  };
+  int result = pfp_view_take(&view, &probe->process, &look);
+  if (result != PFP_OK) {
+    return pfp_probe_fail(probe, result, 0, 0, result == PFP_E_CHANGING ? "loaded libraries" : "");
+  }
+  pfp_view_report(evidence, &view);
+  pfp_view_free(&view);
+  return PFP_OK;
+}
+
+int pfp_probe_gather(struct pfp_probe *probe, struct pfp_evidence *evidence, struct pfp_shard_paths *paths) {
+  uint8_t digest[PFC_DIGEST_BYTES];
+  size_t index;
+  int result;
+  (void)pfp_probe_fail(probe, PFP_OK, 0, 0, "");
+  memset(&probe->done, 0, sizeof probe->done);
+  if (pfp_sources_check(evidence->asked, &index) != PFC_OK) {
+    const struct pfc_source *source = &evidence->asked->sources[index];
+    return pfp_probe_fail(probe, PFP_E_UNSUPPORTED, 0, 0, pfp_source_name(source->class_, source->number));
+  }
+  result = ready_files(probe, evidence->asked);
+  if (result != PFP_OK) return pfp_probe_fail(probe, result, 0, 0, "");
+
+  // Files first, the process and its environment last: whoever meddles while files are read is still seen.
+  result = gather_bundle(probe, evidence, paths);
+  if (result == PFP_OK) result = gather_executable(probe, evidence);
+  if (result == PFP_OK) {
+    pfp_fact(digest, PFP_SDK_VERSION, sizeof PFP_SDK_VERSION - 1);
+    (void)pfp_evidence_add(evidence, PFC_CLASS_APP, PFP_APP_SDK, "sdk", digest);
+    pfp_device_report(evidence, probe->options.storage, &probe->process,
+                      evidence->asked->policy == PFC_POLICY_INCREMENTAL);
+    result = gather_process(probe, evidence);
+  }
+  if (result == PFP_OK) pfp_environment_report(evidence, &probe->process);
+  if (result == PFP_OK && atomic_load(&probe->cancelled)) result = pfp_probe_fail(probe, PFP_E_CANCELLED, 0, 0, "");
+  if (result == PFP_OK && evidence->failed) result = pfp_probe_fail(probe, PFP_E_RESOURCE, 0, 0, "");
+  atomic_store(&probe->cancelled, 0);
+  pfp_evidence_sort(evidence);
+  return result;
+}
+
+int pfp_probe_collect(struct pfp_probe *probe, const struct pfc_config *config, pfp_sink sink, void *context) {
+  struct pfp_evidence evidence = {.asked = config};
+  int result = pfp_probe_gather(probe, &evidence, NULL);
+  for (size_t i = 0; i < evidence.count && result == PFP_OK; i++) {
+    const struct pfp_record *record = evidence.records[i];
+    int answer = sink(context, record->class_, record->number, (const uint8_t *)record->name, record->name_size,
+                      record->present ? record->digest : NULL);
+    if (answer != 0) result = pfp_probe_fail(probe, PFP_E_CORE, answer, 0, record->name);
+  }
+  pfp_evidence_free(&evidence);
+  return result;
+}
+
+static int fold_record(void *context, uint8_t class_, uint8_t number, const uint8_t *name, size_t name_size,
+                       const uint8_t *digest) {
+  return pfc_measurement_update(context, class_, number, name, name_size, digest);
+}
+
+int pfp_probe_measure(struct pfc_measured *measured, struct pfp_probe *probe, const uint8_t *config, size_t size,
+                      const struct pfc_key *key) {
+  struct pfc_measurement fold;
+  struct pfc_config decoded;
+  int core;
+  int result = PFP_OK;
+  memset(measured, 0, sizeof *measured);
+  core = pfc_config_decode(&decoded, config, size);
+  if (core == PFC_OK) core = pfc_measurement_init(&fold, config, size, key, 0);
+  if (core != PFC_OK) return pfp_probe_fail(probe, PFP_E_CORE, core, 0, "");
+  result = pfp_probe_collect(probe, &decoded, fold_record, &fold);
+  if (result == PFP_OK) {
+    core = pfc_measurement_final(measured, &fold);
+    if (core != PFC_OK) result = pfp_probe_fail(probe, PFP_E_CORE, core, 0, "");
+  }
+  pfc_measurement_wipe(&fold);
+  return result;
+}
+
+int pfp_probe_baseline(struct pfc_config *config, struct pfp_probe *probe, const struct pfc_config *draft,
+                       const struct pfc_key *key) {
+  struct pfc_measurement fold;
+  int result;
+  int core = pfc_measurement_baseline_init(&fold, draft, key);
+  memset(config, 0, sizeof *config);
+  if (core != PFC_OK) return pfp_probe_fail(probe, PFP_E_CORE, core, 0, "");
+  result = pfp_probe_collect(probe, draft, fold_record, &fold);
+  if (result == PFP_OK) {
+    core = pfc_measurement_baseline_final(config, &fold);
+    if (core != PFC_OK) result = pfp_probe_fail(probe, PFP_E_CORE, core, 0, "");
+  }
+  pfc_measurement_wipe(&fold);
+  return result;
+}

@@ -1,0 +1,206 @@
+/// What this process looks like from inside: mappings, objects, pages, links. The platform's files fill it; nothing
+/// above this header knows how. Another platform is another set of files behind it.
+
+#ifndef PFP_PROCESS_H
+#define PFP_PROCESS_H
+
+#include <link.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "evidence.h"
+#include "files.h"
+
+/// Descriptors that stay open: some cannot be opened any more once the process is not dumpable.
+struct pfp_process {
+  int maps;      ///< /proc/self/maps, or -1
+  int pagemap;   ///< /proc/self/pagemap, or -1
+  int status;    ///< /proc/self/status, or -1
+  int initial;   ///< /proc/self/environ, or -1
+  pid_t owner;   ///< Whose they are: a child must open its own.
+  int no_query;  ///< 1: leave PROCMAP_QUERY and PAGEMAP_SCAN alone, as on kernels before 6.11
+  struct pfp_code_cache *cache;
+  size_t cache_count;
+  int knows_processor;  ///< `processor` was read in this process: no processor becomes another one while it runs.
+  uint8_t processor[PFC_DIGEST_BYTES];
+};
+
+void pfp_process_open(struct pfp_process *process);
+void pfp_process_close(struct pfp_process *process);
+
+// Mappings -------------------------------------------------------------------------------------------------------
+
+enum { PFP_READ = 1, PFP_WRITE = 2, PFP_EXECUTE = 4, PFP_SHARED = 8 };
+
+struct pfp_mapping {
+  uintptr_t start;
+  uintptr_t end;
+  uint64_t offset;
+  uint64_t inode;   ///< 0: no file
+  uint64_t device;  ///< As the kernel shows it for mappings, which on some file systems is not what stat shows
+  unsigned flags;   ///< PFP_READ and so on
+  size_t name;      ///< Where in `names` it begins
+};
+
+struct pfp_mappings {
+  struct pfp_mapping *items;
+  size_t count;
+  size_t capacity;
+  char *names;
+  size_t names_size;
+  size_t names_capacity;
+};
+
+/// All mappings in the order of addresses. 0, or -1 if they cannot be read.
+int pfp_mappings_read(struct pfp_mappings *mappings, const struct pfp_process *process);
+/// The mapping over `address`, or NULL.
+const struct pfp_mapping *pfp_mappings_at(const struct pfp_mappings *mappings, uintptr_t address);
+void pfp_mappings_free(struct pfp_mappings *mappings);
+
+/// The one mapping over an address, without its name. 1, 0 if there is none, -1 if it cannot be told.
+int pfp_mapping_ask(struct pfp_mapping *answer, uintptr_t address, const struct pfp_process *process);
+
+/// File identity as mappings show it, of a file named by path. 0, or -1 if it cannot be opened or mapped.
+int pfp_mapped_identity(uint64_t *device, uint64_t *inode, const char *path, const struct pfp_process *process);
+
+/// The number of private copies among the pages from `start` to `end`, page aligned; -1 if it cannot be told.
+long pfp_pages_private(uintptr_t start, uintptr_t end, const struct pfp_process *process);
+
+// Objects --------------------------------------------------------------------------------------------------------
+
+#define PFP_SEGMENTS_MAX 16
+
+struct pfp_segment {
+  uintptr_t start;   ///< First byte in memory
+  size_t size;       ///< In memory
+  size_t file_size;  ///< Of it, from the file
+  uint64_t offset;   ///< In the file
+  unsigned flags;    ///< PFP_READ, PFP_WRITE, PFP_EXECUTE
+};
+
+struct pfp_object {
+  char name[PFC_NAME_MAX + 1];  ///< Canonical: "executable", else SONAME, else the file's name
+  char path[4096];              ///< Of the mapped file as the kernel names it; empty if unknown
+  int is_executable;
+  int is_vdso;
+  int explained;  ///< Something the executable needs needs it.
+  uintptr_t bias, low, high;
+  struct pfp_segment segments[PFP_SEGMENTS_MAX];
+  size_t segment_count;
+  uintptr_t relro, relro_end;  ///< What the loader protects after relocation; equal if nothing
+  const ElfW(Dyn) *dynamic;    ///< NULL if there is none
+  const uint8_t *build_id;
+  size_t build_id_size;
+  // From the dynamic section
+  const char *strings;
+  size_t strings_size;
+  int relocates_text;
+  int binds_now;
+  // What was found
+  uint64_t device, inode;
+  unsigned misplaced;   ///< Mappings that are not what the program headers say
+  int readable;         ///< Every constant byte is mapped and may be read.
+  int replaced;         ///< The path now leads to another file than the one mapped.
+  long private_pages;   ///< Of code and constants; -1 unknown
+  int unchanged;        ///< The file's content is what it was at the last measurement.
+  int has_code;
+  uint8_t code[PFC_DIGEST_BYTES];
+  int has_links;
+  uint8_t links[PFC_DIGEST_BYTES];
+  uint8_t links_raw[PFC_DIGEST_BYTES];  ///< Of the same bytes, uninterpreted
+  unsigned loose;                       ///< Words that `links_raw` does not cover
+  unsigned astray;                      ///< Words that lead where they should not
+  char astray_first[192];               ///< The first of them, in words
+};
+
+struct pfp_objects {
+  struct pfp_object *items;
+  size_t count;
+  size_t capacity;
+  unsigned long long added, removed;  ///< The loader's counters when the list was taken
+  int failed;
+};
+
+/// Everything the loader has loaded. 0 or -1 for lack of memory.
+int pfp_objects_read(struct pfp_objects *objects);
+/// 1 if the loader has loaded or unloaded nothing since.
+int pfp_objects_current(const struct pfp_objects *objects);
+/// Follows DT_NEEDED from the executable and from `plugins` (SONAMEs the app opens itself), and sets `explained`.
+void pfp_objects_explain(struct pfp_objects *objects, const char *const *plugins, size_t plugin_count);
+/// The object over an address, or NULL.
+const struct pfp_object *pfp_objects_at(const struct pfp_objects *objects, uintptr_t address);
+void pfp_objects_free(struct pfp_objects *objects);
+
+/// The value of a dynamic entry as an address in memory, or 0 if the entry is not there. Some loaders relocate these
+/// entries in place and some do not: the object's own span tells which.
+uintptr_t pfp_dynamic_address(const struct pfp_object *object, ElfW(Sxword) tag);
+/// The value of a dynamic entry as a number, or `otherwise`.
+uint64_t pfp_dynamic_value(const struct pfp_object *object, ElfW(Sxword) tag, uint64_t otherwise);
+
+/// Reads every relocated word that must not change after loading and fills `links`, `astray`, and so on.
+void pfp_object_links(struct pfp_object *object, const struct pfp_objects *objects);
+/// Digests, for all readable objects, of the bytes those words stand in, as they are: same bytes, same links. All at
+/// once, because many small contents are hashed side by side. 0, or -1 for lack of memory.
+int pfp_objects_links_raw(struct pfp_objects *objects, const struct pfp_hash *hash);
+
+// Code -----------------------------------------------------------------------------------------------------------
+
+/// What a clean object was found to be, for the next measurement.
+struct pfp_code_cache {
+  char name[PFC_NAME_MAX + 1];
+  uintptr_t bias;
+  uint64_t device, inode;
+  uint8_t code[PFC_DIGEST_BYTES];
+  int replaced;
+  int has_links;
+  uint8_t links[PFC_DIGEST_BYTES];
+  uint8_t links_raw[PFC_DIGEST_BYTES];
+  unsigned astray;
+  char astray_first[192];
+};
+
+/// Called now and then with the bytes just hashed; anything but 0 cancels.
+struct pfp_pace {
+  int (*step)(void *context, uint64_t bytes);
+  void *context;
+};
+
+struct pfp_view {
+  struct pfp_objects objects;
+  struct pfp_mappings mappings;
+  int has_mappings;
+};
+
+/// How to look.
+struct pfp_look {
+  struct pfp_files *files;  ///< Incremental: tells which files did not change. NULL: everything is hashed.
+  const struct pfp_hash *hash;
+  const char *const *plugins;  ///< SONAMEs the app opens itself
+  size_t plugin_count;
+  int wants_code;   ///< 0: nobody asked for digests of code.
+  int wants_links;  ///< 0: nobody asked for links.
+  struct pfp_pace pace;
+};
+
+/// Looks at everything. PFP_E_RESOURCE, PFP_E_CHANGING, PFP_E_CANCELLED.
+int pfp_view_take(struct pfp_view *view, struct pfp_process *process, const struct pfp_look *look);
+/// Turns what was seen into records.
+void pfp_view_report(struct pfp_evidence *evidence, const struct pfp_view *view);
+void pfp_view_free(struct pfp_view *view);
+
+/// `pfp_hash_contents` of memory that holds a program rather than its variables. 0, or -1 for lack of memory.
+int pfp_hash_memory(const struct pfp_hash *hash, struct pfp_content *contents, size_t count);
+
+// Facts ----------------------------------------------------------------------------------------------------------
+
+void pfp_environment_report(struct pfp_evidence *evidence, const struct pfp_process *process);
+void pfp_device_report(struct pfp_evidence *evidence, const char *storage, struct pfp_process *process,
+                       int incremental);
+
+/// Reads at most `capacity` bytes of a file. The number of bytes, or -1 if it cannot be read or is longer.
+ssize_t pfp_read_file(void *bytes, size_t capacity, const char *path);
+/// The same from an open descriptor, from its start.
+ssize_t pfp_read_descriptor(void *bytes, size_t capacity, int descriptor);
+
+#endif

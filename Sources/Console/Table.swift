@@ -1,0 +1,43 @@
+/// Rows in columns as wide as their widest cell. Widths count characters, so ASCII comes out straight.
+package struct Table: Sendable {
+  /// Where a column's cells stand.
+  package enum Alignment: Sendable {
+    case left
+    case right
+  }
+
+  private let alignments: [Alignment]
+  private var rows: [[String]]
+
+  package init(_ header: [String], _ alignments: [Alignment]) {
+    precondition(header.count == alignments.count, "each column has a header and an alignment")
+    self.alignments = alignments
+    rows = [header]
+  }
+
+  package mutating func add(_ row: [String]) {
+    precondition(row.count == alignments.count, "each row has a cell in each column")
+    rows.append(row)
+  }
+
+  /// The lines, the header first. Each cell is padded before `style` sees it, so colours do not shift
+  /// what follows.
+  package func lines(style: (_ row: Int, _ column: Int, _ cell: String) -> String) -> [String] {
+    let widths = alignments.indices.map { column in rows.map { $0[column].count }.max() ?? 0 }
+    return rows.enumerated().map { row, cells in
+      let padded = cells.enumerated().map { column, cell in
+        let blanks = String(repeating: " ", count: widths[column] - cell.count)
+        let isLast = column == cells.count - 1
+        let text =
+          switch alignments[column] {
+          case .left: isLast ? cell : cell + blanks
+          case .right: blanks + cell
+          }
+        return style(row, column, text)
+      }
+      // Columns that are empty to the end of the line leave no blanks behind.
+      let used = cells.lastIndex { !$0.isEmpty } ?? 0
+      return padded.prefix(used + 1).joined(separator: "  ")
+    }
+  }
+}

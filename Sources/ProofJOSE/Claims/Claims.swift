@@ -1,0 +1,131 @@
+/// What a token says: the claims that this project's tokens have, each with its type, and all others
+/// as they came.
+///
+/// Values are checked when they are set into a type (``DeviceID``, ``Binding``…), when a token is
+/// read, and when one is made.
+public struct Claims: Sendable {
+  /// When the token ends (`exp`).
+  public var expiry: UnixTime?
+  /// When it was issued (`iat`). Left out by default, because some backends refuse an issuer whose
+  /// clock is ahead.
+  public var issuedAt: UnixTime?
+  /// When it begins (`nbf`).
+  public var notBefore: UnixTime?
+  /// Who issued it (`iss`).
+  public var issuer: String?
+  /// For whom it is (`aud`). One name is written as a string, several as an array, none not at all.
+  public var audience: [String] = []
+  /// Whom it is about (`sub`).
+  public var subject: String?
+  /// The device, or rather this app's installation on it (`did`).
+  public var deviceID: DeviceID?
+  /// The address of the app as the service saw it (`ip`). Only for people: networks change it.
+  public var address: String?
+  /// The attestation response code (`arc`): a few characters of base32 for support staff.
+  public var attestationCode: String?
+  /// Annotations (`anno`): names of flags. Written if it is not `nil`.
+  public var annotations: [String]?
+  /// What the token is bound to (`pay`).
+  public var binding: Binding?
+  /// The name of the key for signed messages (`mskid`).
+  public var messageKeyID: String?
+  /// The public key of this installation (`ipk`): EC P-256, DER SubjectPublicKeyInfo.
+  public var installPublicKey: [UInt8]?
+  /// The measurement (`imh`, `dmh`, `mpk`). Secret: only in sealed tokens.
+  public var measurement: MeasurementClaims?
+  /// All other claims. Not for secrets.
+  public var others = JSONObject()
+
+  /// No claims.
+  public init() {}
+
+  /// Claims that end.
+  ///
+  /// - Parameter expiry: When the token ends.
+  public init(expiry: UnixTime) { self.expiry = expiry }
+
+  /// The names that have a property of their own.
+  static let typedNames = [
+    "exp", "iat", "nbf", "iss", "aud", "sub", "did", "ip", "arc", "anno", "pay", "mskid", "ipk",
+    "imh", "dmh", "mpk",
+  ]
+}
+
+extension Claims {
+  /// The name of an app's installation on a device: 16 bytes.
+  public struct DeviceID: Sendable, Hashable {
+    /// The bytes.
+    public let bytes: [UInt8]
+
+    /// How many bytes a name has.
+    public static var byteCount: Int { 16 }
+
+    /// A name.
+    ///
+    /// - Parameter bytes: 16 bytes.
+    /// - Throws: ``JOSEError/claimInvalid(_:_:)``.
+    public init(_ bytes: [UInt8]) throws(JOSEError) {
+      guard bytes.count == Self.byteCount else {
+        throw .claimInvalid("did", .bytes(Self.byteCount))
+      }
+      self.bytes = bytes
+    }
+
+    /// The name as tokens write it: padded standard base64, 24 characters.
+    public var text: String { Claims.base64(bytes) }
+  }
+
+  /// What a token is bound to: the SHA-256 of some text, such as the whole value of a header.
+  public struct Binding: Sendable, Hashable {
+    /// The hash.
+    public let digest: [UInt8]
+
+    /// How many bytes the hash has.
+    public static var byteCount: Int { Digest.byteCount }
+
+    /// A binding from its hash.
+    ///
+    /// - Parameter digest: 32 bytes.
+    /// - Throws: ``JOSEError/claimInvalid(_:_:)``.
+    public init(digest: [UInt8]) throws(JOSEError) {
+      guard digest.count == Self.byteCount else {
+        throw .claimInvalid("pay", .bytes(Self.byteCount))
+      }
+      self.digest = digest
+    }
+
+    /// The binding to some bytes.
+    ///
+    /// - Parameter bytes: What is bound, such as a header's whole value, `Bearer ` included.
+    /// - Throws: ``JOSEError/libraryFailed``.
+    public init(to bytes: Span<UInt8>) throws(JOSEError) {
+      digest = try Digest.sha256(bytes)
+    }
+
+    /// The binding to some text.
+    ///
+    /// - Parameter text: What is bound, such as a header's whole value, `Bearer ` included.
+    /// - Throws: ``JOSEError/libraryFailed``.
+    public init(to text: String) throws(JOSEError) {
+      try self.init(to: Array(text.utf8).span)
+    }
+
+    /// Whether both are to the same text. Constant time.
+    ///
+    /// - Parameter other: Another binding.
+    /// - Returns: Whether they are equal.
+    public func matches(_ other: Binding) -> Bool {
+      ConstantTime.areEqual(digest.span, other.digest.span)
+    }
+
+    /// The binding as tokens write it: padded standard base64, 44 characters.
+    public var text: String { Claims.base64(digest) }
+  }
+
+  static func base64(_ bytes: [UInt8]) -> String {
+    let text = TextWriter.bytes { writer, text in
+      writer.base64(bytes.span, .standard, into: &text)
+    }
+    return String(decoding: text, as: UTF8.self)
+  }
+}

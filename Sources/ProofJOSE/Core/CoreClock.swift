@@ -1,0 +1,11 @@
+internal import Glibc
+
+extension UnixTime {
+  /// What the system's clock says.
+  static func readSystemClock() -> UnixTime {
+    var time = timespec()
+    let result = unsafe clock_gettime(CLOCK_REALTIME, &time)
+    precondition(result == 0, "Every POSIX system has a clock.")
+    return UnixTime(seconds: Int64(time.tv_sec), nanoseconds: Int32(time.tv_nsec))
+  }
+}

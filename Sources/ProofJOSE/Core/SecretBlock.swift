@@ -1,0 +1,40 @@
+internal import CCrypto
+
+/// One block of libcrypto's memory for secrets: zeros at first, overwritten when freed.
+///
+/// This is the only place that allocates for secrets. A secret stored inline in a Swift value stays
+/// behind in memory whenever the value moves; one behind a pointer does not, because moving the
+/// owner moves only the pointer.
+@safe
+struct SecretBlock: ~Copyable {
+  let count: Int
+  private let base: UnsafeMutablePointer<UInt8>
+
+  /// A block of zeros. Traps when the system gives no memory: nobody can go on from there.
+  init(count: Int) {
+    precondition(count >= 0, "A secret cannot have \(count) bytes.")
+    guard let base = unsafe pfj_secret_new(count) else {
+      preconditionFailure("No memory for a secret of \(count) bytes.")
+    }
+    unsafe self.base = unsafe base
+    self.count = count
+  }
+
+  deinit { unsafe pfj_secret_free(base, count) }
+
+  borrowing func withBytes<R: ~Copyable, E: Error>(
+    _ body: (Span<UInt8>) throws(E) -> R
+  ) throws(E) -> R {
+    try unsafe body(Span(_unsafeStart: base, count: count))
+  }
+
+  mutating func withMutableBytes<R: ~Copyable, E: Error>(
+    _ body: (inout MutableSpan<UInt8>) throws(E) -> R
+  ) throws(E) -> R {
+    var bytes = unsafe MutableSpan(_unsafeStart: base, count: count)
+    return try body(&bytes)
+  }
+}
+
+// Sendable because the block has one owner, and is written only through exclusive access to it.
+extension SecretBlock: @unchecked Sendable {}

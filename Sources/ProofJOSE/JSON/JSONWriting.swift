@@ -1,0 +1,68 @@
+/// What stands in a member that is written: a value, or a secret in base64.
+enum JSONMember {
+  case value(JSONValue)
+  case secret(SharedSecret, Range<Int>, Base64Alphabet)
+}
+
+extension TextWriter {
+  /// Writes an object of values and secrets, sorted by name; no name comes twice.
+  mutating func json(
+    _ members: [(name: String, member: JSONMember)], into text: inout MutableSpan<UInt8>
+  ) {
+    byte(UInt8(ascii: "{"), into: &text)
+    let sorted = members.sorted { ExactText.precedes($0.name, $1.name) }
+    for (position, (name, member)) in sorted.enumerated() {
+      if position > 0 { byte(UInt8(ascii: ","), into: &text) }
+      json(name, into: &text)
+      byte(UInt8(ascii: ":"), into: &text)
+      switch member {
+      case .value(let value): json(value, into: &text)
+      case .secret(let secret, let range, let alphabet):
+        byte(UInt8(ascii: "\""), into: &text)
+        secret.withBytes { bytes in base64(bytes.extracting(range), alphabet, into: &text) }
+        byte(UInt8(ascii: "\""), into: &text)
+      }
+    }
+    byte(UInt8(ascii: "}"), into: &text)
+  }
+
+  mutating func json(_ value: JSONValue, into text: inout MutableSpan<UInt8>) {
+    switch value {
+    case .null: utf8("null", into: &text)
+    case .bool(let bool): utf8(bool ? "true" : "false", into: &text)
+    case .number(let number): utf8(number.text, into: &text)
+    case .string(let string): json(string, into: &text)
+    case .array(let elements):
+      byte(UInt8(ascii: "["), into: &text)
+      for (position, element) in elements.enumerated() {
+        if position > 0 { byte(UInt8(ascii: ","), into: &text) }
+        json(element, into: &text)
+      }
+      byte(UInt8(ascii: "]"), into: &text)
+    case .object(let object):
+      json(object.members.map { ($0.name, .value($0.value)) }, into: &text)
+    }
+  }
+
+  mutating func json(_ string: String, into text: inout MutableSpan<UInt8>) {
+    byte(UInt8(ascii: "\""), into: &text)
+    for byte in string.utf8 {
+      switch byte {
+      case UInt8(ascii: "\""): utf8("\\\"", into: &text)
+      case UInt8(ascii: "\\"): utf8("\\\\", into: &text)
+      case 0x08: utf8("\\b", into: &text)
+      case 0x09: utf8("\\t", into: &text)
+      case 0x0a: utf8("\\n", into: &text)
+      case 0x0c: utf8("\\f", into: &text)
+      case 0x0d: utf8("\\r", into: &text)
+      case 0..<0x20:
+        utf8("\\u00", into: &text)
+        for digit in [byte >> 4, byte & 0xf] {
+          self.byte(digit < 10 ? digit + 0x30 : digit + 0x57, into: &text)
+        }
+      default: self.byte(byte, into: &text)
+      }
+    }
+    byte(UInt8(ascii: "\""), into: &text)
+  }
+}

@@ -1,0 +1,132 @@
+/// A key with its one algorithm and, usually, a name (JSON Web Key, RFC 7517).
+///
+/// Copies share the key's secret, which is wiped with the last of them.
+public struct JSONWebKey: Sendable {
+  let material: KeyMaterial
+  let operations: KeyOperations
+
+  /// What the key is for.
+  public var algorithm: KeyAlgorithm { material.algorithm }
+  /// The key's name, the `kid` of tokens.
+  public let id: String?
+  /// Whether the key can sign or seal, rather than only check.
+  public var isPrivate: Bool { material.secret != nil }
+
+  init(_ material: KeyMaterial, id: String?, operations: KeyOperations) throws(JOSEError) {
+    if let id {
+      guard (1...JOSELimits.keyIDBytes).contains(id.utf8.count), ExactText.isPrintable(id) else {
+        throw .keyIDInvalid
+      }
+    }
+    self.material = material
+    self.id = id
+    self.operations = operations
+  }
+
+  /// Takes a secret over: the shared key of a symmetric algorithm, the 32-byte seed of EdDSA, or
+  /// the 32-byte scalar of ES256.
+  ///
+  /// - Parameters:
+  ///   - secret: The bytes.
+  ///   - algorithm: What the key is for.
+  ///   - id: The key's name.
+  /// - Throws: ``JOSEError/keyLength(_:allowed:actual:)``, ``JOSEError/keyInvalid(_:)``,
+  ///   ``JOSEError/keyIDInvalid``.
+  public init(
+    secret: consuming JOSESecret, algorithm: KeyAlgorithm, id: String? = nil
+  ) throws(JOSEError) {
+    try self.init(
+      KeyMaterial(algorithm, secret: secret), id: id, operations: .all(of: algorithm))
+  }
+
+  /// A public key from its bytes.
+  ///
+  /// - Parameters:
+  ///   - bytes: For EdDSA the 32 bytes of the point; for ES256 x and y, 32 bytes each.
+  ///   - algorithm: EdDSA or ES256.
+  ///   - id: The key's name.
+  /// - Throws: ``JOSEError/keyLength(_:allowed:actual:)``, ``JOSEError/keyInvalid(_:)``,
+  ///   ``JOSEError/keyIDInvalid``.
+  public init(
+    publicBytes bytes: [UInt8], algorithm: KeyAlgorithm, id: String? = nil
+  ) throws(JOSEError) {
+    try self.init(KeyMaterial(algorithm, publicBytes: bytes), id: id, operations: .verify)
+  }
+
+  /// A fresh key.
+  ///
+  /// - Parameters:
+  ///   - algorithm: What the key is for.
+  ///   - id: The key's name.
+  /// - Returns: A key that nobody else has.
+  /// - Throws: ``JOSEError/randomFailed``, ``JOSEError/keyIDInvalid``.
+  public static func random(
+    _ algorithm: KeyAlgorithm, id: String? = nil
+  ) throws(JOSEError) -> JSONWebKey {
+    while true {
+      do {
+        let secret = try JOSESecret.random(count: algorithm.freshSecretByteCount)
+        return try JSONWebKey(secret: secret, algorithm: algorithm, id: id)
+      } catch .keyInvalid {
+        // One of 2^32 draws is no scalar of P-256. Drawing again leaves the others equally likely.
+        continue
+      }
+    }
+  }
+
+  /// The key without its secret; `nil` for a symmetric algorithm.
+  public var publicKey: JSONWebKey? {
+    guard let bytes = publicBytes else { return nil }
+    return try? JSONWebKey(publicBytes: bytes, algorithm: algorithm, id: id)
+  }
+
+  /// The bytes of the public key: the point of EdDSA, x and y of ES256; `nil` for a symmetric
+  /// algorithm.
+  public var publicBytes: [UInt8]? { material.signatureKey?.publicBytes }
+
+  /// The same key under another name.
+  ///
+  /// - Parameter id: The name.
+  /// - Returns: A key that shares this one's secret and its count of sealed tokens.
+  /// - Throws: ``JOSEError/keyIDInvalid``.
+  public func named(_ id: String?) throws(JOSEError) -> JSONWebKey {
+    try JSONWebKey(material, id: id, operations: operations)
+  }
+
+  /// Lends the secret: the shared key, seed or scalar.
+  ///
+  /// - Parameter body: Reads the bytes. It must not keep copies of them.
+  /// - Returns: What `body` returns.
+  /// - Throws: ``JOSEError/keyNotPrivate``.
+  public func withSecret<R: ~Copyable>(
+    _ body: (Span<UInt8>) throws(JOSEError) -> R
+  ) throws(JOSEError) -> R {
+    guard let secret = material.secret else { throw .keyNotPrivate }
+    return try secret.withBytes(body)
+  }
+
+  /// Whether both have the same algorithm, name and public or shared key. Constant time.
+  ///
+  /// - Parameter other: Another key.
+  /// - Returns: Whether they are the same, be it with or without the private part.
+  public func isSameKey(as other: JSONWebKey) -> Bool {
+    guard algorithm == other.algorithm, ExactText.areEqual(id, other.id) else { return false }
+    if let mine = publicBytes, let theirs = other.publicBytes { return mine == theirs }
+    guard let mine = material.secret, let theirs = other.material.secret else { return false }
+    return mine.withBytes { mine in
+      theirs.withBytes { theirs in ConstantTime.areEqual(mine, theirs) }
+    }
+  }
+}
+
+extension JSONWebKey: CustomStringConvertible, CustomReflectable {
+  /// The key's algorithm and name; never the key.
+  public var description: String {
+    "\(algorithm.rawValue) key \(id.map(ExactText.quoted) ?? "without name")"
+  }
+
+  /// Shows the algorithm and the name.
+  public var customMirror: Mirror {
+    Mirror(self, children: ["algorithm": algorithm, "id": id as Any])
+  }
+}

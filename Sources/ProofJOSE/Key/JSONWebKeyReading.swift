@@ -1,0 +1,187 @@
+extension JSONWebKey {
+  /// Reads a JSON Web Key (RFC 7517), private or public.
+  ///
+  /// Duplicate members are refused, unknown ones ignored; `use` and `key_ops` must fit the
+  /// algorithm. An EC or OKP key says its algorithm by its curve; an `oct` key must say it in `alg`,
+  /// or the caller does. If both say it, they must agree.
+  ///
+  /// - Parameters:
+  ///   - text: The JSON. The secret is decoded from where it stands; it is copied nowhere else.
+  ///   - algorithm: What the key is for, if the caller knows.
+  /// - Throws: ``JOSEError``.
+  public init(parsing text: Span<UInt8>, as algorithm: KeyAlgorithm? = nil) throws(JOSEError) {
+    let index: JSONIndex
+    do {
+      index = try JSONIndex(parsing: text)
+    } catch {
+      throw .notJSON(.key, error)
+    }
+    try self.init(index, at: 0, in: text, as: algorithm)
+  }
+
+  /// Reads a JSON Web Key that is a secret as a whole.
+  ///
+  /// - Parameters:
+  ///   - text: The JSON.
+  ///   - algorithm: What the key is for, if the caller knows.
+  /// - Throws: ``JOSEError``.
+  public init(
+    parsing text: borrowing JOSESecret, as algorithm: KeyAlgorithm? = nil
+  ) throws(JOSEError) {
+    self = try text.withBytes { bytes throws(JOSEError) in
+      try JSONWebKey(parsing: bytes, as: algorithm)
+    }
+  }
+
+  /// Reads a JSON Web Key from a string. For public keys: a string is never wiped.
+  ///
+  /// - Parameters:
+  ///   - text: The JSON.
+  ///   - algorithm: What the key is for, if the caller knows.
+  /// - Throws: ``JOSEError``.
+  public init(parsing text: String, as algorithm: KeyAlgorithm? = nil) throws(JOSEError) {
+    try self.init(parsing: Array(text.utf8).span, as: algorithm)
+  }
+
+  init(
+    _ index: JSONIndex, at node: Int, in text: Span<UInt8>, as wanted: KeyAlgorithm?
+  ) throws(JOSEError) {
+    let members = try KeyMembers(index, at: node, in: text)
+    let algorithm = try members.algorithm(wanted: wanted, in: text)
+    let operations = try members.operations(of: algorithm, in: text)
+    let id = try members.text("kid", in: text)
+    let material: KeyMaterial
+    switch algorithm {
+    case .hs256, .direct, .a256kw:
+      material = try KeyMaterial(algorithm, secret: members.secret("k", in: text))
+    case .es256, .edDSA:
+      let names = algorithm == .es256 ? ["x", "y"] : ["x"]
+      var publicBytes: [UInt8] = []
+      for name in names { publicBytes += try members.coordinate(name, in: text) }
+      if members["d"] == nil {
+        material = try KeyMaterial(algorithm, publicBytes: publicBytes)
+      } else {
+        material = try KeyMaterial(algorithm, secret: members.secret("d", in: text))
+        guard material.signatureKey?.publicBytes == publicBytes else {
+          throw .keyInvalid("its private and its public part do not belong together")
+        }
+      }
+    }
+    let possible: KeyOperations = material.secret == nil ? .checking : [.making, .checking]
+    try self.init(material, id: id, operations: operations.intersection(possible))
+  }
+}
+
+/// The members of a key's JSON, found by name.
+private struct KeyMembers {
+  private let index: JSONIndex
+  private var nodes: [String: Int] = [:]
+
+  init(_ index: JSONIndex, at node: Int, in text: Span<UInt8>) throws(JOSEError) {
+    self.index = index
+    guard index.nodes[node].kind == .object else { throw .notAnObject(.key) }
+    for member in index.members(of: node) {
+      let name = index.bytes(at: member.name, in: text)
+      // All known names are ASCII; what is not can be equivalent to one without being it.
+      if name.allSatisfy({ $0 < 0x80 }) {
+        nodes[String(decoding: name, as: UTF8.self)] = member.value
+      }
+    }
+  }
+
+  subscript(name: String) -> Int? { nodes[name] }
+
+  func text(_ name: String, in text: Span<UInt8>) throws(JOSEError) -> String? {
+    guard let node = nodes[name] else { return nil }
+    guard index.nodes[node].kind == .string else {
+      throw .keyInvalid("its “\(name)” is not a string")
+    }
+    return index.string(at: node, in: text)
+  }
+
+  func algorithm(wanted: KeyAlgorithm?, in text: Span<UInt8>) throws(JOSEError) -> KeyAlgorithm {
+    guard let type = try self.text("kty", in: text) else { throw .keyInvalid("it has no “kty”") }
+    let curve = try self.text("crv", in: text)
+    let name = try self.text("alg", in: text)
+    let said: KeyAlgorithm?
+    switch (type, curve) {
+    case ("EC", "P-256"?): said = .es256
+    case ("OKP", "Ed25519"?): said = .edDSA
+    case ("oct", _): said = try name.map(Self.symmetric) ?? wanted
+    default:
+      throw .keyUnsupported(
+        "type \(ExactText.quoted(type)), curve \(ExactText.quoted(curve ?? ""))")
+    }
+    guard let said else { throw .keyUnsupported("it does not say its algorithm") }
+    if type != "oct", let name, name != said.rawValue {
+      throw .keyUnsupported("algorithm \(ExactText.quoted(name)) for its curve")
+    }
+    if let wanted, wanted != said {
+      throw .keyForOtherUse(said, wanted: "work with \(wanted.rawValue)")
+    }
+    return said
+  }
+
+  private static func symmetric(_ name: String) throws(JOSEError) -> KeyAlgorithm {
+    // RFC 7520, 5.6, names a direct key by its content encryption.
+    if name == "A256GCM" { return .direct }
+    guard let algorithm = KeyAlgorithm(rawValue: name), algorithm.isSymmetric else {
+      throw .keyUnsupported("algorithm \(ExactText.quoted(name))")
+    }
+    return algorithm
+  }
+
+  func operations(
+    of algorithm: KeyAlgorithm, in text: Span<UInt8>
+  ) throws(JOSEError) -> KeyOperations {
+    let all = KeyOperations.all(of: algorithm)
+    if let use = try self.text("use", in: text), use != algorithm.use {
+      throw .keyForOtherUse(algorithm, wanted: algorithm.isSignature ? "sign" : "encrypt")
+    }
+    guard let node = nodes["key_ops"] else { return all }
+    guard index.nodes[node].kind == .array else {
+      throw .keyInvalid("its “key_ops” is not an array")
+    }
+    var operations: KeyOperations = []
+    var seen: Set<[UInt8]> = []
+    for element in index.elements(of: node) {
+      guard index.nodes[element].kind == .string else {
+        throw .keyInvalid("its “key_ops” holds something else than strings")
+      }
+      let name = index.bytes(at: element, in: text)
+      guard seen.insert(name).inserted else {
+        throw .keyInvalid("its “key_ops” says something twice")
+      }
+      for known in KeyOperations.names where name.elementsEqual(known.name.utf8) {
+        operations.insert(known.operation)
+      }
+    }
+    guard !operations.intersection(all).isEmpty else {
+      throw .keyForOtherUse(algorithm, wanted: algorithm.isSignature ? "sign" : "encrypt")
+    }
+    return operations.intersection(all)
+  }
+
+  /// Decodes a secret where it stands, into memory for secrets.
+  func secret(_ name: String, in text: Span<UInt8>) throws(JOSEError) -> JOSESecret {
+    guard let node = nodes[name] else { throw .keyInvalid("it has no “\(name)”") }
+    // Escapes would make the text longer than its characters; base64 needs none.
+    let characters = index.nodes[node].end - index.nodes[node].start
+    let count = characters / 4 * 3 + max(0, characters % 4 - 1)
+    return try JOSESecret(count: count) { bytes throws(JOSEError) in
+      guard index.decodeBase64(at: node, in: text, .url, into: &bytes, 0..<count) else {
+        throw .keyInvalid("its “\(name)” is not base64url")
+      }
+    }
+  }
+
+  func coordinate(_ name: String, in text: Span<UInt8>) throws(JOSEError) -> [UInt8] {
+    guard let node = nodes[name] else { throw .keyInvalid("it has no “\(name)”") }
+    var bytes = [UInt8](repeating: 0, count: 32)
+    var span = bytes.mutableSpan
+    guard index.decodeBase64(at: node, in: text, .url, into: &span, 0..<32) else {
+      throw .keyInvalid("its “\(name)” is not 32 bytes in base64url")
+    }
+    return bytes
+  }
+}

@@ -1,0 +1,60 @@
+import Synchronization
+
+/// What stands behind a key: shared by all copies of the value, wiped with the last of them.
+final class KeyMaterial: Sendable {
+  let algorithm: KeyAlgorithm
+  /// The symmetric key, seed or scalar; none in a public key.
+  let secret: SharedSecret?
+  /// The key of libcrypto; none for symmetric algorithms.
+  let signatureKey: CoreKey?
+  /// How many tokens were sealed under this key. It counts for the key, not for one of its users.
+  private let sealed = Atomic<UInt64>(0)
+
+  init(_ algorithm: KeyAlgorithm, secret: consuming JOSESecret) throws(JOSEError) {
+    guard algorithm.secretByteCounts.contains(secret.count) else {
+      throw .keyLength(algorithm, allowed: algorithm.secretByteCounts, actual: secret.count)
+    }
+    self.algorithm = algorithm
+    if let kind = algorithm.signatureKind {
+      signatureKey = try secret.withBytes { bytes throws(JOSEError) in
+        try CoreKey(kind, secret: bytes)
+      }
+    } else {
+      signatureKey = nil
+    }
+    self.secret = SharedSecret(secret)
+  }
+
+  init(_ algorithm: KeyAlgorithm, publicBytes: [UInt8]) throws(JOSEError) {
+    guard let kind = algorithm.signatureKind else {
+      throw .keyUnsupported("\(algorithm.rawValue) has no public keys")
+    }
+    guard publicBytes.count == kind.publicByteCount else {
+      throw .keyLength(
+        algorithm, allowed: kind.publicByteCount...kind.publicByteCount, actual: publicBytes.count)
+    }
+    self.algorithm = algorithm
+    signatureKey = try CoreKey(kind, publicBytes: publicBytes)
+    secret = nil
+  }
+
+  /// Counts one more token, or refuses it.
+  func countSealed() throws(JOSEError) {
+    // 2^64 attempts are out of reach, so the count of refused ones does no harm.
+    let before = sealed.wrappingAdd(1, ordering: .relaxed).oldValue
+    guard before < JOSELimits.messagesPerKey else {
+      throw .keyExhausted(limit: JOSELimits.messagesPerKey)
+    }
+  }
+
+  /// Says that the key sealed at least so many before.
+  func assumeSealed(_ count: UInt64) {
+    // No more than the limit: refused attempts then cannot wrap the counter round, and the atomic
+    // maximum, which compares as if signed on this platform, is right.
+    sealed.max(min(count, JOSELimits.messagesPerKey), ordering: .relaxed)
+  }
+
+  var sealedCount: UInt64 {
+    min(sealed.load(ordering: .relaxed), JOSELimits.messagesPerKey)
+  }
+}

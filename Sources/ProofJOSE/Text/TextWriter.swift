@@ -1,0 +1,69 @@
+/// Writes ASCII and UTF-8 into a span that may be too short: what does not fit is counted.
+///
+/// So everything is written twice with the same code: into an empty span to learn the length, then
+/// into memory of exactly that length, which may be a secret's.
+struct TextWriter {
+  /// How many bytes were written or counted.
+  private(set) var count = 0
+
+  mutating func byte(_ byte: UInt8, into text: inout MutableSpan<UInt8>) {
+    if count < text.count { text[count] = byte }
+    count += 1
+  }
+
+  mutating func utf8(_ string: String, into text: inout MutableSpan<UInt8>) {
+    for byte in string.utf8 { self.byte(byte, into: &text) }
+  }
+
+  mutating func base64(
+    _ bytes: Span<UInt8>, _ alphabet: Base64Alphabet, into text: inout MutableSpan<UInt8>
+  ) {
+    var index = 0
+    while index < bytes.count {
+      let rest = min(3, bytes.count - index)
+      var group: UInt32 = 0
+      for offset in 0..<3 {
+        group = group << 8 | (offset < rest ? UInt32(bytes[index + offset]) : 0)
+      }
+      for offset in 0...rest {
+        let sextet = group >> (18 - 6 * UInt32(offset)) & 0x3f
+        byte(alphabet.character(of: sextet), into: &text)
+      }
+      if alphabet == .standard {
+        for _ in rest..<3 { byte(Base64Alphabet.pad, into: &text) }
+      }
+      index += 3
+    }
+  }
+
+  /// Writes text that is no secret.
+  static func bytes(
+    _ write: (inout TextWriter, inout MutableSpan<UInt8>) -> Void
+  ) -> [UInt8] {
+    var text = [UInt8](repeating: 0, count: count(write))
+    var span = text.mutableSpan
+    var writer = TextWriter()
+    write(&writer, &span)
+    return text
+  }
+
+  /// Writes text that is a secret.
+  static func secret(
+    _ write: (inout TextWriter, inout MutableSpan<UInt8>) -> Void
+  ) -> JOSESecret {
+    JOSESecret(count: count(write)) { text in
+      var writer = TextWriter()
+      write(&writer, &text)
+    }
+  }
+
+  private static func count(
+    _ write: (inout TextWriter, inout MutableSpan<UInt8>) -> Void
+  ) -> Int {
+    var nothing: [UInt8] = []
+    var span = nothing.mutableSpan
+    var writer = TextWriter()
+    write(&writer, &span)
+    return writer.count
+  }
+}

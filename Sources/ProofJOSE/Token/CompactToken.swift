@@ -1,0 +1,58 @@
+/// A token in compact form, cut at its dots. Nothing is decoded yet.
+struct CompactToken {
+  /// The token in ASCII, or whatever came instead.
+  let characters: [UInt8]
+  private let parts: [Range<Int>]
+
+  /// Cuts a token of exactly so many parts.
+  init(_ token: String, parts expected: Int) throws(JOSEError) {
+    let count = token.utf8.count
+    guard count <= JOSELimits.tokenCharacters else {
+      throw .tooLong("token", count: count, limit: JOSELimits.tokenCharacters)
+    }
+    characters = Array(token.utf8)
+    var parts: [Range<Int>] = []
+    var start = 0
+    for (index, character) in characters.enumerated() where character == UInt8(ascii: ".") {
+      parts.append(start..<index)
+      start = index + 1
+    }
+    parts.append(start..<characters.count)
+    guard parts.count == expected else {
+      throw .wrongParts(expected: expected, actual: parts.count)
+    }
+    self.parts = parts
+  }
+
+  /// What a signature is over: the first two parts and the dot between them, as they were sent.
+  var signingInput: Range<Int> { 0..<parts[1].upperBound }
+
+  /// What a sealed token's tag is over besides the content: the header as it was sent.
+  var encodedHeader: Range<Int> { parts[0] }
+
+  /// Decodes a part.
+  func decoded(_ part: Int, as name: TokenPart) throws(JOSEError) -> [UInt8] {
+    guard let bytes = Base64Alphabet.url.decode(characters.span.extracting(parts[part])) else {
+      throw .notBase64(name)
+    }
+    return bytes
+  }
+
+  /// Decodes a part that has exactly so many bytes.
+  func decoded(_ part: Int, as name: TokenPart, count: Int) throws(JOSEError) -> [UInt8] {
+    let bytes = try decoded(part, as: name)
+    guard bytes.count == count else {
+      throw .wrongLength(name, expected: count, actual: bytes.count)
+    }
+    return bytes
+  }
+
+  func header() throws(JOSEError) -> TokenHeader {
+    let count = parts[0].count / 4 * 3
+    guard count <= JOSELimits.headerBytes else {
+      throw .tooLong("token's header", count: count, limit: JOSELimits.headerBytes)
+    }
+    let bytes = try decoded(0, as: .header)
+    return try TokenHeader(parsing: bytes.span)
+  }
+}

@@ -1,0 +1,103 @@
+/// What a sealed token held, once it was found authentic.
+public struct OpenedToken: ~Copyable, Sendable {
+  /// The key that it was sealed under.
+  public let key: JSONWebKey
+  /// The header's `typ`.
+  public let type: String?
+  /// The header's `cty`.
+  public let contentType: String?
+  /// The bytes that were sealed.
+  public let payload: JOSESecret
+}
+
+/// Opens sealed tokens (JWE compact, RFC 7516) with keys that each have one algorithm.
+///
+/// Whatever is wrong with a token of the right form, wrong key, altered wrapped key, altered content
+/// or tag, the answer is ``JOSEError/decryptionFailed``, after the same work.
+public struct JWEDecrypter: Sendable {
+  private let ring: KeyRing
+
+  /// A decrypter with one key.
+  ///
+  /// - Parameters:
+  ///   - key: A key of `dir` or A256KW.
+  ///   - keyID: How tokens must name the key.
+  /// - Throws: ``JOSEError/keyForOtherUse(_:wanted:)``.
+  public init(_ key: JSONWebKey, keyID: KeyIDRule = .exact) throws(JOSEError) {
+    ring = try KeyRing([key], rule: keyID, for: [.decrypt, .unwrapKey], wanted: "decrypt")
+  }
+
+  /// A decrypter with several keys. Tokens must name the one they are sealed under.
+  ///
+  /// - Parameter keys: Keys of `dir` and A256KW.
+  /// - Throws: ``JOSEError/keyForOtherUse(_:wanted:)``.
+  public init(_ keys: JWKS) throws(JOSEError) {
+    ring = try KeyRing(keys.keys, rule: .exact, for: [.decrypt, .unwrapKey], wanted: "decrypt")
+  }
+
+  /// Opens a token, and judges nothing else.
+  ///
+  /// - Parameter token: The token, nothing around it.
+  /// - Returns: What was sealed.
+  /// - Throws: ``JOSEError``.
+  public func open(_ token: String) throws(JOSEError) -> OpenedToken {
+    let parts = try CompactToken(token, parts: 5)
+    let header = try parts.header()
+    let key = try ring.key(for: header)
+    guard let encryption = header.encryption else { throw .headerMember("enc") }
+    guard encryption == TokenHeader.a256gcm else {
+      throw .encryptionRefused(ExactText.quoted(encryption))
+    }
+    let isWrapped = key.algorithm == .a256kw
+    let wrapped = try parts.decoded(
+      1, as: .encryptedKey, count: isWrapped ? KeyWrap.wrappedByteCount : 0)
+    let iv = try parts.decoded(2, as: .initializationVector, count: GCM.ivByteCount)
+    let ciphertext = try parts.decoded(3, as: .ciphertext)
+    let tag = try parts.decoded(4, as: .tag, count: GCM.tagByteCount)
+
+    var isKeyRight = true
+    var contentKey: JOSESecret?
+    if isWrapped {
+      contentKey = try key.withSecret { secret throws(JOSEError) in
+        try KeyWrap.unwrap(wrapped.span, under: secret)
+      }
+      if contentKey == nil {
+        // RFC 7516, 11.5: going on under a random key makes a wrong wrapped key look, and last, like
+        // wrong content.
+        isKeyRight = false
+        contentKey = try JOSESecret.random(count: GCM.keyByteCount)
+      }
+    }
+    let open = { (contentKey: Span<UInt8>) throws(JOSEError) -> JOSESecret? in
+      try GCM.open(
+        ciphertext.span, tag: tag.span, key: contentKey, iv: iv.span,
+        additionalData: parts.characters.span.extracting(parts.encodedHeader))
+    }
+    let payload: JOSESecret?
+    if let contentKey {
+      payload = try contentKey.withBytes(open)
+    } else {
+      payload = try key.withSecret(open)
+    }
+    guard let payload, isKeyRight else { throw .decryptionFailed }
+    return OpenedToken(
+      key: key, type: header.type, contentType: header.contentType, payload: payload)
+  }
+
+  /// Opens a token, then judges its claims.
+  ///
+  /// - Parameters:
+  ///   - token: The token, nothing around it.
+  ///   - policy: What the claims must say.
+  /// - Returns: The claims.
+  /// - Throws: ``JOSEError``.
+  public func claims(of token: String, under policy: ClaimsPolicy) throws(JOSEError) -> Claims {
+    let opened = try open(token)
+    try policy.judge(type: opened.type, contentType: opened.contentType)
+    let claims = try opened.payload.withBytes { bytes throws(JOSEError) in
+      try Claims(parsing: bytes)
+    }
+    try policy.judge(claims)
+    return claims
+  }
+}

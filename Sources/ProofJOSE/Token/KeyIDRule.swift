@@ -1,0 +1,36 @@
+/// How a token must name the key that it is checked or opened with.
+public enum KeyIDRule: Sendable, Hashable {
+  /// The token names exactly the key's name; a key without name takes tokens that name none.
+  case exact
+  /// The token may leave the name out. If it has one, it is the key's.
+  case optional
+}
+
+/// The keys that a verifier or decrypter has, and how it finds the one of a token.
+struct KeyRing {
+  private let keys: [JSONWebKey]
+  private let rule: KeyIDRule
+
+  init(_ keys: [JSONWebKey], rule: KeyIDRule, for operation: KeyOperations, wanted: String)
+    throws(JOSEError)
+  {
+    for key in keys where key.operations.isDisjoint(with: operation) {
+      throw .keyForOtherUse(key.algorithm, wanted: wanted)
+    }
+    self.keys = keys
+    self.rule = rule
+  }
+
+  /// The key of a header. The name alone finds it; the algorithm must then be that key's.
+  func key(for header: TokenHeader) throws(JOSEError) -> JSONWebKey {
+    let mayBeUnnamed = rule == .optional && keys.count == 1
+    let key = keys.first { key in
+      ExactText.areEqual(key.id, header.keyID) || (mayBeUnnamed && header.keyID == nil)
+    }
+    guard let key else { throw .keyUnknown(header.keyID.map(ExactText.quoted)) }
+    guard key.algorithm == header.algorithm else {
+      throw .algorithmMismatch(token: header.algorithm, key: key.algorithm)
+    }
+    return key
+  }
+}

@@ -1,0 +1,180 @@
+import Dispatch
+public import ProofModel
+import Synchronization
+
+/// Observes this app as it runs: its code in memory, its files, its environment, its device.
+///
+/// A probe keeps what it learned, so that under ``ProofModel/MeasurementPolicy/incremental`` only
+/// the first measurement reads everything. It never says whether something was tampered with: what
+/// it sees becomes evidence, the evidence a measurement, and the verifier decides. ``diagnose(_:)``
+/// tells people what differs.
+///
+/// Libraries that the app opens by itself must be open before the first measurement, and none may
+/// be closed while one is in progress.
+public final class Probe: EvidenceCollector {
+  /// How far a measurement is.
+  public struct Progress: Sendable, Hashable {
+    /// Files, folders and links done.
+    public let fileCount: UInt64
+    /// Bytes of files and code done, read or known.
+    public let byteCount: UInt64
+  }
+
+  /// What a probe is made for.
+  public struct Options: Sendable {
+    /// The folder that is the app's bundle; nil if the app has none.
+    public var bundle: String?
+    /// The folder of the storage secret, open to this user alone; nil if there is none.
+    public var storage: String?
+    /// Names (SONAMEs) of the libraries that the app itself opens at run time.
+    public var plugins: [String]
+    /// Whether to make this process hard to look into for other processes of the same user.
+    public var hardens: Bool
+    /// How many files may stay open between measurements, which makes the next one faster.
+    public var keptDescriptorCount: UInt32
+
+    /// Describes what a probe is made for.
+    public init(
+      bundle: String? = nil, storage: String? = nil, plugins: [String] = [], hardens: Bool = true,
+      keptDescriptorCount: UInt32 = 0
+    ) {
+      self.bundle = bundle
+      self.storage = storage
+      self.plugins = plugins
+      self.hardens = hardens
+      self.keptDescriptorCount = keptDescriptorCount
+    }
+  }
+
+  private let core: Mutex<CoreProbe>
+
+  /// Makes a probe, and the storage secret if there is none yet.
+  ///
+  /// - Parameter options: What to observe.
+  /// - Throws: ``ProofModel/ProofError/evidenceUnavailable(reason:)`` if the storage folder is not
+  ///   there or open to others, or without memory.
+  public init(_ options: Options) throws(ProofError) {
+    core = Mutex(try CoreProbe(options))
+  }
+
+  /// Observes what a configuration asks for, now, on the calling thread.
+  public func collect(for config: MeasurementConfig) throws(ProofError) -> EvidenceSet {
+    try withCore { core throws(ProofError) in try core.collect(for: config, pace: Pace()) }
+  }
+
+  /// Observes what a configuration asks for, off the calling thread. Cancelling the task stops it.
+  ///
+  /// - Parameters:
+  ///   - config: What is asked for.
+  ///   - progress: Called now and then, on another thread.
+  /// - Returns: The evidence.
+  /// - Throws: `CancellationError`, and what ``collect(for:)`` throws.
+  public func evidence(
+    for config: MeasurementConfig, progress: (@Sendable (Progress) -> Void)? = nil
+  ) async throws -> EvidenceSet {
+    try await run(progress) { core, pace throws(ProofError) in
+      try core.collect(for: config, pace: pace)
+    }
+  }
+
+  /// Every source that this SDK can collect, in its newest version: what a new baseline may ask for.
+  public static var sources: [Source] { CoreProbe.sources }
+
+  /// Observes sources for a new baseline, off the calling thread, before there is a configuration.
+  ///
+  /// - Parameters:
+  ///   - sources: What the service asks for, in order.
+  ///   - policy: How to measure.
+  ///   - limitLog2: At most 2 to this power bytes of files are read.
+  ///   - progress: Called now and then, on another thread.
+  /// - Returns: The evidence, for the service.
+  /// - Throws: `CancellationError`, and what ``collect(for:)`` throws.
+  public func evidence(
+    of sources: [Source], policy: MeasurementPolicy = .full, limitLog2: UInt8 = 33,
+    progress: (@Sendable (Progress) -> Void)? = nil
+  ) async throws -> EvidenceSet {
+    try await run(progress) { core, pace throws(ProofError) in
+      try core.collect(sources, policy: policy, byteCountLimit: 1 << UInt64(limitLog2), pace: pace)
+    }
+  }
+
+  /// Measures the app, off the calling thread. Cancelling the task stops it.
+  ///
+  /// - Parameters:
+  ///   - config: What is asked for.
+  ///   - key: This build's key, unless a test has its own.
+  ///   - progress: Called now and then, on another thread.
+  /// - Returns: IM and DM.
+  /// - Throws: `CancellationError`, and what ``collect(for:)`` throws.
+  public func measure(
+    _ config: MeasurementConfig, key: MeasurementProofKey = .sdk,
+    progress: (@Sendable (Progress) -> Void)? = nil
+  ) async throws -> Measurement {
+    try Measurement(of: await evidence(for: config, progress: progress), under: config, with: key)
+  }
+
+  /// Tells what differs from the baseline of this build, for people.
+  ///
+  /// - Parameter config: The baseline's configuration.
+  /// - Returns: The differences, in words and as values.
+  /// - Throws: `CancellationError`, and what ``collect(for:)`` throws.
+  public func diagnose(_ config: MeasurementConfig) async throws -> Diagnosis {
+    try await run(nil) { core, pace throws(ProofError) in try core.diagnose(config, pace: pace) }
+  }
+
+  /// Forgets what was learned: the next measurement reads everything, whatever the policy.
+  public func forget() {
+    core.withLock { $0.forget() }
+  }
+
+  private func withCore<Value>(
+    _ body: (borrowing CoreProbe) throws(ProofError) -> Value
+  ) throws(ProofError) -> Value {
+    // `withLock` asks its result to be sendable between regions, which a Result of values is.
+    let result = core.withLock { core -> Result<Value, ProofError> in
+      do throws(ProofError) { return .success(try body(core)) } catch { return .failure(error) }
+    }
+    return try result.get()
+  }
+
+  /// A measurement blocks its thread, so it gets one that is no task's.
+  private func run<Value: Sendable>(
+    _ progress: (@Sendable (Progress) -> Void)?,
+    _ body: @escaping @Sendable (borrowing CoreProbe, Pace) throws(ProofError) -> Value
+  ) async throws -> Value {
+    let pace = Pace(report: progress)
+    return try await withTaskCancellationHandler {
+      try await withCheckedThrowingContinuation { continuation in
+        DispatchQueue.global().async {
+          do throws(ProofError) {
+            continuation.resume(
+              returning: try self.withCore { core throws(ProofError) in try body(core, pace) })
+          } catch {
+            let reason: any Error = pace.isCancelled ? CancellationError() : error
+            continuation.resume(throwing: reason)
+          }
+        }
+      }
+    } onCancel: {
+      pace.cancel()
+    }
+  }
+}
+
+/// What one measurement is told and asks while it runs.
+final class Pace: Sendable {
+  private let report: (@Sendable (Probe.Progress) -> Void)?
+  private let cancelled = Atomic<Bool>(false)
+
+  init(report: (@Sendable (Probe.Progress) -> Void)? = nil) { self.report = report }
+
+  var isCancelled: Bool { cancelled.load(ordering: .relaxed) }
+  func cancel() { cancelled.store(true, ordering: .relaxed) }
+
+  /// Reports, and answers whether to go on.
+  func step(_ progress: Probe.Progress) -> Bool {
+    if isCancelled { return false }
+    report?(progress)
+    return !isCancelled
+  }
+}

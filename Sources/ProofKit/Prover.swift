@@ -1,0 +1,121 @@
+public import ProofModel
+
+/// Makes proofs, without any network: the offline half of the SDK.
+///
+/// Every call measures afresh, after the nonce is known, so that a proof speaks of now. What was
+/// measured is wiped when the call returns.
+public struct Prover<Collector: EvidenceCollector>: Sendable {
+  /// What is measured.
+  public let config: MeasurementConfig
+  private let key: MeasurementProofKey
+  private let collector: Collector
+
+  /// Makes a prover.
+  ///
+  /// - Parameters:
+  ///   - config: The stored configuration.
+  ///   - collector: Who observes.
+  ///   - key: This build's key, unless a test has its own.
+  public init(
+    config: MeasurementConfig, collector: Collector, key: MeasurementProofKey = .sdk
+  ) {
+    self.config = config
+    self.collector = collector
+    self.key = key
+  }
+
+  /// Proves that app, environment and device are as they were measured.
+  ///
+  /// - Parameter nonce: The verifier's nonce, never used before.
+  /// - Returns: The proof.
+  /// - Throws: ``/ProofModel/ProofError/configForOtherKey(config:key:)`` if the SDK was updated since
+  ///   the baseline, and what collecting throws. A changed app is no error: its proof is another.
+  public func integrityMeasurementProof(nonce: ProofNonce) throws(ProofError) -> Proof {
+    try config.check(key)
+    return try measure().proof(of: .integrity, for: nonce, with: key)
+  }
+
+  /// Proves that app, environment and device are as they were measured.
+  ///
+  /// - Parameter nonce: Exactly 16 bytes.
+  /// - Returns: The proof.
+  /// - Throws: ``/ProofModel/ProofError/wrongLength(of:expected:actual:)`` for any other length, and
+  ///   what the call with a ``/ProofModel/ProofNonce`` throws.
+  public func integrityMeasurementProof(nonce: [UInt8]) throws(ProofError) -> Proof {
+    try integrityMeasurementProof(nonce: ProofNonce(nonce))
+  }
+
+  /// Proves that the device is as it was measured; app and SDK may have been updated since.
+  ///
+  /// - Parameter nonce: The verifier's nonce, never used before.
+  /// - Returns: The proof.
+  /// - Throws: What collecting throws.
+  public func deviceMeasurementProof(nonce: ProofNonce) throws(ProofError) -> Proof {
+    try measure().proof(of: .device, for: nonce, with: key)
+  }
+
+  /// Proves that the device is as it was measured; app and SDK may have been updated since.
+  ///
+  /// - Parameter nonce: Exactly 16 bytes.
+  /// - Returns: The proof.
+  /// - Throws: ``/ProofModel/ProofError/wrongLength(of:expected:actual:)`` for any other length, and
+  ///   what collecting throws.
+  public func deviceMeasurementProof(nonce: [UInt8]) throws(ProofError) -> Proof {
+    try deviceMeasurementProof(nonce: ProofNonce(nonce))
+  }
+
+  /// Proves a command over the link.
+  ///
+  /// - Parameters:
+  ///   - command: What is asked for.
+  ///   - kind: What to prove.
+  ///   - instance: Who asks.
+  ///   - hardware: Who is asked.
+  ///   - challenge: The hardware's last challenge.
+  ///   - form: The form of the token that the hardware holds.
+  /// - Returns: The message to send, and what is needed to believe the answer.
+  /// - Throws: What collecting throws.
+  public func prove(
+    _ command: Command, _ kind: ProofKind, from instance: InstanceID, to hardware: HardwareID,
+    answering challenge: Challenge, form: TokenForm = .diversified
+  ) throws(ProofError) -> ProvedCommand {
+    if kind == .integrity { try config.check(key) }
+    let secrets = try secrets(for: hardware, form: form)
+    return ProvedCommand(
+      command, proving: kind, from: instance, to: hardware, answering: challenge, with: secrets)
+  }
+
+  /// Checks the hardware's answer to a token.
+  ///
+  /// - Parameters:
+  ///   - answer: What came over the link.
+  ///   - token: The token that was sent.
+  ///   - hardware: Who was asked.
+  ///   - form: The token's form.
+  /// - Returns: The verdict, believed.
+  /// - Throws: As ``/ProofModel/MeasurementToken/receipt(of:with:)``, and what collecting throws.
+  public func receipt(
+    of answer: Answer, to token: MeasurementToken, for hardware: HardwareID,
+    form: TokenForm = .diversified
+  ) throws(ProofError) -> Receipt {
+    try token.receipt(of: answer, with: secrets(for: hardware, form: form))
+  }
+
+  /// Tells what differs from the baseline, for a person or for the backend.
+  ///
+  /// - Returns: What differs.
+  /// - Throws: What collecting throws.
+  public func difference() throws(ProofError) -> Difference {
+    try Difference(of: collector.collect(for: config), under: config, with: key)
+  }
+
+  private func measure() throws(ProofError) -> Measurement {
+    try Measurement(of: collector.collect(for: config), under: config, with: key)
+  }
+
+  private func secrets(
+    for hardware: HardwareID, form: TokenForm
+  ) throws(ProofError) -> HardwareSecrets {
+    try measure().secrets(for: hardware, with: key, form: form)
+  }
+}

@@ -1,0 +1,26 @@
+/// What the app asks the hardware to do: a class, and bytes that the hardware understands.
+///
+/// Both enter the nonce, so a proof is good for this command and for no other.
+public struct Command: Sendable, Hashable {
+  /// The longest command, in bytes.
+  public static var byteCountMax: Int { CoreWire.commandMax }
+
+  /// What the token must permit.
+  public let commandClass: CommandClass
+  /// The command itself, 0 to 256 bytes.
+  public let bytes: [UInt8]
+
+  /// Checks and takes a command.
+  ///
+  /// - Parameters:
+  ///   - bytes: At most ``byteCountMax``.
+  ///   - commandClass: What the token must permit.
+  /// - Throws: ``ProofError/wrongLength(of:expected:actual:)``.
+  public init(_ bytes: [UInt8], class commandClass: CommandClass) throws(ProofError) {
+    guard bytes.count <= Self.byteCountMax else {
+      throw .wrongLength(of: "command", expected: 0...Self.byteCountMax, actual: bytes.count)
+    }
+    self.commandClass = commandClass
+    self.bytes = bytes
+  }
+}

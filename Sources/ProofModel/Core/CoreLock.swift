@@ -1,0 +1,42 @@
+#if canImport(Darwin)
+  internal import Darwin
+#elseif canImport(Musl)
+  internal import Musl
+#else
+  internal import Glibc
+#endif
+
+/// A state that one thread at a time may touch.
+///
+/// A POSIX mutex rather than Synchronization's `Mutex`, because the thread sanitizer knows the first
+/// and, on Linux, not the second: it would report races that are none, and hide those that are.
+@safe
+final class CoreLock<State: ~Copyable> {
+  private let mutex: UnsafeMutablePointer<pthread_mutex_t>
+  private var state: State
+
+  init(_ state: consuming State) {
+    unsafe mutex = .allocate(capacity: 1)
+    unsafe mutex.initialize(to: pthread_mutex_t())
+    let result = unsafe pthread_mutex_init(mutex, nil)
+    precondition(result == 0, "The system made no mutex: \(result).")
+    self.state = state
+  }
+
+  deinit {
+    unsafe pthread_mutex_destroy(mutex)
+    unsafe mutex.deallocate()
+  }
+
+  func withLock<R: ~Copyable, E: Error>(
+    _ body: (inout State) throws(E) -> R
+  ) throws(E) -> R {
+    unsafe pthread_mutex_lock(mutex)
+    defer { unsafe pthread_mutex_unlock(mutex) }
+    return try body(&state)
+  }
+}
+
+extension CoreLock: @unchecked Sendable where State: ~Copyable & Sendable {
+  // Because the state is touched only between lock and unlock, and the mutex never moves.
+}

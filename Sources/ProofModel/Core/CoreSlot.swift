@@ -1,0 +1,81 @@
+internal import ProofCore
+
+/// What the hardware keeps of one app instance, as it stands in storage: for tools that read a flash
+/// image, and for tests. The secrets stay in a block of their own.
+package struct CoreSlot: Sendable {
+  /// Whether the slot serves somebody.
+  package enum State: UInt8, Sendable {
+    case free = 0
+    case held = 1
+    case revoked = 2
+  }
+
+  package let state: State
+  /// Nil while the slot is free.
+  package let instance: InstanceID?
+  package let integrityClasses: CommandClasses
+  package let deviceClasses: CommandClasses
+  package let attempts: UInt16
+  package let uses: Uses
+  package let generation: UInt32
+  /// Generations up to this one are revoked.
+  package let revoked: UInt32
+  package let issued: UInt64
+  /// Nil for never.
+  package let notAfter: UInt64?
+  package let tokenDigest: TokenDigest
+  /// What became of the last command that was accepted; nil if there was none.
+  package let lastVerdict: Verdict?
+  package let lastCounter: UInt64
+  package let lastNonce: ProofNonce
+  private let secret: CoreSecret<pfc_slot>
+
+  /// How many bytes a slot's record carries.
+  package static let byteCount = Int(PFC_SLOT_BYTES)
+
+  /// Decodes the payload of a slot's record.
+  package init(_ record: borrowing CoreRecord) throws(ProofError) {
+    guard record.payload.count == Self.byteCount else { throw .storageDamaged }
+    secret = try unsafe CoreSecret { slot throws(ProofError) in
+      let result = unsafe record.payload.withPointer { bytes in
+        unsafe CoreResult(pfc_slot_decode(slot, bytes))
+      }
+      try result.orThrow(opening: "slot", byteCount: Self.byteCount)
+    }
+    // Every field but the secrets, one by one: a copy of the whole would bring them along.
+    (state, attempts, generation, revoked) = unsafe secret.withPointer { slot in
+      unsafe (
+        known(State(rawValue: slot.pointee.state)), slot.pointee.attempts,
+        slot.pointee.generation, slot.pointee.revoked
+      )
+    }
+    (integrityClasses, deviceClasses, uses) = unsafe secret.withPointer { slot in
+      unsafe (
+        CommandClasses(rawValue: slot.pointee.integrity_classes),
+        CommandClasses(rawValue: slot.pointee.device_classes), Uses(rawValue: slot.pointee.uses)
+      )
+    }
+    (issued, notAfter, lastCounter, lastVerdict) = unsafe secret.withPointer { slot in
+      unsafe (
+        slot.pointee.issued, slot.pointee.not_after == 0 ? nil : slot.pointee.not_after,
+        slot.pointee.last_counter, Verdict(rawValue: slot.pointee.last_verdict)
+      )
+    }
+    tokenDigest = TokenDigest(
+      storage: unsafe secret.withPointer { unsafe InlineBytes(tuple: $0.pointee.token_digest) })
+    lastNonce = ProofNonce(
+      storage: unsafe secret.withPointer { unsafe InlineBytes(tuple: $0.pointee.last_nonce) })
+    let id = InstanceID(
+      storage: unsafe secret.withPointer { unsafe InlineBytes(tuple: $0.pointee.instance_id) })
+    instance = id.storage.isZero ? nil : id
+  }
+
+  /// The record's payload again.
+  package func encoded() -> SecretBytes {
+    unsafe SecretBytes(count: Self.byteCount) { target in
+      unsafe secret.withPointer { slot in
+        unsafe pfc_slot_encode(target.assumingMemoryBound(to: UInt8.self), slot)
+      }
+    }
+  }
+}

@@ -1,0 +1,129 @@
+internal import ProofCore
+
+/// Seals and opens measurement tokens. The plain form, a `pfc_token`, stands in a block of its own.
+enum CoreToken {
+  static func seal(
+    _ grant: MeasurementGrant, to recipient: HardwareIdentity, signedBy issuer: CoreIssuer,
+    ephemeral: borrowing SecretBytes
+  ) throws(ProofError) -> MeasurementToken {
+    try ephemeral.checkCount(Int(PFC_SECRET_KEY_BYTES), of: "ephemeral key")
+    let plain = plain(grant)
+    var result = CoreResult.ok
+    let bytes = unsafe [UInt8](
+      unsafeUninitializedCapacity: MeasurementToken.byteCount
+    ) { buffer, count in
+      result = unsafe plain.withPointer { token in
+        unsafe recipient.publicKey.storage.withPointer { publicKey in
+          unsafe issuer.withSigningKey { signingKey in
+            unsafe ephemeral.withPointer { ephemeral in
+              unsafe CoreResult(
+                pfc_token_create(buffer.baseAddress, token, publicKey, signingKey, ephemeral))
+            }
+          }
+        }
+      }
+      count = MeasurementToken.byteCount
+    }
+    switch result {
+    // Every other field was checked when the grant was made.
+    case .argument: throw .allZeros(of: "key or measurement in the grant")
+    case .recipient: throw .unusablePublicKey(of: recipient.id)
+    default: result.mustBeOK()
+    }
+    return MeasurementToken(sealed: bytes)
+  }
+
+  static func open(
+    _ bytes: [UInt8], by hardware: CoreHardware
+  ) throws(ProofError) -> MeasurementGrant {
+    let plain = try unsafe CoreSecret<pfc_token> { token throws(ProofError) in
+      let result = unsafe bytes.withUnsafeBufferPointer { bytes in
+        unsafe hardware.withHardware { hardware in
+          unsafe CoreResult(pfc_token_open(token, bytes.baseAddress, bytes.count, hardware))
+        }
+      }
+      try result.orThrow(opening: "measurement token", byteCount: bytes.count)
+    }
+    return unsafe plain.withPointer { unsafe grant($0) }
+  }
+
+  static func checkHead(_ bytes: [UInt8], by hardware: CoreHardware) throws(ProofError) {
+    let result = unsafe bytes.withUnsafeBufferPointer { bytes in
+      unsafe hardware.withHardware { hardware in
+        unsafe CoreResult(pfc_token_check_head(bytes.baseAddress, bytes.count, hardware))
+      }
+    }
+    try result.orThrow(opening: "measurement token", byteCount: bytes.count)
+  }
+
+  static func digest(of bytes: [UInt8]) -> TokenDigest {
+    TokenDigest(
+      storage: unsafe InlineBytes { digest in
+        unsafe bytes.withUnsafeBufferPointer { unsafe pfc_token_digest(digest, $0.baseAddress) }
+      })
+  }
+
+  /// The hint is what stands between the version and the sealed part.
+  static func hints(at hardware: HardwareID, _ bytes: [UInt8]) -> Bool {
+    let hint = bytes[4..<Int(PFC_TOKEN_HEAD_BYTES)]
+    return hardware.bytes.starts(with: hint)
+  }
+
+  private static func plain(_ grant: MeasurementGrant) -> CoreSecret<pfc_token> {
+    unsafe CoreSecret { token in
+      unsafe token.pointee.mode = grant.mode.rawValue
+      unsafe token.pointee.form = grant.secrets.form.rawValue
+      unsafe token.pointee.integrity_classes = grant.integrityClasses.rawValue
+      unsafe token.pointee.device_classes = grant.deviceClasses.rawValue
+      unsafe token.pointee.attempts = grant.attempts
+      unsafe token.pointee.uses = grant.uses.rawValue
+      unsafe token.pointee.generation = grant.generation
+      unsafe token.pointee.issued = grant.issued
+      unsafe token.pointee.not_after = grant.notAfter ?? 0
+      unsafe grant.hardware.storage.copy(to: &token.pointee.hardware_id)
+      unsafe grant.instance.storage.copy(to: &token.pointee.instance_id)
+      unsafe grant.secrets.core.withSecrets { secrets in
+        unsafe withUnsafeMutableBytes(of: &token.pointee.secrets) { target in
+          unsafe target.baseAddress!.copyMemory(
+            from: secrets, byteCount: MemoryLayout<pfc_secrets>.size)
+        }
+      }
+    }
+  }
+
+  private static func grant(_ token: UnsafePointer<pfc_token>) -> MeasurementGrant {
+    let secrets = unsafe CoreSecrets { target in
+      unsafe UnsafeMutableRawPointer(target).copyMemory(
+        from: UnsafeRawPointer(token) + MemoryLayout<pfc_token>.offset(of: \.secrets)!,
+        byteCount: MemoryLayout<pfc_secrets>.size)
+    }
+    return MeasurementGrant(
+      unchecked: HardwareID(storage: unsafe InlineBytes(tuple: token.pointee.hardware_id)),
+      instance: InstanceID(storage: unsafe InlineBytes(tuple: token.pointee.instance_id)),
+      mode: known(unsafe Mode(rawValue: token.pointee.mode)),
+      integrityClasses: unsafe CommandClasses(rawValue: token.pointee.integrity_classes),
+      deviceClasses: unsafe CommandClasses(rawValue: token.pointee.device_classes),
+      attempts: unsafe token.pointee.attempts,
+      uses: Uses(rawValue: unsafe token.pointee.uses),
+      generation: unsafe token.pointee.generation,
+      issued: unsafe token.pointee.issued,
+      notAfter: unsafe token.pointee.not_after == 0 ? nil : token.pointee.not_after,
+      secrets: HardwareSecrets(
+        core: secrets, form: known(unsafe TokenForm(rawValue: token.pointee.form))),
+      issuer: IssuerID(storage: unsafe InlineBytes(tuple: token.pointee.issuer_id)))
+  }
+}
+
+extension Uses {
+  /// As the token carries it.
+  var rawValue: UInt32 {
+    switch self {
+    case .limited(let count): count
+    case .unlimited: PFC_USES_UNLIMITED
+    }
+  }
+
+  init(rawValue: UInt32) {
+    self = rawValue == PFC_USES_UNLIMITED ? .unlimited : .limited(rawValue)
+  }
+}

@@ -1,0 +1,50 @@
+internal import ProofCore
+
+/// The lengths of `wire.h`, as Swift counts. Swift sees macros that are numbers, but not those that
+/// are sums: these are summed here again, from the same parts.
+enum CoreWire {
+  static let configMax = Int(
+    PFC_CONFIG_HEAD_BYTES + PFC_CONFIG_SOURCE_BYTES * PFC_CONFIG_SOURCES_MAX
+      + PFC_CONFIG_LEAF_BYTES * PFC_CONFIG_LEAVES_MAX + PFC_CONFIG_TAG_BYTES)
+  static let sourcesMax = Int(PFC_CONFIG_SOURCES_MAX)
+  static let leavesMax = Int(PFC_CONFIG_LEAVES_MAX)
+  static let groupsLog2Max = UInt8(PFC_CONFIG_GROUPS_LOG2_MAX)
+  static let limitsLog2 = UInt8(PFC_CONFIG_LIMIT_LOG2_MIN)...UInt8(PFC_CONFIG_LIMIT_LOG2_MAX)
+  static let nameMax = Int(PFC_NAME_MAX)
+
+  static let token =
+    Int(PFC_TOKEN_HEAD_BYTES + PFC_SEAL_BYTES + PFC_TOKEN_BODY_BYTES)
+    + Int(PFC_SIGNATURE_BYTES)
+  static let order = Int(PFC_ORDER_BODY_BYTES + PFC_SIGNATURE_BYTES)
+  static let issuersMax = Int(PFC_ISSUERS_MAX)
+  static let classes = UInt8(PFC_CLASSES)
+
+  static let commandMax = Int(PFC_COMMAND_MAX)
+  static let challenge = Int(PFC_CHALLENGE_BYTES)
+  static let challengeMessage = 8 + Int(PFC_CHALLENGE_BYTES)
+  static let commandHead = 1 + 1 + Int(PFC_ID_BYTES) + 8
+  static let commandIntegrity = commandHead + 2 * Int(PFC_PROOF_BYTES)
+  static let verdictMessage = 1 + 2 + 8 + Int(PFC_RECEIPT_BYTES)
+  static let recall = Int(PFC_ID_BYTES) + 8 + Int(PFC_NONCE_BYTES + PFC_PROOF_BYTES)
+  static let status = Int(PFC_STATUS_BYTES)
+  static let messageMax = commandIntegrity + commandMax
+
+  static let packets = Int(PFC_PACKET_MIN)...Int(PFC_PACKET_MAX)
+
+  static let slots = Int(PFC_SLOTS)
+  static let records = 1 + slots
+  static let recordMax = Int(PFC_RECORD_HEAD_BYTES + PFC_RECORD_PAYLOAD_MAX + PFC_RECORD_TAG_BYTES)
+
+  static let tokenMagic = PFC_TOKEN_MAGIC
+  static let orderMagic = PFC_ORDER_MAGIC
+
+  /// What tokens and orders begin with: two bytes of magic, a version, a suite.
+  static func check(
+    _ bytes: [UInt8], _ count: Int, _ magic: String, _ noun: String
+  ) throws(ProofError) {
+    guard bytes.count == count, bytes.starts(with: magic.utf8) else {
+      throw .malformed(noun, byteCount: bytes.count)
+    }
+    guard bytes[2] == UInt8(PFC_VERSION), bytes[3] == UInt8(PFC_SUITE) else { throw .tooNew(noun) }
+  }
+}

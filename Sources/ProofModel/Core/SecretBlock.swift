@@ -1,0 +1,49 @@
+internal import CSodium
+internal import ProofCore
+
+/// One `sodium_malloc` block: guard pages around it, locked into memory, overwritten when freed.
+///
+/// This is the only place that allocates for secrets. A secret stored inline in a Swift value stays
+/// behind in memory whenever the value moves; one behind a pointer does not, because moving the
+/// owner moves only the pointer.
+@safe
+struct SecretBlock: ~Copyable {
+  let count: Int
+  private let base: UnsafeMutableRawPointer
+
+  /// A block of zeros, writable. Traps when the system gives no memory: nobody can go on from there.
+  init(count: Int) {
+    precondition(count > 0, "A secret has at least one byte; \(count) were asked for.")
+    precondition(CoreSodium.isReady, "libsodium could not be initialised.")
+    guard let base = unsafe sodium_malloc(count) else {
+      preconditionFailure("No memory for a secret of \(count) bytes.")
+    }
+    unsafe pfc_wipe(base, count)
+    unsafe self.base = unsafe base
+    self.count = count
+  }
+
+  deinit { unsafe sodium_free(base) }
+
+  /// From here on, a write to the block ends the process.
+  borrowing func makeReadOnly() {
+    let result = unsafe sodium_mprotect_readonly(base)
+    precondition(result == 0, "The system refused to protect a secret of \(count) bytes.")
+  }
+
+  borrowing func withPointer<R: ~Copyable, E: Error>(
+    _ body: (UnsafeRawPointer) throws(E) -> R
+  ) throws(E) -> R {
+    try unsafe body(UnsafeRawPointer(base))
+  }
+
+  mutating func withMutablePointer<R: ~Copyable, E: Error>(
+    _ body: (UnsafeMutableRawPointer) throws(E) -> R
+  ) throws(E) -> R {
+    try unsafe body(base)
+  }
+}
+
+extension SecretBlock: @unchecked Sendable {
+  // Because the block has one owner, and is written only through exclusive access to it.
+}

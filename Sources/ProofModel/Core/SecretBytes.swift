@@ -1,0 +1,111 @@
+internal import CSodium
+internal import ProofCore
+
+/// A secret: one owner, one fixed address, wiped when the owner goes.
+///
+/// The bytes stand in one block of libsodium's guarded memory, are filled there, are read-only from
+/// then on, and are lent to a closure; they are never copied into a Swift array by this library.
+/// The type cannot be copied, printed, compared with `==` or put into an array: each of these is a
+/// compile error.
+///
+/// It is a `~Copyable` structure rather than a class so that the compiler, not a count at run time,
+/// says when the secret ends, and so that a value that must be used once, such as a fresh ephemeral
+/// key, can be consumed. What many tasks share holds one inside a final class.
+public struct SecretBytes: ~Copyable, Sendable {
+  private let block: SecretBlock
+
+  /// How many bytes the secret has.
+  public var count: Int { block.count }
+
+  /// Makes a secret whose bytes `fill` writes in place, into a span of `count` zeros.
+  ///
+  /// Traps if `count` is not positive, or if the system has no memory.
+  ///
+  /// - Parameters:
+  ///   - count: How many bytes the secret has; at least one.
+  ///   - fill: Writes the bytes.
+  /// - Throws: What `fill` throws; the block is wiped.
+  public init<E: Error>(
+    count: Int, filling fill: (_ bytes: inout MutableSpan<UInt8>) throws(E) -> Void
+  ) throws(E) {
+    try unsafe self.init(count: count) { pointer throws(E) in
+      let buffer = unsafe UnsafeMutableBufferPointer(
+        start: pointer.assumingMemoryBound(to: UInt8.self), count: count)
+      var span = unsafe buffer.mutableSpan
+      try fill(&span)
+    }
+  }
+
+  /// Makes a secret with a copy of bytes that stand elsewhere. The caller wipes the original.
+  ///
+  /// - Parameter bytes: What to copy; at least one byte.
+  public init(copying bytes: Span<UInt8>) {
+    unsafe self.init(count: bytes.count) { pointer in
+      unsafe bytes.withUnsafeBytes { source in
+        unsafe pointer.copyMemory(from: source.baseAddress!, byteCount: source.count)
+      }
+    }
+  }
+
+  /// Makes a secret with a copy of bytes that another secret lends.
+  ///
+  /// - Parameter bytes: What to copy; at least one byte.
+  public init(copying bytes: RawSpan) {
+    unsafe self.init(count: bytes.byteCount) { pointer in
+      unsafe bytes.withUnsafeBytes { source in
+        unsafe pointer.copyMemory(from: source.baseAddress!, byteCount: source.count)
+      }
+    }
+  }
+
+  /// A secret of fresh random bytes from the system's generator, drawn in place.
+  ///
+  /// - Parameter count: How many bytes; at least one.
+  /// - Returns: The secret.
+  public static func random(count: Int) -> SecretBytes {
+    unsafe SecretBytes(count: count) { pointer in unsafe randombytes_buf(pointer, count) }
+  }
+
+  /// Lends the bytes, for as long as the closure runs.
+  ///
+  /// - Parameter body: Reads the bytes. It must not keep copies of them.
+  /// - Returns: What `body` returns.
+  /// - Throws: What `body` throws.
+  public borrowing func withBytes<R: ~Copyable, E: Error>(
+    _ body: (RawSpan) throws(E) -> R
+  ) throws(E) -> R {
+    try unsafe block.withPointer { pointer throws(E) in
+      try body(unsafe RawSpan(_unsafeStart: pointer, byteCount: count))
+    }
+  }
+
+  /// Whether two secrets have the same bytes, in time that depends on their counts alone.
+  ///
+  /// - Parameter other: What to compare with.
+  /// - Returns: Whether count and bytes are equal.
+  public borrowing func matches(_ other: borrowing SecretBytes) -> Bool {
+    guard count == other.count else { return false }
+    return unsafe block.withPointer { mine in
+      unsafe other.block.withPointer { theirs in unsafe pfc_equal(mine, theirs, count) == 1 }
+    }
+  }
+
+  /// The door for the core, which fills the block in C.
+  init<E: Error>(
+    count: Int, filledBy fill: (UnsafeMutableRawPointer) throws(E) -> Void
+  ) throws(E) {
+    var block = SecretBlock(count: count)
+    try unsafe block.withMutablePointer(fill)
+    block.makeReadOnly()
+    self.block = block
+  }
+
+  /// Where the bytes stand. The address is good for as long as the owner lives.
+  borrowing func withPointer<R: ~Copyable, E: Error>(
+    _ body: (UnsafePointer<UInt8>) throws(E) -> R
+  ) throws(E) -> R {
+    try unsafe block.withPointer { pointer throws(E) in
+      try unsafe body(pointer.assumingMemoryBound(to: UInt8.self))
+    }
+  }
+}

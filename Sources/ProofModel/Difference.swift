@@ -1,0 +1,61 @@
+/// What differs from the baseline, told without the baseline's digests.
+///
+/// The configuration keeps four blinded bytes for each group of records. So a difference names the
+/// source and the group, and from the evidence at hand the names that fall into that group: one of
+/// them changed or was added, or another that would fall there is gone.
+public struct Difference: Sendable, Hashable {
+  /// One group of records that is not the baseline's.
+  public struct Change: Sendable, Hashable {
+    /// The source.
+    public let source: SourceID
+    /// Which of the source's groups, from 0.
+    public let group: Int
+    /// The names that are in the group now, in order. Empty if all of them are gone.
+    public let candidates: [EvidenceName]
+  }
+
+  /// Whether device sources could be compared: the key is the one the baseline was made with.
+  public let deviceComparable: Bool
+  /// Whether app and environment sources could be compared: the device is the baseline's.
+  public let appComparable: Bool
+  /// The groups that differ, in order, of those that could be compared.
+  public let changes: [Change]
+
+  /// Whether everything could be compared and nothing differs.
+  public var isEmpty: Bool { deviceComparable && appComparable && changes.isEmpty }
+
+  /// Measures, and tells what differs from the baseline.
+  ///
+  /// - Parameters:
+  ///   - evidence: What the app sees now.
+  ///   - config: The baseline's configuration.
+  ///   - key: This build's key.
+  /// - Throws: ``ProofError/evidenceNotAskedFor(_:)``, ``ProofError/evidenceMissing(_:)``.
+  public init(
+    of evidence: EvidenceSet, under config: MeasurementConfig, with key: MeasurementProofKey
+  ) throws(ProofError) {
+    var fold = MeasurementFold(under: config, with: key, comparing: true)
+    for record in evidence.records { try fold.update(record) }
+    self = try fold.difference(among: evidence)
+  }
+
+  init(deviceComparable: Bool, appComparable: Bool, changes: [Change]) {
+    self.deviceComparable = deviceComparable
+    self.appComparable = appComparable
+    self.changes = changes
+  }
+}
+
+extension Difference: CustomStringConvertible {
+  /// One line for each change.
+  public var description: String {
+    var lines = changes.map { change in
+      let names = change.candidates.map(\.description).joined(separator: ", ")
+      return "source \(change.source), group \(change.group): "
+        + (names.isEmpty ? "all records are gone" : "among \(names)")
+    }
+    if !deviceComparable { lines.append("device sources cannot be compared: another key") }
+    if !appComparable { lines.append("app and environment cannot be compared: another device") }
+    return lines.isEmpty ? "nothing differs" : lines.joined(separator: "\n")
+  }
+}

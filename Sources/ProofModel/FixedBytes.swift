@@ -1,0 +1,57 @@
+/// Public bytes of one fixed length: a nonce, a proof, an identifier, a digest.
+///
+/// Each kind is a type of its own, so that two kinds cannot be swapped, and is checked once, where
+/// bytes come in. The bytes stand inline; making and copying one allocates nothing. Comparison
+/// takes the same time whatever the bytes.
+public protocol FixedBytes: Sendable, Hashable, CustomStringConvertible {
+  /// How many bytes every value of this type has.
+  static var byteCount: Int { get }
+
+  /// Checks and takes bytes.
+  ///
+  /// - Parameter bytes: Exactly ``byteCount`` of them.
+  /// - Throws: ``ProofError/wrongLength(of:expected:actual:)``, and
+  ///   ``ProofError/allZeros(of:)`` where zeros cannot be a value.
+  init(_ bytes: Span<UInt8>) throws(ProofError)
+
+  /// Lends the bytes, for as long as the closure runs.
+  func withBytes<R: ~Copyable, E: Error>(_ body: (Span<UInt8>) throws(E) -> R) throws(E) -> R
+}
+
+extension FixedBytes {
+  /// Checks and takes bytes.
+  ///
+  /// - Parameter bytes: Exactly ``byteCount`` of them.
+  /// - Throws: As the initialiser from a span does.
+  public init(_ bytes: [UInt8]) throws(ProofError) {
+    try self.init(bytes.span)
+  }
+
+  /// The bytes, copied into an array.
+  public var bytes: [UInt8] {
+    withBytes { span in span.indices.map { span[$0] } }
+  }
+
+  /// The bytes in hexadecimal: what is of this type is public.
+  public var description: String {
+    withBytes { Hexadecimal.encode($0) }
+  }
+
+  /// Hashes the bytes.
+  public func hash(into hasher: inout Hasher) {
+    withBytes { span in for index in span.indices { hasher.combine(span[index]) } }
+  }
+}
+
+/// Lower-case hexadecimal, without Foundation.
+enum Hexadecimal {
+  static func encode(_ bytes: Span<UInt8>) -> String {
+    var text = ""
+    text.reserveCapacity(2 * bytes.count)
+    for index in bytes.indices {
+      let byte = bytes[index]
+      text += byte < 16 ? "0" + String(byte, radix: 16) : String(byte, radix: 16)
+    }
+    return text
+  }
+}

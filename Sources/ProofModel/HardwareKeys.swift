@@ -1,0 +1,89 @@
+/// What one piece of hardware is, with its secret key: enough to open what is addressed to it.
+public struct HardwareKeys: Sendable {
+  /// The most issuers one piece of hardware trusts.
+  public static var issuerCountMax: Int { CoreWire.issuersMax }
+
+  let core: CoreHardware
+
+  /// The hardware's mode: what was made in the other one is refused.
+  public let mode: Mode
+  /// The public side, for the backend.
+  public let identity: HardwareIdentity
+
+  /// Checks and takes what the factory gives one piece of hardware.
+  ///
+  /// - Parameters:
+  ///   - id: The hardware's name.
+  ///   - secretKey: 32 random bytes; not all zeros.
+  ///   - mode: What was made in the other mode is refused.
+  ///   - issuers: One to four backends whose signatures count.
+  ///   - allowsLiteralTokens: Whether tokens in ``TokenForm/literal`` are accepted.
+  ///   - challengeSeconds: A challenge's life, where there is a clock; nil for no limit.
+  /// - Throws: ``ProofError/wrongLength(of:expected:actual:)``, ``ProofError/allZeros(of:)``,
+  ///   ``ProofError/outOfRange(field:value:allowed:)``.
+  public init(
+    id: HardwareID, secretKey: borrowing SecretBytes, mode: Mode, issuers: [IssuerPublicKey],
+    allowsLiteralTokens: Bool = false, challengeSeconds: UInt16? = nil
+  ) throws(ProofError) {
+    guard (1...Self.issuerCountMax).contains(issuers.count) else {
+      throw .outOfRange(
+        field: "number of issuers", value: "\(issuers.count)",
+        allowed: "1 to \(Self.issuerCountMax)")
+    }
+    guard challengeSeconds != 0 else {
+      throw .outOfRange(
+        field: "life of a challenge", value: "0 seconds", allowed: "1 to 65535, or nil")
+    }
+    let core = try CoreHardware(
+      id: id, secretKey: secretKey, mode: mode, issuers: issuers,
+      allowsLiteralTokens: allowsLiteralTokens, challengeSeconds: challengeSeconds ?? 0)
+    identity = HardwareIdentity(id: id, publicKey: core.publicKey)
+    self.core = core
+    self.mode = mode
+  }
+
+  /// Refuses a token for other hardware at next to no cost, before any public-key work. A token that
+  /// passes may still not open.
+  ///
+  /// - Parameter token: What an app carried here.
+  /// - Throws: ``ProofError/notForThisHardware(_:)``.
+  public func checkAddressee(of token: MeasurementToken) throws(ProofError) {
+    try CoreToken.checkHead(token.bytes, by: core)
+  }
+
+  /// Refuses an order for other hardware at next to no cost, before its signature is checked.
+  ///
+  /// - Parameter order: What an app carried here.
+  /// - Throws: ``ProofError/notForThisHardware(_:)``.
+  public func checkAddressee(of order: SignedOrder) throws(ProofError) {
+    try CoreOrder.checkHead(order.bytes, by: core)
+  }
+
+  /// Opens a token: the hardware's id, its secret key and the issuers' keys decide.
+  ///
+  /// - Parameter token: What an app carried here.
+  /// - Returns: What the backend granted.
+  /// - Throws: ``ProofError/notForThisHardware(_:)``, ``ProofError/notSigned(_:)``,
+  ///   ``ProofError/wrongMode(_:)``, ``ProofError/malformed(_:byteCount:)``.
+  public func open(_ token: MeasurementToken) throws(ProofError) -> MeasurementGrant {
+    try CoreToken.open(token.bytes, by: core)
+  }
+
+  /// Opens an order.
+  ///
+  /// - Parameter order: What an app carried here.
+  /// - Returns: What the backend ordered.
+  /// - Throws: ``ProofError/notForThisHardware(_:)``, ``ProofError/notSigned(_:)``,
+  ///   ``ProofError/malformed(_:byteCount:)``.
+  public func open(_ order: SignedOrder) throws(ProofError) -> Order {
+    try CoreOrder.open(order.bytes, by: core)
+  }
+}
+
+extension HardwareKeys: CustomStringConvertible, CustomReflectable {
+  /// The hardware's public name; never its key.
+  public var description: String { "HardwareKeys(\(identity.id), \(mode))" }
+
+  /// Shows the public side.
+  public var customMirror: Mirror { Mirror(self, children: ["identity": identity]) }
+}

@@ -1,0 +1,64 @@
+/// How a token's secrets relate to the app's.
+public enum TokenForm: UInt8, Sendable, CaseIterable {
+  /// Derived for one piece of hardware; useless at any other.
+  case diversified = 1
+  /// The app's own keys and measurements: the compatibility mode. Hardware must allow it by name.
+  case literal = 2
+}
+
+/// What one piece of hardware must hold to check proofs, and the app must have to make them. Secret.
+public struct HardwareSecrets: Sendable {
+  /// How the secrets relate to the app's.
+  public let form: TokenForm
+  let core: CoreSecrets
+
+  init(core: CoreSecrets, form: TokenForm) {
+    self.core = core
+    self.form = form
+  }
+
+  /// Puts secrets together that were kept apart.
+  ///
+  /// - Parameters:
+  ///   - integrityKey: The key of integrity proofs, 16 bytes.
+  ///   - integrity: What they prove, 32 bytes.
+  ///   - deviceKey: The key of device proofs, 16 bytes.
+  ///   - device: What they prove, 32 bytes.
+  ///   - form: How these relate to the app's.
+  /// - Throws: ``ProofError/wrongLength(of:expected:actual:)``.
+  public init(
+    integrityKey: borrowing SecretBytes, integrity: borrowing SecretBytes,
+    deviceKey: borrowing SecretBytes, device: borrowing SecretBytes, form: TokenForm
+  ) throws(ProofError) {
+    core = try CoreSecrets(
+      integrityKey: integrityKey, integrity: integrity, deviceKey: deviceKey, device: device)
+    self.form = form
+  }
+
+  /// One of the four secrets.
+  package enum Part: Sendable, CaseIterable {
+    /// The key of integrity proofs, 16 bytes.
+    case integrityKey
+    /// What integrity proofs prove, 32 bytes.
+    case integrity
+    /// The key of device proofs, 16 bytes.
+    case deviceKey
+    /// What device proofs prove, 32 bytes.
+    case device
+  }
+
+  /// Lends one of the four secrets, for as long as the closure runs: for tools and tests.
+  package func withBytes<R: ~Copyable, E: Error>(
+    of part: Part, _ body: (RawSpan) throws(E) -> R
+  ) throws(E) -> R {
+    try core.withBytes(of: part, body)
+  }
+}
+
+extension HardwareSecrets: CustomStringConvertible, CustomReflectable {
+  /// Says nothing about the secrets.
+  public var description: String { "HardwareSecrets(secret, \(form))" }
+
+  /// Shows nothing of the secrets.
+  public var customMirror: Mirror { Mirror(self, children: []) }
+}

@@ -1,0 +1,32 @@
+/// What a piece of hardware tells everyone: good for finding it, not for trusting it.
+public struct HardwareStatus: Sendable, Hashable {
+  /// The hardware's mode.
+  public let mode: Mode
+  /// The hardware's name; nil if it is all zeros, which no provisioned hardware has.
+  public let hardware: HardwareID?
+  /// How many instances it can serve.
+  public let slotCount: Int
+  /// How many of these slots are taken.
+  public let slotsUsed: Int
+  /// Unix seconds: it is at least this late, as far as the hardware knows; nil if it knows nothing.
+  public let epoch: UInt64?
+
+  /// Decodes the hardware's answer to ``Message/askForStatus``.
+  ///
+  /// - Parameter message: What the hardware answered.
+  /// - Throws: ``ProofError/malformed(_:byteCount:)``, ``ProofError/tooNew(_:)``.
+  public init(_ message: Message) throws(ProofError) {
+    self = try CoreMessage.status(message.bytes(of: .status))
+  }
+
+  init(mode: Mode, hardware: HardwareID?, slotCount: Int, slotsUsed: Int, epoch: UInt64?) {
+    self.mode = mode
+    self.hardware = hardware
+    self.slotCount = slotCount
+    self.slotsUsed = slotsUsed
+    self.epoch = epoch
+  }
+
+  /// The status as a message.
+  public var message: Message { CoreMessage.encode(self) }
+}

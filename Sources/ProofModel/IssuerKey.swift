@@ -1,0 +1,35 @@
+/// The key with which a backend signs measurement tokens and orders. Secret.
+public struct IssuerKey: Sendable {
+  let core: CoreIssuer
+
+  /// Makes the key pair of a seed.
+  ///
+  /// - Parameter seed: 32 random bytes.
+  /// - Throws: ``ProofError/wrongLength(of:expected:actual:)``.
+  public init(seed: consuming SecretBytes) throws(ProofError) {
+    core = try CoreIssuer(seed: seed)
+  }
+
+  /// A fresh key.
+  ///
+  /// - Returns: A key that nobody else has.
+  public static func random() -> IssuerKey {
+    IssuerKey(core: CoreIssuer.random())
+  }
+
+  private init(core: CoreIssuer) { self.core = core }
+
+  /// The key under which hardware checks what this one signed.
+  public var publicKey: IssuerPublicKey { core.publicKey }
+
+  /// The issuer's name.
+  public var id: IssuerID { publicKey.id }
+}
+
+extension IssuerKey: CustomStringConvertible, CustomReflectable {
+  /// The issuer's public name; never the key.
+  public var description: String { "IssuerKey(\(id))" }
+
+  /// Shows the issuer's public name.
+  public var customMirror: Mirror { Mirror(self, children: ["id": id]) }
+}

@@ -1,0 +1,102 @@
+/// What one measurement gave: integrity measurement (IM), device measurement (DM) and device proof
+/// key (DPK). Secret.
+///
+/// Whoever has it can make proofs, so it is kept no longer than a proof takes.
+public struct Measurement: Sendable {
+  /// How many bytes IM and DM have each.
+  public static var byteCount: Int { 32 }
+
+  let core: CoreMeasurement
+
+  init(core: CoreMeasurement) { self.core = core }
+
+  /// Measures.
+  ///
+  /// A key other than the configuration's is no error: the integrity measurement then simply
+  /// differs. ``MeasurementConfig/check(_:)`` tells beforehand.
+  ///
+  /// - Parameters:
+  ///   - evidence: What the app sees now.
+  ///   - config: What is asked for.
+  ///   - key: This build's key.
+  /// - Throws: ``ProofError/evidenceNotAskedFor(_:)``, ``ProofError/evidenceMissing(_:)``.
+  public init(
+    of evidence: EvidenceSet, under config: MeasurementConfig, with key: MeasurementProofKey
+  ) throws(ProofError) {
+    var fold = MeasurementFold(under: config, with: key)
+    for record in evidence.records { try fold.update(record) }
+    self = try fold.finish()
+  }
+
+  /// Puts a measurement together from what a service told a backend.
+  ///
+  /// - Parameters:
+  ///   - integrity: IM, 32 bytes.
+  ///   - device: DM, 32 bytes.
+  ///   - deviceKey: DPK, 16 bytes.
+  /// - Throws: ``ProofError/wrongLength(of:expected:actual:)``.
+  public init(
+    integrity: borrowing SecretBytes, device: borrowing SecretBytes,
+    deviceKey: borrowing SecretBytes
+  ) throws(ProofError) {
+    core = try CoreMeasurement(integrity: integrity, device: device, deviceKey: deviceKey)
+  }
+
+  /// One of the three secrets that a measurement gives.
+  public enum Part: Sendable, CaseIterable {
+    /// IM, 32 bytes.
+    case integrity
+    /// DM, 32 bytes.
+    case device
+    /// DPK, 16 bytes.
+    case deviceKey
+  }
+
+  /// Lends one of the three secrets, for as long as the closure runs: the service tells them to the
+  /// backend, encrypted.
+  ///
+  /// - Parameters:
+  ///   - part: Which one.
+  ///   - body: Reads the bytes. It must not keep copies of them.
+  /// - Returns: What `body` returns.
+  /// - Throws: What `body` throws.
+  public func withBytes<R: ~Copyable, E: Error>(
+    of part: Part, _ body: (RawSpan) throws(E) -> R
+  ) throws(E) -> R {
+    try core.withBytes(of: part, body)
+  }
+
+  /// Proves this measurement under a nonce of the caller's: the literal formula.
+  ///
+  /// - Parameters:
+  ///   - kind: Integrity is proved with `key` and IM, the device with DPK and DM.
+  ///   - nonce: A nonce that no proof answered before.
+  ///   - key: This build's key.
+  /// - Returns: The proof.
+  public func proof(
+    of kind: ProofKind, for nonce: ProofNonce, with key: MeasurementProofKey
+  ) -> Proof {
+    core.proof(of: kind, for: nonce, with: key.core)
+  }
+
+  /// Makes what one piece of hardware checks proofs with, and the app makes them with.
+  ///
+  /// - Parameters:
+  ///   - hardware: The hardware.
+  ///   - key: The key of the app's SDK build.
+  ///   - form: ``TokenForm/literal`` only for hardware that allows it.
+  /// - Returns: The secrets, useless at any other hardware unless they are literal.
+  public func secrets(
+    for hardware: HardwareID, with key: MeasurementProofKey, form: TokenForm = .diversified
+  ) -> HardwareSecrets {
+    HardwareSecrets(core: core.secrets(for: hardware, with: key.core, form: form), form: form)
+  }
+}
+
+extension Measurement: CustomStringConvertible, CustomReflectable {
+  /// Says nothing about the measurement.
+  public var description: String { "Measurement(secret)" }
+
+  /// Shows nothing of the measurement.
+  public var customMirror: Mirror { Mirror(self, children: []) }
+}

@@ -1,0 +1,144 @@
+/// How many commands a token permits.
+public enum Uses: Sendable, Hashable {
+  /// So many, 1 to 2^32 - 2.
+  case limited(UInt32)
+  /// Any number.
+  case unlimited
+}
+
+/// What a measurement token says: which app instance may ask one piece of hardware for what, and
+/// the secrets to check its proofs with. Secret.
+///
+/// The backend makes one and seals it; the hardware opens the token and has it again. Every field is
+/// checked where it comes in.
+public struct MeasurementGrant: Sendable {
+  /// The hardware that may open it.
+  public let hardware: HardwareID
+  /// The app instance it is about.
+  public let instance: InstanceID
+  /// Production or development.
+  public let mode: Mode
+  /// Classes of commands that an integrity match permits; at least one.
+  public let integrityClasses: CommandClasses
+  /// Those that a device match permits, among the above; may be none.
+  public let deviceClasses: CommandClasses
+  /// How many integrity failures are allowed; at least one.
+  public let attempts: UInt16
+  /// How many accepted commands are allowed.
+  public let uses: Uses
+  /// The configuration's generation.
+  public let generation: UInt32
+  /// When it was issued, in Unix seconds.
+  public let issued: UInt64
+  /// When it ends, in Unix seconds; nil for never.
+  public let notAfter: UInt64?
+  /// What app and hardware share.
+  public let secrets: HardwareSecrets
+  /// Who signed it; nil until it was opened from a token.
+  public let issuer: IssuerID?
+
+  /// Checks and takes what a token is to say.
+  ///
+  /// - Parameters:
+  ///   - hardware: The hardware that may open it.
+  ///   - instance: The app instance it is about.
+  ///   - mode: The mode of the key that the secrets were made with.
+  ///   - integrityClasses: At least one.
+  ///   - deviceClasses: None, or some of the above.
+  ///   - attempts: At least one.
+  ///   - uses: At least one.
+  ///   - generation: That of the configuration, 1 to 2^32 - 2.
+  ///   - issued: Unix seconds, at least 1.
+  ///   - notAfter: Unix seconds, not before `issued`; nil for never.
+  ///   - secrets: Made for this hardware.
+  /// - Throws: ``ProofError/outOfRange(field:value:allowed:)``.
+  public init(
+    for hardware: HardwareID, instance: InstanceID, mode: Mode,
+    integrityClasses: CommandClasses, deviceClasses: CommandClasses = [], attempts: UInt16,
+    uses: Uses, generation: UInt32, issued: UInt64, notAfter: UInt64? = nil,
+    secrets: HardwareSecrets
+  ) throws(ProofError) {
+    guard !integrityClasses.isEmpty else {
+      throw .outOfRange(
+        field: "set of classes for an integrity match", value: "empty", allowed: "one or more")
+    }
+    guard integrityClasses.isSuperset(of: deviceClasses) else {
+      throw .outOfRange(
+        field: "set of classes for a device match",
+        value: "0x" + String(deviceClasses.rawValue, radix: 16),
+        allowed: "a subset of 0x" + String(integrityClasses.rawValue, radix: 16))
+    }
+    guard attempts > 0 else {
+      throw .outOfRange(field: "number of attempts", value: "0", allowed: "1 to 65535")
+    }
+    if case .limited(let count) = uses, count == 0 || count == .max {
+      throw .outOfRange(
+        field: "number of uses", value: "\(count)", allowed: "1 to 4294967294, or unlimited")
+    }
+    guard generation > 0, generation < .max else {
+      throw .outOfRange(
+        field: "generation", value: "\(generation)", allowed: "1 to 4294967294")
+    }
+    guard issued > 0 else {
+      throw .outOfRange(field: "time of issue", value: "0", allowed: "Unix seconds from 1")
+    }
+    if let notAfter, notAfter < issued {
+      throw .outOfRange(
+        field: "end", value: "\(notAfter)", allowed: "Unix seconds from \(issued), the issue")
+    }
+    self.init(
+      unchecked: hardware, instance: instance, mode: mode, integrityClasses: integrityClasses,
+      deviceClasses: deviceClasses, attempts: attempts, uses: uses, generation: generation,
+      issued: issued, notAfter: notAfter, secrets: secrets, issuer: nil)
+  }
+
+  /// For what the core has checked.
+  init(
+    unchecked hardware: HardwareID, instance: InstanceID, mode: Mode,
+    integrityClasses: CommandClasses, deviceClasses: CommandClasses, attempts: UInt16,
+    uses: Uses, generation: UInt32, issued: UInt64, notAfter: UInt64?,
+    secrets: HardwareSecrets, issuer: IssuerID?
+  ) {
+    self.hardware = hardware
+    self.instance = instance
+    self.mode = mode
+    self.integrityClasses = integrityClasses
+    self.deviceClasses = deviceClasses
+    self.attempts = attempts
+    self.uses = uses
+    self.generation = generation
+    self.issued = issued
+    self.notAfter = notAfter
+    self.secrets = secrets
+    self.issuer = issuer
+  }
+
+  /// Signs the grant, then seals it to the hardware.
+  ///
+  /// - Parameters:
+  ///   - recipient: The hardware, whose id must be the grant's.
+  ///   - issuer: The backend's signing key.
+  ///   - ephemeral: 32 fresh random bytes. They are consumed, because no two tokens may share them.
+  /// - Returns: The token.
+  /// - Throws: ``ProofError/notForThisHardware(_:)`` if the recipient is not the grant's hardware,
+  ///   ``ProofError/unusablePublicKey(of:)``, ``ProofError/allZeros(of:)`` if one of the secrets is,
+  ///   ``ProofError/wrongLength(of:expected:actual:)`` for `ephemeral`.
+  public func sealed(
+    to recipient: HardwareIdentity, signedBy issuer: IssuerKey,
+    ephemeral: consuming SecretBytes = .random(count: 32)
+  ) throws(ProofError) -> MeasurementToken {
+    guard recipient.id == hardware else { throw .notForThisHardware("measurement grant") }
+    return try CoreToken.seal(self, to: recipient, signedBy: issuer.core, ephemeral: ephemeral)
+  }
+}
+
+extension MeasurementGrant: CustomStringConvertible, CustomReflectable {
+  /// The public part, without the secrets.
+  public var description: String {
+    "measurement grant: \(mode), hardware \(hardware), instance \(instance), "
+      + "generation \(generation)"
+  }
+
+  /// Shows the public part.
+  public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
+}

@@ -1,0 +1,45 @@
+/// The measurement proof key (MPK) of one build of the SDK. Secret.
+///
+/// A key is not bytes but a way to get at bytes: the app's is dissolved in generated code, the
+/// service's stands in a ``SecretBytes``. Either way the bytes exist whole only while a call of the
+/// core runs, on memory that is wiped before the call returns.
+public struct MeasurementProofKey: Sendable {
+  /// How many bytes a key has.
+  public static var byteCount: Int { 16 }
+
+  let core: CoreKey
+
+  /// Takes a key's bytes over.
+  ///
+  /// - Parameters:
+  ///   - bytes: 16 random bytes.
+  ///   - mode: Whether the key is for the field or for the bench.
+  /// - Throws: ``ProofError/wrongLength(of:expected:actual:)``.
+  public init(_ bytes: consuming SecretBytes, mode: Mode) throws(ProofError) {
+    core = try CoreKey(bytes, mode: mode)
+  }
+
+  init(core: CoreKey) { self.core = core }
+
+  /// Whether the key is for the field or for the bench.
+  public var mode: Mode { core.mode }
+
+  /// The key's public name.
+  public var id: KeyID { core.id }
+
+  /// Lends the key's bytes, for as long as the closure runs: the service tells them to the backend.
+  package func withBytes<R: ~Copyable>(_ body: (RawSpan) -> R) -> R {
+    core.withBytes(body)
+  }
+
+  /// The device proof key (DPK) that this key gives under a configuration's salt.
+  ///
+  /// - Parameter salt: A configuration's salt.
+  /// - Returns: 16 bytes.
+  public func deviceKey(under salt: Salt) -> SecretBytes { core.deviceKey(under: salt) }
+}
+
+extension MeasurementProofKey: CustomStringConvertible {
+  /// The key's public name; never the key.
+  public var description: String { "measurement proof key \(id)" }
+}

@@ -1,0 +1,69 @@
+/// What a backend orders hardware to do, by way of any app.
+///
+/// Orders only ever move the hardware forward: carrying one twice, late or out of turn does no harm.
+public struct Order: Sendable, Hashable {
+  /// What is ordered.
+  public enum Action: Sendable, Hashable {
+    /// It is at least the time of issue. Without hardware it is for any.
+    case epoch(HardwareID?)
+    /// Tokens of an instance, up to and including a generation, are revoked; nil for all, for good.
+    case revoke(InstanceID, through: UInt32?, HardwareID)
+    /// Tokens issued before this order are superseded, and their slots become free.
+    case floor(HardwareID)
+  }
+
+  /// What is ordered.
+  public let action: Action
+  /// When, in Unix seconds. Every order says that it is at least this late.
+  public let issued: UInt64
+
+  /// Checks and takes an order.
+  ///
+  /// - Parameters:
+  ///   - action: What is ordered. A generation is 1 to 2^32 - 2.
+  ///   - issued: Unix seconds, at least 1.
+  /// - Throws: ``ProofError/outOfRange(field:value:allowed:)``.
+  public init(_ action: Action, issued: UInt64) throws(ProofError) {
+    guard issued > 0 else {
+      throw .outOfRange(field: "time of issue", value: "0", allowed: "Unix seconds from 1")
+    }
+    if case .revoke(_, let generation?, _) = action, generation == 0 || generation == .max {
+      throw .outOfRange(
+        field: "generation", value: "\(generation)", allowed: "1 to 4294967294, or nil for all")
+    }
+    self.action = action
+    self.issued = issued
+  }
+
+  /// Signs the order.
+  ///
+  /// - Parameter issuer: The backend's signing key.
+  /// - Returns: What apps carry.
+  public func signed(by issuer: IssuerKey) -> SignedOrder {
+    SignedOrder(made: CoreOrder.sign(self, by: issuer.core))
+  }
+}
+
+/// An order with its signature: 124 bytes that any app may carry.
+public struct SignedOrder: Sendable, Hashable {
+  /// How many bytes a signed order has.
+  public static var byteCount: Int { CoreWire.order }
+
+  /// The order's bytes.
+  public let bytes: [UInt8]
+
+  /// Checks what can be checked without the issuers' keys: length, magic, version and suite.
+  ///
+  /// - Parameter bytes: A signed order's bytes.
+  /// - Throws: ``ProofError/malformed(_:byteCount:)``, ``ProofError/tooNew(_:)``.
+  public init(_ bytes: [UInt8]) throws(ProofError) {
+    try CoreWire.check(bytes, CoreWire.order, CoreWire.orderMagic, "order")
+    self.bytes = bytes
+  }
+
+  /// For what the core made.
+  init(made bytes: [UInt8]) { self.bytes = bytes }
+
+  /// The order as a message.
+  public var message: Message { Message(encoded: .order, bytes) }
+}

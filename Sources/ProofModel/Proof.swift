@@ -1,0 +1,23 @@
+/// The answer to a nonce: `HMAC-SHA-256(key, nonce ‖ measurement)`, 32 bytes.
+///
+/// A proof is public. It tells nothing about the key or the measurement, and is good for its nonce alone.
+public struct Proof: FixedBytes {
+  /// 32 bytes.
+  public static var byteCount: Int { 32 }
+
+  let storage: InlineBytes<32>
+
+  init(storage: InlineBytes<32>) { self.storage = storage }
+
+  /// Checks and takes 32 bytes.
+  public init(_ bytes: Span<UInt8>) throws(ProofError) {
+    storage = try InlineBytes(bytes, of: "proof")
+  }
+
+  /// Lends the bytes, for as long as the closure runs.
+  public func withBytes<R: ~Copyable, E: Error>(
+    _ body: (Span<UInt8>) throws(E) -> R
+  ) throws(E) -> R {
+    try storage.withSpan(body)
+  }
+}

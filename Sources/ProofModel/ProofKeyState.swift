@@ -1,0 +1,89 @@
+/// A key expanded for many proofs: both states of the HMAC are computed once, so that a proof costs
+/// two compressions of SHA-256 and allocates nothing. Secret.
+///
+/// One state may serve any number of tasks at once.
+public struct ProofKeyState: Sendable {
+  /// What is proved with it.
+  public let kind: ProofKind
+  let core: CoreProofKey
+
+  /// Expands the measurement proof key, for integrity proofs.
+  ///
+  /// - Parameter key: This build's key.
+  public init(integrity key: MeasurementProofKey) {
+    kind = .integrity
+    core = CoreProofKey(key.core)
+  }
+
+  /// Expands a measurement's device proof key, for device proofs.
+  ///
+  /// - Parameter measurement: A measurement.
+  public init(device measurement: Measurement) {
+    kind = .device
+    core = CoreProofKey(measurement.core)
+  }
+
+  /// Expands one of the keys that the app shares with one piece of hardware.
+  ///
+  /// - Parameters:
+  ///   - kind: Which of the two.
+  ///   - secrets: What the app shares with the hardware.
+  public init(_ kind: ProofKind, _ secrets: HardwareSecrets) {
+    self.kind = kind
+    core = CoreProofKey(kind, secrets.core)
+  }
+
+  /// Proves a measurement.
+  ///
+  /// - Parameters:
+  ///   - nonce: A nonce that no proof answered before.
+  ///   - measurement: What is proved: IM or DM, by this state's kind.
+  /// - Returns: The proof.
+  public func proof(for nonce: ProofNonce, of measurement: Measurement) -> Proof {
+    core.proof(for: nonce, of: kind, in: measurement.core)
+  }
+
+  /// Proves what the app shares with one piece of hardware.
+  ///
+  /// - Parameters:
+  ///   - nonce: A nonce that no proof answered before.
+  ///   - secrets: What is proved, by this state's kind.
+  /// - Returns: The proof.
+  public func proof(for nonce: ProofNonce, of secrets: HardwareSecrets) -> Proof {
+    core.proof(for: nonce, of: kind, in: secrets.core)
+  }
+
+  /// Checks a proof, in constant time.
+  ///
+  /// - Parameters:
+  ///   - proof: The proof.
+  ///   - nonce: The nonce it should answer.
+  ///   - measurement: What it should prove.
+  /// - Throws: ``ProofError/differs(_:)``.
+  public func check(
+    _ proof: Proof, for nonce: ProofNonce, of measurement: Measurement
+  ) throws(ProofError) {
+    try core.check(proof, for: nonce, of: kind, in: measurement.core)
+  }
+
+  /// Checks a proof, in constant time.
+  ///
+  /// - Parameters:
+  ///   - proof: The proof.
+  ///   - nonce: The nonce it should answer.
+  ///   - secrets: What it should prove.
+  /// - Throws: ``ProofError/differs(_:)``.
+  public func check(
+    _ proof: Proof, for nonce: ProofNonce, of secrets: HardwareSecrets
+  ) throws(ProofError) {
+    try core.check(proof, for: nonce, of: kind, in: secrets.core)
+  }
+}
+
+extension ProofKeyState: CustomStringConvertible, CustomReflectable {
+  /// Says nothing about the key.
+  public var description: String { "ProofKeyState(secret, \(kind))" }
+
+  /// Shows nothing of the key.
+  public var customMirror: Mirror { Mirror(self, children: []) }
+}

@@ -1,0 +1,91 @@
+/// A command with its proofs, ready to be sent, and what is needed to believe the answer.
+public struct ProvedCommand: Sendable {
+  /// What to send.
+  public let message: Message
+  /// The nonce that the proofs answer.
+  public let nonce: ProofNonce
+  /// What is proved.
+  public let kind: ProofKind
+  /// The counter of the challenge answered.
+  public let counter: UInt64
+  /// Who sends.
+  public let instance: InstanceID
+  private let secrets: HardwareSecrets
+
+  /// Proves a command.
+  ///
+  /// An integrity command carries both proofs, so that the hardware can tell its owner's changed app
+  /// from a stranger.
+  ///
+  /// - Parameters:
+  ///   - command: What is asked for.
+  ///   - kind: What to prove.
+  ///   - instance: Who asks.
+  ///   - hardware: Who is asked.
+  ///   - challenge: The hardware's last challenge.
+  ///   - secrets: What the app shares with the hardware, made from a measurement of now.
+  public init(
+    _ command: Command, proving kind: ProofKind, from instance: InstanceID,
+    to hardware: HardwareID, answering challenge: Challenge, with secrets: HardwareSecrets
+  ) {
+    let request = CoreRequest(
+      command: command, kind: kind, instance: instance, hardware: hardware, challenge: challenge)
+    (message, nonce) = request.encode(with: secrets.core)
+    self.kind = kind
+    counter = challenge.counter
+    self.instance = instance
+    self.secrets = secrets
+  }
+
+  /// Checks the hardware's answer.
+  ///
+  /// - Parameter answer: What came over the link.
+  /// - Returns: The verdict, believed.
+  /// - Throws: ``ProofError/unauthenticated(_:)``, ``ProofError/answerToAnother(expected:actual:)``,
+  ///   ``ProofError/differs(_:)``.
+  public func receipt(of answer: Answer) throws(ProofError) -> Receipt {
+    try Receipt(answer, to: nonce, counter: counter, with: secrets)
+  }
+
+  /// Asks, after a lost link, what became of the command. From then on the hardware accepts no
+  /// command of this instance whose challenge is as old as this one's.
+  public var recall: Recall {
+    Recall(of: nonce, counter: counter, from: instance, with: secrets)
+  }
+}
+
+/// A command as it came over the link, parsed and not yet judged: for logs and tools.
+public struct ReceivedCommand: Sendable, Hashable {
+  /// What is proved.
+  public let kind: ProofKind
+  /// What is asked for.
+  public let command: Command
+  /// Who asks.
+  public let instance: InstanceID?
+  /// The counter of the challenge answered.
+  public let counter: UInt64
+  /// The integrity proof, if the kind has one.
+  public let integrityProof: Proof?
+  /// The device proof.
+  public let deviceProof: Proof
+
+  /// Parses a COMMAND message.
+  ///
+  /// - Parameter message: What the app sent.
+  /// - Throws: ``ProofError/malformed(_:byteCount:)``.
+  public init(_ message: Message) throws(ProofError) {
+    self = try CoreMessage.command(message.bytes(of: .command))
+  }
+
+  init(
+    kind: ProofKind, command: Command, instance: InstanceID?, counter: UInt64,
+    integrityProof: Proof?, deviceProof: Proof
+  ) {
+    self.kind = kind
+    self.command = command
+    self.instance = instance
+    self.counter = counter
+    self.integrityProof = integrityProof
+    self.deviceProof = deviceProof
+  }
+}

@@ -1,0 +1,40 @@
+/// How the app may measure.
+public enum MeasurementPolicy: UInt8, Sendable, CaseIterable {
+  /// Every byte is read at each measurement.
+  case full = 1
+  /// What the kernel vouches for as unchanged is not read again.
+  case incremental = 2
+}
+
+/// A source of evidence that a configuration asks for.
+public struct Source: Sendable, Hashable {
+  /// Which source.
+  public let id: SourceID
+  /// How it is collected, 1 to 255.
+  public let version: UInt8
+  /// It has 2 to this power groups, 0 to 6: how finely a difference can be told.
+  public let groupsLog2: UInt8
+
+  /// How many groups the source has. Each has one leaf in the configuration.
+  public var groupCount: Int { 1 << Int(groupsLog2) }
+
+  /// Checks and takes a source.
+  ///
+  /// - Parameters:
+  ///   - id: Which source.
+  ///   - version: How it is collected, 1 to 255.
+  ///   - groupsLog2: 0 to 6. Records spread over 2 to this power groups by their names.
+  /// - Throws: ``ProofError/outOfRange(field:value:allowed:)``.
+  public init(_ id: SourceID, version: UInt8 = 1, groupsLog2: UInt8 = 0) throws(ProofError) {
+    guard version > 0 else {
+      throw .outOfRange(field: "version of source \(id)", value: "0", allowed: "1 to 255")
+    }
+    guard groupsLog2 <= CoreWire.groupsLog2Max else {
+      throw .outOfRange(
+        field: "groups of source \(id)", value: "2^\(groupsLog2)", allowed: "2^0 to 2^6")
+    }
+    self.id = id
+    self.version = version
+    self.groupsLog2 = groupsLog2
+  }
+}

@@ -1,0 +1,147 @@
+/// What the hardware decided. The numbers are on the wire and never reused.
+public enum Verdict: UInt8, Sendable, CaseIterable {
+  /// Integrity matched; the command is done.
+  case accepted = 1
+  /// The device matched; the command is done, with reduced rights.
+  case acceptedDeviceOnly = 2
+  /// The token is held: its instance may send commands.
+  case held = 3
+  /// The order is carried out, or was already.
+  case orderDone = 4
+  /// To a recall: that command was not accepted and never will be.
+  case notExecuted = 5
+  /// App or environment is not as measured.
+  case integrityDiffers = 16
+  /// The device is not as measured, or a stranger speaks.
+  case deviceDiffers = 17
+  /// No such live challenge: used, replaced, timed out, or of another link.
+  case stale = 18
+  /// The token does not permit this class of command for this kind of match.
+  case notPermitted = 19
+  /// The token's attempts are exhausted.
+  case attemptsExhausted = 20
+  /// The token's uses are exhausted.
+  case usesExhausted = 21
+  /// No token is held for this instance.
+  case unknownInstance = 22
+  /// The token or order is for other hardware.
+  case notForMe = 32
+  /// The token or order is not signed by an issuer this hardware knows.
+  case notSigned = 33
+  /// The token's time is over.
+  case expired = 34
+  /// A newer generation was seen, or a floor was raised above the token.
+  case superseded = 35
+  /// The token was revoked.
+  case revoked = 36
+  /// Development on production or the reverse, or a literal token where that is not allowed.
+  case wrongMode = 37
+  /// All slots serve other instances.
+  case noRoom = 38
+  /// The message does not parse.
+  case malformed = 48
+  /// Too many refusals on this link.
+  case busy = 49
+  /// The hardware could not store or draw random bytes; nothing was done.
+  case fault = 50
+}
+
+extension Verdict {
+  /// Whether the command, token or order was taken.
+  public var isSuccess: Bool { rawValue < Verdict.notExecuted.rawValue }
+
+  /// What the app does next.
+  public var advice: Advice {
+    switch self {
+    case .accepted, .acceptedDeviceOnly, .orderDone: .done
+    case .held: .sendCommands
+    case .notExecuted, .stale: .sendAgain
+    case .integrityDiffers, .deviceDiffers: .measureAgain
+    case .unknownInstance, .notForMe: .presentToken
+    case .notPermitted: .askForWiderRights
+    case .attemptsExhausted, .usesExhausted, .expired, .superseded, .revoked, .notSigned:
+      .askForNewToken
+    case .noRoom: .askForRoom
+    case .wrongMode: .useOtherBuild
+    case .busy: .reconnectLater
+    case .malformed: .reportDefect
+    case .fault: .callService
+    }
+  }
+}
+
+extension Verdict: CustomStringConvertible {
+  /// The verdict in a few words, as `docs/SPEC.md` names it.
+  public var description: String {
+    switch self {
+    case .accepted: "accepted"
+    case .acceptedDeviceOnly: "accepted, device only"
+    case .held: "held"
+    case .orderDone: "order done"
+    case .notExecuted: "not executed"
+    case .integrityDiffers: "integrity differs"
+    case .deviceDiffers: "device differs"
+    case .stale: "stale"
+    case .notPermitted: "not permitted"
+    case .attemptsExhausted: "attempts exhausted"
+    case .usesExhausted: "uses exhausted"
+    case .unknownInstance: "unknown instance"
+    case .notForMe: "not for me"
+    case .notSigned: "not signed"
+    case .expired: "expired"
+    case .superseded: "superseded"
+    case .revoked: "revoked"
+    case .wrongMode: "wrong mode"
+    case .noRoom: "no room"
+    case .malformed: "malformed"
+    case .busy: "busy"
+    case .fault: "fault"
+    }
+  }
+}
+
+/// What the app does next, after a verdict.
+public enum Advice: Sendable, CaseIterable, CustomStringConvertible {
+  /// Nothing: it is done.
+  case done
+  /// Go on and send commands.
+  case sendCommands
+  /// Ask for a new challenge and send the command again.
+  case sendAgain
+  /// Measure again; if that changes nothing, ask for what a device match permits.
+  case measureAgain
+  /// Present the token for this hardware, then send the command again.
+  case presentToken
+  /// Ask the backend for a token with wider rights.
+  case askForWiderRights
+  /// Ask the backend for a new token.
+  case askForNewToken
+  /// Ask the backend to free a slot with a floor order.
+  case askForRoom
+  /// Use a build of the hardware's mode.
+  case useOtherBuild
+  /// Disconnect, wait as many seconds as the answer's detail says, connect again.
+  case reconnectLater
+  /// Report a defect of this app or of the link.
+  case reportDefect
+  /// Tell the owner that the hardware needs service.
+  case callService
+
+  /// The advice as a sentence for a person.
+  public var description: String {
+    switch self {
+    case .done: "Nothing more to do."
+    case .sendCommands: "Send commands."
+    case .sendAgain: "Ask for a new challenge and send the command again."
+    case .measureAgain: "Measure again, or ask for what a device match permits."
+    case .presentToken: "Present the token for this hardware."
+    case .askForWiderRights: "Ask the backend for wider rights."
+    case .askForNewToken: "Ask the backend for a new token."
+    case .askForRoom: "Ask the backend to free a slot."
+    case .useOtherBuild: "Use a build of the hardware's mode."
+    case .reconnectLater: "Disconnect, wait, and connect again."
+    case .reportDefect: "Report a defect."
+    case .callService: "The hardware needs service."
+    }
+  }
+}

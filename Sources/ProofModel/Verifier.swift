@@ -1,0 +1,63 @@
+/// The hardware's judgement: challenge, verdict, receipt.
+///
+/// Refusal is a verdict, never an error: ``receive(_:in:)`` always has a reply. One verifier serves
+/// any number of links, one message at a time: a lock sees to that, because every message may change
+/// what the next one meets.
+public final class Verifier: Sendable {
+  private let core: CoreLock<CoreVerifier>
+
+  /// Starts, from what storage holds.
+  ///
+  /// - Parameters:
+  ///   - keys: What the hardware is.
+  ///   - platform: Randomness, time and storage.
+  /// - Throws: ``ProofError/storageDamaged`` if a record has no intact copy: the hardware must then
+  ///   be provisioned again. ``ProofError/storageFailed``, ``ProofError/randomFailed``.
+  public init(_ keys: HardwareKeys, on platform: some Platform) throws(ProofError) {
+    core = CoreLock(try CoreVerifier(keys.core, platform))
+  }
+
+  /// Formats the storage, in the factory or after its loss.
+  ///
+  /// - Parameters:
+  ///   - keys: What the hardware is.
+  ///   - platform: Randomness, time and storage.
+  ///   - floor: Tokens issued before are refused, in Unix seconds. When hardware that lost its
+  ///     storage comes back, pass the time of provisioning: what was revoked stays so.
+  ///   - counter: The first challenge's counter; higher than any before, if one is known.
+  /// - Throws: ``ProofError/storageFailed``.
+  public static func provision(
+    _ keys: HardwareKeys, on platform: some Platform, floor: UInt64 = 0, counter: UInt64 = 0
+  ) throws(ProofError) {
+    try CoreVerifier.provision(keys.core, platform, floor: floor, counter: counter)
+  }
+
+  /// Judges one message.
+  ///
+  /// - Parameters:
+  ///   - message: What came over a link.
+  ///   - session: That link.
+  /// - Returns: What to reply, and what to do.
+  public func receive(_ message: Message, in session: inout VerifierSession) -> Outcome {
+    receive(type: message.type.rawValue, message.bytes, in: &session)
+  }
+
+  /// Judges one message of any type, length and content.
+  ///
+  /// - Parameters:
+  ///   - type: The type that the link told.
+  ///   - bytes: The message's bytes.
+  ///   - session: That link.
+  /// - Returns: What to reply, and what to do.
+  public func receive(
+    type: UInt8, _ bytes: [UInt8], in session: inout VerifierSession
+  ) -> Outcome {
+    core.withLock { core in core.receive(type, bytes, &session.core) }
+  }
+
+  /// Unix seconds: it is at least this late, as far as the hardware knows; nil if it knows nothing.
+  public var epoch: UInt64? { core.withLock { $0.epoch } }
+
+  /// Public facts.
+  public var status: HardwareStatus { core.withLock { $0.status } }
+}

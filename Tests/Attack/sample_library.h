@@ -1,0 +1,9 @@
+/// The sample app's own library: what attacks replace, hook and redirect.
+
+#ifndef SAMPLE_LIBRARY_H
+#define SAMPLE_LIBRARY_H
+
+/// May the door be opened? The genuine library says no (0).
+int sample_may_open(int door);
+
+#endif

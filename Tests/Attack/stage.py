@@ -1,0 +1,161 @@
+"""The stage of an attack: an installed app, the judge it talks to, and the conversation between them."""
+
+import os
+import pathlib
+import shutil
+import subprocess
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+BUILD = ROOT / ".build" / "attack"
+
+CORE = ["CSources/ProofCore/include", "CSources/ProofKey/include", "CSources/ProofProbe/include"]
+WARNINGS = ["-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wshadow", "-Werror"]
+
+VERDICTS = {1: "accepted", 2: "accepted, device only", 16: "integrity differs", 17: "device differs", 35: "superseded"}
+
+
+class Refusal(Exception):
+    """The app or the judge answered with an error."""
+
+
+def run(*command):
+    """A tool that must succeed; its words come with the failure."""
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True)
+    if done.returncode != 0:
+        raise SystemExit(f"{command[0]} failed:\n{done.stdout}{done.stderr}")
+    return done
+
+
+def compile_all():
+    """Builds the app, its library, the forged library, what is injected, and the judge, below .build/attack."""
+    BUILD.mkdir(parents=True, exist_ok=True)
+    compiler = os.environ.get("CC", "cc")
+    include = [f"-I{ROOT / folder}" for folder in CORE]
+    core = sorted((ROOT / "CSources/ProofCore").glob("*.c")) + [ROOT / "CSources/ProofKey/sdk_key.c"]
+    probe = sorted((ROOT / "CSources/ProofProbe").glob("*.c"))
+    flags = [compiler, *WARNINGS, "-O2", *include]
+    library = [*flags, "-shared", "-fPIC", "-Wl,-soname,libsample.so.1"]
+    run(*library, HERE / "sample_library.c", "-o", BUILD / "libsample.so.1")
+    run(*library, "-DSAMPLE_ANSWER=1", HERE / "sample_library.c", "-o", BUILD / "libforged.so")
+    for name in ("preload", "audit"):
+        run(*flags, "-shared", "-fPIC", HERE / f"{name}.c", "-o", BUILD / f"lib{name}.so")
+    # Both ways to bind: lazily, with slots that stay writable, and at once, with slots that are sealed. The second path
+    # is for the copy that runs from memory and has no folder of its own.
+    for name, binding in (("sample", "-Wl,-z,lazy"), ("sample-now", "-Wl,-z,now")):
+        run(*flags, binding, "-pthread", HERE / "sample.c", HERE / "inside.c", *core, *probe, BUILD / "libsample.so.1",
+            "-Wl,-rpath,$ORIGIN:.", "-lsodium", "-o", BUILD / name)
+    run(*flags, HERE / "judge.c", *core, ROOT / "CSources/ProofProbe/sources.c", "-lsodium", "-o", BUILD / "judge")
+
+
+class Process:
+    """A program that answers line by line."""
+
+    def __init__(self, command, **options):
+        self.process = subprocess.Popen([str(word) for word in command], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        stderr=subprocess.DEVNULL, text=True, bufsize=1, **options)
+        self.answer()
+
+    @property
+    def pid(self):
+        return self.process.pid
+
+    def answer(self):
+        lines = []
+        for line in self.process.stdout:
+            line = line.rstrip("\n")
+            if line == "ok":
+                return lines
+            if line.startswith("error "):
+                raise Refusal(line[6:])
+            lines.append(line)
+        raise Refusal(f"ended with {self.process.wait()}")
+
+    def ask(self, line):
+        try:
+            self.process.stdin.write(line + "\n")
+            self.process.stdin.flush()
+        except BrokenPipeError:
+            raise Refusal(f"ended with {self.process.wait()}") from None
+        return self.answer()
+
+    def close(self):
+        self.process.kill()
+        self.process.wait()
+        self.process.stdin.close()
+        self.process.stdout.close()
+
+
+class Judge(Process):
+    def __init__(self):
+        super().__init__([BUILD / "judge"])
+
+    def enrol(self, app, policy, generation=1):
+        """The service's work: baseline, configuration, token."""
+        records = app.ask(f"records {policy}")
+        lines = self.ask("\n".join([f"enrol {policy} {generation}", *records, "end"]))
+        words = dict(line.split(" ", 1) for line in lines)
+        if words["verdict"] != "3":
+            raise Refusal("the hardware does not hold the token: verdict " + words["verdict"])
+        return words["config"]
+
+    def judge(self, app, kind=1):
+        """One command under a fresh challenge. The verdict's number."""
+        challenge = self.ask("challenge")[0].split(" ", 1)[1]
+        message = app.ask(f"command {challenge} {kind}")[0].split(" ")[1]
+        return int(self.ask(f"command {message}")[0].split(" ")[1])
+
+
+class Stage:
+    """One installation: executable, library, bundle, storage. Made anew for each attack."""
+
+    def __init__(self, folder, program="sample", wrapper=(), options=()):
+        self.folder = pathlib.Path(folder)
+        self.program = program
+        self.wrapper = list(wrapper)
+        self.options = list(options)
+        self.app_folder = self.folder / "app"
+        self.executable = self.app_folder / "sample"
+        self.library = self.app_folder / "libsample.so.1"
+        self.bundle = self.folder / "bundle"
+        self.storage = self.folder / "storage"
+        self.spare = self.folder / "spare"
+        self.running = []
+        self.install()
+
+    def install(self):
+        shutil.rmtree(self.folder, ignore_errors=True)
+        for folder in (self.app_folder, self.bundle / "views", self.storage, self.spare):
+            folder.mkdir(parents=True)
+        self.storage.chmod(0o700)
+        shutil.copy(BUILD / self.program, self.executable)
+        shutil.copy(BUILD / "libsample.so.1", self.library)
+        for index in range(40):
+            (self.bundle / "views" / f"view-{index:02}").write_text(f"view {index}\n" * (index + 1))
+        (self.bundle / "rules").write_text("doors stay shut\n" * 8000)
+        (self.bundle / "link").symlink_to("rules")
+
+    def arguments(self):
+        return [self.executable, "--bundle", self.bundle, "--storage", self.storage, *self.options]
+
+    def start(self, wrapper=None, **options):
+        """The app, running. `wrapper` is what runs it."""
+        app = Process([*(self.wrapper if wrapper is None else wrapper), *self.arguments()], cwd=options.pop("cwd", "/"),
+                      **options)
+        self.running.append(app)
+        return app
+
+    def close(self):
+        for process in self.running:
+            process.close()
+        self.running.clear()
+
+
+def where(app):
+    """Addresses of parts of the app, by name."""
+    return {line.split(" ")[1]: int(line.split(" ")[2], 16) for line in app.ask("where")}
+
+
+def diagnosis(app):
+    """What differs: (source, text) of each finding."""
+    return [tuple(line.split(" ", 5)[5].split("|", 1)) for line in app.ask("diagnose") if line.startswith("finding")]

@@ -1,0 +1,15 @@
+// Each step uses one room of the public API; together they use all of it, which `check` compares
+// with the symbol graph. No step needs an unsafe expression or a C type.
+
+try probeBytes()
+try probeSecrets()
+try probeEvidence()
+let baseline = try probeMeasurement()
+try probeProofs(baseline)
+try probeTokens(baseline)
+try probeFrames()
+try probeMessages(baseline)
+try probeVerifier(baseline)
+try probeErrors()
+try probeProver(baseline)
+print("the public API does what its probe expects")

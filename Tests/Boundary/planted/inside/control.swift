@@ -1,0 +1,6 @@
+// expect: nothing
+internal import ProofCore
+
+extension MeasurementConfig {
+  func noLeak() -> pfc_config { pfc_config() }
+}

@@ -1,0 +1,6 @@
+// expect: cannot be used in an '@inlinable' function
+internal import ProofCore
+
+/// A leak.
+@inlinable
+public func leak() -> Int { MemoryLayout<pfc_token>.size }

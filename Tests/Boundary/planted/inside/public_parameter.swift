@@ -1,0 +1,7 @@
+// expect: initializer cannot be declared public because its parameter uses an internal type
+internal import ProofCore
+
+extension Challenge {
+  /// A leak.
+  public init(leak: pfc_challenge) { fatalError() }
+}

@@ -1,0 +1,8 @@
+// expect: property cannot be declared public because its type uses an internal type
+internal import ProofCore
+
+/// A leak.
+public struct Leak {
+  /// A leak.
+  public var challenge: pfc_challenge
+}

@@ -1,0 +1,7 @@
+// expect: method cannot be declared public because its result uses an internal type
+internal import ProofCore
+
+extension MeasurementConfig {
+  /// A leak.
+  public func leak() -> pfc_config { pfc_config() }
+}

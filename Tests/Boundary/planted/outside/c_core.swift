@@ -1,0 +1,4 @@
+// expect: is inaccessible due to 'internal' protection level
+import ProofModel
+
+func client(config: MeasurementConfig) { _ = config.core }

@@ -1,0 +1,4 @@
+// expect: cannot find 'pfc_config' in scope
+import ProofModel
+
+func client() { _ = pfc_config() }

@@ -1,0 +1,8 @@
+// expect: lifetime-dependent variable 'kept' escapes its scope
+import ProofModel
+
+func client(secret: borrowing SecretBytes) -> Int {
+  var kept = RawSpan()
+  secret.withBytes { span in kept = span }
+  return kept.byteCount
+}

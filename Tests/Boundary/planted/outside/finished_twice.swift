@@ -1,0 +1,6 @@
+// expect: 'fold' consumed more than once
+import ProofModel
+
+func client(fold: consuming MeasurementFold) throws -> [Measurement] {
+  [try fold.finish(), try fold.finish()]
+}

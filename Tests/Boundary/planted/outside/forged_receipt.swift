@@ -1,0 +1,6 @@
+// expect: extra arguments
+import ProofModel
+
+func client(nonce: ProofNonce) -> Receipt {
+  Receipt(verdict: .accepted, detail: 0, counter: 0, nonce: nonce)
+}

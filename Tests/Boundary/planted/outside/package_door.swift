@@ -1,0 +1,4 @@
+// expect: cannot find 'CoreCrypto' in scope
+import ProofModel
+
+func client() { _ = CoreCrypto.self }

@@ -1,0 +1,4 @@
+// expect: 'SecretBytes' conform to 'Copyable'
+import ProofModel
+
+func client(secret: borrowing SecretBytes) { print("\(secret)") }

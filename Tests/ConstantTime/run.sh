@@ -1,0 +1,124 @@
+#!/usr/bin/env bash
+# No branch and no address of the core depends on a secret: every check under valgrind's memcheck, with secrets marked
+# undefined, for both compilers at several levels of optimisation, with libsodium's portable code and with what it picks
+# for this processor. Then the same against planted mutants: a gate that lets one live has failed.
+#
+#   Tests/ConstantTime/run.sh
+#
+# What is public in the middle of a call stands in revealed.c, with reasons. Not seen: instructions whose own time
+# depends on their operands, and code that other compilers make.
+set -euo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+root=$(cd "$here/../.." && pwd)
+readonly here root
+cd "$root"
+
+readonly BUILD=.build/constant-time
+readonly CORE=CSources/ProofCore
+clang=$(dirname "$(readlink -f "$(command -v swift)")")/clang
+readonly COMPILERS=(gcc "$clang") LEVELS=(-O0 -Os -O2 -O3)
+# valgrind 3.19 does not understand all of DWARF 5.
+readonly FLAGS=(-std=c11 -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror -gdwarf-4 -DPFC_CONSTANT_TIME_CHECK
+  "-I$CORE/include" -ICSources/ProofKey/include)
+# Static, so that the linker can put revealed.c's functions around libsodium's own.
+readonly LINK=('-Wl,-Bstatic' -lsodium '-Wl,-Bdynamic' -lpthread)
+readonly JUDGE=(valgrind --quiet --error-limit=no --num-callers=12)
+
+# Mutant, the function it replaces, the object that one stands in, the check that must catch it.
+readonly MUTANTS=(
+  'equal_early_exit|pfc_equal|crypto|equal and is-zero'
+  'is_zero_early_exit|pfc_is_zero|crypto|equal and is-zero'
+  'proof_check_bytewise|pfc_proof_check|proof|proof: make and check'
+  'proof_key_table|pfc_proof_key_init|proof|proof: make and check'
+  'derive_branch|pfc_derive|crypto|measurement: fold'
+  'secrets_shortcut|pfc_secrets_make|key|secrets: diversified and literal'
+)
+
+passed=0
+failed=0
+
+# link OUTPUT COMPILER OBJECT…: with the functions of revealed.c around those they name.
+link() {
+  local output=$1 compiler=$2 object
+  local -a wrapped=()
+  shift 2
+  for object in "$@"; do
+    [[ $object != */revealed.o ]] ||
+      mapfile -t wrapped < <(nm -u "$object" | sed -n 's/.* __real_/-Wl,--wrap=/p')
+  done
+  [[ ${#wrapped[@]} -gt 0 ]]
+  "$compiler" "${wrapped[@]}" "$@" "${LINK[@]}" -o "$output"
+}
+
+# compile COMPILER LEVEL FOLDER SOURCE…
+compile() {
+  local compiler=$1 level=$2 folder=$3 source
+  shift 3
+  mkdir -p "$folder"
+  for source in "$@"; do
+    "$compiler" "${FLAGS[@]}" "$level" "${includes[@]}" -c "$source" -o "$folder/$(basename "$source" .c).o"
+  done
+}
+
+# add LOG WHAT: counts the checks that LOG tells of; shows what failed.
+add() {
+  local log=$1 what=$2 good=0 bad=1
+  [[ ! $(tail -n 1 "$log") =~ ^([0-9]+)\ passed,\ ([0-9]+)\ failed$ ]] || {
+    good=${BASH_REMATCH[1]}
+    bad=${BASH_REMATCH[2]}
+  }
+  passed=$((passed + good))
+  failed=$((failed + bad))
+  echo "$what: $good checks passed, $bad failed"
+  [[ $bad -eq 0 ]] || sed "s|$root/||g" "$log" | head -n 60
+}
+
+# kill_mutant LOG NAME CHECK PROGRAM
+kill_mutant() {
+  local log=$1 name=$2 check=$3 program=$4
+  "${JUDGE[@]}" "$program" "$check" >"$log" 2>&1 || true
+  if grep -q "^  FAILED  $check: [0-9]* places depend on a secret" "$log"; then
+    passed=$((passed + 1))
+  else
+    failed=$((failed + 1))
+    echo "  the mutant $name lives: \"$check\" does not see it"
+  fi
+}
+
+judge() {
+  local compiler=$1 level=$2 name mutant replaced object check
+  name=$(basename "$compiler")$level
+  local out=$BUILD/$name
+  mkdir -p "$out"
+  includes=(-ICSources/ProofKey)
+  compile "$compiler" "$level" "$out/core" $CORE/*.c
+  compile "$compiler" "$level" "$out/checks" "$here"/*.c
+  link "$out/constant_time" "$compiler" "$out"/checks/*.o "$out"/core/*.o
+  "${JUDGE[@]}" "$out/constant_time" >"$out/log" 2>&1 || true
+  add "$out/log" "$name"
+  SODIUM_INIT=1 "${JUDGE[@]}" "$out/constant_time" >"$out/log-init" 2>&1 || true
+  add "$out/log-init" "$name, after sodium_init"
+
+  for mutant in "${MUTANTS[@]}"; do
+    IFS='|' read -r mutant replaced object check <<<"$mutant"
+    compile "$compiler" "$level" "$out/mutants" "$here/mutants/$mutant.c"
+    rm -rf "$out/weak"
+    cp -r "$out/core" "$out/weak"
+    objcopy --weaken-symbol="$replaced" "$out/weak/$object.o"
+    link "$out/$mutant" "$compiler" "$out"/checks/*.o "$out/mutants/$mutant.o" "$out"/weak/*.o
+    kill_mutant "$out/$mutant.log" "$mutant ($name)" "$check" "$out/$mutant"
+  done
+  includes=("-I$here/mutants/dissolved")
+  compile "$compiler" "$level" "$out/dissolved" "$here"/*.c
+  link "$out/dissolved_table" "$compiler" "$out"/dissolved/*.o "$out"/core/*.o
+  kill_mutant "$out/dissolved_table.log" "dissolved_table ($name)" "dissolved key: load and prove" \
+    "$out/dissolved_table"
+}
+
+includes=()
+for compiler in "${COMPILERS[@]}"; do
+  for level in "${LEVELS[@]}"; do judge "$compiler" "$level"; done
+done
+echo "mutants: $(((${#MUTANTS[@]} + 1) * ${#COMPILERS[@]} * ${#LEVELS[@]})) planted"
+echo "$passed passed, $failed failed"
+[[ $failed -eq 0 ]]

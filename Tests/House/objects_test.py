@@ -1,0 +1,94 @@
+"""The checks of symbols and stack see what they are there to see: each meets a planted fault."""
+
+import unittest
+
+from place import CI, fresh, run
+
+
+class Objects(unittest.TestCase):
+    def compiled(self, source, name="planted", flags=()):
+        folder = fresh(self.id().rsplit(".", 1)[1])
+        (folder / f"{name}.c").write_text(source)
+        result = run("gcc", "-std=c11", "-O2", "-fstack-usage", "-fcallgraph-info=su,da", *flags, "-c",
+                     folder / f"{name}.c", "-o", folder / f"{name}.o")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return folder
+
+    def assert_symbols(self, source, finding, name="planted"):
+        result = run(CI / "symbols", self.compiled(source, name) / f"{name}.o")
+        if finding is None:
+            self.assertEqual((result.returncode, result.stdout), (0, "3 passed, 0 failed\n"))
+        else:
+            self.assertEqual(result.returncode, 1)
+            self.assertIn(finding, result.stdout)
+
+    def assert_stack(self, source, finding):
+        result = run(CI / "stack", self.compiled(source))
+        if finding is None:
+            self.assertEqual(result.returncode, 0, result.stdout)
+        else:
+            self.assertEqual(result.returncode, 1)
+            self.assertIn(finding, result.stdout)
+
+    # Symbols
+
+    def test_a_core_that_keeps_to_itself_passes(self):
+        self.assert_symbols("#include <string.h>\nvoid pfc_x(char *a, const char *b, size_t n);\n"
+                            "void pfc_x(char *a, const char *b, size_t n) { memcpy(a, b, n); }\n", None)
+
+    def test_malloc_is_found(self):
+        self.assert_symbols("#include <stdlib.h>\nvoid *pfc_x(size_t n) { return malloc(n); }\n",
+                            "planted.o asks for malloc")
+
+    def test_output_is_found(self):
+        self.assert_symbols('#include <stdio.h>\nvoid pfc_x(int n) { printf("%d", n); }\n', "planted.o asks for printf")
+
+    def test_libsodium_outside_its_door_is_found(self):
+        self.assert_symbols("void sodium_memzero(void *, unsigned long);\n"
+                            "void pfc_x(void *p) { sodium_memzero(p, 1); }\n", "planted.o asks for sodium_memzero")
+
+    def test_libsodium_through_its_door_passes(self):
+        self.assert_symbols("void sodium_memzero(void *, unsigned long);\n"
+                            "void pfc_x(void *p) { sodium_memzero(p, 1); }\n", None, name="crypto")
+
+    def test_randomness_of_its_own_is_found_even_in_the_door(self):
+        self.assert_symbols("void randombytes_buf(void *, unsigned long);\n"
+                            "void pfc_x(void *p) { randombytes_buf(p, 1); }\n", "crypto.o asks for randombytes_buf",
+                            name="crypto")
+
+    def test_a_name_without_the_prefix_is_found(self):
+        self.assert_symbols("int helper(int n) { return n + 1; }\n", "planted.o shows helper")
+
+    def test_a_variable_that_outlives_a_call_is_found(self):
+        self.assert_symbols("int pfc_x(void) { static int calls; return ++calls; }\n",
+                            "planted.o keeps writable data in calls")
+
+    # Stack
+
+    def test_small_frames_pass(self):
+        self.assert_stack("int pfc_x(int n) { return n; }\n", None)
+
+    def test_a_frame_of_two_kibibytes_is_found(self):
+        self.assert_stack("void take(char *);\nvoid pfc_x(void) { char big[2048]; take(big); }\n",
+                          "pfc_x takes 20")
+
+    def test_a_frame_whose_size_depends_on_data_is_found(self):
+        self.assert_stack("void take(char *);\nvoid pfc_x(int n) { char any[n]; take(any); }\n",
+                          "pfc_x has a stack frame whose size depends on data")
+
+    def test_recursion_is_found_through_another_function(self):
+        self.assert_stack("int pfc_b(int *);\n"
+                          "int pfc_a(int *n) { int m[4] = {*n}; return *n < 9 ? pfc_b(m) + 1 : 0; }\n"
+                          "int pfc_b(int *n) { int m[4] = {*n + 1}; return pfc_a(m) * 3 + m[0]; }\n",
+                          "recursion: ")
+
+    def test_a_chain_that_is_too_deep_is_found_though_each_frame_is_small(self):
+        source = "void take(char *);\n__attribute__((noinline)) void pfc_0(void) { char big[900]; take(big); }\n"
+        for n in range(1, 6):
+            source += (f"__attribute__((noinline)) void pfc_{n}(void) "
+                       f"{{ char big[900]; take(big); pfc_{n - 1}(); take(big); }}\n")
+        self.assert_stack(source, "pfc_5 → pfc_4 → pfc_3 → pfc_2 → pfc_1 → pfc_0 takes")
+
+
+if __name__ == "__main__":
+    unittest.main()

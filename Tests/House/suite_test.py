@@ -1,0 +1,44 @@
+"""`.ci/suite` adds up what targets count, and believes none that does not count."""
+
+import unittest
+
+from place import CI, fresh, run, script
+
+
+class Suite(unittest.TestCase):
+    def suite(self, **targets):
+        """Runs the suite with a make that plays each target as a line of shell."""
+        folder = fresh(self.id().rsplit(".", 1)[1])
+        cases = "\n".join(f'{name}) {line} ;;' for name, line in targets.items())
+        make = script(folder / "make", f'shift\ncase $1 in\n{cases}\nesac\n')
+        # Names of no real target, so that the parts' logs of a real run stay what they are.
+        return run(CI / "suite", *targets, MAKE=str(make))
+
+    def test_the_last_line_is_the_sum(self):
+        result = self.suite(house_a="echo 3 passed, 0 failed", house_b="echo chatter; echo 4 passed, 0 failed")
+        self.assertEqual(result.returncode, 0)
+        self.assertEqual(result.stdout.splitlines()[-1], "7 passed, 0 failed")
+
+    def test_a_failure_stops_it_and_is_named(self):
+        result = self.suite(house_a="echo 3 passed, 1 failed", house_b="echo 4 passed, 0 failed")
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("stopped at house_a", result.stdout)
+        self.assertEqual(result.stdout.splitlines()[-1], "3 passed, 1 failed")
+
+    def test_a_target_that_dies_after_counting_has_failed(self):
+        result = self.suite(house_a="echo 3 passed, 0 failed; exit 139")
+        self.assertEqual((result.returncode, result.stdout.splitlines()[-1]), (1, "3 passed, 1 failed"))
+
+    def test_a_target_that_counts_nothing_has_failed(self):
+        for line in ("echo fine", "echo 0 passed, 0 failed", "true"):
+            with self.subTest(line=line):
+                result = self.suite(house_a=line)
+                self.assertEqual((result.returncode, result.stdout.splitlines()[-1]), (1, "0 passed, 1 failed"))
+
+    def test_only_a_whole_line_counts(self):
+        result = self.suite(house_a="echo so far 3 passed, 0 failed or so")
+        self.assertEqual(result.returncode, 1)
+
+
+if __name__ == "__main__":
+    unittest.main()

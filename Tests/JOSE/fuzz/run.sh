@@ -1,0 +1,35 @@
+#!/usr/bin/env bash
+# Fuzzes every parser of ProofJOSE under the address sanitizer: Tests/JOSE/fuzz/run.sh [SECONDS]
+#
+# The harness and the library's sources are one module here, because SwiftPM cannot link libFuzzer. The committed corpus
+# is where it starts; what it finds on the way stays below .build, a failing input is named in the output.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../../.."
+readonly seconds=${1:-60} work=$PWD/.build/jose-fuzz
+toolchain=$(dirname "$(readlink -f "$(command -v swift)")")
+readonly toolchain
+mkdir -p "$work/corpus" "$work/artifacts"
+
+objects=()
+read -r -a openssl <<<"$(pkg-config --cflags libcrypto)"
+for source in CSources/CCrypto/*.c; do
+  object=$work/$(basename "$source" .c).o
+  "$toolchain/clang" -std=c11 -O1 -g -fsanitize=address,fuzzer-no-link "${openssl[@]+"${openssl[@]}"}" \
+    -I CSources/CCrypto/include -c "$source" -o "$object"
+  objects+=("$object")
+done
+cat >"$work/module.modulemap" <<MAP
+module CCrypto { header "$PWD/CSources/CCrypto/include/CCrypto.h" export * }
+MAP
+
+mapfile -t sources < <(find "$PWD/Sources/ProofJOSE" -name '*.swift' | sort)
+sources+=("$PWD/Tests/JOSE/fuzz/JOSEFuzz.swift")
+read -r -a libraries <<<"$(pkg-config --libs libcrypto)"
+# The compiler leaves files of the module where it stands.
+(cd "$work" && swiftc -swift-version 6 -O -g -whole-module-optimization -parse-as-library -module-name JOSEFuzz \
+  -sanitize=fuzzer,address -use-ld=lld -Xcc -fmodule-map-file="$work/module.modulemap" \
+  "${sources[@]}" "${objects[@]}" "${libraries[@]}" -o "$work/jose-fuzz")
+
+export SWIFT_BACKTRACE=enable=no
+"$work/jose-fuzz" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -max_len=4096 -print_final_stats=1 \
+  -dict=Tests/JOSE/fuzz/jose.dict -artifact_prefix="$work/artifacts/" "$work/corpus" Tests/JOSE/fuzz/corpus

@@ -1,0 +1,52 @@
+#!/bin/sh
+# ProofJOSE from outside: the C shim without memory, then interoperation with PyJWT and jwcrypto, both ways.
+#
+#   Tests/JOSE/run.sh [NAME...]       NAME selects interoperation tests, such as Sealed
+#
+# The Python packages come from PyPI into a venv below .build; once they are there nothing needs the network. The last
+# line counts.
+set -eu
+
+here=$(cd "$(dirname "$0")" && pwd)
+root=$(cd "$here/../.." && pwd)
+venv="$root/.build/venv"
+work="$root/.build/jose"
+export PYTHONDONTWRITEBYTECODE=1
+
+mkdir -p "$work"
+[ -x "$venv/bin/python" ] || "${PYTHON:-/usr/bin/python3}" -m venv "$venv"
+"$venv/bin/python" -c 'import cryptography, jwcrypto, jwt' 2>/dev/null ||
+  "$venv/bin/python" -m pip install --quiet --disable-pip-version-check PyJWT cryptography jwcrypto
+
+# shellcheck disable=SC2046 # flags are words
+"${CC:-cc}" -std=c11 -O1 -g -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror \
+  -fsanitize=address,undefined -fno-sanitize-recover=all $(pkg-config --cflags libcrypto) \
+  -I "$root/CSources/CCrypto/include" "$root"/CSources/CCrypto/*.c "$here/shim/faults.c" \
+  $(pkg-config --libs libcrypto) -o "$work/faults"
+
+# SwiftPM takes CC for a clang.
+env -u CC swift build --quiet --package-path "$root" --product jose-peer
+JOSE_PEER="$(env -u CC swift build --package-path "$root" --show-bin-path)/jose-peer"
+export JOSE_PEER
+
+passed=0
+failed=0
+
+# part COMMAND...: shows the output and adds the counts of its last line; a program that counts nothing has failed.
+part() {
+  status=0
+  "$@" >"$work/part.log" 2>&1 || status=$?
+  cat "$work/part.log"
+  last=$(tail -n 1 "$work/part.log" | grep -E '^[0-9]+ passed, [0-9]+ failed$' || echo "0 passed, 1 failed")
+  bad=${last#*, }
+  bad=${bad%% *}
+  if [ "$status" -ne 0 ] && [ "$bad" -eq 0 ]; then bad=1; fi
+  passed=$((passed + ${last%% *}))
+  failed=$((failed + bad))
+}
+
+part "$work/faults"
+part "$venv/bin/python" "$here/vectors.py" --check "$root/Tests/ProofJOSETests/Vectors/peers.txt"
+part "$venv/bin/python" "$here/interop.py" "$@"
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]

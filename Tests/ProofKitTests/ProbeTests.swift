@@ -1,0 +1,125 @@
+import Foundation
+import ProofKit
+import ProofModel
+import Synchronization
+import Testing
+
+/// An installed app: a bundle folder and a storage folder, gone when the test is over.
+private final class Installation {
+  let folder: URL
+  var bundle: String { folder.appendingPathComponent("bundle").path }
+  var storage: String { folder.appendingPathComponent("storage").path }
+
+  init() throws {
+    folder = URL(fileURLWithPath: "/var/tmp/proofkit-\(UUID().uuidString)")
+    for path in [bundle, storage] {
+      try FileManager.default.createDirectory(
+        atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+    }
+    try write("doors stay shut\n", to: "rules")
+    try write("view\n", to: "view")
+  }
+
+  deinit { try? FileManager.default.removeItem(at: folder) }
+
+  func write(_ text: String, to name: String) throws {
+    try Data(text.utf8).write(to: URL(fileURLWithPath: bundle).appendingPathComponent(name))
+  }
+
+  func probe() throws -> Probe {
+    try Probe(.init(bundle: bundle, storage: storage, hardens: false))
+  }
+
+  func baseline(
+    _ probe: Probe, _ policy: MeasurementPolicy, of sources: [Source]
+  ) async throws -> MeasurementConfig {
+    let draft = try BaselineDraft(salt: Salt(Array(1...16)), sources: sources, policy: policy)
+    return try MeasurementConfig(
+      baseline: await probe.evidence(of: sources, policy: policy), draft, with: .sdk)
+  }
+}
+
+/// All but the code in memory and where it leads, which a debug build is slow to hash: for what does
+/// not depend on them.
+private let files = Probe.sources.filter {
+  !["app 1", "environment 6"].contains($0.id.description)
+}
+
+@Suite("Probe")
+struct ProbeTests {
+  @Test("the same app measured twice makes the same proof", arguments: MeasurementPolicy.allCases)
+  func same(policy: MeasurementPolicy) async throws {
+    let installation = try Installation()
+    let probe = try installation.probe()
+    let config = try await installation.baseline(probe, policy, of: Probe.sources)
+    let nonce = try ProofNonce(Array(1...16))
+    let prover = Prover(config: config, collector: probe)
+    let first = try prover.integrityMeasurementProof(nonce: nonce)
+    #expect(try prover.integrityMeasurementProof(nonce: nonce) == first)
+    let measured = try await probe.measure(config)
+    #expect(measured.proof(of: .integrity, for: nonce, with: .sdk) == first)
+    probe.forget()
+    #expect(try prover.integrityMeasurementProof(nonce: nonce) == first)
+  }
+
+  @Test("a changed file changes the integrity proof, leaves the device proof, and is named")
+  func changed() async throws {
+    let installation = try Installation()
+    let probe = try installation.probe()
+    let config = try await installation.baseline(probe, .incremental, of: files)
+    let nonce = try ProofNonce(Array(1...16))
+    let prover = Prover(config: config, collector: probe)
+    let integrity = try prover.integrityMeasurementProof(nonce: nonce)
+    let device = try prover.deviceMeasurementProof(nonce: nonce)
+    #expect(try await probe.diagnose(config).findings.isEmpty)
+    try installation.write("doors stand open\n", to: "rules")
+    #expect(try prover.integrityMeasurementProof(nonce: nonce) != integrity)
+    #expect(try prover.deviceMeasurementProof(nonce: nonce) == device)
+    let diagnosis = try await probe.diagnose(config)
+    #expect(diagnosis.isOfThisBuild && diagnosis.isOfThisDevice)
+    #expect(diagnosis.findings.map(\.sourceName) == ["bundle"])
+    #expect(diagnosis.findings.first?.name == Array("rules".utf8))
+  }
+
+  @Test("progress is told, and grows")
+  func progress() async throws {
+    let installation = try Installation()
+    let probe = try installation.probe()
+    let told = Mutex<[Probe.Progress]>([])
+    _ = try await probe.evidence(of: files) { progress in
+      told.withLock { $0.append(progress) }
+    }
+    let seen = told.withLock { $0 }
+    #expect(seen.isEmpty == false)
+    #expect(zip(seen, seen.dropFirst()).allSatisfy { $0.byteCount <= $1.byteCount })
+  }
+
+  @Test("a cancelled task stops its measurement, and the next one is whole")
+  func cancelled() async throws {
+    let installation = try Installation()
+    let probe = try installation.probe()
+    let whole = try await probe.evidence(of: files)
+    let task = Task { try await probe.evidence(of: files) }
+    task.cancel()
+    await #expect(throws: CancellationError.self) { try await task.value }
+    #expect(try await probe.evidence(of: files) == whole)
+  }
+
+  @Test("a storage folder open to others is refused in words")
+  func exposed() throws {
+    let installation = try Installation()
+    try FileManager.default.setAttributes(
+      [.posixPermissions: 0o755], ofItemAtPath: installation.storage)
+    #expect(
+      throws: ProofError.evidenceUnavailable(reason: "storage folder: is open to other users")
+    ) { _ = try installation.probe() }
+  }
+
+  @Test("a bundle that is not there is an error that names it")
+  func missing() async throws {
+    let probe = try Probe(.init(bundle: "/nonexistent/bundle", hardens: false))
+    await #expect(
+      throws: ProofError.evidenceUnavailable(reason: "/nonexistent/bundle: does not exist")
+    ) { _ = try await probe.evidence(of: files) }
+  }
+}

@@ -1,0 +1,68 @@
+import ProofModel
+import Testing
+
+@Suite("Words for people")
+struct ErrorTests {
+  static let everyError: [ProofError] = {
+    let record = try! EvidenceRecord(SourceID(.app, 3), name: "libdoor.so", digest: nil)
+    let key = try! KeyID([1, 2, 3, 4, 5, 6, 7, 8])
+    let other = try! KeyID([1, 9, 9, 9, 9, 9, 9, 9])
+    return [
+      .wrongLength(of: "proof nonce", expected: 16...16, actual: 12),
+      .wrongLength(of: "command", expected: 0...256, actual: 300), .allZeros(of: "salt"),
+      .outOfRange(field: "generation", value: "0", allowed: "1 to 5"),
+      .configForeign(byteCount: 77), .configDamaged(byteCount: 77),
+      .configTooNew(version: 77, suite: 1), .configMalformed(byteCount: 77),
+      .configForOtherKey(config: key, key: other),
+      .configForOtherMode(config: .production, key: .development),
+      .evidenceRepeated(EvidenceName(record)), .evidenceOutOfOrder(EvidenceName(record)),
+      .evidenceNotAskedFor(EvidenceName(record)), .evidenceMissing([record.source]),
+      .evidenceUnavailable(reason: "no /proc"), .measurementEnded,
+      .malformed("order", byteCount: 77), .tooNew("order"), .notForThisHardware("order"),
+      .notSigned("order"), .wrongMode("order"), .unusablePublicKey(of: .random()),
+      .differs("receipt"), .unauthenticated(.accepted), .answerToAnother(expected: 7, actual: 8),
+      .storageFailed, .storageDamaged, .randomFailed,
+    ]
+  }()
+
+  @Test("of an error are sentences that say what happened", arguments: everyError)
+  func sentence(error: ProofError) {
+    let text = error.description
+    #expect(text.count > 30)
+    #expect(text.first?.isUppercase == true)
+    #expect(text.last == ".")
+    #expect(!text.contains("\n"))
+    #expect("\(error)" == text)
+  }
+
+  @Test("of two errors are never the same")
+  func distinct() {
+    #expect(Set(Self.everyError.map(\.description)).count == Self.everyError.count)
+  }
+
+  @Test("of an error contain the value that was wrong")
+  func values() {
+    #expect(Self.everyError[0].description.contains("12 bytes; it must have 16."))
+    #expect(Self.everyError[1].description.contains("300 bytes; it must have 0 to 256."))
+    #expect(Self.everyError[3].description.contains("generation is 0; allowed: 1 to 5"))
+    #expect(Self.everyError[8].description.contains("0102030405060708"))
+    #expect(Self.everyError[10].description.contains("app 3 \"libdoor.so\""))
+  }
+
+  @Test("of a verdict are those of docs/SPEC.md, each once")
+  func verdicts() {
+    #expect(Verdict.allCases.count == 22)
+    #expect(Set(Verdict.allCases.map(\.description)).count == 22)
+    #expect(Verdict.acceptedDeviceOnly.description == "accepted, device only")
+    #expect(Verdict.allCases.filter(\.isSuccess).map(\.rawValue) == [1, 2, 3, 4])
+  }
+
+  @Test("of an advice are a sentence, and every advice is given by some verdict")
+  func advice() {
+    #expect(Set(Verdict.allCases.map(\.advice)) == Set(Advice.allCases))
+    for advice in Advice.allCases { #expect(advice.description.hasSuffix(".")) }
+    #expect(Verdict.integrityDiffers.advice == .measureAgain)
+    #expect(Verdict.stale.advice == .sendAgain)
+    #expect(Verdict.busy.advice == .reconnectLater)
+  }
+}

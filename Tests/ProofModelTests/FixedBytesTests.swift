@@ -1,0 +1,89 @@
+import ProofModel
+import Testing
+
+@Suite("Bytes of a fixed count")
+struct FixedBytesTests {
+  /// Each kind, so that one test can speak of all.
+  static let kinds: [any FixedBytes.Type] = [
+    Salt.self, InstanceID.self, HardwareID.self, HardwarePublicKey.self, IssuerPublicKey.self,
+    IssuerID.self, KeyID.self, TokenDigest.self, Digest.self, ProofNonce.self, Proof.self,
+  ]
+
+  @Test("come back as they went in", arguments: kinds)
+  func roundTrip(kind: any FixedBytes.Type) throws {
+    func check<Value: FixedBytes>(_ kind: Value.Type) throws {
+      let bytes = (0..<kind.byteCount).map { UInt8($0 + 1) }
+      let value = try Value(bytes)
+      #expect(value.bytes == bytes)
+      #expect(value.withBytes { $0.count } == kind.byteCount)
+      #expect(hex(value.description) == bytes)
+      #expect(try value == Value(bytes))
+      #expect(try Set([value, Value(bytes)]).count == 1)
+    }
+    try check(kind)
+  }
+
+  @Test("of any other count are refused, and the error says both counts", arguments: kinds)
+  func wrongCount(kind: any FixedBytes.Type) {
+    func check<Value: FixedBytes>(_ kind: Value.Type) {
+      for count in [0, 1, kind.byteCount - 1, kind.byteCount + 1, 4096] {
+        let bytes = [UInt8](repeating: 1, count: count)
+        let error = #expect(throws: ProofError.self) { try Value(bytes) }
+        guard case .wrongLength(_, let expected, let actual) = error else {
+          Issue.record("another error: \(String(describing: error))")
+          continue
+        }
+        #expect(expected == kind.byteCount...kind.byteCount)
+        #expect(actual == count)
+      }
+    }
+    check(kind)
+  }
+
+  @Test("differ if one bit differs", arguments: kinds)
+  func difference(kind: any FixedBytes.Type) throws {
+    func check<Value: FixedBytes>(_ kind: Value.Type) throws {
+      let bytes = [UInt8](repeating: 0xA5, count: kind.byteCount)
+      let value = try Value(bytes)
+      for bit in 0..<8 * kind.byteCount {
+        #expect(try value != Value(flipped(bytes, bit: bit)))
+      }
+    }
+    try check(kind)
+  }
+
+  @Test("that name or salt something are never all zeros")
+  func zeros() {
+    let zeros = [UInt8](repeating: 0, count: 16)
+    #expect(throws: ProofError.allZeros(of: "salt")) { try Salt(zeros) }
+    #expect(throws: ProofError.allZeros(of: "instance id")) { try InstanceID(zeros) }
+    #expect(throws: ProofError.allZeros(of: "hardware id")) { try HardwareID(zeros) }
+    #expect(throws: Never.self) { try ProofNonce(zeros) }
+    #expect(throws: Never.self) { try Digest(zeros + zeros) }
+  }
+
+  @Test("drawn at random differ, and come from the generator that is passed in")
+  func random() {
+    #expect(ProofNonce.random() != ProofNonce.random())
+    var first = SeededGenerator(seed: 3)
+    var second = SeededGenerator(seed: 3)
+    #expect(Salt.random(using: &first) == Salt.random(using: &second))
+  }
+
+  @Test("drawn from a generator that is stuck at zero end the process")
+  func stuckGenerator() async {
+    struct Stuck: RandomNumberGenerator {
+      mutating func next() -> UInt64 { 0 }
+    }
+    await #expect(processExitsWith: .failure) {
+      var stuck = Stuck()
+      _ = Salt.random(using: &stuck)
+    }
+  }
+
+  @Test("hashed with SHA-256 are the digest that FIPS 180-4 gives for \"abc\"")
+  func sha256() {
+    let expected = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+    #expect(Digest(hashing: Array("abc".utf8)).description == expected)
+  }
+}

@@ -1,0 +1,136 @@
+#define _GNU_SOURCE
+#include "MemoryWitness.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+enum { PAGE = 4096, CHUNK = 64 * 1024 };
+static const size_t LARGEST = (size_t)256 << 20;
+
+static uint8_t mask[WITNESS_BYTES_MAX];
+static uint8_t masked[WITNESS_BYTES_MAX];
+static size_t pattern_size = WITNESS_BYTES_MAX;
+static _Atomic int is_watching;
+static _Atomic size_t unmapped;
+static _Atomic size_t unmapped_unwiped;
+
+void witness_begin(size_t size) {
+  pattern_size = size;
+  // Two independent draws: their difference is the pattern, which stands nowhere.
+  while (getrandom(mask, sizeof mask, 0) != (ssize_t)sizeof mask) {
+  }
+  while (getrandom(masked, sizeof masked, 0) != (ssize_t)sizeof masked) {
+  }
+  unmapped = 0;
+  unmapped_unwiped = 0;
+  is_watching = 1;
+}
+
+void witness_fill(void *secret) {
+  uint8_t *bytes = secret;
+  for (size_t i = 0; i < pattern_size; i++) bytes[i] = mask[i] ^ masked[i];
+}
+
+static size_t count_in(const uint8_t *bytes, size_t size) {
+  const uint8_t first = mask[0] ^ masked[0];
+  size_t count = 0;
+  size_t at = 0;
+  while (at + pattern_size <= size) {
+    const uint8_t *found = memchr(bytes + at, first, size - pattern_size + 1 - at);
+    size_t i = 1;
+    if (found == NULL) break;
+    while (i < pattern_size && (found[i] ^ mask[i]) == masked[i]) i++;
+    count += i == pattern_size;
+    at = (size_t)(found - bytes) + 1;
+  }
+  return count;
+}
+
+/// Reads memory that may be protected or gone: fails where a load would end the process.
+static int try_read(void *to, uintptr_t from, size_t size) {
+  struct iovec local = {.iov_base = to, .iov_len = size};
+  struct iovec remote = {.iov_base = (void *)from, .iov_len = size};
+  return process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == (ssize_t)size;
+}
+
+/// Counts the pattern page by page, without the buffer that is read into.
+static size_t count_in_range(uintptr_t from, uintptr_t to) {
+  static uint8_t buffer[CHUNK + WITNESS_BYTES_MAX];
+  const uintptr_t own_from = (uintptr_t)buffer;
+  const uintptr_t own_to = own_from + sizeof buffer;
+  size_t count = 0;
+  while (from < to) {
+    size_t size = to - from < CHUNK ? to - from : CHUNK;
+    size_t overlap = to - from - size < pattern_size - 1 ? to - from - size : pattern_size - 1;
+    if (from < own_to && own_from < from + size + overlap) {
+      // Up to the buffer, then on behind it.
+      if (from < own_from) count += count_in_range(from, own_from);
+      from = own_to;
+      continue;
+    }
+    if (try_read(buffer, from, size + overlap)) {
+      count += count_in(buffer, size + overlap);
+    } else if (size > PAGE) {
+      for (uintptr_t page = from; page < from + size; page += PAGE) {
+        if (try_read(buffer, page, PAGE)) count += count_in(buffer, PAGE);
+      }
+    }
+    from += size;
+  }
+  explicit_bzero(buffer, sizeof buffer);
+  return count;
+}
+
+size_t witness_copies(void) {
+  char line[512];
+  size_t count = 0;
+  FILE *maps = fopen("/proc/self/maps", "re");
+  if (maps == NULL) return (size_t)-1;
+  while (fgets(line, sizeof line, maps) != NULL) {
+    unsigned long from;
+    unsigned long to;
+    char permissions[5];
+    if (sscanf(line, "%lx-%lx %4s", &from, &to, permissions) != 3) continue;
+    if (permissions[0] != 'r' || strstr(line, "[v") != NULL || to - from > LARGEST) continue;
+    count += count_in_range(from, to);
+  }
+  fclose(maps);
+  return count;
+}
+
+size_t witness_unmapped(void) { return unmapped; }
+
+size_t witness_unmapped_unwiped(void) { return unmapped_unwiped; }
+
+void witness_unmap_unwiped(void) {
+  void *page = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (page == MAP_FAILED) return;
+  witness_fill(page);
+  munmap(page, PAGE);
+}
+
+/// A sanitizer's own, where there is one: it keeps books about mappings.
+extern int __interceptor_munmap(void *address, size_t size) __attribute__((weak));
+
+/// Stands in front of the C library's: libsodium, which gives a freed secret's pages back, calls this one.
+int munmap(void *address, size_t size) {
+  if (is_watching && size <= LARGEST) {
+    uint8_t page[PAGE];
+    size_t found = 0;
+    for (size_t at = 0; at < size; at += PAGE) {
+      if (try_read(page, (uintptr_t)address + at, PAGE)) found += count_in(page, PAGE);
+    }
+    explicit_bzero(page, sizeof page);
+    unmapped++;
+    unmapped_unwiped += found > 0;
+  }
+  if (__interceptor_munmap != NULL) return __interceptor_munmap(address, size);
+  return (int)syscall(SYS_munmap, address, size);
+}

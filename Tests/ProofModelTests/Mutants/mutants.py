@@ -1,0 +1,122 @@
+"""Plants one fault after the other in a copy of the package, and expects the tests to notice each.
+
+usage: mutants.py            all of them, about half a minute each
+       mutants.py WORD...    those whose name contains one of the words
+
+A fault that nobody notices is a test that is missing. The copy stands below .build/; the tree itself is not touched.
+"""
+
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+COPY = ROOT / ".build" / "mutants" / "tree"
+CORE = "Sources/ProofModel/Core"
+
+# Name, file, what stands there, what is planted, and the suite that must notice.
+MUTANTS = [
+    ("a secret in ordinary memory", f"{CORE}/SecretBlock.swift",
+     "guard let base = unsafe sodium_malloc(count) else {",
+     "guard let base = unsafe Optional(UnsafeMutableRawPointer.allocate(byteCount: count, alignment: 16)) else {",
+     "SecretBytesTests", [("unsafe sodium_free(base)", "unsafe base.deallocate()"),
+                          ("let result = unsafe sodium_mprotect_readonly(base)", "let result: Int32 = 0")]),
+    ("a secret that stays writable", f"{CORE}/SecretBlock.swift",
+     "let result = unsafe sodium_mprotect_readonly(base)", "let result: Int32 = 0", "SecretBytesTests", []),
+    ("a secret that goes through an array", f"{CORE}/SecretBytes.swift",
+     "try fill(&span)",
+     "try fill(&span)\n      kept.withLock { $0 = span.indices.map { span[$0] } }", "SecretBytesTests",
+     [("internal import CSodium", "internal import CSodium\ninternal import Synchronization\n\n"
+       "private let kept = Mutex<[UInt8]>([])\n")]),
+    ("a proof check that believes everything", f"{CORE}/CoreProof.swift",
+     'try result.orThrow(opening: "proof", byteCount: Proof.byteCount)', "_ = result", "ProofTests", []),
+    ("a receipt check that believes everything", f"{CORE}/CoreReceipt.swift",
+     'try result.orThrow(opening: "receipt", byteCount: 32)', "_ = result", "ReceiptTests", []),
+    ("a receipt that need not be there", "Sources/ProofModel/Receipt.swift",
+     "guard !answer.isHint else { throw .unauthenticated(answer.verdict) }", "", "ReceiptTests", []),
+    ("evidence that is not sorted", "Sources/ProofModel/EvidenceSet.swift",
+     "records.sorted { $0.precedes($1) }", "Array(records)", "EvidenceTests", []),
+    ("a platform whose failures are lost", f"{CORE}/CorePlatform.swift", "return -1", "return 0",
+     "PlatformFailureTests", []),
+    ("integrity proved with the device's measurement", f"{CORE}/CoreMeasurement.swift",
+     "secret.withField(kind == .integrity ? Self.integrity : Self.device, body)",
+     "secret.withField(kind == .integrity ? Self.device : Self.integrity, body)", "ProofTests", []),
+    ("bytes of any count", f"{CORE}/InlineBytes.swift", "guard bytes.count == count else {",
+     "guard bytes.count >= count else {", "FixedBytesTests", []),
+    ("a comparison of the first bytes only", f"{CORE}/CoreFixedBytes.swift", "mine.count) == 1", "1) == 1",
+     "FixedBytesTests", []),
+    ("a session that survives its link", f"{CORE}/CoreVerifier.swift", "unsafe pfc_session_close(&raw)", "",
+     "VerifierTests", []),
+    ("an SDK that does not look whose configuration it has", "Sources/ProofKit/Prover.swift",
+     "try config.check(key)", "", "ProverTests", []),
+    ("a verifier without its lock", f"{CORE}/CoreLock.swift", "unsafe pthread_mutex_lock(mutex)",
+     "_ = unsafe mutex", "thread:VerifierTests/concurrency",
+     [("defer { unsafe pthread_mutex_unlock(mutex) }", "")]),
+    ("a clock that the core never sees", f"{CORE}/CorePlatform.swift", "seconds: seconds == nil", "seconds: true",
+     "VerifierTests", []),
+]
+
+
+def test(suite):
+    """The exit status of one suite, and what it printed. "thread:" before its name asks for the thread sanitizer."""
+    command = ["swift", "test", "--disable-xctest", "--filter", suite.removeprefix("thread:")]
+    if suite.startswith("thread:"):
+        command += ["--sanitize=thread", "--scratch-path", ".build/thread", "-Xswiftc", "-use-ld=lld"]
+    result = subprocess.run(command, cwd=COPY, text=True, capture_output=True)
+    return result.returncode, result.stdout + result.stderr
+
+
+def make_copy():
+    COPY.mkdir(parents=True, exist_ok=True)
+    for name in ("Sources", "CSources", "Tests", "Benchmarks"):
+        shutil.copytree(ROOT / name, COPY / name, dirs_exist_ok=True)
+    shutil.copy2(ROOT / "Package.swift", COPY)
+
+
+def plant(path, changes):
+    text = path.read_text()
+    for old, new in changes:
+        if old not in text:
+            sys.exit(f"mutants: {path.relative_to(COPY)} does not contain: {old}")
+        text = text.replace(old, new)
+    path.write_text(text)
+
+
+def main():
+    words = sys.argv[1:]
+    wanted = [m for m in MUTANTS if not words or any(word in m[0] for word in words)]
+    if not wanted:
+        sys.exit("mutants: no fault is called like that")
+    make_copy()
+    plain = sorted({m[4] for m in wanted if ":" not in m[4]})
+    for suites in ["|".join(plain)] * bool(plain) + sorted({m[4] for m in wanted if ":" in m[4]}):
+        status, output = test(suites)
+        if status != 0:
+            print(output)
+            sys.exit("mutants: the tests fail without any fault")
+    missed = []
+    for name, file, old, new, suite, more in wanted:
+        path = COPY / file
+        original = path.read_text()
+        plant(path, [(old, new)] + more)
+        status, output = test(suite)
+        path.write_text(original)
+        noticed = re.findall(r'✘ Test "(.*?)"', output)
+        if "error: " in output and not noticed and "unexpected" not in output:
+            print(output)
+            sys.exit(f"mutants: does not compile: {name}")
+        if status == 0:
+            missed.append(name)
+            print(f"MISSED  {name}", flush=True)
+        else:
+            silent = "the sanitizer" if "ThreadSanitizer" in output else "the process, which ended"
+            by = noticed[0] if noticed else silent
+            print(f"noticed {name}: {by}", flush=True)
+    print(f"{len(wanted) - len(missed)} passed, {len(missed)} failed")
+    if missed:
+        sys.exit(1)
+
+
+main()

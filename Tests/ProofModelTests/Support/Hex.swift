@@ -1,0 +1,45 @@
+import ProofModel
+
+/// Bytes from hexadecimal, for vectors. Ends the test run on anything else.
+func hex(_ text: some StringProtocol) -> [UInt8] {
+  let digits = text.map { digit in
+    guard let value = digit.hexDigitValue else { preconditionFailure("not hexadecimal: \(text)") }
+    return UInt8(value)
+  }
+  precondition(digits.count % 2 == 0, "half a byte: \(text)")
+  return stride(from: 0, to: digits.count, by: 2).map { digits[$0] << 4 | digits[$0 + 1] }
+}
+
+/// A test's secret from bytes that are public anyway.
+func secret(_ bytes: [UInt8]) -> SecretBytes {
+  SecretBytes(copying: bytes.span)
+}
+
+/// A test's secret of one repeated byte.
+func secret(_ byte: UInt8, _ count: Int) -> SecretBytes {
+  secret([UInt8](repeating: byte, count: count))
+}
+
+/// A copy of what a secret lends. Only tests do this.
+func copy(_ span: RawSpan) -> [UInt8] {
+  unsafe span.withUnsafeBytes { unsafe Array($0) }
+}
+
+func copy(_ secret: borrowing SecretBytes) -> [UInt8] {
+  secret.withBytes(copy)
+}
+
+func copy(_ measurement: Measurement, _ part: Measurement.Part) -> [UInt8] {
+  measurement.withBytes(of: part, copy)
+}
+
+func copy(_ secrets: HardwareSecrets, _ part: HardwareSecrets.Part) -> [UInt8] {
+  secrets.withBytes(of: part, copy)
+}
+
+/// The same bytes with one bit changed.
+func flipped(_ bytes: [UInt8], bit: Int) -> [UInt8] {
+  var bytes = bytes
+  bytes[bit / 8] ^= 1 << UInt8(bit % 8)
+  return bytes
+}

@@ -1,0 +1,56 @@
+# Tests and benchmark of hashing and files.
+#
+#   make -f Tests/ProofProbeTests/files.mk            quick tests
+#   make -f Tests/ProofProbeTests/files.mk long       all of them
+#   make -f Tests/ProofProbeTests/files.mk sanitized  quick tests under the address and undefined-behaviour sanitizers,
+#                                                     then under the thread sanitizer
+#
+# HARNESS is the folder of the core tests' harness.
+
+here := $(patsubst %/,%,$(dir $(abspath $(lastword $(MAKEFILE_LIST)))))
+root := $(abspath $(here)/../..)
+probe := $(root)/CSources/ProofProbe
+BUILD ?= $(root)/.build/probe-files
+HARNESS ?= $(root)/Tests/ProofCoreTests
+CC := clang
+CFLAGS ?= -O2 -g
+
+strict := -std=c11 -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Wstrict-prototypes \
+  -Wmissing-prototypes -Wcast-qual -Wundef -Wvla -Werror
+includes := -I$(probe)/include -I$(probe) -I$(HARNESS)
+
+platform := linux_files linux_folder linux_map linux_keep linux_lease
+sources := $(wildcard $(probe)/hash*.c $(probe)/files*.c) $(platform:%=$(probe)/%.c)
+headers := $(wildcard $(probe)/*.h $(probe)/include/*.h $(here)/*.h)
+tests := hash_test names_test known_test bundle_test files_bad_test files_moving_test files_warm_test files_attack_test \
+  tree files_faults files_main
+test_sources := $(tests:%=$(here)/%.c) $(HARNESS)/harness.c
+
+# The platform functions that files_faults.c stands before.
+wrapped := pfp_read pfp_read_at pfp_open_file pfp_open_folder pfp_map_begin pfp_pages pfp_keep_clock \
+  pfp_lease_begin pfp_mounts_watch
+wrap := $(wrapped:%=-Wl,--wrap=%)
+
+.PHONY: test long sanitized
+test: $(BUILD)/probe-files-tests
+	$< --scratch $(BUILD)/scratch
+
+long: $(BUILD)/probe-files-tests
+	$< --scratch $(BUILD)/scratch --long
+
+sanitized: $(BUILD)/probe-files-tests-address $(BUILD)/probe-files-tests-thread
+	ASAN_OPTIONS=handle_sigbus=0 $(BUILD)/probe-files-tests-address --scratch $(BUILD)/scratch
+	TSAN_OPTIONS=die_after_fork=0:handle_sigbus=0 $(BUILD)/probe-files-tests-thread --scratch $(BUILD)/scratch
+
+compile = @mkdir -p $(@D) && $(CC) $(strict) $(CFLAGS) $(1) $(includes) -o $@ $(filter %.c,$^) $(wrap) -lsodium -lpthread
+
+$(BUILD)/probe-files-tests: $(sources) $(test_sources) $(headers)
+	$(call compile)
+$(BUILD)/probe-files-tests-address: $(sources) $(test_sources) $(headers)
+	$(call compile,-fsanitize=address$(comma)undefined -fno-sanitize-recover=all -fuse-ld=lld)
+$(BUILD)/probe-files-tests-thread: $(sources) $(test_sources) $(headers)
+	$(call compile,-fsanitize=thread)
+# A clang that comes with Swift wants libdispatch for this one.
+$(BUILD)/probe-files-tests-thread: CC := gcc
+
+comma := ,

@@ -1,0 +1,65 @@
+/// The platform as the probe meets it, able to fail on command. The linker puts these before the real ones (--wrap).
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#include "files_platform.h"
+#include "tree.h"
+
+struct faults faults;
+static atomic_uint reads, pages;
+
+void faults_reset(void) {
+  memset(&faults, 0, sizeof faults);
+  faults.clock_ahead = UINT64_C(60000000000);
+  atomic_store(&reads, 0);
+  atomic_store(&pages, 0);
+}
+
+// The names that --wrap asks for are the linker's.
+#define WRAPPED(result, name, ...)   \
+  result __real_##name(__VA_ARGS__); \
+  result __wrap_##name(__VA_ARGS__); \
+  result __wrap_##name(__VA_ARGS__)
+
+WRAPPED(int64_t, pfp_read, int fd, void *bytes, size_t size) {
+  if (faults.read_error != 0 && atomic_fetch_add(&reads, 1) >= faults.reads_good) return -faults.read_error;
+  int64_t got = __real_pfp_read(fd, bytes, size);
+  if (faults.after_read != NULL) faults.after_read(fd);
+  return got;
+}
+
+WRAPPED(int64_t, pfp_read_at, int fd, void *bytes, size_t size, uint64_t offset) {
+  if (faults.read_error != 0 && atomic_fetch_add(&reads, 1) >= faults.reads_good) return -faults.read_error;
+  int64_t got = __real_pfp_read_at(fd, bytes, size, offset);
+  if (faults.after_read != NULL) faults.after_read(fd);
+  return got;
+}
+
+WRAPPED(int, pfp_open_file, int folder, const char *name, bool follow) {
+  if (faults.before_open != NULL) faults.before_open(name);
+  return __real_pfp_open_file(folder, name, follow);
+}
+
+WRAPPED(int, pfp_open_folder, int folder, const char *name, bool follow) {
+  if (faults.before_open != NULL) faults.before_open(name);
+  return __real_pfp_open_folder(folder, name, follow);
+}
+
+WRAPPED(int, pfp_map_begin, struct pfp_map *map, int fd, uint64_t size) {
+  int result = faults.no_maps ? -ENOTSUP : __real_pfp_map_begin(map, fd, size);
+  if (result == 0 && faults.after_map != NULL) faults.after_map(fd);
+  return result;
+}
+
+WRAPPED(void *, pfp_pages, size_t size) {
+  if (faults.pages_fail && atomic_fetch_add(&pages, 1) >= faults.pages_good) return NULL;
+  return __real_pfp_pages(size);
+}
+
+WRAPPED(uint64_t, pfp_keep_clock, void) { return __real_pfp_keep_clock() + faults.clock_ahead; }
+
+WRAPPED(int, pfp_lease_begin, int fd) { return faults.no_leases ? -EACCES : __real_pfp_lease_begin(fd); }
+
+WRAPPED(int, pfp_mounts_watch, void) { return faults.no_mounts ? -ENOENT : __real_pfp_mounts_watch(); }

@@ -1,0 +1,275 @@
+/// libsodium is the oracle of every kernel; hashlib, in bundle_reference.py, of libsodium and of the tree rule.
+
+#include "hash.h"
+
+#include <sodium/crypto_generichash_blake2b.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "hash_lanes.h"
+#include "probe_suites.h"
+
+static const enum pfp_kernel kernels[] = {PFP_KERNEL_PORTABLE, PFP_KERNEL_X4, PFP_KERNEL_X8, PFP_KERNEL_BEST};
+enum { KERNELS = sizeof kernels / sizeof kernels[0] };
+
+static const char *const names[] = {"best", "portable", "x4", "x8"};
+static const char *const roles[PFP_ROLES] = {PFP_ROLE_CONTENT, PFP_ROLE_TREE,  PFP_ROLE_LEAF,
+                                             PFP_ROLE_LINK,    PFP_ROLE_ENTRY, PFP_ROLE_BUNDLE};
+
+struct fixture {
+  uint8_t key[PFP_HASH_KEY_BYTES];
+  uint8_t salt[PFP_HASH_SALT_BYTES];
+  struct pfp_hash hash;
+};
+
+static bool fixture_make(struct fixture *fixture, struct dice *dice, enum pfp_kernel kernel) {
+  dice_fill(dice, fixture->key, sizeof fixture->key);
+  dice_fill(dice, fixture->salt, sizeof fixture->salt);
+  return pfp_hash_init(&fixture->hash, fixture->key, fixture->salt, kernel) == PFP_OK;
+}
+
+/// The oracle: libsodium alone, none of our code.
+static void oracle(uint8_t digest[32], const struct fixture *fixture, const char *role, const void *bytes,
+                   size_t size) {
+  if (crypto_generichash_blake2b_salt_personal(digest, 32, bytes, size, fixture->key, 32, fixture->salt,
+                                               (const uint8_t *)role) != 0) {
+    abort();
+  }
+}
+
+/// The tree rule of hash.h, naively.
+static void oracle_content(uint8_t digest[32], const struct fixture *fixture, const uint8_t *bytes, size_t size) {
+  if (size <= 65536) {
+    oracle(digest, fixture, PFP_ROLE_CONTENT, bytes, size);
+    return;
+  }
+  size_t leaves = (size + 65535) / 65536;
+  uint8_t *message = malloc(8 + 32 * leaves);
+  if (message == NULL) abort();
+  put64(message, size);
+  for (size_t i = 0; i < leaves; i++) {
+    size_t left = size - 65536 * i;
+    oracle(message + 8 + 32 * i, fixture, PFP_ROLE_LEAF, bytes + 65536 * i, left < 65536 ? left : 65536);
+  }
+  oracle(digest, fixture, PFP_ROLE_TREE, message, 8 + 32 * leaves);
+  free(message);
+}
+
+// Jobs for the lanes ---------------------------------------------------------------------------------------------
+
+struct batch {
+  struct pfp_job jobs[40];
+  unsigned count, handed, ended;
+};
+
+static struct pfp_job *batch_next(void *user, unsigned lane) {
+  struct batch *batch = user;
+  (void)lane;
+  return batch->handed < batch->count ? &batch->jobs[batch->handed++] : NULL;
+}
+
+static void batch_done(void *user, struct pfp_job *job) {
+  struct batch *batch = user;
+  (void)job;
+  batch->ended++;
+}
+
+static void batch_run(struct batch *batch, const struct pfp_hash *hash) {
+  struct pfp_lanes lanes;
+  struct pfp_source_of_jobs source = {batch_next, batch_done, batch};
+  batch->handed = batch->ended = 0;
+  pfp_lanes_run(&lanes, hash, &source);
+}
+
+static const uint8_t *noise(size_t size) {
+  static uint8_t *bytes;
+  static size_t have;
+  if (have < size) {
+    struct dice dice = {99};
+    free(bytes);
+    bytes = malloc(size);
+    if (bytes == NULL) abort();
+    have = size;
+    dice_fill(&dice, bytes, size);
+  }
+  return bytes;
+}
+
+/// Random leaves, 1 to 40 at once, of 0 to 9,000 bytes, every role, any alignment.
+static void random_leaves_as_libsodium(void) {
+  const unsigned wanted = options.thorough ? 1000000 : 20000;
+  const uint8_t *bytes = noise(1 << 20);
+  struct dice dice = {1};
+  unsigned compared = 0;
+  for (unsigned k = 0; k < KERNELS; k++) {
+    unsigned hashed = 0;
+    if (!pfp_kernel_available(kernels[k])) continue;
+    while (hashed < wanted) {
+      struct fixture fixture;
+      struct batch batch;
+      REQUIRE(CHECK(fixture_make(&fixture, &dice, kernels[k])));
+      batch.count = 1 + dice_below(&dice, 40);
+      // Most are short, so that block edges and refills are frequent; some are whole leaves.
+      uint32_t longest = dice_below(&dice, 16) == 0 ? PFP_LEAF_BYTES : dice_below(&dice, 4) == 0 ? 9000 : 600;
+      for (unsigned i = 0; i < batch.count; i++) {
+        batch.jobs[i].bytes = bytes + dice_below(&dice, 1 << 19);
+        batch.jobs[i].size = dice_below(&dice, longest + 1);
+        batch.jobs[i].role = (uint8_t)dice_below(&dice, PFP_ROLES);
+      }
+      batch_run(&batch, &fixture.hash);
+      REQUIRE(CHECK_COUNT(batch.ended, batch.count));
+      for (unsigned i = 0; i < batch.count; i++) {
+        uint8_t expected[32];
+        const struct pfp_job *job = &batch.jobs[i];
+        oracle(expected, &fixture, roles[job->role], job->bytes, job->size);
+        test_case("%s, job %u of %u, %zu bytes, %s", names[kernels[k]], i, batch.count, job->size, roles[job->role]);
+        REQUIRE(CHECK_BYTES(job->digest, expected, 32));
+      }
+      hashed += batch.count;
+    }
+    compared += hashed;
+  }
+  test_note("%u random leaves compared with libsodium", compared);
+}
+
+static void block_edges(void) {
+  const uint8_t *bytes = noise(1 << 20);
+  struct dice dice = {2};
+  for (unsigned k = 0; k < KERNELS; k++) {
+    struct fixture fixture;
+    if (!pfp_kernel_available(kernels[k])) continue;
+    REQUIRE(CHECK(fixture_make(&fixture, &dice, kernels[k])));
+    for (size_t size = 0; size <= 1200; size++) {
+      // Beside others of other lengths, so that the edge falls anywhere in a run.
+      struct batch batch = {.count = 9};
+      for (unsigned i = 0; i < batch.count; i++) {
+        batch.jobs[i] = (struct pfp_job){.bytes = bytes + i, .size = i == size % 9 ? size : 128 * i, .role = PFP_LEAF};
+      }
+      batch_run(&batch, &fixture.hash);
+      for (unsigned i = 0; i < batch.count; i++) {
+        uint8_t expected[32];
+        oracle(expected, &fixture, PFP_ROLE_LEAF, batch.jobs[i].bytes, batch.jobs[i].size);
+        test_case("%s, %zu bytes", names[kernels[k]], batch.jobs[i].size);
+        REQUIRE(CHECK_BYTES(batch.jobs[i].digest, expected, 32));
+      }
+    }
+  }
+}
+
+static void contents_follow_the_tree_rule(void) {
+  static const size_t sizes[] = {
+      0,      1,      127,    128,    129,    65535,  65536,         65537,          131071,
+      131072, 131073, 655360, 655361, 786431, 917504, 8 * 65536 + 1, 15 * 65536 - 1, 1 << 20,
+  };
+  enum { SIZES = sizeof sizes / sizeof sizes[0] };
+  const uint8_t *bytes = noise(1 << 20);
+  struct dice dice = {3};
+  for (unsigned k = 0; k < KERNELS; k++) {
+    struct fixture fixture;
+    struct pfp_content together[SIZES];
+    if (!pfp_kernel_available(kernels[k])) continue;
+    REQUIRE(CHECK(fixture_make(&fixture, &dice, kernels[k])));
+    for (unsigned i = 0; i < SIZES; i++) together[i] = (struct pfp_content){.bytes = bytes, .size = sizes[i]};
+    pfp_hash_contents(&fixture.hash, together, SIZES);
+    for (unsigned i = 0; i < SIZES; i++) {
+      uint8_t expected[32];
+      struct pfp_content alone = {.bytes = bytes, .size = sizes[i]};
+      oracle_content(expected, &fixture, bytes, sizes[i]);
+      test_case("%s, %zu bytes", names[kernels[k]], sizes[i]);
+      CHECK_BYTES(together[i].digest, expected, 32);
+      pfp_hash_contents(&fixture.hash, &alone, 1);
+      CHECK_BYTES(alone.digest, expected, 32);
+    }
+  }
+}
+
+/// One long leaf holds back the tree while hundreds of short contents end: more than are kept in flight.
+static void many_contents_in_any_order(void) {
+  enum { COUNT = 700 };
+  static struct pfp_content contents[COUNT];
+  const uint8_t *bytes = noise(1 << 20);
+  struct dice dice = {4};
+  for (unsigned k = 0; k < KERNELS; k++) {
+    struct fixture fixture;
+    if (!pfp_kernel_available(kernels[k])) continue;
+    REQUIRE(CHECK(fixture_make(&fixture, &dice, kernels[k])));
+    for (unsigned i = 0; i < COUNT; i++) {
+      size_t size = i % 97 == 0 ? 200000 : dice_below(&dice, 40);
+      contents[i] = (struct pfp_content){.bytes = size == 0 ? NULL : bytes + i, .size = size};
+    }
+    pfp_hash_contents(&fixture.hash, contents, COUNT);
+    for (unsigned i = 0; i < COUNT; i++) {
+      uint8_t expected[32];
+      oracle_content(expected, &fixture, contents[i].bytes, contents[i].size);
+      test_case("%s, content %u", names[kernels[k]], i);
+      REQUIRE(CHECK_BYTES(contents[i].digest, expected, 32));
+    }
+  }
+}
+
+static void key_salt_and_role_matter(void) {
+  struct dice dice = {5};
+  struct fixture fixture;
+  uint8_t plain[32], other[32];
+  REQUIRE(CHECK(fixture_make(&fixture, &dice, PFP_KERNEL_BEST)));
+  pfp_hash_one(plain, &fixture.hash, PFP_CONTENT, "abc", 3);
+  for (unsigned role = 1; role < PFP_ROLES; role++) {
+    pfp_hash_one(other, &fixture.hash, (enum pfp_role)role, "abc", 3);
+    CHECK_DIFFER(plain, other, 32);
+  }
+  for (unsigned byte = 0; byte < sizeof fixture.key + sizeof fixture.salt; byte++) {
+    struct fixture changed = fixture;
+    if (byte < sizeof fixture.key) {
+      changed.key[byte] ^= 1;
+    } else {
+      changed.salt[byte - sizeof fixture.key] ^= 1;
+    }
+    REQUIRE(CHECK_NUMBER(pfp_hash_init(&changed.hash, changed.key, changed.salt, PFP_KERNEL_BEST), PFP_OK));
+    struct pfp_content content = {.bytes = (const uint8_t *)"abc", .size = 3};
+    pfp_hash_contents(&changed.hash, &content, 1);
+    CHECK_DIFFER(plain, content.digest, 32);
+  }
+}
+
+/// What a tree hashes, offered as a short content, is another digest.
+static void a_tree_is_no_content(void) {
+  struct dice dice = {6};
+  struct fixture fixture;
+  const uint8_t *bytes = noise(1 << 20);
+  struct pfp_content whole = {.bytes = bytes, .size = 65537};
+  uint8_t message[8 + 64];
+  REQUIRE(CHECK(fixture_make(&fixture, &dice, PFP_KERNEL_BEST)));
+  put64(message, 65537);
+  oracle(message + 8, &fixture, PFP_ROLE_LEAF, bytes, 65536);
+  oracle(message + 40, &fixture, PFP_ROLE_LEAF, bytes + 65536, 1);
+  struct pfp_content forged = {.bytes = message, .size = sizeof message};
+  pfp_hash_contents(&fixture.hash, &whole, 1);
+  pfp_hash_contents(&fixture.hash, &forged, 1);
+  CHECK_DIFFER(whole.digest, forged.digest, 32);
+}
+
+static void kernels_that_do_not_exist(void) {
+  struct fixture fixture;
+  memset(&fixture, 0, sizeof fixture);
+  CHECK_NUMBER(pfp_hash_init(&fixture.hash, fixture.key, fixture.salt, (enum pfp_kernel)4), PFP_E_ARGUMENT);
+  CHECK_NUMBER(pfp_kernel_available((enum pfp_kernel)4), 0);
+  for (unsigned k = 0; k < KERNELS; k++) {
+    int expected = pfp_kernel_available(kernels[k]) ? PFP_OK : PFP_E_ARGUMENT;
+    CHECK_NUMBER(pfp_hash_init(&fixture.hash, fixture.key, fixture.salt, kernels[k]), expected);
+  }
+  test_note("this machine runs: portable%s%s", pfp_kernel_available(PFP_KERNEL_X4) ? ", x4" : "",
+            pfp_kernel_available(PFP_KERNEL_X8) ? ", x8" : "");
+}
+
+static const struct test tests[] = {
+    TEST("random leaves have libsodium's digest in every kernel", random_leaves_as_libsodium),
+    TEST("every length around a block's edge has libsodium's digest in every kernel", block_edges),
+    TEST("short and long contents follow the tree rule in every kernel", contents_follow_the_tree_rule),
+    TEST("contents end in any order and keep their own digests", many_contents_in_any_order),
+    TEST("each bit of key and salt, and the role, changes the digest", key_salt_and_role_matter),
+    TEST("the bytes a tree hashes are not a content with the tree's digest", a_tree_is_no_content),
+    TEST("a kernel that does not exist or cannot run is refused", kernels_that_do_not_exist),
+};
+
+const struct suite hash_suite = SUITE("hash", tests);

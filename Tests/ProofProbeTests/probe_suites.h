@@ -1,0 +1,17 @@
+/// Every suite about hashing and files.
+
+#ifndef PROBE_SUITES_H
+#define PROBE_SUITES_H
+
+#include "harness.h"
+
+extern const struct suite hash_suite;
+extern const struct suite names_suite;
+extern const struct suite known_suite;
+extern const struct suite bundle_suite;
+extern const struct suite files_bad_suite;
+extern const struct suite files_moving_suite;
+extern const struct suite files_warm_suite;
+extern const struct suite files_attack_suite;
+
+#endif

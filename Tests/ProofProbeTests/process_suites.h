@@ -1,0 +1,12 @@
+/// Every suite about the process, its environment and its device.
+
+#ifndef PROCESS_SUITES_H
+#define PROCESS_SUITES_H
+
+#include "harness.h"
+
+extern const struct suite process_suite;
+extern const struct suite process_storage_suite;
+extern const struct suite process_probe_suite;
+
+#endif

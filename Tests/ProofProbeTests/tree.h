@@ -1,0 +1,91 @@
+/// Folders to be measured, made and changed by tests. Failures end the program: they are no property of the probe.
+///
+/// Paths are relative to a tree's root. Everything lies below the scratch folder, which must be on a file system that
+/// tells every change (ext4, XFS, Btrfs).
+
+#ifndef TREE_H
+#define TREE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "files.h"
+
+/// Set before anything else; emptied when the program ends.
+void tree_scratch(const char *folder);
+
+/// A root.
+struct tree {
+  char root[512];
+};
+
+/// A new, empty root.
+struct tree tree_make(void);
+/// The path below the root, in one of a few static buffers.
+const char *tree_path(const struct tree *tree, const char *path);
+
+void tree_file(const struct tree *tree, const char *path, const void *bytes, size_t size);
+void tree_text(const struct tree *tree, const char *path, const char *text);
+/// `size` bytes that depend on `seed`.
+void tree_noise(const struct tree *tree, const char *path, size_t size, uint64_t seed);
+void tree_folder(const struct tree *tree, const char *path);
+void tree_link(const struct tree *tree, const char *path, const char *target);
+void tree_rename(const struct tree *tree, const char *from, const char *to);
+void tree_remove(const struct tree *tree, const char *path);
+void tree_mode(const struct tree *tree, const char *path, mode_t mode);
+/// Sets mtime and atime to a time long ago.
+void tree_touch(const struct tree *tree, const char *path);
+/// Overwrites one byte, leaving the size.
+void tree_poke(const struct tree *tree, const char *path, off_t offset, char byte);
+/// Like `cp -a`: types, modes, contents, links, times.
+void tree_copy(const struct tree *to, const struct tree *from);
+/// Removes the root and everything below it.
+void tree_drop(const struct tree *tree);
+
+/// A handful of everything: files of 0 to 3 MiB, folders, links, a FIFO.
+struct tree tree_sample(void);
+
+// Measuring ------------------------------------------------------------------------------------------------------
+
+/// A context under the policy, key and salt fixed. Descriptors kept if incremental and `descriptors` is not 0.
+struct pfp_files *files_new(enum pfp_policy policy, uint32_t descriptors);
+/// Measures the root; checks that it went well.
+struct pfp_bundle measure(struct pfp_files *files, const struct tree *tree);
+/// By a fresh context under the full policy.
+struct pfp_bundle measure_cold(const struct tree *tree);
+/// The result of measuring the root, whatever it is.
+int measure_result(struct pfp_files *files, const struct tree *tree);
+bool same_digest(const struct pfp_bundle *a, const struct pfp_bundle *b);
+
+/// Runs in a process of its own; true if it answered true and came to no harm.
+bool in_child(bool (*work)(void *), void *user);
+/// In a process of its own, gives up the rights of root if it has them.
+void become_ordinary(void);
+
+// Faults (files_faults.c) ------------------------------------------------------------------------------------------
+
+/// What the next calls of the platform's functions meet. All zeros: nothing.
+struct faults {
+  /// Called after each read of a file with its descriptor; may change the file.
+  void (*after_read)(int fd);
+  /// Called before each file or folder is opened.
+  void (*before_open)(const char *name);
+  /// Called after a file was mapped.
+  void (*after_map)(int fd);
+  bool no_maps;        ///< Nothing can be mapped.
+  bool no_leases;      ///< Files are somebody else's.
+  bool no_mounts;      ///< Mounts cannot be watched: /proc is not there.
+  int read_error;      ///< Errno of the reads from `reads_good` on
+  unsigned reads_good;
+  unsigned pages_good;  ///< With `pages_fail`: that many allocations succeed before all fail.
+  bool pages_fail;
+  uint64_t clock_ahead;  ///< Nanoseconds added to the clock of changes
+};
+extern struct faults faults;
+
+/// Forgets all faults, and sets the clock a minute ahead: what was just written then counts as long settled.
+void faults_reset(void);
+
+#endif

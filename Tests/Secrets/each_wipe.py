@@ -1,0 +1,103 @@
+"""Takes out one wipe of the core at a time; the wipe test must notice. A wipe nobody tests is a wish.
+
+What it cannot notice stands in UNSEEN with the reason, and nothing else may go unnoticed; what it does notice may not
+stand there.
+"""
+
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+HERE = ROOT / "Tests" / "Secrets"
+CORE = ROOT / "CSources" / "ProofCore"
+BUILD = ROOT / ".build" / "secrets" / "each"
+PARTS = ("needle", "wipe", "wipe_app", "wipe_hardware", "wipe_sodium")
+WIPE = re.compile(r"pfc_(?:proof_key_)?wipe\(([^;]*)\);")
+FUNCTION = re.compile(r"^[a-z].*?\b(\w+)\(")
+
+UNSEEN = {
+    ("config.c", "make_tag", "key, sizeof key"): "made from the salt alone, which is public",
+    ("config.c", "make_tag", "full, sizeof full"): "the tag is public",
+    ("crypto.c", "pfc_hash_final", "hash, sizeof *hash"): "libsodium 1.0.18 has done it already; do not count on that",
+    ("crypto.c", "pfc_mac_final", "mac, sizeof *mac"): "libsodium 1.0.18 has done it already; do not count on that",
+    ("crypto.c", "pfc_shared_secret", "shared, 32"): "the answer to a point of low order: zeros, no secret",
+    ("crypto.c", "pfc_seal", "sealed, size + PFC_SEAL_BYTES"): "an answer of zeros: nothing was sealed",
+    ("crypto.c", "pfc_unseal", "message, size - PFC_SEAL_BYTES"): "an answer of zeros: nothing was opened",
+    ("key.c", "pfc_key_id", "derived, sizeof derived"): "the key's public name, and bytes that nothing uses",
+    ("key.c", "pfc_secrets_make", "secrets, sizeof *secrets"): "an answer of zeros: nothing was made",
+    ("measurement.c", "leaf_end", "full, sizeof full"): "four bytes go into a leaf; nothing uses the others",
+    ("measurement.c", "device_finish", "mask, sizeof mask"): "the record that ends the device class is added over it",
+    ("record.c", "write_copy", "tag, sizeof tag"): "half of it is written to storage; nothing uses the other half",
+    ("slot.c", "pfc_slot_revoke", "slot->token_digest, sizeof slot->token_digest"): "digest of sealed bytes: public",
+    ("verifier.c", "pfc_session_close", "session, sizeof *session"): "a challenge is public",
+    ("verifier_admission.c", "revoke", "&next, sizeof next"): "its secrets are out, or the epoch is stored over it",
+    ("verifier_judgement.c", "check_proof", "&expanded"): "the receipt is made over it",
+}
+
+
+def build(sources, output_of):
+    for source in sources:
+        subprocess.run(["gcc", "-std=c11", "-O0", f"-I{CORE}/include", f"-I{CORE}",
+                        f"-I{ROOT}/CSources/ProofKey/include", "-c", source, "-o", output_of(source)], check=True)
+
+
+def run(objects):
+    program = BUILD / "wipe"
+    subprocess.run(["gcc", *map(str, objects), "-Wl,-Bstatic", "-lsodium", "-Wl,-Bdynamic", "-lpthread", "-o",
+                    str(program)], check=True)
+    environment = {**os.environ, "LEFTOVERS": str(HERE / "leftovers.txt")}
+    return subprocess.run([program], env=environment, stdout=subprocess.PIPE, text=True).returncode
+
+
+def wipes():
+    """Every wipe of the core: source, function, argument, and the source without it."""
+    for source in sorted(CORE.glob("*.c")):
+        lines = source.read_text(encoding="utf-8").split("\n")
+        function = None
+        for i, line in enumerate(lines):
+            start = FUNCTION.match(line)
+            function = start.group(1) if start else function
+            for wipe in WIPE.finditer(line):
+                # The wipes themselves.
+                if start and re.fullmatch("pfc_(proof_key_|measurement_|verifier_)?wipe", function):
+                    continue
+                without = [*lines[:i], line[:wipe.start()] + "(void)0;" + line[wipe.end():], *lines[i + 1:]]
+                yield source, function, wipe.group(1), "\n".join(without)
+
+
+def main():
+    BUILD.mkdir(parents=True, exist_ok=True)
+    sources = [*sorted(CORE.glob("*.c")), ROOT / "CSources" / "ProofKey" / "sdk_key.c",
+               *(HERE / f"{part}.c" for part in PARTS)]
+    objects = {source: BUILD / f"{source.stem}.o" for source in sources}
+    build(sources, objects.get)
+    if run(objects.values()) != 0:
+        print("  FAILED  the wipe test fails without a mutant\n0 passed, 1 failed")
+        return 1
+    passed, failed, unseen = 0, 0, set(UNSEEN)
+    for source, function, argument, text in wipes():
+        mutant = BUILD / "mutant.c"
+        mutant.write_text(text, encoding="utf-8")
+        build([mutant], lambda _: BUILD / "mutant.o")
+        lives = run([*(o for s, o in objects.items() if s != source), BUILD / "mutant.o"]) == 0
+        exempt = (source.name, function, argument) in UNSEEN
+        unseen.discard((source.name, function, argument))
+        if lives == exempt:
+            passed += 1
+        else:
+            failed += 1
+            what = "is not noticed" if lives else "is noticed, and need not stand in UNSEEN"
+            print(f"  FAILED  {source.name}, {function}: without pfc_wipe({argument}): {what}")
+    for stale in sorted(unseen):
+        failed += 1
+        print(f"  FAILED  {', '.join(stale)}: no such wipe; take it off UNSEEN")
+    print(f"  {passed} wipes, {len(UNSEEN)} of them beyond what can be seen")
+    print(f"{passed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,83 @@
+#!/usr/bin/env bash
+# Secrets are wiped when a call is done, and the measurement proof key stands nowhere.
+#
+#   Tests/Secrets/run.sh
+#
+# Four parts. Wiping: each call with secrets on a painted stack, which is then searched, with static memory, for any
+# eight bytes of them; for both compilers at several levels, with libsodium's portable code and with what it picks for
+# this processor. Without wiping: the same calls, linked so that the core's wipes do nothing, must be caught. Each wipe:
+# taken out one at a time (each_wipe.py). The key: binaries and memory at rest (key_search.py).
+set -euo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+root=$(cd "$here/../.." && pwd)
+readonly here root
+cd "$root"
+
+readonly BUILD=.build/secrets
+readonly CORE=CSources/ProofCore
+clang=$(dirname "$(readlink -f "$(command -v swift)")")/clang
+readonly COMPILERS=(gcc "$clang") LEVELS=(-O0 -Os -O2 -O3)
+readonly FLAGS=(-std=c11 -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror "-I$CORE/include"
+  -ICSources/ProofKey/include)
+# Static, so that libsodium's own static memory is searched too.
+readonly LINK=('-Wl,-Bstatic' -lsodium '-Wl,-Bdynamic' -lpthread)
+
+passed=0
+failed=0
+
+# part WHAT COMMAND…: adds the counts of its last line, and shows what failed.
+part() {
+  local what=$1 log=$BUILD/log good=0 bad=1
+  shift
+  "$@" >"$log" 2>&1 || true
+  [[ ! $(tail -n 1 "$log") =~ ^([0-9]+)\ passed,\ ([0-9]+)\ failed$ ]] || {
+    good=${BASH_REMATCH[1]}
+    bad=${BASH_REMATCH[2]}
+  }
+  passed=$((passed + good))
+  failed=$((failed + bad))
+  echo "$what: $good passed, $bad failed"
+  if [[ $bad -eq 0 ]]; then
+    grep -vE '^  ok |^[0-9]+ passed' "$log" || true
+  else
+    grep -v '^  ok ' "$log" | sed "s|$root/||g" | head -n 60
+  fi
+}
+
+# link OUTPUT COMPILER LEVEL ARGUMENT…: core, key and wipe test.
+link() {
+  local output=$1 compiler=$2 level=$3
+  shift 3
+  "$compiler" "${FLAGS[@]}" "$level" "$@" $CORE/*.c CSources/ProofKey/sdk_key.c "$here"/wipe*.c "$here/needle.c" \
+    "${LINK[@]}" -o "$output"
+}
+
+mkdir -p $BUILD
+: >$BUILD/seen
+export LEFTOVERS=$here/leftovers.txt LEFTOVERS_SEEN=$root/$BUILD/seen
+for compiler in "${COMPILERS[@]}"; do
+  for level in "${LEVELS[@]}"; do
+    name=$(basename "$compiler")$level
+    link "$BUILD/wipe-$name" "$compiler" "$level"
+    part "wiping, $name" "$BUILD/wipe-$name"
+    part "wiping, $name, after sodium_init" env SODIUM_INIT=1 "$BUILD/wipe-$name"
+    # The core's one way to wipe, made to do nothing; libsodium's own wipes stay.
+    link "$BUILD/unwiped-$name" "$compiler" "$level" -Dsodium_memzero=no_memzero "$here/no_memzero.c"
+    part "without wiping, $name" "$BUILD/unwiped-$name" --without-wiping
+  done
+done
+
+# Every line of the list is needed by some compiler at some level.
+while IFS= read -r line; do
+  if grep -qxF "$line" $BUILD/seen; then
+    passed=$((passed + 1))
+  else
+    failed=$((failed + 1))
+    echo "  FAILED  leftovers.txt: found no more, take it off: $line"
+  fi
+done < <(grep -v '^#' "$here/leftovers.txt")
+
+part "each wipe" python3 "$here/each_wipe.py"
+part "the key" python3 "$here/key_search.py"
+echo "$passed passed, $failed failed"
+[[ $failed -eq 0 ]]

@@ -1,0 +1,67 @@
+/// Cases of the wipe test: a call of the core with known secrets, run on a stack of its own.
+
+#ifndef WIPE_H
+#define WIPE_H
+
+#include "needle.h"
+
+/// What a case works on. Mapped, so that no search covers it: the caller's memory is the caller's business.
+struct vault {
+  uint8_t mpk[PFC_KEY_BYTES];
+  struct pfc_key key;
+  uint8_t salt[PFC_SALT_BYTES];
+  uint8_t digests[3][PFC_DIGEST_BYTES];
+  uint8_t mc[PFC_CONFIG_BYTES_MAX];
+  size_t mc_size;
+  struct pfc_config config;
+  struct pfc_measurement fold;
+  struct pfc_measured measured;
+  struct pfc_difference difference;
+  struct pfc_secrets secrets;
+  struct pfc_proof_key proof_key;
+  struct pfc_request request;
+  uint8_t nonce[PFC_NONCE_BYTES];
+  uint8_t out[512];
+  size_t out_size;
+  uint8_t seed[32];
+  uint8_t ephemeral[PFC_SECRET_KEY_BYTES];
+  uint8_t signing_key[PFC_SIGNING_KEY_BYTES];
+  struct pfc_hardware hardware;
+  struct pfc_token token;
+  struct pfc_token opened;
+  uint8_t sealed[PFC_TOKEN_BYTES];
+  uint8_t record_key[32];
+  uint8_t areas[PFC_SLOTS + 1][PFC_RECORD_COPIES][PFC_RECORD_BYTES_MAX];
+  struct pfc_storage storage;
+  struct pfc_platform platform;
+  struct pfc_record record;
+  uint8_t payload[PFC_SLOT_BYTES];
+  struct pfc_verifier verifier;
+  struct pfc_session session;
+  struct pfc_outcome outcome;
+  uint8_t random_next;
+  unsigned writes, broken_from;  ///< The storage fails from this write on; 0: it does not
+};
+
+struct wipe_case {
+  const char *name;
+  void (*prepare)(struct vault *vault);  ///< Makes inputs and needles, on the ordinary stack
+  void (*run)(struct vault *vault);      ///< On the painted stack
+  int own;  ///< 1 if the core itself holds a secret: without wiping it must be found
+  /// The caller's memory that the call was to wipe: a part of the vault; nothing if `gone_size` is 0.
+  size_t gone_offset, gone_size;
+};
+
+/// For a case's last two fields.
+#define GONE(field) offsetof(struct vault, field), sizeof(((struct vault *)0)->field)
+
+extern const struct wipe_case wipe_app_cases[];
+extern const struct wipe_case wipe_hardware_cases[];
+extern const struct wipe_case wipe_sodium_cases[];
+
+/// Fills with bytes that look random and differ for each seed.
+void vault_fill(void *bytes, size_t size, uint32_t seed);
+/// A call that must succeed for the case to mean anything.
+void vault_expect(int condition, const char *what);
+
+#endif

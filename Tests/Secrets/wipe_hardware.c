@@ -1,0 +1,445 @@
+/// What backend and hardware do with keys, tokens and slots.
+
+#include <sodium.h>
+#include <string.h>
+
+#include "wipe.h"
+
+// Platform -------------------------------------------------------------------------------------------------------
+
+static int area_read(void *context, unsigned record, unsigned copy, uint8_t *bytes, size_t size) {
+  const struct vault *vault = context;
+  memcpy(bytes, vault->areas[record][copy], size);
+  return 0;
+}
+
+static int area_write(void *context, unsigned record, unsigned copy, const uint8_t *bytes, size_t size) {
+  struct vault *vault = context;
+  if (vault->broken_from > 0 && ++vault->writes >= vault->broken_from) return -1;
+  memcpy(vault->areas[record][copy], bytes, size);
+  return 0;
+}
+
+/// Answers for the first copy alone.
+static int half_read(void *context, unsigned record, unsigned copy, uint8_t *bytes, size_t size) {
+  return copy == 0 ? area_read(context, record, copy, bytes, size) : -1;
+}
+
+static int next_random(void *context, uint8_t *bytes, size_t size) {
+  struct vault *vault = context;
+  vault_fill(bytes, size, 100u + vault->random_next++);
+  return 0;
+}
+
+static void add_clamped(const char *name, const uint8_t secret_key[32]) {
+  uint8_t clamped[32];
+  memcpy(clamped, secret_key, sizeof clamped);
+  needle_add(name, clamped, sizeof clamped);
+  clamped[0] &= 248;
+  clamped[31] = (uint8_t)((clamped[31] & 127) | 64);
+  needle_add(name, clamped, sizeof clamped);
+}
+
+static void need_hardware(struct vault *vault) {
+  struct pfc_hardware *hardware = &vault->hardware;
+  vault_fill(hardware->secret_key, sizeof hardware->secret_key, 20);
+  add_clamped("hardware secret key", hardware->secret_key);
+  vault_fill(hardware->id, sizeof hardware->id, 21);
+  pfc_public_key(hardware->public_key, hardware->secret_key);
+  hardware->mode = PFC_MODE_PRODUCTION;
+  hardware->issuer_count = 1;
+  vault_fill(vault->seed, sizeof vault->seed, 22);
+  pfc_signing_key(hardware->issuers[0].public_key, vault->signing_key, vault->seed);
+  vault->storage = (struct pfc_storage){vault, area_read, area_write};
+  vault->platform = (struct pfc_platform){.context = vault, .random = next_random, .storage = vault->storage};
+}
+
+/// The seed, and what Ed25519 makes of it: the scalar, before and after clamping, and the prefix of its nonces.
+static void need_signing_key(const struct vault *vault) {
+  uint8_t expanded[64];
+  crypto_hash_sha512(expanded, vault->seed, sizeof vault->seed);
+  needle_add("signing seed", vault->seed, sizeof vault->seed);
+  needle_add("signing scalar", expanded, sizeof expanded);
+  expanded[0] &= 248;
+  expanded[31] = (uint8_t)((expanded[31] & 63) | 64);
+  needle_add("signing scalar", expanded, 32);
+}
+
+/// What X25519 and XSalsa20 make on the way to a sealed box: the shared secret, the box's key, the stream's key, and
+/// the authenticator's key.
+static void need_shared_key(const struct vault *vault) {
+  uint8_t shared[32], key[32], stream_key[32], first_block[32], nonce[24], keys[64];
+  pfc_public_key(keys, vault->ephemeral);
+  memcpy(keys + 32, vault->hardware.public_key, 32);
+  crypto_generichash(nonce, sizeof nonce, keys, sizeof keys, NULL, 0);
+  vault_expect(crypto_scalarmult(shared, vault->ephemeral, vault->hardware.public_key) == 0, "shared");
+  vault_expect(crypto_box_beforenm(key, vault->hardware.public_key, vault->ephemeral) == 0, "a key");
+  crypto_core_hsalsa20(stream_key, nonce, key, NULL);
+  crypto_stream_salsa20(first_block, sizeof first_block, nonce + 16, stream_key);
+  needle_add("shared secret", shared, sizeof shared);
+  needle_add("box key", key, sizeof key);
+  needle_add("stream key", stream_key, sizeof stream_key);
+  needle_add("authenticator key", first_block, sizeof first_block);
+}
+
+static void need_token(struct vault *vault) {
+  struct pfc_token *token = &vault->token;
+  *token = (struct pfc_token){.mode = PFC_MODE_PRODUCTION,
+                              .form = PFC_FORM_DIVERSIFIED,
+                              .integrity_classes = 1,
+                              .attempts = 2,
+                              .uses = 100,
+                              .generation = 1,
+                              .issued = 1000};
+  memcpy(token->hardware_id, vault->hardware.id, PFC_ID_BYTES);
+  vault_fill(token->instance_id, PFC_ID_BYTES, 23);
+  vault_fill(&token->secrets, sizeof token->secrets, 24);
+  vault_fill(vault->ephemeral, sizeof vault->ephemeral, 25);
+  needle_add_mac_key("K_hw", token->secrets.integrity_key, PFC_KEY_BYTES);
+  needle_add("IM_hw", token->secrets.integrity, PFC_MEASUREMENT_BYTES);
+  needle_add_mac_key("DPK_hw", token->secrets.device_key, PFC_KEY_BYTES);
+  needle_add("DM_hw", token->secrets.device, PFC_MEASUREMENT_BYTES);
+}
+
+// Boxes and signatures -------------------------------------------------------------------------------------------
+
+static void prepare_box(struct vault *vault) {
+  need_hardware(vault);
+  vault_fill(vault->ephemeral, sizeof vault->ephemeral, 25);
+  need_shared_key(vault);
+  vault_fill(vault->payload, sizeof vault->payload, 26);
+  add_clamped("ephemeral secret key", vault->ephemeral);
+  needle_add("the content", vault->payload, sizeof vault->payload);
+  vault_expect(pfc_seal(vault->out, vault->payload, sizeof vault->payload, vault->hardware.public_key,
+                        vault->ephemeral) == PFC_OK,
+               "sealed");
+}
+
+static void run_seal(struct vault *vault) {
+  vault_expect(pfc_seal(vault->out, vault->payload, sizeof vault->payload, vault->hardware.public_key,
+                        vault->ephemeral) == PFC_OK,
+               "sealed");
+}
+
+static void run_unseal(struct vault *vault) {
+  vault_expect(pfc_unseal(vault->payload, vault->out, sizeof vault->payload + PFC_SEAL_BYTES,
+                          vault->hardware.public_key, vault->hardware.secret_key) == PFC_OK,
+               "opened");
+}
+
+static void run_public_key(struct vault *vault) { pfc_public_key(vault->out, vault->hardware.secret_key); }
+
+static void run_shared_secret(struct vault *vault) {
+  vault_expect(pfc_shared_secret(vault->out, vault->ephemeral, vault->hardware.public_key) == PFC_OK, "shared");
+}
+
+static void prepare_signature(struct vault *vault) {
+  need_hardware(vault);
+  need_signing_key(vault);
+}
+
+static void run_signing_key(struct vault *vault) {
+  pfc_signing_key(vault->out, vault->signing_key, vault->seed);
+}
+
+static void run_sign(struct vault *vault) { pfc_sign(vault->out, vault->salt, sizeof vault->salt, vault->signing_key); }
+
+// Tokens ---------------------------------------------------------------------------------------------------------
+
+static void run_token_create(struct vault *vault) {
+  vault_expect(pfc_token_create(vault->sealed, &vault->token, vault->hardware.public_key, vault->signing_key,
+                                vault->ephemeral) == PFC_OK,
+               "created");
+}
+
+static void prepare_token(struct vault *vault) {
+  need_hardware(vault);
+  need_signing_key(vault);
+  need_token(vault);
+  need_shared_key(vault);
+  add_clamped("ephemeral secret key", vault->ephemeral);
+  run_token_create(vault);
+}
+
+static void run_token_open(struct vault *vault) {
+  vault_expect(pfc_token_open(&vault->opened, vault->sealed, sizeof vault->sealed, &vault->hardware) == PFC_OK,
+               "opened");
+}
+
+/// Opened, and then found to be for hardware of the other mode.
+static void prepare_refused_token(struct vault *vault) {
+  prepare_token(vault);
+  vault->hardware.mode = PFC_MODE_DEVELOPMENT;
+}
+
+static void run_refused_token(struct vault *vault) {
+  vault_expect(pfc_token_open(&vault->opened, vault->sealed, sizeof vault->sealed, &vault->hardware) == PFC_E_MODE,
+               "refused");
+}
+
+// Records --------------------------------------------------------------------------------------------------------
+
+static void prepare_record(struct vault *vault) {
+  need_hardware(vault);
+  needle_add_derived("record key", PFC_LABEL_RECORD_KEY, vault->hardware.secret_key, 32, NULL, 0);
+  vault_fill(vault->payload, sizeof vault->payload, 26);
+  needle_add("the payload", vault->payload, sizeof vault->payload);
+  pfc_record_key(vault->record_key, vault->hardware.secret_key);
+}
+
+static void run_record_key(struct vault *vault) { pfc_record_key(vault->record_key, vault->hardware.secret_key); }
+
+static void run_record_save(struct vault *vault) {
+  vault_expect(pfc_record_format(&vault->record, vault->payload, sizeof vault->payload, &vault->storage, 1,
+                                 vault->record_key) == PFC_OK,
+               "formatted");
+}
+
+static void prepare_record_load(struct vault *vault) {
+  prepare_record(vault);
+  run_record_save(vault);
+}
+
+/// The right tag of an edited record is a secret: whoever finds it has forged the record.
+static void prepare_damaged_load(struct vault *vault) {
+  struct pfc_mac mac;
+  uint8_t tag[32];
+  prepare_record_load(vault);
+  for (unsigned copy = 0; copy < PFC_RECORD_COPIES; copy++) {
+    vault->areas[1][copy][PFC_RECORD_HEAD_BYTES] ^= 1;
+    pfc_mac_init(&mac, vault->record_key, sizeof vault->record_key);
+    pfc_mac_update(&mac, vault->areas[1][copy], PFC_RECORD_HEAD_BYTES + sizeof vault->payload);
+    pfc_mac_final(tag, &mac);
+    needle_add("the tag of an edited record", tag, sizeof tag);
+  }
+}
+
+static void run_damaged_load(struct vault *vault) {
+  vault_expect(pfc_record_load(&vault->record, vault->payload, sizeof vault->payload, &vault->storage, 1,
+                               vault->record_key) == PFC_E_DAMAGED,
+               "refused");
+}
+
+/// What stood in the record before is read, and is another one's secret.
+static void prepare_record_again(struct vault *vault) {
+  prepare_record_load(vault);
+  vault_fill(vault->payload, sizeof vault->payload, 27);
+}
+
+static void prepare_unreadable_load(struct vault *vault) {
+  prepare_record_load(vault);
+  vault->storage.read = half_read;
+}
+
+static void run_unreadable_load(struct vault *vault) {
+  vault_expect(pfc_record_load(&vault->record, vault->payload, sizeof vault->payload, &vault->storage, 1,
+                               vault->record_key) == PFC_E_STORAGE,
+               "refused");
+}
+
+static void run_record_load(struct vault *vault) {
+  vault_expect(pfc_record_load(&vault->record, vault->payload, sizeof vault->payload, &vault->storage, 1,
+                               vault->record_key) == PFC_OK,
+               "loaded");
+}
+
+// Verifier -------------------------------------------------------------------------------------------------------
+
+static void receive(struct vault *vault, uint8_t type, const uint8_t *message, size_t size, uint8_t verdict) {
+  pfc_verifier_receive(&vault->verifier, &vault->session, type, message, size, &vault->outcome);
+  vault_expect(vault->outcome.verdict == verdict, "the verdict");
+}
+
+static void start(struct vault *vault) {
+  vault_expect(pfc_verifier_init(&vault->verifier, &vault->hardware, &vault->platform) == PFC_OK, "started");
+}
+
+static void prepare_verifier(struct vault *vault) {
+  prepare_token(vault);
+  needle_add_derived("record key", PFC_LABEL_RECORD_KEY, vault->hardware.secret_key, 32, NULL, 0);
+  vault_expect(pfc_verifier_provision(&vault->hardware, &vault->platform, 0, 0) == PFC_OK, "provisioned");
+  start(vault);
+}
+
+static void take_token(struct vault *vault) {
+  receive(vault, PFC_MESSAGE_TOKEN, vault->sealed, sizeof vault->sealed, PFC_VERDICT_HELD);
+}
+
+static void run_provision(struct vault *vault) {
+  vault_expect(pfc_verifier_provision(&vault->hardware, &vault->platform, 0, 0) == PFC_OK, "provisioned");
+}
+
+static void ask(struct vault *vault) {
+  static const uint8_t what[1] = {PFC_ASK_CHALLENGE};
+  receive(vault, PFC_MESSAGE_ASK, what, 1, PFC_VERDICT_NONE);
+  vault_expect(pfc_challenge_decode(&vault->request.challenge, vault->outcome.reply, vault->outcome.reply_size) ==
+                   PFC_OK,
+               "a challenge");
+}
+
+/// A command, ready to be sent; `changed` spoils its integrity measurement.
+static void make_command(struct vault *vault, int changed) {
+  vault->secrets = vault->token.secrets;
+  vault->secrets.integrity[0] ^= (uint8_t)changed;
+  vault->request.kind = PFC_KIND_INTEGRITY;
+  memcpy(vault->request.hardware_id, vault->hardware.id, PFC_ID_BYTES);
+  memcpy(vault->request.instance_id, vault->token.instance_id, PFC_ID_BYTES);
+  vault_expect(pfc_command_create(vault->out, sizeof vault->out, &vault->out_size, vault->nonce, &vault->request,
+                                  &vault->secrets) == PFC_OK,
+               "made");
+}
+
+static void prepare_command(struct vault *vault) {
+  prepare_verifier(vault);
+  needle_add_derived("receipt key", PFC_LABEL_RECEIPT_KEY, vault->token.secrets.device_key, 16, NULL, 0);
+  take_token(vault);
+  ask(vault);
+  make_command(vault, 0);
+}
+
+static void run_command(struct vault *vault) {
+  receive(vault, PFC_MESSAGE_COMMAND, vault->out, vault->out_size, PFC_VERDICT_ACCEPTED);
+}
+
+static void prepare_changed(struct vault *vault) {
+  prepare_command(vault);
+  make_command(vault, 1);
+}
+
+static void run_changed(struct vault *vault) {
+  receive(vault, PFC_MESSAGE_COMMAND, vault->out, vault->out_size, PFC_VERDICT_INTEGRITY_DIFFERS);
+}
+
+static void prepare_recall(struct vault *vault) {
+  prepare_command(vault);
+  needle_add_derived("recall key", PFC_LABEL_RECALL_KEY, vault->token.secrets.device_key, 16, NULL, 0);
+  pfc_recall_create(vault->out, vault->token.instance_id, vault->request.challenge.counter, vault->nonce,
+                    vault->token.secrets.device_key);
+}
+
+static void run_recall(struct vault *vault) {
+  receive(vault, PFC_MESSAGE_RECALL, vault->out, PFC_RECALL_BYTES, PFC_VERDICT_NOT_EXECUTED);
+}
+
+/// A token of an older generation: opened, judged, refused.
+static void prepare_refusal(struct vault *vault) {
+  prepare_verifier(vault);
+  take_token(vault);
+  vault->token.attempts = 1;
+  run_token_create(vault);
+}
+
+static void run_refusal(struct vault *vault) {
+  receive(vault, PFC_MESSAGE_TOKEN, vault->sealed, sizeof vault->sealed, PFC_VERDICT_SUPERSEDED);
+}
+
+/// Every slot is held, so that what is loaded last is a secret too.
+static void prepare_start(struct vault *vault) {
+  prepare_verifier(vault);
+  for (uint8_t i = 0; i < PFC_SLOTS; i++) {
+    vault->token.instance_id[0] = i;
+    run_token_create(vault);
+    take_token(vault);
+  }
+}
+
+static void run_start(struct vault *vault) { start(vault); }
+
+/// Orders that revoke and that raise the floor take secrets out of a slot.
+static void prepare_order(struct vault *vault, uint8_t type) {
+  struct pfc_order order = {.type = type, .issued = 1001};
+  prepare_command(vault);
+  memcpy(order.hardware_id, vault->hardware.id, PFC_ID_BYTES);
+  if (type == PFC_ORDER_REVOKE) {
+    order.generation = PFC_GENERATION_ALL;
+    memcpy(order.instance_id, vault->token.instance_id, PFC_ID_BYTES);
+  }
+  vault_expect(pfc_order_create(vault->out, &order, vault->signing_key) == PFC_OK, "ordered");
+}
+
+static void prepare_revocation(struct vault *vault) { prepare_order(vault, PFC_ORDER_REVOKE); }
+
+static void prepare_floor(struct vault *vault) { prepare_order(vault, PFC_ORDER_FLOOR); }
+
+static void run_order(struct vault *vault) {
+  receive(vault, PFC_MESSAGE_ORDER, vault->out, PFC_ORDER_BYTES, PFC_VERDICT_DONE);
+}
+
+static void run_wipe(struct vault *vault) { pfc_verifier_wipe(&vault->verifier); }
+
+// Where storage fails the answer is short, and writes over less of what was left before it.
+
+static void prepare_broken_start(struct vault *vault) {
+  prepare_start(vault);
+  vault->broken_from = 1;
+}
+
+static void run_broken_start(struct vault *vault) {
+  vault_expect(pfc_verifier_init(&vault->verifier, &vault->hardware, &vault->platform) == PFC_E_STORAGE, "refused");
+}
+
+static void prepare_broken_token(struct vault *vault) {
+  prepare_verifier(vault);
+  vault->broken_from = 2;  // The epoch is written, the slot is not.
+}
+
+static void run_broken_token(struct vault *vault) {
+  receive(vault, PFC_MESSAGE_TOKEN, vault->sealed, sizeof vault->sealed, PFC_VERDICT_FAULT);
+}
+
+static void prepare_broken_command(struct vault *vault) {
+  prepare_command(vault);
+  vault->broken_from = 1;
+}
+
+static void prepare_broken_changed(struct vault *vault) {
+  prepare_changed(vault);
+  vault->broken_from = 1;
+}
+
+static void run_broken_command(struct vault *vault) {
+  receive(vault, PFC_MESSAGE_COMMAND, vault->out, vault->out_size, PFC_VERDICT_FAULT);
+}
+
+static void prepare_broken_floor(struct vault *vault) {
+  prepare_floor(vault);
+  vault->broken_from = 2;  // The floor is written, the slot is not.
+}
+
+static void run_broken_floor(struct vault *vault) {
+  receive(vault, PFC_MESSAGE_ORDER, vault->out, PFC_ORDER_BYTES, PFC_VERDICT_FAULT);
+}
+
+const struct wipe_case wipe_hardware_cases[] = {
+    {"seal", prepare_box, run_seal, 0, 0, 0},
+    {"unseal", prepare_box, run_unseal, 0, 0, 0},
+    {"public key", need_hardware, run_public_key, 0, 0, 0},
+    {"shared secret", prepare_box, run_shared_secret, 0, 0, 0},
+    {"signing key", prepare_signature, run_signing_key, 0, 0, 0},
+    {"sign", prepare_signature, run_sign, 0, 0, 0},
+    {"token create", prepare_token, run_token_create, 1, 0, 0},
+    {"token open", prepare_token, run_token_open, 1, 0, 0},
+    {"token open, refused", prepare_refused_token, run_refused_token, 1, GONE(opened)},
+    {"record key", prepare_record, run_record_key, 1, 0, 0},
+    {"record save", prepare_record, run_record_save, 1, 0, 0},
+    {"record save over another", prepare_record_again, run_record_save, 1, 0, 0},
+    {"record load", prepare_record_load, run_record_load, 1, 0, 0},
+    {"record load, damaged", prepare_damaged_load, run_damaged_load, 1, GONE(payload)},
+    {"record load, one copy unreadable", prepare_unreadable_load, run_unreadable_load, 1, GONE(payload)},
+    {"verifier provision", prepare_verifier, run_provision, 1, 0, 0},
+    {"verifier start", prepare_start, run_start, 1, 0, 0},
+    {"verifier token", prepare_verifier, take_token, 0, 0, 0},
+    {"verifier token, refused", prepare_refusal, run_refusal, 1, 0, 0},
+    {"verifier command", prepare_command, run_command, 1, 0, 0},
+    {"verifier command of a changed app", prepare_changed, run_changed, 1, 0, 0},
+    {"verifier recall", prepare_recall, run_recall, 1, 0, 0},
+    {"verifier revocation", prepare_revocation, run_order, 1, GONE(verifier.ledger.slots)},
+    {"verifier floor", prepare_floor, run_order, 0, GONE(verifier.ledger.slots)},
+    {"verifier, given up", prepare_command, run_wipe, 1, GONE(verifier)},
+    {"verifier token, storage broken", prepare_broken_token, run_broken_token, 1, 0, 0},
+    {"verifier command, storage broken", prepare_broken_command, run_broken_command, 1, 0, 0},
+    {"verifier changed app, storage broken", prepare_broken_changed, run_broken_command, 1, 0, 0},
+    {"verifier floor, storage broken", prepare_broken_floor, run_broken_floor, 1, GONE(verifier.ledger.slots)},
+    {"verifier start, storage broken", prepare_broken_start, run_broken_start, 1, GONE(verifier)},
+    {NULL, NULL, NULL, 0, 0, 0},
+};

@@ -1,0 +1,215 @@
+#!/usr/bin/env python3
+"""Verifies what another implementation made: README.md, "Producers"."""
+
+import sys
+from pathlib import Path
+
+from blocks import Block, read
+from judging import parse_records
+from proofspec.baseline import make_config
+from proofspec.basics import Refused
+from proofspec.config import Source, decode_config
+from proofspec.curves import hardware_public
+from proofspec.frame import COMPLETE, MORE, Receiver, fragments
+from proofspec.keys import LITERAL, Secrets, issuer_id
+from proofspec.measurement import measure
+from proofspec.message import NO_RECEIPT, Verdict, make_command, make_recall, parse_answer
+from proofspec.order import open_order
+from proofspec.proof import Occasion, receipt
+from proofspec.token import open_token, token_digest
+
+# The verdicts that carry a receipt, by what they answer; section 10's table.
+PROVED = {
+    "token": {Verdict.HELD},
+    "command": {
+        Verdict.ACCEPTED,
+        Verdict.ACCEPTED_DEVICE_ONLY,
+        Verdict.INTEGRITY_DIFFERS,
+        Verdict.DEVICE_DIFFERS,
+        Verdict.NOT_PERMITTED,
+        Verdict.ATTEMPTS_EXHAUSTED,
+        Verdict.USES_EXHAUSTED,
+        Verdict.EXPIRED,
+    },
+    "recall": {
+        Verdict.ACCEPTED,
+        Verdict.ACCEPTED_DEVICE_ONLY,
+        Verdict.NOT_EXECUTED,
+        Verdict.STALE,
+    },
+    "order": set(),
+    "ask": set(),
+    "other": set(),
+}
+
+
+class Difference(Exception):
+    """What another implementation made is not what the page says."""
+
+
+def equal(what: str, here: object, there: object) -> None:
+    if here != there:
+        raise Difference(f"{what}: {_shown(there)} should be {_shown(here)}")
+
+
+def _shown(value: object) -> str:
+    return value.hex() if isinstance(value, bytes) else str(value)
+
+
+def made_config(b: Block) -> None:
+    sources = [Source(*map(int, line.split(" "))) for line in b.all("source")]
+    versions = {(s.cls, s.number): s.version for s in sources}
+    config = make_config(
+        b.int("mode"),
+        b.int("policy"),
+        b.int("generation"),
+        b.int("limit"),
+        b.bytes("mpk"),
+        b.bytes("salt"),
+        sources,
+        parse_records(b, versions),
+    )
+    equal("config", config.encoded(), b.bytes("config"))
+    equal("decoded", config, decode_config(b.bytes("config")))
+
+
+def made_measurement(b: Block) -> None:
+    config = decode_config(b.bytes("config"))
+    versions = {(s.cls, s.number): s.version for s in config.sources}
+    found = measure(b.bytes("mpk"), config, parse_records(b, versions))
+    equal("im", found.im, b.bytes("im"))
+    equal("dpk", found.dpk, b.bytes("dpk"))
+    equal("dm", found.dm, b.bytes("dm"))
+
+
+def _own(b: Block) -> Secrets:
+    return Secrets(b.bytes("mpk"), b.bytes("im"), b.bytes("dpk"), b.bytes("dm"))
+
+
+def made_token(b: Block) -> None:
+    where, secret, form = b.bytes("hardware_id"), b.bytes("hardware_secret"), b.int("form")
+    issuer, token = b.bytes("issuer_public"), b.bytes("token")
+    body = open_token(
+        where, secret, hardware_public(secret), b.int("mode"), form == LITERAL, [issuer], token
+    )
+    for name in (
+        "mode",
+        "form",
+        "integrity_classes",
+        "device_classes",
+        "attempts",
+        "uses",
+        "generation",
+        "not_after",
+        "issued",
+    ):
+        equal(name, getattr(body, name), b.int(name))
+    equal("hardware_id", body.hardware_id, where)
+    equal("instance_id", body.instance_id, b.bytes("instance_id"))
+    equal("issuer_id", issuer_id(issuer), body.issuer_id)
+    equal("secrets", _own(b).in_form(form, where).encoded(), body.secrets.encoded())
+    equal("digest", token_digest(token), b.bytes("digest"))
+
+
+def made_order(b: Block) -> None:
+    here = b.bytes("hardware_id")
+    order = open_order(here, [b.bytes("issuer_public")], b.bytes("order"))
+    equal("type", order.type, b.int("type"))
+    equal("issued", order.issued, b.int("issued"))
+    equal("hardware_id", order.hardware_id, here)
+    equal("instance_id", order.instance_id, b.bytes("instance_id"))
+    equal("generation", order.generation, b.int("generation"))
+
+
+def made_command(b: Block) -> None:
+    occasion = Occasion(
+        b.bytes("hardware_id"),
+        b.bytes("challenge"),
+        b.int("counter"),
+        b.int("kind"),
+        b.int("class"),
+        b.bytes("command"),
+    )
+    secrets = _own(b).in_form(b.int("form"), occasion.hardware_id)
+    made = make_command(occasion, b.bytes("instance_id"), secrets)
+    equal("message", made.encoded(), b.bytes("message"))
+
+
+def made_answer(b: Block) -> None:
+    answer, to = parse_answer(b.bytes("message")), b.word("answer_to")
+    equal("verdict", answer.verdict, b.int("verdict"))
+    equal("detail", answer.detail, b.int("detail"))
+    equal("counter", answer.counter, b.int("counter"))
+    if Verdict(answer.verdict) not in PROVED[to]:
+        equal("no receipt", NO_RECEIPT, answer.receipt)
+        return
+    key, nonce = b.bytes("dpk_hw"), b.bytes("nonce")
+    right = receipt(key, nonce, answer.verdict, answer.detail, answer.counter)
+    equal("receipt", right, answer.receipt)
+    if to == "token":
+        equal("counter", 0, answer.counter)
+
+
+def made_recall(b: Block) -> None:
+    made = make_recall(
+        b.bytes("dpk_hw"), b.bytes("instance_id"), b.int("counter"), b.bytes("nonce")
+    )
+    equal("message", made.encoded(), b.bytes("message"))
+
+
+def made_frames(b: Block) -> None:
+    type, message = b.int("type"), b.bytes("message")
+    there = [bytes.fromhex(v) for v in b.all("fragment")]
+    equal("fragments", fragments(type, message, b.int("packet")), there)
+    receiver = Receiver()
+    outcomes = [receiver.receive(packet) for packet in there]
+    equal("outcomes", [MORE] * (len(there) - 1) + [COMPLETE], outcomes)
+    equal("reassembled", (type, message), (receiver.type, receiver.message))
+
+
+CHECKS = {
+    "made_config": made_config,
+    "made_measurement": made_measurement,
+    "made_token": made_token,
+    "made_order": made_order,
+    "made_command": made_command,
+    "made_answer": made_answer,
+    "made_recall": made_recall,
+    "made_frames": made_frames,
+}
+
+
+def failure(block: Block) -> str | None:
+    """Why a block is not what the page says; None if it is."""
+    try:
+        check = CHECKS.get(block.word("block"))
+        if check is None:
+            return f"no such block: {block.word('block')}"
+        check(block)
+    except Refused as refused:
+        return f"refused: {refused.word}"
+    except (Difference, ValueError) as reason:
+        return str(reason)
+    return None
+
+
+def main() -> int:
+    if len(sys.argv) != 2:
+        print(f"usage: {sys.argv[0]} FILE", file=sys.stderr)
+        return 2
+    passed = failed = 0
+    for block in read(Path(sys.argv[1]).read_text(encoding="ascii")):
+        reason = failure(block)
+        if reason is None:
+            passed += 1
+            continue
+        failed += 1
+        names = dict(block.lines)
+        where = f"case {names.get('case', '?')}, {names.get('comment', 'no comment')}"
+        print(f"{where}: {reason}", file=sys.stderr)
+    print(f"{passed} passed, {failed} failed")
+    return 0 if passed and not failed else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,108 @@
+#!/usr/bin/env python3
+"""Writes the vectors of this folder. `--check` compares instead; `--spec` writes SPEC's example."""
+
+import argparse
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from blocks import Block, write
+from generators import (
+    attacks,
+    carried,
+    hostile_config,
+    hostile_frame,
+    hostile_order,
+    hostile_proof,
+    hostile_token,
+    plain,
+    scripts_command,
+    scripts_recall,
+    scripts_token,
+)
+from generators.example import example
+from generators.hostile import to_json
+
+HERE = Path(__file__).resolve().parent
+SPEC = HERE.parents[1] / "docs" / "SPEC.md"
+BEGIN, END = "<!-- example:begin -->\n", "<!-- example:end -->"
+
+PLAIN = {
+    "key": ("Keys, section 3 of docs/SPEC.md.", plain.keys),
+    "config": ("Configurations, section 5.", plain.configs),
+    "measurement": ("Measurements, sections 5 and 6.", plain.measurements),
+    "proof": ("Proofs, nonces, receipts, section 7.", plain.proofs),
+    "token": ("Measurement tokens, section 8.", carried.tokens),
+    "order": ("Orders, section 9.", carried.orders),
+    "message": ("Messages, section 10.", carried.messages),
+    "frame": ("Frames, section 11.", carried.frames),
+    "record": ("Stored records, section 12.", carried.records),
+}
+
+HOSTILE = {
+    "config": ("Configurations that are refused.", hostile_config.configs),
+    "measurement": ("Evidence that is refused.", hostile_config.measurements),
+    "token": ("Measurement tokens that are refused.", hostile_token.tokens),
+    "order": ("Orders that are refused.", hostile_order.orders),
+    "proof": ("Proofs, receipts and recalls that do not fit.", hostile_proof.proofs),
+    "message": ("Messages that are malformed.", hostile_order.messages),
+    "frame": ("Packets of every kind.", hostile_frame.frames),
+}
+
+
+def scripts() -> Iterator[Block]:
+    for module in (scripts_command, scripts_token, scripts_recall):
+        for script in module.scripts():
+            yield script.block
+
+
+def files() -> dict[str, str]:
+    """Every file of this folder that is generated, by name."""
+    attacks.check_arithmetic()
+    made = {f"{noun}.txt": write(title, blocks()) for noun, (title, blocks) in PLAIN.items()}
+    made["verifier.txt"] = write("Dialogues with one piece of hardware, section 10.", scripts())
+    for noun, (title, blocks) in HOSTILE.items():
+        cases = list(blocks())
+        made[f"hostile_{noun}.txt"] = write(title, cases)
+        made[f"proofkit_{noun}_test.json"] = to_json(f"PROOFKIT-{noun.upper()}", title, cases)
+    return made
+
+
+def spec(current: str) -> str:
+    """The page with the example between its two comments."""
+    before, begin, rest = current.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not begin or not end:
+        raise ValueError(f"{SPEC} has no place for the example")
+    return f"{before}{begin}\n{example()}\n{end}{after}"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--check", action="store_true", help="fail if a committed file differs")
+    parser.add_argument("--spec", action="store_true", help="write the example into SPEC.md")
+    arguments = parser.parse_args()
+    if arguments.spec:
+        SPEC.write_text(spec(SPEC.read_text(encoding="utf-8")), encoding="utf-8")
+        print("1 page written")
+        return 0
+    made = {HERE / name: text for name, text in files().items()}
+    if arguments.check:
+        made[SPEC] = spec(SPEC.read_text(encoding="utf-8"))
+        differ = [path for path, text in made.items() if _committed(path) != text]
+        for path in differ:
+            print(f"differs: {path.name}", file=sys.stderr)
+        print(f"{len(made) - len(differ)} passed, {len(differ)} failed")
+        return 1 if differ else 0
+    for path, text in made.items():
+        path.write_text(text, encoding="ascii")
+    print(f"{len(made)} files written")
+    return 0
+
+
+def _committed(path: Path) -> str | None:
+    return path.read_text(encoding="utf-8") if path.exists() else None
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""What generate.py writes, a module per group of files."""

@@ -1,0 +1,380 @@
+"""Section 10, "What the hardware does": a model that follows it sentence by sentence."""
+
+from collections.abc import Callable
+from copy import deepcopy
+from dataclasses import dataclass, field
+
+from .basics import FOREVER, Refused, same
+from .curves import hardware_public
+from .message import (
+    ASK_CHALLENGE,
+    ASK_STATUS,
+    Answer,
+    Command,
+    Status,
+    Type,
+    Verdict,
+    encode_challenge,
+    parse_command,
+    parse_recall,
+)
+from .order import FLOOR, REVOKE, Order, check_address, open_order
+from .proof import INTEGRITY, Occasion, escort, proof, recall_tag, receipt
+from .stored import FREE, HELD, REVOKED, Global, Slot
+from .token import Body, check_header, open_token, token_digest
+
+OPENINGS_MAX, REFUSALS_MAX = 4, 16
+COUNTER_BLOCK = 64  # the page leaves the size open
+UNLIMITED = 65535  # detail for a token without limit
+
+WORDS = {
+    "malformed": Verdict.MALFORMED,
+    "too-new": Verdict.MALFORMED,
+    "not-for-me": Verdict.NOT_FOR_ME,
+    "not-signed": Verdict.NOT_SIGNED,
+    "wrong-mode": Verdict.WRONG_MODE,
+}
+
+
+@dataclass(frozen=True)
+class Settings:
+    hardware_id: bytes
+    secret: bytes
+    mode: int
+    literal: bool
+    issuers: tuple[bytes, ...]
+    slots: int = 8
+    challenge_limit: int = 30  # seconds
+    busy_wait: int = 5  # seconds
+
+
+@dataclass
+class Challenge:
+    counter: int
+    bytes: bytes
+    born: int
+
+
+@dataclass
+class Link:
+    """What is forgotten when the link ends."""
+
+    live: Challenge | None = None
+    openings: int = 0
+    refusals: int = 0
+
+
+@dataclass
+class Store:
+    """What is kept for ever."""
+
+    globals: Global = field(default_factory=Global)
+    slots: list[Slot] = field(default_factory=list)
+
+
+def uses_left(slot: Slot) -> int:
+    return UNLIMITED if slot.uses == FOREVER else min(slot.uses, UNLIMITED - 1)
+
+
+class Hardware:
+    """One piece of hardware with one link at a time."""
+
+    def __init__(
+        self, settings: Settings, random: Callable[[], bytes], clock: Callable[[], int]
+    ) -> None:
+        self.settings, self.random, self.clock = settings, random, clock
+        self.public = hardware_public(settings.secret)
+        self.flash = Store(slots=[Slot() for _ in range(settings.slots)])
+        self.restart()
+
+    def restart(self) -> None:
+        """Power comes back: everything but the flash is new."""
+        self.store = deepcopy(self.flash)
+        self.next_counter = self.store.globals.next_counter
+        self.before = b""  # the challenge before
+        self.epoch, self.epoch_since = self.store.globals.epoch, self.clock()
+        # For each slot the counter up to which its instance has recalled its commands.
+        self.recalled = [-1] * len(self.store.slots)
+        self.swept = -1  # the highest of these when a floor was last raised
+        for slot in self.store.slots:
+            if slot.state != FREE and slot.uses == FOREVER:
+                slot.last_verdict, slot.last_counter = 0, self.next_counter
+        self.disconnect()
+
+    def disconnect(self) -> None:
+        self.link = Link()
+
+    def receive(self, type: int, message: bytes) -> tuple[int, bytes]:
+        """The one answer to a message."""
+        if type == Type.ASK and len(message) == 1:
+            if message[0] == ASK_CHALLENGE:
+                return self._challenge()
+            if message[0] == ASK_STATUS:
+                return Type.STATUS, self._status().encoded()
+        handler = {
+            Type.TOKEN: self._token,
+            Type.COMMAND: self._command,
+            Type.ORDER: self._order,
+            Type.RECALL: self._recall,
+        }.get(type)
+        answer = handler(message) if handler else Answer(Verdict.MALFORMED)
+        return Type.VERDICT, answer.encoded()
+
+    # ASK
+
+    def _status(self) -> Status:
+        used = sum(s.state != FREE for s in self.store.slots)
+        s = self.settings
+        return Status(s.mode, s.hardware_id, s.slots, used, self._epoch())
+
+    def _challenge(self) -> tuple[int, bytes]:
+        fresh = self.random()
+        if fresh == self.before:
+            return Type.VERDICT, Answer(Verdict.FAULT).encoded()
+        if self.next_counter == self.store.globals.next_counter:
+            self.store.globals.next_counter += COUNTER_BLOCK
+            self._keep_globals()
+        counter, self.next_counter = self.next_counter, self.next_counter + 1
+        self.before = fresh
+        self.link.live = Challenge(counter, fresh, self.clock())
+        return Type.CHALLENGE, encode_challenge(counter, fresh)
+
+    # TOKEN
+
+    def _token(self, token: bytes) -> Answer:
+        s = self.settings
+        try:
+            check_header(s.hardware_id, token)
+        except Refused as refused:
+            return Answer(WORDS[refused.word])
+        digest = token_digest(token)
+        for slot in self.store.slots:
+            if slot.state == HELD and slot.token_digest == digest:
+                return self._held(slot)
+        if self.link.openings >= OPENINGS_MAX:
+            return self._busy()
+        try:
+            body = open_token(
+                s.hardware_id, s.secret, self.public, s.mode, s.literal, s.issuers, token
+            )
+            verdict, i = self._judge(body)
+        except Refused as refused:
+            verdict, i = WORDS[refused.word], -1
+        if verdict != Verdict.HELD:
+            self.link.openings += 1
+            return Answer(verdict)
+        self._take(i, body, digest)
+        return self._held(self.store.slots[i])
+
+    def _judge(self, body: Body) -> tuple[Verdict, int]:
+        """HELD and the slot to take, or the reason against an opened token."""
+        known = self.store.globals
+        i = self._find(body.instance_id)
+        slot = Slot() if i is None else self.store.slots[i]
+        if body.issued < known.floor:
+            return Verdict.SUPERSEDED, -1
+        if body.generation <= slot.revoked_generation:
+            return Verdict.REVOKED, -1
+        if body.generation <= slot.generation:
+            return Verdict.SUPERSEDED, -1
+        if body.not_after and max(self._epoch(), body.issued) > body.not_after:
+            return Verdict.EXPIRED, -1
+        if i is None:
+            i = self._free()
+        return (Verdict.NO_ROOM, -1) if i is None else (Verdict.HELD, i)
+
+    def _take(self, i: int, body: Body, digest: bytes) -> None:
+        slot = self.store.slots[i]
+        if slot.state == FREE:
+            slot = self._settle(i, body.instance_id)
+        # The last accepted command and the revoked generation belong to the instance and stay.
+        slot.state = HELD
+        slot.integrity_classes, slot.device_classes = body.integrity_classes, body.device_classes
+        slot.attempts, slot.uses = body.attempts, body.uses
+        slot.generation = body.generation
+        slot.not_after, slot.issued = body.not_after, body.issued
+        slot.token_digest, slot.secrets = digest, body.secrets
+        self._raise_epoch(body.issued)
+        self._keep(i)
+        self._keep_globals()
+
+    def _held(self, slot: Slot) -> Answer:
+        return self._signed(slot, slot.token_digest, Verdict.HELD, uses_left(slot), 0)
+
+    # COMMAND
+
+    def _command(self, message: bytes) -> Answer:
+        try:
+            c = parse_command(message)
+        except Refused:
+            return Answer(Verdict.MALFORMED)
+        if self.link.refusals >= REFUSALS_MAX:
+            return self._busy(c.counter)
+        live, self.link.live = self.link.live, None
+        if live is None or live.counter != c.counter or self._too_old(live):
+            return Answer(Verdict.STALE, counter=c.counter)
+        i = self._find(c.instance_id)
+        if i is None:
+            return Answer(Verdict.UNKNOWN_INSTANCE, counter=c.counter)
+        slot = self.store.slots[i]
+        if c.counter <= self.recalled[i]:
+            return Answer(Verdict.STALE, counter=c.counter)
+        if slot.state == REVOKED:
+            return Answer(Verdict.REVOKED, counter=c.counter)
+        hardware_id = self.settings.hardware_id
+        occasion = Occasion(hardware_id, live.bytes, c.counter, c.kind, c.cls, c.command)
+        nonce = occasion.nonce()
+        verdict, detail = self._decide(i, c, nonce)
+        return self._signed(slot, nonce, verdict, detail, c.counter)
+
+    def _too_old(self, live: Challenge) -> bool:
+        return self.clock() - live.born > self.settings.challenge_limit
+
+    def _decide(self, i: int, c: Command, nonce: bytes) -> tuple[Verdict, int]:
+        """Verdict and detail of a command that gets a receipt."""
+        slot, secrets = self.store.slots[i], self.store.slots[i].secrets
+        if slot.not_after and self._epoch() > slot.not_after:
+            return Verdict.EXPIRED, 0
+        if slot.attempts == 0:
+            return Verdict.ATTEMPTS_EXHAUSTED, 0
+        if slot.uses == 0:
+            return Verdict.USES_EXHAUSTED, 0
+        integrity = c.kind == INTEGRITY
+        answered = escort(nonce, c.integrity_proof) if integrity else nonce
+        if not same(proof(secrets.device_key, answered, secrets.dm), c.device_proof):
+            self.link.refusals += 1
+            return Verdict.DEVICE_DIFFERS, 0
+        if integrity and not same(proof(secrets.key, nonce, secrets.im), c.integrity_proof):
+            slot.attempts -= 1
+            self._keep(i)
+            return Verdict.INTEGRITY_DIFFERS, slot.attempts
+        classes = slot.integrity_classes if integrity else slot.device_classes
+        if not classes >> c.cls & 1:
+            return Verdict.NOT_PERMITTED, 0
+        verdict = Verdict.ACCEPTED if integrity else Verdict.ACCEPTED_DEVICE_ONLY
+        slot.last_verdict, slot.last_counter, slot.last_nonce = verdict, c.counter, nonce
+        if slot.uses != FOREVER:
+            slot.uses -= 1
+            self._keep(i)
+        return verdict, uses_left(slot)
+
+    # RECALL
+
+    def _recall(self, message: bytes) -> Answer:
+        try:
+            r = parse_recall(message)
+        except Refused:
+            return Answer(Verdict.MALFORMED)
+        if self.link.refusals >= REFUSALS_MAX:
+            return self._busy(r.counter)
+        i = self._find(r.instance_id)
+        if i is None or self.store.slots[i].state == REVOKED:
+            return Answer(Verdict.UNKNOWN_INSTANCE, counter=r.counter)
+        slot = self.store.slots[i]
+        key = slot.secrets.device_key
+        if not same(recall_tag(key, r.instance_id, r.counter, r.nonce), r.tag):
+            self.link.refusals += 1
+            return Answer(Verdict.DEVICE_DIFFERS, counter=r.counter)
+        if r.counter >= self.next_counter:
+            return Answer(Verdict.MALFORMED, counter=r.counter)
+        self.recalled[i] = max(self.recalled[i], r.counter)
+        if slot.last_verdict and (r.counter, r.nonce) == (slot.last_counter, slot.last_nonce):
+            verdict = slot.last_verdict
+        elif r.counter < slot.last_counter:
+            verdict = Verdict.STALE
+        else:
+            verdict = Verdict.NOT_EXECUTED
+        return self._signed(slot, r.nonce, verdict, 0, r.counter)
+
+    # ORDER
+
+    def _order(self, message: bytes) -> Answer:
+        s = self.settings
+        if self.link.openings >= OPENINGS_MAX:
+            return self._busy()
+        try:
+            check_address(s.hardware_id, message)
+        except Refused as refused:
+            return Answer(WORDS[refused.word])  # cost no public-key work: not counted
+        before = deepcopy(self.store)
+        try:
+            verdict = self._obey(open_order(s.hardware_id, s.issuers, message))
+        except Refused as refused:
+            verdict = WORDS[refused.word]
+        if self.store == before:
+            self.link.openings += 1
+        for i, slot in enumerate(self.store.slots):
+            if slot != before.slots[i]:
+                self._keep(i)
+        self._keep_globals()
+        return Answer(verdict)
+
+    def _obey(self, order: Order) -> Verdict:
+        if order.type == REVOKE and not self._revoke(order):
+            return Verdict.NO_ROOM
+        self._raise_epoch(order.issued)
+        known = self.store.globals
+        if order.type == FLOOR:
+            known.floor = max(known.floor, order.issued)
+            self.swept = max(self.swept, *self.recalled)
+            for i, slot in enumerate(self.store.slots):
+                if slot.state != FREE and slot.issued < known.floor:
+                    self.store.slots[i] = Slot()
+        return Verdict.ORDER_DONE
+
+    def _revoke(self, order: Order) -> bool:
+        if order.issued < self.store.globals.floor:
+            return True  # what it revokes is superseded
+        i = self._find(order.instance_id)
+        if i is None:
+            i = self._free()
+            if i is None:
+                return False
+            self._settle(i, order.instance_id)
+        slot = self.store.slots[i]
+        slot.revoked_generation = max(slot.revoked_generation, order.generation)
+        if slot.generation <= slot.revoked_generation:
+            slot.state = REVOKED
+            slot.issued = max(slot.issued, order.issued)
+        return True
+
+    # What they share
+
+    def _epoch(self) -> int:
+        """It is at least this late: the epoch as signed, and what the clock has counted since."""
+        return self.epoch + self.clock() - self.epoch_since if self.epoch else 0
+
+    def _raise_epoch(self, issued: int) -> None:
+        if issued > self._epoch():
+            self.epoch, self.epoch_since = issued, self.clock()
+        self.store.globals.epoch = max(self.store.globals.epoch, issued)
+
+    def _find(self, instance_id: bytes) -> int | None:
+        found = (
+            i
+            for i, s in enumerate(self.store.slots)
+            if s.state != FREE and s.instance_id == instance_id
+        )
+        return next(found, None)
+
+    def _settle(self, i: int, instance_id: bytes) -> Slot:
+        """An instance new to the slot: what came before it is not remembered."""
+        self.store.slots[i] = Slot(instance_id=instance_id, last_counter=self.next_counter)
+        self.recalled[i] = self.swept
+        return self.store.slots[i]
+
+    def _free(self) -> int | None:
+        return next((i for i, s in enumerate(self.store.slots) if s.state == FREE), None)
+
+    def _busy(self, counter: int = 0) -> Answer:
+        return Answer(Verdict.BUSY, self.settings.busy_wait, counter)
+
+    def _signed(self, slot: Slot, nonce: bytes, verdict: int, detail: int, counter: int) -> Answer:
+        tag = receipt(slot.secrets.device_key, nonce, verdict, detail, counter)
+        return Answer(verdict, detail, counter, tag)
+
+    def _keep(self, i: int) -> None:
+        self.flash.slots[i] = deepcopy(self.store.slots[i])
+
+    def _keep_globals(self) -> None:
+        self.flash.globals = deepcopy(self.store.globals)

@@ -1,0 +1,102 @@
+"""Section 12: the records that the hardware keeps in flash."""
+
+from dataclasses import dataclass
+
+from .basics import Reader, Refused, kdf, mac, same, u8, u16, u32, u64
+from .keys import Secrets
+
+MAGIC = b"PS"
+VERSION = 1
+GLOBAL_BYTES, SLOT_BYTES, TAG_BYTES = 24, 188, 16
+FREE, HELD, REVOKED = 0, 1, 2
+NO_SECRETS = Secrets(bytes(16), bytes(32), bytes(16), bytes(32))
+
+
+@dataclass
+class Global:
+    next_counter: int = 1  # the first that is not reserved
+    epoch: int = 0
+    floor: int = 0
+
+    def payload(self) -> bytes:
+        return u64(self.next_counter) + u64(self.epoch) + u64(self.floor)
+
+
+@dataclass
+class Slot:
+    state: int = FREE
+    last_verdict: int = 0
+    integrity_classes: int = 0
+    device_classes: int = 0
+    attempts: int = 0
+    uses: int = 0
+    generation: int = 0
+    revoked_generation: int = 0
+    not_after: int = 0
+    issued: int = 0
+    last_counter: int = 0
+    instance_id: bytes = bytes(16)
+    token_digest: bytes = bytes(16)
+    last_nonce: bytes = bytes(16)
+    secrets: Secrets = NO_SECRETS
+
+    def payload(self) -> bytes:
+        return (
+            u8(self.state)
+            + u8(self.last_verdict)
+            + u16(self.integrity_classes)
+            + u16(self.device_classes)
+            + u16(self.attempts)
+            + u32(self.uses)
+            + u32(self.generation)
+            + u32(self.revoked_generation)
+            + u64(self.not_after)
+            + u64(self.issued)
+            + u64(self.last_counter)
+            + self.instance_id
+            + self.token_digest
+            + self.last_nonce
+            + self.secrets.encoded()
+        )
+
+
+def decode_global(payload: bytes) -> Global:
+    r = Reader(payload)
+    return Global(r.uint(8), r.uint(8), r.uint(8))
+
+
+def decode_slot(payload: bytes) -> Slot:
+    r = Reader(payload)
+    numbers = [r.uint(n) for n in (1, 1, 2, 2, 2, 4, 4, 4, 8, 8, 8)]
+    ids = [r.take(16) for _ in range(3)]
+    return Slot(*numbers, *ids, Secrets(r.take(16), r.take(32), r.take(16), r.take(32)))
+
+
+def record_key(hardware_secret: bytes) -> bytes:
+    return kdf("pfc1.record-key.", hardware_secret)
+
+
+def encode_record(key: bytes, number: int, sequence: int, payload: bytes) -> bytes:
+    head = MAGIC + u8(VERSION) + u8(number) + u32(sequence) + payload
+    return head + mac(key, head)[:TAG_BYTES]
+
+
+def decode_record(key: bytes, number: int, data: bytes) -> tuple[int, bytes]:
+    """Sequence and payload of a copy that counts."""
+    length = 8 + (GLOBAL_BYTES if number == 0 else SLOT_BYTES) + TAG_BYTES
+    if len(data) != length or data[:4] != MAGIC + u8(VERSION) + u8(number):
+        raise Refused("malformed")
+    if not same(data[-TAG_BYTES:], mac(key, data[:-TAG_BYTES])[:TAG_BYTES]):
+        raise Refused("damaged")
+    return int.from_bytes(data[4:8], "little"), data[8:-TAG_BYTES]
+
+
+def newest(key: bytes, number: int, copies: tuple[bytes, bytes]) -> tuple[int, bytes] | None:
+    """Of two copies the one with the higher sequence and a right tag; None without any."""
+    good = []
+    for copy in copies:
+        try:
+            good.append(decode_record(key, number, copy))
+        except Refused:
+            continue
+    return max(good, default=None)

@@ -1,0 +1,176 @@
+#!/usr/bin/env python3
+"""check.py accepts what was made rightly, and nothing that differs in one value."""
+
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+from blocks import Block, case, put_records, read, write
+from check import CHECKS, failure
+from generators import world
+from generators.world import BACKEND, DOOR, START, stuff
+from proofspec.frame import fragments
+from proofspec.keys import Secrets
+from proofspec.measurement import measure
+from proofspec.message import Answer, Type, Verdict, make_command, make_recall
+from proofspec.order import REVOKE, create_order
+from proofspec.proof import Occasion, receipt
+from proofspec.token import token_digest
+
+HERE = Path(__file__).resolve().parent
+APP = world.app("one")
+# Flipping these changes nothing that another field does not say as well.
+FREE_FIELDS = {"case", "comment", "block", "answer_to"}
+
+
+def put_own(block: Block, own: Secrets) -> Block:
+    return block.put_all(mpk=own.key, im=own.im, dpk=own.device_key, dm=own.dm)
+
+
+def producer() -> list[Block]:
+    """What a right implementation prints."""
+    config, seen, mpk = world.config(), world.evidence(), world.mpk()
+    head = case("made_config", "five sources").put_all(
+        mode=1, policy=1, generation=1, limit=30, mpk=mpk, salt=config.salt
+    )
+    for s in config.sources:
+        head.put("source", (s.cls, s.number, s.version, s.groups_log2))
+    put_records(head, seen).put("config", config.encoded())
+    found = measure(mpk, config, seen)
+    measured = case("made_measurement", "nothing changed")
+    put_records(measured.put_all(mpk=mpk, config=config.encoded()), seen)
+    measured.put_all(im=found.im, dpk=found.dpk, dm=found.dm)
+
+    body, token = APP.body(), APP.token()
+    names = "mode form integrity_classes device_classes attempts uses generation not_after issued"
+    made_token = case("made_token", "plain").put_all(
+        hardware_id=DOOR.id, hardware_secret=DOOR.secret, issuer_public=BACKEND.public
+    )
+    made_token.put_all(**{name: getattr(body, name) for name in names.split()})
+    put_own(made_token.put("instance_id", APP.instance_id), APP.own)
+    made_token.put_all(token=token, digest=token_digest(token))
+
+    order = create_order(BACKEND.seed, REVOKE, START, DOOR.id, APP.instance_id, 2)
+    made_order = case("made_order", "revoke").put_all(
+        issuer_public=BACKEND.public,
+        type=REVOKE,
+        issued=START,
+        hardware_id=DOOR.id,
+        instance_id=APP.instance_id,
+        generation=2,
+        order=order,
+    )
+    here, nonce = APP.at(DOOR), stuff("nonce", 16)
+    recall = make_recall(here.device_key, APP.instance_id, 9, nonce)
+    made_recall = case("made_recall", "counter 9").put_all(
+        dpk_hw=here.device_key, instance_id=APP.instance_id, counter=9, nonce=nonce
+    )
+    made_recall.put("message", recall.encoded())
+    frames = case("made_frames", "a token").put_all(type=Type.TOKEN, packet=20, message=token)
+    for fragment in fragments(Type.TOKEN, token, 20):
+        frames.put("fragment", fragment)
+    return [
+        head,
+        measured,
+        made_token,
+        made_order,
+        command(1),
+        command(2),
+        answer("command", Verdict.ACCEPTED, 4, 7),
+        answer("token", Verdict.HELD, 5, 0),
+        answer("recall", Verdict.STALE, 0, 3),
+        answer("command", Verdict.STALE, 0, 3),
+        answer("recall", Verdict.DEVICE_DIFFERS, 0, 3),
+        answer("order", Verdict.ORDER_DONE, 0, 0),
+        made_recall,
+        frames,
+    ]
+
+
+def command(kind: int) -> Block:
+    occasion = Occasion(DOOR.id, stuff("challenge", 32), 7, kind, 2, b"open")
+    made = make_command(occasion, APP.instance_id, APP.at(DOOR))
+    block = case("made_command", f"kind {kind}").put_all(
+        hardware_id=DOOR.id, challenge=occasion.challenge, counter=7, kind=kind
+    )
+    block.put("class", 2).put("instance_id", APP.instance_id).put("form", 1)
+    return put_own(block, APP.own).put_all(command=b"open", message=made.encoded())
+
+
+def answer(to: str, verdict: Verdict, detail: int, counter: int) -> Block:
+    proved = {("command", 1), ("token", 3), ("recall", 18)}
+    key, nonce = APP.at(DOOR).device_key, stuff("nonce", 16)
+    right = receipt(key, nonce, verdict, detail, counter)
+    signed = right if (to, verdict) in proved else bytes(32)
+    return case("made_answer", f"{verdict.name} to a {to}").put_all(
+        answer_to=to,
+        dpk_hw=key if any(signed) else b"",
+        nonce=nonce if any(signed) else b"",
+        verdict=verdict,
+        detail=detail,
+        counter=counter,
+        message=Answer(verdict, detail, counter, signed).encoded(),
+    )
+
+
+def other(value: str) -> str:
+    """A value that differs in its last digit; a word or an empty value stays."""
+    last = value[-1:]
+    return value[:-1] + ("1" if last == "0" else "0") if last.isalnum() else value
+
+
+class Check(unittest.TestCase):
+    def test_every_kind_of_block_is_made_here(self) -> None:
+        self.assertEqual({b.word("block") for b in producer()}, set(CHECKS))
+
+    def test_right_blocks_pass(self) -> None:
+        for block in read(write("made", producer())):
+            self.assertIsNone(failure(block), block.word("comment"))
+
+    def test_a_block_with_any_one_value_changed_fails(self) -> None:
+        count = 0
+        for block in producer():
+            for i, (name, value) in enumerate(block.lines):
+                if name in FREE_FIELDS or not value:
+                    continue
+                changed = Block()
+                changed.lines = [*block.lines]
+                changed.lines[i] = (name, other(value))
+                if block.word("block") == "made_command" and self._unused(block, name):
+                    continue
+                count += 1
+                with self.subTest(comment=block.word("comment"), name=name):
+                    self.assertIsNotNone(failure(changed))
+        self.assertGreater(count, 100)
+
+    def _unused(self, block: Block, name: str) -> bool:
+        """MPK and IM enter no command of kind device."""
+        return block.int("kind") == 2 and name in ("mpk", "im")
+
+    def test_a_receipt_where_none_is_due_fails(self) -> None:
+        block = answer("command", Verdict.STALE, 0, 3)
+        message = block.lines[-1][1]
+        block.lines[-1] = ("message", message[:-2] + "01")
+        self.assertIsNotNone(failure(block))
+
+    def run_check(self, text: str) -> tuple[int, str]:
+        with tempfile.NamedTemporaryFile("w", suffix=".txt", encoding="ascii") as file:
+            file.write(text)
+            file.flush()
+            command = [sys.executable, str(HERE / "check.py"), file.name]
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
+        return done.returncode, done.stdout.splitlines()[-1]
+
+    def test_the_program_counts_and_exits(self) -> None:
+        made = producer()
+        self.assertEqual(self.run_check(write("made", made)), (0, f"{len(made)} passed, 0 failed"))
+        unknown = case("made_nothing", "no such block")
+        text = write("made", [*made, unknown])
+        self.assertEqual(self.run_check(text), (1, f"{len(made)} passed, 1 failed"))
+        self.assertEqual(self.run_check("# nothing was made\n"), (1, "0 passed, 0 failed"))
+
+
+if __name__ == "__main__":
+    unittest.main()
