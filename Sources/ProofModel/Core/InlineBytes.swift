@@ -32,6 +32,12 @@ struct InlineBytes<let count: Int>: Sendable {
     }
   }
 
+  /// The first bytes: how an identifier is cut from a digest.
+  func prefix<let shorter: Int>() -> InlineBytes<shorter> {
+    precondition(shorter <= count)
+    return unsafe withPointer { unsafe InlineBytes<shorter>(copying: $0) }
+  }
+
   func withSpan<R: ~Copyable, E: Error>(
     _ body: (Span<UInt8>) throws(E) -> R
   ) throws(E) -> R {

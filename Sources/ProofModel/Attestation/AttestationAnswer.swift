@@ -1,0 +1,111 @@
+/// What the service answers to a report.
+public struct AttestationAnswer: Sendable, Hashable {
+  /// How it went. The numbers are the wire's.
+  public enum Outcome: UInt8, Sendable, CaseIterable {
+    /// The token, the secure string or the custom token is here.
+    case done = 1
+    /// The account has no such API.
+    case unknownDomain = 2
+    /// The API needs no token.
+    case unprotectedDomain = 3
+    /// The app failed, and asked for a secure string or a custom token.
+    case rejected = 4
+    /// The account has not switched this on.
+    case disabled = 5
+    /// There is no such secure string.
+    case unknownKey = 6
+    /// That is no name of a secure string.
+    case badKey = 7
+    /// That is no JSON object.
+    case badPayload = 8
+    /// The salt is unknown, used or expired.
+    case askAgain = 9
+    /// The report does not add up.
+    case unbelievable = 10
+    /// The API's tokens are not encrypted, so no measurement is sent there.
+    case notEncrypted = 11
+  }
+
+  /// The report's salt.
+  public let salt: Salt
+  /// How it went.
+  public let outcome: Outcome
+  /// The serial of the account's newest configuration.
+  public var configSerial: UInt32
+  /// The serial below which pins must be applied at once.
+  public var forcedPinsSerial: UInt32
+  /// A token in compact form, or empty.
+  public var token: String
+  /// The attestation response code, or empty.
+  public var responseCode: String
+  /// Why the app failed, comma-separated, where the policy says so.
+  public var rejectionReasons: String
+  /// The secure string, if one was asked for and found.
+  public var secureString: String?
+
+  /// Describes an answer.
+  public init(
+    to salt: Salt, _ outcome: Outcome, configSerial: UInt32 = 0, forcedPinsSerial: UInt32 = 0,
+    token: String = "", responseCode: String = "", rejectionReasons: String = "",
+    secureString: String? = nil
+  ) {
+    self.salt = salt
+    self.outcome = outcome
+    self.configSerial = configSerial
+    self.forcedPinsSerial = forcedPinsSerial
+    self.token = token
+    self.responseCode = responseCode
+    self.rejectionReasons = rejectionReasons
+    self.secureString = secureString
+  }
+
+  /// Reads and checks an answer.
+  ///
+  /// - Parameters:
+  ///   - bytes: The answer's whole body.
+  ///   - salt: The report's.
+  ///   - key: The key of the SDK build.
+  /// - Throws: ``ProofError/malformed(_:byteCount:)``, ``ProofError/tooNew(_:)``,
+  ///   ``ProofError/differs(_:)`` if the tag is another.
+  public init(_ bytes: [UInt8], to salt: Salt, with key: MeasurementProofKey) throws(ProofError) {
+    var reader = try AttestationReader(bytes, .answer, noun: "attestation answer")
+    self.salt = try reader.read(Salt.self)
+    guard let outcome = Outcome(rawValue: try reader.readByte()) else { throw reader.malformed }
+    self.outcome = outcome
+    configSerial = try reader.readUInt32()
+    forcedPinsSerial = try reader.readUInt32()
+    let token = try reader.readBlob(max: AttestationWire.tokenMax)
+    guard let text = String(validating: token, as: UTF8.self) else { throw reader.malformed }
+    self.token = text
+    responseCode = try reader.readText()
+    rejectionReasons = try reader.readText()
+    secureString = try reader.readFlag() ? try reader.readText(max: .max) : nil
+    let tagged = reader.readBytes
+    let tag = try reader.read(Digest.self)
+    try reader.finish()
+    let expected = AttestationTag.tag(
+      tagged, label: AttestationWire.answerLabel, salt: salt, key: key)
+    guard self.salt == salt, tag == expected else { throw .differs("tag of the answer") }
+  }
+
+  /// The bytes to send.
+  ///
+  /// - Parameter key: The measurement proof key of the report's key id.
+  /// - Returns: The bytes, the tag included.
+  public func bytes(with key: MeasurementProofKey) -> [UInt8] {
+    var writer = AttestationWriter(.answer)
+    writer.write(salt)
+    writer.write(outcome.rawValue)
+    writer.write(configSerial)
+    writer.write(forcedPinsSerial)
+    writer.write(blob: Array(token.utf8))
+    writer.write(text: responseCode)
+    writer.write(text: rejectionReasons)
+    writer.write(secureString == nil ? 0 : 1 as UInt8)
+    if let secureString { writer.write(text: secureString) }
+    writer.write(
+      AttestationTag.tag(
+        writer.bytes, label: AttestationWire.answerLabel, salt: salt, key: key))
+    return writer.bytes
+  }
+}

@@ -1,0 +1,58 @@
+/// The app asks for a challenge.
+public struct AttestationQuestion: Sendable, Hashable {
+  /// The measurement proof key of the app's SDK build.
+  public let keyID: KeyID
+  /// Which device asks.
+  public let device: DeviceID
+  /// What for.
+  public let purpose: AttestationPurpose
+  /// The serial of the account's configuration that the app has; 0 for none.
+  public let configSerial: UInt32
+  /// The account.
+  public let account: String
+  /// The SDK's version.
+  public let sdkVersion: String
+
+  /// Describes a question.
+  public init(
+    keyID: KeyID, device: DeviceID, purpose: AttestationPurpose, configSerial: UInt32,
+    account: String, sdkVersion: String
+  ) {
+    self.keyID = keyID
+    self.device = device
+    self.purpose = purpose
+    self.configSerial = configSerial
+    self.account = account
+    self.sdkVersion = sdkVersion
+  }
+
+  /// Reads a question.
+  ///
+  /// - Parameter bytes: The request's whole body.
+  /// - Throws: ``ProofError/malformed(_:byteCount:)``, ``ProofError/tooNew(_:)``.
+  public init(_ bytes: [UInt8]) throws(ProofError) {
+    var reader = try AttestationReader(bytes, .question, noun: "attestation question")
+    keyID = try reader.read(KeyID.self)
+    device = try reader.read(DeviceID.self)
+    guard let purpose = AttestationPurpose(rawValue: try reader.readByte()) else {
+      throw reader.malformed
+    }
+    self.purpose = purpose
+    configSerial = try reader.readUInt32()
+    account = try reader.readText()
+    sdkVersion = try reader.readText()
+    try reader.finish()
+  }
+
+  /// The bytes to send.
+  public var bytes: [UInt8] {
+    var writer = AttestationWriter(.question)
+    writer.write(keyID)
+    writer.write(device)
+    writer.write(purpose.rawValue)
+    writer.write(configSerial)
+    writer.write(text: account)
+    writer.write(text: sdkVersion)
+    return writer.bytes
+  }
+}

@@ -1,0 +1,94 @@
+/// Reads a message field by field: every length is checked before it is used, and nothing may be
+/// left at the end.
+struct AttestationReader {
+  private let bytes: [UInt8]
+  private var position = 0
+  private let noun: String
+
+  init(_ bytes: [UInt8], _ kind: AttestationWire.Kind, noun: String) throws(ProofError) {
+    self.bytes = bytes
+    self.noun = noun
+    guard bytes.count <= AttestationWire.messageMax, try take(2) == AttestationWire.magic[...]
+    else { throw malformed }
+    guard try readByte() == AttestationWire.version else { throw .tooNew(noun) }
+    guard try readByte() == kind.rawValue else { throw malformed }
+  }
+
+  var malformed: ProofError { .malformed(noun, byteCount: bytes.count) }
+
+  /// Everything read so far: what a tag is over.
+  var readBytes: ArraySlice<UInt8> { bytes[..<position] }
+
+  mutating func take(_ count: Int) throws(ProofError) -> ArraySlice<UInt8> {
+    guard count <= bytes.count - position else { throw malformed }
+    defer { position += count }
+    return bytes[position..<position + count]
+  }
+
+  mutating func readByte() throws(ProofError) -> UInt8 {
+    try take(1).first!
+  }
+
+  mutating func readUInt16() throws(ProofError) -> UInt16 {
+    try take(2).reversed().reduce(0) { $0 << 8 | UInt16($1) }
+  }
+
+  mutating func readUInt32() throws(ProofError) -> UInt32 {
+    try take(4).reversed().reduce(0) { $0 << 8 | UInt32($1) }
+  }
+
+  mutating func read<Value: FixedBytes>(_: Value.Type) throws(ProofError) -> Value {
+    try Value(Array(take(Value.byteCount)))
+  }
+
+  mutating func readText(max: Int = AttestationWire.textMax) throws(ProofError) -> String {
+    let count = Int(try readUInt16())
+    guard count <= max, let text = String(validating: try take(count), as: UTF8.self) else {
+      throw malformed
+    }
+    return text
+  }
+
+  mutating func readBlob(max: Int) throws(ProofError) -> [UInt8] {
+    let count = Int(try readUInt32())
+    guard count <= max else { throw malformed }
+    return Array(try take(count))
+  }
+
+  /// A byte that says whether something follows.
+  mutating func readFlag() throws(ProofError) -> Bool {
+    switch try readByte() {
+    case 0: return false
+    case 1: return true
+    default: throw malformed
+    }
+  }
+
+  mutating func readRecord() throws(ProofError) -> EvidenceRecord {
+    guard let evidenceClass = EvidenceClass(rawValue: try readByte()) else { throw malformed }
+    let number = try readByte()
+    guard number > 0 else { throw malformed }
+    let source = try SourceID(evidenceClass, number)
+    let isPresent = try readFlag()
+    let name = Array(try take(Int(try readByte())))
+    guard !name.isEmpty else { throw malformed }
+    return try EvidenceRecord(source, name: name, digest: isPresent ? read(Digest.self) : nil)
+  }
+
+  /// Records in their canonical order and no other, so that one set has one encoding.
+  mutating func readRecords() throws(ProofError) -> EvidenceSet {
+    let count = Int(try readUInt32())
+    guard count <= AttestationWire.recordsMax else { throw malformed }
+    var records: [EvidenceRecord] = []
+    for _ in 0..<count {
+      let record = try readRecord()
+      if let last = records.last, !last.precedes(record) { throw malformed }
+      records.append(record)
+    }
+    return try EvidenceSet(records)
+  }
+
+  func finish() throws(ProofError) {
+    guard position == bytes.count else { throw malformed }
+  }
+}

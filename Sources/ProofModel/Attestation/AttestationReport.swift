@@ -1,0 +1,197 @@
+/// What the app reports of itself, in answer to a challenge. Holds the measurements: secret.
+public struct AttestationReport: Sendable {
+  /// What is said beside the evidence.
+  public struct Subject: Sendable, Hashable {
+    /// What for.
+    public var purpose: AttestationPurpose
+    /// The API's domain, or the secure string's name.
+    public var name: String
+    /// The claims of a custom token, or a secure string's new definition.
+    public var payload: [UInt8]
+    /// What the app says of itself, at most 128 bytes; `$error` marks a wrong measurement.
+    public var userProperty: String
+    /// The account's development key, or empty.
+    public var developmentKey: String
+    /// SHA-256 of what the token is to be bound to.
+    public var dataHash: Digest?
+    /// What the SDK saw, for policies and people.
+    public var properties: [Property]
+
+    /// Describes what a report is about.
+    public init(
+      _ purpose: AttestationPurpose, name: String = "", payload: [UInt8] = [],
+      userProperty: String = "", developmentKey: String = "", dataHash: Digest? = nil,
+      properties: [Property] = []
+    ) {
+      self.purpose = purpose
+      self.name = name
+      self.payload = payload
+      self.userProperty = userProperty
+      self.developmentKey = developmentKey
+      self.dataHash = dataHash
+      self.properties = properties
+    }
+  }
+
+  /// One thing the SDK saw.
+  public struct Property: Sendable, Hashable {
+    /// Such as `os`.
+    public let name: String
+    /// Such as `Debian GNU/Linux 12`.
+    public let value: String
+
+    /// Describes one thing.
+    public init(_ name: String, _ value: String) {
+      self.name = name
+      self.value = value
+    }
+  }
+
+  /// The measurement proof key of the app's SDK build.
+  public let keyID: KeyID
+  /// The challenge's salt.
+  public let salt: Salt
+  /// Which device reports.
+  public let device: DeviceID
+  /// The serial of the account's configuration that the app has; 0 for none.
+  public let configSerial: UInt32
+  /// The account.
+  public let account: String
+  /// What the report is about.
+  public let subject: Subject
+  /// The SDK's version.
+  public let sdkVersion: String
+  /// What the app saw.
+  public let evidence: EvidenceSet
+
+  private let integrity: Digest
+  private let deviceMeasurement: Digest
+  private let tagged: ArraySlice<UInt8>
+  private let tag: Digest
+
+  /// Reads a report. Nothing in it is believed before ``measurement(under:with:)`` has checked it.
+  ///
+  /// - Parameter bytes: The request's whole body.
+  /// - Throws: ``ProofError/malformed(_:byteCount:)``, ``ProofError/tooNew(_:)``.
+  public init(_ bytes: [UInt8]) throws(ProofError) {
+    var reader = try AttestationReader(bytes, .report, noun: "attestation report")
+    keyID = try reader.read(KeyID.self)
+    salt = try reader.read(Salt.self)
+    device = try reader.read(DeviceID.self)
+    guard let purpose = AttestationPurpose(rawValue: try reader.readByte()) else {
+      throw reader.malformed
+    }
+    configSerial = try reader.readUInt32()
+    account = try reader.readText()
+    var subject = Subject(purpose, name: try reader.readText())
+    subject.payload = try reader.readBlob(max: AttestationWire.payloadMax)
+    sdkVersion = try reader.readText()
+    subject.userProperty = try reader.readText(max: AttestationWire.userPropertyMax)
+    subject.developmentKey = try reader.readText()
+    if try reader.readFlag() { subject.dataHash = try reader.read(Digest.self) }
+    let count = try reader.readByte()
+    guard count <= AttestationWire.propertiesMax else { throw reader.malformed }
+    for _ in 0..<count {
+      subject.properties.append(try Property(reader.readText(), reader.readText()))
+    }
+    self.subject = subject
+    evidence = try reader.readRecords()
+    integrity = try reader.read(Digest.self)
+    deviceMeasurement = try reader.read(Digest.self)
+    tagged = reader.readBytes
+    tag = try reader.read(Digest.self)
+    try reader.finish()
+  }
+
+  /// Does what the app did, with what the app saw, and believes the report if that gives the same.
+  ///
+  /// - Parameters:
+  ///   - draft: The challenge's, under the salt that the report names.
+  ///   - key: The measurement proof key of the report's key id.
+  /// - Returns: The measurement configuration and the measurement.
+  /// - Throws: ``ProofError/differs(_:)`` if tag, device id or a measurement is another, and what a
+  ///   ``MeasurementConfig`` throws for records that were not asked for or are missing.
+  public func measurement(
+    under draft: BaselineDraft, with key: MeasurementProofKey
+  ) throws(ProofError) -> (config: MeasurementConfig, measurement: Measurement) {
+    let expected = AttestationTag.tag(
+      tagged, label: AttestationWire.reportLabel, salt: salt, key: key)
+    guard draft.salt == salt, expected == tag else { throw .differs("tag of the report") }
+    guard device == DeviceID(of: evidence, account: account) else { throw .differs("device id") }
+    let config = try MeasurementConfig(baseline: evidence, draft, with: key)
+    let measurement = try Measurement(of: evidence, under: config, with: key)
+    guard measurement.matches(integrity, .integrity) else {
+      throw .differs("integrity measurement")
+    }
+    guard measurement.matches(deviceMeasurement, .device) else {
+      throw .differs("device measurement")
+    }
+    return (config, measurement)
+  }
+
+  /// Makes a report: a measurement configuration from the challenge, a measurement under it.
+  ///
+  /// - Parameters:
+  ///   - subject: What it is about.
+  ///   - evidence: What the app saw.
+  ///   - challenge: The service's.
+  ///   - account: The account.
+  ///   - configSerial: The serial of the configuration that the app has; 0 for none.
+  ///   - sdkVersion: The SDK's version.
+  ///   - key: The key of the SDK build.
+  /// - Returns: The bytes to send, and the configuration to keep if the service agrees.
+  /// - Throws: What a ``MeasurementConfig`` throws.
+  public static func make(
+    _ subject: Subject, of evidence: EvidenceSet, answering challenge: AttestationChallenge,
+    account: String, configSerial: UInt32, sdkVersion: String, with key: MeasurementProofKey
+  ) throws(ProofError) -> (bytes: [UInt8], config: MeasurementConfig) {
+    let config = try MeasurementConfig(baseline: evidence, challenge.draft, with: key)
+    let measurement = try Measurement(of: evidence, under: config, with: key)
+    var writer = AttestationWriter(.report)
+    writer.write(key.id)
+    writer.write(challenge.draft.salt)
+    writer.write(DeviceID(of: evidence, account: account))
+    writer.write(subject.purpose.rawValue)
+    writer.write(configSerial)
+    writer.write(text: account)
+    writer.write(text: subject.name)
+    writer.write(blob: subject.payload)
+    writer.write(text: sdkVersion)
+    writer.write(text: subject.userProperty)
+    writer.write(text: subject.developmentKey)
+    writer.write(subject.dataHash == nil ? 0 : 1 as UInt8)
+    if let hash = subject.dataHash { writer.write(hash) }
+    writer.write(UInt8(subject.properties.count))
+    for property in subject.properties {
+      writer.write(text: property.name)
+      writer.write(text: property.value)
+    }
+    writer.write(UInt32(evidence.records.count))
+    for record in evidence.records { writer.write(record) }
+    for part in [Measurement.Part.integrity, .device] {
+      measurement.withBytes(of: part) { writer.write($0) }
+    }
+    writer.write(
+      AttestationTag.tag(
+        writer.bytes, label: AttestationWire.reportLabel, salt: challenge.draft.salt, key: key))
+    return (writer.bytes, config)
+  }
+}
+
+extension AttestationReport: CustomStringConvertible, CustomReflectable {
+  /// The public part.
+  public var description: String {
+    "attestation report: account \(account), device \(device), \(evidence.records.count) records"
+  }
+
+  /// Shows the public part.
+  public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
+}
+
+extension Measurement {
+  /// In time that does not depend on the bytes.
+  fileprivate func matches(_ digest: Digest, _ part: Part) -> Bool {
+    let secret = withBytes(of: part) { SecretBytes(copying: $0) }
+    return digest.withBytes { secret.matches(SecretBytes(copying: $0)) }
+  }
+}

@@ -1,0 +1,38 @@
+/// The numbers of the attestation's messages: docs/SERVICE.md says what each means.
+package enum AttestationWire {
+  static let magic: [UInt8] = [0x50, 0x41]
+  static let version: UInt8 = 1
+
+  enum Kind: UInt8 {
+    case question = 1
+    case challenge = 2
+    case report = 3
+    case answer = 4
+  }
+
+  package static let textMax = 1024
+  package static let payloadMax = 65_536
+  package static let tokenMax = 262_144
+  package static let userPropertyMax = 128
+  package static let propertiesMax = 64
+  package static let recordsMax = 65_536
+  package static let messageMax = 1 << 20
+
+  static let reportLabel = "pfa1.report-key."
+  static let answerLabel = "pfa1.answer-key."
+  static let deviceLabel = "pfa1.device-id.."
+  static let appLabel = "pfa1.app-digest."
+  package static let configLabel = "pfa1.config-key."
+}
+
+/// What an attestation is for.
+public enum AttestationPurpose: UInt8, Sendable, CaseIterable {
+  /// A token for an API.
+  case token = 1
+  /// A token for an API with the measurements in it.
+  case measurement = 2
+  /// A secure string.
+  case secureString = 3
+  /// A token with claims of the app's own.
+  case customJWT = 4
+}

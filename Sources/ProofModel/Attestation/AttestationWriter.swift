@@ -1,0 +1,50 @@
+/// Writes a message field by field. What does not fit its field is the caller's defect: it traps.
+struct AttestationWriter {
+  private(set) var bytes: [UInt8] = []
+
+  init(_ kind: AttestationWire.Kind) {
+    bytes = AttestationWire.magic + [AttestationWire.version, kind.rawValue]
+  }
+
+  /// Without a head: for transcripts that share the encoding of a field.
+  init(transcript label: String) { bytes = Array(label.utf8) }
+
+  mutating func write(_ byte: UInt8) { bytes.append(byte) }
+  mutating func write(_ value: UInt16) { writeInteger(value) }
+  mutating func write(_ value: UInt32) { writeInteger(value) }
+  mutating func write(_ value: some FixedBytes) {
+    value.withBytes { span in for index in span.indices { bytes.append(span[index]) } }
+  }
+
+  mutating func write(_ span: RawSpan) {
+    for offset in span.byteOffsets { bytes.append(span[byte: offset]) }
+  }
+
+  mutating func write(raw: [UInt8]) { bytes += raw }
+
+  mutating func write(text: String) {
+    let utf8 = Array(text.utf8)
+    write(UInt16(utf8.count))
+    bytes += utf8
+  }
+
+  mutating func write(blob: [UInt8]) {
+    write(UInt32(blob.count))
+    bytes += blob
+  }
+
+  mutating func write(_ record: EvidenceRecord) {
+    write(record.source.evidenceClass.rawValue)
+    write(record.source.number)
+    write(record.digest == nil ? 0 : 1 as UInt8)
+    write(UInt8(record.name.count))
+    bytes += record.name
+    if let digest = record.digest { write(digest) }
+  }
+
+  private mutating func writeInteger<Value: FixedWidthInteger>(_ value: Value) {
+    for shift in stride(from: 0, to: Value.bitWidth, by: 8) {
+      bytes.append(UInt8(truncatingIfNeeded: value >> Value(shift)))
+    }
+  }
+}
