@@ -1,0 +1,61 @@
+import ProofModel
+
+/// App and service in one process: a question, a challenge, a report and an answer.
+func probeAttestation(_ baseline: BaselineProbe) throws {
+  let key = baseline.key
+  let evidence = try evidence()
+  let device = DeviceID(of: evidence, account: "acme")
+  try expect(DeviceID.byteCount == 16 && DeviceID.secretSource == 5)
+  try expect(AppDigest(of: evidence).bytes.count == 32 && AppDigest.sources.contains(3))
+
+  let asked = AttestationQuestion(
+    keyID: key.id, device: device, purpose: .measurement, configSerial: 4, account: "acme",
+    sdkVersion: "1.0")
+  let question = try AttestationQuestion(asked.bytes)
+  try expect(question == asked && question.keyID == key.id && question.device == device)
+  try expect(question.purpose == AttestationPurpose(rawValue: 2) && question.configSerial == 4)
+  try expect(question.account == "acme" && question.sdkVersion == "1.0")
+  try expect(AttestationPurpose.allCases == [.token, .measurement, .secureString, .customJWT])
+
+  let draft = try BaselineDraft(salt: .random(), sources: baseline.config.sources)
+  let sent = AttestationChallenge(draft, lifetime: 30, configSerial: 5)
+  let challenge = try AttestationChallenge(sent.bytes)
+  try expect(challenge == sent && challenge.draft == draft)
+  try expect(challenge.lifetime == 30 && challenge.configSerial == 5)
+
+  let property = AttestationReport.Property("os", "Debian")
+  try expect(property.name == "os" && property.value == "Debian")
+  let subject = AttestationReport.Subject(
+    .measurement, name: "api.example.com", payload: [1], userProperty: "beta",
+    developmentKey: "let me in", dataHash: Digest(hashing: [3]), properties: [property])
+  let made = try AttestationReport.make(
+    subject, of: evidence, answering: challenge, account: "acme", configSerial: 4,
+    sdkVersion: "1.0", with: key)
+  let report = try AttestationReport(made.bytes)
+  try expect(report.subject == subject && report.subject.purpose == .measurement)
+  try expect(report.subject.payload == [1] && report.subject.userProperty == "beta")
+  try expect(report.subject.developmentKey.count == 9 && report.subject.dataHash != nil)
+  try expect(report.subject.properties == [property] && report.subject.name.hasPrefix("api"))
+  try expect(report.account == "acme" && report.configSerial == 4 && report.sdkVersion == "1.0")
+  try expect(report.keyID == key.id && report.salt == draft.salt && report.device == device)
+  try expect(report.evidence == evidence && report.description.contains("acme"))
+  try expect(report.customMirror.children.count == 1)
+  let believed = try report.measurement(under: draft, with: key)
+  try expect(believed.config == made.config)
+  try expect(believed.measurement.description == "Measurement(secret)")
+
+  let outcomes: [AttestationAnswer.Outcome] = [
+    .done, .unknownDomain, .unprotectedDomain, .rejected, .disabled, .unknownKey, .badKey,
+    .badPayload, .askAgain, .unbelievable, .notEncrypted,
+  ]
+  try expect(AttestationAnswer.Outcome.allCases == outcomes && outcomes[10].rawValue == 11)
+  var answer = AttestationAnswer(to: draft.salt, .done, token: "a.b.c")
+  answer.configSerial = 5
+  answer.forcedPinsSerial = 2
+  answer.responseCode = "ABCDEFGHIJ"
+  answer.rejectionReasons = "debug"
+  answer.secureString = "secret"
+  let received = try AttestationAnswer(answer.bytes(with: key), to: draft.salt, with: key)
+  try expect(received == answer && received.salt == draft.salt && received.outcome == .done)
+  try expect(received.token == "a.b.c")
+}

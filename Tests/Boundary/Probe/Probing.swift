@@ -1,0 +1,34 @@
+import ProofKit
+import ProofModel
+
+/// A probe of this very process.
+func probeProbing() async throws {
+  var options = Probe.Options()
+  options.bundle = nil
+  options.storage = nil
+  options.plugins = []
+  options.hardens = false
+  options.keptDescriptorCount = 1
+  let probe = try Probe(options)
+  let sources = Probe.sources
+  let evidence = try await probe.evidence(of: sources) { (progress: Probe.Progress) in
+    _ = progress.fileCount + progress.byteCount
+  }
+  let draft = try BaselineDraft(salt: .random(), sources: sources)
+  let config = try MeasurementConfig(baseline: evidence, draft, with: .sdk)
+  try expect(try probe.collect(for: config) == evidence)
+  try expect(await probe.evidence(for: config) == evidence)
+  let measurement = try await probe.measure(config)
+  try expect(measurement.description == "Measurement(secret)")
+  probe.forget()
+
+  let diagnosis: Diagnosis = try await probe.diagnose(config)
+  try expect(diagnosis.isOfThisBuild && diagnosis.isOfThisDevice && diagnosis.leftOutCount == 0)
+  try expect(diagnosis.description.isEmpty == false)
+  for finding: Diagnosis.Finding in diagnosis.findings {
+    let kinds: [Diagnosis.Finding.Kind] = [.changed, .suspicious, .absent, .gone]
+    try expect(kinds.contains(finding.kind) && !finding.sourceName.isEmpty)
+    try expect(finding.isCertain || finding.name.isEmpty || finding.source.number > 0)
+    try expect(!finding.text.isEmpty)
+  }
+}
