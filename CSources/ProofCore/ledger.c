@@ -65,18 +65,15 @@ int pfc_ledger_format(const struct pfc_storage *storage, const uint8_t hardware_
   return result;
 }
 
-/// Frees what the floor has passed.
+/// Frees or disarms what the floor has passed.
 static int free_superseded(struct pfc_ledger *ledger) {
-  static const struct pfc_slot nothing = {0};
   int result = PFC_OK;
   for (int i = 0; i < PFC_SLOTS; i++) {
-    const struct pfc_slot *slot = &ledger->slots[i];
-    int stored;
-    if (slot->state == PFC_SLOT_FREE || slot->issued >= ledger->floor) continue;
     // Memory first, for once: the floor is durable already, so these secrets are dead whatever storage says.
-    pfc_wipe(&ledger->slots[i], sizeof ledger->slots[i]);
-    stored = pfc_ledger_put(ledger, i, &nothing);
-    if (result == PFC_OK) result = stored;
+    if (pfc_slot_supersede(&ledger->slots[i], ledger->floor)) {
+      int stored = pfc_ledger_put(ledger, i, &ledger->slots[i]);
+      if (result == PFC_OK) result = stored;
+    }
   }
   return result;
 }

@@ -14,11 +14,12 @@ enum {
   AT_REVOKED = 16,
   AT_NOT_AFTER = 20,
   AT_ISSUED = 28,
-  AT_LAST_COUNTER = 36,
-  AT_INSTANCE = 44,
-  AT_DIGEST = 60,
-  AT_LAST_NONCE = 76,
-  AT_SECRETS = 92
+  AT_REVOKED_AT = 36,
+  AT_LAST_COUNTER = 44,
+  AT_INSTANCE = 52,
+  AT_DIGEST = 68,
+  AT_LAST_NONCE = 84,
+  AT_SECRETS = 100
 };
 
 _Static_assert(AT_SECRETS + sizeof(struct pfc_secrets) == PFC_SLOT_BYTES, "four secrets end a slot");
@@ -39,14 +40,31 @@ void pfc_slot_fill(struct pfc_slot *slot, const struct pfc_token *token,
   slot->secrets = token->secrets;
 }
 
-void pfc_slot_revoke(struct pfc_slot *slot, uint32_t generation, uint64_t issued) {
-  if (generation > slot->revoked) slot->revoked = generation;
-  if (slot->state == PFC_SLOT_HELD && slot->generation > generation) return;
+/// Takes the token out. What is known of the instance stays.
+static void disarm(struct pfc_slot *slot) {
   slot->state = PFC_SLOT_REVOKED;
-  // A floor frees this slot only when it lies above the revocation too.
-  if (issued > slot->issued) slot->issued = issued;
   pfc_wipe(&slot->secrets, sizeof slot->secrets);
   pfc_wipe(slot->token_digest, sizeof slot->token_digest);
+}
+
+void pfc_slot_revoke(struct pfc_slot *slot, uint32_t generation, uint64_t issued) {
+  // Of several revocations the widest counts, and the latest: one order more never revokes less.
+  if (generation > slot->revoked) slot->revoked = generation;
+  if (issued > slot->revoked_at) slot->revoked_at = issued;
+  if (slot->state != PFC_SLOT_HELD || slot->generation <= generation) disarm(slot);
+}
+
+int pfc_slot_supersede(struct pfc_slot *slot, uint64_t floor) {
+  if (slot->state == PFC_SLOT_FREE) return 0;
+  if (slot->issued < floor && slot->revoked_at < floor) {
+    pfc_wipe(slot, sizeof *slot);
+    return 1;
+  }
+  // The token is below the floor and the revocation is not: an older generation may still be carried here by a token
+  // that was issued above the floor, and is revoked.
+  if (slot->state == PFC_SLOT_REVOKED || slot->issued >= floor) return 0;
+  disarm(slot);
+  return 1;
 }
 
 void pfc_slot_encode(uint8_t bytes[PFC_SLOT_BYTES], const struct pfc_slot *slot) {
@@ -60,6 +78,7 @@ void pfc_slot_encode(uint8_t bytes[PFC_SLOT_BYTES], const struct pfc_slot *slot)
   pfc_put32(bytes + AT_REVOKED, slot->revoked);
   pfc_put64(bytes + AT_NOT_AFTER, slot->not_after);
   pfc_put64(bytes + AT_ISSUED, slot->issued);
+  pfc_put64(bytes + AT_REVOKED_AT, slot->revoked_at);
   pfc_put64(bytes + AT_LAST_COUNTER, slot->last_counter);
   memcpy(bytes + AT_INSTANCE, slot->instance_id, PFC_ID_BYTES);
   memcpy(bytes + AT_DIGEST, slot->token_digest, PFC_TOKEN_DIGEST_BYTES);
@@ -80,6 +99,7 @@ int pfc_slot_decode(struct pfc_slot *slot, const uint8_t bytes[PFC_SLOT_BYTES]) 
   slot->revoked = pfc_get32(bytes + AT_REVOKED);
   slot->not_after = pfc_get64(bytes + AT_NOT_AFTER);
   slot->issued = pfc_get64(bytes + AT_ISSUED);
+  slot->revoked_at = pfc_get64(bytes + AT_REVOKED_AT);
   slot->last_counter = pfc_get64(bytes + AT_LAST_COUNTER);
   memcpy(slot->instance_id, bytes + AT_INSTANCE, PFC_ID_BYTES);
   memcpy(slot->token_digest, bytes + AT_DIGEST, PFC_TOKEN_DIGEST_BYTES);

@@ -110,8 +110,7 @@ static int revoke(struct pfc_verifier *verifier, const struct pfc_order *order, 
   if (order->issued < ledger->floor) return PFC_OK;
   if (!fresh) {
     const struct pfc_slot *slot = &ledger->slots[index];
-    int later = slot->state == PFC_SLOT_REVOKED && order->issued > slot->issued;
-    if (order->generation <= slot->revoked && !later) return PFC_OK;
+    if (order->generation <= slot->revoked && order->issued <= slot->revoked_at) return PFC_OK;
     next = *slot;
   } else {
     index = pfc_ledger_find_free(ledger);

@@ -1,7 +1,8 @@
 /// What the hardware answered, as it came over the link: believed by nobody yet.
 ///
 /// Anyone on the link can make one. ``ProvedCommand/receipt(of:)``,
-/// ``MeasurementToken/receipt(of:with:)`` and ``Recall/receipt(of:)`` turn it into a ``Receipt``.
+/// ``MeasurementToken/receipt(of:with:)`` turn it into a ``Receipt``, ``Recall/fate(of:)`` into a
+/// ``Fate``.
 public struct Answer: Sendable, Hashable {
   /// What the hardware is said to have decided.
   public let verdict: Verdict

@@ -65,6 +65,8 @@ public enum ProofError: Error, Sendable, Hashable {
   case unauthenticated(Verdict)
   /// An answer to another challenge or recall.
   case answerToAnother(expected: UInt64, actual: UInt64)
+  /// An answer to the recall of a command, read as the command's own.
+  case answerToRecall(Verdict)
 
   // The platform.
 
@@ -141,6 +143,8 @@ extension ProofError: CustomStringConvertible {
         + "as a hint."
     case .answerToAnother(let expected, let actual):
       "The answer is to challenge \(actual), not to \(expected). Drop it and wait for the right one."
+    case .answerToRecall(let verdict):
+      "The answer \"\(verdict)\" is to the recall of this command. Read it with the recall."
 
     case .storageFailed:
       "The storage did not answer. Nothing was changed; try again after a restart."

@@ -42,9 +42,14 @@ public struct ProvedCommand: Sendable {
   /// - Parameter answer: What came over the link.
   /// - Returns: The verdict, believed.
   /// - Throws: ``ProofError/unauthenticated(_:)``, ``ProofError/answerToAnother(expected:actual:)``,
-  ///   ``ProofError/differs(_:)``.
+  ///   ``ProofError/answerToRecall(_:)``, ``ProofError/differs(_:)``.
   public func receipt(of answer: Answer) throws(ProofError) -> Receipt {
-    try Receipt(answer, to: nonce, counter: counter, with: secrets)
+    let receipt = try Receipt(answer, to: nonce, counter: counter, with: secrets)
+    // With a receipt, these two answer a recall of this very command and nothing else.
+    guard receipt.verdict != .stale, receipt.verdict != .notExecuted else {
+      throw .answerToRecall(receipt.verdict)
+    }
+    return receipt
   }
 
   /// Asks, after a lost link, what became of the command. From then on the hardware accepts no

@@ -45,12 +45,14 @@ public struct Recall: Sendable {
 
   /// Checks the hardware's answer.
   ///
+  /// It is no ``Receipt``: the same verdict, "stale", says of a command that it was not taken and of
+  /// a recall that nobody knows.
+  ///
   /// - Parameter answer: What came over the link.
-  /// - Returns: The verdict: that of the command, ``Verdict/notExecuted``, or ``Verdict/stale`` if
-  ///   it was too long ago to tell.
+  /// - Returns: What became of the command, believed.
   /// - Throws: ``ProofError/unauthenticated(_:)``, ``ProofError/answerToAnother(expected:actual:)``,
   ///   ``ProofError/differs(_:)``.
-  public func receipt(of answer: Answer) throws(ProofError) -> Receipt {
-    try Receipt(answer, to: nonce, counter: counter, with: secrets)
+  public func fate(of answer: Answer) throws(ProofError) -> Fate {
+    try Fate(Receipt(answer, to: nonce, counter: counter, with: secrets).verdict)
   }
 }

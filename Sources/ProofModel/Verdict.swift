@@ -49,25 +49,6 @@ public enum Verdict: UInt8, Sendable, CaseIterable {
 extension Verdict {
   /// Whether the command, token or order was taken.
   public var isSuccess: Bool { rawValue < Verdict.notExecuted.rawValue }
-
-  /// What the app does next.
-  public var advice: Advice {
-    switch self {
-    case .accepted, .acceptedDeviceOnly, .orderDone: .done
-    case .held: .sendCommands
-    case .notExecuted, .stale: .sendAgain
-    case .integrityDiffers, .deviceDiffers: .measureAgain
-    case .unknownInstance, .notForMe: .presentToken
-    case .notPermitted: .askForWiderRights
-    case .attemptsExhausted, .usesExhausted, .expired, .superseded, .revoked, .notSigned:
-      .askForNewToken
-    case .noRoom: .askForRoom
-    case .wrongMode: .useOtherBuild
-    case .busy: .reconnectLater
-    case .malformed: .reportDefect
-    case .fault: .callService
-    }
-  }
 }
 
 extension Verdict: CustomStringConvertible {
@@ -96,52 +77,6 @@ extension Verdict: CustomStringConvertible {
     case .malformed: "malformed"
     case .busy: "busy"
     case .fault: "fault"
-    }
-  }
-}
-
-/// What the app does next, after a verdict.
-public enum Advice: Sendable, CaseIterable, CustomStringConvertible {
-  /// Nothing: it is done.
-  case done
-  /// Go on and send commands.
-  case sendCommands
-  /// Ask for a new challenge and send the command again.
-  case sendAgain
-  /// Measure again; if that changes nothing, ask for what a device match permits.
-  case measureAgain
-  /// Present the token for this hardware, then send the command again.
-  case presentToken
-  /// Ask the backend for a token with wider rights.
-  case askForWiderRights
-  /// Ask the backend for a new token.
-  case askForNewToken
-  /// Ask the backend to free a slot with a floor order.
-  case askForRoom
-  /// Use a build of the hardware's mode.
-  case useOtherBuild
-  /// Disconnect, wait as many seconds as the answer's detail says, connect again.
-  case reconnectLater
-  /// Report a defect of this app or of the link.
-  case reportDefect
-  /// Tell the owner that the hardware needs service.
-  case callService
-
-  /// The advice as a sentence for a person.
-  public var description: String {
-    switch self {
-    case .done: "Nothing more to do."
-    case .sendCommands: "Send commands."
-    case .sendAgain: "Ask for a new challenge and send the command again."
-    case .measureAgain: "Measure again, or ask for what a device match permits."
-    case .presentToken: "Present the token for this hardware."
-    case .askForWiderRights: "Ask the backend for wider rights."
-    case .askForNewToken: "Ask the backend for a new token."
-    case .askForRoom: "Ask the backend to free a slot."
-    case .useOtherBuild: "Use a build of the hardware's mode."
-    case .reconnectLater: "Disconnect, wait, and connect again."
-    case .reportDefect: "Report a defect."
-    case .callService: "The hardware needs service."
     }
   }
 }

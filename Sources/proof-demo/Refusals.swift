@@ -8,7 +8,8 @@ extension Story {
     let answer = try verdict(patched, openDoor)
     section.add(
       "a library with one byte changed opens the door", must: .integrityDiffers,
-      happened: answer.verdict, "attempts left: \(answer.detail); \(answer.verdict.advice)")
+      happened: answer.verdict,
+      "attempts left: \(answer.detail); \(answer.verdict.advice(to: .command))")
     section.add(
       "what changed, told by the app from its configuration", must: "app 1",
       happened: try patched.prover.difference().changes.map(\.source.description).joined(),

@@ -90,8 +90,8 @@ void world_restart(struct world *world) {
     uint8_t old[PFC_SLOT_BYTES], new[PFC_SLOT_BYTES];
     durable(old, &before.ledger.slots[i]);
     durable(new, &world->verifier.ledger.slots[i]);
-    // A floor whose write failed and yet was durable frees slots only now.
-    int passed = uncertain[0] && world->verifier.ledger.slots[i].state == PFC_SLOT_FREE &&
+    // A floor whose write failed and yet was durable frees or disarms slots only now.
+    int passed = uncertain[0] && world->verifier.ledger.slots[i].state != PFC_SLOT_HELD &&
                  before.ledger.slots[i].issued < world->verifier.ledger.floor;
     REQUIRE(uncertain[i + 1] || passed || memcmp(old, new, sizeof old) == 0);
   }
@@ -120,10 +120,11 @@ static void check_slot(const struct pfc_slot *old, const struct pfc_slot *new, u
   REQUIRE(verdict != PFC_VERDICT_NONE);
   if (old->state == PFC_SLOT_FREE) return;
   if (new->state == PFC_SLOT_FREE || memcmp(old->instance_id, new->instance_id, PFC_ID_BYTES) != 0) {
-    REQUIRE(old->issued < floor);
+    REQUIRE(old->issued < floor && old->revoked_at < floor);
     return;
   }
   REQUIRE(new->generation >= old->generation && new->revoked >= old->revoked);
+  REQUIRE(new->revoked_at >= old->revoked_at);
   if (memcmp(old->token_digest, new->token_digest, PFC_TOKEN_DIGEST_BYTES) == 0) {
     REQUIRE(new->uses <= old->uses && new->attempts <= old->attempts);
     REQUIRE(verdict != PFC_VERDICT_FAULT || new->uses == old->uses);
@@ -138,7 +139,8 @@ static void check_state(const struct pfc_ledger *before, const struct pfc_ledger
     const struct pfc_slot *slot = &after->slots[i];
     check_slot(&before->slots[i], slot, after->floor, verdict);
     // Nothing from below the floor is served, even where storage refused to forget it.
-    REQUIRE(slot->state == PFC_SLOT_FREE || slot->issued >= after->floor);
+    REQUIRE(slot->state != PFC_SLOT_HELD || slot->issued >= after->floor);
+    REQUIRE(slot->state != PFC_SLOT_REVOKED || slot->issued >= after->floor || slot->revoked_at >= after->floor);
   }
 }
 
@@ -293,7 +295,7 @@ static void after_order(struct world *world, const struct pfc_ledger *before, co
     } else {
       // A floor forgets a revocation only when it lies above the latest.
       REQUIRE(index >= 0 && after->slots[index].revoked >= fuzz_get32(message + 56));
-      REQUIRE(after->slots[index].state == PFC_SLOT_HELD || after->slots[index].issued >= issued);
+      REQUIRE(after->slots[index].revoked_at >= issued);
     }
   }
   if (message[4] == PFC_ORDER_REVOKE && issued >= after->floor) {

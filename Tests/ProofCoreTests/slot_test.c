@@ -1,4 +1,4 @@
-/// A slot's bytes in storage, and what revoking leaves in it.
+/// A slot's bytes in storage, and what revocations, floors and tokens leave in it.
 
 #include <string.h>
 
@@ -31,6 +31,7 @@ static void every_field_has_its_offset(void) {
   struct pfc_slot slot = slot_make(1), decoded;
   uint8_t bytes[PFC_SLOT_BYTES], again[PFC_SLOT_BYTES];
   slot.revoked = 77;
+  slot.revoked_at = UINT64_C(0x0102030405060708);
   pfc_slot_encode(bytes, &slot);
   CHECK_NUMBER(bytes[0], slot.state);
   CHECK_NUMBER(bytes[1], slot.last_verdict);
@@ -42,11 +43,12 @@ static void every_field_has_its_offset(void) {
   CHECK_NUMBER(get32(bytes + 16), slot.revoked);
   CHECK_COUNT(get64(bytes + 20), slot.not_after);
   CHECK_COUNT(get64(bytes + 28), slot.issued);
-  CHECK_COUNT(get64(bytes + 36), slot.last_counter);
-  CHECK_BYTES(bytes + 44, slot.instance_id, 16);
-  CHECK_BYTES(bytes + 60, slot.token_digest, 16);
-  CHECK_BYTES(bytes + 76, slot.last_nonce, 16);
-  CHECK_BYTES(bytes + 92, &slot.secrets, 96);
+  CHECK_COUNT(get64(bytes + 36), slot.revoked_at);
+  CHECK_COUNT(get64(bytes + 44), slot.last_counter);
+  CHECK_BYTES(bytes + 52, slot.instance_id, 16);
+  CHECK_BYTES(bytes + 68, slot.token_digest, 16);
+  CHECK_BYTES(bytes + 84, slot.last_nonce, 16);
+  CHECK_BYTES(bytes + 100, &slot.secrets, 96);
   memset(&decoded, 0xa5, sizeof decoded);
   CHECK_NUMBER(pfc_slot_decode(&decoded, bytes), PFC_OK);
   pfc_slot_encode(again, &decoded);
@@ -89,18 +91,53 @@ static void revoking_takes_the_secrets(void) {
     CHECK_NUMBER(slot.revoked, before.generation - newer);
     CHECK_NUMBER(slot.generation, before.generation);
     CHECK_BYTES(slot.instance_id, before.instance_id, 16);
+    CHECK_COUNT(slot.issued, 1000);
+    CHECK_COUNT(slot.revoked_at, 2000);
     if (newer != 0) {
       CHECK_NUMBER(slot.state, PFC_SLOT_HELD);
-      CHECK_COUNT(slot.issued, 1000);
       CHECK_BYTES(&slot.secrets, &before.secrets, sizeof slot.secrets);
     } else {
       CHECK_NUMBER(slot.state, PFC_SLOT_REVOKED);
-      CHECK_COUNT(slot.issued, 2000);
       CHECK_BYTES(&slot.secrets, zeros, sizeof slot.secrets);
       CHECK_BYTES(slot.token_digest, zeros, sizeof slot.token_digest);
       pfc_slot_revoke(&slot, 1, 1500);
       CHECK_NUMBER(slot.revoked, before.generation);
-      CHECK_COUNT(slot.issued, 2000);
+      CHECK_COUNT(slot.revoked_at, 2000);
+    }
+  }
+}
+
+static void floors_leave_what_lies_above_them(void) {
+  static const struct {
+    uint8_t state;
+    uint64_t issued, revoked_at;
+    int changed;
+    uint8_t left;
+  } cases[] = {
+      {PFC_SLOT_FREE, 0, 0, 0, PFC_SLOT_FREE},           {PFC_SLOT_HELD, 100, 0, 0, PFC_SLOT_HELD},
+      {PFC_SLOT_HELD, 99, 0, 1, PFC_SLOT_FREE},          {PFC_SLOT_HELD, 99, 99, 1, PFC_SLOT_FREE},
+      {PFC_SLOT_HELD, 99, 100, 1, PFC_SLOT_REVOKED},     {PFC_SLOT_HELD, 100, 99, 0, PFC_SLOT_HELD},
+      {PFC_SLOT_REVOKED, 99, 99, 1, PFC_SLOT_FREE},      {PFC_SLOT_REVOKED, 0, 100, 0, PFC_SLOT_REVOKED},
+      {PFC_SLOT_REVOKED, 100, 99, 0, PFC_SLOT_REVOKED},  {PFC_SLOT_REVOKED, 100, 100, 0, PFC_SLOT_REVOKED},
+  };
+  for (unsigned i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    struct pfc_slot slot = slot_make(7), before;
+    test_case("%u", i + 1);
+    if (cases[i].state == PFC_SLOT_FREE) memset(&slot, 0, sizeof slot);
+    slot.state = cases[i].state;
+    slot.issued = cases[i].issued;
+    slot.revoked_at = cases[i].revoked_at;
+    before = slot;
+    CHECK_NUMBER(pfc_slot_supersede(&slot, 100), cases[i].changed);
+    CHECK_NUMBER(slot.state, cases[i].left);
+    if (cases[i].changed == 0) CHECK_BYTES(&slot, &before, sizeof slot);
+    if (cases[i].left == PFC_SLOT_FREE) CHECK_ZEROS(&slot, sizeof slot);
+    if (cases[i].changed != 0 && cases[i].left == PFC_SLOT_REVOKED) {
+      CHECK_ZEROS(&slot.secrets, sizeof slot.secrets);
+      CHECK_ZEROS(slot.token_digest, sizeof slot.token_digest);
+      CHECK_BYTES(slot.instance_id, before.instance_id, 16);
+      CHECK_COUNT(slot.revoked_at, 100);
+      CHECK_NUMBER(slot.generation, before.generation);
     }
   }
 }
@@ -110,6 +147,7 @@ static void tokens_leave_what_the_instance_remembers(void) {
   struct pfc_token token;
   uint8_t digest[PFC_TOKEN_DIGEST_BYTES] = {6};
   slot.revoked = 3;
+  slot.revoked_at = 500;
   before = slot;
   memset(&token, 0, sizeof token);
   token.generation = 9;
@@ -120,6 +158,7 @@ static void tokens_leave_what_the_instance_remembers(void) {
   CHECK_NUMBER(slot.uses, 4);
   CHECK_BYTES(slot.token_digest, digest, sizeof digest);
   CHECK_NUMBER(slot.revoked, 3);
+  CHECK_COUNT(slot.revoked_at, 500);
   CHECK_NUMBER(slot.last_verdict, before.last_verdict);
   CHECK_COUNT(slot.last_counter, before.last_counter);
   CHECK_BYTES(slot.last_nonce, before.last_nonce, sizeof slot.last_nonce);
@@ -130,6 +169,7 @@ static const struct test tests[] = {
     TEST("an unknown state is damage", unknown_states_are_damage),
     TEST("an unknown state stops the start, though its record is intact", unknown_states_stop_the_start),
     TEST("revoking takes the secrets, or spares a newer generation", revoking_takes_the_secrets),
+    TEST("a floor leaves what lies above it: the token, or the revocation alone", floors_leave_what_lies_above_them),
     TEST("a new token leaves what its instance remembers", tokens_leave_what_the_instance_remembers),
 };
 

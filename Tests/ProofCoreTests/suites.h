@@ -6,6 +6,7 @@
 #include "harness.h"
 
 extern const struct suite crypto_suite;
+extern const struct suite crypto_curves_suite;
 extern const struct suite wycheproof_suite;
 extern const struct suite key_suite;
 extern const struct suite config_suite;
@@ -24,6 +25,7 @@ extern const struct suite verifier_suite;
 extern const struct suite verifier_rights_suite;
 extern const struct suite verifier_token_suite;
 extern const struct suite verifier_order_suite;
+extern const struct suite verifier_revocation_suite;
 extern const struct suite verifier_recall_suite;
 extern const struct suite verifier_limit_suite;
 extern const struct suite verifier_fault_suite;

@@ -1,4 +1,4 @@
-/// What orders do: time goes on, revocations hold, floors free slots, and nothing ever goes back.
+/// What orders do: time goes on, floors free slots, and nothing ever goes back. Revocations have a page of their own.
 
 #include <string.h>
 
@@ -96,93 +96,6 @@ static void clock_runs_on_after_a_marker(void) {
   CHECK_COUNT(pfc_verifier_epoch(&world.verifier), 2007);
 }
 
-static void revocation_ends_a_held_token(void) {
-  begin(6);
-  CHECK_NUMBER(hold(3, 100), PFC_VERDICT_HELD);
-  REQUIRE(CHECK(world_ask(&world, &app.challenge)));
-  app_command(&app, &world, PFC_KIND_INTEGRITY, 1, "go");
-  CHECK_NUMBER(revoke(3, 200), PFC_VERDICT_DONE);
-  CHECK_NUMBER(app_send(&app, &world), PFC_VERDICT_REVOKED);
-  CHECK_NUMBER(act(), PFC_VERDICT_REVOKED);
-  CHECK_NUMBER(app_do(&app, &world, PFC_KIND_DEVICE, 1, "go"), PFC_VERDICT_REVOKED);
-  CHECK_NUMBER(app_recall(&app, &world), PFC_VERDICT_UNKNOWN);
-  CHECK_NUMBER(app_present(&app, &world), PFC_VERDICT_REVOKED);
-  REQUIRE(CHECK_NUMBER(world_restart(&world), PFC_OK));
-  CHECK_NUMBER(app_present(&app, &world), PFC_VERDICT_REVOKED);
-  CHECK_NUMBER(act(), PFC_VERDICT_REVOKED);
-  CHECK_NUMBER(hold(2, 300), PFC_VERDICT_REVOKED);
-  CHECK_NUMBER(hold(4, 300), PFC_VERDICT_HELD);
-  CHECK_NUMBER(act(), PFC_VERDICT_ACCEPTED);
-  new_link();
-  CHECK_NUMBER(hold(3, 400), PFC_VERDICT_REVOKED);
-}
-
-static void revocation_leaves_no_secrets(void) {
-  static const struct pfc_secrets none;
-  begin(7);
-  CHECK_NUMBER(hold(3, 100), PFC_VERDICT_HELD);
-  CHECK_NUMBER(revoke(3, 200), PFC_VERDICT_DONE);
-  int index = pfc_ledger_find(&world.verifier.ledger, app.token.instance_id);
-  REQUIRE(CHECK(index >= 0));
-  CHECK_BYTES(&world.verifier.ledger.slots[index].secrets, &none, sizeof none);
-}
-
-static void older_revocation_spares_a_newer_token(void) {
-  begin(8);
-  CHECK_NUMBER(hold(5, 100), PFC_VERDICT_HELD);
-  CHECK_NUMBER(revoke(4, 200), PFC_VERDICT_DONE);
-  CHECK_NUMBER(act(), PFC_VERDICT_ACCEPTED);
-  CHECK_NUMBER(app_present(&app, &world), PFC_VERDICT_HELD);
-  CHECK_NUMBER(revoke(5, 300), PFC_VERDICT_DONE);
-  CHECK_NUMBER(act(), PFC_VERDICT_REVOKED);
-}
-
-static void revocation_comes_before_the_token(void) {
-  begin(9);
-  CHECK_NUMBER(revoke(3, 200), PFC_VERDICT_DONE);
-  CHECK_NUMBER(world_status(&world).slots_used, 1);
-  CHECK_NUMBER(hold(3, 100), PFC_VERDICT_REVOKED);
-  REQUIRE(CHECK_NUMBER(world_restart(&world), PFC_OK));
-  CHECK_NUMBER(app_present(&app, &world), PFC_VERDICT_REVOKED);
-  CHECK_NUMBER(hold(4, 300), PFC_VERDICT_HELD);
-  CHECK_NUMBER(world_status(&world).slots_used, 1);
-}
-
-static void revocation_of_all_leaves_none(void) {
-  begin(10);
-  CHECK_NUMBER(revoke(PFC_GENERATION_ALL, 200), PFC_VERDICT_DONE);
-  CHECK_NUMBER(hold(1, 300), PFC_VERDICT_REVOKED);
-  CHECK_NUMBER(hold(PFC_GENERATION_ALL - 1, 300), PFC_VERDICT_REVOKED);
-}
-
-static void revocations_never_go_down(void) {
-  begin(11);
-  CHECK_NUMBER(revoke(9, 200), PFC_VERDICT_DONE);
-  CHECK_NUMBER(revoke(4, 300), PFC_VERDICT_DONE);
-  CHECK_NUMBER(hold(9, 400), PFC_VERDICT_REVOKED);
-  CHECK_NUMBER(hold(10, 400), PFC_VERDICT_HELD);
-  new_link();
-  CHECK_NUMBER(revoke(9, 500), PFC_VERDICT_DONE);
-  CHECK_NUMBER(act(), PFC_VERDICT_ACCEPTED);
-}
-
-static void revocation_needs_room(void) {
-  struct app others[PFC_SLOTS];
-  begin(12);
-  for (unsigned i = 0; i < PFC_SLOTS; i++) {
-    app_make(&others[i], &world, 6500 + i);
-    app_issue(&others[i], &world);
-    CHECK_NUMBER(app_present(&others[i], &world), PFC_VERDICT_HELD);
-  }
-  CHECK_NUMBER(revoke(1, WORLD_BEGIN + 1), PFC_VERDICT_NO_ROOM);
-  CHECK_COUNT(pfc_verifier_epoch(&world.verifier), WORLD_BEGIN);
-  test_case("an instance that has a slot needs none");
-  CHECK_NUMBER(world_order(&world, PFC_ORDER_REVOKE, WORLD_BEGIN + 1, others[PFC_SLOTS - 1].token.instance_id, 1),
-               PFC_VERDICT_DONE);
-  CHECK_NUMBER(app_do(&others[PFC_SLOTS - 1], &world, PFC_KIND_INTEGRITY, 1, "go"), PFC_VERDICT_REVOKED);
-  CHECK_NUMBER(app_do(&others[PFC_SLOTS - 2], &world, PFC_KIND_INTEGRITY, 1, "go"), PFC_VERDICT_ACCEPTED);
-}
-
 static void floor_supersedes_and_frees(void) {
   struct app kept;
   begin(13);
@@ -225,87 +138,6 @@ static void freed_slots_hold_nothing(void) {
       pfc_record_load(&record, payload, sizeof payload, &world.platform.storage, 1, world.verifier.ledger.record_key),
       PFC_OK);
   CHECK_BYTES(payload, nothing, sizeof nothing);
-}
-
-static void floor_spares_a_later_revocation(void) {
-  begin(16);
-  test_case("1. a revocation issued after the floor, of a token issued before it");
-  CHECK_NUMBER(hold(1, 100), PFC_VERDICT_HELD);
-  CHECK_NUMBER(revoke(PFC_GENERATION_ALL, 200), PFC_VERDICT_DONE);
-  CHECK_NUMBER(floor_at(150), PFC_VERDICT_DONE);
-  CHECK_NUMBER(hold(2, 160), PFC_VERDICT_REVOKED);
-  test_case("2. a revocation issued before the floor goes with its slot");
-  new_link();
-  CHECK_NUMBER(floor_at(201), PFC_VERDICT_DONE);
-  CHECK_NUMBER(world_status(&world).slots_used, 0);
-  test_case("3. a revocation issued before its token, the floor between them");
-  CHECK_NUMBER(hold(7, 500), PFC_VERDICT_HELD);
-  CHECK_NUMBER(revoke(7, 300), PFC_VERDICT_DONE);
-  CHECK_NUMBER(floor_at(400), PFC_VERDICT_DONE);
-  CHECK_NUMBER(app_present(&app, &world), PFC_VERDICT_REVOKED);
-}
-
-static void renewed_revocation_counts_from_its_own_time(void) {
-  begin(17);
-  CHECK_NUMBER(revoke(PFC_GENERATION_ALL, 100), PFC_VERDICT_DONE);
-  CHECK_NUMBER(revoke(PFC_GENERATION_ALL, 200), PFC_VERDICT_DONE);
-  CHECK_NUMBER(floor_at(150), PFC_VERDICT_DONE);
-  CHECK_NUMBER(hold(2, 160), PFC_VERDICT_REVOKED);
-}
-
-static void replayed_old_revocations_take_no_room(void) {
-  // Orders are public and for ever: a stranger replays those a floor has swept away.
-  struct app victims[PFC_SLOTS];
-  begin(19);
-  for (unsigned i = 0; i < PFC_SLOTS; i++) {
-    app_make(&victims[i], &world, 6700 + i);
-    new_link();
-    CHECK_NUMBER(world_order(&world, PFC_ORDER_REVOKE, 100 + i, victims[i].token.instance_id, 1), PFC_VERDICT_DONE);
-  }
-  CHECK_NUMBER(world_status(&world).slots_used, PFC_SLOTS);
-  CHECK_NUMBER(floor_at(500), PFC_VERDICT_DONE);
-  CHECK_NUMBER(world_status(&world).slots_used, 0);
-  for (unsigned i = 0; i < PFC_SLOTS; i++) {
-    new_link();
-    (void)world_order(&world, PFC_ORDER_REVOKE, 100 + i, victims[i].token.instance_id, 1);
-  }
-  new_link();
-  CHECK_NUMBER(hold(1, 600), PFC_VERDICT_HELD);
-}
-
-static void revocations_without_news_are_no_progress(void) {
-  // The same again, an older one, one of fewer generations: each counts as an opening, and costs no write.
-  begin(24);
-  CHECK_NUMBER(revoke(5, 200), PFC_VERDICT_DONE);
-  new_link();
-  long writes = world.flash.writes;
-  CHECK_NUMBER(revoke(5, 200), PFC_VERDICT_DONE);
-  CHECK_NUMBER(revoke(5, 150), PFC_VERDICT_DONE);
-  CHECK_NUMBER(revoke(3, 200), PFC_VERDICT_DONE);
-  CHECK_NUMBER(revoke(4, 199), PFC_VERDICT_DONE);
-  CHECK_NUMBER(revoke(5, 200), PFC_VERDICT_BUSY);
-  CHECK_NUMBER(world.flash.writes, writes);
-  test_case("beside a newer token");
-  begin(25);
-  CHECK_NUMBER(hold(9, 100), PFC_VERDICT_HELD);
-  CHECK_NUMBER(revoke(5, 200), PFC_VERDICT_DONE);
-  new_link();
-  writes = world.flash.writes;
-  for (unsigned i = 0; i < PFC_SESSION_OPENINGS_MAX; i++) CHECK_NUMBER(revoke(5, 200), PFC_VERDICT_DONE);
-  CHECK_NUMBER(revoke(5, 200), PFC_VERDICT_BUSY);
-  CHECK_NUMBER(world.flash.writes, writes);
-}
-
-static void replayed_old_revocations_are_no_progress(void) {
-  // What a floor has swept away changes nothing when it comes again: it counts as an opening, and costs no write.
-  begin(23);
-  CHECK_NUMBER(revoke(1, 100), PFC_VERDICT_DONE);
-  CHECK_NUMBER(floor_at(500), PFC_VERDICT_DONE);
-  new_link();
-  long writes = world.flash.writes;
-  for (unsigned i = 0; i < PFC_SESSION_OPENINGS_MAX; i++) CHECK_NUMBER(revoke(1, 100), PFC_VERDICT_DONE);
-  CHECK_NUMBER(revoke(1, 100), PFC_VERDICT_BUSY);
-  CHECK_NUMBER(world.flash.writes, writes);
 }
 
 static void orders_twice_late_or_out_of_turn_do_no_harm(void) {
@@ -381,22 +213,9 @@ static const struct test tests[] = {
     TEST("an epoch may be for any hardware", epoch_for_any_hardware),
     TEST("a marker that the clock has passed already still counts after a restart", marker_outlives_the_clock),
     TEST("a clock runs on from the last marker that was news", clock_runs_on_after_a_marker),
-    TEST("a revocation ends a held token at once and for good", revocation_ends_a_held_token),
-    TEST("a revoked slot keeps no secret", revocation_leaves_no_secrets),
-    TEST("a revocation of older generations spares a newer token", older_revocation_spares_a_newer_token),
-    TEST("a revocation holds that arrives before its token", revocation_comes_before_the_token),
-    TEST("a revocation of all generations leaves none", revocation_of_all_leaves_none),
-    TEST("a revoked generation never goes down", revocations_never_go_down),
-    TEST("a revocation of an unknown instance needs room, of a known one none", revocation_needs_room),
     TEST("a floor supersedes older tokens and frees their slots", floor_supersedes_and_frees),
     TEST("a floor never goes down", floors_only_rise),
     TEST("a freed slot holds nothing, in memory and in storage", freed_slots_hold_nothing),
-    TEST("a floor spares a revocation issued after it", floor_spares_a_later_revocation),
-    TEST("a renewed revocation counts from its own time", renewed_revocation_counts_from_its_own_time),
-    TEST("revocations that a floor has swept away take no room when replayed", replayed_old_revocations_take_no_room),
-    TEST("revocations that a floor has swept away are no progress when replayed",
-         replayed_old_revocations_are_no_progress),
-    TEST("revocations that say nothing new are no progress", revocations_without_news_are_no_progress),
     TEST("orders twice, late or out of turn do no harm", orders_twice_late_or_out_of_turn_do_no_harm),
     TEST("each refusal of an order has its verdict", refusals_are_told_apart),
 };

@@ -230,6 +230,7 @@ static void judge_slot(const struct block *block) {
   slot.revoked = (uint32_t)block_number(block, "revoked_generation");
   slot.not_after = block_number(block, "not_after");
   slot.issued = block_number(block, "issued");
+  slot.revoked_at = block_number(block, "revoked_at");
   slot.last_counter = block_number(block, "last_counter");
   block_exactly(block, "instance_id", slot.instance_id, 16);
   block_exactly(block, "token_digest", slot.token_digest, 16);

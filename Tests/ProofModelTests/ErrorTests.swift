@@ -21,6 +21,7 @@ struct ErrorTests {
       .malformed("order", byteCount: 77), .tooNew("order"), .notForThisHardware("order"),
       .notSigned("order"), .wrongMode("order"), .unusablePublicKey(of: .random()),
       .differs("receipt"), .unauthenticated(.accepted), .answerToAnother(expected: 7, actual: 8),
+      .answerToRecall(.stale),
       .storageFailed, .storageDamaged, .randomFailed,
     ]
   }()
@@ -59,10 +60,22 @@ struct ErrorTests {
 
   @Test("of an advice are a sentence, and every advice is given by some verdict")
   func advice() {
-    #expect(Set(Verdict.allCases.map(\.advice)) == Set(Advice.allCases))
+    let given = Question.allCases.flatMap { question in
+      Verdict.allCases.map { $0.advice(to: question) }
+    }
+    #expect(Set(given) == Set(Advice.allCases))
     for advice in Advice.allCases { #expect(advice.description.hasSuffix(".")) }
-    #expect(Verdict.integrityDiffers.advice == .measureAgain)
-    #expect(Verdict.stale.advice == .sendAgain)
-    #expect(Verdict.busy.advice == .reconnectLater)
+    #expect(Verdict.integrityDiffers.advice(to: .command) == .measureAgain)
+    #expect(Verdict.stale.advice(to: .command) == .sendAgain)
+    #expect(Verdict.busy.advice(to: .recall) == .reconnectLater)
+  }
+
+  @Test("never advise to send a command again that a recall has not told to be undone")
+  func recallHints() {
+    for verdict in Verdict.allCases { #expect(verdict.advice(to: .recall) != .sendAgain) }
+    #expect(Fate.tooOldToTell.advice == .lookFirst)
+    #expect(Fate.notExecuted.advice == .sendAgain)
+    #expect(Fate.accepted.advice == .done && Fate.acceptedDeviceOnly.advice == .done)
+    #expect(Fate.refused(.usesExhausted).advice == .askForNewToken)
   }
 }

@@ -248,15 +248,25 @@ struct VerifierTests {
     let (done, _, _) = try link.command(world, openDoor)
     link.session.disconnect()
     let told = try Answer(link.send(done.recall.message).reply)
-    #expect(try done.recall.receipt(of: told).verdict == .accepted)
+    #expect(try done.recall.fate(of: told) == .accepted)
 
     let lost = world.prove(openDoor, answering: try link.challenge())
     let recall = lost.recall
     let notDone = try Answer(link.send(recall.message).reply)
-    #expect(try recall.receipt(of: notDone).verdict == .notExecuted)
+    #expect(try recall.fate(of: notDone) == .notExecuted)
     #expect(link.send(lost.message).verdict == .stale)
     let old = try Answer(link.send(done.recall.message).reply)
-    #expect(try done.recall.receipt(of: old).verdict == .accepted)
+    #expect(try done.recall.fate(of: old) == .accepted)
+
+    _ = try link.command(world, openDoor)
+    let older = try Answer(link.send(done.recall.message).reply)
+    #expect(older.verdict == .stale && !older.isHint)
+    #expect(try done.recall.fate(of: older) == .tooOldToTell)
+    #expect(throws: ProofError.answerToRecall(.stale)) { try done.receipt(of: older) }
+    #expect(throws: ProofError.answerToRecall(.notExecuted)) { try lost.receipt(of: notDone) }
+    #expect(throws: ProofError.unauthenticated(.notExecuted)) {
+      try recall.fate(of: Answer(.notExecuted, counter: recall.counter, to: lost.nonce, with: nil))
+    }
   }
 
   @Test("answers what is no message with a verdict, whatever its type and length")

@@ -46,8 +46,8 @@ PFC_MUST_USE int pfc_ledger_load(struct pfc_ledger *ledger, const struct pfc_sto
 /// The next challenge counter, never given before in the hardware's life.
 PFC_MUST_USE int pfc_ledger_take_counter(struct pfc_ledger *ledger, uint64_t *counter);
 
-/// Raises epoch and floor to these values where they are higher, and frees the slots the floor has passed. `*changed`
-/// is set to 1 if anything rose, and left alone otherwise.
+/// Raises epoch and floor to these values where they are higher, and frees the slots the floor has passed, or
+/// disarms them where a revocation outlasts it. `*changed` is set to 1 if anything rose, and left alone otherwise.
 PFC_MUST_USE int pfc_ledger_raise(struct pfc_ledger *ledger, uint64_t epoch, uint64_t floor, int *changed);
 
 /// Stores a slot's new content.

@@ -19,7 +19,7 @@ extern "C" {
 enum pfc_order_type {
   PFC_ORDER_EPOCH = 1,   ///< "It is at least `issued`." The hardware id may be all zeros: for any hardware.
   PFC_ORDER_REVOKE = 2,  ///< Tokens of `instance_id` up to and including `generation` are revoked.
-  PFC_ORDER_FLOOR = 3    ///< Tokens issued before `issued` are superseded; their slots become free.
+  PFC_ORDER_FLOOR = 3    ///< Tokens issued before `issued` are superseded, revocations before it forgotten.
 };
 
 struct pfc_order {

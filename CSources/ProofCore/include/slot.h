@@ -29,7 +29,8 @@ struct pfc_slot {
   uint16_t attempts;
   uint32_t uses;
   uint32_t generation;
-  uint32_t revoked;  ///< Generations up to this one are revoked.
+  uint32_t revoked;     ///< Generations up to this one are revoked …
+  uint64_t revoked_at;  ///< … until a floor rises above this: the latest revocation's time
   uint64_t not_after;
   uint64_t issued;
   uint8_t instance_id[PFC_ID_BYTES];
@@ -41,14 +42,19 @@ struct pfc_slot {
   uint8_t last_nonce[PFC_NONCE_BYTES];
 };
 
-#define PFC_SLOT_BYTES 188  ///< Encoded.
+#define PFC_SLOT_BYTES 196  ///< Encoded.
 
 /// Puts a token into a slot. What the slot remembers of the same instance's revocations and last command stays.
 void pfc_slot_fill(struct pfc_slot *slot, const struct pfc_token *token,
                    const uint8_t digest[PFC_TOKEN_DIGEST_BYTES]);
 
-/// Takes the secrets out and keeps the memory of generations up to `generation`. `issued` is the order's time.
+/// Remembers that generations up to `generation` are revoked, by an order of the time `issued`, and takes the secrets
+/// out if the slot's own is one of them.
 void pfc_slot_revoke(struct pfc_slot *slot, uint32_t generation, uint64_t issued);
+
+/// What a floor leaves of a slot: all of it, if the token was not issued before; nothing, if both the token and the
+/// latest revocation were; otherwise the revocation, without secrets. 1 if the slot has changed.
+PFC_MUST_USE int pfc_slot_supersede(struct pfc_slot *slot, uint64_t floor);
 
 void pfc_slot_encode(uint8_t bytes[PFC_SLOT_BYTES], const struct pfc_slot *slot);
 /// PFC_E_DAMAGED if the state is unknown; the slot is then all zeros.

@@ -103,7 +103,11 @@ func probeMessages(_ baseline: BaselineProbe) throws {
   try expect(recall.message == proved.recall.message && recall.nonce == proved.nonce)
   let opened = try Recall(recall.message, with: secrets)
   try expect(opened.counter == 5 && opened.instance == baseline.instance)
-  try expect(try recall.receipt(of: answer).verdict == .accepted)
+  let fate = try recall.fate(of: answer)
+  try expect(fate == .accepted && fate.advice == .done)
+  let others: [Fate] = [.acceptedDeviceOnly, .notExecuted, .tooOldToTell, .refused(.usesExhausted)]
+  try expect(others.map(\.advice) == [.done, .sendAgain, .lookFirst, .askForNewToken])
+  try expect(Question.allCases == [.token, .command, .order, .recall])
 }
 
 /// The least that hardware must provide.
@@ -150,7 +154,7 @@ func probeVerifier(_ baseline: BaselineProbe) throws {
   let execution: Outcome.Execution? = outcome.execution
   try expect(execution?.command == command && execution?.kind == .integrity)
   try expect(outcome.verdict == .accepted && outcome.instance == baseline.instance)
-  try expect(outcome.verdict?.isSuccess == true && outcome.verdict?.advice == .done)
+  try expect(outcome.verdict?.isSuccess == true && outcome.verdict?.advice(to: .command) == .done)
   session.disconnect()
 
   let status: HardwareStatus = verifier.status

@@ -281,6 +281,7 @@ def records() -> Iterator[Block]:
         revoked_generation=1,
         not_after=body.not_after,
         issued=body.issued,
+        revoked_at=START - 3600,
         last_counter=4,
         instance_id=one.instance_id,
         token_digest=token_digest(one.token()),
@@ -288,7 +289,7 @@ def records() -> Iterator[Block]:
         secrets=body.secrets,
     )
     revoked = Slot(
-        state=REVOKED, revoked_generation=FOREVER, issued=START, instance_id=one.instance_id
+        state=REVOKED, revoked_generation=FOREVER, revoked_at=START, instance_id=one.instance_id
     )
     for number, sequence, slot, comment in (
         (1, 7, held, "held, one use taken"),

@@ -321,6 +321,29 @@ def _floors() -> Iterator[Script]:
     s.step("its tokens are superseded, no longer revoked").token(ONE.token(), SUPERSEDED)
     yield s
 
+    s = ready("a floor ends a token and spares an older generation's later revocation", generation=5)
+    s.order(revoke(ONE, 3, START + 200)).order(floor(START + 150)).status(1, START + 200)
+    s.command(ONE, s.ask(), REVOKED, signed=False)
+    s.token(ONE.token(generation=5), SUPERSEDED)
+    s.token(ONE.token(generation=3, issued=START + 160), REVOKED)
+    s.restart().token(ONE.token(generation=3, issued=START + 160), REVOKED)
+    s.step("up to its own time").order(floor(START + 200)).status(1, START + 200)
+    s.token(ONE.token(generation=3, issued=START + 200), REVOKED)
+    s.order(floor(START + 201)).status(0, START + 201)
+    yield s
+
+    s = ready("the next generation comes beside a revocation that a floor has spared", generation=5)
+    s.order(revoke(ONE, 3, START + 200)).order(floor(START + 150))
+    s.hold(ONE, ONE.token(generation=6, issued=START + 160)).status(1, START + 200)
+    s.command(ONE, s.ask(), ACCEPTED, 65535)
+    yield s
+
+    s = ready("a later revocation of fewer generations renews the wider one", generation=5)
+    s.order(revoke(ONE, 3, START + 120)).order(revoke(ONE, 2, START + 200))
+    s.order(floor(START + 150))
+    s.token(ONE.token(generation=3, issued=START + 160), REVOKED)
+    yield s
+
     s = Script("superseded by the floor is told before revoked")
     s.order(revoke(ONE, 5, START + 100)).order(floor(START + 50))
     s.token(ONE.token(generation=5), SUPERSEDED)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from .basics import FOREVER, Refused, same
 from .curves import hardware_public
@@ -20,7 +20,7 @@ from .message import (
 )
 from .order import FLOOR, REVOKE, Order, check_address, open_order
 from .proof import INTEGRITY, Occasion, escort, proof, recall_tag, receipt
-from .stored import FREE, HELD, REVOKED, Global, Slot
+from .stored import FREE, HELD, NO_SECRETS, REVOKED, Global, Slot
 from .token import Body, check_header, open_token, token_digest
 
 OPENINGS_MAX, REFUSALS_MAX = 4, 16
@@ -318,8 +318,7 @@ class Hardware:
             known.floor = max(known.floor, order.issued)
             self.swept = max(self.swept, *self.recalled)
             for i, slot in enumerate(self.store.slots):
-                if slot.state != FREE and slot.issued < known.floor:
-                    self.store.slots[i] = Slot()
+                self.store.slots[i] = self._under_floor(slot, known.floor)
         return Verdict.ORDER_DONE
 
     def _revoke(self, order: Order) -> bool:
@@ -333,10 +332,22 @@ class Hardware:
             self._settle(i, order.instance_id)
         slot = self.store.slots[i]
         slot.revoked_generation = max(slot.revoked_generation, order.generation)
+        slot.revoked_at = max(slot.revoked_at, order.issued)
         if slot.generation <= slot.revoked_generation:
-            slot.state = REVOKED
-            slot.issued = max(slot.issued, order.issued)
+            self.store.slots[i] = self._without_token(slot)
         return True
+
+    @staticmethod
+    def _under_floor(slot: Slot, floor: int) -> Slot:
+        if slot.state == FREE or max(slot.issued, slot.revoked_at) < floor:
+            return Slot()
+        if slot.issued < floor:
+            return Hardware._without_token(slot)
+        return slot
+
+    @staticmethod
+    def _without_token(slot: Slot) -> Slot:
+        return replace(slot, state=REVOKED, token_digest=bytes(16), secrets=NO_SECRETS)
 
     # What they share
 

@@ -7,7 +7,7 @@ from .keys import Secrets
 
 MAGIC = b"PS"
 VERSION = 1
-GLOBAL_BYTES, SLOT_BYTES, TAG_BYTES = 24, 188, 16
+GLOBAL_BYTES, SLOT_BYTES, TAG_BYTES = 24, 196, 16
 FREE, HELD, REVOKED = 0, 1, 2
 NO_SECRETS = Secrets(bytes(16), bytes(32), bytes(16), bytes(32))
 
@@ -34,6 +34,7 @@ class Slot:
     revoked_generation: int = 0
     not_after: int = 0
     issued: int = 0
+    revoked_at: int = 0
     last_counter: int = 0
     instance_id: bytes = bytes(16)
     token_digest: bytes = bytes(16)
@@ -52,6 +53,7 @@ class Slot:
             + u32(self.revoked_generation)
             + u64(self.not_after)
             + u64(self.issued)
+            + u64(self.revoked_at)
             + u64(self.last_counter)
             + self.instance_id
             + self.token_digest
@@ -67,7 +69,7 @@ def decode_global(payload: bytes) -> Global:
 
 def decode_slot(payload: bytes) -> Slot:
     r = Reader(payload)
-    numbers = [r.uint(n) for n in (1, 1, 2, 2, 2, 4, 4, 4, 8, 8, 8)]
+    numbers = [r.uint(n) for n in (1, 1, 2, 2, 2, 4, 4, 4, 8, 8, 8, 8)]
     ids = [r.take(16) for _ in range(3)]
     return Slot(*numbers, *ids, Secrets(r.take(16), r.take(32), r.take(16), r.take(32)))
 
