@@ -1,0 +1,17 @@
+/// The least of a device model: judges a message, does the command if it is to be done, sends the reply.
+
+#ifndef DEVICE_H
+#define DEVICE_H
+
+#include "ProofCore.h"
+
+struct device {
+  struct pfc_verifier *verifier;
+  struct pfc_session *session;
+  volatile unsigned done;  ///< How many commands were done
+  uint8_t reply[PFC_VERDICT_MESSAGE_BYTES];
+};
+
+void device_receive(struct device *device, uint8_t type, const uint8_t *message, size_t size);
+
+#endif

@@ -1,0 +1,228 @@
+/// A device with one command that is refused, for Tests/Faults/walk.c, which skips instructions between `walk_begin` and
+/// `walk_end`.
+///
+///     target SCENARIO        judges that scenario's message and exits with an enum fault_result
+///     target --list          names the scenarios, one a line
+///
+/// What stands outside of the two marks, setting up and looking at the end, is not attacked: it stands for the world.
+
+#include <stdio.h>
+#include <string.h>
+
+#include "ProofCore.h"
+#include "device.h"
+#include "fault.h"
+#include "world.h"
+
+static struct world world;
+static struct app app;
+static uint8_t message[PFC_MESSAGE_MAX];
+static size_t message_size;
+
+static void begin(void) {
+  world_make(&world, 5);
+  world_clock(&world, true);
+  app_make(&app, &world, 6);
+  app.token.attempts = 5;
+  app.token.uses = 100;
+  app.token.integrity_classes = 0x000f;
+  app.token.device_classes = 0x0001;
+}
+
+static void hold(void) {
+  app_issue(&app, &world);
+  CHECK_NUMBER(app_present(&app, &world), PFC_VERDICT_HELD);
+}
+
+/// A right command, to be spoilt.
+static void prove(uint8_t kind, uint8_t class_) {
+  CHECK(world_ask(&world, &app.challenge));
+  app_command(&app, &world, kind, class_, "open");
+  memcpy(message, app.message, app.size);
+  message_size = app.size;
+}
+
+enum { AT_COUNTER = 18, AT_PROOF = 26, AT_ESCORT = AT_PROOF + PFC_PROOF_BYTES };
+
+/// The owner's app after a change: all but the integrity measurement is right.
+static void changed_app(void) {
+  begin();
+  hold();
+  app.token.secrets.integrity[0] ^= 1;
+  prove(PFC_KIND_INTEGRITY, 1);
+}
+
+static void changed_device(void) {
+  begin();
+  hold();
+  app.token.secrets.device[0] ^= 1;
+  prove(PFC_KIND_INTEGRITY, 1);
+}
+
+static void strangers_device_proof(void) {
+  begin();
+  hold();
+  prove(PFC_KIND_DEVICE, 0);
+  message[AT_PROOF + 31] ^= 0x80;
+}
+
+static void zero_proofs(void) {
+  begin();
+  hold();
+  prove(PFC_KIND_INTEGRITY, 1);
+  memset(message + AT_PROOF, 0, 2 * PFC_PROOF_BYTES);
+}
+
+/// The same message again: its challenge is spent.
+static void replay(void) {
+  begin();
+  hold();
+  prove(PFC_KIND_INTEGRITY, 1);
+  CHECK_NUMBER(app_send(&app, &world), PFC_VERDICT_ACCEPTED);
+}
+
+/// The same message, with the counter of a new challenge in it.
+static void replay_renumbered(void) {
+  replay();
+  CHECK(world_ask(&world, &app.challenge));
+  for (unsigned i = 0; i < 8; i++) message[AT_COUNTER + i] = (uint8_t)(app.challenge.counter >> (8 * i));
+}
+
+/// The same message under a new challenge.
+static void replay_later(void) {
+  replay();
+  CHECK(world_ask(&world, &app.challenge));
+}
+
+static void late(void) {
+  begin();
+  hold();
+  prove(PFC_KIND_INTEGRITY, 1);
+  world.seconds += 31;
+}
+
+static void class_of_no_integrity(void) {
+  begin();
+  hold();
+  prove(PFC_KIND_INTEGRITY, 9);
+}
+
+static void class_of_no_device(void) {
+  begin();
+  hold();
+  prove(PFC_KIND_DEVICE, 1);
+}
+
+/// What a revoked slot keeps is public, and its secrets are zeros: whoever knows that can prove with them.
+static void revoked(void) {
+  begin();
+  hold();
+  CHECK_NUMBER(world_order(&world, PFC_ORDER_REVOKE, WORLD_BEGIN + 1, app.token.instance_id, 1), PFC_VERDICT_DONE);
+  memset(&app.token.secrets, 0, sizeof app.token.secrets);
+  prove(PFC_KIND_INTEGRITY, 1);
+}
+
+/// A free slot is all zeros: its instance, its keys.
+static void nobody(void) {
+  begin();
+  hold();
+  memset(app.token.instance_id, 0, sizeof app.token.instance_id);
+  memset(&app.token.secrets, 0, sizeof app.token.secrets);
+  prove(PFC_KIND_INTEGRITY, 1);
+}
+
+static void recalled(void) {
+  begin();
+  hold();
+  prove(PFC_KIND_INTEGRITY, 1);
+  CHECK_NUMBER(app_recall(&app, &world), PFC_VERDICT_NOT_EXECUTED);
+}
+
+static void expired(void) {
+  begin();
+  app.token.not_after = WORLD_BEGIN + 10;
+  hold();
+  CHECK_NUMBER(world_order(&world, PFC_ORDER_EPOCH, WORLD_BEGIN + 100, NULL, 0), PFC_VERDICT_DONE);
+  prove(PFC_KIND_INTEGRITY, 1);
+}
+
+static void no_attempts(void) {
+  begin();
+  app.token.attempts = 1;
+  hold();
+  app.token.secrets.integrity[0] ^= 1;
+  CHECK_NUMBER(app_do(&app, &world, PFC_KIND_INTEGRITY, 1, "open"), PFC_VERDICT_INTEGRITY_DIFFERS);
+  app.token.secrets.integrity[0] ^= 1;
+  prove(PFC_KIND_INTEGRITY, 1);
+}
+
+static void no_uses(void) {
+  begin();
+  app.token.uses = 1;
+  hold();
+  CHECK_NUMBER(app_do(&app, &world, PFC_KIND_INTEGRITY, 1, "open"), PFC_VERDICT_ACCEPTED);
+  prove(PFC_KIND_INTEGRITY, 1);
+}
+
+static void right(void) {
+  begin();
+  hold();
+  prove(PFC_KIND_INTEGRITY, 1);
+}
+
+static const struct scenario {
+  const char *name;
+  void (*make)(void);
+  uint8_t verdict;  ///< Without a fault
+  unsigned sent;    ///< How often the message is sent after the walk; the command may be done once where it is right
+} scenarios[] = {
+    {"changed-app", changed_app, PFC_VERDICT_INTEGRITY_DIFFERS, 0},
+    {"changed-device", changed_device, PFC_VERDICT_DEVICE_DIFFERS, 0},
+    {"stranger", strangers_device_proof, PFC_VERDICT_DEVICE_DIFFERS, 0},
+    {"zero-proofs", zero_proofs, PFC_VERDICT_DEVICE_DIFFERS, 0},
+    {"replay", replay, PFC_VERDICT_STALE, 0},
+    {"replay-renumbered", replay_renumbered, PFC_VERDICT_DEVICE_DIFFERS, 0},
+    {"replay-later", replay_later, PFC_VERDICT_STALE, 0},
+    {"late", late, PFC_VERDICT_STALE, 0},
+    {"class-integrity", class_of_no_integrity, PFC_VERDICT_NOT_PERMITTED, 0},
+    {"class-device", class_of_no_device, PFC_VERDICT_NOT_PERMITTED, 0},
+    {"revoked", revoked, PFC_VERDICT_REVOKED, 0},
+    {"nobody", nobody, PFC_VERDICT_UNKNOWN, 0},
+    {"recalled", recalled, PFC_VERDICT_STALE, 0},
+    {"expired", expired, PFC_VERDICT_EXPIRED, 0},
+    {"no-attempts", no_attempts, PFC_VERDICT_NO_ATTEMPTS, 0},
+    {"no-uses", no_uses, PFC_VERDICT_NO_USES, 0},
+    {"right-then-replayed", right, PFC_VERDICT_ACCEPTED, 1},
+};
+
+__attribute__((noinline)) void walk_begin(void) { __asm__ volatile("" ::: "memory"); }
+__attribute__((noinline)) void walk_end(void) { __asm__ volatile("" ::: "memory"); }
+
+static int is_accepted(uint8_t verdict) {
+  return verdict == PFC_VERDICT_ACCEPTED || verdict == PFC_VERDICT_ACCEPTED_DEVICE;
+}
+
+static enum fault_result run(const struct scenario *scenario) {
+  static struct device device;
+  unsigned right = is_accepted(scenario->verdict) ? 1 : 0;
+  scenario->make();
+  if (harness_failures() != 0) return FAULT_NOT_SET_UP;
+  device.verifier = &world.verifier;
+  device.session = world.link;
+  walk_begin();
+  device_receive(&device, PFC_MESSAGE_COMMAND, message, message_size);
+  walk_end();
+  for (unsigned i = 0; i < scenario->sent; i++) device_receive(&device, PFC_MESSAGE_COMMAND, message, message_size);
+  if (device.done > right) return FAULT_OPENED;
+  if (right == 0 && is_accepted(device.reply[0])) return FAULT_TOLD;
+  return device.reply[0] == scenario->verdict && scenario->sent == 0 ? FAULT_REFUSED : FAULT_REFUSED_OTHERWISE;
+}
+
+int main(int argc, char **argv) {
+  if (argc != 2) return FAULT_NOT_SET_UP;
+  for (unsigned i = 0; i < sizeof scenarios / sizeof scenarios[0]; i++) {
+    if (strcmp(argv[1], "--list") == 0) (void)printf("%s\n", scenarios[i].name);
+    if (strcmp(argv[1], scenarios[i].name) == 0) return (int)run(&scenarios[i]);
+  }
+  return strcmp(argv[1], "--list") == 0 ? 0 : FAULT_NOT_SET_UP;
+}
