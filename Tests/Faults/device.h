@@ -8,9 +8,12 @@
 struct device {
   struct pfc_verifier *verifier;
   struct pfc_session *session;
-  volatile unsigned done;  ///< How many commands were done
+  struct pfc_outcome outcome;
   uint8_t reply[PFC_VERDICT_MESSAGE_BYTES];
 };
+
+/// How many commands were done. It stands apart: a wild store that hits the device is no command.
+extern volatile unsigned device_done;
 
 void device_receive(struct device *device, uint8_t type, const uint8_t *message, size_t size);
 

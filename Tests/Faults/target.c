@@ -16,12 +16,15 @@
 
 static struct world world;
 static struct app app;
+static struct device device;
 static uint8_t message[PFC_MESSAGE_MAX];
 static size_t message_size;
 
 static void begin(void) {
   world_make(&world, 5);
   world_clock(&world, true);
+  device.verifier = &world.verifier;
+  device.session = world.link;
   app_make(&app, &world, 6);
   app.token.attempts = 5;
   app.token.uses = 100;
@@ -34,6 +37,12 @@ static void hold(void) {
   CHECK_NUMBER(app_present(&app, &world), PFC_VERDICT_HELD);
 }
 
+/// As the device does it: with the stack as deep, and what it leaves there in the same places.
+static uint8_t send(void) {
+  device_receive(&device, PFC_MESSAGE_COMMAND, message, message_size);
+  return device.reply[0];
+}
+
 /// A right command, to be spoilt.
 static void prove(uint8_t kind, uint8_t class_) {
   CHECK(world_ask(&world, &app.challenge));
@@ -41,6 +50,8 @@ static void prove(uint8_t kind, uint8_t class_) {
   memcpy(message, app.message, app.size);
   message_size = app.size;
 }
+
+enum { DONE_MAX = 8 };
 
 enum { AT_COUNTER = 18, AT_PROOF = 26, AT_ESCORT = AT_PROOF + PFC_PROOF_BYTES };
 
@@ -78,7 +89,7 @@ static void replay(void) {
   begin();
   hold();
   prove(PFC_KIND_INTEGRITY, 1);
-  CHECK_NUMBER(app_send(&app, &world), PFC_VERDICT_ACCEPTED);
+  CHECK_NUMBER(send(), PFC_VERDICT_ACCEPTED);
 }
 
 /// The same message, with the counter of a new challenge in it.
@@ -151,7 +162,8 @@ static void no_attempts(void) {
   app.token.attempts = 1;
   hold();
   app.token.secrets.integrity[0] ^= 1;
-  CHECK_NUMBER(app_do(&app, &world, PFC_KIND_INTEGRITY, 1, "open"), PFC_VERDICT_INTEGRITY_DIFFERS);
+  prove(PFC_KIND_INTEGRITY, 1);
+  CHECK_NUMBER(send(), PFC_VERDICT_INTEGRITY_DIFFERS);
   app.token.secrets.integrity[0] ^= 1;
   prove(PFC_KIND_INTEGRITY, 1);
 }
@@ -160,7 +172,8 @@ static void no_uses(void) {
   begin();
   app.token.uses = 1;
   hold();
-  CHECK_NUMBER(app_do(&app, &world, PFC_KIND_INTEGRITY, 1, "open"), PFC_VERDICT_ACCEPTED);
+  prove(PFC_KIND_INTEGRITY, 1);
+  CHECK_NUMBER(send(), PFC_VERDICT_ACCEPTED);
   prove(PFC_KIND_INTEGRITY, 1);
 }
 
@@ -202,19 +215,27 @@ static int is_accepted(uint8_t verdict) {
   return verdict == PFC_VERDICT_ACCEPTED || verdict == PFC_VERDICT_ACCEPTED_DEVICE;
 }
 
+/// Whether the app that sent the command believes that it was accepted.
+static int is_believed(void) {
+  struct pfc_answer answer;
+  return pfc_answer_decode(&answer, device.reply, sizeof device.reply) == PFC_OK && is_accepted(answer.verdict) &&
+         pfc_receipt_check(answer.receipt, app.token.secrets.device_key, app.nonce, answer.verdict, answer.detail,
+                           answer.counter) == PFC_OK;
+}
+
 static enum fault_result run(const struct scenario *scenario) {
-  static struct device device;
   unsigned right = is_accepted(scenario->verdict) ? 1 : 0;
   scenario->make();
+  device_done = 0;
+  memset(device.reply, 0, sizeof device.reply);
   if (harness_failures() != 0) return FAULT_NOT_SET_UP;
-  device.verifier = &world.verifier;
-  device.session = world.link;
   walk_begin();
   device_receive(&device, PFC_MESSAGE_COMMAND, message, message_size);
   walk_end();
   for (unsigned i = 0; i < scenario->sent; i++) device_receive(&device, PFC_MESSAGE_COMMAND, message, message_size);
-  if (device.done > right) return FAULT_OPENED;
-  if (right == 0 && is_accepted(device.reply[0])) return FAULT_TOLD;
+  // More than a few is a counter that was overwritten or never loaded, and no command.
+  if (device_done > right && device_done <= right + DONE_MAX) return FAULT_OPENED;
+  if (right == 0 && is_believed()) return FAULT_TOLD;
   return device.reply[0] == scenario->verdict && scenario->sent == 0 ? FAULT_REFUSED : FAULT_REFUSED_OTHERWISE;
 }
 
