@@ -1,20 +1,22 @@
 #!/usr/bin/env python3
 """Skips the instructions of the verdict path one by one, and expects that no refused command is done for it.
 
-    run.py                    each instruction, at -O2
-    run.py --long             each instruction and each adjacent pair, at -O2 and at -Os
+    run.py                    each instruction at -O2; and the planted faults below
+    run.py --long             each instruction and each adjacent pair, at -O2 and at -Os; and the planted faults
     run.py --every            in every call of the hash's compression function, not in the first alone
-    run.py --scenario NAME    one message only; may stand several times
-    run.py --log FILE         also writes each survivor there: level, mode, message, address, step, place
+    run.py --scenario NAME    one message only, nothing planted; may stand several times
+    run.py --log FILE         also writes each survivor there: level, mode, message, result, address, step, place
 
-A survivor is an attempt after which the device did the command, or told the app that it had. The last line counts the
-walks (one message, one level, one mode) with and without survivors.
+A survivor is an attempt after which the device did the command, or the app believes that it did. Without the core's
+second look, or without its first, there are survivors: the walk must find some, and gdb, which plays one of them again
+(replay.py), must see the same. The last line counts walks (one message, one level, one mode) and planted faults.
 """
 
 import argparse
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 
@@ -32,56 +34,112 @@ SYMBOL = re.compile(r"^([0-9a-f]+) <(.+)>:$")
 COMPRESSION = re.compile(r"SHA256_Transform|sha256_transform", re.IGNORECASE)
 COUNTS = ("attempts", "refused", "otherwise", "crashed", "endless", "opened", "told")
 
-
-def build(level):
-    folder = OUT / level
-    folder.mkdir(parents=True, exist_ok=True)
-    walker, target = folder / "walk", folder / "target"
-    subprocess.run([CC, *WARNINGS, "-O2", "-D_GNU_SOURCE", "-o", walker, HERE / "walk.c"], check=True)
-    # Static and at fixed addresses: libsodium and the C library are walked through as well.
-    subprocess.run([CC, *WARNINGS, f"-{level}", "-g", "-static", "-no-pie", f"-I{CORE / 'include'}", f"-I{TESTS}",
-                    "-o", target, HERE / "target.c", HERE / "device.c", HERE / "gadget.S", *WORLD,
-                    *sorted(CORE.glob("*.c")), "-lsodium"], check=True)
-    return walker, target
+# What is taken out, and the message that must come through then.
+PLANTED = [
+    ("the second look", "changed-app", "verifier_judgement.c",
+     "review = pfc_review_command(verifier, session, index, message, size);",
+     "review = PFC_REVIEW_PASSED;\n    (void)message, (void)size;"),
+    ("the first look at the device proof", "stranger", "verifier_judgement.c",
+     "if (check_proof(command->device_proof, slot->secrets.device_key, answered, slot->secrets.device) != PFC_OK) {",
+     "if (0) {"),
+]
 
 
-def disassemble(target, table):
-    """Writes the table of instructions; returns the symbols, by address."""
-    text = subprocess.run(["objdump", "-d", "--no-show-raw-insn", target], check=True, capture_output=True,
-                          text=True).stdout
-    symbols, addresses, name = {}, [], ""
-    for line in text.splitlines():
-        if found := SYMBOL.match(line):
-            name = found[2]
-            symbols[int(found[1], 16)] = name
-        elif found := LINE.match(line):
-            addresses.append((int(found[1], 16), 1 if COMPRESSION.search(name) else 0))
-    addresses.sort()
-    with open(table, "w", encoding="ascii") as file:
-        for (address, flags), (after, _) in zip(addresses, addresses[1:] + [(addresses[-1][0] + 1, 0)]):
-            file.write(f"{address:x} {min(after - address, 15):x} {flags:x}\n")
-    return symbols
+class Target:
+    """The program at one level of optimisation, and the table of its instructions."""
+
+    def __init__(self, level, core=CORE, name=None):
+        self.level, folder = level, OUT / (name or level)
+        folder.mkdir(parents=True, exist_ok=True)
+        self.walker, self.program, self.table = folder / "walk", folder / "target", folder / "table"
+        subprocess.run([CC, *WARNINGS, "-O2", "-D_GNU_SOURCE", "-o", self.walker, HERE / "walk.c"], check=True)
+        # Static and at fixed addresses: libsodium and the C library are walked through as well.
+        subprocess.run([CC, *WARNINGS, f"-{level}", "-g", "-static", "-no-pie", f"-I{core / 'include'}", f"-I{TESTS}",
+                        "-o", self.program, HERE / "target.c", HERE / "device.c", HERE / "gadget.S", *WORLD,
+                        *sorted(core.glob("*.c")), "-lsodium"], check=True)
+        self._disassemble()
+
+    def _disassemble(self):
+        text = self._output("objdump", "-d", "--no-show-raw-insn", self.program)
+        addresses, name, self.symbols = [], "", {}
+        for line in text.splitlines():
+            if found := SYMBOL.match(line):
+                name = found[2]
+                self.symbols[name] = found[1]
+            elif found := LINE.match(line):
+                addresses.append((int(found[1], 16), 1 if COMPRESSION.search(name) else 0))
+        addresses.sort()
+        with open(self.table, "w", encoding="ascii") as file:
+            for (address, flags), (after, _) in zip(addresses, addresses[1:] + [(addresses[-1][0] + 1, 0)]):
+                file.write(f"{address:x} {min(after - address, 15):x} {flags:x}\n")
+
+    @staticmethod
+    def _output(*command):
+        return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+    def scenarios(self):
+        return self._output(self.program, "--list").split()
+
+    def walk(self, mode, depth, scenario):
+        """The counts, and (address, result, step) of each survivor."""
+        marks = [self.symbols[name] for name in ("walk_begin", "walk_end", "fault_gadget")]
+        done = subprocess.run([self.walker, self.table, *marks, mode, depth, self.program, scenario],
+                              capture_output=True, text=True)
+        if done.returncode != 0:
+            sys.exit(f"faults: {scenario}: {done.stderr.strip()}")
+        counts = dict(zip(COUNTS, map(int, re.findall(r" (\d+)", done.stdout.splitlines()[-1]))))
+        return counts, re.findall(r"^reached ([0-9a-f]+) (\w+) (\d+)$", done.stdout, re.MULTILINE)
+
+    def place(self, address):
+        function, line = self._output("addr2line", "-s", "-f", "-e", self.program, address).splitlines()[:2]
+        return f"{function} {line.split(' ')[0]}"
+
+    def replay(self, mode, scenario, step):
+        """The exit status that gdb sees."""
+        environment = {**os.environ, "FAULT_STEP": step, "FAULT_SKIP": "2" if mode == "pair" else "1"}
+        text = subprocess.run(["gdb", "-q", "-nx", "-batch", "-x", HERE / "replay.py", "--args", self.program, scenario],
+                              env=environment, capture_output=True, text=True).stdout
+        found = re.search(r"^exit status (\d+)$", text, re.MULTILINE)
+        return int(found[1]) if found else -1
 
 
-def places(target, addresses):
-    """Function and line of each address."""
-    if not addresses:
-        return {}
-    lines = subprocess.run(["addr2line", "-s", "-f", "-e", target, *[f"{a:x}" for a in addresses]], check=True,
-                           capture_output=True, text=True).stdout.split("\n")
-    return {a: f"{lines[2 * i]} {lines[2 * i + 1].split(' ')[0]}" for i, a in enumerate(addresses)}
+def words(counts):
+    return " ".join(f"{name} {counts[name]}" for name in COUNTS)
 
 
-def walk(walker, target, table, symbols, mode, depth, scenario):
-    by_name = {name: address for address, name in symbols.items()}
-    done = subprocess.run([walker, table, *[f"{by_name[n]:x}" for n in ("walk_begin", "walk_end", "fault_gadget")],
-                           mode, depth, target, scenario], capture_output=True, text=True)
-    if done.returncode != 0:
-        sys.exit(f"faults: {scenario}: {done.stderr.strip()}")
-    reached = [(int(a, 16), result, int(step)) for a, result, step in re.findall(
-        r"^reached ([0-9a-f]+) (\w+) (\d+)$", done.stdout, re.MULTILINE)]
-    counts = dict(zip(COUNTS, map(int, re.findall(r" (\d+)", done.stdout.splitlines()[-1]))))
-    return counts, reached
+def walk_all(target, mode, depth, wanted, log):
+    """How many messages came through nowhere, and how many did somewhere."""
+    total, passed, failed = dict.fromkeys(COUNTS, 0), 0, 0
+    for scenario in wanted or target.scenarios():
+        counts, reached = target.walk(mode, depth, scenario)
+        for name in COUNTS:
+            total[name] += counts[name]
+        print(f"{target.level} {mode:6} {scenario:20} {words(counts)}", flush=True)
+        for address, result, step in reached:
+            line = f"{target.level} {mode} {scenario} {result} {address} {step} {target.place(address)}"
+            print(line if log else f"  {line}", file=log or sys.stdout, flush=True)
+        passed, failed = passed + (not reached), failed + bool(reached)
+    print(f"{target.level} {mode:6} {'all':20} {words(total)}", flush=True)
+    return passed, failed
+
+
+def plant(what, scenario, file, old, new):
+    """Whether the walk, and gdb after it, find a way through a core without this."""
+    core = OUT / "planted" / "ProofCore"
+    shutil.rmtree(core, ignore_errors=True)
+    shutil.copytree(CORE, core)
+    text = (core / file).read_text(encoding="utf-8")
+    if text.count(old) != 1:
+        sys.exit(f"faults: {file} does not contain once: {old}")
+    (core / file).write_text(text.replace(old, new), encoding="utf-8")
+    target = Target("O2", core, "planted")
+    counts, reached = target.walk("single", "once", scenario)
+    opened = [(address, step) for address, result, step in reached if result == "opened"]
+    # The last one: the earlier ones lie where both programs are the same.
+    seen = target.replay("single", scenario, opened[-1][1]) if opened else -1
+    print(f"planted: without {what}, {scenario}: {words(counts)}")
+    print(f"planted: gdb ends with {seen} after skipping {target.place(opened[-1][0])}" if opened else "planted: MISSED")
+    return seen == 42
 
 
 def main():
@@ -94,27 +152,13 @@ def main():
     passed = failed = 0
     log = open(options.log, "w", encoding="ascii") if options.log else None
     for level in ("O2", "Os") if options.long else ("O2",):
-        walker, target = build(level)
-        table = OUT / level / "table"
-        symbols = disassemble(target, table)
-        scenarios = subprocess.run([target, "--list"], check=True, capture_output=True, text=True).stdout.split()
+        target = Target(level)
         for mode in ("single", "pair") if options.long else ("single",):
-            total = dict.fromkeys(COUNTS, 0)
-            for scenario in options.scenario or scenarios:
-                counts, reached = walk(walker, target, table, symbols, mode, "every" if options.every else "once",
-                                       scenario)
-                for name in COUNTS:
-                    total[name] += counts[name]
-                print(f"{level} {mode:6} {scenario:20} " + " ".join(f"{n} {counts[n]}" for n in COUNTS), flush=True)
-                where = places(target, sorted({address for address, _, _ in reached}))
-                for address, result, step in reached:
-                    line = f"{level} {mode} {scenario} {result} {address:x} {step} {where[address]}"
-                    if log:
-                        print(line, file=log, flush=True)
-                    else:
-                        print(f"  {line}")
-                passed, failed = passed + (not reached), failed + bool(reached)
-            print(f"{level} {mode:6} {'all':20} " + " ".join(f"{n} {total[n]}" for n in COUNTS), flush=True)
+            good, bad = walk_all(target, mode, "every" if options.every else "once", options.scenario, log)
+            passed, failed = passed + good, failed + bad
+    for planted in [] if options.scenario else PLANTED:
+        found = plant(*planted)
+        passed, failed = passed + found, failed + (not found)
     print(f"{passed} passed, {failed} failed")
     return 1 if failed else 0
 

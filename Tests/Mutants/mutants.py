@@ -5,6 +5,7 @@ A mutant is (rule of docs/SECURITY.md or 0, what is taken out, noun of the tests
 """
 
 JUDGEMENT = "verifier_judgement.c"
+REVIEW = "verifier_review.c"
 ADMISSION = "verifier_admission.c"
 
 MUTANTS = [
@@ -44,7 +45,9 @@ MUTANTS = [
        "if (0) {")]),
     # 3. A challenge verifies at most once, also across a power cut.
     (3, "a challenge stays alive after its command", "verifier",
-     [(JUDGEMENT, "  int live = session->live;\n  session->live = 0;", "  int live = session->live;")]),
+     [(JUDGEMENT, "  int live = session->live;\n  session->live = 0;", "  int live = session->live;"),
+      (JUDGEMENT, "  pfc_wipe(&session->challenge, sizeof session->challenge);\n  pfc_answer_confirm", "  pfc_answer_confirm"),
+      (REVIEW, "(slot->last_verdict != PFC_VERDICT_NONE) & (slot->last_counter == command.counter)", "0")]),
     (3, "a challenge survives the link", "verifier",
      [("verifier.c", "{ pfc_wipe(session, sizeof *session); }", "{ (void)session; }")]),
     (3, "a challenge answers whatever counter it has", "verifier",
@@ -142,6 +145,48 @@ MUTANTS = [
     (7, "a class is permitted that the token does not permit", "verifier",
      [(JUDGEMENT, "if ((permitted & (1u << command->command_class)) == 0) return PFC_VERDICT_NOT_PERMITTED;",
        "(void)permitted;")]),
+    # The second look, which a fault that skips the first one meets. Tests/Faults walks both.
+    (3, "the second look does not see another challenge", "verifier",
+     [(REVIEW, "(uint32_t)(command.counter != session->challenge.counter) |",
+       "")]),
+    (3, "the second look does not see a challenge that is none", "verifier",
+     [(REVIEW, " |\n           (uint32_t)pfc_is_zero(session->challenge.bytes, PFC_CHALLENGE_BYTES));",
+       ");")]),
+    (3, "the second look does not see an old challenge", "verifier",
+     [(REVIEW, "is_too_old(verifier, session));",
+       "0);")]),
+    (6, "the second look does not see a slot's state", "verifier",
+     [(REVIEW, "(uint32_t)(slot->state ^ PFC_SLOT_HELD) |",
+       "")]),
+    (1, "the second look does not see whose slot it is", "verifier",
+     [(REVIEW, "difference(slot->instance_id, command->instance_id, PFC_ID_BYTES) |",
+       "")]),
+    (3, "the second look does not see a recall", "verifier",
+     [(REVIEW, "         (command->counter < verifier->alive_from[index]);",
+       "         0;")]),
+    (3, "the second look does not see a command accepted already", "verifier",
+     [(REVIEW, "(slot->last_verdict != PFC_VERDICT_NONE) & (slot->last_counter == command.counter)",
+       "0")]),
+    (7, "the second look does not see exhausted attempts", "verifier",
+     [(REVIEW, "(uint32_t)(slot->attempts == 0) |",
+       "")]),
+    (6, "the second look does not see exhausted uses", "verifier",
+     [(REVIEW, "(slot->uses == 0) |",
+       "")]),
+    (6, "the second look does not see the end of a token", "verifier",
+     [(REVIEW, "((slot->not_after != 0) & (pfc_verifier_epoch(verifier) > slot->not_after));",
+       "((void)verifier, 0u);")]),
+    (1, "the second look does not see a wrong device proof", "verifier",
+     [(REVIEW, "proof_difference(command.device_proof, slot->secrets.device_key, answered, slot->secrets.device));",
+       "0);")]),
+    (1, "the second look does not see a wrong integrity proof", "verifier",
+     [(REVIEW, "proof_difference(command.integrity_proof, slot->secrets.integrity_key, nonce, slot->secrets.integrity));",
+       "0);")]),
+    (7, "the second look does not see the classes permitted", "verifier",
+     [(REVIEW, "~(classes >> command.command_class) & 1u);",
+       "0);")]),
+    (7, "an acceptance is told that was not decided", "verifier",
+     [("verifier_answer.c", "if (pfc_verdict_accepts(*told) == (is_to_be_done == 0)) return;", "return;")]),
     # 8. No input crashes or corrupts. These run under the address sanitizer.
     (8, "a first fragment may claim any length", "frame",
      [("frame.c", "if (!pfc_message_fits(type, message)) return PFC_FRAME_GARBAGE;", "")]),
