@@ -1,5 +1,5 @@
 /// What the verifier's sources share: verifier.c (life and dispatch), verifier_admission.c (tokens, orders),
-/// verifier_judgement.c (commands, recalls), verifier_review.c (commands, once more), verifier_answer.c (replies).
+/// verifier_judgement.c (commands, recalls), verifier_review.c (what is let in, once more), verifier_answer.c (replies).
 
 #ifndef PFC_VERIFIER_PARTS_H
 #define PFC_VERIFIER_PARTS_H
@@ -31,6 +31,11 @@ int pfc_verdict_accepts(uint8_t verdict);
 /// PFC_REVIEW_PASSED, or any other value.
 PFC_MUST_USE uint32_t pfc_review_command(const struct pfc_verifier *verifier, const struct pfc_session *session,
                                          int index, const uint8_t *message, size_t size);
+
+/// The same for a token that is about to take the slot `index`: opens it once more. `token` is what the first opening
+/// gave.
+PFC_MUST_USE uint32_t pfc_review_token(const struct pfc_verifier *verifier, int index, const uint8_t *message,
+                                       size_t size, const struct pfc_token *token);
 
 /// The verdict that tells a core's result.
 uint8_t pfc_verdict_of(int result);

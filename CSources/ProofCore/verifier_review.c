@@ -1,31 +1,36 @@
-// The second look at a command that is about to be accepted.
+// The second look at what is about to be let in: a command, a token.
 //
-// verifier_judgement.c comes to its verdict by branches, and a glitch of the supply or of the clock can skip one. So
-// every condition of an acceptance is looked at again here, from the message's own bytes and from what the verifier
-// holds, by other code that branches on none of them. Whatever one skipped instruction does to the one look, the other
+// verifier_judgement.c and verifier_admission.c come to their verdicts by branches, and a glitch of the supply or of the
+// clock can skip one. So every condition is looked at again here, from the message's own bytes and from what the
+// verifier holds, by other code that branches on none of them. Whatever one skipped instruction does to the one look, the other
 // still refuses; Tests/Faults walks both and counts.
 
 #include "crypto.h"
 #include "internal.h"
 #include "proof.h"
+#include "token.h"
 #include "verifier_parts.h"
 
 /// Each look adds its step: one that was passed over is missed in the end. Any two differ in many bits.
 enum {
-  STEP_SHAPE = 0x1e2c9a35,
+  STEP_SHAPE = 0x0e2c9a35,
   STEP_CHALLENGE = 0x0b7451d6,
   STEP_AGE = 0x0d51a3c9,
-  STEP_SLOT = 0x172be48e,
+  STEP_SLOT = 0x072be48e,
   STEP_ONCE = 0x08e5369b,
-  STEP_BOUNDS = 0x13c80f5d,
+  STEP_BOUNDS = 0x03c80f5d,
   STEP_DEVICE = 0x05969ce2,
-  STEP_INTEGRITY = 0x1a4d6317,
-  STEP_RIGHTS = 0x0cb2d178
-};
+  STEP_INTEGRITY = 0x0a4d6317,
+  STEP_RIGHTS = 0x0cb2d178,
+  COMMAND_STEPS = STEP_SHAPE + STEP_CHALLENGE + STEP_AGE + STEP_SLOT + STEP_ONCE + STEP_BOUNDS + STEP_DEVICE +
+                  STEP_INTEGRITY + STEP_RIGHTS,
 
-#define ALL_STEPS                                                                                            \
-  ((uint32_t)STEP_SHAPE + STEP_CHALLENGE + STEP_AGE + STEP_SLOT + STEP_ONCE + STEP_BOUNDS + STEP_DEVICE + \
-   STEP_INTEGRITY + STEP_RIGHTS)
+  STEP_OPENED = 0x06a9c34e,
+  STEP_SAME = 0x096f5ab1,
+  STEP_TIME = 0x0d35860c,
+  STEP_TENANT = 0x02d8b9e7,
+  TOKEN_STEPS = STEP_OPENED + STEP_SAME + STEP_TIME + STEP_TENANT
+};
 
 /// Volatile, so that every look is stored and read again: nothing of it lives in a register alone.
 struct review {
@@ -38,12 +43,22 @@ static void look(volatile struct review *review, uint32_t step, uint32_t wrong) 
   review->steps += step;
 }
 
+/// PFC_REVIEW_PASSED if nothing was wrong and no step is missing.
+static uint32_t passed(const volatile struct review *review, uint32_t steps) {
+  uint32_t word = PFC_REVIEW_PASSED ^ review->wrong ^ (review->steps ^ steps);
+  PFC_DECLASSIFY(&word, sizeof word);
+  return word;
+}
+
 /// 0 if equal, in constant time; other code than `pfc_equal`.
-static uint32_t difference(const uint8_t *a, const uint8_t *b, size_t size) {
+static uint32_t difference(const void *a, const void *b, size_t size) {
+  const uint8_t *left = a, *right = b;
   volatile uint32_t bits = 0;
-  for (size_t i = 0; i < size; i++) bits |= (uint32_t)(a[i] ^ b[i]);
+  for (size_t i = 0; i < size; i++) bits |= (uint32_t)(left[i] ^ right[i]);
   return bits;
 }
+
+// COMMAND --------------------------------------------------------------------------------------------------------
 
 /// 0 if the proof is right, in constant time.
 static uint32_t proof_difference(const uint8_t *proof, const uint8_t key[PFC_KEY_BYTES],
@@ -86,7 +101,7 @@ uint32_t pfc_review_command(const struct pfc_verifier *verifier, const struct pf
   struct pfc_command command;
   const struct pfc_slot *slot;
   uint8_t nonce[PFC_NONCE_BYTES] = {0}, answered[PFC_NONCE_BYTES];
-  uint32_t classes, word;
+  uint32_t classes;
   // Without these three nothing below may be read.
   if (index < 0 || index >= PFC_SLOTS) return ~PFC_REVIEW_PASSED;
   if (pfc_command_decode(&command, message, size) != PFC_OK) return ~PFC_REVIEW_PASSED;
@@ -115,7 +130,37 @@ uint32_t pfc_review_command(const struct pfc_verifier *verifier, const struct pf
   look(&review, STEP_DEVICE,
        proof_difference(command.device_proof, slot->secrets.device_key, answered, slot->secrets.device));
   look(&review, STEP_RIGHTS, ~(classes >> command.command_class) & 1u);
-  word = PFC_REVIEW_PASSED ^ review.wrong ^ (review.steps ^ ALL_STEPS);
-  PFC_DECLASSIFY(&word, sizeof word);
-  return word;
+  return passed(&review, COMMAND_STEPS);
+}
+
+// TOKEN ----------------------------------------------------------------------------------------------------------
+
+/// The slot is free or the instance's own, it has no other, and whatever is known of it is older.
+static uint32_t is_out_of_place(const struct pfc_ledger *ledger, int index, const struct pfc_token *token) {
+  const struct pfc_slot *chosen = &ledger->slots[index];
+  uint32_t wrong = (chosen->state != PFC_SLOT_FREE) &
+                   (difference(chosen->instance_id, token->instance_id, PFC_ID_BYTES) != 0);
+  for (int i = 0; i < PFC_SLOTS; i++) {
+    const struct pfc_slot *slot = &ledger->slots[i];
+    uint32_t own = (slot->state != PFC_SLOT_FREE) &
+                   (difference(slot->instance_id, token->instance_id, PFC_ID_BYTES) == 0);
+    wrong |= own & ((uint32_t)(i != index) | (token->generation <= slot->generation) |
+                    (token->generation <= slot->revoked));
+  }
+  return wrong;
+}
+
+uint32_t pfc_review_token(const struct pfc_verifier *verifier, int index, const uint8_t *message, size_t size,
+                          const struct pfc_token *token) {
+  volatile struct review review = {0, 0};
+  struct pfc_token again;
+  if (index < 0 || index >= PFC_SLOTS) return ~PFC_REVIEW_PASSED;
+  look(&review, STEP_OPENED, (uint32_t)pfc_token_open(&again, message, size, verifier->hardware));
+  look(&review, STEP_SAME, difference(token, &again, sizeof again));
+  look(&review, STEP_TIME,
+       (uint32_t)(again.issued < verifier->ledger.floor) |
+           ((again.not_after != 0) & (pfc_verifier_epoch(verifier) > again.not_after)));
+  look(&review, STEP_TENANT, is_out_of_place(&verifier->ledger, index, &again));
+  pfc_wipe(&again, sizeof again);
+  return passed(&review, TOKEN_STEPS);
 }

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Skips the instructions of the verdict path one by one, and expects that no refused command is done for it.
 
-    run.py                    each instruction at -O2; and the planted faults below
-    run.py --long             each instruction and each adjacent pair, at -O2 and at -Os; and the planted faults
-    run.py --every            in every call of the hash's compression function, not in the first alone
+    run.py                    each instruction, at -O2, of commands and of one forged token; and the planted faults
+    run.py --long             each instruction and each adjacent pair, at -O2 and at -Os, of every token as well
+    run.py --every            in every call of hash, cipher and curve arithmetic, not in the first alone
     run.py --scenario NAME    one message only, nothing planted; may stand several times
     run.py --log FILE         also writes each survivor there: level, mode, message, result, address, step, place
 
@@ -15,6 +15,7 @@ second look, or without its first, there are survivors: the walk must find some,
 import argparse
 import os
 import pathlib
+import platform
 import re
 import shutil
 import subprocess
@@ -28,10 +29,12 @@ OUT = ROOT / ".build" / "faults"
 CC = os.environ.get("CC", "cc")
 WARNINGS = ["-std=c11", "-Wall", "-Wextra", "-Wshadow", "-Werror"]
 WORLD = [TESTS / name for name in ("world.c", "flash.c", "forge.c", "harness.c")]
+# The messages of the quick form: all commands, and of the tokens, which take a million steps each, this one.
+QUICK_TOKENS = ("token-stranger",)
 # The instruction's bytes are not shown, so that each line is one instruction.
 LINE = re.compile(r"^ +([0-9a-f]+):\t(.*)$")
 SYMBOL = re.compile(r"^([0-9a-f]+) <(.+)>:$")
-COMPRESSION = re.compile(r"SHA256_Transform|sha256_transform", re.IGNORECASE)
+ARITHMETIC = re.compile(r"SHA(256|512)_Transform|25519|blake2b|poly1305|salsa|slide_vartime|crypto_core", re.IGNORECASE)
 COUNTS = ("attempts", "refused", "otherwise", "crashed", "endless", "opened", "told")
 
 # What is taken out, and the message that must come through then.
@@ -39,6 +42,9 @@ PLANTED = [
     ("the second look", "changed-app", "verifier_judgement.c",
      "review = pfc_review_command(verifier, session, index, message, size);",
      "review = PFC_REVIEW_PASSED;\n    (void)message, (void)size;"),
+    ("the second look at a token", "token-development", "verifier_admission.c",
+     "uint32_t review = pfc_review_token(verifier, index, message, size, &token);",
+     "uint32_t review = PFC_REVIEW_PASSED;"),
     ("the first look at the device proof", "stranger", "verifier_judgement.c",
      "if (check_proof(command->device_proof, slot->secrets.device_key, answered, slot->secrets.device) != PFC_OK) {",
      "if (0) {"),
@@ -67,7 +73,7 @@ class Target:
                 name = found[2]
                 self.symbols[name] = found[1]
             elif found := LINE.match(line):
-                addresses.append((int(found[1], 16), 1 if COMPRESSION.search(name) else 0))
+                addresses.append((int(found[1], 16), 1 if ARITHMETIC.search(name) else 0))
         addresses.sort()
         with open(self.table, "w", encoding="ascii") as file:
             for (address, flags), (after, _) in zip(addresses, addresses[1:] + [(addresses[-1][0] + 1, 0)]):
@@ -77,8 +83,9 @@ class Target:
     def _output(*command):
         return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
-    def scenarios(self):
-        return self._output(self.program, "--list").split()
+    def scenarios(self, tokens):
+        return [name for name in self._output(self.program, "--list").split()
+                if tokens or name in QUICK_TOKENS or not name.startswith("token-")]
 
     def walk(self, mode, depth, scenario):
         """The counts, and (address, result, step) of each survivor."""
@@ -107,10 +114,10 @@ def words(counts):
     return " ".join(f"{name} {counts[name]}" for name in COUNTS)
 
 
-def walk_all(target, mode, depth, wanted, log):
+def walk_all(target, mode, depth, scenarios, log):
     """How many messages came through nowhere, and how many did somewhere."""
     total, passed, failed = dict.fromkeys(COUNTS, 0), 0, 0
-    for scenario in wanted or target.scenarios():
+    for scenario in scenarios:
         counts, reached = target.walk(mode, depth, scenario)
         for name in COUNTS:
             total[name] += counts[name]
@@ -149,12 +156,15 @@ def main():
     parser.add_argument("--scenario", action="append")
     parser.add_argument("--log")
     options = parser.parse_args()
+    if platform.machine() != "x86_64":
+        sys.exit("faults: walk.c steps through x86-64 instructions and no others")
     passed = failed = 0
     log = open(options.log, "w", encoding="ascii") if options.log else None
     for level in ("O2", "Os") if options.long else ("O2",):
         target = Target(level)
         for mode in ("single", "pair") if options.long else ("single",):
-            good, bad = walk_all(target, mode, "every" if options.every else "once", options.scenario, log)
+            good, bad = walk_all(target, mode, "every" if options.every else "once",
+                                 options.scenario or target.scenarios(options.long), log)
             passed, failed = passed + good, failed + bad
     for planted in [] if options.scenario else PLANTED:
         found = plant(*planted)

@@ -183,29 +183,108 @@ static void right(void) {
   prove(PFC_KIND_INTEGRITY, 1);
 }
 
+// Tokens. What matters is whether a command with the token's secrets is done afterwards. -------------------------
+
+/// A token made of `app.token`, with everything that the public knows, signed by `signer`.
+static void forge(const struct issuer *signer) {
+  uint8_t head[PFC_TOKEN_HEAD_BYTES], body[PFC_TOKEN_BODY_BYTES];
+  forge_parts(head, body, &app.token, &world.issuer);
+  forge_token(message, head, body, world.hardware.public_key, world.hardware.public_key, signer, 7);
+  message_size = PFC_TOKEN_BYTES;
+}
+
+/// Everybody knows the hardware's public key and the issuer's id.
+static void token_of_a_stranger(void) {
+  struct issuer stranger;
+  begin();
+  issuer_make(&stranger, 8);
+  forge(&stranger);
+}
+
+static void token_unsigned(void) {
+  begin();
+  forge(NULL);
+}
+
+static void token_of_development(void) {
+  begin();
+  app.token.mode = PFC_MODE_DEVELOPMENT;
+  forge(&world.issuer);
+}
+
+static void token_literal(void) {
+  begin();
+  app.token.form = PFC_FORM_LITERAL;
+  forge(&world.issuer);
+}
+
+static void token_of_other_hardware(void) {
+  begin();
+  app.token.hardware_id[15] ^= 1;
+  forge(&world.issuer);
+}
+
+static void token_expired(void) {
+  begin();
+  app.token.not_after = WORLD_BEGIN + 10;
+  CHECK_NUMBER(world_order(&world, PFC_ORDER_EPOCH, WORLD_BEGIN + 100, NULL, 0), PFC_VERDICT_DONE);
+  forge(&world.issuer);
+}
+
+static void token_below_the_floor(void) {
+  begin();
+  CHECK_NUMBER(world_order(&world, PFC_ORDER_FLOOR, WORLD_BEGIN + 100, NULL, 0), PFC_VERDICT_DONE);
+  forge(&world.issuer);
+}
+
+static void token_revoked(void) {
+  begin();
+  CHECK_NUMBER(world_order(&world, PFC_ORDER_REVOKE, WORLD_BEGIN + 1, app.token.instance_id, 1), PFC_VERDICT_DONE);
+  forge(&world.issuer);
+}
+
+/// An older generation with secrets of its own.
+static void token_superseded(void) {
+  begin();
+  app.token.generation = 2;
+  hold();
+  app.token.generation = 1;
+  app.token.secrets.integrity[0] ^= 1;
+  forge(&world.issuer);
+}
+
 static const struct scenario {
   const char *name;
   void (*make)(void);
   uint8_t verdict;  ///< Without a fault
-  unsigned sent;    ///< How often the message is sent after the walk; the command may be done once where it is right
+  enum { ONCE, TWICE, THEN_ACT } then;  ///< What follows the walk: nothing, the message again, or a command
 } scenarios[] = {
-    {"changed-app", changed_app, PFC_VERDICT_INTEGRITY_DIFFERS, 0},
-    {"changed-device", changed_device, PFC_VERDICT_DEVICE_DIFFERS, 0},
-    {"stranger", strangers_device_proof, PFC_VERDICT_DEVICE_DIFFERS, 0},
-    {"zero-proofs", zero_proofs, PFC_VERDICT_DEVICE_DIFFERS, 0},
-    {"replay", replay, PFC_VERDICT_STALE, 0},
-    {"replay-renumbered", replay_renumbered, PFC_VERDICT_DEVICE_DIFFERS, 0},
-    {"replay-later", replay_later, PFC_VERDICT_STALE, 0},
-    {"late", late, PFC_VERDICT_STALE, 0},
-    {"class-integrity", class_of_no_integrity, PFC_VERDICT_NOT_PERMITTED, 0},
-    {"class-device", class_of_no_device, PFC_VERDICT_NOT_PERMITTED, 0},
-    {"revoked", revoked, PFC_VERDICT_REVOKED, 0},
-    {"nobody", nobody, PFC_VERDICT_UNKNOWN, 0},
-    {"recalled", recalled, PFC_VERDICT_STALE, 0},
-    {"expired", expired, PFC_VERDICT_EXPIRED, 0},
-    {"no-attempts", no_attempts, PFC_VERDICT_NO_ATTEMPTS, 0},
-    {"no-uses", no_uses, PFC_VERDICT_NO_USES, 0},
-    {"right-then-replayed", right, PFC_VERDICT_ACCEPTED, 1},
+    {"changed-app", changed_app, PFC_VERDICT_INTEGRITY_DIFFERS, ONCE},
+    {"changed-device", changed_device, PFC_VERDICT_DEVICE_DIFFERS, ONCE},
+    {"stranger", strangers_device_proof, PFC_VERDICT_DEVICE_DIFFERS, ONCE},
+    {"zero-proofs", zero_proofs, PFC_VERDICT_DEVICE_DIFFERS, ONCE},
+    {"replay", replay, PFC_VERDICT_STALE, ONCE},
+    {"replay-renumbered", replay_renumbered, PFC_VERDICT_DEVICE_DIFFERS, ONCE},
+    {"replay-later", replay_later, PFC_VERDICT_STALE, ONCE},
+    {"late", late, PFC_VERDICT_STALE, ONCE},
+    {"class-integrity", class_of_no_integrity, PFC_VERDICT_NOT_PERMITTED, ONCE},
+    {"class-device", class_of_no_device, PFC_VERDICT_NOT_PERMITTED, ONCE},
+    {"revoked", revoked, PFC_VERDICT_REVOKED, ONCE},
+    {"nobody", nobody, PFC_VERDICT_UNKNOWN, ONCE},
+    {"recalled", recalled, PFC_VERDICT_STALE, ONCE},
+    {"expired", expired, PFC_VERDICT_EXPIRED, ONCE},
+    {"no-attempts", no_attempts, PFC_VERDICT_NO_ATTEMPTS, ONCE},
+    {"no-uses", no_uses, PFC_VERDICT_NO_USES, ONCE},
+    {"right-then-replayed", right, PFC_VERDICT_ACCEPTED, TWICE},
+    {"token-stranger", token_of_a_stranger, PFC_VERDICT_NOT_SIGNED, THEN_ACT},
+    {"token-unsigned", token_unsigned, PFC_VERDICT_NOT_SIGNED, THEN_ACT},
+    {"token-development", token_of_development, PFC_VERDICT_WRONG_MODE, THEN_ACT},
+    {"token-literal", token_literal, PFC_VERDICT_WRONG_MODE, THEN_ACT},
+    {"token-elsewhere", token_of_other_hardware, PFC_VERDICT_NOT_FOR_ME, THEN_ACT},
+    {"token-expired", token_expired, PFC_VERDICT_EXPIRED, THEN_ACT},
+    {"token-floor", token_below_the_floor, PFC_VERDICT_SUPERSEDED, THEN_ACT},
+    {"token-revoked", token_revoked, PFC_VERDICT_REVOKED, THEN_ACT},
+    {"token-superseded", token_superseded, PFC_VERDICT_SUPERSEDED, THEN_ACT},
 };
 
 __attribute__((noinline)) void walk_begin(void) { __asm__ volatile("" ::: "memory"); }
@@ -229,14 +308,21 @@ static enum fault_result run(const struct scenario *scenario) {
   device_done = 0;
   memset(device.reply, 0, sizeof device.reply);
   if (harness_failures() != 0) return FAULT_NOT_SET_UP;
+  uint8_t type = scenario->then == THEN_ACT ? PFC_MESSAGE_TOKEN : PFC_MESSAGE_COMMAND;
   walk_begin();
-  device_receive(&device, PFC_MESSAGE_COMMAND, message, message_size);
+  device_receive(&device, type, message, message_size);
   walk_end();
-  for (unsigned i = 0; i < scenario->sent; i++) device_receive(&device, PFC_MESSAGE_COMMAND, message, message_size);
+  uint8_t verdict = device.reply[0];
+  if (scenario->then == TWICE) (void)send();
+  if (scenario->then == THEN_ACT) {
+    if (device_done != 0) return FAULT_OPENED;
+    prove(PFC_KIND_INTEGRITY, 1);
+    (void)send();
+  }
   // More than a few is a counter that was overwritten or never loaded, and no command.
   if (device_done > right && device_done <= right + DONE_MAX) return FAULT_OPENED;
   if (right == 0 && is_believed()) return FAULT_TOLD;
-  return device.reply[0] == scenario->verdict && scenario->sent == 0 ? FAULT_REFUSED : FAULT_REFUSED_OTHERWISE;
+  return verdict == scenario->verdict ? FAULT_REFUSED : FAULT_REFUSED_OTHERWISE;
 }
 
 int main(int argc, char **argv) {

@@ -2,14 +2,14 @@
 ///
 ///     walk TABLE BEGIN END GADGET MODE DEPTH PROGRAM ARGUMENT
 ///
-/// TABLE is a file of `address length flags` lines, all hexadecimal (flags 1: an instruction of the hash's compression).
+/// TABLE is a file of `address length flags` lines, all hexadecimal (flags 1: an instruction of hash, cipher or curve arithmetic).
 /// PROGRAM runs, one step at a time, from the address BEGIN to the address END. At each instruction it is forked, by
 /// executing the system call at GADGET; the copy goes on behind the instruction (MODE `single`) or behind it and
 /// its neighbour (`pair`), runs freely to its end, and its exit status is counted. Thousands of attempts a second:
 /// the way to the instruction is walked once and not once for each attempt.
 ///
-/// DEPTH `once` skips in the compression function when it is called for the first time alone, `every` in each call: it
-/// takes nine in ten of all instructions, and what it does is the same each time.
+/// DEPTH `once` skips an instruction of hash, cipher or curve arithmetic where it comes by for the first time alone,
+/// `every` each time: they take nine in ten of all instructions of a command, and what they do is the same each time.
 ///
 /// Prints `reached ADDRESS RESULT STEP` for each attempt that opened or told, then `attempts N refused N …`.
 
@@ -32,7 +32,7 @@
 enum {
   CLONE_PARENT_FLAG = 0x8000,
   PATIENCE_MILLISECONDS = 200,  // of processor time; an untouched run takes less than one
-  COMPRESSION = 1
+  ARITHMETIC = 1
 };
 
 struct instruction {
@@ -200,7 +200,7 @@ int main(int argc, char **argv) {
       return 2;
     }
     // A repeated string instruction stops at each round; it is one instruction.
-    int again = registers.rip == last, known = here->flags == COMPRESSION && seen[here - table] && once;
+    int again = registers.rip == last, known = here->flags == ARITHMETIC && seen[here - table] && once;
     last = registers.rip;
     seen[here - table] = 1;
     if (!again && !known) {

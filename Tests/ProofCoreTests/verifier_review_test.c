@@ -1,4 +1,4 @@
-/// The second look at a command: it sees by itself all that the first one sees, so that either may be skipped. The
+/// The second look at commands and tokens: it sees by itself all that the first one sees, so that either may be skipped. The
 /// verifier never lets these states come as far; here they are set by hand. Tests/Faults walks the two looks together.
 
 #include <string.h>
@@ -177,6 +177,94 @@ static void acceptances_are_told_and_done_together(void) {
   }
 }
 
+/// Hardware without this app's token, and the token, opened.
+static struct pfc_token present(uint32_t generation) {
+  struct pfc_token opened;
+  world_make(&world, 42);
+  app_make(&app, &world, 43);
+  app.token.generation = generation;
+  app.token.not_after = WORLD_BEGIN + 1000;
+  app_issue(&app, &world);
+  CHECK_NUMBER(pfc_token_open(&opened, app.bytes, sizeof app.bytes, &world.hardware), PFC_OK);
+  slot_index = 0;
+  return opened;
+}
+
+static bool token_passes(const struct pfc_token *opened) {
+  return pfc_review_token(&world.verifier, slot_index, app.bytes, sizeof app.bytes, opened) == PFC_REVIEW_PASSED;
+}
+
+static void tokens_are_opened_again(void) {
+  struct pfc_token opened = present(1), other = opened;
+  CHECK(token_passes(&opened));
+  test_case("another token than the first look's");
+  other.secrets.device[31] ^= 1;
+  CHECK(!token_passes(&other));
+  other = opened;
+  other.integrity_classes ^= 1;
+  CHECK(!token_passes(&other));
+  test_case("no slot");
+  slot_index = -1;
+  CHECK(!token_passes(&opened));
+  slot_index = PFC_SLOTS;
+  CHECK(!token_passes(&opened));
+  slot_index = 0;
+  test_case("of another mode");
+  world.hardware.mode = PFC_MODE_DEVELOPMENT;
+  CHECK(!token_passes(&opened));
+  world.hardware.mode = PFC_MODE_PRODUCTION;
+  test_case("signed by nobody here");
+  world.hardware.issuers[0].public_key[0] ^= 1;
+  CHECK(!token_passes(&opened));
+  world.hardware.issuers[0].public_key[0] ^= 1;
+  test_case("altered");
+  app.bytes[PFC_TOKEN_BYTES - 1] ^= 1;
+  memset(&other, 0, sizeof other);
+  CHECK(!token_passes(&opened));
+  CHECK(!token_passes(&other));
+  app.bytes[PFC_TOKEN_BYTES - 1] ^= 1;
+  CHECK(token_passes(&opened));
+}
+
+static void tokens_must_be_of_their_time(void) {
+  struct pfc_token opened = present(1);
+  world.verifier.ledger.floor = opened.issued;
+  world.verifier.epoch = opened.not_after;
+  CHECK(token_passes(&opened));
+  world.verifier.ledger.floor++;
+  CHECK(!token_passes(&opened));
+  world.verifier.ledger.floor = 0;
+  world.verifier.epoch++;
+  CHECK(!token_passes(&opened));
+}
+
+static void tokens_must_be_newer_than_what_is_known(void) {
+  struct pfc_token opened = present(5);
+  struct pfc_slot *slot = &world.verifier.ledger.slots[0];
+  slot->state = PFC_SLOT_HELD;
+  test_case("the slot of another instance");
+  CHECK(!token_passes(&opened));
+  memcpy(slot->instance_id, opened.instance_id, PFC_ID_BYTES);
+  for (uint8_t state = PFC_SLOT_HELD; state <= PFC_SLOT_REVOKED; state++) {
+    slot->state = state;
+    test_case("state %u, generation", state);
+    slot->generation = 4;
+    CHECK(token_passes(&opened));
+    slot->generation = 5;
+    CHECK(!token_passes(&opened));
+    slot->generation = 0;
+    test_case("state %u, revoked generation", state);
+    slot->revoked = 4;
+    CHECK(token_passes(&opened));
+    slot->revoked = 5;
+    CHECK(!token_passes(&opened));
+    slot->revoked = 0;
+  }
+  test_case("a second slot for the same instance");
+  slot_index = 1;
+  CHECK(!token_passes(&opened));
+}
+
 static const struct test tests[] = {
     TEST("a right command passes the second look, up to the age limit and without a clock", right_commands_pass),
     TEST("the second look sees every bit of the message and every secret", proofs_and_secrets_are_seen_bit_by_bit),
@@ -184,6 +272,9 @@ static const struct test tests[] = {
     TEST("the second look sees what the slot does not permit", slots_are_seen),
     TEST("the second look asks for the classes of the kind that is proved", classes_are_the_kinds_own),
     TEST("no slot and no command pass the second look", no_slot_and_no_command_do_not_pass),
+    TEST("the second look opens a token again, and compares", tokens_are_opened_again),
+    TEST("the second look knows floor and epoch", tokens_must_be_of_their_time),
+    TEST("the second look knows an instance's slot and generations", tokens_must_be_newer_than_what_is_known),
     TEST("an acceptance is told and done, or neither", acceptances_are_told_and_done_together),
 };
 
