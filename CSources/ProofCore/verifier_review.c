@@ -1,9 +1,9 @@
 // The second look at what is about to be let in: a command, a token.
 //
-// verifier_judgement.c and verifier_admission.c come to their verdicts by branches, and a glitch of the supply or of the
-// clock can skip one. So every condition is looked at again here, from the message's own bytes and from what the
-// verifier holds, by other code that branches on none of them. Whatever one skipped instruction does to the one look, the other
-// still refuses; Tests/Faults walks both and counts.
+// verifier_judgement.c and verifier_admission.c come to their verdicts by branches, and a glitch of the supply or of
+// the clock can skip one. So every condition is looked at again here, from the message's own bytes and from what the
+// verifier holds, by other code that branches on none of them. Whatever one skipped instruction does to the one look,
+// the other still refuses; Tests/Faults walks both and counts.
 
 #include "crypto.h"
 #include "internal.h"

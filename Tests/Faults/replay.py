@@ -1,10 +1,10 @@
 """Runs inside gdb and plays one attempt again, step by step, as an independent witness of what walk.c counts.
 
-    FAULT_STEP=15949 FAULT_SKIP=1 gdb -q -batch -x Tests/Faults/replay.py --args .build/faults/O2/target changed-app
+    FAULT_STEP=15949 gdb -q -batch -x Tests/Faults/replay.py --args .build/faults/O2/target changed-app
 
 From `walk_begin` on it goes FAULT_STEP instructions, shows the one it stands before, sets the program counter behind it
-(behind it and its neighbour if FAULT_SKIP is 2), and lets the program run to its end. The exit status is one of fault.h:
-42 if the command was done. A step number stands in each line that run.py writes about a survivor.
+(behind it and its neighbour if FAULT_SKIP is 2), and lets the program run to its end. The exit status is one of
+fault.h: 42 if the command was done. A step number stands in each line that run.py writes about a survivor.
 """
 
 import os

@@ -28,6 +28,7 @@ TESTS = HERE.parent / "ProofCoreTests"
 OUT = ROOT / ".build" / "faults"
 CC = os.environ.get("CC", "cc")
 WARNINGS = ["-std=c11", "-Wall", "-Wextra", "-Wshadow", "-Werror"]
+TARGET = [HERE / name for name in ("target.c", "device.c", "gadget.S")]
 WORLD = [TESTS / name for name in ("world.c", "flash.c", "forge.c", "harness.c")]
 # The messages of the quick form: all commands, and of the tokens, which take a million steps each, this one.
 QUICK_TOKENS = ("token-stranger",)
@@ -60,8 +61,8 @@ class Target:
         self.walker, self.program, self.table = folder / "walk", folder / "target", folder / "table"
         subprocess.run([CC, *WARNINGS, "-O2", "-D_GNU_SOURCE", "-o", self.walker, HERE / "walk.c"], check=True)
         # Static and at fixed addresses: libsodium and the C library are walked through as well.
-        subprocess.run([CC, *WARNINGS, f"-{level}", "-g", "-static", "-no-pie", f"-I{core / 'include'}", f"-I{TESTS}",
-                        "-o", self.program, HERE / "target.c", HERE / "device.c", HERE / "gadget.S", *WORLD,
+        subprocess.run([CC, *WARNINGS, f"-{level}", "-g", "-static", "-no-pie", f"-I{core / 'include'}",
+                        f"-I{TESTS}", "-o", self.program, *TARGET, *WORLD,
                         *sorted(core.glob("*.c")), "-lsodium"], check=True)
         self._disassemble()
 
@@ -104,8 +105,8 @@ class Target:
     def replay(self, mode, scenario, step):
         """The exit status that gdb sees."""
         environment = {**os.environ, "FAULT_STEP": step, "FAULT_SKIP": "2" if mode == "pair" else "1"}
-        text = subprocess.run(["gdb", "-q", "-nx", "-batch", "-x", HERE / "replay.py", "--args", self.program, scenario],
-                              env=environment, capture_output=True, text=True).stdout
+        command = ["gdb", "-q", "-nx", "-batch", "-x", HERE / "replay.py", "--args", self.program, scenario]
+        text = subprocess.run(command, env=environment, capture_output=True, text=True).stdout
         found = re.search(r"^exit status (\d+)$", text, re.MULTILINE)
         return int(found[1]) if found else -1
 
@@ -145,7 +146,8 @@ def plant(what, scenario, file, old, new):
     # The last one: the earlier ones lie where both programs are the same.
     seen = target.replay("single", scenario, opened[-1][1]) if opened else -1
     print(f"planted: without {what}, {scenario}: {words(counts)}")
-    print(f"planted: gdb ends with {seen} after skipping {target.place(opened[-1][0])}" if opened else "planted: MISSED")
+    if opened:
+        print(f"planted: gdb ends with {seen} after skipping {target.place(opened[-1][0])}")
     return seen == 42
 
 

@@ -1,5 +1,4 @@
-/// A device with one command that is refused, for Tests/Faults/walk.c, which skips instructions between `walk_begin` and
-/// `walk_end`.
+/// A device and one message that it refuses, for walk.c, which skips instructions between `walk_begin` and `walk_end`.
 ///
 ///     target SCENARIO        judges that scenario's message and exits with an enum fault_result
 ///     target --list          names the scenarios, one a line

@@ -2,7 +2,8 @@
 ///
 ///     walk TABLE BEGIN END GADGET MODE DEPTH PROGRAM ARGUMENT
 ///
-/// TABLE is a file of `address length flags` lines, all hexadecimal (flags 1: an instruction of hash, cipher or curve arithmetic).
+/// TABLE is a file of `address length flags` lines, all hexadecimal; flags 1 is an instruction of hash, cipher or curve
+/// arithmetic.
 /// PROGRAM runs, one step at a time, from the address BEGIN to the address END. At each instruction it is forked, by
 /// executing the system call at GADGET; the copy goes on behind the instruction (MODE `single`) or behind it and
 /// its neighbour (`pair`), runs freely to its end, and its exit status is counted. Thousands of attempts a second:
@@ -226,7 +227,7 @@ int main(int argc, char **argv) {
     }
   }
   (void)kill(process, SIGKILL);
-  (void)printf("attempts %lu refused %lu otherwise %lu crashed %lu endless %lu opened %lu told %lu\n", attempts, refused,
-               otherwise, crashed, endless, opened, told);
+  (void)printf("attempts %lu refused %lu otherwise %lu crashed %lu endless %lu opened %lu told %lu\n", attempts,
+               refused, otherwise, crashed, endless, opened, told);
   return 0;
 }

@@ -46,7 +46,8 @@ MUTANTS = [
     # 3. A challenge verifies at most once, also across a power cut.
     (3, "a challenge stays alive after its command", "verifier",
      [(JUDGEMENT, "  int live = session->live;\n  session->live = 0;", "  int live = session->live;"),
-      (JUDGEMENT, "  pfc_wipe(&session->challenge, sizeof session->challenge);\n  pfc_answer_confirm", "  pfc_answer_confirm"),
+      (JUDGEMENT, "  pfc_wipe(&session->challenge, sizeof session->challenge);\n  pfc_answer_confirm",
+       "  pfc_answer_confirm"),
       (REVIEW, "(slot->last_verdict != PFC_VERDICT_NONE) & (slot->last_counter == command.counter)", "0")]),
     (3, "a challenge survives the link", "verifier",
      [("verifier.c", "{ pfc_wipe(session, sizeof *session); }", "{ (void)session; }")]),
@@ -180,7 +181,8 @@ MUTANTS = [
      [(REVIEW, "proof_difference(command.device_proof, slot->secrets.device_key, answered, slot->secrets.device));",
        "0);")]),
     (1, "the second look does not see a wrong integrity proof", "verifier",
-     [(REVIEW, "proof_difference(command.integrity_proof, slot->secrets.integrity_key, nonce, slot->secrets.integrity));",
+     [(REVIEW, "proof_difference(command.integrity_proof, slot->secrets.integrity_key, nonce, "
+       "slot->secrets.integrity));",
        "0);")]),
     (7, "the second look does not see the classes permitted", "verifier",
      [(REVIEW, "~(classes >> command.command_class) & 1u);",

@@ -15,8 +15,8 @@
 /// the attempt, which is counted, when the device proof was right and the integrity proof was not: a stranger has no
 /// right device proof and so cannot spend an owner's attempts.
 ///
-/// One skipped instruction, as a glitch of the supply or the clock makes it, accepts nothing that is to be refused: what
-/// is accepted was judged twice (verifier_review.c). The firmware does its part by asking twice as well: see
+/// One skipped instruction, as a glitch of the supply or the clock makes it, accepts nothing that is to be refused:
+/// what is accepted was judged twice (verifier_review.c). The firmware does its part by asking twice as well, see
 /// PFC_EXECUTE.
 
 #ifndef PFC_VERIFIER_H
