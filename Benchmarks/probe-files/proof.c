@@ -3,8 +3,8 @@
 ///     probe-proof [--only KIND] BUNDLE STORAGE ROUNDS [LIBRARY…]
 ///
 /// The app is this program: its bundle is BUNDLE, its code what is loaded, the libraries named included. Each round
-/// makes one proof of each kind, so that whatever else the machine does meets all alike. Prints one line of JSON with
-/// the times in nanoseconds, round by round.
+/// makes one proof of each kind, so that whatever else the machine does meets all alike. Prints one line of JSON: for
+/// each kind, round by round, how long it took (times) and what both threads worked (work), in nanoseconds.
 
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -30,7 +30,7 @@ struct kind {
   struct pfp_probe *probe;
   uint8_t config[PFC_CONFIG_BYTES_MAX];
   size_t config_size;
-  uint64_t *times;
+  uint64_t *times, *work;
   size_t count;
 };
 
@@ -41,9 +41,9 @@ static void stop(const char *what, int result) {
   exit(1);
 }
 
-static uint64_t now(void) {
+static uint64_t now(clockid_t clock) {
   struct timespec time;
-  (void)clock_gettime(CLOCK_MONOTONIC, &time);
+  (void)clock_gettime(clock, &time);
   return (uint64_t)time.tv_sec * UINT64_C(1000000000) + (uint64_t)time.tv_nsec;
 }
 
@@ -68,13 +68,20 @@ static void begin(struct kind *kind, struct pfp_probe_options options) {
 
 static void prove(struct kind *kind, struct pfc_measured *measured) {
   struct pfc_key key = pfc_key_plain(KEY, PFC_MODE_DEVELOPMENT);
-  uint64_t before;
+  uint64_t before, work;
   int result;
   if (kind->forgets) pfp_probe_forget(kind->probe);
-  before = now();
+  work = now(CLOCK_PROCESS_CPUTIME_ID);
+  before = now(CLOCK_MONOTONIC);
   result = pfp_probe_measure(measured, kind->probe, kind->config, kind->config_size, &key);
-  kind->times[kind->count++] = now() - before;
+  kind->times[kind->count] = now(CLOCK_MONOTONIC) - before;
+  kind->work[kind->count++] = now(CLOCK_PROCESS_CPUTIME_ID) - work;
   if (result != PFP_OK) stop(pfp_probe_failure(kind->probe)->path, result);
+}
+
+static void list(const uint64_t *numbers, size_t count) {
+  for (size_t i = 0; i < count; i++) (void)printf("%s%llu", i == 0 ? "[" : ", ", (unsigned long long)numbers[i]);
+  (void)printf("%s", count == 0 ? "[]" : "]");
 }
 
 int main(int argc, char **argv) {
@@ -110,7 +117,8 @@ int main(int argc, char **argv) {
   if (pfp_storage_prepare(argv[2]) != PFP_OK) stop("storage", 0);
   for (unsigned i = 0; i < KINDS; i++) {
     kinds[i].times = calloc(rounds + 2, sizeof kinds[i].times[0]);
-    if (kinds[i].times == NULL) stop("memory", 0);
+    kinds[i].work = calloc(rounds + 2, sizeof kinds[i].work[0]);
+    if (kinds[i].times == NULL || kinds[i].work == NULL) stop("memory", 0);
     begin(&kinds[i], options);
   }
   for (unsigned long round = 0; round <= rounds; round++) {
@@ -126,13 +134,14 @@ int main(int argc, char **argv) {
   }
   (void)printf("{");
   for (unsigned i = 0; i < KINDS; i++) {
-    (void)printf("%s\"%s\": [", i == 0 ? "" : ", ", kinds[i].name);
-    for (size_t j = 0; j < kinds[i].count; j++) {
-      (void)printf("%s%llu", j == 0 ? "" : ", ", (unsigned long long)kinds[i].times[j]);
-    }
-    (void)printf("]");
+    (void)printf("%s\"%s\": {\"times\": ", i == 0 ? "" : ", ", kinds[i].name);
+    list(kinds[i].times, kinds[i].count);
+    (void)printf(", \"work\": ");
+    list(kinds[i].work, kinds[i].count);
+    (void)printf("}");
     pfp_probe_free(kinds[i].probe);
     free(kinds[i].times);
+    free(kinds[i].work);
   }
   (void)printf("}\n");
   return 0;

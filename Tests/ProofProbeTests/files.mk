@@ -20,15 +20,15 @@ strict := -std=c11 -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wsha
 includes := -I$(probe)/include -I$(probe) -I$(HARNESS)
 
 platform := linux_files linux_folder linux_map linux_keep linux_lease
-sources := $(wildcard $(probe)/hash*.c $(probe)/files*.c) $(platform:%=$(probe)/%.c)
+sources := $(wildcard $(probe)/hash*.c $(probe)/files*.c) $(probe)/thread.c $(platform:%=$(probe)/%.c)
 headers := $(wildcard $(probe)/*.h $(probe)/include/*.h $(here)/*.h)
-tests := hash_test names_test known_test bundle_test files_bad_test files_moving_test files_warm_test files_attack_test \
-  tree files_faults files_main
+tests := hash_test names_test known_test bundle_test files_bad_test files_cost_test files_moving_test files_warm_test \
+  files_attack_test tree files_faults files_main
 test_sources := $(tests:%=$(here)/%.c) $(HARNESS)/harness.c
 
 # The platform functions that files_faults.c stands before.
 wrapped := pfp_read pfp_read_at pfp_open_file pfp_open_folder pfp_map_begin pfp_pages pfp_keep_clock \
-  pfp_lease_begin pfp_mounts_watch
+  pfp_lease_begin pfp_mounts_watch pfp_identify pfp_identify_name pfp_unmoved
 wrap := $(wrapped:%=-Wl,--wrap=%)
 
 .PHONY: test long sanitized
