@@ -16,7 +16,7 @@ export MAKE
 .PHONY: help setup all core demo test check check-foreign fuzz bench docs install uninstall sdk-key clean \
   test-core test-swift test-house check-vectors check-format check-symbols check-stack check-constant-time \
   check-secrets check-sanitizers check-coverage check-boundary check-mutants check-mutants-swift check-readme \
-  check-demo check-fuzz check-bench test-probe test-probe-long attack
+  check-demo check-fuzz check-bench test-probe test-probe-long attack bench-probe
 
 help: ## List what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-20s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -158,6 +158,11 @@ check-fuzz: ## A short round of every fuzzer, from the committed corpus
 bench: ## Measure: proofs, verification, measurement, transport
 	@.ci/setup swift base
 	@swift run --quiet -c release proof-bench
+
+bench-probe: ## Measure files and proofs: against openssl, sha256sum and b3sum, cold, warm, against size
+	@.ci/setup base python bench
+	@for part in compare warm curves; do Benchmarks/probe-files/bench.py $$part || exit 1; done
+	@Benchmarks/probe-files/bench.py report
 
 check-bench: ## Assert what is deterministic in the measures: bytes, packets, allocations
 	@.ci/setup swift base
