@@ -13,10 +13,10 @@ MAKEFLAGS += --no-print-directory
 
 export MAKE
 
-.PHONY: help setup all core demo test check check-foreign fuzz bench docs install uninstall sdk-key clean \
-  test-core test-swift test-house check-vectors check-format check-symbols check-stack check-constant-time \
-  check-secrets check-sanitizers check-coverage check-boundary check-mutants check-mutants-swift check-readme \
-  check-demo check-faults check-faults-long check-fuzz check-bench test-probe test-probe-long attack
+.PHONY: help setup all core demo install uninstall sdk-key docs clean test test-core test-swift test-probe \
+  test-probe-long attack check-vectors test-house check check-format check-symbols check-stack check-constant-time \
+  check-secrets check-sanitizers check-coverage check-boundary check-mutants check-mutants-swift check-faults \
+  check-faults-long check-demo check-readme check-foreign fuzz check-fuzz bench bench-probe check-bench
 
 help: ## List what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-20s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -166,6 +166,11 @@ check-fuzz: ## A short round of every fuzzer, from the committed corpus
 bench: ## Measure: proofs, verification, measurement, transport
 	@.ci/setup swift base
 	@swift run --quiet -c release proof-bench
+
+bench-probe: ## Measure files and proofs: against openssl, sha256sum and b3sum, cold, warm, against size
+	@.ci/setup base python bench
+	@for part in compare warm curves; do Benchmarks/probe-files/bench.py $$part || exit 1; done
+	@Benchmarks/probe-files/bench.py report
 
 check-bench: ## Assert what is deterministic in the measures: bytes, packets, allocations
 	@.ci/setup swift base

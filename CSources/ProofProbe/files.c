@@ -118,6 +118,11 @@ static int about(struct pfp_files *files, int error, const char *path) {
 
 int pfp_files_digest_bundle(struct pfp_files *files, const char *root, pfp_entry_fn entry, void *user,
                             struct pfp_bundle *bundle) {
+  return pfp_files_digest_known_bundle(files, root, NULL, entry, user, bundle);
+}
+
+int pfp_files_digest_known_bundle(struct pfp_files *files, const char *root, const uint8_t *known, pfp_entry_fn entry,
+                                  void *user, struct pfp_bundle *bundle) {
   struct pfp_root open = {.path = root, .before = pfp_keep_clock()};
   int result;
   memset(bundle, 0, sizeof *bundle);
@@ -138,6 +143,7 @@ int pfp_files_digest_bundle(struct pfp_files *files, const char *root, pfp_entry
   } else {
     pfp_close(open.fd);
     files->statistics.files = files->statistics.reused = files->known_files;
+    if (known != NULL && memcmp(known, files->known_bundle.digest, PFP_HASH_BYTES) == 0) entry = NULL;
     if (entry != NULL) result = pfp_warm_report(files, entry, user);
     if (result == PFP_OK) *bundle = files->known_bundle;
   }
@@ -227,7 +233,7 @@ int pfp_files_digest_file(struct pfp_files *files, const char *path, struct pfp_
   struct pfp_identity identity;
   const struct pfp_single *known;
   size_t path_size = strlen(path);
-  unsigned workers = files->options.workers != 0 ? files->options.workers : pfp_processors();
+  unsigned workers = 1;
   int result;
   memset(entry, 0, sizeof *entry);
   begin(files);
@@ -242,8 +248,9 @@ int pfp_files_digest_file(struct pfp_files *files, const char *path, struct pfp_
     files->statistics.files = files->statistics.reused = 1;
   } else {
     // One worker alone is as fast where there is nothing to share.
-    if (workers > PFP_WORKERS_MAX) workers = PFP_WORKERS_MAX;
-    result = single_read(files, path, path_size, identity.size < PFP_LONG_FROM ? 1 : workers, entry);
+    if (identity.size >= PFP_LONG_FROM) workers = files->options.workers;
+    if (workers == 0) workers = pfp_processors();
+    result = single_read(files, path, path_size, workers < PFP_WORKERS_MAX ? workers : PFP_WORKERS_MAX, entry);
   }
   end(files);
   return result;

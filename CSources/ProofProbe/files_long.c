@@ -29,8 +29,10 @@ bool pfp_long_begin(struct pfp_worker *worker, struct pfp_item *item, int fd) {
   return true;
 }
 
+/// With the run's lock held. Until a file has windows its other fields are those of the worker that begins it, and
+/// nobody else's to read.
 static bool has_window(const struct pfp_long *file) {
-  return file->item != NULL && file->next < file->windows && file->next - file->folded < PFP_WINDOWS_AHEAD;
+  return file->windows != 0 && file->next < file->windows && file->next - file->folded < PFP_WINDOWS_AHEAD;
 }
 
 bool pfp_long_waits(const struct pfp_run *run) {

@@ -25,6 +25,7 @@
 #include "files_platform.h"
 #include "hash_fold.h"
 #include "hash_lanes.h"
+#include "thread.h"
 
 #define PFP_WORKERS_MAX 2
 
@@ -239,10 +240,6 @@ void pfp_files_release(struct pfp_files *files, int fd);
 
 /// 0, or PFP_E_CANCELLED: when the caller said so from elsewhere or in answer to a report of progress.
 int pfp_files_progress(struct pfp_files *files, const struct pfp_progress *progress);
-
-/// A thread that takes no signals, which are the application's, except those an instruction of its own causes.
-/// 0 or an error number.
-int pfp_thread_start(pthread_t *thread, void *(*work)(void *), void *user);
 
 // files_run.c
 /// Prepares a run and starts its workers. `*run` is NULL on failure.

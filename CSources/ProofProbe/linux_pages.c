@@ -1,9 +1,12 @@
 #define _GNU_SOURCE
 #include <errno.h>
+#include <stdatomic.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "files_platform.h"
 #include "process.h"
+#include "thread.h"
 
 /// From the kernel's uapi, linux/fs.h of 6.7; older headers lack it.
 struct pm_scan_arg {
@@ -82,4 +85,35 @@ long pfp_pages_private(uintptr_t start, uintptr_t end, const struct pfp_process 
   if (process->pagemap < 0) return -1;
   if (!process->no_query) pages = scan(start, end, process->pagemap, page);
   return pages >= 0 ? pages : read_entries(start, end, process->pagemap, page);
+}
+
+/// Bytes that are worth a second thread: starting one costs as much as scanning some thousand pages.
+#define WORTH_TWO ((uintptr_t)64 << 20)
+
+struct counting {
+  struct pfp_page_range *ranges;
+  size_t count;
+  const struct pfp_process *process;
+  atomic_size_t next;
+};
+
+static void *count_ranges(void *user) {
+  struct counting *counting = user;
+  size_t i;
+  while ((i = atomic_fetch_add(&counting->next, 1)) < counting->count) {
+    struct pfp_page_range *range = &counting->ranges[i];
+    range->pages = pfp_pages_private(range->start, range->end, counting->process);
+  }
+  return NULL;
+}
+
+void pfp_pages_count(struct pfp_page_range *ranges, size_t count, const struct pfp_process *process) {
+  struct counting counting = {.ranges = ranges, .count = count, .process = process};
+  uintptr_t bytes = 0;
+  pthread_t second;
+  int two;
+  for (size_t i = 0; i < count; i++) bytes += ranges[i].end - ranges[i].start;
+  two = bytes >= WORTH_TWO && pfp_processors() > 1 && pfp_thread_start(&second, count_ranges, &counting) == 0;
+  (void)count_ranges(&counting);
+  if (two) (void)pthread_join(second, NULL);
 }

@@ -79,17 +79,60 @@ static void check_vdso(struct pfp_object *object, const struct pfp_mappings *map
   object->private_pages = 0;
 }
 
-static long count_private(const struct pfp_object *object, const struct pfp_process *process) {
-  long sum = 0;
-  for (size_t i = 0; i < object->segment_count; i++) {
-    struct span span = pages_of(&object->segments[i]);
-    long pages;
-    if (!is_constant(&object->segments[i])) continue;
-    pages = pfp_pages_private(span.start, span.end, process);
-    if (pages < 0) return -1;
-    sum += pages;
+/// Adds the pages of a span, in ranges that two threads can share. Segments that lie side by side become one range:
+/// most of what a question costs is asking it. Returns the number of ranges; with `ranges` NULL it only counts.
+static size_t add_ranges(struct pfp_page_range *ranges, size_t count, struct span span, size_t owner) {
+  struct pfp_page_range *last = ranges != NULL && count != 0 ? &ranges[count - 1] : NULL;
+  if (last != NULL && last->owner == owner && last->end == span.start &&
+      span.end - last->start <= PFP_PAGE_RANGE_BYTES) {
+    last->end = span.end;
+    return count;
   }
-  return sum;
+  while (span.start < span.end) {
+    uintptr_t end = span.end - span.start > PFP_PAGE_RANGE_BYTES ? span.start + PFP_PAGE_RANGE_BYTES : span.end;
+    if (ranges != NULL) ranges[count] = (struct pfp_page_range){.start = span.start, .end = end, .owner = owner};
+    count++;
+    span.start = end;
+  }
+  return count;
+}
+
+static size_t all_ranges(struct pfp_page_range *ranges, const struct pfp_objects *objects) {
+  size_t count = 0;
+  for (size_t i = 0; i < objects->count; i++) {
+    const struct pfp_object *object = &objects->items[i];
+    for (size_t j = 0; j < object->segment_count && !object->is_vdso; j++) {
+      if (!is_constant(&object->segments[j])) continue;
+      count = add_ranges(ranges, count, pages_of(&object->segments[j]), i);
+    }
+  }
+  return count;
+}
+
+/// Counts the private pages of all objects; more than were found before count, fewer do not. 0, or -1 for lack of
+/// memory.
+static int count_private(struct pfp_objects *objects, const struct pfp_process *process) {
+  // Without merging there are more ranges than with it, so there is room.
+  size_t count = all_ranges(NULL, objects);
+  struct pfp_page_range *ranges = calloc(count + 1, sizeof *ranges);
+  long *sums = calloc(objects->count + 1, sizeof *sums);
+  int result = ranges != NULL && sums != NULL ? 0 : -1;
+  if (result == 0) {
+    count = all_ranges(ranges, objects);
+    pfp_pages_count(ranges, count, process);
+    for (size_t i = 0; i < count; i++) {
+      long *sum = &sums[ranges[i].owner];
+      *sum = *sum < 0 || ranges[i].pages < 0 ? -1 : *sum + ranges[i].pages;
+    }
+    for (size_t i = 0; i < objects->count; i++) {
+      struct pfp_object *object = &objects->items[i];
+      if (object->is_vdso || object->private_pages < 0) continue;
+      if (sums[i] < 0 || sums[i] > object->private_pages) object->private_pages = sums[i];
+    }
+  }
+  free(sums);
+  free(ranges);
+  return result;
 }
 
 /// 1 if the file behind a mapping still reaches as far as its segments: reading beyond it would raise SIGBUS.
@@ -193,12 +236,7 @@ static int look_at(struct pfp_object *object, struct pfp_view *view, const struc
     object->has_code = 1;
     return PFP_OK;
   }
-  object->private_pages = -1;
-  object->readable = 1;
-  if (view->has_mappings) {
-    object->readable = check_tiles(object, &view->mappings);
-    object->private_pages = count_private(object, process);
-  }
+  object->readable = view->has_mappings ? check_tiles(object, &view->mappings) : 1;
   object->unchanged = ask_unchanged(object, look);
   entry = incremental ? known(process, object) : NULL;
   if (is_vouched_for(object, entry)) {
@@ -229,19 +267,11 @@ static int look_again(struct pfp_view *view, const struct pfp_process *process) 
   if (pfp_mappings_read(&later, process) != 0) return PFP_E_RESOURCE;
   for (size_t i = 0; i < view->objects.count; i++) {
     struct pfp_object *object = &view->objects.items[i];
-    long pages;
-    if (object->is_vdso) continue;
-    (void)check_tiles(object, &later);
-    pages = count_private(object, process);
-    if (pages < 0 || object->private_pages < 0) {
-      object->private_pages = -1;
-    } else if (pages > object->private_pages) {
-      object->private_pages = pages;
-    }
+    if (!object->is_vdso) (void)check_tiles(object, &later);
   }
   pfp_mappings_free(&view->mappings);
   view->mappings = later;
-  return PFP_OK;
+  return count_private(&view->objects, process) == 0 ? PFP_OK : PFP_E_RESOURCE;
 }
 
 static void remember(struct pfp_process *process, const struct pfp_objects *objects) {
@@ -278,6 +308,8 @@ static int take_once(struct pfp_view *view, struct pfp_process *process, const s
   for (size_t i = 0; i < view->objects.count && view->has_mappings; i++) {
     identify(&view->objects.items[i], &view->mappings);
   }
+  for (size_t i = 0; i < view->objects.count; i++) view->objects.items[i].private_pages = view->has_mappings ? 0 : -1;
+  if (view->has_mappings && count_private(&view->objects, process) != 0) return PFP_E_RESOURCE;
   pfp_objects_explain(&view->objects, look->plugins, look->plugin_count);
   for (size_t i = 0; i < view->objects.count && result == PFP_OK; i++) {
     result = look_at(&view->objects.items[i], view, process, look, &hashed);

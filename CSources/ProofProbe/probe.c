@@ -98,6 +98,7 @@ void pfp_probe_forget(struct pfp_probe *probe) {
   probe->process.cache = NULL;
   probe->process.cache_count = 0;
   probe->process.knows_processor = 0;
+  probe->knows_shards = 0;
 }
 
 void pfp_probe_cancel(struct pfp_probe *probe) { atomic_store(&probe->cancelled, 1); }
@@ -217,39 +218,56 @@ static int add_entry(void *user, const struct pfp_entry *entry) {
   return 0;
 }
 
+/// The digests of the shards that make up `bundle`, from what its entries told.
+static void finish_shards(struct pfp_probe *probe, struct shards *shards, const struct pfp_bundle *bundle) {
+  for (size_t i = 0; i < PFP_BUNDLE_SHARDS; i++) {
+    pfp_transcript_number(&shards->transcripts[i], shards->counts[i]);
+    // The root has no entry of its own; its mode goes with the first shard.
+    if (i == 0) pfp_transcript_number(&shards->transcripts[i], bundle->mode);
+    pfp_transcript_final(probe->shards[i], &shards->transcripts[i]);
+  }
+  memcpy(probe->shards_of, bundle->digest, sizeof probe->shards_of);
+  probe->knows_shards = 1;
+}
+
+/// Fills the probe's shards. They are a function of what the bundle's digest is of, so the same digest means the same
+/// shards: then a warm measurement need not go through all entries to fold them once more.
+static int read_bundle(struct pfp_probe *probe, struct shards *shards, struct pfp_bundle *bundle) {
+  const uint8_t *known = NULL;
+  int result;
+  if (probe->policy == PFC_POLICY_INCREMENTAL && probe->knows_shards && shards->paths == NULL) known = probe->shards_of;
+  for (size_t i = 0; i < PFP_BUNDLE_SHARDS; i++) pfp_transcript_init(&shards->transcripts[i], PFP_LABEL_SHARD);
+  result = pfp_files_digest_known_bundle(probe->files, probe->options.bundle, known, add_entry, shards, bundle);
+  if (result != PFP_OK) {
+    const struct pfp_failure *failure = pfp_files_failure(probe->files);
+    return pfp_probe_fail(probe, result, 0, failure->error, failure->path);
+  }
+  if (known == NULL || memcmp(known, bundle->digest, sizeof probe->shards_of) != 0) {
+    finish_shards(probe, shards, bundle);
+  }
+  return PFP_OK;
+}
+
 static int gather_bundle(struct pfp_probe *probe, struct pfp_evidence *evidence, struct pfp_shard_paths *paths) {
   struct shards *shards;
   struct pfp_bundle bundle;
   int result;
   if (!pfp_evidence_wants(evidence, PFC_CLASS_APP, PFP_APP_BUNDLE)) return PFP_OK;
-  if (probe->options.bundle == NULL) {
-    for (char name[2] = {PFP_BUNDLE_SHARD_FIRST, 0}; name[0] < PFP_BUNDLE_SHARD_FIRST + PFP_BUNDLE_SHARDS; name[0]++) {
-      (void)pfp_evidence_add(evidence, PFC_CLASS_APP, PFP_APP_BUNDLE, name, NULL);
-    }
-    return PFP_OK;
-  }
-  shards = calloc(1, sizeof *shards);
-  if (shards == NULL) return pfp_probe_fail(probe, PFP_E_RESOURCE, 0, 0, "");
-  shards->paths = paths;
-  for (size_t i = 0; i < PFP_BUNDLE_SHARDS; i++) pfp_transcript_init(&shards->transcripts[i], PFP_LABEL_SHARD);
-  result = pfp_files_digest_bundle(probe->files, probe->options.bundle, add_entry, shards, &bundle);
-  if (result != PFP_OK) {
-    const struct pfp_failure *failure = pfp_files_failure(probe->files);
+  if (probe->options.bundle != NULL) {
+    shards = calloc(1, sizeof *shards);
+    if (shards == NULL) return pfp_probe_fail(probe, PFP_E_RESOURCE, 0, 0, "");
+    shards->paths = paths;
+    result = read_bundle(probe, shards, &bundle);
     free(shards);
-    return pfp_probe_fail(probe, result, 0, failure->error, failure->path);
+    if (result != PFP_OK) return result;
+    probe->done.files += bundle.entries;
+    probe->done.bytes += bundle.bytes;
   }
   for (size_t i = 0; i < PFP_BUNDLE_SHARDS; i++) {
-    uint8_t digest[PFC_DIGEST_BYTES];
     const char name[2] = {(char)(PFP_BUNDLE_SHARD_FIRST + (int)i), 0};
-    pfp_transcript_number(&shards->transcripts[i], shards->counts[i]);
-    // The root has no entry of its own; its mode goes with the first shard.
-    if (i == 0) pfp_transcript_number(&shards->transcripts[i], bundle.mode);
-    pfp_transcript_final(digest, &shards->transcripts[i]);
-    (void)pfp_evidence_add(evidence, PFC_CLASS_APP, PFP_APP_BUNDLE, name, digest);
+    (void)pfp_evidence_add(evidence, PFC_CLASS_APP, PFP_APP_BUNDLE, name,
+                           probe->options.bundle != NULL ? probe->shards[i] : NULL);
   }
-  free(shards);
-  probe->done.files += bundle.entries;
-  probe->done.bytes += bundle.bytes;
   return PFP_OK;
 }
 

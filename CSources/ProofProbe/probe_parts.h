@@ -17,6 +17,9 @@ struct pfp_probe {
   struct pfp_files *object_files;  ///< Of loaded objects, incremental policy only
   uint8_t policy, limit_log2;      ///< Those the two above were made for
   struct pfp_hash hash;
+  int knows_shards;  ///< `shards` are those of the bundle whose digest is `shards_of`.
+  uint8_t shards_of[PFP_HASH_BYTES];
+  uint8_t shards[PFP_BUNDLE_SHARDS][PFC_DIGEST_BYTES];
   atomic_int cancelled;
   struct pfp_progress done;  ///< Before the step in progress
   struct pfp_probe_failure failure;

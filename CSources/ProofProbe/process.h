@@ -67,6 +67,19 @@ int pfp_mapped_identity(uint64_t *device, uint64_t *inode, const char *path, con
 /// The number of private copies among the pages from `start` to `end`, page aligned; -1 if it cannot be told.
 long pfp_pages_private(uintptr_t start, uintptr_t end, const struct pfp_process *process);
 
+/// Pages, page aligned, to be counted.
+struct pfp_page_range {
+  uintptr_t start, end;
+  size_t owner;   ///< The caller's own
+  long pages;  ///< Private copies: filled in, like `pfp_pages_private`.
+};
+
+/// Ranges longer than this are worth cutting: two threads share whole ranges.
+#define PFP_PAGE_RANGE_BYTES ((uintptr_t)4 << 20)
+
+/// Counts in all of them, on two threads where it is worth one.
+void pfp_pages_count(struct pfp_page_range *ranges, size_t count, const struct pfp_process *process);
+
 // Objects --------------------------------------------------------------------------------------------------------
 
 #define PFP_SEGMENTS_MAX 16

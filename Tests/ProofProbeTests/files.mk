@@ -2,8 +2,8 @@
 #
 #   make -f Tests/ProofProbeTests/files.mk            quick tests
 #   make -f Tests/ProofProbeTests/files.mk long       all of them
-#   make -f Tests/ProofProbeTests/files.mk sanitized  quick tests under the address and undefined-behaviour sanitizers,
-#                                                     then under the thread sanitizer
+#   make -f Tests/ProofProbeTests/files.mk sanitized  quick tests under sanitizers: `sanitized-address` (and undefined
+#                                                     behaviour), then `sanitized-thread`
 #
 # HARNESS is the folder of the core tests' harness.
 
@@ -20,27 +20,32 @@ strict := -std=c11 -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wsha
 includes := -I$(probe)/include -I$(probe) -I$(HARNESS)
 
 platform := linux_files linux_folder linux_map linux_keep linux_lease
-sources := $(wildcard $(probe)/hash*.c $(probe)/files*.c) $(platform:%=$(probe)/%.c)
+sources := $(wildcard $(probe)/hash*.c $(probe)/files*.c) $(probe)/thread.c $(platform:%=$(probe)/%.c)
 headers := $(wildcard $(probe)/*.h $(probe)/include/*.h $(here)/*.h)
-tests := hash_test names_test known_test bundle_test files_bad_test files_moving_test files_warm_test files_attack_test \
-  tree files_faults files_main
+tests := hash_test names_test known_test bundle_test files_bad_test files_cost_test files_moving_test files_warm_test \
+  files_attack_test tree files_faults files_main
 test_sources := $(tests:%=$(here)/%.c) $(HARNESS)/harness.c
 
 # The platform functions that files_faults.c stands before.
 wrapped := pfp_read pfp_read_at pfp_open_file pfp_open_folder pfp_map_begin pfp_pages pfp_keep_clock \
-  pfp_lease_begin pfp_mounts_watch
+  pfp_lease_begin pfp_mounts_watch pfp_identify pfp_identify_name pfp_unmoved
 wrap := $(wrapped:%=-Wl,--wrap=%)
 
-.PHONY: test long sanitized
+.PHONY: test long sanitized sanitized-address sanitized-thread
 test: $(BUILD)/probe-files-tests
 	$< --scratch $(BUILD)/scratch
 
 long: $(BUILD)/probe-files-tests
 	$< --scratch $(BUILD)/scratch --long
 
-sanitized: $(BUILD)/probe-files-tests-address $(BUILD)/probe-files-tests-thread
-	ASAN_OPTIONS=handle_sigbus=0 $(BUILD)/probe-files-tests-address --scratch $(BUILD)/scratch
-	TSAN_OPTIONS=die_after_fork=0:handle_sigbus=0 $(BUILD)/probe-files-tests-thread --scratch $(BUILD)/scratch
+sanitized: sanitized-address sanitized-thread
+
+# SIGBUS is the tests' own business.
+sanitized-address: $(BUILD)/probe-files-tests-address
+	@ASAN_OPTIONS=handle_sigbus=0 $< --scratch $(BUILD)/scratch-address
+
+sanitized-thread: $(BUILD)/probe-files-tests-thread
+	@TSAN_OPTIONS=die_after_fork=0:handle_sigbus=0 $< --scratch $(BUILD)/scratch-thread
 
 compile = @mkdir -p $(@D) && $(CC) $(strict) $(CFLAGS) $(1) $(includes) -o $@ $(filter %.c,$^) $(wrap) -lsodium -lpthread
 

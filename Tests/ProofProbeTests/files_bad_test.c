@@ -249,120 +249,6 @@ static void deep(void) {
   tree_drop(&tree);
 }
 
-// Many -----------------------------------------------------------------------------------------------------------
-
-/// Entries with names as long as names can be; few inodes, so that making them does not take longer than measuring.
-static void make_many(const struct tree *tree, unsigned count) {
-  int fd = open(tree->root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  char name[256], first[16] = "";
-  memset(name, 'f', 255);
-  name[255] = '\0';
-  for (unsigned i = 0; i < count; i++) {
-    if (i % 20000 == 0) {
-      (void)snprintf(first, sizeof first, "%u", i);
-      tree_text(tree, first, first);
-    }
-    (void)snprintf(name + 200, 56, "%055u", i * 7919u % count);
-    if (!CHECK(linkat(fd, first, fd, name, 0) == 0)) break;
-  }
-  (void)close(fd);
-}
-
-struct last {
-  char path[PFP_PATH_MAX + 1];
-  unsigned count;
-};
-
-static int increasing(void *user, const struct pfp_entry *entry) {
-  struct last *last = user;
-  if (last->count++ > 0 && strcmp(last->path, entry->path) >= 0) return 1;
-  (void)strcpy(last->path, entry->path);
-  return 0;
-}
-
-static long peak_kib(void) {
-  char line[128];
-  long peak = -1;
-  FILE *status = fopen("/proc/self/status", "re");
-  if (status == NULL) return -1;
-  while (fgets(line, sizeof line, status) != NULL) {
-    if (strncmp(line, "VmHWM:", 6) == 0) peak = strtol(line + 6, NULL, 10);
-  }
-  (void)fclose(status);
-  return peak;
-}
-
-/// Under a sanitizer memory is mostly the sanitizer's.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define SANITIZED 1
-#endif
-#endif
-#ifndef SANITIZED
-#define SANITIZED 0
-#endif
-
-/// All that is needed is mapped and linked before the baseline is taken.
-static bool in_8_mib(void *user) {
-  const struct tree *tree = user;
-  struct tree small = tree_make();
-  bool good = true;
-  faults_reset();
-  tree_text(&small, "x", "x");
-  for (unsigned policy = PFP_POLICY_FULL; policy <= PFP_POLICY_INCREMENTAL; policy++) {
-    long baseline = peak_kib();
-    struct pfp_files *files = files_new((enum pfp_policy)policy, 0);
-    for (unsigned round = 0; round < 2; round++) {
-      struct pfp_bundle bundle = measure(files, tree);
-      good = bundle.entries != 0 && good;
-    }
-    pfp_files_free(files);
-    long more = peak_kib() - baseline;
-    test_note("%s: %ld KiB above the baseline", policy == PFP_POLICY_FULL ? "full" : "incremental", more);
-    good = CHECK(more < (SANITIZED ? 1 << 20 : 8 << 10)) && good;
-  }
-  tree_drop(&small);
-  return good;
-}
-
-static void hundred_thousand(void) {
-  enum { COUNT = 100000 };
-  static struct last last;
-  struct tree tree = tree_make();
-  struct pfp_files *files = files_new(PFP_POLICY_INCREMENTAL, 0);
-  struct pfp_bundle bundle, again;
-  faults_reset();
-  last.count = 0;
-  make_many(&tree, COUNT);
-  CHECK_NUMBER(pfp_files_digest_bundle(files, tree.root, increasing, &last, &bundle), PFP_OK);
-  CHECK_COUNT(bundle.entries, COUNT + 5);
-  // They do not all fit into what may be known; that is told, and changes nothing.
-  CHECK(pfp_files_statistics(files)->unkept_full > 0);
-  again = measure(files, &tree);
-  CHECK_BYTES(again.digest, bundle.digest, 32);
-  CHECK(pfp_files_statistics(files)->reused > 0);
-  CHECK_COUNT(pfp_files_statistics(files)->reused + pfp_files_statistics(files)->files_read, COUNT + 5);
-  CHECK(in_child(in_8_mib, &tree));
-  pfp_files_free(files);
-  tree_drop(&tree);
-}
-
-static void long_file_memory(void) {
-  struct tree tree = tree_make();
-  faults_reset();
-  tree_text(&tree, "long", "");
-  REQUIRE(CHECK(truncate(tree_path(&tree, "long"), 200 << 20) == 0));
-  for (unsigned i = 0; i < 40; i++) {
-    char name[16];
-    (void)snprintf(name, sizeof name, "%u", i);
-    tree_noise(&tree, name, 1200000 + 70000 * i, i);
-  }
-  CHECK(in_child(in_8_mib, &tree));
-  tree_drop(&tree);
-}
-
 // Means ----------------------------------------------------------------------------------------------------------
 
 /// Whatever is left of them, the answer is never that a file is absent.
@@ -441,8 +327,6 @@ static const struct test tests[] = {
     TEST("a sparse file of 1 TiB is refused by the limit, unread", sparse),
     TEST("the limit is of all contents together, known or read", sums),
     TEST("folders nested too deep and paths too long are refused by name", deep),
-    TEST("100,000 entries in one folder come in order, in 8 MiB", hundred_thousand),
-    TEST("long files need no more than 8 MiB either", long_file_memory),
     TEST("without descriptors, threads or memory nothing is taken for absent", no_means),
 };
 

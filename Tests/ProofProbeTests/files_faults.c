@@ -11,7 +11,13 @@ struct faults faults;
 static atomic_uint reads, pages;
 
 void faults_reset(void) {
-  memset(&faults, 0, sizeof faults);
+  // Plainly assigned, not cleared as memory: the counters are atomic.
+  faults.after_read = NULL;
+  faults.before_open = NULL;
+  faults.after_map = NULL;
+  faults.no_maps = faults.no_leases = faults.no_mounts = faults.pages_fail = false;
+  faults.read_error = 0;
+  faults.reads_good = faults.pages_good = 0;
   faults.clock_ahead = UINT64_C(60000000000);
   atomic_store(&reads, 0);
   atomic_store(&pages, 0);
@@ -24,6 +30,7 @@ void faults_reset(void) {
   result __wrap_##name(__VA_ARGS__)
 
 WRAPPED(int64_t, pfp_read, int fd, void *bytes, size_t size) {
+  atomic_fetch_add(&faults.reads_made, 1);
   if (faults.read_error != 0 && atomic_fetch_add(&reads, 1) >= faults.reads_good) return -faults.read_error;
   int64_t got = __real_pfp_read(fd, bytes, size);
   if (faults.after_read != NULL) faults.after_read(fd);
@@ -31,6 +38,7 @@ WRAPPED(int64_t, pfp_read, int fd, void *bytes, size_t size) {
 }
 
 WRAPPED(int64_t, pfp_read_at, int fd, void *bytes, size_t size, uint64_t offset) {
+  atomic_fetch_add(&faults.reads_made, 1);
   if (faults.read_error != 0 && atomic_fetch_add(&reads, 1) >= faults.reads_good) return -faults.read_error;
   int64_t got = __real_pfp_read_at(fd, bytes, size, offset);
   if (faults.after_read != NULL) faults.after_read(fd);
@@ -38,13 +46,30 @@ WRAPPED(int64_t, pfp_read_at, int fd, void *bytes, size_t size, uint64_t offset)
 }
 
 WRAPPED(int, pfp_open_file, int folder, const char *name, bool follow) {
+  atomic_fetch_add(&faults.opens, 1);
   if (faults.before_open != NULL) faults.before_open(name);
   return __real_pfp_open_file(folder, name, follow);
 }
 
 WRAPPED(int, pfp_open_folder, int folder, const char *name, bool follow) {
+  atomic_fetch_add(&faults.opens, 1);
   if (faults.before_open != NULL) faults.before_open(name);
   return __real_pfp_open_folder(folder, name, follow);
+}
+
+WRAPPED(int, pfp_identify, struct pfp_identity *identity, int fd) {
+  atomic_fetch_add(&faults.looks, 1);
+  return __real_pfp_identify(identity, fd);
+}
+
+WRAPPED(int, pfp_identify_name, struct pfp_identity *identity, int folder, const char *name, bool follow) {
+  atomic_fetch_add(&faults.looks, 1);
+  return __real_pfp_identify_name(identity, folder, name, follow);
+}
+
+WRAPPED(bool, pfp_unmoved, const struct pfp_identity *identity, int fd) {
+  atomic_fetch_add(&faults.looks, 1);
+  return __real_pfp_unmoved(identity, fd);
 }
 
 WRAPPED(int, pfp_map_begin, struct pfp_map *map, int fd, uint64_t size) {

@@ -8,8 +8,8 @@
 #include "tree.h"
 
 static const struct suite *const suites[] = {
-    &hash_suite,      &names_suite,        &known_suite,      &bundle_suite,
-    &files_bad_suite, &files_moving_suite, &files_warm_suite, &files_attack_suite,
+    &hash_suite,       &names_suite,        &known_suite,      &bundle_suite,       &files_bad_suite,
+    &files_cost_suite, &files_moving_suite, &files_warm_suite, &files_attack_suite,
 };
 
 static int usage(void) {

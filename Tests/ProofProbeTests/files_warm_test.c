@@ -67,6 +67,33 @@ static void nothing_is_read(void) {
   }
 }
 
+/// Who kept what the entries told is told again only if it may be another bundle.
+static void known_entries_are_not_told_again(void) {
+  struct tree tree = tree_sample();
+  struct pfp_files *files = files_new(PFP_POLICY_INCREMENTAL, 1000);
+  struct sum first = {0}, again = {0}, other = {0};
+  struct pfp_bundle cold, warm;
+  uint8_t known[32], wrong[32];
+  faults_reset();
+  CHECK_NUMBER(pfp_files_digest_known_bundle(files, tree.root, NULL, add_up, &first, &cold), PFP_OK);
+  memcpy(known, cold.digest, sizeof known);
+  memcpy(wrong, cold.digest, sizeof wrong);
+  wrong[31] ^= 1;
+  CHECK_NUMBER(pfp_files_digest_known_bundle(files, tree.root, known, add_up, &again, &warm), PFP_OK);
+  CHECK_COUNT(again.count, 0);
+  CHECK_BYTES(&warm, &cold, sizeof cold);
+  test_case("another digest is known");
+  CHECK_NUMBER(pfp_files_digest_known_bundle(files, tree.root, wrong, add_up, &again, &warm), PFP_OK);
+  CHECK_BYTES(&again, &first, sizeof first);
+  test_case("a file changed");
+  tree_poke(&tree, "lib/small-9", 3, '!');
+  CHECK_NUMBER(pfp_files_digest_known_bundle(files, tree.root, known, add_up, &other, &warm), PFP_OK);
+  CHECK_COUNT(other.count, first.count);
+  CHECK_DIFFER(warm.digest, cold.digest, 32);
+  pfp_files_free(files);
+  tree_drop(&tree);
+}
+
 /// One file of many changes: that one is read, the others are not.
 static void only_what_changed(void) {
   for (uint32_t descriptors = 0; descriptors <= 1000; descriptors += 1000) {
@@ -366,6 +393,8 @@ static void no_false_alarm(void) {
 
 static const struct test tests[] = {
     TEST("nothing changed: nothing is read, and every entry is reported as before", nothing_is_read),
+    TEST("entries that the caller knows are told again only when they may have changed",
+         known_entries_are_not_told_again),
     TEST("only what changed is read", only_what_changed),
     TEST("the full policy keeps nothing", full_keeps_nothing),
     TEST("what is forgotten, and another bundle, is read", forgotten),

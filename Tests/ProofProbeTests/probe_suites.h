@@ -10,6 +10,7 @@ extern const struct suite names_suite;
 extern const struct suite known_suite;
 extern const struct suite bundle_suite;
 extern const struct suite files_bad_suite;
+extern const struct suite files_cost_suite;
 extern const struct suite files_moving_suite;
 extern const struct suite files_warm_suite;
 extern const struct suite files_attack_suite;

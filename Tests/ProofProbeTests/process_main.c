@@ -5,7 +5,8 @@
 
 #include "process_suites.h"
 
-static const struct suite *const suites[] = {&process_suite, &process_storage_suite, &process_probe_suite};
+static const struct suite *const suites[] = {&process_suite, &process_storage_suite, &process_probe_suite,
+                                             &process_bad_suite};
 
 int main(int argc, char **argv) {
   for (int i = 1; i < argc; i++) {

@@ -8,5 +8,6 @@
 extern const struct suite process_suite;
 extern const struct suite process_storage_suite;
 extern const struct suite process_probe_suite;
+extern const struct suite process_bad_suite;
 
 #endif

@@ -91,6 +91,41 @@ static void private_pages_are_counted(void) {
   (void)close(file);
 }
 
+/// Enough of them for a second thread: each range has the pages that were written to in it, and no other's.
+static void two_threads_count_alike(void) {
+  enum { RANGES = 48 };
+  struct pfp_process process = {0};
+  struct pfp_page_range ranges[RANGES];
+  char name[] = "/var/tmp/proofkit-pages-XXXXXX";
+  size_t size = RANGES * PFP_PAGE_RANGE_BYTES;
+  int file = mkstemp(name);
+  uint8_t *bytes;
+  REQUIRE(CHECK(file >= 0));
+  (void)unlink(name);
+  REQUIRE(CHECK_NUMBER(ftruncate(file, (off_t)size), 0));
+  bytes = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE, file, 0);
+  REQUIRE(CHECK(bytes != MAP_FAILED));
+  for (size_t i = 0; i < RANGES; i++) {
+    ranges[i].start = (uintptr_t)bytes + i * PFP_PAGE_RANGE_BYTES;
+    ranges[i].end = ranges[i].start + PFP_PAGE_RANGE_BYTES;
+    ranges[i].pages = -2;
+    for (size_t page = 0; page < i % 5; page++) bytes[i * PFP_PAGE_RANGE_BYTES + 7 * page * page_bytes()] = 1;
+  }
+  pfp_process_open(&process);
+  for (process.no_query = 0; process.no_query < 2; process.no_query++) {
+    pfp_pages_count(ranges, RANGES, &process);
+    for (size_t i = 0; i < RANGES; i++) {
+      test_case("range %zu, %s", i, process.no_query ? "pagemap" : "scan");
+      CHECK_NUMBER(ranges[i].pages, (long)(i % 5));
+    }
+  }
+  pfp_process_close(&process);
+  pfp_pages_count(ranges, RANGES, &process);
+  CHECK_NUMBER(ranges[RANGES - 1].pages, -1);
+  (void)munmap(bytes, size);
+  (void)close(file);
+}
+
 static void nothing_readable_is_no_count(void) {
   struct pfp_process process = {.maps = -1, .pagemap = -1, .status = -1, .initial = -1};
   struct pfp_mappings mappings;
@@ -145,6 +180,7 @@ static const struct test tests[] = {
     TEST("both ways to read the mappings say the same", both_readings_agree),
     TEST("a mapping is found by each of its addresses and by no other", mappings_are_found_by_address),
     TEST("a page written to stays a private copy, also when the byte is put back", private_pages_are_counted),
+    TEST("ranges shared by two threads have each its own count", two_threads_count_alike),
     TEST("where nothing can be read nothing is counted", nothing_readable_is_no_count),
     TEST("every loaded object has a name and a reason", objects_are_named_and_explained),
     TEST("sources stand in order, fit one configuration, and know their versions", sources_are_in_order_and_fit),

@@ -6,12 +6,25 @@
 #ifndef TREE_H
 #define TREE_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
 #include "files.h"
+
+/// 1 under a sanitizer: memory is mostly the sanitizer's, and everything takes ten times as long.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define SANITIZED 1
+#endif
+#endif
+#ifndef SANITIZED
+#define SANITIZED 0
+#endif
 
 /// Set before anything else; emptied when the program ends.
 void tree_scratch(const char *folder);
@@ -81,6 +94,8 @@ struct faults {
   unsigned reads_good;
   unsigned pages_good;  ///< With `pages_fail`: that many allocations succeed before all fail.
   bool pages_fail;
+  /// Calls so far. Counted, not faults.
+  atomic_ulong opens, reads_made, looks;
   uint64_t clock_ahead;  ///< Nanoseconds added to the clock of changes
 };
 extern struct faults faults;

@@ -134,6 +134,12 @@ struct pfp_bundle {
 PFP_MUST_USE int pfp_files_digest_bundle(struct pfp_files *files, const char *root, pfp_entry_fn entry, void *user,
                                          struct pfp_bundle *bundle);
 
+/// The same for a caller who keeps what entries told him: if nothing changed since the last call, and the digest still
+/// is `known`, no entry is reported. Whoever got `known` back knows the entries, reported again or not. `known` may be
+/// NULL.
+PFP_MUST_USE int pfp_files_digest_known_bundle(struct pfp_files *files, const char *root, const uint8_t *known,
+                                               pfp_entry_fn entry, void *user, struct pfp_bundle *bundle);
+
 /// Measures one regular file, following links. `entry->path` is `path`; `entry->digest` is that of an entry whose path
 /// has length 0: a file's digest does not depend on where it was found. A file that cannot be read is
 /// PFP_E_UNREADABLE, not an absent entry. On failure `*entry` is all zeros.

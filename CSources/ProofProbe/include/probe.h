@@ -31,12 +31,6 @@
 extern "C" {
 #endif
 
-/// The configuration asks for a source, or a version of one, that this probe does not know (sources.h). Nothing was
-/// measured.
-#define PFP_E_UNSUPPORTED (-32)
-/// The configuration, or a record, was refused by the core: `pfp_probe_failure` has its answer.
-#define PFP_E_CORE (-34)
-
 /// What a probe is made with. Strings and arrays are copied. All zeros is valid.
 struct pfp_probe_options {
   /// NULL for /proc/self/exe.
@@ -98,7 +92,7 @@ PFP_MUST_USE int pfp_probe_baseline(struct pfc_config *config, struct pfp_probe 
 
 /// About the last call that failed. Valid until the next call.
 struct pfp_probe_failure {
-  int result;        ///< enum pfp_result, or one of the numbers of this header
+  int result;        ///< enum pfp_result
   int core;          ///< The core's own answer (enum pfc_result) for PFP_E_CORE, otherwise 0
   int error;         ///< errno, or 0
   const char *path;  ///< The file, or the unsupported source's name; "" for nothing in particular

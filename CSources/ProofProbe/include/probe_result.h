@@ -16,7 +16,16 @@ enum pfp_result {
   PFP_E_UNREADABLE = -6,  ///< What was named is there and cannot be read.
   PFP_E_LIMIT = -7,       ///< More bytes than the policy's limit allows.
   PFP_E_CHANGING = -8,    ///< Something changed or vanished while it was read, and again at the second attempt.
-  PFP_E_DEEP = -9         ///< A path that is too long or a folder nested too deep to be measured.
+  PFP_E_DEEP = -9,        ///< A path that is too long or a folder nested too deep to be measured.
+
+  // From here on of a whole probe (probe.h, storage.h), not of files.
+
+  /// The configuration asks for a source, or a version of one, that this probe does not know (sources.h). Nothing was
+  /// measured.
+  PFP_E_UNSUPPORTED = -32,
+  PFP_E_EXPOSED = -33,  ///< The storage folder, or the secret in it, is not this user's alone.
+  /// The configuration, or a record, was refused by the core: `pfp_probe_failure` has its answer.
+  PFP_E_CORE = -34
 };
 
 /// An answer that is hard to ignore.

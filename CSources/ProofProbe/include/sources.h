@@ -2,7 +2,7 @@
 ///
 /// A number is never reused, and a version never changes its meaning: a source that is collected in another way gets a
 /// new version, and the old one stays here for as long as the probe can still reproduce it. A configuration that asks
-/// for a source or version which is not here is answered by PFC_E_SOURCE, before anything is measured.
+/// for a source or version which is not here is answered by PFP_E_UNSUPPORTED, before anything is measured.
 
 #ifndef PFP_SOURCES_H
 #define PFP_SOURCES_H

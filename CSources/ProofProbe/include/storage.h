@@ -15,9 +15,6 @@ extern "C" {
 #define PFP_SECRET_BYTES 32
 #define PFP_SECRET_NAME "device-secret"  ///< The file's name in the storage folder
 
-/// The folder, or the file in it, is not this user's alone.
-#define PFP_E_EXPOSED (-33)
-
 /// Makes the secret if it is not there yet: atomically (it has all its bytes or does not exist, whatever happens and
 /// however many try at once), mode 0600, durable when this returns. Never replaces one. The folder must exist, belong
 /// to this user and be open to nobody else (PFP_E_EXPOSED); PFP_E_MISSING without it, PFP_E_TYPE if it is no folder,

@@ -141,8 +141,8 @@ struct CoreProbe: ~Copyable, @unchecked Sendable {
     case PFP_E_LIMIT.rawValue: "has more bytes than the configuration allows to read"
     case PFP_E_CHANGING.rawValue: "changed while it was read, twice"
     case PFP_E_DEEP.rawValue: "is nested too deep, or its path is too long"
-    case PFP_E_UNSUPPORTED: "this SDK cannot collect this source in the version asked for"
-    case PFP_E_EXPOSED: "is open to other users"
+    case PFP_E_UNSUPPORTED.rawValue: "this SDK cannot collect this source in the version asked for"
+    case PFP_E_EXPOSED.rawValue: "is open to other users"
     default: "failed with \(result)"
     }
   }

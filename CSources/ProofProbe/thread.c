@@ -2,7 +2,7 @@
 
 #include <signal.h>
 
-#include "files_parts.h"
+#include "thread.h"
 
 int pfp_thread_start(pthread_t *thread, void *(*work)(void *), void *user) {
   static const int own[] = {SIGBUS, SIGSEGV, SIGILL, SIGFPE, SIGTRAP, SIGABRT, SIGSYS};

@@ -1,0 +1,139 @@
+#!/usr/bin/env python3
+"""Measures the measurement: against other programs, cold against warm, and against size.
+
+    bench.py compare [--trees abcd] [--seconds 60]   whole processes: ours, openssl, sha256sum, b3sum
+    bench.py warm [--seconds 60]                     a full proof, cold and warm
+    bench.py curves [--seconds 60]                   cost against bytes and against files
+    bench.py report                                  what was found, as tables; plots into docs/results
+
+Results of each part replace its older ones in .build/probe-bench/results. In each round every candidate runs once,
+another one first each time; ratios are medians over rounds of the two within one round, so that whatever else the
+machine does meets both. Rounds during which others took more than a twentieth of the processors are told apart.
+"""
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+
+import inputs
+import machine
+import report
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+BUILD = os.path.normpath(f"{HERE}/../../.build/probe-bench")
+RESULTS = f"{BUILD}/results"
+MEASURE = f"{BUILD}/probe-measure"
+PROOF = f"{BUILD}/probe-proof"
+
+
+def keep(name: str, result: dict) -> None:
+    os.makedirs(RESULTS, exist_ok=True)
+    result["machine"] = machine.describe()
+    with open(f"{RESULTS}/{name}.json", "w", encoding="ascii") as file:
+        json.dump(result, file)
+
+
+def interleave(commands: dict[str, tuple[list[str], str]], seconds: float, least: int) -> list[dict]:
+    """Rounds: for each candidate what it took and worked, and what others took."""
+    rounds: list[dict] = []
+    order = list(commands)
+    for name in order:
+        machine.run(*commands[name])  # Brings the files into memory.
+    ends = time.monotonic() + seconds
+    while time.monotonic() < ends or len(rounds) < least:
+        machine.wait_for_quiet()
+        with machine.Foreign() as foreign:
+            found = {}
+            for name in order:
+                found[name] = machine.run(*commands[name])
+                foreign.own += found[name][1]
+        rounds.append({"foreign": foreign.share, "found": found})
+        order.append(order.pop(0))
+    return rounds
+
+
+def compare(trees: str, seconds: float) -> None:
+    for tree in trees:
+        root = inputs.make(f"{BUILD}/trees/{tree}", *inputs.TREES[tree])
+        files = inputs.names(root)
+        commands = {"ours": ([MEASURE, "."], root)}
+        for peer in (["openssl", "dgst", "-sha256"], ["sha256sum"], ["b3sum"]):
+            if shutil.which(peer[0]) is None:
+                print(f"{peer[0]} is not installed and left out", file=sys.stderr)
+            else:
+                commands[peer[0]] = (peer + files, root)
+        keep(f"compare-{tree}", {"rounds": interleave(commands, seconds / len(trees), 5)})
+        print(report.compare_lines(RESULTS, tree))
+
+
+def warm(seconds: float) -> None:
+    """Short runs of the whole app, as many as fit."""
+    bundle = inputs.make(f"{BUILD}/trees/d", *inputs.TREES["d"])
+    storage = f"{BUILD}/storage"
+    os.makedirs(storage, mode=0o700, exist_ok=True)
+    many = [f"{BUILD}/{name}" for name in sorted(os.listdir(BUILD)) if name.startswith("libcode")]
+    layouts = {
+        "50 libraries of 4 MiB": many,
+        "one library of 200 MiB": [f"{BUILD}/libwhole.so"],
+    }
+    for number, (layout, libraries) in enumerate(layouts.items()):
+        runs = []
+        ends = time.monotonic() + seconds / len(layouts)
+        while time.monotonic() < ends or len(runs) < 3:
+            machine.wait_for_quiet()
+            with machine.Foreign() as foreign:
+                began = os.times()
+                done = subprocess.run([PROOF, bundle, storage, "40", *libraries], stdout=subprocess.PIPE, check=True)
+                ended = os.times()
+                foreign.own = sum(ended[2:4]) - sum(began[2:4])
+            runs.append({"foreign": foreign.share, "kinds": json.loads(done.stdout)})
+        keep(f"warm-{number}", {"layout": layout, "runs": runs})
+        print(report.warm_lines(RESULTS, number))
+
+
+def curves(seconds: float) -> None:
+    """Two lines of folders: files of 1 MiB up to 4 GiB, and files of 4 KiB up to 100,000."""
+    lines = {
+        "bytes": (1 << 20, [1 << step for step in range(13)]),
+        "files": (4 << 10, [1, 3, 10, 30, 100, 300, 1_000, 3_000, 10_000, 30_000, 100_000]),
+    }
+    for name, (size, counts) in lines.items():
+        whole = inputs.make(f"{BUILD}/curves/{name}/whole", counts[-1], size)
+        commands, points = {}, []
+        for count in counts:
+            root = whole
+            if count != counts[-1]:
+                root = inputs.make_part(whole, f"{BUILD}/curves/{name}/{count}", count)
+            commands[str(count)] = ([MEASURE, "."], root)
+            said = subprocess.run([MEASURE, ".", "--statistics"], cwd=root, stdout=subprocess.PIPE, check=True)
+            points.append({"count": count, "size": size, **json.loads(said.stdout.splitlines()[1])})
+        rounds = interleave(commands, seconds / len(lines), 3)
+        keep(f"curve-{name}", {"points": points, "rounds": rounds})
+        print(report.curve_lines(RESULTS, name))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Measures the measurement.")
+    parser.add_argument("part", choices=["compare", "warm", "curves", "report"])
+    parser.add_argument("--trees", default="abcd")
+    parser.add_argument("--seconds", type=float, default=60)
+    options = parser.parse_args()
+    if options.part != "report":
+        subprocess.run(["make", "--no-print-directory", "-C", HERE, "all", "libraries"], check=True)
+    if options.part == "compare":
+        compare(options.trees, options.seconds)
+    elif options.part == "warm":
+        warm(options.seconds)
+    elif options.part == "curves":
+        curves(options.seconds)
+    else:
+        print(report.everything(RESULTS))
+        report.plots(RESULTS, os.path.normpath(f"{HERE}/../../docs/results"))
+
+
+if __name__ == "__main__":
+    main()
