@@ -16,7 +16,7 @@ export MAKE
 .PHONY: help setup all core demo test check check-foreign fuzz bench docs install uninstall sdk-key clean \
   test-core test-swift test-house check-vectors check-format check-symbols check-stack check-constant-time \
   check-secrets check-sanitizers check-coverage check-boundary check-mutants check-mutants-swift check-readme \
-  check-demo check-fuzz check-bench test-probe test-probe-long attack
+  check-demo check-fuzz check-bench check-jose test-probe test-probe-long attack
 
 help: ## List what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-20s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -52,14 +52,14 @@ docs: ## Write the reference documentation to .build/docs
 	@.ci/setup swift base
 	@.ci/docs
 
-clean: ## Remove what was built; the downloaded foreign libraries stay
-	@find .build -mindepth 1 -maxdepth 1 ! -name foreign -exec rm -rf {} + 2>/dev/null || true
+clean: ## Remove what was built; what was downloaded (foreign libraries, PyPI packages) stays
+	@find .build -mindepth 1 -maxdepth 1 ! -name foreign ! -name pypi -exec rm -rf {} + 2>/dev/null || true
 
 # Test: quick, at every change
 
-test: ## Everything quick: the C core, the Swift package, the second implementation, the house
+test: ## Everything quick: the C core, the Swift package, the probe, the second implementation, the house
 	@.ci/setup swift base python
-	@.ci/suite test-core test-swift check-vectors test-house
+	@.ci/suite test-core test-swift test-probe check-vectors test-house
 
 test-core: ## Test the C core by its own C program
 	@.ci/setup base
@@ -69,12 +69,12 @@ test-swift: ## Test the Swift package
 	@.ci/setup swift base
 	@.ci/test-swift
 
-test-probe: ## Test the probe: files, process, stability of a live app (root)
-	@.ci/setup base python
+test-probe: ## Test the probe: files, process, stability of a live app
+	@.ci/setup swift base python
 	@Tests/ProofProbeTests/run.sh
 
 test-probe-long: ## The same at length: 1,000 starts, 100,000 warm proofs, 1,000,000 leaves
-	@.ci/setup base python
+	@.ci/setup swift base python
 	@Tests/ProofProbeTests/run.sh --long
 
 attack: ## Attack a live app with real tools, judged by a real verifier (root)
@@ -91,10 +91,10 @@ test-house: ## Test the house itself: set-up, checks, installation
 
 # Check: thorough, before a release
 
-check: ## Format, symbols, stack, constant time, secrets, sanitizers, coverage, mutants, pages
+check: ## Format, symbols, stack, constant time, secrets, sanitizers, coverage, mutants, attacks, pages
 	@.ci/setup swift base python check
 	@.ci/suite check-format check-symbols check-stack check-constant-time check-secrets check-sanitizers \
-	  check-coverage check-boundary check-mutants check-mutants-swift check-readme check-demo
+	  check-coverage check-boundary check-mutants check-mutants-swift check-jose attack check-readme check-demo
 
 check-format: ## Format and lint of Swift, C, shell and Python; no path of anybody's machine
 	@.ci/setup swift check
@@ -136,6 +136,10 @@ check-mutants: ## Take out the core's defences one by one: a test must notice ea
 check-mutants-swift: ## The same with the Swift library's
 	@.ci/setup swift base python
 	@/usr/bin/python3 Tests/ProofModelTests/Mutants/mutants.py
+
+check-jose: ## Signed and sealed tokens against PyJWT and jwcrypto, both ways; the C shim without memory
+	@.ci/setup swift base jose
+	@Tests/JOSE/run.sh
 
 check-demo: ## The demonstration plays to its end
 	@.ci/counted $(MAKE) demo

@@ -8,11 +8,13 @@ import subprocess
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 BUILD = ROOT / ".build" / "attack"
+PYTHON = ROOT / ".build" / "pypi" / "bin" / "python"  # The one that has frida
 
 CORE = ["CSources/ProofCore/include", "CSources/ProofKey/include", "CSources/ProofProbe/include"]
 WARNINGS = ["-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wshadow", "-Werror"]
 
-VERDICTS = {1: "accepted", 2: "accepted, device only", 16: "integrity differs", 17: "device differs", 35: "superseded"}
+VERDICTS = {1: "accepted", 2: "accepted, device only", 16: "integrity differs", 17: "device differs", 35: "superseded",
+            "damaged": "configuration damaged"}
 
 
 class Refusal(Exception):
@@ -45,6 +47,7 @@ def compile_all():
     for name, binding in (("sample", "-Wl,-z,lazy"), ("sample-now", "-Wl,-z,now")):
         run(*flags, binding, "-pthread", HERE / "sample.c", HERE / "inside.c", *core, *probe, BUILD / "libsample.so.1",
             "-Wl,-rpath,$ORIGIN:.", "-lsodium", "-o", BUILD / name)
+    run(*flags, HERE / "rank.c", "-o", BUILD / "rank")
     run(*flags, HERE / "judge.c", *core, ROOT / "CSources/ProofProbe/sources.c", "-lsodium", "-o", BUILD / "judge")
 
 
