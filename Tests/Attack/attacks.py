@@ -138,16 +138,23 @@ def strace_attached(_, app):
 def one_thread_traced(_, app):
     """A tracer of another thread than the first, which /proc/PID/status does not tell of."""
     app.ask("do thread")
-    threads = [int(name) for name in os.listdir(f"/proc/{app.pid}/task") if int(name) != app.pid]
-    return Tool(["strace", "-o", "/dev/null", "-p", max(threads)], "stderr").wait_for("attached").kill
+    other = next(thread for thread in threads_of(app) if thread != app.pid)
+    return Tool(["strace", "-o", "/dev/null", "-p", other], "stderr").wait_for("attached").kill
 
 
 def frida_hooked(_, app):
     return frida(app).end
 
 
+def threads_of(app):
+    return [int(name) for name in os.listdir(f"/proc/{app.pid}/task")]
+
+
 def frida_came_and_went(_, app):
+    """Until its last thread has left: the app itself has one."""
     frida(app).end()
+    while len(threads_of(app)) > 1:
+        os.sched_yield()
 
 
 def patched_from_outside(_, app):

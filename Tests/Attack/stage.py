@@ -1,5 +1,6 @@
 """The stage of an attack: an installed app, the judge it talks to, and the conversation between them."""
 
+import contextlib
 import os
 import pathlib
 import shutil
@@ -85,8 +86,9 @@ class Process:
     def close(self):
         self.process.kill()
         self.process.wait()
-        self.process.stdin.close()
         self.process.stdout.close()
+        with contextlib.suppress(BrokenPipeError):  # What it did not read before it ended
+            self.process.stdin.close()
 
 
 class Judge(Process):
