@@ -16,7 +16,8 @@ export MAKE
 .PHONY: help setup all core demo test check check-foreign fuzz bench docs install uninstall sdk-key clean \
   test-core test-swift test-house check-vectors check-format check-symbols check-stack check-constant-time \
   check-secrets check-sanitizers check-coverage check-boundary check-mutants check-mutants-swift check-readme \
-  check-demo check-fuzz check-bench check-jose test-probe test-probe-long attack
+  check-demo check-fuzz check-bench check-jose check-mutants-probe test-probe test-probe-long \
+  attack
 
 help: ## List what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-20s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -94,7 +95,8 @@ test-house: ## Test the house itself: set-up, checks, installation
 check: ## Format, symbols, stack, constant time, secrets, sanitizers, coverage, mutants, attacks, pages
 	@.ci/setup swift base python check
 	@.ci/suite check-format check-symbols check-stack check-constant-time check-secrets check-sanitizers \
-	  check-coverage check-boundary check-mutants check-mutants-swift check-jose attack check-readme check-demo
+	  check-coverage check-boundary check-mutants check-mutants-swift check-mutants-probe attack check-jose \
+	  check-readme check-demo
 
 check-format: ## Format and lint of Swift, C, shell and Python; no path of anybody's machine
 	@.ci/setup swift check
@@ -136,6 +138,10 @@ check-mutants: ## Take out the core's defences one by one: a test must notice ea
 check-mutants-swift: ## The same with the Swift library's
 	@.ci/setup swift base python
 	@/usr/bin/python3 Tests/ProofModelTests/Mutants/mutants.py
+
+check-mutants-probe: ## The same with the probe's: the attack each is there for must then pass (root)
+	@.ci/setup base python attack
+	@Tests/Attack/mutants.py
 
 check-jose: ## Signed and sealed tokens against PyJWT and jwcrypto, both ways; the C shim without memory
 	@.ci/setup swift base jose

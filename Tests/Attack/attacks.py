@@ -1,9 +1,9 @@
 """Every attack of the matrix: how it is done, with which tool, and which source must give it away.
 
 A *live* attack is done to a running app that was accepted a moment before; a *start* attack stands when the app starts;
-a *stored* one (stored.py) is on the configuration or the token, and no source sees it. `seen_by` names the sources of
-which at least one must differ, so that no attack is seen for the wrong reason; `says` is the line that the diagnosis
-must have. An attack that is expected to survive has the verdict 1.
+a *stored* one (stored.py) is on the configuration or the token, and no source sees it. `seen_by` names the
+sources that must differ, each of them, so that no attack is seen for the wrong reason; `says` is the line that the
+diagnosis must have. An attack that is expected to survive has the verdict 1.
 """
 
 import dataclasses
@@ -427,7 +427,7 @@ ATTACKS = [
            not_seen_by=("debugger",)),
     Attack("system calls traced", "strace", ("debugger",), live=strace_attached),
     Attack("one thread traced, not the first", "strace", ("debugger",), live=one_thread_traced),
-    Attack("function hooked", "frida", (PAGES, MEMORY), live=frida_hooked, not_seen_by=("debugger",)),
+    Attack("function hooked", "frida", (CODE, PAGES, MEMORY), live=frida_hooked, not_seen_by=("debugger",)),
     Attack("function hooked, then detached", "frida", (PAGES,), live=frida_came_and_went),
     Attack("library code patched from outside", "/proc/PID/mem", (CODE, PAGES), live=patched_from_outside),
     Attack("executable code patched from outside", "/proc/PID/mem", (CODE, PAGES), live=patched_executable_code),
@@ -440,9 +440,11 @@ ATTACKS = [
     Attack("GOT entry redirected (sealed)", "mprotect", (LINKS,), live=inside("got"), program="sample-now"),
     Attack("GOT entry redirected from outside", "/proc/PID/mem", (LINKS,), live=slot_from_outside),
     Attack("code in an anonymous mapping", "mmap", (MEMORY,), live=inside("anonymous")),
-    Attack("code in a writable mapping", "mmap", (MEMORY,), live=inside("writable")),
+    Attack("code in a writable mapping", "mmap", (MEMORY,), live=inside("writable"),
+           says="memory of no file is executable and writable"),
     Attack("library loaded from memory", "memfd", (MEMORY, "loaded objects"),
-           live=inside_with("memfd", "libforged.so")),
+           live=inside_with("memfd", "libforged.so"),
+           says="/memfd:library (deleted) is executable and exists in memory only"),
     Attack("library loaded that nothing needs", "dlopen", ("loaded objects",),
            live=inside_with("dlopen", "libpreload.so")),
     Attack("library replaced while it runs", "rename", (MEMORY,), live=library_replaced),
@@ -470,7 +472,8 @@ ATTACKS = [
     Attack("executable: one byte of its constants", "write", (CODE, "executable file"), start=executable_constant),
     Attack("started through a bind mount", "mount", (CODE, "executable file"), start=started_from_bind_mount),
     Attack("executed from memory", "memfd", (MEMORY,), start=run_from_memory),
-    Attack("run under valgrind", "valgrind", ("instrumentation",), start=under("valgrind", "-q", "--tool=none")),
+    Attack("run under valgrind", "valgrind", ("instrumentation",), start=under("valgrind", "-q", "--tool=none"),
+           says="the program runs under valgrind"),
     Attack("run under an emulator", "qemu-user", ("instrumentation",), start=under("qemu-x86_64")),
     Attack("other operating system release", "mount", ("os-release",), start=other_release,
            says="os-release: changed"),

@@ -9,6 +9,7 @@ import subprocess
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 BUILD = ROOT / ".build" / "attack"
+OBJECTS = BUILD / "objects"
 PYTHON = ROOT / ".build" / "pypi" / "bin" / "python"  # The one that has frida
 
 CORE = ["CSources/ProofCore/include", "CSources/ProofKey/include", "CSources/ProofProbe/include"]
@@ -30,14 +31,22 @@ def run(*command):
     return done
 
 
+def compiler(*more):
+    include = [f"-I{ROOT / folder}" for folder in CORE]
+    return [os.environ.get("CC", "cc"), *WARNINGS, "-O2", *more, *include]
+
+
+def link_app(name, objects, binding="-Wl,-z,lazy"):
+    run(*compiler(binding), "-pthread", *objects, BUILD / "libsample.so.1", "-Wl,-rpath,$ORIGIN:.", "-lsodium",
+        "-o", BUILD / name)
+
+
 def compile_all():
     """Builds the app, its library, the forged library, what is injected, and the judge, below .build/attack."""
-    BUILD.mkdir(parents=True, exist_ok=True)
-    compiler = os.environ.get("CC", "cc")
-    include = [f"-I{ROOT / folder}" for folder in CORE]
+    OBJECTS.mkdir(parents=True, exist_ok=True)
     core = sorted((ROOT / "CSources/ProofCore").glob("*.c")) + [ROOT / "CSources/ProofKey/sdk_key.c"]
     probe = sorted((ROOT / "CSources/ProofProbe").glob("*.c"))
-    flags = [compiler, *WARNINGS, "-O2", *include]
+    flags = compiler()
     library = [*flags, "-shared", "-fPIC", "-Wl,-soname,libsample.so.1"]
     run(*library, HERE / "sample_library.c", "-o", BUILD / "libsample.so.1")
     run(*library, "-DSAMPLE_ANSWER=1", HERE / "sample_library.c", "-o", BUILD / "libforged.so")
@@ -45,9 +54,12 @@ def compile_all():
         run(*flags, "-shared", "-fPIC", HERE / f"{name}.c", "-o", BUILD / f"lib{name}.so")
     # Both ways to bind: lazily, with slots that stay writable, and at once, with slots that are sealed. The second path
     # is for the copy that runs from memory and has no folder of its own.
+    objects = []
+    for source in [HERE / "sample.c", HERE / "inside.c", *core, *probe]:
+        objects.append(OBJECTS / f"{source.stem}.o")
+        run(*flags, "-c", source, "-o", objects[-1])
     for name, binding in (("sample", "-Wl,-z,lazy"), ("sample-now", "-Wl,-z,now")):
-        run(*flags, binding, "-pthread", HERE / "sample.c", HERE / "inside.c", *core, *probe, BUILD / "libsample.so.1",
-            "-Wl,-rpath,$ORIGIN:.", "-lsodium", "-o", BUILD / name)
+        link_app(name, objects, binding)
     run(*flags, HERE / "rank.c", "-o", BUILD / "rank")
     run(*flags, HERE / "judge.c", *core, ROOT / "CSources/ProofProbe/sources.c", "-lsodium", "-o", BUILD / "judge")
 
