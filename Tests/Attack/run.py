@@ -25,6 +25,9 @@ from stored import Case
 
 POLICIES = ("full", "incremental")
 SECONDS_FOR_ONE = 120  # Far beyond what any attack takes: a hang must end as a failure.
+OWN_MOUNTS = ["unshare", "--mount", "--propagation", "private"]
+if os.geteuid() != 0:
+    OWN_MOUNTS += ["--user", "--map-root-user"]
 # As a folder for the ordinary user's part: on a disk, and open to everyone.
 OPEN_TO_ALL = "/var/tmp"
 
@@ -220,7 +223,7 @@ def in_own_mounts():
     """Runs this program again in a mount namespace of its own: nothing it mounts is seen by anyone else."""
     if os.environ.get("PROOFKIT_ATTACK_MOUNTS") != "own":
         os.environ["PROOFKIT_ATTACK_MOUNTS"] = "own"
-        os.execvp("unshare", ["unshare", "--mount", "--propagation", "private", sys.executable, *sys.argv])
+        os.execvp("unshare", [*OWN_MOUNTS, sys.executable, *sys.argv])
 
 
 def works(*command):
@@ -248,7 +251,7 @@ def obstacles():
     found = []
     if subprocess.run([ROOT / ".ci" / "pypi", "attack"]).returncode != 0:
         found.append("not installed: frida (.ci/pypi attack)")
-    if not works("unshare", "--mount", "--propagation", "private", "mount", "-t", "tmpfs", "none", "/mnt"):
+    if not works(*OWN_MOUNTS, "mount", "-t", "tmpfs", "none", "/mnt"):
         found.append("this system does not let root mount (CAP_SYS_ADMIN)")
     if not may_attach():
         found.append("this system does not let root trace another process (CAP_SYS_PTRACE, seccomp, or ptrace_scope 3)")

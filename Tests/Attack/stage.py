@@ -37,7 +37,7 @@ def compiler(*more):
 
 
 def link_app(name, objects, binding="-Wl,-z,lazy"):
-    run(*compiler(binding), "-pthread", *objects, BUILD / "libsample.so.1", "-Wl,-rpath,$ORIGIN:.", "-lsodium",
+    run(*compiler(binding, "-Wl,--wrap=clock_gettime"), "-pthread", *objects, BUILD / "libsample.so.1", "-Wl,-rpath,$ORIGIN:.", "-lsodium",
         "-o", BUILD / name)
 
 
@@ -50,12 +50,15 @@ def compile_all():
     library = [*flags, "-shared", "-fPIC", "-Wl,-soname,libsample.so.1"]
     run(*library, HERE / "sample_library.c", "-o", BUILD / "libsample.so.1")
     run(*library, "-DSAMPLE_ANSWER=1", HERE / "sample_library.c", "-o", BUILD / "libforged.so")
+    for name in ("first", "second"):
+        run(*flags, "-shared", "-fPIC", f"-Wl,-soname,libplugin-{name}.so", HERE / "sample_library.c",
+            "-o", BUILD / f"libplugin-{name}.so")
     for name in ("preload", "audit"):
         run(*flags, "-shared", "-fPIC", HERE / f"{name}.c", "-o", BUILD / f"lib{name}.so")
     # Both ways to bind: lazily, with slots that stay writable, and at once, with slots that are sealed. The second path
     # is for the copy that runs from memory and has no folder of its own.
     objects = []
-    for source in [HERE / "sample.c", HERE / "inside.c", *core, *probe]:
+    for source in [HERE / "sample.c", HERE / "inside.c", HERE / "clock.c", *core, *probe]:
         objects.append(OBJECTS / f"{source.stem}.o")
         run(*flags, "-c", source, "-o", objects[-1])
     for name, binding in (("sample", "-Wl,-z,lazy"), ("sample-now", "-Wl,-z,now")):
