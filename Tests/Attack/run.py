@@ -24,7 +24,7 @@ from stage import BUILD, ROOT, VERDICTS, Judge, Refusal, Stage, compile_all, dia
 from stored import Case
 
 POLICIES = ("full", "incremental")
-SECONDS_FOR_ONE = 120  # Far beyond what any attack takes: a hang must end as a failure.
+SECONDS_FOR_ONE = 300  # Far beyond what any attack takes: a hang must end as a failure.
 OWN_MOUNTS = ["unshare", "--mount", "--propagation", "private"]
 if os.geteuid() != 0:
     OWN_MOUNTS += ["--user", "--map-root-user"]
@@ -120,11 +120,15 @@ def words_of(verdicts):
     return (VERDICTS.get(verdict, "no proof") if same else " then ".join(str(v) for v in verdicts))
 
 
+def verdict_of(cells):
+    """In words; one for both policies if they agree."""
+    full, incremental = (words_of(cells[policy]) for policy in POLICIES)
+    return full if full == incremental else f"full: {full}; incremental: {incremental}"
+
+
 def line_of(row):
     attack, cells, sources = row
-    full, incremental = (words_of(cells[policy]) for policy in POLICIES)
-    verdict = full if full == incremental else f"full: {full}; incremental: {incremental}"
-    return f"{attack.name:47} {attack.tool:18} {verdict:22} {', '.join(sources) or '-'}"
+    return f"{attack.name:47} {attack.tool:18} {verdict_of(cells):22} {', '.join(sources) or '-'}"
 
 
 # An ordinary user -----------------------------------------------------------------------------------------------
@@ -212,11 +216,24 @@ def prevention(count):
 
 def write_report(path, rows):
     """The table as Markdown."""
-    lines = ["| attack | tool | sources that differ | verdict, full | verdict, incremental |", "|---|---|---|---|---|"]
+    lines = ["| attack | tool | sources that differ | verdict, both policies |", "|---|---|---|---|"]
     for attack, cells, sources in rows:
-        full, incremental = (words_of(cells[policy]) for policy in POLICIES)
-        lines.append(f"| {attack.name} | {attack.tool} | {', '.join(sources) or 'none'} | {full} | {incremental} |")
+        lines.append(f"| {attack.name} | {attack.tool} | {', '.join(sources) or 'none'} | {verdict_of(cells)} |")
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def check_page(count, rows, seen):
+    """docs/SECURITY.md tells every attack, its verdict and the kill rate as they are. Sources that see an attack
+    besides those that must are not compared: what an injected agent leaves behind varies."""
+    page = (ROOT / "docs" / "SECURITY.md").read_text(encoding="utf-8")
+    lines = [line.split(" | ") for line in page.split("\n") if line.startswith("| ")]
+    for attack, cells, _ in rows:
+        line = next((line for line in lines if line[:2] == ["| " + attack.name, attack.tool]), None)
+        count.check(line is not None and line[3] == verdict_of(cells) + " |"
+                    and set(attack.seen_by) <= set(line[2].split(", ")),
+                    f"{attack.name}: docs/SECURITY.md says {line}; the present table is in .build/attack/matrix.md")
+    rate = f"Kill rate: {len(seen)} of {len(rows)}"
+    count.check(rate in page, f'docs/SECURITY.md does not say "{rate}"')
 
 
 def in_own_mounts():
@@ -291,10 +308,11 @@ def main():
     for row in matrix(count, [attack for attack in ATTACKS if arguments.only in attack.name]):
         rows.append(row)
         print(line_of(row), flush=True)
+    seen = [row for row in rows if not any(1 in verdicts for verdicts in row[1].values())]
     if not arguments.only:
         prevention(count)
         write_report(arguments.report, rows)
-    seen = [row for row in rows if not any(1 in verdicts for verdicts in row[1].values())]
+        check_page(count, rows, seen)
     print(f"\nkill rate: {len(seen)} of {len(rows)} attacks")
     for row in rows:
         if row not in seen:

@@ -37,8 +37,8 @@ def compiler(*more):
 
 
 def link_app(name, objects, binding="-Wl,-z,lazy"):
-    run(*compiler(binding, "-Wl,--wrap=clock_gettime"), "-pthread", *objects, BUILD / "libsample.so.1", "-Wl,-rpath,$ORIGIN:.", "-lsodium",
-        "-o", BUILD / name)
+    run(*compiler(binding, "-Wl,--wrap=clock_gettime"), "-pthread", *objects, BUILD / "libsample.so.1",
+        "-Wl,-rpath,$ORIGIN:.", "-lsodium", "-o", BUILD / name)
 
 
 def compile_all():
@@ -150,7 +150,7 @@ class Stage:
         self.storage.chmod(0o700)
         shutil.copy(BUILD / self.program, self.executable)
         shutil.copy(BUILD / "libsample.so.1", self.library)
-        for index in range(40):
+        for index in range(12):
             (self.bundle / "views" / f"view-{index:02}").write_text(f"view {index}\n" * (index + 1))
         (self.bundle / "rules").write_text("doors stay shut\n" * 8000)
         (self.bundle / "link").symlink_to("rules")
