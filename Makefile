@@ -16,7 +16,8 @@ export MAKE
 .PHONY: help setup all core demo install uninstall sdk-key docs clean test test-core test-swift test-probe \
   test-probe-long attack check-vectors test-house check check-format check-symbols check-stack check-constant-time \
   check-secrets check-sanitizers check-coverage check-boundary check-mutants check-mutants-swift check-faults \
-  check-faults-long check-demo check-readme check-foreign fuzz check-fuzz bench bench-probe check-bench
+  check-faults-long check-mutants-probe check-jose check-demo check-readme check-foreign fuzz check-fuzz bench \
+  bench-probe check-bench
 
 help: ## List what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-20s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -52,14 +53,14 @@ docs: ## Write the reference documentation to .build/docs
 	@.ci/setup swift base
 	@.ci/docs
 
-clean: ## Remove what was built; the downloaded foreign libraries stay
-	@find .build -mindepth 1 -maxdepth 1 ! -name foreign -exec rm -rf {} + 2>/dev/null || true
+clean: ## Remove what was built; what was downloaded (foreign libraries, PyPI packages) stays
+	@find .build -mindepth 1 -maxdepth 1 ! -name foreign ! -name pypi -exec rm -rf {} + 2>/dev/null || true
 
 # Test: quick, at every change
 
-test: ## Everything quick: the C core, the Swift package, the second implementation, the house
+test: ## Everything quick: the C core, the Swift package, the probe, the second implementation, the house
 	@.ci/setup swift base python
-	@.ci/suite test-core test-swift check-vectors test-house
+	@.ci/suite test-core test-swift test-probe check-vectors test-house
 
 test-core: ## Test the C core by its own C program
 	@.ci/setup base
@@ -69,12 +70,12 @@ test-swift: ## Test the Swift package
 	@.ci/setup swift base
 	@.ci/test-swift
 
-test-probe: ## Test the probe: files, process, stability of a live app (root)
-	@.ci/setup base python
+test-probe: ## Test the probe: files, process, stability of a live app
+	@.ci/setup swift base python
 	@Tests/ProofProbeTests/run.sh
 
 test-probe-long: ## The same at length: 1,000 starts, 100,000 warm proofs, 1,000,000 leaves
-	@.ci/setup base python
+	@.ci/setup swift base python
 	@Tests/ProofProbeTests/run.sh --long
 
 attack: ## Attack a live app with real tools, judged by a real verifier (root)
@@ -91,6 +92,7 @@ test-house: ## Test the house itself: set-up, checks, installation
 
 # Check: thorough, before a release
 
+<<<<<<< HEAD
 check: ## Format, symbols, stack, constant time, secrets, sanitizers, coverage, mutants, faults, pages
 	@.ci/setup swift base python check
 	@.ci/suite check-format check-symbols check-stack check-constant-time check-secrets check-sanitizers \
@@ -144,6 +146,14 @@ check-faults: ## Skip each instruction of the verdict path: nothing that is refu
 check-faults-long: ## The same for tokens too, with each adjacent pair, at -O2 and -Os: half an hour
 	@.ci/setup base python check
 	@Tests/Faults/run.py --long
+
+check-mutants-probe: ## The same with the probe's: the attack each is there for must then pass (root)
+	@.ci/setup base python attack
+	@Tests/Attack/mutants.py
+
+check-jose: ## Signed and sealed tokens against PyJWT and jwcrypto, both ways; the C shim without memory
+	@.ci/setup swift base jose
+	@Tests/JOSE/run.sh
 
 check-demo: ## The demonstration plays to its end
 	@.ci/counted $(MAKE) demo

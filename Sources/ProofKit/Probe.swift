@@ -113,13 +113,19 @@ public final class Probe: EvidenceCollector {
     try Measurement(of: await evidence(for: config, progress: progress), under: config, with: key)
   }
 
-  /// Tells what differs from the baseline of this build, for people.
+  /// Tells what differs from the baseline, for people.
   ///
-  /// - Parameter config: The baseline's configuration.
+  /// - Parameters:
+  ///   - config: The baseline's configuration.
+  ///   - key: This build's key, unless a test has its own.
   /// - Returns: The differences, in words and as values.
   /// - Throws: `CancellationError`, and what ``collect(for:)`` throws.
-  public func diagnose(_ config: MeasurementConfig) async throws -> Diagnosis {
-    try await run(nil) { core, pace throws(ProofError) in try core.diagnose(config, pace: pace) }
+  public func diagnose(
+    _ config: MeasurementConfig, key: MeasurementProofKey = .sdk
+  ) async throws -> Diagnosis {
+    try await run(nil) { core, pace throws(ProofError) in
+      try core.diagnose(config, key: key, pace: pace)
+    }
   }
 
   /// Forgets what was learned: the next measurement reads everything, whatever the policy.

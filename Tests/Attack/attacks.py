@@ -1,8 +1,9 @@
 """Every attack of the matrix: how it is done, with which tool, and which source must give it away.
 
-A *live* attack is done to a running app that was accepted a moment before; a *start* attack stands when the app starts.
-`seen_by` names the sources of which at least one must differ, so that no attack is seen for the wrong reason. An attack
-that is expected to survive has none.
+A *live* attack is done to a running app that was accepted a moment before; a *start* attack stands when the app starts;
+a *stored* one (stored.py) is on the configuration or the token, and no source sees it. `seen_by` names the
+sources that must differ, each of them, so that no attack is seen for the wrong reason; `says` is the line that the
+diagnosis must have. An attack that is expected to survive has the verdict 1.
 """
 
 import dataclasses
@@ -14,7 +15,8 @@ import subprocess
 import sys
 import typing
 
-from stage import BUILD, HERE, ROOT, where
+import stored
+from stage import BUILD, HERE, PYTHON, where
 
 YES = bytes([0xB8, 1, 0, 0, 0, 0xC3])  # mov eax, 1 ; ret
 
@@ -26,9 +28,15 @@ class Attack:
     seen_by: typing.Tuple[str, ...]
     live: typing.Optional[typing.Callable] = None  # (stage, app): does it; may return a function that undoes it
     start: typing.Optional[typing.Callable] = None  # (stage): arranges it; returns options for Stage.start
+    stored: typing.Optional[typing.Callable] = None  # (stored.Case): does it; returns every verdict it met
     program: str = "sample"
     verdicts: typing.Tuple[int, ...] = (16,)
     not_seen_by: typing.Tuple[str, ...] = ()
+    says: typing.Optional[str] = None
+
+    @property
+    def survives(self):
+        return self.verdicts == (1,)
 
 
 # Tools ----------------------------------------------------------------------------------------------------------
@@ -72,9 +80,8 @@ def strace(app, wrapper=()):
 
 
 def frida(app, wrapper=()):
-    python = ROOT / ".build" / "venv" / "bin" / "python"
     address = hex(where(app)["may_open"])
-    return Tool([*wrapper, python, HERE / "hook.py", app.pid, address], stream="stdout").wait_for("hooked")
+    return Tool([*wrapper, PYTHON, HERE / "hook.py", app.pid, address], stream="stdout").wait_for("hooked")
 
 
 def write_memory(pid, address, data):
@@ -114,16 +121,40 @@ def gdb_came_and_went(_, app):
     subprocess.run(["gdb", "-nx", "-q", "-batch", "-p", str(app.pid), "-ex", "detach"], check=True, capture_output=True)
 
 
+def gdb_loads_library(_, app):
+    """The debugger makes the app load a library, and leaves."""
+    library = BUILD / "libpreload.so"
+    load = f'print ((void *(*)(const char *, int))dlopen)("{library}", 2) != 0'
+    done = subprocess.run(["gdb", "-nx", "-q", "-batch", "-p", str(app.pid), "-ex", load, "-ex", "detach"],
+                          check=True, capture_output=True, text=True)
+    if "$1 = 1" not in done.stdout:
+        raise RuntimeError("gdb: " + done.stdout[-200:] + done.stderr[-200:])
+
+
 def strace_attached(_, app):
     return strace(app).kill
+
+
+def one_thread_traced(_, app):
+    """A tracer of another thread than the first, which /proc/PID/status does not tell of."""
+    app.ask("do thread")
+    other = next(thread for thread in threads_of(app) if thread != app.pid)
+    return Tool(["strace", "-o", "/dev/null", "-p", other], "stderr").wait_for("attached").kill
 
 
 def frida_hooked(_, app):
     return frida(app).end
 
 
+def threads_of(app):
+    return [int(name) for name in os.listdir(f"/proc/{app.pid}/task")]
+
+
 def frida_came_and_went(_, app):
+    """Until its last thread has left: the app itself has one."""
     frida(app).end()
+    while len(threads_of(app)) > 1:
+        os.sched_yield()
 
 
 def patched_from_outside(_, app):
@@ -154,9 +185,10 @@ def data_from_outside(_, app):
     write_memory(app.pid, end - 8, b"tampered")
 
 
-def inside(command):
+def inside(*commands):
     def attack(_, app):
-        app.ask("do " + command)
+        for command in commands:
+            app.ask("do " + command)
 
     return attack
 
@@ -207,6 +239,13 @@ def bundle_covered(stage, _):
     other = stage.spare / "rules"
     other.write_text("doors stand open\n")
     return mount_over(other, stage.bundle / "rules")
+
+
+def whole_bundle_covered(stage, _):
+    other = stage.spare / "bundle"
+    shutil.copytree(stage.bundle, other, symlinks=True)
+    (other / "views" / "view-07").write_text("another view\n")
+    return mount_over(other, stage.bundle)
 
 
 def bundle_changed(stage, _):
@@ -342,6 +381,36 @@ def storage_opened(stage):
     return {}
 
 
+def other_processor(stage):
+    facts = stage.spare / "cpuinfo"
+    real = pathlib.Path("/proc/cpuinfo").read_text(encoding="utf-8")
+    facts.write_text("vendor_id\t: OtherMaker\n" + real)
+    return {"undo": mount_over(facts, "/proc/cpuinfo")}
+
+
+def other_board(stage):
+    """Serials where there were none, or others than there were."""
+    board = stage.spare / "class" / "dmi" / "id"
+    board.mkdir(parents=True)
+    for name in ("board_serial", "product_serial", "product_uuid"):
+        (board / name).write_text("0123456789\n")
+    return {"undo": mount_over(stage.spare / "class", "/sys/class")}
+
+
+def other_root(stage):
+    """The same folders under the root of another file system."""
+    root = stage.spare / "root"
+    root.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "root", root], check=True)
+    for path in pathlib.Path("/").iterdir():
+        if path.is_symlink():
+            (root / path.name).symlink_to(os.readlink(path))
+        elif path.is_dir():
+            (root / path.name).mkdir()
+            subprocess.run(["mount", "--rbind", path, root / path.name], check=True)
+    return {"wrapper": ["chroot", root], "undo": lambda: subprocess.run(["umount", "-R", "-l", root], check=True)}
+
+
 def other_release(stage):
     release = stage.spare / "os-release"
     release.write_text(pathlib.Path("/etc/os-release").read_text(encoding="utf-8") + 'VARIANT="other"\n')
@@ -351,25 +420,31 @@ def other_release(stage):
 CODE, PAGES, LINKS, MEMORY = "code in memory", "code pages", "links", "executable memory"
 
 ATTACKS = [
-    Attack("debugger attached", "gdb", ("debugger",), live=gdb_attached),
+    Attack("debugger attached", "gdb", ("debugger",), live=gdb_attached, says="debugger attached"),
     Attack("software breakpoint left in code", "gdb", (CODE, PAGES), live=gdb_breakpoint, not_seen_by=("debugger",)),
     Attack("hardware breakpoint, debugger attached", "gdb", ("debugger",), live=gdb_hardware_breakpoint),
+    Attack("library injected by a debugger that left", "gdb", ("loaded objects",), live=gdb_loads_library,
+           not_seen_by=("debugger",)),
     Attack("system calls traced", "strace", ("debugger",), live=strace_attached),
-    Attack("function hooked", "frida", (PAGES, MEMORY), live=frida_hooked, not_seen_by=("debugger",)),
+    Attack("one thread traced, not the first", "strace", ("debugger",), live=one_thread_traced),
+    Attack("function hooked", "frida", (CODE, PAGES, MEMORY), live=frida_hooked, not_seen_by=("debugger",)),
     Attack("function hooked, then detached", "frida", (PAGES,), live=frida_came_and_went),
     Attack("library code patched from outside", "/proc/PID/mem", (CODE, PAGES), live=patched_from_outside),
     Attack("executable code patched from outside", "/proc/PID/mem", (CODE, PAGES), live=patched_executable_code),
     Attack("code patched and put back", "/proc/PID/mem", (PAGES,), live=patched_and_put_back),
     Attack("code patched from inside", "mprotect", (CODE, PAGES), live=inside("patch")),
+    Attack("code patched from inside and put back", "mprotect", (PAGES,), live=inside("patch", "restore")),
     Attack("anonymous page over code", "mmap", (MEMORY, CODE), live=inside("overmap")),
     Attack("page of another file over code", "mmap", (MEMORY, CODE), live=inside_with("mapfile", None)),
     Attack("GOT entry redirected (lazy)", "mprotect", (LINKS,), live=inside("got")),
     Attack("GOT entry redirected (sealed)", "mprotect", (LINKS,), live=inside("got"), program="sample-now"),
     Attack("GOT entry redirected from outside", "/proc/PID/mem", (LINKS,), live=slot_from_outside),
     Attack("code in an anonymous mapping", "mmap", (MEMORY,), live=inside("anonymous")),
-    Attack("code in a writable mapping", "mmap", (MEMORY,), live=inside("writable")),
+    Attack("code in a writable mapping", "mmap", (MEMORY,), live=inside("writable"),
+           says="memory of no file is executable and writable"),
     Attack("library loaded from memory", "memfd", (MEMORY, "loaded objects"),
-           live=inside_with("memfd", "libforged.so")),
+           live=inside_with("memfd", "libforged.so"),
+           says="/memfd:library (deleted) is executable and exists in memory only"),
     Attack("library loaded that nothing needs", "dlopen", ("loaded objects",),
            live=inside_with("dlopen", "libpreload.so")),
     Attack("library replaced while it runs", "rename", (MEMORY,), live=library_replaced),
@@ -377,6 +452,7 @@ ATTACKS = [
     Attack("bind mount over the executable", "mount", (MEMORY,), live=executable_covered),
     Attack("bind mount over a library", "mount", (MEMORY,), live=library_covered),
     Attack("bind mount over a bundle file", "mount", ("bundle",), live=bundle_covered),
+    Attack("bind mount over the whole bundle", "mount", ("bundle",), live=whole_bundle_covered),
     Attack("bundle file changed", "write", ("bundle",), live=bundle_changed),
     Attack("bundle file changed, times put back", "write, utimensat", ("bundle",), live=bundle_changed_in_secret),
     Attack("bundle file changed through a mapping", "mmap", ("bundle",), live=bundle_stored_through_mapping),
@@ -391,17 +467,30 @@ ATTACKS = [
            start=preload_file),
     Attack("loader audited", "LD_AUDIT", ("preloading", MEMORY), start=environment(LD_AUDIT=BUILD / "libaudit.so")),
     Attack("library of another folder", "LD_LIBRARY_PATH", ("preloading",), start=other_library_folder),
-    Attack("library swapped on disk", "cp", (CODE,), start=library_swapped),
+    Attack("library swapped on disk", "cp", (CODE,), start=library_swapped, says="libsample.so.1: code differs"),
     Attack("executable: one byte, never loaded", "write", ("executable file",), start=executable_byte),
     Attack("executable: one byte of its constants", "write", (CODE, "executable file"), start=executable_constant),
     Attack("started through a bind mount", "mount", (CODE, "executable file"), start=started_from_bind_mount),
     Attack("executed from memory", "memfd", (MEMORY,), start=run_from_memory),
-    Attack("run under valgrind", "valgrind", ("instrumentation",), start=under("valgrind", "-q", "--tool=none")),
+    Attack("run under valgrind", "valgrind", ("instrumentation",), start=under("valgrind", "-q", "--tool=none"),
+           says="the program runs under valgrind"),
     Attack("run under an emulator", "qemu-user", ("instrumentation",), start=under("qemu-x86_64")),
-    Attack("other operating system release", "mount", ("os-release",), start=other_release),
+    Attack("other operating system release", "mount", ("os-release",), start=other_release,
+           says="os-release: changed"),
+    Attack("other kernel release", "setarch", ("kernel release",), start=under("setarch", "--uname-2.6"),
+           says="kernel: changed"),
     Attack("storage copied to another device", "cp", ("machine-id",), start=other_machine, verdicts=(17,)),
     Attack("storage secret lost", "unlink", ("storage secret",), start=without_secret, verdicts=(17,)),
     Attack("storage opened to others", "chmod", ("storage secret",), start=storage_opened, verdicts=(17,)),
+    Attack("storage copied to another processor", "mount", ("processor",), start=other_processor, verdicts=(17,)),
+    Attack("storage copied to another board", "mount", ("board serial",), start=other_board, verdicts=(17,)),
+    Attack("storage copied to another root file system", "chroot", ("root file system",), start=other_root,
+           verdicts=(17,)),
+    Attack("configuration edited: each byte in turn", "write", (), stored=stored.edited, verdicts=(stored.DAMAGED,)),
+    Attack("configuration made anew to ask for less", "write", (), stored=stored.asking_for_less),
+    Attack("older configuration, newer token", "cp", (), stored=stored.older_configuration, verdicts=(17,)),
+    Attack("newer configuration, older token", "cp", (), stored=stored.newer_configuration, verdicts=(17,)),
+    Attack("older token presented again", "cp", (), stored=stored.older_token, verdicts=(35,)),
     Attack("writable data changed", "/proc/PID/mem", (), live=data_from_outside, verdicts=(1,)),
     Attack("debugger came and went", "gdb", (), live=gdb_came_and_went, verdicts=(1,)),
 ]

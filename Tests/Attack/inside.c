@@ -5,11 +5,15 @@
 #include <elf.h>
 #include <fcntl.h>
 #include <link.h>
+#include <pthread.h>
+#include <spawn.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "sample_library.h"
@@ -135,6 +139,27 @@ static const char *take_place(const char *path) {
   return placed == MAP_FAILED ? "mmap" : NULL;
 }
 
+static void *wait_for_ever(void *unused) {
+  for (;;) (void)pause();
+  return unused;
+}
+
+static const char *start_thread(void) {
+  pthread_t thread;
+  return pthread_create(&thread, NULL, wait_for_ever, NULL) != 0 ? "thread" : NULL;
+}
+
+/// Starts a program that is set-user-id.
+static const char *gain_rights(char *path) {
+  char *const arguments[] = {path, NULL};
+  char *const environment[] = {NULL};
+  pid_t child;
+  int status = -1;
+  if (posix_spawn(&child, path, NULL, NULL, arguments, environment) != 0) return "spawn";
+  (void)waitpid(child, &status, 0);
+  return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? NULL : "no rights gained";
+}
+
 const char *inside_do(char *attack) {
   char *argument = strchr(attack, ' ');
   if (argument != NULL) *argument++ = 0;
@@ -149,6 +174,13 @@ const char *inside_do(char *attack) {
   if (strcmp(attack, "memfd") == 0 && argument != NULL) return load_memory(argument);
   if (strcmp(attack, "dlopen") == 0 && argument != NULL) {
     return dlopen(argument, RTLD_NOW | RTLD_LOCAL) != NULL ? NULL : "dlopen";
+  }
+  if (strcmp(attack, "thread") == 0) return start_thread();
+  if (strcmp(attack, "gain") == 0 && argument != NULL) return gain_rights(argument);
+  if (strcmp(attack, "traceable") == 0) {
+    // An error where the kernel has no such restriction to lift.
+    (void)prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
+    return NULL;
   }
   if (strcmp(attack, "overmap") == 0) return take_place(NULL);
   if (strcmp(attack, "mapfile") == 0 && argument != NULL) return take_place(argument);

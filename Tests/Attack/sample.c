@@ -12,6 +12,7 @@
 //   diagnose                "finding CLASS NUMBER KIND CERTAIN SOURCE|TEXT" for each
 //   ask                     "answer N": what the library says
 //   where                   "where NAME ADDRESS" for parts of the program
+//   clock SECONDS           sets the app's clock this far ahead of the system's
 //   do ATTACK [ARGUMENT]    one of the attacks of inside.c, by the app's own hand
 
 #define _GNU_SOURCE
@@ -23,6 +24,7 @@
 #include "ProofCore.h"
 #include "ProofKey.h"
 #include "ProofProbe.h"
+#include "clock.h"
 #include "hex.h"
 #include "inside.h"
 #include "sample_library.h"
@@ -174,6 +176,9 @@ static void run(char *line) {
     do_diagnose();
   } else if (strcmp(line, "ask") == 0) {
     printf("answer %d\n", inside_ask(1));
+    end(NULL);
+  } else if (strcmp(line, "clock") == 0 && argument != NULL) {
+    clock_shift(atol(argument));
     end(NULL);
   } else if (strcmp(line, "where") == 0) {
     do_where();

@@ -1,5 +1,6 @@
 """The stage of an attack: an installed app, the judge it talks to, and the conversation between them."""
 
+import contextlib
 import os
 import pathlib
 import shutil
@@ -8,11 +9,14 @@ import subprocess
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 BUILD = ROOT / ".build" / "attack"
+OBJECTS = BUILD / "objects"
+PYTHON = ROOT / ".build" / "pypi" / "bin" / "python"  # The one that has frida
 
 CORE = ["CSources/ProofCore/include", "CSources/ProofKey/include", "CSources/ProofProbe/include"]
 WARNINGS = ["-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wshadow", "-Werror"]
 
-VERDICTS = {1: "accepted", 2: "accepted, device only", 16: "integrity differs", 17: "device differs", 35: "superseded"}
+VERDICTS = {1: "accepted", 2: "accepted, device only", 16: "integrity differs", 17: "device differs", 35: "superseded",
+            "damaged": "configuration damaged"}
 
 
 class Refusal(Exception):
@@ -27,24 +31,39 @@ def run(*command):
     return done
 
 
+def compiler(*more):
+    include = [f"-I{ROOT / folder}" for folder in CORE]
+    return [os.environ.get("CC", "cc"), *WARNINGS, "-O2", *more, *include]
+
+
+def link_app(name, objects, binding="-Wl,-z,lazy"):
+    run(*compiler(binding, "-Wl,--wrap=clock_gettime"), "-pthread", *objects, BUILD / "libsample.so.1",
+        "-Wl,-rpath,$ORIGIN:.", "-lsodium", "-o", BUILD / name)
+
+
 def compile_all():
     """Builds the app, its library, the forged library, what is injected, and the judge, below .build/attack."""
-    BUILD.mkdir(parents=True, exist_ok=True)
-    compiler = os.environ.get("CC", "cc")
-    include = [f"-I{ROOT / folder}" for folder in CORE]
+    OBJECTS.mkdir(parents=True, exist_ok=True)
     core = sorted((ROOT / "CSources/ProofCore").glob("*.c")) + [ROOT / "CSources/ProofKey/sdk_key.c"]
     probe = sorted((ROOT / "CSources/ProofProbe").glob("*.c"))
-    flags = [compiler, *WARNINGS, "-O2", *include]
+    flags = compiler()
     library = [*flags, "-shared", "-fPIC", "-Wl,-soname,libsample.so.1"]
     run(*library, HERE / "sample_library.c", "-o", BUILD / "libsample.so.1")
     run(*library, "-DSAMPLE_ANSWER=1", HERE / "sample_library.c", "-o", BUILD / "libforged.so")
+    for name in ("first", "second"):
+        run(*flags, "-shared", "-fPIC", f"-Wl,-soname,libplugin-{name}.so", HERE / "sample_library.c",
+            "-o", BUILD / f"libplugin-{name}.so")
     for name in ("preload", "audit"):
         run(*flags, "-shared", "-fPIC", HERE / f"{name}.c", "-o", BUILD / f"lib{name}.so")
     # Both ways to bind: lazily, with slots that stay writable, and at once, with slots that are sealed. The second path
     # is for the copy that runs from memory and has no folder of its own.
+    objects = []
+    for source in [HERE / "sample.c", HERE / "inside.c", HERE / "clock.c", *core, *probe]:
+        objects.append(OBJECTS / f"{source.stem}.o")
+        run(*flags, "-c", source, "-o", objects[-1])
     for name, binding in (("sample", "-Wl,-z,lazy"), ("sample-now", "-Wl,-z,now")):
-        run(*flags, binding, "-pthread", HERE / "sample.c", HERE / "inside.c", *core, *probe, BUILD / "libsample.so.1",
-            "-Wl,-rpath,$ORIGIN:.", "-lsodium", "-o", BUILD / name)
+        link_app(name, objects, binding)
+    run(*flags, HERE / "rank.c", "-o", BUILD / "rank")
     run(*flags, HERE / "judge.c", *core, ROOT / "CSources/ProofProbe/sources.c", "-lsodium", "-o", BUILD / "judge")
 
 
@@ -82,8 +101,9 @@ class Process:
     def close(self):
         self.process.kill()
         self.process.wait()
-        self.process.stdin.close()
         self.process.stdout.close()
+        with contextlib.suppress(BrokenPipeError):  # What it did not read before it ended
+            self.process.stdin.close()
 
 
 class Judge(Process):
@@ -130,7 +150,7 @@ class Stage:
         self.storage.chmod(0o700)
         shutil.copy(BUILD / self.program, self.executable)
         shutil.copy(BUILD / "libsample.so.1", self.library)
-        for index in range(40):
+        for index in range(12):
             (self.bundle / "views" / f"view-{index:02}").write_text(f"view {index}\n" * (index + 1))
         (self.bundle / "rules").write_text("doors stay shut\n" * 8000)
         (self.bundle / "link").symlink_to("rules")

@@ -3,20 +3,20 @@
 #
 #   Tests/JOSE/run.sh [NAME...]       NAME selects interoperation tests, such as Sealed
 #
-# The Python packages come from PyPI into a venv below .build; once they are there nothing needs the network. The last
-# line counts.
+# The Python packages come from PyPI (.ci/pypi); once they are there nothing needs the network. The last line counts.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
-venv="$root/.build/venv"
+python="$root/.build/pypi/bin/python"
 work="$root/.build/jose"
 export PYTHONDONTWRITEBYTECODE=1
 
 mkdir -p "$work"
-[ -x "$venv/bin/python" ] || "${PYTHON:-/usr/bin/python3}" -m venv "$venv"
-"$venv/bin/python" -c 'import cryptography, jwcrypto, jwt' 2>/dev/null ||
-  "$venv/bin/python" -m pip install --quiet --disable-pip-version-check PyJWT cryptography jwcrypto
+if ! "$root/.ci/pypi" jose; then
+  echo "0 passed, 1 failed"
+  exit 1
+fi
 
 # shellcheck disable=SC2046 # flags are words
 "${CC:-cc}" -std=c11 -O1 -g -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror \
@@ -46,7 +46,7 @@ part() {
 }
 
 part "$work/faults"
-part "$venv/bin/python" "$here/vectors.py" --check "$root/Tests/ProofJOSETests/Vectors/peers.txt"
-part "$venv/bin/python" "$here/interop.py" "$@"
+part "$python" "$here/vectors.py" --check "$root/Tests/ProofJOSETests/Vectors/peers.txt"
+part "$python" "$here/interop.py" "$@"
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]

@@ -31,11 +31,12 @@ private final class Installation {
   }
 
   func baseline(
-    _ probe: Probe, _ policy: MeasurementPolicy, of sources: [Source]
+    _ probe: Probe, _ policy: MeasurementPolicy, of sources: [Source],
+    with key: MeasurementProofKey = .sdk
   ) async throws -> MeasurementConfig {
     let draft = try BaselineDraft(salt: Salt(Array(1...16)), sources: sources, policy: policy)
     return try MeasurementConfig(
-      baseline: await probe.evidence(of: sources, policy: policy), draft, with: .sdk)
+      baseline: await probe.evidence(of: sources, policy: policy), draft, with: key)
   }
 }
 
@@ -79,6 +80,51 @@ struct ProbeTests {
     #expect(diagnosis.isOfThisBuild && diagnosis.isOfThisDevice)
     #expect(diagnosis.findings.map(\.sourceName) == ["bundle"])
     #expect(diagnosis.findings.first?.name == Array("rules".utf8))
+  }
+
+  @Test("each difference is a value: its source, its kind, its name, a line for people")
+  func findings() async throws {
+    let installation = try Installation()
+    let probe = try installation.probe()
+    let key = try MeasurementProofKey(.random(count: 16), mode: .production)
+    let config = try await installation.baseline(probe, .full, of: files, with: key)
+    #expect(try await probe.diagnose(config, key: key).description == "nothing differs")
+
+    try installation.write("doors stand open\n", to: "rules")
+    let changed = try await probe.diagnose(config, key: key)
+    try #require(changed.findings.count == 1 && changed.leftOutCount == 0)
+    let bundle = changed.findings[0]
+    #expect(try bundle.source == SourceID(.app, 3) && bundle.kind == .changed && bundle.isCertain)
+    #expect(bundle.sourceName == "bundle" && bundle.name == Array("rules".utf8))
+    #expect(bundle.text.hasPrefix("bundle: rules: changed"))
+    #expect(changed.description == bundle.text)
+
+    // Another device, as far as anyone can tell: what is behind it cannot be compared.
+    try FileManager.default.setAttributes(
+      [.posixPermissions: 0o755], ofItemAtPath: installation.storage)
+    let moved = try await probe.diagnose(config, key: key)
+    #expect(moved.isOfThisBuild && moved.isOfThisDevice == false)
+    try #require(moved.findings.count == 1)
+    let secret = moved.findings[0]
+    #expect(try secret.source == SourceID(.device, 5) && secret.kind == .suspicious)
+    #expect(secret.text == "secret: is open to others")
+    #expect(
+      moved.description == """
+        secret: is open to others
+        configuration of another device: app and environment cannot be compared
+        """)
+  }
+
+  @Test("under another key nothing can be compared, and the diagnosis says so")
+  func otherKey() async throws {
+    let installation = try Installation()
+    let probe = try installation.probe()
+    let config = try await installation.baseline(probe, .full, of: files)
+    let other = try MeasurementProofKey(.random(count: 16), mode: MeasurementProofKey.sdk.mode)
+    let diagnosis = try await probe.diagnose(config, key: other)
+    #expect(diagnosis.isOfThisBuild == false && diagnosis.findings.isEmpty)
+    #expect(
+      diagnosis.description == "configuration of another SDK build: nothing to compare")
   }
 
   @Test("progress is told, and grows")

@@ -216,7 +216,7 @@ static void diagnosis_names_what_changed(void) {
 static void leaves_of_two_baselines_share_nothing(void) {
   struct pfp_probe *probe;
   static struct baseline one, other;
-  unsigned equal = 0;
+  unsigned equal = 0, bits = 0, differing = 0;
   REQUIRE(begin());
   probe = make();
   REQUIRE(probe != NULL && take(&one, probe, PFC_POLICY_FULL, 1) && take(&other, probe, PFC_POLICY_FULL, 2));
@@ -231,6 +231,43 @@ static void leaves_of_two_baselines_share_nothing(void) {
     }
   }
   CHECK_COUNT(equal, 0);
+  // The same evidence twice differs like chance: half of the bits, within six standard deviations (sqrt(bits) / 2).
+  for (unsigned i = 0; i < one.config.leaf_count; i++) {
+    for (unsigned j = 0; j < PFC_CONFIG_LEAF_BYTES; j++, bits += 8) {
+      for (unsigned both = one.config.leaves[i][j] ^ other.config.leaves[i][j]; both != 0; both &= both - 1) differing++;
+    }
+  }
+  test_case("%u of %u bits differ", differing, bits);
+  CHECK(bits > 3000);
+  {
+    unsigned twice = 2 * differing, off = twice > bits ? twice - bits : bits - twice;
+    CHECK((uint64_t)off * off < (uint64_t)36 * bits);
+  }
+  pfp_probe_free(probe);
+  finish();
+}
+
+/// Which records a configuration asks for is its own affair; what stands in them is not.
+static void each_source_stands_alone(void) {
+  struct pfp_probe *probe;
+  struct pfc_config draft = draft_of(PFC_POLICY_FULL, 1);
+  const struct pfc_config all = draft;
+  size_t at = 0;
+  REQUIRE(begin());
+  probe = make();
+  REQUIRE(probe != NULL && collect(&listings[0], probe, PFC_POLICY_FULL));
+  for (unsigned i = 0; i < all.source_count; i++) {
+    struct listing *one = &listings[1];
+    test_case("source %u/%u", all.sources[i].class_, all.sources[i].number);
+    draft.source_count = 1;
+    draft.sources[0] = all.sources[i];
+    memset(one, 0, sizeof *one);
+    if (!CHECK_NUMBER(pfp_probe_collect(probe, &draft, list, one), PFP_OK)) break;
+    CHECK(one->size != 0 && at + one->size <= listings[0].size);
+    CHECK_BYTES(one->bytes, listings[0].bytes + at, one->size);
+    at += one->size;
+  }
+  CHECK_COUNT(at, listings[0].size);
   pfp_probe_free(probe);
   finish();
 }
@@ -425,6 +462,7 @@ static const struct test tests[] = {
     TEST("a changed file changes IM and leaves DM, and putting it back restores IM", only_im_follows_the_bundle),
     TEST("diagnosis is silent when nothing changed and names what did", diagnosis_names_what_changed),
     TEST("leaves of two baselines of one app share nothing", leaves_of_two_baselines_share_nothing),
+    TEST("a source asked for alone gives the records it gives among all", each_source_stands_alone),
     TEST("a source this probe cannot collect is named before anything is measured",
          what_cannot_be_collected_is_said_first),
     TEST("progress only grows, and can stop a measurement without a trace", progress_grows_and_can_stop),

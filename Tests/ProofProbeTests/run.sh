@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
 # The probe's tests: its two test programs, then stability of a whole app.
 #
-#   run.sh [--long]       --long: also what takes minutes
-#   CC=clang run.sh       another compiler
+#   run.sh [--long] [PART…]    --long: also what takes minutes. Parts: files, process, stability; without any, all
+#
+# CC, CFLAGS and LDFLAGS are for the part `process`; BUILD is the folder of what it builds.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
 
-out=.build/probe
+out=${BUILD:-.build/probe}
 here=Tests/ProofProbeTests
 mkdir -p "$out"
 passed=0
@@ -32,18 +33,26 @@ build() {
     -ICSources/ProofProbe -ITests/ProofCoreTests)
   # shellcheck disable=SC2086
   "${CC:-cc}" -std=c11 -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
-    -Wcast-qual -Wundef -Wvla -Werror -g -O2 ${CFLAGS:-} -pthread "${include[@]}" -o "$out/probe-process-tests" \
-    "$here"/process_*.c Tests/ProofCoreTests/harness.c CSources/ProofCore/*.c CSources/ProofKey/*.c \
-    CSources/ProofProbe/*.c -lsodium
+    -Wcast-qual -Wundef -Wvla -Werror -g -O2 ${CFLAGS:-} ${LDFLAGS:-} -pthread "${include[@]}" \
+    -o "$out/probe-process-tests" "$here"/process_*.c Tests/ProofCoreTests/harness.c CSources/ProofCore/*.c \
+    CSources/ProofKey/*.c CSources/ProofProbe/*.c -lsodium
 }
 
-long=
-if [[ ${1:-} == --long ]]; then long=long; fi
+long=()
+if [[ ${1:-} == --long ]]; then
+  long=(--long)
+  shift
+fi
+if [[ $# -eq 0 ]]; then set -- files process stability; fi
 
-build || exit 1
-part files make --no-print-directory -f "$here/files.mk" $long
-part process "$out/probe-process-tests" "$@"
-part stability "$here/stability.py" "$@"
+for name in "$@"; do
+  case $name in
+    files) part files make --no-print-directory -f "$here/files.mk" "${long[@]#--}" ;;
+    process) if build; then part process "$out/probe-process-tests" "${long[@]}"; else failed=$((failed + 1)); fi ;;
+    stability) part stability "$here/stability.py" "${long[@]}" ;;
+    *) echo "no such part: $name" && failed=$((failed + 1)) ;;
+  esac
+done
 
 echo "$passed passed, $failed failed"
 [[ $failed -eq 0 ]]

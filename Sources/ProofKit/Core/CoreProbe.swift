@@ -1,5 +1,4 @@
 internal import ProofCore
-internal import ProofKey
 internal import ProofModel
 internal import ProofProbe
 
@@ -94,7 +93,7 @@ struct CoreProbe: ~Copyable, @unchecked Sendable {
   }
 
   borrowing func diagnose(
-    _ config: MeasurementConfig, pace: Pace
+    _ config: MeasurementConfig, key: MeasurementProofKey, pace: Pace
   ) throws(ProofError) -> Diagnosis {
     let told = UnsafeMutablePointer<pfp_diagnosis>.allocate(capacity: 1)
     defer { unsafe told.deallocate() }
@@ -102,8 +101,10 @@ struct CoreProbe: ~Copyable, @unchecked Sendable {
     defer { pacer.pace = nil }
     let bytes = config.bytes
     let result = unsafe bytes.withUnsafeBufferPointer { bytes in
-      unsafe withUnsafePointer(to: pfc_sdk_key) { key in
-        unsafe pfp_probe_diagnose(told, probe, bytes.baseAddress, bytes.count, key)
+      unsafe key.withCoreKey { key in
+        unsafe pfp_probe_diagnose(
+          told, probe, bytes.baseAddress, bytes.count,
+          key.assumingMemoryBound(to: pfc_key.self))
       }
     }
     try check(result)

@@ -86,4 +86,13 @@ extension MeasurementProofKey {
   ) {
     self.init(core: unsafe CoreKey(mode: mode, context: context, load: load))
   }
+
+  /// Lends the key as another C module of this package takes it.
+  ///
+  /// - Parameter body: Gets a `pfc_key`, good until it returns.
+  /// - Returns: What `body` returns.
+  @unsafe
+  package func withCoreKey<R>(_ body: (UnsafeRawPointer) -> R) -> R {
+    unsafe core.withKey { key in unsafe body(UnsafeRawPointer(key)) }
+  }
 }

@@ -1,0 +1,187 @@
+#!/usr/bin/env python3
+"""Takes out the probe's defences one by one, and sees to it that the attack each is there for is no longer seen.
+
+  mutants.py [WORD]     all, or those whose description has the word
+
+A mutant is (what is taken out, the attack that must then pass unseen or half seen, edits); an edit is (file, old text,
+new text), and the old text stands in the file exactly once. A mutant is caught when the matrix fails for that attack.
+"""
+
+import dataclasses
+import shutil
+import sys
+
+import run
+from attacks import ATTACKS
+from stage import BUILD, OBJECTS, ROOT, compiler, link_app
+from stage import run as command
+
+PROBE = ROOT / "CSources" / "ProofProbe"
+
+ENVIRONMENT, VIEW, REPORT, DEVICE = "linux_environment.c", "linux_view.c", "view_report.c", "linux_device.c"
+
+MUTANTS = [
+    ("TracerPid of the first thread is not read", "system calls traced",
+     [(ENVIRONMENT, "traced = first > 0;", "traced = 0;"),
+      (ENVIRONMENT, "traced = tracer_of(descriptor) > 0;", "traced = 0;")]),
+    ("TracerPid of the other threads is not read", "one thread traced, not the first",
+     [(ENVIRONMENT, "traced = tracer_of(descriptor) > 0;", "(void)tracer_of;")]),
+    ("the environment the process was started with is not read", "library preloaded, variable hidden",
+     [(ENVIRONMENT, "const char *first = find_initial(initial, size, name);",
+       "const char *first = size == 0 ? find_initial(initial, size, name) : NULL;")]),
+    ("LD_AUDIT is not asked for", "loader audited",
+     [(ENVIRONMENT, '{"LD_AUDIT", "LD_LIBRARY_PATH", "LD_PRELOAD"}', '{"LD_LIBRARY_PATH", "LD_PRELOAD"}')]),
+    ("LD_LIBRARY_PATH is not asked for", "library of another folder",
+     [(ENVIRONMENT, '{"LD_AUDIT", "LD_LIBRARY_PATH", "LD_PRELOAD"}', '{"LD_AUDIT", "LD_PRELOAD"}')]),
+    ("/etc/ld.so.preload is not looked for", "library preloaded for every program",
+     [(ENVIRONMENT, "if (access(FILE_PATH, F_OK) != 0) {", "if (FILE_PATH != NULL) {")]),
+    ("valgrind is not asked", "run under valgrind",
+     [(ENVIRONMENT, "return answer != 0;", "return answer == 99;")]),
+    ("nobody compares the two views of the process, nor asks for the translator", "run under an emulator",
+     [(ENVIRONMENT, "agree = views_agree();", "agree = views_agree() >= -1;"),
+      (ENVIRONMENT, 'return memcmp(maker, "TCGTCGTCGTCG", sizeof maker) == 0;', "return 0;")]),
+    ("os-release is not read", "other operating system release",
+     [(ENVIRONMENT, "if (size >= 0) pfp_fact(digest, text, (size_t)size);", "pfp_fact(digest, text, 0);")]),
+    ("the kernel's release is not asked", "other kernel release",
+     [(ENVIRONMENT, '"kernel", names.release)', '"kernel", names.sysname)')]),
+    ("objects that nothing needs are not reported", "library loaded that nothing needs",
+     [(REPORT, "if (!object->explained) found(&unexplained, object->name);", "(void)0;")]),
+    ("anonymous executable memory is not reported", "code in an anonymous mapping",
+     [(REPORT, "found(&findings[ANONYMOUS], name);", "(void)0;")]),
+    ("writable executable memory is not reported", "code in a writable mapping",
+     [(REPORT, "if ((mapping->flags & PFP_WRITE) != 0) found(&findings[WRITABLE], name);", "(void)0;")]),
+    ("executable memory of a file in memory is not told apart", "library loaded from memory",
+     [(REPORT, 'strncmp(name, "/memfd:", 7) == 0', "0")]),
+    ("a file that took the place of the mapped one is not reported", "bind mount over a library",
+     [(REPORT, "if (object->replaced) found(&findings[REPLACED], object->name);", "(void)0;")]),
+    ("mappings that are not as the headers say are not reported", "page of another file over code",
+     [(REPORT, "if (object->misplaced != 0) found(&findings[MISPLACED], object->name);", "(void)0;")]),
+    ("mappings are not compared with the object's own file", "page of another file over code",
+     [(VIEW, "mapping->device != object->device || mapping->inode != object->inode || mapping->inode == 0 ||",
+       "mapping->inode == 0 ||"),
+      (VIEW, "mapping->offset + (at - mapping->start) != offset + (at - span.start) ||", "")]),
+    ("private pages are not reported", "code patched and put back",
+     [(REPORT, "if (object->private_pages > 0) found(&patched, object->name);", "(void)0;")]),
+    ("private pages are not counted", "code patched and put back",
+     [(VIEW, "    sum += pages;\n", "")]),
+    ("incremental: an object is vouched for although its file changed", "library file overwritten while it runs",
+     [(VIEW, "entry != NULL && object->unchanged &&", "entry != NULL &&")]),
+    ("incremental: an object is vouched for although it has private pages", "library code patched from outside",
+     [(VIEW, " && object->private_pages == 0;\n", ";\n")]),
+    ("incremental: an object is vouched for although its mappings changed", "page of another file over code",
+     [(VIEW, "object->unchanged && object->misplaced == 0 &&", "object->unchanged &&")]),
+    ("incremental: what words lead to is kept although they changed", "GOT entry redirected (lazy)",
+     [(VIEW, "memcmp(entry->links_raw, object->links_raw, sizeof object->links_raw) == 0",
+       "entry->has_links")]),
+    ("slots of the PLT are not followed", "GOT entry redirected (lazy)",
+     [("linux_links.c", "    table(&walk, pfp_dynamic_address(object, DT_JMPREL), "
+       "pfp_dynamic_value(object, DT_PLTRELSZ, 0));\n", "    (void)0;\n")]),
+    ("constants are not hashed, only what is executable", "executable: one byte of its constants",
+     [(VIEW, "return (segment->flags & PFP_WRITE) == 0 && segment->file_size != 0;",
+       "return (segment->flags & PFP_EXECUTE) != 0 && segment->file_size != 0;")]),
+    ("code is taken from the file's name, not from memory", "executable code patched from outside",
+     [(VIEW, "    contents[count].size = segment->file_size;\n", "    contents[count].size = 0;\n")]),
+    ("the executable's file is not read", "executable: one byte, never loaded",
+     [("probe.c", "result == PFP_OK ? entry.content : NULL);", "NULL);")]),
+    ("the bundle's entries are counted, not hashed", "bundle file changed",
+     [("probe.c", "pfp_transcript_raw(&shards->transcripts[shard], entry->digest, sizeof entry->digest);", "")]),
+    ("the machine's identity is not read", "storage copied to another device",
+     [(DEVICE, 'pfp_read_file(text, sizeof text, "/etc/machine-id")',
+       'pfp_read_file(text, sizeof text, "/etc/hostname")')]),
+    ("the processor's lines are not read", "storage copied to another processor",
+     [(DEVICE, "    size = processor(text);\n", "    size = processor(text) > 0;\n    text[0] = 1;\n")]),
+    ("serials are not read", "storage copied to another board",
+     [(DEVICE, "pfp_read_file(text, sizeof text, SERIALS[i].path)", "-1")]),
+    ("the root file system is not asked", "storage copied to another root file system",
+     [(DEVICE, '"%08lx %08x%08x", (unsigned long)status.f_type, id[0], id[1]', '"%08lx %08x%08x", 0ul, 0u, 0u')]),
+    ("a secret that others may read is taken", "storage opened to others",
+     [("linux_storage.c", "status.st_uid != geteuid() || (status.st_mode & 077) != 0) {", "0) {")]),
+    ("the secret itself is not measured", "storage secret lost",
+     [(DEVICE, '"secret", secret, result == PFP_OK ? PFP_SECRET_BYTES : -1);', '"secret", "there", 5);')]),
+]
+
+# The same for what hardening prevents: the tool must then get in.
+HARDENING = [
+    ("the hardened process stays dumpable", "debugger attached",
+     [("linux_harden.c", "PR_SET_DUMPABLE, 0,", "PR_SET_DUMPABLE, 1,")]),
+    ("the hardened process stays dumpable", "memory written",
+     [("linux_harden.c", "PR_SET_DUMPABLE, 0,", "PR_SET_DUMPABLE, 1,")]),
+    ("the hardened process may gain privileges", "rights gained by a program it starts",
+     [("linux_harden.c", "prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0", "0")]),
+]
+
+
+def changed(edits):
+    """The changed copies, by file name."""
+    texts = {}
+    for name, old, new in edits:
+        text = texts.get(name) or (PROBE / name).read_text(encoding="utf-8")
+        if text.count(old) != 1:
+            sys.exit(f"mutants: the text to take out of {name} stands there {text.count(old)} times, not once:\n{old}")
+        texts[name] = text.replace(old, new)
+    return texts
+
+
+def build(edits):
+    """The app with the changed files in its probe, as .build/attack/mutant."""
+    folder = BUILD / "mutant-sources"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    objects = {path.stem: path for path in OBJECTS.glob("*.o")}
+    for name, text in changed(edits).items():
+        source = folder / name
+        source.write_text(text, encoding="utf-8")
+        objects[source.stem] = source.with_suffix(".o")
+        command(*compiler("-w", f"-I{PROBE}"), "-c", source, "-o", objects[source.stem])
+    link_app("mutant", objects.values())
+
+
+def holds(attack):
+    """Whether the matrix passes for this attack, and what it objects to."""
+    count = run.Count()
+    for _ in run.matrix(count, [attack]):
+        pass
+    return count.failed == 0, count.problems
+
+
+def prevented(name, program):
+    """Whether hardening keeps this tool out."""
+    tool = next(how for what, _, how, _ in run.PREVENTED if what == name)
+    with run.limited():
+        return not run.attempt(tool, "full", harden=True, program=program)[0]
+
+
+def main():
+    wanted = sys.argv[1] if len(sys.argv) > 1 else ""
+    mutants = [mutant for mutant in MUTANTS if wanted in mutant[0]]
+    attacks = {attack.name: attack for attack in ATTACKS}
+    run.begin()
+    for name in sorted({name for _, name, _ in mutants}):
+        fine, problems = holds(attacks[name])
+        if not fine:
+            sys.exit("mutants: the untouched probe does not see: " + "; ".join(problems))
+    caught = survived = 0
+    for what, name, edits in mutants:
+        build(edits)
+        fine, problems = holds(dataclasses.replace(attacks[name], program="mutant"))
+        print(f"{'SURVIVED' if fine else 'caught  '}  {what} ({name})", flush=True)
+        if problems and any("is not accepted" in problem for problem in problems):
+            sys.exit(f"mutants: this one breaks the app, it does not blind it: {problems}")
+        survived += fine
+        caught += not fine
+    for what, name, edits in HARDENING:
+        if wanted not in what:
+            continue
+        build(edits)
+        if not prevented(name, "sample"):
+            sys.exit(f"mutants: the untouched probe does not prevent: {name}")
+        fine = prevented(name, "mutant")
+        print(f"{'SURVIVED' if fine else 'caught  '}  {what} ({name})", flush=True)
+        survived += fine
+        caught += not fine
+    print(f"{caught} passed, {survived} failed")
+    return survived != 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
