@@ -173,8 +173,8 @@ fuzz: ## Fuzz every parser and the message loop: FUZZ_SECONDS=60, shared among t
 check-fuzz: ## A short round of every fuzzer, from the committed corpus
 	@$(MAKE) fuzz FUZZ_SECONDS=90
 
-bench: ## Measure: proofs, verification, measurement, transport
-	@.ci/setup swift base
+bench: ## Measure: proofs, verification, measurement, transport, and what one would take instead
+	@.ci/setup swift base bench
 	@swift run --quiet -c release proof-bench
 
 bench-probe: ## Measure files and proofs: against openssl, sha256sum and b3sum, cold, warm, against size

@@ -67,7 +67,9 @@ let package = Package(
       name: "AllocationCounter", path: "Benchmarks/AllocationCounter", cSettings: strictC),
     .executableTarget(
       name: "proof-bench",
-      dependencies: ["ProofModel", "ProofCore", "CSodium", "Console", "AllocationCounter"],
+      dependencies: [
+        "ProofModel", "ProofCore", "CSodium", "CCrypto", "Console", "AllocationCounter",
+      ],
       path: "Benchmarks/proof-bench", swiftSettings: strictSwift),
 
     .testTarget(name: "ConsoleTests", dependencies: ["Console"], swiftSettings: strictSwift),

@@ -12,7 +12,8 @@ struct BenchOptions {
 
   private static let known = [
     Option(
-      "--filter", "WORD", help: "runs the groups whose name contains WORD: proof, token, verify"),
+      "--filter", "WORD",
+      help: "runs the groups whose name contains WORD: proof, token, verify, peers"),
     Option("--rounds", "N", help: "rounds of each group, 11 to 10001; 301 unless told"),
     Option("--json", help: "prints everything as JSON"),
     Option("--check", help: "ends with 1 if a deterministic figure is not as in the thresholds"),

@@ -39,7 +39,7 @@ struct Group {
         do {
           duration = try candidate.run(candidate.count)
         } catch {
-          preconditionFailure("\(name), \(candidate.name): \(error)")
+          fatalError("\(name), \(candidate.name): \(error)")
         }
         // The rounds below zero warm up.
         if round >= 0 { samples[index].append(duration.nanoseconds / Double(candidate.count)) }
