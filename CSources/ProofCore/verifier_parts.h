@@ -1,5 +1,6 @@
 /// What the verifier's sources share: verifier.c (life and dispatch), verifier_admission.c (tokens, orders),
-/// verifier_judgement.c (commands, recalls), verifier_review.c (what is let in, once more), verifier_answer.c (replies).
+/// verifier_judgement.c (commands, recalls), verifier_review.c (what is let in, once more), verifier_answer.c
+/// (replies).
 
 #ifndef PFC_VERIFIER_PARTS_H
 #define PFC_VERIFIER_PARTS_H
