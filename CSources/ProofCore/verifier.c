@@ -91,6 +91,7 @@ static void receive_ask(struct pfc_verifier *verifier, struct pfc_session *sessi
     struct pfc_challenge challenge;
     int result = draw_challenge(verifier, &challenge);
     session->live = 0;
+    pfc_wipe(&session->challenge, sizeof session->challenge);
     if (result != PFC_OK) {
       pfc_answer_plain(outcome, pfc_verdict_of(result), 0, 0);
       return;

@@ -39,34 +39,43 @@ static void remember_recalls(struct pfc_verifier *verifier) {
   }
 }
 
-/// Opens a token and, if all is well, holds it.
-static uint8_t take_token(struct pfc_verifier *verifier, const uint8_t *message, size_t size,
+/// Puts a token that was judged and reviewed into its slot.
+static uint8_t hold_token(struct pfc_verifier *verifier, int index, const struct pfc_token *token,
                           const uint8_t digest[PFC_TOKEN_DIGEST_BYTES]) {
   struct pfc_ledger *ledger = &verifier->ledger;
-  struct pfc_token token;
   struct pfc_slot next = {0};
-  uint8_t verdict = PFC_VERDICT_HELD;
-  int index = -1;
+  int fresh = ledger->slots[index].state == PFC_SLOT_FREE;
   int changed = 0;
+  int result;
+  if (fresh) {
+    // Commands of an earlier tenant, or before this one was known, cannot be told any more.
+    next.last_counter = ledger->counter;
+  } else {
+    next = ledger->slots[index];
+  }
+  pfc_slot_fill(&next, token, digest);
+  result = pfc_verifier_raise(verifier, token->issued, 0, &changed);
+  if (result == PFC_OK) result = pfc_ledger_put(ledger, index, &next);
+  if (result == PFC_OK && fresh) verifier->alive_from[index] = verifier->swept_from;
+  pfc_wipe(&next, sizeof next);
+  return result == PFC_OK ? PFC_VERDICT_HELD : pfc_verdict_of(result);
+}
+
+/// Opens a token and, if all is well at the second look too, holds it.
+static uint8_t take_token(struct pfc_verifier *verifier, const uint8_t *message, size_t size,
+                          const uint8_t digest[PFC_TOKEN_DIGEST_BYTES]) {
+  struct pfc_token token;
+  uint8_t verdict;
+  int index = -1;
   int result = pfc_token_open(&token, message, size, verifier->hardware);
   if (result != PFC_OK) return pfc_verdict_of(result);
   verdict = judge_token(verifier, &token, &index);
   if (verdict == PFC_VERDICT_HELD) {
-    int fresh = ledger->slots[index].state == PFC_SLOT_FREE;
-    if (fresh) {
-      // Commands of an earlier tenant, or before this one was known, cannot be told any more.
-      next.last_counter = ledger->counter;
-    } else {
-      next = ledger->slots[index];
-    }
-    pfc_slot_fill(&next, &token, digest);
-    result = pfc_verifier_raise(verifier, token.issued, 0, &changed);
-    if (result == PFC_OK) result = pfc_ledger_put(ledger, index, &next);
-    if (result != PFC_OK) verdict = pfc_verdict_of(result);
-    if (result == PFC_OK && fresh) verifier->alive_from[index] = verifier->swept_from;
+    uint32_t review = pfc_review_token(verifier, index, message, size, &token);
+    // The two looks never differ unless something was done to the hardware.
+    verdict = review == PFC_REVIEW_PASSED ? hold_token(verifier, index, &token, digest) : PFC_VERDICT_FAULT;
   }
   pfc_wipe(&token, sizeof token);
-  pfc_wipe(&next, sizeof next);
   return verdict;
 }
 

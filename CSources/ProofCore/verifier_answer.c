@@ -11,6 +11,7 @@ uint16_t pfc_uses_detail(uint32_t uses) {
 /// An answer without a receipt: a hint that anyone could have made.
 void pfc_answer_plain(struct pfc_outcome *outcome, uint8_t verdict, uint16_t detail, uint64_t counter) {
   struct pfc_answer reply = {.verdict = verdict, .detail = detail, .counter = counter};
+  outcome->execute = 0;
   outcome->verdict = verdict;
   outcome->reply_type = PFC_MESSAGE_VERDICT;
   outcome->reply_size = PFC_VERDICT_MESSAGE_BYTES;
@@ -24,6 +25,19 @@ void pfc_answer_signed(struct pfc_outcome *outcome, const struct pfc_slot *slot,
   pfc_receipt_make(reply.receipt, slot->secrets.device_key, nonce, verdict, detail, counter);
   pfc_answer_plain(outcome, verdict, detail, counter);
   pfc_answer_encode(outcome->reply, &reply);
+}
+
+int pfc_verdict_accepts(uint8_t verdict) {
+  return verdict == PFC_VERDICT_ACCEPTED || verdict == PFC_VERDICT_ACCEPTED_DEVICE;
+}
+
+void pfc_answer_confirm(struct pfc_outcome *outcome, uint64_t counter) {
+  // As it stands in memory, and not as a register remembers it.
+  const volatile uint32_t *execute = &outcome->execute;
+  const volatile uint8_t *told = &outcome->reply[0];
+  uint32_t is_to_be_done = *execute ^ PFC_EXECUTE;
+  if (pfc_verdict_accepts(*told) == (is_to_be_done == 0)) return;
+  pfc_answer_plain(outcome, PFC_VERDICT_FAULT, 0, counter);
 }
 
 uint8_t pfc_verdict_of(int result) {

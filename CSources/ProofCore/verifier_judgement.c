@@ -34,10 +34,8 @@ static uint8_t spend_attempt(struct pfc_verifier *verifier, int index) {
 
 /// Notes an accepted command, durably where uses are counted, before it is done.
 static uint8_t accept(struct pfc_verifier *verifier, int index, const struct pfc_command *command,
-                      const uint8_t nonce[PFC_NONCE_BYTES]) {
+                      const uint8_t nonce[PFC_NONCE_BYTES], uint8_t verdict) {
   struct pfc_slot next = verifier->ledger.slots[index];
-  uint8_t verdict =
-      command->kind == PFC_KIND_INTEGRITY ? PFC_VERDICT_ACCEPTED : PFC_VERDICT_ACCEPTED_DEVICE;
   next.last_verdict = verdict;
   next.last_counter = command->counter;
   memcpy(next.last_nonce, nonce, PFC_NONCE_BYTES);
@@ -59,6 +57,7 @@ static uint8_t judge_slot(const struct pfc_verifier *verifier, const struct pfc_
   return PFC_VERDICT_NONE;
 }
 
+/// The first look: the verdict, or what would be it if nothing is found at the second.
 static uint8_t judge_command(struct pfc_verifier *verifier, struct pfc_session *session, int index,
                              const struct pfc_command *command, const uint8_t nonce[PFC_NONCE_BYTES]) {
   const struct pfc_slot *slot = &verifier->ledger.slots[index];
@@ -77,10 +76,11 @@ static uint8_t judge_command(struct pfc_verifier *verifier, struct pfc_session *
     return spend_attempt(verifier, index);
   }
   if ((permitted & (1u << command->command_class)) == 0) return PFC_VERDICT_NOT_PERMITTED;
-  return accept(verifier, index, command, nonce);
+  return command->kind == PFC_KIND_INTEGRITY ? PFC_VERDICT_ACCEPTED : PFC_VERDICT_ACCEPTED_DEVICE;
 }
 
-/// Takes the live challenge. 1 if it is the one the command answers; it is dead either way.
+/// Takes the live challenge. 1 if it is the one the command answers; it is dead either way. It still stands in the
+/// session, to be looked at, until `pfc_receive_command` wipes it.
 static int take_challenge(const struct pfc_verifier *verifier, struct pfc_session *session, uint64_t counter) {
   uint16_t limit = verifier->hardware->challenge_seconds;
   int live = session->live;
@@ -90,15 +90,64 @@ static int take_challenge(const struct pfc_verifier *verifier, struct pfc_sessio
          pfc_platform_seconds(&verifier->platform) - session->asked <= limit;
 }
 
+/// Judges a command twice and answers it. The session's challenge is spent by whatever comes out.
+static void answer_command(struct pfc_verifier *verifier, struct pfc_session *session, const uint8_t *message,
+                           size_t size, const struct pfc_command *command, struct pfc_outcome *outcome) {
+  const struct pfc_slot *slot;
+  uint8_t nonce[PFC_NONCE_BYTES] = {0};
+  uint8_t verdict;
+  uint16_t detail = 0;
+  uint32_t review = 0;
+  int index;
+  if (!take_challenge(verifier, session, command->counter)) {
+    pfc_answer_plain(outcome, PFC_VERDICT_STALE, 0, command->counter);
+    return;
+  }
+  index = pfc_ledger_find(&verifier->ledger, command->instance_id);
+  if (index < 0) {
+    pfc_answer_plain(outcome, PFC_VERDICT_UNKNOWN, 0, command->counter);
+    return;
+  }
+  slot = &verifier->ledger.slots[index];
+  if (command->counter < verifier->alive_from[index]) {
+    pfc_answer_plain(outcome, PFC_VERDICT_STALE, 0, command->counter);
+    return;
+  }
+  if (slot->state == PFC_SLOT_REVOKED) {
+    pfc_answer_plain(outcome, PFC_VERDICT_REVOKED, 0, command->counter);
+    return;
+  }
+  if (pfc_nonce_derive(nonce, verifier->hardware->id, &session->challenge, command->kind, command->command_class,
+                       command->command, command->command_size) != PFC_OK) {
+    pfc_answer_plain(outcome, PFC_VERDICT_MALFORMED, 0, command->counter);
+    return;
+  }
+  verdict = judge_command(verifier, session, index, command, nonce);
+  if (pfc_verdict_accepts(verdict)) {
+    review = pfc_review_command(verifier, session, index, message, size);
+    // The two looks never differ unless something was done to the hardware.
+    verdict = review == PFC_REVIEW_PASSED ? accept(verifier, index, command, nonce, verdict) : PFC_VERDICT_FAULT;
+  }
+  if (pfc_verdict_accepts(verdict)) detail = pfc_uses_detail(slot->uses);
+  if (verdict == PFC_VERDICT_INTEGRITY_DIFFERS) detail = slot->attempts;
+  if (verdict == PFC_VERDICT_FAULT) {
+    pfc_answer_plain(outcome, verdict, 0, command->counter);
+    return;
+  }
+  pfc_answer_signed(outcome, slot, nonce, verdict, detail, command->counter);
+  if (pfc_verdict_accepts(verdict)) {
+    outcome->kind = command->kind;
+    outcome->command_class = command->command_class;
+    outcome->command = command->command;
+    outcome->command_size = command->command_size;
+    // Made of what the review has found, and of nothing that stands ready: to come here by accident is not enough.
+    outcome->execute = review ^ (PFC_REVIEW_PASSED ^ PFC_EXECUTE);
+  }
+}
+
 void pfc_receive_command(struct pfc_verifier *verifier, struct pfc_session *session, const uint8_t *message,
                             size_t size, struct pfc_outcome *outcome) {
   struct pfc_command command;
-  struct pfc_challenge challenge = session->challenge;
-  const struct pfc_slot *slot;
-  uint8_t nonce[PFC_NONCE_BYTES];
-  uint8_t verdict;
-  uint16_t detail = 0;
-  int index;
   if (pfc_command_decode(&command, message, size) != PFC_OK) {
     pfc_answer_plain(outcome, PFC_VERDICT_MALFORMED, 0, 0);
     return;
@@ -108,45 +157,10 @@ void pfc_receive_command(struct pfc_verifier *verifier, struct pfc_session *sess
     pfc_answer_plain(outcome, PFC_VERDICT_BUSY, PFC_SESSION_WAIT_SECONDS, command.counter);
     return;
   }
-  if (!take_challenge(verifier, session, command.counter)) {
-    pfc_answer_plain(outcome, PFC_VERDICT_STALE, 0, command.counter);
-    return;
-  }
-  index = pfc_ledger_find(&verifier->ledger, command.instance_id);
-  if (index < 0) {
-    pfc_answer_plain(outcome, PFC_VERDICT_UNKNOWN, 0, command.counter);
-    return;
-  }
-  slot = &verifier->ledger.slots[index];
-  if (command.counter < verifier->alive_from[index]) {
-    pfc_answer_plain(outcome, PFC_VERDICT_STALE, 0, command.counter);
-    return;
-  }
-  if (slot->state == PFC_SLOT_REVOKED) {
-    pfc_answer_plain(outcome, PFC_VERDICT_REVOKED, 0, command.counter);
-    return;
-  }
-  if (pfc_nonce_derive(nonce, verifier->hardware->id, &challenge, command.kind, command.command_class,
-                       command.command, command.command_size) != PFC_OK) {
-    pfc_answer_plain(outcome, PFC_VERDICT_MALFORMED, 0, command.counter);
-    return;
-  }
-  verdict = judge_command(verifier, session, index, &command, nonce);
-  if (verdict == PFC_VERDICT_ACCEPTED || verdict == PFC_VERDICT_ACCEPTED_DEVICE) {
-    detail = pfc_uses_detail(slot->uses);
-    outcome->execute = 1;
-    outcome->kind = command.kind;
-    outcome->command_class = command.command_class;
-    outcome->command = command.command;
-    outcome->command_size = command.command_size;
-  } else if (verdict == PFC_VERDICT_INTEGRITY_DIFFERS) {
-    detail = slot->attempts;
-  }
-  if (verdict == PFC_VERDICT_FAULT) {
-    pfc_answer_plain(outcome, verdict, 0, command.counter);
-  } else {
-    pfc_answer_signed(outcome, slot, nonce, verdict, detail, command.counter);
-  }
+  answer_command(verifier, session, message, size, &command, outcome);
+  // Dead already; now there is nothing left that could come back to life.
+  pfc_wipe(&session->challenge, sizeof session->challenge);
+  pfc_answer_confirm(outcome, command.counter);
 }
 
 // RECALL ---------------------------------------------------------------------------------------------------------

@@ -1,5 +1,6 @@
 /// What the verifier's sources share: verifier.c (life and dispatch), verifier_admission.c (tokens, orders),
-/// verifier_judgement.c (commands, recalls), verifier_answer.c (replies).
+/// verifier_judgement.c (commands, recalls), verifier_review.c (what is let in, once more), and verifier_answer.c
+/// (replies).
 
 #ifndef PFC_VERIFIER_PARTS_H
 #define PFC_VERIFIER_PARTS_H
@@ -18,6 +19,24 @@ void pfc_answer_plain(struct pfc_outcome *outcome, uint8_t verdict, uint16_t det
 /// An answer that only this hardware can have made, for this nonce.
 void pfc_answer_signed(struct pfc_outcome *outcome, const struct pfc_slot *slot,
                        const uint8_t nonce[PFC_NONCE_BYTES], uint8_t verdict, uint16_t detail, uint64_t counter);
+
+/// Takes an acceptance back that is told in the reply and was not decided, or the reverse. Comes last.
+void pfc_answer_confirm(struct pfc_outcome *outcome, uint64_t counter);
+
+/// Whether the verdict is one of the two that have a command done.
+int pfc_verdict_accepts(uint8_t verdict);
+
+#define PFC_REVIEW_PASSED 0xa53c6599u
+
+/// Judges a command that is about to be accepted a second time, while its challenge still stands in the session.
+/// PFC_REVIEW_PASSED, or any other value.
+PFC_MUST_USE uint32_t pfc_review_command(const struct pfc_verifier *verifier, const struct pfc_session *session,
+                                         int index, const uint8_t *message, size_t size);
+
+/// The same for a token that is about to take the slot `index`: opens it once more. `token` is what the first opening
+/// gave.
+PFC_MUST_USE uint32_t pfc_review_token(const struct pfc_verifier *verifier, int index, const uint8_t *message,
+                                       size_t size, const struct pfc_token *token);
 
 /// The verdict that tells a core's result.
 uint8_t pfc_verdict_of(int result);

@@ -237,7 +237,7 @@ static void after_command(struct world *world, struct link *link, const struct p
     remake(again, world, &link->challenge, command, &slot->secrets, nonce);
   }
   check_receipt(answer, keyed, slot != NULL ? slot->secrets.device_key : NULL, nonce);
-  if (outcome->execute) {
+  if (outcome->execute == PFC_EXECUTE) {
     size_t proved = command->kind == PFC_KIND_INTEGRITY ? 2 * PFC_PROOF_BYTES : PFC_PROOF_BYTES;
     REQUIRE(verdict == (command->kind == PFC_KIND_INTEGRITY ? PFC_VERDICT_ACCEPTED : PFC_VERDICT_ACCEPTED_DEVICE));
     REQUIRE(memcmp(again + PFC_COMMAND_HEAD_BYTES, proofs, proved) == 0);
@@ -331,7 +331,7 @@ uint8_t world_deliver(struct world *world, struct link *link, uint8_t type, cons
   pfc_verifier_receive(&world->verifier, &link->session, type, message, size, &outcome);
   check_state(&before.ledger, &world->verifier.ledger, outcome.verdict);
   check_time(world);
-  REQUIRE(outcome.execute <= 1 && (!outcome.execute || type == PFC_MESSAGE_COMMAND));
+  REQUIRE(outcome.execute == 0 || (outcome.execute == PFC_EXECUTE && type == PFC_MESSAGE_COMMAND));
   if (outcome.verdict == PFC_VERDICT_NONE) {
     REQUIRE(type == PFC_MESSAGE_ASK && size == 1 && !outcome.execute);
     REQUIRE(outcome.reply_type == (message[0] == 1 ? PFC_MESSAGE_CHALLENGE : PFC_MESSAGE_STATUS));

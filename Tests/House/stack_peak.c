@@ -131,6 +131,6 @@ int main(void) {
   uint8_t nonce[PFC_NONCE_BYTES];
   REQUIRE(pfc_command_create(message, sizeof message, &message_size, nonce, &request, &token.secrets) == PFC_OK);
   print_depth("COMMAND (two proofs, count a use, receipt)", receive_command);
-  REQUIRE(outcome.verdict == PFC_VERDICT_ACCEPTED && outcome.execute == 1);
+  REQUIRE(outcome.verdict == PFC_VERDICT_ACCEPTED && outcome.execute == PFC_EXECUTE);
   return 0;
 }

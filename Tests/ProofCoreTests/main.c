@@ -12,11 +12,11 @@ static const struct suite *const suites[] = {
     &measurement_suite, &leaf_suite, &proof_suite,
     &token_suite, &order_suite, &message_suite,
     &frame_suite, &frame_loss_suite, &record_suite,
-    &slot_suite, &verifier_suite, &verifier_rights_suite,
-    &verifier_token_suite, &verifier_order_suite, &verifier_revocation_suite,
-    &verifier_recall_suite, &verifier_limit_suite, &verifier_fault_suite,
-    &powercut_suite, &vectors_suite, &wire_vectors_suite,
-    &hostile_vectors_suite, &script_suite,
+    &slot_suite, &verifier_suite, &verifier_review_suite,
+    &verifier_rights_suite, &verifier_token_suite, &verifier_order_suite,
+    &verifier_revocation_suite, &verifier_recall_suite, &verifier_limit_suite,
+    &verifier_fault_suite, &powercut_suite, &vectors_suite,
+    &wire_vectors_suite, &hostile_vectors_suite, &script_suite,
 };
 
 static int usage(void) {

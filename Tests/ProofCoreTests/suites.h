@@ -22,6 +22,7 @@ extern const struct suite frame_loss_suite;
 extern const struct suite record_suite;
 extern const struct suite slot_suite;
 extern const struct suite verifier_suite;
+extern const struct suite verifier_review_suite;
 extern const struct suite verifier_rights_suite;
 extern const struct suite verifier_token_suite;
 extern const struct suite verifier_order_suite;

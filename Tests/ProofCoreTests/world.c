@@ -88,7 +88,7 @@ uint8_t world_send(struct world *world, uint8_t type, const uint8_t *message, si
   memset(&world->answer, 0, sizeof world->answer);
   pfc_verifier_receive(&world->verifier, world->link, type, message, size, outcome);
   bool accepted = outcome->verdict == PFC_VERDICT_ACCEPTED || outcome->verdict == PFC_VERDICT_ACCEPTED_DEVICE;
-  CHECK_NUMBER(outcome->execute, accepted && type == PFC_MESSAGE_COMMAND);
+  CHECK_NUMBER(outcome->execute, accepted && type == PFC_MESSAGE_COMMAND ? PFC_EXECUTE : 0);
   CHECK_NUMBER(pfc_message_fits(outcome->reply_type, outcome->reply_size), 1);
   if (outcome->reply_type == PFC_MESSAGE_CHALLENGE || outcome->reply_type == PFC_MESSAGE_STATUS) {
     CHECK_NUMBER(type, PFC_MESSAGE_ASK);
@@ -106,7 +106,7 @@ uint8_t world_send(struct world *world, uint8_t type, const uint8_t *message, si
   if (!may_have_detail(type, outcome->verdict)) CHECK_NUMBER(world->answer.detail, 0);
   // Hardware that did not start knows nothing, not even how to read.
   CHECK_COUNT(world->answer.counter, world->verifier.ready != 0 ? counter_named(type, message, size) : 0);
-  if (outcome->execute) {
+  if (outcome->execute == PFC_EXECUTE) {
     CHECK(outcome->command >= message && outcome->command + outcome->command_size == message + size);
     CHECK_NUMBER(outcome->kind, message[0]);
     CHECK_NUMBER(outcome->command_class, message[1]);

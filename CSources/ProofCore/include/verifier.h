@@ -14,6 +14,10 @@
 /// go down, down and up. A refused message leaves everything as it was, but for the challenge, which is spent, and
 /// the attempt, which is counted, when the device proof was right and the integrity proof was not: a stranger has no
 /// right device proof and so cannot spend an owner's attempts.
+///
+/// One skipped instruction, as a glitch of the supply or the clock makes it, accepts nothing that is to be refused:
+/// what is accepted was judged twice (verifier_review.c). The firmware does its part by asking twice as well, see
+/// PFC_EXECUTE.
 
 #ifndef PFC_VERIFIER_H
 #define PFC_VERIFIER_H
@@ -68,10 +72,15 @@ struct pfc_session {
 #define PFC_SESSION_REFUSALS_MAX 16
 #define PFC_SESSION_WAIT_SECONDS 5
 
+/// `outcome.execute` says so when the command is to be done, in many bits. Whoever does commands compares with it
+/// before the call that does one, and again in there; and clears the outcome before it lends it and when it is done, so
+/// that no outcome of an earlier message is ever taken for this one's.
+#define PFC_EXECUTE 0x5ac39a66u
+
 /// What became of a message.
 struct pfc_outcome {
   uint8_t verdict;        ///< enum pfc_verdict; PFC_VERDICT_NONE when a challenge or status is the reply
-  uint8_t execute;        ///< 1 if `command` is to be done now, and not otherwise
+  uint32_t execute;       ///< PFC_EXECUTE if `command` is to be done now; 0 otherwise
   uint8_t command_class;  ///< Valid if `execute`
   uint8_t kind;           ///< enum pfc_kind; valid if `execute`
   const uint8_t *command;  ///< Leads into the message; valid if `execute`

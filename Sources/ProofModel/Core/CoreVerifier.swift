@@ -86,7 +86,7 @@ extension Outcome {
       InstanceID(storage: unsafe InlineBytes(copying: pointer))
     }
     var execution: Execution?
-    if unsafe raw.execute == 1 {
+    if unsafe raw.execute == PFC_EXECUTE {
       let bytes = unsafe Array(UnsafeBufferPointer(start: raw.command, count: raw.command_size))
       let commandClass = known(unsafe CommandClass(rawValue: raw.command_class))
       execution = Execution(

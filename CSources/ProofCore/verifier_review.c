@@ -1,0 +1,166 @@
+// The second look at what is about to be let in: a command, a token.
+//
+// verifier_judgement.c and verifier_admission.c come to their verdicts by branches, and a glitch of the supply or of
+// the clock can skip one. So every condition is looked at again here, from the message's own bytes and from what the
+// verifier holds, by other code that branches on none of them. Whatever one skipped instruction does to the one look,
+// the other still refuses; Tests/Faults walks both and counts.
+
+#include "crypto.h"
+#include "internal.h"
+#include "proof.h"
+#include "token.h"
+#include "verifier_parts.h"
+
+/// Each look adds its step: one that was passed over is missed in the end. Any two differ in many bits.
+enum {
+  STEP_SHAPE = 0x0e2c9a35,
+  STEP_CHALLENGE = 0x0b7451d6,
+  STEP_AGE = 0x0d51a3c9,
+  STEP_SLOT = 0x072be48e,
+  STEP_ONCE = 0x08e5369b,
+  STEP_BOUNDS = 0x03c80f5d,
+  STEP_DEVICE = 0x05969ce2,
+  STEP_INTEGRITY = 0x0a4d6317,
+  STEP_RIGHTS = 0x0cb2d178,
+  COMMAND_STEPS = STEP_SHAPE + STEP_CHALLENGE + STEP_AGE + STEP_SLOT + STEP_ONCE + STEP_BOUNDS + STEP_DEVICE +
+                  STEP_INTEGRITY + STEP_RIGHTS,
+
+  STEP_OPENED = 0x06a9c34e,
+  STEP_SAME = 0x096f5ab1,
+  STEP_TIME = 0x0d35860c,
+  STEP_TENANT = 0x02d8b9e7,
+  TOKEN_STEPS = STEP_OPENED + STEP_SAME + STEP_TIME + STEP_TENANT
+};
+
+/// Volatile, so that every look is stored and read again: nothing of it lives in a register alone.
+struct review {
+  uint32_t steps;
+  uint32_t wrong;  ///< Bits of whatever was not as it must be; stays 0
+};
+
+static void look(volatile struct review *review, uint32_t step, uint32_t wrong) {
+  review->wrong |= wrong;
+  review->steps += step;
+}
+
+/// PFC_REVIEW_PASSED if nothing was wrong and no step is missing.
+static uint32_t passed(const volatile struct review *review, uint32_t steps) {
+  uint32_t word = PFC_REVIEW_PASSED ^ review->wrong ^ (review->steps ^ steps);
+  PFC_DECLASSIFY(&word, sizeof word);
+  return word;
+}
+
+/// 0 if equal, in constant time; other code than `pfc_equal`.
+static uint32_t difference(const void *a, const void *b, size_t size) {
+  const uint8_t *left = a, *right = b;
+  volatile uint32_t bits = 0;
+  for (size_t i = 0; i < size; i++) bits |= (uint32_t)(left[i] ^ right[i]);
+  return bits;
+}
+
+// COMMAND --------------------------------------------------------------------------------------------------------
+
+/// 0 if the proof is right, in constant time.
+static uint32_t proof_difference(const uint8_t *proof, const uint8_t key[PFC_KEY_BYTES],
+                                 const uint8_t nonce[PFC_NONCE_BYTES],
+                                 const uint8_t measurement[PFC_MEASUREMENT_BYTES]) {
+  struct pfc_proof_key expanded;
+  uint8_t expected[PFC_PROOF_BYTES];
+  uint32_t wrong;
+  // Should it never be made, it differs from what was sent in every bit.
+  for (size_t i = 0; i < sizeof expected; i++) expected[i] = (uint8_t)~proof[i];
+  pfc_proof_key_init(&expanded, key);
+  pfc_proof_make(expected, &expanded, nonce, measurement);
+  pfc_proof_key_wipe(&expanded);
+  wrong = difference(expected, proof, sizeof expected);
+  pfc_wipe(expected, sizeof expected);
+  return wrong;
+}
+
+static uint32_t is_too_old(const struct pfc_verifier *verifier, const struct pfc_session *session) {
+  uint32_t limit = verifier->hardware->challenge_seconds;
+  uint32_t passed = pfc_platform_seconds(&verifier->platform) - session->asked;
+  return (verifier->platform.seconds != NULL) & (limit != 0) & (passed > limit);
+}
+
+static uint32_t is_out_of_bounds(const struct pfc_verifier *verifier, const struct pfc_slot *slot) {
+  return (uint32_t)(slot->attempts == 0) | (slot->uses == 0) |
+         ((slot->not_after != 0) & (pfc_verifier_epoch(verifier) > slot->not_after));
+}
+
+/// The slot still holds a token of this instance, and no recall has ended this challenge for it.
+static uint32_t is_not_served(const struct pfc_verifier *verifier, int index, const struct pfc_command *command) {
+  const struct pfc_slot *slot = &verifier->ledger.slots[index];
+  return (uint32_t)(slot->state ^ PFC_SLOT_HELD) | difference(slot->instance_id, command->instance_id, PFC_ID_BYTES) |
+         (command->counter < verifier->alive_from[index]);
+}
+
+uint32_t pfc_review_command(const struct pfc_verifier *verifier, const struct pfc_session *session, int index,
+                            const uint8_t *message, size_t size) {
+  volatile struct review review = {0, 0};
+  struct pfc_command command;
+  const struct pfc_slot *slot;
+  uint8_t nonce[PFC_NONCE_BYTES] = {0}, answered[PFC_NONCE_BYTES];
+  uint32_t classes;
+  // Without these three nothing below may be read.
+  if (index < 0 || index >= PFC_SLOTS) return ~PFC_REVIEW_PASSED;
+  if (pfc_command_decode(&command, message, size) != PFC_OK) return ~PFC_REVIEW_PASSED;
+  slot = &verifier->ledger.slots[index];
+  look(&review, STEP_SHAPE, (uint32_t)command.kind - 1 > 1);
+  // A challenge that was not live has been wiped.
+  look(&review, STEP_CHALLENGE,
+       (uint32_t)(command.counter != session->challenge.counter) |
+           (uint32_t)pfc_is_zero(session->challenge.bytes, PFC_CHALLENGE_BYTES));
+  look(&review, STEP_AGE, is_too_old(verifier, session));
+  look(&review, STEP_SLOT, is_not_served(verifier, index, &command));
+  look(&review, STEP_ONCE, (slot->last_verdict != PFC_VERDICT_NONE) & (slot->last_counter == command.counter));
+  look(&review, STEP_BOUNDS, is_out_of_bounds(verifier, slot));
+  review.wrong |= (uint32_t)pfc_nonce_derive(nonce, verifier->hardware->id, &session->challenge, command.kind,
+                                             command.command_class, command.command, command.command_size);
+  memcpy(answered, nonce, sizeof answered);
+  classes = slot->device_classes;
+  if (command.kind == PFC_KIND_INTEGRITY) {
+    classes = slot->integrity_classes;
+    pfc_nonce_escort(answered, nonce, command.integrity_proof);
+    look(&review, STEP_INTEGRITY,
+         proof_difference(command.integrity_proof, slot->secrets.integrity_key, nonce, slot->secrets.integrity));
+  } else {
+    look(&review, STEP_INTEGRITY, (uint32_t)command.kind ^ PFC_KIND_DEVICE);
+  }
+  look(&review, STEP_DEVICE,
+       proof_difference(command.device_proof, slot->secrets.device_key, answered, slot->secrets.device));
+  look(&review, STEP_RIGHTS, ~(classes >> command.command_class) & 1u);
+  return passed(&review, COMMAND_STEPS);
+}
+
+// TOKEN ----------------------------------------------------------------------------------------------------------
+
+/// The slot is free or the instance's own, it has no other, and whatever is known of it is older.
+static uint32_t is_out_of_place(const struct pfc_ledger *ledger, int index, const struct pfc_token *token) {
+  const struct pfc_slot *chosen = &ledger->slots[index];
+  uint32_t wrong = (chosen->state != PFC_SLOT_FREE) &
+                   (difference(chosen->instance_id, token->instance_id, PFC_ID_BYTES) != 0);
+  for (int i = 0; i < PFC_SLOTS; i++) {
+    const struct pfc_slot *slot = &ledger->slots[i];
+    uint32_t own = (slot->state != PFC_SLOT_FREE) &
+                   (difference(slot->instance_id, token->instance_id, PFC_ID_BYTES) == 0);
+    wrong |= own & ((uint32_t)(i != index) | (token->generation <= slot->generation) |
+                    (token->generation <= slot->revoked));
+  }
+  return wrong;
+}
+
+uint32_t pfc_review_token(const struct pfc_verifier *verifier, int index, const uint8_t *message, size_t size,
+                          const struct pfc_token *token) {
+  volatile struct review review = {0, 0};
+  struct pfc_token again;
+  if (index < 0 || index >= PFC_SLOTS) return ~PFC_REVIEW_PASSED;
+  look(&review, STEP_OPENED, (uint32_t)pfc_token_open(&again, message, size, verifier->hardware));
+  look(&review, STEP_SAME, difference(token, &again, sizeof again));
+  look(&review, STEP_TIME,
+       (uint32_t)(again.issued < verifier->ledger.floor) |
+           ((again.not_after != 0) & (pfc_verifier_epoch(verifier) > again.not_after)));
+  look(&review, STEP_TENANT, is_out_of_place(&verifier->ledger, index, &again));
+  pfc_wipe(&again, sizeof again);
+  return passed(&review, TOKEN_STEPS);
+}

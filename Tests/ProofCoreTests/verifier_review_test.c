@@ -1,0 +1,282 @@
+/// The second look at commands and tokens: it sees by itself all that the first one sees, so that either may be
+/// skipped. The verifier never lets these states come as far; here they are set by hand. Tests/Faults walks the two
+/// looks together.
+
+#include <string.h>
+
+#include "../../CSources/ProofCore/verifier_parts.h"
+#include "ProofCore.h"
+#include "harness.h"
+#include "world.h"
+
+static struct world world;
+static struct app app;
+static int slot_index;
+
+/// Hardware that holds a token, and a right command under a live challenge.
+static struct pfc_slot *begin(uint8_t kind) {
+  world_make(&world, 40);
+  world_clock(&world, true);
+  app_make(&app, &world, 41);
+  app.token.not_after = WORLD_BEGIN + 1000;
+  app.token.integrity_classes = 0x000e;
+  app.token.device_classes = 0x000c;
+  app_issue(&app, &world);
+  CHECK_NUMBER(app_present(&app, &world), PFC_VERDICT_HELD);
+  CHECK(world_ask(&world, &app.challenge));
+  app_command(&app, &world, kind, 3, "open");
+  slot_index = pfc_ledger_find(&world.verifier.ledger, app.token.instance_id);
+  return &world.verifier.ledger.slots[slot_index];
+}
+
+static bool passes(void) {
+  return pfc_review_command(&world.verifier, world.link, slot_index, app.message, app.size) == PFC_REVIEW_PASSED;
+}
+
+static void right_commands_pass(void) {
+  for (uint8_t kind = PFC_KIND_INTEGRITY; kind <= PFC_KIND_DEVICE; kind++) {
+    (void)begin(kind);
+    CHECK(passes());
+    world.seconds += world.hardware.challenge_seconds;
+    CHECK(passes());
+    world_clock(&world, false);
+    REQUIRE(CHECK(world_ask(&world, &app.challenge)));
+    app_command(&app, &world, kind, 3, "open");
+    CHECK(passes());
+  }
+}
+
+static void proofs_and_secrets_are_seen_bit_by_bit(void) {
+  for (uint8_t kind = PFC_KIND_INTEGRITY; kind <= PFC_KIND_DEVICE; kind++) {
+    struct pfc_slot *slot = begin(kind);
+    uint8_t *secrets = (uint8_t *)&slot->secrets;
+    for (size_t bit = 0; bit < 8 * app.size; bit++) {
+      test_case("kind %u, bit %zu of the message", kind, bit);
+      app.message[bit / 8] ^= (uint8_t)(1u << bit % 8);
+      CHECK(!passes());
+      app.message[bit / 8] ^= (uint8_t)(1u << bit % 8);
+    }
+    for (size_t byte = 0; byte < sizeof slot->secrets; byte++) {
+      // A device proof has nothing to do with the first two secrets.
+      bool used = kind == PFC_KIND_INTEGRITY || byte >= PFC_KEY_BYTES + PFC_MEASUREMENT_BYTES;
+      test_case("kind %u, byte %zu of the secrets", kind, byte);
+      secrets[byte] ^= 1;
+      CHECK(passes() != used);
+      secrets[byte] ^= 1;
+    }
+    CHECK(passes());
+  }
+}
+
+static void challenges_are_seen(void) {
+  (void)begin(PFC_KIND_INTEGRITY);
+  test_case("1. another counter");
+  world.link->challenge.counter++;
+  CHECK(!passes());
+  world.link->challenge.counter--;
+  test_case("2. other bytes");
+  world.link->challenge.bytes[31] ^= 1;
+  CHECK(!passes());
+  world.link->challenge.bytes[31] ^= 1;
+  CHECK(passes());
+  test_case("3. too old");
+  world.seconds += world.hardware.challenge_seconds + 1;
+  CHECK(!passes());
+  test_case("4. wiped: a command that was proved under the challenge that is none");
+  memset(&world.link->challenge, 0, sizeof world.link->challenge);
+  world.link->asked = world.seconds;
+  app.challenge = world.link->challenge;
+  app_command(&app, &world, PFC_KIND_INTEGRITY, 3, "open");
+  CHECK(!passes());
+}
+
+static void slots_are_seen(void) {
+  static const struct {
+    const char *what;
+    struct pfc_slot change;
+  } cases[] = {{"revoked", {.state = PFC_SLOT_HELD ^ PFC_SLOT_REVOKED}},
+               {"free", {.state = PFC_SLOT_HELD ^ PFC_SLOT_FREE}},
+               {"of another instance", {.instance_id = {[15] = 1}}},
+               {"without the class", {.integrity_classes = 1u << 3}}};
+  for (unsigned i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    struct pfc_slot *slot = begin(PFC_KIND_INTEGRITY);
+    test_case("%u. %s", i + 1, cases[i].what);
+    slot->state ^= cases[i].change.state;
+    slot->instance_id[15] ^= cases[i].change.instance_id[15];
+    slot->integrity_classes ^= cases[i].change.integrity_classes;
+    CHECK(!passes());
+  }
+  struct pfc_slot *slot = begin(PFC_KIND_INTEGRITY);
+  test_case("no attempts");
+  slot->attempts = 0;
+  CHECK(!passes());
+  slot->attempts = 1;
+  CHECK(passes());
+  test_case("no uses");
+  slot->uses = 0;
+  CHECK(!passes());
+  slot->uses = 1;
+  CHECK(passes());
+  test_case("expired");
+  world.verifier.epoch = slot->not_after;
+  world.verifier.epoch_seconds = world.seconds;
+  CHECK(passes());
+  world.seconds++;
+  CHECK(!passes());
+  slot->not_after = 0;
+  CHECK(passes());
+  test_case("recalled");
+  world.verifier.alive_from[slot_index] = app.challenge.counter + 1;
+  CHECK(!passes());
+  world.verifier.alive_from[slot_index] = app.challenge.counter;
+  CHECK(passes());
+  test_case("accepted already");
+  slot->last_counter = app.challenge.counter;
+  CHECK(passes());
+  slot->last_verdict = PFC_VERDICT_ACCEPTED;
+  CHECK(!passes());
+}
+
+static void classes_are_the_kinds_own(void) {
+  struct pfc_slot *slot = begin(PFC_KIND_DEVICE);
+  slot->device_classes = (uint16_t)~(1u << 3);
+  CHECK(!passes());
+  slot->device_classes = 1u << 3;
+  slot->integrity_classes = 0;
+  CHECK(passes());
+}
+
+static void no_slot_and_no_command_do_not_pass(void) {
+  (void)begin(PFC_KIND_INTEGRITY);
+  slot_index = -1;
+  CHECK(!passes());
+  slot_index = PFC_SLOTS;
+  CHECK(!passes());
+  (void)begin(PFC_KIND_INTEGRITY);
+  for (size_t size = 0; size < app.size; size++) {
+    test_case("%zu bytes", size);
+    CHECK(pfc_review_command(&world.verifier, world.link, slot_index, app.message, size) != PFC_REVIEW_PASSED);
+  }
+}
+
+static void acceptances_are_told_and_done_together(void) {
+  static const uint32_t executes[] = {PFC_EXECUTE, 0, PFC_EXECUTE ^ 1};
+  static const uint8_t verdicts[] = {PFC_VERDICT_ACCEPTED, PFC_VERDICT_ACCEPTED_DEVICE, PFC_VERDICT_INTEGRITY_DIFFERS};
+  for (unsigned e = 0; e < 3; e++) {
+    for (unsigned v = 0; v < 3; v++) {
+      struct pfc_outcome outcome;
+      bool agrees = (e == 0) == (v < 2);
+      test_case("execute %08x, told %u", executes[e], verdicts[v]);
+      memset(&outcome, 0, sizeof outcome);
+      pfc_answer_plain(&outcome, verdicts[v], 0, 7);
+      outcome.execute = executes[e];
+      pfc_answer_confirm(&outcome, 7);
+      CHECK_NUMBER(outcome.verdict, agrees ? verdicts[v] : PFC_VERDICT_FAULT);
+      CHECK_NUMBER(outcome.reply[0], agrees ? verdicts[v] : PFC_VERDICT_FAULT);
+      CHECK_NUMBER(outcome.execute, agrees ? executes[e] : 0);
+    }
+  }
+}
+
+/// Hardware without this app's token, and the token, opened.
+static struct pfc_token present(uint32_t generation) {
+  struct pfc_token opened;
+  world_make(&world, 42);
+  app_make(&app, &world, 43);
+  app.token.generation = generation;
+  app.token.not_after = WORLD_BEGIN + 1000;
+  app_issue(&app, &world);
+  CHECK_NUMBER(pfc_token_open(&opened, app.bytes, sizeof app.bytes, &world.hardware), PFC_OK);
+  slot_index = 0;
+  return opened;
+}
+
+static bool token_passes(const struct pfc_token *opened) {
+  return pfc_review_token(&world.verifier, slot_index, app.bytes, sizeof app.bytes, opened) == PFC_REVIEW_PASSED;
+}
+
+static void tokens_are_opened_again(void) {
+  struct pfc_token opened = present(1), other = opened;
+  CHECK(token_passes(&opened));
+  test_case("another token than the first look's");
+  other.secrets.device[31] ^= 1;
+  CHECK(!token_passes(&other));
+  other = opened;
+  other.integrity_classes ^= 1;
+  CHECK(!token_passes(&other));
+  test_case("no slot");
+  slot_index = -1;
+  CHECK(!token_passes(&opened));
+  slot_index = PFC_SLOTS;
+  CHECK(!token_passes(&opened));
+  slot_index = 0;
+  test_case("of another mode");
+  world.hardware.mode = PFC_MODE_DEVELOPMENT;
+  CHECK(!token_passes(&opened));
+  world.hardware.mode = PFC_MODE_PRODUCTION;
+  test_case("signed by nobody here");
+  world.hardware.issuers[0].public_key[0] ^= 1;
+  CHECK(!token_passes(&opened));
+  world.hardware.issuers[0].public_key[0] ^= 1;
+  test_case("altered");
+  app.bytes[PFC_TOKEN_BYTES - 1] ^= 1;
+  memset(&other, 0, sizeof other);
+  CHECK(!token_passes(&opened));
+  CHECK(!token_passes(&other));
+  app.bytes[PFC_TOKEN_BYTES - 1] ^= 1;
+  CHECK(token_passes(&opened));
+}
+
+static void tokens_must_be_of_their_time(void) {
+  struct pfc_token opened = present(1);
+  world.verifier.ledger.floor = opened.issued;
+  world.verifier.epoch = opened.not_after;
+  CHECK(token_passes(&opened));
+  world.verifier.ledger.floor++;
+  CHECK(!token_passes(&opened));
+  world.verifier.ledger.floor = 0;
+  world.verifier.epoch++;
+  CHECK(!token_passes(&opened));
+}
+
+static void tokens_must_be_newer_than_what_is_known(void) {
+  struct pfc_token opened = present(5);
+  struct pfc_slot *slot = &world.verifier.ledger.slots[0];
+  slot->state = PFC_SLOT_HELD;
+  test_case("the slot of another instance");
+  CHECK(!token_passes(&opened));
+  memcpy(slot->instance_id, opened.instance_id, PFC_ID_BYTES);
+  for (uint8_t state = PFC_SLOT_HELD; state <= PFC_SLOT_REVOKED; state++) {
+    slot->state = state;
+    test_case("state %u, generation", state);
+    slot->generation = 4;
+    CHECK(token_passes(&opened));
+    slot->generation = 5;
+    CHECK(!token_passes(&opened));
+    slot->generation = 0;
+    test_case("state %u, revoked generation", state);
+    slot->revoked = 4;
+    CHECK(token_passes(&opened));
+    slot->revoked = 5;
+    CHECK(!token_passes(&opened));
+    slot->revoked = 0;
+  }
+  test_case("a second slot for the same instance");
+  slot_index = 1;
+  CHECK(!token_passes(&opened));
+}
+
+static const struct test tests[] = {
+    TEST("a right command passes the second look, up to the age limit and without a clock", right_commands_pass),
+    TEST("the second look sees every bit of the message and every secret", proofs_and_secrets_are_seen_bit_by_bit),
+    TEST("the second look sees a challenge that is another, too old, or none", challenges_are_seen),
+    TEST("the second look sees what the slot does not permit", slots_are_seen),
+    TEST("the second look asks for the classes of the kind that is proved", classes_are_the_kinds_own),
+    TEST("no slot and no command pass the second look", no_slot_and_no_command_do_not_pass),
+    TEST("the second look opens a token again, and compares", tokens_are_opened_again),
+    TEST("the second look knows floor and epoch", tokens_must_be_of_their_time),
+    TEST("the second look knows an instance's slot and generations", tokens_must_be_newer_than_what_is_known),
+    TEST("an acceptance is told and done, or neither", acceptances_are_told_and_done_together),
+};
+
+const struct suite verifier_review_suite = SUITE("verifier review", tests);
