@@ -16,7 +16,7 @@ export MAKE
 .PHONY: help setup all core demo test check check-foreign fuzz bench docs install uninstall sdk-key clean \
   test-core test-swift test-house check-vectors check-format check-symbols check-stack check-constant-time \
   check-secrets check-sanitizers check-coverage check-boundary check-mutants check-mutants-swift check-readme \
-  check-demo check-fuzz check-bench test-probe test-probe-long attack
+  check-demo check-faults check-faults-long check-fuzz check-bench test-probe test-probe-long attack
 
 help: ## List what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-20s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -91,10 +91,10 @@ test-house: ## Test the house itself: set-up, checks, installation
 
 # Check: thorough, before a release
 
-check: ## Format, symbols, stack, constant time, secrets, sanitizers, coverage, mutants, pages
+check: ## Format, symbols, stack, constant time, secrets, sanitizers, coverage, mutants, faults, pages
 	@.ci/setup swift base python check
 	@.ci/suite check-format check-symbols check-stack check-constant-time check-secrets check-sanitizers \
-	  check-coverage check-boundary check-mutants check-mutants-swift check-readme check-demo
+	  check-coverage check-boundary check-mutants check-mutants-swift check-faults check-readme check-demo
 
 check-format: ## Format and lint of Swift, C, shell and Python; no path of anybody's machine
 	@.ci/setup swift check
@@ -136,6 +136,14 @@ check-mutants: ## Take out the core's defences one by one: a test must notice ea
 check-mutants-swift: ## The same with the Swift library's
 	@.ci/setup swift base python
 	@/usr/bin/python3 Tests/ProofModelTests/Mutants/mutants.py
+
+check-faults: ## Skip each instruction of the verdict path: nothing that is refused may come through (x86-64)
+	@.ci/setup base python check
+	@Tests/Faults/run.py
+
+check-faults-long: ## The same for tokens too, with each adjacent pair, at -O2 and -Os: half an hour
+	@.ci/setup base python check
+	@Tests/Faults/run.py --long
 
 check-demo: ## The demonstration plays to its end
 	@.ci/counted $(MAKE) demo
