@@ -18,10 +18,6 @@ export MAKE
   check-secrets check-sanitizers check-coverage check-boundary check-mutants check-mutants-swift check-faults \
   check-faults-long check-mutants-probe check-jose check-demo check-readme check-foreign fuzz check-fuzz bench \
   bench-probe check-bench
-.PHONY: help setup all core demo test check check-foreign fuzz bench docs install uninstall sdk-key clean \
-  test-core test-swift test-house check-vectors check-format check-symbols check-stack check-constant-time \
-  check-secrets check-sanitizers check-coverage check-boundary check-mutants check-mutants-swift check-readme \
-  check-demo check-faults check-faults-long check-fuzz check-bench test-probe test-probe-long attack
 
 help: ## List what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-20s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)

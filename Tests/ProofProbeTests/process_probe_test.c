@@ -234,8 +234,8 @@ static void leaves_of_two_baselines_share_nothing(void) {
   // The same evidence twice differs like chance: half of the bits, within six standard deviations (sqrt(bits) / 2).
   for (unsigned i = 0; i < one.config.leaf_count; i++) {
     for (unsigned j = 0; j < PFC_CONFIG_LEAF_BYTES; j++, bits += 8) {
-      unsigned unlike = one.config.leaves[i][j] ^ other.config.leaves[i][j];
-      for (; unlike != 0; unlike &= unlike - 1) differing++;
+      unsigned both = one.config.leaves[i][j] ^ other.config.leaves[i][j];
+      for (; both != 0; both &= both - 1) differing++;
     }
   }
   test_case("%u of %u bits differ", differing, bits);
