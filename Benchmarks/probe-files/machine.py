@@ -17,8 +17,25 @@ def busy_seconds() -> float:
     return (user + nice + system + irq + soft + stolen) * TICK
 
 
-def wait_for_quiet() -> None:
-    """Waits for a moment in which others leave the processors alone, but not for long."""
+def put_first() -> bool:
+    """This process and its children before all others, if root asks for it: others then hardly get in between."""
+    try:
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
+    except OSError:
+        return False
+    return True
+
+
+# Whether to rest between rounds, for others' sake, instead of waiting for them.
+rests = False
+last_round = 0.0
+
+
+def wait() -> None:
+    """Before a round: waits for a moment in which others leave the processors alone, but not for long."""
+    if rests:
+        time.sleep(last_round)
+        return
     for _ in range(30):
         before = busy_seconds()
         time.sleep(0.1)
@@ -48,7 +65,8 @@ class Foreign:
         return self
 
     def __exit__(self, *_: object) -> None:
-        wall = time.monotonic() - self.began
+        global last_round
+        wall = last_round = time.monotonic() - self.began
         others = busy_seconds() - self.before - self.own
         self.share = max(0.0, others) / max(wall * (os.cpu_count() or 1), TICK)
 

@@ -19,8 +19,8 @@ bool pfp_long_begin(struct pfp_worker *worker, struct pfp_item *item, int fd) {
   memset(file->ready, 0, sizeof file->ready);
   pfp_fold_init(&file->fold, &run->files->hash, PFP_TREE);
   pfp_fold_number(&file->fold, file->size, 8);
-  // Mapping is faster, reading always works.
-  file->mapped = pfp_map_begin(&file->map, fd, file->size) == 0;
+  // Reading always works.
+  file->mapped = pfp_map_pays() && pfp_map_begin(&file->map, fd, file->size) == 0;
   worker->own = file;
   (void)pthread_mutex_lock(&run->lock);
   file->windows = (file->size - 1) / PFP_WINDOW_BYTES + 1;

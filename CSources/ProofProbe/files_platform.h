@@ -86,6 +86,8 @@ struct pfp_map {
   int guard;
 };
 
+/// Whether mapping a long file is faster than reading it. It depends on the processor; both give the same digests.
+bool pfp_map_pays(void);
 int pfp_map_begin(struct pfp_map *map, int fd, uint64_t size);
 /// Gives pages back that are not needed any more.
 void pfp_map_release(const struct pfp_map *map, uint64_t offset, size_t size);

@@ -27,7 +27,7 @@ tests := hash_test names_test known_test bundle_test files_bad_test files_cost_t
 test_sources := $(tests:%=$(here)/%.c) $(HARNESS)/harness.c
 
 # The platform functions that files_faults.c stands before.
-wrapped := pfp_read pfp_read_at pfp_open_file pfp_open_folder pfp_map_begin pfp_pages pfp_keep_clock \
+wrapped := pfp_read pfp_read_at pfp_open_file pfp_open_folder pfp_map_begin pfp_map_pays pfp_pages pfp_keep_clock \
   pfp_lease_begin pfp_mounts_watch pfp_identify pfp_identify_name pfp_unmoved
 wrap := $(wrapped:%=-Wl,--wrap=%)
 

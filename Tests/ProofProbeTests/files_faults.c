@@ -72,6 +72,9 @@ WRAPPED(bool, pfp_unmoved, const struct pfp_identity *identity, int fd) {
   return __real_pfp_unmoved(identity, fd);
 }
 
+/// Both ways are tested whatever pays here.
+WRAPPED(bool, pfp_map_pays, void) { return !faults.no_maps; }
+
 WRAPPED(int, pfp_map_begin, struct pfp_map *map, int fd, uint64_t size) {
   int result = faults.no_maps ? -ENOTSUP : __real_pfp_map_begin(map, fd, size);
   if (result == 0 && faults.after_map != NULL) faults.after_map(fd);
