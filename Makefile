@@ -92,11 +92,11 @@ test-house: ## Test the house itself: set-up, checks, installation
 
 # Check: thorough, before a release
 
-<<<<<<< HEAD
-check: ## Format, symbols, stack, constant time, secrets, sanitizers, coverage, mutants, faults, pages
+check: ## Format, symbols, stack, constant time, secrets, sanitizers, coverage, mutants, faults, attacks, pages
 	@.ci/setup swift base python check
 	@.ci/suite check-format check-symbols check-stack check-constant-time check-secrets check-sanitizers \
-	  check-coverage check-boundary check-mutants check-mutants-swift check-faults check-readme check-demo
+	  check-coverage check-boundary check-mutants check-mutants-swift check-mutants-probe check-faults attack \
+	  check-jose check-readme check-demo
 
 check-format: ## Format and lint of Swift, C, shell and Python; no path of anybody's machine
 	@.ci/setup swift check
