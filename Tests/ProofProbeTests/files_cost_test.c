@@ -81,7 +81,7 @@ static bool in_8_mib(void *user) {
 }
 
 static void hundred_thousand(void) {
-  enum { COUNT = SANITIZED ? 20000 : 100000, FIRST_NAMES = (COUNT + 19999) / 20000 };
+  enum { COUNT = SANITIZED ? 30000 : 100000, FIRST_NAMES = (COUNT + 19999) / 20000 };
   static struct last last;
   struct tree tree = tree_make();
   struct pfp_files *files = files_new(PFP_POLICY_INCREMENTAL, 0);
