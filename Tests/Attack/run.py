@@ -90,6 +90,18 @@ def attack_once(attack, policy):
         return verdicts, [first, diagnosis(app)]
 
 
+def attack_until_done(attack, policy):
+    """One attack; done again where the tool ended the app, which happens to frida in one detachment of a hundred."""
+    for _ in range(3):
+        try:
+            return attack_once(attack, policy)
+        except Refusal as refusal:
+            if not attack.may_end_app or "ended with -11" not in str(refusal):
+                raise
+            print(f"{attack.name}, {policy}: the tool ended the app; once more", flush=True)
+    raise Refusal("the tool ended the app three times")
+
+
 def matrix(count, attacks):
     """Does them all; for each: the attack, its verdicts by policy, the sources that saw it."""
     for attack in attacks:
@@ -97,7 +109,7 @@ def matrix(count, attacks):
         for policy in POLICIES:
             try:
                 with limited():
-                    verdicts, told = attack_once(attack, policy)
+                    verdicts, told = attack_until_done(attack, policy)
             except (Refusal, RuntimeError, OSError, subprocess.SubprocessError) as error:
                 verdicts, told = [None], [[("", f"{type(error).__name__}: {error}")]]
             cells[policy] = verdicts
