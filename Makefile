@@ -16,7 +16,7 @@ export MAKE
 .PHONY: help setup all core demo test check check-foreign fuzz bench docs install uninstall sdk-key clean \
   test-core test-swift test-house check-vectors check-format check-symbols check-stack check-constant-time \
   check-secrets check-sanitizers check-coverage check-boundary check-mutants check-mutants-swift check-readme \
-  check-demo check-fuzz check-bench test-probe test-probe-long attack
+  check-demo check-fuzz check-bench test-probe test-probe-long test-store attack
 
 help: ## List what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-20s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -76,6 +76,10 @@ test-probe: ## Test the probe: files, process, stability of a live app (root)
 test-probe-long: ## The same at length: 1,000 starts, 100,000 warm proofs, 1,000,000 leaves
 	@.ci/setup base python
 	@Tests/ProofProbeTests/run.sh --long
+
+test-store: ## Kill a process before every system call with which it saves its measurement
+	@.ci/setup swift base python
+	@Tests/Store/run.sh
 
 attack: ## Attack a live app with real tools, judged by a real verifier (root)
 	@.ci/setup base python attack

@@ -47,8 +47,9 @@ let package = Package(
 
     .target(
       name: "ProofModel", dependencies: ["ProofCore", "CSodium"], swiftSettings: strictSwift),
+    .target(name: "DurableFiles", swiftSettings: strictSwift),
     .target(
-      name: "ProofKit", dependencies: ["ProofModel", "ProofKey", "ProofProbe"],
+      name: "ProofKit", dependencies: ["ProofModel", "ProofKey", "ProofProbe", "DurableFiles"],
       swiftSettings: strictSwift),
 
     .systemLibrary(
@@ -78,7 +79,11 @@ let package = Package(
       dependencies: ["ProofKit", "ProofModel", "ProofCore", "MemoryWitness"],
       exclude: ["MemoryWitness", "Mutants"], swiftSettings: strictSwift),
     .testTarget(
-      name: "ProofKitTests", dependencies: ["ProofKit", "ProofModel"], swiftSettings: strictSwift),
+      name: "ProofKitTests", dependencies: ["ProofKit", "ProofModel", "DurableFiles"],
+      swiftSettings: strictSwift),
+    .executableTarget(
+      name: "store-victim", dependencies: ["ProofKit", "ProofModel"],
+      path: "Tests/Store/store-victim", swiftSettings: strictSwift),
     .executableTarget(
       name: "jose-peer", dependencies: ["ProofJOSE"], path: "Tests/JOSE/jose-peer",
       swiftSettings: strictSwift),
