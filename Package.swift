@@ -59,6 +59,19 @@ let package = Package(
       exclude: ["libcrypto"], cSettings: strictC),
     .target(name: "ProofJOSE", dependencies: ["CCrypto"], swiftSettings: strictSwift),
 
+    .systemLibrary(
+      name: "LibMicroHTTPD", path: "CSources/CMicroHTTPD/libmicrohttpd",
+      pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
+    .systemLibrary(
+      name: "LibGnuTLS", path: "CSources/CMicroHTTPD/libgnutls", pkgConfig: "gnutls",
+      providers: [.apt(["libgnutls28-dev"])]),
+    .target(
+      name: "CMicroHTTPD", dependencies: ["LibMicroHTTPD", "LibGnuTLS"],
+      path: "CSources/CMicroHTTPD", exclude: ["libmicrohttpd", "libgnutls"], cSettings: strictC),
+    .target(
+      name: "ProofService", dependencies: ["CMicroHTTPD", "ProofJOSE"],
+      swiftSettings: strictSwift),
+
     .target(name: "Console", swiftSettings: strictSwift),
     .executableTarget(
       name: "proof-demo", dependencies: ["ProofKit", "ProofModel", "Console"],

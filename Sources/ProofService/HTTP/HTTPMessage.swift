@@ -58,8 +58,8 @@ public struct HTTPResponse: Sendable, Hashable {
   }
 }
 
-/// Answers requests. Called from several threads at once, and free to take its time: a slow answer
-/// holds up its own connection's thread only.
+/// Answers requests. Called from several threads at once, and free to wait for a disk: a slow answer
+/// holds up one of the server's threads, with the connections that it serves.
 public protocol HTTPHandler: Sendable {
   /// The answer to a request. Whatever the request holds, there is one.
   func respond(to request: HTTPRequest) -> HTTPResponse
