@@ -27,7 +27,9 @@ let package = Package(
     .library(name: "ProofModel", targets: ["ProofModel"]),
     .library(name: "ProofKit", targets: ["ProofKit"]),
     .library(name: "ProofJOSE", targets: ["ProofJOSE"]),
+    .library(name: "ProofService", targets: ["ProofService"]),
     .executable(name: "proof-demo", targets: ["proof-demo"]),
+    .executable(name: "proof-service", targets: ["proof-service"]),
     .executable(name: "proof-bench", targets: ["proof-bench"]),
   ],
   targets: [
@@ -75,6 +77,9 @@ let package = Package(
     .target(name: "Console", swiftSettings: strictSwift),
     .executableTarget(
       name: "proof-demo", dependencies: ["ProofKit", "ProofModel", "Console"],
+      swiftSettings: strictSwift),
+    .executableTarget(
+      name: "proof-service", dependencies: ["ProofService", "Console"],
       swiftSettings: strictSwift),
     .target(
       name: "AllocationCounter", path: "Benchmarks/AllocationCounter", cSettings: strictC),

@@ -2,13 +2,14 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "parts.h"
 
 enum { BODY_FIRST = 4096 };
 
 /// Why a request is refused by the server itself, before anybody sees it.
-enum refusal { ACCEPTED, TOO_LARGE, TOO_MANY_FIELDS, BUSY, STOPPING, OUT_OF_MEMORY };
+enum refusal { ACCEPTED, AMBIGUOUS, TOO_LARGE, TOO_MANY_FIELDS, BUSY, STOPPING, OUT_OF_MEMORY };
 
 struct collected {
   struct pfh_connection *connection;
@@ -55,6 +56,7 @@ static enum MHD_Result refuse(struct MHD_Connection *connection, enum refusal re
     const char *text;
   } words[] = {
       [ACCEPTED] = {500, "the service failed to answer; try again\n"},
+      [AMBIGUOUS] = {400, "the request states its length twice\n"},
       [TOO_LARGE] = {413, "the body is larger than this service takes\n"},
       [TOO_MANY_FIELDS] = {431, "more headers or query values than this service takes\n"},
       [BUSY] = {503, "the service is busy; try again in a second\n"},
@@ -113,6 +115,22 @@ static uint64_t announced(struct MHD_Connection *connection) {
   return text == NULL ? 0 : strtoull(text, NULL, 10);
 }
 
+static enum MHD_Result count_length(void *context, enum MHD_ValueKind kind, const char *name, const char *value) {
+  unsigned *const lengths = context;
+  (void)kind;
+  (void)value;
+  *lengths += strcasecmp(name, MHD_HTTP_HEADER_CONTENT_LENGTH) == 0 ||
+              strcasecmp(name, MHD_HTTP_HEADER_TRANSFER_ENCODING) == 0;
+  return MHD_YES;
+}
+
+/// Two lengths: a proxy in front may believe the other one, and take the rest for a second request (RFC 9112, 6.1).
+static int is_ambiguous(struct MHD_Connection *connection) {
+  unsigned lengths = 0;
+  MHD_get_connection_values(connection, MHD_HEADER_KIND, count_length, &lengths);
+  return lengths > 1;
+}
+
 static enum MHD_Result begin(struct pfh_server *server, struct MHD_Connection *connection, void **state) {
   struct collected *const collected = calloc(1, sizeof *collected);
   if (collected == NULL) return refuse(connection, OUT_OF_MEMORY);
@@ -128,6 +146,10 @@ static enum MHD_Result begin(struct pfh_server *server, struct MHD_Connection *c
   if (collected->connection == NULL) {
     give_up(server, collected, OUT_OF_MEMORY);
     return refuse(connection, OUT_OF_MEMORY);
+  }
+  if (is_ambiguous(connection)) {
+    give_up(server, collected, AMBIGUOUS);
+    return refuse(connection, AMBIGUOUS);
   }
   const uint64_t size = announced(connection);
   if (size > server->limits.body) {

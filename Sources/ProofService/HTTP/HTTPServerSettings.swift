@@ -15,6 +15,9 @@ public struct HTTPServerSettings: Sendable, Hashable {
   /// Addresses of proxies whose `X-Forwarded-For` is believed.
   public var trustedProxies: Set<String>
 
+  /// Whether only programs of this machine reach the address.
+  public var isForThisMachineOnly: Bool { IPAddress(address)?.isLoopback ?? false }
+
   /// A server's settings.
   public init(
     address: String = "127.0.0.1", port: UInt16 = 0, certificate: HTTPCertificateFiles? = nil,
