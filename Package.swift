@@ -27,7 +27,9 @@ let package = Package(
     .library(name: "ProofModel", targets: ["ProofModel"]),
     .library(name: "ProofKit", targets: ["ProofKit"]),
     .library(name: "ProofJOSE", targets: ["ProofJOSE"]),
+    .library(name: "ProofService", targets: ["ProofService"]),
     .executable(name: "proof-demo", targets: ["proof-demo"]),
+    .executable(name: "proof-service", targets: ["proof-service"]),
     .executable(name: "proof-bench", targets: ["proof-bench"]),
   ],
   targets: [
@@ -60,9 +62,25 @@ let package = Package(
       exclude: ["libcrypto"], cSettings: strictC),
     .target(name: "ProofJOSE", dependencies: ["CCrypto"], swiftSettings: strictSwift),
 
+    .systemLibrary(
+      name: "LibMicroHTTPD", path: "CSources/CMicroHTTPD/libmicrohttpd",
+      pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
+    .systemLibrary(
+      name: "LibGnuTLS", path: "CSources/CMicroHTTPD/libgnutls", pkgConfig: "gnutls",
+      providers: [.apt(["libgnutls28-dev"])]),
+    .target(
+      name: "CMicroHTTPD", dependencies: ["LibMicroHTTPD", "LibGnuTLS"],
+      path: "CSources/CMicroHTTPD", exclude: ["libmicrohttpd", "libgnutls"], cSettings: strictC),
+    .target(
+      name: "ProofService", dependencies: ["CMicroHTTPD", "ProofJOSE"],
+      swiftSettings: strictSwift),
+
     .target(name: "Console", swiftSettings: strictSwift),
     .executableTarget(
       name: "proof-demo", dependencies: ["ProofKit", "ProofModel", "Console"],
+      swiftSettings: strictSwift),
+    .executableTarget(
+      name: "proof-service", dependencies: ["ProofService", "Console"],
       swiftSettings: strictSwift),
     .target(
       name: "AllocationCounter", path: "Benchmarks/AllocationCounter", cSettings: strictC),
@@ -93,6 +111,8 @@ let package = Package(
     .testTarget(
       name: "ProofJOSETests", dependencies: ["ProofJOSE", "JOSEWitness"],
       exclude: ["Vectors", "JOSEWitness"], swiftSettings: strictSwift),
+    .testTarget(
+      name: "ProofServiceHTTPTests", dependencies: ["ProofService"], swiftSettings: strictSwift),
   ],
   swiftLanguageModes: [.v6],
   cLanguageStandard: .c11
