@@ -61,7 +61,7 @@ struct MeasurementStoreTests {
     }
   }
 
-  @Test("any call that fails is reported, and the store says what is stored", arguments: [ENOSPC, EIO])
+  @Test("any call that fails is told, and the store says what is stored", arguments: [ENOSPC, EIO])
   func failingCall(code: Int32) throws {
     let count = try callCountOfSave()
     for number in 0..<count {
