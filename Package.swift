@@ -27,6 +27,7 @@ let package = Package(
     .library(name: "ProofModel", targets: ["ProofModel"]),
     .library(name: "ProofKit", targets: ["ProofKit"]),
     .library(name: "ProofJOSE", targets: ["ProofJOSE"]),
+    .library(name: "ProofBackend", targets: ["ProofBackend"]),
     .library(name: "ProofService", targets: ["ProofService"]),
     .executable(name: "proof-demo", targets: ["proof-demo"]),
     .executable(name: "proof-service", targets: ["proof-service"]),
@@ -61,6 +62,9 @@ let package = Package(
       name: "CCrypto", dependencies: ["LibCrypto"], path: "CSources/CCrypto",
       exclude: ["libcrypto"], cSettings: strictC),
     .target(name: "ProofJOSE", dependencies: ["CCrypto"], swiftSettings: strictSwift),
+    .target(
+      name: "ProofBackend", dependencies: ["ProofModel", "ProofJOSE", "DurableFiles"],
+      swiftSettings: strictSwift),
 
     .systemLibrary(
       name: "LibMicroHTTPD", path: "CSources/CMicroHTTPD/libmicrohttpd",
