@@ -40,6 +40,10 @@ public final class MemoryStore: Store {
           rows[table, default: [:]][Array(key.utf8)] = value
         case .put(let table, let key, let value):
           rows[table, default: [:]][Array(key.utf8)] = value
+        case .expect(let table, let key, let value):
+          guard rows[table]?[Array(key.utf8)] == value else {
+            throw .changedMeanwhile(table: table, key: key)
+          }
         case .remove(let table, let key): rows[table]?[Array(key.utf8)] = nil
         }
       }

@@ -97,6 +97,10 @@ public final class SQLiteStore: Store {
       guard count == 1 else { throw .alreadyThere(table: table, key: key) }
     case .put(let table, let key, let value):
       try connection.run(.putRow, [table.sqlite, .bytes(Array(key.utf8)), .bytes(value)])
+    case .expect(let table, let key, let value):
+      var present: [UInt8]?
+      try connection.run(.row, [table.sqlite, .bytes(Array(key.utf8))]) { present = $0.bytes(0) }
+      guard present == value else { throw .changedMeanwhile(table: table, key: key) }
     case .remove(let table, let key):
       try connection.run(.removeRow, [table.sqlite, .bytes(Array(key.utf8))])
     }

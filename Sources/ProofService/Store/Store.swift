@@ -18,7 +18,8 @@ public protocol Store: Sendable {
   /// Makes all changes or none. When it returns they survive a power cut.
   ///
   /// - Throws: ``StoreError/alreadyThere(table:key:)`` if an ``StoreChange/insert(_:_:_:)`` finds
-  ///   its key taken; nothing was changed then.
+  ///   its key taken, ``StoreError/changedMeanwhile(table:key:)`` if an
+  ///   ``StoreChange/expect(_:_:_:)`` finds another row; nothing was changed then.
   func apply(_ changes: [StoreChange]) throws(StoreError)
 
   /// Grows with each ``apply(_:)`` of any process that shares the store: who caches rows looks here.
@@ -108,6 +109,8 @@ public enum StoreChange: Sendable, Hashable {
   case insert(StoreTable, String, [UInt8])
   /// A row, be its key free or not.
   case put(StoreTable, String, [UInt8])
+  /// No change, but a condition: the row is there with these bytes.
+  case expect(StoreTable, String, [UInt8])
   /// No such row any more, be it there or not.
   case remove(StoreTable, String)
 }

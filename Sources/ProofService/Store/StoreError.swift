@@ -16,6 +16,8 @@ public enum StoreError: Error, Sendable, Hashable {
   case failed(path: String, detail: String)
   /// A row that should be new is there.
   case alreadyThere(table: StoreTable, key: String)
+  /// A row is not the one that was read before.
+  case changedMeanwhile(table: StoreTable, key: String)
 }
 
 extension StoreError: CustomStringConvertible {
@@ -42,6 +44,8 @@ extension StoreError: CustomStringConvertible {
     case .alreadyThere(let table, let key):
       "There is a row “\(key)” in the table “\(table)” already. Remove it first, or choose "
         + "another name."
+    case .changedMeanwhile(let table, let key):
+      "Somebody else changed the row “\(key)” in the table “\(table)” at the same time. Try again."
     }
   }
 }

@@ -94,7 +94,10 @@ final class WriteQueue: @unchecked Sendable {
       try connection.run(.forgetMark)
       return .success(result)
     } catch {
-      guard case .alreadyThere = error else { throw error }
+      switch error {
+      case .alreadyThere, .changedMeanwhile: break
+      default: throw error
+      }
       try connection.run(.rollBackToMark)
       try connection.run(.forgetMark)
       return .failure(error)
