@@ -30,6 +30,11 @@ final class Vault: Sendable {
     return secret
   }
 
+  /// A sealed text.
+  func text(_ sealed: [UInt8], for place: String) throws(ServiceError) -> String {
+    try open(sealed, for: place).withBytes { String(decoding: Array(copying: $0), as: UTF8.self) }
+  }
+
   /// The key that response codes are made with.
   func responseCodeKey() -> JOSESecret {
     JOSESecret(copying: CoreSodium.hash("pfs1.arc-key....", [], key: key).span)
