@@ -31,6 +31,7 @@ let package = Package(
     .library(name: "ProofService", targets: ["ProofService"]),
     .executable(name: "proof-demo", targets: ["proof-demo"]),
     .executable(name: "proof-service", targets: ["proof-service"]),
+    .executable(name: "proof-unlock", targets: ["proof-unlock"]),
     .executable(name: "proof-bench", targets: ["proof-bench"]),
   ],
   targets: [
@@ -75,11 +76,19 @@ let package = Package(
     .target(
       name: "CMicroHTTPD", dependencies: ["LibMicroHTTPD", "LibGnuTLS"],
       path: "CSources/CMicroHTTPD", exclude: ["libmicrohttpd", "libgnutls"], cSettings: strictC),
+    .systemLibrary(
+      name: "CSQLite", path: "CSources/CSQLite", pkgConfig: "sqlite3",
+      providers: [.apt(["libsqlite3-dev"])]),
     .target(
-      name: "ProofService", dependencies: ["CMicroHTTPD", "ProofJOSE"],
+      name: "ProofService",
+      dependencies: ["ProofModel", "ProofJOSE", "CSodium", "CSQLite", "CMicroHTTPD"],
       swiftSettings: strictSwift),
 
     .target(name: "Console", swiftSettings: strictSwift),
+    .executableTarget(
+      name: "proof-unlock",
+      dependencies: ["ProofBackend", "ProofService", "ProofModel", "DurableFiles", "Console"],
+      swiftSettings: strictSwift),
     .executableTarget(
       name: "proof-demo", dependencies: ["ProofKit", "ProofModel", "Console"],
       swiftSettings: strictSwift),
@@ -100,8 +109,12 @@ let package = Package(
       name: "ProofModelTests",
       dependencies: ["ProofKit", "ProofModel", "ProofCore", "MemoryWitness"],
       exclude: ["MemoryWitness", "Mutants"], swiftSettings: strictSwift),
+    .target(
+      name: "FolderModel", dependencies: ["DurableFiles"], path: "Tests/FolderModel",
+      swiftSettings: strictSwift),
     .testTarget(
-      name: "ProofKitTests", dependencies: ["ProofKit", "ProofModel", "DurableFiles"],
+      name: "ProofKitTests",
+      dependencies: ["ProofKit", "ProofModel", "DurableFiles", "FolderModel"],
       swiftSettings: strictSwift),
     .executableTarget(
       name: "store-victim", dependencies: ["ProofKit", "ProofModel"],
@@ -116,7 +129,14 @@ let package = Package(
       name: "ProofJOSETests", dependencies: ["ProofJOSE", "JOSEWitness"],
       exclude: ["Vectors", "JOSEWitness"], swiftSettings: strictSwift),
     .testTarget(
+      name: "ProofBackendTests",
+      dependencies: ["ProofBackend", "ProofModel", "ProofJOSE", "DurableFiles", "FolderModel"],
+      swiftSettings: strictSwift),
+    .testTarget(
       name: "ProofServiceHTTPTests", dependencies: ["ProofService"], swiftSettings: strictSwift),
+    .testTarget(
+      name: "ProofServiceTests", dependencies: ["ProofService", "ProofModel", "ProofJOSE"],
+      swiftSettings: strictSwift),
   ],
   swiftLanguageModes: [.v6],
   cLanguageStandard: .c11

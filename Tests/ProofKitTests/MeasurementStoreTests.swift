@@ -1,4 +1,5 @@
 import DurableFiles
+import FolderModel
 import Foundation
 @testable import ProofKit
 import ProofModel

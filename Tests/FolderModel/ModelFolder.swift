@@ -1,25 +1,36 @@
-import DurableFiles
+package import DurableFiles
 import Synchronization
 
 /// A folder in memory that tells what is on the medium from what only the system knows, fails any
 /// one call, and loses its power before any one.
-final class ModelFolder: FolderAccess {
+package final class ModelFolder: FolderAccess {
   /// What goes wrong.
-  struct Fault: Sendable {
+  package struct Fault: Sendable {
     /// The call, counted from 0, that fails.
-    var failing: (call: Int, code: Int32)?
+    package var failing: (call: Int, code: Int32)?
     /// The call, counted from 0, before which the power goes.
-    var cut: Int?
+    package var cut: Int?
     /// Bytes that one write takes at most.
-    var writeMax = Int.max
+    package var writeMax: Int
     /// A defect planted on purpose: files are never synchronized.
-    var forgetsFiles = false
+    package var forgetsFiles: Bool
     /// A defect planted on purpose: the folder is never synchronized.
-    var forgetsFolder = false
+    package var forgetsFolder: Bool
+
+    package init(
+      failing: (call: Int, code: Int32)? = nil, cut: Int? = nil, writeMax: Int = .max,
+      forgetsFiles: Bool = false, forgetsFolder: Bool = false
+    ) {
+      self.failing = failing
+      self.cut = cut
+      self.writeMax = writeMax
+      self.forgetsFiles = forgetsFiles
+      self.forgetsFolder = forgetsFolder
+    }
   }
 
   /// What of the unsynchronized bytes of a file a power cut leaves.
-  enum Remains: CaseIterable, Sendable {
+  package enum Remains: CaseIterable, Sendable {
     case none, half, all
   }
 
@@ -39,9 +50,9 @@ final class ModelFolder: FolderAccess {
   }
 
   private let state: Mutex<State>
-  let path = "model"
+  package let path = "model"
 
-  init(_ fault: Fault = Fault(), holding contents: [String: [UInt8]] = [:]) {
+  package init(_ fault: Fault = Fault(), holding contents: [String: [UInt8]] = [:]) {
     var state = State()
     state.fault = fault
     for (name, bytes) in contents.sorted(by: { $0.key < $1.key }) {
@@ -52,18 +63,18 @@ final class ModelFolder: FolderAccess {
     self.state = Mutex(state)
   }
 
-  var callCount: Int { state.withLock { $0.callCount } }
+  package var callCount: Int { state.withLock { $0.callCount } }
 
   /// What the system knows now.
-  var contents: [String: [UInt8]] {
+  package var contents: [String: [UInt8]] {
     state.withLock { state in state.names.mapValues { state.files[$0].bytes } }
   }
 
   /// The calls from now on go right.
-  func mend() { state.withLock { $0.fault = Fault() } }
+  package func mend() { state.withLock { $0.fault = Fault() } }
 
   /// Everything that may be there when the power comes back.
-  func afterPowerCut() -> [[String: [UInt8]]] {
+  package func afterPowerCut() -> [[String: [UInt8]]] {
     state.withLock { state in
       ([state.durableNames] + state.pendingNames).flatMap { names in
         Remains.allCases.map { remains in
@@ -98,13 +109,13 @@ final class ModelFolder: FolderAccess {
     return try result.get()
   }
 
-  func read(_ name: String, limit: Int) throws(FileFailure) -> [UInt8]? {
+  package func read(_ name: String, limit: Int) throws(FileFailure) -> [UInt8]? {
     try call("read") { state in
       .success(state.names[name].map { Array(state.files[$0].bytes.prefix(limit + 1)) })
     }
   }
 
-  func create(_ name: String) throws(FileFailure) -> OpenFile {
+  package func create(_ name: String) throws(FileFailure) -> OpenFile {
     try call("create") { state in
       if state.names[name] != nil { return .failure(FileFailure("create", name, code: 17)) }
       state.names[name] = state.files.count
@@ -114,12 +125,12 @@ final class ModelFolder: FolderAccess {
     }
   }
 
-  func openAtEnd(_ name: String) throws(FileFailure) -> OpenFile {
+  package func openAtEnd(_ name: String) throws(FileFailure) -> OpenFile {
     if let number = state.withLock({ $0.names[name] }) { return OpenFile(Int32(number)) }
     return try create(name)
   }
 
-  func write(_ bytes: ArraySlice<UInt8>, to file: OpenFile) throws(FileFailure) -> Int {
+  package func write(_ bytes: ArraySlice<UInt8>, to file: OpenFile) throws(FileFailure) -> Int {
     try call("write") { state in
       let written = bytes.prefix(state.fault.writeMax)
       state.files[Int(file.number)].bytes += written
@@ -127,7 +138,7 @@ final class ModelFolder: FolderAccess {
     }
   }
 
-  func synchronize(_ file: OpenFile) throws(FileFailure) {
+  package func synchronize(_ file: OpenFile) throws(FileFailure) {
     try call("synchronize") { state -> Result<Void, FileFailure> in
       if !state.fault.forgetsFiles {
         state.files[Int(file.number)].durable = state.files[Int(file.number)].bytes
@@ -136,9 +147,9 @@ final class ModelFolder: FolderAccess {
     }
   }
 
-  func close(_ file: OpenFile) {}
+  package func close(_ file: OpenFile) {}
 
-  func rename(_ name: String, to other: String) throws(FileFailure) {
+  package func rename(_ name: String, to other: String) throws(FileFailure) {
     try call("rename") { state -> Result<Void, FileFailure> in
       guard let number = state.names.removeValue(forKey: name) else {
         return .failure(FileFailure("rename", name, code: 2))
@@ -149,18 +160,18 @@ final class ModelFolder: FolderAccess {
     }
   }
 
-  func remove(_ name: String) throws(FileFailure) {
+  package func remove(_ name: String) throws(FileFailure) {
     try call("remove") { state -> Result<Void, FileFailure> in
       if state.names.removeValue(forKey: name) != nil { state.pendingNames.append(state.names) }
       return .success(())
     }
   }
 
-  func exists(_ name: String) throws(FileFailure) -> Bool {
+  package func exists(_ name: String) throws(FileFailure) -> Bool {
     try call("look at") { state in .success(state.names[name] != nil) }
   }
 
-  func synchronizeFolder() throws(FileFailure) {
+  package func synchronizeFolder() throws(FileFailure) {
     try call("synchronize") { state -> Result<Void, FileFailure> in
       if !state.fault.forgetsFolder {
         state.durableNames = state.names
