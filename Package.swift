@@ -26,6 +26,7 @@ let package = Package(
   products: [
     .library(name: "ProofModel", targets: ["ProofModel"]),
     .library(name: "ProofKit", targets: ["ProofKit"]),
+    .library(name: "ProofKitHTTP", targets: ["ProofKitHTTP"]),
     .library(name: "ProofJOSE", targets: ["ProofJOSE"]),
     .executable(name: "proof-demo", targets: ["proof-demo"]),
     .executable(name: "proof-bench", targets: ["proof-bench"]),
@@ -50,6 +51,15 @@ let package = Package(
     .target(
       name: "ProofKit", dependencies: ["ProofModel", "ProofKey", "ProofProbe"],
       swiftSettings: strictSwift),
+
+    .systemLibrary(
+      name: "LibCurl", path: "CSources/CCurl/libcurl", pkgConfig: "libcurl",
+      providers: [.apt(["libcurl4-openssl-dev"])]),
+    .target(
+      name: "CCurl", dependencies: ["LibCurl"], path: "CSources/CCurl", exclude: ["libcurl"],
+      cSettings: strictC),
+    .target(
+      name: "ProofKitHTTP", dependencies: ["ProofKit", "CCurl"], swiftSettings: strictSwift),
 
     .systemLibrary(
       name: "LibCrypto", path: "CSources/CCrypto/libcrypto", pkgConfig: "libcrypto",
@@ -79,6 +89,9 @@ let package = Package(
       exclude: ["MemoryWitness", "Mutants"], swiftSettings: strictSwift),
     .testTarget(
       name: "ProofKitTests", dependencies: ["ProofKit", "ProofModel"], swiftSettings: strictSwift),
+    .testTarget(
+      name: "ProofKitHTTPTests", dependencies: ["ProofKitHTTP", "ProofKit", "ProofModel"],
+      swiftSettings: strictSwift),
     .executableTarget(
       name: "jose-peer", dependencies: ["ProofJOSE"], path: "Tests/JOSE/jose-peer",
       swiftSettings: strictSwift),

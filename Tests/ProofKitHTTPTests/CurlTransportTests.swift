@@ -1,0 +1,2 @@
+import ProofKitHTTP
+import Testing
