@@ -139,7 +139,18 @@ static CURLcode run(struct phc_client *client) {
   return message != NULL && message->msg == CURLMSG_DONE ? message->data.result : CURLE_OUT_OF_MEMORY;
 }
 
-static enum phc_result judge(const struct phc_client *client, CURLcode code, int is_connected) {
+/// A handshake that failed: did the connection end, or does the peer speak no TLS that is good enough?
+static enum phc_result judge_handshake(const struct phc_client *client) {
+  long number = 0;
+  (void)curl_easy_getinfo(client->easy, CURLINFO_OS_ERRNO, &number);
+  // libcurl has one code for both, and words that differ.
+  if (number != 0 || strstr(client->words, "SYSCALL") != NULL || strstr(client->words, "unexpected eof") != NULL) {
+    return PHC_E_BROKEN_OFF;
+  }
+  return PHC_E_UNTRUSTED;
+}
+
+static enum phc_result judge(const struct phc_client *client, CURLcode code) {
   if (client->over) return PHC_E_GARBLED;
   switch ((int)code) {
     case CURLE_OK:
@@ -162,8 +173,7 @@ static enum phc_result judge(const struct phc_client *client, CURLcode code, int
     case CURLE_SSL_CERTPROBLEM:
       return PHC_E_UNTRUSTED;
     case CURLE_SSL_CONNECT_ERROR:
-      // A peer that speaks no TLS, or none that is good enough: in the service's place, and not the service.
-      return is_connected ? PHC_E_UNTRUSTED : PHC_E_UNREACHABLE;
+      return judge_handshake(client);
     case CURLE_ABORTED_BY_CALLBACK:
       return PHC_E_CANCELLED;
     case CURLE_WEIRD_SERVER_REPLY:
@@ -201,12 +211,10 @@ enum phc_result phc_client_send(struct phc_answer *answer, struct phc_client *cl
   if (more != NULL && prepare(client, request, fields) == 0 &&
       curl_multi_add_handle(client->multi, client->easy) == CURLM_OK) {
     long connections = 0;
-    curl_off_t connected = 0;
     code = run(client);
     (void)curl_easy_getinfo(client->easy, CURLINFO_NUM_CONNECTS, &connections);
-    (void)curl_easy_getinfo(client->easy, CURLINFO_CONNECT_TIME_T, &connected);
     client->connections += connections;
-    result = judge(client, code, connected > 0);
+    result = judge(client, code);
     if (result == PHC_OK) {
       (void)curl_easy_getinfo(client->easy, CURLINFO_RESPONSE_CODE, &answer->status);
       answer->server_time = date_of(client->easy);

@@ -4,7 +4,7 @@
 usage: reference_service.py FOLDER
 
 FOLDER gets certificates (if it has none). The service listens on ports of the loopback interface: one for each
-certificate, and one without TLS. It prints one line of JSON that says where, and then answers each line of JSON on
+certificate, one without TLS, and one that closes each connection at once. It prints one line of JSON that says where, and then answers each line of JSON on
 its standard input by one on its standard output. It ends with its input.
 
   {"set": {"serial": 2, "pins": {…}, …}}    attributes of the account
@@ -31,7 +31,8 @@ from account import Account
 from messages import MESSAGE_MAX, Malformed
 from tokens import b64
 
-NAMES = ("good", "otherkey", "stranger", "expired", "wrongname", "plain")
+PLAIN = ("plain", "closing")
+NAMES = ("good", "otherkey", "stranger", "expired", "wrongname") + PLAIN
 
 
 class State:
@@ -62,7 +63,7 @@ class Listener(socketserver.ThreadingMixIn, socketserver.TCPServer):
         super().__init__(("127.0.0.1", 0), Handler)
         self.name, self.state = name, state
         self.context = None
-        if name != "plain":
+        if name not in PLAIN:
             self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
             self.context.load_cert_chain(f"{folder}/{name}.pem", f"{folder}/{name}.key")
 
@@ -76,6 +77,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def setup(self) -> None:
         self.server.state.count(self.server.state.connections, self.server.name)
+        if self.server.name == "closing":
+            raise ConnectionAbortedError
         # The handshake in the connection's own thread: one that hangs holds nobody up.
         if self.server.context is not None:
             self.request = self.server.context.wrap_socket(self.request, server_side=True)
@@ -146,7 +149,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.close_connection = False
             self.reply(what, b"not now\n")
         elif what == "hang":
-            self.server.state.count(self.server.state.__dict__, "waiting")
+            with self.server.state.lock:
+                self.server.state.waiting += 1
             self.server.state.released.wait()
         elif what == "stall":
             self.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nPA")
@@ -217,7 +221,7 @@ def main() -> None:
     folder = sys.argv[1]
     if not os.path.exists(f"{folder}/wrongname.pin"):
         certificates.make_all(folder)
-    pins = {name: open(f"{folder}/{name}.pin", encoding="ascii").read() for name in NAMES if name != "plain"}
+    pins = {name: open(f"{folder}/{name}.pin", encoding="ascii").read() for name in NAMES if name not in PLAIN}
     account = Account("acme", [pins["good"]])
     state = State(account)
     listeners = [Listener(name, state, folder) for name in NAMES]

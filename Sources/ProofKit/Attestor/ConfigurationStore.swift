@@ -23,6 +23,7 @@ public struct ConfigurationStore: Sendable, Hashable {
     let path = path(of: initial.account)
     let bytes: [UInt8]?
     do throws(CoreFile.Failure) {
+      try CoreFile.checkFolder(folder)
       bytes = try CoreFile.read(path, limit: AccountConfiguration.byteCountMax)
     } catch {
       throw .storeUnusable(reason: error.words)

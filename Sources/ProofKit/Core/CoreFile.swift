@@ -12,6 +12,13 @@ enum CoreFile {
     init(words: String) { self.words = words }
   }
 
+  /// Refuses what is no folder, or cannot be read.
+  static func checkFolder(_ path: String) throws(Failure) {
+    let folder = unsafe open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard folder >= 0 else { throw Failure("is no folder that can be opened", path) }
+    close(folder)
+  }
+
   /// The bytes of a file, or nil if there is none. Of a longer one the first `limit + 1` bytes.
   static func read(_ path: String, limit: Int) throws(Failure) -> [UInt8]? {
     let file = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)

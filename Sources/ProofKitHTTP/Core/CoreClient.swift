@@ -31,7 +31,8 @@ final class CoreClient: @unchecked Sendable {
   }
 
   private func run(_ request: TransportRequest) throws(TransportError) -> TransportResponse {
-    let pins = request.pins.isEmpty
+    let pins =
+      request.pins.isEmpty
       ? nil : request.pins.map { "sha256//" + $0 }.joined(separator: ";")
     var answer = unsafe phc_answer()
     let result = unsafe request.url.withCString { url in
