@@ -4,12 +4,12 @@
 usage: reference_service.py FOLDER
 
 FOLDER gets certificates (if it has none). The service listens on ports of the loopback interface: one for each
-certificate, one without TLS, and one that closes each connection at once. It prints one line of JSON that says where, and then answers each line of JSON on
-its standard input by one on its standard output. It ends with its input.
+certificate, one without TLS, and one that closes each connection at once. It prints one line of JSON that says where,
+and then answers each line of JSON on its standard input by one on its standard output. It ends with its input.
 
   {"set": {"serial": 2, "pins": {…}, …}}    attributes of the account
-  {"behave": WHAT, "path": "/v1/report"}    hang, stall, garbage, half, reset, huge, redirect, a number (that status), or
-                                            null for good behaviour; at all paths if none is named
+  {"behave": WHAT, "path": "/v1/report"}    hang, stall, garbage, nothttp, half, reset, huge, redirect, a number (that
+                                            status), or null for good behaviour; at all paths if none is named
   {"seen": true}                            requests by path, connections and bytes of requests by listener
   {"last": true}                            what the last report said
   {"configuration": {"ser": 1, …}}          a signed configuration with these claims changed

@@ -106,13 +106,14 @@ public final class Attestor: Sendable {
     let initial = try InitialConfiguration(text)
     guard try isSetUpNeeded(initial, comment) else { return }
     let number = state.withLock { $0.nextNumber() }
+    let (configuration, isFirstStart) = try held(initial, updates)
     var session = AttestorState.Session(
       initial: initial, comment: comment, store: updates.store, number: number,
-      configuration: try held(initial, updates))
-    if session.store != nil && session.configuration?.text == initial.configuration?.text {
+      configuration: configuration)
+    if isFirstStart {
       let update = ask(session, for: AttestorTimes.startUp)
       session.hasAsked = update != nil
-      session.configuration = update?.configuration ?? session.configuration
+      session.configuration = update?.configuration ?? configuration
     }
     let inFlight = state.withLock { state -> Int in
       guard state.flights.isEmpty || state.session == nil else { return state.flights.count }
@@ -121,7 +122,12 @@ public final class Attestor: Sendable {
       return 0
     }
     guard inFlight == 0 else { throw .fetchesInFlight(count: inFlight) }
-    if let configuration = session.configuration { try? store(configuration, in: session.store) }
+    if isFirstStart, let store = session.store {
+      // That it was the first start is kept too: the next one does not wait.
+      try? self.store(
+        session.configuration?.serial ?? 0, session.configuration?.text ?? text,
+        of: initial.account, in: store)
+    }
   }
 
   private func isSetUpNeeded(
@@ -139,18 +145,25 @@ public final class Attestor: Sendable {
     return false
   }
 
-  /// The newest configuration that is here.
+  /// The newest configuration that is here, and whether nothing is known of a start before.
   private func held(
     _ initial: InitialConfiguration, _ updates: ConfigurationUpdates
-  ) throws(AttestorError) -> AccountConfiguration? {
+  ) throws(AttestorError) -> (AccountConfiguration?, isFirstStart: Bool) {
+    func newer(_ update: AccountConfiguration) -> AccountConfiguration? {
+      update.serial < initial.configuration?.serial ?? 0 ? initial.configuration : update
+    }
     switch updates {
-    case .none: return initial.configuration
-    case .automatic(let store): return try store.read(initial) ?? initial.configuration
+    case .none: return (initial.configuration, false)
+    case .automatic(let store):
+      switch try store.read(initial) {
+      case .nothing: return (initial.configuration, true)
+      case .start: return (initial.configuration, false)
+      case .configuration(let stored): return (newer(stored), false)
+      }
     case .given(let text):
       // Without a configuration `fetchConfig` gives out what it was initialised with.
-      if text == initial.text { return initial.configuration }
-      let update = try initial.update(text, held: nil)
-      return update.serial < initial.configuration?.serial ?? 0 ? initial.configuration : update
+      if text == initial.text { return (initial.configuration, false) }
+      return (newer(try initial.update(text, held: nil)), false)
     }
   }
 
@@ -181,17 +194,24 @@ public final class Attestor: Sendable {
     return update
   }
 
-  /// Keeps a configuration, unless a newer one was kept already.
-  func store(
-    _ configuration: AccountConfiguration, in store: ConfigurationStore?
+  /// Keeps a configuration that came while the app runs.
+  func store(_ configuration: AccountConfiguration, in session: AttestorState.Session) {
+    guard let store = session.store else { return }
+    // If it cannot be kept, this start has it all the same, and the next one asks again.
+    try? self.store(
+      configuration.serial, configuration.text, of: configuration.account, in: store)
+  }
+
+  /// Writes, unless something newer was written already.
+  private func store(
+    _ serial: UInt32, _ text: String, of account: String, in store: ConfigurationStore
   ) throws(AttestorError) {
-    guard let store else { return }
-    let path = store.path(of: configuration.account)
+    let path = store.path(of: account)
     let result = writing.withLock { written -> Result<Void, AttestorError> in
-      guard configuration.serial > written[path] ?? 0 else { return .success(()) }
+      if let last = written[path], serial <= last { return .success(()) }
       do throws(AttestorError) {
-        try store.write(configuration)
-        written[path] = configuration.serial
+        try store.write(text, of: account)
+        written[path] = serial
         return .success(())
       } catch {
         return .failure(error)

@@ -142,7 +142,8 @@ extension Attestor {
       }
       let key = AttestorState.Key(
         request: valid, session: session.number, settings: state.settings.number,
-        distinction: valid.isShared ? 0 : state.nextNumber())
+        distinction: valid.isShared ? state.definitions[valid.name, default: 0] : state.nextNumber()
+      )
       if state.flights[key] == nil, let kept = state.kept(key, at: now), kept.environment == nil {
         return .hand(kept.result.flagged(by: session))
       }
@@ -206,10 +207,7 @@ extension Attestor {
         clock: clock, cancellation: flight.cancellation),
       surroundings: surroundings, settings: known.1, request: key.request, pace: session.pace
     ).run()
-    if let configuration = outcome.configuration {
-      // If it cannot be kept, this start has it all the same and the next one asks again.
-      try? store(configuration, in: session.store)
-    }
+    if let configuration = outcome.configuration { store(configuration, in: session) }
     let (seats, result) = state.withLock { state in
       let seats = state.land(key, flight.number)
       state.take(outcome, of: key, isAwaited: seats != nil, at: clock.uptime())

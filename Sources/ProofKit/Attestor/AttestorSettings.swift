@@ -14,7 +14,7 @@ extension Attestor {
   public func fetchConfigAndWait() -> String? {
     guard let session = state.withLock({ $0.session }) else { return nil }
     let update = session.hasAsked ? nil : ask(session, for: AttestorTimes.configuration)
-    if let configuration = update?.configuration { try? store(configuration, in: session.store) }
+    if let configuration = update?.configuration { store(configuration, in: session) }
     return state.withLock { state in
       if state.session?.number == session.number, let update {
         state.session?.hasAsked = true

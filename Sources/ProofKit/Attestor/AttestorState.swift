@@ -34,7 +34,7 @@ struct AttestorState {
     let request: FetchRequest
     let session: UInt64
     let settings: UInt64
-    /// Differs for each fetch that is not shared.
+    /// Differs for each fetch that is not shared, and after each new definition of a secure string.
     let distinction: UInt64
   }
 
@@ -55,6 +55,8 @@ struct AttestorState {
   var settings = Settings()
   var flights: [Key: Flight] = [:]
   var kept: [Key: Kept] = [:]
+  /// How often each secure string was defined anew, by name.
+  var definitions: [String: UInt64] = [:]
   /// Drawn from for whatever needs a number of its own.
   var lastNumber: UInt64 = 0
 
@@ -90,6 +92,10 @@ struct AttestorState {
     // Of a fetch that began before a reinitialisation nothing counts any more.
     guard session?.number == key.session else { return }
     adopt(outcome)
+    if key.request.purpose == .secureString && !key.request.isShared {
+      // What other calls got before, or still get, does not hold any more.
+      definitions[key.request.name] = nextNumber()
+    }
     if isAwaited { keep(key, outcome, at: now) }
   }
 
@@ -110,10 +116,6 @@ struct AttestorState {
   }
 
   private mutating func keep(_ key: Key, _ outcome: Outcome, at now: Duration) {
-    if key.request.purpose == .secureString && !key.request.isShared {
-      // A definition changes what other calls got.
-      kept = kept.filter { $0.key.request.name != key.request.name }
-    }
     guard key.settings == settings.number, key.request.isShared else { return }
     // Nobody who joins now may be given what was kept before.
     kept[key] = nil

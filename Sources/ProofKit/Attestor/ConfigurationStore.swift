@@ -18,35 +18,41 @@ public struct ConfigurationStore: Sendable, Hashable {
     return folder + "/configuration-" + name
   }
 
-  /// The stored configuration, or nil if there is none or it was damaged.
-  func read(_ initial: InitialConfiguration) throws(AttestorError) -> AccountConfiguration? {
+  /// What the last start left.
+  enum Stored {
+    /// Nothing, or what was damaged: this is the first start.
+    case nothing
+    /// That there was a start, and that it got no configuration.
+    case start
+    case configuration(AccountConfiguration)
+  }
+
+  func read(_ initial: InitialConfiguration) throws(AttestorError) -> Stored {
     let path = path(of: initial.account)
-    let bytes: [UInt8]?
     do throws(CoreFile.Failure) {
       try CoreFile.checkFolder(folder)
-      bytes = try CoreFile.read(path, limit: AccountConfiguration.byteCountMax)
-    } catch {
-      throw .storeUnusable(reason: error.words)
-    }
-    guard let bytes else { return nil }
-    if let text = String(validating: bytes, as: UTF8.self),
-      let stored = try? initial.update(text, held: nil)
-    {
-      // One that is older than the app's own is not damaged, only useless.
-      return stored.serial < initial.configuration?.serial ?? 0 ? nil : stored
-    }
-    do throws(CoreFile.Failure) {
+      guard let bytes = try CoreFile.read(path, limit: AccountConfiguration.byteCountMax) else {
+        return .nothing
+      }
+      if let text = String(validating: bytes, as: UTF8.self) {
+        if text == initial.text { return initial.configuration.map(Stored.configuration) ?? .start }
+        if let stored = try? initial.update(text, held: nil) { return .configuration(stored) }
+        // Of an app that was built with another short form.
+        if (try? InitialConfiguration(text))?.configuration == nil && text.hasPrefix("#") {
+          return .nothing
+        }
+      }
       try CoreFile.setAside(path)
     } catch {
       throw .storeUnusable(reason: error.words)
     }
-    return nil
+    return .nothing
   }
 
-  /// Replaces the stored configuration.
-  func write(_ configuration: AccountConfiguration) throws(AttestorError) {
+  /// Replaces what is stored: a configuration, or what the SDK was initialised with.
+  func write(_ text: String, of account: String) throws(AttestorError) {
     do throws(CoreFile.Failure) {
-      try CoreFile.replace(path(of: configuration.account), Array(configuration.text.utf8))
+      try CoreFile.replace(path(of: account), Array(text.utf8))
     } catch {
       throw .storeUnusable(reason: error.words)
     }

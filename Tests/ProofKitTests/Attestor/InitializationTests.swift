@@ -121,8 +121,24 @@ struct InitializationTests {
     let attestor = Attestor(observer: Scene(), over: service)
     try attestor.initializeAndWait(service.shortForm, updates: .automatic(folder.store))
     #expect(isGivenUp.wait())
-    #expect(folder.names.isEmpty)
     #expect(attestor.pins() == Pins([:]))
+    // The second start is not the first, though there is no configuration yet.
+    let next = Attestor(observer: Scene(), over: service)
+    try next.initializeAndWait(service.shortForm, updates: .automatic(folder.store))
+    #expect(service.count("config") == 1)
+  }
+
+  @Test("a first start is one for each account, and for a full configuration too")
+  func firstStarts() throws {
+    let folder = try Folder()
+    for service in [InProcessService(), InProcessService("other")] {
+      for _ in 1...2 {
+        let attestor = Attestor(observer: Scene(), over: service)
+        try attestor.initializeAndWait(service.configuration(), updates: .automatic(folder.store))
+      }
+      #expect(service.count("config") == 1)
+    }
+    #expect(folder.names.count == 2)
   }
 
   @Test("a configuration that comes with a token is kept for the next start")
