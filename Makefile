@@ -66,7 +66,7 @@ test-core: ## Test the C core by its own C program
 	@Tests/ProofCoreTests/run.sh
 
 test-swift: ## Test the Swift package
-	@.ci/setup swift base
+	@.ci/setup swift base python
 	@.ci/test-swift
 
 test-probe: ## Test the probe: files, process, stability of a live app (root)
@@ -122,11 +122,11 @@ check-secrets: ## Secrets are wiped, not logged, and stand nowhere in binary or 
 	@Tests/Secrets/run.sh
 
 check-sanitizers: ## The tests again under address, undefined behaviour and thread sanitizers
-	@.ci/setup swift base
+	@.ci/setup swift base python
 	@.ci/sanitizers
 
 check-coverage: ## Lines and branches the tests reach, with floors
-	@.ci/setup swift base
+	@.ci/setup swift base python
 	@Tests/Coverage/run.sh
 
 check-boundary: ## No C type leaves the Swift library: a client from outside, and planted leaks

@@ -26,6 +26,7 @@ let package = Package(
   products: [
     .library(name: "ProofModel", targets: ["ProofModel"]),
     .library(name: "ProofKit", targets: ["ProofKit"]),
+    .library(name: "ProofKitHTTP", targets: ["ProofKitHTTP"]),
     .library(name: "ProofJOSE", targets: ["ProofJOSE"]),
     .library(name: "ProofBackend", targets: ["ProofBackend"]),
     .library(name: "ProofService", targets: ["ProofService"]),
@@ -55,6 +56,15 @@ let package = Package(
     .target(
       name: "ProofKit", dependencies: ["ProofModel", "ProofKey", "ProofProbe", "DurableFiles"],
       swiftSettings: strictSwift),
+
+    .systemLibrary(
+      name: "LibCurl", path: "CSources/CCurl/libcurl", pkgConfig: "libcurl",
+      providers: [.apt(["libcurl4-openssl-dev"])]),
+    .target(
+      name: "CCurl", dependencies: ["LibCurl"], path: "CSources/CCurl", exclude: ["libcurl"],
+      cSettings: strictC),
+    .target(
+      name: "ProofKitHTTP", dependencies: ["ProofKit", "CCurl"], swiftSettings: strictSwift),
 
     .systemLibrary(
       name: "LibCrypto", path: "CSources/CCrypto/libcrypto", pkgConfig: "libcrypto",
@@ -119,6 +129,9 @@ let package = Package(
     .executableTarget(
       name: "store-victim", dependencies: ["ProofKit", "ProofModel"],
       path: "Tests/Store/store-victim", swiftSettings: strictSwift),
+    .testTarget(
+      name: "ProofKitHTTPTests", dependencies: ["ProofKitHTTP", "ProofKit", "ProofModel"],
+      swiftSettings: strictSwift),
     .executableTarget(
       name: "jose-peer", dependencies: ["ProofJOSE"], path: "Tests/JOSE/jose-peer",
       swiftSettings: strictSwift),

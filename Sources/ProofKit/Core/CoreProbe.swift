@@ -46,6 +46,9 @@ struct CoreProbe: ~Copyable, @unchecked Sendable {
 
   borrowing func forget() { unsafe pfp_probe_forget(probe) }
 
+  /// The SDK's version, as the source `app 4` reports it.
+  static var version: String { PFP_SDK_VERSION }
+
   /// Every source in its newest version, for a new baseline.
   static var sources: [Source] {
     var count = 0
@@ -70,6 +73,12 @@ struct CoreProbe: ~Copyable, @unchecked Sendable {
   borrowing func collect(
     _ sources: [Source], policy: MeasurementPolicy, byteCountLimit: UInt64, pace: Pace
   ) throws(ProofError) -> EvidenceSet {
+    try observe(sources, policy: policy, byteCountLimit: byteCountLimit, pace: pace).evidence
+  }
+
+  borrowing func observe(
+    _ sources: [Source], policy: MeasurementPolicy, byteCountLimit: UInt64, pace: Pace
+  ) throws(ProofError) -> Observation {
     let records = Records()
     pacer.pace = pace
     defer { pacer.pace = nil }
@@ -86,11 +95,11 @@ struct CoreProbe: ~Copyable, @unchecked Sendable {
       }
     }
     let result = unsafe withUnsafePointer(to: asked) { decoded in
-      unsafe pfp_probe_collect(
-        probe, decoded, takeRecord, Unmanaged.passUnretained(records).toOpaque())
+      unsafe pfp_probe_observe(
+        probe, decoded, takeRecord, takeAlarm, Unmanaged.passUnretained(records).toOpaque())
     }
     try check(result)
-    return try EvidenceSet(records.all)
+    return Observation(try EvidenceSet(records.all), alarms: records.alarms)
   }
 
   borrowing func diagnose(
@@ -155,6 +164,7 @@ private final class Pacer {
 
 private final class Records {
   var all: [EvidenceRecord] = []
+  var alarms: [Observation.Alarm] = []
 }
 
 private func reportProgress(
@@ -185,6 +195,20 @@ private func takeRecord(
   } catch {
     return -1
   }
+}
+
+private func takeAlarm(
+  _ context: UnsafeMutableRawPointer?, _ evidenceClass: UInt8, _ number: UInt8,
+  _ name: UnsafePointer<CChar>?, _ words: UnsafePointer<CChar>?
+) {
+  guard let context = unsafe context, let name = unsafe name, let words = unsafe words,
+    let evidenceClass = EvidenceClass(rawValue: evidenceClass),
+    let source = try? SourceID(evidenceClass, number)
+  else { return }
+  let records = unsafe Unmanaged<Records>.fromOpaque(context).takeUnretainedValue()
+  records.alarms.append(
+    Observation.Alarm(
+      source, name: unsafe String(cString: name), words: unsafe String(cString: words)))
 }
 
 extension Diagnosis {
