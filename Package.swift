@@ -33,6 +33,7 @@ let package = Package(
     .executable(name: "proof-demo", targets: ["proof-demo"]),
     .executable(name: "proof-service", targets: ["proof-service"]),
     .executable(name: "proof-unlock", targets: ["proof-unlock"]),
+    .executable(name: "proofctl", targets: ["proofctl"]),
     .executable(name: "proof-bench", targets: ["proof-bench"]),
   ],
   targets: [
@@ -95,6 +96,13 @@ let package = Package(
       swiftSettings: strictSwift),
 
     .target(name: "Console", swiftSettings: strictSwift),
+    .executableTarget(
+      name: "proofctl",
+      dependencies: [
+        "ProofService", "ProofBackend", "ProofKit", "ProofKitHTTP", "ProofJOSE", "ProofModel",
+        "DurableFiles", "Console",
+      ],
+      swiftSettings: strictSwift),
     .executableTarget(
       name: "proof-unlock",
       dependencies: ["ProofBackend", "ProofService", "ProofModel", "DurableFiles", "Console"],

@@ -196,12 +196,27 @@ static int64_t date_of(CURL *easy) {
   return time < 0 ? -1 : (int64_t)time;
 }
 
+/// NULL without memory, or if the value has an end of line.
+static struct curl_slist *append_authorization(struct curl_slist *fields, const char *value) {
+  static const char name[] = "Authorization: ";
+  size_t size = sizeof name + strlen(value);
+  char *field = strpbrk(value, "\r\n") == NULL ? malloc(size) : NULL;
+  struct curl_slist *more = NULL;
+  if (field == NULL) return NULL;
+  (void)snprintf(field, size, "%s%s", name, value);
+  more = curl_slist_append(fields, field);
+  memset(field, 0, size);
+  free(field);
+  return more;
+}
+
 enum phc_result phc_client_send(struct phc_answer *answer, struct phc_client *client,
                                 const struct phc_request *request) {
   enum phc_result result = PHC_E_REFUSED;
   CURLcode code = CURLE_OUT_OF_MEMORY;
   struct curl_slist *fields = curl_slist_append(NULL, "Content-Type: application/octet-stream");
   struct curl_slist *more = fields != NULL ? curl_slist_append(fields, "Expect:") : NULL;
+  if (more != NULL && request->authorization != NULL) more = append_authorization(fields, request->authorization);
   memset(answer, 0, sizeof *answer);
   answer->server_time = -1;
   client->size = 0;

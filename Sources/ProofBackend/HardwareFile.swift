@@ -131,14 +131,14 @@ public final class HardwareFile: HardwareRegistry {
 
 extension Mode {
   /// The mode's name in files and claims.
-  package var word: String {
+  var word: String {
     switch self {
     case .production: "production"
     case .development: "development"
     }
   }
 
-  package init?(word: String) {
+  init?(word: String) {
     guard let mode = Mode.allCases.first(where: { $0.word == word }) else { return nil }
     self = mode
   }

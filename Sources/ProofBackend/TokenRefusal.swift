@@ -44,6 +44,9 @@ public struct TokenRefusal: Error, Sendable, Hashable {
     error = nil
   }
 
+  /// For tools that set verifiers up themselves.
+  package init(of error: JOSEError) { self.init(error) }
+
   init(_ error: JOSEError) {
     self.error = error
     reason =

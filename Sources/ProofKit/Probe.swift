@@ -22,6 +22,8 @@ public final class Probe: EvidenceObserver {
 
   /// What a probe is made for.
   public struct Options: Sendable {
+    /// Another executable than this process's, for tools that look at an app's files.
+    package var executable: String?
     /// The folder that is the app's bundle; nil if the app has none.
     public var bundle: String?
     /// The folder of the storage secret, open to this user alone; nil if there is none.

@@ -27,7 +27,8 @@ struct MeasurementTokenIssuerTests {
     for part in HardwareSecrets.Part.allCases {
       let mine = grant.secrets.withBytes(of: part) { SecretBytes(copying: $0) }
       let theirs = expected.withBytes(of: part) { SecretBytes(copying: $0) }
-      #expect(mine.matches(theirs))
+      let isSame = mine.matches(theirs)
+      #expect(isSame)
     }
   }
 
@@ -62,7 +63,8 @@ struct MeasurementTokenIssuerTests {
     let grant = try lenient.keys.open(token)
     #expect(grant.secrets.form == .literal)
     let key = grant.secrets.withBytes(of: .integrityKey) { SecretBytes(copying: $0) }
-    #expect(key.matches(SecretBytes(copying: [UInt8](1...16).span)))
+    let isProofKey = key.matches(SecretBytes(copying: [UInt8](1...16).span))
+    #expect(isProofKey)
     let plain = try lenient.issuer.issue(
       to: lenient.app(), for: lenient.hardware, Backend.permissions)
     #expect(try lenient.keys.open(plain).secrets.form == .diversified)

@@ -45,6 +45,8 @@ struct phc_request {
   const char *url;
   /// `sha256//BASE64;sha256//BASE64`, or NULL: any key.
   const char *pins;
+  /// The value of the field `Authorization`, or NULL.
+  const char *authorization;
   /// NULL for a GET.
   const uint8_t *body;
   size_t body_size;

@@ -23,6 +23,8 @@ public struct TransportRequest: Sendable {
   /// The keys that the service may have: base64 of SHA-256 of SubjectPublicKeyInfo. Empty: any key
   /// with a good certificate.
   public let pins: [String]
+  /// The value of the field `Authorization`; nil for none. The attestation needs none; tools do.
+  public var authorization: String?
   /// How long everything together may take.
   public let timeout: Duration
   /// A longer answer is refused.

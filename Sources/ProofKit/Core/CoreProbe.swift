@@ -19,13 +19,15 @@ struct CoreProbe: ~Copyable, @unchecked Sendable {
     }
     let pacer = Pacer()
     var made: OpaquePointer?
-    let result = unsafe Self.withStrings([options.bundle, options.storage] + options.plugins) {
-      strings in
-      let plugins = unsafe Array(strings.dropFirst(2))
+    let result = unsafe Self.withStrings(
+      [options.bundle, options.storage, options.executable] + options.plugins
+    ) { strings in
+      let plugins = unsafe Array(strings.dropFirst(3))
       return unsafe plugins.withUnsafeBufferPointer { plugins in
         var own = unsafe pfp_probe_options()
         unsafe own.bundle = strings[0]
         unsafe own.storage = strings[1]
+        unsafe own.executable = strings[2]
         unsafe own.plugins = plugins.baseAddress
         unsafe own.plugin_count = plugins.count
         unsafe own.harden = options.hardens ? 1 : 0

@@ -37,15 +37,18 @@ final class CoreClient: @unchecked Sendable {
     var answer = unsafe phc_answer()
     let result = unsafe request.url.withCString { url in
       unsafe Self.withString(pins) { pins in
-        unsafe Self.withBytes(request.body) { body in
-          var own = unsafe phc_request()
-          unsafe own.url = url
-          unsafe own.pins = pins
-          unsafe own.body = body.baseAddress
-          unsafe own.body_size = body.count
-          unsafe own.timeout_ms = request.timeout.wholeMilliseconds
-          unsafe own.answer_limit = request.responseLimit
-          return unsafe phc_client_send(&answer, client, &own)
+        unsafe Self.withString(request.authorization) { authorization in
+          unsafe Self.withBytes(request.body) { body in
+            var own = unsafe phc_request()
+            unsafe own.url = url
+            unsafe own.pins = pins
+            unsafe own.authorization = authorization
+            unsafe own.body = body.baseAddress
+            unsafe own.body_size = body.count
+            unsafe own.timeout_ms = request.timeout.wholeMilliseconds
+            unsafe own.answer_limit = request.responseLimit
+            return unsafe phc_client_send(&answer, client, &own)
+          }
         }
       }
     }
