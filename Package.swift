@@ -135,6 +135,9 @@ let package = Package(
       dependencies: ["ProofKit", "ProofModel", "DurableFiles", "FolderModel"],
       swiftSettings: strictSwift),
     .executableTarget(
+      name: "app-peer", dependencies: ["ProofKit", "ProofKitHTTP", "ProofModel"],
+      path: "Tests/Backend/app-peer", swiftSettings: strictSwift),
+    .executableTarget(
       name: "store-victim", dependencies: ["ProofKit", "ProofModel"],
       path: "Tests/Store/store-victim", swiftSettings: strictSwift),
     .testTarget(
