@@ -87,6 +87,15 @@ let package = Package(
       name: "proof-bench",
       dependencies: ["ProofModel", "ProofCore", "CSodium", "Console", "AllocationCounter"],
       path: "Benchmarks/proof-bench", swiftSettings: strictSwift),
+    .systemLibrary(
+      name: "LibSSL", path: "Benchmarks/LoadLink/libssl", pkgConfig: "libssl",
+      providers: [.apt(["libssl-dev"])]),
+    .target(
+      name: "LoadLink", dependencies: ["LibSSL", "LibCrypto"], path: "Benchmarks/LoadLink",
+      exclude: ["libssl"], cSettings: strictC),
+    .executableTarget(
+      name: "proof-load", dependencies: ["ProofKit", "ProofModel", "Console", "LoadLink"],
+      path: "Benchmarks/proof-load", swiftSettings: strictSwift),
 
     .testTarget(name: "ConsoleTests", dependencies: ["Console"], swiftSettings: strictSwift),
     .target(

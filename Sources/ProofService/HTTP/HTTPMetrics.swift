@@ -120,6 +120,10 @@ extension HTTPServerCounts {
         "proof_connections_total", .counter, help: "Connections accepted.",
         Double(connectionsAccepted)),
       HTTPMetric(
+        "proof_requests_open", .gauge,
+        help: "Requests whose head has arrived and whose answer is not sent.",
+        Double(requestsInFlight)),
+      HTTPMetric(
         "proof_requests_refused_total", .counter, help: "Requests refused before anybody saw them.",
         samples: [
           .init(Double(requestsRefusedBusy), labels: [.init("reason", "busy")]),
