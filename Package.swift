@@ -70,8 +70,12 @@ let package = Package(
     .target(
       name: "CMicroHTTPD", dependencies: ["LibMicroHTTPD", "LibGnuTLS"],
       path: "CSources/CMicroHTTPD", exclude: ["libmicrohttpd", "libgnutls"], cSettings: strictC),
+    .systemLibrary(
+      name: "CSQLite", path: "CSources/CSQLite", pkgConfig: "sqlite3",
+      providers: [.apt(["libsqlite3-dev"])]),
     .target(
-      name: "ProofService", dependencies: ["CMicroHTTPD", "ProofJOSE"],
+      name: "ProofService",
+      dependencies: ["ProofModel", "ProofJOSE", "CSodium", "CSQLite", "CMicroHTTPD"],
       swiftSettings: strictSwift),
 
     .target(name: "Console", swiftSettings: strictSwift),
@@ -79,7 +83,7 @@ let package = Package(
       name: "proof-demo", dependencies: ["ProofKit", "ProofModel", "Console"],
       swiftSettings: strictSwift),
     .executableTarget(
-      name: "proof-service", dependencies: ["ProofService", "Console"],
+      name: "proof-service", dependencies: ["ProofService", "ProofJOSE", "Console"],
       swiftSettings: strictSwift),
     .target(
       name: "AllocationCounter", path: "Benchmarks/AllocationCounter", cSettings: strictC),
@@ -115,8 +119,14 @@ let package = Package(
     .testTarget(
       name: "ProofJOSETests", dependencies: ["ProofJOSE", "JOSEWitness"],
       exclude: ["Vectors", "JOSEWitness"], swiftSettings: strictSwift),
+    .executableTarget(
+      name: "service-store", dependencies: ["ProofService", "ProofKit", "ProofModel", "ProofJOSE"],
+      path: "Tests/Service/service-store", swiftSettings: strictSwift),
     .testTarget(
       name: "ProofServiceHTTPTests", dependencies: ["ProofService"], swiftSettings: strictSwift),
+    .testTarget(
+      name: "ProofServiceTests", dependencies: ["ProofService", "ProofModel", "ProofJOSE"],
+      swiftSettings: strictSwift),
   ],
   swiftLanguageModes: [.v6],
   cLanguageStandard: .c11
