@@ -124,6 +124,9 @@ let package = Package(
       path: "Tests/Service/service-store", swiftSettings: strictSwift),
     .testTarget(
       name: "ProofServiceHTTPTests", dependencies: ["ProofService"], swiftSettings: strictSwift),
+    .testTarget(
+      name: "ProofServiceTests", dependencies: ["ProofService", "ProofModel", "ProofJOSE"],
+      swiftSettings: strictSwift),
   ],
   swiftLanguageModes: [.v6],
   cLanguageStandard: .c11

@@ -13,7 +13,7 @@ struct RunningService: Sendable {
     do {
       let files = options.server.limits.connections + Self.otherFiles
       try OpenFiles.allow(files)
-      let service = try Service.open(options)
+      let service = try Service.open(options, log: log)
       let metrics = HTTPMetrics()
       let observer = try HTTPObserver(
         service, routes: Service.routes, metrics: metrics, readers: options.metricsReaders,

@@ -10,9 +10,15 @@ enum Service {
   ]
 
   /// Opens the store, and unlocks the account.
-  static func open(_ options: ServiceOptions) throws -> AttestationService {
+  static func open(_ options: ServiceOptions, log: HTTPLog) throws -> AttestationService {
     let store = try SQLiteStore(at: options.store)
-    return AttestationService(account: try Account.open(in: store, with: options.key.lock()))
+    let account = try Account.open(in: store, with: options.key.lock())
+    return AttestationService(
+      account: account,
+      log: { event in
+        guard options.notesRequests || event.name != "report" else { return }
+        log.note(event.name, event.details.map { ($0.name, .text($0.value)) })
+      })
   }
 }
 

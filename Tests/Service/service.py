@@ -18,7 +18,8 @@ def make_store(folder):
     key = folder / "key"
     key.write_bytes(b"\7" * 32)
     key.chmod(0o600)
-    subprocess.run([BUILT / "service-store", "make", folder], check=True)
+    made = subprocess.run([BUILT / "service-store", "make", folder], check=True, capture_output=True, text=True)
+    (folder / "management-token").write_text(made.stdout.strip())
     return ["--store", str(folder / "store"), "--key-file", str(folder / "key")]
 
 

@@ -1,9 +1,9 @@
 // A store for the tests of proof-service: `service-store VERB FOLDER`. The folder holds the store and its
 // key file.
 //
-//   make           an account `demo` with an API `api.example.com`, this build's key, and no rate limits
+//   make           an account `demo` with an API `api.example.com`, this build's key, and no rate limits;
+//                  prints its management token
 //   devices        prints the devices, a line each
-//   register       registers apps until it is killed, and prints each once it is registered
 //   registrations  prints the registered apps, a line each
 
 import ProofJOSE
@@ -16,13 +16,14 @@ let folder = CommandLine.arguments[2]
 
 func account() throws -> Account {
   let key = JOSESecret(copying: Array(repeating: 7, count: 32).span)
-  if verb == "make" {
-    return try Account.create(
-      "demo", in: SQLiteStore(creatingAt: folder + "/store"), lockedBy: .keyFile(key),
-      url: "https://127.0.0.1:8443"
-    ).account
+  guard verb == "make" else {
+    return try Account.open(in: SQLiteStore(at: folder + "/store"), with: .keyFile(key))
   }
-  return try Account.open(in: SQLiteStore(at: folder + "/store"), with: .keyFile(key))
+  let (account, token) = try Account.create(
+    "demo", in: SQLiteStore(creatingAt: folder + "/store"), lockedBy: .keyFile(key),
+    url: "https://127.0.0.1:8443")
+  print(token)
+  return account
 }
 
 let management = Management(try account())
@@ -43,12 +44,6 @@ case "make":
   try management.set(policy)
 case "devices":
   for device in try management.devices(latest: .max) { print(device.device) }
-case "register":
-  while true {
-    let digest = try AppDigest((0..<32).map { _ in UInt8.random(in: 1...255) })
-    try management.register(digest, name: "app")
-    print(digest)
-  }
 case "registrations":
   for registration in try management.registrations() { print(registration.digest) }
 default:
