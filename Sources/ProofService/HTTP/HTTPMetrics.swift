@@ -1,5 +1,3 @@
-internal import Synchronization
-
 /// Counts requests, and collects what others count, for `GET /metrics`.
 public final class HTTPMetrics: Sendable {
   /// The bounds of the histogram of latencies, in seconds.
@@ -26,7 +24,7 @@ public final class HTTPMetrics: Sendable {
     var sources: [@Sendable () -> [HTTPMetric]] = []
   }
 
-  private let state = Mutex(State())
+  private let state = Locked(State())
 
   /// No counts yet.
   public init() {}
