@@ -111,7 +111,7 @@ let package = Package(
       name: "proof-demo", dependencies: ["ProofKit", "ProofModel", "Console"],
       swiftSettings: strictSwift),
     .executableTarget(
-      name: "proof-service", dependencies: ["ProofService", "Console"],
+      name: "proof-service", dependencies: ["ProofService", "ProofJOSE", "Console"],
       swiftSettings: strictSwift),
     .target(
       name: "AllocationCounter", path: "Benchmarks/AllocationCounter", cSettings: strictC),
@@ -119,6 +119,15 @@ let package = Package(
       name: "proof-bench",
       dependencies: ["ProofModel", "ProofCore", "CSodium", "Console", "AllocationCounter"],
       path: "Benchmarks/proof-bench", swiftSettings: strictSwift),
+    .systemLibrary(
+      name: "LibSSL", path: "Benchmarks/LoadLink/libssl", pkgConfig: "libssl",
+      providers: [.apt(["libssl-dev"])]),
+    .target(
+      name: "LoadLink", dependencies: ["LibSSL", "LibCrypto"], path: "Benchmarks/LoadLink",
+      exclude: ["libssl"], cSettings: strictC),
+    .executableTarget(
+      name: "proof-load", dependencies: ["ProofKit", "ProofModel", "Console", "LoadLink"],
+      path: "Benchmarks/proof-load", swiftSettings: strictSwift),
 
     .testTarget(name: "ConsoleTests", dependencies: ["Console"], swiftSettings: strictSwift),
     .target(
@@ -152,6 +161,9 @@ let package = Package(
     .testTarget(
       name: "ProofJOSETests", dependencies: ["ProofJOSE", "JOSEWitness"],
       exclude: ["Vectors", "JOSEWitness"], swiftSettings: strictSwift),
+    .executableTarget(
+      name: "service-store", dependencies: ["ProofService", "ProofKit", "ProofModel", "ProofJOSE"],
+      path: "Tests/Service/service-store", swiftSettings: strictSwift),
     .testTarget(
       name: "ProofBackendTests",
       dependencies: ["ProofBackend", "ProofModel", "ProofJOSE", "DurableFiles", "FolderModel"],

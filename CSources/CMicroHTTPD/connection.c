@@ -75,9 +75,10 @@ static void look(struct pfh_server *server) {
     if (now < deadline) continue;
     // Not if a request came in this moment, and moved the deadline.
     if (!atomic_compare_exchange_strong(&each->deadline, &deadline, PFH_NO_DEADLINE)) continue;
+    // Counted first, so that whoever sees the end finds it counted.
+    if (!atomic_load(&each->is_idle)) atomic_fetch_add(&server->timed_out, 1);
     // The connection's own thread sees the end of the stream, and closes.
     shutdown(each->socket, SHUT_RDWR);
-    if (!atomic_load(&each->is_idle)) atomic_fetch_add(&server->timed_out, 1);
   }
 }
 

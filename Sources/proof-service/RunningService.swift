@@ -13,14 +13,13 @@ struct RunningService: Sendable {
     do {
       let files = options.server.limits.connections + Self.otherFiles
       try OpenFiles.allow(files)
-      let service = try Service(options)
+      let service = try Service.open(options, log: log)
       let metrics = HTTPMetrics()
       let observer = try HTTPObserver(
-        service.handler, routes: service.routes, metrics: metrics, readers: options.metricsReaders,
-        log: options.notesRequests ? log : nil, logsPeers: service.logsPeers)
+        service, routes: Service.routes, metrics: metrics, readers: options.metricsReaders,
+        log: options.notesRequests ? log : nil, logsPeers: { options.logsPeers })
       let server = try HTTPServer(options.server, handler: observer)
       metrics.add { [weak server] in server?.metrics ?? [] }
-      metrics.add(service.metrics)
       self.server = server
     } catch {
       Terminal.complain("proof-service: \(error)")

@@ -1,25 +1,41 @@
+import ProofJOSE
 import ProofService
 
-/// What answers, behind the server.
-struct Service: Sendable {
-  let handler: any HTTPHandler
-  let routes: [String]
-  let logsPeers: @Sendable () -> Bool
-  let metrics: @Sendable () -> [HTTPMetric]
+/// The attestation service of a store's account.
+enum Service {
+  /// What its requests are called in measures and logs.
+  static let routes = [
+    "/v1/config/{account}", "/v1/challenge", "/v1/report", "/v1/jwks/{account}", "/health",
+    "/v1/manage/{noun}/{verb}",
+  ]
 
-  init(_ options: ServiceOptions) throws {
-    handler = Empty()
-    routes = ["/health"]
-    logsPeers = { false }
-    metrics = { [] }
+  /// Opens the store, and unlocks the account.
+  static func open(_ options: ServiceOptions, log: HTTPLog) throws -> AttestationService {
+    let store = try SQLiteStore(at: options.store)
+    let account = try Account.open(in: store, with: options.key.lock())
+    return AttestationService(
+      account: account,
+      log: { event in
+        guard options.notesRequests || event.name != "report" else { return }
+        log.note(event.name, event.details.map { ($0.name, .text($0.value)) })
+      })
   }
+}
 
-  /// Stands where the attestation service goes.
-  private struct Empty: HTTPHandler {
-    func respond(to request: HTTPRequest) -> HTTPResponse {
-      request.path == "/health"
-        ? HTTPResponse(status: 200, text: "well")
-        : HTTPResponse(status: 404, text: "there is no such page")
+extension StoreKeySource {
+  /// What the account is locked with.
+  fileprivate func lock() throws -> AccountLock {
+    switch self {
+    case .keyFile(let path): return .keyFile(try SecretInput.file(path))
+    case .passphraseFile(let path): return .passphrase(try SecretInput.line(path))
+    case .environment:
+      guard let passphrase = SecretInput.variable(Self.variable) else {
+        throw SecretInputError(
+          description:
+            "the store's key is missing: --key-file, --passphrase-file, or \(Self.variable)"
+            + " in the environment")
+      }
+      return .passphrase(passphrase)
     }
   }
 }

@@ -9,6 +9,7 @@ struct ServiceOptions: Sendable {
   let metricsReaders: Set<String>
   let logForm: HTTPLog.Form
   let notesRequests: Bool
+  let logsPeers: Bool
   let drainTime: Duration
 
   private static let known = [
@@ -25,6 +26,7 @@ struct ServiceOptions: Sendable {
     Option("--metrics-reader", "ADDRESS,…", help: "who may read /metrics, beside this machine"),
     Option("--log", "json|text", help: "how the log's lines look; text if missing"),
     Option("--quiet", help: "does not log every request"),
+    Option("--log-peers", help: "logs whom each request came from"),
     Option("--threads", "N", help: "threads that answer; 8 if missing"),
     Option("--connections", "N", help: "connections open at once; 1024 if missing"),
     Option(
@@ -87,6 +89,7 @@ struct ServiceOptions: Sendable {
     }
     logForm = form
     notesRequests = !options.has("--quiet")
+    logsPeers = options.has("--log-peers")
     drainTime = .seconds(try options.number("--drain-seconds") ?? 30)
   }
 

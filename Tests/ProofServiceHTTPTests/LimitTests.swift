@@ -1,3 +1,4 @@
+import Foundation
 import ProofService
 import Testing
 
@@ -177,8 +178,8 @@ struct LimitTests {
     ) { $0.limits.requestTime = .milliseconds(200) }
     let wire = try server.connect()
     wire.send("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
-    let other = try server.connect()
-    while server.counts.requestsTimedOut == 0, !other.hasNews(within: 20) {}
+    // To look at the wire's news would be to read: what the server counts tells when it has had enough.
+    while server.counts.requestsTimedOut == 0 { sched_yield() }
     #expect(try wire.rest().count < 64 << 20)
   }
 

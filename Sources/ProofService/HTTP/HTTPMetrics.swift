@@ -1,5 +1,3 @@
-internal import Synchronization
-
 /// Counts requests, and collects what others count, for `GET /metrics`.
 public final class HTTPMetrics: Sendable {
   /// The bounds of the histogram of latencies, in seconds.
@@ -26,7 +24,7 @@ public final class HTTPMetrics: Sendable {
     var sources: [@Sendable () -> [HTTPMetric]] = []
   }
 
-  private let state = Mutex(State())
+  private let state = Locked(State())
 
   /// No counts yet.
   public init() {}
@@ -119,6 +117,10 @@ extension HTTPServerCounts {
       HTTPMetric(
         "proof_connections_total", .counter, help: "Connections accepted.",
         Double(connectionsAccepted)),
+      HTTPMetric(
+        "proof_requests_open", .gauge,
+        help: "Requests whose head has arrived and whose answer is not sent.",
+        Double(requestsInFlight)),
       HTTPMetric(
         "proof_requests_refused_total", .counter, help: "Requests refused before anybody saw them.",
         samples: [

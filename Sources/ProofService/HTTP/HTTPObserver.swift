@@ -16,7 +16,7 @@ public struct HTTPObserver: HTTPHandler {
   /// An observer of a handler.
   ///
   /// - Parameters:
-  ///   - handler: Answers everything but `/metrics`.
+  ///   - handler: Answers everything but `/metrics`; what it would answer there is added.
   ///   - routes: The handler's routes; those of this type are added.
   ///   - metrics: Counts.
   ///   - readers: Addresses that may read the measures, beside this machine's own.
@@ -75,9 +75,10 @@ public struct HTTPObserver: HTTPHandler {
     guard request.method == "GET" else {
       return HTTPResponse(status: 405, text: "the measures can only be read: use GET")
     }
+    let own = handler.respond(to: request)
     return HTTPResponse(
       status: 200, headers: ["content-type": "text/plain; version=0.0.4; charset=utf-8"],
-      body: Array(metrics.text.utf8))
+      body: Array(metrics.text.utf8) + (own.status == 200 ? own.body : []))
   }
 
   /// Behind a proxy that is not trusted everybody seems to be this machine. Proxies say that they are

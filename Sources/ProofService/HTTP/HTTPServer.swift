@@ -1,5 +1,3 @@
-internal import Synchronization
-
 /// A running HTTP/1.1 server, plain or with TLS 1.2 or later.
 ///
 /// It hands whole requests within its limits to a handler. What is no HTTP, too large or too slow never
@@ -7,7 +5,7 @@ internal import Synchronization
 public final class HTTPServer: Sendable {
   private let core: CoreServer
   private let files: HTTPCertificateFiles?
-  private let state: Mutex<State>
+  private let state: Locked<State>
 
   private struct State {
     var isStopped = false
@@ -31,7 +29,7 @@ public final class HTTPServer: Sendable {
       end = nil
     }
     files = settings.certificate
-    state = Mutex(State(certificateEnd: end))
+    state = Locked(State(certificateEnd: end))
     core = try CoreServer(settings) { request in
       var request = request
       request.peer = forwarded.peer(of: request)

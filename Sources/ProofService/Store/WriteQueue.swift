@@ -1,7 +1,6 @@
 /// A job for the one connection that writes.
 ///
-/// `@unchecked Sendable` because the result is written by the thread that runs the batch, and read
-/// only after the monitor has been passed on.
+/// `@unchecked Sendable` because the result is written and read under the queue's monitor.
 final class WriteJob: @unchecked Sendable {
   /// What a job gives back.
   enum Result {
@@ -57,8 +56,10 @@ final class WriteQueue: @unchecked Sendable {
       let batch = waiting
       waiting = []
       monitor.unlock()
-      run(batch)
+      let outcomes = outcomes(of: batch)
       monitor.lock()
+      // Under the monitor: whoever waits for one of them looks at it whenever anybody wakes.
+      for (job, outcome) in zip(batch, outcomes) { job.outcome = outcome }
       isBusy = false
       monitor.wakeAll()
     }
@@ -66,7 +67,7 @@ final class WriteQueue: @unchecked Sendable {
     return try job.outcome!.get()
   }
 
-  private func run(_ batch: [WriteJob]) {
+  private func outcomes(of batch: [WriteJob]) -> [Swift.Result<WriteJob.Result, StoreError>] {
     var outcomes: [Swift.Result<WriteJob.Result, StoreError>] = []
     do throws(StoreError) {
       try setSynchronous(batch.contains { $0.mustLast })
@@ -78,7 +79,7 @@ final class WriteQueue: @unchecked Sendable {
       if connection.isInTransaction { _ = try? connection.run(.rollBack) }
       outcomes = batch.map { _ in .failure(error) }
     }
-    for (job, outcome) in zip(batch, outcomes) { job.outcome = outcome }
+    return outcomes
   }
 
   /// Runs a job within the transaction.
