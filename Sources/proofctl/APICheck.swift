@@ -17,7 +17,8 @@ enum APICheck {
     var isGood = true
     let findings = hosts.map { host -> JSONValue in
       let known = Self.pins(of: host, in: pins)
-      var finding: JSONObject = ["host": .string(host), "pins": .number(JSONNumber(Int64(known.count)))]
+      let count = JSONNumber(Int64(known.count))
+      var finding: JSONObject = ["host": .string(host), "pins": .number(count)]
       do throws(TransportError) {
         let answer = try transport.send(
           TransportRequest(url: "https://\(host)/", pins: known, timeout: .seconds(10)))

@@ -40,7 +40,9 @@ enum AccountVerbs {
       try KeyFile.create(file)
     }
     let lock = try AccountAccess.lock(invocation)
-    let store = try SQLiteStore(creatingAt: path)
+    // A store that is there says itself whose it is.
+    let isThere = unsafe access(path, F_OK) == 0
+    let store = try (isThere ? try? SQLiteStore(at: path) : nil) ?? SQLiteStore(creatingAt: path)
     let (account, token) = try Account.create(
       invocation.operands[0], in: store, lockedBy: lock, url: url)
     var value: JSONObject = [
@@ -65,7 +67,9 @@ enum AccountVerbs {
   private static let encoding = [Flag("--base64url", nil, "in base64url instead of base64")]
 
   private static let secrets: [Verb] = [
-    verb("secret get", [], encoding, "shows the secret of HS256, for API backends", as: "secret/get") {
+    verb(
+      "secret get", [], encoding, "shows the secret of HS256, for API backends", as: "secret/get"
+    ) {
       ["encoding": $0.has("--base64url") ? "base64url" : "base64"]
     },
     verb(
@@ -140,7 +144,8 @@ enum AccountVerbs {
       ).digest()
       let name = executable.split(separator: "/").last.map(String.init) ?? ""
       var arguments: JSONObject = [
-        "digest": .string(digest.description), "development": .bool(invocation.has("--development")),
+        "digest": .string(digest.description),
+        "development": .bool(invocation.has("--development")),
         "name": .string(invocation.value("--name") ?? name),
       ]
       if let time = invocation.value("--expire-after") {

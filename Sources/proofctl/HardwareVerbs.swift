@@ -77,7 +77,8 @@ enum HardwareVerbs {
   }
 
   private static let revoke = Verb(
-    "hardware revoke", [Operand("ID")], [registry], "issues nothing for a piece of hardware any more"
+    "hardware revoke", [Operand("ID")], [registry],
+    "issues nothing for a piece of hardware any more"
   ) { invocation in
     let id = try Invocation.parse(invocation.operands[0], "ID") as HardwareID
     guard let path = registryPath(invocation) else {

@@ -36,8 +36,9 @@ struct Invocation: Sendable {
       guard values[argument] == nil else { throw .usage("\(argument) stands there twice") }
       if flag.placeholder == nil {
         values[argument] = ""
-      } else if let value = rest.popFirst() {
+      } else if let value = rest.first, !value.hasPrefix("--") {
         values[argument] = value
+        rest = rest.dropFirst()
       } else {
         throw .usage("\(argument) needs a value")
       }

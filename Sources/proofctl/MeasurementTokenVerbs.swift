@@ -107,7 +107,8 @@ enum MeasurementTokenVerbs {
       if bytes.count == MeasurementToken.byteCount { return bytes }
     }
     guard let bytes = Hexadecimal.bytes(try Invocation.text(of: operand)) else {
-      throw Failure("that is no measurement token: write it in hexadecimal, or name a file by @FILE")
+      throw Failure(
+        "that is no measurement token: write it in hexadecimal, or name a file by @FILE")
     }
     return bytes
   }

@@ -83,7 +83,10 @@ package final class ModelFolder: FolderAccess {
             if file.durable == file.bytes { return file.bytes }
             switch remains {
             case .none: return file.durable
-            case .half: return Array(file.bytes.prefix(file.bytes.count / 2))
+            case .half:
+              // What was on the medium before stays there when a file grows.
+              let kept = file.bytes.starts(with: file.durable) ? file.durable.count : 0
+              return Array(file.bytes.prefix(kept + (file.bytes.count - kept) / 2))
             case .all: return file.bytes
             }
           }
