@@ -73,7 +73,7 @@ import Testing
 
   @Test(arguments: [
     "", "[]", "3", "{", #"{"exp":9}"#, #"{"did":"x"}"#, #"{"pay":"x"}"#, #"{"mpk":"x"}"#,
-    #"{"a":1,"a":2}"#,
+    #"{"dpk":"x"}"#, #"{"a":1,"a":2}"#,
   ])
   func `a custom token's payload is an object, and sets nothing that API tokens mean`(
     _ payload: String
