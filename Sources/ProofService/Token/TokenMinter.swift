@@ -61,7 +61,9 @@ struct TokenMinter {
     if !annotated.isEmpty {
       claims.annotations = judgement.properties.intersection(annotated).names
     }
-    if let hash = report.subject.dataHash { claims.binding = try? Claims.Binding(digest: hash.bytes) }
+    if let hash = report.subject.dataHash {
+      claims.binding = try? Claims.Binding(digest: hash.bytes)
+    }
     if !policy.issuer.isEmpty { claims.issuer = policy.issuer }
     if policy.hasIssuedAt { claims.issuedAt = UnixTime(seconds: work.now.seconds) }
     if policy.hasSubject { claims.subject = Base64.encode(report.device.bytes) }
