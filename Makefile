@@ -16,7 +16,7 @@ export MAKE
 .PHONY: help setup all core demo test check check-foreign fuzz bench docs install uninstall sdk-key clean \
   test-core test-swift test-house check-vectors check-format check-symbols check-stack check-constant-time \
   check-secrets check-sanitizers check-coverage check-boundary check-mutants check-mutants-swift check-readme \
-  check-demo check-fuzz check-bench test-probe test-probe-long test-store attack
+  check-demo check-fuzz check-bench test-probe test-probe-long test-store test-backend attack
   check-demo check-fuzz check-bench test-probe test-probe-long test-service check-kill bench-service attack
 
 help: ## List what can be made
@@ -92,6 +92,10 @@ check-kill: ## kill -9 of proof-service under load, 100 times: nothing accepted 
 bench-service: ## Measure attestations a second, plain and over TLS; an hour of 10,000 devices
 	@.ci/setup swift base python service
 	@Tests/Service/run.sh load --hour
+
+test-backend: ## Play the token fetch and every verb of proofctl against real processes, with PyJWT and jwcrypto
+	@.ci/setup swift base python
+	@Tests/Backend/run.sh
 
 attack: ## Attack a live app with real tools, judged by a real verifier (root)
 	@.ci/setup base python attack

@@ -23,4 +23,19 @@ for product in proofctl proof-service proof-unlock app-peer; do
 done
 PROOF_BIN="$(env -u CC swift build --package-path "$root" --show-bin-path)"
 export PROOF_BIN
-"$venv/bin/python" "$here/${1:-flow.py}"
+
+passed=0
+failed=0
+for part in flow.py proofctl.py; do
+  status=0
+  "$venv/bin/python" "$here/$part" >"$root/.build/backend.log" 2>&1 || status=$?
+  cat "$root/.build/backend.log"
+  last=$(tail -n 1 "$root/.build/backend.log" | grep -E '^[0-9]+ passed, [0-9]+ failed$' || echo "0 passed, 1 failed")
+  bad=${last#*, }
+  bad=${bad%% *}
+  if [ "$status" -ne 0 ] && [ "$bad" -eq 0 ]; then bad=1; fi
+  passed=$((passed + ${last%% *}))
+  failed=$((failed + bad))
+done
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]
