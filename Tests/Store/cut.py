@@ -39,7 +39,8 @@ def cuts(folder):
         check(run.returncode == 0, f"cut {number}: {run.stderr}")
         calls.append(run.stdout.strip())
         status, found = victim("load", folder)
-        check(status == 0 and found in (str(stored), str(stored + 1)), f"after cut {number} before {calls[-1]}: {found}")
+        check(status == 0 and found in (str(stored), str(stored + 1)),
+              f"after cut {number} before {calls[-1]}: {found}")
         stored = int(found) if status == 0 else stored
     return calls, stored
 
@@ -61,7 +62,8 @@ def main():
         old = victim("save", folder, stored)
         check(old[0] == 1 and "would not be newer" in old[1], f"an older generation: {old}")
 
-        holder = subprocess.Popen([VICTIM, "hold", str(folder)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        holder = subprocess.Popen([VICTIM, "hold", str(folder)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                  text=True)
         check(holder.stdout.readline().strip() == "held", "the holder")
         status, words = victim("load", folder)
         check(status == 1 and f"in use by process {holder.pid}." in words, f"two processes: {words}")
