@@ -14,10 +14,10 @@ MAKEFLAGS += --no-print-directory
 export MAKE
 
 .PHONY: help setup all core demo install uninstall sdk-key docs clean test test-core test-swift test-probe \
-  test-probe-long attack check-vectors test-house check check-format check-symbols check-stack check-constant-time \
-  check-secrets check-sanitizers check-coverage check-boundary check-mutants check-mutants-swift check-faults \
-  check-faults-long check-mutants-probe check-jose check-demo check-readme check-foreign fuzz check-fuzz bench \
-  bench-probe check-bench
+  test-probe-long test-store test-service check-kill bench-service test-backend attack check-vectors test-house \
+  check check-format check-symbols check-stack check-constant-time check-secrets check-sanitizers check-coverage \
+  check-boundary check-mutants check-mutants-swift check-faults check-faults-long check-mutants-probe check-jose \
+  check-demo check-readme check-foreign fuzz check-fuzz bench bench-probe check-bench
 
 help: ## List what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-20s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -67,7 +67,7 @@ test-core: ## Test the C core by its own C program
 	@Tests/ProofCoreTests/run.sh
 
 test-swift: ## Test the Swift package
-	@.ci/setup swift base
+	@.ci/setup swift base python
 	@.ci/test-swift
 
 test-probe: ## Test the probe: files, process, stability of a live app
@@ -77,6 +77,25 @@ test-probe: ## Test the probe: files, process, stability of a live app
 test-probe-long: ## The same at length: 1,000 starts, 100,000 warm proofs, 1,000,000 leaves
 	@.ci/setup swift base python
 	@Tests/ProofProbeTests/run.sh --long
+
+test-store: ## Kill a process before every system call with which it saves its measurement
+	@.ci/setup swift base python
+	@Tests/Store/run.sh
+test-service: ## Test proof-service as a process: TLS, certificates, signals, options, log, measures, memory
+	@.ci/setup swift base python service
+	@Tests/Service/run.sh server_test
+
+check-kill: ## kill -9 of proof-service under load, 100 times: nothing accepted twice, nothing lost
+	@.ci/setup swift base python
+	@Tests/Service/run.sh kill 100
+
+bench-service: ## Measure attestations a second, plain and over TLS; an hour of 10,000 devices
+	@.ci/setup swift base python service
+	@Tests/Service/run.sh load --hour
+
+test-backend: ## Play the token fetch and every verb of proofctl against real processes, with PyJWT and jwcrypto
+	@.ci/setup swift base python
+	@Tests/Backend/run.sh
 
 attack: ## Attack a live app with real tools, judged by a real verifier (root)
 	@.ci/setup base python attack
@@ -120,11 +139,11 @@ check-secrets: ## Secrets are wiped, not logged, and stand nowhere in binary or 
 	@Tests/Secrets/run.sh
 
 check-sanitizers: ## The tests again under address, undefined behaviour and thread sanitizers
-	@.ci/setup swift base
+	@.ci/setup swift base python
 	@.ci/sanitizers
 
 check-coverage: ## Lines and branches the tests reach, with floors
-	@.ci/setup swift base
+	@.ci/setup swift base python
 	@Tests/Coverage/run.sh
 
 check-boundary: ## No C type leaves the Swift library: a client from outside, and planted leaks

@@ -26,8 +26,14 @@ let package = Package(
   products: [
     .library(name: "ProofModel", targets: ["ProofModel"]),
     .library(name: "ProofKit", targets: ["ProofKit"]),
+    .library(name: "ProofKitHTTP", targets: ["ProofKitHTTP"]),
     .library(name: "ProofJOSE", targets: ["ProofJOSE"]),
+    .library(name: "ProofBackend", targets: ["ProofBackend"]),
+    .library(name: "ProofService", targets: ["ProofService"]),
     .executable(name: "proof-demo", targets: ["proof-demo"]),
+    .executable(name: "proof-service", targets: ["proof-service"]),
+    .executable(name: "proof-unlock", targets: ["proof-unlock"]),
+    .executable(name: "proofctl", targets: ["proofctl"]),
     .executable(name: "proof-bench", targets: ["proof-bench"]),
   ],
   targets: [
@@ -47,9 +53,19 @@ let package = Package(
 
     .target(
       name: "ProofModel", dependencies: ["ProofCore", "CSodium"], swiftSettings: strictSwift),
+    .target(name: "DurableFiles", swiftSettings: strictSwift),
     .target(
-      name: "ProofKit", dependencies: ["ProofModel", "ProofKey", "ProofProbe"],
+      name: "ProofKit", dependencies: ["ProofModel", "ProofKey", "ProofProbe", "DurableFiles"],
       swiftSettings: strictSwift),
+
+    .systemLibrary(
+      name: "LibCurl", path: "CSources/CCurl/libcurl", pkgConfig: "libcurl",
+      providers: [.apt(["libcurl4-openssl-dev"])]),
+    .target(
+      name: "CCurl", dependencies: ["LibCurl"], path: "CSources/CCurl", exclude: ["libcurl"],
+      cSettings: strictC),
+    .target(
+      name: "ProofKitHTTP", dependencies: ["ProofKit", "CCurl"], swiftSettings: strictSwift),
 
     .systemLibrary(
       name: "LibCrypto", path: "CSources/CCrypto/libcrypto", pkgConfig: "libcrypto",
@@ -58,10 +74,44 @@ let package = Package(
       name: "CCrypto", dependencies: ["LibCrypto"], path: "CSources/CCrypto",
       exclude: ["libcrypto"], cSettings: strictC),
     .target(name: "ProofJOSE", dependencies: ["CCrypto"], swiftSettings: strictSwift),
+    .target(
+      name: "ProofBackend", dependencies: ["ProofModel", "ProofJOSE", "DurableFiles"],
+      swiftSettings: strictSwift),
+
+    .systemLibrary(
+      name: "LibMicroHTTPD", path: "CSources/CMicroHTTPD/libmicrohttpd",
+      pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
+    .systemLibrary(
+      name: "LibGnuTLS", path: "CSources/CMicroHTTPD/libgnutls", pkgConfig: "gnutls",
+      providers: [.apt(["libgnutls28-dev"])]),
+    .target(
+      name: "CMicroHTTPD", dependencies: ["LibMicroHTTPD", "LibGnuTLS"],
+      path: "CSources/CMicroHTTPD", exclude: ["libmicrohttpd", "libgnutls"], cSettings: strictC),
+    .systemLibrary(
+      name: "CSQLite", path: "CSources/CSQLite", pkgConfig: "sqlite3",
+      providers: [.apt(["libsqlite3-dev"])]),
+    .target(
+      name: "ProofService",
+      dependencies: ["ProofModel", "ProofJOSE", "CSodium", "CSQLite", "CMicroHTTPD"],
+      swiftSettings: strictSwift),
 
     .target(name: "Console", swiftSettings: strictSwift),
     .executableTarget(
+      name: "proofctl",
+      dependencies: [
+        "ProofService", "ProofBackend", "ProofKit", "ProofKitHTTP", "ProofJOSE", "ProofModel",
+        "DurableFiles", "Console",
+      ],
+      swiftSettings: strictSwift),
+    .executableTarget(
+      name: "proof-unlock",
+      dependencies: ["ProofBackend", "ProofService", "ProofModel", "DurableFiles", "Console"],
+      swiftSettings: strictSwift),
+    .executableTarget(
       name: "proof-demo", dependencies: ["ProofKit", "ProofModel", "Console"],
+      swiftSettings: strictSwift),
+    .executableTarget(
+      name: "proof-service", dependencies: ["ProofService", "ProofJOSE", "Console"],
       swiftSettings: strictSwift),
     .target(
       name: "AllocationCounter", path: "Benchmarks/AllocationCounter", cSettings: strictC),
@@ -71,6 +121,15 @@ let package = Package(
         "ProofModel", "ProofCore", "CSodium", "CCrypto", "Console", "AllocationCounter",
       ],
       path: "Benchmarks/proof-bench", swiftSettings: strictSwift),
+    .systemLibrary(
+      name: "LibSSL", path: "Benchmarks/LoadLink/libssl", pkgConfig: "libssl",
+      providers: [.apt(["libssl-dev"])]),
+    .target(
+      name: "LoadLink", dependencies: ["LibSSL", "LibCrypto"], path: "Benchmarks/LoadLink",
+      exclude: ["libssl"], cSettings: strictC),
+    .executableTarget(
+      name: "proof-load", dependencies: ["ProofKit", "ProofModel", "Console", "LoadLink"],
+      path: "Benchmarks/proof-load", swiftSettings: strictSwift),
 
     .testTarget(name: "ConsoleTests", dependencies: ["Console"], swiftSettings: strictSwift),
     .target(
@@ -79,8 +138,22 @@ let package = Package(
       name: "ProofModelTests",
       dependencies: ["ProofKit", "ProofModel", "ProofCore", "MemoryWitness"],
       exclude: ["MemoryWitness", "Mutants"], swiftSettings: strictSwift),
+    .target(
+      name: "FolderModel", dependencies: ["DurableFiles"], path: "Tests/FolderModel",
+      swiftSettings: strictSwift),
     .testTarget(
-      name: "ProofKitTests", dependencies: ["ProofKit", "ProofModel"], swiftSettings: strictSwift),
+      name: "ProofKitTests",
+      dependencies: ["ProofKit", "ProofModel", "DurableFiles", "FolderModel"],
+      swiftSettings: strictSwift),
+    .executableTarget(
+      name: "app-peer", dependencies: ["ProofKit", "ProofKitHTTP", "ProofModel"],
+      path: "Tests/Backend/app-peer", swiftSettings: strictSwift),
+    .executableTarget(
+      name: "store-victim", dependencies: ["ProofKit", "ProofModel"],
+      path: "Tests/Store/store-victim", swiftSettings: strictSwift),
+    .testTarget(
+      name: "ProofKitHTTPTests", dependencies: ["ProofKitHTTP", "ProofKit", "ProofModel"],
+      swiftSettings: strictSwift),
     .executableTarget(
       name: "jose-peer", dependencies: ["ProofJOSE"], path: "Tests/JOSE/jose-peer",
       swiftSettings: strictSwift),
@@ -90,6 +163,18 @@ let package = Package(
     .testTarget(
       name: "ProofJOSETests", dependencies: ["ProofJOSE", "JOSEWitness"],
       exclude: ["Vectors", "JOSEWitness"], swiftSettings: strictSwift),
+    .executableTarget(
+      name: "service-store", dependencies: ["ProofService", "ProofKit", "ProofModel", "ProofJOSE"],
+      path: "Tests/Service/service-store", swiftSettings: strictSwift),
+    .testTarget(
+      name: "ProofBackendTests",
+      dependencies: ["ProofBackend", "ProofModel", "ProofJOSE", "DurableFiles", "FolderModel"],
+      swiftSettings: strictSwift),
+    .testTarget(
+      name: "ProofServiceHTTPTests", dependencies: ["ProofService"], swiftSettings: strictSwift),
+    .testTarget(
+      name: "ProofServiceTests", dependencies: ["ProofService", "ProofModel", "ProofJOSE"],
+      swiftSettings: strictSwift),
   ],
   swiftLanguageModes: [.v6],
   cLanguageStandard: .c11

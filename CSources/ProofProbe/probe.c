@@ -325,6 +325,11 @@ int pfp_probe_gather(struct pfp_probe *probe, struct pfp_evidence *evidence, str
 }
 
 int pfp_probe_collect(struct pfp_probe *probe, const struct pfc_config *config, pfp_sink sink, void *context) {
+  return pfp_probe_observe(probe, config, sink, NULL, context);
+}
+
+int pfp_probe_observe(struct pfp_probe *probe, const struct pfc_config *config, pfp_sink sink, pfp_alarm_fn alarm,
+                      void *context) {
   struct pfp_evidence evidence = {.asked = config};
   int result = pfp_probe_gather(probe, &evidence, NULL);
   for (size_t i = 0; i < evidence.count && result == PFP_OK; i++) {
@@ -332,6 +337,12 @@ int pfp_probe_collect(struct pfp_probe *probe, const struct pfc_config *config, 
     int answer = sink(context, record->class_, record->number, (const uint8_t *)record->name, record->name_size,
                       record->present ? record->digest : NULL);
     if (answer != 0) result = pfp_probe_fail(probe, PFP_E_CORE, answer, 0, record->name);
+  }
+  for (size_t i = 0; alarm != NULL && i < evidence.count && result == PFP_OK; i++) {
+    const struct pfp_record *record = evidence.records[i];
+    if (record->alarm && record->note != NULL) {
+      alarm(context, record->class_, record->number, record->name, record->note);
+    }
   }
   pfp_evidence_free(&evidence);
   return result;

@@ -11,7 +11,7 @@ import Synchronization
 ///
 /// Libraries that the app opens by itself must be open before the first measurement, and none may
 /// be closed while one is in progress.
-public final class Probe: EvidenceCollector {
+public final class Probe: EvidenceObserver {
   /// How far a measurement is.
   public struct Progress: Sendable, Hashable {
     /// Files, folders and links done.
@@ -22,6 +22,8 @@ public final class Probe: EvidenceCollector {
 
   /// What a probe is made for.
   public struct Options: Sendable {
+    /// Another executable than this process's, for tools that look at an app's files.
+    package var executable: String?
     /// The folder that is the app's bundle; nil if the app has none.
     public var bundle: String?
     /// The folder of the storage secret, open to this user alone; nil if there is none.
@@ -95,6 +97,19 @@ public final class Probe: EvidenceCollector {
   ) async throws -> EvidenceSet {
     try await run(progress) { core, pace throws(ProofError) in
       try core.collect(sources, policy: policy, byteCountLimit: 1 << UInt64(limitLog2), pace: pace)
+    }
+  }
+
+  /// Observes sources for an attestation, now, on the calling thread.
+  public func observe(
+    _ sources: [Source], policy: MeasurementPolicy, limitLog2: UInt8, cancellation: Cancellation
+  ) throws(ProofError) -> Observation {
+    let pace = Pace()
+    return try cancellation.withHandler({ pace.cancel() }) { () throws(ProofError) in
+      try withCore { core throws(ProofError) in
+        try core.observe(
+          sources, policy: policy, byteCountLimit: 1 << UInt64(limitLog2), pace: pace)
+      }
     }
   }
 

@@ -79,6 +79,13 @@ typedef int (*pfp_sink)(void *context, uint8_t class_, uint8_t number, const uin
 PFP_MUST_USE int pfp_probe_collect(struct pfp_probe *probe, const struct pfc_config *config, pfp_sink sink,
                                    void *context);
 
+/// Takes what one record says is wrong by itself, whatever the baseline: its name, and words for people.
+typedef void (*pfp_alarm_fn)(void *context, uint8_t class_, uint8_t number, const char *name, const char *words);
+
+/// `pfp_probe_collect`, and then gives `alarm` each record that says by itself what is wrong.
+PFP_MUST_USE int pfp_probe_observe(struct pfp_probe *probe, const struct pfc_config *config, pfp_sink sink,
+                                   pfp_alarm_fn alarm, void *context);
+
 /// Decodes the configuration, collects, folds: IM and DM of this app, now. PFP_E_CORE if the configuration does not
 /// decode. On failure `*measured` is all zeros.
 PFP_MUST_USE int pfp_probe_measure(struct pfc_measured *measured, struct pfp_probe *probe, const uint8_t *config,

@@ -31,7 +31,7 @@ public struct Claims: Sendable {
   public var messageKeyID: String?
   /// The public key of this installation (`ipk`): EC P-256, DER SubjectPublicKeyInfo.
   public var installPublicKey: [UInt8]?
-  /// The measurement (`imh`, `dmh`, `mpk`). Secret: only in sealed tokens.
+  /// The measurement (`imh`, `dmh`, `mpk`, `dpk`). Secret: only in sealed tokens.
   public var measurement: MeasurementClaims?
   /// All other claims. Not for secrets.
   public var others = JSONObject()
@@ -47,7 +47,7 @@ public struct Claims: Sendable {
   /// The names that have a property of their own.
   static let typedNames = [
     "exp", "iat", "nbf", "iss", "aud", "sub", "did", "ip", "arc", "anno", "pay", "mskid", "ipk",
-    "imh", "dmh", "mpk",
+    "imh", "dmh", "mpk", "dpk",
   ]
 }
 

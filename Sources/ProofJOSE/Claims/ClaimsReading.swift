@@ -157,14 +157,17 @@ private struct ClaimMembers {
     return bytes
   }
 
-  /// Decodes the three claims from where they stand into memory for secrets.
+  /// Decodes the claims from where they stand into memory for secrets.
   func measurement(in text: Span<UInt8>) throws(JOSEError) -> MeasurementClaims? {
-    let nodes = MeasurementClaims.parts.map { typed[$0.0] }
+    var parts = MeasurementClaims.parts
+    let optional = MeasurementClaims.optionalPart
+    if typed[optional.0] != nil { parts.append(optional) }
+    let nodes = parts.map { typed[$0.0] }
     if nodes.allSatisfy({ $0 == nil }) { return nil }
-    let count = MeasurementClaims.parts.last?.1.upperBound ?? 0
+    let count = parts.last?.1.upperBound ?? 0
     return MeasurementClaims(
       try JOSESecret(count: count) { bytes throws(JOSEError) in
-        for ((name, range), node) in zip(MeasurementClaims.parts, nodes) {
+        for ((name, range), node) in zip(parts, nodes) {
           guard let node else { throw .claimInvalid(name, .together) }
           guard index.decodeBase64(at: node, in: text, .standard, into: &bytes, range) else {
             throw .claimInvalid(name, .bytes(range.count))

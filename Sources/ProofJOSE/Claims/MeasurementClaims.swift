@@ -1,5 +1,5 @@
-/// The three claims of a measurement: integrity measurement (`imh`), device measurement (`dmh`) and
-/// measurement proof key (`mpk`). Secret.
+/// The claims of a measurement: integrity measurement (`imh`), device measurement (`dmh`), measurement
+/// proof key (`mpk`) and, where the service tells it, device proof key (`dpk`). Secret.
 ///
 /// They stand in one block of memory for secrets, which copies of the value share, and which is wiped
 /// with the last of them.
@@ -9,6 +9,7 @@ public struct MeasurementClaims: Sendable {
   private static let integrity = 0..<32
   private static let device = 32..<64
   private static let key = 64..<80
+  private static let deviceKey = 80..<96
 
   /// How many bytes an integrity or device measurement has.
   public static var measurementByteCount: Int { integrity.count }
@@ -17,9 +18,11 @@ public struct MeasurementClaims: Sendable {
 
   /// Names, places and order of the claims.
   static let parts = [("imh", integrity), ("dmh", device), ("mpk", key)]
+  /// The one that may be missing.
+  static let optionalPart = ("dpk", deviceKey)
 
   init(_ secret: consuming JOSESecret) {
-    precondition(secret.count == Self.key.upperBound)
+    precondition([Self.key.upperBound, Self.deviceKey.upperBound].contains(secret.count))
     self.secret = SharedSecret(secret)
   }
 
@@ -39,15 +42,48 @@ public struct MeasurementClaims: Sendable {
     }
     self.init(
       JOSESecret(count: Self.key.upperBound) { bytes in
-        for index in integrityMeasurement.indices {
-          bytes[Self.integrity.lowerBound + index] = integrityMeasurement[index]
-        }
-        for index in deviceMeasurement.indices {
-          bytes[Self.device.lowerBound + index] = deviceMeasurement[index]
-        }
-        for index in proofKey.indices { bytes[Self.key.lowerBound + index] = proofKey[index] }
+        Self.copy(integrityMeasurement, into: &bytes, at: Self.integrity)
+        Self.copy(deviceMeasurement, into: &bytes, at: Self.device)
+        Self.copy(proofKey, into: &bytes, at: Self.key)
       })
   }
+
+  /// Copies a measurement with its device proof key.
+  ///
+  /// - Parameters:
+  ///   - integrityMeasurement: 32 bytes.
+  ///   - deviceMeasurement: 32 bytes.
+  ///   - proofKey: 16 bytes.
+  ///   - deviceKey: 16 bytes.
+  /// - Throws: ``JOSEError/claimInvalid(_:_:)``.
+  public init(
+    integrityMeasurement: Span<UInt8>, deviceMeasurement: Span<UInt8>, proofKey: Span<UInt8>,
+    deviceKey: Span<UInt8>
+  ) throws(JOSEError) {
+    let counts = [
+      integrityMeasurement.count, deviceMeasurement.count, proofKey.count, deviceKey.count,
+    ]
+    for (count, (name, range)) in zip(counts, Self.parts + [Self.optionalPart])
+    where count != range.count {
+      throw .claimInvalid(name, .bytes(range.count))
+    }
+    self.init(
+      JOSESecret(count: Self.deviceKey.upperBound) { bytes in
+        Self.copy(integrityMeasurement, into: &bytes, at: Self.integrity)
+        Self.copy(deviceMeasurement, into: &bytes, at: Self.device)
+        Self.copy(proofKey, into: &bytes, at: Self.key)
+        Self.copy(deviceKey, into: &bytes, at: Self.deviceKey)
+      })
+  }
+
+  private static func copy(
+    _ source: Span<UInt8>, into bytes: inout MutableSpan<UInt8>, at range: Range<Int>
+  ) {
+    for index in source.indices { bytes[range.lowerBound + index] = source[index] }
+  }
+
+  /// Whether the device proof key is among the claims.
+  public var hasDeviceKey: Bool { secret.count == Self.deviceKey.upperBound }
 
   /// Lends the integrity measurement: 32 bytes.
   ///
@@ -82,6 +118,18 @@ public struct MeasurementClaims: Sendable {
     try with(Self.key, body)
   }
 
+  /// Lends the device proof key: 16 bytes.
+  ///
+  /// - Parameter body: Reads the bytes. It must not keep copies of them.
+  /// - Returns: What `body` returns.
+  /// - Throws: ``JOSEError/claimMissing(_:)`` if the service did not tell it.
+  public func withDeviceKey<R: ~Copyable>(
+    _ body: (Span<UInt8>) -> R
+  ) throws(JOSEError) -> R {
+    guard hasDeviceKey else { throw .claimMissing("dpk") }
+    return with(Self.deviceKey, body)
+  }
+
   private func with<R: ~Copyable, E: Error>(
     _ range: Range<Int>, _ body: (Span<UInt8>) throws(E) -> R
   ) throws(E) -> R {
@@ -90,7 +138,9 @@ public struct MeasurementClaims: Sendable {
 
   /// The claims, to be written from where they stand.
   var members: [(name: String, member: JSONMember)] {
-    Self.parts.map { name, range in (name, .secret(secret, range, .standard)) }
+    (Self.parts + (hasDeviceKey ? [Self.optionalPart] : [])).map { name, range in
+      (name, .secret(secret, range, .standard))
+    }
   }
 }
 

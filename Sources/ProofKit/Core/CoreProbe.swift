@@ -18,13 +18,15 @@ struct CoreProbe: ~Copyable, @unchecked Sendable {
     }
     let pacer = Pacer()
     var made: OpaquePointer?
-    let result = unsafe Self.withStrings([options.bundle, options.storage] + options.plugins) {
-      strings in
-      let plugins = unsafe Array(strings.dropFirst(2))
+    let result = unsafe Self.withStrings(
+      [options.bundle, options.storage, options.executable] + options.plugins
+    ) { strings in
+      let plugins = unsafe Array(strings.dropFirst(3))
       return unsafe plugins.withUnsafeBufferPointer { plugins in
         var own = unsafe pfp_probe_options()
         unsafe own.bundle = strings[0]
         unsafe own.storage = strings[1]
+        unsafe own.executable = strings[2]
         unsafe own.plugins = plugins.baseAddress
         unsafe own.plugin_count = plugins.count
         unsafe own.harden = options.hardens ? 1 : 0
@@ -44,6 +46,9 @@ struct CoreProbe: ~Copyable, @unchecked Sendable {
   deinit { unsafe pfp_probe_free(probe) }
 
   borrowing func forget() { unsafe pfp_probe_forget(probe) }
+
+  /// The SDK's version, as the source `app 4` reports it.
+  static var version: String { PFP_SDK_VERSION }
 
   /// Every source in its newest version, for a new baseline.
   static var sources: [Source] {
@@ -69,6 +74,12 @@ struct CoreProbe: ~Copyable, @unchecked Sendable {
   borrowing func collect(
     _ sources: [Source], policy: MeasurementPolicy, byteCountLimit: UInt64, pace: Pace
   ) throws(ProofError) -> EvidenceSet {
+    try observe(sources, policy: policy, byteCountLimit: byteCountLimit, pace: pace).evidence
+  }
+
+  borrowing func observe(
+    _ sources: [Source], policy: MeasurementPolicy, byteCountLimit: UInt64, pace: Pace
+  ) throws(ProofError) -> Observation {
     let records = Records()
     pacer.pace = pace
     defer { pacer.pace = nil }
@@ -85,11 +96,11 @@ struct CoreProbe: ~Copyable, @unchecked Sendable {
       }
     }
     let result = unsafe withUnsafePointer(to: asked) { decoded in
-      unsafe pfp_probe_collect(
-        probe, decoded, takeRecord, Unmanaged.passUnretained(records).toOpaque())
+      unsafe pfp_probe_observe(
+        probe, decoded, takeRecord, takeAlarm, Unmanaged.passUnretained(records).toOpaque())
     }
     try check(result)
-    return try EvidenceSet(records.all)
+    return Observation(try EvidenceSet(records.all), alarms: records.alarms)
   }
 
   borrowing func diagnose(
@@ -156,6 +167,7 @@ private final class Pacer {
 
 private final class Records {
   var all: [EvidenceRecord] = []
+  var alarms: [Observation.Alarm] = []
 }
 
 private func reportProgress(
@@ -186,6 +198,20 @@ private func takeRecord(
   } catch {
     return -1
   }
+}
+
+private func takeAlarm(
+  _ context: UnsafeMutableRawPointer?, _ evidenceClass: UInt8, _ number: UInt8,
+  _ name: UnsafePointer<CChar>?, _ words: UnsafePointer<CChar>?
+) {
+  guard let context = unsafe context, let name = unsafe name, let words = unsafe words,
+    let evidenceClass = EvidenceClass(rawValue: evidenceClass),
+    let source = try? SourceID(evidenceClass, number)
+  else { return }
+  let records = unsafe Unmanaged<Records>.fromOpaque(context).takeUnretainedValue()
+  records.alarms.append(
+    Observation.Alarm(
+      source, name: unsafe String(cString: name), words: unsafe String(cString: words)))
 }
 
 extension Diagnosis {

@@ -1,4 +1,4 @@
-"""The worked example of docs/SPEC.md, section 13: one first contact, every value."""
+"""The worked example of docs/SPEC.md, section 14: one first contact, every value."""
 
 import hashlib
 from dataclasses import dataclass, field
@@ -44,7 +44,7 @@ class Page:
 
 
 def example() -> str:
-    """All of section 13, made with the model of section 10 as the hardware."""
+    """All of section 14, made with the model of section 10 as the hardware."""
     page = Page()
     backend = Issuer(stuff("example issuer", 32))
     door = Place(stuff("example hardware id", 16), stuff("example hardware secret", 32))

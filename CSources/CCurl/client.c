@@ -1,0 +1,249 @@
+#define _POSIX_C_SOURCE 200809L
+
+#include <curl/curl.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "CCurl.h"
+
+struct phc_client {
+  CURLM *multi;
+  CURL *easy;
+  char *authorities;
+  int allows_plain;
+  long connect_timeout_ms;
+  atomic_int cancelled;
+  long connections;
+  uint8_t *body;
+  size_t size, capacity, limit;
+  int over;  ///< The answer is longer than its limit.
+  char words[CURL_ERROR_SIZE];
+};
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static void begin(void) { (void)curl_global_init(CURL_GLOBAL_DEFAULT); }
+
+struct phc_client *phc_client_create(const struct phc_options *options) {
+  struct phc_client *client = calloc(1, sizeof *client);
+  (void)pthread_once(&once, begin);
+  if (client == NULL) return NULL;
+  client->allows_plain = options->allows_plain;
+  client->connect_timeout_ms = options->connect_timeout_ms;
+  client->authorities = options->authorities != NULL ? strdup(options->authorities) : NULL;
+  client->multi = curl_multi_init();
+  client->easy = curl_easy_init();
+  if (client->multi == NULL || client->easy == NULL || (options->authorities != NULL && client->authorities == NULL)) {
+    phc_client_free(client);
+    return NULL;
+  }
+  return client;
+}
+
+void phc_client_free(struct phc_client *client) {
+  if (client == NULL) return;
+  if (client->easy != NULL) curl_easy_cleanup(client->easy);
+  if (client->multi != NULL) (void)curl_multi_cleanup(client->multi);
+  free(client->authorities);
+  free(client->body);
+  free(client);
+}
+
+void phc_client_cancel(struct phc_client *client) {
+  atomic_store(&client->cancelled, 1);
+  (void)curl_multi_wakeup(client->multi);
+}
+
+void phc_client_rearm(struct phc_client *client) { atomic_store(&client->cancelled, 0); }
+
+long phc_client_connections(const struct phc_client *client) { return client->connections; }
+
+static size_t take(char *bytes, size_t size, size_t count, void *user) {
+  struct phc_client *client = user;
+  size_t more = size * count;
+  if (more > client->limit - client->size) {
+    client->over = 1;
+    return 0;
+  }
+  if (more > client->capacity - client->size) {
+    size_t capacity = client->capacity == 0 ? 16384 : client->capacity;
+    uint8_t *grown;
+    while (capacity - client->size < more) capacity *= 2;
+    grown = realloc(client->body, capacity);
+    if (grown == NULL) return 0;
+    client->body = grown;
+    client->capacity = capacity;
+  }
+  memcpy(client->body + client->size, bytes, more);
+  client->size += more;
+  return more;
+}
+
+/// All options, or nothing is sent: each of them is a defence.
+static int prepare(struct phc_client *client, const struct phc_request *request, struct curl_slist *fields) {
+  CURL *easy = client->easy;
+  const char *protocols = client->allows_plain ? "http,https" : "https";
+  int bad = 0;
+  curl_easy_reset(easy);
+#define SET(option, value) (bad |= curl_easy_setopt(easy, option, value) != CURLE_OK)
+  SET(CURLOPT_URL, request->url);
+  SET(CURLOPT_PROTOCOLS_STR, protocols);
+  SET(CURLOPT_FOLLOWLOCATION, 0L);
+  SET(CURLOPT_PROXY, "");
+  SET(CURLOPT_NOPROXY, "*");
+  SET(CURLOPT_NETRC, (long)CURL_NETRC_IGNORED);
+  SET(CURLOPT_NOSIGNAL, 1L);
+  SET(CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
+  SET(CURLOPT_SSL_VERIFYPEER, 1L);
+  SET(CURLOPT_SSL_VERIFYHOST, 2L);
+  if (client->authorities != NULL) {
+    SET(CURLOPT_CAINFO, client->authorities);
+    SET(CURLOPT_CAPATH, NULL);
+  }
+  if (request->pins != NULL) SET(CURLOPT_PINNEDPUBLICKEY, request->pins);
+  SET(CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
+  SET(CURLOPT_ACCEPT_ENCODING, NULL);
+  SET(CURLOPT_USERAGENT, "ProofKit");
+  SET(CURLOPT_HTTPHEADER, fields);
+  SET(CURLOPT_CONNECTTIMEOUT_MS,
+      client->connect_timeout_ms < request->timeout_ms ? client->connect_timeout_ms : request->timeout_ms);
+  SET(CURLOPT_TIMEOUT_MS, request->timeout_ms);
+  SET(CURLOPT_TCP_KEEPALIVE, 1L);
+  SET(CURLOPT_ERRORBUFFER, client->words);
+  SET(CURLOPT_WRITEFUNCTION, take);
+  SET(CURLOPT_WRITEDATA, client);
+  SET(CURLOPT_MAXFILESIZE_LARGE, (curl_off_t)request->answer_limit);
+  if (request->body != NULL) {
+    SET(CURLOPT_POST, 1L);
+    SET(CURLOPT_POSTFIELDS, request->body);
+    SET(CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)request->body_size);
+  }
+#undef SET
+  return bad ? -1 : 0;
+}
+
+/// Runs the transfer to its end, its time limit, or a cancellation.
+static CURLcode run(struct phc_client *client) {
+  int running = 1;
+  int left;
+  CURLMsg *message;
+  while (running) {
+    if (atomic_load(&client->cancelled)) return CURLE_ABORTED_BY_CALLBACK;
+    if (curl_multi_perform(client->multi, &running) != CURLM_OK) return CURLE_OUT_OF_MEMORY;
+    // curl's own timers end the wait; the limit only bounds a defect.
+    if (running && curl_multi_poll(client->multi, NULL, 0, 1000, NULL) != CURLM_OK) return CURLE_OUT_OF_MEMORY;
+  }
+  message = curl_multi_info_read(client->multi, &left);
+  return message != NULL && message->msg == CURLMSG_DONE ? message->data.result : CURLE_OUT_OF_MEMORY;
+}
+
+/// A handshake that failed: did the connection end, or does the peer speak no TLS that is good enough?
+static enum phc_result judge_handshake(const struct phc_client *client) {
+  long number = 0;
+  (void)curl_easy_getinfo(client->easy, CURLINFO_OS_ERRNO, &number);
+  // libcurl has one code for both, and words that differ.
+  if (number != 0 || strstr(client->words, "SYSCALL") != NULL || strstr(client->words, "unexpected eof") != NULL) {
+    return PHC_E_BROKEN_OFF;
+  }
+  return PHC_E_UNTRUSTED;
+}
+
+static enum phc_result judge(const struct phc_client *client, CURLcode code) {
+  if (client->over) return PHC_E_GARBLED;
+  switch ((int)code) {
+    case CURLE_OK:
+      return PHC_OK;
+    case CURLE_COULDNT_RESOLVE_HOST:
+    case CURLE_COULDNT_CONNECT:
+    case CURLE_INTERFACE_FAILED:
+      return PHC_E_UNREACHABLE;
+    case CURLE_OPERATION_TIMEDOUT:
+      return PHC_E_TIMED_OUT;
+    case CURLE_PARTIAL_FILE:
+    case CURLE_SEND_ERROR:
+    case CURLE_RECV_ERROR:
+    case CURLE_GOT_NOTHING:
+      return PHC_E_BROKEN_OFF;
+    case CURLE_PEER_FAILED_VERIFICATION:
+    case CURLE_SSL_PINNEDPUBKEYNOTMATCH:
+    case CURLE_SSL_ISSUER_ERROR:
+    case CURLE_SSL_INVALIDCERTSTATUS:
+    case CURLE_SSL_CERTPROBLEM:
+      return PHC_E_UNTRUSTED;
+    case CURLE_SSL_CONNECT_ERROR:
+      return judge_handshake(client);
+    case CURLE_ABORTED_BY_CALLBACK:
+      return PHC_E_CANCELLED;
+    case CURLE_WEIRD_SERVER_REPLY:
+    case CURLE_UNSUPPORTED_PROTOCOL:
+    case CURLE_HTTP2:
+    case CURLE_HTTP2_STREAM:
+    case CURLE_BAD_CONTENT_ENCODING:
+    case CURLE_FILESIZE_EXCEEDED:
+      return PHC_E_GARBLED;
+    default:
+      return PHC_E_REFUSED;
+  }
+}
+
+static int64_t date_of(CURL *easy) {
+  struct curl_header *header;
+  time_t time;
+  if (curl_easy_header(easy, "Date", 0, CURLH_HEADER, -1, &header) != CURLHE_OK) return -1;
+  time = curl_getdate(header->value, NULL);
+  return time < 0 ? -1 : (int64_t)time;
+}
+
+/// NULL without memory, or if the value has an end of line.
+static struct curl_slist *append_authorization(struct curl_slist *fields, const char *value) {
+  static const char name[] = "Authorization: ";
+  size_t size = sizeof name + strlen(value);
+  char *field = strpbrk(value, "\r\n") == NULL ? malloc(size) : NULL;
+  struct curl_slist *more = NULL;
+  if (field == NULL) return NULL;
+  (void)snprintf(field, size, "%s%s", name, value);
+  more = curl_slist_append(fields, field);
+  memset(field, 0, size);
+  free(field);
+  return more;
+}
+
+enum phc_result phc_client_send(struct phc_answer *answer, struct phc_client *client,
+                                const struct phc_request *request) {
+  enum phc_result result = PHC_E_REFUSED;
+  CURLcode code = CURLE_OUT_OF_MEMORY;
+  struct curl_slist *fields = curl_slist_append(NULL, "Content-Type: application/octet-stream");
+  struct curl_slist *more = fields != NULL ? curl_slist_append(fields, "Expect:") : NULL;
+  if (more != NULL && request->authorization != NULL) more = append_authorization(fields, request->authorization);
+  memset(answer, 0, sizeof *answer);
+  answer->server_time = -1;
+  client->size = 0;
+  client->over = 0;
+  client->limit = request->answer_limit;
+  client->words[0] = 0;
+  if (more != NULL && prepare(client, request, fields) == 0 &&
+      curl_multi_add_handle(client->multi, client->easy) == CURLM_OK) {
+    long connections = 0;
+    code = run(client);
+    (void)curl_easy_getinfo(client->easy, CURLINFO_NUM_CONNECTS, &connections);
+    client->connections += connections;
+    result = judge(client, code);
+    if (result == PHC_OK) {
+      (void)curl_easy_getinfo(client->easy, CURLINFO_RESPONSE_CODE, &answer->status);
+      answer->server_time = date_of(client->easy);
+      answer->body = client->body;
+      answer->body_size = client->size;
+    }
+    (void)curl_multi_remove_handle(client->multi, client->easy);
+  }
+  if (result != PHC_OK) {
+    const char *words = client->over ? "longer than the limit" : client->words;
+    (void)snprintf(answer->words, sizeof answer->words, "%.255s", words[0] != 0 ? words : curl_easy_strerror(code));
+  }
+  // The handle outlives the list and the request's body.
+  curl_easy_reset(client->easy);
+  curl_slist_free_all(fields);
+  return result;
+}

@@ -1,0 +1,50 @@
+internal import Glibc
+
+/// The right to be a folder's only user, for as long as the value lives.
+///
+/// It is a lock of the kernel's on an open file (flock): it ends with its process, however that ends,
+/// and it holds against a second user in the same process as well.
+package final class FolderLock: Sendable {
+  /// Why there is no lock.
+  package enum Refusal: Error, Sendable, Hashable {
+    /// Somebody has it: the process of this number, as far as it wrote it down.
+    case held(by: Int32?)
+    /// The lock's file cannot be used.
+    case failed(FileFailure)
+  }
+
+  private let file: Int32
+
+  /// Takes the lock, or says who has it. Never waits.
+  ///
+  /// - Parameter path: The lock's file, made if it is not there. It stays: a lock whose file comes
+  ///   and goes is no lock.
+  /// - Throws: ``Refusal``.
+  package init(_ path: String) throws(Refusal) {
+    let flags = O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC
+    let file = unsafe open(path, flags, mode_t(0o600))
+    guard file >= 0 else { throw .failed(FileFailure("open", path, code: errno)) }
+    while flock(file, LOCK_EX | LOCK_NB) != 0 {
+      let code = errno
+      if code == EINTR { continue }
+      let holder = code == EWOULDBLOCK ? Self.holder(file) : nil
+      _ = close(file)
+      guard code == EWOULDBLOCK else { throw .failed(FileFailure("lock", path, code: code)) }
+      throw .held(by: holder)
+    }
+    self.file = file
+    // For people only; the lock holds without it.
+    let text = Array("\(getpid())\n".utf8)
+    _ = ftruncate(file, 0)
+    _ = unsafe pwrite(file, text, text.count, 0)
+  }
+
+  deinit { _ = close(file) }
+
+  private static func holder(_ file: Int32) -> Int32? {
+    var text = [UInt8](repeating: 0, count: 16)
+    let count = unsafe pread(file, &text, text.count, 0)
+    guard count > 1 else { return nil }
+    return Int32(String(decoding: text[..<count].prefix { $0 != 10 }, as: UTF8.self))
+  }
+}

@@ -1,0 +1,149 @@
+internal import Glibc
+
+/// A folder of this machine. All calls are relative to the folder as it was opened, wherever its
+/// path leads later.
+package final class LiveFolder: FolderAccess {
+  package let path: String
+  private let folder: Int32
+
+  /// Opens a folder, made for its owner alone if it is not there.
+  ///
+  /// - Throws: ``FileFailure``; EPERM if the folder belongs to somebody else, or others may write in
+  ///   it.
+  package init(_ path: String) throws(FileFailure) {
+    self.path = path
+    try Self.make(path)
+    let folder = unsafe Glibc.open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard folder >= 0 else { throw FileFailure("open", path, code: errno) }
+    self.folder = folder
+    var status = stat()
+    guard unsafe fstat(folder, &status) == 0 else {
+      throw FileFailure("look at", path, code: errno)
+    }
+    guard status.st_uid == geteuid(), status.st_mode & 0o022 == 0 else {
+      throw FileFailure("trust", path, code: EPERM)
+    }
+  }
+
+  deinit { _ = Glibc.close(folder) }
+
+  package func read(_ name: String, limit: Int) throws(FileFailure) -> [UInt8]? {
+    // Not blocking: a FIFO in the place of a file must not hang its reader.
+    let file = unsafe openat(folder, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
+    guard file >= 0 else {
+      if errno == ENOENT { return nil }
+      throw FileFailure("open", name, code: errno)
+    }
+    defer { _ = Glibc.close(file) }
+    var status = stat()
+    guard unsafe fstat(file, &status) == 0 else { throw FileFailure("read", name, code: errno) }
+    guard status.st_mode & S_IFMT == S_IFREG else {
+      throw FileFailure("read", name, code: EINVAL)
+    }
+    var bytes: [UInt8] = []
+    var block = [UInt8](repeating: 0, count: 65_536)
+    while bytes.count <= limit {
+      let wanted = min(block.count, limit + 1 - bytes.count)
+      let count = unsafe Glibc.read(file, &block, wanted)
+      if count < 0, errno == EINTR { continue }
+      guard count >= 0 else { throw FileFailure("read", name, code: errno) }
+      if count == 0 { break }
+      bytes += block[..<count]
+    }
+    return bytes
+  }
+
+  package func create(_ name: String) throws(FileFailure) -> OpenFile {
+    try opened(name, O_WRONLY | O_CREAT | O_EXCL)
+  }
+
+  package func openAtEnd(_ name: String) throws(FileFailure) -> OpenFile {
+    try opened(name, O_WRONLY | O_CREAT | O_APPEND)
+  }
+
+  package func write(
+    _ bytes: ArraySlice<UInt8>, to file: OpenFile
+  ) throws(FileFailure) -> Int {
+    while true {
+      let count = unsafe bytes.withUnsafeBufferPointer { buffer in
+        unsafe Glibc.write(file.number, buffer.baseAddress, buffer.count)
+      }
+      if count > 0 { return count }
+      if count < 0, errno == EINTR { continue }
+      throw FileFailure("write", path, code: count < 0 ? errno : EIO)
+    }
+  }
+
+  package func synchronize(_ file: OpenFile) throws(FileFailure) {
+    guard fsync(file.number) == 0 else { throw FileFailure("synchronize", path, code: errno) }
+  }
+
+  package func close(_ file: OpenFile) { _ = Glibc.close(file.number) }
+
+  package func rename(_ name: String, to other: String) throws(FileFailure) {
+    guard unsafe renameat(folder, name, folder, other) == 0 else {
+      throw FileFailure("rename", name, code: errno)
+    }
+  }
+
+  package func remove(_ name: String) throws(FileFailure) {
+    guard unsafe unlinkat(folder, name, 0) == 0 || errno == ENOENT else {
+      throw FileFailure("remove", name, code: errno)
+    }
+  }
+
+  package func exists(_ name: String) throws(FileFailure) -> Bool {
+    var status = stat()
+    if unsafe fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) == 0 { return true }
+    guard errno == ENOENT else { throw FileFailure("look at", name, code: errno) }
+    return false
+  }
+
+  package func synchronizeFolder() throws(FileFailure) {
+    guard fsync(folder) == 0 else { throw FileFailure("synchronize", path, code: errno) }
+  }
+
+  private func opened(_ name: String, _ flags: Int32) throws(FileFailure) -> OpenFile {
+    let file = unsafe openat(folder, name, flags | O_NOFOLLOW | O_CLOEXEC, mode_t(0o600))
+    guard file >= 0 else { throw FileFailure("create", name, code: errno) }
+    // Whatever the process's mask is.
+    guard fchmod(file, 0o600) == 0 else {
+      let code = errno
+      _ = Glibc.close(file)
+      throw FileFailure("protect", name, code: code)
+    }
+    return OpenFile(file)
+  }
+
+  /// Makes a folder and those it stands in, each on the medium before the next.
+  private static func make(_ path: String) throws(FileFailure) {
+    if unsafe mkdir(path, 0o700) == 0 {
+      try synchronizeParent(of: path)
+      return
+    }
+    guard errno != EEXIST else { return }
+    guard errno == ENOENT, let parent = parent(of: path) else {
+      throw FileFailure("make", path, code: errno)
+    }
+    try make(parent)
+    guard unsafe mkdir(path, 0o700) == 0 || errno == EEXIST else {
+      throw FileFailure("make", path, code: errno)
+    }
+    try synchronizeParent(of: path)
+  }
+
+  private static func synchronizeParent(of path: String) throws(FileFailure) {
+    let parent = parent(of: path) ?? "."
+    let folder = unsafe Glibc.open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    // A parent that may be entered and not listed cannot be synchronized; the folder is there.
+    guard folder >= 0 else { return }
+    defer { _ = Glibc.close(folder) }
+    guard fsync(folder) == 0 else { throw FileFailure("synchronize", parent, code: errno) }
+  }
+
+  private static func parent(of path: String) -> String? {
+    guard let slash = path.lastIndex(of: "/") else { return nil }
+    let parent = path[..<slash]
+    return parent.isEmpty ? nil : String(parent)
+  }
+}

@@ -1,0 +1,52 @@
+internal import Glibc
+
+/// Files that hold a key: read and written by their owner alone.
+package enum SecretFile {
+  /// Reads a file that nobody but its owner may read.
+  ///
+  /// - Returns: Its bytes.
+  /// - Throws: ``FileFailure``; EPERM if others may read it, EFBIG if it is longer than `limit`.
+  package static func read(_ path: String, limit: Int) throws(FileFailure) -> [UInt8] {
+    let file = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+    guard file >= 0 else { throw FileFailure("open", path, code: errno) }
+    defer { _ = close(file) }
+    var status = stat()
+    guard unsafe fstat(file, &status) == 0 else { throw FileFailure("read", path, code: errno) }
+    guard status.st_mode & S_IFMT == S_IFREG, status.st_mode & 0o077 == 0 else {
+      throw FileFailure("trust (others may read it; chmod 600)", path, code: EPERM)
+    }
+    var bytes = [UInt8](repeating: 0, count: limit + 1)
+    var count = 0
+    while count < bytes.count {
+      let more = unsafe bytes.withUnsafeMutableBytes { buffer in
+        unsafe Glibc.read(file, buffer.baseAddress! + count, buffer.count - count)
+      }
+      if more < 0, errno == EINTR { continue }
+      guard more >= 0 else { throw FileFailure("read", path, code: errno) }
+      if more == 0 { break }
+      count += more
+    }
+    guard count <= limit else { throw FileFailure("read", path, code: EFBIG) }
+    return Array(bytes[..<count])
+  }
+
+  /// Makes a file for its owner alone; one that is there is not touched.
+  ///
+  /// - Throws: ``FileFailure``; EEXIST if there is one.
+  package static func create(_ path: String, _ bytes: Span<UInt8>) throws(FileFailure) {
+    let flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC
+    let file = unsafe open(path, flags, mode_t(0o600))
+    guard file >= 0 else { throw FileFailure("create", path, code: errno) }
+    defer { _ = close(file) }
+    var count = 0
+    while count < bytes.count {
+      let more = unsafe bytes.withUnsafeBytes { buffer in
+        unsafe write(file, buffer.baseAddress! + count, buffer.count - count)
+      }
+      if more < 0, errno == EINTR { continue }
+      guard more > 0 else { throw FileFailure("write", path, code: errno) }
+      count += more
+    }
+    guard fsync(file) == 0 else { throw FileFailure("synchronize", path, code: errno) }
+  }
+}

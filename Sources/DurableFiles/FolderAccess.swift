@@ -1,0 +1,49 @@
+/// What a store asks of one folder: each function is one system call, so that a test can fail, cut
+/// or forget any of them.
+///
+/// Nothing here is durable before the matching `synchronize` has returned.
+package protocol FolderAccess: Sendable {
+  /// The folder's path, for people.
+  var path: String { get }
+
+  /// Reads a regular file.
+  ///
+  /// - Returns: Its bytes, at most `limit + 1`, or nil if there is no such file.
+  func read(_ name: String, limit: Int) throws(FileFailure) -> [UInt8]?
+
+  /// Makes a file that was not there, for its owner alone, and opens it for writing.
+  func create(_ name: String) throws(FileFailure) -> OpenFile
+
+  /// Opens a file, made if it is not there, for writing at its end.
+  func openAtEnd(_ name: String) throws(FileFailure) -> OpenFile
+
+  /// Writes the beginning of some bytes.
+  ///
+  /// - Returns: How many were written; at least one.
+  func write(_ bytes: ArraySlice<UInt8>, to file: OpenFile) throws(FileFailure) -> Int
+
+  /// Returns when what was written to a file is on the medium.
+  func synchronize(_ file: OpenFile) throws(FileFailure)
+
+  /// Closes a file.
+  func close(_ file: OpenFile)
+
+  /// Gives a file another name, in one step, replacing what had it.
+  func rename(_ name: String, to other: String) throws(FileFailure)
+
+  /// Removes a file; one that is not there is no error.
+  func remove(_ name: String) throws(FileFailure)
+
+  /// Whether there is anything of this name.
+  func exists(_ name: String) throws(FileFailure) -> Bool
+
+  /// Returns when the folder's names are on the medium.
+  func synchronizeFolder() throws(FileFailure)
+}
+
+/// An open file of a ``FolderAccess``.
+package struct OpenFile: Sendable, Hashable {
+  package let number: Int32
+
+  package init(_ number: Int32) { self.number = number }
+}

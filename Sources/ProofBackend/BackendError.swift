@@ -1,0 +1,57 @@
+public import ProofModel
+
+/// Why no measurement token or order was issued.
+public enum BackendError: Error, Sendable, Hashable {
+  /// No such hardware is registered.
+  case unknownHardware(HardwareID)
+  /// The hardware was revoked.
+  case revokedHardware(HardwareID)
+  /// The app was measured in one mode, the hardware is of the other.
+  case otherMode(app: Mode, hardware: Mode)
+  /// The hardware's registration does not name the literal form.
+  case literalRefused(HardwareID)
+  /// A newer measurement of the app has a token for this hardware already.
+  case superseded(issued: UInt32, offered: UInt32)
+  /// The app's tokens for this hardware were revoked up to a generation.
+  case revokedInstance(InstanceID, through: UInt32)
+  /// Permissions out of range, or a public key that nothing can be sealed to.
+  case refused(ProofError)
+  /// A file of the backend could not be read or written. Nothing was issued.
+  case storage(path: String, reason: String)
+  /// A file of the backend is damaged. Nothing is issued until an operator has looked at it.
+  case damaged(path: String, reason: String)
+  /// Another process has the file.
+  case inUse(path: String, processID: Int32?)
+}
+
+extension BackendError: CustomStringConvertible {
+  /// What went wrong, with which value, and what to do next.
+  public var description: String {
+    switch self {
+    case .unknownHardware(let id):
+      "No hardware \(id) is registered. Register it: proofctl hardware new."
+    case .revokedHardware(let id):
+      "Hardware \(id) is revoked; nothing is issued for it."
+    case .otherMode(let app, let hardware):
+      "The app was measured in \(app) mode, the hardware is for \(hardware). Use a build of the "
+        + "hardware's mode."
+    case .literalRefused(let id):
+      "Hardware \(id) is not registered for literal tokens, which carry the app's own keys. Issue "
+        + "the diversified form."
+    case .superseded(let issued, let offered):
+      "A token of generation \(issued) was issued for this hardware; generation \(offered) is older. "
+        + "The app must use its newest measurement."
+    case .revokedInstance(let id, let through):
+      "Instance \(id) is revoked at this hardware"
+        + (through == .max ? " for good." : " up to generation \(through). It must measure anew.")
+    case .refused(let error): error.description
+    case .storage(let path, let reason):
+      "\(path) could not be read or written: \(reason). Nothing was issued."
+    case .damaged(let path, let reason):
+      "\(path) is damaged: \(reason). Nothing is issued until it is restored, or moved away."
+    case .inUse(let path, let processID):
+      "\(path) is in use by "
+        + (processID.map { "process \($0)" } ?? "another process") + ". Wait until it has ended."
+    }
+  }
+}

@@ -1,0 +1,61 @@
+public import ProofModel
+
+/// An app installation at one piece of hardware: what a generation and a revocation belong to.
+public struct IssuePair: Sendable, Hashable {
+  /// The app's installation.
+  public let instance: InstanceID
+  /// The hardware.
+  public let hardware: HardwareID
+
+  /// The pair of an installation and a piece of hardware.
+  public init(_ instance: InstanceID, at hardware: HardwareID) {
+    self.instance = instance
+    self.hardware = hardware
+  }
+}
+
+/// Remembers what was issued and revoked, so that a generation never goes back. Called from several
+/// threads.
+///
+/// What is noted outlasts the process, and is noted before anything is handed out.
+public protocol IssueLedger: Sendable {
+  /// Notes that a token of a generation will be issued.
+  ///
+  /// The same generation may be issued again: an answer can be lost.
+  ///
+  /// - Parameters:
+  ///   - generation: The measurement's.
+  ///   - pair: For whom.
+  ///   - time: Unix seconds.
+  /// - Throws: ``BackendError/superseded(issued:offered:)``,
+  ///   ``BackendError/revokedInstance(_:through:)``, ``BackendError/storage(path:reason:)``.
+  func noteIssue(
+    of generation: UInt32, to pair: IssuePair, at time: UInt64
+  ) throws(BackendError)
+
+  /// Notes that tokens up to a generation will be revoked.
+  ///
+  /// - Parameters:
+  ///   - generation: The last one; `UInt32.max` for all, for good.
+  ///   - pair: Whose.
+  ///   - time: Unix seconds.
+  /// - Throws: ``BackendError/storage(path:reason:)``.
+  func noteRevocation(
+    through generation: UInt32, of pair: IssuePair, at time: UInt64
+  ) throws(BackendError)
+}
+
+/// What is known about one pair.
+struct IssueHistory: Sendable, Hashable {
+  var issued: UInt32 = 0
+  var revokedThrough: UInt32 = 0
+
+  func checkIssue(of generation: UInt32, to pair: IssuePair) throws(BackendError) {
+    guard generation > revokedThrough else {
+      throw .revokedInstance(pair.instance, through: revokedThrough)
+    }
+    guard generation >= issued else {
+      throw .superseded(issued: issued, offered: generation)
+    }
+  }
+}

@@ -1,0 +1,156 @@
+public import ProofJOSE
+public import ProofModel
+
+/// What a measurement token permits.
+public struct GrantPermissions: Sendable, Hashable {
+  /// Classes of commands that an integrity match permits; at least one.
+  public var integrityClasses: CommandClasses
+  /// Those that a device match permits, among the above.
+  public var deviceClasses: CommandClasses
+  /// How many integrity failures are allowed; at least one.
+  public var attempts: UInt16
+  /// How many accepted commands are allowed.
+  public var uses: Uses
+  /// For how many seconds; nil without end.
+  public var lifetime: UInt64?
+
+  /// Describes what is permitted.
+  public init(
+    _ integrityClasses: CommandClasses, deviceClasses: CommandClasses = [], attempts: UInt16 = 5,
+    uses: Uses = .unlimited, lifetime: UInt64? = 30 * 86_400
+  ) {
+    self.integrityClasses = integrityClasses
+    self.deviceClasses = deviceClasses
+    self.attempts = attempts
+    self.uses = uses
+    self.lifetime = lifetime
+  }
+}
+
+/// Turns what the service says of an app into a measurement token for one piece of hardware: signed
+/// by this backend, sealed to the hardware.
+public struct MeasurementTokenIssuer: Sendable {
+  private let key: IssuerKey
+  private let registry: any HardwareRegistry
+  private let ledger: any IssueLedger
+  private let clock: JOSEClock
+
+  /// An issuer.
+  ///
+  /// - Parameters:
+  ///   - key: The backend's signing key.
+  ///   - registry: Knows the hardware.
+  ///   - ledger: Remembers what was issued.
+  ///   - clock: Where the time comes from.
+  public init(
+    _ key: IssuerKey, for registry: any HardwareRegistry, ledger: any IssueLedger,
+    clock: JOSEClock = .system
+  ) {
+    self.key = key
+    self.registry = registry
+    self.ledger = ledger
+    self.clock = clock
+  }
+
+  /// The key under which hardware checks what this issuer signs.
+  public var publicKey: IssuerPublicKey { key.publicKey }
+
+  /// Issues a token.
+  ///
+  /// - Parameters:
+  ///   - app: What the service says of the app.
+  ///   - id: The hardware that the token is for.
+  ///   - permissions: What it permits.
+  ///   - form: ``ProofModel/TokenForm/literal`` puts the app's own keys and measurements into the
+  ///     token; the hardware's registration must allow it by name.
+  /// - Returns: The token. What makes older ones void is on the medium by then.
+  /// - Throws: ``BackendError``.
+  public func issue(
+    to app: MeasuredApp, for id: HardwareID, _ permissions: GrantPermissions,
+    form: TokenForm = .diversified
+  ) throws(BackendError) -> MeasurementToken {
+    let hardware = try registry.usable(id)
+    guard hardware.mode == app.mode else {
+      throw .otherMode(app: app.mode, hardware: hardware.mode)
+    }
+    guard form == .diversified || hardware.allowsLiteral else { throw .literalRefused(id) }
+    let now = now
+    let token = try proven { () throws(ProofError) in
+      let grant = try MeasurementGrant(
+        for: id, instance: app.instance, mode: app.mode,
+        integrityClasses: permissions.integrityClasses, deviceClasses: permissions.deviceClasses,
+        attempts: permissions.attempts, uses: permissions.uses, generation: app.generation,
+        issued: now, notAfter: permissions.lifetime.map { $0.addingClamped(now) },
+        secrets: app.secrets(for: id, form: form))
+      return try grant.sealed(to: hardware.identity, signedBy: key)
+    }
+    // Not before it is certain that there is a token, and not after it was handed out.
+    try ledger.noteIssue(
+      of: app.generation, to: IssuePair(app.instance, at: id), at: now)
+    return token
+  }
+
+  /// Orders that it is at least now: tokens that have ended end there too.
+  ///
+  /// - Parameter id: The hardware; nil for any.
+  /// - Returns: What apps carry.
+  /// - Throws: ``BackendError/unknownHardware(_:)``.
+  public func orderEpoch(for id: HardwareID? = nil) throws(BackendError) -> SignedOrder {
+    if let id { _ = try known(id) }
+    return try sign(.epoch(id))
+  }
+
+  /// Orders that an app's tokens are revoked, and issues none of these generations any more.
+  ///
+  /// - Parameters:
+  ///   - instance: The app's installation.
+  ///   - generation: The last generation that is revoked; nil for all, for good.
+  ///   - id: At which hardware.
+  /// - Returns: What apps carry.
+  /// - Throws: ``BackendError``.
+  public func orderRevocation(
+    of instance: InstanceID, through generation: UInt32? = nil, at id: HardwareID
+  ) throws(BackendError) -> SignedOrder {
+    _ = try known(id)
+    let order = try sign(.revoke(instance, through: generation, id))
+    try ledger.noteRevocation(
+      through: generation ?? .max, of: IssuePair(instance, at: id), at: now)
+    return order
+  }
+
+  /// Orders that tokens issued before now are void, and frees their slots.
+  ///
+  /// - Parameter id: At which hardware.
+  /// - Returns: What apps carry.
+  /// - Throws: ``BackendError``.
+  public func orderFloor(for id: HardwareID) throws(BackendError) -> SignedOrder {
+    _ = try known(id)
+    return try sign(.floor(id))
+  }
+
+  private var now: UInt64 { UInt64(max(0, clock.now.seconds)) }
+
+  /// Revoked hardware still takes orders.
+  private func known(_ id: HardwareID) throws(BackendError) -> RegisteredHardware {
+    guard let hardware = try registry.hardware(id) else { throw .unknownHardware(id) }
+    return hardware
+  }
+
+  private func sign(_ action: Order.Action) throws(BackendError) -> SignedOrder {
+    let now = now
+    return try proven { () throws(ProofError) in try Order(action, issued: now).signed(by: key) }
+  }
+
+  private func proven<Value>(
+    _ body: () throws(ProofError) -> Value
+  ) throws(BackendError) -> Value {
+    do throws(ProofError) { return try body() } catch { throw .refused(error) }
+  }
+}
+
+extension UInt64 {
+  fileprivate func addingClamped(_ other: UInt64) -> UInt64 {
+    let (sum, overflow) = addingReportingOverflow(other)
+    return overflow ? .max : sum
+  }
+}

@@ -1,0 +1,81 @@
+public import ProofJOSE
+
+/// Why a token was refused: a word for machines, and words for the people who run the backend.
+///
+/// Tell the app the word at most. The words say more than a stranger should know.
+public struct TokenRefusal: Error, Sendable, Hashable {
+  /// The word.
+  public enum Reason: String, Sendable, Hashable, CaseIterable {
+    /// There is no token.
+    case missing
+    /// It is no token, or none of the expected kind.
+    case malformed
+    /// Its algorithm is not its key's.
+    case algorithm
+    /// Its key is not known here.
+    case key
+    /// Its signature is wrong, or it does not open.
+    case signature
+    /// It has ended.
+    case expired
+    /// It has not begun, or comes from the future.
+    case early
+    /// It is valid for too long.
+    case lifetime
+    /// Somebody else issued it.
+    case issuer
+    /// It is for somebody else.
+    case audience
+    /// It is not bound to this request.
+    case binding
+    /// A claim is missing or not written as it must be.
+    case claims
+    /// This backend is at fault.
+    case unavailable
+  }
+
+  /// The word.
+  public let reason: Reason
+  /// What the library says, if it was asked.
+  public let error: JOSEError?
+
+  init(_ reason: Reason) {
+    self.reason = reason
+    error = nil
+  }
+
+  /// For tools that set verifiers up themselves.
+  package init(of error: JOSEError) { self.init(error) }
+
+  init(_ error: JOSEError) {
+    self.error = error
+    reason =
+      switch error {
+      case .algorithmRefused, .algorithmMismatch, .encryptionRefused: .algorithm
+      case .keyUnknown: .key
+      case .signatureWrong, .decryptionFailed: .signature
+      case .expired: .expired
+      case .notYetValid, .issuedInFuture: .early
+      case .validTooLong: .lifetime
+      case .issuerRefused: .issuer
+      case .audienceRefused: .audience
+      case .bindingWrong: .binding
+      case .claimMissing, .claimInvalid, .measurementInClear, .subjectRefused: .claims
+      case .libraryFailed, .randomFailed, .heapNotReserved: .unavailable
+      default: .malformed
+      }
+  }
+}
+
+extension TokenRefusal: CustomStringConvertible {
+  /// What is wrong with the token, and what to do next.
+  public var description: String {
+    switch (reason, error) {
+    case (_, let error?): error.description
+    case (.missing, nil): "The request has no token. Send it as Proof-Token."
+    case (.binding, nil): "The request lacks the header that its token must be bound to."
+    case (.claims, nil): "The token carries no measurement. Fetch one with \"?measurement\"."
+    default: "The token was refused: \(reason.rawValue)."
+    }
+  }
+}

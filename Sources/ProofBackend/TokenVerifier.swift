@@ -1,0 +1,104 @@
+public import ProofJOSE
+
+/// Checks the tokens that apps present to an API backend: signed ones (HS256, ES256, EdDSA) and
+/// sealed ones (JWE).
+///
+/// A token's shape says whether it is signed or sealed, its `kid` which key is tried, and the key
+/// which algorithm: nothing else of the token chooses anything.
+public struct TokenVerifier: Sendable {
+  /// What tokens must say beside ending in the future.
+  public struct Rules: Sendable {
+    /// The expected `iss`; nil if it does not matter.
+    public var issuer: String?
+    /// This API's name in `aud`; nil if tokens have no `aud`.
+    public var audience: String?
+    /// Seconds by which the service's clock may differ, 0 to 300.
+    public var leeway = 0
+    /// How many seconds ahead a token's end may be; nil for any.
+    public var longestLifetime: Int?
+    /// Where the time comes from.
+    public var clock = JOSEClock.system
+
+    /// The rules that hold if nothing else is said.
+    public init() {}
+  }
+
+  private let rules: Rules
+  private let signed: JWSVerifier?
+  private let sealed: JWEDecrypter?
+
+  /// A verifier.
+  ///
+  /// - Parameters:
+  ///   - keys: What the service's tokens are checked or opened with. If there are several of a kind,
+  ///     each has a name; one alone also takes tokens that name none.
+  ///   - rules: What tokens must say.
+  /// - Throws: `JOSEError` for keys that cannot check or open anything, or rules out of range.
+  public init(_ keys: [JSONWebKey], rules: Rules = Rules()) throws(JOSEError) {
+    self.rules = rules
+    let signing = keys.filter(\.algorithm.isSignature)
+    let sealing = keys.filter { !$0.algorithm.isSignature }
+    switch signing.count {
+    case 0: signed = nil
+    case 1: signed = try JWSVerifier(signing[0], keyID: .optional)
+    default: signed = try JWSVerifier(JWKS(signing))
+    }
+    switch sealing.count {
+    case 0: sealed = nil
+    case 1: sealed = try JWEDecrypter(sealing[0], keyID: .optional)
+    default: sealed = try JWEDecrypter(JWKS(sealing))
+    }
+    // Rules out of range are found here and not with the first token.
+    _ = try policy(boundTo: nil)
+  }
+
+  /// Checks a token.
+  ///
+  /// - Parameters:
+  ///   - token: The token, nothing around it.
+  ///   - text: What it must be bound to, such as the whole value of a header; compared in constant
+  ///     time. nil if it need not be bound.
+  /// - Returns: What it says.
+  /// - Throws: ``TokenRefusal``.
+  public func claims(
+    of token: String, boundTo text: String? = nil
+  ) throws(TokenRefusal) -> Claims {
+    guard !token.isEmpty else { throw TokenRefusal(.missing) }
+    do throws(JOSEError) {
+      let policy = try policy(boundTo: text)
+      if Self.isSealed(token) {
+        guard let sealed else { throw .wrongParts(expected: 3, actual: 5) }
+        return try sealed.claims(of: token, under: policy)
+      }
+      guard let signed else { throw .wrongParts(expected: 5, actual: 3) }
+      return try signed.claims(of: token, under: policy)
+    } catch {
+      throw TokenRefusal(error)
+    }
+  }
+
+  /// Checks a token that must carry a measurement, and so must be sealed.
+  ///
+  /// - Parameters:
+  ///   - token: The token, nothing around it.
+  ///   - text: What it must be bound to; nil if it need not be bound.
+  /// - Returns: What it says.
+  /// - Throws: ``TokenRefusal``.
+  public func measurement(
+    of token: String, boundTo text: String? = nil
+  ) throws(TokenRefusal) -> MeasuredApp {
+    try MeasuredApp(claims(of: token, boundTo: text))
+  }
+
+  private static func isSealed(_ token: String) -> Bool {
+    token.utf8.reduce(0) { $0 + ($1 == UInt8(ascii: ".") ? 1 : 0) } == 4
+  }
+
+  private func policy(boundTo text: String?) throws(JOSEError) -> ClaimsPolicy {
+    var binding: Claims.Binding?
+    if let text { binding = try Claims.Binding(to: text) }
+    return try ClaimsPolicy(
+      clock: rules.clock, leeway: rules.leeway, issuer: rules.issuer, audience: rules.audience,
+      binding: binding, longestLifetime: rules.longestLifetime)
+  }
+}

@@ -1,0 +1,142 @@
+import ProofJOSE
+public import ProofModel
+
+/// A protected API in full: who shows a measured app's token gets a measurement token.
+///
+///     POST /unlock-grant?hardware=<32 hexadecimal digits>[&form=literal]
+///     Proof-Token: <token>            or  Authorization: Bearer <token>
+///
+/// The answer is the measurement token's bytes. A refusal is one word and tells a stranger nothing
+/// more; the log gets the words for people.
+public struct UnlockGrant: Sendable {
+  /// A request's parts that matter here.
+  public struct Request: Sendable {
+    /// The method, in capitals.
+    public var method: String
+    /// The query's values.
+    public var query: [String: String]
+    /// The headers by lower-case name.
+    public var headers: [String: String]
+
+    /// A request.
+    public init(method: String, query: [String: String], headers: [String: String]) {
+      self.method = method
+      self.query = query
+      self.headers = headers
+    }
+  }
+
+  /// What to answer.
+  public struct Answer: Sendable, Hashable {
+    /// The status.
+    public var status: Int
+    /// The headers.
+    public var headers: [String: String]
+    /// The body.
+    public var body: [UInt8]
+  }
+
+  /// What an app may get; nil for nothing.
+  public typealias Permit =
+    @Sendable (_ app: MeasuredApp, _ hardware: HardwareID) -> GrantPermissions?
+
+  private let verifier: TokenVerifier
+  private let issuer: MeasurementTokenIssuer
+  private let bindingHeader: String?
+  private let permit: Permit
+  private let log: @Sendable (String) -> Void
+
+  /// The API.
+  ///
+  /// - Parameters:
+  ///   - verifier: Checks the tokens.
+  ///   - issuer: Issues measurement tokens.
+  ///   - bindingHeader: The header, in lower case, whose whole value tokens must be bound to; nil if
+  ///     they need not be.
+  ///   - log: Takes a line for people at each refusal. No line has a secret.
+  ///   - permit: Decides what an app may get.
+  public init(
+    _ verifier: TokenVerifier, _ issuer: MeasurementTokenIssuer, bindingHeader: String? = nil,
+    log: @escaping @Sendable (String) -> Void = { _ in }, permit: @escaping Permit
+  ) {
+    self.verifier = verifier
+    self.issuer = issuer
+    self.bindingHeader = bindingHeader
+    self.permit = permit
+    self.log = log
+  }
+
+  /// Answers a request.
+  ///
+  /// - Parameter request: A request.
+  /// - Returns: 200 with a measurement token; 400 for a request that says nothing; 401 for a token
+  ///   that was refused; 403 for hardware or rights that the app does not get; 405 for another method
+  ///   than POST; 409 if the app must measure anew; 503 if the backend is at fault.
+  public func answer(_ request: Request) -> Answer {
+    guard request.method == "POST" else { return refusal(405, "method") }
+    let app: MeasuredApp
+    do throws(TokenRefusal) {
+      app = try verifier.measurement(of: token(in: request), boundTo: bound(in: request))
+    } catch {
+      log("unlock-grant: \(error)")
+      return refusal(error.reason == .unavailable ? 503 : 401, error.reason.rawValue)
+    }
+    guard let id = hardware(in: request) else { return refusal(400, "hardware") }
+    guard let form = form(in: request) else { return refusal(400, "form") }
+    guard let permissions = permit(app, id) else {
+      log("unlock-grant: instance \(app.instance) may have nothing at \(id)")
+      return refusal(403, "rights")
+    }
+    do throws(BackendError) {
+      let token = try issuer.issue(to: app, for: id, permissions, form: form)
+      return Answer(
+        status: 200,
+        headers: ["content-type": "application/octet-stream", "cache-control": "no-store"],
+        body: token.bytes)
+    } catch {
+      log("unlock-grant: \(error)")
+      return refusal(of: error)
+    }
+  }
+
+  private func token(in request: Request) -> String {
+    if let token = request.headers["proof-token"] { return token }
+    let scheme = "Bearer "
+    guard let value = request.headers["authorization"], value.hasPrefix(scheme) else { return "" }
+    return String(value.dropFirst(scheme.count))
+  }
+
+  private func bound(in request: Request) throws(TokenRefusal) -> String? {
+    guard let bindingHeader else { return nil }
+    guard let value = request.headers[bindingHeader] else { throw TokenRefusal(.binding) }
+    return value
+  }
+
+  private func hardware(in request: Request) -> HardwareID? {
+    request.query["hardware"].flatMap(HexadecimalText.bytes).flatMap { try? HardwareID($0) }
+  }
+
+  private func form(in request: Request) -> TokenForm? {
+    switch request.query["form"] {
+    case nil, "diversified": .diversified
+    case "literal": .literal
+    default: nil
+    }
+  }
+
+  private func refusal(of error: BackendError) -> Answer {
+    switch error {
+    case .unknownHardware, .revokedHardware, .otherMode, .literalRefused, .revokedInstance:
+      refusal(403, "hardware")
+    case .superseded: refusal(409, "superseded")
+    case .refused, .storage, .damaged, .inUse: refusal(503, "unavailable")
+    }
+  }
+
+  private func refusal(_ status: Int, _ word: String) -> Answer {
+    var headers = ["content-type": "text/plain; charset=utf-8", "cache-control": "no-store"]
+    if status == 401 { headers["www-authenticate"] = "Bearer error=\"invalid_token\"" }
+    if status == 405 { headers["allow"] = "POST" }
+    return Answer(status: status, headers: headers, body: Array((word + "\n").utf8))
+  }
+}

@@ -1,0 +1,162 @@
+public import ProofModel
+
+/// What an account's service tells the app about itself and about the account's APIs: signed, and
+/// checked where it comes in.
+public struct AccountConfiguration: Sendable, Hashable {
+  /// What an API's tokens are like.
+  public enum Domain: String, Sendable {
+    /// It needs a token.
+    case token
+    /// It needs a token, and may be told measurements.
+    case measurement
+    /// It needs none.
+    case none
+  }
+
+  /// The longest one, in bytes.
+  public static let byteCountMax = 65_536
+
+  /// The account.
+  public let account: String
+  /// Grows with every change.
+  public let serial: UInt32
+  /// When it was made, in Unix seconds.
+  public let issued: Int64
+  /// The key that signed it.
+  public let key: IssuerPublicKey
+  /// Where the service is, without a slash at the end.
+  public let serviceURL: String
+  /// The keys the service may have; empty: any with a good certificate.
+  public let servicePins: [String]
+  /// The keys that APIs may have, by host.
+  public let pins: Pins
+  /// The account's APIs, by host.
+  public let domains: [String: Domain]
+  /// The serial below which pins must be applied at once.
+  public let forcedPinsSerial: UInt32
+  /// The text it was read from: a JWS in compact form.
+  public let text: String
+
+  /// Reads a configuration and checks its signature.
+  ///
+  /// - Parameters:
+  ///   - text: A JWS in compact form.
+  ///   - fingerprint: Of the key that must have signed; nil takes the key it names itself, for a
+  ///     configuration that is part of the app.
+  /// - Throws: ``AttestorError/malformedConfiguration(reason:)``,
+  ///   ``AttestorError/untrustedConfiguration(reason:)``.
+  public init(_ text: String, signedBy fingerprint: Digest? = nil) throws(AttestorError) {
+    guard text.utf8.count <= Self.byteCountMax else {
+      throw .malformedConfiguration(reason: "\(text.utf8.count) bytes, at most 65,536 are allowed")
+    }
+    let parts = text.split(separator: ".", omittingEmptySubsequences: false)
+    guard parts.count == 3 else {
+      throw .malformedConfiguration(reason: "it is no JWS, which has three parts")
+    }
+    let header = try Self.object(parts[0], "header")
+    guard header["alg"]?.text == "EdDSA", header["crit"] == nil else {
+      throw .untrustedConfiguration(reason: "it is not signed with EdDSA")
+    }
+    let claims = try Self.object(parts[1], "claims")
+    let key = try Self.key(of: claims)
+    if let fingerprint, Self.fingerprint(of: key) != fingerprint {
+      throw .untrustedConfiguration(reason: "its key is not the one that the fingerprint names")
+    }
+    try Self.verify(parts, by: key)
+    self = try AccountConfiguration(claims: claims, key: key, text: text)
+  }
+
+  private init(
+    claims: [String: JSONText], key: IssuerPublicKey, text: String
+  ) throws(AttestorError) {
+    self.key = key
+    self.text = text
+    account = try Self.claim(claims, "acc", \.text)
+    serial = try Self.claim(claims, "ser", \.serial)
+    issued = try Self.claim(claims, "iat", \.seconds)
+    forcedPinsSerial = try Self.claim(claims, "fps", \.serial)
+    servicePins = try Self.claim(claims, "spk", \.texts)
+    let url = try Self.claim(claims, "url", \.text)
+    guard let address = ServiceAddress(url: url) else {
+      throw .malformedConfiguration(reason: "claim url is no URL of a service")
+    }
+    serviceURL = address.url
+    pins = try Self.pins(of: claims)
+    var domains: [String: Domain] = [:]
+    for (host, kind) in try Self.claim(claims, "dom", \.members) {
+      // A kind that this build does not know is a newer service's: the service decides about it.
+      if let word = kind.text { domains[host] = Domain(rawValue: word) }
+    }
+    self.domains = domains
+    guard InitialConfiguration.isAccount(account) else {
+      throw .malformedConfiguration(reason: "claim acc is no account's name")
+    }
+    for pin in servicePins where !Pins.isPin(pin) {
+      throw .malformedConfiguration(reason: "claim spk has a pin that is no SHA-256 in base64")
+    }
+  }
+
+  /// The name of a configuration key, as the short form of an initial configuration has it.
+  ///
+  /// - Parameter key: The configuration key.
+  /// - Returns: The digest under the key's label.
+  public static func fingerprint(of key: IssuerPublicKey) -> Digest {
+    Digest(hashing: Array(AttestationWire.configLabel.utf8) + key.bytes)
+  }
+
+  private static func object(
+    _ part: Substring, _ noun: String
+  ) throws(AttestorError) -> [String: JSONText] {
+    guard let bytes = Base64.decode(part.utf8, .urlUnpadded),
+      let members = (try? JSONText.parse(bytes))?.members
+    else { throw .malformedConfiguration(reason: "its \(noun) are no JSON object in base64url") }
+    return members
+  }
+
+  private static func key(of claims: [String: JSONText]) throws(AttestorError) -> IssuerPublicKey {
+    let text = try claim(claims, "key", \.text)
+    guard let bytes = Base64.decode(text.utf8, .urlUnpadded), let key = try? IssuerPublicKey(bytes)
+    else { throw .malformedConfiguration(reason: "claim key is no Ed25519 key in base64url") }
+    return key
+  }
+
+  private static func verify(
+    _ parts: [Substring], by key: IssuerPublicKey
+  ) throws(AttestorError) {
+    let signed = Array((parts[0] + "." + parts[1]).utf8)
+    guard let signature = Base64.decode(parts[2].utf8, .urlUnpadded),
+      (try? CoreCrypto.verify(signature.span, of: signed.span, by: key)) != nil
+    else { throw .untrustedConfiguration(reason: "its signature is not its key's") }
+  }
+
+  private static func pins(of claims: [String: JSONText]) throws(AttestorError) -> Pins {
+    var byHost: [String: [String]] = [:]
+    for (host, pins) in try claim(claims, "pin", \.members) {
+      guard let pins = pins.texts, pins.allSatisfy(Pins.isPin) else {
+        throw .malformedConfiguration(
+          reason: "claim pin has for \(host) what is no array of SHA-256 in base64")
+      }
+      byHost[host] = pins
+    }
+    return Pins(byHost)
+  }
+
+  private static func claim<Value>(
+    _ claims: [String: JSONText], _ name: String, _ form: (JSONText) -> Value?
+  ) throws(AttestorError) -> Value {
+    guard let claim = claims[name] else {
+      throw .malformedConfiguration(reason: "claim \(name) is missing")
+    }
+    guard let value = form(claim) else {
+      throw .malformedConfiguration(reason: "claim \(name) is not of its type")
+    }
+    return value
+  }
+}
+
+extension AccountConfiguration: CustomStringConvertible {
+  /// Account, serial and address.
+  public var description: String {
+    "configuration of account \(account), serial \(serial), service \(serviceURL)"
+  }
+}

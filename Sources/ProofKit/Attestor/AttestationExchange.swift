@@ -1,0 +1,249 @@
+import ProofModel
+
+/// One fetch: question, challenge, measurement, report, answer. It changes nothing; what it found out
+/// is in what it returns.
+struct AttestationExchange {
+  /// What a fetch found out.
+  struct Outcome: Sendable {
+    var result: FetchResult
+    /// Until when the result may be handed out again, in uptime; nil: it may not.
+    var goodUntil: Duration?
+    /// What the environment looked like before anything was measured, for results that are kept.
+    var environment: EvidenceSet?
+    /// A configuration that is newer than the one held.
+    var configuration: AccountConfiguration?
+    var forcedPinsSerial: UInt32 = 0
+    /// How the service wants the app to measure, for the quick look at the environment.
+    var pace: ObservationPace?
+
+    init(_ result: FetchResult) { self.result = result }
+  }
+
+  let channel: ServiceChannel
+  let surroundings: Surroundings
+  let settings: Settings
+  let request: FetchRequest
+  let pace: ObservationPace
+
+  /// What an attestor is made with.
+  struct Surroundings: Sendable {
+    let observer: any EvidenceObserver
+    let key: MeasurementProofKey
+    let appName: String
+    let clock: AttestorClock
+  }
+
+  /// What an app says of itself beside the evidence. The number changes with every change.
+  struct Settings: Sendable {
+    var userProperty = ""
+    var developmentKey = ""
+    var dataHash: Digest?
+    var number: UInt64 = 0
+  }
+
+  /// Runs the fetch, on the calling thread.
+  func run() -> Outcome {
+    var channel = channel
+    var first: Outcome?
+    // A lost connection or a used salt is worth a second round, once: the first one's salt is spent.
+    for _ in 0..<2 {
+      do throws(Failure) {
+        var outcome = try round(&channel)
+        outcome.configuration = channel.newConfiguration
+        return outcome
+      } catch {
+        var outcome = Outcome(error.result)
+        outcome.configuration = channel.newConfiguration
+        guard error.isWorthAnotherRound, first == nil else { return first ?? outcome }
+        first = outcome
+      }
+    }
+    return first ?? Outcome(FetchResult(.internalError))
+  }
+
+  private func round(_ channel: inout ServiceChannel) throws(Failure) -> Outcome {
+    if channel.configuration == nil { try channel.updateConfiguration() }
+    let environment = try observe(pace.environment)
+    let storage = try observe([DeviceID.secret])
+    let question = AttestationQuestion(
+      keyID: surroundings.key.id,
+      device: DeviceID(of: storage.evidence, account: channel.initial.account),
+      purpose: request.purpose, configSerial: channel.configuration?.serial ?? 0,
+      account: channel.initial.account, sdkVersion: CoreProbe.version)
+    let challengeBytes = try channel.post("challenge", question.bytes).body
+    guard let challenge = try? AttestationChallenge(challengeBytes) else {
+      throw Failure(.noService, "what answers is no challenge")
+    }
+    let (report, config) = try report(challenge, of: channel)
+    let sent = surroundings.clock.uptime()
+    let response = try channel.post("report", report)
+    let answer: AttestationAnswer
+    do throws(ProofError) {
+      answer = try AttestationAnswer(
+        response.body, to: challenge.draft.salt, with: surroundings.key)
+    } catch {
+      throw Failure(.noService, "what answers is no answer of the service: \(error)")
+    }
+    var outcome = try outcome(of: answer, config)
+    outcome.pace = ObservationPace(challenge.draft)
+    outcome.environment = environment.evidence
+    outcome.forcedPinsSerial = answer.forcedPinsSerial
+    outcome.goodUntil = life(of: outcome.result, at: response.serverTime).map { sent + $0 }
+    if answer.configSerial > channel.configuration?.serial ?? 0 {
+      // Another fetch will try again: the answer is good without it.
+      try? channel.updateConfiguration()
+    }
+    return outcome
+  }
+
+  private func observe(_ sources: [Source]) throws(Failure) -> Observation {
+    do throws(ProofError) {
+      return try surroundings.observer.observe(
+        sources, policy: pace.policy, limitLog2: pace.limitLog2,
+        cancellation: channel.cancellation)
+    } catch {
+      throw Failure(.internalError, "\(error)")
+    }
+  }
+
+  private func report(
+    _ challenge: AttestationChallenge, of channel: ServiceChannel
+  ) throws(Failure) -> (bytes: [UInt8], config: MeasurementConfig) {
+    do throws(ProofError) {
+      let draft = challenge.draft
+      let observation = try surroundings.observer.observe(
+        draft.sources, policy: draft.policy, limitLog2: draft.limitLog2,
+        cancellation: channel.cancellation)
+      let subject = AttestationReport.Subject(
+        request.purpose, name: request.name, payload: request.payload,
+        userProperty: settings.userProperty, developmentKey: settings.developmentKey,
+        dataHash: settings.dataHash,
+        properties: observation.properties(appName: surroundings.appName))
+      return try AttestationReport.make(
+        subject, of: observation.evidence, answering: challenge,
+        account: channel.initial.account, configSerial: channel.configuration?.serial ?? 0,
+        sdkVersion: CoreProbe.version, with: surroundings.key)
+    } catch {
+      throw Failure(.internalError, "\(error)")
+    }
+  }
+
+  private func outcome(
+    of answer: AttestationAnswer, _ config: MeasurementConfig
+  ) throws(Failure) -> Outcome {
+    func result(_ status: FetchStatus, _ reason: String = "") -> Outcome {
+      Outcome(
+        FetchResult(
+          status, token: status == .success ? answer.token : "",
+          secureString: status == .success ? answer.secureString : nil,
+          arc: answer.responseCode, rejectionReasons: answer.rejectionReasons,
+          measurementConfig: status == .success && request.purpose == .measurement ? config : nil,
+          reason: reason))
+    }
+    switch answer.outcome {
+    case .done: return result(.success)
+    case .unknownDomain: return result(.unknownURL, "the account has no API \(request.name)")
+    case .unprotectedDomain: return result(.unprotectedURL)
+    case .rejected: return result(.rejected, "the app failed the attestation")
+    case .disabled: return result(.disabled, "the account has not switched this on")
+    case .unknownKey: return result(.unknownKey, "there is no secure string of this name")
+    case .badKey: return result(.badKey, "the service does not take this name")
+    case .badPayload: return result(.badPayload, "the service does not take these claims")
+    case .askAgain:
+      throw Failure(
+        .noService, "the service does not know the salt it gave", isWorthAnotherRound: true)
+    case .unbelievable:
+      return result(.internalError, "the service could not reproduce the measurement")
+    case .notEncrypted:
+      return result(
+        .badURL, "tokens of \(request.name) are not encrypted, so no measurement is sent there")
+    }
+  }
+
+  /// How long after the report a result may be handed out again.
+  private func life(of result: FetchResult, at serverTime: Int64?) -> Duration? {
+    switch result.status {
+    case .unknownURL, .unprotectedURL: return AttestorTimes.unprotected
+    case .success: break
+    default: return nil
+    }
+    guard request.isKept else { return nil }
+    var life = AttestorTimes.life
+    if let expiry = Self.expiry(of: result.token) {
+      // In the service's own time, so that a wrong clock here changes nothing.
+      let rest = expiry.subtractingReportingOverflow(serverTime ?? surroundings.clock.unixTime())
+      guard !rest.overflow else { return nil }
+      life = min(life, .seconds(max(0, min(rest.partialValue, 86_400))))
+    }
+    let kept = life - AttestorTimes.margin(of: life)
+    return kept > .zero ? kept : nil
+  }
+
+  /// The `exp` of a signed token; nil if it cannot be read, as in an encrypted one.
+  static func expiry(of token: String) -> Int64? {
+    let parts = token.split(separator: ".", omittingEmptySubsequences: false)
+    guard parts.count == 3, let payload = Base64.decode(parts[1].utf8, .urlUnpadded) else {
+      return nil
+    }
+    return (try? JSONText.parse(payload))?.members?["exp"]?.seconds
+  }
+
+  /// Why a round ended early.
+  struct Failure: Error {
+    let result: FetchResult
+    let isWorthAnotherRound: Bool
+
+    init(_ status: FetchStatus, _ reason: String, isWorthAnotherRound: Bool = false) {
+      result = FetchResult(status, reason: reason)
+      self.isWorthAnotherRound = isWorthAnotherRound
+    }
+
+    init(_ error: TransportError) {
+      let status: FetchStatus
+      switch error {
+      case .unreachable: status = .noNetwork
+      case .timedOut, .brokenOff: status = .poorNetwork
+      case .untrusted: status = .mitmDetected
+      case .garbled: status = .noService
+      case .cancelled, .refused: status = .internalError
+      }
+      var isWorthAnotherRound = false
+      if case .brokenOff = error { isWorthAnotherRound = true }
+      self.init(status, error.description, isWorthAnotherRound: isWorthAnotherRound)
+    }
+  }
+}
+
+/// How the app measures between attestations: as the service asked last, so that nothing that was
+/// learned is forgotten.
+struct ObservationPace: Sendable, Hashable {
+  var policy = MeasurementPolicy.incremental
+  var limitLog2: UInt8 = 33
+
+  init() {}
+
+  init(_ draft: BaselineDraft) {
+    policy = draft.policy
+    limitLog2 = draft.limitLog2
+  }
+
+  /// What is looked at each time a kept token is handed out: debugger, preloading, loaded objects,
+  /// executable memory, private code pages, instrumentation.
+  var environment: [Source] { Self.watched }
+
+  private static let watched = CoreProbe.sources.filter { source in
+    source.id.evidenceClass == .environment && [1, 2, 3, 4, 5, 7].contains(source.id.number)
+  }
+}
+
+extension DeviceID {
+  /// The source that it is made of.
+  static let secret: Source = {
+    guard
+      let source = CoreProbe.sources.first(where: { source in
+        source.id.evidenceClass == .device && source.id.number == secretSource
+      })
+    else { preconditionFailure("The probe has no storage secret.") }
+    return source
+  }()
+}

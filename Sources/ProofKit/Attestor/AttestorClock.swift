@@ -1,0 +1,46 @@
+/// What time it is: for the cache, in a form that a test can set.
+public struct AttestorClock: Sendable {
+  /// A clock that nobody sets, and that goes on while the device sleeps: the time since some moment.
+  public var uptime: @Sendable () -> Duration
+  /// The time of day in Unix seconds, right or wrong. Used only where the service's own time is not
+  /// known.
+  public var unixTime: @Sendable () -> Int64
+
+  /// Describes a clock.
+  public init(
+    uptime: @escaping @Sendable () -> Duration, unixTime: @escaping @Sendable () -> Int64
+  ) {
+    self.uptime = uptime
+    self.unixTime = unixTime
+  }
+
+  /// The system's.
+  public static let system = AttestorClock(
+    uptime: {
+      let start = ContinuousClock.now
+      return Self.origin.duration(to: start)
+    }, unixTime: { CoreSystem.unixTime })
+
+  private static let origin = ContinuousClock.now
+}
+
+/// The times of the app's side, all in one place.
+public enum AttestorTimes {
+  /// How long the very first start waits for a configuration, at most.
+  public static let startUp = Duration.seconds(2)
+  /// How long ``Attestor/fetchConfig()`` waits for a configuration, at most.
+  public static let configuration = Duration.seconds(3)
+  /// How long one fetch waits for the service, all requests together; measuring the app is not
+  /// counted.
+  public static let fetch = Duration.seconds(10)
+  /// How long a failure is remembered, so that a burst of calls fails at once.
+  public static let failure = Duration.milliseconds(500)
+  /// How long it is remembered that an API is unknown or needs no token.
+  public static let unprotected = Duration.seconds(30)
+  /// How long a secure string, and a token that the SDK cannot read, are believed to live; nothing is
+  /// kept for longer.
+  public static let life = Duration.seconds(300)
+
+  /// How long before its end a token is not handed out any more: a tenth of its life, at most 30 s.
+  static func margin(of life: Duration) -> Duration { min(life / 10, .seconds(30)) }
+}

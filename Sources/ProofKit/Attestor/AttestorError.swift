@@ -1,0 +1,41 @@
+/// Why an ``Attestor`` could not be initialised. Where it was initialised before, it stays as it was.
+public enum AttestorError: Error, Sendable, Hashable {
+  /// The text is neither `#ACCOUNT@HOST:PORT#FINGERPRINT` nor a signed configuration.
+  case malformedConfiguration(reason: String)
+  /// The configuration's key is not the one that the fingerprint names, or did not sign it.
+  case untrustedConfiguration(reason: String)
+  /// The configuration is of another account.
+  case configurationOfAnotherAccount(expected: String, actual: String)
+  /// The configuration is older than one that is already there.
+  case configurationTooOld(serial: UInt32, held: UInt32)
+  /// It was initialised before, with something else, and the comment does not begin with `reinit`.
+  case alreadyInitialized(account: String)
+  /// There are fetches that have not ended.
+  case fetchesInFlight(count: Int)
+  /// The updates cannot be kept where they should be.
+  case storeUnusable(reason: String)
+}
+
+extension AttestorError: CustomStringConvertible {
+  /// What went wrong, with which value, and what to do next.
+  public var description: String {
+    switch self {
+    case .malformedConfiguration(let reason):
+      "The configuration cannot be read: \(reason). Copy the string that `proofctl sdk "
+        + "config-string` prints."
+    case .untrustedConfiguration(let reason):
+      "The configuration is not to be trusted: \(reason). Use one of this account's service."
+    case .configurationOfAnotherAccount(let expected, let actual):
+      "The configuration is of account \(actual), not of \(expected). Use one of this account."
+    case .configurationTooOld(let serial, let held):
+      "The configuration has serial \(serial), one with serial \(held) is there. Use the newer one."
+    case .alreadyInitialized(let account):
+      "The SDK was initialised before, for account \(account). To change it, pass a comment that "
+        + "begins with reinit."
+    case .fetchesInFlight(let count):
+      "\(count) fetches have not ended. Reinitialise once they have."
+    case .storeUnusable(let reason):
+      "Configuration updates cannot be kept: \(reason)."
+    }
+  }
+}

@@ -1,0 +1,235 @@
+import Dispatch
+import ProofModel
+
+extension Attestor {
+  // MARK: Tokens
+
+  /// Fetches a token for an API.
+  ///
+  /// The token before is handed out as long as it holds and the environment of the app looks as it
+  /// did. Concurrent calls for one API share one fetch. A failure is handed out for another
+  /// ``AttestorTimes/failure``.
+  ///
+  /// - Parameter domain: The API's host, or an `https` URL of it. With `?measurement` at the end the
+  ///   app is measured anew in any case, the token has the measurements in it, and the result has
+  ///   the configuration to keep.
+  /// - Returns: The token, or why there is none.
+  /// - Throws: If the task is cancelled; the fetch ends if nobody else waits for it.
+  public func fetchToken(for domain: String) async throws(CancellationError) -> FetchResult {
+    try await fetch(FetchRequest.token(domain))
+  }
+
+  /// Fetches a token for an API, blocking the calling thread for as long as it takes.
+  public func fetchTokenAndWait(for domain: String) -> FetchResult {
+    fetchAndWait(FetchRequest.token(domain))
+  }
+
+  /// Fetches a token for an API, and calls back on another thread.
+  public func fetchToken(
+    for domain: String, completion: @escaping @Sendable (FetchResult) -> Void
+  ) {
+    fetch(FetchRequest.token(domain), completion)
+  }
+
+  // MARK: Secure strings
+
+  /// Fetches a secure string, or defines it anew.
+  ///
+  /// - Parameters:
+  ///   - key: The string's name, 1 to 64 characters.
+  ///   - newDefinition: Nil to leave it as it is; empty to remove it.
+  /// - Returns: The string, or why there is none.
+  /// - Throws: If the task is cancelled; the fetch ends if nobody else waits for it.
+  public func fetchSecureString(
+    _ key: String, newDefinition: String? = nil
+  ) async throws(CancellationError) -> FetchResult {
+    try await fetch(FetchRequest.secureString(key, newDefinition: newDefinition))
+  }
+
+  /// Fetches a secure string, or defines it anew, blocking the calling thread for as long as it takes.
+  public func fetchSecureStringAndWait(
+    _ key: String, newDefinition: String? = nil
+  ) -> FetchResult {
+    fetchAndWait(FetchRequest.secureString(key, newDefinition: newDefinition))
+  }
+
+  /// Fetches a secure string, or defines it anew, and calls back on another thread.
+  public func fetchSecureString(
+    _ key: String, newDefinition: String? = nil,
+    completion: @escaping @Sendable (FetchResult) -> Void
+  ) {
+    fetch(FetchRequest.secureString(key, newDefinition: newDefinition), completion)
+  }
+
+  // MARK: Custom tokens
+
+  /// Fetches a token with claims of the app's own.
+  ///
+  /// - Parameter payload: The claims: a JSON object, at most 64 KiB.
+  /// - Returns: The token, or why there is none.
+  /// - Throws: If the task is cancelled; the fetch ends if nobody else waits for it.
+  public func fetchCustomJWT(_ payload: String) async throws(CancellationError) -> FetchResult {
+    try await fetch(FetchRequest.customJWT(payload))
+  }
+
+  /// Fetches a token with claims of the app's own, blocking the calling thread for as long as it
+  /// takes.
+  public func fetchCustomJWTAndWait(_ payload: String) -> FetchResult {
+    fetchAndWait(FetchRequest.customJWT(payload))
+  }
+
+  /// Fetches a token with claims of the app's own, and calls back on another thread.
+  public func fetchCustomJWT(
+    _ payload: String, completion: @escaping @Sendable (FetchResult) -> Void
+  ) {
+    fetch(FetchRequest.customJWT(payload), completion)
+  }
+
+  // MARK: The three ways to wait
+
+  private func fetch(
+    _ request: FetchRequest.Checked
+  ) async throws(CancellationError) -> FetchResult {
+    let place = Place()
+    let result = await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        let seat = Seat { continuation.resume(returning: $0) }
+        if place.take(seat) { self.begin(request, seat) } else { seat.fill(nil) }
+      }
+    } onCancel: {
+      if let seat = place.leave() { self.leave(seat) }
+    }
+    guard let result else { throw CancellationError() }
+    return result
+  }
+
+  private func fetchAndWait(_ request: FetchRequest.Checked) -> FetchResult {
+    let answer = Handover<FetchResult?>()
+    begin(request, Seat { answer.give($0) })
+    guard let result = answer.wait() else { preconditionFailure("Nobody gives this seat up.") }
+    return result
+  }
+
+  private func fetch(
+    _ request: FetchRequest.Checked, _ completion: @escaping @Sendable (FetchResult) -> Void
+  ) {
+    begin(
+      request,
+      Seat { result in
+        guard let result else { return }
+        // Not on the fetch's thread: others wait for it, and the app may block here.
+        Self.thread().async { completion(result) }
+      })
+  }
+
+  // MARK: One fetch for all who want the same
+
+  private func begin(_ request: FetchRequest.Checked, _ seat: Seat) {
+    enum Next {
+      case hand(FetchResult)
+      case fly(AttestorState.Key, AttestorState.Flight)
+      case wait
+    }
+    let now = surroundings.clock.uptime()
+    let next = state.withLock { state -> Next in
+      guard let session = state.session else {
+        return .hand(FetchResult(.notInitialized, reason: "initialise the SDK first"))
+      }
+      let valid: FetchRequest
+      switch request {
+      case .failure(let refusal): return .hand(refusal.result.flagged(by: session))
+      case .success(let request): valid = request
+      }
+      let key = AttestorState.Key(
+        request: valid, session: session.number, settings: state.settings.number,
+        distinction: valid.isShared ? state.definitions[valid.name, default: 0] : state.nextNumber()
+      )
+      if state.flights[key] == nil, let kept = state.kept(key, at: now), kept.environment == nil {
+        return .hand(kept.result.flagged(by: session))
+      }
+      // Looked at under the lock, as whoever gives up does it under the lock.
+      if seat.isOver { return .wait }
+      if state.flights[key] != nil {
+        state.flights[key]?.seats.append(seat)
+        return .wait
+      }
+      let flight = AttestorState.Flight(number: state.nextNumber(), seats: [seat])
+      state.flights[key] = flight
+      return .fly(key, flight)
+    }
+    switch next {
+    case .hand(let result): seat.fill(result)
+    case .fly(let key, let flight): Self.thread().async { self.fly(key, flight) }
+    case .wait: break
+    }
+  }
+
+  /// One who waits leaves; with the last one the fetch ends.
+  private func leave(_ seat: Seat) {
+    let cancellation = state.withLock { state -> Cancellation? in
+      // Under the lock, so that it is not given a place after it has left.
+      defer { seat.fill(nil) }
+      for (key, flight) in state.flights where flight.seats.contains(where: { $0 === seat }) {
+        state.flights[key]?.seats.removeAll { $0 === seat }
+        guard state.flights[key]?.seats.isEmpty == true else { return nil }
+        state.flights[key] = nil
+        return flight.cancellation
+      }
+      return nil
+    }
+    cancellation?.cancel()
+  }
+
+  /// Runs one fetch on a thread of its own.
+  private func fly(_ key: AttestorState.Key, _ flight: AttestorState.Flight) {
+    let clock = surroundings.clock
+    let known = state.withLock { state in
+      (state.session, state.settings, state.kept(key, at: clock.uptime()))
+    }
+    guard let session = known.0, session.number == key.session else {
+      // Reinitialisation waits for fetches, so only one that nobody waits for comes here.
+      return
+    }
+    if let kept = known.2 {
+      if isUnchanged(kept.environment, session.pace, flight.cancellation) {
+        let (seats, result) = state.withLock { state in
+          (state.land(key, flight.number) ?? [], kept.result.flagged(by: state.session))
+        }
+        for seat in seats { seat.fill(result) }
+        return
+      }
+      // Something is different: no token that was fetched before is handed out any more.
+      state.withLock { $0.kept = [:] }
+    }
+    let outcome = AttestationExchange(
+      channel: ServiceChannel(
+        transport, session.initial, held: session.configuration, timeLeft: AttestorTimes.fetch,
+        clock: clock, cancellation: flight.cancellation),
+      surroundings: surroundings, settings: known.1, request: key.request, pace: session.pace
+    ).run()
+    if let configuration = outcome.configuration { store(configuration, in: session) }
+    let (seats, result) = state.withLock { state in
+      let seats = state.land(key, flight.number)
+      state.take(outcome, of: key, isAwaited: seats != nil, at: clock.uptime())
+      return (seats ?? [], outcome.result.flagged(by: state.session))
+    }
+    for seat in seats { seat.fill(result) }
+  }
+
+  private func isUnchanged(
+    _ environment: EvidenceSet?, _ pace: ObservationPace, _ cancellation: Cancellation
+  ) -> Bool {
+    guard let environment else { return true }
+    let now = try? surroundings.observer.observe(
+      pace.environment, policy: pace.policy, limitLog2: pace.limitLog2, cancellation: cancellation)
+    return now?.evidence == environment
+  }
+}
+
+extension FetchResult {
+  fileprivate func flagged(by session: AttestorState.Session?) -> FetchResult {
+    flagged(
+      isConfigChanged: session?.isConfigChanged ?? false,
+      isForceApplyPins: session?.isForceApplyPins ?? false)
+  }
+}

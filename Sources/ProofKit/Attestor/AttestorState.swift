@@ -1,0 +1,142 @@
+import ProofModel
+
+/// What an attestor knows, under one lock.
+struct AttestorState {
+  typealias Outcome = AttestationExchange.Outcome
+  typealias Settings = AttestationExchange.Settings
+
+  /// One account, from one initialisation to the next.
+  struct Session {
+    let initial: InitialConfiguration
+    let comment: String?
+    let store: ConfigurationStore?
+    let number: UInt64
+    var configuration: AccountConfiguration?
+    /// Whether a newer configuration came that nobody has fetched.
+    var isConfigChanged = false
+    /// The serial of the configuration whose pins were read last; nil if none were read.
+    var pinsSerial: UInt32?
+    var forcedPinsSerial: UInt32 = 0
+    /// Whether the service was asked for a configuration or a token.
+    var hasAsked = false
+    var pace = ObservationPace()
+
+    /// Whether the app read pins that are older than they may be, and newer ones are here.
+    var isForceApplyPins: Bool {
+      let forced = max(forcedPinsSerial, configuration?.forcedPinsSerial ?? 0)
+      guard let pinsSerial, let configuration else { return false }
+      return pinsSerial < forced && configuration.serial > pinsSerial
+    }
+  }
+
+  /// What makes two fetches the same.
+  struct Key: Hashable {
+    let request: FetchRequest
+    let session: UInt64
+    let settings: UInt64
+    /// Differs for each fetch that is not shared, and after each new definition of a secure string.
+    let distinction: UInt64
+  }
+
+  struct Flight {
+    let number: UInt64
+    let cancellation = Cancellation()
+    var seats: [Seat] = []
+  }
+
+  struct Kept {
+    let result: FetchResult
+    let goodUntil: Duration
+    /// Nil for a failure: it is handed out without looking.
+    let environment: EvidenceSet?
+  }
+
+  var session: Session?
+  var settings = Settings()
+  var flights: [Key: Flight] = [:]
+  var kept: [Key: Kept] = [:]
+  /// How often each secure string was defined anew, by name.
+  var definitions: [String: UInt64] = [:]
+  /// Drawn from for whatever needs a number of its own.
+  var lastNumber: UInt64 = 0
+
+  mutating func nextNumber() -> UInt64 {
+    lastNumber += 1
+    return lastNumber
+  }
+
+  /// Changes what the app says of itself: what was fetched before does not hold any more.
+  mutating func changeSettings(_ change: (inout Settings) -> Void) {
+    change(&settings)
+    settings.number = nextNumber()
+    kept = [:]
+  }
+
+  /// What is kept and still good.
+  mutating func kept(_ key: Key, at now: Duration) -> Kept? {
+    guard let found = kept[key] else { return nil }
+    if now < found.goodUntil { return found }
+    kept[key] = nil
+    return nil
+  }
+
+  /// Ends a fetch and says who waits for it: nobody, if all have left.
+  mutating func land(_ key: Key, _ number: UInt64) -> [Seat]? {
+    guard let flight = flights[key], flight.number == number else { return nil }
+    flights[key] = nil
+    return flight.seats
+  }
+
+  /// Takes what a fetch found out.
+  mutating func take(_ outcome: Outcome, of key: Key, isAwaited: Bool, at now: Duration) {
+    // Of a fetch that began before a reinitialisation nothing counts any more.
+    guard session?.number == key.session else { return }
+    adopt(outcome)
+    if key.request.purpose == .secureString && !key.request.isShared {
+      // What other calls got before, or still get, does not hold any more.
+      definitions[key.request.name] = nextNumber()
+    }
+    if isAwaited { keep(key, outcome, at: now) }
+  }
+
+  private mutating func adopt(_ outcome: Outcome) {
+    guard var session else { return }
+    session.hasAsked = true
+    session.pace = outcome.pace ?? session.pace
+    session.forcedPinsSerial = max(session.forcedPinsSerial, outcome.forcedPinsSerial)
+    self.session = session
+    if let configuration = outcome.configuration { adopt(configuration) }
+  }
+
+  /// Takes a newer configuration. An older one, from a fetch that ended late, is dropped.
+  mutating func adopt(_ configuration: AccountConfiguration) {
+    guard configuration.serial > session?.configuration?.serial ?? 0 else { return }
+    session?.configuration = configuration
+    session?.isConfigChanged = true
+  }
+
+  private mutating func keep(_ key: Key, _ outcome: Outcome, at now: Duration) {
+    guard key.settings == settings.number, key.request.isShared else { return }
+    // Nobody who joins now may be given what was kept before.
+    kept[key] = nil
+    kept = kept.filter { now < $0.value.goodUntil }
+    if let goodUntil = outcome.goodUntil {
+      kept[key] = Kept(
+        result: outcome.result, goodUntil: goodUntil,
+        environment: outcome.result.status == .success ? outcome.environment : nil)
+    } else if Self.isRemembered(outcome.result.status) {
+      kept[key] = Kept(
+        result: outcome.result, goodUntil: now + AttestorTimes.failure, environment: nil)
+    }
+  }
+
+  /// What fails by itself again at once.
+  private static func isRemembered(_ status: FetchStatus) -> Bool {
+    switch status {
+    case .noNetwork, .poorNetwork, .mitmDetected, .noService, .internalError, .rejected, .disabled,
+      .unknownKey, .badKey, .badPayload, .badURL:
+      true
+    case .success, .unknownURL, .unprotectedURL, .notInitialized: false
+    }
+  }
+}

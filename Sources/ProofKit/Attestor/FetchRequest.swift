@@ -1,0 +1,75 @@
+import ProofModel
+
+/// What is asked of the service, checked as far as the app's side can.
+struct FetchRequest: Sendable, Hashable {
+  private static let keyLengthMax = 64
+
+  let purpose: AttestationPurpose
+  let name: String
+  let payload: [UInt8]
+  /// Whether concurrent calls of the same share one fetch. Not if it changes something.
+  let isShared: Bool
+
+  /// Whether a good answer may be handed out again.
+  var isKept: Bool { isShared && (purpose == .token || purpose == .secureString) }
+
+  private init(
+    _ purpose: AttestationPurpose, name: String = "", payload: [UInt8] = [], isShared: Bool = true
+  ) {
+    self.purpose = purpose
+    self.name = name
+    self.payload = payload
+    self.isShared = isShared
+  }
+
+  /// A request, or the result that says why it is none.
+  typealias Checked = Result<FetchRequest, Refusal>
+
+  /// Why a request is none.
+  struct Refusal: Error { let result: FetchResult }
+
+  static func token(_ domain: String) -> Checked {
+    guard let api = APIDomain(domain) else {
+      return refusal(
+        .badURL, "\(Observation.line(domain)) is neither a host name nor an https URL with one")
+    }
+    return .success(FetchRequest(api.isMeasured ? .measurement : .token, name: api.host))
+  }
+
+  static func secureString(_ key: String, newDefinition: String?) -> Checked {
+    guard (1...keyLengthMax).contains(key.unicodeScalars.count) else {
+      return refusal(
+        .badKey, "the name has \(key.unicodeScalars.count) characters; 1 to 64 are allowed")
+    }
+    guard let newDefinition else {
+      return .success(FetchRequest(.secureString, name: key, payload: [0]))
+    }
+    let payload = [1] + Array(newDefinition.utf8)
+    guard payload.count <= AttestationWire.payloadMax else {
+      return refusal(
+        .badPayload, "the definition has \(payload.count - 1) bytes; at most 65,535 are allowed")
+    }
+    return .success(
+      FetchRequest(.secureString, name: key, payload: payload, isShared: false))
+  }
+
+  static func customJWT(_ payload: String) -> Checked {
+    let bytes = Array(payload.utf8)
+    guard bytes.count <= AttestationWire.payloadMax else {
+      return refusal(
+        .badPayload, "the claims have \(bytes.count) bytes; at most 65,536 are allowed")
+    }
+    do throws(JSONText.Fault) {
+      guard case .object = try JSONText.parse(bytes) else {
+        return refusal(.badPayload, "the claims are JSON, but no object")
+      }
+    } catch {
+      return refusal(.badPayload, "the claims are no JSON: see byte \(error.offset)")
+    }
+    return .success(FetchRequest(.customJWT, payload: bytes))
+  }
+
+  private static func refusal(_ status: FetchStatus, _ reason: String) -> Checked {
+    .failure(Refusal(result: FetchResult(status, reason: reason)))
+  }
+}

@@ -1,0 +1,62 @@
+public import ProofModel
+
+/// What a fetch gave.
+///
+/// Ask again before each request instead of keeping a result: the SDK knows when a token still holds.
+public struct FetchResult: Sendable, Hashable {
+  /// How it went.
+  public let status: FetchStatus
+  /// The token, or the custom token; empty if there is none.
+  public let token: String
+  /// The secure string, if one was asked for and is there.
+  public let secureString: String?
+  /// The attestation response code (ARC), for the support of an account; empty if there is none. It
+  /// may be logged: only the service can read it.
+  public let arc: String
+  /// Why the app failed, comma-separated, where the account's policy says so; otherwise empty.
+  public let rejectionReasons: String
+  /// Whether there is a configuration that ``Attestor/fetchConfig()`` has not given out yet.
+  public let isConfigChanged: Bool
+  /// Whether the app still pins by a configuration that must not be used any more. Reading
+  /// ``Attestor/pins(_:)`` clears it for the fetches that follow.
+  public let isForceApplyPins: Bool
+  /// What a `?measurement` fetch measured, to be stored and handed to the proofs; otherwise nil.
+  public let measurementConfig: MeasurementConfig?
+  /// What went wrong, in words for people; empty if nothing did. Never a secret.
+  public let reason: String
+}
+
+extension FetchResult {
+  /// The same with the flags as they stand at the time of handing out.
+  func flagged(isConfigChanged: Bool, isForceApplyPins: Bool) -> FetchResult {
+    FetchResult(
+      status: status, token: token, secureString: secureString, arc: arc,
+      rejectionReasons: rejectionReasons, isConfigChanged: isConfigChanged,
+      isForceApplyPins: isForceApplyPins, measurementConfig: measurementConfig, reason: reason)
+  }
+
+  /// A result without flags.
+  init(
+    _ status: FetchStatus, token: String = "", secureString: String? = nil, arc: String = "",
+    rejectionReasons: String = "", measurementConfig: MeasurementConfig? = nil, reason: String = ""
+  ) {
+    self.init(
+      status: status, token: token, secureString: secureString, arc: arc,
+      rejectionReasons: rejectionReasons, isConfigChanged: false, isForceApplyPins: false,
+      measurementConfig: measurementConfig, reason: reason)
+  }
+}
+
+extension FetchResult: CustomStringConvertible, CustomReflectable {
+  /// Status, ARC and reason; never the token or the secure string.
+  public var description: String {
+    var text = "fetch result: \(status)"
+    if !arc.isEmpty { text += ", ARC \(arc)" }
+    if !rejectionReasons.isEmpty { text += ", rejected for \(rejectionReasons)" }
+    if !reason.isEmpty { text += ", \(reason)" }
+    return text
+  }
+
+  /// Shows what the description says.
+  public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
+}

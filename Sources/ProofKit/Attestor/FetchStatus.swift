@@ -1,0 +1,83 @@
+/// How a fetch went: the numbers and their order are those of the fetch statuses that apps know.
+public enum FetchStatus: Int, Sendable, CaseIterable {
+  /// The token, the secure string or the custom token is here.
+  case success = 0
+  /// The service cannot be reached: no name resolution, no route, nobody answers there.
+  case noNetwork
+  /// Somebody else answers in the service's name: a certificate or key that was not expected. Nothing
+  /// was told to it.
+  case mitmDetected
+  /// The network is there, and too slow or too unreliable.
+  case poorNetwork
+  /// Whoever answers does not give the service's answers: it is down, stopping or overloaded.
+  case noService
+  /// That is no host name, not an `https` URL, or a measurement for an API whose tokens are not
+  /// encrypted.
+  case badURL
+  /// The account has no such API.
+  case unknownURL
+  /// The API is known, and needs no token.
+  case unprotectedURL
+  /// There was no ``Attestor/initializeAndWait(_:updates:comment:)`` that succeeded.
+  case notInitialized
+  /// The app failed, and asked for a secure string or a custom token.
+  case rejected
+  /// The account has not switched secure strings or custom tokens on.
+  case disabled
+  /// There is no such secure string.
+  case unknownKey
+  /// That is no name of a secure string: empty, or longer than 64 characters.
+  case badKey
+  /// The claims of a custom token are no JSON object.
+  case badPayload
+  /// Something that should not happen in an app in the field.
+  case internalError
+
+  /// What an app does next.
+  public enum Recommendation: Sendable, CaseIterable {
+    /// Go on and call the API, with the token if there is one.
+    case `continue`
+    /// Do not call the API; let the user try again once the network is better, or another one.
+    case retry
+    /// Tell the user why it does not go on.
+    case message
+    /// A defect or a wrong set-up: report it.
+    case error
+  }
+
+  /// What an app does next.
+  ///
+  /// After ``noService`` an app may also choose to retry.
+  public var recommendation: Recommendation {
+    switch self {
+    case .success, .unprotectedURL, .unknownURL, .noService: .continue
+    case .noNetwork, .poorNetwork, .mitmDetected: .retry
+    case .rejected: .message
+    case .badURL, .notInitialized, .disabled, .unknownKey, .badKey, .badPayload, .internalError:
+      .error
+    }
+  }
+}
+
+extension FetchStatus: CustomStringConvertible {
+  /// Lower-case words, such as "no network".
+  public var description: String {
+    switch self {
+    case .success: "success"
+    case .noNetwork: "no network"
+    case .mitmDetected: "mitm detected"
+    case .poorNetwork: "poor network"
+    case .noService: "no service"
+    case .badURL: "bad url"
+    case .unknownURL: "unknown url"
+    case .unprotectedURL: "unprotected url"
+    case .notInitialized: "not initialized"
+    case .rejected: "rejected"
+    case .disabled: "disabled"
+    case .unknownKey: "unknown key"
+    case .badKey: "bad key"
+    case .badPayload: "bad payload"
+    case .internalError: "internal error"
+    }
+  }
+}

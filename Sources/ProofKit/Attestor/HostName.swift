@@ -1,0 +1,88 @@
+/// A host as certificates and pins know it: lower case, letters, digits, hyphens and dots.
+struct HostName: Sendable, Hashable {
+  let text: String
+
+  init?(_ text: some StringProtocol) {
+    let lower = text.lowercased()
+    let labels = lower.split(separator: ".", omittingEmptySubsequences: false)
+    guard lower.utf8.count <= 253, labels.allSatisfy(Self.isLabel) else { return nil }
+    self.text = lower
+  }
+
+  static func isPort(_ text: Substring) -> Bool {
+    text.first != "+" && UInt16(text) ?? 0 > 0
+  }
+
+  private static func isLabel(_ label: Substring) -> Bool {
+    (1...63).contains(label.utf8.count) && label.first != "-" && label.last != "-"
+      && label.utf8.allSatisfy { byte in
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"),
+          UInt8(ascii: "-"):
+          true
+        default: false
+        }
+      }
+  }
+}
+
+/// Which API a token is for, as an app names it: a host, or an `https` URL of which the host counts;
+/// `?measurement` at the end asks for a measurement.
+struct APIDomain: Sendable, Hashable {
+  let host: String
+  let isMeasured: Bool
+
+  init?(_ text: String) {
+    var rest = text[...]
+    let suffix = "?measurement"
+    isMeasured = rest.hasSuffix(suffix)
+    if isMeasured { rest = rest.dropLast(suffix.count) }
+    if let scheme = rest.range(of: "://") {
+      guard rest[..<scheme.lowerBound].lowercased() == "https" else { return nil }
+      rest = rest[scheme.upperBound...]
+      rest = rest.prefix { !"/?#".contains($0) }
+    }
+    if let colon = rest.firstIndex(of: ":") {
+      guard HostName.isPort(rest[rest.index(after: colon)...]) else { return nil }
+      rest = rest[..<colon]
+    }
+    guard let host = HostName(rest) else { return nil }
+    self.host = host.text
+  }
+}
+
+/// Where a service is: `https`, or `http` (which a transport refuses but to this machine itself), a
+/// host, perhaps a port and a path.
+struct ServiceAddress: Sendable, Hashable {
+  /// Without a slash at the end.
+  let url: String
+
+  init?(url: String) {
+    guard let scheme = ["https://", "http://"].first(where: { url.hasPrefix($0) }) else {
+      return nil
+    }
+    let rest = url.dropFirst(scheme.count)
+    let authority = rest.prefix { $0 != "/" }
+    let path = rest.dropFirst(authority.count)
+    let parts = authority.split(separator: ":", omittingEmptySubsequences: false)
+    guard parts.count <= 2, HostName(parts[0]) != nil else { return nil }
+    if parts.count == 2 && !HostName.isPort(parts[1]) { return nil }
+    guard
+      path.utf8.allSatisfy({ (0x21...0x7E).contains($0) }),
+      !path.contains(where: { "?#\\\"%".contains($0) })
+    else { return nil }
+    self.url = String(url.reversed().drop { $0 == "/" }.reversed())
+  }
+}
+
+extension Substring {
+  /// The first place where a text stands.
+  fileprivate func range(of text: String) -> Range<Index>? {
+    var start = startIndex
+    while start < endIndex {
+      if self[start...].hasPrefix(text) { return start..<index(start, offsetBy: text.count) }
+      start = index(after: start)
+    }
+    return nil
+  }
+}

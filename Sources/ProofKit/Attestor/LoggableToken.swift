@@ -1,0 +1,24 @@
+extension FetchResult {
+  /// The token in a form that may be logged: always a JSON object.
+  ///
+  /// For a signed token its claims and, as `sip`, the first six characters of its signature: enough
+  /// to check it with the account's secret, too little to use it. For a failed fetch the status under
+  /// `error`. An encrypted token cannot be read here: that is an `error` too.
+  public var loggableToken: String {
+    guard status == .success else { return Self.loggable(error: status.description) }
+    let parts = token.split(separator: ".", omittingEmptySubsequences: false)
+    if parts.count == 5 { return Self.loggable(error: "encrypted token") }
+    guard parts.count == 3, let payload = Base64.decode(parts[1].utf8, .urlUnpadded),
+      let claims = try? JSONText.parse(payload), let members = claims.members,
+      members["sip"] == nil, let text = String(validating: payload, as: UTF8.self),
+      let end = text.lastIndex(of: "}")
+    else { return Self.loggable(error: token.isEmpty ? "no token" : "unreadable token") }
+    // The claims stay byte for byte what the service wrote; one member more before the last brace.
+    let separator = members.isEmpty ? "" : ","
+    return text[..<end] + separator + "\"sip\":" + JSONText.quote(String(parts[2].prefix(6))) + "}"
+  }
+
+  private static func loggable(error: String) -> String {
+    "{\"error\":" + JSONText.quote(error) + "}"
+  }
+}

@@ -1,0 +1,83 @@
+public import ProofModel
+
+/// An evidence collector that can also observe before there is a measurement configuration: what an
+/// ``Attestor`` attests with.
+public protocol EvidenceObserver: EvidenceCollector {
+  /// Observes sources, now, on the calling thread.
+  ///
+  /// - Parameters:
+  ///   - sources: What to observe, in order.
+  ///   - policy: How.
+  ///   - limitLog2: At most 2 to this power bytes of files are read.
+  ///   - cancellation: Ends it early.
+  /// - Returns: At least one record for each source.
+  /// - Throws: As ``EvidenceCollector/collect(for:)`` does.
+  func observe(
+    _ sources: [Source], policy: MeasurementPolicy, limitLog2: UInt8, cancellation: Cancellation
+  ) throws(ProofError) -> Observation
+}
+
+/// What was observed at one time.
+public struct Observation: Sendable, Hashable {
+  /// A record that says by itself what is wrong, whatever it looked like before.
+  public struct Alarm: Sendable, Hashable {
+    /// The record's source.
+    public let source: SourceID
+    /// The record's name.
+    public let name: String
+    /// What is wrong, in words.
+    public let words: String
+
+    /// Describes what is wrong.
+    public init(_ source: SourceID, name: String, words: String) {
+      self.source = source
+      self.name = name
+      self.words = words
+    }
+  }
+
+  /// The records.
+  public let evidence: EvidenceSet
+  /// What is wrong by itself.
+  public let alarms: [Alarm]
+
+  /// Takes what was observed.
+  public init(_ evidence: EvidenceSet, alarms: [Alarm] = []) {
+    self.evidence = evidence
+    self.alarms = alarms
+  }
+}
+
+extension Observation {
+  private static let textMax = AttestationWire.textMax
+
+  /// What a report says beside the evidence: the system, the app, and one `finding.CLASS.NUMBER` for
+  /// each source with something wrong.
+  func properties(appName: String) -> [AttestationReport.Property] {
+    let kernel = CoreSystem.kernel
+    var properties = [
+      ("os", CoreSystem.operatingSystem), ("kernel", kernel.release),
+      ("architecture", kernel.machine), ("app", appName),
+    ].map { AttestationReport.Property($0, Self.line($1)) }
+    var findings: [SourceID: [String]] = [:]
+    for alarm in alarms {
+      findings[alarm.source, default: []].append(alarm.name + ": " + alarm.words)
+    }
+    for (source, texts) in findings.sorted(by: { $0.key < $1.key }) {
+      let name = "finding.\(source.evidenceClass.rawValue).\(source.number)"
+      properties.append(AttestationReport.Property(name, Self.line(texts.joined(separator: "; "))))
+    }
+    return Array(properties.prefix(AttestationWire.propertiesMax))
+  }
+
+  /// One line of printable text that fits: names come from files and memory, and may hold anything.
+  static func line(_ text: String) -> String {
+    var line = ""
+    for scalar in text.unicodeScalars {
+      let shown: Unicode.Scalar = scalar.value < 0x20 || scalar.value == 0x7F ? "?" : scalar
+      guard line.utf8.count + String(shown).utf8.count <= textMax else { break }
+      line.unicodeScalars.append(shown)
+    }
+    return line
+  }
+}

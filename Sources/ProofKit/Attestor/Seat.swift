@@ -1,0 +1,77 @@
+import Dispatch
+import Synchronization
+
+/// One who waits for a fetch: given a result once, or nil if it was given up.
+final class Seat: Sendable {
+  private let give: Mutex<(@Sendable (FetchResult?) -> Void)?>
+
+  init(_ give: @escaping @Sendable (FetchResult?) -> Void) { self.give = Mutex(give) }
+
+  /// Whether it was given something, or given up.
+  var isOver: Bool { give.withLock { $0 == nil } }
+
+  func fill(_ result: FetchResult?) {
+    let give = give.withLock { give in
+      defer { give = nil }
+      return give
+    }
+    give?(result)
+  }
+}
+
+/// A value that another thread gives, for one that waits blocked.
+final class Handover<Value: Sendable>: Sendable {
+  private let value = Mutex<Value?>(nil)
+  private let signal = DispatchSemaphore(value: 0)
+
+  func give(_ given: Value) {
+    value.withLock { $0 = given }
+    signal.signal()
+  }
+
+  func wait() -> Value {
+    signal.wait()
+    return value.withLock { value in
+      guard let value else { preconditionFailure("A value was signalled before it was given.") }
+      return value
+    }
+  }
+
+  /// Nil if nothing was given in time.
+  func wait(for time: Duration) -> Value? {
+    let (seconds, attoseconds) = time.components
+    let nanoseconds = seconds * 1_000_000_000 + attoseconds / 1_000_000_000
+    guard signal.wait(timeout: .now() + .nanoseconds(Int(nanoseconds))) == .success else {
+      return nil
+    }
+    return value.withLock { $0 }
+  }
+}
+
+/// Where a task and its cancellation, which may come first, agree on a seat.
+final class Place: Sendable {
+  private enum State {
+    case free
+    case taken(Seat)
+    case left
+  }
+
+  private let state = Mutex(State.free)
+
+  /// False if the task was cancelled before.
+  func take(_ seat: Seat) -> Bool {
+    state.withLock { state in
+      guard case .free = state else { return false }
+      state = .taken(seat)
+      return true
+    }
+  }
+
+  /// The seat that was taken, if one was.
+  func leave() -> Seat? {
+    state.withLock { state in
+      defer { state = .left }
+      if case .taken(let seat) = state { return seat } else { return nil }
+    }
+  }
+}

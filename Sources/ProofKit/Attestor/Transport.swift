@@ -1,0 +1,146 @@
+import Synchronization
+
+/// Carries requests to the attestation service.
+///
+/// `ProofKitHTTP` has one over libcurl. A transport trusts nobody whose certificate it cannot verify,
+/// nor, where pins are given, whose key is none of them; to such a peer it sends nothing.
+public protocol Transport: Sendable {
+  /// Sends one request and waits for its answer, on a thread that may be blocked. Called from several
+  /// threads at once.
+  ///
+  /// - Parameter request: What to send, where, and how long it may take.
+  /// - Returns: The answer, whatever its status.
+  /// - Throws: Why there is none.
+  func send(_ request: TransportRequest) throws(TransportError) -> TransportResponse
+}
+
+/// One request to the service.
+public struct TransportRequest: Sendable {
+  /// Where: scheme, host, port and path.
+  public let url: String
+  /// The body of a POST; nil for a GET.
+  public let body: [UInt8]?
+  /// The keys that the service may have: base64 of SHA-256 of SubjectPublicKeyInfo. Empty: any key
+  /// with a good certificate.
+  public let pins: [String]
+  /// The value of the field `Authorization`; nil for none. The attestation needs none; tools do.
+  public var authorization: String?
+  /// How long everything together may take.
+  public let timeout: Duration
+  /// A longer answer is refused.
+  public let responseLimit: Int
+  /// Ends the request early.
+  public let cancellation: Cancellation
+
+  /// Describes a request.
+  public init(
+    url: String, body: [UInt8]? = nil, pins: [String] = [], timeout: Duration,
+    responseLimit: Int = 1 << 20, cancellation: Cancellation = Cancellation()
+  ) {
+    self.url = url
+    self.body = body
+    self.pins = pins
+    self.timeout = timeout
+    self.responseLimit = responseLimit
+    self.cancellation = cancellation
+  }
+}
+
+/// The service's answer.
+public struct TransportResponse: Sendable, Hashable {
+  /// The HTTP status.
+  public let status: Int
+  /// The body, at most as long as the request allowed.
+  public let body: [UInt8]
+  /// The time in the answer's `Date` field, in Unix seconds; nil if it has none.
+  public let serverTime: Int64?
+
+  /// Describes an answer.
+  public init(status: Int, body: [UInt8], serverTime: Int64? = nil) {
+    self.status = status
+    self.body = body
+    self.serverTime = serverTime
+  }
+}
+
+/// Why there is no answer. The words are for people.
+public enum TransportError: Error, Sendable, Hashable {
+  /// The name does not resolve, or nobody accepts a connection there.
+  case unreachable(String)
+  /// Time ran out.
+  case timedOut(String)
+  /// The connection ended before the answer did.
+  case brokenOff(String)
+  /// The peer is not who it should be; it was told nothing.
+  case untrusted(String)
+  /// The peer does not speak HTTP, or says more than the limit.
+  case garbled(String)
+  /// The request's ``Cancellation`` was cancelled.
+  case cancelled
+  /// The request, or what the transport was made with, makes no sense: a defect of this side.
+  case refused(String)
+}
+
+extension TransportError: CustomStringConvertible {
+  /// What went wrong.
+  public var description: String {
+    switch self {
+    case .unreachable(let words): "the service cannot be reached: \(words)"
+    case .timedOut(let words): "the service does not answer in time: \(words)"
+    case .brokenOff(let words): "the connection broke off: \(words)"
+    case .untrusted(let words): "whoever answers is not the service: \(words)"
+    case .garbled(let words): "the answer makes no sense: \(words)"
+    case .cancelled: "cancelled"
+    case .refused(let words): "the request cannot be made: \(words)"
+    }
+  }
+}
+
+/// Tells a request that nobody waits for it any more.
+public final class Cancellation: Sendable {
+  private struct State {
+    var isCancelled = false
+    var handlers: [UInt64: @Sendable () -> Void] = [:]
+    var next: UInt64 = 0
+  }
+
+  private let state = Mutex(State())
+
+  /// One that is not cancelled yet.
+  public init() {}
+
+  /// Whether it was cancelled.
+  public var isCancelled: Bool { state.withLock { $0.isCancelled } }
+
+  /// Cancels, once and for all.
+  public func cancel() {
+    // Under the lock, so that no handler runs after its body has ended.
+    state.withLock { state in
+      state.isCancelled = true
+      for handler in state.handlers.values { handler() }
+      state.handlers = [:]
+    }
+  }
+
+  /// Runs a body, and `onCancel` at once if it is cancelled before the body ends.
+  ///
+  /// - Parameters:
+  ///   - onCancel: Called at most once, on any thread, perhaps while `body` runs; never after it. It
+  ///     must be short and leave this object alone.
+  ///   - body: What may be cut short.
+  /// - Returns: What the body returns.
+  /// - Throws: What the body throws.
+  public func withHandler<Value, Failure: Error>(
+    _ onCancel: @escaping @Sendable () -> Void, _ body: () throws(Failure) -> Value
+  ) throws(Failure) -> Value {
+    let id: UInt64? = state.withLock { state in
+      guard !state.isCancelled else { return nil }
+      state.next += 1
+      state.handlers[state.next] = onCancel
+      return state.next
+    }
+    if id == nil { onCancel() }
+    defer { if let id { state.withLock { _ = $0.handlers.removeValue(forKey: id) } } }
+    return try body()
+  }
+}

@@ -1,0 +1,45 @@
+internal import Glibc
+
+/// What the operating system says about itself and this process.
+enum CoreSystem {
+  static var unixTime: Int64 { Int64(time(nil)) }
+
+  /// Kernel release and machine, such as `6.1.0-18-amd64` and `x86_64`.
+  static var kernel: (release: String, machine: String) {
+    var names = utsname()
+    guard unsafe uname(&names) == 0 else { return ("", "") }
+    return (text(of: names.release), text(of: names.machine))
+  }
+
+  /// The file name of the running executable.
+  static var executableName: String {
+    var path = [UInt8](repeating: 0, count: 4096)
+    let count = unsafe path.withUnsafeMutableBytes { buffer in
+      unsafe readlink(
+        "/proc/self/exe", buffer.baseAddress!.assumingMemoryBound(to: CChar.self), buffer.count)
+    }
+    guard count > 0 else { return "" }
+    let names = path[..<count].split(separator: UInt8(ascii: "/"))
+    return String(decoding: names.last ?? [], as: UTF8.self)
+  }
+
+  /// The operating system's name for people, from os-release.
+  static var operatingSystem: String {
+    for path in ["/etc/os-release", "/usr/lib/os-release"] {
+      guard let bytes = try? CoreFile.read(path, limit: 65_536) else { continue }
+      for line in bytes.split(separator: UInt8(ascii: "\n")) {
+        let text = String(decoding: line, as: UTF8.self)
+        guard text.hasPrefix("PRETTY_NAME=") else { continue }
+        return text.dropFirst("PRETTY_NAME=".count).filter { $0 != "\"" && $0 != "'" }
+      }
+    }
+    return "Linux"
+  }
+
+  /// A C array of characters up to its terminator.
+  private static func text<Tuple>(of tuple: Tuple) -> String {
+    unsafe withUnsafeBytes(of: tuple) { bytes in
+      unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+    }
+  }
+}

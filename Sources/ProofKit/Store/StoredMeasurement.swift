@@ -1,0 +1,102 @@
+public import ProofModel
+
+/// A measurement token as the app keeps it: for which hardware, and in which form.
+public struct StoredToken: Sendable, Hashable {
+  /// The hardware that can open it.
+  public let hardware: HardwareID
+  /// The form of its secrets, which the app needs to make matching proofs.
+  public let form: TokenForm
+  /// The token.
+  public let token: MeasurementToken
+
+  /// Puts together what a backend answered.
+  ///
+  /// - Parameters:
+  ///   - token: The token.
+  ///   - hardware: The hardware that it was asked for.
+  ///   - form: ``ProofModel/TokenForm/literal`` only where that was asked for by name.
+  /// - Throws: ``MeasurementStoreError/tokenForOther(_:)``.
+  public init(
+    _ token: MeasurementToken, for hardware: HardwareID, form: TokenForm = .diversified
+  ) throws(MeasurementStoreError) {
+    guard token.mayBe(for: hardware) else { throw .tokenForOther(hardware) }
+    self.hardware = hardware
+    self.form = form
+    self.token = token
+  }
+}
+
+/// A measurement configuration and the tokens made from its measurement: one pair, because neither
+/// is of use with another generation of the other.
+public struct StoredMeasurement: Sendable, Hashable {
+  /// How many tokens there may be.
+  public static let tokenCountMax = 256
+
+  /// Whom the service measured.
+  public let instance: InstanceID
+  /// What is measured.
+  public let config: MeasurementConfig
+  /// One token for each piece of hardware, in order of the hardware's id.
+  public internal(set) var tokens: [StoredToken]
+
+  /// The configuration's generation, which is that of the tokens too.
+  public var generation: UInt32 { config.generation }
+
+  /// Puts a pair together.
+  ///
+  /// - Parameters:
+  ///   - config: The configuration.
+  ///   - instance: Whom the service measured: the SDK's device id.
+  ///   - tokens: What backends made from this very measurement.
+  /// - Throws: ``MeasurementStoreError/repeatedHardware(_:)``,
+  ///   ``MeasurementStoreError/tooManyTokens(count:allowed:)``.
+  public init(
+    _ config: MeasurementConfig, of instance: InstanceID, tokens: [StoredToken] = []
+  ) throws(MeasurementStoreError) {
+    self.config = config
+    self.instance = instance
+    let sorted = tokens.sorted { $0.hardware.precedes($1.hardware) }
+    for (one, other) in zip(sorted, sorted.dropFirst()) where one.hardware == other.hardware {
+      throw .repeatedHardware(one.hardware)
+    }
+    self.tokens = sorted
+    try check()
+  }
+
+  /// The token for a piece of hardware, if there is one.
+  ///
+  /// - Parameter hardware: The hardware.
+  /// - Returns: The token, or nil.
+  public func token(for hardware: HardwareID) -> StoredToken? {
+    tokens.first { $0.hardware == hardware }
+  }
+
+  /// The same with one token more, or another one for its hardware.
+  func adding(_ token: StoredToken) throws(MeasurementStoreError) -> StoredMeasurement {
+    var changed = removing(token.hardware)
+    let place = changed.tokens.firstIndex { token.hardware.precedes($0.hardware) }
+    changed.tokens.insert(token, at: place ?? changed.tokens.endIndex)
+    try changed.check()
+    return changed
+  }
+
+  /// The same without a hardware's token.
+  func removing(_ hardware: HardwareID) -> StoredMeasurement {
+    var changed = self
+    changed.tokens.removeAll { $0.hardware == hardware }
+    return changed
+  }
+
+  private func check() throws(MeasurementStoreError) {
+    guard tokens.count <= Self.tokenCountMax else {
+      throw .tooManyTokens(count: tokens.count, allowed: Self.tokenCountMax)
+    }
+  }
+}
+
+extension HardwareID {
+  /// The order of ids in a stored measurement: as byte strings.
+  func precedes(_ other: HardwareID) -> Bool {
+    bytes.lexicographicallyPrecedes(other.bytes)
+  }
+}

@@ -1,0 +1,98 @@
+internal import CCurl
+internal import ProofKit
+
+/// One connection of libcurl, owned. One thread at a time sends with it.
+@safe
+final class CoreClient: @unchecked Sendable {
+  // Sendable because the pool lends it to one thread at a time, and cancelling is allowed to any.
+  private let client: OpaquePointer
+
+  init?(authorities: String?, allowsPlain: Bool, connectTimeout: Duration) {
+    let made: OpaquePointer? = unsafe Self.withString(authorities) { authorities in
+      var options = unsafe phc_options()
+      unsafe options.authorities = authorities
+      unsafe options.allows_plain = allowsPlain ? 1 : 0
+      unsafe options.connect_timeout_ms = connectTimeout.wholeMilliseconds
+      return unsafe phc_client_create(&options)
+    }
+    guard let made = unsafe made else { return nil }
+    unsafe client = made
+  }
+
+  deinit { unsafe phc_client_free(client) }
+
+  /// How many connections it has made.
+  var connectionCount: Int { unsafe phc_client_connections(client) }
+
+  func send(_ request: TransportRequest) throws(TransportError) -> TransportResponse {
+    unsafe phc_client_rearm(client)
+    return try request.cancellation.withHandler(
+      { unsafe phc_client_cancel(self.client) }, { () throws(TransportError) in try run(request) })
+  }
+
+  private func run(_ request: TransportRequest) throws(TransportError) -> TransportResponse {
+    let pins =
+      request.pins.isEmpty
+      ? nil : request.pins.map { "sha256//" + $0 }.joined(separator: ";")
+    var answer = unsafe phc_answer()
+    let result = unsafe request.url.withCString { url in
+      unsafe Self.withString(pins) { pins in
+        unsafe Self.withString(request.authorization) { authorization in
+          unsafe Self.withBytes(request.body) { body in
+            var own = unsafe phc_request()
+            unsafe own.url = url
+            unsafe own.pins = pins
+            unsafe own.authorization = authorization
+            unsafe own.body = body.baseAddress
+            unsafe own.body_size = body.count
+            unsafe own.timeout_ms = request.timeout.wholeMilliseconds
+            unsafe own.answer_limit = request.responseLimit
+            return unsafe phc_client_send(&answer, client, &own)
+          }
+        }
+      }
+    }
+    let words = unsafe withUnsafeBytes(of: answer.words) { bytes in
+      unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+    }
+    switch result {
+    case PHC_OK: break
+    case PHC_E_UNREACHABLE: throw .unreachable(words)
+    case PHC_E_TIMED_OUT: throw .timedOut(words)
+    case PHC_E_BROKEN_OFF: throw .brokenOff(words)
+    case PHC_E_UNTRUSTED: throw .untrusted(words)
+    case PHC_E_GARBLED: throw .garbled(words)
+    case PHC_E_CANCELLED: throw .cancelled
+    default: throw .refused(words)
+    }
+    let body = unsafe Array(UnsafeBufferPointer(start: answer.body, count: answer.body_size))
+    return unsafe TransportResponse(
+      status: answer.status, body: body,
+      serverTime: answer.server_time < 0 ? nil : answer.server_time)
+  }
+
+  private static func withString<Value>(
+    _ string: String?, _ body: (UnsafePointer<CChar>?) -> Value
+  ) -> Value {
+    guard let string else { return body(nil) }
+    return unsafe string.withCString { unsafe body($0) }
+  }
+
+  /// An empty body of a POST still has an address, so that it is no GET.
+  private static func withBytes<Value>(
+    _ bytes: [UInt8]?, _ body: (UnsafeBufferPointer<UInt8>) -> Value
+  ) -> Value {
+    guard let bytes else { return unsafe body(UnsafeBufferPointer(start: nil, count: 0)) }
+    return unsafe (bytes + [0]).withUnsafeBufferPointer { padded in
+      unsafe body(UnsafeBufferPointer(rebasing: padded.dropLast()))
+    }
+  }
+}
+
+extension Duration {
+  /// At least 1: to libcurl 0 is no limit at all.
+  fileprivate var wholeMilliseconds: Int {
+    let (seconds, attoseconds) = components
+    return Int(max(1, min(seconds, 86_400) * 1000 + attoseconds / 1_000_000_000_000_000))
+  }
+}

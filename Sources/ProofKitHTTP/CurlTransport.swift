@@ -1,0 +1,90 @@
+public import ProofKit
+import Synchronization
+
+/// The way to the service over HTTPS, by libcurl.
+///
+/// TLS 1.2 or later. The certificate's chain and name are always verified, against an account's own
+/// authorities or those of the system; pins are verified beside that, never instead. A peer that fails
+/// either is told nothing of the request. Connections are kept and used again; no redirect, no proxy,
+/// no cookie.
+public final class CurlTransport: Transport {
+  /// What a transport is made with.
+  public struct Options: Sendable, Hashable {
+    /// A file of certificates (PEM) that alone may vouch for the service; nil for the system's.
+    public var authorities: String?
+    /// Whether `http` is allowed to this machine itself. For tests, and a proxy beside the app.
+    public var allowsPlainLoopback: Bool
+    /// How long connecting may take, TLS included.
+    public var connectTimeout: Duration
+    /// How many idle connections are kept.
+    public var keptConnectionCount: Int
+
+    /// Describes a transport.
+    public init(
+      authorities: String? = nil, allowsPlainLoopback: Bool = false,
+      connectTimeout: Duration = .seconds(5), keptConnectionCount: Int = 4
+    ) {
+      self.authorities = authorities
+      self.allowsPlainLoopback = allowsPlainLoopback
+      self.connectTimeout = connectTimeout
+      self.keptConnectionCount = keptConnectionCount
+    }
+  }
+
+  private struct Pool {
+    var idle: [CoreClient] = []
+    var madeBefore = 0
+  }
+
+  private let options: Options
+  private let pool = Mutex(Pool())
+
+  /// Makes a transport. It connects when something is sent.
+  public init(_ options: Options = Options()) { self.options = options }
+
+  /// Sends one request and waits for its answer.
+  public func send(_ request: TransportRequest) throws(TransportError) -> TransportResponse {
+    try check(request)
+    guard let client = pool.withLock({ $0.idle.popLast() }) ?? makeClient() else {
+      throw .refused("there is no memory for a connection")
+    }
+    let before = client.connectionCount
+    defer {
+      let count = client.connectionCount - before
+      pool.withLock { pool in
+        pool.madeBefore += count
+        if pool.idle.count < options.keptConnectionCount { pool.idle.append(client) }
+      }
+    }
+    return try client.send(request)
+  }
+
+  /// How many connections were made so far.
+  public var connectionCount: Int { pool.withLock { $0.madeBefore } }
+
+  private func makeClient() -> CoreClient? {
+    CoreClient(
+      authorities: options.authorities, allowsPlain: options.allowsPlainLoopback,
+      connectTimeout: options.connectTimeout)
+  }
+
+  private func check(_ request: TransportRequest) throws(TransportError) {
+    if request.url.hasPrefix("https://") { return }
+    guard request.url.hasPrefix("http://") else {
+      throw .refused("\(request.url) is no https URL")
+    }
+    let authority = request.url.dropFirst("http://".count).prefix { !"/?#".contains($0) }
+    let host = authority.split(separator: ":", omittingEmptySubsequences: false).first ?? ""
+    guard options.allowsPlainLoopback, !authority.contains("@"), Self.isLoopback(host) else {
+      throw .refused("http is allowed to this machine only, and only where it was asked for")
+    }
+    guard request.pins.isEmpty else { throw .refused("pins are given, and http has no keys") }
+  }
+
+  /// A name other than `localhost` could lead anywhere.
+  private static func isLoopback(_ host: Substring) -> Bool {
+    if host == "localhost" { return true }
+    let parts = host.split(separator: ".", omittingEmptySubsequences: false)
+    return parts.count == 4 && parts[0] == "127" && parts.allSatisfy { UInt8($0) != nil }
+  }
+}

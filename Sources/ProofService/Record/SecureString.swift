@@ -1,0 +1,39 @@
+public import ProofJOSE
+
+/// A string that only apps which pass may have. It stands in the store sealed.
+public struct SecureString: Record, Hashable {
+  /// The longest name.
+  public static let nameMax = 64
+
+  /// Its name.
+  public var name: String
+  var sealedValue: [UInt8]
+
+  init(_ name: String, sealedValue: [UInt8]) {
+    self.name = name
+    self.sealedValue = sealedValue
+  }
+
+  /// Where it stands.
+  public static var table: StoreTable { .secureString }
+  /// What people call it.
+  public static var noun: String { "secure string" }
+  /// Its name among those of its kind.
+  public var key: String { name }
+
+  /// All of it but the key.
+  public var fields: JSONObject {
+    var fields = JSONObject()
+    fields.set("value", sealedValue)
+    return fields
+  }
+
+  /// Reads what ``fields`` wrote.
+  public init?(key: String, fields: JSONObject) {
+    guard let sealed = fields.bytes("value") else { return nil }
+    self.init(key, sealedValue: sealed)
+  }
+
+  /// What may be shown.
+  public var shown: JSONObject { ["name": .string(name)] }
+}

@@ -1,0 +1,37 @@
+import Console
+import DurableFiles
+import ProofBackend
+import ProofJOSE
+import ProofModel
+import ProofService
+
+/// Puts ``UnlockGrant`` behind the web server.
+struct UnlockHandler: HTTPHandler {
+  private let grant: UnlockGrant
+
+  init(_ options: UnlockOptions) throws {
+    var keys: [JSONWebKey] = []
+    for path in options.keyFiles {
+      let text = try SecretFile.read(path, limit: 4_096)
+      keys.append(try JSONWebKey(parsing: text.span))
+    }
+    let seed = try SecretFile.read(options.issuerFile, limit: 32)
+    let issuer = MeasurementTokenIssuer(
+      try IssuerKey(seed: SecretBytes(copying: seed.span)),
+      for: try HardwareFile(options.registry), ledger: try IssueLedgerFile(folder: options.ledger))
+    let permissions = options.permissions
+    grant = UnlockGrant(
+      try TokenVerifier(keys, rules: options.rules), issuer, bindingHeader: options.bindingHeader,
+      log: { Terminal.complain($0) }, permit: { _, _ in permissions })
+  }
+
+  func respond(to request: HTTPRequest) -> HTTPResponse {
+    guard request.path == "/unlock-grant" else {
+      return HTTPResponse(status: 404, text: "there is no such path")
+    }
+    let answer = grant.answer(
+      UnlockGrant.Request(
+        method: request.method, query: request.query, headers: request.headers))
+    return HTTPResponse(status: answer.status, headers: answer.headers, body: answer.body)
+  }
+}

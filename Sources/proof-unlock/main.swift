@@ -1,0 +1,19 @@
+import Console
+import Glibc
+import ProofService
+
+// An API backend in small: one protected path, /unlock-grant, over HTTP for a proxy on this machine.
+
+let options = UnlockOptions(CommandLine.arguments)
+do {
+  let handler = try UnlockHandler(options)
+  let server = try HTTPServer(options.server, handler: handler)
+  print("listening on port \(server.port)")
+  fflush(nil)
+  // Ends with its standard input, or with a signal.
+  while readLine() != nil {}
+  server.stop()
+} catch {
+  Terminal.complain("proof-unlock: \(error)")
+  Terminal.end(1)
+}

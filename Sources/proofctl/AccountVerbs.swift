@@ -1,0 +1,291 @@
+import DurableFiles
+import Glibc
+import ProofJOSE
+import ProofKit
+import ProofService
+
+/// The verbs about an account: each is one of the management API, whoever performs it.
+enum AccountVerbs {
+  static let all: [Verb] = [
+    [initialise], secrets, apis, registrations, policy, devices, pins, keys,
+  ].flatMap { $0 }
+
+  /// A verb whose arguments follow from the command line alone.
+  static func verb(
+    _ path: String, _ operands: [Operand] = [], _ flags: [Flag] = [], _ summary: String,
+    as api: String,
+    _ arguments: @escaping @Sendable (Invocation) throws -> JSONObject = { _ in [:] }
+  ) -> Verb {
+    Verb(path, operands, flags, summary) { invocation in
+      let arguments = try arguments(invocation)
+      return Answer(try AccountAccess(invocation).perform(api, arguments))
+    }
+  }
+
+  private static let initialise = Verb(
+    "init", [Operand("ACCOUNT")],
+    [
+      Flag("--url", "URL", "where the service will be, such as https://attest.example.com:8443"),
+      Flag("--management-token", "FILE", "writes the management token there; else it is shown"),
+    ], "makes a store with an account and fresh keys"
+  ) { invocation in try makeAccount(invocation) }
+
+  private static func makeAccount(_ invocation: Invocation) throws -> Answer {
+    guard let path = invocation.value("--store", else: "PROOF_STORE") else {
+      throw Failure.usage("--store is missing")
+    }
+    let url = try invocation.needed("--url")
+    // A key file that is not there is made; one that is there is used.
+    if let file = invocation.value("--key-file"), unsafe access(file, F_OK) != 0 {
+      try KeyFile.create(file)
+    }
+    let lock = try AccountAccess.lock(invocation)
+    // A store that is there says itself whose it is.
+    let isThere = unsafe access(path, F_OK) == 0
+    let store = try (isThere ? try? SQLiteStore(at: path) : nil) ?? SQLiteStore(creatingAt: path)
+    let (account, token) = try Account.create(
+      invocation.operands[0], in: store, lockedBy: lock, url: url)
+    var value: JSONObject = [
+      "account": .string(account.name), "store": .string(path),
+      "config": .string(try Management(account).initialConfiguration()),
+    ]
+    if let file = invocation.value("--management-token") {
+      try SecretFile.create(file, Array(token.utf8).span)
+      value["managementToken"] = .string("in \(file)")
+    } else {
+      value["managementToken"] = .string(token)
+    }
+    return Answer(.object(value))
+  }
+
+  private static func set(
+    _ object: inout JSONObject, _ name: String, _ value: String?
+  ) {
+    if let value { object[name] = .string(value) }
+  }
+
+  private static let encoding = [Flag("--base64url", nil, "in base64url instead of base64")]
+
+  private static let secrets: [Verb] = [
+    verb(
+      "secret get", [], encoding, "shows the secret of HS256, for API backends", as: "secret/get"
+    ) {
+      ["encoding": $0.has("--base64url") ? "base64url" : "base64"]
+    },
+    verb(
+      "secret change", [], [Flag("--printable", nil, "a secret of printable characters")],
+      "draws another secret: tokens under the old one are refused", as: "secret/change"
+    ) { ["printable": .bool($0.has("--printable"))] },
+    verb("sealing get", [], encoding, "shows the key that seals tokens", as: "sealing/get") {
+      ["encoding": $0.has("--base64url") ? "base64url" : "base64"]
+    },
+    verb("sealing change", "draws another sealing key", as: "sealing/change"),
+    verb("management change", "draws another management token", as: "management/change"),
+    verb("devkey get", "shows the development key", as: "devkey/get"),
+    verb("devkey change", "draws another development key", as: "devkey/change"),
+    verb("devkey remove", "takes the development key away", as: "devkey/remove"),
+  ]
+
+  private static func verb(_ path: String, _ summary: String, as api: String) -> Verb {
+    verb(path, [], [], summary, as: api)
+  }
+
+  private static let apis: [Verb] = [
+    Verb(
+      "api add", [Operand("DOMAIN")],
+      [
+        Flag("--jwe", nil, "its tokens are sealed, so that they may carry measurements"),
+        Flag("--no-token", nil, "no tokens: the host is pinned only"),
+        Flag("--keyset", "KID", "the key that signs or seals its tokens"),
+        Flag("--pin", "PIN,…", "its pins: base64 of the SHA-256 of public keys"),
+      ], "adds an API"
+    ) { invocation in
+      guard !(invocation.has("--jwe") && invocation.has("--no-token")) else {
+        throw Failure.usage("--jwe and --no-token exclude each other")
+      }
+      let account = try AccountAccess(invocation)
+      let host = invocation.operands[0]
+      let kind =
+        invocation.has("--jwe") ? "measurement" : invocation.has("--no-token") ? "none" : "token"
+      var api: JSONObject = ["host": .string(host), "kind": .string(kind)]
+      set(&api, "kid", invocation.value("--keyset"))
+      // The pins first: a wrong one must not leave an API without pins behind.
+      if let pins = invocation.value("--pin") {
+        _ = try account.perform("pin/set", ["host": .string(host), "pins": list(pins)])
+      }
+      return Answer(try account.perform("api/add", api))
+    },
+    verb("api list", "lists the APIs", as: "api/list"),
+    verb("api remove", [Operand("DOMAIN")], [], "removes an API with its pins", as: "api/remove") {
+      ["host": .string($0.operands[0])]
+    },
+    Verb(
+      "api check", [Operand("DOMAIN", .optional)], [],
+      "connects to the APIs, and says whether their keys are among the pins", run: APICheck.run),
+  ]
+
+  static func list(_ text: String) -> JSONValue {
+    .array(text.split(separator: ",").map { .string(String($0)) })
+  }
+
+  private static let registrations: [Verb] = [
+    Verb(
+      "registration add", [Operand("EXECUTABLE")],
+      [
+        Flag("--bundle", "FOLDER", "the app's bundle, as it is installed"),
+        Flag("--name", "TEXT", "what people call the build"),
+        Flag("--development", nil, "a build for development"),
+        Flag("--expire-after", "TIME", "such as 90s, 15m, 1h, 30d"),
+      ], "registers a build of an app by its files"
+    ) { invocation in
+      let executable = invocation.operands[0]
+      let digest = try InstalledApp(
+        executable: executable, bundle: invocation.value("--bundle")
+      ).digest()
+      let name = executable.split(separator: "/").last.map(String.init) ?? ""
+      var arguments: JSONObject = [
+        "digest": .string(digest.description),
+        "development": .bool(invocation.has("--development")),
+        "name": .string(invocation.value("--name") ?? name),
+      ]
+      if let time = invocation.value("--expire-after") {
+        arguments["expireAfter"] = .number(JSONNumber(try seconds(time)))
+      }
+      return Answer(try AccountAccess(invocation).perform("registration/add", arguments))
+    },
+    Verb(
+      "registration digest", [Operand("EXECUTABLE")],
+      [Flag("--bundle", "FOLDER", "the app's bundle, as it is installed")],
+      "computes the name of a build from its files, without an account"
+    ) { invocation in
+      let digest = try InstalledApp(
+        executable: invocation.operands[0], bundle: invocation.value("--bundle")
+      ).digest()
+      return Answer(["digest": .string(digest.description)], text: digest.description)
+    },
+    verb("registration list", "lists the registered builds", as: "registration/list"),
+    verb(
+      "registration remove", [Operand("DIGEST")], [], "removes a build", as: "registration/remove"
+    ) { ["digest": .string($0.operands[0])] },
+  ]
+
+  static func seconds(_ text: String) throws(Failure) -> Int64 {
+    let units: [Character: Int64] = ["s": 1, "m": 60, "h": 3_600, "d": 86_400]
+    guard let unit = text.last.flatMap({ units[$0] }), let count = Int64(text.dropLast()),
+      count > 0, count < 1_000_000_000
+    else { throw .usage("\"\(text)\" is no time; write 90s, 15m, 1h or 30d") }
+    return count * unit
+  }
+
+  private static let policy: [Verb] = [
+    verb("policy show", "shows the policy", as: "policy/show"),
+    verb("policy set", [Operand("NAME=VALUE", .some)], [], "changes settings", as: "policy/set") {
+      invocation in
+      var settings = JSONObject()
+      for operand in invocation.operands {
+        guard let equals = operand.firstIndex(of: "=") else {
+          throw Failure.usage("\"\(operand)\" is no setting; write NAME=VALUE")
+        }
+        settings[String(operand[..<equals])] = .string(String(operand[equals...].dropFirst()))
+      }
+      return settings
+    },
+  ]
+
+  private static let device = [Operand("DEVICE|latest")]
+
+  private static let devices: [Verb] = [
+    verb(
+      "device list", [], [Flag("--count", "N", "at most so many; 50 if missing")],
+      "lists the devices seen last", as: "device/list"
+    ) { invocation in
+      guard let text = invocation.value("--count") else { return [:] }
+      guard let count = Int64(text) else { throw Failure.usage("--count takes a number") }
+      return ["count": .number(JSONNumber(count))]
+    },
+    verb("device pass", device, [], "lets a device pass, whatever it shows", as: "device/pass") {
+      ["device": .string($0.operands[0])]
+    },
+    verb("device fail", device, [], "lets a device fail, whatever it shows", as: "device/fail") {
+      ["device": .string($0.operands[0])]
+    },
+    verb("device clear", device, [], "takes pass and fail back", as: "device/clear") {
+      ["device": .string($0.operands[0])]
+    },
+    verb(
+      "device policy", device + [Operand("PROPERTIES")], [],
+      "tells properties of a device in its tokens (“anno”)", as: "device/annotate"
+    ) {
+      ["device": .string($0.operands[0]), "annotations": .string($0.operands[1])]
+    },
+  ]
+
+  private static let pins: [Verb] = [
+    verb("pin list", "lists the pins", as: "pin/list"),
+    verb(
+      "pin set", [Operand("HOST|*"), Operand("PIN|none", .some)], [],
+      "sets a host's pins; none: the host is known, and not pinned", as: "pin/set"
+    ) { invocation in
+      ["host": .string(invocation.operands[0]), "pins": try pins(invocation, from: 1)]
+    },
+    verb("pin remove", [Operand("HOST|*")], [], "removes a host's pins", as: "pin/remove") {
+      ["host": .string($0.operands[0])]
+    },
+    verb(
+      "pin service", [Operand("PIN|none", .some)], [], "sets the pins of the service itself",
+      as: "pin/service"
+    ) { ["pins": try pins($0, from: 0)] },
+    Verb(
+      "pin force-apply", [], [], "makes running apps apply the present pins at once",
+      run: PinForce.run),
+    verb("config show", "shows the apps' configuration", as: "config/show"),
+    verb("config url", [Operand("URL")], [], "says where the service is", as: "config/url") {
+      ["url": .string($0.operands[0])]
+    },
+  ]
+
+  private static func pins(_ invocation: Invocation, from index: Int) throws -> JSONValue {
+    let pins = invocation.operands.dropFirst(index).filter { $0 != "none" }
+    return .array(pins.map { .string($0) })
+  }
+
+  private static let keys: [Verb] = [
+    verb(
+      "keyset add", [Operand("ALGORITHM")],
+      [Flag("--kid", "NAME", "its name; the next number if missing")],
+      "makes a key: HS256, ES256, EdDSA, dir or A256KW", as: "keyset/add"
+    ) { invocation in
+      var arguments: JSONObject = ["alg": .string(invocation.operands[0])]
+      set(&arguments, "kid", invocation.value("--kid"))
+      return arguments
+    },
+    verb("keyset list", "lists the keys", as: "keyset/list"),
+    verb("keyset get", [Operand("KID")], [], "shows a key for API backends", as: "keyset/get") {
+      ["kid": .string($0.operands[0])]
+    },
+    verb("keyset remove", [Operand("KID")], [], "removes a key", as: "keyset/remove") {
+      ["kid": .string($0.operands[0])]
+    },
+    Verb("keyset jwks", [], [], "shows the public keys, a JWKS") { invocation in
+      let keys = try AccountAccess(invocation).perform("keyset/jwks")
+      return Answer(keys, text: keys.text)
+    },
+    verb("arc read", [Operand("CODE")], [], "says what a response code means", as: "arc/read") {
+      ["code": .string($0.operands[0])]
+    },
+    verb("string list", "lists the secure strings", as: "string/list"),
+    verb(
+      "string set", [Operand("NAME"), Operand("VALUE|@FILE|-")], [],
+      "defines a secure string for apps that pass", as: "string/set"
+    ) {
+      [
+        "name": .string($0.operands[0]),
+        "value": .string(try Invocation.text(of: $0.operands[1])),
+      ]
+    },
+    verb("string remove", [Operand("NAME")], [], "removes a secure string", as: "string/remove") {
+      ["name": .string($0.operands[0])]
+    },
+    verb("metrics show", "shows how much there is of what", as: "metrics/show"),
+  ]
+}

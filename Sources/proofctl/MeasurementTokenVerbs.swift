@@ -1,0 +1,154 @@
+import DurableFiles
+import ProofBackend
+import ProofJOSE
+import ProofModel
+
+/// Verbs that do by hand what a backend does, and read what it made.
+enum MeasurementTokenVerbs {
+  static let all: [Verb] = [issue, inspect, order]
+
+  private static let backend = [
+    Flag("--issuer-key", "FILE", "the backend's signing key, as \"issuer new\" made it"),
+    Flag("--registry", "FILE", "the backend's registry; else PROOF_HARDWARE"),
+    Flag("--ledger", "FOLDER", "remembers what was issued; else PROOF_LEDGER"),
+  ]
+
+  private static func issuer(_ invocation: Invocation) throws -> MeasurementTokenIssuer {
+    guard let registry = HardwareVerbs.registryPath(invocation) else {
+      throw Failure.usage("--registry is missing")
+    }
+    guard let ledger = invocation.value("--ledger", else: "PROOF_LEDGER") else {
+      throw Failure.usage("--ledger is missing")
+    }
+    return MeasurementTokenIssuer(
+      try HardwareVerbs.issuer(invocation.needed("--issuer-key")), for: try HardwareFile(registry),
+      ledger: try IssueLedgerFile(folder: ledger))
+  }
+
+  private static let issue = Verb(
+    "measurement-token issue", [Operand("TOKEN|@FILE|-"), Operand("HARDWARE")],
+    [
+      Flag("--key", "FILE,…", "opens the service's token: one JWK in each file"),
+      Flag("--classes", "N,…", "command classes of an integrity match"),
+      Flag("--device-classes", "N,…", "command classes of a device match; none if missing"),
+      Flag("--attempts", "N", "integrity failures allowed; 5 if missing"),
+      Flag("--uses", "N|unlimited", "commands allowed; unlimited if missing"),
+      Flag("--lifetime", "SECONDS|endless", "30 days if missing"),
+      Flag("--literal", nil, "puts the app's own keys into the token"),
+      Flag("--output", "FILE", "writes the token there; else it is shown"),
+    ] + backend, "turns the service's token into a measurement token for hardware"
+  ) { invocation in
+    let hardware = try Invocation.parse(invocation.operands[1], "HARDWARE") as HardwareID
+    let permissions = try GrantPermissions(
+      classes: invocation.needed("--classes"), deviceClasses: invocation.value("--device-classes"),
+      attempts: invocation.value("--attempts"), uses: invocation.value("--uses"),
+      lifetime: invocation.value("--lifetime"))
+    let verifier = try TokenVerifier(TokenVerbs.keys(invocation.needed("--key")))
+    let app = try verifier.measurement(of: Invocation.text(of: invocation.operands[0]))
+    let token = try issuer(invocation).issue(
+      to: app, for: hardware, permissions,
+      form: invocation.has("--literal") ? .literal : .diversified)
+    var value: JSONObject = [
+      "digest": .string(token.digest.description), "instance": .string(app.instance.description),
+      "generation": .number(JSONNumber(Int64(app.generation))),
+    ]
+    if let path = invocation.value("--output") {
+      try SecretFile.create(path, token.bytes.span)
+      value["token"] = .string("in \(path)")
+    } else {
+      value["token"] = .string(Hexadecimal.text(token.bytes))
+    }
+    return Answer(.object(value))
+  }
+
+  private static let inspect = Verb(
+    "measurement-token inspect", [Operand("TOKEN|@FILE|-")],
+    [
+      Flag("--hardware", "ID", "opens it as this hardware"),
+      Flag("--hardware-key", "FILE", "the hardware's secret key"),
+      Flag("--issuer", "HEX", "the public key of who signed it"),
+      Flag("--development", nil, "the hardware is for the bench"),
+    ], "says what a measurement token is, and with the hardware's key what it grants"
+  ) { invocation in
+    let token = try MeasurementToken(bytes(of: invocation.operands[0]))
+    var value: JSONObject = [
+      "digest": .string(token.digest.description),
+      "bytes": .number(JSONNumber(Int64(token.bytes.count))),
+      "hardwareBegins": .string(Hexadecimal.text(token.bytes[4..<8])),
+    ]
+    guard let path = invocation.value("--hardware-key") else { return Answer(.object(value)) }
+    let keys = try HardwareKeys(
+      id: invocation.hexadecimal("--hardware", HardwareID.self),
+      secretKey: KeyFile.read(path),
+      mode: invocation.has("--development") ? .development : .production,
+      issuers: [invocation.hexadecimal("--issuer", IssuerPublicKey.self)],
+      allowsLiteralTokens: true)
+    let grant = try keys.open(token)
+    value["instance"] = .string(grant.instance.description)
+    value["generation"] = .number(JSONNumber(Int64(grant.generation)))
+    value["form"] = .string("\(grant.secrets.form)")
+    value["integrityClasses"] = classes(grant.integrityClasses)
+    value["deviceClasses"] = classes(grant.deviceClasses)
+    value["attempts"] = .number(JSONNumber(Int64(grant.attempts)))
+    value["uses"] =
+      switch grant.uses {
+      case .limited(let count): .number(JSONNumber(Int64(count)))
+      case .unlimited: "unlimited"
+      }
+    value["issued"] = .number(JSONNumber(Int64(clamping: grant.issued)))
+    value["notAfter"] = grant.notAfter.map { .number(JSONNumber(Int64(clamping: $0))) } ?? "endless"
+    return Answer(.object(value))
+  }
+
+  /// A token in hexadecimal, or a file with its bytes or its hexadecimal.
+  private static func bytes(of operand: String) throws -> [UInt8] {
+    if operand.hasPrefix("@") {
+      let bytes = try SecretFile.read(String(operand.dropFirst()), limit: 4_096)
+      if bytes.count == MeasurementToken.byteCount { return bytes }
+    }
+    guard let bytes = Hexadecimal.bytes(try Invocation.text(of: operand)) else {
+      throw Failure(
+        "that is no measurement token: write it in hexadecimal, or name a file by @FILE")
+    }
+    return bytes
+  }
+
+  private static func classes(_ classes: CommandClasses) -> JSONValue {
+    .array(
+      (0..<16).filter { classes.rawValue >> $0 & 1 == 1 }.map { .number(JSONNumber(Int64($0))) })
+  }
+
+  private static let order = Verb(
+    "order sign", [Operand("epoch|revoke|floor"), Operand("HARDWARE", .optional)],
+    [
+      Flag("--instance", "ID", "revoke: whose tokens"),
+      Flag("--through", "GENERATION", "revoke: the last generation; all, for good, if missing"),
+    ] + backend, "signs an order that any app may carry to the hardware"
+  ) { invocation in
+    let issuer = try issuer(invocation)
+    let hardware = try invocation.operand(1).map {
+      try Invocation.parse($0, "HARDWARE") as HardwareID
+    }
+    func needed() throws(Failure) -> HardwareID {
+      guard let hardware else { throw .usage("HARDWARE is missing") }
+      return hardware
+    }
+    let order: SignedOrder
+    switch invocation.operands[0] {
+    case "epoch": order = try issuer.orderEpoch(for: hardware)
+    case "floor": order = try issuer.orderFloor(for: needed())
+    case "revoke":
+      let through = try invocation.value("--through").map { text in
+        guard let generation = UInt32(text), generation > 0, generation < .max else {
+          throw Failure.usage("--through takes 1 to 4294967294")
+        }
+        return generation
+      }
+      order = try issuer.orderRevocation(
+        of: invocation.hexadecimal("--instance", InstanceID.self), through: through, at: needed())
+    case let word: throw Failure.usage("\"\(word)\" is no order; write epoch, revoke or floor")
+    }
+    let text = Hexadecimal.text(order.bytes)
+    return Answer(["order": .string(text)], text: text)
+  }
+}

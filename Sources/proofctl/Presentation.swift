@@ -1,0 +1,49 @@
+import Console
+import ProofJOSE
+
+/// JSON as people read it: a list of objects as a table, an object as lines, a value as itself.
+enum Presentation {
+  static func text(_ value: JSONValue) -> String {
+    switch value {
+    case .object(let object): lines(object)
+    case .array(let values): table(values)
+    default: plain(value)
+    }
+  }
+
+  private static func lines(_ object: JSONObject) -> String {
+    if object.members.isEmpty { return "done" }
+    let width = object.members.map(\.name.count).max() ?? 0
+    return object.members.map { name, value in
+      let blanks = String(repeating: " ", count: width - name.count)
+      return "\(name)\(blanks)  \(plain(value))"
+    }.joined(separator: "\n")
+  }
+
+  private static func table(_ values: [JSONValue]) -> String {
+    var names: [String] = []
+    var rows: [JSONObject] = []
+    for value in values {
+      guard case .object(let object) = value else {
+        return values.map(plain).joined(separator: "\n")
+      }
+      for member in object.members where !names.contains(member.name) {
+        names.append(member.name)
+      }
+      rows.append(object)
+    }
+    if rows.isEmpty { return "none" }
+    var table = Table(names, names.map { _ in .left })
+    for row in rows { table.add(names.map { row[$0].map(plain) ?? "" }) }
+    return table.lines { _, _, cell in cell }.joined(separator: "\n")
+  }
+
+  private static func plain(_ value: JSONValue) -> String {
+    switch value {
+    case .string(let text): text
+    case .array(let values): values.map(plain).joined(separator: ", ")
+    case .null: ""
+    default: value.text
+    }
+  }
+}

@@ -1,0 +1,103 @@
+import ProofJOSE
+
+/// A flag of a verb, such as `--jwe` or `--kid NAME`.
+struct Flag: Sendable {
+  let name: String
+  let placeholder: String?
+  let help: String
+
+  init(_ name: String, _ placeholder: String? = nil, _ help: String) {
+    self.name = name
+    self.placeholder = placeholder
+    self.help = help
+  }
+}
+
+/// What stands after a verb without a name of its own.
+struct Operand: Sendable {
+  enum Count: Sendable {
+    case one, optional, some
+  }
+
+  let name: String
+  let count: Count
+
+  init(_ name: String, _ count: Count = .one) {
+    self.name = name
+    self.count = count
+  }
+
+  var usage: String {
+    switch count {
+    case .one: name
+    case .optional: "[\(name)]"
+    case .some: "\(name)…"
+    }
+  }
+}
+
+/// What a verb gave: JSON, and how people see it.
+struct Answer: Sendable {
+  var value: JSONValue
+  /// For people; nil for the JSON in lines.
+  var text: String?
+  /// Whether the answer is what was hoped for: a valid token, a healthy service.
+  var isGood = true
+
+  init(_ value: JSONValue, text: String? = nil, isGood: Bool = true) {
+    self.value = value
+    self.text = text
+    self.isGood = isGood
+  }
+}
+
+/// Something that the tool can do.
+struct Verb: Sendable {
+  let noun: String
+  let name: String
+  let operands: [Operand]
+  let flags: [Flag]
+  let summary: String
+  let run: @Sendable (Invocation) throws -> Answer
+
+  init(
+    _ path: String, _ operands: [Operand] = [], _ flags: [Flag] = [], _ summary: String,
+    run: @escaping @Sendable (Invocation) throws -> Answer
+  ) {
+    let parts = path.split(separator: " ")
+    noun = String(parts[0])
+    name = parts.count > 1 ? String(parts[1]) : ""
+    self.operands = operands
+    self.flags = flags
+    self.summary = summary
+    self.run = run
+  }
+
+  /// Noun and verb, as they are typed.
+  var path: String { name.isEmpty ? noun : "\(noun) \(name)" }
+
+  var usage: String {
+    (["proofctl", path] + operands.map(\.usage) + (flags.isEmpty ? [] : ["[flags]"]))
+      .joined(separator: " ")
+  }
+}
+
+/// Why the tool did not do what it was told.
+struct Failure: Error, CustomStringConvertible {
+  enum Kind: Sendable {
+    /// Refused or failed: exit code 1.
+    case refused
+    /// Not understood: exit code 2.
+    case usage
+  }
+
+  let kind: Kind
+  let description: String
+
+  init(_ description: String, _ kind: Kind = .refused) {
+    self.description = description
+    self.kind = kind
+  }
+
+  static func usage(_ description: String) -> Failure { Failure(description, .usage) }
+}

@@ -1,0 +1,39 @@
+import Console
+import ProofJOSE
+
+// The operator's tool. What it can do stands in VerbTable.swift.
+
+let arguments = Array(CommandLine.arguments.dropFirst())
+let isJSON = arguments.contains("--json")
+
+/// One answer, one exit code.
+func perform() throws -> Int32 {
+  if arguments.isEmpty || arguments == ["--help"] || arguments == ["help"] {
+    print(Help.all)
+    return arguments.isEmpty ? 2 : 0
+  }
+  if arguments.count == 2, arguments[1] == "--help",
+    let first = VerbTable.verbs(of: arguments[0]).first, !first.name.isEmpty
+  {
+    print(Help.noun(arguments[0]))
+    return 0
+  }
+  let (verb, rest) = try VerbTable.find(arguments)
+  let invocation = try Invocation(rest, of: verb)
+  if invocation.has("--help") {
+    print(Help.verb(verb))
+    return 0
+  }
+  let answer = try verb.run(invocation)
+  print(isJSON ? answer.value.text : answer.text ?? Presentation.text(answer.value))
+  return answer.isGood ? 0 : 1
+}
+
+do {
+  Terminal.end(try perform())
+} catch {
+  let isUsage = (error as? Failure)?.kind == .usage
+  if isJSON { print(JSONValue.object(["error": .string("\(error)")]).text) }
+  Terminal.complain("proofctl: \(error)" + (isUsage ? "\ntry proofctl --help" : ""))
+  Terminal.end(isUsage ? 2 : 1)
+}

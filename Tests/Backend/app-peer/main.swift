@@ -1,0 +1,82 @@
+import Foundation
+import ProofKit
+import ProofKitHTTP
+import ProofModel
+
+// An app with the SDK in it: `app-peer BUNDLE STORAGE` answers each line of its standard input.
+//
+//   initialise CONFIG        well
+//   fetch DOMAIN             status, token, measurement configuration in hexadecimal
+//   prove KIND NONCE         a proof under the last configuration
+//   digest                   the name of this build, as its own evidence gives it
+
+/// A line answers in the order of its request, or with `error: …`.
+func answer(_ words: [String], _ app: App) throws -> String {
+  switch words[0] {
+  case "initialise":
+    try app.attestor.initializeAndWait(words[1])
+    return "well"
+  case "fetch":
+    let result = app.attestor.fetchTokenAndWait(for: words[1])
+    app.config = result.measurementConfig ?? app.config
+    let config = result.measurementConfig.map { hexadecimal($0.bytes) } ?? "-"
+    return "\(result.status)|\(result.token)|\(config)|\(result.reason)"
+  case "prove":
+    guard let config = app.config else { throw CocoaError(.featureUnsupported) }
+    let nonce = stride(from: 0, to: 32, by: 2).map { index -> UInt8 in
+      let start = words[2].index(words[2].startIndex, offsetBy: index)
+      return UInt8(words[2][start...].prefix(2), radix: 16) ?? 0
+    }
+    let proof =
+      words[1] == "device"
+      ? try app.attestor.deviceMeasurementProof(nonce: nonce, config: config.bytes)
+      : try app.attestor.integrityMeasurementProof(nonce: nonce, config: config.bytes)
+    return proof.description
+  default:
+    let evidence = try app.probe.collectAll()
+    return AppDigest(of: evidence).description
+  }
+}
+
+func hexadecimal(_ bytes: [UInt8]) -> String {
+  bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+}
+
+final class App {
+  let probe: Probe
+  let attestor: Attestor
+  var config: MeasurementConfig?
+
+  init(_ arguments: [String]) throws {
+    probe = try Probe(.init(bundle: arguments[1], storage: arguments[2], hardens: false))
+    attestor = Attestor(
+      observer: probe, over: CurlTransport(.init(allowsPlainLoopback: true)))
+  }
+}
+
+extension Probe {
+  /// The evidence of the app's files.
+  fileprivate func collectAll() throws -> EvidenceSet {
+    let salt = try Salt([UInt8](1...16))
+    let sources = Probe.sources.filter { source in
+      source.id.evidenceClass == .device
+        || (source.id.evidenceClass == .app && AppDigest.sources.contains(source.id.number))
+    }
+    let draft = try BaselineDraft(salt: salt, sources: sources)
+    let absent = try EvidenceSet(
+      sources.map { source in
+        try EvidenceRecord(source.id, name: Array("x".utf8), digest: nil)
+      })
+    return try collect(for: MeasurementConfig(baseline: absent, draft, with: .sdk))
+  }
+}
+
+let app = try App(CommandLine.arguments)
+while let line = readLine() {
+  do {
+    print(try answer(line.split(separator: " ").map(String.init), app))
+  } catch {
+    print("error: \(error)")
+  }
+  fflush(nil)
+}

@@ -1,0 +1,219 @@
+#!/usr/bin/env python3
+"""The token fetch from outside: a real service, an app with the SDK, and this program, which holds PyJWT, jwcrypto and
+PyNaCl alone and plays the API backend and the hardware of the literal mode."""
+
+import base64
+import hashlib
+import hmac
+import http.client
+import json
+import os
+import struct
+import sys
+import time
+import unittest
+
+import jwt
+import nacl.public
+import nacl.signing
+from jwcrypto import jwe, jwk
+from jwcrypto.common import JWException
+
+from place import BIN, App, Place
+
+LITERAL, ATTEMPTS, GENERATION_AT = 2, 5, 12
+
+
+def unpadded(data):
+    return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
+
+
+def proof(key, nonce, measurement):
+    return hmac.new(key, nonce + measurement, hashlib.sha256).hexdigest()
+
+
+class Hardware:
+    """SPEC.md sections 7 and 8 in the literal form, in a few lines."""
+
+    def __init__(self, identity, secret, issuer):
+        self.identity, self.secret, self.issuer = identity, nacl.public.PrivateKey(secret), issuer
+
+    def open(self, token):
+        assert len(token) == 288 and token[:4] == b"PT\x01\x01" and token[4:8] == self.identity[:4]
+        plain = nacl.public.SealedBox(self.secret).decrypt(token[8:])
+        body, signature = plain[:168], plain[168:]
+        signed = b"pfc1.token-sign." + bytes(self.secret.public_key) + token[:8] + body
+        nacl.signing.VerifyKey(self.issuer).verify(signed, signature)
+        assert body[32:48] == self.identity and body[1] == LITERAL
+        self.generation, = struct.unpack_from("<I", body, GENERATION_AT)
+        self.instance = body[48:64]
+        self.keys = {"integrity": body[72:88], "device": body[120:136]}
+        self.measured = {"integrity": body[88:120], "device": body[136:168]}
+
+    def judge(self, kind, nonce, answer):
+        return hmac.compare_digest(proof(self.keys[kind], nonce, self.measured[kind]), answer)
+
+
+class Flow(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        place = cls.place = Place()
+        place.make_account()
+        place.start_service()
+        place.ask("sdk", "add", "--development")
+        place.ask("policy", "set", "rejection=app-not-registered")
+        place.ask("api", "add", "plain.example.com")
+        place.ask("keyset", "add", "ES256", "--kid", "curve")
+        place.ask("keyset", "add", "EdDSA", "--kid", "edwards")
+        place.ask("api", "add", "curve.example.com", "--keyset", "curve")
+        place.ask("api", "add", "edwards.example.com", "--keyset", "edwards")
+        place.ask("api", "add", "door.example.com", "--jwe")
+        cls.secret = base64.b64decode(place.ask("secret", "get")["secret"])
+        cls.sealing = base64.b64decode(place.ask("sealing", "get")["secret"])
+        cls.config = place.ask("config", "show")["signed"]
+        cls.app, cls.stranger = App(place), App(place, "stranger")
+        place.ask("registration", "add", BIN / "app-peer", "--bundle", cls.app.bundle, "--expire-after", "1h")
+        for app in (cls.app, cls.stranger):
+            assert app.ask("initialise", cls.config) == "well"
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.place.close()
+
+    def open(self, token):
+        opened = jwe.JWE()
+        opened.deserialize(token, jwk.JWK(kty="oct", k=unpadded(self.sealing)))
+        return json.loads(opened.payload)
+
+    def measured(self):
+        status, token, _, reason = self.app.fetch("door.example.com?measurement")
+        self.assertEqual(status, "success", reason)
+        return token, self.open(token)
+
+    def test_the_digest_from_files_is_the_running_apps(self):
+        listed = [entry["digest"] for entry in self.place.ask("registration", "list")]
+        self.assertEqual(listed, [self.app.ask("digest")])
+        self.assertNotIn(self.stranger.ask("digest"), listed)
+
+    def test_pyjwt_accepts_our_token_and_refuses_a_failing_apps(self):
+        jwks = jwt.PyJWKSet.from_dict(self.place.ask("keyset", "jwks"))
+        keys = {"plain": (self.secret, "HS256"), "curve": (jwks["curve"].key, "ES256"),
+                "edwards": (jwks["edwards"].key, "EdDSA")}
+        for name, (key, algorithm) in keys.items():
+            with self.subTest(algorithm):
+                status, token, _, reason = self.app.fetch(f"{name}.example.com")
+                self.assertEqual(status, "success", reason)
+                claims = jwt.decode(token, key, algorithms=[algorithm])
+                self.assertTrue(0 < claims["exp"] - time.time() <= 300)
+                self.assertEqual(len(base64.b64decode(claims["did"], validate=True)), 16)
+                status, token, _, _ = self.stranger.fetch(f"{name}.example.com")
+                self.assertEqual(status, "success", "a failing app cannot tell")
+                self.assertEqual(sorted(jwt.decode(token, options={"verify_signature": False})), sorted(claims))
+                with self.assertRaises(jwt.InvalidSignatureError):
+                    jwt.decode(token, key, algorithms=[algorithm])
+
+    def test_jwcrypto_opens_our_token_and_reads_the_measurement(self):
+        _, claims = self.measured()
+        for name, count in (("imh", 32), ("dmh", 32), ("mpk", 16), ("dpk", 16), ("did", 16)):
+            self.assertEqual(len(base64.b64decode(claims[name], validate=True)), count)
+        self.assertEqual(claims["mmd"], "development")
+        self.assertGreaterEqual(claims["mgn"], 1)
+        status, token, _, _ = self.stranger.fetch("door.example.com?measurement")
+        self.assertEqual(status, "success")
+        with self.assertRaises(JWException):
+            self.open(token)
+
+    def test_the_literal_proofs_verify_by_the_formula_alone(self):
+        _, claims = self.measured()
+        for kind, key, measurement in (("integrity", "mpk", "imh"), ("device", "dpk", "dmh")):
+            nonce = os.urandom(16)
+            expected = proof(base64.b64decode(claims[key]), nonce, base64.b64decode(claims[measurement]))
+            self.assertEqual(self.app.ask("prove", kind, nonce.hex()), expected)
+            other = (int.from_bytes(nonce, "big") ^ 1).to_bytes(16, "big")
+            self.assertNotEqual(self.app.ask("prove", kind, other.hex()), expected)
+            computed = self.place.ask(
+                "proof", "compute", "--nonce", nonce.hex(), "--key", base64.b64decode(claims[key]).hex(),
+                "--measurement", base64.b64decode(claims[measurement]).hex(), where=[])
+            self.assertEqual(computed["proof"], expected)
+
+    def test_this_program_is_backend_and_hardware_of_the_literal_mode(self):
+        """A measurement token made, sealed, opened and judged without a line of ours."""
+        _, claims = self.measured()
+        issuer, identity, secret = nacl.signing.SigningKey.generate(), os.urandom(16), os.urandom(32)
+        hardware = Hardware(identity, secret, bytes(issuer.verify_key))
+        now = int(time.time())
+        body = struct.pack("<BBHHHIIQQ", 2, LITERAL, 1, 1, ATTEMPTS, 2 ** 32 - 1, claims["mgn"], 0, now)
+        body += identity + base64.b64decode(claims["did"])
+        body += hashlib.sha256(b"pfc1.issuer-id.." + bytes(issuer.verify_key)).digest()[:8]
+        body += b"".join(base64.b64decode(claims[name]) for name in ("mpk", "imh", "dpk", "dmh"))
+        header = b"PT\x01\x01" + identity[:4]
+        public = nacl.public.PrivateKey(secret).public_key
+        signature = issuer.sign(b"pfc1.token-sign." + bytes(public) + header + body).signature
+        token = header + nacl.public.SealedBox(public).encrypt(body + signature)
+        hardware.open(token)
+        for kind in ("integrity", "device"):
+            nonce = os.urandom(16)
+            self.assertTrue(hardware.judge(kind, nonce, self.app.ask("prove", kind, nonce.hex())))
+            self.assertFalse(hardware.judge(kind, os.urandom(16), self.app.ask("prove", kind, nonce.hex())))
+        inspected = self.place.ask(
+            "measurement-token", "inspect", token.hex(), "--hardware", identity.hex(), "--hardware-key",
+            self.place.write("python-hardware", secret), "--issuer", bytes(issuer.verify_key).hex(), "--development",
+            where=[])
+        self.assertEqual((inspected["form"], inspected["generation"]), ("literal", claims["mgn"]))
+
+    def test_unlock_grant_gives_the_hardware_a_token_it_opens(self):
+        place = self.place
+        key = {"kty": "oct", "alg": "dir", "k": unpadded(self.sealing)}
+        files = ["--keys", place.write("sealing.jwk", json.dumps(key))]
+        registry = place.path("backend/hardware.json")
+        new = place.ask("hardware", "new", "--output", place.path("door.key"), "--registry", registry, "--literal",
+                        "--development", where=[])
+        strict = place.ask("hardware", "new", "--output", place.path("strict.key"), "--registry", registry,
+                           "--development", where=[])
+        issuer = place.ask("issuer", "new", "--output", place.path("issuer.key"), where=[])
+        server = place.start(BIN / "proof-unlock", *files, "--issuer-key", place.path("issuer.key"), "--hardware",
+                             registry, "--ledger", place.path("backend/ledger"), "--classes", "0,1")
+        port = int(server.stdout.readline().split()[-1])
+
+        def grant(token, hardware, form="literal", method="POST"):
+            connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+            try:
+                connection.request(method, f"/unlock-grant?hardware={hardware}&form={form}",
+                                   headers={"Proof-Token": token, "Content-Length": "0"})
+                response = connection.getresponse()
+                return response.status, response.read()
+            finally:
+                connection.close()
+
+        token, claims = self.measured()
+        status, answer = grant(token, new["id"])
+        self.assertEqual(status, 200, answer)
+        with open(place.path("door.key"), "rb") as file:
+            hardware = Hardware(bytes.fromhex(new["id"]), file.read(), bytes.fromhex(issuer["publicKey"]))
+        hardware.open(answer)
+        self.assertEqual(hardware.instance, base64.b64decode(claims["did"]))
+        self.assertEqual(hardware.generation, claims["mgn"])
+        nonce = os.urandom(16)
+        self.assertTrue(hardware.judge("integrity", nonce, self.app.ask("prove", "integrity", nonce.hex())))
+
+        self.assertEqual(grant(token, strict["id"]), (403, b"hardware\n"), "literal by name only")
+        self.assertEqual(grant(token, strict["id"], "diversified")[0], 200)
+        self.assertEqual(grant(token, "00" * 15 + "01"), (403, b"hardware\n"))
+        self.assertEqual(grant(token[:-4] + "AAAA", new["id"]), (401, b"signature\n"))
+        self.assertEqual(grant("", new["id"]), (401, b"missing\n"))
+        self.assertEqual(grant(token, new["id"], method="GET"), (405, b"method\n"))
+        _, failing, _, _ = self.stranger.fetch("door.example.com?measurement")
+        self.assertEqual(grant(failing, new["id"]), (401, b"signature\n"))
+        newer, _ = self.measured()
+        self.assertEqual(grant(newer, new["id"])[0], 200)
+        self.assertEqual(grant(token, new["id"]), (409, b"superseded\n"), "a generation never goes back")
+        place.ask("hardware", "revoke", new["id"], "--registry", registry, where=[])
+        self.assertEqual(grant(newer, new["id"]), (403, b"hardware\n"), "a revocation counts at once")
+
+
+if __name__ == "__main__":
+    runner = unittest.TextTestRunner(stream=sys.stdout, verbosity=2)
+    result = runner.run(unittest.defaultTestLoader.loadTestsFromTestCase(Flow))
+    bad = len(result.failures) + len(result.errors)
+    print(f"{result.testsRun - bad} passed, {bad} failed")
+    sys.exit(1 if bad or not result.testsRun else 0)

@@ -1,0 +1,103 @@
+"""A place to work in: an account's store, a running service, the operator's tool, an installed app. All of them real
+processes that end with the test."""
+
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import tempfile
+
+BIN = pathlib.Path(os.environ["PROOF_BIN"])
+PASSPHRASE = "four words of test"
+
+
+class Place:
+    def __init__(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="proofkit-"))
+        self.store = self.folder / "store.db"
+        self.processes = []
+        self.environment = {name: value for name, value in os.environ.items() if not name.startswith("PROOF")}
+        self.environment["PROOF_PASSPHRASE"] = PASSPHRASE
+
+    def close(self):
+        for process in self.processes:
+            process.kill()
+            process.wait(timeout=60)
+            for stream in (process.stdin, process.stdout):
+                if stream:
+                    stream.close()
+        shutil.rmtree(self.folder)
+
+    def path(self, name):
+        return str(self.folder / name)
+
+    def write(self, name, data, mode=0o600):
+        path = self.folder / name
+        path.write_bytes(data if isinstance(data, bytes) else data.encode())
+        path.chmod(mode)
+        return str(path)
+
+    def run(self, *arguments, given="", where=None):
+        """Runs the tool: exit code, standard output, standard error."""
+        where = ["--store", str(self.store)] if where is None else where
+        run = subprocess.run([BIN / "proofctl", *map(str, arguments), *where], input=given, capture_output=True,
+                             text=True, timeout=120, env=self.environment)
+        return run.returncode, run.stdout, run.stderr
+
+    def ask(self, *arguments, given="", where=None):
+        """Runs the tool, which must do it: its answer in JSON."""
+        code, output, words = self.run(*arguments, "--json", given=given, where=where)
+        assert code == 0, f"{arguments}: {code} {output} {words}"
+        return json.loads(output)
+
+    def make_account(self):
+        self.ask("init", "acme", "--url", "http://127.0.0.1:1", "--management-token", self.path("management"))
+
+    def start_service(self):
+        """Starts the service on a port of the system's choice, and tells apps where it is."""
+        process = subprocess.Popen(
+            [BIN / "proof-service", "--store", self.store, "--listen", "127.0.0.1:0", "--plain", "--log", "json"],
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=self.environment)
+        self.processes.append(process)
+        for line in process.stdout:
+            found = re.search(r'"port":\s*(\d+)', line)
+            if found:
+                break
+        else:
+            raise AssertionError("the service did not start")
+        self.url = f"http://127.0.0.1:{found[1]}"
+        self.ask("config", "url", self.url)
+        self.remote = ["--service", self.url, "--token-file", self.path("management")]
+        return self.url
+
+    def start(self, *arguments):
+        process = subprocess.Popen([str(argument) for argument in arguments], stdin=subprocess.PIPE,
+                                   stdout=subprocess.PIPE, text=True, env=self.environment)
+        self.processes.append(process)
+        return process
+
+
+class App:
+    """An installed app, running."""
+
+    def __init__(self, place, name="app"):
+        self.bundle, storage = place.folder / name, place.folder / f"{name}-storage"
+        self.bundle.mkdir()
+        storage.mkdir(mode=0o700)
+        (self.bundle / "rules").write_text(f"{name}: doors stay shut\n")
+        (self.bundle / "views").mkdir()
+        (self.bundle / "views" / "main").write_text("view\n")
+        self.process = place.start(BIN / "app-peer", self.bundle, storage)
+
+    def ask(self, *words):
+        self.process.stdin.write(" ".join(words) + "\n")
+        self.process.stdin.flush()
+        answer = self.process.stdout.readline().rstrip("\n")
+        assert answer, "the app died"
+        return answer
+
+    def fetch(self, domain):
+        status, token, config, reason = self.ask("fetch", domain).split("|")
+        return status, token, config, reason

@@ -1,0 +1,79 @@
+import FolderModel
+@testable import ProofBackend
+import ProofJOSE
+import ProofModel
+
+/// A service's token, a backend and hardware, all of them real.
+struct Backend {
+  static let now: Int64 = 1_800_000_000
+
+  let sealing: JSONWebKey
+  let registry = Registry()
+  let ledger: IssueLedgerFile
+  let issuerKey = IssuerKey.random()
+  let keys: HardwareKeys
+  let proofKey: MeasurementProofKey
+  let measurement: Measurement
+
+  init(literal: Bool = false, mode: Mode = .production) throws {
+    sealing = try JSONWebKey.random(.direct, id: "m1")
+    ledger = try IssueLedgerFile(ModelFolder())
+    let id = HardwareID.random()
+    keys = try HardwareKeys(
+      id: id, secretKey: SecretBytes.random(count: 32), mode: mode,
+      issuers: [issuerKey.publicKey], allowsLiteralTokens: literal)
+    proofKey = try MeasurementProofKey(
+      SecretBytes(copying: [UInt8](1...16).span), mode: .production)
+    measurement = try Measurement(
+      integrity: SecretBytes(copying: [UInt8](31...62).span),
+      device: SecretBytes(copying: [UInt8](101...132).span),
+      deviceKey: SecretBytes(copying: [UInt8](201...216).span))
+    registry.all[id] = RegisteredHardware(keys.identity, mode: mode, allowsLiteral: literal)
+  }
+
+  var hardware: HardwareID { keys.identity.id }
+  static let instanceBytes = [UInt8](repeating: 7, count: 16)
+
+  /// What the service says; a test changes it before it is sealed.
+  func claims(generation: Int64 = 3) throws -> Claims {
+    var claims = Claims(expiry: UnixTime(seconds: Self.now + 300))
+    claims.deviceID = try Claims.DeviceID(Self.instanceBytes)
+    claims.measurement = try MeasurementClaims(
+      integrityMeasurement: [UInt8](31...62).span, deviceMeasurement: [UInt8](101...132).span,
+      proofKey: [UInt8](1...16).span, deviceKey: [UInt8](201...216).span)
+    claims.others = ["mgn": .number(JSONNumber(generation)), "mmd": "production"]
+    return claims
+  }
+
+  func sealed(_ claims: Claims) throws -> String { try JWEEncrypter(sealing).seal(claims) }
+
+  static func rules(at seconds: Int64 = now) -> TokenVerifier.Rules {
+    var rules = TokenVerifier.Rules()
+    rules.clock = .fixed(UnixTime(seconds: seconds))
+    return rules
+  }
+
+  func verifier(_ rules: TokenVerifier.Rules = rules()) throws -> TokenVerifier {
+    try TokenVerifier([sealing], rules: rules)
+  }
+
+  func app(generation: Int64 = 3) throws -> MeasuredApp {
+    try verifier().measurement(of: sealed(claims(generation: generation)))
+  }
+
+  var issuer: MeasurementTokenIssuer {
+    MeasurementTokenIssuer(
+      issuerKey, for: registry, ledger: ledger, clock: .fixed(UnixTime(seconds: Self.now)))
+  }
+
+  static let permissions = GrantPermissions(
+    CommandClasses(rawValue: 3), deviceClasses: CommandClasses(rawValue: 1), attempts: 4,
+    uses: .limited(9), lifetime: 60)
+}
+
+/// A registry that a test changes. It does so before it asks, and from one thread.
+final class Registry: HardwareRegistry, @unchecked Sendable {
+  var all: [HardwareID: RegisteredHardware] = [:]
+
+  func hardware(_ id: HardwareID) throws(BackendError) -> RegisteredHardware? { all[id] }
+}

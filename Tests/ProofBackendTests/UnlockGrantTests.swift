@@ -1,0 +1,97 @@
+import Foundation
+@testable import ProofBackend
+import ProofJOSE
+import ProofModel
+import Testing
+
+@Suite("UnlockGrant and HardwareFile")
+struct UnlockGrantTests {
+  private func ask(
+    _ backend: Backend, method: String = "POST", query: [String: String]? = nil,
+    headers: [String: String], bindingHeader: String? = nil, permits: Bool = true
+  ) throws -> (status: Int, body: String, answer: UnlockGrant.Answer) {
+    let grant = UnlockGrant(try backend.verifier(), backend.issuer, bindingHeader: bindingHeader) {
+      _, _ in permits ? Backend.permissions : nil
+    }
+    let answer = grant.answer(
+      .init(
+        method: method, query: query ?? ["hardware": backend.hardware.description],
+        headers: headers))
+    return (answer.status, String(decoding: answer.body, as: UTF8.self), answer)
+  }
+
+  @Test("a measured app gets its token by either header")
+  func granted() throws {
+    let backend = try Backend()
+    let token = try backend.sealed(backend.claims())
+    for headers in [["proof-token": token], ["authorization": "Bearer \(token)"]] {
+      let (status, _, answer) = try ask(backend, headers: headers)
+      #expect(status == 200)
+      #expect(try backend.keys.open(MeasurementToken(answer.body)).generation == 3)
+    }
+  }
+
+  @Test("a refusal is a status and a word")
+  func refused() throws {
+    let backend = try Backend()
+    let good = ["proof-token": try backend.sealed(backend.claims())]
+    var expired = try backend.claims()
+    expired.expiry = UnixTime(seconds: Backend.now - 1)
+    func says(_ status: Int, _ word: String, _ got: (Int, String, UnlockGrant.Answer)) -> Bool {
+      (got.0, got.1) == (status, word + "\n")
+    }
+    #expect(says(401, "missing", try ask(backend, headers: [:])))
+    #expect(says(401, "missing", try ask(backend, headers: ["authorization": "Basic x"])))
+    #expect(says(401, "malformed", try ask(backend, headers: ["proof-token": "x"])))
+    let late = ["proof-token": try backend.sealed(expired)]
+    #expect(says(401, "expired", try ask(backend, headers: late)))
+    let other = try JWEEncrypter(JSONWebKey.random(.direct, id: "m1")).seal(backend.claims())
+    #expect(says(401, "signature", try ask(backend, headers: ["proof-token": other])))
+    #expect(says(401, "binding", try ask(backend, headers: good, bindingHeader: "authorization")))
+    #expect(says(405, "method", try ask(backend, method: "GET", headers: good)))
+    #expect(says(400, "hardware", try ask(backend, query: ["hardware": "x"], headers: good)))
+    #expect(
+      says(
+        400, "form",
+        try ask(
+          backend, query: ["hardware": backend.hardware.description, "form": "x"], headers: good)))
+    #expect(says(403, "rights", try ask(backend, headers: good, permits: false)))
+    let stranger = ["hardware": HardwareID.random().description]
+    #expect(says(403, "hardware", try ask(backend, query: stranger, headers: good)))
+    _ = try ask(backend, headers: ["proof-token": backend.sealed(backend.claims(generation: 4))])
+    #expect(says(409, "superseded", try ask(backend, headers: good)))
+  }
+
+  @Test("a token bound to a header's value is good with that value alone")
+  func bound() throws {
+    let backend = try Backend()
+    var claims = try backend.claims()
+    claims.binding = try Claims.Binding(to: "Bearer of-the-session")
+    let token = try backend.sealed(claims)
+    for (value, status) in [("Bearer of-the-session", 200), ("Bearer of-another", 401)] {
+      let answer = try ask(
+        backend, headers: ["proof-token": token, "authorization": value],
+        bindingHeader: "authorization")
+      #expect(answer.status == status)
+    }
+  }
+
+  @Test("the registry's file keeps hardware, and a damaged one refuses everything")
+  func registry() throws {
+    let folder = FileManager.default.temporaryDirectory.path + "/proofkit-\(UUID().uuidString)"
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let file = try HardwareFile(folder + "/hardware.json")
+    let backend = try Backend()
+    let entry = try #require(backend.registry.all[backend.hardware])
+    #expect(try file.hardware(backend.hardware) == nil)
+    try file.set(entry)
+    #expect(try HardwareFile(folder + "/hardware.json").hardware(backend.hardware) == entry)
+    var revoked = entry
+    revoked.isRevoked = true
+    try HardwareFile(folder + "/hardware.json").set(revoked)
+    #expect(try file.hardware(backend.hardware)?.isRevoked == true, "a change counts at once")
+    #expect(try file.all() == [revoked])
+    try Data("{\"version\":1}".utf8).write(to: URL(fileURLWithPath: folder + "/hardware.json"))
+    #expect(throws: BackendError.self) { try file.hardware(backend.hardware) }
+  }
+}

@@ -1,0 +1,257 @@
+import ProofModel
+import Synchronization
+import Testing
+
+@testable import ProofKit
+
+@Suite("Fetch")
+struct FetchTests {
+  let api = "api.example.com"
+
+  @Test("the fifteen statuses have their order, their words and their recommendations")
+  func statuses() {
+    let table: [(FetchStatus, String, FetchStatus.Recommendation)] = [
+      (.success, "success", .continue), (.noNetwork, "no network", .retry),
+      (.mitmDetected, "mitm detected", .retry), (.poorNetwork, "poor network", .retry),
+      (.noService, "no service", .continue), (.badURL, "bad url", .error),
+      (.unknownURL, "unknown url", .continue), (.unprotectedURL, "unprotected url", .continue),
+      (.notInitialized, "not initialized", .error), (.rejected, "rejected", .message),
+      (.disabled, "disabled", .error), (.unknownKey, "unknown key", .error),
+      (.badKey, "bad key", .error), (.badPayload, "bad payload", .error),
+      (.internalError, "internal error", .error),
+    ]
+    #expect(FetchStatus.allCases == table.map(\.0))
+    for (number, row) in table.enumerated() {
+      #expect(row.0.rawValue == number)
+      #expect(row.0.description == row.1)
+      #expect(row.0.recommendation == row.2)
+    }
+  }
+
+  @Test(
+    "each outcome of the service is the status it should be, and the ARC is there",
+    arguments: [
+      (AttestationAnswer.Outcome.done, FetchStatus.success), (.unknownDomain, .unknownURL),
+      (.unprotectedDomain, .unprotectedURL), (.rejected, .rejected), (.disabled, .disabled),
+      (.unknownKey, .unknownKey), (.badKey, .badKey), (.badPayload, .badPayload),
+      (.askAgain, .noService), (.unbelievable, .internalError), (.notEncrypted, .badURL),
+    ])
+  func outcomes(outcome: AttestationAnswer.Outcome, status: FetchStatus) async throws {
+    let stage = try Stage()
+    stage.service.set { $0.outcome = outcome }
+    let result = try await stage.attestor.fetchToken(for: api)
+    #expect(result.status == status)
+    #expect(result.token.isEmpty == (status != .success))
+    #expect(result.arc == (outcome == .askAgain ? "" : "ABCDEFGHIJ"))
+    #expect(result.rejectionReasons == (outcome == .rejected ? "debug,root" : ""))
+    #expect(result.measurementConfig == nil)
+    // A used salt is worth one more round, and no third one.
+    #expect(stage.service.count("report") == (outcome == .askAgain ? 2 : 1))
+  }
+
+  @Test(
+    "each failure of a transport is the status it should be",
+    arguments: [
+      (TransportError.unreachable("x"), FetchStatus.noNetwork, 1),
+      (.timedOut("x"), .poorNetwork, 1),
+      (.brokenOff("x"), .poorNetwork, 2), (.untrusted("x"), .mitmDetected, 1),
+      (.garbled("x"), .noService, 1), (.refused("x"), .internalError, 1),
+    ])
+  func failures(failure: TransportError, status: FetchStatus, rounds: Int) throws {
+    let stage = try Stage()
+    stage.service.set { $0.failure = failure }
+    let result = stage.attestor.fetchTokenAndWait(for: api)
+    #expect(result.status == status)
+    #expect(result.reason == failure.description)
+    #expect(stage.service.count("challenge") == rounds)
+  }
+
+  @Test(
+    "a status of HTTP is the service's fault or this side's",
+    arguments: [
+      (400, FetchStatus.internalError), (404, .internalError), (413, .internalError),
+      (429, .noService), (500, .noService), (503, .noService), (302, .noService), (204, .noService),
+    ])
+  func httpStatuses(status: Int, expected: FetchStatus) throws {
+    let stage = try Stage()
+    stage.service.set { $0.status = status }
+    #expect(stage.attestor.fetchTokenAndWait(for: api).status == expected)
+  }
+
+  @Test("without initialisation there is no token, no pin, no configuration and no device")
+  func notInitialized() async throws {
+    let stage = try Stage(isInitialized: false)
+    #expect(try await stage.attestor.fetchToken(for: api).status == .notInitialized)
+    #expect(stage.attestor.fetchSecureStringAndWait("key").status == .notInitialized)
+    #expect(stage.attestor.fetchCustomJWTAndWait("{}").status == .notInitialized)
+    #expect(stage.attestor.pins() == nil && stage.attestor.pinsJSON() == nil)
+    #expect(stage.attestor.fetchConfigAndWait() == nil)
+    #expect(stage.attestor.deviceID == nil)
+    #expect(stage.service.state.withLock { $0.counts.isEmpty })
+  }
+
+  @Test(
+    "what is no host and no https URL is a bad URL, and nobody is asked",
+    arguments: [
+      "", "?measurement", "http://api.example.com", "ftp://api.example.com", "https://",
+      "https://user@api.example.com", "api.example.com/path", "api..example.com",
+      "-api.example.com",
+      "api example.com", "b\u{FC}cher.example", "api.example.com:0", "api.example.com:70000",
+      "api.example.com:+80", "api.example.com?other", "https:api.example.com",
+      String(repeating: "a", count: 64) + ".example", "[::1]", "api.example.com\n",
+    ])
+  func badURLs(domain: String) throws {
+    let stage = try Stage()
+    #expect(stage.attestor.fetchTokenAndWait(for: domain).status == .badURL)
+    #expect(stage.service.state.withLock { $0.counts.isEmpty })
+  }
+
+  @Test(
+    "a URL's host counts, in lower case, without port and path",
+    arguments: [
+      "api.example.com", "API.Example.COM", "https://api.example.com",
+      "HTTPS://api.example.com:8443/a?b#c",
+      "api.example.com:443",
+    ])
+  func goodURLs(domain: String) throws {
+    let stage = try Stage()
+    #expect(stage.attestor.fetchTokenAndWait(for: domain).status == .success)
+    #expect(stage.service.state.withLock { $0.subjects.map(\.name) } == ["api.example.com"])
+  }
+
+  @Test("a measurement is made anew each time, and its configuration is in the result")
+  func measurement() async throws {
+    let stage = try Stage()
+    stage.service.set { $0.isEncrypted = true }
+    let domain = api + "?measurement"
+    let first = try await stage.attestor.fetchToken(for: domain)
+    let second = stage.attestor.fetchTokenAndWait(for: domain)
+    let one = try #require(first.measurementConfig)
+    let two = try #require(second.measurementConfig)
+    #expect(one != two && first.token != second.token)
+    #expect(
+      stage.service.state.withLock { $0.subjects.map(\.purpose) } == [.measurement, .measurement])
+    let nonce = [UInt8](1...16)
+    let prover = Prover(config: one, collector: stage.scene)
+    #expect(
+      try stage.attestor.integrityMeasurementProof(nonce: nonce, config: one.bytes)
+        == prover.integrityMeasurementProof(nonce: nonce))
+    #expect(
+      try stage.attestor.deviceMeasurementProof(nonce: nonce, config: one.bytes)
+        == prover.deviceMeasurementProof(nonce: nonce))
+  }
+
+  @Test("a wrong nonce and a damaged configuration are errors of their own kinds")
+  func proofErrors() throws {
+    // Without initialisation and without a network.
+    let stage = try Stage(isInitialized: false)
+    let other = try Stage()
+    other.service.set { $0.isEncrypted = true }
+    let config = try #require(
+      other.attestor.fetchTokenAndWait(for: api + "?measurement").measurementConfig
+    ).bytes
+    for count in [0, 15, 17] {
+      let nonce = [UInt8](repeating: 1, count: count)
+      let error = ProofError.wrongLength(of: "proof nonce", expected: 16...16, actual: count)
+      #expect(throws: error) {
+        try stage.attestor.integrityMeasurementProof(nonce: nonce, config: config)
+      }
+      #expect(throws: error) {
+        try stage.attestor.deviceMeasurementProof(nonce: nonce, config: config)
+      }
+    }
+    var damaged = config
+    damaged[40] ^= 1
+    let nonce = [UInt8](1...16)
+    #expect(throws: ProofError.configDamaged(byteCount: config.count)) {
+      try stage.attestor.integrityMeasurementProof(nonce: nonce, config: damaged)
+    }
+    #expect(throws: ProofError.configForeign(byteCount: 4)) {
+      try stage.attestor.deviceMeasurementProof(nonce: nonce, config: [1, 2, 3, 4])
+    }
+    #expect(
+      try stage.attestor.deviceMeasurementProof(nonce: nonce, config: config).bytes.count == 32)
+  }
+
+  @Test("a callback comes on another thread, with the result")
+  func callbacks() async throws {
+    let stage = try Stage()
+    stage.service.set { $0.secureString = "pk-1" }
+    let token = await withCheckedContinuation { continuation in
+      stage.attestor.fetchToken(for: api) { continuation.resume(returning: $0) }
+    }
+    let string = await withCheckedContinuation { continuation in
+      stage.attestor.fetchSecureString("key") { continuation.resume(returning: $0) }
+    }
+    let custom = await withCheckedContinuation { continuation in
+      stage.attestor.fetchCustomJWT("[") { continuation.resume(returning: $0) }
+    }
+    #expect(token.status == .success && !token.token.isEmpty)
+    #expect(string.status == .success && string.secureString == "pk-1")
+    #expect(custom.status == .badPayload)
+  }
+
+  @Test("names of secure strings and claims of custom tokens are checked before anybody is asked")
+  func payloads() throws {
+    let stage = try Stage()
+    let attestor = stage.attestor
+    #expect(attestor.fetchSecureStringAndWait("").status == .badKey)
+    let long = String(repeating: "\u{E4}", count: 65)
+    #expect(attestor.fetchSecureStringAndWait(long).status == .badKey)
+    #expect(attestor.fetchSecureStringAndWait(String(long.dropLast())).status == .success)
+    for claims in ["", "[]", "7", "{", #"{"a":1,"a":2}"#, #"{"a":1}x"#, "{'a':1}"] {
+      #expect(attestor.fetchCustomJWTAndWait(claims).status == .badPayload)
+    }
+    #expect(
+      attestor.fetchCustomJWTAndWait(
+        #"{"a":"\#(String(repeating: "x", count: 65_536))"}"#
+      ).status == .badPayload)
+    #expect(attestor.fetchCustomJWTAndWait(#"{"a":[1,{"b":null}]}"#).status == .success)
+    #expect(stage.service.count("report") == 2)
+  }
+
+  @Test("a report says what the app is, and what is wrong by itself")
+  func properties() throws {
+    let stage = try Stage()
+    let mappings = try SourceID(.environment, 4)
+    stage.scene.state.withLock {
+      $0.alarms = [
+        .init(mappings, name: "anonymous", words: "executable memory\nof nobody"),
+        .init(mappings, name: "memfd", words: String(repeating: "x", count: 2000)),
+        .init(try! SourceID(.app, 1), name: "libfoo.so", words: "code differs from its file"),
+      ]
+    }
+    #expect(stage.attestor.fetchTokenAndWait(for: api).status == .success)
+    let subject = try #require(stage.service.state.withLock { $0.subjects.first })
+    let properties = Dictionary(
+      uniqueKeysWithValues: subject.properties.map { ($0.name, $0.value) })
+    #expect(properties["app"] == "door")
+    #expect(properties["os"]?.isEmpty == false && properties["kernel"]?.isEmpty == false)
+    #expect(properties["architecture"]?.isEmpty == false)
+    #expect(properties["finding.2.1"] == "libfoo.so: code differs from its file")
+    let finding = try #require(properties["finding.3.4"])
+    #expect(finding.hasPrefix("anonymous: executable memory?of nobody; memfd: xxx"))
+    #expect(finding.utf8.count == 1024)
+  }
+
+  @Test("evidence that cannot be collected is an internal error that says why")
+  func unobservable() throws {
+    let stage = try Stage()
+    stage.scene.state.withLock { $0.failure = .evidenceUnavailable(reason: "/app: does not exist") }
+    let result = stage.attestor.fetchTokenAndWait(for: api)
+    #expect(result.status == .internalError)
+    #expect(result.reason.contains("/app: does not exist"))
+    #expect(stage.attestor.deviceID == nil)
+  }
+
+  @Test("the device id is the one the service knows, and differs from account to account")
+  func deviceID() throws {
+    let stage = try Stage()
+    _ = stage.attestor.fetchTokenAndWait(for: api)
+    let id = try #require(stage.attestor.deviceID)
+    #expect(stage.service.state.withLock { $0.devices.map { Base64.encode($0.bytes) } } == [id])
+    let other = InProcessService("other")
+    try stage.attestor.initializeAndWait(other.configuration(), comment: "reinit")
+    #expect(stage.attestor.deviceID != id)
+  }
+}

@@ -1,0 +1,224 @@
+import ProofModel
+import Synchronization
+
+@testable import ProofKit
+
+/// A service within the test's process: speaks the messages of docs/SERVICE.md through ProofModel, and
+/// is its own transport. What a real network does is tested by ProofKitHTTPTests.
+final class InProcessService: Transport {
+  struct State {
+    var serial: UInt32 = 1
+    /// What is given out if it is not the account's own.
+    var configurationText: String?
+    var forced: UInt32 = 0
+    var pins: [String: [String]] = [:]
+    var outcome = AttestationAnswer.Outcome.done
+    var tokenLife: Int64 = 300
+    var isEncrypted = false
+    var secureString: String?
+    var time: Int64? = 1_900_000_000
+    var failure: TransportError?
+    var salt: UInt8 = 0
+    var drafts: [Salt: BaselineDraft] = [:]
+    /// Changes an answer before it is sent: path and bytes.
+    var tamper: (@Sendable (String, [UInt8]) -> [UInt8])?
+    var status = 200
+    var counts: [String: Int] = [:]
+    var subjects: [AttestationReport.Subject] = []
+    var devices: Set<DeviceID> = []
+    var pinsAsked: [[String]] = []
+  }
+
+  let account: String
+  let issuer: IssuerKey
+  let state = Mutex(State())
+  /// Called with each request's path before it is answered, on the fetch's thread.
+  let gate: @Sendable (String, Cancellation) -> Void
+
+  init(
+    _ account: String = "acme", issuer: IssuerKey = .random(),
+    gate: @escaping @Sendable (String, Cancellation) -> Void = { _, _ in }
+  ) {
+    self.account = account
+    self.issuer = issuer
+    self.gate = gate
+  }
+
+  func count(_ path: String) -> Int { state.withLock { $0.counts[path, default: 0] } }
+
+  func set(_ change: (inout State) -> Void) { state.withLock { change(&$0) } }
+
+  var shortForm: String {
+    "#\(account)@attest.example.com#"
+      + Base64.encode(AccountConfiguration.fingerprint(of: issuer.publicKey).bytes)
+  }
+
+  func configuration(
+    serial: UInt32? = nil, account: String? = nil, signer: IssuerKey? = nil,
+    claims: [String: String] = [:], header: String = #"{"alg":"EdDSA"}"#
+  ) -> String {
+    let state = state.withLock { (serial: $0.serial, pins: $0.pins, forced: $0.forced) }
+    var all = [
+      "acc": JSONText.quote(account ?? self.account), "ser": "\(serial ?? state.serial)",
+      "iat": "1900000000", "url": JSONText.quote("https://attest.example.com"),
+      "key": JSONText.quote(Base64.encode(issuer.publicKey.bytes, .urlUnpadded)),
+      "spk": #"["\#(pin(9))"]"#, "pin": Pins(state.pins).json,
+      "dom": #"{"api.example.com":"token"}"#, "fps": "\(state.forced)",
+    ]
+    all.merge(claims) { $1 }
+    let payload = "{" + all.map { JSONText.quote($0) + ":" + $1 }.joined(separator: ",") + "}"
+    let signed =
+      Base64.encode(Array(header.utf8), .urlUnpadded) + "."
+      + Base64.encode(Array(payload.utf8), .urlUnpadded)
+    let signature = CoreCrypto.sign(Array(signed.utf8).span, with: signer ?? issuer)
+    return signed + "." + Base64.encode(signature, .urlUnpadded)
+  }
+
+  func send(_ request: TransportRequest) throws(TransportError) -> TransportResponse {
+    let path = String(
+      request.url.dropFirst("https://attest.example.com".count).prefix { $0 != "?" })
+    let kind = path.hasPrefix("/v1/config/") ? "config" : String(path.dropFirst("/v1/".count))
+    state.withLock {
+      $0.counts[kind, default: 0] += 1
+      $0.pinsAsked.append(request.pins)
+    }
+    gate(kind, request.cancellation)
+    if request.cancellation.isCancelled { throw .cancelled }
+    let (failure, status, time, tamper) = state.withLock {
+      ($0.failure, $0.status, $0.time, $0.tamper)
+    }
+    if let failure { throw failure }
+    if status != 200 { return TransportResponse(status: status, body: Array("no\n".utf8)) }
+    let body: [UInt8]
+    switch kind {
+    case "config":
+      let newest = state.withLock { ($0.serial, $0.configurationText) }
+      let asked = UInt32(request.url.split(separator: "=").last ?? "") ?? 0
+      if asked >= newest.0 { return TransportResponse(status: 204, body: [], serverTime: time) }
+      body = Array((newest.1 ?? configuration()).utf8)
+    case "challenge": body = challenge(request.body ?? [])
+    case "report": body = answer(request.body ?? [])
+    default: return TransportResponse(status: 404, body: [])
+    }
+    return TransportResponse(status: 200, body: tamper?(kind, body) ?? body, serverTime: time)
+  }
+
+  private func challenge(_ body: [UInt8]) -> [UInt8] {
+    guard let question = try? AttestationQuestion(body) else { return [] }
+    return state.withLock { state in
+      state.devices.insert(question.device)
+      state.salt += 1
+      guard let salt = try? Salt([UInt8](repeating: state.salt, count: 16)),
+        let draft = try? BaselineDraft(
+          salt: salt, sources: Probe.sources, policy: .incremental,
+          generation: UInt32(state.salt))
+      else { return [] }
+      state.drafts[salt] = draft
+      return AttestationChallenge(draft, lifetime: 60, configSerial: state.serial).bytes
+    }
+  }
+
+  private func answer(_ body: [UInt8]) -> [UInt8] {
+    guard let report = try? AttestationReport(body) else { return [] }
+    return state.withLock { state in
+      func say(_ outcome: AttestationAnswer.Outcome) -> AttestationAnswer {
+        AttestationAnswer(
+          to: report.salt, outcome, configSerial: state.serial, forcedPinsSerial: state.forced)
+      }
+      state.subjects.append(report.subject)
+      state.devices.insert(report.device)
+      guard let draft = state.drafts.removeValue(forKey: report.salt) else {
+        return say(.askAgain).bytes(with: .sdk)
+      }
+      guard (try? report.measurement(under: draft, with: .sdk)) != nil else {
+        return say(.unbelievable).bytes(with: .sdk)
+      }
+      var answer = say(state.outcome)
+      answer.responseCode = "ABCDEFGHIJ"
+      answer.rejectionReasons = state.outcome == .rejected ? "debug,root" : ""
+      if state.outcome == .done {
+        if report.subject.purpose == .secureString {
+          answer.secureString = state.secureString
+        } else {
+          answer.token = token(state, report.salt)
+        }
+      }
+      return answer.bytes(with: .sdk)
+    }
+  }
+
+  private func token(_ state: State, _ salt: Salt) -> String {
+    if state.isEncrypted { return "e30..AAAA.AAAA.\(salt)" }
+    let claims = #"{"exp":\#((state.time ?? 1_900_000_000) + state.tokenLife),"did":"x"}"#
+    return "e30." + Base64.encode(Array(claims.utf8), .urlUnpadded) + "."
+      + Base64.encode(Array(salt.bytes), .urlUnpadded)
+  }
+}
+
+/// A pin in form, of a key that nobody has.
+func pin(_ number: UInt8) -> String { Base64.encode([UInt8](repeating: number, count: 32)) }
+
+/// Evidence that a test changes.
+final class Scene: EvidenceObserver {
+  struct State {
+    /// What every source's digest is made of, by class.
+    var looks: [EvidenceClass: UInt8] = [:]
+    var alarms: [Observation.Alarm] = []
+    var failure: ProofError?
+    var count = 0
+  }
+
+  let state = Mutex(State())
+
+  func observe(
+    _ sources: [Source], policy: MeasurementPolicy, limitLog2: UInt8, cancellation: Cancellation
+  ) throws(ProofError) -> Observation {
+    let state = state.withLock { state in
+      state.count += 1
+      return state
+    }
+    if let failure = state.failure { throw failure }
+    var records: [EvidenceRecord] = []
+    for source in sources {
+      let look = state.looks[source.id.evidenceClass, default: 0]
+      records.append(
+        try EvidenceRecord(
+          source.id, name: "all",
+          digest: Digest(hashing: Array("\(source.id) \(look)".utf8))))
+    }
+    return Observation(try EvidenceSet(records), alarms: state.alarms)
+  }
+
+  func collect(for config: MeasurementConfig) throws(ProofError) -> EvidenceSet {
+    try observe(
+      config.sources, policy: config.policy, limitLog2: 33, cancellation: Cancellation()
+    ).evidence
+  }
+}
+
+/// A clock that a test sets.
+final class ManualClock: Sendable {
+  let uptime = Mutex(Duration.seconds(1000))
+  let unixTime = Mutex<Int64>(1_900_000_000)
+
+  func advance(_ by: Duration) { uptime.withLock { $0 += by } }
+
+  var clock: AttestorClock {
+    AttestorClock(
+      uptime: { self.uptime.withLock { $0 } }, unixTime: { self.unixTime.withLock { $0 } })
+  }
+}
+
+/// An attestor with everything around it.
+struct Stage {
+  let service: InProcessService
+  let scene = Scene()
+  let time = ManualClock()
+  let attestor: Attestor
+
+  init(_ service: InProcessService = InProcessService(), isInitialized: Bool = true) throws {
+    self.service = service
+    attestor = Attestor(observer: scene, over: service, appName: "door", clock: time.clock)
+    if isInitialized { try attestor.initializeAndWait(service.configuration()) }
+  }
+}

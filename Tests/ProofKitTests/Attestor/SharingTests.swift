@@ -1,0 +1,179 @@
+import Dispatch
+import ProofModel
+import Synchronization
+import Testing
+
+@testable import ProofKit
+
+/// A gate that a test opens.
+private final class Gate: Sendable {
+  private let opened = DispatchSemaphore(value: 0)
+  func wait() {
+    opened.wait()
+    opened.signal()
+  }
+  func open() { opened.signal() }
+}
+
+extension Attestor {
+  /// How many wait for fetches at this moment.
+  fileprivate var seatCount: Int {
+    state.withLock { $0.flights.values.reduce(0) { $0 + $1.seats.count } }
+  }
+
+  /// Goes on once so many wait.
+  fileprivate func waitForSeats(_ count: Int) async {
+    while seatCount != count { await Task.yield() }
+  }
+}
+
+@Suite("Sharing")
+struct SharingTests {
+  let api = "api.example.com"
+
+  @Test("64 concurrent fetches, in all three ways, share one", arguments: ["", "?measurement"])
+  func shared(suffix: String) async throws {
+    let gate = Gate()
+    let service = InProcessService { path, _ in if path == "challenge" { gate.wait() } }
+    let stage = try Stage(service)
+    let attestor = stage.attestor
+    let domain = api + suffix
+    let results = try await withThrowingTaskGroup(of: FetchResult.self) { group in
+      for index in 0..<64 {
+        group.addTask {
+          switch index % 3 {
+          case 0: return try await attestor.fetchToken(for: domain)
+          case 1:
+            return await withCheckedContinuation { continuation in
+              attestor.fetchToken(for: domain) { continuation.resume(returning: $0) }
+            }
+          default:
+            return await withCheckedContinuation { continuation in
+              DispatchQueue(label: "caller").async {
+                continuation.resume(returning: attestor.fetchTokenAndWait(for: domain))
+              }
+            }
+          }
+        }
+      }
+      await attestor.waitForSeats(64)
+      gate.open()
+      return try await group.reduce(into: []) { $0.append($1) }
+    }
+    #expect(results.count == 64 && Set(results).count == 1)
+    #expect(results[0].status == .success)
+    #expect(service.count("report") == 1)
+  }
+
+  @Test("64 concurrent fetches of 16 APIs, while settings and pins are read and changed")
+  func mixed() async throws {
+    let stage = try Stage()
+    let attestor = stage.attestor
+    let results = try await withThrowingTaskGroup(of: FetchResult.self) { group in
+      for index in 0..<64 {
+        group.addTask {
+          if index % 8 == 0 { attestor.setUserProperty("\(index)") }
+          if index % 8 == 1 { _ = attestor.pins() }
+          if index % 8 == 2 { _ = attestor.deviceID }
+          if index % 8 == 3 { stage.service.set { $0.serial += 1 } }
+          if index % 8 == 4 { _ = await attestor.fetchConfig() }
+          return try await attestor.fetchToken(for: "api-\(index % 16).example.com")
+        }
+      }
+      return try await group.reduce(into: []) { $0.append($1) }
+    }
+    #expect(results.allSatisfy { $0.status == .success })
+    #expect(attestor.seatCount == 0)
+  }
+
+  @Test("one who is cancelled leaves at once, and the others get their token")
+  func oneLeaves() async throws {
+    let gate = Gate()
+    let stage = try Stage(InProcessService { path, _ in if path == "challenge" { gate.wait() } })
+    let attestor = stage.attestor
+    let stays = Task { try await attestor.fetchToken(for: api) }
+    let leaves = Task { try await attestor.fetchToken(for: api) }
+    await attestor.waitForSeats(2)
+    leaves.cancel()
+    await #expect(throws: CancellationError.self) { try await leaves.value }
+    #expect(attestor.seatCount == 1)
+    gate.open()
+    #expect(try await stays.value.status == .success)
+  }
+
+  @Test("when the last one leaves the request ends, and the next fetch is a new one")
+  func allLeave() async throws {
+    let cancelled = Handover<Bool>()
+    let isFirst = Mutex(true)
+    let service = InProcessService { path, cancellation in
+      let waits = isFirst.withLock { isFirst in
+        defer { isFirst = false }
+        return isFirst
+      }
+      guard waits else { return }
+      let end = Handover<Bool>()
+      cancellation.withHandler({ end.give(true) }, { cancelled.give(end.wait()) })
+    }
+    let stage = try Stage(service)
+    let attestor = stage.attestor
+    let tasks = (0..<3).map { _ in Task { try await attestor.fetchToken(for: api) } }
+    await attestor.waitForSeats(3)
+    for task in tasks { task.cancel() }
+    for task in tasks {
+      await #expect(throws: CancellationError.self) { try await task.value }
+    }
+    #expect(cancelled.wait())
+    // What the cancelled fetch came to is not remembered as a failure.
+    #expect(try await attestor.fetchToken(for: api).status == .success)
+  }
+
+  @Test("a task that is cancelled before it fetches starts nothing")
+  func cancelledBefore() async throws {
+    let stage = try Stage()
+    let attestor = stage.attestor
+    let task = Task {
+      unsafe withUnsafeCurrentTask { unsafe $0?.cancel() }
+      return try await attestor.fetchToken(for: api)
+    }
+    await #expect(throws: CancellationError.self) { try await task.value }
+    #expect(stage.service.state.withLock { $0.counts.isEmpty })
+  }
+
+  @Test("a fetch with other bound data does not join one that began with the data of before")
+  func bindingIsNotShared() async throws {
+    let gate = Gate()
+    let service = InProcessService { path, _ in if path == "challenge" { gate.wait() } }
+    let stage = try Stage(service)
+    let attestor = stage.attestor
+    attestor.setDataHash(of: "1")
+    let first = Task { try await attestor.fetchToken(for: api) }
+    await attestor.waitForSeats(1)
+    attestor.setDataHash(of: "2")
+    let second = Task { try await attestor.fetchToken(for: api) }
+    await attestor.waitForSeats(2)
+    gate.open()
+    let results = (try await first.value, try await second.value)
+    #expect(results.0 != results.1)
+    // The token of the old data ended later or earlier: either way it is not handed out any more.
+    #expect(try await attestor.fetchToken(for: api) == results.1)
+    let hashes = Set(service.state.withLock { $0.subjects.map(\.dataHash) })
+    #expect(hashes == [Digest(hashing: Array("1".utf8)), Digest(hashing: Array("2".utf8))])
+  }
+
+  @Test("reinitialisation is refused while a fetch is in flight, and done afterwards")
+  func reinitialisation() async throws {
+    let gate = Gate()
+    let stage = try Stage(InProcessService { path, _ in if path == "challenge" { gate.wait() } })
+    let attestor = stage.attestor
+    let other = InProcessService("other").configuration()
+    let fetch = Task { try await attestor.fetchToken(for: api) }
+    await attestor.waitForSeats(1)
+    #expect(throws: AttestorError.fetchesInFlight(count: 1)) {
+      try attestor.initializeAndWait(other, comment: "reinit")
+    }
+    gate.open()
+    #expect(try await fetch.value.status == .success)
+    try await attestor.initialize(other, comment: "reinit")
+    #expect(attestor.fetchConfigAndWait() == other)
+  }
+}

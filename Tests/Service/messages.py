@@ -1,0 +1,224 @@
+"""docs/SERVICE.md sections 2 to 5: the messages of app and service, read and written."""
+
+import os
+import sys
+from dataclasses import dataclass, field
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "Vectors"))
+
+from proofspec.baseline import make_config  # noqa: E402
+from proofspec.basics import Refused, mac, sha256, u8, u16, u32  # noqa: E402
+from proofspec.config import Config, Source  # noqa: E402
+from proofspec.evidence import Record  # noqa: E402
+from proofspec.measurement import Measurement, measure  # noqa: E402
+
+QUESTION, CHALLENGE, REPORT, ANSWER = 1, 2, 3, 4
+TOKEN, MEASUREMENT, SECURE_STRING, CUSTOM = 1, 2, 3, 4
+(DONE, UNKNOWN_DOMAIN, UNPROTECTED, REJECTED, DISABLED, UNKNOWN_KEY, BAD_KEY, BAD_PAYLOAD, ASK_AGAIN, UNBELIEVABLE,
+ NOT_ENCRYPTED) = range(1, 12)
+MESSAGE_MAX = 1 << 20
+
+
+class Malformed(Exception):
+    """The body does not parse: status 400."""
+
+
+def derive(label: str, key: bytes, info: bytes) -> bytes:
+    """KDF of SPEC.md section 1, for the labels of SERVICE.md."""
+    assert len(label) == 16
+    return mac(mac(label.encode(), key), info + b"\x01")
+
+
+def text(value: str) -> bytes:
+    raw = value.encode()
+    return u16(len(raw)) + raw
+
+
+def blob(value: bytes) -> bytes:
+    return u32(len(value)) + value
+
+
+def head(kind: int) -> bytes:
+    return b"PA" + u8(1) + u8(kind)
+
+
+class Fields:
+    """Takes fields off the front of a message."""
+
+    def __init__(self, data: bytes, kind: int) -> None:
+        self.data, self.at = data, 0
+        if len(data) > MESSAGE_MAX or self.take(4) != head(kind):
+            raise Malformed("head")
+
+    def take(self, n: int) -> bytes:
+        if n > len(self.data) - self.at:
+            raise Malformed("too short")
+        self.at += n
+        return self.data[self.at - n:self.at]
+
+    def uint(self, n: int) -> int:
+        return int.from_bytes(self.take(n), "little")
+
+    def text(self, limit: int = 1024) -> str:
+        size = self.uint(2)
+        if size > limit:
+            raise Malformed("text")
+        try:
+            return self.take(size).decode()
+        except UnicodeDecodeError as error:
+            raise Malformed("text") from error
+
+    def blob(self, limit: int) -> bytes:
+        size = self.uint(4)
+        if size > limit:
+            raise Malformed("blob")
+        return self.take(size)
+
+    def flag(self) -> bool:
+        value = self.uint(1)
+        if value > 1:
+            raise Malformed("flag")
+        return value == 1
+
+    def end(self) -> None:
+        if self.at != len(self.data):
+            raise Malformed("bytes after the end")
+
+
+@dataclass(frozen=True)
+class Question:
+    key_id: bytes
+    device: bytes
+    purpose: int
+    serial: int
+    account: str
+    sdk_version: str
+
+
+def read_question(data: bytes) -> Question:
+    f = Fields(data, QUESTION)
+    question = Question(f.take(8), f.take(16), f.uint(1), f.uint(4), f.text(), f.text())
+    f.end()
+    if not TOKEN <= question.purpose <= CUSTOM:
+        raise Malformed("purpose")
+    return question
+
+
+@dataclass(frozen=True)
+class Draft:
+    """What a challenge asks for."""
+
+    salt: bytes
+    lifetime: int
+    policy: int
+    limit: int
+    generation: int
+    sources: tuple[Source, ...]
+
+    def challenge(self, serial: int) -> bytes:
+        return (
+            head(CHALLENGE)
+            + self.salt
+            + u16(self.lifetime)
+            + u8(self.policy)
+            + u8(self.limit)
+            + u32(self.generation)
+            + u32(serial)
+            + u8(len(self.sources))
+            + b"".join(s.encoded() for s in self.sources)
+        )
+
+
+@dataclass(frozen=True)
+class Report:
+    key_id: bytes
+    salt: bytes
+    device: bytes
+    purpose: int
+    serial: int
+    account: str
+    subject: str
+    payload: bytes
+    sdk_version: str
+    user_property: str
+    development_key: str
+    data_hash: bytes | None
+    properties: tuple[tuple[str, str], ...]
+    records: tuple[tuple[int, int, bytes, bytes | None], ...]  # class, number, name, digest
+    im: bytes
+    dm: bytes
+    tagged: bytes
+    tag: bytes
+    pairs: dict = field(default_factory=dict)
+
+
+def read_report(data: bytes) -> Report:
+    f = Fields(data, REPORT)
+    head_fields = (f.take(8), f.take(16), f.take(16), f.uint(1), f.uint(4), f.text(), f.text(), f.blob(65536))
+    said = (f.text(), f.text(128), f.text(), f.take(32) if f.flag() else None)
+    count = f.uint(1)
+    if count > 64:
+        raise Malformed("properties")
+    properties = tuple((f.text(), f.text()) for _ in range(count))
+    count = f.uint(4)
+    if count > 65536:
+        raise Malformed("records")
+    records = []
+    for _ in range(count):
+        cls, number, present = f.uint(1), f.uint(1), f.flag()
+        name = f.take(f.uint(1))
+        records.append((cls, number, name, f.take(32) if present else None))
+    im, dm = f.take(32), f.take(32)
+    tagged = data[:f.at]
+    tag = f.take(32)
+    f.end()
+    if any(a[:3] >= b[:3] for a, b in zip(records, records[1:])):
+        raise Malformed("order of records")
+    return Report(*head_fields, *said, properties, tuple(records), im, dm, tagged, tag)
+
+
+def device_id(account: str, records) -> bytes:
+    secret = next((r[3] for r in records if r[:2] == (1, 5) and r[3] is not None), bytes(32))
+    return sha256(b"pfa1.device-id.." + text(account) + secret)[:16]
+
+
+def app_digest(records) -> bytes:
+    parts = b"".join(
+        u8(c) + u8(n) + u8(d is not None) + u8(len(name)) + name + (d or b"")
+        for c, n, name, d in records
+        if c == 2 and n in (2, 3)
+    )
+    return sha256(b"pfa1.app-digest." + parts)
+
+
+def believe(report: Report, draft: Draft, mode: int, mpk: bytes) -> tuple[Config, Measurement] | None:
+    """Does what the app did; None if anything is another."""
+    if derive_tag("pfa1.report-key.", mpk, report.salt, report.tagged) != report.tag:
+        return None
+    if device_id(report.account, report.records) != report.device:
+        return None
+    versions = {(s.cls, s.number): s.version for s in draft.sources}
+    try:
+        records = [Record(c, n, versions[c, n], name, digest) for c, n, name, digest in report.records]
+        config = make_config(
+            mode, draft.policy, draft.generation, draft.limit, mpk, draft.salt, draft.sources, records
+        )
+        measurement = measure(mpk, config, records)
+    except (Refused, KeyError):
+        return None
+    if (measurement.im, measurement.dm) != (report.im, report.dm):
+        return None
+    return config, measurement
+
+
+def derive_tag(label: str, mpk: bytes, salt: bytes, data: bytes) -> bytes:
+    return mac(derive(label, mpk, salt), data)
+
+
+def answer(mpk: bytes, salt: bytes, outcome: int, serial: int, forced: int, token: str = "", arc: str = "",
+           reasons: str = "", secure_string: str | None = None) -> bytes:
+    body = (
+        head(ANSWER) + salt + u8(outcome) + u32(serial) + u32(forced) + blob(token.encode()) + text(arc)
+        + text(reasons) + (u8(0) if secure_string is None else u8(1) + text(secure_string))
+    )
+    return body + derive_tag("pfa1.answer-key.", mpk, salt, body)

@@ -1,0 +1,80 @@
+#!/usr/bin/env python3
+"""Kills a process before every single system call of a save: what is stored then is the old pair or the new one.
+
+    cut.py TRACER VICTIM
+
+Also: two real processes and one folder, and a lock that ends with its process, however that ends.
+"""
+
+import pathlib
+import signal
+import subprocess
+import sys
+import tempfile
+
+TRACER, VICTIM = sys.argv[1:3]
+counts = {"passed": 0, "failed": 0}
+
+
+def check(fact, words):
+    counts["passed" if fact else "failed"] += 1
+    if not fact:
+        print(f"FAILED: {words}")
+
+
+def victim(*arguments):
+    run = subprocess.run([VICTIM, *map(str, arguments)], capture_output=True, text=True, timeout=60)
+    return run.returncode, run.stdout.strip()
+
+
+def cuts(folder):
+    """Each cut in turn, until a save comes to its end; the stored generation grows by one with each whole save."""
+    calls, stored = [], 1
+    check(victim("save", folder, 1)[0] == 0, "the first save")
+    for number in range(1, 1000):
+        run = subprocess.run([TRACER, str(number), VICTIM, "save", folder, str(stored + 1)], capture_output=True,
+                             text=True, timeout=60)
+        if run.returncode == 3:
+            return calls, stored
+        check(run.returncode == 0, f"cut {number}: {run.stderr}")
+        calls.append(run.stdout.strip())
+        status, found = victim("load", folder)
+        check(status == 0 and found in (str(stored), str(stored + 1)),
+              f"after cut {number} before {calls[-1]}: {found}")
+        stored = int(found) if status == 0 else stored
+    return calls, stored
+
+
+def main():
+    with tempfile.TemporaryDirectory() as place:
+        folder = pathlib.Path(place) / "store"
+        calls, stored = cuts(str(folder))
+        print("cut before each of:", " ".join(calls))
+        for call in ("unlinkat", "openat", "write", "fsync", "renameat"):
+            check(call in calls, f"the save did not call {call}: the tracer watched something else")
+        check(calls.count("fsync") == 2, "a save synchronizes its file, and its folder")
+        check(calls.index("fsync") < calls.index("renameat"), "the file is on the medium before it has the name")
+        check(stored > 1, "a cut after the renaming leaves the new pair")
+        check(not list(folder.glob("*.damaged-*")), "no cut damages anything")
+        check(victim("save", folder, stored + 1)[0] == 0, "the next save works")
+        names = {entry.name for entry in folder.iterdir()}
+        check(names == {"measurement", "lock", "CACHEDIR.TAG"}, f"leftovers: {names}")
+        old = victim("save", folder, stored)
+        check(old[0] == 1 and "would not be newer" in old[1], f"an older generation: {old}")
+
+        holder = subprocess.Popen([VICTIM, "hold", str(folder)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                  text=True)
+        check(holder.stdout.readline().strip() == "held", "the holder")
+        status, words = victim("load", folder)
+        check(status == 1 and f"in use by process {holder.pid}." in words, f"two processes: {words}")
+        holder.send_signal(signal.SIGKILL)
+        holder.wait(timeout=60)
+        holder.stdin.close()
+        holder.stdout.close()
+        check(victim("load", folder) == (0, str(stored + 1)), "a killed process leaves no lock behind")
+    print(f"{counts['passed']} passed, {counts['failed']} failed")
+    return 1 if counts["failed"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

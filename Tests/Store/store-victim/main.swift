@@ -1,0 +1,46 @@
+import Foundation
+import ProofKit
+import ProofModel
+
+// A process to be killed: `store-victim save FOLDER GENERATION` saves a pair, `store-victim load
+// FOLDER` prints the generation of what is stored, or what the store says. `getpgrp` marks where
+// the save begins and ends, for the tracer beside this file.
+
+func pair(_ generation: UInt32) throws -> StoredMeasurement {
+  let device = try Source(SourceID(.device, 1), version: 1, groupsLog2: 0)
+  let app = try Source(SourceID(.app, 2), version: 1, groupsLog2: 0)
+  let draft = try BaselineDraft(
+    salt: Salt([UInt8](repeating: 1, count: 16)), sources: [device, app], generation: generation)
+  let evidence = try EvidenceSet([
+    EvidenceRecord(device.id, name: Array("board".utf8), digest: Digest(hashing: [1])),
+    EvidenceRecord(app.id, name: Array("executable".utf8), digest: Digest(hashing: [2])),
+  ])
+  return try StoredMeasurement(
+    MeasurementConfig(baseline: evidence, draft, with: .sdk),
+    of: InstanceID([UInt8](repeating: 7, count: 16)))
+}
+
+func run(_ arguments: [String]) throws {
+  guard arguments.count >= 2 else { throw CocoaError(.featureUnsupported) }
+  let store = try MeasurementStore(folder: arguments[1])
+  switch arguments[0] {
+  case "save":
+    let new = try pair(UInt32(arguments[2]) ?? 1)
+    _ = getpgrp()
+    try store.save(new)
+    _ = getpgrp()
+  case "hold":
+    print("held")
+    fflush(nil)
+    _ = readLine()
+  default:
+    print(try store.load()?.generation ?? 0)
+  }
+}
+
+do {
+  try run(Array(CommandLine.arguments.dropFirst()))
+} catch {
+  print(error)
+  exit(1)
+}
