@@ -97,7 +97,8 @@ let package = Package(
       name: "ProofJOSETests", dependencies: ["ProofJOSE", "JOSEWitness"],
       exclude: ["Vectors", "JOSEWitness"], swiftSettings: strictSwift),
     .testTarget(
-      name: "ProofServiceTests", dependencies: ["ProofService", "ProofModel", "ProofJOSE"],
+      name: "ProofServiceTests",
+      dependencies: ["ProofService", "ProofKit", "ProofModel", "ProofJOSE"],
       swiftSettings: strictSwift),
   ],
   swiftLanguageModes: [.v6],
