@@ -63,7 +63,10 @@ import Testing
     #expect(try store.rows(of: .key) == [])
     #expect(try store.revision() == revision)
     try store.apply([.expect(.api, "taken", [1]), .put(.api, "taken", [2])])
-    #expect(try store.revision() > revision)
+    let raised = try store.revision()
+    #expect(raised > revision)
+    try store.apply([.put(.deviceString, "device", [1])])
+    #expect(try store.revision() == raised)
   }
 
   @Test(arguments: Kind.allCases)
