@@ -173,7 +173,8 @@ let package = Package(
     .testTarget(
       name: "ProofServiceHTTPTests", dependencies: ["ProofService"], swiftSettings: strictSwift),
     .testTarget(
-      name: "ProofServiceTests", dependencies: ["ProofService", "ProofModel", "ProofJOSE"],
+      name: "ProofServiceTests",
+      dependencies: ["ProofService", "ProofKit", "ProofModel", "ProofJOSE"],
       swiftSettings: strictSwift),
   ],
   swiftLanguageModes: [.v6],

@@ -63,7 +63,10 @@ import Testing
     #expect(try store.rows(of: .key) == [])
     #expect(try store.revision() == revision)
     try store.apply([.expect(.api, "taken", [1]), .put(.api, "taken", [2])])
-    #expect(try store.revision() > revision)
+    let raised = try store.revision()
+    #expect(raised > revision)
+    try store.apply([.put(.deviceString, "device", [1])])
+    #expect(try store.revision() == raised)
   }
 
   @Test(arguments: Kind.allCases)
@@ -191,6 +194,19 @@ import Testing
 }
 
 @Suite struct SQLiteStoreTests {
+  /// As many threads at once, however few processors there are.
+  private static func threads(_ count: Int, _ body: @escaping @Sendable (Int) -> Void) {
+    let group = DispatchGroup()
+    for index in 0..<count {
+      group.enter()
+      Thread {
+        body(index)
+        group.leave()
+      }.start()
+    }
+    group.wait()
+  }
+
   @Test func `everything is there after a restart`() throws {
     let place = Workplace()
     let salt = Salt.random()
@@ -224,6 +240,33 @@ import Testing
     try one.keep(PendingSalt(salt, expiry: 1, note: []))
     #expect(try other.use(salt, for: nil))
     #expect(try one.use(salt, for: nil) == false)
+  }
+
+  @Test func `threads that write while another writes share one transaction`() throws {
+    let place = Workplace()
+    let path = place.path(of: "store")
+    do { _ = try SQLiteStore(creatingAt: path) }
+    let queue = WriteQueue(try SQLiteConnection(path: path, patience: 0))
+    let order = Mutex<[Int]>([])
+    Self.threads(9) { thread in
+      if thread == 0 {
+        // Holds the connection until all the others wait.
+        _ = try! queue.run(
+          WriteJob(mustLast: true) { _ throws(StoreError) in
+            while queue.state.waiting < 8 { sched_yield() }
+            return .done
+          })
+      } else {
+        while queue.state.transactions == 0 { sched_yield() }
+        _ = try! queue.run(
+          WriteJob(mustLast: true) { _ throws(StoreError) in
+            order.withLock { $0.append(thread) }
+            return .done
+          })
+      }
+    }
+    #expect(queue.state.transactions == 2)
+    #expect(order.withLock { $0.sorted() } == Array(1...8))
   }
 
   @Test func `the file is for its owner alone`() throws {

@@ -51,7 +51,7 @@ public final class MemoryStore: Store {
         }
       }
       state.rows = rows
-      state.revision += 1
+      if changes.countsForRevision { state.revision += 1 }
     }
   }
 

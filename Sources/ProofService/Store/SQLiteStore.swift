@@ -85,7 +85,9 @@ public final class SQLiteStore: Store {
     _ = try writer.run(
       WriteJob(mustLast: true, mayBeRefused: true) { (connection) throws(StoreError) in
         for change in changes { try Self.apply(change, connection) }
-        try connection.run(.advance, [Self.revisionName, .integer(1)])
+        if changes.countsForRevision {
+          try connection.run(.advance, [Self.revisionName, .integer(1)])
+        }
         return .done
       })
   }

@@ -23,6 +23,7 @@ public protocol Store: Sendable {
   func apply(_ changes: [StoreChange]) throws(StoreError)
 
   /// Grows with each ``apply(_:)`` of any process that shares the store: who caches rows looks here.
+  /// Changes of device strings alone do not count: apps make them, and nobody caches them.
   func revision() throws(StoreError) -> UInt64
 
   /// Adds to a counter that starts at 0, and tells what it was. When it returns the sum survives a
@@ -114,6 +115,19 @@ public enum StoreChange: Sendable, Hashable {
   case expect(StoreTable, String, [UInt8])
   /// No such row any more, be it there or not.
   case remove(StoreTable, String)
+}
+
+extension [StoreChange] {
+  /// Whether those who cache rows must look again.
+  var countsForRevision: Bool {
+    contains { change in
+      switch change {
+      case .insert(let table, _, _), .put(let table, _, _), .remove(let table, _):
+        table != .deviceString
+      case .expect: false
+      }
+    }
+  }
 }
 
 /// A salt that a challenge gave out.

@@ -37,11 +37,19 @@ final class WriteQueue: @unchecked Sendable {
   // Both under the monitor.
   private var waiting: [WriteJob] = []
   private var isBusy = false
+  private var transactions = 0
   // Only of whoever made the queue busy.
   private var isSynchronous = true
 
   /// A queue before a connection whose `synchronous` is FULL.
   init(_ connection: SQLiteConnection) { self.connection = connection }
+
+  /// How many jobs wait, and how many transactions were made: for tests.
+  var state: (waiting: Int, transactions: Int) {
+    monitor.lock()
+    defer { monitor.unlock() }
+    return (waiting.count, transactions)
+  }
 
   /// Runs a job, perhaps together with others.
   func run(_ job: WriteJob) throws(StoreError) -> WriteJob.Result {
@@ -53,6 +61,7 @@ final class WriteQueue: @unchecked Sendable {
         continue
       }
       isBusy = true
+      transactions += 1
       let batch = waiting
       waiting = []
       monitor.unlock()
