@@ -23,14 +23,15 @@ import Testing
     #expect(second == ResponseCode(isPassed: true, properties: []))
   }
 
-  @Test(arguments: [
-    (1, "tracer", .debug), (2, "LD_AUDIT", .preload), (2, "LD_LIBRARY_PATH", .preload),
-    (2, "LD_PRELOAD", .preload), (2, "ld.so.preload", .preload), (3, "unexplained", .injected),
-    (4, "anonymous", .injected), (4, "deleted", .injected), (4, "foreign", .injected),
-    (4, "memfd", .injected), (4, "misplaced", .patched), (4, "replaced", .patched),
-    (4, "writable", .injected), (5, "private", .patched), (7, "translator", .emulator),
-    (7, "valgrind", .emulator), (7, "views", .emulator),
-  ] as [(UInt8, String, Property)])
+  @Test(
+    arguments: [
+      (1, "tracer", .debug), (2, "LD_AUDIT", .preload), (2, "LD_LIBRARY_PATH", .preload),
+      (2, "LD_PRELOAD", .preload), (2, "ld.so.preload", .preload), (3, "unexplained", .injected),
+      (4, "anonymous", .injected), (4, "deleted", .injected), (4, "foreign", .injected),
+      (4, "memfd", .injected), (4, "misplaced", .patched), (4, "replaced", .patched),
+      (4, "writable", .injected), (5, "private", .patched), (7, "translator", .emulator),
+      (7, "valgrind", .emulator), (7, "views", .emulator),
+    ] as [(UInt8, String, Property)])
   func `an environment that is not “nothing special” has its property, and fails`(
     _ number: UInt8, _ name: String, _ property: Property
   ) throws {
@@ -170,7 +171,7 @@ import Testing
     #expect(try bench.attest(clone).rejectionReasons == "")
   }
 
-  @Test func `the user property for errors marks a measurement that went wrong, and nothing else happens`() throws {
+  @Test func `the user property for errors is told, and nothing else happens`() throws {
     let bench = try Bench()
     var subject = AttestationReport.Subject(.token, name: Bench.api)
     subject.userProperty = "$error"

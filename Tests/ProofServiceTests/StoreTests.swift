@@ -24,7 +24,8 @@ import Testing
 
   @Test(arguments: Kind.allCases)
   func `rows come back as they were put, in the order of their keys' bytes`(_ kind: Kind) throws {
-    let (store, _) = try kind.make()
+    let (store, place) = try kind.make()
+    defer { withExtendedLifetime(place) {} }
     let keys = ["b", "", "a", "é", "e\u{301}", "z", "Z"]
     for key in keys {
       try store.apply([.insert(.api, key, Array(key.utf8)), .put(.pin, key, [])])
@@ -42,7 +43,8 @@ import Testing
 
   @Test(arguments: Kind.allCases)
   func `changes happen all or not at all`(_ kind: Kind) throws {
-    let (store, _) = try kind.make()
+    let (store, place) = try kind.make()
+    defer { withExtendedLifetime(place) {} }
     try store.apply([.insert(.api, "taken", [1])])
     let revision = try store.revision()
     #expect(throws: StoreError.alreadyThere(table: .api, key: "taken")) {
@@ -66,7 +68,8 @@ import Testing
 
   @Test(arguments: Kind.allCases)
   func `a counter tells what it was`(_ kind: Kind) throws {
-    let (store, _) = try kind.make()
+    let (store, place) = try kind.make()
+    defer { withExtendedLifetime(place) {} }
     #expect(try store.advance("one", by: 5) == 0)
     #expect(try store.advance("one", by: 7) == 5)
     #expect(try store.advance("two", by: 1) == 0)
@@ -76,7 +79,8 @@ import Testing
 
   @Test(arguments: Kind.allCases)
   func `a salt is used once, and what came of it is noted in the same step`(_ kind: Kind) throws {
-    let (store, _) = try kind.make()
+    let (store, place) = try kind.make()
+    defer { withExtendedLifetime(place) {} }
     let salt = Salt.random()
     let device = try DeviceID([UInt8](repeating: 1, count: 16))
     let sighting = DeviceSighting(device, at: 50, note: [9])
@@ -97,7 +101,8 @@ import Testing
 
   @Test(arguments: Kind.allCases)
   func `a generation never goes down, and must rise where that is asked`(_ kind: Kind) throws {
-    let (store, _) = try kind.make()
+    let (store, place) = try kind.make()
+    defer { withExtendedLifetime(place) {} }
     let device = try DeviceID([UInt8](repeating: 1, count: 16))
     func see(_ generation: UInt32, _ must: Bool, at time: Int64) throws -> Bool {
       let salt = Salt.random()
@@ -120,7 +125,8 @@ import Testing
 
   @Test(arguments: Kind.allCases)
   func `expired salts are dropped, others stay`(_ kind: Kind) throws {
-    let (store, _) = try kind.make()
+    let (store, place) = try kind.make()
+    defer { withExtendedLifetime(place) {} }
     for expiry in 1...10 as ClosedRange<Int64> {
       try store.keep(PendingSalt(.random(), expiry: expiry, note: []))
     }
@@ -130,7 +136,8 @@ import Testing
 
   @Test(arguments: Kind.allCases)
   func `the latest devices come first`(_ kind: Kind) throws {
-    let (store, _) = try kind.make()
+    let (store, place) = try kind.make()
+    defer { withExtendedLifetime(place) {} }
     for byte in 1...9 as ClosedRange<UInt8> {
       let salt = Salt.random()
       try store.keep(PendingSalt(salt, expiry: 0, note: []))
@@ -142,7 +149,8 @@ import Testing
 
   @Test(arguments: Kind.allCases)
   func `of many threads with one salt, one uses it`(_ kind: Kind) throws {
-    let (store, _) = try kind.make()
+    let (store, place) = try kind.make()
+    defer { withExtendedLifetime(place) {} }
     let salts = (0..<50).map { _ in Salt.random() }
     for salt in salts { try store.keep(PendingSalt(salt, expiry: 0, note: [])) }
     let used = Mutex(0)
@@ -161,7 +169,8 @@ import Testing
   func `threads that change, count and refuse at once do not disturb one another`(
     _ kind: Kind
   ) throws {
-    let (store, _) = try kind.make()
+    let (store, place) = try kind.make()
+    defer { withExtendedLifetime(place) {} }
     try store.apply([.insert(.api, "taken", [])])
     let refused = Mutex(0)
     DispatchQueue.concurrentPerform(iterations: 8) { thread in
@@ -267,7 +276,10 @@ import Testing
     let whole = try place.bytes(of: "store")
     for length in stride(from: 0, to: whole.count, by: 1_000) {
       try place.write(Array(whole[..<length]), to: "cut")
-      #expect(throws: StoreError.self, "\(length)") { try SQLiteStore(at: place.path(of: "cut")) }
+      // A cut through the unused end of the last page takes nothing away.
+      guard let store = try? SQLiteStore(at: place.path(of: "cut")) else { continue }
+      #expect(length > whole.count - 4_096, "\(length)")
+      #expect(try store.rows(of: .api).count == 20, "\(length)")
     }
   }
 

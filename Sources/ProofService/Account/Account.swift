@@ -35,6 +35,7 @@ public final class Account: Sendable {
   /// - Parameters:
   ///   - store: The store.
   ///   - lock: What the account was locked with.
+  /// - Returns: The account.
   /// - Throws: ``ServiceError/noAccount``, ``ServiceError/wrongPassphrase``,
   ///   ``ServiceError/wrongKeyFile``, ``ServiceError/otherLock(expected:)``.
   public static func open(

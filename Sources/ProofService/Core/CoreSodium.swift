@@ -99,8 +99,9 @@ enum CoreSodium {
         let result = unsafe key.withUnsafeMutableBufferPointer { key in
           unsafe passphrase.withUnsafeBytes { passphrase in
             unsafe crypto_pwhash(
-              key.baseAddress!, UInt64(key.count), passphrase.bindMemory(to: CChar.self).baseAddress!,
-              UInt64(passphrase.count), salt, passes, memory, crypto_pwhash_ALG_ARGON2ID13)
+              key.baseAddress!, UInt64(key.count),
+              passphrase.bindMemory(to: CChar.self).baseAddress!, UInt64(passphrase.count), salt,
+              passes, memory, crypto_pwhash_ALG_ARGON2ID13)
           }
         }
         guard result == 0 else { throw NotOpened() }

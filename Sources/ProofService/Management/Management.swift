@@ -38,6 +38,7 @@ public struct Management: Sendable {
   ///
   /// - Parameter isPrintable: Whether it is to have 64 printable characters, for libraries that take
   ///   no other secrets.
+  /// - Throws: ``ServiceError``.
   public func changeSecret(isPrintable: Bool = false) throws(ServiceError) {
     var fields = JSONObject()
     if isPrintable {
@@ -145,6 +146,7 @@ public struct Management: Sendable {
   ///   - isDevelopment: Whether it is a build for development.
   ///   - seconds: After how many seconds it stops being registered; nil for never.
   /// - Returns: The registration.
+  /// - Throws: ``ServiceError``.
   @discardableResult
   public func register(
     _ digest: AppDigest, name: String, isDevelopment: Bool = false, expireAfter seconds: Int? = nil

@@ -38,6 +38,7 @@ extension Management {
   ///
   /// - Parameter count: How many at most.
   /// - Returns: The devices.
+  /// - Throws: ``ServiceError``.
   public func devices(latest count: Int = 50) throws(ServiceError) -> [DeviceSummary] {
     let rows = try ServiceError.ofStore { () throws(StoreError) in
       try store.devices(latest: count)
@@ -82,6 +83,7 @@ extension Management {
   /// - Parameters:
   ///   - decision: Pass, fail, or nil to take an earlier decision back.
   ///   - device: The device; it need not have been seen.
+  /// - Throws: ``ServiceError``.
   public func set(
     _ decision: DeviceRule.Decision?, for device: DeviceID
   ) throws(ServiceError) {
@@ -95,6 +97,7 @@ extension Management {
   /// - Parameters:
   ///   - annotations: The properties.
   ///   - device: The device.
+  /// - Throws: ``ServiceError``.
   public func annotate(_ annotations: Properties, for device: DeviceID) throws(ServiceError) {
     var rule = try store.one(device.description, DeviceRule.self) ?? DeviceRule(device, nil)
     rule.annotations = annotations.names

@@ -104,8 +104,8 @@ extension Management {
     for key in keys where !key.algorithm.isSignature {
       do {
         let opened = try JWEDecrypter(key).open(text)
-        guard case .object(let claims) = try opened.payload.withBytes({ try JSONValue(parsing: $0) })
-        else { continue }
+        let payload = try opened.payload.withBytes { try JSONValue(parsing: $0) }
+        guard case .object(let claims) = payload else { continue }
         check.isAuthentic = true
         check.problem = ""
         check.claims = claims

@@ -9,6 +9,10 @@ struct Judgement: Sendable {
   var reasons: Properties
   /// Whether the app passes.
   var isPassed: Bool
+  /// What stands for the app's build.
+  let app: AppDigest
+  /// What stands for the machine.
+  let machine: [UInt8]
   /// Which build of the app it is, if it is registered.
   var registration: Registration?
 
@@ -26,7 +30,9 @@ struct Judgement: Sendable {
   ) {
     let policy = snapshot.policy
     var seen = EvidenceReading.properties(of: report)
-    let registered = snapshot.registrations[AppDigest(of: report.evidence)]
+    app = AppDigest(of: report.evidence)
+    machine = EvidenceReading.machine(of: report)
+    let registered = snapshot.registrations[app]
     registration = registered.flatMap { ($0.expiry ?? .max) > now ? $0 : nil }
     if registration == nil { seen.insert(.appNotRegistered) }
     if !policy.sdkVersions.isEmpty, !policy.sdkVersions.contains(report.sdkVersion) {
@@ -34,7 +40,6 @@ struct Judgement: Sendable {
     }
     if mode == .development { seen.insert(.developmentSDK) }
     if note == nil { seen.insert(.firstFetch) }
-    let machine = EvidenceReading.machine(of: report)
     if let note, note.isActiveElsewhere(than: machine, since: now - Int64(policy.cloneWindow)) {
       seen.insert(.clonedStorage)
     }
@@ -109,7 +114,7 @@ struct DeviceNote: Sendable {
   mutating func note(
     _ report: AttestationReport, _ judgement: Judgement, code: String, peer: String?, at now: Int64
   ) {
-    let machine = EvidenceReading.machine(of: report)
+    let machine = judgement.machine
     machines.removeAll { $0.digest == machine }
     machines.insert(Machine(digest: machine, lastSeen: now), at: 0)
     machines.removeLast(max(0, machines.count - Self.machineMax))
@@ -119,7 +124,7 @@ struct DeviceNote: Sendable {
     fields.set("properties", judgement.properties.names)
     fields.set("arc", code)
     fields.set("sdk", report.sdkVersion)
-    fields.set("app", AppDigest(of: report.evidence).description)
+    fields.set("app", judgement.app.description)
     fields.set("appName", judgement.registration?.name)
     fields.set("keyID", report.keyID.description)
     fields.set("ip", peer)

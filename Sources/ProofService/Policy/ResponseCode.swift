@@ -27,6 +27,7 @@ public struct ResponseCode: Sendable, Hashable {
   /// - Parameters:
   ///   - key: The account's.
   ///   - noise: 12 random bits.
+  /// - Returns: Ten characters.
   func text(key: borrowing JOSESecret, noise: UInt64) -> String {
     let plain =
       (isPassed ? 1 : 0) | (UInt64(properties.rawValue) & Self.propertyBits) << 1

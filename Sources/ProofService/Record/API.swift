@@ -35,16 +35,21 @@ public struct API: Record, Hashable {
     }
   }
 
+  /// Where it stands.
   public static var table: StoreTable { .api }
+  /// What people call it.
   public static var noun: String { "API" }
+  /// Its name among those of its kind.
   public var key: String { host }
 
+  /// All of it but the key.
   public var fields: JSONObject {
     var fields: JSONObject = ["kind": .string(kind.rawValue)]
     fields.set("kid", keyID)
     return fields
   }
 
+  /// Reads what ``fields`` wrote.
   public init?(key: String, fields: JSONObject) {
     guard let kind = fields.text("kind").flatMap(Kind.init) else { return nil }
     host = key
@@ -52,6 +57,7 @@ public struct API: Record, Hashable {
     keyID = fields.text("kid")
   }
 
+  /// What may be shown.
   public var shown: JSONObject {
     var shown = fields
     shown.set("host", host)

@@ -25,10 +25,14 @@ public struct DeviceRule: Record, Hashable {
     self.annotations = annotations
   }
 
+  /// Where it stands.
   public static var table: StoreTable { .deviceRule }
+  /// What people call it.
   public static var noun: String { "device rule" }
+  /// Its name among those of its kind.
   public var key: String { device.description }
 
+  /// All of it but the key.
   public var fields: JSONObject {
     var fields = JSONObject()
     fields.set("decision", decision?.rawValue)
@@ -36,6 +40,7 @@ public struct DeviceRule: Record, Hashable {
     return fields
   }
 
+  /// Reads what ``fields`` wrote.
   public init?(key: String, fields: JSONObject) {
     guard let bytes = Hexadecimal.decode(key), let device = try? DeviceID(bytes),
       let annotations = fields.texts("annotations")
@@ -44,6 +49,7 @@ public struct DeviceRule: Record, Hashable {
       device, fields.text("decision").flatMap(Decision.init), annotations: annotations)
   }
 
+  /// What may be shown.
   public var shown: JSONObject {
     var shown = fields
     shown.set("device", key)

@@ -22,10 +22,14 @@ public struct Hardware: Record, Hashable {
     self.isRevoked = isRevoked
   }
 
+  /// Where it stands.
   public static var table: StoreTable { .hardware }
+  /// What people call it.
   public static var noun: String { "hardware" }
+  /// Its name among those of its kind.
   public var key: String { identity.id.description }
 
+  /// All of it but the key.
   public var fields: JSONObject {
     var fields: JSONObject = ["name": .string(name), "revoked": .bool(isRevoked)]
     fields.set("publicKey", identity.publicKey.bytes)
@@ -33,6 +37,7 @@ public struct Hardware: Record, Hashable {
     return fields
   }
 
+  /// Reads what ``fields`` wrote.
   public init?(key: String, fields: JSONObject) {
     guard let idBytes = Hexadecimal.decode(key), let id = try? HardwareID(idBytes),
       let keyBytes = fields.bytes("publicKey"), let publicKey = try? HardwarePublicKey(keyBytes),
@@ -43,6 +48,7 @@ public struct Hardware: Record, Hashable {
       isRevoked: fields.flag("revoked") ?? false)
   }
 
+  /// What may be shown.
   public var shown: JSONObject {
     var shown = fields
     shown.set("id", key)

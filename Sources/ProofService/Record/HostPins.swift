@@ -24,22 +24,28 @@ public struct HostPins: Record, Hashable {
     }
   }
 
+  /// Where it stands.
   public static var table: StoreTable { .pin }
+  /// What people call it.
   public static var noun: String { "pinned host" }
+  /// Its name among those of its kind.
   public var key: String { host }
 
+  /// All of it but the key.
   public var fields: JSONObject {
     var fields = JSONObject()
     fields.set("pins", pins)
     return fields
   }
 
+  /// Reads what ``fields`` wrote.
   public init?(key: String, fields: JSONObject) {
     guard let pins = fields.texts("pins") else { return nil }
     host = key
     self.pins = pins
   }
 
+  /// What may be shown.
   public var shown: JSONObject {
     var shown = fields
     shown.set("host", host)

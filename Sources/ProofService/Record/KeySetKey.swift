@@ -17,10 +17,14 @@ public struct KeySetKey: Record, Hashable {
     self.sealedKey = sealedKey
   }
 
+  /// Where it stands.
   public static var table: StoreTable { .key }
+  /// What people call it.
   public static var noun: String { "key" }
+  /// Its name among those of its kind.
   public var key: String { id }
 
+  /// All of it but the key.
   public var fields: JSONObject {
     var fields = shown
     fields["kid"] = nil
@@ -28,6 +32,7 @@ public struct KeySetKey: Record, Hashable {
     return fields
   }
 
+  /// Reads what ``fields`` wrote.
   public init?(key: String, fields: JSONObject) {
     guard let algorithm = fields.text("alg").flatMap(KeyAlgorithm.init),
       let added = fields.integer("added"), let sealed = fields.bytes("key")
@@ -35,6 +40,7 @@ public struct KeySetKey: Record, Hashable {
     self.init(key, algorithm, added: added, sealedKey: sealed)
   }
 
+  /// What may be shown.
   public var shown: JSONObject {
     var shown: JSONObject = ["kid": .string(id), "alg": .string(algorithm.rawValue)]
     shown.set("added", added)

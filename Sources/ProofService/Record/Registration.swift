@@ -26,10 +26,14 @@ public struct Registration: Record, Hashable {
     self.expiry = expiry
   }
 
+  /// Where it stands.
   public static var table: StoreTable { .registration }
+  /// What people call it.
   public static var noun: String { "registration" }
+  /// Its name among those of its kind.
   public var key: String { digest.description }
 
+  /// All of it but the key.
   public var fields: JSONObject {
     var fields: JSONObject = ["name": .string(name), "development": .bool(isDevelopment)]
     fields.set("added", added)
@@ -37,6 +41,7 @@ public struct Registration: Record, Hashable {
     return fields
   }
 
+  /// Reads what ``fields`` wrote.
   public init?(key: String, fields: JSONObject) {
     guard let bytes = Hexadecimal.decode(key), let digest = try? AppDigest(bytes),
       let name = fields.text("name"), let isDevelopment = fields.flag("development"),
@@ -47,6 +52,7 @@ public struct Registration: Record, Hashable {
       expiry: fields.integer("expiry"))
   }
 
+  /// What may be shown.
   public var shown: JSONObject {
     var shown = fields
     shown.set("digest", key)

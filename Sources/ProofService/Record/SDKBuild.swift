@@ -15,10 +15,14 @@ public struct SDKBuild: Record, Hashable {
   public var isRevoked: Bool
   var sealedKey: [UInt8]
 
+  /// Where it stands.
   public static var table: StoreTable { .sdkBuild }
+  /// What people call it.
   public static var noun: String { "SDK build" }
+  /// Its name among those of its kind.
   public var key: String { id.description }
 
+  /// All of it but the key.
   public var fields: JSONObject {
     var fields = shown
     fields["id"] = nil
@@ -35,6 +39,7 @@ public struct SDKBuild: Record, Hashable {
     self.sealedKey = sealedKey
   }
 
+  /// Reads what ``fields`` wrote.
   public init?(key: String, fields: JSONObject) {
     guard let bytes = Hexadecimal.decode(key), let id = try? KeyID(bytes),
       let mode = fields.text("mode").flatMap(Mode.init(word:)), let name = fields.text("name"),
@@ -44,6 +49,7 @@ public struct SDKBuild: Record, Hashable {
     isRevoked = fields.flag("revoked") ?? false
   }
 
+  /// What may be shown.
   public var shown: JSONObject {
     var shown: JSONObject = [
       "id": .string(key), "mode": .string(mode.word), "name": .string(name),

@@ -14,20 +14,26 @@ public struct SecureString: Record, Hashable {
     self.sealedValue = sealedValue
   }
 
+  /// Where it stands.
   public static var table: StoreTable { .secureString }
+  /// What people call it.
   public static var noun: String { "secure string" }
+  /// Its name among those of its kind.
   public var key: String { name }
 
+  /// All of it but the key.
   public var fields: JSONObject {
     var fields = JSONObject()
     fields.set("value", sealedValue)
     return fields
   }
 
+  /// Reads what ``fields`` wrote.
   public init?(key: String, fields: JSONObject) {
     guard let sealed = fields.bytes("value") else { return nil }
     self.init(key, sealedValue: sealed)
   }
 
+  /// What may be shown.
   public var shown: JSONObject { ["name": .string(name)] }
 }

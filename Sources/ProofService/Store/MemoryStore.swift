@@ -17,10 +17,12 @@ public final class MemoryStore: Store {
   /// An empty store.
   public init() {}
 
+  /// One row, or nil.
   public func row(_ key: String, of table: StoreTable) throws(StoreError) -> [UInt8]? {
     state.withLock { $0.rows[table]?[Array(key.utf8)] }
   }
 
+  /// All rows of a table, in the order of their keys' bytes.
   public func rows(of table: StoreTable) throws(StoreError) -> [StoreRow] {
     let rows = state.withLock { $0.rows[table] ?? [:] }
     return rows.sorted { $0.key.lexicographicallyPrecedes($1.key) }.map {
@@ -28,6 +30,7 @@ public final class MemoryStore: Store {
     }
   }
 
+  /// Makes all changes or none.
   public func apply(_ changes: [StoreChange]) throws(StoreError) {
     try state.withLock { (state) throws(StoreError) in
       var rows = state.rows
@@ -52,8 +55,10 @@ public final class MemoryStore: Store {
     }
   }
 
+  /// Grows with each change.
   public func revision() throws(StoreError) -> UInt64 { state.withLock { $0.revision } }
 
+  /// Adds to a counter, and tells what it was.
   public func advance(_ counter: String, by count: UInt64) throws(StoreError) -> UInt64 {
     state.withLock { state in
       let before = state.counters[counter, default: 0]
@@ -62,14 +67,17 @@ public final class MemoryStore: Store {
     }
   }
 
+  /// Keeps a salt.
   public func keep(_ pending: PendingSalt) throws(StoreError) {
     state.withLock { $0.salts[pending.salt] = pending }
   }
 
+  /// A salt that was kept and neither used nor dropped.
   public func pending(_ salt: Salt) throws(StoreError) -> PendingSalt? {
     state.withLock { $0.salts[salt] }
   }
 
+  /// Uses a salt up and notes what came of it, in one step.
   public func use(_ salt: Salt, for sighting: DeviceSighting?) throws(StoreError) -> Bool {
     state.withLock { state in
       guard state.salts[salt] != nil else { return false }
@@ -89,6 +97,7 @@ public final class MemoryStore: Store {
     }
   }
 
+  /// Forgets expired salts.
   @discardableResult
   public func dropSalts(expiredBefore time: Int64) throws(StoreError) -> Int {
     state.withLock { state in
@@ -98,10 +107,12 @@ public final class MemoryStore: Store {
     }
   }
 
+  /// What is known of a device.
   public func device(_ id: DeviceID) throws(StoreError) -> DeviceRow? {
     state.withLock { $0.devices[id] }
   }
 
+  /// The devices seen last, the latest first.
   public func devices(latest count: Int) throws(StoreError) -> [DeviceRow] {
     let rows = state.withLock { Array($0.devices.values) }
     return Array(
@@ -112,6 +123,7 @@ public final class MemoryStore: Store {
       }.prefix(count))
   }
 
+  /// How full the store is.
   public func counts() throws(StoreError) -> StoreCounts {
     state.withLock { StoreCounts(devices: $0.devices.count, salts: $0.salts.count) }
   }

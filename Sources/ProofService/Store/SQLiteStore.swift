@@ -60,6 +60,7 @@ public final class SQLiteStore: Store {
     try self.init(at: path)
   }
 
+  /// One row, or nil.
   public func row(_ key: String, of table: StoreTable) throws(StoreError) -> [UInt8]? {
     try read { (connection) throws(StoreError) in
       var value: [UInt8]?
@@ -68,6 +69,7 @@ public final class SQLiteStore: Store {
     }
   }
 
+  /// All rows of a table, in the order of their keys' bytes.
   public func rows(of table: StoreTable) throws(StoreError) -> [StoreRow] {
     try read { (connection) throws(StoreError) in
       var rows: [StoreRow] = []
@@ -78,6 +80,7 @@ public final class SQLiteStore: Store {
     }
   }
 
+  /// Makes all changes or none.
   public func apply(_ changes: [StoreChange]) throws(StoreError) {
     _ = try writer.run(
       WriteJob(mustLast: true, mayBeRefused: true) { (connection) throws(StoreError) in
@@ -106,12 +109,14 @@ public final class SQLiteStore: Store {
     }
   }
 
+  /// Grows with each change.
   public func revision() throws(StoreError) -> UInt64 {
     try read { (connection) throws(StoreError) in
       try Self.counter(Self.revisionName, connection)
     }
   }
 
+  /// Adds to a counter, and tells what it was.
   public func advance(_ counter: String, by count: UInt64) throws(StoreError) -> UInt64 {
     let name = SQLiteValue.bytes(Array("counter.\(counter)".utf8))
     let result = try writer.run(
@@ -124,6 +129,7 @@ public final class SQLiteStore: Store {
     return before
   }
 
+  /// Keeps a salt.
   public func keep(_ pending: PendingSalt) throws(StoreError) {
     _ = try writer.run(
       WriteJob(mustLast: false) { (connection) throws(StoreError) in
@@ -134,6 +140,7 @@ public final class SQLiteStore: Store {
       })
   }
 
+  /// A salt that was kept and neither used nor dropped.
   public func pending(_ salt: Salt) throws(StoreError) -> PendingSalt? {
     try read { (connection) throws(StoreError) in
       var pending: PendingSalt?
@@ -144,6 +151,7 @@ public final class SQLiteStore: Store {
     }
   }
 
+  /// Uses a salt up and notes what came of it, in one step.
   public func use(_ salt: Salt, for sighting: DeviceSighting?) throws(StoreError) -> Bool {
     let result = try writer.run(
       WriteJob(mustLast: true) { (connection) throws(StoreError) in
@@ -167,6 +175,7 @@ public final class SQLiteStore: Store {
     return isUsed
   }
 
+  /// Forgets expired salts.
   @discardableResult
   public func dropSalts(expiredBefore time: Int64) throws(StoreError) -> Int {
     let result = try writer.run(
@@ -177,14 +186,17 @@ public final class SQLiteStore: Store {
     return Int(count)
   }
 
+  /// What is known of a device.
   public func device(_ id: DeviceID) throws(StoreError) -> DeviceRow? {
     try devices(.device, .bytes(id.bytes)).first
   }
 
+  /// The devices seen last, the latest first.
   public func devices(latest count: Int) throws(StoreError) -> [DeviceRow] {
     try devices(.latestDevices, .integer(Int64(count)))
   }
 
+  /// How full the store is.
   public func counts() throws(StoreError) -> StoreCounts {
     try read { (connection) throws(StoreError) in
       var counts = StoreCounts(devices: 0, salts: 0)
@@ -202,7 +214,8 @@ public final class SQLiteStore: Store {
       var rows: [DeviceRow] = []
       var isDamaged = false
       try connection.run(statement, [value]) { row in
-        guard let device = try? DeviceID(row.bytes(0)), let generation = UInt32(exactly: row.integer(3))
+        guard let device = try? DeviceID(row.bytes(0)),
+          let generation = UInt32(exactly: row.integer(3))
         else {
           isDamaged = true
           return

@@ -47,6 +47,7 @@ public protocol Store: Sendable {
   ///     that a condition.
   /// - Returns: Whether this call used the salt. False, with nothing changed: the salt is not there,
   ///   or the device's generation is not below the one that must raise it.
+  /// - Throws: ``StoreError``.
   func use(_ salt: Salt, for sighting: DeviceSighting?) throws(StoreError) -> Bool
 
   /// Forgets salts that expired before a time, in Unix seconds.

@@ -61,7 +61,9 @@ struct TokenMinter {
     if !annotated.isEmpty {
       claims.annotations = judgement.properties.intersection(annotated).names
     }
-    if let hash = report.subject.dataHash { claims.binding = try? Claims.Binding(digest: hash.bytes) }
+    if let hash = report.subject.dataHash {
+      claims.binding = try? Claims.Binding(digest: hash.bytes)
+    }
     if !policy.issuer.isEmpty { claims.issuer = policy.issuer }
     if policy.hasIssuedAt { claims.issuedAt = UnixTime(seconds: work.now.seconds) }
     if policy.hasSubject { claims.subject = Base64.encode(report.device.bytes) }
@@ -163,11 +165,9 @@ struct TokenMinter {
     }
   }
 
-  /// Names of claims that an app may not set itself.
-  static let reserved = [
-    "exp", "iat", "nbf", "iss", "aud", "sub", "did", "ip", "arc", "anno", "pay", "mskid", "ipk",
-    "imh", "dmh", "mpk", "dpk", "mgn", "mmd",
-  ]
+  /// Names that API tokens give a meaning to and that are no typed claims; the typed ones are refused
+  /// when the token is made.
+  static let reserved = ["dpk", "mgn", "mmd"]
 
   private func minted<R>(_ body: () throws(ServiceError) -> R) throws(Refusal) -> R {
     do { return try body() } catch { throw .failed }

@@ -36,6 +36,7 @@ enum SQLiteValue: Sendable {
   /// - Parameters:
   ///   - path: Where it is.
   ///   - patience: How many milliseconds to wait for another process's lock.
+  /// - Throws: ``StoreError``.
   init(path: String, patience: Int32) throws(StoreError) {
     var opened: OpaquePointer?
     let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE

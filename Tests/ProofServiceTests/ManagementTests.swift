@@ -1,0 +1,262 @@
+import ProofJOSE
+import ProofModel
+import Testing
+
+@testable import ProofService
+
+@Suite struct ManagementTests {
+  @Test func `every change of APIs and pins raises the serial, and apps get it signed`() throws {
+    let bench = try Bench()
+    let management = bench.management
+    var serial = try management.configuration().serial
+    func expectRaised(_ body: () throws -> Void) throws {
+      try body()
+      let now = try management.configuration().serial
+      #expect(now == serial + 1)
+      serial = now
+    }
+    let pin = Base64.encode([UInt8](repeating: 3, count: 32))
+    try expectRaised { try management.add(API("new.example.com")) }
+    try expectRaised { try management.set(HostPins("new.example.com", [pin])) }
+    try expectRaised { try management.set(HostPins("*", [pin])) }
+    try expectRaised { try management.setURL("https://other.example.com") }
+    try expectRaised { try management.setServicePins([pin]) }
+    try expectRaised { try management.forcePins(confirmation: "YES") }
+    try expectRaised { try management.removePins("*") }
+    try expectRaised { try management.removeAPI(Bench.plain) }
+    #expect(throws: ServiceError.notConfirmed) { try management.forcePins(confirmation: "yes") }
+    #expect(try management.configuration().serial == serial)
+
+    let response = bench.get("/v1/config/door", query: ["serial": "1"])
+    #expect(response.status == 200)
+    let token = String(decoding: response.body, as: UTF8.self)
+    let key = try bench.account.snapshot().configurationKey.key
+    let publicKey = try #require(key.publicKey)
+    let payload = try JWSVerifier(publicKey).verify(token).payload
+    guard case .object(let claims) = try JSONValue(parsing: payload.span) else {
+      Issue.record("no object")
+      return
+    }
+    #expect(claims.text("acc") == "door" && claims.integer("ser") == Int64(serial))
+    #expect(claims.integer("fps") == Int64(serial) - 2)
+    #expect(claims.text("url") == "https://other.example.com" && claims.texts("spk") == [pin])
+    #expect(claims.text("key") == Base64.encode(publicKey.publicBytes!, .url))
+    #expect(
+      claims["dom"]
+        == [
+          "api.example.com": "token", "lock.example.com": "measurement",
+          "new.example.com": "token",
+        ])
+    #expect(
+      claims["pin"]
+        == [
+          "api.example.com": [], "lock.example.com": [], "new.example.com": [.string(pin)],
+        ])
+    #expect(bench.get("/v1/config/door", query: ["serial": "\(serial)"]).status == 204)
+    #expect(bench.get("/v1/config/door", query: ["serial": "x"]).status == 400)
+    #expect(bench.get("/v1/config/door").status == 200)
+    let answer = try bench.attest(bench.app)
+    #expect(answer.configSerial == serial && answer.forcedPinsSerial == serial - 2)
+  }
+
+  @Test func `the short configuration names account, host and the key's fingerprint`() throws {
+    let bench = try Bench()
+    let parts = try bench.management.initialConfiguration().split(separator: "#")
+    #expect(parts.count == 2 && parts[0] == "door@attest.example.com:8443")
+    let key = try bench.account.snapshot().configurationKey.key
+    let fingerprint = Digest(hashing: Array("pfa1.config-key.".utf8) + key.publicBytes!)
+    #expect(Base64.decode(String(parts[1])) == fingerprint.bytes)
+  }
+
+  @Test func `what is there already, unknown, or in use is refused`() throws {
+    let bench = try Bench()
+    let management = bench.management
+    #expect(throws: ServiceError.alreadyThere("API", name: Bench.api)) {
+      try management.add(API(Bench.api.uppercased()))
+    }
+    #expect(throws: ServiceError.unknown("API", name: "none")) { try management.removeAPI("none") }
+    #expect(throws: ServiceError.unknown("key", name: "none")) {
+      try management.add(API("k.example.com", keyID: "none"))
+    }
+    try management.addKey(.es256, id: "es")
+    #expect(throws: ServiceError.self) {
+      try management.add(API("k.example.com", .measurement, keyID: "es"))
+    }
+    try management.add(API("k.example.com", keyID: "es"))
+    #expect(throws: ServiceError.inUse("key “es”", by: "k.example.com")) {
+      try management.removeKey("es")
+    }
+    try management.removeAPI("k.example.com")
+    try management.removeKey("es")
+    #expect(throws: ServiceError.self) { try API("a b") }
+    #expect(throws: ServiceError.self) { try HostPins("a.example.com", ["short"]) }
+    #expect(throws: ServiceError.self) {
+      try management.addSDKBuild(key: secret([UInt8](1...16)), name: "again", mode: .production)
+    }
+    #expect(throws: ServiceError.self) {
+      try management.addSDKBuild(key: secret([1]), name: "short", mode: .production)
+    }
+  }
+
+  @Test func `a changed secret ends the old one's tokens`() throws {
+    let bench = try Bench()
+    let old = try bench.attest(bench.app).token
+    try bench.management.changeSecret(isPrintable: true)
+    let text = try bench.management.secret().withBytes { Array(copying: $0) }
+    #expect(text.count == 64 && text.allSatisfy { (0x21..<0x7F).contains($0) })
+    #expect(throws: JOSEError.signatureWrong) { try bench.claims(old) }
+    _ = try bench.claims(bench.attest(bench.app).token)
+  }
+
+  @Test func `example tokens are as an app's, valid or not, bound or not`() throws {
+    let bench = try Bench()
+    let good = try bench.management.exampleToken(for: Bench.api, boundTo: "Bearer x")
+    #expect(try bench.claims(good).binding == Claims.Binding(to: "Bearer x"))
+    let bad = try bench.management.exampleToken(for: Bench.api, isValid: false)
+    #expect(try bench.management.check(token: good).isValid)
+    #expect(try !bench.management.check(token: bad).isValid)
+    let sealed = try bench.management.exampleToken(for: Bench.lockAPI)
+    #expect(try bench.management.check(token: sealed).isValid)
+    let lost = try bench.management.exampleToken(for: Bench.lockAPI, isValid: false)
+    #expect(try !bench.management.check(token: lost).isValid)
+    bench.clock.advance(by: 300)
+    let late = try bench.management.check(token: good)
+    #expect(late.isAuthentic && late.isExpired && !late.isValid)
+    #expect(throws: ServiceError.self) { try bench.management.exampleToken(for: Bench.plain) }
+    #expect(throws: ServiceError.self) { try bench.management.check(token: "nonsense") }
+  }
+
+  @Test func `a loggable token is checked by its signature's first characters`() throws {
+    let bench = try Bench()
+    let token = try bench.attest(bench.app).token
+    let parts = token.split(separator: ".").map(String.init)
+    let payload = try #require(Base64.decode(parts[1], .url))
+    guard case .object(var claims) = try JSONValue(parsing: payload.span) else { return }
+    claims["sip"] = .string(String(parts[2].prefix(6)))
+    let check = try bench.management.check(token: JSONValue.object(claims).text)
+    #expect(check.form == .loggable && check.isValid && check.responseCode?.isPassed == true)
+    claims["ip"] = "198.51.100.1"
+    #expect(try !bench.management.check(token: JSONValue.object(claims).text).isValid)
+  }
+
+  @Test func `secrets of a sealed token are not shown`() throws {
+    let bench = try Bench()
+    let token = try bench.attest(bench.app, .measurement, name: Bench.lockAPI).token
+    let shown = try bench.management.check(token: token)
+    #expect(shown.isValid)
+    for name in ["imh", "dmh", "mpk", "dpk"] { #expect(shown.claims.text(name) == "(secret)") }
+  }
+
+  @Test func `the latest device has a name`() throws {
+    let bench = try Bench()
+    #expect(throws: ServiceError.self) { try bench.management.device(named: "latest") }
+    _ = try bench.attest(bench.app)
+    let device = bench.app.device
+    for name in ["latest", device.description, Base64.encode(device.bytes)] {
+      #expect(try bench.management.device(named: name) == device)
+    }
+    #expect(throws: ServiceError.self) { try bench.management.device(named: "nobody") }
+    let summary = try #require(try bench.management.devices().first)
+    #expect(summary.shown.text("appName") == "door 1.0")
+    #expect(summary.shown["machines"] == nil)
+  }
+
+  // MARK: Over HTTP
+
+  private func manage(
+    _ bench: Bench, _ verb: String, _ arguments: JSONObject = [:], token: String? = nil
+  ) throws -> (status: Int, value: JSONValue) {
+    let response = bench.service.respond(
+      to: HTTPRequest(
+        method: "POST", path: "/v1/manage/\(verb)",
+        headers: ["authorization": "Bearer \(token ?? bench.managementToken)"],
+        body: Array(JSONValue.object(arguments).text.utf8), peer: "192.0.2.9"))
+    return (response.status, try JSONValue(parsing: response.body.span))
+  }
+
+  @Test func `without the management token nothing is told or done`() throws {
+    let bench = try Bench()
+    for token in ["", "wrong", bench.managementToken + "x"] {
+      #expect(try manage(bench, "secret/get", token: token).status == 401)
+    }
+    #expect(bench.post("/v1/manage/secret/get", []).status == 401)
+    #expect(bench.get("/v1/manage/secret/get").status == 405)
+    let new = try bench.management.changeManagementToken()
+    #expect(try manage(bench, "api/list").status == 401)
+    #expect(try manage(bench, "api/list", token: new).status == 200)
+    #expect(bench.service.metrics[.managementRefused] == 5)
+  }
+
+  @Test func `every verb works over HTTP as on the store`() throws {
+    let bench = try Bench()
+    _ = try bench.attest(bench.app)
+    let pin = Base64.encode([UInt8](repeating: 3, count: 32))
+    let hardware = String(repeating: "ab", count: 16)
+    let digest = String(repeating: "cd", count: 32)
+    let steps: [(String, JSONObject)] = [
+      ("api/add", ["host": "x.example.com"]), ("api/list", [:]),
+      ("keyset/add", ["alg": "ES256", "kid": "k"]),
+      ("api/add", ["host": "y.example.com", "kind": "token", "kid": "k"]),
+      ("api/remove", ["host": "y.example.com"]), ("keyset/list", [:]), ("keyset/jwks", [:]),
+      ("keyset/get", ["kid": "k"]), ("keyset/remove", ["kid": "k"]),
+      ("keyset/add", ["alg": "dir", "kid": "d"]), ("keyset/get", ["kid": "d"]),
+      (
+        "registration/add",
+        ["digest": .string(digest), "name": "n", "development": true, "expireAfter": 60]
+      ),
+      ("registration/list", [:]), ("registration/remove", ["digest": .string(digest)]),
+      ("policy/show", [:]), ("policy/set", ["token-lifetime": "60", "secure-strings": "on"]),
+      ("device/list", ["count": 3]), ("device/pass", ["device": "latest"]),
+      ("device/fail", ["device": "latest"]), ("device/clear", ["device": "latest"]),
+      ("device/annotate", ["device": "latest", "annotations": "debug"]),
+      ("pin/set", ["host": "x.example.com", "pins": [.string(pin)]]), ("pin/list", [:]),
+      ("pin/remove", ["host": "x.example.com"]), ("pin/service", ["pins": []]),
+      ("pin/force", ["confirm": "YES"]), ("config/show", [:]),
+      ("config/url", ["url": "https://b.example.com"]),
+      ("token/example", ["host": "x.example.com", "valid": false, "boundTo": "t"]),
+      ("sdk/new", ["name": "s", "mode": "development"]), ("sdk/list", [:]),
+      ("sdk/add", ["key": "AAECAwQFBgcICQoLDA0ODw==", "name": "s"]), ("sdk/config-string", [:]),
+      ("sdk/revoke", ["id": .string(bench.app.key.id.description)]),
+      (
+        "hardware/add",
+        ["id": .string(hardware), "publicKey": .string(digest), "name": "lock"]
+      ),
+      ("hardware/list", [:]), ("hardware/revoke", ["id": .string(hardware)]),
+      ("string/set", ["name": "a", "value": "b"]), ("string/list", [:]),
+      ("string/remove", ["name": "a"]), ("metrics/show", [:]), ("secret/get", [:]),
+      ("secret/get", ["encoding": "base64url"]), ("secret/change", ["printable": true]),
+      ("sealing/get", [:]), ("sealing/change", [:]), ("devkey/change", [:]), ("devkey/get", [:]),
+      ("devkey/remove", [:]),
+    ]
+    for (verb, arguments) in steps {
+      let (status, value) = try manage(bench, verb, arguments)
+      #expect(status == 200, "\(verb): \(value.text)")
+    }
+    #expect(try bench.management.policy().tokenLifetime == 60)
+    #expect(try bench.management.hardware().first?.isRevoked == true)
+    #expect(try manage(bench, "management/change").status == 200)
+  }
+
+  @Test func `mistakes have their status and a sentence`() throws {
+    let bench = try Bench()
+    let steps: [(String, JSONObject, Int)] = [
+      ("api/none", [:], 404), ("none/list", [:], 404), ("api/add", [:], 400),
+      ("api/add", ["host": 3], 400), ("api/add", ["host": "a.example.com", "more": 1], 404),
+      ("api/add", ["host": .string(Bench.api)], 409), ("api/remove", ["host": "none"], 404),
+      ("policy/set", ["token-lifetime": "0"], 400), ("policy/set", ["none": "1"], 404),
+      ("device/pass", ["device": "x"], 400), ("device/list", ["count": 0], 400),
+      ("pin/force", ["confirm": "no"], 409), ("arc/read", ["code": "AAAAAAAAAA"], 400),
+      ("registration/add", ["digest": "00"], 400), ("sdk/new", ["mode": "x"], 400),
+      ("secret/get", ["encoding": "hex"], 400), ("keyset/add", ["alg": "RS256"], 400),
+    ]
+    for (verb, arguments, expected) in steps {
+      let (status, value) = try manage(bench, verb, arguments)
+      #expect(status == expected, "\(verb) \(value.text)")
+      guard case .object(let object) = value else {
+        Issue.record("\(verb)")
+        continue
+      }
+      #expect(object.text("error")?.isEmpty == false)
+    }
+  }
+}

@@ -1,0 +1,84 @@
+import ProofJOSE
+import ProofModel
+import Testing
+
+@testable import ProofService
+
+@Suite struct SecureStringTests {
+  private func ask(
+    _ bench: Bench, _ name: String, define: String? = nil, app: TestApp? = nil
+  ) throws -> AttestationAnswer {
+    var subject = AttestationReport.Subject(.secureString, name: name)
+    subject.payload = define.map { [1] + Array($0.utf8) } ?? [0]
+    return try bench.attest(app ?? bench.app, subject)
+  }
+
+  private func custom(_ bench: Bench, _ payload: String) throws -> AttestationAnswer {
+    try bench.attest(
+      bench.app, AttestationReport.Subject(.customJWT, payload: Array(payload.utf8)))
+  }
+
+  @Test func `a predefined string goes to apps that pass, and to no others`() throws {
+    let bench = try Bench(policy: [.secureStrings: "on", .rejectionReasons: "on"])
+    try bench.management.setSecureString("key", to: "value é")
+    let answer = try ask(bench, "key")
+    #expect(answer.outcome == .done && answer.secureString == "value é")
+    #expect(try ask(bench, "other").outcome == .unknownKey)
+    try bench.management.set(.fail, for: bench.app.device)
+    let refused = try ask(bench, "key")
+    #expect(refused.outcome == .rejected && refused.secureString == nil)
+    #expect(refused.rejectionReasons == "forced-fail")
+  }
+
+  @Test func `an installation's own definition is its own, and can be removed`() throws {
+    let bench = try Bench(policy: [.secureStrings: "on", .deviceRate: "0"])
+    try bench.management.setSecureString("key", to: "for all")
+    #expect(try ask(bench, "key", define: "mine").secureString == "mine")
+    #expect(try ask(bench, "key").secureString == "mine")
+    var other = bench.app
+    other.evidence[TestApp.Name(.device, 5, "secret")] = Digest(hashing: [2])
+    #expect(try ask(bench, "key", app: other).secureString == "for all")
+    #expect(try ask(bench, "key", define: "").secureString == "")
+    #expect(try ask(bench, "key").secureString == "for all")
+    #expect(try bench.store.rows(of: .deviceString) == [])
+    for index in 0..<DeviceStrings.countMax {
+      #expect(try ask(bench, "\(index)", define: "x").outcome == .done)
+    }
+    #expect(try ask(bench, "more", define: "x").outcome == .badKey)
+    #expect(try ask(bench, "0", define: "y").secureString == "y")
+  }
+
+  @Test func `names are 1 to 64 characters, payloads as the page says`() throws {
+    let bench = try Bench(policy: [.secureStrings: "on"])
+    #expect(try ask(bench, "").outcome == .badKey)
+    #expect(try ask(bench, String(repeating: "n", count: 65)).outcome == .badKey)
+    #expect(try ask(bench, String(repeating: "n", count: 64)).outcome == .unknownKey)
+    for payload in [[], [2], [0, 0], [1, 0xFF]] as [[UInt8]] {
+      var subject = AttestationReport.Subject(.secureString, name: "n")
+      subject.payload = payload
+      let error = #expect(throws: Refused.self) { try bench.attest(bench.app, subject) }
+      #expect(error?.response.status == 400)
+    }
+  }
+
+  @Test func `a custom token has the app's claims, and the service's end and device`() throws {
+    let bench = try Bench(policy: [.customTokens: "on"])
+    let claims = try bench.claims(custom(bench, #"{"role":"guest","n":[1,2]}"#).token)
+    #expect(claims.others.text("role") == "guest" && claims.others["n"] == [1, 2])
+    #expect(claims.expiry == UnixTime(seconds: bench.clock.seconds + 300))
+    #expect(claims.deviceID?.bytes == bench.app.device.bytes)
+    try bench.management.set(.fail, for: bench.app.device)
+    #expect(try custom(bench, "{}").outcome == .rejected)
+  }
+
+  @Test(arguments: [
+    "", "[]", "3", "{", #"{"exp":9}"#, #"{"did":"x"}"#, #"{"pay":"x"}"#, #"{"mpk":"x"}"#,
+    #"{"dpk":"x"}"#, #"{"a":1,"a":2}"#,
+  ])
+  func `a custom token's payload is an object, and sets nothing that API tokens mean`(
+    _ payload: String
+  ) throws {
+    let bench = try Bench(policy: [.customTokens: "on"])
+    #expect(try custom(bench, payload).outcome == .badPayload)
+  }
+}
