@@ -14,10 +14,10 @@ MAKEFLAGS += --no-print-directory
 export MAKE
 
 .PHONY: help setup all core demo install uninstall sdk-key docs clean test test-core test-swift test-probe \
-  test-probe-long test-store test-service check-kill bench-service test-backend attack check-vectors test-house \
-  check check-format check-symbols check-stack check-constant-time check-secrets check-sanitizers check-coverage \
-  check-boundary check-mutants check-mutants-swift check-faults check-faults-long check-mutants-probe check-jose \
-  check-demo check-readme check-foreign fuzz check-fuzz bench bench-probe check-bench
+  test-probe-long test-store test-service test-door check-kill bench-service test-backend attack check-vectors \
+  test-house check check-format check-symbols check-stack check-constant-time check-secrets check-sanitizers \
+  check-coverage check-boundary check-mutants check-mutants-swift check-faults check-faults-long check-mutants-probe \
+  check-jose check-demo check-readme check-foreign fuzz check-fuzz bench bench-probe check-bench
 
 help: ## List what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-20s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -84,6 +84,10 @@ test-store: ## Kill a process before every system call with which it saves its m
 test-service: ## Test proof-service as a process: TLS, certificates, signals, options, log, measures, memory
 	@.ci/setup swift base python service
 	@Tests/Service/run.sh server_test
+
+test-door: ## Hostile clients at the C door of proof-service, under sanitizers
+	@.ci/setup base python service
+	@Tests/Service/door/hostile.py
 
 check-kill: ## kill -9 of proof-service under load, 100 times: nothing accepted twice, nothing lost
 	@.ci/setup swift base python
