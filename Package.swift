@@ -59,7 +59,8 @@ let package = Package(
       name: "CCurl", dependencies: ["LibCurl"], path: "CSources/CCurl", exclude: ["libcurl"],
       cSettings: strictC),
     .target(
-      name: "ProofKitHTTP", dependencies: ["ProofKit", "CCurl"], swiftSettings: strictSwift),
+      name: "ProofKitHTTP", dependencies: ["ProofKit", "ProofModel", "CCurl"],
+      swiftSettings: strictSwift),
 
     .systemLibrary(
       name: "LibCrypto", path: "CSources/CCrypto/libcrypto", pkgConfig: "libcrypto",
