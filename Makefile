@@ -16,7 +16,7 @@ export MAKE
 .PHONY: help setup all core demo test check check-foreign fuzz bench docs install uninstall sdk-key clean \
   test-core test-swift test-house check-vectors check-format check-symbols check-stack check-constant-time \
   check-secrets check-sanitizers check-coverage check-boundary check-mutants check-mutants-swift check-readme \
-  check-demo check-fuzz check-bench test-probe test-probe-long attack
+  check-demo check-fuzz check-bench test-probe test-probe-long test-service check-kill bench-service attack
 
 help: ## List what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-20s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -76,6 +76,18 @@ test-probe: ## Test the probe: files, process, stability of a live app (root)
 test-probe-long: ## The same at length: 1,000 starts, 100,000 warm proofs, 1,000,000 leaves
 	@.ci/setup base python
 	@Tests/ProofProbeTests/run.sh --long
+
+test-service: ## Test proof-service as a process: TLS, certificates, signals, options, log, measures, memory
+	@.ci/setup swift base python service
+	@Tests/Service/run.sh server_test
+
+check-kill: ## kill -9 of proof-service under load, 100 times: nothing accepted twice, nothing lost
+	@.ci/setup swift base python
+	@Tests/Service/run.sh kill 100
+
+bench-service: ## Measure attestations a second, plain and over TLS; an hour of 10,000 devices
+	@.ci/setup swift base python service
+	@Tests/Service/run.sh load --hour
 
 attack: ## Attack a live app with real tools, judged by a real verifier (root)
 	@.ci/setup base python attack

@@ -28,7 +28,9 @@ let package = Package(
     .library(name: "ProofKit", targets: ["ProofKit"]),
     .library(name: "ProofKitHTTP", targets: ["ProofKitHTTP"]),
     .library(name: "ProofJOSE", targets: ["ProofJOSE"]),
+    .library(name: "ProofService", targets: ["ProofService"]),
     .executable(name: "proof-demo", targets: ["proof-demo"]),
+    .executable(name: "proof-service", targets: ["proof-service"]),
     .executable(name: "proof-bench", targets: ["proof-bench"]),
   ],
   targets: [
@@ -70,9 +72,29 @@ let package = Package(
       exclude: ["libcrypto"], cSettings: strictC),
     .target(name: "ProofJOSE", dependencies: ["CCrypto"], swiftSettings: strictSwift),
 
+    .systemLibrary(
+      name: "LibMicroHTTPD", path: "CSources/CMicroHTTPD/libmicrohttpd",
+      pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
+    .systemLibrary(
+      name: "LibGnuTLS", path: "CSources/CMicroHTTPD/libgnutls", pkgConfig: "gnutls",
+      providers: [.apt(["libgnutls28-dev"])]),
+    .target(
+      name: "CMicroHTTPD", dependencies: ["LibMicroHTTPD", "LibGnuTLS"],
+      path: "CSources/CMicroHTTPD", exclude: ["libmicrohttpd", "libgnutls"], cSettings: strictC),
+    .systemLibrary(
+      name: "CSQLite", path: "CSources/CSQLite", pkgConfig: "sqlite3",
+      providers: [.apt(["libsqlite3-dev"])]),
+    .target(
+      name: "ProofService",
+      dependencies: ["ProofModel", "ProofJOSE", "CSodium", "CSQLite", "CMicroHTTPD"],
+      swiftSettings: strictSwift),
+
     .target(name: "Console", swiftSettings: strictSwift),
     .executableTarget(
       name: "proof-demo", dependencies: ["ProofKit", "ProofModel", "Console"],
+      swiftSettings: strictSwift),
+    .executableTarget(
+      name: "proof-service", dependencies: ["ProofService", "ProofJOSE", "Console"],
       swiftSettings: strictSwift),
     .target(
       name: "AllocationCounter", path: "Benchmarks/AllocationCounter", cSettings: strictC),
@@ -80,6 +102,15 @@ let package = Package(
       name: "proof-bench",
       dependencies: ["ProofModel", "ProofCore", "CSodium", "Console", "AllocationCounter"],
       path: "Benchmarks/proof-bench", swiftSettings: strictSwift),
+    .systemLibrary(
+      name: "LibSSL", path: "Benchmarks/LoadLink/libssl", pkgConfig: "libssl",
+      providers: [.apt(["libssl-dev"])]),
+    .target(
+      name: "LoadLink", dependencies: ["LibSSL", "LibCrypto"], path: "Benchmarks/LoadLink",
+      exclude: ["libssl"], cSettings: strictC),
+    .executableTarget(
+      name: "proof-load", dependencies: ["ProofKit", "ProofModel", "Console", "LoadLink"],
+      path: "Benchmarks/proof-load", swiftSettings: strictSwift),
 
     .testTarget(name: "ConsoleTests", dependencies: ["Console"], swiftSettings: strictSwift),
     .target(
@@ -91,7 +122,8 @@ let package = Package(
     .testTarget(
       name: "ProofKitTests", dependencies: ["ProofKit", "ProofModel"], swiftSettings: strictSwift),
     .testTarget(
-      name: "ProofKitHTTPTests", dependencies: ["ProofKitHTTP", "ProofKit", "ProofModel"],
+      name: "ProofKitHTTPTests",
+      dependencies: ["ProofKitHTTP", "ProofKit", "ProofModel", "ProofJOSE", "ProofService"],
       swiftSettings: strictSwift),
     .executableTarget(
       name: "jose-peer", dependencies: ["ProofJOSE"], path: "Tests/JOSE/jose-peer",
@@ -102,6 +134,14 @@ let package = Package(
     .testTarget(
       name: "ProofJOSETests", dependencies: ["ProofJOSE", "JOSEWitness"],
       exclude: ["Vectors", "JOSEWitness"], swiftSettings: strictSwift),
+    .executableTarget(
+      name: "service-store", dependencies: ["ProofService", "ProofKit", "ProofModel", "ProofJOSE"],
+      path: "Tests/Service/service-store", swiftSettings: strictSwift),
+    .testTarget(
+      name: "ProofServiceHTTPTests", dependencies: ["ProofService"], swiftSettings: strictSwift),
+    .testTarget(
+      name: "ProofServiceTests", dependencies: ["ProofService", "ProofModel", "ProofJOSE"],
+      swiftSettings: strictSwift),
   ],
   swiftLanguageModes: [.v6],
   cLanguageStandard: .c11

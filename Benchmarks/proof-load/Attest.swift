@@ -1,0 +1,130 @@
+import Console
+import ProofKit
+import ProofModel
+import Synchronization
+
+private let sdkVersion = "load"
+
+/// Attests until the pairs or the time are used up.
+func attest(_ options: LoadOptions) -> Tally {
+  let shared = Shared(options)
+  Link.onThreads(options.connections) { _ in
+    guard let link = Link(options) else {
+      Terminal.complain("proof-load: \(options.address) or \(options.authority ?? "") is unusable")
+      Terminal.end(2)
+    }
+    var tally = Tally()
+    while let number = shared.next() {
+      attest(device: number % options.devices, over: link, shared, &tally)
+    }
+    tally.connectionsOpened = link.opened
+    shared.add(tally)
+  }
+  return shared.finished()
+}
+
+/// One challenge and one report.
+private func attest(device number: Int, over link: Link, _ shared: Shared, _ tally: inout Tally) {
+  let options = shared.options
+  let clock = ContinuousClock()
+  do {
+    let device = SimulatedDevice(number: number, records: options.records)
+    let question = AttestationQuestion(
+      keyID: MeasurementProofKey.sdk.id, device: try device.device(of: options.account),
+      purpose: .token, configSerial: 0, account: options.account, sdkVersion: sdkVersion)
+    let begin = clock.now
+    let challenge = try AttestationChallenge(
+      link.post(question.bytes, to: "/v1/challenge", for: number))
+    let middle = clock.now
+    let report = try AttestationReport.make(
+      AttestationReport.Subject(.token, name: options.domain),
+      of: device.evidence(for: challenge.draft.sources), answering: challenge,
+      account: options.account, configSerial: 0, sdkVersion: sdkVersion, with: .sdk)
+    let again = clock.now
+    let bytes = try link.post(report.bytes, to: "/v1/report", for: number)
+    let end = clock.now
+    let answer = try AttestationAnswer(bytes, to: challenge.draft.salt, with: .sdk)
+    tally.outcomes["\(answer.outcome)", default: 0] += 1
+    guard answer.outcome == .done else { return }
+    tally.challenges.append(microseconds(middle - begin))
+    tally.reports.append(microseconds(end - again))
+    tally.reportByteCount = report.bytes.count
+    shared.accepted?.keep(report.bytes)
+  } catch {
+    tally.errors["\(error)", default: 0] += 1
+    if case Link.Failure.connection = error {
+      if options.isPatient { Link.pause(milliseconds: 5) } else { shared.giveUp() }
+    }
+  }
+}
+
+private func microseconds(_ time: Duration) -> UInt32 { UInt32(time / .microseconds(1)) }
+
+/// Sends the reports of an earlier run again.
+func replay(_ file: String, _ options: LoadOptions) -> Tally {
+  let reports: [[UInt8]]
+  do {
+    reports = try ReportFile.read(file)
+  } catch {
+    Terminal.complain("proof-load: \(error)")
+    Terminal.end(2)
+  }
+  let shared = Shared(options, limit: reports.count)
+  Link.onThreads(options.connections) { _ in
+    guard let link = Link(options) else { return }
+    var tally = Tally()
+    while let number = shared.next() {
+      do {
+        let report = try AttestationReport(reports[number])
+        let bytes = try link.post(reports[number], to: "/v1/report", for: number)
+        let answer = try AttestationAnswer(bytes, to: report.salt, with: .sdk)
+        tally.outcomes["\(answer.outcome)", default: 0] += 1
+      } catch {
+        tally.errors["\(error)", default: 0] += 1
+      }
+    }
+    tally.connectionsOpened = link.opened
+    shared.add(tally)
+  }
+  return shared.finished()
+}
+
+/// What the connections' threads share.
+private final class Shared: Sendable {
+  let options: LoadOptions
+  let accepted: ReportFile?
+  private let limit: Int
+  private let start: ContinuousClock.Instant
+  private let end: ContinuousClock.Instant?
+  private let number = Atomic<Int>(0)
+  private let isOver = Atomic<Bool>(false)
+  private let tally = Mutex(Tally())
+
+  init(_ options: LoadOptions, limit: Int? = nil) {
+    self.options = options
+    self.limit = limit ?? options.pairs
+    start = ContinuousClock.now
+    end = limit == nil && options.seconds < .max ? start + .seconds(options.seconds) : nil
+    accepted = options.accepted.map { ReportFile(writing: $0) }
+  }
+
+  /// The next piece of work; `nil` when there is none.
+  func next() -> Int? {
+    if isOver.load(ordering: .relaxed) { return nil }
+    if let end, ContinuousClock.now >= end { return nil }
+    let number = number.wrappingAdd(1, ordering: .relaxed).oldValue
+    return number < limit ? number : nil
+  }
+
+  func giveUp() { isOver.store(true, ordering: .relaxed) }
+
+  func add(_ other: Tally) { tally.withLock { $0.add(other) } }
+
+  func finished() -> Tally {
+    tally.withLock { tally in
+      tally.seconds = (ContinuousClock.now - start) / .seconds(1)
+      tally.processorSeconds = Link.processorSeconds
+      return tally
+    }
+  }
+}

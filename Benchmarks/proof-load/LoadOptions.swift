@@ -1,0 +1,81 @@
+import Console
+
+/// What the command line asked for.
+struct LoadOptions: Sendable {
+  let address: String
+  let port: UInt16
+  let authority: String?
+  let account: String
+  let domain: String
+  let connections: Int
+  let devices: Int
+  let pairs: Int
+  let seconds: Int
+  let records: Int
+  let isPatient: Bool
+  let accepted: String?
+  let replayed: String?
+  let json: Bool
+
+  private static let known = [
+    Option("--to", "ADDRESS:PORT", help: "the service"),
+    Option("--tls", "FILE", help: "speaks TLS; the certificate of the authority, PEM"),
+    Option("--account", "NAME", help: "the account; demo if missing"),
+    Option("--domain", "NAME", help: "the API to fetch tokens for; api.example.com if missing"),
+    Option("--connections", "N", help: "kept-alive connections, a thread each; 32 if missing"),
+    Option("--devices", "N", help: "simulated devices; 10000 if missing"),
+    Option("--pairs", "N", help: "how many attestations; no limit if missing"),
+    Option("--seconds", "N", help: "for how long; 10 if neither is given"),
+    Option("--records", "N", help: "files in each report's bundle; 20 if missing"),
+    Option("--patient", help: "goes on when the service is away for a while"),
+    Option("--accepted", "FILE", help: "keeps every report that was accepted"),
+    Option("--replay", "FILE", help: "sends such reports again; each must be refused"),
+    Option("--json", help: "prints the figures as JSON"),
+  ]
+
+  init(_ arguments: [String]) {
+    do throws(UsageError) {
+      let options = try Options(arguments.dropFirst(), taking: Self.known)
+      if options.has("--help") {
+        print(
+          Options.help(
+            "proof-load --to ADDRESS:PORT [options]",
+            "Attests many simulated devices, each with a challenge and a report, as fast as the\n"
+              + "service answers. The service must know this build's key (proofctl init --development).",
+            Self.known))
+        Terminal.end(0)
+      }
+      guard let to = options.value("--to"), let colon = to.lastIndex(of: ":"),
+        let port = UInt16(to[to.index(after: colon)...])
+      else { throw UsageError("--to must be like 127.0.0.1:8080") }
+      address = String(to[..<colon])
+      self.port = port
+      authority = options.value("--tls")
+      account = options.value("--account") ?? "demo"
+      domain = options.value("--domain") ?? "api.example.com"
+      connections = try options.number("--connections") ?? 32
+      devices = try options.number("--devices") ?? 10_000
+      let pairs = try options.number("--pairs")
+      self.pairs = pairs ?? .max
+      seconds = try options.number("--seconds") ?? (pairs == nil ? 10 : .max)
+      records = try options.number("--records") ?? 20
+      isPatient = options.has("--patient")
+      accepted = options.value("--accepted")
+      replayed = options.value("--replay")
+      json = options.has("--json")
+    } catch {
+      Terminal.complain("proof-load: \(error); --help tells more")
+      Terminal.end(2)
+    }
+  }
+}
+
+extension Options {
+  fileprivate func number(_ name: String) throws(UsageError) -> Int? {
+    guard let text = value(name) else { return nil }
+    guard let number = Int(text), number > 0 else {
+      throw UsageError("\(name) is \(text); it must be a whole number from 1")
+    }
+    return number
+  }
+}

@@ -1,0 +1,101 @@
+#define _GNU_SOURCE
+
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <time.h>
+
+#include "parts.h"
+
+/// How often the watch looks. A deadline is met with this precision.
+enum { WATCH_MS = 200 };
+
+int64_t pfh_now(void) {
+  struct timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return (int64_t)time.tv_sec * 1000 + time.tv_nsec / 1000000;
+}
+
+void pfh_connection_grant(struct pfh_connection *connection, uint32_t ms) {
+  if (connection != NULL) atomic_store(&connection->deadline, pfh_now() + ms);
+}
+
+struct pfh_connection *pfh_connection_of(struct MHD_Connection *connection) {
+  const union MHD_ConnectionInfo *const info =
+      MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+  return info == NULL ? NULL : (struct pfh_connection *)info->socket_context;
+}
+
+static void begin(struct pfh_server *server, struct MHD_Connection *connection, void **socket_context) {
+  pfh_certificate_serve(server);
+  struct pfh_connection *const made = calloc(1, sizeof *made);
+  // Without memory the connection is served unwatched until its first request, which is then refused.
+  if (made == NULL) return;
+  const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+  pfh_address_of_peer(made->peer, info == NULL ? NULL : info->client_addr);
+  info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+  made->socket = info == NULL ? -1 : info->connect_fd;
+  pfh_connection_grant(made, server->limits.request_ms);
+  pthread_mutex_lock(&server->mutex);
+  made->next = server->connections;
+  if (made->next != NULL) made->next->previous = made;
+  server->connections = made;
+  pthread_mutex_unlock(&server->mutex);
+  atomic_fetch_add(&server->open, 1);
+  atomic_fetch_add(&server->accepted, 1);
+  *socket_context = made;
+}
+
+/// libmicrohttpd closes the socket after this: while a connection is in the list, its socket is its own.
+static void end(struct pfh_server *server, struct pfh_connection *connection) {
+  if (connection == NULL) return;
+  pthread_mutex_lock(&server->mutex);
+  if (connection->previous != NULL) connection->previous->next = connection->next;
+  if (connection->next != NULL) connection->next->previous = connection->previous;
+  if (server->connections == connection) server->connections = connection->next;
+  pthread_mutex_unlock(&server->mutex);
+  atomic_fetch_sub(&server->open, 1);
+  free(connection);
+}
+
+void pfh_connection_notify(void *context, struct MHD_Connection *connection, void **socket_context,
+                           enum MHD_ConnectionNotificationCode code) {
+  struct pfh_server *const server = context;
+  if (code == MHD_CONNECTION_NOTIFY_STARTED) {
+    begin(server, connection, socket_context);
+  } else {
+    end(server, *socket_context);
+    *socket_context = NULL;
+  }
+}
+
+static void look(struct pfh_server *server) {
+  const int64_t now = pfh_now();
+  for (struct pfh_connection *each = server->connections; each != NULL; each = each->next) {
+    int64_t deadline = atomic_load(&each->deadline);
+    if (now < deadline) continue;
+    // Not if a request came in this moment, and moved the deadline.
+    if (!atomic_compare_exchange_strong(&each->deadline, &deadline, PFH_NO_DEADLINE)) continue;
+    // Counted first, so that whoever sees the end finds it counted.
+    if (!atomic_load(&each->is_idle)) atomic_fetch_add(&server->timed_out, 1);
+    // The connection's own thread sees the end of the stream, and closes.
+    shutdown(each->socket, SHUT_RDWR);
+  }
+}
+
+void *pfh_watch(void *context) {
+  struct pfh_server *const server = context;
+  pthread_mutex_lock(&server->mutex);
+  while (!server->is_ended) {
+    struct timespec next;
+    clock_gettime(CLOCK_MONOTONIC, &next);
+    next.tv_nsec += WATCH_MS * 1000000L;
+    if (next.tv_nsec >= 1000000000L) {
+      next.tv_sec += 1;
+      next.tv_nsec -= 1000000000L;
+    }
+    pthread_cond_timedwait(&server->changed, &server->mutex, &next);
+    look(server);
+  }
+  pthread_mutex_unlock(&server->mutex);
+  return NULL;
+}

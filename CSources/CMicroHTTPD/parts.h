@@ -1,0 +1,108 @@
+/// What the parts of a server share.
+
+#ifndef PFH_PARTS_H
+#define PFH_PARTS_H
+
+#include <microhttpd.h>
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "CMicroHTTPD.h"
+
+/// A connection has no deadline while its request is being answered: that time is ours, not the client's.
+#define PFH_NO_DEADLINE INT64_MAX
+
+struct pfh_connection {
+  struct pfh_connection *previous;
+  struct pfh_connection *next;
+  int socket;
+  /// Monotonic milliseconds after which the watch shuts the socket down.
+  _Atomic int64_t deadline;
+  /// Between two requests: to end is then no failure.
+  atomic_int is_idle;
+  char peer[PFH_ADDRESS_TEXT];
+};
+
+struct pfh_server {
+  struct MHD_Daemon *daemon;
+  struct pfh_limits limits;
+  pfh_respond respond;
+  void *context;
+  int socket;
+  uint16_t port;
+
+  /// Handshakes read it without a lock.
+  _Atomic(pfh_certificate *) certificate;
+
+  /// Guards the list of connections, the count of requests in flight, and the end of the watch.
+  pthread_mutex_t mutex;
+  pthread_cond_t changed;
+  pthread_t watch;
+  struct pfh_connection *connections;
+  uint64_t in_flight;
+  int is_ended;
+
+  atomic_int is_stopping;
+  atomic_size_t bodies;
+  _Atomic uint64_t open;
+  _Atomic uint64_t accepted;
+  _Atomic uint64_t timed_out;
+  _Atomic uint64_t too_large;
+  _Atomic uint64_t refused_busy;
+  _Atomic uint64_t refused_stopping;
+};
+
+// address.c
+
+/// A socket that listens. On PFH_E_BIND, `errno` is set.
+enum pfh_result pfh_listen(int *listening, uint16_t *chosen, const char *address, uint16_t port);
+
+/// The address of a peer in canonical form.
+void pfh_address_of_peer(char canonical[PFH_ADDRESS_TEXT], const struct sockaddr *peer);
+
+// certificate.c
+
+/// The server whose connections this thread serves: a thread of libmicrohttpd's pool serves one server in its life,
+/// and GnuTLS asks for the certificate without saying on whose behalf.
+void pfh_certificate_serve(struct pfh_server *server);
+
+/// Puts a certificate in front of those before it, which live on: a handshake may still hold them.
+void pfh_certificate_chain(pfh_certificate *certificate, pfh_certificate *before);
+
+/// What libmicrohttpd is to ask for certificates: a gnutls_certificate_retrieve_function3.
+void *pfh_certificate_door(void);
+
+// connection.c
+
+int64_t pfh_now(void);
+
+/// MHD_NotifyConnectionCallback.
+void pfh_connection_notify(void *context, struct MHD_Connection *connection, void **socket_context,
+                           enum MHD_ConnectionNotificationCode code);
+
+struct pfh_connection *pfh_connection_of(struct MHD_Connection *connection);
+
+/// Gives a connection so many milliseconds from now. `connection` may be NULL.
+void pfh_connection_grant(struct pfh_connection *connection, uint32_t ms);
+
+/// The watch's thread.
+void *pfh_watch(void *context);
+
+// request.c
+
+/// MHD_AccessHandlerCallback.
+enum MHD_Result pfh_request_handle(void *context, struct MHD_Connection *connection, const char *path,
+                                   const char *method, const char *version, const char *data, size_t *size,
+                                   void **state);
+
+/// MHD_RequestCompletedCallback.
+void pfh_request_completed(void *context, struct MHD_Connection *connection, void **state,
+                           enum MHD_RequestTerminationCode code);
+
+/// Called with the first line of each request.
+void *pfh_request_begun(void *context, const char *uri, struct MHD_Connection *connection);
+
+/// Leaves percent encoding alone: undone here, %00 would end a path early.
+size_t pfh_request_unescape(void *context, struct MHD_Connection *connection, char *text);
+
+#endif

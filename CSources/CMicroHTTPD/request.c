@@ -1,0 +1,291 @@
+#define _GNU_SOURCE
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "parts.h"
+
+enum { BODY_FIRST = 4096 };
+
+/// Why a request is refused by the server itself, before anybody sees it.
+enum refusal { ACCEPTED, AMBIGUOUS, TOO_LARGE, TOO_MANY_FIELDS, BUSY, STOPPING, OUT_OF_MEMORY };
+
+struct collected {
+  struct pfh_connection *connection;
+  uint8_t *body;
+  size_t size;
+  size_t capacity;
+  /// Bytes that were read and not kept.
+  size_t skipped;
+  enum refusal refusal;
+};
+
+struct pfh_response {
+  struct MHD_Response *made;
+  unsigned status;
+};
+
+int pfh_response_set(pfh_response *response, unsigned status, const uint8_t *body, size_t size) {
+  if (response->made != NULL || status < 200 || status > 599) return 0;
+  // Read only: the library copies, and its prototype does not say so.
+  union {
+    const uint8_t *constant;
+    void *any;
+  } bytes = {.constant = body};
+  response->made = MHD_create_response_from_buffer(size, bytes.any, MHD_RESPMEM_MUST_COPY);
+  response->status = status;
+  return response->made != NULL;
+}
+
+int pfh_response_header(pfh_response *response, const char *name, const char *value) {
+  return response->made != NULL && MHD_add_response_header(response->made, name, value) == MHD_YES;
+}
+
+static enum MHD_Result send_response(struct MHD_Connection *connection, pfh_response *response) {
+  if (response->made == NULL) return MHD_NO;
+  const enum MHD_Result result = MHD_queue_response(connection, response->status, response->made);
+  MHD_destroy_response(response->made);
+  return result;
+}
+
+/// Answers with a line for people, and ends the connection: what is left of the request is not read.
+static enum MHD_Result refuse(struct MHD_Connection *connection, enum refusal refusal) {
+  static const struct {
+    unsigned status;
+    const char *text;
+  } words[] = {
+      [ACCEPTED] = {500, "the service failed to answer; try again\n"},
+      [AMBIGUOUS] = {400, "the request states its length twice\n"},
+      [TOO_LARGE] = {413, "the body is larger than this service takes\n"},
+      [TOO_MANY_FIELDS] = {431, "more headers or query values than this service takes\n"},
+      [BUSY] = {503, "the service is busy; try again in a second\n"},
+      [STOPPING] = {503, "the service is stopping; try again in a second\n"},
+      [OUT_OF_MEMORY] = {503, "the service is out of memory; try again in a second\n"},
+  };
+  pfh_response response = {NULL, 0};
+  const char *const text = words[refusal].text;
+  if (!pfh_response_set(&response, words[refusal].status, (const uint8_t *)text, strlen(text))) return MHD_NO;
+  if (!pfh_response_header(&response, "Content-Type", "text/plain; charset=utf-8") ||
+      !pfh_response_header(&response, "Connection", "close") ||
+      (words[refusal].status == 503 && !pfh_response_header(&response, "Retry-After", "1"))) {
+    MHD_destroy_response(response.made);
+    return MHD_NO;
+  }
+  return send_response(connection, &response);
+}
+
+void *pfh_request_begun(void *context, const char *uri, struct MHD_Connection *connection) {
+  const struct pfh_server *const server = context;
+  struct pfh_connection *const own = pfh_connection_of(connection);
+  (void)uri;
+  if (own != NULL) {
+    atomic_store(&own->is_idle, 0);
+    pfh_connection_grant(own, server->limits.request_ms);
+  }
+  return NULL;
+}
+
+size_t pfh_request_unescape(void *context, struct MHD_Connection *connection, char *text) {
+  (void)context;
+  (void)connection;
+  return strlen(text);
+}
+
+static void drop_body(struct pfh_server *server, struct collected *collected) {
+  atomic_fetch_sub(&server->bodies, collected->capacity);
+  free(collected->body);
+  collected->body = NULL;
+  collected->size = 0;
+  collected->capacity = 0;
+}
+
+static void give_up(struct pfh_server *server, struct collected *collected, enum refusal refusal) {
+  drop_body(server, collected);
+  collected->refusal = refusal;
+  if (refusal == TOO_LARGE) atomic_fetch_add(&server->too_large, 1);
+  if (refusal == BUSY) atomic_fetch_add(&server->refused_busy, 1);
+  if (refusal == STOPPING) atomic_fetch_add(&server->refused_stopping, 1);
+}
+
+/// The size that the head announces; 0 if it announces none.
+static uint64_t announced(struct MHD_Connection *connection) {
+  const char *const text = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_CONTENT_LENGTH);
+  // libmicrohttpd has refused what is no number, and numbers that do not fit.
+  return text == NULL ? 0 : strtoull(text, NULL, 10);
+}
+
+static enum MHD_Result count_length(void *context, enum MHD_ValueKind kind, const char *name, const char *value) {
+  unsigned *const lengths = context;
+  (void)kind;
+  (void)value;
+  *lengths += strcasecmp(name, MHD_HTTP_HEADER_CONTENT_LENGTH) == 0 ||
+              strcasecmp(name, MHD_HTTP_HEADER_TRANSFER_ENCODING) == 0;
+  return MHD_YES;
+}
+
+/// Two lengths: a proxy in front may believe the other one, and take the rest for a second request (RFC 9112, 6.1).
+static int is_ambiguous(struct MHD_Connection *connection) {
+  unsigned lengths = 0;
+  MHD_get_connection_values(connection, MHD_HEADER_KIND, count_length, &lengths);
+  return lengths > 1;
+}
+
+static enum MHD_Result begin(struct pfh_server *server, struct MHD_Connection *connection, void **state) {
+  struct collected *const collected = calloc(1, sizeof *collected);
+  if (collected == NULL) return refuse(connection, OUT_OF_MEMORY);
+  collected->connection = pfh_connection_of(connection);
+  *state = collected;
+  pthread_mutex_lock(&server->mutex);
+  server->in_flight += 1;
+  pthread_mutex_unlock(&server->mutex);
+  if (atomic_load(&server->is_stopping)) {
+    give_up(server, collected, STOPPING);
+    return refuse(connection, STOPPING);
+  }
+  if (collected->connection == NULL) {
+    give_up(server, collected, OUT_OF_MEMORY);
+    return refuse(connection, OUT_OF_MEMORY);
+  }
+  if (is_ambiguous(connection)) {
+    give_up(server, collected, AMBIGUOUS);
+    return refuse(connection, AMBIGUOUS);
+  }
+  const uint64_t size = announced(connection);
+  if (size > server->limits.body) {
+    give_up(server, collected, TOO_LARGE);
+    // A body that is not much too large is read to its end: closed over unread bytes, a connection is reset, and the
+    // client may never see why.
+    if (size > 2 * server->limits.body) return refuse(connection, TOO_LARGE);
+  }
+  return MHD_YES;
+}
+
+/// Room for `more` bytes. The sender's announcement reserves nothing: memory goes to who has sent.
+static enum refusal make_room(struct pfh_server *server, struct collected *collected, size_t more) {
+  const size_t needed = collected->size + more;
+  if (needed > server->limits.body) return TOO_LARGE;
+  if (needed <= collected->capacity) return ACCEPTED;
+  size_t capacity = collected->capacity == 0 ? BODY_FIRST : 2 * collected->capacity;
+  while (capacity < needed) capacity *= 2;
+  if (capacity > server->limits.body) capacity = server->limits.body;
+  const size_t grown = capacity - collected->capacity;
+  if (atomic_fetch_add(&server->bodies, grown) + grown > server->limits.bodies) {
+    atomic_fetch_sub(&server->bodies, grown);
+    return BUSY;
+  }
+  uint8_t *const body = realloc(collected->body, capacity);
+  if (body == NULL) {
+    atomic_fetch_sub(&server->bodies, grown);
+    return OUT_OF_MEMORY;
+  }
+  collected->body = body;
+  collected->capacity = capacity;
+  return ACCEPTED;
+}
+
+static enum MHD_Result collect(struct pfh_server *server, struct collected *collected, const char *data,
+                               size_t size) {
+  if (collected->refusal == ACCEPTED) {
+    const enum refusal refusal = make_room(server, collected, size);
+    if (refusal == ACCEPTED) {
+      memcpy(collected->body + collected->size, data, size);
+      collected->size += size;
+      return MHD_YES;
+    }
+    collected->skipped = collected->size;
+    give_up(server, collected, refusal);
+  }
+  collected->skipped += size;
+  // A body of unknown length that does not end in sight: no answer is worth reading that.
+  return collected->skipped <= 2 * server->limits.body ? MHD_YES : MHD_NO;
+}
+
+/// Values until there are too many.
+struct fields {
+  struct pfh_field *list;
+  size_t count;
+  size_t max;
+  int is_over;
+};
+
+static enum MHD_Result add_field(void *context, enum MHD_ValueKind kind, const char *name, size_t name_size,
+                                 const char *value, size_t value_size) {
+  struct fields *const fields = context;
+  (void)kind;
+  if (fields->count == fields->max) {
+    fields->is_over = 1;
+    return MHD_NO;
+  }
+  const struct pfh_field field = {name, name_size, value, value == NULL ? 0 : value_size};
+  fields->list[fields->count++] = field;
+  return MHD_YES;
+}
+
+static enum MHD_Result answer(struct pfh_server *server, struct MHD_Connection *connection,
+                              struct collected *collected, const char *path, const char *method) {
+  struct pfh_request request;
+  request.method = method;
+  request.path = path;
+  request.peer = collected->connection->peer;
+  request.body = collected->body;
+  request.body_size = collected->size;
+  struct fields headers = {request.headers, 0, PFH_HEADERS_MAX, 0};
+  struct fields query = {request.query, 0, PFH_QUERY_MAX, 0};
+  MHD_get_connection_values_n(connection, MHD_HEADER_KIND, add_field, &headers);
+  MHD_get_connection_values_n(connection, MHD_GET_ARGUMENT_KIND, add_field, &query);
+  if (headers.is_over || query.is_over) {
+    give_up(server, collected, TOO_MANY_FIELDS);
+    return refuse(connection, TOO_MANY_FIELDS);
+  }
+  request.header_count = headers.count;
+  request.query_count = query.count;
+
+  pfh_response response = {NULL, 0};
+  atomic_store(&collected->connection->deadline, PFH_NO_DEADLINE);
+  server->respond(server->context, &request, &response);
+  drop_body(server, collected);
+  pfh_connection_grant(collected->connection, server->limits.request_ms);
+  if (response.made == NULL) return refuse(connection, ACCEPTED);
+  if (atomic_load(&server->is_stopping) && !pfh_response_header(&response, "Connection", "close")) {
+    MHD_destroy_response(response.made);
+    return MHD_NO;
+  }
+  return send_response(connection, &response);
+}
+
+enum MHD_Result pfh_request_handle(void *context, struct MHD_Connection *connection, const char *path,
+                                   const char *method, const char *version, const char *data, size_t *size,
+                                   void **state) {
+  struct pfh_server *const server = context;
+  (void)version;
+  if (*state == NULL) return begin(server, connection, state);
+  struct collected *const collected = *state;
+  if (*size > 0) {
+    const size_t count = *size;
+    *size = 0;
+    return collect(server, collected, data, count);
+  }
+  if (collected->refusal != ACCEPTED) return refuse(connection, collected->refusal);
+  return answer(server, connection, collected, path, method);
+}
+
+void pfh_request_completed(void *context, struct MHD_Connection *connection, void **state,
+                           enum MHD_RequestTerminationCode code) {
+  struct pfh_server *const server = context;
+  struct collected *const collected = *state;
+  (void)code;
+  (void)connection;
+  if (collected == NULL) return;
+  *state = NULL;
+  if (collected->connection != NULL) {
+    atomic_store(&collected->connection->is_idle, 1);
+    pfh_connection_grant(collected->connection, server->limits.idle_ms);
+  }
+  drop_body(server, collected);
+  free(collected);
+  pthread_mutex_lock(&server->mutex);
+  server->in_flight -= 1;
+  if (server->in_flight == 0) pthread_cond_broadcast(&server->changed);
+  pthread_mutex_unlock(&server->mutex);
+}

@@ -1,0 +1,196 @@
+#define _GNU_SOURCE
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "parts.h"
+
+/// TLS 1.2 with forward secrecy and authenticated encryption, and TLS 1.3.
+#define PRIORITIES                                                                                       \
+  "NONE:+VERS-TLS1.3:+VERS-TLS1.2:+AES-256-GCM:+CHACHA20-POLY1305:+AES-128-GCM:+ECDHE-ECDSA:+ECDHE-RSA:" \
+  "+AEAD:+GROUP-X25519:+GROUP-SECP256R1:+GROUP-SECP384R1:+SIGN-ALL:-SIGN-RSA-SHA1:-SIGN-ECDSA-SHA1:"     \
+  "-SIGN-DSA-SHA1:+COMP-NULL:%SERVER_PRECEDENCE"
+
+static int start_daemon(struct pfh_server *server, int is_secure) {
+  const struct pfh_limits *const limits = &server->limits;
+  // No MHD_USE_ERROR_LOG: what it says is about clients' faults, and goes to standard error line by line.
+  const unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_ITC | (is_secure ? MHD_USE_TLS : 0U);
+  struct MHD_OptionItem options[16];
+  size_t count = 0;
+  options[count++] = (struct MHD_OptionItem){MHD_OPTION_LISTEN_SOCKET, server->socket, NULL};
+  options[count++] = (struct MHD_OptionItem){MHD_OPTION_CONNECTION_LIMIT, (intptr_t)limits->connections, NULL};
+  options[count++] =
+      (struct MHD_OptionItem){MHD_OPTION_PER_IP_CONNECTION_LIMIT, (intptr_t)limits->connections_per_address, NULL};
+  options[count++] = (struct MHD_OptionItem){MHD_OPTION_CONNECTION_MEMORY_LIMIT, (intptr_t)limits->head, NULL};
+  options[count++] = (struct MHD_OptionItem){MHD_OPTION_STRICT_FOR_CLIENT, 1, NULL};
+  // The library warns about a pool of one, and uses the daemon's own thread.
+  if (limits->threads > 1) {
+    options[count++] = (struct MHD_OptionItem){MHD_OPTION_THREAD_POOL_SIZE, (intptr_t)limits->threads, NULL};
+  }
+  union {
+    void (*function)(void *, struct MHD_Connection *, void **, enum MHD_ConnectionNotificationCode);
+    intptr_t number;
+  } notify = {.function = pfh_connection_notify};
+  options[count++] = (struct MHD_OptionItem){MHD_OPTION_NOTIFY_CONNECTION, notify.number, server};
+  union {
+    void (*function)(void *, struct MHD_Connection *, void **, enum MHD_RequestTerminationCode);
+    intptr_t number;
+  } completed = {.function = pfh_request_completed};
+  options[count++] = (struct MHD_OptionItem){MHD_OPTION_NOTIFY_COMPLETED, completed.number, server};
+  union {
+    void *(*function)(void *, const char *, struct MHD_Connection *);
+    intptr_t number;
+  } begun = {.function = pfh_request_begun};
+  options[count++] = (struct MHD_OptionItem){MHD_OPTION_URI_LOG_CALLBACK, begun.number, server};
+  union {
+    size_t (*function)(void *, struct MHD_Connection *, char *);
+    intptr_t number;
+  } unescape = {.function = pfh_request_unescape};
+  options[count++] = (struct MHD_OptionItem){MHD_OPTION_UNESCAPE_CALLBACK, unescape.number, server};
+  if (is_secure) {
+    union {
+      const char *constant;
+      void *any;
+    } priorities = {.constant = PRIORITIES};
+    options[count++] = (struct MHD_OptionItem){MHD_OPTION_HTTPS_PRIORITIES, 0, priorities.any};
+    options[count++] = (struct MHD_OptionItem){MHD_OPTION_HTTPS_CERT_CALLBACK2, 0, pfh_certificate_door()};
+  }
+  options[count] = (struct MHD_OptionItem){MHD_OPTION_END, 0, NULL};
+  server->daemon = MHD_start_daemon(flags, 0, NULL, NULL, pfh_request_handle, server, MHD_OPTION_ARRAY, options,
+                                    MHD_OPTION_END);
+  return server->daemon != NULL;
+}
+
+/// Mutex, condition on the monotonic clock, and the watch's thread. 0 if one cannot be had.
+static int start_watch(struct pfh_server *server) {
+  pthread_condattr_t attributes;
+  if (pthread_mutex_init(&server->mutex, NULL) != 0) return 0;
+  if (pthread_condattr_init(&attributes) != 0) goto no_condition;
+  if (pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC) != 0 ||
+      pthread_cond_init(&server->changed, &attributes) != 0) {
+    pthread_condattr_destroy(&attributes);
+    goto no_condition;
+  }
+  pthread_condattr_destroy(&attributes);
+  if (pthread_create(&server->watch, NULL, pfh_watch, server) == 0) return 1;
+  pthread_cond_destroy(&server->changed);
+no_condition:
+  pthread_mutex_destroy(&server->mutex);
+  return 0;
+}
+
+static void stop_watch(struct pfh_server *server) {
+  pthread_mutex_lock(&server->mutex);
+  server->is_ended = 1;
+  pthread_cond_broadcast(&server->changed);
+  pthread_mutex_unlock(&server->mutex);
+  pthread_join(server->watch, NULL);
+}
+
+static void end_watch(struct pfh_server *server) {
+  pthread_cond_destroy(&server->changed);
+  pthread_mutex_destroy(&server->mutex);
+}
+
+enum pfh_result pfh_server_start(pfh_server **server, const char *address, uint16_t port,
+                                 pfh_certificate *certificate, const struct pfh_limits *limits, pfh_respond respond,
+                                 void *context) {
+  *server = NULL;
+  struct pfh_server *const made = calloc(1, sizeof *made);
+  if (made == NULL) return PFH_E_LIBRARY;
+  made->limits = *limits;
+  made->respond = respond;
+  made->context = context;
+  atomic_init(&made->certificate, certificate);
+  const enum pfh_result result = pfh_listen(&made->socket, &made->port, address, port);
+  if (result != PFH_OK) {
+    const int reason = errno;
+    free(made);
+    errno = reason;
+    return result;
+  }
+  if (!start_watch(made)) goto no_watch;
+  if (!start_daemon(made, certificate != NULL)) goto no_daemon;
+  *server = made;
+  return PFH_OK;
+no_daemon:
+  stop_watch(made);
+  end_watch(made);
+no_watch:
+  close(made->socket);
+  free(made);
+  return PFH_E_LIBRARY;
+}
+
+uint16_t pfh_server_port(const pfh_server *server) { return server->port; }
+
+struct pfh_counts pfh_server_counts(const pfh_server *server) {
+  // The count of requests in flight stands under the mutex, which is not the caller's to see.
+  union {
+    const struct pfh_server *constant;
+    struct pfh_server *any;
+  } own = {.constant = server};
+  pthread_mutex_lock(&own.any->mutex);
+  const uint64_t in_flight = server->in_flight;
+  pthread_mutex_unlock(&own.any->mutex);
+  const struct pfh_counts counts = {
+      .connections_open = atomic_load(&server->open),
+      .connections_accepted = atomic_load(&server->accepted),
+      .requests_in_flight = in_flight,
+      .requests_timed_out = atomic_load(&server->timed_out),
+      .requests_too_large = atomic_load(&server->too_large),
+      .requests_refused_busy = atomic_load(&server->refused_busy),
+      .requests_refused_stopping = atomic_load(&server->refused_stopping),
+  };
+  return counts;
+}
+
+int pfh_server_renew(pfh_server *server, pfh_certificate *certificate) {
+  pfh_certificate *const before = atomic_load(&server->certificate);
+  if (before == NULL) return 0;
+  pfh_certificate_chain(certificate, before);
+  atomic_store(&server->certificate, certificate);
+  return 1;
+}
+
+/// Waits until no request is in flight, or the time is over. 1 if none is.
+static int drain(struct pfh_server *server, uint32_t ms) {
+  struct timespec end;
+  clock_gettime(CLOCK_MONOTONIC, &end);
+  end.tv_sec += (time_t)(ms / 1000);
+  end.tv_nsec += (long)(ms % 1000) * 1000000L;
+  if (end.tv_nsec >= 1000000000L) {
+    end.tv_sec += 1;
+    end.tv_nsec -= 1000000000L;
+  }
+  pthread_mutex_lock(&server->mutex);
+  int failure = 0;
+  while (server->in_flight > 0 && failure == 0) {
+    failure = pthread_cond_timedwait(&server->changed, &server->mutex, &end);
+  }
+  const int is_drained = server->in_flight == 0;
+  pthread_mutex_unlock(&server->mutex);
+  return is_drained;
+}
+
+int pfh_server_stop(pfh_server *server, uint32_t drain_ms) {
+  atomic_store(&server->is_stopping, 1);
+  MHD_quiesce_daemon(server->daemon);
+  // Refuses from now on; closed only when no thread can be about to accept from it any more.
+  shutdown(server->socket, SHUT_RDWR);
+  const int is_drained = drain(server, drain_ms);
+  MHD_stop_daemon(server->daemon);
+  stop_watch(server);
+  close(server->socket);
+  return is_drained;
+}
+
+void pfh_server_free(pfh_server *server) {
+  end_watch(server);
+  pfh_certificate_free(atomic_load(&server->certificate));
+  free(server);
+}

@@ -1,0 +1,204 @@
+public import ProofJOSE
+internal import Synchronization
+
+/// An account whose secrets are unlocked: what service and operator's tool work with.
+///
+/// Several processes may have the same account open; each sees what the others change.
+public final class Account: Sendable {
+  /// The account's name.
+  public let name: String
+  /// Where it stands.
+  public let store: any Store
+  let vault: Vault
+  private let cache = Mutex(Cache())
+
+  private struct Cache {
+    var snapshot: Snapshot?
+    /// Keys by where and how they stand in the store. A key counts what it sealed, so it must not be
+    /// made anew when something else of the account changes.
+    var keys: [KeyPlace: TokenKey] = [:]
+  }
+
+  private struct KeyPlace: Hashable {
+    let place: String
+    let sealed: [UInt8]
+  }
+
+  private init(_ name: String, _ store: any Store, _ vault: Vault) {
+    self.name = name
+    self.store = store
+    self.vault = vault
+  }
+
+  /// Opens the account of a store.
+  ///
+  /// - Parameters:
+  ///   - store: The store.
+  ///   - lock: What the account was locked with.
+  /// - Throws: ``ServiceError/noAccount``, ``ServiceError/wrongPassphrase``,
+  ///   ``ServiceError/wrongKeyFile``, ``ServiceError/otherLock(expected:)``.
+  public static func open(
+    in store: any Store, with lock: borrowing AccountLock
+  ) throws(ServiceError) -> Account {
+    guard let fields = try AccountDocument.lock.read(from: store) else { throw .noAccount }
+    guard let name = fields.text("account"), let wrapped = WrappedKey(fields) else {
+      throw .damaged("document “lock”")
+    }
+    return Account(name, store, Vault(try wrapped.open(with: lock)))
+  }
+
+  /// The name of a store's account, which no key is needed for.
+  ///
+  /// - Parameter store: The store.
+  /// - Returns: The name, and what the account is locked with: `passphrase` or `key file`.
+  /// - Throws: ``ServiceError/noAccount``.
+  public static func identity(
+    in store: any Store
+  ) throws(ServiceError) -> (name: String, lock: String) {
+    guard let fields = try AccountDocument.lock.read(from: store) else { throw .noAccount }
+    guard let name = fields.text("account"), let kind = fields.text("kind") else {
+      throw .damaged("document “lock”")
+    }
+    return (name, kind)
+  }
+
+  /// Makes an account in a store that holds none.
+  ///
+  /// It gets fresh keys: the 64-byte secret of HS256, the configuration's Ed25519 key, the key that
+  /// seals measurement tokens, and a management token.
+  ///
+  /// - Parameters:
+  ///   - name: 1 to 64 lower-case letters, digits and hyphens.
+  ///   - store: The store.
+  ///   - lock: What its secrets are locked with from now on.
+  ///   - url: Where the service will be, such as `https://attest.example.com:8443`.
+  ///   - clock: Says when it is made.
+  /// - Returns: The account, and the management token, which is told only here.
+  /// - Throws: ``ServiceError/accountThere(_:)``, ``ServiceError/invalid(_:value:allowed:)``.
+  public static func create(
+    _ name: String, in store: any Store, lockedBy lock: borrowing AccountLock, url: String,
+    clock: JOSEClock = .system
+  ) throws(ServiceError) -> (account: Account, managementToken: String) {
+    try check(name)
+    let url = try ServiceURL.checked(url)
+    let now = clock.now.seconds
+    let accountKey = try ServiceError.ofJOSE { () throws(JOSEError) in
+      try JOSESecret.random(count: CoreSodium.keyByteCount)
+    }
+    var lockDocument = try WrappedKey.wrap(accountKey, by: lock).fields
+    lockDocument.set("account", name)
+    let vault = Vault(accountKey)
+    var configuration = ConfigurationSettings(
+      serial: 1, forcedPinsSerial: 0, url: url, servicePins: [], changed: now
+    ).fields
+    configuration.set("key", try vault.freshKey(32, for: .configuration))
+    var secret = JSONObject()
+    secret.set("key", try vault.freshKey(64, for: .secret))
+    secret.set("changed", now)
+    var sealing = JSONObject()
+    sealing.set("key", try vault.freshKey(32, for: .sealingKey))
+    let token = ManagementToken.fresh()
+    let documents: [(AccountDocument, JSONObject)] = [
+      (.lock, lockDocument), (.secret, secret), (.sealingKey, sealing),
+      (.configuration, configuration), (.policy, Policy().fields), (.management, token.document),
+    ]
+    do {
+      try store.apply(
+        documents.map { document, fields in
+          .insert(.account, document.rawValue, Array(JSONValue.object(fields).text.utf8))
+        })
+    } catch .alreadyThere {
+      throw .accountThere(try identity(in: store).name)
+    } catch {
+      throw .store(error)
+    }
+    return (Account(name, store, vault), token.text)
+  }
+
+  private static func check(_ name: String) throws(ServiceError) {
+    let isPlain = name.utf8.allSatisfy { byte in
+      (0x61...0x7A).contains(byte) || (0x30...0x39).contains(byte) || byte == 0x2D
+    }
+    guard isPlain, (1...64).contains(name.utf8.count) else {
+      throw .invalid(
+        "account name", value: String(name.prefix(80)),
+        allowed: "1 to 64 lower-case letters, digits and hyphens")
+    }
+  }
+
+  /// Locks the account with something else; what it was locked with opens it no more.
+  ///
+  /// - Parameter lock: The new lock.
+  /// - Throws: ``ServiceError``.
+  public func relock(with lock: borrowing AccountLock) throws(ServiceError) {
+    var fields = try vault.rewrapped(by: lock).fields
+    fields.set("account", name)
+    try apply([AccountDocument.lock.put(fields)])
+  }
+
+  /// The account as it stands now.
+  func snapshot() throws(ServiceError) -> Snapshot {
+    while true {
+      let revision = try currentRevision()
+      if let known = cache.withLock({ $0.snapshot }), known.revision == revision { return known }
+      let fresh = try Snapshot(of: self, revision: revision)
+      // Rows were read one after the other: take them only if nobody changed any meanwhile.
+      guard try currentRevision() == revision else { continue }
+      cache.withLock { $0.snapshot = fresh }
+      return fresh
+    }
+  }
+
+  private func currentRevision() throws(ServiceError) -> UInt64 {
+    try ServiceError.ofStore { () throws(StoreError) in try store.revision() }
+  }
+
+  func apply(_ changes: [StoreChange]) throws(ServiceError) {
+    do { try store.apply(changes) } catch { throw .store(error) }
+  }
+
+  /// The key that stands sealed in the store at a place.
+  func key(
+    _ sealed: [UInt8], at place: String, _ algorithm: KeyAlgorithm, id: String?
+  ) throws(ServiceError) -> TokenKey {
+    let keyPlace = KeyPlace(place: place, sealed: sealed)
+    if let known = cache.withLock({ $0.keys[keyPlace] }) { return known }
+    let fresh = try makeKey(sealed, at: place, algorithm, id: id)
+    return cache.withLock { cache in
+      if let known = cache.keys[keyPlace] { return known }
+      cache.keys[keyPlace] = fresh
+      return fresh
+    }
+  }
+
+  private func makeKey(
+    _ sealed: [UInt8], at place: String, _ algorithm: KeyAlgorithm, id: String?
+  ) throws(ServiceError) -> TokenKey {
+    let secret = try vault.open(sealed, for: place)
+    do {
+      let key = try JSONWebKey(secret: secret, algorithm: algorithm, id: id)
+      return TokenKey(key, counter: "sealed." + Hexadecimal.encode(sealed.prefix(16)), in: store)
+    } catch {
+      throw .jose(error)
+    }
+  }
+}
+
+extension WrappedKey {
+  var fields: JSONObject {
+    var fields: JSONObject = ["kind": .string(kind)]
+    fields.set("salt", salt)
+    fields.set("passes", Int64(passes))
+    fields.set("memory", Int64(memory))
+    fields.set("wrapped", wrapped)
+    return fields
+  }
+
+  init?(_ fields: JSONObject) {
+    guard let kind = fields.text("kind"), let salt = fields.bytes("salt"),
+      let passes = fields.integer("passes").flatMap(UInt64.init(exactly:)),
+      let memory = fields.integer("memory"), let wrapped = fields.bytes("wrapped")
+    else { return nil }
+    self.init(kind: kind, salt: salt, passes: passes, memory: Int(memory), wrapped: wrapped)
+  }
+}

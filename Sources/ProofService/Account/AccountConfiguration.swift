@@ -1,0 +1,42 @@
+internal import ProofJOSE
+internal import ProofModel
+
+/// The configuration that apps get: SERVICE.md section 6.
+enum AccountConfiguration {
+  /// The signed form.
+  static func signed(
+    _ account: String, _ settings: ConfigurationSettings, _ key: JSONWebKey, apis: [String: API],
+    pins: [HostPins]
+  ) throws(ServiceError) -> String {
+    var hosts = JSONObject()
+    for api in apis.values { hosts[api.host] = .string(api.kind.rawValue) }
+    var pinned = JSONObject()
+    // A host that is an API and has no pins is known, and not pinned.
+    for host in apis.keys { pinned[host] = .array([]) }
+    for host in pins { pinned[host.host] = .array(host.pins.map { .string($0) }) }
+    var claims: JSONObject = [
+      "acc": .string(account), "url": .string(settings.url), "pin": .object(pinned),
+      "dom": .object(hosts),
+      "key": .string(Base64.encode(key.publicBytes ?? [], .url)),
+    ]
+    claims.set("ser", Int64(settings.serial))
+    claims.set("iat", settings.changed)
+    claims.set("fps", Int64(settings.forcedPinsSerial))
+    claims.set("spk", settings.servicePins)
+    let payload = Array(JSONValue.object(claims).text.utf8)
+    do {
+      return try JWSSigner(key).sign(payload: payload.span, type: nil)
+    } catch {
+      throw .jose(error)
+    }
+  }
+
+  /// The short form: where the service is, and what its key's fingerprint is.
+  static func initial(
+    _ account: String, _ settings: ConfigurationSettings, _ key: JSONWebKey
+  ) -> String {
+    let label = Array(AttestationWire.configLabel.utf8)
+    let fingerprint = Digest(hashing: label + (key.publicBytes ?? []))
+    return "#\(account)@\(ServiceURL.authority(settings.url))#\(Base64.encode(fingerprint.bytes))"
+  }
+}

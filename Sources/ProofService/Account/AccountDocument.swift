@@ -1,0 +1,81 @@
+internal import ProofJOSE
+
+/// The account's own documents: rows of the table `account`.
+enum AccountDocument: String, CaseIterable {
+  /// Name of the account, and its key, locked.
+  case lock
+  /// The secret of HS256, sealed.
+  case secret
+  /// The key that seals measurement tokens, sealed.
+  case sealingKey
+  /// Serial, address and key of the configuration.
+  case configuration
+  /// The policy.
+  case policy
+  /// The development key, sealed; no row if there is none.
+  case developmentKey
+  /// What the management token hashes to.
+  case management
+
+  func put(_ fields: JSONObject) -> StoreChange {
+    .put(.account, rawValue, Array(JSONValue.object(fields).text.utf8))
+  }
+
+  func read(from store: any Store) throws(ServiceError) -> JSONObject? {
+    let row: [UInt8]?
+    do { row = try store.row(rawValue, of: .account) } catch { throw .store(error) }
+    guard let row else { return nil }
+    guard case .object(let fields) = try? JSONValue(parsing: row.span) else {
+      throw .damaged("document “\(rawValue)”")
+    }
+    return fields
+  }
+
+  func needed(from store: any Store) throws(ServiceError) -> JSONObject {
+    guard let fields = try read(from: store) else { throw .damaged("document “\(rawValue)”") }
+    return fields
+  }
+}
+
+/// What the configuration of an account says beside APIs and pins.
+public struct ConfigurationSettings: Sendable, Hashable {
+  /// Grows with every change of the configuration.
+  public var serial: UInt32
+  /// Pins of a configuration below this serial must be replaced at once.
+  public var forcedPinsSerial: UInt32
+  /// Where the service is, such as `https://attest.example.com:8443`.
+  public var url: String
+  /// Pins of the service itself; none for not pinned.
+  public var servicePins: [String]
+  /// When it was last changed, in Unix seconds.
+  public var changed: Int64
+
+  var fields: JSONObject {
+    var fields: JSONObject = ["url": .string(url)]
+    fields.set("serial", Int64(serial))
+    fields.set("forcedPinsSerial", Int64(forcedPinsSerial))
+    fields.set("servicePins", servicePins)
+    fields.set("changed", changed)
+    return fields
+  }
+
+  init(
+    serial: UInt32, forcedPinsSerial: UInt32, url: String, servicePins: [String], changed: Int64
+  ) {
+    self.serial = serial
+    self.forcedPinsSerial = forcedPinsSerial
+    self.url = url
+    self.servicePins = servicePins
+    self.changed = changed
+  }
+
+  init?(_ fields: JSONObject) {
+    guard let serial = fields.integer("serial").flatMap(UInt32.init(exactly:)),
+      let forced = fields.integer("forcedPinsSerial").flatMap(UInt32.init(exactly:)),
+      let url = fields.text("url"), let pins = fields.texts("servicePins"),
+      let changed = fields.integer("changed")
+    else { return nil }
+    self.init(
+      serial: serial, forcedPinsSerial: forced, url: url, servicePins: pins, changed: changed)
+  }
+}

@@ -1,0 +1,81 @@
+public import ProofJOSE
+
+/// Why the service or one of its operator's commands refused.
+public enum ServiceError: Error, Sendable, Hashable {
+  /// The store refused.
+  case store(StoreError)
+  /// A key or token was refused.
+  case jose(JOSEError)
+  /// The store holds no account yet.
+  case noAccount
+  /// The store holds an account already.
+  case accountThere(String)
+  /// The passphrase is not the account's.
+  case wrongPassphrase
+  /// The key file is not the account's.
+  case wrongKeyFile
+  /// The account is locked in another way than was tried.
+  case otherLock(expected: String)
+  /// What stands in the store under a name does not open or parse.
+  case damaged(String)
+  /// There is nothing of this name.
+  case unknown(String, name: String)
+  /// There is something of this name already.
+  case alreadyThere(String, name: String)
+  /// A value is not one that is allowed.
+  case invalid(String, value: String, allowed: String)
+  /// Something else still needs what should go.
+  case inUse(String, by: String)
+  /// The operator did not confirm.
+  case notConfirmed
+  /// The system has not the memory that the passphrase needs.
+  case noMemory
+}
+
+extension ServiceError: CustomStringConvertible {
+  /// What went wrong, with which value, and what to do next.
+  public var description: String {
+    switch self {
+    case .store(let error): error.description
+    case .jose(let error): error.description
+    case .noAccount:
+      "The store holds no account. Make one with “proofctl init”."
+    case .accountThere(let name):
+      "The store holds the account “\(name)” already. One store holds one account: choose another."
+    case .wrongPassphrase:
+      "The passphrase is not this account's. Try again; nothing was changed."
+    case .wrongKeyFile:
+      "The key file is not this account's. Look for the one that was named at “proofctl init”."
+    case .otherLock(let expected):
+      "This account is locked by \(expected). Unlock it that way."
+    case .damaged(let what):
+      "The store's \(what) does not open or parse. Restore a backup of the store."
+    case .unknown(let noun, let name):
+      "There is no \(noun) “\(name)”. The verb “list” shows those that there are."
+    case .alreadyThere(let noun, let name):
+      "There is a \(noun) “\(name)” already. Remove it first, or choose another name."
+    case .invalid(let field, let value, let allowed):
+      "The \(field) is “\(value)”; allowed: \(allowed)."
+    case .inUse(let what, let user):
+      "The \(what) is still used by \(user). Change that first."
+    case .notConfirmed:
+      "Nothing was changed: this needs to be confirmed with YES."
+    case .noMemory:
+      "The system has not the memory that the passphrase needs (64 MiB). Free some."
+    }
+  }
+}
+
+extension ServiceError {
+  /// Runs what throws errors of tokens and keys, and throws them as this type.
+  static func ofJOSE<R: ~Copyable>(
+    _ body: () throws(JOSEError) -> R
+  ) throws(ServiceError) -> R {
+    do { return try body() } catch { throw .jose(error) }
+  }
+
+  /// Runs what throws errors of the store, and throws them as this type.
+  static func ofStore<R>(_ body: () throws(StoreError) -> R) throws(ServiceError) -> R {
+    do { return try body() } catch { throw .store(error) }
+  }
+}

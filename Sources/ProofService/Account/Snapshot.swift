@@ -1,0 +1,119 @@
+internal import ProofJOSE
+internal import ProofModel
+
+/// An account as it stood at one revision of its store, opened and ready for use.
+final class Snapshot: Sendable {
+  let revision: UInt64
+  let configuration: ConfigurationSettings
+  let configurationKey: TokenKey
+  let secret: TokenKey
+  let sealingKey: TokenKey
+  let policy: Policy
+  let developmentKey: [UInt8]?
+  let managementHash: [UInt8]
+  let apis: [String: API]
+  let registrations: [AppDigest: Registration]
+  let builds: [KeyID: (build: SDKBuild, key: MeasurementProofKey)]
+  let keys: [String: TokenKey]
+  let pins: [HostPins]
+  let rules: [DeviceID: DeviceRule]
+  let secureStrings: [[UInt8]: SecureString]
+  /// The signed configuration, as it goes to apps.
+  let signedConfiguration: String
+
+  init(of account: Account, revision: UInt64) throws(ServiceError) {
+    self.revision = revision
+    let store = account.store
+
+    let document = try AccountDocument.configuration.needed(from: store)
+    guard let settings = ConfigurationSettings(document), let sealed = document.bytes("key") else {
+      throw .damaged("document “configuration”")
+    }
+    configuration = settings
+    configurationKey = try account.key(
+      sealed, at: AccountDocument.configuration.rawValue, .edDSA, id: nil)
+    secret = try Self.key(.secret, .hs256, of: account)
+    sealingKey = try Self.key(.sealingKey, .direct, of: account)
+    policy = try Policy(fields: AccountDocument.policy.needed(from: store))
+    if let sealed = try AccountDocument.developmentKey.read(from: store)?.bytes("key") {
+      let key = try account.vault.open(sealed, for: AccountDocument.developmentKey.rawValue)
+      developmentKey = key.withBytes { Array(copying: $0) }
+    } else {
+      developmentKey = nil
+    }
+    guard let hash = try AccountDocument.management.needed(from: store).bytes("hash") else {
+      throw .damaged("document “management”")
+    }
+    managementHash = hash
+
+    apis = Dictionary(uniqueKeysWithValues: try store.all(API.self).map { ($0.host, $0) })
+    registrations = Dictionary(
+      uniqueKeysWithValues: try store.all(Registration.self).map { ($0.digest, $0) })
+    rules = Dictionary(uniqueKeysWithValues: try store.all(DeviceRule.self).map { ($0.device, $0) })
+    secureStrings = Dictionary(
+      uniqueKeysWithValues: try store.all(SecureString.self).map { (Array($0.name.utf8), $0) })
+    pins = try store.all(HostPins.self)
+    var builds: [KeyID: (build: SDKBuild, key: MeasurementProofKey)] = [:]
+    for build in try store.all(SDKBuild.self) {
+      builds[build.id] = (build, try build.open(with: account.vault))
+    }
+    self.builds = builds
+    var keys: [String: TokenKey] = [:]
+    for key in try store.all(KeySetKey.self) {
+      keys[key.id] = try account.key(key.sealedKey, at: key.place, key.algorithm, id: key.id)
+    }
+    self.keys = keys
+    signedConfiguration = try AccountConfiguration.signed(
+      account.name, settings, configurationKey.key, apis: apis, pins: pins)
+  }
+
+  private static func key(
+    _ document: AccountDocument, _ algorithm: KeyAlgorithm, of account: Account
+  ) throws(ServiceError) -> TokenKey {
+    guard let sealed = try document.needed(from: account.store).bytes("key") else {
+      throw .damaged("document “\(document.rawValue)”")
+    }
+    return try account.key(sealed, at: document.rawValue, algorithm, id: nil)
+  }
+
+  /// The key of an API's tokens; nil if it names one that is gone.
+  func key(of api: API) -> TokenKey? {
+    if let id = api.keyID { return keys[id] }
+    return api.kind == .measurement ? sealingKey : secret
+  }
+}
+
+extension Store {
+  /// All records of a kind.
+  func all<R: Record>(_: R.Type) throws(ServiceError) -> [R] {
+    let rows: [StoreRow]
+    do { rows = try self.rows(of: R.table) } catch { throw .store(error) }
+    var records: [R] = []
+    for row in rows { records.append(try R(row)) }
+    return records
+  }
+
+  /// One record; nil if there is none.
+  func one<R: Record>(_ key: String, _: R.Type) throws(ServiceError) -> R? {
+    let value: [UInt8]?
+    do { value = try row(key, of: R.table) } catch { throw .store(error) }
+    return try value.map { value throws(ServiceError) in try R(StoreRow(key, value)) }
+  }
+}
+
+extension KeySetKey {
+  var place: String { "key/\(id)" }
+}
+
+extension SDKBuild {
+  static func place(of id: KeyID) -> String { "sdk/\(id)" }
+
+  func open(with vault: Vault) throws(ServiceError) -> MeasurementProofKey {
+    let secret = try vault.open(sealedKey, for: Self.place(of: id))
+    let key = secret.withBytes { bytes in
+      try? MeasurementProofKey(SecretBytes(copying: bytes), mode: mode)
+    }
+    guard let key, key.id == id else { throw .damaged("SDK build “\(id)”") }
+    return key
+  }
+}

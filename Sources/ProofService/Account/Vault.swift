@@ -1,0 +1,46 @@
+internal import ProofJOSE
+
+/// Seals what is secret of an account, under the account's key, for one place in the store each: a
+/// sealed secret that was moved elsewhere does not open.
+final class Vault: Sendable {
+  private let key: JOSESecret
+
+  init(_ key: consuming JOSESecret) { self.key = key }
+
+  func seal(_ secret: Span<UInt8>, for place: String) -> [UInt8] {
+    CoreSodium.seal(secret, Array("pfs1.sealed.....\(place)".utf8), key: key)
+  }
+
+  func seal(_ secret: borrowing JOSESecret, for place: String) -> [UInt8] {
+    secret.withBytes { seal($0, for: place) }
+  }
+
+  /// A fresh secret, sealed for a document of the account.
+  func freshKey(_ count: Int, for document: AccountDocument) throws(ServiceError) -> [UInt8] {
+    let secret = try ServiceError.ofJOSE { () throws(JOSEError) in
+      try JOSESecret.random(count: count)
+    }
+    return seal(secret, for: document.rawValue)
+  }
+
+  func open(_ sealed: [UInt8], for place: String) throws(ServiceError) -> JOSESecret {
+    guard
+      let secret = CoreSodium.open(sealed, Array("pfs1.sealed.....\(place)".utf8), key: key)
+    else { throw .damaged(place) }
+    return secret
+  }
+
+  /// A sealed text.
+  func text(_ sealed: [UInt8], for place: String) throws(ServiceError) -> String {
+    try open(sealed, for: place).withBytes { String(decoding: Array(copying: $0), as: UTF8.self) }
+  }
+
+  /// The key that response codes are made with.
+  func responseCodeKey() -> JOSESecret {
+    JOSESecret(copying: CoreSodium.hash("pfs1.arc-key....", [], key: key).span)
+  }
+
+  func rewrapped(by lock: borrowing AccountLock) throws(ServiceError) -> WrappedKey {
+    try WrappedKey.wrap(key, by: lock)
+  }
+}

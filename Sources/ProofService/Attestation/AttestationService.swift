@@ -1,0 +1,181 @@
+public import ProofJOSE
+public import ProofModel
+
+/// The attestation service: bytes in, bytes out. SERVICE.md says which.
+///
+/// It reads no clock but the one it is given, opens no socket, and is called from several threads at
+/// once. All it keeps between two requests stands in the store, except how fast somebody asks and what
+/// it counted.
+public final class AttestationService: HTTPHandler {
+  /// Something that was done, without any secret, for a log.
+  public struct Event: Sendable {
+    /// What was done, such as `report`.
+    public var name: String
+    /// What is known about it, in order.
+    public var details: [(name: String, value: String)]
+  }
+
+  /// The account that is served.
+  public let account: Account
+  /// What was counted since the start.
+  public let metrics = ServiceMetrics()
+  let clock: JOSEClock
+  let makeSalt: @Sendable () -> Salt
+  let log: @Sendable (Event) -> Void
+  let management: Management
+  let addresses = RateLimiter()
+  let devices = RateLimiter()
+  let sweeper = Sweeper()
+
+  /// A service.
+  ///
+  /// - Parameters:
+  ///   - account: The account to serve.
+  ///   - clock: Says what time it is.
+  ///   - makeSalt: Draws a salt that was never seen before.
+  ///   - log: Takes what was done; from several threads.
+  public init(
+    account: Account, clock: JOSEClock = .system,
+    makeSalt: @escaping @Sendable () -> Salt = { Salt.random() },
+    log: @escaping @Sendable (Event) -> Void = { _ in }
+  ) {
+    self.account = account
+    self.clock = clock
+    self.makeSalt = makeSalt
+    self.log = log
+    management = Management(account, clock: clock)
+  }
+
+  /// Answers a request. Whatever it holds, there is an answer.
+  public func respond(to request: HTTPRequest) -> HTTPResponse {
+    do throws(Refusal) {
+      return try route(request)
+    } catch {
+      if let event = error.event { metrics.count(event) }
+      var response = HTTPResponse(status: error.status, text: error.text)
+      if let seconds = error.retryAfter { response.headers["retry-after"] = "\(seconds)" }
+      return response
+    }
+  }
+
+  private func route(_ request: HTTPRequest) throws(Refusal) -> HTTPResponse {
+    guard request.body.count <= Self.bodyMax else { throw .tooLarge }
+    let parts = request.path.split(separator: "/", omittingEmptySubsequences: false)
+    guard parts.count >= 2, parts[0].isEmpty else { throw .notFound }
+    switch (parts[1], parts.count) {
+    case ("health", 2):
+      try require("GET", request)
+      _ = try snapshot()
+      return HTTPResponse(status: 200, text: "ok")
+    case ("metrics", 2):
+      try require("GET", request)
+      return HTTPResponse(status: 200, text: metrics.text + countsText())
+    case ("v1", 3) where parts[2] == "challenge":
+      try require("POST", request)
+      return try challenge(request)
+    case ("v1", 3) where parts[2] == "report":
+      try require("POST", request)
+      return try report(request)
+    case ("v1", 4) where parts[2] == "config":
+      try require("GET", request)
+      return try configuration(of: String(parts[3]), request)
+    case ("v1", 4) where parts[2] == "jwks":
+      try require("GET", request)
+      return try jwks(of: String(parts[3]))
+    case ("v1", 5) where parts[2] == "manage":
+      return try manage("\(parts[3])/\(parts[4])", request)
+    default: throw .notFound
+    }
+  }
+
+  static let bodyMax = 1 << 20
+
+  func require(_ method: String, _ request: HTTPRequest) throws(Refusal) {
+    guard request.method == method else { throw .wrongMethod(method) }
+  }
+
+  func snapshot() throws(Refusal) -> Snapshot {
+    do { return try account.snapshot() } catch { throw .failed }
+  }
+
+  func store<R>(_ body: (any Store) throws(StoreError) -> R) throws(Refusal) -> R {
+    do { return try body(account.store) } catch { throw .failed }
+  }
+
+  static func binary(_ bytes: [UInt8]) -> HTTPResponse {
+    HTTPResponse(
+      status: 200, headers: ["content-type": "application/octet-stream"], body: bytes)
+  }
+
+  private func countsText() -> String {
+    guard let counts = try? account.store.counts() else { return "" }
+    return """
+      # TYPE proof_service_devices gauge
+      proof_service_devices \(counts.devices)
+      # TYPE proof_service_pending_salts gauge
+      proof_service_pending_salts \(counts.salts)
+
+      """
+  }
+
+  // MARK: Configuration and keys
+
+  private func configuration(
+    of name: String, _ request: HTTPRequest
+  ) throws(Refusal) -> HTTPResponse {
+    let snapshot = try snapshot()
+    guard name == account.name else { throw .unknownAccount }
+    try limitAddress(request, snapshot)
+    metrics.count(.configurations)
+    if let text = request.query["serial"] {
+      guard let serial = UInt32(text) else { throw .malformed("The serial is no number.") }
+      if serial == snapshot.configuration.serial { return HTTPResponse(status: 204) }
+    }
+    return HTTPResponse(
+      status: 200, headers: ["content-type": "application/jose"],
+      body: Array(snapshot.signedConfiguration.utf8))
+  }
+
+  private func jwks(of name: String) throws(Refusal) -> HTTPResponse {
+    let snapshot = try snapshot()
+    guard name == account.name else { throw .unknownAccount }
+    guard let text = try? snapshot.jwks() else { throw .failed }
+    return HTTPResponse(
+      status: 200,
+      headers: ["content-type": "application/jwk-set+json", "cache-control": "max-age=300"],
+      body: Array(text.utf8))
+  }
+
+  func limitAddress(_ request: HTTPRequest, _ snapshot: Snapshot) throws(Refusal) {
+    let wait = addresses.wait(
+      of: Array(request.peer.utf8), rate: snapshot.policy.addressRate, at: clock.now)
+    if let wait { throw .tooMany(retryAfter: wait) }
+  }
+}
+
+/// Why a request gets no answer of its own.
+struct Refusal: Error {
+  var status: Int
+  var text: String
+  var event: ServiceMetrics.Event?
+  var retryAfter: Int?
+
+  static func malformed(_ text: String) -> Refusal {
+    Refusal(status: 400, text: text, event: .malformed)
+  }
+  static let unknownAccount = Refusal(
+    status: 404, text: "There is no such account here.", event: .unknown)
+  static let unknownKey = Refusal(
+    status: 404, text: "There is no such SDK build in this account.", event: .unknown)
+  static let notFound = Refusal(status: 404, text: "There is nothing at this path.")
+  static func wrongMethod(_ allowed: String) -> Refusal {
+    Refusal(status: 405, text: "Use \(allowed) here.")
+  }
+  static let tooLarge = Refusal(status: 413, text: "At most 1 MiB.", event: .malformed)
+  static func tooMany(retryAfter: Int) -> Refusal {
+    Refusal(
+      status: 429, text: "Too many requests. Wait.", event: .limited, retryAfter: retryAfter)
+  }
+  static let failed = Refusal(
+    status: 503, text: "The service cannot reach its storage. Try again.", event: .storeFailures)
+}

@@ -1,0 +1,94 @@
+internal import ProofJOSE
+internal import ProofModel
+internal import Synchronization
+
+// The first half: a question is answered by a challenge.
+
+/// What the service must remember of a question until the report comes.
+struct SaltNote: Sendable {
+  let keyID: KeyID
+  let device: DeviceID
+  let purpose: AttestationPurpose
+  let challenge: AttestationChallenge
+
+  init(_ question: AttestationQuestion, _ challenge: AttestationChallenge) {
+    keyID = question.keyID
+    device = question.device
+    purpose = question.purpose
+    self.challenge = challenge
+  }
+
+  init?(_ bytes: [UInt8]) {
+    guard bytes.count > 25, let keyID = try? KeyID(Array(bytes[0..<8])),
+      let device = try? DeviceID(Array(bytes[8..<24])),
+      let purpose = AttestationPurpose(rawValue: bytes[24]),
+      let challenge = try? AttestationChallenge(Array(bytes[25...]))
+    else { return nil }
+    self.keyID = keyID
+    self.device = device
+    self.purpose = purpose
+    self.challenge = challenge
+  }
+
+  var bytes: [UInt8] { keyID.bytes + device.bytes + [purpose.rawValue] + challenge.bytes }
+}
+
+extension AttestationService {
+  func challenge(_ request: HTTPRequest) throws(Refusal) -> HTTPResponse {
+    let question: AttestationQuestion
+    do {
+      question = try AttestationQuestion(request.body)
+    } catch {
+      throw .malformed(error.description)
+    }
+    let snapshot = try snapshot()
+    let now = clock.now
+    try limitAddress(request, snapshot)
+    guard question.account == account.name else { throw .unknownAccount }
+    guard let build = snapshot.builds[question.keyID], !build.build.isRevoked else {
+      throw .unknownKey
+    }
+    let wait = devices.wait(
+      of: question.device.bytes, rate: snapshot.policy.deviceRate, at: now)
+    if let wait { throw .tooMany(retryAfter: wait) }
+
+    let known = try store { (store) throws(StoreError) in try store.device(question.device) }
+    // 2^32 measurements of one device are out of reach; the last number is not a generation.
+    let generation = min(known?.generation ?? 0, .max - 2) + 1
+    let draft: BaselineDraft
+    do {
+      draft = try BaselineDraft(
+        salt: makeSalt(), sources: SourcesAsked.all, policy: snapshot.policy.measurement,
+        generation: generation, limitLog2: UInt8(snapshot.policy.limitLog2))
+    } catch {
+      preconditionFailure("The policy's settings are in range. \(error)")
+    }
+    let challenge = AttestationChallenge(
+      draft, lifetime: UInt16(snapshot.policy.saltLifetime),
+      configSerial: snapshot.configuration.serial)
+    let pending = PendingSalt(
+      draft.salt, expiry: now.seconds + Int64(snapshot.policy.saltLifetime),
+      note: SaltNote(question, challenge).bytes)
+    try store { (store) throws(StoreError) in
+      try sweeper.sweep(store, at: now.seconds)
+      try store.keep(pending)
+    }
+    metrics.count(.challenges)
+    return Self.binary(challenge.bytes)
+  }
+}
+
+/// Drops expired salts, at most once in ten seconds, so that the store does not grow.
+final class Sweeper: Sendable {
+  private let next = Mutex<Int64>(.min)
+
+  func sweep(_ store: any Store, at now: Int64) throws(StoreError) {
+    let isDue = next.withLock { next in
+      // A clock that was set back does not stop the sweeping.
+      guard now >= next || now < next - 10 else { return false }
+      next = now + 10
+      return true
+    }
+    if isDue { try store.dropSalts(expiredBefore: now) }
+  }
+}

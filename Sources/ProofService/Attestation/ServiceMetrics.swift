@@ -1,0 +1,70 @@
+internal import Synchronization
+
+/// What the service counted since it started.
+public final class ServiceMetrics: Sendable {
+  /// What is counted.
+  public enum Event: Int, Sendable, CaseIterable {
+    /// Challenges given.
+    case challenges
+    /// Reports believed, and passed.
+    case passed
+    /// Reports believed, and failed.
+    case failed
+    /// Reports under an unknown, used or expired salt.
+    case staleReports
+    /// Reports that did not add up.
+    case unbelievable
+    /// Requests that did not parse.
+    case malformed
+    /// Requests of unknown accounts or keys.
+    case unknown
+    /// Requests beyond a rate.
+    case limited
+    /// Requests that the store failed.
+    case storeFailures
+    /// Configurations given.
+    case configurations
+    /// Management requests.
+    case management
+    /// Management requests without the right token.
+    case managementRefused
+  }
+
+  private let counts = Mutex([Int](repeating: 0, count: Event.allCases.count))
+
+  /// All at 0.
+  public init() {}
+
+  func count(_ event: Event) { counts.withLock { $0[event.rawValue] += 1 } }
+
+  /// How often something happened.
+  public subscript(event: Event) -> Int { counts.withLock { $0[event.rawValue] } }
+
+  /// All counts in the text format of Prometheus.
+  public var text: String {
+    let counts = counts.withLock { $0 }
+    return Event.allCases.map { event in
+      let name = "proof_service_\(event.metricName)_total"
+      return "# TYPE \(name) counter\n\(name) \(counts[event.rawValue])\n"
+    }.joined()
+  }
+}
+
+extension ServiceMetrics.Event {
+  var metricName: String {
+    switch self {
+    case .challenges: "challenges"
+    case .passed: "reports_passed"
+    case .failed: "reports_failed"
+    case .staleReports: "reports_stale"
+    case .unbelievable: "reports_unbelievable"
+    case .malformed: "requests_malformed"
+    case .unknown: "requests_unknown"
+    case .limited: "requests_limited"
+    case .storeFailures: "store_failures"
+    case .configurations: "configurations"
+    case .management: "management_requests"
+    case .managementRefused: "management_refused"
+    }
+  }
+}

@@ -1,0 +1,12 @@
+internal import ProofJOSE
+
+extension JOSESecret {
+  /// A secret with a copy of bytes that a secret of the measurement's side lends.
+  init(copying bytes: RawSpan) {
+    self.init(count: bytes.byteCount) { target in
+      for offset in bytes.byteOffsets {
+        target[offset] = unsafe bytes.unsafeLoad(fromByteOffset: offset, as: UInt8.self)
+      }
+    }
+  }
+}

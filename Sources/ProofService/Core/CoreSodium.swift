@@ -1,0 +1,110 @@
+internal import CSodium
+internal import ProofJOSE
+
+/// The only place of this library that calls libsodium.
+enum CoreSodium {
+  private static let isReady: Bool = sodium_init() >= 0
+
+  static let keyByteCount = 32
+  static let passwordSaltByteCount = 16
+  static let nonceByteCount = 24
+  static let tagByteCount = 16
+
+  /// Fresh random bytes, for what is public.
+  static func random(count: Int) -> [UInt8] {
+    precondition(isReady, "libsodium could not be initialised.")
+    return unsafe [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
+      unsafe randombytes_buf(buffer.baseAddress!, count)
+      initialized = count
+    }
+  }
+
+  /// BLAKE2b-256, personalised by a label of 16 characters, without key or under one.
+  static func hash(_ label: StaticString, _ bytes: [UInt8], key: borrowing JOSESecret) -> [UInt8] {
+    key.withBytes { key in hash(label, bytes, key: key) }
+  }
+
+  static func hash(_ label: StaticString, _ bytes: [UInt8]) -> [UInt8] {
+    hash(label, bytes, key: [UInt8]().span)
+  }
+
+  private static func hash(
+    _ label: StaticString, _ bytes: [UInt8], key: Span<UInt8>
+  ) -> [UInt8] {
+    precondition(label.utf8CodeUnitCount == 16 && isReady)
+    let salt = [UInt8](repeating: 0, count: 16)
+    var digest = [UInt8](repeating: 0, count: 32)
+    unsafe key.withUnsafeBufferPointer { key in
+      let result = unsafe crypto_generichash_blake2b_salt_personal(
+        &digest, 32, bytes, UInt64(bytes.count), key.baseAddress, key.count, salt, label.utf8Start)
+      precondition(result == 0, "The lengths are libsodium's own.")
+    }
+    return digest
+  }
+
+  /// Whether bytes are the same, in time that depends on their count alone.
+  static func areEqual(_ one: [UInt8], _ other: [UInt8]) -> Bool {
+    one.count == other.count && (unsafe sodium_memcmp(one, other, one.count)) == 0
+  }
+
+  /// XChaCha20-Poly1305: nonce, then ciphertext with its tag.
+  static func seal(
+    _ secret: Span<UInt8>, _ purpose: [UInt8], key: borrowing JOSESecret
+  ) -> [UInt8] {
+    let nonce = random(count: nonceByteCount)
+    var sealed = [UInt8](repeating: 0, count: secret.count + tagByteCount)
+    key.withBytes { key in
+      unsafe key.withUnsafeBufferPointer { key in
+        unsafe secret.withUnsafeBufferPointer { secret in
+          unsafe _ = crypto_aead_xchacha20poly1305_ietf_encrypt(
+            &sealed, nil, secret.baseAddress, UInt64(secret.count), purpose, UInt64(purpose.count),
+            nil, nonce, key.baseAddress!)
+        }
+      }
+    }
+    return nonce + sealed
+  }
+
+  /// Opens what ``seal(_:_:key:)`` made under the same key for the same purpose; nil otherwise.
+  static func open(
+    _ sealed: [UInt8], _ purpose: [UInt8], key: borrowing JOSESecret
+  ) -> JOSESecret? {
+    let count = sealed.count - nonceByteCount - tagByteCount
+    guard count >= 0 else { return nil }
+    let nonce = Array(sealed[..<nonceByteCount])
+    let body = Array(sealed[nonceByteCount...])
+    return try? key.withBytes { key in
+      try JOSESecret(count: count) { bytes in
+        let result = unsafe bytes.withUnsafeMutableBufferPointer { target in
+          unsafe key.withUnsafeBufferPointer { key in
+            unsafe crypto_aead_xchacha20poly1305_ietf_decrypt(
+              target.baseAddress, nil, nil, body, UInt64(body.count), purpose,
+              UInt64(purpose.count), nonce, key.baseAddress!)
+          }
+        }
+        guard result == 0 else { throw NotOpened() }
+      }
+    }
+  }
+
+  private struct NotOpened: Error {}
+
+  /// Argon2id; nil if the system has not the memory.
+  static func stretch(
+    _ passphrase: borrowing JOSESecret, salt: [UInt8], passes: UInt64, memory: Int
+  ) -> JOSESecret? {
+    precondition(salt.count == passwordSaltByteCount && isReady)
+    return try? passphrase.withBytes { passphrase in
+      try JOSESecret(count: keyByteCount) { key in
+        let result = unsafe key.withUnsafeMutableBufferPointer { key in
+          unsafe passphrase.withUnsafeBytes { passphrase in
+            unsafe crypto_pwhash(
+              key.baseAddress!, UInt64(key.count), passphrase.bindMemory(to: CChar.self).baseAddress!,
+              UInt64(passphrase.count), salt, passes, memory, crypto_pwhash_ALG_ARGON2ID13)
+          }
+        }
+        guard result == 0 else { throw NotOpened() }
+      }
+    }
+  }
+}

@@ -1,0 +1,50 @@
+internal import CMicroHTTPD
+internal import Glibc
+
+/// What the system says, in numbers and words.
+enum CoreSystem {
+  static let addressInUse = EADDRINUSE
+  static let accessDenied = EACCES
+  static let addressNotAvailable = EADDRNOTAVAIL
+
+  /// The number of the last call's failure.
+  static var failure: Int32 { errno }
+
+  /// The system's words for a number.
+  static func words(_ code: Int32) -> String {
+    unsafe strerror(code).map { unsafe String(cString: $0) } ?? "error \(code)"
+  }
+
+  /// The time since 1970.
+  static var time: Duration {
+    var time = timespec()
+    let result = unsafe clock_gettime(CLOCK_REALTIME, &time)
+    precondition(result == 0, "Every POSIX system has a clock.")
+    return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
+  }
+
+  /// Writes to standard output, at once and in one piece: lines of several threads do not mix.
+  static func print(_ text: String) {
+    var text = text
+    text.withUTF8 { bytes in
+      // Nobody can be told that telling failed.
+      _ = unsafe write(STDOUT_FILENO, bytes.baseAddress, bytes.count)
+    }
+  }
+}
+
+/// An IP address in the one form that stands for it.
+struct IPAddress: Hashable, Sendable {
+  let text: String
+
+  /// `nil` for text that is no address.
+  init?(_ text: String) {
+    var canonical = [CChar](repeating: 0, count: Int(PFH_ADDRESS_TEXT))
+    guard unsafe pfh_address_canonical(&canonical, text) == PFH_OK else { return nil }
+    let bytes = canonical.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }
+    self.text = String(decoding: bytes, as: UTF8.self)
+  }
+
+  /// Whether only this machine reaches it.
+  var isLoopback: Bool { unsafe pfh_address_is_loopback(text) == 1 }
+}

@@ -1,0 +1,37 @@
+/// Whom a request comes from, where proxies stand between.
+struct ForwardedPeer: Sendable {
+  private let trusted: Set<IPAddress>
+
+  init(trusting addresses: Set<String>) throws(HTTPServerError) {
+    var trusted: Set<IPAddress> = []
+    for text in addresses {
+      guard let address = IPAddress(text) else { throw .address(text) }
+      trusted.insert(address)
+    }
+    self.trusted = trusted
+  }
+
+  /// The last address in `X-Forwarded-For` that is no trusted proxy's. Each proxy appends whom it
+  /// heard; what stands before the last stranger is that stranger's claim, and not believed.
+  func peer(of request: HTTPRequest) -> String {
+    guard !trusted.isEmpty, let connected = IPAddress(request.peer), trusted.contains(connected),
+      let forwarded = request.headers["x-forwarded-for"]
+    else { return request.peer }
+    var peer = request.peer
+    for part in forwarded.split(separator: ",", omittingEmptySubsequences: false).reversed() {
+      guard let address = IPAddress(String(part.trimmed)) else { break }
+      peer = address.text
+      if !trusted.contains(address) { break }
+    }
+    return peer
+  }
+}
+
+extension Substring {
+  /// Without blanks at both ends.
+  fileprivate var trimmed: Substring {
+    var text = drop { $0 == " " || $0 == "\t" }
+    while let last = text.last, last == " " || last == "\t" { text.removeLast() }
+    return text
+  }
+}

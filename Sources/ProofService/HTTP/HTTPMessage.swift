@@ -1,0 +1,66 @@
+/// A request as a handler sees it: whole, within the server's limits, and free of any web server's types.
+public struct HTTPRequest: Sendable, Hashable {
+  /// The method in capitals, such as `POST`.
+  public var method: String
+
+  /// The path with its percent encoding undone, such as `/v1/report`, without the query.
+  public var path: String
+
+  /// The query's values by name, percent encoding undone. Of a repeated name the last one counts.
+  public var query: [String: String]
+
+  /// The values by name. Names are in lower case; values of a repeated name are joined by commas.
+  public var headers: [String: String]
+
+  /// The body, empty if there is none.
+  public var body: [UInt8]
+
+  /// The address that the request came from, without a port.
+  public var peer: String
+
+  /// A request with these parts.
+  public init(
+    method: String, path: String, query: [String: String] = [:], headers: [String: String] = [:],
+    body: [UInt8] = [], peer: String = ""
+  ) {
+    self.method = method
+    self.path = path
+    self.query = query
+    self.headers = headers
+    self.body = body
+    self.peer = peer
+  }
+}
+
+/// What a handler answers.
+public struct HTTPResponse: Sendable, Hashable {
+  /// The status, such as 200.
+  public var status: Int
+
+  /// The values by name. The server itself adds `Content-Length`, `Date` and `Connection`.
+  public var headers: [String: String]
+
+  /// The body, empty if there is none.
+  public var body: [UInt8]
+
+  /// A response with these parts.
+  public init(status: Int, headers: [String: String] = [:], body: [UInt8] = []) {
+    self.status = status
+    self.headers = headers
+    self.body = body
+  }
+
+  /// A response whose body is a line of text for people.
+  public init(status: Int, text: String) {
+    self.init(
+      status: status, headers: ["content-type": "text/plain; charset=utf-8"],
+      body: Array((text + "\n").utf8))
+  }
+}
+
+/// Answers requests. Called from several threads at once, and free to wait for a disk: a slow answer
+/// holds up one of the server's threads, with the connections that it serves.
+public protocol HTTPHandler: Sendable {
+  /// The answer to a request. Whatever the request holds, there is one.
+  func respond(to request: HTTPRequest) -> HTTPResponse
+}

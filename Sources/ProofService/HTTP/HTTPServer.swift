@@ -1,0 +1,94 @@
+/// A running HTTP/1.1 server, plain or with TLS 1.2 or later.
+///
+/// It hands whole requests within its limits to a handler. What is no HTTP, too large or too slow never
+/// gets that far.
+public final class HTTPServer: Sendable {
+  private let core: CoreServer
+  private let files: HTTPCertificateFiles?
+  private let state: Locked<State>
+
+  private struct State {
+    var isStopped = false
+    var certificateEnd: Int64?
+  }
+
+  /// Starts to listen.
+  ///
+  /// - Parameters:
+  ///   - settings: Where, and what clients may do.
+  ///   - handler: Answers the requests.
+  /// - Throws: Why it cannot.
+  public init(
+    _ settings: HTTPServerSettings, handler: any HTTPHandler
+  ) throws(HTTPServerError) {
+    let forwarded = try ForwardedPeer(trusting: settings.trustedProxies)
+    let end: Int64?
+    if let files = settings.certificate {
+      end = try CoreServer.end(of: files)
+    } else {
+      end = nil
+    }
+    files = settings.certificate
+    state = Locked(State(certificateEnd: end))
+    core = try CoreServer(settings) { request in
+      var request = request
+      request.peer = forwarded.peer(of: request)
+      return handler.respond(to: request)
+    }
+  }
+
+  deinit { stop(draining: .zero) }
+
+  /// The port it listens on.
+  public var port: UInt16 { core.port }
+
+  /// What has happened since it was started.
+  public var counts: HTTPServerCounts { core.counts }
+
+  /// When the certificate ends, in seconds since 1970; `nil` for plain HTTP.
+  public var certificateEnd: Int64? { state.withLock { $0.certificateEnd } }
+
+  /// Reads the certificate's files again. Handshakes from now on use what is in them; connections that
+  /// are open stay so. If the files cannot be used, the certificate stays what it was.
+  ///
+  /// - Throws: Why they cannot be used.
+  public func renewCertificate() throws(HTTPServerError) {
+    guard let files else { throw .plain }
+    try state.withLock { state throws(HTTPServerError) in
+      state.certificateEnd = try core.renew(files)
+    }
+  }
+
+  /// Stops. New connections are refused at once; new requests on open connections get status 503;
+  /// requests in flight may finish. Returns when everything is closed; of several calls only the first
+  /// does anything.
+  ///
+  /// - Parameter time: How long requests in flight may take to finish.
+  /// - Returns: Whether all did.
+  @discardableResult
+  public func stop(draining time: Duration = .seconds(30)) -> Bool {
+    let isFirst = state.withLock { state in
+      defer { state.isStopped = true }
+      return !state.isStopped
+    }
+    return isFirst ? core.stop(draining: time) : true
+  }
+}
+
+/// What has happened since a server was started.
+public struct HTTPServerCounts: Sendable, Hashable {
+  /// Connections open now.
+  public let connectionsOpen: UInt64
+  /// Connections accepted.
+  public let connectionsAccepted: UInt64
+  /// Requests whose head has arrived and whose answer is not yet sent.
+  public let requestsInFlight: UInt64
+  /// Connections ended because a request or an answer took too long.
+  public let requestsTimedOut: UInt64
+  /// Requests refused because of the size of their body.
+  public let requestsTooLarge: UInt64
+  /// Requests refused because too many bodies were being received.
+  public let requestsRefusedBusy: UInt64
+  /// Requests refused because the server was stopping.
+  public let requestsRefusedStopping: UInt64
+}

@@ -1,0 +1,78 @@
+/// Where a server listens, and what it lets clients do.
+public struct HTTPServerSettings: Sendable, Hashable {
+  /// The IPv4 or IPv6 address to listen on.
+  public var address: String
+
+  /// The port to listen on; 0 lets the system choose.
+  public var port: UInt16
+
+  /// The certificate for HTTPS; `nil` for plain HTTP, behind a proxy.
+  public var certificate: HTTPCertificateFiles?
+
+  /// What clients may do.
+  public var limits: HTTPLimits
+
+  /// Addresses of proxies whose `X-Forwarded-For` is believed.
+  public var trustedProxies: Set<String>
+
+  /// Whether only programs of this machine reach the address.
+  public var isForThisMachineOnly: Bool { IPAddress(address)?.isLoopback ?? false }
+
+  /// A server's settings.
+  public init(
+    address: String = "127.0.0.1", port: UInt16 = 0, certificate: HTTPCertificateFiles? = nil,
+    limits: HTTPLimits = HTTPLimits(), trustedProxies: Set<String> = []
+  ) {
+    self.address = address
+    self.port = port
+    self.certificate = certificate
+    self.limits = limits
+    self.trustedProxies = trustedProxies
+  }
+}
+
+/// Where a server finds its certificate.
+public struct HTTPCertificateFiles: Sendable, Hashable {
+  /// The certificate with those that lead to a known authority, in PEM.
+  public var chain: String
+
+  /// The private key, in PEM, unencrypted, not readable by everyone.
+  public var privateKey: String
+
+  /// The two files.
+  public init(chain: String, privateKey: String) {
+    self.chain = chain
+    self.privateKey = privateKey
+  }
+}
+
+/// What a server lets clients do.
+public struct HTTPLimits: Sendable, Hashable {
+  /// Threads that answer, 1 to 256.
+  public var threads = 8
+
+  /// Connections open at once, over all threads; further ones wait to be accepted.
+  public var connections = 1024
+
+  /// Connections open at once from one address; further ones are closed. 0 means no such limit.
+  public var connectionsPerAddress = 0
+
+  /// Bytes of request line and headers, 1 KiB to 1 MiB.
+  public var headByteCount = 32 << 10
+
+  /// Bytes of a request's body, at most 1 GiB.
+  public var bodyByteCount = 1 << 20
+
+  /// Bytes of all bodies that are being received at once.
+  public var bodiesByteCount = 64 << 20
+
+  /// How long a request may take from its first line to its last byte; as long again may pass before the
+  /// first line of a connection, and until the answer is sent.
+  public var requestTime = Duration.seconds(10)
+
+  /// How long a connection may stay open between two requests.
+  public var idleTime = Duration.seconds(60)
+
+  /// The limits that suit an attestation service.
+  public init() {}
+}

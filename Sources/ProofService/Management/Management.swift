@@ -1,0 +1,251 @@
+public import ProofJOSE
+public import ProofModel
+
+/// What an operator can do with an account. On the store directly, or behind a running service
+/// (`/v1/manage/`), which calls the same through ``perform(_:_:)``.
+///
+/// Every change is whole and lasting when its function returns, and what apps must know of it raises
+/// the serial of the account's configuration in the same step.
+public struct Management: Sendable {
+  /// The account.
+  public let account: Account
+  let clock: JOSEClock
+
+  /// Management of an account.
+  ///
+  /// - Parameters:
+  ///   - account: The account.
+  ///   - clock: Says when things are changed.
+  public init(_ account: Account, clock: JOSEClock = .system) {
+    self.account = account
+    self.clock = clock
+  }
+
+  var store: any Store { account.store }
+  var now: Int64 { clock.now.seconds }
+
+  // MARK: Secrets
+
+  /// The secret of HS256, as API backends need it.
+  public func secret() throws(ServiceError) -> JOSESecret {
+    let key = try account.snapshot().secret.key
+    return try ServiceError.ofJOSE { () throws(JOSEError) in
+      try key.withSecret { JOSESecret(copying: $0) }
+    }
+  }
+
+  /// Draws another secret of HS256. Tokens under the old one are refused from now on.
+  ///
+  /// - Parameter isPrintable: Whether it is to have 64 printable characters, for libraries that take
+  ///   no other secrets.
+  public func changeSecret(isPrintable: Bool = false) throws(ServiceError) {
+    var fields = JSONObject()
+    if isPrintable {
+      // 64 characters of base64url carry 384 random bits.
+      let random = try ServiceError.ofJOSE { () throws(JOSEError) in
+        try JOSESecret.random(count: 48)
+      }
+      let text = random.encoded(as: .url)
+      fields.set("key", account.vault.seal(text, for: AccountDocument.secret.rawValue))
+    } else {
+      fields.set("key", try account.vault.freshKey(64, for: .secret))
+    }
+    fields.set("changed", now)
+    try account.apply([AccountDocument.secret.put(fields)])
+  }
+
+  /// The key that seals the tokens of measurement APIs (`dir`, A256GCM), as API backends need it.
+  public func sealingKey() throws(ServiceError) -> JOSESecret {
+    let key = try account.snapshot().sealingKey.key
+    return try ServiceError.ofJOSE { () throws(JOSEError) in
+      try key.withSecret { JOSESecret(copying: $0) }
+    }
+  }
+
+  /// Draws another sealing key. Tokens under the old one do not open from now on.
+  public func changeSealingKey() throws(ServiceError) {
+    var fields = JSONObject()
+    fields.set("key", try account.vault.freshKey(32, for: .sealingKey))
+    try account.apply([AccountDocument.sealingKey.put(fields)])
+  }
+
+  /// Draws another management token; the old one is refused from now on.
+  ///
+  /// - Returns: The token, which is told only here.
+  public func changeManagementToken() throws(ServiceError) -> String {
+    let token = ManagementToken.fresh()
+    try account.apply([AccountDocument.management.put(token.document)])
+    return token.text
+  }
+
+  /// The development key: whoever sets it in the SDK passes. Nil if there is none.
+  public func developmentKey() throws(ServiceError) -> String? {
+    try account.snapshot().developmentKey.map { String(decoding: $0, as: UTF8.self) }
+  }
+
+  /// Draws another development key; the old one is refused from now on.
+  ///
+  /// - Returns: The key.
+  public func changeDevelopmentKey() throws(ServiceError) -> String {
+    let text = Base64.encode(CoreSodium.random(count: 18), .url)
+    var fields = JSONObject()
+    fields.set(
+      "key",
+      account.vault.seal(Array(text.utf8).span, for: AccountDocument.developmentKey.rawValue))
+    try account.apply([AccountDocument.developmentKey.put(fields)])
+    return text
+  }
+
+  /// Takes the development key away.
+  public func removeDevelopmentKey() throws(ServiceError) {
+    try account.apply([.remove(.account, AccountDocument.developmentKey.rawValue)])
+  }
+
+  // MARK: APIs
+
+  /// The APIs, by host.
+  public func apis() throws(ServiceError) -> [API] { try store.all(API.self) }
+
+  /// Adds an API.
+  ///
+  /// - Throws: ``ServiceError/alreadyThere(_:name:)``, ``ServiceError/unknown(_:name:)`` for its key,
+  ///   ``ServiceError/invalid(_:value:allowed:)`` for a key that is of the wrong use.
+  public func add(_ api: API) throws(ServiceError) {
+    if let id = api.keyID {
+      let key = try one(id, KeySetKey.self)
+      guard key.algorithm.isSignature == (api.kind == .token) else {
+        throw .invalid(
+          "key of the API", value: "\(id) (\(key.algorithm.rawValue))",
+          allowed: api.kind == .token ? "a signing key" : "a sealing key (dir, A256KW)")
+      }
+    }
+    try add(api, changesConfiguration: true)
+  }
+
+  /// Removes an API with its pins.
+  ///
+  /// - Throws: ``ServiceError/unknown(_:name:)``.
+  public func removeAPI(_ host: String) throws(ServiceError) {
+    let api = try one(host.lowercased(), API.self)
+    try changeConfiguration([.remove(.api, api.host), .remove(.pin, api.host)])
+  }
+
+  // MARK: Registrations
+
+  /// The registered apps.
+  public func registrations() throws(ServiceError) -> [Registration] {
+    try store.all(Registration.self)
+  }
+
+  /// Registers a build of an app, or registers it anew.
+  ///
+  /// - Parameters:
+  ///   - digest: What stands for the build.
+  ///   - name: What people call it.
+  ///   - isDevelopment: Whether it is a build for development.
+  ///   - seconds: After how many seconds it stops being registered; nil for never.
+  /// - Returns: The registration.
+  @discardableResult
+  public func register(
+    _ digest: AppDigest, name: String, isDevelopment: Bool = false, expireAfter seconds: Int? = nil
+  ) throws(ServiceError) -> Registration {
+    if let seconds, !(1...315_360_000).contains(seconds) {
+      throw .invalid("expiry", value: "\(seconds) seconds", allowed: "1 second to 10 years")
+    }
+    let registration = Registration(
+      digest, name: try Self.checked(name: name), isDevelopment: isDevelopment, added: now,
+      expiry: seconds.map { now + Int64($0) })
+    try account.apply([.put(.registration, registration.key, registration.bytes)])
+    return registration
+  }
+
+  /// Removes a registration.
+  ///
+  /// - Throws: ``ServiceError/unknown(_:name:)``.
+  public func removeRegistration(_ digest: AppDigest) throws(ServiceError) {
+    try remove(digest.description, Registration.self)
+  }
+
+  // MARK: Policy
+
+  /// The policy.
+  public func policy() throws(ServiceError) -> Policy { try account.snapshot().policy }
+
+  /// Sets the policy.
+  public func set(_ policy: Policy) throws(ServiceError) {
+    try account.apply([AccountDocument.policy.put(policy.fields)])
+  }
+
+  // MARK: Secure strings
+
+  /// The names of the secure strings.
+  public func secureStrings() throws(ServiceError) -> [SecureString] {
+    try store.all(SecureString.self)
+  }
+
+  /// Defines a secure string for all apps that pass.
+  ///
+  /// - Throws: ``ServiceError/invalid(_:value:allowed:)``.
+  public func setSecureString(_ name: String, to value: String) throws(ServiceError) {
+    guard (1...SecureString.nameMax).contains(name.count) else {
+      throw .invalid(
+        "name of the secure string", value: String(name.prefix(80)),
+        allowed: "1 to \(SecureString.nameMax) characters")
+    }
+    guard (1...DeviceStrings.valueMax).contains(value.utf8.count) else {
+      throw .invalid(
+        "size of the secure string", value: "\(value.utf8.count) bytes",
+        allowed: "1 to \(DeviceStrings.valueMax)")
+    }
+    let sealed = account.vault.seal(Array(value.utf8).span, for: SecureString.place(of: name))
+    let string = SecureString(name, sealedValue: sealed)
+    try account.apply([.put(.secureString, name, string.bytes)])
+  }
+
+  /// Removes a secure string.
+  ///
+  /// - Throws: ``ServiceError/unknown(_:name:)``.
+  public func removeSecureString(_ name: String) throws(ServiceError) {
+    try remove(name, SecureString.self)
+  }
+}
+
+extension SecureString {
+  static func place(of name: String) -> String { "string/\(name)" }
+}
+
+extension Management {
+  func one<R: Record>(_ key: String, _: R.Type) throws(ServiceError) -> R {
+    guard let record = try store.one(key, R.self) else {
+      throw .unknown(R.noun, name: String(key.prefix(80)))
+    }
+    return record
+  }
+
+  func add(_ record: some Record, changesConfiguration: Bool = false) throws(ServiceError) {
+    let change = StoreChange.insert(type(of: record).table, record.key, record.bytes)
+    do {
+      if changesConfiguration {
+        try changeConfiguration([change])
+      } else {
+        try account.apply([change])
+      }
+    } catch .store(.alreadyThere) {
+      throw .alreadyThere(type(of: record).noun, name: record.key)
+    }
+  }
+
+  func remove<R: Record>(_ key: String, _: R.Type) throws(ServiceError) {
+    _ = try one(key, R.self)
+    try account.apply([.remove(R.table, key)])
+  }
+
+  /// What people call something: no control characters, at most 128 bytes.
+  static func checked(name: String) throws(ServiceError) -> String {
+    guard name.utf8.count <= 128, name.unicodeScalars.allSatisfy({ $0.value >= 0x20 }) else {
+      throw .invalid(
+        "name", value: String(name.prefix(80)), allowed: "128 bytes without control characters")
+    }
+    return name
+  }
+}

@@ -1,0 +1,248 @@
+public import ProofJOSE
+public import ProofModel
+
+// Pins, the configuration, key sets, builds of the SDK and hardware.
+
+extension Management {
+  // MARK: Pins and configuration
+
+  /// The pins by host; `*` for trusted roots.
+  public func pins() throws(ServiceError) -> [HostPins] { try store.all(HostPins.self) }
+
+  /// Sets the pins of a host. None: the host is known, and not pinned.
+  public func set(_ pins: HostPins) throws(ServiceError) {
+    try changeConfiguration([.put(.pin, pins.host, pins.bytes)])
+  }
+
+  /// Removes a host's pins.
+  ///
+  /// - Throws: ``ServiceError/unknown(_:name:)``.
+  public func removePins(_ host: String) throws(ServiceError) {
+    _ = try one(host.lowercased(), HostPins.self)
+    try changeConfiguration([.remove(.pin, host.lowercased())])
+  }
+
+  /// Makes apps that hold older pins apply the present ones at once.
+  ///
+  /// - Parameter confirmation: `YES`: running apps may have to restart for it.
+  /// - Throws: ``ServiceError/notConfirmed``.
+  public func forcePins(confirmation: String) throws(ServiceError) {
+    guard confirmation == "YES" else { throw .notConfirmed }
+    try changeConfiguration { settings in settings.forcedPinsSerial = settings.serial }
+  }
+
+  /// Serial, address and pins of the service.
+  public func configuration() throws(ServiceError) -> ConfigurationSettings {
+    try account.snapshot().configuration
+  }
+
+  /// Says where the service is.
+  ///
+  /// - Throws: ``ServiceError/invalid(_:value:allowed:)``.
+  public func setURL(_ url: String) throws(ServiceError) {
+    let url = try ServiceURL.checked(url)
+    try changeConfiguration { $0.url = url }
+  }
+
+  /// Sets the pins of the service itself; none for not pinned.
+  ///
+  /// - Throws: ``ServiceError/invalid(_:value:allowed:)``.
+  public func setServicePins(_ pins: [String]) throws(ServiceError) {
+    for pin in pins { try HostPins.check(pin) }
+    try changeConfiguration { $0.servicePins = pins }
+  }
+
+  /// The short initial configuration, `#ACCOUNT@HOST:PORT#FINGERPRINT`.
+  public func initialConfiguration() throws(ServiceError) -> String {
+    let snapshot = try account.snapshot()
+    return AccountConfiguration.initial(
+      account.name, snapshot.configuration, snapshot.configurationKey.key)
+  }
+
+  /// The signed configuration, as the service gives it to apps.
+  public func signedConfiguration() throws(ServiceError) -> String {
+    try account.snapshot().signedConfiguration
+  }
+
+  func changeConfiguration(_ changes: [StoreChange]) throws(ServiceError) {
+    try changeConfiguration(with: changes) { _ in }
+  }
+
+  /// Makes changes that apps must know of, under the next serial. Two who do it at the same time do
+  /// it one after the other: the second finds another document, and begins anew with it.
+  func changeConfiguration(
+    with changes: [StoreChange] = [], _ change: (inout ConfigurationSettings) -> Void
+  ) throws(ServiceError) {
+    while true {
+      var document = try AccountDocument.configuration.needed(from: store)
+      guard var settings = ConfigurationSettings(document), let key = document.bytes("key") else {
+        throw .damaged("document “configuration”")
+      }
+      let expected = StoreChange.expect(
+        .account, AccountDocument.configuration.rawValue,
+        Array(JSONValue.object(document).text.utf8))
+      settings.serial += 1
+      settings.changed = now
+      change(&settings)
+      document = settings.fields
+      document.set("key", key)
+      do {
+        try account.apply([expected] + changes + [AccountDocument.configuration.put(document)])
+        return
+      } catch .store(.changedMeanwhile) {
+        continue
+      }
+    }
+  }
+
+  // MARK: Key sets
+
+  /// The keys of the key sets.
+  public func keys() throws(ServiceError) -> [KeySetKey] { try store.all(KeySetKey.self) }
+
+  /// Makes a key.
+  ///
+  /// - Parameters:
+  ///   - algorithm: What it is for.
+  ///   - id: Its name; nil for the next number.
+  /// - Returns: The key.
+  /// - Throws: ``ServiceError/alreadyThere(_:name:)``.
+  @discardableResult
+  public func addKey(
+    _ algorithm: KeyAlgorithm, id: String? = nil
+  ) throws(ServiceError) -> KeySetKey {
+    let name: String
+    if let id {
+      name = id
+    } else {
+      let step = try ServiceError.ofStore { () throws(StoreError) in
+        try store.advance("keys", by: 1)
+      }
+      name = "\(step + 1)"
+    }
+    let sealed = try ServiceError.ofJOSE { () throws(JOSEError) in
+      try JSONWebKey.random(algorithm, id: name).withSecret { secret in
+        account.vault.seal(secret, for: "key/\(name)")
+      }
+    }
+    let key = KeySetKey(name, algorithm, added: now, sealedKey: sealed)
+    try add(key)
+    return key
+  }
+
+  /// Removes a key that no API names.
+  ///
+  /// - Throws: ``ServiceError/unknown(_:name:)``, ``ServiceError/inUse(_:by:)``.
+  public func removeKey(_ id: String) throws(ServiceError) {
+    let users = try apis().filter { $0.keyID == id }
+    guard users.isEmpty else {
+      throw .inUse("key “\(id)”", by: users.map(\.host).joined(separator: ", "))
+    }
+    try remove(id, KeySetKey.self)
+  }
+
+  /// The secret of a symmetric key, or the public key of another, for API backends.
+  ///
+  /// - Parameter id: The key's name.
+  /// - Returns: The key.
+  /// - Throws: ``ServiceError/unknown(_:name:)``.
+  public func key(_ id: String) throws(ServiceError) -> JSONWebKey {
+    guard let key = try account.snapshot().keys[id]?.key else {
+      throw .unknown(KeySetKey.noun, name: String(id.prefix(80)))
+    }
+    return key.publicKey ?? key
+  }
+
+  /// The public keys, a JWKS.
+  public func jwks() throws(ServiceError) -> String { try account.snapshot().jwks() }
+
+  // MARK: Builds of the SDK
+
+  /// The builds of the SDK.
+  public func sdkBuilds() throws(ServiceError) -> [SDKBuild] { try store.all(SDKBuild.self) }
+
+  /// Takes reports of a build from now on.
+  ///
+  /// - Parameters:
+  ///   - key: The measurement proof key of the build: 16 random bytes.
+  ///   - name: What people call the build.
+  ///   - mode: Whether it is for the field.
+  /// - Returns: The build.
+  /// - Throws: ``ServiceError/alreadyThere(_:name:)``, ``ServiceError/invalid(_:value:allowed:)``.
+  @discardableResult
+  public func addSDKBuild(
+    key: borrowing JOSESecret, name: String, mode: Mode
+  ) throws(ServiceError) -> SDKBuild {
+    guard key.count == MeasurementProofKey.byteCount else {
+      throw .invalid(
+        "size of the measurement proof key", value: "\(key.count) bytes",
+        allowed: "\(MeasurementProofKey.byteCount)")
+    }
+    let id = key.withBytes { bytes in
+      (try? MeasurementProofKey(SecretBytes(copying: bytes), mode: mode))?.id
+    }
+    guard let id else { throw .invalid("measurement proof key", value: "", allowed: "16 bytes") }
+    let build = SDKBuild(
+      id, mode, name: try Self.checked(name: name), added: now,
+      sealedKey: account.vault.seal(key, for: SDKBuild.place(of: id)))
+    try add(build)
+    return build
+  }
+
+  /// Refuses a build's reports from now on.
+  ///
+  /// - Throws: ``ServiceError/unknown(_:name:)``.
+  public func revokeSDKBuild(_ id: KeyID) throws(ServiceError) {
+    var build = try one(id.description, SDKBuild.self)
+    build.isRevoked = true
+    try account.apply([.put(.sdkBuild, build.key, build.bytes)])
+  }
+
+  /// The measurement proof key of a build, for tools that compute what the app computes.
+  ///
+  /// - Throws: ``ServiceError/unknown(_:name:)``.
+  public func measurementProofKey(_ id: KeyID) throws(ServiceError) -> MeasurementProofKey {
+    try one(id.description, SDKBuild.self).open(with: account.vault)
+  }
+
+  // MARK: Hardware
+
+  /// The registered hardware.
+  public func hardware() throws(ServiceError) -> [Hardware] { try store.all(Hardware.self) }
+
+  /// One piece of hardware.
+  ///
+  /// - Throws: ``ServiceError/unknown(_:name:)``.
+  public func hardware(_ id: HardwareID) throws(ServiceError) -> Hardware {
+    try one(id.description, Hardware.self)
+  }
+
+  /// Registers hardware.
+  ///
+  /// - Throws: ``ServiceError/alreadyThere(_:name:)``.
+  @discardableResult
+  public func addHardware(
+    _ identity: HardwareIdentity, name: String
+  ) throws(ServiceError) -> Hardware {
+    let hardware = Hardware(identity, name: try Self.checked(name: name), added: now)
+    try add(hardware)
+    return hardware
+  }
+
+  /// Issues nothing for a piece of hardware from now on.
+  ///
+  /// - Throws: ``ServiceError/unknown(_:name:)``.
+  public func revokeHardware(_ id: HardwareID) throws(ServiceError) {
+    var hardware = try one(id.description, Hardware.self)
+    hardware.isRevoked = true
+    try account.apply([.put(.hardware, hardware.key, hardware.bytes)])
+  }
+}
+
+extension Snapshot {
+  /// The public keys of the key sets; symmetric keys are left out.
+  func jwks() throws(ServiceError) -> String {
+    let keys = self.keys.values.map(\.key).sorted { ($0.id ?? "") < ($1.id ?? "") }
+    return try ServiceError.ofJOSE { () throws(JOSEError) in try JWKS(keys).publicJSON }
+  }
+}

@@ -1,0 +1,143 @@
+public import ProofJOSE
+public import ProofModel
+
+// Devices, tokens and response codes.
+
+/// What an operator sees of a device.
+public struct DeviceSummary: Sendable {
+  /// The device.
+  public var device: DeviceID
+  /// When it was first seen, in Unix seconds.
+  public var firstSeen: Int64
+  /// When it was last seen, in Unix seconds.
+  public var lastSeen: Int64
+  /// The highest generation of a measurement.
+  public var generation: UInt32
+  /// What its last report showed.
+  public var note: JSONObject
+  /// What an operator decided about it.
+  public var rule: DeviceRule?
+
+  /// All of it as JSON.
+  public var shown: JSONObject {
+    var shown = note
+    shown["machines"] = nil
+    shown.set("device", device.description)
+    shown.set("did", Base64.encode(device.bytes))
+    shown.set("firstSeen", firstSeen)
+    shown.set("lastSeen", lastSeen)
+    shown.set("generation", Int64(generation))
+    shown.set("rule", rule?.decision?.rawValue)
+    if let rule, !rule.annotations.isEmpty { shown.set("annotations", rule.annotations) }
+    return shown
+  }
+}
+
+extension Management {
+  /// The devices seen last, the latest first.
+  ///
+  /// - Parameter count: How many at most.
+  /// - Returns: The devices.
+  public func devices(latest count: Int = 50) throws(ServiceError) -> [DeviceSummary] {
+    let rows = try ServiceError.ofStore { () throws(StoreError) in
+      try store.devices(latest: count)
+    }
+    let rules = try account.snapshot().rules
+    var summaries: [DeviceSummary] = []
+    for row in rows {
+      guard case .object(let note) = try? JSONValue(parsing: row.note.span) else {
+        throw .damaged("device “\(row.device)”")
+      }
+      summaries.append(
+        DeviceSummary(
+          device: row.device, firstSeen: row.firstSeen, lastSeen: row.lastSeen,
+          generation: row.generation, note: note, rule: rules[row.device]))
+    }
+    return summaries
+  }
+
+  /// The device that a person means.
+  ///
+  /// - Parameter text: A device id in hexadecimal or base64, or `latest` for the one seen last.
+  /// - Returns: The device.
+  /// - Throws: ``ServiceError/unknown(_:name:)``.
+  public func device(named text: String) throws(ServiceError) -> DeviceID {
+    if text == "latest" {
+      guard let latest = try devices(latest: 1).first else {
+        throw .unknown("device", name: "latest")
+      }
+      return latest.device
+    }
+    let bytes = Hexadecimal.decode(text) ?? Base64.decode(text) ?? []
+    guard let device = try? DeviceID(bytes) else {
+      throw .invalid(
+        "device", value: String(text.prefix(80)),
+        allowed: "a device id (32 hexadecimal digits or 24 characters of base64), or latest")
+    }
+    return device
+  }
+
+  /// Lets a device pass or fail whatever its reports say.
+  ///
+  /// - Parameters:
+  ///   - decision: Pass, fail, or nil to take an earlier decision back.
+  ///   - device: The device; it need not have been seen.
+  public func set(
+    _ decision: DeviceRule.Decision?, for device: DeviceID
+  ) throws(ServiceError) {
+    var rule = try store.one(device.description, DeviceRule.self) ?? DeviceRule(device, nil)
+    rule.decision = decision
+    try set(rule)
+  }
+
+  /// Annotates a device's tokens with properties beyond the policy's.
+  ///
+  /// - Parameters:
+  ///   - annotations: The properties.
+  ///   - device: The device.
+  public func annotate(_ annotations: Properties, for device: DeviceID) throws(ServiceError) {
+    var rule = try store.one(device.description, DeviceRule.self) ?? DeviceRule(device, nil)
+    rule.annotations = annotations.names
+    try set(rule)
+  }
+
+  private func set(_ rule: DeviceRule) throws(ServiceError) {
+    let isEmpty = rule.decision == nil && rule.annotations.isEmpty
+    try account.apply([
+      isEmpty ? .remove(.deviceRule, rule.key) : .put(.deviceRule, rule.key, rule.bytes)
+    ])
+  }
+
+  // MARK: Response codes
+
+  /// What a response code says.
+  ///
+  /// - Parameter text: Ten characters, in either case.
+  /// - Returns: What it says.
+  /// - Throws: ``ServiceError/invalid(_:value:allowed:)`` if it is none of this account's.
+  public func read(responseCode text: String) throws(ServiceError) -> ResponseCode {
+    guard let code = ResponseCode(text, key: account.vault.responseCodeKey()) else {
+      throw .invalid(
+        "response code", value: String(text.prefix(40)),
+        allowed: "ten letters and digits 2 to 7 that this account's service made")
+    }
+    return code
+  }
+
+  // MARK: Metrics
+
+  /// How much there is of what.
+  public func metrics() throws(ServiceError) -> JSONObject {
+    let counts = try ServiceError.ofStore { () throws(StoreError) in try store.counts() }
+    let snapshot = try account.snapshot()
+    var fields = JSONObject()
+    fields.set("devices", Int64(counts.devices))
+    fields.set("pendingSalts", Int64(counts.salts))
+    fields.set("apis", Int64(snapshot.apis.count))
+    fields.set("registrations", Int64(snapshot.registrations.count))
+    fields.set("sdkBuilds", Int64(snapshot.builds.count))
+    fields.set("keys", Int64(snapshot.keys.count))
+    fields.set("configurationSerial", Int64(snapshot.configuration.serial))
+    return fields
+  }
+}

@@ -1,0 +1,179 @@
+public import ProofJOSE
+
+// Checking and making tokens by hand.
+
+/// What can be said about a token that somebody hands in.
+public struct TokenCheck: Sendable {
+  /// How it was handed in.
+  public enum Form: String, Sendable {
+    /// Signed, compact.
+    case signed
+    /// Sealed, compact.
+    case sealed
+    /// The claims in the clear, with the first characters of the signature.
+    case loggable
+  }
+
+  /// How it was handed in.
+  public var form: Form
+  /// Whether this account made it. Of a loggable token all but certain.
+  public var isAuthentic: Bool
+  /// Whether it has ended.
+  public var isExpired: Bool
+  /// What is wrong, for people; empty if nothing is.
+  public var problem: String
+  /// What it says. Of a sealed token only if it opens, and without what is secret.
+  public var claims: JSONObject
+  /// What its response code says, if it has one of this account.
+  public var responseCode: ResponseCode?
+
+  /// Whether an API should take it.
+  public var isValid: Bool { isAuthentic && !isExpired }
+
+  /// All of it as JSON.
+  public var shown: JSONObject {
+    var shown: JSONObject = [
+      "form": .string(form.rawValue), "valid": .bool(isValid), "authentic": .bool(isAuthentic),
+      "expired": .bool(isExpired), "claims": .object(claims),
+    ]
+    if !problem.isEmpty { shown.set("problem", problem) }
+    if let responseCode { shown["arc"] = .object(responseCode.shown) }
+    return shown
+  }
+}
+
+extension ResponseCode {
+  /// What it says as JSON.
+  public var shown: JSONObject {
+    var shown: JSONObject = ["passed": .bool(isPassed)]
+    shown.set("properties", properties.names)
+    return shown
+  }
+}
+
+extension Management {
+  /// Says whether a token is this account's, and what it says.
+  ///
+  /// - Parameter text: A token in compact form, or the loggable form of one.
+  /// - Returns: What can be said.
+  /// - Throws: ``ServiceError/invalid(_:value:allowed:)`` if it is neither.
+  public func check(token text: String) throws(ServiceError) -> TokenCheck {
+    let snapshot = try account.snapshot()
+    var check: TokenCheck
+    if text.hasPrefix("{") {
+      check = try checkLoggable(text, snapshot)
+    } else if text.split(separator: ".", omittingEmptySubsequences: false).count == 5 {
+      check = checkSealed(text, snapshot)
+    } else {
+      check = try checkSigned(text, snapshot)
+    }
+    if let end = check.claims.seconds("exp") {
+      check.isExpired = Int64(end) <= now
+      if check.isAuthentic, check.isExpired { check.problem = "The token has expired." }
+    } else if check.isAuthentic {
+      check.isExpired = true
+      check.problem = "The token does not say when it ends."
+    }
+    if let code = check.claims.text("arc") {
+      check.responseCode = ResponseCode(code, key: account.vault.responseCodeKey())
+    }
+    return check
+  }
+
+  private func checkSigned(
+    _ text: String, _ snapshot: Snapshot
+  ) throws(ServiceError) -> TokenCheck {
+    let read: UnverifiedToken
+    do { read = try UnverifiedToken(reading: text) } catch { throw .jose(error) }
+    var check = TokenCheck(
+      form: .signed, isAuthentic: true, isExpired: false, problem: "", claims: read.payload)
+    let key = read.keyID.flatMap { snapshot.keys[$0]?.key } ?? snapshot.secret.key
+    do {
+      _ = try JWSVerifier(key).verify(text)
+    } catch {
+      check.isAuthentic = false
+      check.problem = "\(error)"
+    }
+    return check
+  }
+
+  private func checkSealed(_ text: String, _ snapshot: Snapshot) -> TokenCheck {
+    var check = TokenCheck(
+      form: .sealed, isAuthentic: false, isExpired: false, problem: "", claims: JSONObject())
+    let keys = [snapshot.sealingKey.key] + snapshot.keys.values.map(\.key)
+    for key in keys where !key.algorithm.isSignature {
+      do {
+        let opened = try JWEDecrypter(key).open(text)
+        guard case .object(let claims) = try opened.payload.withBytes({ try JSONValue(parsing: $0) })
+        else { continue }
+        check.isAuthentic = true
+        check.problem = ""
+        check.claims = claims
+        for name in ["imh", "dmh", "mpk", "dpk"] where claims[name] != nil {
+          check.claims[name] = "(secret)"
+        }
+        break
+      } catch {
+        check.problem = "\(error)"
+      }
+    }
+    return check
+  }
+
+  /// The loggable form has no header: it is taken for one of the account's own secret.
+  private func checkLoggable(
+    _ text: String, _ snapshot: Snapshot
+  ) throws(ServiceError) -> TokenCheck {
+    guard case .object(var claims) = try? JSONValue(parsing: text), let start = claims.text("sip")
+    else {
+      throw .invalid(
+        "token", value: String(text.prefix(40)),
+        allowed: "a token in compact form, or its loggable form with “sip”")
+    }
+    claims["sip"] = nil
+    let payload = Array(JSONValue.object(claims).text.utf8)
+    let token = try ServiceError.ofJOSE { () throws(JOSEError) in
+      try JWSSigner(snapshot.secret.key).sign(payload: payload.span, type: "JWT")
+    }
+    let signature = token.split(separator: ".").last ?? ""
+    let isAuthentic = start.utf8.count == 6 && signature.hasPrefix(start)
+    return TokenCheck(
+      form: .loggable, isAuthentic: isAuthentic, isExpired: false,
+      problem: isAuthentic ? "" : "The signature's first characters are not this account's.",
+      claims: claims)
+  }
+
+  /// Makes a token as an app would get it, for tests of API backends.
+  ///
+  /// - Parameters:
+  ///   - host: The API.
+  ///   - isValid: Whether it is signed or sealed by the right key.
+  ///   - boundText: What it is bound to, if anything.
+  /// - Returns: The token.
+  /// - Throws: ``ServiceError/unknown(_:name:)``.
+  public func exampleToken(
+    for host: String, isValid: Bool = true, boundTo boundText: String? = nil
+  ) throws(ServiceError) -> String {
+    let snapshot = try account.snapshot()
+    guard let api = snapshot.apis[host.lowercased()], api.kind != .none else {
+      throw .unknown("API with tokens", name: String(host.prefix(80)))
+    }
+    guard let key = snapshot.key(of: api) else { throw .damaged("key of the API “\(host)”") }
+    let policy = snapshot.policy
+    var claims = Claims(expiry: UnixTime(seconds: now + Int64(policy.tokenLifetime)))
+    claims = try ServiceError.ofJOSE { () throws(JOSEError) in
+      claims.deviceID = try Claims.DeviceID(CoreSodium.random(count: 16))
+      if let boundText { claims.binding = try Claims.Binding(to: boundText) }
+      return claims
+    }
+    if policy.hasAudience { claims.audience = [api.host] }
+    if !policy.issuer.isEmpty { claims.issuer = policy.issuer }
+    return isValid ? try key.token(claims) : try key.decoy(claims)
+  }
+}
+
+extension JSONObject {
+  fileprivate func seconds(_ name: String) -> Double? {
+    if case .number(let number) = self[name] { number.double } else { nil }
+  }
+}

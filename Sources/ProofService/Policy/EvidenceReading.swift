@@ -1,0 +1,101 @@
+internal import ProofModel
+
+/// What a report's evidence shows by itself, whatever the app is: each record of the environment is
+/// compared with the digest of “nothing special” (PROBE.md), and where there is no such constant, the
+/// SDK's own findings count.
+enum EvidenceReading {
+  /// What a report shows.
+  static func properties(of report: AttestationReport) -> Properties {
+    var properties: Properties = []
+    for record in report.evidence.records(of: .environment) {
+      guard let meaning = meanings[Place(record.source.number, record.name)] else { continue }
+      switch record.digest {
+      case nil: properties.insert(.unreadable)
+      case meaning.nothing: break
+      default: properties.insert(meaning.property)
+      }
+    }
+    for property in report.subject.properties {
+      if property.name == "root", property.value == "true" || property.value == "1" {
+        properties.insert(.root)
+      } else if let found = findings[source(of: property.name)] {
+        properties.insert(found)
+      }
+    }
+    if report.subject.userProperty == "$error" { properties.insert(.measurementError) }
+    return properties
+  }
+
+  /// What tells one machine from another: the device sources but the storage secret.
+  static func machine(of report: AttestationReport) -> [UInt8] {
+    var transcript: [UInt8] = []
+    for record in report.evidence.records(of: .device)
+    where record.source.number != DeviceID.secretSource {
+      transcript += [record.source.number, UInt8(record.name.count)] + record.name
+      transcript += record.digest.map { [1] + $0.bytes } ?? [0]
+    }
+    return Array(CoreSodium.hash("pfs1.machine....", transcript).prefix(16))
+  }
+
+  private struct Place: Hashable {
+    let number: UInt8
+    let name: [UInt8]
+
+    init(_ number: UInt8, _ name: [UInt8]) {
+      self.number = number
+      self.name = name
+    }
+  }
+
+  private typealias Meaning = (property: Property, nothing: Digest)
+
+  /// By source and record: what it means if it is not “nothing special”, and the digest of that.
+  private static let meanings: [Place: Meaning] = {
+    // Two flags of 8 bytes: unset at the start, unset now.
+    let unset = digest("pfp1.fact.......", [UInt8](repeating: 0, count: 16))
+    // A finding is its names and their number.
+    let none = digest("pfp1.finding....", [UInt8](repeating: 0, count: 8))
+    let rows: [(UInt8, String, Property, Digest)] = [
+      (1, "tracer", .debug, fact("none")),
+      (2, "LD_AUDIT", .preload, unset), (2, "LD_LIBRARY_PATH", .preload, unset),
+      (2, "LD_PRELOAD", .preload, unset), (2, "ld.so.preload", .preload, fact("none")),
+      (3, "unexplained", .injected, none),
+      (4, "anonymous", .injected, none), (4, "deleted", .injected, none),
+      (4, "foreign", .injected, none), (4, "memfd", .injected, none),
+      (4, "misplaced", .patched, none), (4, "replaced", .patched, none),
+      (4, "writable", .injected, none),
+      (5, "private", .patched, none),
+      (7, "translator", .emulator, fact("none")), (7, "valgrind", .emulator, fact("none")),
+      (7, "views", .emulator, fact("agree")),
+    ]
+    return Dictionary(
+      uniqueKeysWithValues: rows.map { number, name, property, nothing in
+        (Place(number, Array(name.utf8)), (property, nothing))
+      })
+  }()
+
+  /// What the SDK's findings mean, by class and number of the source.
+  private static let findings: [String: Property] = [
+    "2.1": .patched, "3.1": .debug, "3.2": .preload, "3.3": .injected, "3.4": .injected,
+    "3.5": .patched, "3.6": .hooked, "3.7": .emulator,
+  ]
+
+  /// `C.N` of `finding.C.N` or `finding.C.N.NAME`.
+  private static func source(of name: String) -> String {
+    let parts = name.split(separator: ".")
+    guard parts.count >= 3, parts[0] == "finding" else { return "" }
+    return "\(parts[1]).\(parts[2])"
+  }
+
+  private static func fact(_ text: StaticString) -> Digest {
+    let bytes = Array("\(text)".utf8)
+    return digest("pfp1.fact.......", [UInt8(bytes.count), 0, 0, 0] + bytes)
+  }
+
+  private static func digest(_ label: StaticString, _ bytes: [UInt8]) -> Digest {
+    guard let digest = try? Digest(CoreSodium.hash(label, bytes)) else {
+      preconditionFailure("The count is right.")
+    }
+    return digest
+  }
+}

@@ -1,0 +1,145 @@
+internal import ProofJOSE
+internal import ProofModel
+
+/// Whether an app passes, and why not.
+struct Judgement: Sendable {
+  /// What was seen.
+  var properties: Properties
+  /// Why the app fails; empty if it passes, or fails because an operator said so.
+  var reasons: Properties
+  /// Whether the app passes.
+  var isPassed: Bool
+  /// Which build of the app it is, if it is registered.
+  var registration: Registration?
+
+  /// Judges a report that was believed.
+  ///
+  /// - Parameters:
+  ///   - report: The report.
+  ///   - mode: The mode of the SDK's key.
+  ///   - note: What was noted of the device before; nil at its first report.
+  ///   - snapshot: The account.
+  ///   - now: Unix seconds.
+  init(
+    of report: AttestationReport, mode: Mode, note: DeviceNote?, under snapshot: Snapshot,
+    at now: Int64
+  ) {
+    let policy = snapshot.policy
+    var seen = EvidenceReading.properties(of: report)
+    let registered = snapshot.registrations[AppDigest(of: report.evidence)]
+    registration = registered.flatMap { ($0.expiry ?? .max) > now ? $0 : nil }
+    if registration == nil { seen.insert(.appNotRegistered) }
+    if !policy.sdkVersions.isEmpty, !policy.sdkVersions.contains(report.sdkVersion) {
+      seen.insert(.sdkVersion)
+    }
+    if mode == .development { seen.insert(.developmentSDK) }
+    if note == nil { seen.insert(.firstFetch) }
+    let machine = EvidenceReading.machine(of: report)
+    if let note, note.isActiveElsewhere(than: machine, since: now - Int64(policy.cloneWindow)) {
+      seen.insert(.clonedStorage)
+    }
+    if let key = snapshot.developmentKey,
+      CoreSodium.areEqual(key, Array(report.subject.developmentKey.utf8))
+    {
+      seen.insert(.developmentKey)
+    }
+
+    var counting = policy.rejection
+    if registration?.isDevelopment == true {
+      seen.insert(.developmentApp)
+      counting.subtract(Properties([.debug]))
+    }
+    reasons = seen.intersection(counting)
+    isPassed = reasons.isEmpty || seen.contains(.developmentKey)
+    // What an operator said about this one device counts last.
+    switch snapshot.rules[report.device]?.decision {
+    case .pass:
+      seen.insert(.forcedPass)
+      isPassed = true
+    case .fail:
+      seen.insert(.forcedFail)
+      isPassed = false
+      reasons.insert(.forcedFail)
+    case nil: break
+    }
+    if isPassed { reasons = [] }
+    properties = seen
+  }
+}
+
+/// What the service notes about a device at each report.
+struct DeviceNote: Sendable {
+  /// One machine that the device was seen on.
+  struct Machine: Sendable, Hashable {
+    var digest: [UInt8]
+    var lastSeen: Int64
+  }
+
+  /// How many machines are remembered.
+  static let machineMax = 4
+
+  var fields: JSONObject
+  var machines: [Machine]
+
+  init?(_ bytes: [UInt8]) {
+    guard case .object(let fields) = try? JSONValue(parsing: bytes.span),
+      case .array(let values) = fields["machines"]
+    else { return nil }
+    self.fields = fields
+    machines = []
+    for case .object(let machine) in values {
+      guard let digest = machine.bytes("machine"), let time = machine.integer("seen") else {
+        return nil
+      }
+      machines.append(Machine(digest: digest, lastSeen: time))
+    }
+  }
+
+  init() {
+    fields = JSONObject()
+    machines = []
+  }
+
+  /// Whether another machine with the same storage secret was seen lately.
+  func isActiveElsewhere(than machine: [UInt8], since time: Int64) -> Bool {
+    machines.contains { $0.digest != machine && $0.lastSeen >= time }
+  }
+
+  /// Notes a report.
+  mutating func note(
+    _ report: AttestationReport, _ judgement: Judgement, code: String, peer: String?, at now: Int64
+  ) {
+    let machine = EvidenceReading.machine(of: report)
+    machines.removeAll { $0.digest == machine }
+    machines.insert(Machine(digest: machine, lastSeen: now), at: 0)
+    machines.removeLast(max(0, machines.count - Self.machineMax))
+
+    fields = JSONObject()
+    fields.set("passed", judgement.isPassed)
+    fields.set("properties", judgement.properties.names)
+    fields.set("arc", code)
+    fields.set("sdk", report.sdkVersion)
+    fields.set("app", AppDigest(of: report.evidence).description)
+    fields.set("appName", judgement.registration?.name)
+    fields.set("keyID", report.keyID.description)
+    fields.set("ip", peer)
+    if !report.subject.userProperty.isEmpty {
+      fields.set("userProperty", report.subject.userProperty)
+    }
+    var said = JSONObject()
+    for property in report.subject.properties { said.set(property.name, property.value) }
+    if !report.subject.properties.isEmpty { fields["said"] = .object(said) }
+  }
+
+  var bytes: [UInt8] {
+    var fields = fields
+    fields["machines"] = .array(
+      machines.map { machine in
+        var object = JSONObject()
+        object.set("machine", machine.digest)
+        object.set("seen", machine.lastSeen)
+        return .object(object)
+      })
+    return Array(JSONValue.object(fields).text.utf8)
+  }
+}

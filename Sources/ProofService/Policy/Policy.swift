@@ -1,0 +1,205 @@
+public import ProofJOSE
+public import ProofModel
+
+/// What an account's operator decides about all devices. Every setting has a name and a text form:
+/// that is how tools, the management API and the store write it.
+public struct Policy: Sendable, Hashable {
+  /// Who shows one of these fails.
+  public var rejection: Properties = [
+    Properties([
+      .debug, .preload, .injected, .patched, .hooked, .emulator, .root, .appNotRegistered,
+      .sdkVersion, .clonedStorage,
+    ])
+  ]
+  /// Which properties are told in the claim `anno`.
+  public var annotations: Properties = []
+  /// The versions of the SDK that are accepted; empty for all.
+  public var sdkVersions: [String] = []
+  /// Seconds that a token lives.
+  public var tokenLifetime = 300
+  /// Seconds that a challenge's salt lives.
+  public var saltLifetime = 60
+  /// Whether tokens tell the address that the service saw.
+  public var tracksAddress = true
+  /// Whether failing apps are told why.
+  public var tellsReasons = false
+  /// Whether there are response codes.
+  public var hasResponseCodes = true
+  /// The claim `iss`, or empty for none.
+  public var issuer = ""
+  /// Whether tokens have the claim `aud`: the API's domain.
+  public var hasAudience = false
+  /// Whether tokens have the claim `iat`.
+  public var hasIssuedAt = false
+  /// Whether tokens have the claim `sub`.
+  public var hasSubject = false
+  /// Whether there are secure strings.
+  public var hasSecureStrings = false
+  /// Whether there are custom tokens.
+  public var hasCustomTokens = false
+  /// How apps may measure.
+  public var measurement = MeasurementPolicy.full
+  /// Apps read at most 2 to this power bytes of files.
+  public var limitLog2 = 33
+  /// Seconds for which a device counts as active after a report, when cloned storage is looked for.
+  public var cloneWindow = 86_400
+  /// Requests a second of one device, and as many at once as in ten seconds; 0 for no limit.
+  public var deviceRate = 5
+  /// Requests a second of one address, and as many at once as in ten seconds; 0 for no limit.
+  public var addressRate = 200
+
+  /// The policy of a new account.
+  public init() {}
+}
+
+/// The settings of a policy by name.
+public enum PolicySetting: String, Sendable, CaseIterable {
+  case rejection
+  case annotations
+  case sdkVersions = "sdk-versions"
+  case tokenLifetime = "token-lifetime"
+  case saltLifetime = "salt-lifetime"
+  case addressTracking = "address-tracking"
+  case rejectionReasons = "rejection-reasons"
+  case responseCodes = "response-codes"
+  case issuer
+  case audience
+  case issuedAt = "issued-at"
+  case subject
+  case secureStrings = "secure-strings"
+  case customTokens = "custom-tokens"
+  case measurement
+  case readLimit = "read-limit"
+  case cloneWindow = "clone-window"
+  case deviceRate = "device-rate"
+  case addressRate = "address-rate"
+
+  /// What the setting is about, for help texts.
+  public var meaning: String {
+    switch self {
+    case .rejection: "properties that make an app fail, between commas"
+    case .annotations: "properties that tokens tell in “anno”, between commas"
+    case .sdkVersions: "accepted versions of the SDK, between commas, or all"
+    case .tokenLifetime: "seconds that a token lives, 10 to 86400"
+    case .saltLifetime: "seconds that a challenge lives, 5 to 600"
+    case .addressTracking: "whether tokens tell the app's address in “ip”: on or off"
+    case .rejectionReasons: "whether failing apps are told why: on or off"
+    case .responseCodes: "whether there are response codes (“arc”): on or off"
+    case .issuer: "the claim “iss”, or none"
+    case .audience: "whether tokens name their API in “aud”: on or off"
+    case .issuedAt: "whether tokens have “iat”: on or off"
+    case .subject: "whether tokens have “sub”: on or off"
+    case .secureStrings: "whether there are secure strings: on or off"
+    case .customTokens: "whether there are custom tokens: on or off"
+    case .measurement: "how apps measure: full or incremental"
+    case .readLimit: "apps read at most 2 to this power bytes, 16 to 50"
+    case .cloneWindow: "seconds for which a device counts as active, 60 to 31536000"
+    case .deviceRate: "requests a second of one device, 0 for no limit"
+    case .addressRate: "requests a second of one address, 0 for no limit"
+    }
+  }
+}
+
+extension Policy {
+  /// A setting as text.
+  public subscript(setting: PolicySetting) -> String {
+    switch setting {
+    case .rejection: rejection.text
+    case .annotations: annotations.text
+    case .sdkVersions: sdkVersions.isEmpty ? "all" : sdkVersions.joined(separator: ",")
+    case .tokenLifetime: "\(tokenLifetime)"
+    case .saltLifetime: "\(saltLifetime)"
+    case .addressTracking: Self.word(tracksAddress)
+    case .rejectionReasons: Self.word(tellsReasons)
+    case .responseCodes: Self.word(hasResponseCodes)
+    case .issuer: issuer.isEmpty ? "none" : issuer
+    case .audience: Self.word(hasAudience)
+    case .issuedAt: Self.word(hasIssuedAt)
+    case .subject: Self.word(hasSubject)
+    case .secureStrings: Self.word(hasSecureStrings)
+    case .customTokens: Self.word(hasCustomTokens)
+    case .measurement: measurement == .full ? "full" : "incremental"
+    case .readLimit: "\(limitLog2)"
+    case .cloneWindow: "\(cloneWindow)"
+    case .deviceRate: "\(deviceRate)"
+    case .addressRate: "\(addressRate)"
+    }
+  }
+
+  /// Sets a setting from text.
+  ///
+  /// - Throws: ``ServiceError/invalid(_:value:allowed:)``; the policy is as it was.
+  public mutating func set(_ setting: PolicySetting, to text: String) throws(ServiceError) {
+    func flag() throws(ServiceError) -> Bool {
+      guard text == "on" || text == "off" else {
+        throw .invalid(setting.rawValue, value: text, allowed: "on, off")
+      }
+      return text == "on"
+    }
+    func number(_ range: ClosedRange<Int>) throws(ServiceError) -> Int {
+      guard let number = Int(text), range.contains(number) else {
+        throw .invalid(
+          setting.rawValue, value: text, allowed: "\(range.lowerBound) to \(range.upperBound)")
+      }
+      return number
+    }
+    switch setting {
+    case .rejection: rejection = try Properties(parsing: text)
+    case .annotations: annotations = try Properties(parsing: text)
+    case .sdkVersions:
+      sdkVersions = text == "all" ? [] : text.split(separator: ",").map(String.init)
+    case .tokenLifetime: tokenLifetime = try number(10...86_400)
+    case .saltLifetime: saltLifetime = try number(5...600)
+    case .addressTracking: tracksAddress = try flag()
+    case .rejectionReasons: tellsReasons = try flag()
+    case .responseCodes: hasResponseCodes = try flag()
+    case .issuer:
+      guard text.utf8.count <= 256, text.utf8.allSatisfy({ (0x20..<0x7F).contains($0) }) else {
+        throw .invalid(
+          setting.rawValue, value: String(text.prefix(80)), allowed: "256 printable characters")
+      }
+      issuer = text == "none" ? "" : text
+    case .audience: hasAudience = try flag()
+    case .issuedAt: hasIssuedAt = try flag()
+    case .subject: hasSubject = try flag()
+    case .secureStrings: hasSecureStrings = try flag()
+    case .customTokens: hasCustomTokens = try flag()
+    case .measurement:
+      guard text == "full" || text == "incremental" else {
+        throw .invalid(setting.rawValue, value: text, allowed: "full, incremental")
+      }
+      measurement = text == "full" ? .full : .incremental
+    case .readLimit: limitLog2 = try number(16...50)
+    case .cloneWindow: cloneWindow = try number(60...31_536_000)
+    case .deviceRate: deviceRate = try number(0...1_000_000)
+    case .addressRate: addressRate = try number(0...1_000_000)
+    }
+  }
+
+  /// Sets a setting by its name.
+  ///
+  /// - Throws: ``ServiceError/unknown(_:name:)``, ``ServiceError/invalid(_:value:allowed:)``.
+  public mutating func set(_ name: String, to text: String) throws(ServiceError) {
+    guard let setting = PolicySetting(rawValue: name) else {
+      throw .unknown("setting", name: String(name.prefix(80)))
+    }
+    try set(setting, to: text)
+  }
+
+  private static func word(_ flag: Bool) -> String { flag ? "on" : "off" }
+
+  /// All settings, each as text.
+  public var fields: JSONObject {
+    var fields = JSONObject()
+    for setting in PolicySetting.allCases { fields.set(setting.rawValue, self[setting]) }
+    return fields
+  }
+
+  /// The policy of a new account with these settings.
+  init(fields: JSONObject) throws(ServiceError) {
+    for (name, value) in fields.members {
+      guard case .string(let text) = value else { throw .damaged("policy") }
+      try set(name, to: text)
+    }
+  }
+}

@@ -1,0 +1,83 @@
+internal import ProofJOSE
+
+/// What a response code (ARC) says: ten characters that a user can read out, and only the account's
+/// operator can read.
+///
+/// 50 bits: passed 1, properties 22, noise 12, zeros 14, one spare; enciphered as a whole under a key
+/// of the account, so that equal findings give different codes, and a mistyped code is told by its
+/// zeros in all but one of 16,384 cases.
+public struct ResponseCode: Sendable, Hashable {
+  /// Whether the app passed.
+  public var isPassed: Bool
+  /// What was seen.
+  public var properties: Properties
+
+  /// A code that says this.
+  public init(isPassed: Bool, properties: Properties) {
+    self.isPassed = isPassed
+    self.properties = properties
+  }
+
+  private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567".utf8)
+  private static let half: UInt64 = (1 << 25) - 1
+  private static let propertyBits: UInt64 = (1 << 22) - 1
+
+  /// The text.
+  ///
+  /// - Parameters:
+  ///   - key: The account's.
+  ///   - noise: 12 random bits.
+  func text(key: borrowing JOSESecret, noise: UInt64) -> String {
+    let plain =
+      (isPassed ? 1 : 0) | (UInt64(properties.rawValue) & Self.propertyBits) << 1
+      | (noise & 0xFFF) << 23
+    let code = Self.encipher(plain, key: key)
+    var text: [UInt8] = []
+    for place in stride(from: 45, through: 0, by: -5) {
+      text.append(Self.alphabet[Int(code >> UInt64(place) & 31)])
+    }
+    return String(decoding: text, as: UTF8.self)
+  }
+
+  /// Reads a code; nil if it is none of this account's.
+  init?(_ text: String, key: borrowing JOSESecret) {
+    var code: UInt64 = 0
+    let characters = Array(text.uppercased().utf8)
+    guard characters.count == 10 else { return nil }
+    for character in characters {
+      guard let value = Self.alphabet.firstIndex(of: character) else { return nil }
+      code = code << 5 | UInt64(value)
+    }
+    let plain = Self.decipher(code, key: key)
+    guard plain >> 35 == 0 else { return nil }
+    isPassed = plain & 1 == 1
+    properties = Properties(rawValue: UInt32(plain >> 1 & Self.propertyBits))
+  }
+
+  // Eight rounds of a Feistel network over two halves of 25 bits.
+
+  private static func encipher(_ plain: UInt64, key: borrowing JOSESecret) -> UInt64 {
+    var (left, right) = (plain >> 25 & half, plain & half)
+    for round in 0..<8 as Range<UInt8> {
+      (left, right) = (right, left ^ mix(round, right, key: key))
+    }
+    return left << 25 | right
+  }
+
+  private static func decipher(_ code: UInt64, key: borrowing JOSESecret) -> UInt64 {
+    var (left, right) = (code >> 25 & half, code & half)
+    for round in (0..<8 as Range<UInt8>).reversed() {
+      (left, right) = (right ^ mix(round, left, key: key), left)
+    }
+    return left << 25 | right
+  }
+
+  private static func mix(_ round: UInt8, _ value: UInt64, key: borrowing JOSESecret) -> UInt64 {
+    var message: [UInt8] = [round]
+    for shift in stride(from: 0, to: 32, by: 8) {
+      message.append(UInt8(truncatingIfNeeded: value >> UInt64(shift)))
+    }
+    let digest = CoreSodium.hash("pfs1.arc-round..", message, key: key)
+    return digest.prefix(4).reduce(0) { $0 << 8 | UInt64($1) } & half
+  }
+}

@@ -1,0 +1,83 @@
+public import ProofJOSE
+
+/// An API of the account: a host, and what tokens it takes.
+public struct API: Record, Hashable {
+  /// What its tokens are.
+  public enum Kind: String, Sendable, CaseIterable {
+    /// Signed, by the account's secret or a key of a key set.
+    case token
+    /// Sealed, so that they may carry measurements.
+    case measurement
+    /// None: the host is pinned only.
+    case none
+  }
+
+  /// The host.
+  public var host: String
+  /// What its tokens are.
+  public var kind: Kind
+  /// The key that signs or seals its tokens; nil for the account's own.
+  public var keyID: String?
+
+  /// An API of these parts.
+  ///
+  /// - Parameters:
+  ///   - host: In lower case.
+  ///   - kind: What its tokens are.
+  ///   - keyID: The key that signs or seals them; nil for the account's own.
+  /// - Throws: ``ServiceError/invalid(_:value:allowed:)``.
+  public init(_ host: String, _ kind: Kind = .token, keyID: String? = nil) throws(ServiceError) {
+    self.host = try Host.checked(host)
+    self.kind = kind
+    self.keyID = keyID
+    guard keyID == nil || kind != .none else {
+      throw .invalid("key of an API without tokens", value: keyID ?? "", allowed: "none")
+    }
+  }
+
+  public static var table: StoreTable { .api }
+  public static var noun: String { "API" }
+  public var key: String { host }
+
+  public var fields: JSONObject {
+    var fields: JSONObject = ["kind": .string(kind.rawValue)]
+    fields.set("kid", keyID)
+    return fields
+  }
+
+  public init?(key: String, fields: JSONObject) {
+    guard let kind = fields.text("kind").flatMap(Kind.init) else { return nil }
+    host = key
+    self.kind = kind
+    keyID = fields.text("kid")
+  }
+
+  public var shown: JSONObject {
+    var shown = fields
+    shown.set("host", host)
+    return shown
+  }
+}
+
+/// Names of hosts, as accounts write them.
+enum Host {
+  /// A host in lower case: letters, digits, dots and hyphens, or an IPv6 address in brackets; a port
+  /// may follow.
+  static func checked(_ host: String, orRoots: Bool = false) throws(ServiceError) -> String {
+    if orRoots && host == "*" { return host }
+    let lower = host.lowercased()
+    let isPlain = lower.utf8.allSatisfy { byte in
+      switch byte {
+      case 0x61...0x7A, 0x30...0x39, 0x2D, 0x2E, 0x3A, 0x5B, 0x5D: true
+      default: false
+      }
+    }
+    guard isPlain, (1...253).contains(lower.utf8.count), !lower.hasPrefix("."),
+      !lower.hasPrefix("-")
+    else {
+      throw .invalid(
+        "host", value: String(host.prefix(80)), allowed: "a name such as api.example.com")
+    }
+    return lower
+  }
+}

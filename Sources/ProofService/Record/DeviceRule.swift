@@ -1,0 +1,52 @@
+public import ProofJOSE
+public import ProofModel
+
+/// What an operator decided about one device, whatever its reports say.
+public struct DeviceRule: Record, Hashable {
+  /// The decision.
+  public enum Decision: String, Sendable, CaseIterable {
+    /// The device passes.
+    case pass
+    /// The device fails.
+    case fail
+  }
+
+  /// The device.
+  public var device: DeviceID
+  /// The decision; nil if only annotations were decided.
+  public var decision: Decision?
+  /// Properties that are annotated for this device, whatever the policy says; `all` for all.
+  public var annotations: [String]
+
+  /// A rule of these parts.
+  public init(_ device: DeviceID, _ decision: Decision?, annotations: [String] = []) {
+    self.device = device
+    self.decision = decision
+    self.annotations = annotations
+  }
+
+  public static var table: StoreTable { .deviceRule }
+  public static var noun: String { "device rule" }
+  public var key: String { device.description }
+
+  public var fields: JSONObject {
+    var fields = JSONObject()
+    fields.set("decision", decision?.rawValue)
+    fields.set("annotations", annotations)
+    return fields
+  }
+
+  public init?(key: String, fields: JSONObject) {
+    guard let bytes = Hexadecimal.decode(key), let device = try? DeviceID(bytes),
+      let annotations = fields.texts("annotations")
+    else { return nil }
+    self.init(
+      device, fields.text("decision").flatMap(Decision.init), annotations: annotations)
+  }
+
+  public var shown: JSONObject {
+    var shown = fields
+    shown.set("device", key)
+    return shown
+  }
+}

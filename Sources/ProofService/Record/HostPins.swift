@@ -1,0 +1,48 @@
+public import ProofJOSE
+
+/// The pins of one host, or of the trusted roots (`*`).
+public struct HostPins: Record, Hashable {
+  /// The host, or `*`.
+  public var host: String
+  /// Base64 of the SHA-256 of a SubjectPublicKeyInfo each; none: the host is known, and not pinned.
+  public var pins: [String]
+
+  /// The pins of a host.
+  ///
+  /// - Throws: ``ServiceError/invalid(_:value:allowed:)``.
+  public init(_ host: String, _ pins: [String]) throws(ServiceError) {
+    self.host = try Host.checked(host, orRoots: true)
+    for pin in pins { try Self.check(pin) }
+    self.pins = pins
+  }
+
+  static func check(_ pin: String) throws(ServiceError) {
+    guard Base64.decode(pin)?.count == 32 else {
+      throw .invalid(
+        "pin", value: String(pin.prefix(80)),
+        allowed: "44 characters: base64 of the SHA-256 of a public key")
+    }
+  }
+
+  public static var table: StoreTable { .pin }
+  public static var noun: String { "pinned host" }
+  public var key: String { host }
+
+  public var fields: JSONObject {
+    var fields = JSONObject()
+    fields.set("pins", pins)
+    return fields
+  }
+
+  public init?(key: String, fields: JSONObject) {
+    guard let pins = fields.texts("pins") else { return nil }
+    host = key
+    self.pins = pins
+  }
+
+  public var shown: JSONObject {
+    var shown = fields
+    shown.set("host", host)
+    return shown
+  }
+}

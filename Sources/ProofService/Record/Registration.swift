@@ -1,0 +1,55 @@
+public import ProofJOSE
+public import ProofModel
+
+/// A registered build of an app.
+public struct Registration: Record, Hashable {
+  /// What stands for the build: its executable and its bundle.
+  public var digest: AppDigest
+  /// What people call it, such as `door 1.4`.
+  public var name: String
+  /// Whether it is a build for development: debuggers are no reason to reject it.
+  public var isDevelopment: Bool
+  /// When it was registered, in Unix seconds.
+  public var added: Int64
+  /// When it stops being registered, in Unix seconds; nil for never.
+  public var expiry: Int64?
+
+  /// A registration of these parts.
+  public init(
+    _ digest: AppDigest, name: String, isDevelopment: Bool = false, added: Int64,
+    expiry: Int64? = nil
+  ) {
+    self.digest = digest
+    self.name = name
+    self.isDevelopment = isDevelopment
+    self.added = added
+    self.expiry = expiry
+  }
+
+  public static var table: StoreTable { .registration }
+  public static var noun: String { "registration" }
+  public var key: String { digest.description }
+
+  public var fields: JSONObject {
+    var fields: JSONObject = ["name": .string(name), "development": .bool(isDevelopment)]
+    fields.set("added", added)
+    fields.set("expiry", expiry)
+    return fields
+  }
+
+  public init?(key: String, fields: JSONObject) {
+    guard let bytes = Hexadecimal.decode(key), let digest = try? AppDigest(bytes),
+      let name = fields.text("name"), let isDevelopment = fields.flag("development"),
+      let added = fields.integer("added")
+    else { return nil }
+    self.init(
+      digest, name: name, isDevelopment: isDevelopment, added: added,
+      expiry: fields.integer("expiry"))
+  }
+
+  public var shown: JSONObject {
+    var shown = fields
+    shown.set("digest", key)
+    return shown
+  }
+}

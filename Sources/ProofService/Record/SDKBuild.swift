@@ -1,0 +1,65 @@
+public import ProofJOSE
+public import ProofModel
+
+/// A build of the SDK whose reports are taken: its measurement proof key, sealed.
+public struct SDKBuild: Record, Hashable {
+  /// The key's public name; it says the mode too.
+  public var id: KeyID
+  /// The key's mode.
+  public var mode: Mode
+  /// What people call the build.
+  public var name: String
+  /// When it was made or registered, in Unix seconds.
+  public var added: Int64
+  /// Whether its reports are refused from now on.
+  public var isRevoked: Bool
+  var sealedKey: [UInt8]
+
+  public static var table: StoreTable { .sdkBuild }
+  public static var noun: String { "SDK build" }
+  public var key: String { id.description }
+
+  public var fields: JSONObject {
+    var fields = shown
+    fields["id"] = nil
+    fields.set("key", sealedKey)
+    return fields
+  }
+
+  init(_ id: KeyID, _ mode: Mode, name: String, added: Int64, sealedKey: [UInt8]) {
+    self.id = id
+    self.mode = mode
+    self.name = name
+    self.added = added
+    isRevoked = false
+    self.sealedKey = sealedKey
+  }
+
+  public init?(key: String, fields: JSONObject) {
+    guard let bytes = Hexadecimal.decode(key), let id = try? KeyID(bytes),
+      let mode = fields.text("mode").flatMap(Mode.init(word:)), let name = fields.text("name"),
+      let added = fields.integer("added"), let sealed = fields.bytes("key")
+    else { return nil }
+    self.init(id, mode, name: name, added: added, sealedKey: sealed)
+    isRevoked = fields.flag("revoked") ?? false
+  }
+
+  public var shown: JSONObject {
+    var shown: JSONObject = [
+      "id": .string(key), "mode": .string(mode.word), "name": .string(name),
+      "revoked": .bool(isRevoked),
+    ]
+    shown.set("added", added)
+    return shown
+  }
+}
+
+extension Mode {
+  /// `production` or `development`: the claim `mmd`.
+  public var word: String { self == .production ? "production" : "development" }
+
+  init?(word: String) {
+    guard let mode = Mode.allCases.first(where: { $0.word == word }) else { return nil }
+    self = mode
+  }
+}

@@ -1,0 +1,171 @@
+internal import CSQLite
+internal import Glibc
+
+/// A value to bind.
+enum SQLiteValue: Sendable {
+  case integer(Int64)
+  case bytes([UInt8])
+}
+
+/// One connection with its prepared statements.
+///
+/// `@unchecked Sendable` because its owner lets one thread at a time use it: SQLite is opened
+/// without locks of its own.
+@safe final class SQLiteConnection: @unchecked Sendable {
+  /// A row that a statement stands on.
+  @safe struct Row: ~Copyable {
+    fileprivate let statement: OpaquePointer
+
+    borrowing func integer(_ column: Int32) -> Int64 {
+      unsafe sqlite3_column_int64(statement, column)
+    }
+
+    borrowing func bytes(_ column: Int32) -> [UInt8] {
+      let count = Int(unsafe sqlite3_column_bytes(statement, column))
+      guard count > 0, let start = unsafe sqlite3_column_blob(statement, column) else { return [] }
+      return unsafe Array(UnsafeRawBufferPointer(start: start, count: count))
+    }
+  }
+
+  let path: String
+  private let connection: OpaquePointer
+  private var statements: [SQLiteStatement: OpaquePointer]
+
+  /// Opens a file that is there.
+  ///
+  /// - Parameters:
+  ///   - path: Where it is.
+  ///   - patience: How many milliseconds to wait for another process's lock.
+  init(path: String, patience: Int32) throws(StoreError) {
+    var opened: OpaquePointer?
+    let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE
+    let result = unsafe sqlite3_open_v2(path, &opened, flags, nil)
+    guard result == SQLITE_OK, let opened = unsafe opened else {
+      unsafe sqlite3_close(opened)
+      throw Self.error(result, path: path)
+    }
+    unsafe sqlite3_busy_timeout(opened, patience)
+    guard unsafe csqlite_defend(opened) == SQLITE_OK else {
+      unsafe sqlite3_close(opened)
+      throw .failed(path: path, detail: "this SQLite is older than 3.31")
+    }
+    unsafe connection = opened
+    unsafe statements = [:]
+    self.path = path
+  }
+
+  deinit {
+    unsafe statements.values.forEach { unsafe _ = sqlite3_finalize($0) }
+    unsafe sqlite3_close(connection)
+  }
+
+  /// Runs statements that are not worth keeping.
+  func execute(_ sql: String) throws(StoreError) {
+    let result = unsafe sqlite3_exec(connection, sql, nil, nil, nil)
+    guard result == SQLITE_OK else { throw error(result) }
+  }
+
+  /// Runs a pragma or other question that answers with one number.
+  func number(_ sql: String) throws(StoreError) -> Int64 {
+    let statement = try unsafe prepare(sql, for: 0)
+    defer { unsafe _ = sqlite3_finalize(statement) }
+    let result = unsafe sqlite3_step(statement)
+    guard result == SQLITE_ROW else { throw error(result) }
+    return unsafe sqlite3_column_int64(statement, 0)
+  }
+
+  /// Runs a pragma or other question that answers with one text.
+  func text(_ sql: String) throws(StoreError) -> String {
+    let statement = try unsafe prepare(sql, for: 0)
+    defer { unsafe _ = sqlite3_finalize(statement) }
+    let result = unsafe sqlite3_step(statement)
+    guard result == SQLITE_ROW, let text = unsafe sqlite3_column_text(statement, 0) else {
+      throw error(result)
+    }
+    return unsafe String(cString: text)
+  }
+
+  /// Runs a prepared statement.
+  ///
+  /// - Returns: How many rows it changed.
+  @discardableResult
+  func run(
+    _ statement: SQLiteStatement, _ values: [SQLiteValue] = [],
+    each: (borrowing Row) -> Void = { _ in }
+  ) throws(StoreError) -> Int {
+    let prepared = try unsafe self.prepared(statement)
+    defer {
+      unsafe sqlite3_reset(prepared)
+      unsafe sqlite3_clear_bindings(prepared)
+    }
+    for (index, value) in values.enumerated() {
+      let result =
+        switch value {
+        case .integer(let value): unsafe sqlite3_bind_int64(prepared, Int32(index + 1), value)
+        case .bytes(let bytes):
+          unsafe bytes.withUnsafeBytes { buffer in
+            unsafe csqlite_bind_bytes(
+              prepared, Int32(index + 1), buffer.baseAddress, Int32(buffer.count))
+          }
+        }
+      guard result == SQLITE_OK else { throw error(result) }
+    }
+    while true {
+      let result = unsafe sqlite3_step(prepared)
+      switch result {
+      case SQLITE_ROW: each(unsafe Row(statement: prepared))
+      case SQLITE_DONE: return Int(unsafe sqlite3_changes(connection))
+      default: throw error(result)
+      }
+    }
+  }
+
+  /// Whether a transaction is open. SQLite ends one by itself where it could not go on.
+  var isInTransaction: Bool { unsafe sqlite3_get_autocommit(connection) == 0 }
+
+  private func prepared(_ statement: SQLiteStatement) throws(StoreError) -> OpaquePointer {
+    if let prepared = unsafe statements[statement] { return unsafe prepared }
+    let prepared = try unsafe prepare(statement.rawValue, for: UInt32(SQLITE_PREPARE_PERSISTENT))
+    unsafe statements[statement] = prepared
+    return unsafe prepared
+  }
+
+  private func prepare(_ sql: String, for flags: UInt32) throws(StoreError) -> OpaquePointer {
+    var statement: OpaquePointer?
+    let result = unsafe sqlite3_prepare_v3(connection, sql, -1, flags, &statement, nil)
+    guard result == SQLITE_OK, let statement = unsafe statement else { throw error(result) }
+    return unsafe statement
+  }
+
+  private func error(_ result: Int32) -> StoreError { Self.error(result, path: path) }
+
+  private static func error(_ result: Int32, path: String) -> StoreError {
+    let detail = unsafe String(cString: sqlite3_errstr(result))
+    // The low byte is the kind; the rest says more of it.
+    return switch result & 0xFF {
+    case SQLITE_CORRUPT: .damaged(path: path, detail: detail)
+    case SQLITE_NOTADB: .foreign(path: path)
+    case SQLITE_BUSY, SQLITE_LOCKED: .busy(path: path)
+    case SQLITE_FULL: .full(path: path)
+    default: .failed(path: path, detail: detail)
+    }
+  }
+}
+
+/// What is asked of the file system beside SQLite.
+enum SQLiteFile {
+  /// How many bytes a file has; nil if there is none.
+  static func size(of path: String) -> Int64? {
+    var status = stat()
+    return unsafe stat(path, &status) == 0 ? Int64(status.st_size) : nil
+  }
+
+  /// Makes an empty file that only its owner may read. SQLite gives its companions the same mode.
+  static func make(_ path: String) throws(StoreError) {
+    let descriptor = unsafe open(path, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0o600)
+    guard descriptor >= 0 else {
+      throw .failed(path: path, detail: unsafe String(cString: strerror(errno)))
+    }
+    close(descriptor)
+  }
+}

@@ -1,0 +1,118 @@
+public import ProofModel
+internal import Synchronization
+
+/// A store that ends with the process: for tests, and to show what the protocol asks for.
+public final class MemoryStore: Store {
+  private struct State {
+    /// By the keys' bytes: Swift's strings call two spellings of one character equal.
+    var rows: [StoreTable: [[UInt8]: [UInt8]]] = [:]
+    var revision: UInt64 = 0
+    var counters: [String: UInt64] = [:]
+    var salts: [Salt: PendingSalt] = [:]
+    var devices: [DeviceID: DeviceRow] = [:]
+  }
+
+  private let state = Mutex(State())
+
+  /// An empty store.
+  public init() {}
+
+  public func row(_ key: String, of table: StoreTable) throws(StoreError) -> [UInt8]? {
+    state.withLock { $0.rows[table]?[Array(key.utf8)] }
+  }
+
+  public func rows(of table: StoreTable) throws(StoreError) -> [StoreRow] {
+    let rows = state.withLock { $0.rows[table] ?? [:] }
+    return rows.sorted { $0.key.lexicographicallyPrecedes($1.key) }.map {
+      StoreRow(String(decoding: $0.key, as: UTF8.self), $0.value)
+    }
+  }
+
+  public func apply(_ changes: [StoreChange]) throws(StoreError) {
+    try state.withLock { (state) throws(StoreError) in
+      var rows = state.rows
+      for change in changes {
+        switch change {
+        case .insert(let table, let key, let value):
+          guard rows[table]?[Array(key.utf8)] == nil else {
+            throw .alreadyThere(table: table, key: key)
+          }
+          rows[table, default: [:]][Array(key.utf8)] = value
+        case .put(let table, let key, let value):
+          rows[table, default: [:]][Array(key.utf8)] = value
+        case .expect(let table, let key, let value):
+          guard rows[table]?[Array(key.utf8)] == value else {
+            throw .changedMeanwhile(table: table, key: key)
+          }
+        case .remove(let table, let key): rows[table]?[Array(key.utf8)] = nil
+        }
+      }
+      state.rows = rows
+      state.revision += 1
+    }
+  }
+
+  public func revision() throws(StoreError) -> UInt64 { state.withLock { $0.revision } }
+
+  public func advance(_ counter: String, by count: UInt64) throws(StoreError) -> UInt64 {
+    state.withLock { state in
+      let before = state.counters[counter, default: 0]
+      state.counters[counter] = before + count
+      return before
+    }
+  }
+
+  public func keep(_ pending: PendingSalt) throws(StoreError) {
+    state.withLock { $0.salts[pending.salt] = pending }
+  }
+
+  public func pending(_ salt: Salt) throws(StoreError) -> PendingSalt? {
+    state.withLock { $0.salts[salt] }
+  }
+
+  public func use(_ salt: Salt, for sighting: DeviceSighting?) throws(StoreError) -> Bool {
+    state.withLock { state in
+      guard state.salts[salt] != nil else { return false }
+      guard let sighting else {
+        state.salts[salt] = nil
+        return true
+      }
+      let known = state.devices[sighting.device]
+      let before = known?.generation ?? 0
+      if sighting.mustRaiseGeneration, sighting.generation <= before { return false }
+      state.salts[salt] = nil
+      state.devices[sighting.device] = DeviceRow(
+        device: sighting.device, firstSeen: known?.firstSeen ?? sighting.time,
+        lastSeen: max(known?.lastSeen ?? sighting.time, sighting.time),
+        generation: max(before, sighting.generation), note: sighting.note)
+      return true
+    }
+  }
+
+  @discardableResult
+  public func dropSalts(expiredBefore time: Int64) throws(StoreError) -> Int {
+    state.withLock { state in
+      let before = state.salts.count
+      state.salts = state.salts.filter { $0.value.expiry >= time }
+      return before - state.salts.count
+    }
+  }
+
+  public func device(_ id: DeviceID) throws(StoreError) -> DeviceRow? {
+    state.withLock { $0.devices[id] }
+  }
+
+  public func devices(latest count: Int) throws(StoreError) -> [DeviceRow] {
+    let rows = state.withLock { Array($0.devices.values) }
+    return Array(
+      rows.sorted { first, second in
+        first.lastSeen != second.lastSeen
+          ? first.lastSeen > second.lastSeen
+          : first.device.bytes.lexicographicallyPrecedes(second.device.bytes)
+      }.prefix(count))
+  }
+
+  public func counts() throws(StoreError) -> StoreCounts {
+    state.withLock { StoreCounts(devices: $0.devices.count, salts: $0.salts.count) }
+  }
+}

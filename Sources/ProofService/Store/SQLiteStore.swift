@@ -1,0 +1,239 @@
+public import ProofModel
+internal import Synchronization
+
+/// The store that comes along: one SQLite file, in WAL mode, that several processes may share.
+///
+/// One connection writes, and threads that write at the same time share a transaction
+/// (``WriteQueue``); another reads, so that nobody who reads waits for the disk. Everything that the
+/// protocol says survives a power cut is committed with `synchronous` FULL. Only
+/// ``Store/keep(_:)``, which promises less, uses NORMAL.
+public final class SQLiteStore: Store {
+  private let reader: Mutex<SQLiteConnection>
+  private let writer: WriteQueue
+  private let path: String
+
+  /// Opens a store.
+  ///
+  /// - Parameters:
+  ///   - path: Where its file is.
+  ///   - patience: How many milliseconds to wait for another process's lock.
+  /// - Throws: ``StoreError/missing(path:)``, ``StoreError/foreign(path:)``,
+  ///   ``StoreError/damaged(path:detail:)``, ``StoreError/tooNew(path:version:known:)``.
+  public init(at path: String, patience: Int32 = 5_000) throws(StoreError) {
+    guard SQLiteFile.size(of: path) != nil else { throw .missing(path: path) }
+    let connection = try SQLiteConnection(path: path, patience: patience)
+    guard try connection.number("PRAGMA application_id") == SQLiteStatement.applicationID else {
+      throw .foreign(path: path)
+    }
+    let version = try connection.number("PRAGMA user_version")
+    guard version <= SQLiteStatement.schemaVersion else {
+      throw .tooNew(path: path, version: Int(version), known: Int(SQLiteStatement.schemaVersion))
+    }
+    let findings = try connection.text("PRAGMA quick_check(1)")
+    guard findings == "ok" else { throw .damaged(path: path, detail: findings) }
+    try connection.execute("PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON")
+    self.path = path
+    writer = WriteQueue(connection)
+    reader = Mutex(try SQLiteConnection(path: path, patience: patience))
+  }
+
+  /// Makes a store where there is none.
+  ///
+  /// - Parameter path: Where its file is to be. Only this user may read it.
+  /// - Throws: ``StoreError/failed(path:detail:)``, also if there is a file.
+  public convenience init(creatingAt path: String) throws(StoreError) {
+    // An empty file is what a power cut in here leaves behind.
+    if SQLiteFile.size(of: path) != 0 { try SQLiteFile.make(path) }
+    let connection = try SQLiteConnection(path: path, patience: 5_000)
+    guard try connection.text("PRAGMA journal_mode = WAL") == "wal" else {
+      throw .failed(path: path, detail: "the file system cannot do what WAL needs")
+    }
+    try connection.execute(
+      """
+      PRAGMA synchronous = FULL;
+      BEGIN EXCLUSIVE;
+      \(SQLiteStatement.schema)
+      PRAGMA application_id = \(SQLiteStatement.applicationID);
+      PRAGMA user_version = \(SQLiteStatement.schemaVersion);
+      COMMIT;
+      """)
+    try self.init(at: path)
+  }
+
+  public func row(_ key: String, of table: StoreTable) throws(StoreError) -> [UInt8]? {
+    try read { (connection) throws(StoreError) in
+      var value: [UInt8]?
+      try connection.run(.row, [table.sqlite, .bytes(Array(key.utf8))]) { value = $0.bytes(0) }
+      return value
+    }
+  }
+
+  public func rows(of table: StoreTable) throws(StoreError) -> [StoreRow] {
+    try read { (connection) throws(StoreError) in
+      var rows: [StoreRow] = []
+      try connection.run(.rows, [table.sqlite]) { row in
+        rows.append(StoreRow(String(decoding: row.bytes(0), as: UTF8.self), row.bytes(1)))
+      }
+      return rows
+    }
+  }
+
+  public func apply(_ changes: [StoreChange]) throws(StoreError) {
+    _ = try writer.run(
+      WriteJob(mustLast: true, mayBeRefused: true) { (connection) throws(StoreError) in
+        for change in changes { try Self.apply(change, connection) }
+        try connection.run(.advance, [Self.revisionName, .integer(1)])
+        return .done
+      })
+  }
+
+  private static func apply(
+    _ change: StoreChange, _ connection: SQLiteConnection
+  ) throws(StoreError) {
+    switch change {
+    case .insert(let table, let key, let value):
+      let count = try connection.run(
+        .insertRow, [table.sqlite, .bytes(Array(key.utf8)), .bytes(value)])
+      guard count == 1 else { throw .alreadyThere(table: table, key: key) }
+    case .put(let table, let key, let value):
+      try connection.run(.putRow, [table.sqlite, .bytes(Array(key.utf8)), .bytes(value)])
+    case .expect(let table, let key, let value):
+      var present: [UInt8]?
+      try connection.run(.row, [table.sqlite, .bytes(Array(key.utf8))]) { present = $0.bytes(0) }
+      guard present == value else { throw .changedMeanwhile(table: table, key: key) }
+    case .remove(let table, let key):
+      try connection.run(.removeRow, [table.sqlite, .bytes(Array(key.utf8))])
+    }
+  }
+
+  public func revision() throws(StoreError) -> UInt64 {
+    try read { (connection) throws(StoreError) in
+      try Self.counter(Self.revisionName, connection)
+    }
+  }
+
+  public func advance(_ counter: String, by count: UInt64) throws(StoreError) -> UInt64 {
+    let name = SQLiteValue.bytes(Array("counter.\(counter)".utf8))
+    let result = try writer.run(
+      WriteJob(mustLast: true) { (connection) throws(StoreError) in
+        let before = try Self.counter(name, connection)
+        try connection.run(.advance, [name, .integer(Int64(bitPattern: count))])
+        return .count(before)
+      })
+    guard case .count(let before) = result else { preconditionFailure("The job counts.") }
+    return before
+  }
+
+  public func keep(_ pending: PendingSalt) throws(StoreError) {
+    _ = try writer.run(
+      WriteJob(mustLast: false) { (connection) throws(StoreError) in
+        try connection.run(
+          .keepSalt,
+          [.bytes(pending.salt.bytes), .integer(pending.expiry), .bytes(pending.note)])
+        return .done
+      })
+  }
+
+  public func pending(_ salt: Salt) throws(StoreError) -> PendingSalt? {
+    try read { (connection) throws(StoreError) in
+      var pending: PendingSalt?
+      try connection.run(.pendingSalt, [.bytes(salt.bytes)]) { row in
+        pending = PendingSalt(salt, expiry: row.integer(0), note: row.bytes(1))
+      }
+      return pending
+    }
+  }
+
+  public func use(_ salt: Salt, for sighting: DeviceSighting?) throws(StoreError) -> Bool {
+    let result = try writer.run(
+      WriteJob(mustLast: true) { (connection) throws(StoreError) in
+        if let sighting, sighting.mustRaiseGeneration {
+          var before: Int64 = 0
+          try connection.run(.device, [.bytes(sighting.device.bytes)]) { before = $0.integer(3) }
+          guard Int64(sighting.generation) > before else { return .used(false) }
+        }
+        guard try connection.run(.useSalt, [.bytes(salt.bytes)]) == 1 else { return .used(false) }
+        if let sighting {
+          try connection.run(
+            .sight,
+            [
+              .bytes(sighting.device.bytes), .integer(sighting.time),
+              .integer(Int64(sighting.generation)), .bytes(sighting.note),
+            ])
+        }
+        return .used(true)
+      })
+    guard case .used(let isUsed) = result else { preconditionFailure("The job uses a salt.") }
+    return isUsed
+  }
+
+  @discardableResult
+  public func dropSalts(expiredBefore time: Int64) throws(StoreError) -> Int {
+    let result = try writer.run(
+      WriteJob(mustLast: false) { (connection) throws(StoreError) in
+        .count(UInt64(try connection.run(.dropSalts, [.integer(time)])))
+      })
+    guard case .count(let count) = result else { preconditionFailure("The job counts.") }
+    return Int(count)
+  }
+
+  public func device(_ id: DeviceID) throws(StoreError) -> DeviceRow? {
+    try devices(.device, .bytes(id.bytes)).first
+  }
+
+  public func devices(latest count: Int) throws(StoreError) -> [DeviceRow] {
+    try devices(.latestDevices, .integer(Int64(count)))
+  }
+
+  public func counts() throws(StoreError) -> StoreCounts {
+    try read { (connection) throws(StoreError) in
+      var counts = StoreCounts(devices: 0, salts: 0)
+      try connection.run(.countDevices) { counts.devices = Int($0.integer(0)) }
+      try connection.run(.countSalts) { counts.salts = Int($0.integer(0)) }
+      return counts
+    }
+  }
+
+  private func devices(
+    _ statement: SQLiteStatement, _ value: SQLiteValue
+  ) throws(StoreError) -> [DeviceRow] {
+    let path = path
+    return try read { (connection) throws(StoreError) in
+      var rows: [DeviceRow] = []
+      var isDamaged = false
+      try connection.run(statement, [value]) { row in
+        guard let device = try? DeviceID(row.bytes(0)), let generation = UInt32(exactly: row.integer(3))
+        else {
+          isDamaged = true
+          return
+        }
+        rows.append(
+          DeviceRow(
+            device: device, firstSeen: row.integer(1), lastSeen: row.integer(2),
+            generation: generation, note: row.bytes(4)))
+      }
+      if isDamaged { throw .damaged(path: path, detail: "a device that is none") }
+      return rows
+    }
+  }
+
+  private static let revisionName = SQLiteValue.bytes(Array("revision".utf8))
+
+  private static func counter(
+    _ name: SQLiteValue, _ connection: SQLiteConnection
+  ) throws(StoreError) -> UInt64 {
+    var value: Int64 = 0
+    try connection.run(.counter, [name]) { value = $0.integer(0) }
+    return UInt64(bitPattern: value)
+  }
+
+  private func read<R: Sendable>(
+    _ body: (SQLiteConnection) throws(StoreError) -> R
+  ) throws(StoreError) -> R {
+    try reader.withLock { (connection) throws(StoreError) in try body(connection) }
+  }
+}
+
+extension StoreTable {
+  fileprivate var sqlite: SQLiteValue { .integer(Int64(rawValue)) }
+}

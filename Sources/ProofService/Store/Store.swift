@@ -1,0 +1,181 @@
+public import ProofModel
+
+/// Where the service keeps what must outlive it. One store holds one account.
+///
+/// A store keeps bytes and knows nothing of their meaning: rows by table and key, pending salts,
+/// devices and counters. What is secret is sealed before it comes here (``Account``), so a store
+/// needs no cryptography of its own. `StoreConformance` in the tests says what each must do; a store
+/// that passes can replace the one that comes along (``SQLiteStore``).
+///
+/// All functions are called from several threads at once, and return when what they promise is so.
+public protocol Store: Sendable {
+  /// One row, or nil.
+  func row(_ key: String, of table: StoreTable) throws(StoreError) -> [UInt8]?
+
+  /// All rows of a table, in the order of their keys' UTF-8 bytes.
+  func rows(of table: StoreTable) throws(StoreError) -> [StoreRow]
+
+  /// Makes all changes or none. When it returns they survive a power cut.
+  ///
+  /// - Throws: ``StoreError/alreadyThere(table:key:)`` if an ``StoreChange/insert(_:_:_:)`` finds
+  ///   its key taken, ``StoreError/changedMeanwhile(table:key:)`` if an
+  ///   ``StoreChange/expect(_:_:_:)`` finds another row; nothing was changed then.
+  func apply(_ changes: [StoreChange]) throws(StoreError)
+
+  /// Grows with each ``apply(_:)`` of any process that shares the store: who caches rows looks here.
+  func revision() throws(StoreError) -> UInt64
+
+  /// Adds to a counter that starts at 0, and tells what it was. When it returns the sum survives a
+  /// power cut.
+  func advance(_ counter: String, by count: UInt64) throws(StoreError) -> UInt64
+
+  /// Keeps a salt until ``use(_:for:)`` takes it or it expires.
+  ///
+  /// A power cut may lose it, as nothing was accepted under it yet; the end of the process may not.
+  func keep(_ pending: PendingSalt) throws(StoreError)
+
+  /// A salt that was kept and neither used nor dropped, expired or not.
+  func pending(_ salt: Salt) throws(StoreError) -> PendingSalt?
+
+  /// Uses a salt up and notes what came of it, in one step. When it returns true, that survives a
+  /// power cut: the salt is never found again.
+  ///
+  /// - Parameters:
+  ///   - salt: The salt.
+  ///   - sighting: What was seen of the device; nil if the report was not believed. Its generation
+  ///     becomes the device's if it is higher, and ``DeviceSighting/mustRaiseGeneration`` makes
+  ///     that a condition.
+  /// - Returns: Whether this call used the salt. False, with nothing changed: the salt is not there,
+  ///   or the device's generation is not below the one that must raise it.
+  func use(_ salt: Salt, for sighting: DeviceSighting?) throws(StoreError) -> Bool
+
+  /// Forgets salts that expired before a time, in Unix seconds.
+  ///
+  /// - Returns: How many.
+  @discardableResult
+  func dropSalts(expiredBefore time: Int64) throws(StoreError) -> Int
+
+  /// What is known of a device.
+  func device(_ id: DeviceID) throws(StoreError) -> DeviceRow?
+
+  /// The devices seen last, the latest first.
+  func devices(latest count: Int) throws(StoreError) -> [DeviceRow]
+
+  /// How many devices were seen, and how many salts wait.
+  func counts() throws(StoreError) -> StoreCounts
+}
+
+/// The tables of rows.
+public enum StoreTable: UInt8, Sendable, CaseIterable {
+  /// The account's own documents.
+  case account = 1
+  /// APIs by host.
+  case api = 2
+  /// Registered apps by app digest.
+  case registration = 3
+  /// Builds of the SDK by key id.
+  case sdkBuild = 4
+  /// Keys of key sets by name.
+  case key = 5
+  /// Pieces of hardware by id.
+  case hardware = 6
+  /// Pins by host.
+  case pin = 7
+  /// Secure strings by name.
+  case secureString = 8
+  /// Secure strings that an app's installation defined, by device and name.
+  case deviceString = 9
+  /// What an operator decided about single devices.
+  case deviceRule = 10
+}
+
+/// One row.
+public struct StoreRow: Sendable, Hashable {
+  /// The key.
+  public var key: String
+  /// The bytes.
+  public var value: [UInt8]
+
+  /// A row of these parts.
+  public init(_ key: String, _ value: [UInt8]) {
+    self.key = key
+    self.value = value
+  }
+}
+
+/// One change of a row.
+public enum StoreChange: Sendable, Hashable {
+  /// A row whose key must be free.
+  case insert(StoreTable, String, [UInt8])
+  /// A row, be its key free or not.
+  case put(StoreTable, String, [UInt8])
+  /// No change, but a condition: the row is there with these bytes.
+  case expect(StoreTable, String, [UInt8])
+  /// No such row any more, be it there or not.
+  case remove(StoreTable, String)
+}
+
+/// A salt that a challenge gave out.
+public struct PendingSalt: Sendable, Hashable {
+  /// The salt.
+  public var salt: Salt
+  /// When it stops being good, in Unix seconds.
+  public var expiry: Int64
+  /// What the service must remember of the question.
+  public var note: [UInt8]
+
+  /// A pending salt of these parts.
+  public init(_ salt: Salt, expiry: Int64, note: [UInt8]) {
+    self.salt = salt
+    self.expiry = expiry
+    self.note = note
+  }
+}
+
+/// What a report shows of a device.
+public struct DeviceSighting: Sendable, Hashable {
+  /// The device.
+  public var device: DeviceID
+  /// When, in Unix seconds.
+  public var time: Int64
+  /// The generation of the measurement that the report gave; 0 for none.
+  public var generation: UInt32
+  /// Whether the salt is used only if the generation is above the device's.
+  public var mustRaiseGeneration: Bool
+  /// What the service notes about the device.
+  public var note: [UInt8]
+
+  /// A sighting of these parts.
+  public init(
+    _ device: DeviceID, at time: Int64, generation: UInt32 = 0, mustRaiseGeneration: Bool = false,
+    note: [UInt8]
+  ) {
+    self.device = device
+    self.time = time
+    self.generation = generation
+    self.mustRaiseGeneration = mustRaiseGeneration
+    self.note = note
+  }
+}
+
+/// What a store keeps of a device.
+public struct DeviceRow: Sendable, Hashable {
+  /// The device.
+  public var device: DeviceID
+  /// When it was first seen, in Unix seconds.
+  public var firstSeen: Int64
+  /// When it was last seen, in Unix seconds.
+  public var lastSeen: Int64
+  /// The highest generation of a measurement.
+  public var generation: UInt32
+  /// The note of the last sighting.
+  public var note: [UInt8]
+}
+
+/// How full a store is.
+public struct StoreCounts: Sendable, Hashable {
+  /// Devices seen.
+  public var devices: Int
+  /// Salts that wait for a report.
+  public var salts: Int
+}

@@ -1,0 +1,51 @@
+/// Why the store did not do what was asked.
+public enum StoreError: Error, Sendable, Hashable {
+  /// There is no store at the place.
+  case missing(path: String)
+  /// There is a file, and it is no store of this service.
+  case foreign(path: String)
+  /// The store's file is damaged.
+  case damaged(path: String, detail: String)
+  /// A newer version of the service wrote the store.
+  case tooNew(path: String, version: Int, known: Int)
+  /// Another process kept the store locked for too long.
+  case busy(path: String)
+  /// No room is left.
+  case full(path: String)
+  /// The store cannot be read or written.
+  case failed(path: String, detail: String)
+  /// A row that should be new is there.
+  case alreadyThere(table: StoreTable, key: String)
+  /// A row is not the one that was read before.
+  case changedMeanwhile(table: StoreTable, key: String)
+}
+
+extension StoreError: CustomStringConvertible {
+  /// What went wrong, where, and what to do next.
+  public var description: String {
+    switch self {
+    case .missing(let path):
+      "There is no store at \(path). Check the path, or make one with “proofctl init”."
+    case .foreign(let path):
+      "\(path) is not a store of this service. Check the path; nothing was changed."
+    case .damaged(let path, let detail):
+      "The store \(path) is damaged (\(detail)). Stop the service, keep the file, and restore a "
+        + "backup."
+    case .tooNew(let path, let version, let known):
+      "The store \(path) has version \(version) and this program knows \(known). Update the "
+        + "program; nothing was changed."
+    case .busy(let path):
+      "The store \(path) is locked by another process. Stop that one, or try again."
+    case .full(let path):
+      "There is no room left for the store \(path). Free some; what was confirmed is kept."
+    case .failed(let path, let detail):
+      "The store \(path) cannot be used: \(detail). Check that the folder exists and that this "
+        + "user may write there."
+    case .alreadyThere(let table, let key):
+      "There is a row “\(key)” in the table “\(table)” already. Remove it first, or choose "
+        + "another name."
+    case .changedMeanwhile(let table, let key):
+      "Somebody else changed the row “\(key)” in the table “\(table)” at the same time. Try again."
+    }
+  }
+}

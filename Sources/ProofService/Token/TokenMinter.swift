@@ -1,0 +1,175 @@
+internal import ProofJOSE
+internal import ProofModel
+
+/// Makes the token, secure string or custom token that a believed report asked for.
+struct TokenMinter {
+  let work: ReportWork
+  let judgement: Judgement
+  let code: String
+  /// The measurement and its generation, if the report is for one.
+  let measurement: (Measurement, UInt32)?
+
+  private var report: AttestationReport { work.report }
+  private var snapshot: Snapshot { work.snapshot }
+  private var policy: Policy { work.snapshot.policy }
+
+  /// The answer, and what must be stored before it is given.
+  func answer() throws(Refusal) -> (AttestationAnswer, [StoreChange]) {
+    var (answer, changes): (AttestationAnswer, [StoreChange]) =
+      switch report.subject.purpose {
+      case .token, .measurement: (try tokenAnswer(), [])
+      case .secureString: try stringAnswer()
+      case .customJWT: (try customAnswer(), [])
+      }
+    answer.responseCode = code
+    if policy.tellsReasons, !judgement.isPassed {
+      answer.rejectionReasons = judgement.reasons.names.joined(separator: ",")
+    }
+    return (answer, changes)
+  }
+
+  // MARK: Tokens
+
+  private func tokenAnswer() throws(Refusal) -> AttestationAnswer {
+    guard let api = snapshot.apis[report.subject.name.lowercased()] else {
+      return work.answer(.unknownDomain)
+    }
+    guard api.kind != .none else { return work.answer(.unprotectedDomain) }
+    if measurement != nil, api.kind != .measurement { return work.answer(.notEncrypted) }
+    guard let key = snapshot.key(of: api) else { throw .failed }
+    var claims = claims()
+    if policy.hasAudience { claims.audience = [api.host] }
+    if let (measurement, generation) = measurement {
+      try add(measurement, generation, to: &claims)
+    }
+    var answer = work.answer(.done)
+    answer.token = try minted { () throws(ServiceError) in
+      judgement.isPassed ? try key.token(claims) : try key.decoy(claims)
+    }
+    return answer
+  }
+
+  private func claims() -> Claims {
+    var claims = Claims(expiry: UnixTime(seconds: work.now.seconds + Int64(policy.tokenLifetime)))
+    claims.deviceID = try? Claims.DeviceID(report.device.bytes)
+    if policy.tracksAddress { claims.address = work.peer.isEmpty ? nil : work.peer }
+    if !code.isEmpty { claims.attestationCode = code }
+    var annotated = policy.annotations
+    if let rule = snapshot.rules[report.device] {
+      annotated.formUnion(Properties(rule.annotations.compactMap(Property.init(name:))))
+    }
+    if !annotated.isEmpty {
+      claims.annotations = judgement.properties.intersection(annotated).names
+    }
+    if let hash = report.subject.dataHash { claims.binding = try? Claims.Binding(digest: hash.bytes) }
+    if !policy.issuer.isEmpty { claims.issuer = policy.issuer }
+    if policy.hasIssuedAt { claims.issuedAt = UnixTime(seconds: work.now.seconds) }
+    if policy.hasSubject { claims.subject = Base64.encode(report.device.bytes) }
+    return claims
+  }
+
+  private func add(
+    _ measurement: Measurement, _ generation: UInt32, to claims: inout Claims
+  ) throws(Refusal) {
+    let key = work.key
+    claims.measurement = try minted { () throws(ServiceError) in
+      try ServiceError.ofJOSE { () throws(JOSEError) in
+        let integrity = measurement.withBytes(of: .integrity) { JOSESecret(copying: $0) }
+        let device = measurement.withBytes(of: .device) { JOSESecret(copying: $0) }
+        let proofKey = key.withBytes { JOSESecret(copying: $0) }
+        return try integrity.withBytes { integrity throws(JOSEError) in
+          try device.withBytes { device throws(JOSEError) in
+            try proofKey.withBytes { proofKey throws(JOSEError) in
+              try MeasurementClaims(
+                integrityMeasurement: integrity, deviceMeasurement: device, proofKey: proofKey)
+            }
+          }
+        }
+      }
+    }
+    let deviceKey = measurement.withBytes(of: .deviceKey) { JOSESecret(copying: $0) }
+    claims.others["dpk"] = .string(
+      deviceKey.encoded(as: .standard).withBytes {
+        String(decoding: Array(copying: $0), as: UTF8.self)
+      })
+    claims.others["mgn"] = .number(JSONNumber(Int64(generation)))
+    claims.others["mmd"] = .string(key.mode.word)
+  }
+
+  // MARK: Secure strings
+
+  private func stringAnswer() throws(Refusal) -> (AttestationAnswer, [StoreChange]) {
+    guard policy.hasSecureStrings else { return (work.answer(.disabled), []) }
+    let name = report.subject.name
+    guard (1...SecureString.nameMax).contains(name.count) else { return (work.answer(.badKey), []) }
+    guard judgement.isPassed else { return (work.answer(.rejected), []) }
+    var own = try DeviceStrings(of: report.device, work.service)
+    var answer = work.answer(.done)
+    if let definition = try definition() {
+      guard own.set(name, to: definition) else { return (work.answer(.badKey), []) }
+      answer.secureString = definition
+      return (answer, [own.change])
+    }
+    if let value = try own.value(of: name) {
+      answer.secureString = value
+    } else if let predefined = snapshot.secureStrings[Array(name.utf8)] {
+      let vault = work.service.account.vault
+      answer.secureString = try minted { () throws(ServiceError) in
+        try vault.text(predefined.sealedValue, for: SecureString.place(of: name))
+      }
+    } else {
+      return (work.answer(.unknownKey), [])
+    }
+    return (answer, [])
+  }
+
+  /// The new definition that the report brings; nil if it only asks.
+  private func definition() throws(Refusal) -> String? {
+    let payload = report.subject.payload
+    switch payload.first {
+    case 0 where payload.count == 1: return nil
+    case 1:
+      guard let text = String(validating: payload.dropFirst(), as: UTF8.self),
+        text.utf8.count <= DeviceStrings.valueMax
+      else { throw .malformed("The new definition is not UTF-8.") }
+      return text
+    default:
+      throw .malformed("The payload of a secure string begins with 0 (leave) or 1 (define).")
+    }
+  }
+
+  // MARK: Custom tokens
+
+  private func customAnswer() throws(Refusal) -> AttestationAnswer {
+    guard policy.hasCustomTokens else { return work.answer(.disabled) }
+    guard judgement.isPassed else { return work.answer(.rejected) }
+    guard case .object(let payload) = try? JSONValue(parsing: report.subject.payload.span) else {
+      return work.answer(.badPayload)
+    }
+    // The end, the device and the names that API tokens use are the service's to say.
+    var claims = Claims(expiry: UnixTime(seconds: work.now.seconds + Int64(policy.tokenLifetime)))
+    claims.deviceID = try? Claims.DeviceID(report.device.bytes)
+    claims.others = payload
+    for name in Self.reserved where payload[name] != nil { return work.answer(.badPayload) }
+    do {
+      var answer = work.answer(.done)
+      answer.token = try snapshot.secret.token(claims)
+      return answer
+    } catch .jose {
+      // Such as a payload that a token has no room for.
+      return work.answer(.badPayload)
+    } catch {
+      throw .failed
+    }
+  }
+
+  /// Names of claims that an app may not set itself.
+  static let reserved = [
+    "exp", "iat", "nbf", "iss", "aud", "sub", "did", "ip", "arc", "anno", "pay", "mskid", "ipk",
+    "imh", "dmh", "mpk", "dpk", "mgn", "mmd",
+  ]
+
+  private func minted<R>(_ body: () throws(ServiceError) -> R) throws(Refusal) -> R {
+    do { return try body() } catch { throw .failed }
+  }
+}

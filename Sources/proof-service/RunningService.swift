@@ -1,0 +1,71 @@
+import Console
+import ProofService
+
+/// The service with its server, from start to stop.
+struct RunningService: Sendable {
+  private let options: ServiceOptions
+  private let server: HTTPServer
+  private let log: HTTPLog
+
+  init(_ options: ServiceOptions) {
+    self.options = options
+    log = HTTPLog(options.logForm)
+    do {
+      let files = options.server.limits.connections + Self.otherFiles
+      try OpenFiles.allow(files)
+      let service = try Service.open(options, log: log)
+      let metrics = HTTPMetrics()
+      let observer = try HTTPObserver(
+        service, routes: Service.routes, metrics: metrics, readers: options.metricsReaders,
+        log: options.notesRequests ? log : nil, logsPeers: { options.logsPeers })
+      let server = try HTTPServer(options.server, handler: observer)
+      metrics.add { [weak server] in server?.metrics ?? [] }
+      self.server = server
+    } catch {
+      Terminal.complain("proof-service: \(error)")
+      Terminal.end(1)
+    }
+  }
+
+  /// Files that are open beside connections: the store's, the log, those of the threads.
+  private static let otherFiles = 128
+
+  /// Serves until a signal says to stop, then ends the process.
+  func serve(until signals: Signals) -> Never {
+    log.note(
+      "listening",
+      [
+        ("address", .text(options.server.address)), ("port", .number(Int(server.port))),
+        ("tls", .text(options.server.certificate == nil ? "no" : "yes")),
+      ])
+    while case .renew = signals.next() { renew() }
+    log.note("stopping")
+    signals.release()
+    let isDrained = server.stop(draining: options.drainTime)
+    log.note("stopped", [("unfinished", .text(isDrained ? "no" : "yes"))])
+    Terminal.end(isDrained ? 0 : 1)
+  }
+
+  private func renew() {
+    do throws(HTTPServerError) {
+      try server.renewCertificate()
+      log.note("certificate renewed", [("ends", .number(Int(server.certificateEnd ?? 0)))])
+    } catch {
+      log.note("certificate not renewed", [("reason", .text("\(error)"))])
+    }
+  }
+}
+
+extension HTTPServer {
+  /// What the server itself counts.
+  fileprivate var metrics: [HTTPMetric] {
+    var metrics = counts.metrics
+    if let certificateEnd {
+      metrics.append(
+        HTTPMetric(
+          "proof_certificate_end_seconds", .gauge,
+          help: "When the certificate ends, in seconds since 1970.", Double(certificateEnd)))
+    }
+    return metrics
+  }
+}

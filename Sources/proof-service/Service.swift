@@ -1,0 +1,41 @@
+import ProofJOSE
+import ProofService
+
+/// The attestation service of a store's account.
+enum Service {
+  /// What its requests are called in measures and logs.
+  static let routes = [
+    "/v1/config/{account}", "/v1/challenge", "/v1/report", "/v1/jwks/{account}", "/health",
+    "/v1/manage/{noun}/{verb}",
+  ]
+
+  /// Opens the store, and unlocks the account.
+  static func open(_ options: ServiceOptions, log: HTTPLog) throws -> AttestationService {
+    let store = try SQLiteStore(at: options.store)
+    let account = try Account.open(in: store, with: options.key.lock())
+    return AttestationService(
+      account: account,
+      log: { event in
+        guard options.notesRequests || event.name != "report" else { return }
+        log.note(event.name, event.details.map { ($0.name, .text($0.value)) })
+      })
+  }
+}
+
+extension StoreKeySource {
+  /// What the account is locked with.
+  fileprivate func lock() throws -> AccountLock {
+    switch self {
+    case .keyFile(let path): return .keyFile(try SecretInput.file(path))
+    case .passphraseFile(let path): return .passphrase(try SecretInput.line(path))
+    case .environment:
+      guard let passphrase = SecretInput.variable(Self.variable) else {
+        throw SecretInputError(
+          description:
+            "the store's key is missing: --key-file, --passphrase-file, or \(Self.variable)"
+            + " in the environment")
+      }
+      return .passphrase(passphrase)
+    }
+  }
+}

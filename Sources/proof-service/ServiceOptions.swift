@@ -1,0 +1,131 @@
+import Console
+import ProofService
+
+/// What the command line asked for.
+struct ServiceOptions: Sendable {
+  let store: String
+  let key: StoreKeySource
+  let server: HTTPServerSettings
+  let metricsReaders: Set<String>
+  let logForm: HTTPLog.Form
+  let notesRequests: Bool
+  let logsPeers: Bool
+  let drainTime: Duration
+
+  private static let known = [
+    Option("--store", "FILE", help: "the account's store, as `proofctl init` made it"),
+    Option("--key-file", "FILE", help: "holds the key that the store is encrypted under"),
+    Option(
+      "--passphrase-file", "FILE", help: "holds the passphrase instead; else PROOF_PASSPHRASE"),
+    Option("--listen", "ADDRESS:PORT", help: "where to listen; 127.0.0.1:8443 if missing"),
+    Option("--certificate", "FILE", help: "the certificate and its chain, PEM"),
+    Option("--private-key", "FILE", help: "the certificate's private key, PEM"),
+    Option("--plain", help: "HTTP without TLS, for a proxy on this machine"),
+    Option("--insecure", help: "allows --plain on an address that others reach"),
+    Option("--trusted-proxy", "ADDRESS,…", help: "proxies whose X-Forwarded-For is believed"),
+    Option("--metrics-reader", "ADDRESS,…", help: "who may read /metrics, beside this machine"),
+    Option("--log", "json|text", help: "how the log's lines look; text if missing"),
+    Option("--quiet", help: "does not log every request"),
+    Option("--log-peers", help: "logs whom each request came from"),
+    Option("--threads", "N", help: "threads that answer; 8 if missing"),
+    Option("--connections", "N", help: "connections open at once; 1024 if missing"),
+    Option(
+      "--connections-per-address", "N", help: "the same from one address; no limit if missing"),
+    Option("--request-seconds", "N", help: "how long a request may take to arrive; 10 if missing"),
+    Option("--idle-seconds", "N", help: "how long a connection may be idle; 60 if missing"),
+    Option("--drain-seconds", "N", help: "how long a stop waits for requests; 30 if missing"),
+  ]
+
+  private static let summary = """
+    Serves the token fetch of one account: challenges, reports, configurations, key sets.
+    SIGTERM and SIGINT stop it when the requests in flight are answered, a second one at once;
+    SIGHUP makes it read its certificate again.
+    """
+
+  init(_ arguments: [String]) {
+    do throws(UsageError) {
+      let options = try Options(arguments.dropFirst(), taking: Self.known)
+      if options.has("--help") {
+        print(
+          Options.help(
+            "proof-service --store FILE --certificate FILE --private-key FILE [options]",
+            Self.summary, Self.known))
+        Terminal.end(0)
+      }
+      try self.init(options)
+    } catch {
+      Terminal.complain("proof-service: \(error); --help tells more")
+      Terminal.end(2)
+    }
+  }
+
+  private init(_ options: Options) throws(UsageError) {
+    guard let store = options.value("--store") else {
+      throw UsageError("--store is missing: the file that `proofctl init` made")
+    }
+    self.store = store
+    key = try StoreKeySource(options)
+    var server = HTTPServerSettings()
+    (server.address, server.port) = try Self.endpoint(options.value("--listen") ?? "127.0.0.1:8443")
+    server.certificate = try Self.certificate(options)
+    if server.certificate == nil, !options.has("--insecure"), !server.isForThisMachineOnly {
+      throw UsageError(
+        "--plain on \(server.address) would show everything to the network: listen on 127.0.0.1 or"
+          + " ::1, or add --insecure")
+    }
+    server.limits.threads = try options.number("--threads") ?? server.limits.threads
+    server.limits.connections = try options.number("--connections") ?? server.limits.connections
+    server.limits.connectionsPerAddress =
+      try options.number("--connections-per-address") ?? server.limits.connectionsPerAddress
+    server.limits.requestTime =
+      try options.number("--request-seconds").map { .seconds($0) } ?? server.limits.requestTime
+    server.limits.idleTime =
+      try options.number("--idle-seconds").map { .seconds($0) } ?? server.limits.idleTime
+    server.trustedProxies = options.list("--trusted-proxy")
+    self.server = server
+    metricsReaders = options.list("--metrics-reader")
+    guard let form = HTTPLog.Form(rawValue: options.value("--log") ?? "text") else {
+      throw UsageError("--log is \(options.value("--log") ?? ""); it must be json or text")
+    }
+    logForm = form
+    notesRequests = !options.has("--quiet")
+    logsPeers = options.has("--log-peers")
+    drainTime = .seconds(try options.number("--drain-seconds") ?? 30)
+  }
+
+  /// `127.0.0.1:8443`, or `[::1]:8443`.
+  private static func endpoint(_ text: String) throws(UsageError) -> (String, UInt16) {
+    guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...])
+    else { throw UsageError("--listen is \(text); it must be like 127.0.0.1:8443 or [::1]:8443") }
+    var address = text[..<colon]
+    if address.hasPrefix("["), address.hasSuffix("]") { address = address.dropFirst().dropLast() }
+    return (String(address), port)
+  }
+
+  private static func certificate(_ options: Options) throws(UsageError) -> HTTPCertificateFiles? {
+    switch (options.value("--certificate"), options.value("--private-key"), options.has("--plain"))
+    {
+    case (let chain?, let key?, false): return HTTPCertificateFiles(chain: chain, privateKey: key)
+    case (nil, nil, true): return nil
+    case (nil, nil, false):
+      throw UsageError("--certificate and --private-key are missing; behind a proxy, --plain")
+    case (_, _, true): throw UsageError("--plain has no certificate: leave one or the other away")
+    case (_, nil, false): throw UsageError("--private-key is missing")
+    case (nil, _, false): throw UsageError("--certificate is missing")
+    }
+  }
+}
+
+extension Options {
+  fileprivate func number(_ name: String) throws(UsageError) -> Int? {
+    guard let text = value(name) else { return nil }
+    guard let number = Int(text), number >= 0 else {
+      throw UsageError("\(name) is \(text); it must be a whole number")
+    }
+    return number
+  }
+
+  fileprivate func list(_ name: String) -> Set<String> {
+    Set((value(name) ?? "").split(separator: ",").map(String.init))
+  }
+}

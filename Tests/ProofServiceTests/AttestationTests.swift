@@ -1,0 +1,199 @@
+import ProofJOSE
+import ProofModel
+import Testing
+
+@testable import ProofService
+
+@Suite struct AttestationTests {
+  @Test func `an app that passes gets a token of the account's secret, with the claims of old`()
+    throws
+  {
+    let bench = try Bench()
+    var subject = AttestationReport.Subject(.token, name: Bench.api)
+    subject.dataHash = Digest(hashing: Array("Bearer session".utf8))
+    let answer = try bench.attest(bench.app, subject)
+    #expect(answer.outcome == .done)
+    let claims = try bench.claims(answer.token)
+    #expect(claims.expiry == UnixTime(seconds: bench.clock.seconds + 300))
+    #expect(claims.deviceID?.bytes == bench.app.device.bytes)
+    #expect(claims.address == "192.0.2.7")
+    #expect(claims.attestationCode == answer.responseCode)
+    #expect(answer.responseCode.utf8.count == 10)
+    #expect(claims.binding == (try Claims.Binding(to: "Bearer session")))
+    #expect(claims.annotations == nil && claims.audience == [] && claims.issuer == nil)
+    #expect(claims.issuedAt == nil && claims.subject == nil && claims.measurement == nil)
+    #expect(answer.rejectionReasons == "")
+  }
+
+  @Test func `a token ends after the policy's seconds`() throws {
+    let bench = try Bench()
+    let answer = try bench.attest(bench.app)
+    bench.clock.advance(by: 299)
+    _ = try bench.claims(answer.token)
+    bench.clock.advance(by: 1)
+    #expect(throws: JOSEError.self) { try bench.claims(answer.token) }
+  }
+
+  @Test func `a failing app gets a well-formed token that is wrongly signed`() throws {
+    let bench = try Bench(policy: [.rejectionReasons: "on"])
+    var app = bench.app
+    app.evidence[TestApp.Name(.app, 2, "executable")] = Digest(hashing: Array("other".utf8))
+    let good = try bench.attest(bench.app)
+    let bad = try bench.attest(app)
+    #expect(bad.outcome == .done)
+    #expect(bad.rejectionReasons == "app-not-registered")
+    #expect(throws: JOSEError.signatureWrong) { try bench.claims(bad.token) }
+    #expect(bad.token.utf8.count == good.token.utf8.count)
+    let read = try UnverifiedToken(reading: bad.token)
+    #expect(read.algorithm == .hs256 && read.type == "JWT")
+    #expect(
+      read.payload.members.map(\.name)
+        == (try UnverifiedToken(reading: good.token)).payload.members.map(\.name))
+  }
+
+  @Test func `a measurement goes into a sealed token, as the app measured it`() throws {
+    let bench = try Bench()
+    let challenge = try bench.challenge(bench.app, .measurement)
+    let (bytes, config) = try AttestationReport.make(
+      AttestationReport.Subject(.measurement, name: Bench.lockAPI), of: bench.app.set,
+      answering: challenge, account: "door", configSerial: 0, sdkVersion: "0.1.0",
+      with: bench.app.key)
+    let answer = try bench.send(bytes, challenge.draft.salt, bench.app)
+    let claims = try bench.sealedClaims(answer.token)
+    let measured = try Measurement(of: bench.app.set, under: config, with: bench.app.key)
+    func same(_ part: Measurement.Part, _ span: Span<UInt8>) -> Bool {
+      measured.withBytes(of: part) { JOSESecret(copying: $0).matches(JOSESecret(copying: span)) }
+    }
+    let measurement = try #require(claims.measurement)
+    #expect(measurement.withIntegrityMeasurement { same(.integrity, $0) })
+    #expect(measurement.withDeviceMeasurement { same(.device, $0) })
+    #expect(
+      measurement.withProofKey { key in
+        bench.app.key.withBytes { JOSESecret(copying: $0).matches(JOSESecret(copying: key)) }
+      })
+    let deviceKey = try #require(claims.others.text("dpk").flatMap { Base64.decode($0) })
+    let isDeviceKey = same(.deviceKey, deviceKey.span)
+    #expect(isDeviceKey)
+    #expect(claims.others.integer("mgn") == 1)
+    #expect(claims.others.text("mmd") == "production")
+  }
+
+  @Test func `a failing app's sealed token does not open`() throws {
+    let bench = try Bench()
+    try bench.management.set(.fail, for: bench.app.device)
+    let answer = try bench.attest(bench.app, .measurement, name: Bench.lockAPI)
+    #expect(answer.outcome == .done && answer.token.split(separator: ".").count == 4)
+    #expect(throws: JOSEError.decryptionFailed) { try bench.sealedClaims(answer.token) }
+  }
+
+  @Test func `a token without measurement for a sealed API is sealed too`() throws {
+    let bench = try Bench()
+    let answer = try bench.attest(bench.app, .token, name: Bench.lockAPI)
+    #expect(try bench.sealedClaims(answer.token).measurement == nil)
+  }
+
+  @Test(arguments: [
+    (AttestationPurpose.token, "unknown.example.com", AttestationAnswer.Outcome.unknownDomain),
+    (.measurement, "unknown.example.com", .unknownDomain),
+    (.token, Bench.plain, .unprotectedDomain),
+    (.measurement, Bench.plain, .unprotectedDomain),
+    (.measurement, Bench.api, .notEncrypted),
+    (.secureString, "name", .disabled),
+    (.customJWT, "", .disabled),
+  ])
+  func `what cannot be had is said`(
+    _ purpose: AttestationPurpose, _ name: String, _ outcome: AttestationAnswer.Outcome
+  ) throws {
+    let bench = try Bench()
+    var subject = AttestationReport.Subject(purpose, name: name)
+    if purpose == .secureString { subject.payload = [0] }
+    if purpose == .customJWT { subject.payload = Array("{}".utf8) }
+    let answer = try bench.attest(bench.app, subject)
+    #expect(answer.outcome == outcome && answer.token == "")
+  }
+
+  @Test func `one salt is good for one report`() throws {
+    let bench = try Bench()
+    let challenge = try bench.challenge(bench.app)
+    let report = try bench.app.report(.init(.token, name: Bench.api), answering: challenge)
+    #expect(try bench.send(report, challenge.draft.salt, bench.app).outcome == .done)
+    let again = try bench.send(report, challenge.draft.salt, bench.app)
+    #expect(again.outcome == .askAgain && again.token == "")
+  }
+
+  @Test func `a salt ends after the policy's seconds`() throws {
+    let bench = try Bench(policy: [.saltLifetime: "30"])
+    for (seconds, outcome) in [(29, AttestationAnswer.Outcome.done), (30, .askAgain)] {
+      let challenge = try bench.challenge(bench.app)
+      #expect(challenge.lifetime == 30)
+      let report = try bench.app.report(.init(.token, name: Bench.api), answering: challenge)
+      bench.clock.advance(by: Int64(seconds))
+      #expect(try bench.send(report, challenge.draft.salt, bench.app).outcome == outcome)
+    }
+  }
+
+  @Test func `a salt that nobody gave out is asked for again`() throws {
+    let bench = try Bench()
+    let draft = try BaselineDraft(salt: .random(), sources: SourcesAsked.all)
+    let challenge = AttestationChallenge(draft, lifetime: 60, configSerial: 1)
+    let report = try bench.app.report(.init(.token, name: Bench.api), answering: challenge)
+    #expect(try bench.send(report, draft.salt, bench.app).outcome == .askAgain)
+  }
+
+  @Test func `expired salts are dropped, so that the store does not grow`() throws {
+    let bench = try Bench(policy: [.deviceRate: "0"])
+    for _ in 0..<20 { _ = try bench.challenge(bench.app) }
+    #expect(try bench.store.counts().salts == 20)
+    bench.clock.advance(by: 100)
+    _ = try bench.challenge(bench.app)
+    #expect(try bench.store.counts().salts == 1)
+  }
+
+  @Test func `each measurement has a higher generation, and two cannot share one`() throws {
+    let bench = try Bench()
+    let first = try bench.challenge(bench.app, .measurement)
+    let second = try bench.challenge(bench.app, .measurement)
+    #expect(first.draft.generation == 1 && second.draft.generation == 1)
+    let subject = AttestationReport.Subject(.measurement, name: Bench.lockAPI)
+    let reports = try [first, second].map { try bench.app.report(subject, answering: $0) }
+    #expect(try bench.send(reports[0], first.draft.salt, bench.app).outcome == .done)
+    #expect(try bench.send(reports[1], second.draft.salt, bench.app).outcome == .askAgain)
+    #expect(try bench.attest(bench.app).outcome == .done)
+    #expect(try bench.challenge(bench.app, .measurement).draft.generation == 2)
+  }
+
+  @Test func `accounts, keys and paths that are not here are status 404`() throws {
+    let bench = try Bench()
+    var app = bench.app
+    app.account = "other"
+    #expect(bench.post("/v1/challenge", app.question().bytes).status == 404)
+    let challenge = try bench.challenge(bench.app)
+    let report = try app.report(.init(.token, name: Bench.api), answering: challenge)
+    #expect(bench.post("/v1/report", report).status == 404)
+    app = bench.app
+    app.key = try MeasurementProofKey(
+      SecretBytes(copying: [UInt8](repeating: 9, count: 16).span), mode: .production)
+    #expect(bench.post("/v1/challenge", app.question().bytes).status == 404)
+    for path in ["", "/", "/v1", "/v1/", "/v1/challenge/", "/v2/report", "/v1/config", "/v1/jwks"] {
+      #expect(bench.get(path).status == 404, "\(path)")
+    }
+    #expect(bench.get("/v1/config/other").status == 404)
+    #expect(bench.get("/v1/jwks/other").status == 404)
+    #expect(bench.get("/v1/report").status == 405)
+    #expect(bench.post("/health", []).status == 405)
+    #expect(bench.get("/health").status == 200)
+    #expect(bench.post("/v1/report", [1, 2, 3]).status == 400)
+    #expect(bench.post("/v1/report", [UInt8](repeating: 0, count: 1 << 20 + 1)).status == 413)
+  }
+
+  @Test func `a revoked SDK build is unknown from then on, also to challenges given before`()
+    throws
+  {
+    let bench = try Bench()
+    let challenge = try bench.challenge(bench.app)
+    let report = try bench.app.report(.init(.token, name: Bench.api), answering: challenge)
+    try bench.management.revokeSDKBuild(bench.app.key.id)
+    #expect(bench.post("/v1/report", report).status == 404)
+    #expect(bench.post("/v1/challenge", bench.app.question().bytes).status == 404)
+  }
+}

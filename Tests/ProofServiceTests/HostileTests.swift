@@ -1,0 +1,174 @@
+import Dispatch
+import ProofJOSE
+import ProofModel
+import Synchronization
+import Testing
+
+@testable import ProofService
+
+@Suite struct HostileTests {
+  private func make(_ bench: Bench, _ app: TestApp) throws -> (bytes: [UInt8], salt: Salt) {
+    let challenge = try bench.challenge(app, .measurement)
+    let subject = AttestationReport.Subject(
+      .measurement, name: Bench.lockAPI, userProperty: "x", dataHash: Digest(hashing: [1]),
+      properties: [.init("os", "Debian")])
+    return (try app.report(subject, answering: challenge), challenge.draft.salt)
+  }
+
+  @Test func `a report with any byte changed is never believed`() throws {
+    let bench = try Bench(policy: [.deviceRate: "0", .addressRate: "0"])
+    let (whole, salt) = try make(bench, bench.app)
+    let pending = try #require(try bench.store.pending(salt))
+    for place in whole.indices {
+      var bytes = whole
+      bytes[place] ^= 1 << UInt8(place % 8)
+      let response = bench.post("/v1/report", bytes)
+      if response.status == 200 {
+        let named = try AttestationReport(bytes).salt
+        let answer = try AttestationAnswer(response.body, to: named, with: bench.app.key)
+        #expect(answer.token == "", "byte \(place)")
+        #expect([.unbelievable, .askAgain].contains(answer.outcome), "byte \(place)")
+      } else {
+        #expect([400, 404].contains(response.status), "byte \(place)")
+      }
+      // What was not believed used the salt up: put it back for the next one.
+      try bench.store.keep(pending)
+    }
+    #expect(try bench.send(whole, salt, bench.app).outcome == .done)
+    #expect(bench.service.metrics[.passed] == 1)
+  }
+
+  @Test(arguments: 1...3)
+  func `random mutations of a report are never believed and never crash`(_ seed: Int) throws {
+    let bench = try Bench(policy: [.deviceRate: "0", .addressRate: "0"])
+    let (whole, salt) = try make(bench, bench.app)
+    let pending = try #require(try bench.store.pending(salt))
+    var generator = SeededGenerator(seed: UInt64(seed))
+    for round in 0..<1_500 {
+      var bytes = whole
+      for _ in 0..<Int.random(in: 1...6, using: &generator) {
+        let place = Int.random(in: 0..<bytes.count, using: &generator)
+        switch Int.random(in: 0..<5, using: &generator) {
+        case 0: bytes[place] = UInt8.random(in: 0...255, using: &generator)
+        case 1: bytes.removeSubrange(place...)
+        case 2: bytes.insert(UInt8.random(in: 0...255, using: &generator), at: place)
+        case 3:
+          let end = min(bytes.count, place + Int.random(in: 1...64, using: &generator))
+          bytes.replaceSubrange(place..<end, with: bytes[place..<end].reversed())
+        default: bytes.remove(at: place)
+        }
+        if bytes.isEmpty { break }
+      }
+      if bytes == whole { continue }
+      let response = bench.post("/v1/report", bytes)
+      #expect([200, 400, 404].contains(response.status), "seed \(seed), round \(round)")
+      try bench.store.keep(pending)
+    }
+    #expect(bench.service.metrics[.passed] == 0, "seed \(seed)")
+    #expect(bench.service.metrics[.failed] == 0, "seed \(seed)")
+  }
+
+  @Test func `what does not add up uses its salt up`() throws {
+    let bench = try Bench()
+    var (bytes, salt) = try make(bench, bench.app)
+    let whole = bytes
+    bytes[bytes.count - 1] ^= 1
+    #expect(try bench.send(bytes, salt, bench.app).outcome == .unbelievable)
+    #expect(try bench.send(whole, salt, bench.app).outcome == .askAgain)
+    #expect(try bench.store.counts().devices == 0)
+  }
+
+  @Test func `a report under another key, device or purpose than the challenge's is not believed`()
+    throws
+  {
+    let bench = try Bench()
+    let otherKey = [UInt8](repeating: 9, count: 16)
+    try bench.management.addSDKBuild(key: secret(otherKey), name: "other", mode: .production)
+    var stranger = bench.app
+    stranger.key = try MeasurementProofKey(
+      SecretBytes(copying: otherKey.span), mode: .production)
+    var neighbour = bench.app
+    neighbour.evidence[TestApp.Name(.device, 5, "secret")] = Digest(hashing: [9])
+    for app in [stranger, neighbour] {
+      let challenge = try bench.challenge(bench.app)
+      let report = try app.report(.init(.token, name: Bench.api), answering: challenge)
+      #expect(try bench.send(report, challenge.draft.salt, app).outcome == .unbelievable)
+    }
+    let challenge = try bench.challenge(bench.app, .token)
+    let report = try bench.app.report(
+      .init(.measurement, name: Bench.lockAPI), answering: challenge)
+    #expect(try bench.send(report, challenge.draft.salt, bench.app).outcome == .unbelievable)
+  }
+
+  @Test func `records that are missing or unasked are not believed`() throws {
+    let bench = try Bench()
+    var missing = bench.app
+    for name in missing.evidence.keys where name.evidenceClass == .environment && name.number == 1 {
+      missing.evidence[name] = nil
+    }
+    var unasked = bench.app
+    unasked.evidence[TestApp.Name(.environment, 200, "more")] = Digest(hashing: [1])
+    for app in [missing, unasked] {
+      let challenge = try bench.challenge(app)
+      // An app that measures honestly cannot even make such a report, so another asks for less or
+      // more than the service did.
+      let asked = Set(app.set.records.map(\.source))
+      let sources = try asked.map { try Source($0) }
+      let draft = try BaselineDraft(salt: challenge.draft.salt, sources: sources)
+      let forged = AttestationChallenge(draft, lifetime: 60, configSerial: 1)
+      let report = try app.report(.init(.token, name: Bench.api), answering: forged)
+      #expect(try bench.send(report, challenge.draft.salt, app).outcome == .unbelievable)
+    }
+  }
+
+  @Test func `measured under other terms than the challenge's is not believed`() throws {
+    let bench = try Bench()
+    let challenge = try bench.challenge(bench.app, .measurement)
+    let draft = try BaselineDraft(
+      salt: challenge.draft.salt, sources: challenge.draft.sources,
+      generation: challenge.draft.generation + 1)
+    let forged = AttestationChallenge(draft, lifetime: 60, configSerial: 1)
+    let report = try bench.app.report(
+      .init(.measurement, name: Bench.lockAPI), answering: forged)
+    #expect(try bench.send(report, challenge.draft.salt, bench.app).outcome == .unbelievable)
+  }
+
+  @Test func `of one report sent by many at once, one gets a token`() throws {
+    let place = Workplace()
+    let bench = try Bench(
+      try SQLiteStore(creatingAt: place.path(of: "store")),
+      policy: [.deviceRate: "0", .addressRate: "0"])
+    for _ in 0..<10 {
+      let challenge = try bench.challenge(bench.app)
+      let report = try bench.app.report(.init(.token, name: Bench.api), answering: challenge)
+      let outcomes = Mutex<[AttestationAnswer.Outcome]>([])
+      DispatchQueue.concurrentPerform(iterations: 8) { _ in
+        let answer = try! bench.send(report, challenge.draft.salt, bench.app)
+        outcomes.withLock { $0.append(answer.outcome) }
+      }
+      let done = outcomes.withLock { $0.filter { $0 == .done }.count }
+      #expect(done == 1)
+      #expect(outcomes.withLock { $0.filter { $0 == .askAgain }.count } == 7)
+    }
+  }
+
+  @Test func `random questions and paths never crash`() throws {
+    let bench = try Bench(policy: [.deviceRate: "0", .addressRate: "0"])
+    var generator = SeededGenerator(seed: 11)
+    let whole = bench.app.question().bytes
+    for round in 0..<2_000 {
+      var bytes = whole
+      let place = Int.random(in: 0..<bytes.count, using: &generator)
+      if round % 2 == 0 {
+        bytes[place] = UInt8.random(in: 0...255, using: &generator)
+      } else {
+        bytes.removeSubrange(place...)
+      }
+      #expect([200, 400, 404].contains(bench.post("/v1/challenge", bytes).status))
+    }
+    for path in ["//", "/v1//", "/v1/manage/", "/v1/manage//", "/v1/config/\u{0}", "v1/report"] {
+      #expect([401, 404, 405].contains(bench.get(path).status))
+      #expect([401, 404, 405].contains(bench.post(path, []).status))
+    }
+  }
+}

@@ -1,0 +1,67 @@
+import ProofJOSE
+import ProofModel
+import Testing
+
+@testable import ProofService
+
+@Suite struct RateTests {
+  @Test func `a bucket lets a burst through, then its rate, and says how long to wait`() {
+    let limiter = RateLimiter()
+    func wait(_ name: String, _ seconds: Int64, _ nanoseconds: Int32 = 0) -> Int? {
+      limiter.wait(
+        of: Array(name.utf8), rate: 2,
+        at: UnixTime(seconds: seconds, nanoseconds: nanoseconds))
+    }
+    for _ in 0..<20 { #expect(wait("a", 100) == nil) }
+    #expect(wait("a", 100) == 1)
+    #expect(wait("b", 100) == nil)
+    #expect(wait("a", 100, 500_000_000) == nil)
+    #expect(wait("a", 100, 500_000_000) == 1)
+    for _ in 0..<20 { #expect(wait("a", 200) == nil) }
+    #expect(wait("a", 200) == 1)
+  }
+
+  @Test func `no rate is no limit, and a clock set back lets nobody through for free`() {
+    let limiter = RateLimiter()
+    for _ in 0..<100 { #expect(limiter.wait(of: [1], rate: 0, at: UnixTime(seconds: 1)) == nil) }
+    for _ in 0..<10 { #expect(limiter.wait(of: [1], rate: 1, at: UnixTime(seconds: 9)) == nil) }
+    #expect(limiter.wait(of: [1], rate: 1, at: UnixTime(seconds: 9)) == 1)
+  }
+
+  @Test func `names beyond the bound share one bucket`() {
+    let limiter = RateLimiter()
+    let now = UnixTime(seconds: 1)
+    for name in 0..<RateLimiter.namesMax {
+      let bytes = [UInt8(name & 255), UInt8(name >> 8 & 255), UInt8(name >> 16)]
+      _ = limiter.wait(of: bytes, rate: 1, at: now)
+    }
+    for name in 0..<10 as Range<UInt8> {
+      #expect(limiter.wait(of: [9, 9, 9, name], rate: 1, at: now) == nil)
+    }
+    #expect(limiter.wait(of: [9, 9, 9, 99], rate: 1, at: now) == 1)
+  }
+
+  @Test func `a device that asks too fast is told to wait, another is not`() throws {
+    let bench = try Bench(policy: [.deviceRate: "1"])
+    for _ in 0..<10 { _ = try bench.challenge(bench.app) }
+    let response = bench.post("/v1/challenge", bench.app.question().bytes)
+    #expect(response.status == 429 && response.headers["retry-after"] == "1")
+    var other = bench.app
+    other.evidence[TestApp.Name(.device, 5, "secret")] = Digest(hashing: [2])
+    _ = try bench.challenge(other)
+    bench.clock.advance(by: 1)
+    _ = try bench.challenge(bench.app)
+    #expect(bench.service.metrics[.limited] == 1)
+  }
+
+  @Test func `an address that asks too fast is told to wait, another is not`() throws {
+    let bench = try Bench(policy: [.addressRate: "1", .deviceRate: "0"])
+    let question = bench.app.question().bytes
+    for _ in 0..<10 { #expect(bench.post("/v1/challenge", question).status == 200) }
+    for path in ["/v1/challenge", "/v1/manage/api/list"] {
+      #expect(bench.post(path, question).status == 429)
+    }
+    #expect(bench.get("/v1/config/door").status == 429)
+    #expect(bench.post("/v1/challenge", question, peer: "192.0.2.8").status == 200)
+  }
+}

@@ -1,0 +1,321 @@
+import Dispatch
+import Foundation
+import ProofModel
+import Synchronization
+import Testing
+
+@testable import ProofService
+
+/// What every store must do. A new one is added to ``Kind``, and nothing else is changed.
+@Suite struct StoreConformance {
+  enum Kind: CaseIterable {
+    case memory
+    case sqlite
+
+    /// An empty store, and the folder that it stands in.
+    func make() throws -> (store: any Store, place: Workplace) {
+      let place = Workplace()
+      return switch self {
+      case .memory: (MemoryStore(), place)
+      case .sqlite: (try SQLiteStore(creatingAt: place.path(of: "store")), place)
+      }
+    }
+  }
+
+  @Test(arguments: Kind.allCases)
+  func `rows come back as they were put, in the order of their keys' bytes`(_ kind: Kind) throws {
+    let (store, _) = try kind.make()
+    let keys = ["b", "", "a", "é", "e\u{301}", "z", "Z"]
+    for key in keys {
+      try store.apply([.insert(.api, key, Array(key.utf8)), .put(.pin, key, [])])
+    }
+    let rows = try store.rows(of: .api)
+    let ordered = keys.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+    #expect(rows.map { Array($0.key.utf8) } == ordered.map { Array($0.utf8) })
+    #expect(rows.allSatisfy { $0.value == Array($0.key.utf8) })
+    #expect(try store.row("é", of: .pin) == [])
+    #expect(try store.row("é", of: .key) == nil)
+    try store.apply([.put(.api, "a", [1, 2]), .remove(.api, "b"), .remove(.api, "none")])
+    #expect(try store.row("a", of: .api) == [1, 2])
+    #expect(try store.row("b", of: .api) == nil)
+  }
+
+  @Test(arguments: Kind.allCases)
+  func `changes happen all or not at all`(_ kind: Kind) throws {
+    let (store, _) = try kind.make()
+    try store.apply([.insert(.api, "taken", [1])])
+    let revision = try store.revision()
+    #expect(throws: StoreError.alreadyThere(table: .api, key: "taken")) {
+      try store.apply([
+        .put(.api, "new", [2]), .remove(.api, "taken"), .insert(.key, "k", [3]),
+        .insert(.api, "taken", [4]), .insert(.api, "taken", [5]),
+      ])
+    }
+    #expect(throws: StoreError.changedMeanwhile(table: .api, key: "taken")) {
+      try store.apply([.put(.api, "new", [2]), .expect(.api, "taken", [9])])
+    }
+    #expect(throws: StoreError.changedMeanwhile(table: .api, key: "none")) {
+      try store.apply([.put(.api, "new", [2]), .expect(.api, "none", [])])
+    }
+    #expect(try store.rows(of: .api) == [StoreRow("taken", [1])])
+    #expect(try store.rows(of: .key) == [])
+    #expect(try store.revision() == revision)
+    try store.apply([.expect(.api, "taken", [1]), .put(.api, "taken", [2])])
+    #expect(try store.revision() > revision)
+  }
+
+  @Test(arguments: Kind.allCases)
+  func `a counter tells what it was`(_ kind: Kind) throws {
+    let (store, _) = try kind.make()
+    #expect(try store.advance("one", by: 5) == 0)
+    #expect(try store.advance("one", by: 7) == 5)
+    #expect(try store.advance("two", by: 1) == 0)
+    #expect(try store.advance("one", by: 0) == 12)
+    #expect(try store.advance("revision", by: 3) == 0)
+  }
+
+  @Test(arguments: Kind.allCases)
+  func `a salt is used once, and what came of it is noted in the same step`(_ kind: Kind) throws {
+    let (store, _) = try kind.make()
+    let salt = Salt.random()
+    let device = try DeviceID([UInt8](repeating: 1, count: 16))
+    let sighting = DeviceSighting(device, at: 50, note: [9])
+    #expect(try store.use(salt, for: sighting) == false)
+    #expect(try store.device(device) == nil)
+    try store.keep(PendingSalt(salt, expiry: 100, note: [1, 2]))
+    #expect(try store.pending(salt) == PendingSalt(salt, expiry: 100, note: [1, 2]))
+    #expect(try store.use(salt, for: sighting))
+    #expect(try store.pending(salt) == nil)
+    #expect(try store.use(salt, for: DeviceSighting(device, at: 60, note: [8])) == false)
+    #expect(try store.device(device)?.note == [9])
+    let other = Salt.random()
+    try store.keep(PendingSalt(other, expiry: 100, note: []))
+    #expect(try store.use(other, for: nil))
+    #expect(try store.use(other, for: nil) == false)
+    #expect(try store.counts() == StoreCounts(devices: 1, salts: 0))
+  }
+
+  @Test(arguments: Kind.allCases)
+  func `a generation never goes down, and must rise where that is asked`(_ kind: Kind) throws {
+    let (store, _) = try kind.make()
+    let device = try DeviceID([UInt8](repeating: 1, count: 16))
+    func see(_ generation: UInt32, _ must: Bool, at time: Int64) throws -> Bool {
+      let salt = Salt.random()
+      try store.keep(PendingSalt(salt, expiry: 0, note: []))
+      let sighting = DeviceSighting(
+        device, at: time, generation: generation, mustRaiseGeneration: must, note: [])
+      let isUsed = try store.use(salt, for: sighting)
+      #expect(try (store.pending(salt) == nil) == isUsed)
+      return isUsed
+    }
+    #expect(try see(3, true, at: 10))
+    #expect(try !see(3, true, at: 20))
+    #expect(try !see(2, true, at: 20))
+    #expect(try see(0, false, at: 5))
+    let row = try #require(try store.device(device))
+    #expect(row.generation == 3 && row.firstSeen == 10 && row.lastSeen == 10)
+    #expect(try see(4, true, at: 30))
+    #expect(try store.device(device)?.lastSeen == 30)
+  }
+
+  @Test(arguments: Kind.allCases)
+  func `expired salts are dropped, others stay`(_ kind: Kind) throws {
+    let (store, _) = try kind.make()
+    for expiry in 1...10 as ClosedRange<Int64> {
+      try store.keep(PendingSalt(.random(), expiry: expiry, note: []))
+    }
+    #expect(try store.dropSalts(expiredBefore: 8) == 7)
+    #expect(try store.counts().salts == 3)
+  }
+
+  @Test(arguments: Kind.allCases)
+  func `the latest devices come first`(_ kind: Kind) throws {
+    let (store, _) = try kind.make()
+    for byte in 1...9 as ClosedRange<UInt8> {
+      let salt = Salt.random()
+      try store.keep(PendingSalt(salt, expiry: 0, note: []))
+      let device = try DeviceID([UInt8](repeating: byte, count: 16))
+      _ = try store.use(salt, for: DeviceSighting(device, at: Int64(byte % 5), note: []))
+    }
+    #expect(try store.devices(latest: 4).map(\.device.bytes[0]) == [4, 9, 3, 8])
+  }
+
+  @Test(arguments: Kind.allCases)
+  func `of many threads with one salt, one uses it`(_ kind: Kind) throws {
+    let (store, _) = try kind.make()
+    let salts = (0..<50).map { _ in Salt.random() }
+    for salt in salts { try store.keep(PendingSalt(salt, expiry: 0, note: [])) }
+    let used = Mutex(0)
+    DispatchQueue.concurrentPerform(iterations: 8) { thread in
+      let device = try! DeviceID([UInt8](repeating: UInt8(thread), count: 16))
+      for salt in salts {
+        if try! store.use(salt, for: DeviceSighting(device, at: 1, note: [])) {
+          used.withLock { $0 += 1 }
+        }
+      }
+    }
+    #expect(used.withLock { $0 } == 50)
+  }
+
+  @Test(arguments: Kind.allCases)
+  func `threads that change, count and refuse at once do not disturb one another`(
+    _ kind: Kind
+  ) throws {
+    let (store, _) = try kind.make()
+    try store.apply([.insert(.api, "taken", [])])
+    let refused = Mutex(0)
+    DispatchQueue.concurrentPerform(iterations: 8) { thread in
+      for round in 0..<25 {
+        try! store.apply([.insert(.api, "\(thread).\(round)", [1])])
+        _ = try! store.advance("count", by: 1)
+        do {
+          try store.apply([.put(.api, "lost \(thread)", []), .insert(.api, "taken", [])])
+        } catch {
+          refused.withLock { $0 += 1 }
+        }
+      }
+    }
+    #expect(refused.withLock { $0 } == 200)
+    #expect(try store.rows(of: .api).count == 201)
+    #expect(try store.advance("count", by: 0) == 200)
+  }
+}
+
+@Suite struct SQLiteStoreTests {
+  @Test func `everything is there after a restart`() throws {
+    let place = Workplace()
+    let salt = Salt.random()
+    let device = try DeviceID([UInt8](repeating: 4, count: 16))
+    do {
+      let store = try SQLiteStore(creatingAt: place.path(of: "store"))
+      try store.apply([.insert(.api, "a", [1])])
+      _ = try store.advance("n", by: 9)
+      let used = Salt.random()
+      try store.keep(PendingSalt(used, expiry: 1, note: []))
+      _ = try store.use(used, for: DeviceSighting(device, at: 5, generation: 2, note: [3]))
+      try store.keep(PendingSalt(salt, expiry: 7, note: [8]))
+    }
+    let store = try SQLiteStore(at: place.path(of: "store"))
+    #expect(try store.row("a", of: .api) == [1])
+    #expect(try store.advance("n", by: 0) == 9)
+    #expect(try store.pending(salt)?.note == [8])
+    #expect(try store.device(device)?.generation == 2)
+    #expect(try store.counts().salts == 1)
+  }
+
+  @Test func `two who have one file open see each other's changes`() throws {
+    let place = Workplace()
+    let one = try SQLiteStore(creatingAt: place.path(of: "store"))
+    let other = try SQLiteStore(at: place.path(of: "store"))
+    let revision = try other.revision()
+    try one.apply([.insert(.api, "a", [1])])
+    #expect(try other.row("a", of: .api) == [1])
+    #expect(try other.revision() > revision)
+    let salt = Salt.random()
+    try one.keep(PendingSalt(salt, expiry: 1, note: []))
+    #expect(try other.use(salt, for: nil))
+    #expect(try one.use(salt, for: nil) == false)
+  }
+
+  @Test func `the file is for its owner alone`() throws {
+    let place = Workplace()
+    let store = try SQLiteStore(creatingAt: place.path(of: "store"))
+    try store.apply([.insert(.api, "a", [])])
+    for name in ["store", "store-wal", "store-shm"] {
+      #expect(try place.mode(of: name) == 0o600, "\(name)")
+    }
+  }
+
+  @Test func `no store, a foreign file, a newer one and a damaged one are told apart`() throws {
+    let place = Workplace()
+    let path = place.path(of: "store")
+    #expect(throws: StoreError.missing(path: path)) { try SQLiteStore(at: path) }
+    try place.write(Array("not a database, but long enough to be looked at".utf8), to: "store")
+    #expect(throws: StoreError.foreign(path: path)) { try SQLiteStore(at: path) }
+    #expect(throws: StoreError.self) { try SQLiteStore(creatingAt: path) }
+    #expect(try place.bytes(of: "store").count == 47)
+
+    let newer = place.path(of: "newer")
+    do { _ = try SQLiteStore(creatingAt: newer) }
+    do { try SQLiteConnection(path: newer, patience: 0).execute("PRAGMA user_version = 9") }
+    #expect(throws: StoreError.tooNew(path: newer, version: 9, known: 1)) {
+      try SQLiteStore(at: newer)
+    }
+
+    let damaged = place.path(of: "damaged")
+    do {
+      let store = try SQLiteStore(creatingAt: damaged)
+      let row = [UInt8](repeating: 1, count: 1000)
+      for index in 0..<100 { try store.apply([.insert(.api, "\(index)", row)]) }
+    }
+    var bytes = try place.bytes(of: "damaged")
+    for index in 8_192..<bytes.count where index % 4_096 < 512 { bytes[index] ^= 0x55 }
+    try place.write(bytes, to: "damaged")
+    let error = #expect(throws: StoreError.self) { try SQLiteStore(at: damaged) }
+    guard case .damaged = error else {
+      Issue.record("\(String(describing: error))")
+      return
+    }
+  }
+
+  @Test func `a file cut at any length is refused or whole, never a crash`() throws {
+    let place = Workplace()
+    do {
+      let store = try SQLiteStore(creatingAt: place.path(of: "store"))
+      for index in 0..<20 { try store.apply([.insert(.api, "\(index)", [1, 2, 3])]) }
+    }
+    let whole = try place.bytes(of: "store")
+    for length in stride(from: 0, to: whole.count, by: 1_000) {
+      try place.write(Array(whole[..<length]), to: "cut")
+      #expect(throws: StoreError.self, "\(length)") { try SQLiteStore(at: place.path(of: "cut")) }
+    }
+  }
+
+  /// The child uses salts and registers apps from four threads, writes down what was confirmed, and
+  /// is killed in the middle of it. Whatever it wrote down must be so afterwards.
+  @Test(arguments: 1...8)
+  func `killed at any moment: no salt is used twice, nothing confirmed is lost`(
+    _ seed: Int
+  ) async throws {
+    let place = Workplace()
+    let path = place.path(of: "store")
+    var salts: [Salt] = []
+    var generator = SeededGenerator(seed: UInt64(seed))
+    do {
+      let store = try SQLiteStore(creatingAt: path)
+      for _ in 0..<400 {
+        salts.append(.random(using: &generator))
+        try store.keep(PendingSalt(salts.last!, expiry: .max, note: []))
+      }
+    }
+    let life = Int.random(in: 20...350, using: &generator)
+    let log = place.path(of: "log")
+    await #expect(processExitsWith: .signal(SIGKILL)) {
+      [path = path as String, log = log as String, life = life as Int, seed = seed as Int] in
+      let store = try SQLiteStore(at: path)
+      var generator = SeededGenerator(seed: UInt64(seed))
+      let salts = (0..<400).map { _ in Salt.random(using: &generator) }
+      let descriptor = unsafe open(log, O_CREAT | O_WRONLY | O_APPEND, 0o600)
+      let done = Atomic(0)
+      DispatchQueue.concurrentPerform(iterations: 4) { thread in
+        for index in stride(from: thread, to: 400, by: 4) {
+          let isUsed = try! store.use(salts[index], for: nil)
+          try! store.apply([.insert(.registration, "\(index)", [1])])
+          if isUsed {
+            let line = Array("\(index)\n".utf8)
+            precondition(unsafe write(descriptor, line, line.count) == line.count)
+          }
+          if done.wrappingAdd(1, ordering: .relaxed).newValue == life { kill(getpid(), SIGKILL) }
+        }
+      }
+    }
+    let confirmed = String(decoding: try place.bytes(of: "log"), as: UTF8.self)
+      .split(separator: "\n").compactMap { Int($0) }
+    #expect(confirmed.count >= life - 4, "seed \(seed), life \(life)")
+    let store = try SQLiteStore(at: path)
+    for index in confirmed {
+      #expect(try store.use(salts[index], for: nil) == false, "seed \(seed), salt \(index)")
+      #expect(try store.row("\(index)", of: .registration) == [1], "seed \(seed), row \(index)")
+    }
+  }
+}

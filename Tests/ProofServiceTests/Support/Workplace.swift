@@ -1,0 +1,71 @@
+import Foundation
+import ProofJOSE
+import Synchronization
+
+@testable import ProofService
+
+/// A folder that goes with its owner.
+final class Workplace: Sendable {
+  let path: String
+
+  init() {
+    path =
+      FileManager.default.temporaryDirectory
+      .appending(component: "proof-service-\(UUID().uuidString)").path()
+    try! FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+  }
+
+  deinit { try? FileManager.default.removeItem(atPath: path) }
+
+  func path(of name: String) -> String { "\(path)/\(name)" }
+
+  func bytes(of name: String) throws -> [UInt8] {
+    Array(try Data(contentsOf: URL(filePath: path(of: name))))
+  }
+
+  func write(_ bytes: [UInt8], to name: String) throws {
+    try Data(bytes).write(to: URL(filePath: path(of: name)))
+  }
+
+  func mode(of name: String) throws -> Int {
+    let attributes = try FileManager.default.attributesOfItem(atPath: path(of: name))
+    return (attributes[.posixPermissions] as? NSNumber)?.intValue ?? -1
+  }
+}
+
+/// A clock that tests set.
+final class HandClock: Sendable {
+  private let time: Mutex<Int64>
+
+  init(_ seconds: Int64 = 1_800_000_000) { time = Mutex(seconds) }
+
+  var seconds: Int64 { time.withLock { $0 } }
+  func advance(by seconds: Int64) { time.withLock { $0 += seconds } }
+  var clock: JOSEClock { JOSEClock { UnixTime(seconds: self.seconds) } }
+}
+
+/// SplitMix64: the same seed gives the same numbers.
+struct SeededGenerator: RandomNumberGenerator {
+  private var state: UInt64
+
+  init(seed: UInt64) { state = seed }
+
+  mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var mixed = state
+    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+    return mixed ^ (mixed >> 31)
+  }
+}
+
+func hex(_ text: String) -> [UInt8] { Hexadecimal.decode(text)! }
+
+func secret(_ bytes: [UInt8]) -> JOSESecret { JOSESecret(copying: bytes.span) }
+
+func passphrase(_ text: String) -> AccountLock { .passphrase(secret(Array(text.utf8))) }
+
+/// A key file's lock: quicker than a passphrase, which costs 64 MiB each time.
+func keyFile(_ byte: UInt8 = 7) -> AccountLock {
+  .keyFile(secret([UInt8](repeating: byte, count: 32)))
+}
