@@ -65,7 +65,8 @@ let package = Package(
       name: "CCurl", dependencies: ["LibCurl"], path: "CSources/CCurl", exclude: ["libcurl"],
       cSettings: strictC),
     .target(
-      name: "ProofKitHTTP", dependencies: ["ProofKit", "CCurl"], swiftSettings: strictSwift),
+      name: "ProofKitHTTP", dependencies: ["ProofKit", "ProofModel", "CCurl"],
+      swiftSettings: strictSwift),
 
     .systemLibrary(
       name: "LibCrypto", path: "CSources/CCrypto/libcrypto", pkgConfig: "libcrypto",
@@ -152,7 +153,8 @@ let package = Package(
       name: "store-victim", dependencies: ["ProofKit", "ProofModel"],
       path: "Tests/Store/store-victim", swiftSettings: strictSwift),
     .testTarget(
-      name: "ProofKitHTTPTests", dependencies: ["ProofKitHTTP", "ProofKit", "ProofModel"],
+      name: "ProofKitHTTPTests",
+      dependencies: ["ProofKitHTTP", "ProofKit", "ProofModel", "ProofJOSE", "ProofService"],
       swiftSettings: strictSwift),
     .executableTarget(
       name: "jose-peer", dependencies: ["ProofJOSE"], path: "Tests/JOSE/jose-peer",

@@ -48,7 +48,7 @@ public final class Probe: EvidenceObserver {
     }
   }
 
-  private let core: Mutex<CoreProbe>
+  private let core: CoreLock<CoreProbe>
 
   /// Makes a probe, and the storage secret if there is none yet.
   ///
@@ -56,7 +56,7 @@ public final class Probe: EvidenceObserver {
   /// - Throws: ``ProofModel/ProofError/evidenceUnavailable(reason:)`` if the storage folder is not
   ///   there or open to others, or without memory.
   public init(_ options: Options) throws(ProofError) {
-    core = Mutex(try CoreProbe(options))
+    core = CoreLock(try CoreProbe(options))
   }
 
   /// Observes what a configuration asks for, now, on the calling thread.

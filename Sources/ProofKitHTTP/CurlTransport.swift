@@ -1,5 +1,5 @@
 public import ProofKit
-import Synchronization
+import ProofModel
 
 /// The way to the service over HTTPS, by libcurl.
 ///
@@ -37,7 +37,7 @@ public final class CurlTransport: Transport {
   }
 
   private let options: Options
-  private let pool = Mutex(Pool())
+  private let pool = CoreLock(Pool())
 
   /// Makes a transport. It connects when something is sent.
   public init(_ options: Options = Options()) { self.options = options }

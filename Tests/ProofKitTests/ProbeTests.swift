@@ -1,7 +1,6 @@
 import Foundation
 import ProofKit
 import ProofModel
-import Synchronization
 import Testing
 
 /// An installed app: a bundle folder and a storage folder, gone when the test is over.
@@ -131,7 +130,7 @@ struct ProbeTests {
   func progress() async throws {
     let installation = try Installation()
     let probe = try installation.probe()
-    let told = Mutex<[Probe.Progress]>([])
+    let told = CoreLock<[Probe.Progress]>([])
     _ = try await probe.evidence(of: files) { progress in
       told.withLock { $0.append(progress) }
     }

@@ -1,6 +1,5 @@
 import Dispatch
 public import ProofModel
-import Synchronization
 
 /// The app's side of the token fetch: attests the app to its account's service, and hands out the
 /// tokens, secure strings and pins it gets.
@@ -14,13 +13,13 @@ import Synchronization
 /// let result = try await attestor.fetchToken(for: "api.example.com")
 /// ```
 public final class Attestor: Sendable {
-  let state = Mutex(AttestorState())
+  let state = CoreLock(AttestorState())
   let transport: any Transport
   let surroundings: AttestationExchange.Surroundings
   /// One initialisation at a time.
-  private let initializing = Mutex(())
+  private let initializing = CoreLock(())
   /// The serial that was written last, so that an older configuration never replaces a newer one.
-  private let writing = Mutex<[String: UInt32]>([:])
+  private let writing = CoreLock<[String: UInt32]>([:])
 
   /// Makes an attestor that is not initialised yet.
   ///

@@ -1,11 +1,11 @@
 import Dispatch
-import Synchronization
+import ProofModel
 
 /// One who waits for a fetch: given a result once, or nil if it was given up.
 final class Seat: Sendable {
-  private let give: Mutex<(@Sendable (FetchResult?) -> Void)?>
+  private let give: CoreLock<(@Sendable (FetchResult?) -> Void)?>
 
-  init(_ give: @escaping @Sendable (FetchResult?) -> Void) { self.give = Mutex(give) }
+  init(_ give: @escaping @Sendable (FetchResult?) -> Void) { self.give = CoreLock(give) }
 
   /// Whether it was given something, or given up.
   var isOver: Bool { give.withLock { $0 == nil } }
@@ -21,7 +21,7 @@ final class Seat: Sendable {
 
 /// A value that another thread gives, for one that waits blocked.
 final class Handover<Value: Sendable>: Sendable {
-  private let value = Mutex<Value?>(nil)
+  private let value = CoreLock<Value?>(nil)
   private let signal = DispatchSemaphore(value: 0)
 
   func give(_ given: Value) {
@@ -56,7 +56,7 @@ final class Place: Sendable {
     case left
   }
 
-  private let state = Mutex(State.free)
+  private let state = CoreLock(State.free)
 
   /// False if the task was cancelled before.
   func take(_ seat: Seat) -> Bool {

@@ -1,4 +1,4 @@
-import Synchronization
+import ProofModel
 
 /// Carries requests to the attestation service.
 ///
@@ -104,7 +104,7 @@ public final class Cancellation: Sendable {
     var next: UInt64 = 0
   }
 
-  private let state = Mutex(State())
+  private let state = CoreLock(State())
 
   /// One that is not cancelled yet.
   public init() {}

@@ -11,11 +11,11 @@
 /// A POSIX mutex rather than Synchronization's `Mutex`, because the thread sanitizer knows the first
 /// and, on Linux, not the second: it would report races that are none, and hide those that are.
 @safe
-final class CoreLock<State: ~Copyable> {
+package final class CoreLock<State: ~Copyable> {
   private let mutex: UnsafeMutablePointer<pthread_mutex_t>
   private var state: State
 
-  init(_ state: consuming State) {
+  package init(_ state: consuming State) {
     unsafe mutex = .allocate(capacity: 1)
     unsafe mutex.initialize(to: pthread_mutex_t())
     let result = unsafe pthread_mutex_init(mutex, nil)
@@ -28,7 +28,7 @@ final class CoreLock<State: ~Copyable> {
     unsafe mutex.deallocate()
   }
 
-  func withLock<R: ~Copyable, E: Error>(
+  package func withLock<R: ~Copyable, E: Error>(
     _ body: (inout State) throws(E) -> R
   ) throws(E) -> R {
     unsafe pthread_mutex_lock(mutex)

@@ -1,5 +1,4 @@
 import ProofModel
-import Synchronization
 
 @testable import ProofKit
 
@@ -31,7 +30,7 @@ final class InProcessService: Transport {
 
   let account: String
   let issuer: IssuerKey
-  let state = Mutex(State())
+  let state = CoreLock(State())
   /// Called with each request's path before it is answered, on the fetch's thread.
   let gate: @Sendable (String, Cancellation) -> Void
 
@@ -168,7 +167,7 @@ final class Scene: EvidenceObserver {
     var count = 0
   }
 
-  let state = Mutex(State())
+  let state = CoreLock(State())
 
   func observe(
     _ sources: [Source], policy: MeasurementPolicy, limitLog2: UInt8, cancellation: Cancellation
@@ -198,8 +197,8 @@ final class Scene: EvidenceObserver {
 
 /// A clock that a test sets.
 final class ManualClock: Sendable {
-  let uptime = Mutex(Duration.seconds(1000))
-  let unixTime = Mutex<Int64>(1_900_000_000)
+  let uptime = CoreLock(Duration.seconds(1000))
+  let unixTime = CoreLock<Int64>(1_900_000_000)
 
   func advance(_ by: Duration) { uptime.withLock { $0 += by } }
 

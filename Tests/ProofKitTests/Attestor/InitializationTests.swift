@@ -1,6 +1,5 @@
 import Foundation
 import ProofModel
-import Synchronization
 import Testing
 
 @testable import ProofKit

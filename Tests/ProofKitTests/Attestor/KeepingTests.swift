@@ -1,5 +1,4 @@
 import ProofModel
-import Synchronization
 import Testing
 
 @testable import ProofKit

@@ -1,6 +1,5 @@
 import Dispatch
 import ProofModel
-import Synchronization
 import Testing
 
 @testable import ProofKit
@@ -104,7 +103,7 @@ struct SharingTests {
   @Test("when the last one leaves the request ends, and the next fetch is a new one")
   func allLeave() async throws {
     let cancelled = Handover<Bool>()
-    let isFirst = Mutex(true)
+    let isFirst = CoreLock(true)
     let service = InProcessService { path, cancellation in
       let waits = isFirst.withLock { isFirst in
         defer { isFirst = false }
