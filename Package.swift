@@ -27,6 +27,7 @@ let package = Package(
     .library(name: "ProofModel", targets: ["ProofModel"]),
     .library(name: "ProofKit", targets: ["ProofKit"]),
     .library(name: "ProofJOSE", targets: ["ProofJOSE"]),
+    .executable(name: "proof-hardware", targets: ["proof-hardware"]),
     .executable(name: "proof-demo", targets: ["proof-demo"]),
     .executable(name: "proof-bench", targets: ["proof-bench"]),
   ],
@@ -40,6 +41,13 @@ let package = Package(
     .target(
       name: "ProofKey", dependencies: ["ProofCore"], path: "CSources/ProofKey",
       exclude: ["generate"], cSettings: strictC),
+
+    .target(
+      name: "ProofDevice", dependencies: ["ProofCore"], path: "CSources/ProofDevice",
+      cSettings: strictC),
+    .executableTarget(
+      name: "proof-hardware", dependencies: ["ProofDevice", "ProofCore"],
+      path: "CSources/proof-hardware", cSettings: strictC),
 
     .target(
       name: "ProofProbe", dependencies: ["ProofCore", "CSodium"], path: "CSources/ProofProbe",
