@@ -16,7 +16,8 @@ export MAKE
 .PHONY: help setup all core demo test check check-foreign fuzz bench docs install uninstall sdk-key clean \
   test-core test-swift test-house check-vectors check-format check-symbols check-stack check-constant-time \
   check-secrets check-sanitizers check-coverage check-boundary check-mutants check-mutants-swift check-readme \
-  check-demo check-fuzz check-bench test-probe test-probe-long attack
+  check-demo check-fuzz check-bench test-probe test-probe-long attack test-hardware attack-hardware \
+  attack-hardware-long
 
 help: ## List what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-20s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -57,9 +58,9 @@ clean: ## Remove what was built; the downloaded foreign libraries stay
 
 # Test: quick, at every change
 
-test: ## Everything quick: the C core, the Swift package, the second implementation, the house
+test: ## Everything quick: the C core, the Swift package, the second implementation, the hardware, the house
 	@.ci/setup swift base python
-	@.ci/suite test-core test-swift check-vectors test-house
+	@.ci/suite test-core test-swift check-vectors test-hardware attack-hardware test-house
 
 test-core: ## Test the C core by its own C program
 	@.ci/setup base
@@ -80,6 +81,20 @@ test-probe-long: ## The same at length: 1,000 starts, 100,000 warm proofs, 1,000
 attack: ## Attack a live app with real tools, judged by a real verifier (root)
 	@.ci/setup base python attack
 	@Tests/Attack/run.py
+
+test-hardware: ## Test the hardware: links, flash, power cuts, the process (no Swift)
+	@.ci/setup base python
+	@Tests/ProofHardwareTests/run.sh
+
+attack-hardware: ## Attack the hardware process over its link: a program written from the pages alone
+	@.ci/setup base python
+	@$(MAKE) -s -C CSources hardware
+	@/usr/bin/python3 Tests/Attacker/run.py
+
+attack-hardware-long: ## The same with 1,000,000 garbage packets
+	@.ci/setup base python
+	@$(MAKE) -s -C CSources hardware
+	@/usr/bin/python3 Tests/Attacker/run.py --rounds 1000000
 
 check-vectors: ## Compare with the second implementation and with published vectors, both ways
 	@.ci/setup swift base python
