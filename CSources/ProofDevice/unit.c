@@ -158,7 +158,6 @@ int pfd_unit_connect(struct pfd_unit *unit) {
     pfd_link_open(&unit->links[i], &unit->host);
     unit->links[i].since = now(unit);
     unit->links[i].order = unit->connections++;
-    memset(unit->replies[i], 0, PFD_REPLY_BYTES);
     tell(unit, &event);
     return (int)i;
   }

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -91,6 +92,19 @@ static enum wire_result receive_fifo(struct wire *wire, unsigned link, uint8_t *
   }
 }
 
+static void reopen(struct wire *wire) {
+  wire->filled = 0;
+  wire->door = open(wire->fifo_in, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  if (wire->door < 0) log_line(LOG_ERROR, "%s: %s", wire->fifo_in, system_error());
+}
+
+/// What is queued is lost. The door opens before the caller closes `descriptor`: never is there nobody who reads, so
+/// that no central that opens now is cut off.
+static void leave_fifo(struct wire *wire, int descriptor) {
+  while (read(descriptor, wire->bytes, sizeof wire->bytes) > 0) continue;
+  reopen(wire);
+}
+
 // Both -----------------------------------------------------------------------------------------------------------
 
 int wire_open(struct wire *wire, const struct options *options) {
@@ -115,8 +129,15 @@ void wire_close(struct wire *wire) {
 int wire_accept(struct wire *wire) {
   int descriptor;
   if (wire->path == NULL) {
-    // The FIFO that is read becomes the link's; it is a door again when the central is gone.
+    int waiting = 0;
     descriptor = wire->door;
+    // Without a byte this is a central that was sent away and goes now.
+    if (ioctl(descriptor, FIONREAD, &waiting) != 0 || waiting == 0) {
+      reopen(wire);
+      (void)close(descriptor);
+      return WIRE_NONE;
+    }
+    // The FIFO that is read becomes the link's; it is a door again when the central is gone.
     wire->door = WIRE_NONE;
     return descriptor;
   }
@@ -124,15 +145,9 @@ int wire_accept(struct wire *wire) {
   return descriptor >= 0 ? descriptor : WIRE_NONE;
 }
 
-static void reopen(struct wire *wire) {
-  wire->filled = 0;
-  wire->door = open(wire->fifo_in, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-  if (wire->door < 0) log_line(LOG_ERROR, "%s: %s", wire->fifo_in, system_error());
-}
-
 void wire_refuse(struct wire *wire, int descriptor) {
+  if (wire->path == NULL) leave_fifo(wire, descriptor);
   (void)close(descriptor);
-  if (wire->path == NULL) reopen(wire);
 }
 
 bool wire_attach(struct wire *wire, unsigned link, int descriptor) {
@@ -151,10 +166,11 @@ bool wire_attach(struct wire *wire, unsigned link, int descriptor) {
 }
 
 void wire_detach(struct wire *wire, unsigned link) {
-  if (wire->out[link] != wire->in[link]) (void)close(wire->out[link]);
+  if (wire->path == NULL) leave_fifo(wire, wire->in[link]);
   (void)close(wire->in[link]);
+  // Last: its end tells the next central that the door is open.
+  if (wire->out[link] != wire->in[link]) (void)close(wire->out[link]);
   wire->in[link] = wire->out[link] = WIRE_NONE;
-  if (wire->path == NULL) reopen(wire);
 }
 
 enum wire_result wire_receive(struct wire *wire, unsigned link, uint8_t pdu[PFD_MTU_MAX], size_t *size) {

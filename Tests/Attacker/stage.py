@@ -43,7 +43,7 @@ class Hardware:
         # A socket's path is short: 108 bytes at most.
         self.room = tempfile.TemporaryDirectory()
         self.socket = os.path.join(self.room.name, "socket")
-        self.process = None
+        self.process = self.ear = None
         self.log = []
         self.issuers = issuers
         self.mode = mode
@@ -68,7 +68,8 @@ class Hardware:
         for line in self.process.stderr:
             self.log.append(line.rstrip())
             if "listening:" in line:
-                threading.Thread(target=self._listen, args=(self.process.stderr,), daemon=True).start()
+                self.ear = threading.Thread(target=self._listen, args=(self.process.stderr,), daemon=True)
+                self.ear.start()
                 return True
         self.process.wait()
         self.process.stderr.close()
@@ -90,7 +91,10 @@ class Hardware:
         if self.process is None or self.process.poll() is not None:
             return None
         self.process.send_signal(signal.SIGTERM)
-        return self.process.wait(timeout=60)
+        status = self.process.wait(timeout=60)
+        if self.ear:
+            self.ear.join()
+        return status
 
     def scrap(self):
         self.stop()

@@ -94,6 +94,8 @@ static void refuses_by_the_table_of_errors(void) {
   expect(link, "12 0600 0200", "01 12 0600 13");
   expect(link, "12 0300", "01 12 0300 80");
   expect(link, "12 0800 c101000000", "01 12 0800 80");
+  // A whole ASK, at the wrong characteristic and at the right one.
+  expect(link, "12 0800 c100 0100 01 65d5", "01 12 0800 80");
   expect(link, "04 0100 ffff", "01 04 0000 06");
   expect(link, "0e 0300 0500", "01 0e 0000 06");
   expect(link, "16 0300 0000", "01 16 0000 06");
@@ -188,6 +190,12 @@ static void a_second_open_request_ends_the_link(void) {
   CHECK_NUMBER(rig_write(&rig, link, read, sizeof read), PFD_LINK_OPEN);
   CHECK_NUMBER(pfd_unit_is_sending(&rig.unit, link), 1);
   CHECK_NUMBER(rig_write(&rig, link, junk, sizeof junk), PFD_LINK_OPEN);
+  CHECK_NUMBER(rig_write(&rig, link, read, sizeof read), PFD_LINK_CLOSE);
+  // Also when the first response could leave by now: the second request came before it.
+  link = rig_connect(&rig, 185);
+  rig.inboxes[link].full = true;
+  CHECK_NUMBER(rig_write(&rig, link, read, sizeof read), PFD_LINK_OPEN);
+  rig.inboxes[link].full = false;
   CHECK_NUMBER(rig_write(&rig, link, read, sizeof read), PFD_LINK_CLOSE);
 }
 

@@ -2,13 +2,14 @@
 
 import os
 import pathlib
+import select
 import signal
 import subprocess
 import unittest
 
 from case import Attack
 from central import (CHALLENGE, CHALLENGE_CCCD, COMMAND, REPLY, STATUS, TOKEN, VERDICT_CCCD, AttError, Central, LinkEnded,
-                     u16)
+                     SECONDS, u16)
 from proofspec.basics import PRODUCTION
 from proofspec.curves import hardware_public
 from proofspec.frame import fragments
@@ -217,7 +218,7 @@ class FifoCentral(Central):
 
     def __init__(self, to, back, mtu=23):
         # The reading end first, as the page says; neither open waits for the other side.
-        self.back = os.fdopen(os.open(back, os.O_RDWR), "rb", buffering=0)
+        self.back = os.fdopen(os.open(back, os.O_RDONLY | os.O_NONBLOCK), "rb", buffering=0)
         self.to = open(to, "wb", buffering=0)
         self.mtu, self.notified, self.sent, self.received = 23, [], 0, 0
         if mtu != 23:
@@ -226,7 +227,10 @@ class FifoCentral(Central):
         self.write(VERDICT_CCCD, u16(1))
 
     def send(self, pdu):
-        self.to.write(u16(len(pdu)) + pdu)
+        try:
+            self.to.write(u16(len(pdu)) + pdu)
+        except BrokenPipeError:
+            raise LinkEnded() from None
         self.sent += 1
 
     def receive(self):
@@ -237,14 +241,22 @@ class FifoCentral(Central):
         return pdu
 
     def take(self, size):
+        # Without a writer so far this waits for one; a hang must end as a failure.
+        if not select.select([self.back], [], [], SECONDS)[0]:
+            raise TimeoutError("the hardware says nothing")
         taken = self.back.read(size)
         if not taken:
             raise LinkEnded()
         return taken
 
     def close(self):
+        """Goes, and waits until the hardware has noticed."""
         self.to.close()
-        self.back.close()
+        try:
+            while True:
+                self.take(1024)
+        except LinkEnded:
+            self.back.close()
 
 
 class Fifo(unittest.TestCase):
@@ -279,6 +291,16 @@ class Fifo(unittest.TestCase):
             for at in range(0, len(stream), 7):
                 link.to.write(stream[at:at + 7])
             self.assertEqual(parse_answer(link.hear()[1]).verdict, Verdict.HELD)
+
+    def test_a_length_out_of_range_ends_the_link_and_the_next_one_is_served(self):
+        for length in (0, 518, 600, 0xFFFF):
+            with FifoCentral(self.to, self.back) as link:
+                old = self.owner.make(self.hardware, self.owner.ask(link))[0].encoded()
+                link.to.write(u16(length) + bytes(1000))
+                with self.assertRaises(LinkEnded):
+                    link.receive()
+            with FifoCentral(self.to, self.back) as link:
+                self.assertEqual(self.owner.send(link, old).verdict, Verdict.STALE)
 
     def test_it_stops_cleanly(self):
         with FifoCentral(self.to, self.back):

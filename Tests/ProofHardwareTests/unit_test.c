@@ -82,6 +82,7 @@ static void a_challenge_dies_with_its_link_and_is_of_its_link_alone(void) {
   owner_prepare(&owner, &rig, 1, "open");
   CHECK_NUMBER(owner_send(&owner, &rig, other), PFC_VERDICT_STALE);
   pfd_unit_disconnect(&rig.unit, link);
+  CHECK_ZEROS(&rig.unit.links[link], sizeof rig.unit.links[link]);
   CHECK_NUMBER(rig_connect(&rig, 185), link);
   CHECK_NUMBER(owner_send(&owner, &rig, link), PFC_VERDICT_STALE);
   CHECK_NUMBER(rig.unit.device.done, 0);
