@@ -59,6 +59,8 @@ let package = Package(
       name: "ProofKit", dependencies: ["ProofModel", "ProofKey", "ProofProbe"],
       swiftSettings: strictSwift),
 
+    .target(name: "ProofLink", dependencies: ["ProofModel"], swiftSettings: strictSwift),
+
     .systemLibrary(
       name: "LibCrypto", path: "CSources/CCrypto/libcrypto", pkgConfig: "libcrypto",
       providers: [.apt(["libssl-dev"])]),
@@ -96,6 +98,12 @@ let package = Package(
     .testTarget(
       name: "ProofJOSETests", dependencies: ["ProofJOSE", "JOSEWitness"],
       exclude: ["Vectors", "JOSEWitness"], swiftSettings: strictSwift),
+    .target(
+      name: "HardwareBench", dependencies: ["ProofDevice", "ProofCore"],
+      path: "Tests/ProofLinkTests/HardwareBench", cSettings: strictC),
+    .testTarget(
+      name: "ProofLinkTests", dependencies: ["ProofLink", "ProofModel", "HardwareBench"],
+      exclude: ["HardwareBench"], swiftSettings: strictSwift),
   ],
   swiftLanguageModes: [.v6],
   cLanguageStandard: .c11

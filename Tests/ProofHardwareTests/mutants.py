@@ -53,7 +53,7 @@ MUTANTS = [
     (PROCESS, "proof-hardware/wire.c", "if (length == 0 || length > PFD_MTU_MAX) return WIRE_END;", ""),
     (PROCESS, "proof-hardware/log.c", "log_hex(id, event->id, sizeof event->id);",
      "static void *volatile kept;\n  kept = malloc(3);\n  log_hex(id, event->id, sizeof event->id);"),
-    (PROCESS, "proof-hardware/serve.c", "if (pfd_unit_is_sending(&unit, link)) {", "if (0) {"),
+    (PROCESS, "proof-hardware/serve.c", "pfd_unit_flush(&unit, link);", ""),
     (PROCESS, "proof-hardware/wire.c", "count <= 0 || count > (ssize_t)PFD_MTU_MAX", "count <= 0"),
 ]
 
