@@ -5,7 +5,7 @@ import unittest
 
 from case import ROUNDS, SEED, Attack
 from central import CHALLENGE, COMMAND, ORDER, RECALL, TOKEN, WRITE, AttError, LinkEnded, u16
-from proofspec.message import Type, Verdict, parse_answer
+from proofspec.message import Type, Verdict
 from stage import App
 
 REFUSALS = 16

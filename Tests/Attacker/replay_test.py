@@ -72,7 +72,8 @@ class Replay(Attack):
 
     def test_a_proof_is_good_for_its_command_class_and_kind_alone(self):
         def changed(edit, kind=INTEGRITY):
-            raw = bytearray(self.owner.make(self.hardware, self.owner.ask(self.link), (0, b"status"), kind)[0].encoded())
+            command, _ = self.owner.make(self.hardware, self.owner.ask(self.link), (0, b"status"), kind)
+            raw = bytearray(command.encoded())
             edit(raw)
             return self.owner.send(self.link, bytes(raw)).verdict
 

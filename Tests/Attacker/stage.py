@@ -47,7 +47,8 @@ class Hardware:
         self.log = []
         self.issuers = issuers
         self.mode = mode
-        self.provision("--mode", MODES[mode], *(word for key in issuers for word in ("--issuer", key.hex())), *provision)
+        trusted = (word for key in issuers for word in ("--issuer", key.hex()))
+        self.provision("--mode", MODES[mode], *trusted, *provision)
 
     def run(self, *words):
         """A run that ends by itself: provisioning, or a refusal."""

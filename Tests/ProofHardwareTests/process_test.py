@@ -8,8 +8,8 @@ import subprocess
 import unittest
 
 from case import Attack
-from central import (CHALLENGE, CHALLENGE_CCCD, COMMAND, REPLY, STATUS, TOKEN, VERDICT_CCCD, AttError, Central, LinkEnded,
-                     SECONDS, u16)
+from central import (CHALLENGE, CHALLENGE_CCCD, COMMAND, REPLY, SECONDS, STATUS, TOKEN, VERDICT_CCCD, AttError, Central,
+                     LinkEnded, u16)
 from proofspec.basics import PRODUCTION
 from proofspec.curves import hardware_public
 from proofspec.frame import fragments
@@ -135,9 +135,7 @@ class Process(Attack):
         for level, lines in (("error", 0), ("info", 1), ("debug", 2)):
             self.hardware.stop()
             self.hardware.log.clear()
-            process = subprocess.Popen([PROGRAM, "--flash", str(self.hardware.flash), "--fifo", "/dev/null", "/dev/null",
-                                        "--log-level", level], stderr=subprocess.PIPE, text=True)
-            log = process.communicate(timeout=60)[1]
+            log = self.hardware.run("--fifo", "/dev/null", "/dev/null", "--log-level", level).stderr
             # Not a FIFO: told at every level; the start from info on, flash operations at debug.
             self.assertIn("not a FIFO", log)
             self.assertEqual(("started" in log) + ("flash operations\n" in log and "1 flash" in log), lines, log)
@@ -316,8 +314,8 @@ class Objects(unittest.TestCase):
         for line in names.splitlines():
             name, kind = (line.split() + ["", ""])[:2]
             if kind == "U":
-                self.assertRegex(name, r"^(pf[cd]_\w+|mem(cpy|move|set|cmp)|strlen|_GLOBAL_OFFSET_TABLE_|__stack_chk_fail"
-                                       r"|__mem\w+_chk)$")
+                self.assertRegex(name, r"^(pf[cd]_\w+|mem(cpy|move|set|cmp)|strlen|_GLOBAL_OFFSET_TABLE_"
+                                       r"|__stack_chk_fail|__mem\w+_chk)$")
             self.assertNotIn(kind, tuple("BbCDdGgSs"), f"{name}: writable data")
 
 

@@ -171,7 +171,8 @@ static const struct test tests[] = {
     TEST("after a cut in any flash operation, torn as it may be, what was told is so", a_cut_in_any_operation),
     TEST("flash that takes nothing any more opens nothing, and says so",
          flash_that_is_full_refuses_and_opens_nothing),
-    TEST("both copies damaged: refuses, says so, and is provisioned back", both_copies_damaged_refuse_until_provisioned),
+    TEST("both copies damaged: refuses, says so, and is provisioned back",
+         both_copies_damaged_refuse_until_provisioned),
 };
 
 const struct suite unit_power_suite = SUITE("unit-power", tests);

@@ -2,6 +2,11 @@ import HardwareBench
 import ProofLink
 import ProofModel
 
+/// What stands in the clear in every command: the counter of the challenge that it answers.
+final class Ear {
+  var counter: UInt64 = 0
+}
+
 /// The real hardware side, in this process, behind the model's door. There is one: tests that use it
 /// run one after the other.
 struct Bench: LinkPeripheral {
@@ -58,9 +63,9 @@ struct Bench: LinkPeripheral {
     ).sealed(to: identity, signedBy: issuer)
   }
 
-  /// What an app brings to have one command done.
+  /// What an app brings to have one command done. `ear` hears what everybody near hears.
   func request(
-    _ token: MeasurementToken, isHeld: Bool, mtu: Int = 185
+    _ token: MeasurementToken, isHeld: Bool, mtu: Int = 185, ear: Ear = Ear()
   ) throws -> LinkExchange.Request {
     let command = try Command(Array("status".utf8), class: CommandClass(0))
     let secrets = secrets
@@ -69,7 +74,8 @@ struct Bench: LinkPeripheral {
     return LinkExchange.Request(
       token: token, isHeld: isHeld, mtu: mtu,
       prove: { challenge throws(ProofError) in
-        ProvedCommand(
+        ear.counter = challenge.counter
+        return ProvedCommand(
           command, proving: .integrity, from: instance, to: hardware, answering: challenge,
           with: secrets)
       },

@@ -49,11 +49,13 @@ struct ExchangeTests {
     let token = try bench.token(uses: .limited(1_000_000))
     for session in 0..<sessions {
       let faults = LinkFaults.drawn(&dice)
+      let ear = Ear()
       var model = LinkModel(bench, faults: faults, seed: dice.roll())
       var exchange = LinkExchange(
-        try bench.request(token, isHeld: session > 0 && dice.happens(800), mtu: 23 + dice.below(200)))
+        try bench.request(
+          token, isHeld: session > 0 && dice.happens(800), mtu: 23 + dice.below(200), ear: ear))
       let before = bench.done
-      let result = model.play(&exchange, forge: Self.forged)
+      let result = model.play(&exchange) { Self.forged(&$0, ear.counter) }
       let done = bench.done - before
       #expect(done <= 1, "session \(session)")
       switch result {
@@ -148,12 +150,13 @@ struct ExchangeTests {
       ephemeral: SecretBytes(copying: [UInt8](repeating: 8, count: 32).span))
   }
 
-  /// A verdict that anyone on the air can make: no receipt, any number.
-  private static func forged(_ dice: inout LinkDice) -> [[UInt8]] {
+  /// A verdict that anyone on the air can make: the right counter, no receipt or a made-up one.
+  private static func forged(_ dice: inout LinkDice, _ counter: UInt64) -> [[UInt8]] {
     let verdicts: [UInt8] = [1, 3, 5, 16, 17, 18, 22, 34, 48]
     var bytes = [UInt8](repeating: 0, count: 43)
     bytes[0] = verdicts[dice.below(verdicts.count)]
-    bytes[3] = UInt8(dice.below(256))
+    for index in 0..<8 { bytes[3 + index] = UInt8(truncatingIfNeeded: counter >> (8 * index)) }
+    if dice.happens(500) { bytes[42] = 1 }
     guard let message = try? Message(.verdict, bytes), let packets = try? message.packets(of: 20)
     else { return [] }
     return packets.map { [0x1B, 0x0A, 0x00] + $0 }
