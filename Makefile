@@ -17,7 +17,7 @@ export MAKE
   test-core test-swift test-house check-vectors check-format check-symbols check-stack check-constant-time \
   check-secrets check-sanitizers check-coverage check-boundary check-mutants check-mutants-swift check-readme \
   check-demo check-fuzz check-bench test-probe test-probe-long attack test-hardware attack-hardware \
-  attack-hardware-long
+  attack-hardware-long check-mutants-hardware
 
 help: ## List what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-20s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -109,7 +109,7 @@ test-house: ## Test the house itself: set-up, checks, installation
 check: ## Format, symbols, stack, constant time, secrets, sanitizers, coverage, mutants, pages
 	@.ci/setup swift base python check
 	@.ci/suite check-format check-symbols check-stack check-constant-time check-secrets check-sanitizers \
-	  check-coverage check-boundary check-mutants check-mutants-swift check-readme check-demo
+	  check-coverage check-boundary check-mutants check-mutants-swift check-mutants-hardware check-readme check-demo
 
 check-format: ## Format and lint of Swift, C, shell and Python; no path of anybody's machine
 	@.ci/setup swift check
@@ -151,6 +151,10 @@ check-mutants: ## Take out the core's defences one by one: a test must notice ea
 check-mutants-swift: ## The same with the Swift library's
 	@.ci/setup swift base python
 	@/usr/bin/python3 Tests/ProofModelTests/Mutants/mutants.py
+
+check-mutants-hardware: ## The same with the hardware's links, flash and process
+	@.ci/setup base python
+	@Tests/ProofHardwareTests/mutants.py
 
 check-demo: ## The demonstration plays to its end
 	@.ci/counted $(MAKE) demo

@@ -3,6 +3,7 @@
 It can behave, and it can misbehave: every PDU can be sent as it is wanted.
 """
 
+import os
 import socket
 
 from proofspec.frame import COMPLETE, Receiver, fragments
@@ -15,7 +16,7 @@ ERROR, MTU_REQUEST, READ, READ_BLOB, WRITE, WRITE_COMMAND, NOTIFICATION = 1, 2, 
 WRITTEN_AT = {Type.ASK: CHALLENGE, Type.TOKEN: TOKEN, Type.COMMAND: COMMAND, Type.ORDER: ORDER, Type.RECALL: RECALL}
 
 # A hang must end as a failure. Nothing here takes a fraction of it.
-SECONDS = 60
+SECONDS = int(os.environ.get("LINK_SECONDS", "60"))
 
 
 class LinkEnded(Exception):
