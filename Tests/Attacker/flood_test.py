@@ -4,7 +4,7 @@ import random
 import unittest
 
 from case import ROUNDS, SEED, Attack
-from central import CHALLENGE, COMMAND, ORDER, RECALL, TOKEN, WRITE, AttError, LinkEnded, u16
+from central import CHALLENGE, COMMAND, ORDER, RECALL, SECONDS, TOKEN, WRITE, AttError, LinkEnded, u16
 from proofspec.message import Type, Verdict
 from stage import App
 
@@ -191,7 +191,7 @@ class Flood(Attack):
         self.assertGreater(sent, 1)
         self.assert_owner_gets_in(self.link)
         # When it listens again, nothing was lost: three notifications for each challenge.
-        deaf.socket.setblocking(True)
+        deaf.socket.settimeout(SECONDS)
         for _ in range(sent):
             self.assertEqual(deaf.hear()[0], Type.CHALLENGE)
         self.assert_owner_gets_in(deaf)
