@@ -14,10 +14,11 @@ MAKEFLAGS += --no-print-directory
 export MAKE
 
 .PHONY: help setup all core demo install uninstall sdk-key docs clean test test-core test-swift test-probe \
-  test-probe-long test-store test-service test-door check-kill bench-service test-backend attack check-vectors \
-  test-house check check-format check-symbols check-stack check-constant-time check-secrets check-sanitizers \
-  check-coverage check-boundary check-mutants check-mutants-swift check-faults check-faults-long check-mutants-probe \
-  check-jose check-demo check-readme check-foreign fuzz check-fuzz bench bench-probe check-bench
+  test-probe-long test-store test-service test-door check-kill bench-service test-backend attack test-hardware \
+  attack-hardware attack-hardware-long check-vectors test-house check check-format check-symbols check-stack \
+  check-constant-time check-secrets check-sanitizers check-coverage check-boundary check-mutants check-mutants-swift \
+  check-faults check-faults-long check-mutants-probe check-jose check-mutants-hardware check-demo check-readme \
+  check-foreign fuzz check-fuzz bench bench-probe check-bench
 
 help: ## List what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-20s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -58,9 +59,9 @@ clean: ## Remove what was built; what was downloaded (foreign libraries, PyPI pa
 
 # Test: quick, at every change
 
-test: ## Everything quick: the C core, the Swift package, the probe, the second implementation, the house
+test: ## Everything quick: C core, Swift package, probe, second implementation, hardware, attacker, store, house
 	@.ci/setup swift base python
-	@.ci/suite test-core test-swift test-probe check-vectors test-house
+	@.ci/suite test-core test-swift test-probe check-vectors test-hardware attack-hardware test-store test-house
 
 test-core: ## Test the C core by its own C program
 	@.ci/setup base
@@ -81,6 +82,7 @@ test-probe-long: ## The same at length: 1,000 starts, 100,000 warm proofs, 1,000
 test-store: ## Kill a process before every system call with which it saves its measurement
 	@.ci/setup swift base python
 	@Tests/Store/run.sh
+
 test-service: ## Test proof-service as a process: TLS, certificates, signals, options, log, measures, memory
 	@.ci/setup swift base python service
 	@Tests/Service/run.sh server_test
@@ -105,6 +107,20 @@ attack: ## Attack a live app with real tools, judged by a real verifier (root)
 	@.ci/setup base python attack
 	@Tests/Attack/run.py
 
+test-hardware: ## Test the hardware: links, flash, power cuts, the process (no Swift)
+	@.ci/setup base python
+	@Tests/ProofHardwareTests/run.sh
+
+attack-hardware: ## Attack the hardware process over its link: a program written from the pages alone
+	@.ci/setup base python
+	@$(MAKE) -s -C CSources hardware
+	@/usr/bin/python3 Tests/Attacker/run.py
+
+attack-hardware-long: ## The same with 1,000,000 garbage packets
+	@.ci/setup base python
+	@$(MAKE) -s -C CSources hardware
+	@/usr/bin/python3 Tests/Attacker/run.py --rounds 1000000
+
 check-vectors: ## Compare with the second implementation and with published vectors, both ways
 	@.ci/setup swift base python
 	@.ci/vectors
@@ -118,8 +134,8 @@ test-house: ## Test the house itself: set-up, checks, installation
 check: ## Format, symbols, stack, constant time, secrets, sanitizers, coverage, mutants, faults, attacks, pages
 	@.ci/setup swift base python check
 	@.ci/suite check-format check-symbols check-stack check-constant-time check-secrets check-sanitizers \
-	  check-coverage check-boundary check-mutants check-mutants-swift check-mutants-probe check-faults attack \
-	  check-jose check-readme check-demo
+	  check-coverage check-boundary check-mutants check-mutants-swift check-mutants-probe check-mutants-hardware \
+	  check-faults attack check-jose test-service test-door test-backend check-readme check-demo
 
 check-format: ## Format and lint of Swift, C, shell and Python; no path of anybody's machine
 	@.ci/setup swift check
@@ -177,6 +193,10 @@ check-mutants-probe: ## The same with the probe's: the attack each is there for 
 check-jose: ## Signed and sealed tokens against PyJWT and jwcrypto, both ways; the C shim without memory
 	@.ci/setup swift base jose
 	@Tests/JOSE/run.sh
+
+check-mutants-hardware: ## The same with the hardware's links, flash and process
+	@.ci/setup base python
+	@Tests/ProofHardwareTests/mutants.py
 
 check-demo: ## The demonstration plays to its end
 	@.ci/counted $(MAKE) demo

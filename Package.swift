@@ -30,6 +30,7 @@ let package = Package(
     .library(name: "ProofJOSE", targets: ["ProofJOSE"]),
     .library(name: "ProofBackend", targets: ["ProofBackend"]),
     .library(name: "ProofService", targets: ["ProofService"]),
+    .executable(name: "proof-hardware", targets: ["proof-hardware"]),
     .executable(name: "proof-demo", targets: ["proof-demo"]),
     .executable(name: "proof-service", targets: ["proof-service"]),
     .executable(name: "proof-unlock", targets: ["proof-unlock"]),
@@ -46,6 +47,13 @@ let package = Package(
     .target(
       name: "ProofKey", dependencies: ["ProofCore"], path: "CSources/ProofKey",
       exclude: ["generate"], cSettings: strictC),
+
+    .target(
+      name: "ProofDevice", dependencies: ["ProofCore"], path: "CSources/ProofDevice",
+      cSettings: strictC),
+    .executableTarget(
+      name: "proof-hardware", dependencies: ["ProofDevice", "ProofCore"],
+      path: "CSources/proof-hardware", cSettings: strictC),
 
     .target(
       name: "ProofProbe", dependencies: ["ProofCore", "CSodium"], path: "CSources/ProofProbe",
@@ -67,6 +75,8 @@ let package = Package(
     .target(
       name: "ProofKitHTTP", dependencies: ["ProofKit", "ProofModel", "CCurl"],
       swiftSettings: strictSwift),
+
+    .target(name: "ProofLink", dependencies: ["ProofModel"], swiftSettings: strictSwift),
 
     .systemLibrary(
       name: "LibCrypto", path: "CSources/CCrypto/libcrypto", pkgConfig: "libcrypto",
@@ -178,6 +188,12 @@ let package = Package(
       name: "ProofServiceTests",
       dependencies: ["ProofService", "ProofKit", "ProofModel", "ProofJOSE"],
       swiftSettings: strictSwift),
+    .target(
+      name: "HardwareBench", dependencies: ["ProofDevice", "ProofCore"],
+      path: "Tests/ProofLinkTests/HardwareBench", cSettings: strictC),
+    .testTarget(
+      name: "ProofLinkTests", dependencies: ["ProofLink", "ProofModel", "HardwareBench"],
+      exclude: ["HardwareBench"], swiftSettings: strictSwift),
   ],
   swiftLanguageModes: [.v6],
   cLanguageStandard: .c11

@@ -1,0 +1,133 @@
+#include "gatt.h"
+
+#include <string.h>
+
+#include "att.h"
+#include "bytes.h"
+#include "message.h"
+
+enum {
+  TYPE_PRIMARY_SERVICE = 0x2800,
+  TYPE_CHARACTERISTIC = 0x2803,
+  TYPE_CCCD = 0x2902,
+
+  REQUEST_BYTES = 7,  ///< With a type of 16 bits; no attribute type here is longer.
+  SERVICE_ENTRY = 2 + 2 + PFD_UUID_BYTES,
+  CHARACTERISTIC_ENTRY = 2 + 1 + 2 + PFD_UUID_BYTES,
+  CCCD_ENTRY = 2 + 2
+};
+
+struct characteristic {
+  uint8_t handle;  ///< Of the value
+  uint8_t properties;
+  uint8_t message;
+};
+
+enum { WRITES = PFD_PROPERTY_WRITE | PFD_PROPERTY_WRITE_COMMAND };
+
+static const struct characteristic characteristics[] = {
+    {PFD_HANDLE_TOKEN, WRITES, PFC_MESSAGE_TOKEN},
+    {PFD_HANDLE_CHALLENGE, WRITES | PFD_PROPERTY_READ | PFD_PROPERTY_NOTIFY, PFC_MESSAGE_ASK},
+    {PFD_HANDLE_COMMAND, WRITES, PFC_MESSAGE_COMMAND},
+    {PFD_HANDLE_VERDICT, PFD_PROPERTY_NOTIFY, 0},
+    {PFD_HANDLE_STATUS, PFD_PROPERTY_READ, 0},
+    {PFD_HANDLE_ORDER, WRITES, PFC_MESSAGE_ORDER},
+    {PFD_HANDLE_RECALL, WRITES, PFC_MESSAGE_RECALL},
+    {PFD_HANDLE_REPLY, PFD_PROPERTY_READ, 0},
+};
+
+enum { COUNT = sizeof characteristics / sizeof characteristics[0] };
+
+_Static_assert(2 + 7 * CHARACTERISTIC_ENTRY == PFD_DISCOVERY_MAX, "a response's length byte bounds nothing smaller");
+
+void pfd_uuid(uint8_t uuid[PFD_UUID_BYTES], uint16_t number) {
+  static const uint8_t base[PFD_UUID_BYTES] = {0x54, 0x45, 0x32, 0x92, 0xdb, 0x07, 0xcd, 0xb2,
+                                               0x44, 0x4f, 0xda, 0x3e, 0x00, 0x00, 0x19, 0xdb};
+  memcpy(uuid, base, sizeof base);
+  put16(uuid + 12, number);
+}
+
+static const struct characteristic *find(uint16_t handle) {
+  for (unsigned i = 0; i < COUNT; i++) {
+    if (characteristics[i].handle == handle) return &characteristics[i];
+  }
+  return NULL;
+}
+
+uint8_t pfd_gatt_properties(uint16_t handle) {
+  const struct characteristic *found = find(handle);
+  return found != NULL ? found->properties : 0;
+}
+
+uint8_t pfd_gatt_message_type(uint16_t handle) {
+  const struct characteristic *found = find(handle);
+  return found != NULL ? found->message : 0;
+}
+
+static size_t put_service(uint8_t *response, uint16_t first) {
+  if (first > PFD_HANDLE_SERVICE) return 0;
+  response[0] = PFD_ATT_GROUP_RESPONSE;
+  response[1] = SERVICE_ENTRY;
+  put16(response + 2, PFD_HANDLE_SERVICE);
+  put16(response + 4, PFD_HANDLE_LAST);
+  pfd_uuid(response + 6, 1);
+  return 2 + SERVICE_ENTRY;
+}
+
+static size_t put_characteristics(uint8_t *response, uint16_t first, uint16_t last, size_t mtu) {
+  size_t size = 2;
+  size_t room = mtu < PFD_DISCOVERY_MAX ? mtu : PFD_DISCOVERY_MAX;
+  for (unsigned i = 0; i < COUNT; i++) {
+    const struct characteristic *each = &characteristics[i];
+    uint16_t declaration = (uint16_t)(each->handle - 1);
+    uint8_t *entry = response + size;
+    if (declaration < first || declaration > last) continue;
+    if (size + CHARACTERISTIC_ENTRY > room) break;
+    put16(entry, declaration);
+    entry[2] = each->properties;
+    put16(entry + 3, each->handle);
+    pfd_uuid(entry + 5, (uint16_t)(2 + i));
+    size += CHARACTERISTIC_ENTRY;
+  }
+  response[0] = PFD_ATT_TYPE_RESPONSE;
+  response[1] = CHARACTERISTIC_ENTRY;
+  return size > 2 ? size : 0;
+}
+
+static size_t put_descriptors(uint8_t *response, uint16_t first, uint16_t last, const uint8_t cccd[2]) {
+  static const uint8_t handles[2] = {PFD_HANDLE_CHALLENGE_CCCD, PFD_HANDLE_VERDICT_CCCD};
+  size_t size = 2;
+  for (unsigned i = 0; i < 2; i++) {
+    if (handles[i] < first || handles[i] > last) continue;
+    put16(response + size, handles[i]);
+    put16(response + size + 2, cccd[i]);
+    size += CCCD_ENTRY;
+  }
+  response[0] = PFD_ATT_TYPE_RESPONSE;
+  response[1] = CCCD_ENTRY;
+  return size > 2 ? size : 0;
+}
+
+size_t pfd_gatt_discover(uint8_t response[PFD_DISCOVERY_MAX], uint8_t *error, const uint8_t *request, size_t size,
+                         size_t mtu, const uint8_t cccd[2]) {
+  uint16_t first, last, type;
+  size_t written = 0;
+  *error = PFD_ATT_INVALID_PDU;
+  if (size != REQUEST_BYTES && size != REQUEST_BYTES + PFD_UUID_BYTES - 2) return 0;
+  first = get16(request + 1);
+  last = get16(request + 3);
+  *error = PFD_ATT_INVALID_HANDLE;
+  if (first == 0 || first > last) return 0;
+  type = size == REQUEST_BYTES ? get16(request + 5) : 0;
+  if (request[0] == PFD_ATT_GROUP_REQUEST) {
+    *error = PFD_ATT_UNSUPPORTED_GROUP;
+    if (type != TYPE_PRIMARY_SERVICE) return 0;
+    written = put_service(response, first);
+  } else if (type == TYPE_CHARACTERISTIC) {
+    written = put_characteristics(response, first, last, mtu);
+  } else if (type == TYPE_CCCD) {
+    written = put_descriptors(response, first, last, cccd);
+  }
+  *error = written == 0 ? PFD_ATT_NOT_FOUND : PFD_ATT_OK;
+  return written;
+}

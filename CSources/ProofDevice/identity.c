@@ -1,0 +1,83 @@
+#include "identity.h"
+
+#include <string.h>
+
+#include "bytes.h"
+
+enum {
+  AT_VERSION = 2,
+  AT_MODE = 3,
+  AT_LITERAL = 4,
+  AT_ISSUER_COUNT = 5,
+  AT_SECONDS = 6,
+  AT_ID = 8,
+  AT_SECRET_KEY = 24,
+  AT_ISSUERS = 56,
+  AT_CHECK = 184,
+  CHECK_BYTES = 16,
+  IDENTITY_VERSION = 1
+};
+
+_Static_assert(AT_ISSUERS + PFC_ISSUERS_MAX * PFC_PUBLIC_KEY_BYTES == AT_CHECK, "issuers end before the check");
+_Static_assert(AT_CHECK + CHECK_BYTES == PFD_IDENTITY_BYTES && PFD_IDENTITY_BYTES <= PFD_ENTRY_BYTES, "one entry");
+
+static void make_check(uint8_t check[32], const uint8_t bytes[PFD_IDENTITY_BYTES]) {
+  struct pfc_hash hash;
+  pfc_hash_init(&hash);
+  pfc_hash_update(&hash, "pfd1.identity...", PFC_LABEL_BYTES);
+  pfc_hash_update(&hash, bytes, AT_CHECK);
+  pfc_hash_final(check, &hash);
+}
+
+static int decode(struct pfc_hardware *hardware, const uint8_t bytes[PFD_IDENTITY_BYTES]) {
+  uint8_t check[32];
+  make_check(check, bytes);
+  if (memcmp(bytes, "PI", AT_VERSION) != 0 || bytes[AT_VERSION] != IDENTITY_VERSION) return PFC_E_DAMAGED;
+  if (!pfc_equal(check, bytes + AT_CHECK, CHECK_BYTES)) return PFC_E_DAMAGED;
+  hardware->mode = bytes[AT_MODE];
+  hardware->allow_literal = bytes[AT_LITERAL];
+  hardware->issuer_count = bytes[AT_ISSUER_COUNT];
+  hardware->challenge_seconds = get16(bytes + AT_SECONDS);
+  memcpy(hardware->id, bytes + AT_ID, PFC_ID_BYTES);
+  memcpy(hardware->secret_key, bytes + AT_SECRET_KEY, PFC_SECRET_KEY_BYTES);
+  for (unsigned i = 0; i < PFC_ISSUERS_MAX; i++) {
+    memcpy(hardware->issuers[i].public_key, bytes + AT_ISSUERS + i * PFC_PUBLIC_KEY_BYTES, PFC_PUBLIC_KEY_BYTES);
+  }
+  pfc_public_key(hardware->public_key, hardware->secret_key);
+  return pfc_hardware_check(hardware) == PFC_OK ? PFC_OK : PFC_E_DAMAGED;
+}
+
+int pfd_identity_load(struct pfc_hardware *hardware, const struct pfd_flash *flash) {
+  uint8_t bytes[PFD_IDENTITY_BYTES];
+  int result = PFC_E_DAMAGED;
+  for (unsigned page = 0; page < PFD_FLASH_IDENTITY_PAGES && result == PFC_E_DAMAGED; page++) {
+    memset(hardware, 0, sizeof *hardware);
+    result = pfd_flash_read(flash, page, bytes, sizeof bytes) == 0 ? decode(hardware, bytes) : PFC_E_STORAGE;
+  }
+  pfc_wipe(bytes, sizeof bytes);
+  if (result != PFC_OK) pfc_wipe(hardware, sizeof *hardware);
+  return result;
+}
+
+int pfd_identity_save(const struct pfc_hardware *hardware, const struct pfd_flash *flash) {
+  uint8_t bytes[PFD_IDENTITY_BYTES] = {'P', 'I', IDENTITY_VERSION};
+  uint8_t check[32];
+  int result = PFC_OK;
+  if (pfc_hardware_check(hardware) != PFC_OK) return PFC_E_ARGUMENT;
+  bytes[AT_MODE] = hardware->mode;
+  bytes[AT_LITERAL] = hardware->allow_literal;
+  bytes[AT_ISSUER_COUNT] = hardware->issuer_count;
+  put16(bytes + AT_SECONDS, hardware->challenge_seconds);
+  memcpy(bytes + AT_ID, hardware->id, PFC_ID_BYTES);
+  memcpy(bytes + AT_SECRET_KEY, hardware->secret_key, PFC_SECRET_KEY_BYTES);
+  for (unsigned i = 0; i < hardware->issuer_count; i++) {
+    memcpy(bytes + AT_ISSUERS + i * PFC_PUBLIC_KEY_BYTES, hardware->issuers[i].public_key, PFC_PUBLIC_KEY_BYTES);
+  }
+  make_check(check, bytes);
+  memcpy(bytes + AT_CHECK, check, CHECK_BYTES);
+  for (unsigned page = 0; page < PFD_FLASH_IDENTITY_PAGES && result == PFC_OK; page++) {
+    if (pfd_flash_write(flash, page, bytes, sizeof bytes) != 0) result = PFC_E_STORAGE;
+  }
+  pfc_wipe(bytes, sizeof bytes);
+  return result;
+}

@@ -1,0 +1,56 @@
+/// Where the hardware's records stand in NOR flash: pages that are erased whole, bits that programming only clears.
+///
+/// Each record of the ledger stands in two copies, each copy in a page of its own, so that whatever a power cut leaves
+/// of an erase or a program step, the other copy is untouched. Within its page a copy is written behind the one before,
+/// and the page is erased only when it is full: with pages of 4096 bytes each erase serves 18 writes. The last entry
+/// that is not blank is the copy; whether it is whole, its tag tells (docs/SPEC.md, section 12).
+///
+///     page 0, 1               identity, two copies (identity.h)
+///     page 2 + 2r + c         copy c of record r
+
+#ifndef PFD_FLASH_H
+#define PFD_FLASH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ProofCore.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define PFD_ENTRY_BYTES 216u       ///< A multiple of 8, the usual unit of programming
+#define PFD_PAGE_BYTES_MIN 256u
+#define PFD_FLASH_IDENTITY_PAGES 2u
+#define PFD_FLASH_PAGES (PFD_FLASH_IDENTITY_PAGES + 2u * (1u + PFC_SLOTS))
+
+/// What the port provides. Offsets count from the start of the area set aside, which holds PFD_FLASH_PAGES pages. Each
+/// function answers 0, or anything else if it failed.
+struct pfd_flash {
+  void *context;
+  uint32_t page_bytes;  ///< At least PFD_PAGE_BYTES_MIN
+  int (*read)(void *context, uint32_t offset, uint8_t *bytes, size_t size);
+  /// Sets the page that begins at `offset` to ones. Returns when it is done.
+  int (*erase)(void *context, uint32_t offset);
+  /// Clears bits: `offset` and `size` are multiples of 8. Returns when it is durable.
+  int (*program)(void *context, uint32_t offset, const uint8_t *bytes, size_t size);
+};
+
+_Static_assert(PFC_RECORD_BYTES_MAX <= PFD_ENTRY_BYTES && PFD_ENTRY_BYTES % 8 == 0, "a record fits an entry");
+
+/// The last entry of a page, as it stands there; zeros if the page is blank. `size` is at most PFD_ENTRY_BYTES.
+PFC_MUST_USE int pfd_flash_read(const struct pfd_flash *flash, unsigned page, uint8_t *bytes, size_t size);
+
+/// Writes a new last entry, reads it back, and answers 0 only if it stands there. A page whose blank part is not blank
+/// enough, because an erase was cut short, is erased and written once more.
+PFC_MUST_USE int pfd_flash_write(const struct pfd_flash *flash, unsigned page, const uint8_t *bytes, size_t size);
+
+/// The ledger's storage in this flash. `flash` is borrowed.
+struct pfc_storage pfd_flash_storage(struct pfd_flash *flash);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,89 @@
+/// One central's link: PDUs in, whole messages up, answers down, PDUs out.
+///
+/// Bounded whatever the other side does: one message on its way in, one response and one answer on their way out.
+/// While anything is on its way out nothing new is taken: a request then breaks the rule of one outstanding request
+/// and ends the link, a write command is dropped, as the standard allows. A port should not read from a peer while
+/// `pfd_link_is_sending`, so that a slow peer slows itself alone.
+
+#ifndef PFD_LINK_H
+#define PFD_LINK_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ProofCore.h"
+#include "att.h"
+#include "gatt.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define PFD_VALUE_MAX 40  ///< The longest value that can be read: a CHALLENGE.
+
+struct pfd_link;
+
+/// What a link asks of the hardware behind it.
+struct pfd_link_host {
+  void *context;
+  /// Judges a whole message and fills the reply.
+  void (*message)(void *context, struct pfd_link *link, uint8_t type, const uint8_t *bytes, size_t size,
+                  struct pfc_outcome *outcome);
+  /// Fills a readable characteristic's value, but for the challenge's, which is asked for as a message. Its size.
+  size_t (*read)(void *context, struct pfd_link *link, uint16_t handle, uint8_t value[PFD_VALUE_MAX]);
+  /// Sends one PDU. 0 if it is on its way; anything else if not now: the link then keeps it.
+  int (*send)(void *context, struct pfd_link *link, const uint8_t *pdu, size_t size);
+  /// For the log: a PDU was refused with this `pfd_att_error`.
+  void (*refused)(void *context, struct pfd_link *link, uint8_t opcode, uint8_t error);
+};
+
+/// One central. Owned by the caller; all its fields are the link's own business but those below `session`.
+struct pfd_link {
+  const struct pfd_link_host *host;
+  uint16_t mtu;
+  uint8_t mtu_exchanged;
+  uint8_t cccd[2];  ///< Challenge, verdict: 1 if subscribed
+  uint16_t value_handle;  ///< Whose value was read last; 0 for none
+  uint16_t value_size;
+  uint8_t value[PFD_VALUE_MAX];
+  uint16_t response_size;  ///< 0: no response waits
+  uint8_t response[PFD_DISCOVERY_MAX];
+  uint16_t reply_handle;  ///< Where the answer is notified; 0: no answer is on its way
+  uint16_t packet_size;   ///< 0: no notification waits
+  uint8_t reply[PFC_VERDICT_MESSAGE_BYTES];
+  uint8_t packet[3 + PFC_VERDICT_MESSAGE_BYTES + 8];
+  struct pfc_fragmenter fragmenter;
+  struct pfc_reassembler reassembler;
+
+  struct pfc_session session;
+  uint32_t since;    ///< Seconds when the link began
+  uint64_t order;    ///< How many links began before
+  uint8_t proved;    ///< 1 once a command was accepted
+  uint32_t refused;  ///< PDUs and fragments that were not taken
+};
+
+enum pfd_link_state {
+  PFD_LINK_OPEN = 0,
+  PFD_LINK_CLOSE = 1  ///< The peer broke a rule that the standard answers with a disconnection.
+};
+
+/// `host` is borrowed.
+void pfd_link_open(struct pfd_link *link, const struct pfd_link_host *host);
+
+/// Takes one PDU and sends what can be sent.
+PFC_MUST_USE enum pfd_link_state pfd_link_receive(struct pfd_link *link, const uint8_t *pdu, size_t size);
+
+/// Sends what waits. Call it when the peer takes PDUs again.
+void pfd_link_flush(struct pfd_link *link);
+
+/// 1 while something waits to be sent.
+PFC_MUST_USE int pfd_link_is_sending(const struct pfd_link *link);
+
+/// Kills the challenge, forgets what waits, and wipes all.
+void pfd_link_close(struct pfd_link *link);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

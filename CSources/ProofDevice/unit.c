@@ -1,0 +1,188 @@
+#include "unit.h"
+
+#include <string.h>
+
+#include "bytes.h"
+
+static uint32_t now(const struct pfd_unit *unit) {
+  return unit->port.seconds != NULL ? unit->port.seconds(unit->port.context) : 0;
+}
+
+static unsigned index_of(const struct pfd_unit *unit, const struct pfd_link *link) {
+  return (unsigned)(link - unit->links);
+}
+
+static void tell(const struct pfd_unit *unit, const struct pfd_event *event) {
+  if (unit->port.event != NULL) unit->port.event(unit->port.context, event);
+}
+
+// What a link asks -----------------------------------------------------------------------------------------------
+
+/// The device's own answer, for whoever had a command accepted on this link (docs/LINK.md, section 6).
+static void note_reply(struct pfd_unit *unit, unsigned link, uint64_t counter, enum pfd_done done) {
+  uint8_t *reply = unit->replies[link];
+  put32(reply, (uint32_t)counter);
+  put32(reply + 4, (uint32_t)(counter >> 32));
+  reply[8] = (uint8_t)done;
+  reply[9] = unit->device.open;
+  put16(reply + 10, unit->device.autolock);
+  put16(reply + 12, unit->device.firmware);
+  put32(reply + 14, unit->device.done);
+}
+
+static void do_command(struct pfd_unit *unit, unsigned link, const struct pfc_outcome *outcome) {
+  struct pfc_answer answer;
+  struct pfd_event event = {.kind = PFD_EVENT_DONE, .link = (uint8_t)link, .a = outcome->command_class};
+  enum pfd_done done =
+      pfd_device_do(&unit->device, outcome->command_class, outcome->command, outcome->command_size, now(unit));
+  if (pfc_answer_decode(&answer, outcome->reply, outcome->reply_size) != PFC_OK) answer.counter = 0;
+  note_reply(unit, link, answer.counter, done);
+  event.b = (uint8_t)done;
+  tell(unit, &event);
+}
+
+static void judge(void *context, struct pfd_link *link, uint8_t type, const uint8_t *bytes, size_t size,
+                  struct pfc_outcome *outcome) {
+  struct pfd_unit *unit = context;
+  unsigned index = index_of(unit, link);
+  struct pfd_event event = {.kind = PFD_EVENT_JUDGED, .link = (uint8_t)index, .a = type};
+  pfc_verifier_receive(&unit->verifier, &link->session, type, bytes, size, outcome);
+  event.b = outcome->verdict;
+  if (outcome->reply_type == PFC_MESSAGE_VERDICT) event.detail = get16(outcome->reply + 1);
+  if (outcome->instance_id != NULL) memcpy(event.id, outcome->instance_id, sizeof event.id);
+  tell(unit, &event);
+  if (outcome->execute) link->proved = 1;
+  if (outcome->execute) do_command(unit, index, outcome);
+}
+
+static size_t read_value(void *context, struct pfd_link *link, uint16_t handle, uint8_t value[PFD_VALUE_MAX]) {
+  struct pfd_unit *unit = context;
+  struct pfc_status status;
+  if (handle == PFD_HANDLE_REPLY) {
+    memcpy(value, unit->replies[index_of(unit, link)], PFD_REPLY_BYTES);
+    return PFD_REPLY_BYTES;
+  }
+  pfc_verifier_status(&unit->verifier, &status);
+  pfc_status_encode(value, &status);
+  return PFC_STATUS_BYTES;
+}
+
+static int send_pdu(void *context, struct pfd_link *link, const uint8_t *pdu, size_t size) {
+  struct pfd_unit *unit = context;
+  return unit->port.send(unit->port.context, index_of(unit, link), pdu, size);
+}
+
+static void note_refused(void *context, struct pfd_link *link, uint8_t opcode, uint8_t error) {
+  struct pfd_unit *unit = context;
+  struct pfd_event event = {.kind = PFD_EVENT_REFUSED, .a = opcode, .b = error, .number = link->refused};
+  // A flood tells itself once for each power of ten.
+  uint32_t rest = link->refused;
+  while (rest >= 10 && rest % 10 == 0) rest /= 10;
+  event.link = (uint8_t)index_of(unit, link);
+  if (rest == 1) tell(unit, &event);
+}
+
+// Life -----------------------------------------------------------------------------------------------------------
+
+static struct pfc_platform platform_of(struct pfd_port *port) {
+  struct pfc_platform platform = {.context = port->context,
+                                  .random = port->random,
+                                  .seconds = port->seconds,
+                                  .storage = pfd_flash_storage(&port->flash)};
+  return platform;
+}
+
+int pfd_unit_provision(struct pfd_port *port, const struct pfc_hardware *hardware, uint64_t floor, uint64_t counter) {
+  struct pfc_platform platform = platform_of(port);
+  int result = pfc_hardware_check(hardware);
+  // The ledger first: until the identity stands, cut-short provisioning is damage and nothing else.
+  if (result == PFC_OK) result = pfc_verifier_provision(hardware, &platform, floor, counter);
+  if (result == PFC_OK) result = pfd_identity_save(hardware, &port->flash);
+  return result;
+}
+
+int pfd_unit_start(struct pfd_unit *unit, const struct pfd_port *port) {
+  struct pfd_event event = {.kind = PFD_EVENT_REFUSES};
+  struct pfc_platform platform;
+  int result;
+  memset(unit, 0, sizeof *unit);
+  unit->port = *port;
+  unit->host = (struct pfd_link_host){
+      .context = unit, .message = judge, .read = read_value, .send = send_pdu, .refused = note_refused};
+  pfd_device_init(&unit->device);
+  platform = platform_of(&unit->port);
+  result = pfd_identity_load(&unit->hardware, &unit->port.flash);
+  if (result == PFC_OK) result = pfc_verifier_init(&unit->verifier, &unit->hardware, &platform);
+  if (result == PFC_OK) {
+    struct pfc_status status;
+    pfc_verifier_status(&unit->verifier, &status);
+    event.kind = PFD_EVENT_STARTED;
+    event.a = status.mode;
+    event.b = status.slots_used;
+    event.number = status.epoch;
+  }
+  event.result = (int16_t)result;
+  tell(unit, &event);
+  return result;
+}
+
+void pfd_unit_stop(struct pfd_unit *unit) {
+  pfc_verifier_wipe(&unit->verifier);
+  pfc_wipe(unit, sizeof *unit);
+}
+
+// Links ----------------------------------------------------------------------------------------------------------
+
+int pfd_unit_eldest(struct pfd_unit *unit) {
+  uint32_t seconds = now(unit);
+  int eldest = -1;
+  for (unsigned i = 0; i < PFD_LINKS; i++) {
+    const struct pfd_link *link = &unit->links[i];
+    if (!unit->used[i]) return -1;
+    if (link->proved) continue;
+    if (unit->port.seconds != NULL && seconds - link->since < PFD_PROVE_SECONDS) continue;
+    if (eldest < 0 || link->order < unit->links[eldest].order) eldest = (int)i;
+  }
+  if (eldest >= 0) {
+    struct pfd_event event = {.kind = PFD_EVENT_EVICTED, .link = (uint8_t)eldest};
+    tell(unit, &event);
+  }
+  return eldest;
+}
+
+int pfd_unit_connect(struct pfd_unit *unit) {
+  for (unsigned i = 0; i < PFD_LINKS; i++) {
+    struct pfd_event event = {.kind = PFD_EVENT_CONNECTED, .link = (uint8_t)i};
+    if (unit->used[i]) continue;
+    unit->used[i] = 1;
+    pfd_link_open(&unit->links[i], &unit->host);
+    unit->links[i].since = now(unit);
+    unit->links[i].order = unit->connections++;
+    tell(unit, &event);
+    return (int)i;
+  }
+  return -1;
+}
+
+enum pfd_link_state pfd_unit_receive(struct pfd_unit *unit, unsigned link, const uint8_t *pdu, size_t size) {
+  return pfd_link_receive(&unit->links[link], pdu, size);
+}
+
+void pfd_unit_flush(struct pfd_unit *unit, unsigned link) { pfd_link_flush(&unit->links[link]); }
+
+int pfd_unit_is_sending(const struct pfd_unit *unit, unsigned link) { return pfd_link_is_sending(&unit->links[link]); }
+
+void pfd_unit_disconnect(struct pfd_unit *unit, unsigned link) {
+  struct pfd_event event = {.kind = PFD_EVENT_DISCONNECTED, .link = (uint8_t)link, .number = unit->links[link].refused};
+  pfd_link_close(&unit->links[link]);
+  memset(unit->replies[link], 0, PFD_REPLY_BYTES);
+  unit->used[link] = 0;
+  tell(unit, &event);
+}
+
+void pfd_unit_tick(struct pfd_unit *unit) {
+  if (pfd_device_tick(&unit->device, now(unit))) {
+    struct pfd_event event = {.kind = PFD_EVENT_LOCKED};
+    tell(unit, &event);
+  }
+}

@@ -1,0 +1,234 @@
+#define _GNU_SOURCE
+#include "provisioning.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "flash_file.h"
+#include "log.h"
+#include "options.h"
+#include "system.h"
+
+enum { FILE_MAX_BYTES = 4096, COUNTER_SHIFT = 24 };
+
+// Fields ---------------------------------------------------------------------------------------------------------
+
+static int digit(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+  return -1;
+}
+
+static bool read_hex(uint8_t *bytes, size_t size, const char *text) {
+  if (strlen(text) != 2 * size) return false;
+  for (size_t i = 0; i < size; i++) {
+    int high = digit(text[2 * i]), low = digit(text[2 * i + 1]);
+    if (high < 0 || low < 0) return false;
+    bytes[i] = (uint8_t)(high << 4 | low);
+  }
+  return true;
+}
+
+static bool read_decimal(uint64_t *number, const char *text, uint64_t maximum) {
+  char *end;
+  unsigned long long value;
+  if (*text < '0' || *text > '9') return false;
+  errno = 0;
+  value = strtoull(text, &end, 10);
+  *number = value;
+  return errno == 0 && *end == '\0' && value <= maximum;
+}
+
+bool provisioning_set(struct provisioning *provisioning, const char *name, const char *value) {
+  struct pfc_hardware *hardware = &provisioning->hardware;
+  uint64_t number = 0;
+  unsigned field = 0;
+  bool right = false;
+  if (strcmp(name, "mode") == 0) {
+    field = GIVEN_MODE;
+    right = strcmp(value, "production") == 0 || strcmp(value, "development") == 0;
+    hardware->mode = strcmp(value, "production") == 0 ? PFC_MODE_PRODUCTION : PFC_MODE_DEVELOPMENT;
+  } else if (strcmp(name, "issuer") == 0) {
+    field = GIVEN_ISSUER;
+    right = hardware->issuer_count < PFC_ISSUERS_MAX &&
+            read_hex(hardware->issuers[hardware->issuer_count].public_key, PFC_PUBLIC_KEY_BYTES, value);
+    if (right) hardware->issuer_count++;
+  } else if (strcmp(name, "id") == 0) {
+    field = GIVEN_ID;
+    right = read_hex(hardware->id, PFC_ID_BYTES, value);
+  } else if (strcmp(name, "secret-key") == 0) {
+    field = GIVEN_SECRET_KEY;
+    right = read_hex(hardware->secret_key, PFC_SECRET_KEY_BYTES, value);
+  } else if (strcmp(name, "allow-literal") == 0) {
+    field = GIVEN_LITERAL;
+    right = strcmp(value, "yes") == 0 || strcmp(value, "no") == 0;
+    hardware->allow_literal = strcmp(value, "yes") == 0;
+  } else if (strcmp(name, "challenge-seconds") == 0) {
+    field = GIVEN_SECONDS;
+    right = read_decimal(&number, value, UINT16_MAX);
+    hardware->challenge_seconds = (uint16_t)number;
+  } else if (strcmp(name, "floor") == 0) {
+    field = GIVEN_FLOOR;
+    right = read_decimal(&provisioning->floor, value, UINT64_MAX);
+  } else if (strcmp(name, "counter") == 0) {
+    field = GIVEN_COUNTER;
+    right = read_decimal(&provisioning->counter, value, UINT64_MAX >> 1);
+  }
+  if (right) provisioning->given |= field;
+  return right;
+}
+
+// The file -------------------------------------------------------------------------------------------------------
+
+/// The text without the spaces at its ends; cuts it there.
+static char *trim(char *text) {
+  size_t size;
+  while (*text == ' ') text++;
+  size = strlen(text);
+  while (size > 0 && (text[size - 1] == ' ' || text[size - 1] == '\r')) size--;
+  text[size] = '\0';
+  return text;
+}
+
+static int complain(const char *path, int line) {
+  log_line(LOG_ERROR, "%s:%d: not `name = value` of a field that can be provisioned", path, line);
+  return STATUS_FAILED;
+}
+
+/// Takes every line. A field of the command line stands, whatever the file says.
+static int read_lines(struct provisioning *provisioning, const char *path, char *text) {
+  struct provisioning file;
+  char *line = text;
+  memset(&file, 0, sizeof file);
+  for (int number = 1; line != NULL; number++) {
+    char *next = strchr(line, '\n');
+    char *equals;
+    if (next != NULL) *next++ = '\0';
+    line = trim(line);
+    if (*line != '\0' && *line != '#') {
+      equals = strchr(line, '=');
+      if (equals == NULL) return complain(path, number);
+      *equals++ = '\0';
+      if (!provisioning_set(&file, trim(line), trim(equals))) return complain(path, number);
+    }
+    line = next;
+  }
+  provisioning_merge(&file, provisioning);
+  *provisioning = file;
+  pfc_wipe(&file, sizeof file);
+  return GO_ON;
+}
+
+static int read_file(struct provisioning *provisioning, const char *path) {
+  char text[FILE_MAX_BYTES + 1];
+  size_t size = 0;
+  ssize_t count = 0;
+  int status;
+  int file = open(path, O_RDONLY | O_CLOEXEC);
+  if (file < 0) {
+    log_line(LOG_ERROR, "%s: %s", path, system_error());
+    return STATUS_FAILED;
+  }
+  do {
+    count = read(file, text + size, sizeof text - 1 - size);
+    if (count > 0) size += (size_t)count;
+  } while (count > 0 || (count < 0 && errno == EINTR));
+  (void)close(file);
+  text[size] = '\0';
+  if (count < 0 || size == FILE_MAX_BYTES || strlen(text) != size) {
+    log_line(LOG_ERROR, "%s: not a provisioning file: text of less than %d bytes", path, FILE_MAX_BYTES);
+    status = STATUS_FAILED;
+  } else {
+    status = read_lines(provisioning, path, text);
+  }
+  pfc_wipe(text, sizeof text);
+  return status;
+}
+
+// Writing --------------------------------------------------------------------------------------------------------
+
+void provisioning_merge(struct provisioning *under, const struct provisioning *over) {
+  struct pfc_hardware *to = &under->hardware;
+  const struct pfc_hardware *from = &over->hardware;
+  if (over->given & GIVEN_MODE) to->mode = from->mode;
+  if (over->given & GIVEN_LITERAL) to->allow_literal = from->allow_literal;
+  if (over->given & GIVEN_SECONDS) to->challenge_seconds = from->challenge_seconds;
+  if (over->given & GIVEN_FLOOR) under->floor = over->floor;
+  if (over->given & GIVEN_COUNTER) under->counter = over->counter;
+  if (over->given & GIVEN_ID) memcpy(to->id, from->id, sizeof to->id);
+  if (over->given & GIVEN_SECRET_KEY) memcpy(to->secret_key, from->secret_key, sizeof to->secret_key);
+  if (over->given & GIVEN_ISSUER) {
+    memcpy(to->issuers, from->issuers, sizeof to->issuers);
+    to->issuer_count = from->issuer_count;
+  }
+  under->given |= over->given;
+}
+
+/// What is not given: as it was, or, on new flash, drawn.
+static int complete(struct provisioning *provisioning, const struct flash_file *flash) {
+  struct provisioning old;
+  struct timespec time;
+  memset(&old, 0, sizeof old);
+  old.hardware.challenge_seconds = 30;
+  old.counter = 1;
+  if (pfd_identity_load(&old.hardware, &flash->port) == PFC_OK) {
+    // Old tokens and old challenges must not come back with an empty ledger.
+    (void)clock_gettime(CLOCK_REALTIME, &time);
+    old.floor = (uint64_t)time.tv_sec;
+    old.counter = (uint64_t)time.tv_sec << COUNTER_SHIFT;
+    old.given = GIVEN_MODE | GIVEN_ISSUER;
+    log_line(LOG_INFO, "the identity in flash is kept where nothing else is said");
+  } else if (system_random(NULL, old.hardware.id, sizeof old.hardware.id) != 0 ||
+             system_random(NULL, old.hardware.secret_key, sizeof old.hardware.secret_key) != 0) {
+    log_line(LOG_ERROR, "no random bytes: %s", system_error());
+    return STATUS_FAILED;
+  }
+  provisioning_merge(&old, provisioning);
+  *provisioning = old;
+  pfc_wipe(&old, sizeof old);
+  pfc_public_key(provisioning->hardware.public_key, provisioning->hardware.secret_key);
+  if ((provisioning->given & GIVEN_MODE) != 0 && (provisioning->given & GIVEN_ISSUER) != 0) return GO_ON;
+  log_line(LOG_ERROR, "new hardware needs a mode and an issuer: --mode production --issuer HEX");
+  return STATUS_USAGE;
+}
+
+static int print_public(const struct pfc_hardware *hardware) {
+  char id[2 * PFC_ID_BYTES + 1], key[2 * PFC_PUBLIC_KEY_BYTES + 1];
+  log_hex(id, hardware->id, PFC_ID_BYTES);
+  log_hex(key, hardware->public_key, PFC_PUBLIC_KEY_BYTES);
+  if (dprintf(STDOUT_FILENO, "mode = %s\nid = %s\npublic-key = %s\n",
+              hardware->mode == PFC_MODE_PRODUCTION ? "production" : "development", id, key) > 0) {
+    return STATUS_OK;
+  }
+  log_line(LOG_ERROR, "standard output: %s", system_error());
+  return STATUS_FAILED;
+}
+
+int provision(struct options *options, struct flash_file *flash) {
+  struct provisioning *provisioning = &options->provisioning;
+  struct pfd_port port;
+  int status = GO_ON;
+  int result;
+  memset(&port, 0, sizeof port);
+  port.random = system_random;
+  port.flash = flash->port;
+  if (options->provision_file != NULL) status = read_file(provisioning, options->provision_file);
+  if (status == GO_ON) status = complete(provisioning, flash);
+  if (status == GO_ON) {
+    result = pfd_unit_provision(&port, &provisioning->hardware, provisioning->floor, provisioning->counter);
+    if (result == PFC_OK) {
+      status = print_public(&provisioning->hardware);
+    } else {
+      log_line(LOG_ERROR, "not provisioned: %s (%d)", log_result(result), result);
+      status = STATUS_FAILED;
+    }
+  }
+  pfc_wipe(provisioning, sizeof *provisioning);
+  return status;
+}

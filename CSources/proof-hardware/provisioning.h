@@ -1,0 +1,41 @@
+/// What the factory decides: mode, issuers, identity. From a file, the command line, or both.
+
+#ifndef PROVISIONING_H
+#define PROVISIONING_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "ProofDevice.h"
+
+enum provisioning_field {
+  GIVEN_MODE = 1,
+  GIVEN_ISSUER = 2,
+  GIVEN_ID = 4,
+  GIVEN_SECRET_KEY = 8,
+  GIVEN_LITERAL = 16,
+  GIVEN_SECONDS = 32,
+  GIVEN_FLOOR = 64,
+  GIVEN_COUNTER = 128
+};
+
+struct provisioning {
+  unsigned given;  ///< enum provisioning_field, or-ed
+  struct pfc_hardware hardware;
+  uint64_t floor;
+  uint64_t counter;
+};
+
+/// Takes one field. False if there is none of this name, or the value is not one of its values.
+bool provisioning_set(struct provisioning *provisioning, const char *name, const char *value);
+
+/// What `over` gives replaces what stands in `under`.
+void provisioning_merge(struct provisioning *under, const struct provisioning *over);
+
+struct options;
+struct flash_file;
+
+/// Writes identity and ledger, prints the public part on standard output. The status to end with.
+int provision(struct options *options, struct flash_file *flash);
+
+#endif

@@ -1,0 +1,140 @@
+#define _GNU_SOURCE
+#include "serve.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "flash_file.h"
+#include "log.h"
+#include "options.h"
+#include "system.h"
+#include "wire.h"
+
+enum { AT_SIGNAL = 0, AT_DOOR = 1, AT_LINKS = 2, POLLED = AT_LINKS + PFD_LINKS, TICK_MILLISECONDS = 1000 };
+
+// All the process needs, before the first central comes.
+static struct pfd_unit unit;
+static struct wire wire;
+
+static int send_pdu(void *context, unsigned link, const uint8_t *pdu, size_t size) {
+  (void)context;
+  return wire_send(&wire, link, pdu, size);
+}
+
+static void hear(void *context, const struct pfd_event *event) {
+  (void)context;
+  log_event(event);
+}
+
+static void disconnect(unsigned link) {
+  pfd_unit_disconnect(&unit, link);
+  wire_detach(&wire, link);
+}
+
+static void welcome(void) {
+  int descriptor = wire_accept(&wire);
+  int link, eldest;
+  if (descriptor == WIRE_NONE) return;
+  eldest = pfd_unit_eldest(&unit);
+  if (eldest >= 0) disconnect((unsigned)eldest);
+  link = pfd_unit_connect(&unit);
+  if (link < 0) {
+    log_line(LOG_INFO, "a central was sent away: all %d links are in use", PFD_LINKS);
+    wire_refuse(&wire, descriptor);
+  } else if (!wire_attach(&wire, (unsigned)link, descriptor)) {
+    pfd_unit_disconnect(&unit, (unsigned)link);
+  }
+}
+
+/// One PDU for each link and turn, so that nobody's flood makes others wait.
+static void attend(unsigned link, short happened) {
+  uint8_t pdu[PFD_MTU_MAX];
+  size_t size = 0;
+  if (pfd_unit_is_sending(&unit, link)) {
+    if ((happened & (POLLHUP | POLLERR)) != 0) {
+      disconnect(link);
+    } else if ((happened & POLLOUT) != 0) {
+      pfd_unit_flush(&unit, link);
+    }
+    return;
+  }
+  switch (wire_receive(&wire, link, pdu, &size)) {
+    case WIRE_PDU:
+      if (pfd_unit_receive(&unit, link, pdu, size) == PFD_LINK_CLOSE) disconnect(link);
+      break;
+    case WIRE_END:
+      disconnect(link);
+      break;
+    case WIRE_LATER:
+      break;
+  }
+}
+
+static void watch(struct pollfd polled[POLLED], int signals) {
+  polled[AT_SIGNAL] = (struct pollfd){.fd = signals, .events = POLLIN};
+  polled[AT_DOOR] = (struct pollfd){.fd = wire.door, .events = POLLIN};
+  for (unsigned i = 0; i < PFD_LINKS; i++) {
+    int sending = wire.in[i] != WIRE_NONE && pfd_unit_is_sending(&unit, i);
+    polled[AT_LINKS + i] =
+        (struct pollfd){.fd = sending ? wire.out[i] : wire.in[i], .events = sending ? POLLOUT : POLLIN};
+  }
+}
+
+static int loop(int signals) {
+  struct pollfd polled[POLLED];
+  for (;;) {
+    watch(polled, signals);
+    if (poll(polled, POLLED, TICK_MILLISECONDS) < 0 && errno != EINTR) {
+      log_line(LOG_ERROR, "poll: %s", system_error());
+      return STATUS_FAILED;
+    }
+    if (polled[AT_SIGNAL].revents != 0) return STATUS_OK;
+    // Links before the door: what a newcomer's link is was not polled for.
+    for (unsigned i = 0; i < PFD_LINKS; i++) {
+      if (polled[AT_LINKS + i].revents != 0) attend(i, polled[AT_LINKS + i].revents);
+    }
+    if (polled[AT_DOOR].revents != 0) welcome();
+    pfd_unit_tick(&unit);
+  }
+}
+
+/// SIGTERM and SIGINT as something to read; a central that went must not end the process either.
+static int open_signals(void) {
+  sigset_t set;
+  (void)signal(SIGPIPE, SIG_IGN);
+  (void)sigemptyset(&set);
+  (void)sigaddset(&set, SIGTERM);
+  (void)sigaddset(&set, SIGINT);
+  (void)sigprocmask(SIG_BLOCK, &set, NULL);
+  return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+int serve(const struct options *options, struct flash_file *flash) {
+  struct pfd_port port = {.random = system_random,
+                          .seconds = options->clock ? system_seconds : NULL,
+                          .flash = flash->port,
+                          .send = send_pdu,
+                          .event = hear};
+  int signals = open_signals();
+  int status = STATUS_FAILED;
+  if (signals < 0) {
+    log_line(LOG_ERROR, "signalfd: %s", system_error());
+  } else {
+    // Hardware that cannot start serves all the same: it refuses, and says so.
+    if (pfd_unit_start(&unit, &port) == PFC_OK) log_line(LOG_DEBUG, "%lu flash operations", flash->operations);
+    status = wire_open(&wire, options);
+    if (status == GO_ON) {
+      log_line(LOG_INFO, "listening: %s", options->socket != NULL ? options->socket : options->fifo_in);
+      status = loop(signals);
+    }
+    wire_close(&wire);
+    (void)close(signals);
+  }
+  log_line(LOG_INFO, "stopped after %lu flash operations, %lu erases", flash->operations, flash->erases);
+  pfd_unit_stop(&unit);
+  return status;
+}

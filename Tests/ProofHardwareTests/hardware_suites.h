@@ -1,0 +1,14 @@
+/// The suites of the hardware's C tests.
+
+#ifndef HARDWARE_SUITES_H
+#define HARDWARE_SUITES_H
+
+#include "harness.h"
+
+extern const struct suite flash_suite;
+extern const struct suite device_suite;
+extern const struct suite link_suite;
+extern const struct suite unit_suite;
+extern const struct suite unit_power_suite;
+
+#endif

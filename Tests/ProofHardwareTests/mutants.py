@@ -1,0 +1,106 @@
+#!/usr/bin/env python3
+"""Takes out the hardware's defences one by one and sees to it that a test notices each time.
+
+Those of the core have their own (Tests/Mutants). Each mutant is one piece of source replaced by another; it is killed
+when it builds and the tests fail. The last line is `N passed, M failed`.
+"""
+
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+COPY = ROOT / ".build" / "hardware-mutants"
+
+UNITS, PROCESS = "units", "process"
+
+# (tests that must notice, file below CSources, the defence, what stands there instead)
+MUTANTS = [
+    # The link
+    (UNITS, "ProofDevice/link.c", "if (!link->cccd[asks ? CHALLENGE : VERDICT]) return PFD_ATT_NOT_SUBSCRIBED;", ""),
+    (UNITS, "ProofDevice/link.c", "if (size > 0 && (value[0] & 0x0Fu) == pfd_gatt_message_type(handle)) {",
+     "if (size > 0) {"),
+    (UNITS, "ProofDevice/link.c", "if (size > link->mtu) {", "if (0) {"),
+    (UNITS, "ProofDevice/link.c", "if (is_request(pdu[0]) && link->response_size != 0) return PFD_LINK_CLOSE;", ""),
+    (UNITS, "ProofDevice/link.c", "} else if (link->mtu_exchanged) {", "} else if (0) {"),
+    (UNITS, "ProofDevice/link.c", "if (theirs < PFD_MTU_MIN) {", "if (0) {"),
+    (UNITS, "ProofDevice/link.c",
+     "(link->value_handle != handle || offset > link->value_size)", "(offset > link->value_size)"),
+    (UNITS, "ProofDevice/link.c", "pfc_session_close(&link->session);\n  pfc_wipe(link, sizeof *link);",
+     "link->mtu = 0;"),
+    (UNITS, "ProofDevice/gatt.c", "if (size + CHARACTERISTIC_ENTRY > room) break;", ""),
+    # Several centrals
+    (UNITS, "ProofDevice/unit.c", "if (link->proved) continue;", ""),
+    (UNITS, "ProofDevice/unit.c", "seconds - link->since < PFD_PROVE_SECONDS) continue;",
+     "seconds - link->since < PFD_PROVE_SECONDS) return -1;\n    continue;"),
+    (UNITS, "ProofDevice/unit.c", "memset(unit->replies[link], 0, PFD_REPLY_BYTES);", ""),
+    (UNITS, "ProofDevice/unit.c", "if (outcome->execute) do_command(unit, index, outcome);",
+     "if (type == PFC_MESSAGE_COMMAND) {\n    outcome->command = bytes;\n    do_command(unit, index, outcome);\n  }"),
+    # Flash
+    (UNITS, "ProofDevice/flash.c", "PFD_FLASH_IDENTITY_PAGES + 2 * record + copy", "PFD_FLASH_IDENTITY_PAGES + record"),
+    (UNITS, "ProofDevice/flash.c", "if (result == 0 && !pfc_equal(found, bytes, sizeof found)) result = -1;", ""),
+    (UNITS, "ProofDevice/flash.c", "(used + 1) * PFD_ENTRY_BYTES <= flash->page_bytes &&", ""),
+    (UNITS, "ProofDevice/identity.c", "if (!pfc_equal(check, bytes + AT_CHECK, CHECK_BYTES)) return PFC_E_DAMAGED;",
+     ""),
+    (UNITS, "ProofDevice/identity.c", "result == PFC_E_DAMAGED; page++", "page < 1; page++"),
+    # The process
+    (PROCESS, "proof-hardware/flash_file.c", "if ((status.st_mode & 077) != 0) return", "if (0) return"),
+    (PROCESS, "proof-hardware/flash_file.c", "if (flock(flash->file, LOCK_EX | LOCK_NB) != 0) return", "if (0) return"),
+    (PROCESS, "proof-hardware/options.c", 'strcmp(name, "secret-key") != 0 && ', ""),
+    (PROCESS, "proof-hardware/wire.c", "if (result != 0 && errno == ECONNREFUSED)", "if (1)"),
+    (PROCESS, "proof-hardware/wire.c", "if (length == 0 || length > PFD_MTU_MAX) return WIRE_END;", ""),
+    (PROCESS, "proof-hardware/log.c", "log_hex(id, event->id, sizeof event->id);",
+     "static void *volatile kept;\n  kept = malloc(3);\n  log_hex(id, event->id, sizeof event->id);"),
+    (PROCESS, "proof-hardware/serve.c", "pfd_unit_flush(&unit, link);", ""),
+    (PROCESS, "proof-hardware/wire.c", "count <= 0 || count > (ssize_t)PFD_MTU_MAX", "count <= 0"),
+]
+
+
+def build_and_test(which):
+    """None if it does not build; otherwise whether the tests noticed."""
+    flags = {"CFLAGS": "-O1 -Wno-error", "BUILD": str(COPY / ".build" / "core"), "LINK_SECONDS": "10"}
+    variables = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")} | flags
+    tests = COPY / "Tests"
+    if which == UNITS:
+        variables["BUILD"] = str(COPY / ".build" / "hardware-tests")
+        build = ["make", "-s", "-j2", "-C", tests / "ProofHardwareTests", "CFLAGS=-O1 -Wno-error"]
+        run = [COPY / ".build" / "hardware-tests" / "proof-hardware-tests"]
+    else:
+        build = ["make", "-s", "-j2", "-C", COPY / "CSources", "hardware", "CFLAGS=-O1 -Wno-error"]
+        run = ["sh", "-c", "/usr/bin/python3 Tests/Attacker/run.py --folder Tests/ProofHardwareTests "
+               "&& /usr/bin/python3 Tests/Attacker/run.py --rounds 1000"]
+    built = subprocess.run(build, env=variables, cwd=COPY, capture_output=True, text=True)
+    if built.returncode != 0:
+        print(built.stderr[-400:])
+        return None
+    try:
+        return subprocess.run(run, cwd=COPY, env=variables, capture_output=True, timeout=300).returncode != 0
+    except subprocess.TimeoutExpired:
+        return True
+
+
+def main():
+    passed = failed = 0
+    chosen = [mutant for mutant in MUTANTS if len(sys.argv) < 2 or any(text in str(mutant) for text in sys.argv[1:])]
+    shutil.rmtree(COPY, ignore_errors=True)
+    for folder in ("CSources", "Tests/ProofHardwareTests", "Tests/ProofCoreTests", "Tests/Attacker", "Tests/Vectors"):
+        shutil.copytree(ROOT / folder, COPY / folder)
+    for which, name, defence, instead in chosen:
+        path = COPY / "CSources" / name
+        original = path.read_text()
+        assert original.count(defence) == 1, f"{name}: `{defence}` stands there {original.count(defence)} times"
+        path.write_text(original.replace(defence, instead).replace('#include "log.h"\n',
+                                                                   '#include "log.h"\n#include <stdlib.h>\n', 1))
+        noticed = build_and_test(which)
+        path.write_text(original)
+        passed, failed = passed + bool(noticed), failed + (not noticed)
+        if not noticed:
+            print(f"{name}: {'does not build' if noticed is None else 'nobody noticed'}: {defence} -> {instead}")
+    print(f"{passed} passed, {failed} failed")
+    return 1 if failed or not chosen else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,44 @@
+/// NOR flash in memory: programming only clears bits, erasing is by page, power can fail in any operation.
+
+#ifndef NOR_H
+#define NOR_H
+
+#include <stdbool.h>
+
+#include "ProofDevice.h"
+#include "harness.h"
+
+enum { NOR_PAGE_BYTES = 1024, NOR_BYTES = NOR_PAGE_BYTES * (int)PFD_FLASH_PAGES };
+
+/// What an operation that power cut short leaves behind.
+enum nor_tear {
+  NOR_NOTHING,  ///< It had not begun.
+  NOR_PART,     ///< Whole bytes up to a place, some bits of the byte there
+  NOR_NOISE,    ///< Any bit that was to change did or did not
+  NOR_TEARS
+};
+
+struct nor {
+  uint8_t bytes[NOR_BYTES];
+  struct dice dice;
+  struct pfd_flash port;  ///< Its context is this structure: `nor_attach` after a copy.
+  unsigned operations;    ///< Programs and erases so far
+  unsigned erases;
+  unsigned cut;  ///< Power fails in this one, counted from 1; 0 for never
+  enum nor_tear tear;
+  bool dark;        ///< Power has failed.
+  bool worn;        ///< Takes nothing any more
+  bool stuck;       ///< One bit of each entry cannot be programmed until its page is erased.
+  bool silent;      ///< Does not answer reads
+  bool broke_rule;  ///< Somebody wanted to program a one over a zero, or beyond a page, or unaligned.
+};
+
+/// Erased.
+void nor_make(struct nor *nor, uint64_t seed);
+void nor_attach(struct nor *nor);
+/// Power is back.
+void nor_power(struct nor *nor);
+/// Fills one page with noise.
+void nor_damage(struct nor *nor, unsigned page);
+
+#endif

@@ -1,0 +1,84 @@
+import HardwareBench
+import ProofLink
+import ProofModel
+
+/// What stands in the clear in every command: the counter of the challenge that it answers.
+final class Ear {
+  var counter: UInt64 = 0
+}
+
+/// The real hardware side, in this process, behind the model's door. There is one: tests that use it
+/// run one after the other.
+struct Bench: LinkPeripheral {
+  let issuer: IssuerKey
+  let identity: HardwareIdentity
+  let instance: InstanceID
+  let secrets: HardwareSecrets
+
+  init(seed: UInt64) throws {
+    issuer = try IssuerKey(seed: SecretBytes(copying: [UInt8](repeating: 9, count: 32).span))
+    let keys = try HardwareKeys(
+      id: HardwareID([UInt8](repeating: 5, count: 16)),
+      secretKey: SecretBytes(copying: [UInt8](repeating: 6, count: 32).span), mode: .production,
+      issuers: [issuer.publicKey])
+    identity = keys.identity
+    instance = try InstanceID([UInt8](repeating: 7, count: 16))
+    secrets = try HardwareSecrets(
+      integrityKey: SecretBytes(copying: [UInt8](repeating: 1, count: 16).span),
+      integrity: SecretBytes(copying: [UInt8](repeating: 2, count: 32).span),
+      deviceKey: SecretBytes(copying: [UInt8](repeating: 3, count: 16).span),
+      device: SecretBytes(copying: [UInt8](repeating: 4, count: 32).span), form: .diversified)
+    let made = unsafe issuer.publicKey.bytes.withUnsafeBufferPointer {
+      unsafe hardware_bench_make(5, 6, $0.baseAddress, seed)
+    }
+    precondition(made == 0, "the hardware is provisioned and starts")
+  }
+
+  var done: Int { Int(hardware_bench_done()) }
+
+  func connect() { hardware_bench_connect() }
+  func disconnect() { hardware_bench_disconnect() }
+  func losePower() { precondition(hardware_bench_restart() == 0, "the hardware starts again") }
+
+  func receive(_ pdu: [UInt8]) -> [[UInt8]]? {
+    let closes = unsafe pdu.withUnsafeBufferPointer {
+      unsafe hardware_bench_receive($0.baseAddress, $0.count)
+    }
+    if closes != 0 { return nil }
+    var sent: [[UInt8]] = []
+    var buffer = [UInt8](repeating: 0, count: 517)
+    while true {
+      let size = unsafe buffer.withUnsafeMutableBufferPointer {
+        unsafe hardware_bench_take($0.baseAddress)
+      }
+      if size == 0 { return sent }
+      sent.append(Array(buffer.prefix(size)))
+    }
+  }
+
+  func token(uses: Uses = .unlimited, generation: UInt32 = 1) throws -> MeasurementToken {
+    try MeasurementGrant(
+      for: identity.id, instance: instance, mode: .production, integrityClasses: .all,
+      attempts: 3, uses: uses, generation: generation, issued: 1_700_000_000, secrets: secrets
+    ).sealed(to: identity, signedBy: issuer)
+  }
+
+  /// What an app brings to have one command done. `ear` hears what everybody near hears.
+  func request(
+    _ token: MeasurementToken, isHeld: Bool, mtu: Int = 185, ear: Ear = Ear()
+  ) throws -> LinkExchange.Request {
+    let command = try Command(Array("status".utf8), class: CommandClass(0))
+    let secrets = secrets
+    let instance = instance
+    let hardware = identity.id
+    return LinkExchange.Request(
+      token: token, isHeld: isHeld, mtu: mtu,
+      prove: { challenge throws(ProofError) in
+        ear.counter = challenge.counter
+        return ProvedCommand(
+          command, proving: .integrity, from: instance, to: hardware, answering: challenge,
+          with: secrets)
+      },
+      tokenReceipt: { answer throws(ProofError) in try token.receipt(of: answer, with: secrets) })
+  }
+}
