@@ -30,11 +30,15 @@ static void note_reply(struct pfd_unit *unit, unsigned link, uint64_t counter, e
   put32(reply + 14, unit->device.done);
 }
 
+/// Does an accepted command. It asks again for what its caller asked for, as it stands in memory by now, so that one
+/// skipped instruction does nothing (docs/SECURITY.md, "A skipped instruction").
 static void do_command(struct pfd_unit *unit, unsigned link, const struct pfc_outcome *outcome) {
+  const volatile uint32_t *execute = &outcome->execute;
   struct pfc_answer answer;
   struct pfd_event event = {.kind = PFD_EVENT_DONE, .link = (uint8_t)link, .a = outcome->command_class};
-  enum pfd_done done =
-      pfd_device_do(&unit->device, outcome->command_class, outcome->command, outcome->command_size, now(unit));
+  enum pfd_done done;
+  if (*execute != PFC_EXECUTE) return;
+  done = pfd_device_do(&unit->device, outcome->command_class, outcome->command, outcome->command_size, now(unit));
   if (pfc_answer_decode(&answer, outcome->reply, outcome->reply_size) != PFC_OK) answer.counter = 0;
   note_reply(unit, link, answer.counter, done);
   event.b = (uint8_t)done;
@@ -46,13 +50,16 @@ static void judge(void *context, struct pfd_link *link, uint8_t type, const uint
   struct pfd_unit *unit = context;
   unsigned index = index_of(unit, link);
   struct pfd_event event = {.kind = PFD_EVENT_JUDGED, .link = (uint8_t)index, .a = type};
+  memset(outcome, 0, sizeof *outcome);
   pfc_verifier_receive(&unit->verifier, &link->session, type, bytes, size, outcome);
   event.b = outcome->verdict;
   if (outcome->reply_type == PFC_MESSAGE_VERDICT) event.detail = get16(outcome->reply + 1);
   if (outcome->instance_id != NULL) memcpy(event.id, outcome->instance_id, sizeof event.id);
   tell(unit, &event);
-  if (outcome->execute) link->proved = 1;
-  if (outcome->execute) do_command(unit, index, outcome);
+  if (outcome->execute == PFC_EXECUTE) {
+    link->proved = 1;
+    do_command(unit, index, outcome);
+  }
 }
 
 static size_t read_value(void *context, struct pfd_link *link, uint16_t handle, uint8_t value[PFD_VALUE_MAX]) {

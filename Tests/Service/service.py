@@ -28,7 +28,8 @@ def make_certificate(folder, name, *, days=30):
     chain, key = folder / f"{name}.pem", folder / f"{name}.key"
     subprocess.run(
         ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
-         "-days", str(days), "-subj", f"/CN={name}", "-addext", "subjectAltName=IP:127.0.0.1", "-out", chain, "-keyout", key],
+         "-days", str(days), "-subj", f"/CN={name}", "-addext", "subjectAltName=IP:127.0.0.1", "-out", chain,
+         "-keyout", key],
         check=True, capture_output=True)
     key.chmod(0o600)
     return chain, key

@@ -20,7 +20,7 @@
 extern "C" {
 #endif
 
-#define PFD_ENTRY_BYTES 216u       ///< A multiple of 8, the usual unit of programming
+#define PFD_ENTRY_BYTES 224u       ///< A multiple of 8, the usual unit of programming
 #define PFD_PAGE_BYTES_MIN 256u
 #define PFD_FLASH_IDENTITY_PAGES 2u
 #define PFD_FLASH_PAGES (PFD_FLASH_IDENTITY_PAGES + 2u * (1u + PFC_SLOTS))

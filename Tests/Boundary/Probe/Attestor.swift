@@ -123,7 +123,8 @@ private func probeAttestorErrors(_ attestor: Attestor) throws {
   }
   let nonce = [UInt8](repeating: 1, count: 15)
   for prove in [attestor.integrityMeasurementProof, attestor.deviceMeasurementProof]
-  as [([UInt8], [UInt8]) throws -> Proof] {
+    as [([UInt8], [UInt8]) throws -> Proof]
+  {
     do {
       _ = try prove(nonce, [])
       try expect(false)
