@@ -22,7 +22,7 @@ extension LinkError: CustomStringConvertible {
       "The app or its device is not as measured. Measure again, or ask for what a device match "
         + "permits."
     case .askBackend(let verdict):
-      "The hardware answered \"\(verdict)\". \(verdict.advice)"
+      "The hardware answered \"\(verdict)\". \(verdict.advice(to: .command))"
     case .wait(let seconds):
       "The hardware is busy. Connect again after \(seconds) seconds."
     case .linkLost(commandMayBeDone: false):

@@ -288,6 +288,10 @@ package struct LinkExchange: ~Copyable {
 
   private mutating func judged(_ answer: Answer) {
     guard let outstanding, answer.counter == outstanding.counter else { return }
+    if phase == .recalling {
+      recalled(outstanding, answer)
+      return
+    }
     guard let receipt = try? outstanding.receipt(of: answer) else {
       doubt(answer)
       return
@@ -295,16 +299,39 @@ package struct LinkExchange: ~Copyable {
     switch receipt.verdict {
     case .accepted, .acceptedDeviceOnly:
       finish(.success(receipt))
+    case .stale:
+      // A copy of the command can have come before this one, and its receipt be lost.
+      recall()
+    default:
+      refused(receipt.verdict)
+    }
+  }
+
+  private mutating func recalled(_ outstanding: ProvedCommand, _ answer: Answer) {
+    guard let fate = try? outstanding.recall.fate(of: answer) else {
+      doubt(answer)
+      return
+    }
+    switch fate {
+    case .accepted, .acceptedDeviceOnly:
+      guard let receipt = try? outstanding.receipt(of: answer) else {
+        preconditionFailure("an acceptance reads alike as the command's answer and the recall's")
+      }
+      finish(.success(receipt))
     case .notExecuted:
       retry()
-    case .stale:
+    case .tooOldToTell:
       fail(.linkLost(commandMayBeDone: true))
-    case .integrityDiffers, .deviceDiffers:
-      self.outstanding = nil
-      fail(.measureAgain)
-    default:
-      self.outstanding = nil
-      fail(.askBackend(receipt.verdict))
+    case .refused(let verdict):
+      refused(verdict)
+    }
+  }
+
+  private mutating func refused(_ verdict: Verdict) {
+    outstanding = nil
+    switch verdict {
+    case .integrityDiffers, .deviceDiffers: fail(.measureAgain)
+    default: fail(.askBackend(verdict))
     }
   }
 
