@@ -33,7 +33,7 @@ class Attack:
     verdicts: typing.Tuple[int, ...] = (16,)
     not_seen_by: typing.Tuple[str, ...] = ()
     says: typing.Optional[str] = None
-    may_end_app: bool = False  # The tool itself may crash the app as it leaves: then there is nobody to be judged
+    may_end_app: bool = False  # The tool may send the app nowhere instead of attacking: nobody is left to judge
 
     @property
     def survives(self):
@@ -428,9 +428,9 @@ ATTACKS = [
            not_seen_by=("debugger",)),
     Attack("system calls traced", "strace", ("debugger",), live=strace_attached),
     Attack("one thread traced, not the first", "strace", ("debugger",), live=one_thread_traced),
-    Attack("function hooked", "frida", (CODE, PAGES, MEMORY), live=frida_hooked, not_seen_by=("debugger",)),
-    Attack("function hooked, then detached", "frida", (PAGES,), live=frida_came_and_went,
+    Attack("function hooked", "frida", (CODE, PAGES, MEMORY), live=frida_hooked, not_seen_by=("debugger",),
            may_end_app=True),
+    Attack("function hooked, then detached", "frida", (PAGES,), live=frida_came_and_went, may_end_app=True),
     Attack("library code patched from outside", "/proc/PID/mem", (CODE, PAGES), live=patched_from_outside),
     Attack("executable code patched from outside", "/proc/PID/mem", (CODE, PAGES), live=patched_executable_code),
     Attack("code patched and put back", "/proc/PID/mem", (PAGES,), live=patched_and_put_back),

@@ -16,10 +16,15 @@
 //   do ATTACK [ARGUMENT]    one of the attacks of inside.c, by the app's own hand
 
 #define _GNU_SOURCE
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
+#if defined(__x86_64__)
+#include <ucontext.h>
+#endif
 
 #include "ProofCore.h"
 #include "ProofKey.h"
@@ -29,7 +34,7 @@
 #include "inside.h"
 #include "sample_library.h"
 
-enum { COMMAND_LINE_MAX = 4096, PLUGINS_MAX = 8 };
+enum { COMMAND_LINE_MAX = 4096, PLUGINS_MAX = 8, STACK_BYTES = 65536, NOBODYS_PAGE = 4096, SENT_NOWHERE = 99 };
 
 /// A constant of the program, for attacks that change one.
 static const char marker[] = "sample marker";
@@ -189,10 +194,33 @@ static void run(char *line) {
   }
 }
 
+#if defined(__x86_64__)
+/// A tool that injects code by moving a thread's registers may send the thread into the first page, where nothing can
+/// be mapped. No code of this program, of the probe or of a library is at fault then, and the status says so. Every
+/// other fault ends the program as it always would.
+static void on_fault(int number, siginfo_t *info, void *context) {
+  const ucontext_t *thread = context;
+  (void)info;
+  if ((unsigned long long)thread->uc_mcontext.gregs[REG_RIP] < NOBODYS_PAGE) _exit(SENT_NOWHERE);
+  (void)signal(number, SIG_DFL);
+}
+
+static void watch_faults(void) {
+  static unsigned char own[STACK_BYTES];
+  stack_t alternate = {.ss_sp = own, .ss_size = sizeof own};
+  struct sigaction action = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | SA_ONSTACK};
+  (void)sigaltstack(&alternate, NULL);
+  (void)sigaction(SIGSEGV, &action, NULL);
+}
+#else
+static void watch_faults(void) {}
+#endif
+
 int main(int count, char **arguments) {
   static char line[COMMAND_LINE_MAX];
   const char *plugins[PLUGINS_MAX];
   struct pfp_probe_options options = {.plugins = plugins};
+  watch_faults();
   for (int i = 1; i < count; i++) {
     if (strcmp(arguments[i], "--harden") == 0) {
       options.harden = 1;

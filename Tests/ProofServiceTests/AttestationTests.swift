@@ -71,8 +71,7 @@ import Testing
       measurement.withProofKey { key in
         bench.app.key.withBytes { JOSESecret(copying: $0).matches(JOSESecret(copying: key)) }
       })
-    let deviceKey = try #require(claims.others.text("dpk").flatMap { Base64.decode($0) })
-    let isDeviceKey = same(.deviceKey, deviceKey.span)
+    let isDeviceKey = try measurement.withDeviceKey { same(.deviceKey, $0) }
     #expect(isDeviceKey)
     #expect(claims.others.integer("mgn") == 1)
     #expect(claims.others.text("mmd") == "production")
