@@ -31,10 +31,15 @@ UNSEEN = {
     ("measurement.c", "leaf_end", "full, sizeof full"): "four bytes go into a leaf; nothing uses the others",
     ("measurement.c", "device_finish", "mask, sizeof mask"): "the record that ends the device class is added over it",
     ("record.c", "write_copy", "tag, sizeof tag"): "half of it is written to storage; nothing uses the other half",
-    ("slot.c", "pfc_slot_revoke", "slot->token_digest, sizeof slot->token_digest"): "digest of sealed bytes: public",
+    ("slot.c", "disarm", "slot->token_digest, sizeof slot->token_digest"): "digest of sealed bytes: public",
+    ("verifier.c", "receive_ask", "&session->challenge, sizeof session->challenge"): "a challenge is public",
     ("verifier.c", "pfc_session_close", "session, sizeof *session"): "a challenge is public",
     ("verifier_admission.c", "revoke", "&next, sizeof next"): "its secrets are out, or the epoch is stored over it",
     ("verifier_judgement.c", "check_proof", "&expanded"): "the receipt is made over it",
+    ("verifier_judgement.c", "pfc_receive_command", "&session->challenge, sizeof session->challenge"):
+        "a challenge is public; wiped so that a skipped instruction finds none (Tests/Faults)",
+    ("verifier_review.c", "proof_difference", "&expanded"): "the receipt is made over it",
+    ("verifier_review.c", "proof_difference", "expected, sizeof expected"): "the proof that was sent, if it is right",
 }
 
 
