@@ -121,6 +121,9 @@ private func probeAttestorErrors(_ attestor: Attestor) throws {
   } catch let error as AttestorError {
     try expect(AccountConfiguration.byteCountMax == 65_536 && !error.description.isEmpty)
   }
+  var asking = TransportRequest(url: "https://example.com", timeout: .seconds(1))
+  asking.authorization = "Bearer x"
+  try expect(asking.authorization != nil && PinType.allCases == [.publicKeySHA256])
   let nonce = [UInt8](repeating: 1, count: 15)
   for prove in [attestor.integrityMeasurementProof, attestor.deviceMeasurementProof]
     as [([UInt8], [UInt8]) throws -> Proof]
