@@ -1,7 +1,6 @@
 import DurableFiles
 import ProofJOSE
 public import ProofModel
-import Synchronization
 
 /// A registry in a file, for backends with up to some thousand pieces of hardware.
 ///
@@ -13,7 +12,7 @@ public final class HardwareFile: HardwareRegistry {
   private let path: String
   private let name: String
   private let folder: DurableFolder
-  private let known = Mutex<Known>(([], [:]))
+  private let known = CoreLock<Known>(([], [:]))
 
   static let byteCountMax = 16 << 20
 

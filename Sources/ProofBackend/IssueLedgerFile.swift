@@ -1,6 +1,5 @@
 package import DurableFiles
 import ProofModel
-import Synchronization
 
 /// A ledger in a file that grows by 64 bytes with each token: for one backend process.
 ///
@@ -25,7 +24,7 @@ public final class IssueLedgerFile: IssueLedger {
 
   private let folder: DurableFolder
   private let lock: FolderLock?
-  private let state: Mutex<State>
+  private let state: CoreLock<State>
 
   /// Opens the ledger of a folder.
   ///
@@ -53,7 +52,7 @@ public final class IssueLedgerFile: IssueLedger {
     self.lock = lock
     var state = State()
     for record in try Self.wholeRecords(in: folder) { Self.apply(record, to: &state) }
-    self.state = Mutex(state)
+    self.state = CoreLock(state)
   }
 
   deinit {

@@ -226,13 +226,14 @@ struct CurlTransportTests {
   @Test("proxies of the environment are not used")
   func proxies() async {
     // In a process of its own: the environment is everybody's.
+    let url = service.url() + "/v1/config/acme?serial=0"
+    let authority = service.greeting.authority
     await #expect(processExitsWith: .success) {
+      [url = url as String, authority = authority as String] in
       for name in ["https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"] {
         unsafe setenv(name, "http://127.0.0.1:1", 1)
       }
-      let service = try ReferenceService()
-      let transport = CurlTransport(.init(authorities: service.greeting.authority))
-      let url = service.url() + "/v1/config/acme?serial=0"
+      let transport = CurlTransport(.init(authorities: authority))
       let response = try transport.send(TransportRequest(url: url, timeout: .seconds(30)))
       #expect(response.status == 200)
     }

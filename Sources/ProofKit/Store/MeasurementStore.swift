@@ -1,6 +1,5 @@
 package import DurableFiles
 public import ProofModel
-import Synchronization
 
 /// Keeps the measurement configuration and the measurement tokens across restarts, as one pair.
 ///
@@ -24,7 +23,7 @@ public final class MeasurementStore: Sendable {
 
   private let folder: DurableFolder
   private let lock: FolderLock?
-  private let held = Mutex<Held>(.unread)
+  private let held = CoreLock<Held>(.unread)
 
   /// Opens the store of a folder.
   ///

@@ -15,7 +15,7 @@ package final class CoreLock<State: ~Copyable> {
   private let mutex: UnsafeMutablePointer<pthread_mutex_t>
   private var state: State
 
-  package init(_ state: consuming State) {
+  package init(_ state: consuming sending State) {
     unsafe mutex = .allocate(capacity: 1)
     unsafe mutex.initialize(to: pthread_mutex_t())
     let result = unsafe pthread_mutex_init(mutex, nil)
@@ -29,14 +29,15 @@ package final class CoreLock<State: ~Copyable> {
   }
 
   package func withLock<R: ~Copyable, E: Error>(
-    _ body: (inout State) throws(E) -> R
-  ) throws(E) -> R {
+    _ body: (inout sending State) throws(E) -> sending R
+  ) throws(E) -> sending R {
     unsafe pthread_mutex_lock(mutex)
     defer { unsafe pthread_mutex_unlock(mutex) }
     return try body(&state)
   }
 }
 
-extension CoreLock: @unchecked Sendable where State: ~Copyable & Sendable {
-  // Because the state is touched only between lock and unlock, and the mutex never moves.
+extension CoreLock: @unchecked Sendable where State: ~Copyable {
+  // Because the state was sent here, is touched only between lock and unlock, and is not let out; and
+  // because the mutex never moves.
 }

@@ -1,5 +1,5 @@
+internal import ProofModel
 public import ProofJOSE
-internal import Synchronization
 
 /// An account whose secrets are unlocked: what service and operator's tool work with.
 ///
@@ -10,7 +10,7 @@ public final class Account: Sendable {
   /// Where it stands.
   public let store: any Store
   let vault: Vault
-  private let cache = Mutex(Cache())
+  private let cache = CoreLock(Cache())
 
   private struct Cache {
     var snapshot: Snapshot?

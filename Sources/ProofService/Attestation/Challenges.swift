@@ -1,6 +1,5 @@
 internal import ProofJOSE
 internal import ProofModel
-internal import Synchronization
 
 // The first half: a question is answered by a challenge.
 
@@ -80,7 +79,7 @@ extension AttestationService {
 
 /// Drops expired salts, at most once in ten seconds, so that the store does not grow.
 final class Sweeper: Sendable {
-  private let next = Mutex<Int64>(.min)
+  private let next = CoreLock<Int64>(.min)
 
   func sweep(_ store: any Store, at now: Int64) throws(StoreError) {
     let isDue = next.withLock { next in

@@ -1,5 +1,5 @@
+internal import ProofModel
 internal import ProofJOSE
-internal import Synchronization
 
 /// Lets each name through so many times a second, and so many at once as in ten seconds: a bucket of
 /// tokens each, filled by the clock that is passed in.
@@ -21,7 +21,7 @@ final class RateLimiter: Sendable {
   static let namesMax = 100_000
   static let burstSeconds = 10.0
 
-  private let state = Mutex(State())
+  private let state = CoreLock(State())
 
   /// Takes a token of a name's bucket.
   ///

@@ -1,4 +1,5 @@
-internal import Synchronization
+internal import ProofModel
+
 
 /// What the service counted since it started.
 public final class ServiceMetrics: Sendable {
@@ -30,7 +31,7 @@ public final class ServiceMetrics: Sendable {
     case managementRefused
   }
 
-  private let counts = Mutex([Int](repeating: 0, count: Event.allCases.count))
+  private let counts = CoreLock([Int](repeating: 0, count: Event.allCases.count))
 
   /// All at 0.
   public init() {}

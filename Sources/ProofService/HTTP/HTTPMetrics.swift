@@ -1,3 +1,5 @@
+internal import ProofModel
+
 /// Counts requests, and collects what others count, for `GET /metrics`.
 public final class HTTPMetrics: Sendable {
   /// The bounds of the histogram of latencies, in seconds.
@@ -24,7 +26,7 @@ public final class HTTPMetrics: Sendable {
     var sources: [@Sendable () -> [HTTPMetric]] = []
   }
 
-  private let state = Locked(State())
+  private let state = CoreLock(State())
 
   /// No counts yet.
   public init() {}

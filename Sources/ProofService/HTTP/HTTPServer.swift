@@ -1,3 +1,5 @@
+internal import ProofModel
+
 /// A running HTTP/1.1 server, plain or with TLS 1.2 or later.
 ///
 /// It hands whole requests within its limits to a handler. What is no HTTP, too large or too slow never
@@ -5,7 +7,7 @@
 public final class HTTPServer: Sendable {
   private let core: CoreServer
   private let files: HTTPCertificateFiles?
-  private let state: Locked<State>
+  private let state: CoreLock<State>
 
   private struct State {
     var isStopped = false
@@ -29,7 +31,7 @@ public final class HTTPServer: Sendable {
       end = nil
     }
     files = settings.certificate
-    state = Locked(State(certificateEnd: end))
+    state = CoreLock(State(certificateEnd: end))
     core = try CoreServer(settings) { request in
       var request = request
       request.peer = forwarded.peer(of: request)

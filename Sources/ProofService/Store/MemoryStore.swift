@@ -1,5 +1,4 @@
 public import ProofModel
-internal import Synchronization
 
 /// A store that ends with the process: for tests, and to show what the protocol asks for.
 public final class MemoryStore: Store {
@@ -12,7 +11,7 @@ public final class MemoryStore: Store {
     var devices: [DeviceID: DeviceRow] = [:]
   }
 
-  private let state = Mutex(State())
+  private let state = CoreLock(State())
 
   /// An empty store.
   public init() {}

@@ -1,5 +1,4 @@
 public import ProofModel
-internal import Synchronization
 
 /// The store that comes along: one SQLite file, in WAL mode, that several processes may share.
 ///
@@ -8,7 +7,7 @@ internal import Synchronization
 /// protocol says survives a power cut is committed with `synchronous` FULL. Only
 /// ``Store/keep(_:)``, which promises less, uses NORMAL.
 public final class SQLiteStore: Store {
-  private let reader: Mutex<SQLiteConnection>
+  private let reader: CoreLock<SQLiteConnection>
   private let writer: WriteQueue
   private let path: String
 
@@ -34,7 +33,7 @@ public final class SQLiteStore: Store {
     try connection.execute("PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON")
     self.path = path
     writer = WriteQueue(connection)
-    reader = Mutex(try SQLiteConnection(path: path, patience: patience))
+    reader = CoreLock(try SQLiteConnection(path: path, patience: patience))
   }
 
   /// Makes a store where there is none.

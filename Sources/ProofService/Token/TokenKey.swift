@@ -1,5 +1,5 @@
+internal import ProofModel
 internal import ProofJOSE
-internal import Synchronization
 
 /// A key that signs or seals tokens. Of a sealing key the store counts the tokens, in blocks, so
 /// that no key seals more than is safe however often the service is killed.
@@ -8,7 +8,7 @@ final class TokenKey: Sendable {
   private let counter: String
   private let store: any Store
   /// Up to which count tokens may be sealed before the next block is reserved.
-  private let reserved = Mutex<UInt64>(0)
+  private let reserved = CoreLock<UInt64>(0)
 
   /// How many tokens a crash can lose of a key's 2^32.
   static let block: UInt64 = 4_096
