@@ -1,6 +1,5 @@
 internal import ProofModel
 
-
 /// What the service counted since it started.
 public final class ServiceMetrics: Sendable {
   /// What is counted.
