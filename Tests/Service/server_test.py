@@ -39,10 +39,10 @@ def handshake(port, context):
         try:
             with context.wrap_socket(plain, server_hostname="127.0.0.1") as secure:
                 return secure.version()
+        except (ssl.SSLEOFError, ssl.SSLZeroReturnError, ConnectionError):
+            return "closed"
         except ssl.SSLError as error:
             return error.reason
-        except ConnectionError:
-            return "closed"
 
 
 def get(port, path, headers=None, context=None):
@@ -119,8 +119,10 @@ def test_strangers_at_tls(store, chain, key):
     with Service(*store, "--certificate", chain, "--private-key", key) as service:
         for said in [b"GET /health HTTP/1.1\r\nHost: a\r\n\r\n", b"\x16\x03\x01\x00\xc8\x01", os.urandom(1000), b""]:
             with socket.create_connection(("127.0.0.1", service.port), timeout=PATIENCE) as one:
-                one.sendall(said)
-                one.shutdown(socket.SHUT_WR)
+                # The service may have ended the connection before all was said, or before this end closes.
+                with contextlib.suppress(OSError):
+                    one.sendall(said)
+                    one.shutdown(socket.SHUT_WR)
                 with contextlib.suppress(ConnectionError):
                     answer = everything(one)
                     checks.that(b"HTTP" not in answer, f"{said[:20]} was answered: {answer[:80]}")
