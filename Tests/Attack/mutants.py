@@ -63,7 +63,7 @@ MUTANTS = [
     ("private pages are not reported", "code patched and put back",
      [(REPORT, "if (object->private_pages > 0) found(&patched, object->name);", "(void)0;")]),
     ("private pages are not counted", "code patched and put back",
-     [(VIEW, "    sum += pages;\n", "")]),
+     [(VIEW, "? -1 : *sum + ranges[i].pages;", "? -1 : *sum;")]),
     ("incremental: an object is vouched for although its file changed", "library file overwritten while it runs",
      [(VIEW, "entry != NULL && object->unchanged &&", "entry != NULL &&")]),
     ("incremental: an object is vouched for although it has private pages", "library code patched from outside",

@@ -36,8 +36,8 @@ MUTANTS = [
     (UNITS, "ProofDevice/unit.c", "seconds - link->since < PFD_PROVE_SECONDS) continue;",
      "seconds - link->since < PFD_PROVE_SECONDS) return -1;\n    continue;"),
     (UNITS, "ProofDevice/unit.c", "memset(unit->replies[link], 0, PFD_REPLY_BYTES);", ""),
-    (UNITS, "ProofDevice/unit.c", "if (outcome->execute) do_command(unit, index, outcome);",
-     "if (type == PFC_MESSAGE_COMMAND) {\n    outcome->command = bytes;\n    do_command(unit, index, outcome);\n  }"),
+    (UNITS, "ProofDevice/unit.c", "if (outcome->execute == PFC_EXECUTE) {",
+     "if (type == PFC_MESSAGE_COMMAND) {\n    outcome->command = bytes;\n    outcome->execute = PFC_EXECUTE;"),
     # Flash
     (UNITS, "ProofDevice/flash.c", "PFD_FLASH_IDENTITY_PAGES + 2 * record + copy", "PFD_FLASH_IDENTITY_PAGES + record"),
     (UNITS, "ProofDevice/flash.c", "if (result == 0 && !pfc_equal(found, bytes, sizeof found)) result = -1;", ""),
