@@ -41,7 +41,7 @@ extension Management {
     return result
   }
 
-  private static let done = JSONValue.object([:])
+  private static var done: JSONValue { .object([:]) }
 
   private static func list(_ records: [some Record]) -> JSONValue {
     .array(records.map { .object($0.shown) })
