@@ -15,10 +15,10 @@ export MAKE
 
 .PHONY: help setup all core demo install uninstall sdk-key docs clean test test-core test-swift test-probe \
   test-probe-long test-store test-service test-door check-kill bench-service test-backend attack test-hardware \
-  attack-hardware attack-hardware-long check-vectors test-house check check-format check-symbols check-stack \
-  check-constant-time check-secrets check-sanitizers check-coverage check-boundary check-mutants check-mutants-swift \
-  check-faults check-faults-long check-mutants-probe check-jose check-mutants-hardware check-demo check-readme \
-  check-foreign fuzz check-fuzz bench bench-probe check-bench
+  attack-hardware attack-hardware-long check-vectors test-house check check-long check-format check-symbols \
+  check-stack check-constant-time check-secrets check-sanitizers check-coverage check-boundary check-mutants \
+  check-mutants-swift check-faults check-faults-long check-mutants-probe check-jose check-mutants-hardware \
+  check-demo check-readme check-foreign fuzz check-fuzz bench bench-probe check-bench
 
 help: ## List what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-20s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -134,8 +134,13 @@ test-house: ## Test the house itself: set-up, checks, installation
 check: ## Format, symbols, stack, constant time, secrets, sanitizers, coverage, mutants, faults, attacks, pages
 	@.ci/setup swift base python check
 	@.ci/suite check-format check-symbols check-stack check-constant-time check-secrets check-sanitizers \
-	  check-coverage check-boundary check-mutants check-mutants-swift check-mutants-probe check-mutants-hardware \
-	  check-faults attack check-jose test-service test-door test-backend check-readme check-demo
+	  check-coverage check-boundary check-mutants check-mutants-swift check-faults attack check-jose test-service \
+	  test-door test-backend check-readme check-demo
+
+check-long: ## What takes too long for every change: more mutants, kills, faults, starts; hours
+	@.ci/setup swift base python check attack service
+	@.ci/suite check-mutants-probe check-mutants-hardware check-kill test-probe-long attack-hardware-long \
+	  check-faults-long
 
 check-format: ## Format and lint of Swift, C, shell and Python; no path of anybody's machine
 	@.ci/setup swift check
