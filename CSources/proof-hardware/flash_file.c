@@ -36,7 +36,7 @@ static int operate(struct flash_file *flash, uint32_t offset, const uint8_t *bef
     after[torn] = (uint8_t)(before[torn] ^ (changing & (uint8_t)roll(&state)));
     memcpy(after + torn + 1, before + torn + 1, size - torn - 1);
   }
-  if (!whole(pwrite(flash->file, after, size, offset), size) || fdatasync(flash->file) != 0) {
+  if (!whole(pwrite(flash->file, after, size, (off_t)offset), size) || fdatasync(flash->file) != 0) {
     log_line(LOG_ERROR, "flash file: %s", system_error());
     return -1;
   }
@@ -49,7 +49,7 @@ static int operate(struct flash_file *flash, uint32_t offset, const uint8_t *bef
 
 static int flash_read(void *context, uint32_t offset, uint8_t *bytes, size_t size) {
   const struct flash_file *flash = context;
-  return whole(pread(flash->file, bytes, size, offset), size) ? 0 : -1;
+  return whole(pread(flash->file, bytes, size, (off_t)offset), size) ? 0 : -1;
 }
 
 static int flash_erase(void *context, uint32_t offset) {
