@@ -191,7 +191,6 @@ extension AttestationReport: CustomStringConvertible, CustomReflectable {
 extension Measurement {
   /// In time that does not depend on the bytes.
   fileprivate func matches(_ digest: Digest, _ part: Part) -> Bool {
-    let secret = withBytes(of: part) { SecretBytes(copying: $0) }
-    return digest.withBytes { secret.matches(SecretBytes(copying: $0)) }
+    withBytes(of: part) { secret in digest.withBytes { secret.equals($0) } }
   }
 }
