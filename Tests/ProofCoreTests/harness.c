@@ -129,6 +129,20 @@ int harness_run(const struct suite *const *suites, size_t count) {
   return failed == 0 ? 0 : 1;
 }
 
+int harness_main(int argc, char **argv, const char *program, const struct suite *const *suites, size_t count) {
+  for (int i = 1; i < argc; i++) {
+    if (strcmp(argv[i], "--long") == 0) {
+      options.thorough = true;
+    } else if (strcmp(argv[i], "--filter") == 0 && i + 1 < argc) {
+      options.filter = argv[++i];
+    } else {
+      (void)fprintf(stderr, "usage: %s [--long] [--filter TEXT]\n", program);
+      return 2;
+    }
+  }
+  return harness_run(suites, count);
+}
+
 static int hex_digit(char c) {
   if (c >= '0' && c <= '9') return c - '0';
   if (c >= 'a' && c <= 'f') return c - 'a' + 10;

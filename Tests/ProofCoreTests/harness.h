@@ -39,6 +39,9 @@ extern struct options options;
 /// Runs every test that passes the filter. 0 if none failed.
 int harness_run(const struct suite *const *suites, size_t count);
 
+/// The `main` of a program whose only options are `--long` and `--filter TEXT`. 2 for any other.
+int harness_main(int argc, char **argv, const char *program, const struct suite *const *suites, size_t count);
+
 /// How many checks have failed since the test at hand began. For what runs outside tests.
 unsigned harness_failures(void);
 

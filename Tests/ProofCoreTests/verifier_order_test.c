@@ -4,33 +4,7 @@
 
 #include "ProofCore.h"
 #include "harness.h"
-#include "world.h"
-
-static struct world world;
-static struct app app;
-
-static void begin(uint64_t seed) {
-  world_make(&world, seed);
-  app_make(&app, &world, seed + 6000);
-}
-
-static uint8_t hold(uint32_t generation, uint64_t issued) {
-  app.token.generation = generation;
-  app.token.issued = issued;
-  app_issue(&app, &world);
-  return app_present(&app, &world);
-}
-
-static uint8_t revoke(uint32_t generation, uint64_t issued) {
-  return world_order(&world, PFC_ORDER_REVOKE, issued, app.token.instance_id, generation);
-}
-
-static uint8_t floor_at(uint64_t issued) { return world_order(&world, PFC_ORDER_FLOOR, issued, NULL, 0); }
-
-static uint8_t act(void) { return app_do(&app, &world, PFC_KIND_INTEGRITY, 1, "go"); }
-
-/// The link's budget of openings is another test's subject.
-static void new_link(void) { pfc_session_init(world.link); }
+#include "order_stage.h"
 
 static void epochs_only_rise(void) {
   static const struct {

@@ -1,23 +1,10 @@
 /// probe-process-tests [--long] [--filter TEXT]
 
-#include <stdio.h>
-#include <string.h>
-
 #include "process_suites.h"
 
 static const struct suite *const suites[] = {&process_suite, &process_storage_suite, &process_probe_suite,
                                              &process_bad_suite};
 
 int main(int argc, char **argv) {
-  for (int i = 1; i < argc; i++) {
-    if (strcmp(argv[i], "--long") == 0) {
-      options.thorough = true;
-    } else if (strcmp(argv[i], "--filter") == 0 && i + 1 < argc) {
-      options.filter = argv[++i];
-    } else {
-      (void)fprintf(stderr, "usage: probe-process-tests [--long] [--filter TEXT]\n");
-      return 2;
-    }
-  }
-  return harness_run(suites, sizeof suites / sizeof suites[0]);
+  return harness_main(argc, argv, "probe-process-tests", suites, sizeof suites / sizeof suites[0]);
 }
