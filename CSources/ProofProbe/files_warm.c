@@ -7,8 +7,9 @@
 
 #include "files_parts.h"
 
-/// Pages of known entries that are worth a second thread: starting one costs as much as about a hundred looks.
-enum { PAGES_FOR_TWO = 8 };
+/// Pages of known entries that are worth a second thread: starting one costs as much as about a hundred looks, and a
+/// page holds some three hundred entries.
+enum { PAGES_FOR_TWO = 2 };
 
 struct warm {
   struct pfp_files *files;

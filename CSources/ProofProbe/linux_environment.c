@@ -169,7 +169,9 @@ static int translated(void) {
 #if defined(__x86_64__)
   unsigned a = 0, b = 0, c = 0, d = 0;
   char maker[12];
-  if (__get_cpuid(1, &a, &b, &c, &d) == 0 || (c >> 31) == 0) return 0;
+  // In a virtual machine each question costs some microseconds; every 64-bit processor has leaf 1.
+  __cpuid(1u, a, b, c, d);
+  if ((c >> 31) == 0) return 0;
   __cpuid(0x40000000u, a, b, c, d);
   memcpy(maker, &b, 4);
   memcpy(maker + 4, &c, 4);
@@ -204,11 +206,12 @@ static int views_agree(void) {
 }
 
 static void report_instrumentation(struct pfp_evidence *evidence) {
-  int agree;
+  int agree, emulated;
   struct pfp_record *record;
   if (!pfp_evidence_wants(evidence, PFC_CLASS_ENVIRONMENT, PFP_ENVIRONMENT_INSTRUMENTATION)) return;
-  record = add(evidence, PFP_ENVIRONMENT_INSTRUMENTATION, "translator", translated() ? "qemu" : "none");
-  if (translated()) pfp_record_note(record, 1, "the processor is emulated by QEMU");
+  emulated = translated();
+  record = add(evidence, PFP_ENVIRONMENT_INSTRUMENTATION, "translator", emulated ? "qemu" : "none");
+  if (emulated) pfp_record_note(record, 1, "the processor is emulated by QEMU");
   record = add(evidence, PFP_ENVIRONMENT_INSTRUMENTATION, "valgrind", under_valgrind() ? "running" : "none");
   if (under_valgrind()) pfp_record_note(record, 1, "the program runs under valgrind");
   agree = views_agree();
