@@ -132,15 +132,16 @@ test-house: ## Test the house itself: set-up, checks, installation
 # Check: thorough, before a release
 
 check: ## Format, symbols, stack, constant time, secrets, sanitizers, coverage, mutants, faults, attacks, pages
-	@.ci/setup swift base python check
-	@.ci/suite check-format check-symbols check-stack check-constant-time check-secrets check-sanitizers \
-	  check-coverage check-boundary check-mutants check-mutants-swift check-faults attack check-jose test-service \
-	  test-door test-backend check-readme check-demo
+	@.ci/setup swift base python check attack jose service foreign
+	@.ci/pypi attack jose
+	@.ci/suite --lanes 2 check-format check-sanitizers check-faults check-symbols check-stack check-constant-time \
+	  check-secrets check-coverage check-boundary check-mutants attack check-jose test-service test-door \
+	  test-backend check-readme check-demo check-foreign check-fuzz
 
 check-long: ## What takes too long for every change: more mutants, kills, faults, starts; hours
 	@.ci/setup swift base python check attack service
-	@.ci/suite check-mutants-probe check-mutants-hardware check-kill test-probe-long attack-hardware-long \
-	  check-faults-long
+	@.ci/suite check-mutants-swift check-mutants-probe check-mutants-hardware check-kill test-probe-long \
+	  attack-hardware-long check-faults-long
 
 check-format: ## Format and lint of Swift, C, shell and Python; no path of anybody's machine
 	@.ci/setup swift check

@@ -6,13 +6,13 @@ from place import CI, fresh, run, script
 
 
 class Suite(unittest.TestCase):
-    def suite(self, **targets):
+    def suite(self, *options, **targets):
         """Runs the suite with a make that plays each target as a line of shell."""
         folder = fresh(self.id().rsplit(".", 1)[1])
         cases = "\n".join(f'{name}) {line} ;;' for name, line in targets.items())
         make = script(folder / "make", f'shift\ncase $1 in\n{cases}\nesac\n')
         # Names of no real target, so that the parts' logs of a real run stay what they are.
-        return run(CI / "suite", *targets, MAKE=str(make))
+        return run(CI / "suite", *options, *targets, MAKE=str(make))
 
     def test_the_last_line_is_the_sum(self):
         result = self.suite(house_a="echo 3 passed, 0 failed", house_b="echo chatter; echo 4 passed, 0 failed")
@@ -38,6 +38,28 @@ class Suite(unittest.TestCase):
     def test_only_a_whole_line_counts(self):
         result = self.suite(house_a="echo so far 3 passed, 0 failed or so")
         self.assertEqual(result.returncode, 1)
+
+    def test_lanes_run_side_by_side_and_add_up(self):
+        meeting = fresh("lanes_meeting")
+        # Each waits for the other: one after the other they would never end.
+        first = f"touch {meeting}/a; until [ -e {meeting}/b ]; do :; done; echo 3 passed, 0 failed"
+        second = f"touch {meeting}/b; until [ -e {meeting}/a ]; do :; done; echo 4 passed, 0 failed"
+        result = self.suite("--lanes", "2", house_a=first, house_b=second, house_c="echo 5 passed, 0 failed")
+        self.assertEqual((result.returncode, result.stdout.splitlines()[-1]), (0, "12 passed, 0 failed"))
+
+    def test_output_of_lanes_is_not_mixed(self):
+        line = "for i in 1 2 3 4 5 6 7 8 9; do echo {0} $i; done; echo 1 passed, 0 failed"
+        result = self.suite("--lanes", "2", house_a=line.format("a"), house_b=line.format("b"))
+        spoken = [text[0] for text in result.stdout.splitlines() if text[:2] in ("a ", "b ")]
+        self.assertIn("".join(spoken), ("a" * 9 + "b" * 9, "b" * 9 + "a" * 9))
+
+    def test_after_a_failure_in_a_lane_no_other_target_begins(self):
+        result = self.suite("--lanes", "2", house_a="echo 1 passed, 1 failed", house_b="echo 2 passed, 0 failed",
+                            house_c="echo 4 passed, 0 failed", house_d="echo 8 passed, 0 failed")
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("stopped at house_a", result.stdout)
+        # b had begun and is waited for; whether c began depends on which of the two ended first.
+        self.assertIn(result.stdout.splitlines()[-1], ("3 passed, 1 failed", "7 passed, 1 failed"))
 
 
 if __name__ == "__main__":
