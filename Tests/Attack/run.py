@@ -19,9 +19,10 @@ import subprocess
 import sys
 import tempfile
 
-from attacks import ATTACKS, frida, gdb, strace, where
-from stage import BUILD, ROOT, VERDICTS, Judge, Refusal, Stage, compile_all, diagnosis
+from attacks import ATTACKS
+from stage import BUILD, ROOT, VERDICTS, Judge, Refusal, Stage, compile_all, diagnosis, where
 from stored import Case
+from tools import frida, gdb, strace
 
 POLICIES = ("full", "incremental")
 SENT_NOWHERE = 99  # The sample's status, as in sample.c.

@@ -1,6 +1,7 @@
 """The stage of an attack: an installed app, the judge it talks to, and the conversation between them."""
 
 import contextlib
+import fcntl
 import os
 import pathlib
 import shutil
@@ -41,9 +42,16 @@ def link_app(name, objects, binding="-Wl,-z,lazy"):
         "-Wl,-rpath,$ORIGIN:.", "-lsodium", "-o", BUILD / name)
 
 
+def alone():
+    """Waits until no other run plays on this stage, and keeps it to the end of this process."""
+    # Nobody closes it: the kernel lets go of the lock with the process.
+    fcntl.flock(os.open(BUILD / "alone", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC), fcntl.LOCK_EX)
+
+
 def compile_all():
     """Builds the app, its library, the forged library, what is injected, and the judge, below .build/attack."""
     OBJECTS.mkdir(parents=True, exist_ok=True)
+    alone()
     core = sorted((ROOT / "CSources/ProofCore").glob("*.c")) + [ROOT / "CSources/ProofKey/sdk_key.c"]
     probe = sorted((ROOT / "CSources/ProofProbe").glob("*.c"))
     flags = compiler()

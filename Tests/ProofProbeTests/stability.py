@@ -16,7 +16,8 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "Attack"))
 
-import attacks  # noqa: E402
+import beginning  # noqa: E402
+import live  # noqa: E402
 from run import OWN_MOUNTS, Count, in_own_mounts, works  # noqa: E402
 from stage import BUILD, Judge, Stage, compile_all, diagnosis  # noqa: E402
 
@@ -148,8 +149,8 @@ def any_load_order(count):
 
 def only_device_stays(count):
     """Replacements after which IM must differ and DM must not."""
-    cases = [("executable", attacks.executable_constant), ("library", attacks.library_swapped),
-             ("bundle", lambda stage: attacks.bundle_changed(stage, None) or {}), ("os-release", attacks.other_release)]
+    cases = [("executable", beginning.executable_constant), ("library", beginning.library_swapped),
+             ("bundle", lambda stage: live.bundle_changed(stage, None) or {}), ("os-release", beginning.other_release)]
     for policy in ("full", "incremental"):
         for name, change in cases:
             with contextlib.ExitStack() as stack:

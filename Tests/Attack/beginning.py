@@ -1,0 +1,132 @@
+"""What stands when the app starts: `(stage)`; returns options for `Stage.start`."""
+
+import os
+import pathlib
+import shutil
+import subprocess
+
+from stage import BUILD
+from tools import mount_over
+
+
+def environment(**variables):
+    def attack(_):
+        return {"env": {**os.environ, **{name: str(value) for name, value in variables.items()}}}
+
+    return attack
+
+
+def other_library_folder(stage):
+    shutil.copy(BUILD / "libsample.so.1", stage.spare / "libsample.so.1")
+    return {"env": {**os.environ, "LD_LIBRARY_PATH": str(stage.spare)}}
+
+
+def library_swapped(stage):
+    shutil.copy(BUILD / "libforged.so", stage.library)
+    return {}
+
+
+def flip(path, marker):
+    data = bytearray(path.read_bytes())
+    data[data.index(marker)] ^= 1
+    path.write_bytes(data)
+
+
+def executable_byte(stage):
+    """A byte that is never loaded: the compiler's own comment."""
+    flip(stage.executable, b"GCC: (")
+    return {}
+
+
+def executable_constant(stage):
+    flip(stage.executable, b"sample marker")
+    return {}
+
+
+def started_from_bind_mount(stage):
+    other = stage.spare / "other"
+    shutil.copy(stage.executable, other)
+    flip(other, b"sample marker")
+    other.chmod(0o755)
+    return {"undo": mount_over(other, stage.executable)}
+
+
+def run_from_memory(stage):
+    memory = os.memfd_create("sample", 0)
+    os.write(memory, stage.executable.read_bytes())
+    return {"wrapper": [], "executable": f"/proc/self/fd/{memory}", "pass_fds": (memory,), "cwd": stage.app_folder,
+            "undo": lambda: os.close(memory)}
+
+
+def under(*wrapper):
+    def attack(_):
+        return {"wrapper": wrapper}
+
+    return attack
+
+
+def preload_file(stage):
+    """/etc/ld.so.preload, in this run's own mounts."""
+    listing = stage.spare / "ld.so.preload"
+    listing.write_text(f"{BUILD / 'libpreload.so'}\n")
+    target = pathlib.Path("/etc/ld.so.preload")
+    if target.exists():
+        return {"undo": mount_over(listing, target)}
+    # There is no file to mount over, and the real /etc stays untouched: a copy takes its place here.
+    shadow = stage.spare / "etc"
+    shutil.copytree("/etc", shadow, symlinks=True)
+    shutil.copy(listing, shadow / "ld.so.preload")
+    return {"undo": mount_over(shadow, "/etc")}
+
+
+def other_machine(stage):
+    """The whole installation, secret included, on a device with another identity."""
+    identity = stage.spare / "machine-id"
+    identity.write_text("0123456789abcdef0123456789abcdef\n")
+    return {"undo": mount_over(identity, "/etc/machine-id")}
+
+
+def without_secret(stage):
+    (stage.storage / "device-secret").unlink()
+    return {}
+
+
+def storage_opened(stage):
+    stage.storage.chmod(0o755)
+    return {}
+
+
+def other_processor(stage):
+    facts = stage.spare / "cpuinfo"
+    real = pathlib.Path("/proc/cpuinfo").read_text(encoding="utf-8")
+    facts.write_text("vendor_id\t: OtherMaker\n" + real)
+    return {"undo": mount_over(facts, "/proc/cpuinfo")}
+
+
+def other_board(stage):
+    """Serials where there were none, or others than there were."""
+    board = stage.spare / "class" / "dmi" / "id"
+    board.mkdir(parents=True)
+    for name in ("board_serial", "product_serial", "product_uuid"):
+        (board / name).write_text("0123456789\n")
+    return {"undo": mount_over(stage.spare / "class", "/sys/class")}
+
+
+def other_root(stage):
+    """The same folders under the root of another file system."""
+    root = stage.spare / "root"
+    root.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "root", root], check=True)
+    for path in pathlib.Path("/").iterdir():
+        if path.is_symlink():
+            (root / path.name).symlink_to(os.readlink(path))
+        elif path.is_dir():
+            (root / path.name).mkdir()
+            subprocess.run(["mount", "--rbind", path, root / path.name], check=True)
+    return {"wrapper": ["chroot", root], "undo": lambda: subprocess.run(["umount", "-R", "-l", root], check=True)}
+
+
+def other_release(stage):
+    release = stage.spare / "os-release"
+    release.write_text(pathlib.Path("/etc/os-release").read_text(encoding="utf-8") + 'VARIANT="other"\n')
+    return {"undo": mount_over(release, pathlib.Path("/etc/os-release").resolve())}
