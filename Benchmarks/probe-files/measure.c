@@ -10,18 +10,7 @@
 #include <string.h>
 
 #include "files.h"
-
-static long peak_kib(void) {
-  char line[128];
-  long peak = -1;
-  FILE *status = fopen("/proc/self/status", "re");
-  if (status == NULL) return -1;
-  while (fgets(line, sizeof line, status) != NULL) {
-    if (strncmp(line, "VmHWM:", 6) == 0) peak = strtol(line + 6, NULL, 10);
-  }
-  (void)fclose(status);
-  return peak;
-}
+#include "peak.h"
 
 int main(int argc, char **argv) {
   struct pfp_files_options options = {.policy = PFP_POLICY_FULL, .limit_log2 = 40};

@@ -17,7 +17,7 @@ CFLAGS ?= -O2 -g
 
 strict := -std=c11 -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Wstrict-prototypes \
   -Wmissing-prototypes -Wcast-qual -Wundef -Wvla -Werror
-includes := -I$(probe)/include -I$(probe) -I$(HARNESS)
+includes := -I$(probe)/include -I$(probe) -I$(HARNESS) -I$(root)/Benchmarks/probe-files
 
 platform := linux_files linux_folder linux_map linux_keep linux_lease
 sources := $(wildcard $(probe)/hash*.c $(probe)/files*.c) $(probe)/thread.c $(platform:%=$(probe)/%.c)

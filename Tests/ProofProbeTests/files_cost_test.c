@@ -11,6 +11,7 @@
 
 #include "files.h"
 #include "harness.h"
+#include "peak.h"
 #include "probe_suites.h"
 #include "tree.h"
 
@@ -43,18 +44,6 @@ static int increasing(void *user, const struct pfp_entry *entry) {
   if (last->count++ > 0 && strcmp(last->path, entry->path) >= 0) return 1;
   (void)strcpy(last->path, entry->path);
   return 0;
-}
-
-static long peak_kib(void) {
-  char line[128];
-  long peak = -1;
-  FILE *status = fopen("/proc/self/status", "re");
-  if (status == NULL) return -1;
-  while (fgets(line, sizeof line, status) != NULL) {
-    if (strncmp(line, "VmHWM:", 6) == 0) peak = strtol(line + 6, NULL, 10);
-  }
-  (void)fclose(status);
-  return peak;
 }
 
 /// All that is needed is mapped and linked before the baseline is taken.

@@ -13,139 +13,31 @@
 
 #include "ProofProbe.h"
 #include "probe_parts.h"
+#include "process_place.h"
 #include "process_suites.h"
-
-static const uint8_t KEY[PFC_KEY_BYTES] = {7, 1, 4, 9, 16, 25, 36, 49, 64, 81, 100, 121, 144, 169, 196, 225};
-static char folder[64], bundle[96], storage[96];
-
-static void write_text(const char *name, const char *text) {
-  char path[160];
-  FILE *file;
-  (void)snprintf(path, sizeof path, "%s/%s", bundle, name);
-  file = fopen(path, "we");
-  if (!CHECK(file != NULL)) return;
-  (void)fputs(text, file);
-  (void)fclose(file);
-}
-
-static bool begin(void) {
-  (void)strcpy(folder, "/var/tmp/proofkit-probe-XXXXXX");
-  if (!CHECK(mkdtemp(folder) != NULL)) return false;
-  (void)snprintf(bundle, sizeof bundle, "%s/bundle", folder);
-  (void)snprintf(storage, sizeof storage, "%s/storage", folder);
-  if (!CHECK(mkdir(bundle, 0755) == 0 && mkdir(storage, 0700) == 0)) return false;
-  write_text("one", "1\n");
-  write_text("two", "22\n");
-  write_text("three", "333\n");
-  return CHECK_NUMBER(pfp_storage_prepare(storage), PFP_OK);
-}
-
-static void finish(void) {
-  char command[128];
-  (void)snprintf(command, sizeof command, "rm -rf '%s'", folder);
-  CHECK_NUMBER(system(command), 0);
-}
-
-static struct pfp_probe *make(void) {
-  struct pfp_probe_options own = {.bundle = bundle, .storage = storage};
-  struct pfp_probe *probe = NULL;
-  CHECK_NUMBER(pfp_probe_create(&probe, &own), PFP_OK);
-  return probe;
-}
-
-static struct pfc_config draft_of(uint8_t policy, uint8_t salt) {
-  struct pfc_config draft;
-  memset(&draft, 0, sizeof draft);
-  draft.policy = policy;
-  draft.limit_log2 = 30;
-  draft.generation = 1;
-  memset(draft.salt, salt, sizeof draft.salt);
-  pfp_sources_propose(&draft);
-  return draft;
-}
-
-struct baseline {
-  uint8_t bytes[PFC_CONFIG_BYTES_MAX];
-  size_t size;
-  struct pfc_config config;
-};
-
-static bool take(struct baseline *baseline, struct pfp_probe *probe, uint8_t policy, uint8_t salt) {
-  struct pfc_key key = pfc_key_plain(KEY, PFC_MODE_DEVELOPMENT);
-  struct pfc_config draft = draft_of(policy, salt);
-  return CHECK_NUMBER(pfp_probe_baseline(&baseline->config, probe, &draft, &key), PFP_OK) &&
-         CHECK_NUMBER(pfc_config_encode(baseline->bytes, sizeof baseline->bytes, &baseline->size, &baseline->config),
-                      PFC_OK);
-}
-
-static int measure(struct pfc_measured *measured, struct pfp_probe *probe, const struct baseline *baseline) {
-  struct pfc_key key = pfc_key_plain(KEY, PFC_MODE_DEVELOPMENT);
-  return pfp_probe_measure(measured, probe, baseline->bytes, baseline->size, &key);
-}
-
-static const struct pfp_diagnosis *diagnose(struct pfp_probe *probe, const struct baseline *baseline) {
-  static struct pfp_diagnosis diagnosis;
-  struct pfc_key key = pfc_key_plain(KEY, PFC_MODE_DEVELOPMENT);
-  CHECK_NUMBER(pfp_probe_diagnose(&diagnosis, probe, baseline->bytes, baseline->size, &key), PFP_OK);
-  return &diagnosis;
-}
-
-/// Every record as one line of bytes, for comparison.
-struct listing {
-  uint8_t bytes[1 << 16];
-  size_t size;
-  unsigned absent;
-};
-
-static int list(void *context, uint8_t class_, uint8_t number, const uint8_t *name, size_t name_size,
-                const uint8_t *digest) {
-  static const uint8_t ABSENT[PFC_DIGEST_BYTES];
-  struct listing *listing = context;
-  if (listing->size + 3 + name_size + PFC_DIGEST_BYTES > sizeof listing->bytes) return -1;
-  listing->bytes[listing->size++] = class_;
-  listing->bytes[listing->size++] = number;
-  memcpy(listing->bytes + listing->size, name, name_size);
-  listing->size += name_size;
-  memcpy(listing->bytes + listing->size, digest != NULL ? digest : ABSENT, PFC_DIGEST_BYTES);
-  listing->size += PFC_DIGEST_BYTES;
-  if (digest == NULL) listing->absent++;
-  return 0;
-}
 
 static struct listing listings[2];
 
-static bool collect(struct listing *listing, struct pfp_probe *probe, uint8_t policy) {
-  struct pfc_config draft = draft_of(policy, 1);
-  memset(listing, 0, sizeof *listing);
-  return CHECK_NUMBER(pfp_probe_collect(probe, &draft, list, listing), PFP_OK);
-}
-
-static bool same(const struct listing *a, const struct listing *b) {
-  return CHECK_COUNT(a->size, b->size) && CHECK_BYTES(a->bytes, b->bytes, b->size);
-}
-
-// Properties -----------------------------------------------------------------------------------------------------
-
 static void every_way_gives_the_same(void) {
   struct pfp_probe *probe;
-  REQUIRE(begin());
-  probe = make();
+  REQUIRE(place_begin());
+  probe = place_probe();
   REQUIRE(probe != NULL);
-  REQUIRE(collect(&listings[0], probe, PFC_POLICY_FULL));
+  REQUIRE(listing_collect(&listings[0], probe, PFC_POLICY_FULL));
   for (int i = 0; i < 8; i++) {
     test_case("round %d", i);
     probe->process.no_query = i / 2 % 2;
     if (i == 6) pfp_probe_forget(probe);
-    if (collect(&listings[1], probe, i % 2 == 0 ? PFC_POLICY_INCREMENTAL : PFC_POLICY_FULL)) {
-      (void)same(&listings[1], &listings[0]);
+    if (listing_collect(&listings[1], probe, i % 2 == 0 ? PFC_POLICY_INCREMENTAL : PFC_POLICY_FULL)) {
+      (void)listing_same(&listings[1], &listings[0]);
     }
   }
   for (int i = 0; i < 50; i++) {
     test_case("warm round %d", i);
-    if (collect(&listings[1], probe, PFC_POLICY_INCREMENTAL)) (void)same(&listings[1], &listings[0]);
+    if (listing_collect(&listings[1], probe, PFC_POLICY_INCREMENTAL)) (void)listing_same(&listings[1], &listings[0]);
   }
   pfp_probe_free(probe);
-  finish();
+  place_finish();
 }
 
 static void only_im_follows_the_bundle(void) {
@@ -154,21 +46,21 @@ static void only_im_follows_the_bundle(void) {
   struct pfc_measured before, after;
   for (uint8_t policy = PFC_POLICY_FULL; policy <= PFC_POLICY_INCREMENTAL; policy++) {
     test_case("policy %u", policy);
-    REQUIRE(begin());
-    probe = make();
-    REQUIRE(probe != NULL && take(&baseline, probe, policy, 1));
-    CHECK_NUMBER(measure(&before, probe, &baseline), PFP_OK);
-    CHECK_NUMBER(measure(&after, probe, &baseline), PFP_OK);
+    REQUIRE(place_begin());
+    probe = place_probe();
+    REQUIRE(probe != NULL && baseline_take(&baseline, probe, policy, 1));
+    CHECK_NUMBER(baseline_measure(&before, probe, &baseline), PFP_OK);
+    CHECK_NUMBER(baseline_measure(&after, probe, &baseline), PFP_OK);
     CHECK_BYTES(after.integrity, before.integrity, sizeof after.integrity);
-    write_text("two", "2?\n");
-    CHECK_NUMBER(measure(&after, probe, &baseline), PFP_OK);
+    place_write("two", "2?\n");
+    CHECK_NUMBER(baseline_measure(&after, probe, &baseline), PFP_OK);
     CHECK_DIFFER(after.integrity, before.integrity, sizeof after.integrity);
     CHECK_BYTES(after.device, before.device, sizeof after.device);
-    write_text("two", "22\n");
-    CHECK_NUMBER(measure(&after, probe, &baseline), PFP_OK);
+    place_write("two", "22\n");
+    CHECK_NUMBER(baseline_measure(&after, probe, &baseline), PFP_OK);
     CHECK_BYTES(after.integrity, before.integrity, sizeof after.integrity);
     pfp_probe_free(probe);
-    finish();
+    place_finish();
   }
 }
 
@@ -177,49 +69,50 @@ static void diagnosis_names_what_changed(void) {
   struct baseline baseline;
   const struct pfp_diagnosis *diagnosis;
   void *code;
-  REQUIRE(begin());
-  probe = make();
-  REQUIRE(probe != NULL && take(&baseline, probe, PFC_POLICY_INCREMENTAL, 1));
-  diagnosis = diagnose(probe, &baseline);
+  REQUIRE(place_begin());
+  probe = place_probe();
+  REQUIRE(probe != NULL && baseline_take(&baseline, probe, PFC_POLICY_INCREMENTAL, 1));
+  diagnosis = baseline_diagnose(probe, &baseline);
   CHECK_COUNT(diagnosis->count, 0);
   CHECK_NUMBER(diagnosis->app_comparable, 1);
   CHECK_NUMBER(diagnosis->device_comparable, 1);
 
-  write_text("two", "2?\n");
-  diagnosis = diagnose(probe, &baseline);
+  place_write("two", "2?\n");
+  diagnosis = baseline_diagnose(probe, &baseline);
   REQUIRE(CHECK_COUNT(diagnosis->count, 1));
   CHECK_NUMBER(diagnosis->findings[0].class_, PFC_CLASS_APP);
   CHECK_NUMBER(diagnosis->findings[0].number, PFP_APP_BUNDLE);
   CHECK_NUMBER(diagnosis->findings[0].certain, 1);
   CHECK(strcmp(diagnosis->findings[0].name, "two") == 0);
-  write_text("two", "22\n");
+  place_write("two", "22\n");
 
   code = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  diagnosis = diagnose(probe, &baseline);
+  diagnosis = baseline_diagnose(probe, &baseline);
   REQUIRE(CHECK_COUNT(diagnosis->count, 1));
   CHECK_NUMBER(diagnosis->findings[0].kind, PFP_FINDING_SUSPICIOUS);
   CHECK_NUMBER(diagnosis->findings[0].number, PFP_ENVIRONMENT_MAPPINGS);
   CHECK(strstr(diagnosis->findings[0].text, "is executable") != NULL);
   (void)munmap(code, 4096);
-  CHECK_COUNT(diagnose(probe, &baseline)->count, 0);
+  CHECK_COUNT(baseline_diagnose(probe, &baseline)->count, 0);
 
-  CHECK_NUMBER(chmod(storage, 0755), 0);
-  diagnosis = diagnose(probe, &baseline);
+  CHECK_NUMBER(chmod(place.storage, 0755), 0);
+  diagnosis = baseline_diagnose(probe, &baseline);
   CHECK_NUMBER(diagnosis->app_comparable, 0);
   REQUIRE(CHECK_COUNT(diagnosis->count, 1));
   CHECK_NUMBER(diagnosis->findings[0].number, PFP_DEVICE_SECRET);
   CHECK(strcmp(diagnosis->findings[0].text, "secret: is open to others") == 0);
   pfp_probe_free(probe);
-  finish();
+  place_finish();
 }
 
 static void leaves_of_two_baselines_share_nothing(void) {
   struct pfp_probe *probe;
   static struct baseline one, other;
   unsigned equal = 0, bits = 0, differing = 0;
-  REQUIRE(begin());
-  probe = make();
-  REQUIRE(probe != NULL && take(&one, probe, PFC_POLICY_FULL, 1) && take(&other, probe, PFC_POLICY_FULL, 2));
+  REQUIRE(place_begin());
+  probe = place_probe();
+  REQUIRE(probe != NULL && baseline_take(&one, probe, PFC_POLICY_FULL, 1) &&
+          baseline_take(&other, probe, PFC_POLICY_FULL, 2));
   REQUIRE(CHECK_NUMBER(one.config.leaf_count, other.config.leaf_count));
   for (unsigned i = 0; i < one.config.leaf_count; i++) {
     for (unsigned j = 0; j < other.config.leaf_count; j++) {
@@ -245,47 +138,47 @@ static void leaves_of_two_baselines_share_nothing(void) {
     CHECK((uint64_t)off * off < (uint64_t)36 * bits);
   }
   pfp_probe_free(probe);
-  finish();
+  place_finish();
 }
 
 /// Which records a configuration asks for is its own affair; what stands in them is not.
 static void each_source_stands_alone(void) {
   struct pfp_probe *probe;
-  struct pfc_config draft = draft_of(PFC_POLICY_FULL, 1);
+  struct pfc_config draft = place_draft(PFC_POLICY_FULL, 1);
   const struct pfc_config all = draft;
   size_t at = 0;
-  REQUIRE(begin());
-  probe = make();
-  REQUIRE(probe != NULL && collect(&listings[0], probe, PFC_POLICY_FULL));
+  REQUIRE(place_begin());
+  probe = place_probe();
+  REQUIRE(probe != NULL && listing_collect(&listings[0], probe, PFC_POLICY_FULL));
   for (unsigned i = 0; i < all.source_count; i++) {
     struct listing *one = &listings[1];
     test_case("source %u/%u", all.sources[i].class_, all.sources[i].number);
     draft.source_count = 1;
     draft.sources[0] = all.sources[i];
     memset(one, 0, sizeof *one);
-    if (!CHECK_NUMBER(pfp_probe_collect(probe, &draft, list, one), PFP_OK)) break;
+    if (!CHECK_NUMBER(pfp_probe_collect(probe, &draft, listing_add, one), PFP_OK)) break;
     CHECK(one->size != 0 && at + one->size <= listings[0].size);
     CHECK_BYTES(one->bytes, listings[0].bytes + at, one->size);
     at += one->size;
   }
   CHECK_COUNT(at, listings[0].size);
   pfp_probe_free(probe);
-  finish();
+  place_finish();
 }
 
 static void what_cannot_be_collected_is_said_first(void) {
   struct pfp_probe *probe;
-  struct pfc_config draft = draft_of(PFC_POLICY_FULL, 1);
-  REQUIRE(begin());
-  probe = make();
+  struct pfc_config draft = place_draft(PFC_POLICY_FULL, 1);
+  REQUIRE(place_begin());
+  probe = place_probe();
   REQUIRE(probe != NULL);
   draft.sources[draft.source_count - 1].version = 2;
   memset(&listings[0], 0, sizeof listings[0]);
-  CHECK_NUMBER(pfp_probe_collect(probe, &draft, list, &listings[0]), PFP_E_UNSUPPORTED);
+  CHECK_NUMBER(pfp_probe_collect(probe, &draft, listing_add, &listings[0]), PFP_E_UNSUPPORTED);
   CHECK_COUNT(listings[0].size, 0);
   CHECK(strcmp(pfp_probe_failure(probe)->path, "kernel release") == 0);
   pfp_probe_free(probe);
-  finish();
+  place_finish();
 }
 
 static int stop_at_once(void *user, const struct pfp_progress *progress) {
@@ -306,39 +199,39 @@ static void progress_grows_and_can_stop(void) {
   struct pfp_probe_options own = {.progress = only_count, .user = &last};
   struct pfp_probe *probe;
   int calls = 0;
-  REQUIRE(begin());
-  own.bundle = bundle;
-  own.storage = storage;
+  REQUIRE(place_begin());
+  own.bundle = place.bundle;
+  own.storage = place.storage;
   REQUIRE(CHECK_NUMBER(pfp_probe_create(&probe, &own), PFP_OK));
-  REQUIRE(collect(&listings[0], probe, PFC_POLICY_FULL));
+  REQUIRE(listing_collect(&listings[0], probe, PFC_POLICY_FULL));
   CHECK(last.bytes > 1000000 && last.files >= 4);
 
   probe->options.progress = stop_at_once;
   probe->options.user = &calls;
   {
-    struct pfc_config draft = draft_of(PFC_POLICY_FULL, 1);
+    struct pfc_config draft = place_draft(PFC_POLICY_FULL, 1);
     memset(&listings[1], 0, sizeof listings[1]);
-    CHECK_NUMBER(pfp_probe_collect(probe, &draft, list, &listings[1]), PFP_E_CANCELLED);
+    CHECK_NUMBER(pfp_probe_collect(probe, &draft, listing_add, &listings[1]), PFP_E_CANCELLED);
     CHECK_COUNT(listings[1].size, 0);
     CHECK(calls >= 1);
     probe->options.progress = NULL;
     pfp_probe_cancel(probe);
-    CHECK_NUMBER(pfp_probe_collect(probe, &draft, list, &listings[1]), PFP_E_CANCELLED);
+    CHECK_NUMBER(pfp_probe_collect(probe, &draft, listing_add, &listings[1]), PFP_E_CANCELLED);
   }
   // Having been stopped leaves no trace.
-  REQUIRE(collect(&listings[1], probe, PFC_POLICY_FULL));
-  (void)same(&listings[1], &listings[0]);
+  REQUIRE(listing_collect(&listings[1], probe, PFC_POLICY_FULL));
+  (void)listing_same(&listings[1], &listings[0]);
   pfp_probe_free(probe);
-  finish();
+  place_finish();
 }
 
 static void bad_bundles_are_errors_by_name(void) {
   struct pfp_probe_options own = {0};
-  struct pfc_config draft = draft_of(PFC_POLICY_FULL, 1);
+  struct pfc_config draft = place_draft(PFC_POLICY_FULL, 1);
   struct pfp_probe *probe;
   char fifo[128];
-  REQUIRE(begin());
-  (void)snprintf(fifo, sizeof fifo, "%s/fifo", folder);
+  REQUIRE(place_begin());
+  (void)snprintf(fifo, sizeof fifo, "%s/fifo", place.folder);
   CHECK_NUMBER(mkfifo(fifo, 0600), 0);
   const struct {
     const char *path;
@@ -352,12 +245,12 @@ static void bad_bundles_are_errors_by_name(void) {
     own.bundle = cases[i].path;
     REQUIRE(CHECK_NUMBER(pfp_probe_create(&probe, &own), PFP_OK));
     memset(&listings[0], 0, sizeof listings[0]);
-    CHECK_NUMBER(pfp_probe_collect(probe, &draft, list, &listings[0]), cases[i].result);
+    CHECK_NUMBER(pfp_probe_collect(probe, &draft, listing_add, &listings[0]), cases[i].result);
     CHECK_COUNT(listings[0].size, 0);
     CHECK(strcmp(pfp_probe_failure(probe)->path, cases[i].path) == 0);
     pfp_probe_free(probe);
   }
-  finish();
+  place_finish();
 }
 
 static void nothing_given_is_absent(void) {
@@ -365,7 +258,7 @@ static void nothing_given_is_absent(void) {
   struct pfp_probe *probe;
   REQUIRE(CHECK_NUMBER(pfp_probe_create(&probe, &own), PFP_OK));
   // No bundle: all its shards; no storage: the secret. Board serials are this machine's affair.
-  if (collect(&listings[0], probe, PFC_POLICY_FULL)) {
+  if (listing_collect(&listings[0], probe, PFC_POLICY_FULL)) {
     CHECK(listings[0].absent >= PFP_BUNDLE_SHARDS + 1 && listings[0].absent <= PFP_BUNDLE_SHARDS + 5);
   }
   pfp_probe_free(probe);
@@ -384,59 +277,59 @@ static struct baseline common;
 
 static int child_differs(struct pfp_probe *probe) {
   struct pfc_measured before, after;
-  if (measure(&before, probe, &common) != PFP_OK) return 2;
+  if (baseline_measure(&before, probe, &common) != PFP_OK) return 2;
   if (mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED) return 3;
-  if (measure(&after, probe, &common) != PFP_OK) return 4;
+  if (baseline_measure(&after, probe, &common) != PFP_OK) return 4;
   return memcmp(before.integrity, after.integrity, sizeof before.integrity) != 0 ? 0 : 1;
 }
 
 static void a_child_measures_itself(void) {
   struct pfp_probe *probe;
   struct pfc_measured before, after;
-  REQUIRE(begin());
-  probe = make();
-  REQUIRE(probe != NULL && take(&common, probe, PFC_POLICY_INCREMENTAL, 1));
-  CHECK_NUMBER(measure(&before, probe, &common), PFP_OK);
+  REQUIRE(place_begin());
+  probe = place_probe();
+  REQUIRE(probe != NULL && baseline_take(&common, probe, PFC_POLICY_INCREMENTAL, 1));
+  CHECK_NUMBER(baseline_measure(&before, probe, &common), PFP_OK);
   CHECK_NUMBER(in_child(child_differs, probe), 0);
-  CHECK_NUMBER(measure(&after, probe, &common), PFP_OK);
+  CHECK_NUMBER(baseline_measure(&after, probe, &common), PFP_OK);
   CHECK_BYTES(after.integrity, before.integrity, sizeof after.integrity);
   pfp_probe_free(probe);
-  finish();
+  place_finish();
 }
 
 /// A new probe in a place without /proc: it answers, and everything that /proc would have told is absent.
 static int without_proc(struct pfp_probe *probe) {
-  struct pfp_probe_options own = {.bundle = bundle, .storage = storage};
+  struct pfp_probe_options own = {.bundle = place.bundle, .storage = place.storage};
   struct pfp_probe *second;
   struct pfc_measured with, without;
-  struct pfc_config draft = draft_of(PFC_POLICY_FULL, 1);
-  if (measure(&with, probe, &common) != PFP_OK) return 2;
+  struct pfc_config draft = place_draft(PFC_POLICY_FULL, 1);
+  if (baseline_measure(&with, probe, &common) != PFP_OK) return 2;
   if (unshare(CLONE_NEWNS | (geteuid() != 0 ? CLONE_NEWUSER : 0)) != 0) return 3;
   if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0) return 4;
   if (mount("none", "/proc", "tmpfs", 0, NULL) != 0) return 5;
   if (pfp_probe_create(&second, &own) != PFP_OK) return 6;
-  if (measure(&without, second, &common) != PFP_OK) return 7;
+  if (baseline_measure(&without, second, &common) != PFP_OK) return 7;
   if (memcmp(with.integrity, without.integrity, sizeof with.integrity) == 0) return 8;
   memset(&listings[0], 0, sizeof listings[0]);
-  if (pfp_probe_collect(second, &draft, list, &listings[0]) != PFP_OK) return 9;
+  if (pfp_probe_collect(second, &draft, listing_add, &listings[0]) != PFP_OK) return 9;
   // Executable, processor, tracer, three variables, seven kinds of mapping, pages, views.
   return listings[0].absent >= 15 ? 0 : 10;
 }
 
 static void no_proc_is_an_observation(void) {
   struct pfp_probe *probe;
-  REQUIRE(begin());
-  probe = make();
-  REQUIRE(probe != NULL && take(&common, probe, PFC_POLICY_FULL, 1));
+  REQUIRE(place_begin());
+  probe = place_probe();
+  REQUIRE(probe != NULL && baseline_take(&common, probe, PFC_POLICY_FULL, 1));
   CHECK_NUMBER(in_child(without_proc, probe), 0);
   pfp_probe_free(probe);
-  finish();
+  place_finish();
 }
 
 static int hardened_as_other_user(struct pfp_probe *probe) {
-  struct pfp_probe_options own = {.bundle = bundle, .harden = 1};
+  struct pfp_probe_options own = {.bundle = place.bundle, .harden = 1};
   struct pfp_probe *plain, *second;
-  struct pfc_config draft = draft_of(PFC_POLICY_INCREMENTAL, 1);
+  struct pfc_config draft = place_draft(PFC_POLICY_INCREMENTAL, 1);
   (void)probe;
   if (geteuid() == 0 && (setgid(65534) != 0 || setuid(65534) != 0)) return 2;
   // Changing the user has made the process undumpable already; as after a login, it starts out dumpable.
@@ -444,18 +337,18 @@ static int hardened_as_other_user(struct pfp_probe *probe) {
   if (pfp_probe_create(&plain, &own) != PFP_OK) return 3;
   own.harden = 1;
   memset(listings, 0, sizeof listings);
-  if (pfp_probe_collect(plain, &draft, list, &listings[0]) != PFP_OK) return 4;
+  if (pfp_probe_collect(plain, &draft, listing_add, &listings[0]) != PFP_OK) return 4;
   if (pfp_probe_create(&second, &own) != PFP_OK) return 5;
-  if (pfp_probe_collect(second, &draft, list, &listings[1]) != PFP_OK) return 6;
+  if (pfp_probe_collect(second, &draft, listing_add, &listings[1]) != PFP_OK) return 6;
   if (listings[0].size != listings[1].size) return 7;
   return memcmp(listings[0].bytes, listings[1].bytes, listings[0].size) == 0 ? 0 : 8;
 }
 
 static void hardening_changes_no_evidence(void) {
-  REQUIRE(begin());
-  CHECK_NUMBER(chmod(folder, 0755), 0);
+  REQUIRE(place_begin());
+  CHECK_NUMBER(chmod(place.folder, 0755), 0);
   CHECK_NUMBER(in_child(hardened_as_other_user, NULL), 0);
-  finish();
+  place_finish();
 }
 
 static const struct test tests[] = {
