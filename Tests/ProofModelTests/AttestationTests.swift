@@ -150,7 +150,8 @@ struct AttestationTests {
     let salt = world.draft.salt
     let answer = AttestationAnswer(
       to: salt, .done, configSerial: 3, forcedPinsSerial: 2, token: "a.b.c",
-      responseCode: "ABCDEFGHIJ", rejectionReasons: "debug,root", secureString: "s")
+      responseCode: "ABCDEFGHIJ", rejectionReasons: "debug,root", secureString: "s",
+      messageKey: .random())
     let bytes = answer.bytes(with: world.key)
     #expect(try AttestationAnswer(bytes, to: salt, with: world.key) == answer)
     for index in bytes.indices {

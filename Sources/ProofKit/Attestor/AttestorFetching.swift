@@ -199,7 +199,7 @@ extension Attestor {
         return
       }
       // Something is different: no token that was fetched before is handed out any more.
-      state.withLock { $0.kept = [:] }
+      state.withLock { $0.dropAll() }
     }
     let outcome = AttestationExchange(
       channel: ServiceChannel(

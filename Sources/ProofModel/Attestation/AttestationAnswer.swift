@@ -42,12 +42,15 @@ public struct AttestationAnswer: Sendable, Hashable {
   public var rejectionReasons: String
   /// The secure string, if one was asked for and found.
   public var secureString: String?
+  /// The account's key for signed messages, with a token and where the account has one; random for
+  /// an app that failed.
+  public var messageKey: MessageKey?
 
   /// Describes an answer.
   public init(
     to salt: Salt, _ outcome: Outcome, configSerial: UInt32 = 0, forcedPinsSerial: UInt32 = 0,
     token: String = "", responseCode: String = "", rejectionReasons: String = "",
-    secureString: String? = nil
+    secureString: String? = nil, messageKey: MessageKey? = nil
   ) {
     self.salt = salt
     self.outcome = outcome
@@ -57,6 +60,7 @@ public struct AttestationAnswer: Sendable, Hashable {
     self.responseCode = responseCode
     self.rejectionReasons = rejectionReasons
     self.secureString = secureString
+    self.messageKey = messageKey
   }
 
   /// Reads and checks an answer.
@@ -80,6 +84,7 @@ public struct AttestationAnswer: Sendable, Hashable {
     responseCode = try reader.readText()
     rejectionReasons = try reader.readText()
     secureString = try reader.readFlag() ? try reader.readText(max: .max) : nil
+    messageKey = try reader.readFlag() ? try reader.readMessageKey() : nil
     let tagged = reader.readBytes
     let tag = try reader.read(Digest.self)
     try reader.finish()
@@ -103,6 +108,8 @@ public struct AttestationAnswer: Sendable, Hashable {
     writer.write(text: rejectionReasons)
     writer.write(secureString == nil ? 0 : 1 as UInt8)
     if let secureString { writer.write(text: secureString) }
+    writer.write(messageKey == nil ? 0 : 1 as UInt8)
+    messageKey?.withBytes { writer.write($0) }
     writer.write(
       AttestationTag.tag(
         writer.bytes, label: AttestationWire.answerLabel, salt: salt, key: key))

@@ -39,6 +39,7 @@ struct TokenMinter {
     guard let key = snapshot.key(of: api) else { throw .failed }
     var claims = claims()
     if policy.hasAudience { claims.audience = [api.host] }
+    claims.messageKeyID = snapshot.messageKey?.id
     if let (measurement, generation) = measurement {
       try add(measurement, generation, to: &claims)
     }
@@ -46,6 +47,8 @@ struct TokenMinter {
     answer.token = try minted { () throws(ServiceError) in
       judgement.isPassed ? try key.token(claims) : try key.decoy(claims)
     }
+    // As with the token: whoever fails cannot tell, and signs nothing that anybody believes.
+    if let (_, key) = snapshot.messageKey { answer.messageKey = judgement.isPassed ? key : .random() }
     return answer
   }
 

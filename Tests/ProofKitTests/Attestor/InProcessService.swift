@@ -15,6 +15,7 @@ final class InProcessService: Transport {
     var tokenLife: Int64 = 300
     var isEncrypted = false
     var secureString: String?
+    var messageKey: MessageKey?
     var time: Int64? = 1_900_000_000
     var failure: TransportError?
     var salt: UInt8 = 0
@@ -140,6 +141,7 @@ final class InProcessService: Transport {
           answer.secureString = state.secureString
         } else {
           answer.token = token(state, report.salt)
+          answer.messageKey = report.subject.purpose == .customJWT ? nil : state.messageKey
         }
       }
       return answer.bytes(with: .sdk)
