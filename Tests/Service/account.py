@@ -124,7 +124,7 @@ class Account:
             if report.purpose == m.MEASUREMENT and kind != "measurement":
                 return self.say(mpk, report.salt, m.NOT_ENCRYPTED)
             token = self.token(report, mpk, measurement, kind, passes, arc)
-            return self.say(mpk, report.salt, m.DONE, token=token, **judged)
+            return self.say(mpk, report.salt, m.DONE, token=token, lifetime=int(self.token_seconds), **judged)
         enabled = self.strings_enabled if report.purpose == m.SECURE_STRING else self.custom_enabled
         if not enabled:
             return self.say(mpk, report.salt, m.DISABLED)
@@ -153,7 +153,9 @@ class Account:
             claims = None
         if not isinstance(claims, dict):
             return self.say(mpk, report.salt, m.BAD_PAYLOAD)
-        return self.say(mpk, report.salt, m.DONE, token=sign_hs256(claims, self.secret), **judged)
+        claims |= {"exp": int(self.now() + self.token_seconds), "did": b64(report.device)}
+        token = sign_hs256(claims, self.secret)
+        return self.say(mpk, report.salt, m.DONE, token=token, lifetime=int(self.token_seconds), **judged)
 
     def string(self, report: m.Report, mpk: bytes, judged: dict) -> bytes:
         if not 1 <= len(report.subject) <= 64:
