@@ -200,7 +200,7 @@ struct StatusTests {
     try attestor.initializeAndWait(service.configuration())
     let result = attestor.fetchCustomJWTAndWait(#"{"sub":"me","n":[1]}"#)
     #expect(result.status == .success)
-    #expect(result.loggableToken.hasPrefix(#"{"sub":"me","n":[1],"sip":""#))
+    #expect(result.loggableToken.hasPrefix(#"{"sub":"me","n":[1],"exp":"#))
     #expect(attestor.fetchCustomJWTAndWait("[1]").status == .badPayload)
     try service.set(["custom_enabled": false])
     #expect(attestor.fetchCustomJWTAndWait(#"{"a":1}"#).status == .disabled)

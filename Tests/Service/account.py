@@ -126,7 +126,8 @@ class Account:
                 return self.say(mpk, report.salt, m.NOT_ENCRYPTED)
             token = self.token(report, mpk, measurement, kind, passes, arc)
             key = None if not self.message_key else bytes.fromhex(self.message_key) if passes else os.urandom(32)
-            return self.say(mpk, report.salt, m.DONE, token=token, message_key=key, **judged)
+            return self.say(mpk, report.salt, m.DONE, token=token, lifetime=int(self.token_seconds), message_key=key,
+                            **judged)
         enabled = self.strings_enabled if report.purpose == m.SECURE_STRING else self.custom_enabled
         if not enabled:
             return self.say(mpk, report.salt, m.DISABLED)
@@ -157,7 +158,9 @@ class Account:
             claims = None
         if not isinstance(claims, dict):
             return self.say(mpk, report.salt, m.BAD_PAYLOAD)
-        return self.say(mpk, report.salt, m.DONE, token=sign_hs256(claims, self.secret), **judged)
+        claims |= {"exp": int(self.now() + self.token_seconds), "did": b64(report.device)}
+        token = sign_hs256(claims, self.secret)
+        return self.say(mpk, report.salt, m.DONE, token=token, lifetime=int(self.token_seconds), **judged)
 
     def string(self, report: m.Report, mpk: bytes, judged: dict) -> bytes:
         if not 1 <= len(report.subject) <= 64:

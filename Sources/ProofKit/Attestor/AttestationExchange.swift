@@ -92,7 +92,7 @@ struct AttestationExchange {
     outcome.environment = environment.evidence
     outcome.forcedPinsSerial = answer.forcedPinsSerial
     outcome.messageKey = answer.messageKey
-    outcome.goodUntil = life(of: outcome.result, at: response.serverTime).map { sent + $0 }
+    outcome.goodUntil = life(of: outcome.result, answer).map { sent + $0 }
     if answer.configSerial > channel.configuration?.serial ?? 0 {
       // Another fetch will try again: the answer is good without it.
       try? channel.updateConfiguration()
@@ -167,32 +167,20 @@ struct AttestationExchange {
     }
   }
 
-  /// How long after the report a result may be handed out again.
-  private func life(of result: FetchResult, at serverTime: Int64?) -> Duration? {
+  /// How long after the report a result may be handed out again. The service says how long a token
+  /// lives, which the SDK could not read out of an encrypted one; no clock of the day is asked.
+  private func life(of result: FetchResult, _ answer: AttestationAnswer) -> Duration? {
     switch result.status {
     case .unknownURL, .unprotectedURL: return AttestorTimes.unprotected
     case .success: break
     default: return nil
     }
     guard request.isKept else { return nil }
-    var life = AttestorTimes.life
-    if let expiry = Self.expiry(of: result.token) {
-      // In the service's own time, so that a wrong clock here changes nothing.
-      let rest = expiry.subtractingReportingOverflow(serverTime ?? surroundings.clock.unixTime())
-      guard !rest.overflow else { return nil }
-      life = min(life, .seconds(max(0, min(rest.partialValue, 86_400))))
-    }
+    let life =
+      result.token.isEmpty
+      ? AttestorTimes.life : min(AttestorTimes.life, .seconds(answer.tokenLifetime))
     let kept = life - AttestorTimes.margin(of: life)
     return kept > .zero ? kept : nil
-  }
-
-  /// The `exp` of a signed token; nil if it cannot be read, as in an encrypted one.
-  static func expiry(of token: String) -> Int64? {
-    let parts = token.split(separator: ".", omittingEmptySubsequences: false)
-    guard parts.count == 3, let payload = Base64.decode(parts[1].utf8, .urlUnpadded) else {
-      return nil
-    }
-    return (try? JSONText.parse(payload))?.members?["exp"]?.seconds
   }
 
   /// Why a round ended early.

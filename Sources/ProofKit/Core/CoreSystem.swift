@@ -3,8 +3,6 @@ internal import Glibc
 
 /// What the operating system says about itself and this process.
 enum CoreSystem {
-  static var unixTime: Int64 { Int64(time(nil)) }
-
   /// Kernel release and machine, such as `6.1.0-18-amd64` and `x86_64`.
   static var kernel: (release: String, machine: String) {
     var names = utsname()

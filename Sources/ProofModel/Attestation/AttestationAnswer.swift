@@ -34,6 +34,8 @@ public struct AttestationAnswer: Sendable, Hashable {
   public var configSerial: UInt32
   /// The serial below which pins must be applied at once.
   public var forcedPinsSerial: UInt32
+  /// How many seconds after it was made the token expires; 0 without token.
+  public var tokenLifetime: UInt32
   /// A token in compact form, or empty.
   public var token: String
   /// The attestation response code, or empty.
@@ -49,13 +51,14 @@ public struct AttestationAnswer: Sendable, Hashable {
   /// Describes an answer.
   public init(
     to salt: Salt, _ outcome: Outcome, configSerial: UInt32 = 0, forcedPinsSerial: UInt32 = 0,
-    token: String = "", responseCode: String = "", rejectionReasons: String = "",
-    secureString: String? = nil, messageKey: MessageKey? = nil
+    tokenLifetime: UInt32 = 0, token: String = "", responseCode: String = "",
+    rejectionReasons: String = "", secureString: String? = nil, messageKey: MessageKey? = nil
   ) {
     self.salt = salt
     self.outcome = outcome
     self.configSerial = configSerial
     self.forcedPinsSerial = forcedPinsSerial
+    self.tokenLifetime = tokenLifetime
     self.token = token
     self.responseCode = responseCode
     self.rejectionReasons = rejectionReasons
@@ -78,8 +81,10 @@ public struct AttestationAnswer: Sendable, Hashable {
     self.outcome = outcome
     configSerial = try reader.readUInt32()
     forcedPinsSerial = try reader.readUInt32()
+    tokenLifetime = try reader.readUInt32()
     let token = try reader.readBlob(max: AttestationWire.tokenMax)
     guard let text = String(validating: token, as: UTF8.self) else { throw reader.malformed }
+    guard !text.isEmpty || tokenLifetime == 0 else { throw reader.malformed }
     self.token = text
     responseCode = try reader.readText()
     rejectionReasons = try reader.readText()
@@ -103,6 +108,7 @@ public struct AttestationAnswer: Sendable, Hashable {
     writer.write(outcome.rawValue)
     writer.write(configSerial)
     writer.write(forcedPinsSerial)
+    writer.write(tokenLifetime)
     writer.write(blob: Array(token.utf8))
     writer.write(text: responseCode)
     writer.write(text: rejectionReasons)

@@ -44,6 +44,8 @@ struct TokenMinter {
       try add(measurement, generation, to: &claims)
     }
     var answer = work.answer(.done)
+    // Of a failing app's token too: the two look alike.
+    answer.tokenLifetime = UInt32(policy.tokenLifetime)
     answer.token = try minted { () throws(ServiceError) in
       judgement.isPassed ? try key.token(claims) : try key.decoy(claims)
     }
@@ -157,6 +159,7 @@ struct TokenMinter {
     for name in Self.reserved where payload[name] != nil { return work.answer(.badPayload) }
     do {
       var answer = work.answer(.done)
+      answer.tokenLifetime = UInt32(policy.tokenLifetime)
       answer.token = try snapshot.secret.token(claims)
       return answer
     } catch .jose {

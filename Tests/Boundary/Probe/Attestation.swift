@@ -52,6 +52,7 @@ func probeAttestation(_ baseline: BaselineProbe) throws {
   var answer = AttestationAnswer(to: draft.salt, .done, token: "a.b.c")
   answer.configSerial = 5
   answer.forcedPinsSerial = 2
+  answer.tokenLifetime = 300
   answer.responseCode = "ABCDEFGHIJ"
   answer.rejectionReasons = "debug"
   answer.secureString = "secret"
@@ -65,5 +66,5 @@ func probeAttestation(_ baseline: BaselineProbe) throws {
   answer.messageKey = messageKey
   let received = try AttestationAnswer(answer.bytes(with: key), to: draft.salt, with: key)
   try expect(received == answer && received.salt == draft.salt && received.outcome == .done)
-  try expect(received.token == "a.b.c")
+  try expect(received.token == "a.b.c" && received.tokenLifetime == 300)
 }

@@ -40,9 +40,8 @@ private struct Still: EvidenceObserver {
 }
 
 func probeAttestor() throws {
-  let clock = AttestorClock(uptime: { .zero }, unixTime: { 0 })
-  try expect(clock.uptime() == .zero && clock.unixTime() == 0)
-  try expect(AttestorClock.system.unixTime() > 0)
+  let clock = AttestorClock(uptime: { .zero })
+  try expect(clock.uptime() == .zero && AttestorClock.system.uptime() >= .zero)
   let attestor = Attestor(observer: Still(), over: Nowhere(), clock: clock)
   try probeResult(attestor.fetchTokenAndWait(for: "api.example.com"))
   let digest = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="
