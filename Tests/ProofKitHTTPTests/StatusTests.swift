@@ -82,6 +82,13 @@ struct StatusTests {
     try expectNothingLost()
   }
 
+  @Test("poor network: somebody accepts the connection and never shakes hands")
+  func silent() throws {
+    try attestor.initializeAndWait(service.configuration(["url": service.url("silent")]))
+    #expect(try fetch().status == .poorNetwork)
+    #expect(try service.seen().connections["silent"] == 1)
+  }
+
   /// The service behaves again: the same app goes on where it was. Another property, because a failure
   /// is remembered for half a second.
   private func expectNothingLost() throws {
