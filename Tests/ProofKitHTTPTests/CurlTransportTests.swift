@@ -125,6 +125,23 @@ struct CurlTransportTests {
     try service.behave(nil)
   }
 
+  @Test("a peer that accepts the connection and never shakes hands times out")
+  func silent() throws {
+    let url = service.url("silent") + "/v1/report"
+    let quick = CurlTransport(
+      .init(authorities: service.greeting.authority, connectTimeout: .milliseconds(300)))
+    for (transport, timeout) in [(transport, 300), (quick, 30_000)] {
+      let failure = failure { () throws(TransportError) in
+        try transport.send(
+          TransportRequest(url: url, body: [1], timeout: .milliseconds(timeout)))
+      }
+      guard case .timedOut = failure else {
+        Issue.record("\(String(describing: failure))")
+        continue
+      }
+    }
+  }
+
   @Test("half an answer, and a connection that is reset, broke off", arguments: ["half", "reset"])
   func broken(how: String) throws {
     try service.behave(how)
@@ -221,6 +238,31 @@ struct CurlTransportTests {
     default: Issue.record("\(String(describing: failure))")
     }
     if isAllowed { #expect(try get("plain", through: tolerant).status == 200) }
+  }
+
+  @Test("TLS 1.1 is refused, also on a system that would allow it")
+  func outdated() async throws {
+    #expect(try service.version(at: "outdated") == "TLSv1.1")
+    // In a process of its own, where the system's configuration of TLS is a tolerant one.
+    let url = service.url("outdated") + "/v1/report"
+    let authority = service.greeting.authority
+    await #expect(processExitsWith: .success) {
+      [url = url as String, authority = authority as String] in
+      let folder = (authority as NSString).deletingLastPathComponent
+      unsafe setenv("OPENSSL_CONF", folder + "/tolerant.cnf", 1)
+      let transport = CurlTransport(.init(authorities: authority))
+      let request = TransportRequest(url: url, body: [1], timeout: .seconds(30))
+      do throws(TransportError) {
+        _ = try transport.send(request)
+        Issue.record("an answer over TLS 1.1")
+      } catch {
+        guard case .untrusted = error else {
+          Issue.record("\(error)")
+          return
+        }
+      }
+    }
+    #expect(try service.seen().bytes["outdated"] == 0)
   }
 
   @Test("proxies of the environment are not used")
