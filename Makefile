@@ -18,7 +18,7 @@ export MAKE
   attack-hardware attack-hardware-long check-vectors test-house check check-long check-format check-symbols \
   check-stack check-constant-time check-secrets check-sanitizers check-coverage check-boundary check-mutants \
   check-mutants-swift check-faults check-faults-long check-mutants-probe check-jose check-mutants-hardware \
-  check-demo check-readme check-foreign fuzz check-fuzz bench bench-probe check-bench
+  test-consumers check-demo check-readme check-foreign fuzz check-fuzz bench bench-probe check-bench
 
 help: ## List what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-20s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -103,6 +103,10 @@ test-backend: ## Play the token fetch and every verb of proofctl against real pr
 	@.ci/setup swift base python
 	@Tests/Backend/run.sh
 
+test-consumers: ## Build and run an app and a firmware outside the package; what ProofKit links; static release
+	@.ci/setup swift base python consumers
+	@Tests/Consumers/run.sh
+
 attack: ## Attack a live app with real tools, judged by a real verifier (root)
 	@.ci/setup base python attack
 	@Tests/Attack/run.py
@@ -135,7 +139,7 @@ check: ## Format, symbols, stack, constant time, secrets, sanitizers, coverage, 
 	@.ci/setup swift base python check
 	@.ci/suite check-format check-symbols check-stack check-constant-time check-secrets check-sanitizers \
 	  check-coverage check-boundary check-mutants check-mutants-swift check-faults attack check-jose test-service \
-	  test-door test-backend check-readme check-demo
+	  test-door test-backend test-consumers check-readme check-demo
 
 check-long: ## What takes too long for every change: more mutants, kills, faults, starts; hours
 	@.ci/setup swift base python check attack service

@@ -7,57 +7,17 @@ from a running service, keeps what it got, and proves itself to the firmware.
 """
 
 import json
-import os
 import pathlib
 import re
-import shutil
-import subprocess
 import sys
 import unittest
 
-HERE = pathlib.Path(__file__).resolve().parent
-ROOT = HERE.parent.parent
-OUT = ROOT / ".build" / "consumers"
+from builds import HERE, LANGUAGES, ROOT, STATIC, make_firmware, run, swift_build
+from linkage import Linkage
+
 sys.path.insert(0, str(HERE.parent / "Backend"))
 
 from place import BIN, Place  # noqa: E402
-
-WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wshadow", "-Werror"]
-LANGUAGES = {"C11": ["gcc", "-std=c11"], "C++17": ["g++", "-x", "c++", "-std=c++17"]}
-
-# What a person types knows nothing of the make that started this, nor of a pkg-config set up for something else.
-ENVIRONMENT = {name: value for name, value in os.environ.items()
-               if name not in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS", "MAKEOVERRIDES", "PREFIX", "DESTDIR", "CC",
-                               "PKG_CONFIG_PATH", "PKG_CONFIG_SYSROOT_DIR")}
-
-
-def run(*command, **variables):
-    done = subprocess.run([str(part) for part in command], env=dict(ENVIRONMENT, **variables), text=True,
-                          capture_output=True)
-    if done.returncode != 0:
-        raise AssertionError(f"{command}: {done.returncode}\n{done.stdout}{done.stderr}")
-    return done.stdout
-
-
-def swift_build(*options):
-    """Builds the apps; where the programs are."""
-    common = ["swift", "build", "--package-path", HERE / "app", "--scratch-path", OUT / "app", *options]
-    run(*common, "--quiet")
-    return pathlib.Path(run(*common, "--show-bin-path").strip())
-
-
-def make_firmware():
-    """Installs the core into an empty folder, and compiles the firmware with what pkg-config says; the programs."""
-    stage = OUT / "stage"
-    shutil.rmtree(stage, ignore_errors=True)
-    run("make", "-s", "-C", ROOT, "install", "PREFIX=/usr", f"DESTDIR={stage}", f"BUILD={OUT / 'core'}")
-    flags = run("pkg-config", "--cflags", "--libs", "proofcore", PKG_CONFIG_SYSROOT_DIR=str(stage),
-                PKG_CONFIG_PATH=str(stage / "usr" / "lib" / "pkgconfig")).split()
-    programs = {}
-    for language, compiler in LANGUAGES.items():
-        program = programs[language] = OUT / f"firmware-{language}"
-        run(*compiler, *WARNINGS, HERE / "firmware" / "firmware.c", "-o", program, *flags)
-    return programs
 
 
 class Firmware:
@@ -86,7 +46,7 @@ class Firmware:
 class Consumers(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.apps, cls.firmware = swift_build(), make_firmware()
+        cls.apps, cls.static, cls.firmware = swift_build(), swift_build(*STATIC), make_firmware()
         place = cls.place = Place()
         cls.addClassCleanup(place.close)
         place.make_account()
@@ -106,22 +66,22 @@ class Consumers(unittest.TestCase):
             "--classes", "0,1")
         cls.backend = f"http://127.0.0.1:{int(backend.stdout.readline().split()[-1])}"
 
-    def install(self):
+    def install(self, apps=None):
         """A registered app, installed anew: its bundle and its storage."""
         name = self.id().rsplit(".", 1)[1]
         bundle, storage = self.place.folder / name, self.place.folder / f"{name}-storage"
         bundle.mkdir()
         storage.mkdir(mode=0o700)
         (bundle / "rules").write_text(f"{name}: doors stay shut\n")
-        self.place.ask("registration", "add", self.apps / "door", "--bundle", bundle, "--expire-after", "1h")
+        self.place.ask("registration", "add", (apps or self.apps) / "door", "--bundle", bundle, "--expire-after", "1h")
         return bundle, storage
 
     def made(self, language="C11"):
         return Firmware(self.place, self.firmware[language], self.lock, self.secret, self.issuer)
 
-    def ran(self, hardware, bundle, storage, *online):
+    def ran(self, hardware, bundle, storage, *online, apps=None):
         """Starts the app, carries its messages, and returns its last word."""
-        app = self.place.start(self.apps / "door", bundle, storage, self.lock["id"], *online)
+        app = self.place.start((apps or self.apps) / "door", bundle, storage, self.lock["id"], *online)
         last = ""
         for line in app.stdout:
             last = line.strip()
@@ -149,14 +109,21 @@ class Consumers(unittest.TestCase):
         self.assertEqual(self.ran(hardware, bundle, storage), "verdict integrity differs")
         self.assertEqual(len(hardware.done), 1)
 
+    def test_a_static_release_of_the_app_does_the_same(self):
+        bundle, storage = self.install(self.static)
+        hardware = self.made()
+        for online in ([self.config, self.backend], []):
+            self.assertEqual(self.ran(hardware, bundle, storage, *online, apps=self.static), "verdict accepted")
+
     def test_an_app_with_proofkit_alone_proves_what_another_stored(self):
         bundle, storage = self.install()
         self.ran(self.made(), bundle, storage, self.config, self.backend)
-        one, again, other = (run(self.apps / "offline", storage, nonce).strip()
-                             for nonce in ("0123456789abcdef", "0123456789abcdef", "0123456789abcdeF"))
-        self.assertRegex(one, r"^[0-9a-f]{64}$")
-        self.assertEqual(one, again)
-        self.assertNotEqual(one, other)
+        nonce, another = "0123456789abcdef", "0123456789abcdeF"
+        proof, static, other = (run(apps / "offline", storage, text).strip() for apps, text in (
+            (self.apps, nonce), (self.static, nonce), (self.apps, another)))
+        self.assertRegex(proof, r"^[0-9a-f]{64}$")
+        self.assertEqual(proof, static, "the device is the same, however the app is linked")
+        self.assertNotEqual(proof, other)
 
     def test_the_firmware_refuses_a_factory_line_that_does_not_fit(self):
         other = dict(self.lock, publicKey="01" * 32)
@@ -196,7 +163,7 @@ class Readme(unittest.TestCase):
 
 def main(filters):
     suite = unittest.TestSuite()
-    for case in (Consumers, Readme, *LINKAGE):
+    for case in (Consumers, Linkage, Readme):
         for test in unittest.defaultTestLoader.loadTestsFromTestCase(case):
             if not filters or any(text in test.id() for text in filters):
                 suite.addTest(test)
@@ -205,8 +172,6 @@ def main(filters):
     print(f"{result.testsRun - bad} passed, {bad} failed")
     return 0 if result.wasSuccessful() and result.testsRun else 1
 
-
-LINKAGE = ()
 
 if __name__ == "__main__":
     sys.exit(main(sys.argv[1:]))
