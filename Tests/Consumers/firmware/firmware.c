@@ -66,26 +66,30 @@ static void print_line(const char *word, unsigned number, const uint8_t *bytes, 
   printf("\n");
 }
 
-// The application.
+// The application. README.md shows these lines; a test compares.
 
 static struct pfc_verifier verifier;
-static struct pfc_session session;
+static struct pfc_session session;  // one for each link
+static void drive_motor(const struct pfc_outcome *outcome);
+static void send_reply(uint8_t type, const uint8_t *bytes, size_t size);
 
-static void drive_motor(uint8_t command_class, const uint8_t *command, size_t size) {
-  print_line("do ", command_class, command, size);
+static void on_message(uint8_t type, const uint8_t *bytes, size_t size) {
+  static struct pfc_outcome outcome;
+  pfc_verifier_receive(&verifier, &session, type, bytes, size, &outcome);
+  if (outcome.execute == PFC_EXECUTE) drive_motor(&outcome);
+  send_reply(outcome.reply_type, outcome.reply, outcome.reply_size);
+  memset(&outcome, 0, sizeof outcome);  // nothing is ever done twice
 }
 
-// README.md shows this function; a test compares.
-static size_t on_message(uint8_t type, const uint8_t *bytes, size_t size, uint8_t *reply_type,
-                         uint8_t reply[PFC_VERDICT_MESSAGE_BYTES]) {
-  struct pfc_outcome outcome;
-  pfc_verifier_receive(&verifier, &session, type, bytes, size, &outcome);
-  if (outcome.execute == PFC_EXECUTE && outcome.command_class == OPEN_CLASS) {
-    drive_motor(outcome.command_class, outcome.command, outcome.command_size);
-  }
-  memcpy(reply, outcome.reply, outcome.reply_size);
-  *reply_type = outcome.reply_type;
-  return outcome.reply_size;
+static void drive_motor(const struct pfc_outcome *outcome) {
+  // Asked a second time, as ProofCore.h advises: one skipped instruction must not open a door.
+  if (outcome->execute != PFC_EXECUTE || outcome->command_class != OPEN_CLASS) return;
+  print_line("do ", outcome->command_class, outcome->command, outcome->command_size);
+}
+
+static void send_reply(uint8_t type, const uint8_t *bytes, size_t size) {
+  print_line("", type, bytes, size);
+  fflush(stdout);
 }
 
 static bool start(const char *line) {
@@ -115,16 +119,12 @@ int main(void) {
   }
   while (fgets(line, sizeof line, stdin) != NULL) {
     static uint8_t message[PFC_MESSAGE_MAX];
-    static uint8_t reply[PFC_VERDICT_MESSAGE_BYTES];
     char *end;
     size_t size = 0;
-    uint8_t reply_type = 0;
     const unsigned long type = strtoul(line, &end, 10);
     const char *rest = end;
     if (type > UINT8_MAX || !take_hex(&rest, message, sizeof message, &size)) continue;
-    const size_t reply_size = on_message((uint8_t)type, message, size, &reply_type, reply);
-    print_line("", reply_type, reply, reply_size);
-    fflush(stdout);
+    on_message((uint8_t)type, message, size);
   }
   pfc_verifier_wipe(&verifier);
   return EXIT_SUCCESS;

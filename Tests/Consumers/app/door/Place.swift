@@ -43,6 +43,8 @@ struct Refusal: Error {
   init(_ reason: String) { self.reason = reason }
 }
 
+let notFetched = Refusal("nothing is stored: the app has to go online once")
+
 /// The link: a line `TYPE BYTES` each way, bytes in hexadecimal.
 func send(_ message: Message) throws -> Message {
   print("send", message.type.rawValue, hexadecimal(message.bytes))
