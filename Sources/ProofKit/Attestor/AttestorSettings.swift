@@ -62,17 +62,13 @@ extension Attestor {
   ///
   /// It differs from account to account, and changes when the app is installed anew. Reading it looks
   /// at the app's storage, and waits for a measurement in progress.
-  public var deviceID: String? { instance.map { Base64.encode($0.bytes) } }
-
-  /// The same as hardware knows it, and as a ``StoredMeasurement`` is kept under. Nil when
-  /// ``deviceID`` is.
-  public var instance: InstanceID? {
+  public var deviceID: String? {
     guard let session = state.withLock({ $0.session }) else { return nil }
     let observation = try? surroundings.observer.observe(
       [DeviceID.secret], policy: session.pace.policy, limitLog2: session.pace.limitLog2,
       cancellation: Cancellation())
-    return observation.flatMap { observation in
-      try? InstanceID(DeviceID(of: observation.evidence, account: session.initial.account).bytes)
+    return observation.map { observation in
+      Base64.encode(DeviceID(of: observation.evidence, account: session.initial.account).bytes)
     }
   }
 

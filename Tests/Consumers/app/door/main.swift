@@ -13,10 +13,8 @@ if let initialConfig = place.initialConfig {
     initialConfig, updates: .automatic(ConfigurationStore(folder: place.storage)))
 
   let result = try await attestor.fetchToken(for: "door.example.com?measurement")
-  if let config = result.measurementConfig, let instance = attestor.instance {
-    let token = try StoredToken(MeasurementToken(grant(result.token)), for: lock)
-    try store.save(StoredMeasurement(config, of: instance, tokens: [token]))
-  }
+  let token = try StoredToken(MeasurementToken(grant(result.token)), for: lock)
+  try store.save(StoredMeasurement(result, tokens: [token]))
 }
 
 guard let kept = try store.load(), let held = kept.token(for: lock) else { throw notFetched }
