@@ -15,6 +15,11 @@ package struct FileFailure: Error, Sendable, Hashable {
     self.code = code
   }
 
+  /// Somebody else is at work on it.
+  package static func busy(_ name: String) -> FileFailure {
+    FileFailure("lock", name, code: EBUSY)
+  }
+
   /// The system's words for its number.
   package var reason: String {
     unsafe strerror(code).map { unsafe String(cString: $0) } ?? "error \(code)"

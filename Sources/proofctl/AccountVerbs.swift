@@ -84,6 +84,14 @@ enum AccountVerbs {
     verb("devkey get", "shows the development key", as: "devkey/get"),
     verb("devkey change", "draws another development key", as: "devkey/change"),
     verb("devkey remove", "takes the development key away", as: "devkey/remove"),
+    verb(
+      "messagekey get", [], encoding, "shows the key that apps sign messages with",
+      as: "messagekey/get"
+    ) { ["encoding": $0.has("--base64url") ? "base64url" : "base64"] },
+    verb(
+      "messagekey change", "draws another message key: apps get it with their next token",
+      as: "messagekey/change"),
+    verb("messagekey remove", "apps sign messages no more", as: "messagekey/remove"),
   ]
 
   private static func verb(_ path: String, _ summary: String, as api: String) -> Verb {

@@ -57,6 +57,17 @@ class Verbs:
         self.ask("devkey", "remove")
         self.assertIsNone(self.ask("devkey", "get")["key"])
 
+    def test_message_key(self):
+        self.assertEqual(self.ask("messagekey", "get"), {"id": None, "secret": None})
+        made = self.ask("messagekey", "change")
+        self.assertEqual(len(base64.b64decode(made["secret"], validate=True)), 32)
+        self.assertEqual(self.ask("messagekey", "get"), made)
+        url = self.ask("messagekey", "get", "--base64url")["secret"]
+        self.assertEqual(base64.urlsafe_b64decode(url + "="), base64.b64decode(made["secret"]))
+        self.assertNotEqual(self.ask("messagekey", "change")["id"], made["id"])
+        self.ask("messagekey", "remove")
+        self.assertIsNone(self.ask("messagekey", "get")["secret"])
+
     def test_api_and_pins(self):
         self.ask("keyset", "add", "ES256", "--kid", "for-api")
         self.ask("api", "add", "one.example.com")

@@ -223,6 +223,31 @@ struct CurlTransportTests {
     if isAllowed { #expect(try get("plain", through: tolerant).status == 200) }
   }
 
+  @Test("TLS 1.1 is refused, also on a system that would allow it")
+  func outdated() async throws {
+    #expect(try service.version(at: "outdated") == "TLSv1.1")
+    // In a process of its own, where the system's configuration of TLS is a tolerant one.
+    let url = service.url("outdated") + "/v1/report"
+    let authority = service.greeting.authority
+    await #expect(processExitsWith: .success) {
+      [url = url as String, authority = authority as String] in
+      let folder = (authority as NSString).deletingLastPathComponent
+      unsafe setenv("OPENSSL_CONF", folder + "/tolerant.cnf", 1)
+      let transport = CurlTransport(.init(authorities: authority))
+      let request = TransportRequest(url: url, body: [1], timeout: .seconds(30))
+      do throws(TransportError) {
+        _ = try transport.send(request)
+        Issue.record("an answer over TLS 1.1")
+      } catch {
+        guard case .untrusted = error else {
+          Issue.record("\(error)")
+          return
+        }
+      }
+    }
+    #expect(try service.seen().bytes["outdated"] == 0)
+  }
+
   @Test("proxies of the environment are not used")
   func proxies() async {
     // In a process of its own: the environment is everybody's.

@@ -117,6 +117,18 @@ final class ReferenceService {
 
   func last() throws -> Last { try JSONDecoder().decode(Last.self, from: ask(["last": true])) }
 
+  /// The version of TLS that a client without demands gets at a listener.
+  func version(at listener: String) throws -> String {
+    let answer = try JSONSerialization.jsonObject(with: ask(["reach": listener]))
+    return try #require((answer as? [String: String])?["version"])
+  }
+
+  /// A message's signature, made by the second implementation.
+  func signature(of message: String, key: String) throws -> String {
+    let answer = try JSONSerialization.jsonObject(with: ask(["sign": message, "key": key]))
+    return try #require((answer as? [String: String])?["signature"])
+  }
+
   /// A signed configuration.
   func configuration(_ changes: [String: Any] = [:]) throws -> String {
     let answer = try JSONSerialization.jsonObject(with: ask(["configuration": changes]))

@@ -99,8 +99,8 @@ struct StatusTests {
   }
 
   @Test(
-    "man in the middle: another key, a stranger's certificate, an expired one, another name",
-    arguments: ["otherkey", "stranger", "expired", "wrongname"])
+    "man in the middle: another key, a stranger's certificate, an expired one, another name, TLS 1.1",
+    arguments: ["otherkey", "stranger", "expired", "wrongname", "outdated"])
   func manInTheMiddle(listener: String) throws {
     // The signed configuration pins the key; the address leads to somebody else.
     try attestor.initializeAndWait(service.configuration(["url": service.url(listener)]))
@@ -176,12 +176,31 @@ struct StatusTests {
     #expect(rejected.arc.count == 10 && rejected.secureString == nil)
   }
 
+  @Test("messages are signed by the key that came with the token, as the second service does it")
+  func signedMessages() throws {
+    let hexadecimal = (1...32).map { String(format: "%02x", $0) }.joined()
+    try service.set(["message_key": hexadecimal])
+    try attestor.initializeAndWait(service.configuration())
+    #expect(attestor.messageSignature(of: "m") == nil)
+    let result = try fetch()
+    #expect(result.loggableToken.contains(#""mskid":"key-1""#))
+    let message = "POST /open " + result.token
+    let expected = try service.signature(of: message, key: hexadecimal)
+    #expect(attestor.messageSignature(of: message) == expected)
+    // An app that fails has a key too, and another one.
+    try service.set(["fails": true])
+    attestor.setUserProperty("other")
+    #expect(try fetch().status == .success)
+    #expect(attestor.messageSignature(of: message) != nil)
+    #expect(attestor.messageSignature(of: message) != expected)
+  }
+
   @Test("custom tokens: the claims as they are; disabled, rejected, bad payload")
   func customTokens() throws {
     try attestor.initializeAndWait(service.configuration())
     let result = attestor.fetchCustomJWTAndWait(#"{"sub":"me","n":[1]}"#)
     #expect(result.status == .success)
-    #expect(result.loggableToken.hasPrefix(#"{"sub":"me","n":[1],"sip":""#))
+    #expect(result.loggableToken.hasPrefix(#"{"sub":"me","n":[1],"exp":"#))
     #expect(attestor.fetchCustomJWTAndWait("[1]").status == .badPayload)
     try service.set(["custom_enabled": false])
     #expect(attestor.fetchCustomJWTAndWait(#"{"a":1}"#).status == .disabled)

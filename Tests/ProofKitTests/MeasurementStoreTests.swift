@@ -236,7 +236,7 @@ struct MeasurementStoreTests {
       .tooNew(version: 2), .superseded(stored: 2, offered: 1),
       .otherInstance(stored: id, offered: id), .empty,
       .repeatedHardware(try Sample.hardware(1)), .tokenForOther(try Sample.hardware(1)),
-      .tooManyTokens(count: 300, allowed: 256),
+      .tooManyTokens(count: 300, allowed: 256), .noMeasurement(.noNetwork),
     ]
     for error in errors { #expect(error.description.hasSuffix(".")) }
     #expect(Set(errors.map(\.description)).count == errors.count)

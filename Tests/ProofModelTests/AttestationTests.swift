@@ -149,8 +149,9 @@ struct AttestationTests {
     let world = try World()
     let salt = world.draft.salt
     let answer = AttestationAnswer(
-      to: salt, .done, configSerial: 3, forcedPinsSerial: 2, token: "a.b.c",
-      responseCode: "ABCDEFGHIJ", rejectionReasons: "debug,root", secureString: "s")
+      to: salt, .done, configSerial: 3, forcedPinsSerial: 2, tokenLifetime: 300,
+      token: "a.b.c", responseCode: "ABCDEFGHIJ", rejectionReasons: "debug,root", secureString: "s",
+      messageKey: .random())
     let bytes = answer.bytes(with: world.key)
     #expect(try AttestationAnswer(bytes, to: salt, with: world.key) == answer)
     for index in bytes.indices {
@@ -165,6 +166,37 @@ struct AttestationTests {
     let key = try MeasurementProofKey(.random(count: 16), mode: .production)
     #expect(throws: ProofError.differs("tag of the answer")) {
       try AttestationAnswer(bytes, to: salt, with: key)
+    }
+  }
+
+  @Test("has an answer whose token lives for as long as the service says: any 32-bit number")
+  func lifetime() throws {
+    let world = try World()
+    let salt = world.draft.salt
+    for lifetime in [0, 1, 3, 300, 0x0102_0304, .max] as [UInt32] {
+      let answer = AttestationAnswer(to: salt, .done, tokenLifetime: lifetime, token: "a.b.c")
+      let bytes = answer.bytes(with: world.key)
+      // Head, salt, outcome and two serials stand before it.
+      #expect(bytes[29..<33].reversed().reduce(0) { $0 << 8 | UInt32($1) } == lifetime)
+      #expect(try AttestationAnswer(bytes, to: salt, with: world.key).tokenLifetime == lifetime)
+      for count in bytes.indices {
+        #expect(throws: ProofError.malformed("attestation answer", byteCount: count)) {
+          try AttestationAnswer(Array(bytes[..<count]), to: salt, with: world.key)
+        }
+      }
+      #expect(throws: ProofError.malformed("attestation answer", byteCount: bytes.count + 1)) {
+        try AttestationAnswer(bytes + [0], to: salt, with: world.key)
+      }
+    }
+  }
+
+  @Test("has no answer with a lifetime of no token, even under a good tag")
+  func lifetimeOfNothing() throws {
+    let world = try World()
+    let salt = world.draft.salt
+    let bytes = AttestationAnswer(to: salt, .rejected, tokenLifetime: 1).bytes(with: world.key)
+    #expect(throws: ProofError.malformed("attestation answer", byteCount: bytes.count)) {
+      try AttestationAnswer(bytes, to: salt, with: world.key)
     }
   }
 }

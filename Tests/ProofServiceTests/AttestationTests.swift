@@ -34,6 +34,31 @@ import Testing
     #expect(throws: JOSEError.self) { try bench.claims(answer.token) }
   }
 
+  @Test(arguments: [10, 300, 86_400])
+  func `the answer says how long its token lives, and a failing app's says the same`(
+    lifetime: UInt32
+  ) throws {
+    let bench = try Bench(policy: [.tokenLifetime: "\(lifetime)", .customTokens: "on"])
+    var failing = bench.app
+    failing.evidence[TestApp.Name(.app, 2, "executable")] = Digest(hashing: Array("other".utf8))
+    for (purpose, name) in [
+      (AttestationPurpose.token, Bench.api), (.token, Bench.lockAPI), (.measurement, Bench.lockAPI),
+    ] {
+      let good = try bench.attest(bench.app, purpose, name: name)
+      let bad = try bench.attest(failing, purpose, name: name)
+      #expect(good.tokenLifetime == lifetime && bad.tokenLifetime == lifetime)
+      // Nothing else in the answer tells them apart either: the same length, the same outcome.
+      #expect(good.outcome == bad.outcome)
+      #expect(good.bytes(with: bench.app.key).count == bad.bytes(with: bench.app.key).count)
+    }
+    let claims = try bench.claims(try bench.attest(bench.app).token)
+    #expect(claims.expiry == UnixTime(seconds: bench.clock.seconds + Int64(lifetime)))
+    let custom = AttestationReport.Subject(.customJWT, name: "", payload: Array("{}".utf8))
+    #expect(try bench.attest(bench.app, custom).tokenLifetime == lifetime)
+    #expect(try bench.attest(failing, custom).tokenLifetime == 0)
+    #expect(try bench.attest(bench.app, name: Bench.plain).tokenLifetime == 0)
+  }
+
   @Test func `a failing app gets a well-formed token that is wrongly signed`() throws {
     let bench = try Bench(policy: [.rejectionReasons: "on"])
     var app = bench.app

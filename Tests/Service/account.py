@@ -44,6 +44,7 @@ class Account:
     custom_enabled: bool = True
     strings: dict = field(default_factory=lambda: {"map key": "pk-123"})
     salt_seconds: int = SALT_SECONDS
+    message_key: str = ""  # in hexadecimal; empty for none
 
     def __post_init__(self) -> None:
         self.secret = secrets.token_bytes(64)
@@ -124,7 +125,9 @@ class Account:
             if report.purpose == m.MEASUREMENT and kind != "measurement":
                 return self.say(mpk, report.salt, m.NOT_ENCRYPTED)
             token = self.token(report, mpk, measurement, kind, passes, arc)
-            return self.say(mpk, report.salt, m.DONE, token=token, **judged)
+            key = None if not self.message_key else bytes.fromhex(self.message_key) if passes else os.urandom(32)
+            return self.say(mpk, report.salt, m.DONE, token=token, lifetime=int(self.token_seconds), message_key=key,
+                            **judged)
         enabled = self.strings_enabled if report.purpose == m.SECURE_STRING else self.custom_enabled
         if not enabled:
             return self.say(mpk, report.salt, m.DISABLED)
@@ -139,6 +142,8 @@ class Account:
         claims = {"exp": int(self.now() + self.token_seconds), "did": b64(report.device), "arc": arc}
         if report.data_hash:
             claims["pay"] = b64(report.data_hash)
+        if self.message_key:
+            claims["mskid"] = "key-1"
         if kind == "measurement":
             if report.purpose == m.MEASUREMENT:
                 claims |= {"imh": b64(measurement.im), "dmh": b64(measurement.dm), "mpk": b64(mpk)}
@@ -153,7 +158,9 @@ class Account:
             claims = None
         if not isinstance(claims, dict):
             return self.say(mpk, report.salt, m.BAD_PAYLOAD)
-        return self.say(mpk, report.salt, m.DONE, token=sign_hs256(claims, self.secret), **judged)
+        claims |= {"exp": int(self.now() + self.token_seconds), "did": b64(report.device)}
+        token = sign_hs256(claims, self.secret)
+        return self.say(mpk, report.salt, m.DONE, token=token, lifetime=int(self.token_seconds), **judged)
 
     def string(self, report: m.Report, mpk: bytes, judged: dict) -> bytes:
         if not 1 <= len(report.subject) <= 64:

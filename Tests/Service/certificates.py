@@ -35,11 +35,22 @@ def make_leaf(folder: str, name: str, authority: str, names: str, days: int) -> 
         file.write(base64.b64encode(hashlib.sha256(public).digest()).decode())
 
 
+# A system that would let its programs speak any TLS.
+TOLERANT = """openssl_conf = all
+[all]
+ssl_conf = ssl
+[ssl]
+system_default = tls
+[tls]
+MinProtocol = TLSv1
+CipherString = DEFAULT@SECLEVEL=0
+"""
 LOOPBACK = "IP:127.0.0.1,DNS:localhost"
 
 
 def make_all(folder: str) -> None:
-    """good; otherkey: same authority, same name, another key; stranger: of an unknown authority; expired; wrongname."""
+    """good; otherkey: same authority, same name, another key; stranger: of an unknown authority; expired; wrongname;
+    outdated: a good one, for a listener that speaks TLS 1.1 at most."""
     os.makedirs(folder, exist_ok=True)
     make_authority(folder, "authority")
     make_authority(folder, "unknown")
@@ -47,4 +58,7 @@ def make_all(folder: str) -> None:
     make_leaf(folder, "otherkey", "authority", LOOPBACK, 10)
     make_leaf(folder, "stranger", "unknown", LOOPBACK, 10)
     make_leaf(folder, "expired", "authority", LOOPBACK, -1)
+    make_leaf(folder, "outdated", "authority", LOOPBACK, 10)
+    with open(f"{folder}/tolerant.cnf", "w", encoding="ascii") as file:
+        file.write(TOLERANT)
     make_leaf(folder, "wrongname", "authority", "DNS:attest.example.com", 10)

@@ -215,10 +215,12 @@ def derive_tag(label: str, mpk: bytes, salt: bytes, data: bytes) -> bytes:
     return mac(derive(label, mpk, salt), data)
 
 
-def answer(mpk: bytes, salt: bytes, outcome: int, serial: int, forced: int, token: str = "", arc: str = "",
-           reasons: str = "", secure_string: str | None = None) -> bytes:
+def answer(mpk: bytes, salt: bytes, outcome: int, serial: int, forced: int, token: str = "", lifetime: int = 0,
+           arc: str = "", reasons: str = "", secure_string: str | None = None,
+           message_key: bytes | None = None) -> bytes:
     body = (
-        head(ANSWER) + salt + u8(outcome) + u32(serial) + u32(forced) + blob(token.encode()) + text(arc)
-        + text(reasons) + (u8(0) if secure_string is None else u8(1) + text(secure_string))
+        head(ANSWER) + salt + u8(outcome) + u32(serial) + u32(forced) + u32(lifetime) + blob(token.encode())
+        + text(arc) + text(reasons) + (u8(0) if secure_string is None else u8(1) + text(secure_string))
+        + (u8(0) if message_key is None else u8(1) + message_key)
     )
     return body + derive_tag("pfa1.answer-key.", mpk, salt, body)

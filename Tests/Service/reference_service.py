@@ -4,7 +4,7 @@
 usage: reference_service.py FOLDER
 
 FOLDER gets certificates (if it has none). The service listens on ports of the loopback interface: one for each
-certificate, one without TLS, and one that closes each connection at once. It prints one line of JSON that says where,
+certificate, one without TLS, and one that closes each connection at once. `outdated` speaks TLS 1.1 and nothing newer. It prints one line of JSON that says where,
 and then answers each line of JSON on its standard input by one on its standard output. It ends with its input.
 
   {"set": {"serial": 2, "pins": {…}, …}}    attributes of the account
@@ -13,8 +13,11 @@ and then answers each line of JSON on its standard input by one on its standard 
   {"seen": true}                            requests by path, connections and bytes of requests by listener
   {"last": true}                            what the last report said
   {"configuration": {"ser": 1, …}}          a signed configuration with these claims changed
+  {"sign": "text", "key": "00…"}            the text's signature under a message key
+  {"reach": "outdated"}                     the version of TLS that a client without demands gets there
 """
 
+import hmac
 import http.server
 import json
 import os
@@ -25,6 +28,7 @@ import sys
 import threading
 import time
 import urllib.parse
+import warnings
 
 import certificates
 from account import Account
@@ -32,7 +36,7 @@ from messages import MESSAGE_MAX, Malformed
 from tokens import b64
 
 PLAIN = ("plain", "closing")
-NAMES = ("good", "otherkey", "stranger", "expired", "wrongname") + PLAIN
+NAMES = ("good", "otherkey", "stranger", "expired", "wrongname", "outdated") + PLAIN
 
 
 class State:
@@ -66,9 +70,27 @@ class Listener(socketserver.ThreadingMixIn, socketserver.TCPServer):
         if name not in PLAIN:
             self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
             self.context.load_cert_chain(f"{folder}/{name}.pem", f"{folder}/{name}.key")
+        if name == "outdated":
+            lower(self.context)
 
     def handle_error(self, request, client_address) -> None:
         """A client that goes away in the middle is no news here."""
+
+
+def lower(context: ssl.SSLContext) -> None:
+    """TLS 1.1 at most, with what it takes."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        context.minimum_version = context.maximum_version = ssl.TLSVersion.TLSv1_1
+    context.set_ciphers("DEFAULT@SECLEVEL=0")
+
+
+def reach(port: int) -> str:
+    context = ssl.create_default_context()
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    lower(context)
+    with socket.create_connection(("127.0.0.1", port)) as plain, context.wrap_socket(plain) as secure:
+        return str(secure.version())
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -185,7 +207,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.wfile.write(b"0\r\n\r\n")
 
 
-def command(state: State, line: dict) -> dict:
+def command(state: State, ports: dict[str, int], line: dict) -> dict:
     account = state.account
     if "set" in line:
         for name, value in line["set"].items():
@@ -214,6 +236,11 @@ def command(state: State, line: dict) -> dict:
             return dict(account.last)
     if "configuration" in line:
         return {"configuration": account.configuration(**line["configuration"])}
+    if "sign" in line:
+        signature = hmac.digest(bytes.fromhex(line["key"]), line["sign"].encode(), "sha256")
+        return {"signature": b64(signature)}
+    if "reach" in line:
+        return {"version": reach(ports[line["reach"]])}
     return {"error": "what?"}
 
 
@@ -235,7 +262,7 @@ def main() -> None:
         "wrong_secret": b64(account.wrong_secret), "measurement_key": b64(account.measurement_key),
     }), flush=True)
     for line in sys.stdin:
-        print(json.dumps(command(state, json.loads(line))), flush=True)
+        print(json.dumps(command(state, ports, json.loads(line))), flush=True)
 
 
 if __name__ == "__main__":

@@ -40,17 +40,7 @@ package final class LiveFolder: FolderAccess {
     guard status.st_mode & S_IFMT == S_IFREG else {
       throw FileFailure("read", name, code: EINVAL)
     }
-    var bytes: [UInt8] = []
-    var block = [UInt8](repeating: 0, count: 65_536)
-    while bytes.count <= limit {
-      let wanted = min(block.count, limit + 1 - bytes.count)
-      let count = unsafe Glibc.read(file, &block, wanted)
-      if count < 0, errno == EINTR { continue }
-      guard count >= 0 else { throw FileFailure("read", name, code: errno) }
-      if count == 0 { break }
-      bytes += block[..<count]
-    }
-    return bytes
+    return try SmallFile.bytes(of: file, name: name, limit: limit)
   }
 
   package func create(_ name: String) throws(FileFailure) -> OpenFile {

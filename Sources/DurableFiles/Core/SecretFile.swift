@@ -15,19 +15,9 @@ package enum SecretFile {
     guard status.st_mode & S_IFMT == S_IFREG, status.st_mode & 0o077 == 0 else {
       throw FileFailure("trust (others may read it; chmod 600)", path, code: EPERM)
     }
-    var bytes = [UInt8](repeating: 0, count: limit + 1)
-    var count = 0
-    while count < bytes.count {
-      let more = unsafe bytes.withUnsafeMutableBytes { buffer in
-        unsafe Glibc.read(file, buffer.baseAddress! + count, buffer.count - count)
-      }
-      if more < 0, errno == EINTR { continue }
-      guard more >= 0 else { throw FileFailure("read", path, code: errno) }
-      if more == 0 { break }
-      count += more
-    }
-    guard count <= limit else { throw FileFailure("read", path, code: EFBIG) }
-    return Array(bytes[..<count])
+    let bytes = try SmallFile.bytes(of: file, name: path, limit: limit)
+    guard bytes.count <= limit else { throw FileFailure("read", path, code: EFBIG) }
+    return bytes
   }
 
   /// Makes a file for its owner alone; one that is there is not touched.

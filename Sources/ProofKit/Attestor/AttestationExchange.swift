@@ -13,6 +13,8 @@ struct AttestationExchange {
     /// A configuration that is newer than the one held.
     var configuration: AccountConfiguration?
     var forcedPinsSerial: UInt32 = 0
+    /// The account's key for signed messages, if it came with a token.
+    var messageKey: MessageKey?
     /// How the service wants the app to measure, for the quick look at the environment.
     var pace: ObservationPace?
 
@@ -38,6 +40,7 @@ struct AttestationExchange {
     var userProperty = ""
     var developmentKey = ""
     var dataHash: Digest?
+    var activity: Activity?
     var number: UInt64 = 0
   }
 
@@ -74,7 +77,7 @@ struct AttestationExchange {
     guard let challenge = try? AttestationChallenge(challengeBytes) else {
       throw Failure(.noService, "what answers is no challenge")
     }
-    let (report, config) = try report(challenge, of: channel)
+    let (report, measured) = try report(challenge, of: channel)
     let sent = surroundings.clock.uptime()
     let response = try channel.post("report", report)
     let answer: AttestationAnswer
@@ -84,11 +87,12 @@ struct AttestationExchange {
     } catch {
       throw Failure(.noService, "what answers is no answer of the service: \(error)")
     }
-    var outcome = try outcome(of: answer, config)
+    var outcome = try outcome(of: answer, measured)
     outcome.pace = ObservationPace(challenge.draft)
     outcome.environment = environment.evidence
     outcome.forcedPinsSerial = answer.forcedPinsSerial
-    outcome.goodUntil = life(of: outcome.result, at: response.serverTime).map { sent + $0 }
+    outcome.messageKey = answer.messageKey
+    outcome.goodUntil = life(of: outcome.result, answer).map { sent + $0 }
     if answer.configSerial > channel.configuration?.serial ?? 0 {
       // Another fetch will try again: the answer is good without it.
       try? channel.updateConfiguration()
@@ -108,7 +112,7 @@ struct AttestationExchange {
 
   private func report(
     _ challenge: AttestationChallenge, of channel: ServiceChannel
-  ) throws(Failure) -> (bytes: [UInt8], config: MeasurementConfig) {
+  ) throws(Failure) -> (bytes: [UInt8], measured: FetchResult.Measured) {
     do throws(ProofError) {
       let draft = challenge.draft
       let observation = try surroundings.observer.observe(
@@ -118,18 +122,21 @@ struct AttestationExchange {
         request.purpose, name: request.name, payload: request.payload,
         userProperty: settings.userProperty, developmentKey: settings.developmentKey,
         dataHash: settings.dataHash,
-        properties: observation.properties(appName: surroundings.appName))
-      return try AttestationReport.make(
+        properties: observation.properties(
+          appName: surroundings.appName, activity: settings.activity))
+      let made = try AttestationReport.make(
         subject, of: observation.evidence, answering: challenge,
         account: channel.initial.account, configSerial: channel.configuration?.serial ?? 0,
         sdkVersion: CoreProbe.version, with: surroundings.key)
+      let device = DeviceID(of: observation.evidence, account: channel.initial.account)
+      return (made.bytes, (made.config, try InstanceID(device.bytes)))
     } catch {
       throw Failure(.internalError, "\(error)")
     }
   }
 
   private func outcome(
-    of answer: AttestationAnswer, _ config: MeasurementConfig
+    of answer: AttestationAnswer, _ measured: FetchResult.Measured
   ) throws(Failure) -> Outcome {
     func result(_ status: FetchStatus, _ reason: String = "") -> Outcome {
       Outcome(
@@ -137,7 +144,7 @@ struct AttestationExchange {
           status, token: status == .success ? answer.token : "",
           secureString: status == .success ? answer.secureString : nil,
           arc: answer.responseCode, rejectionReasons: answer.rejectionReasons,
-          measurementConfig: status == .success && request.purpose == .measurement ? config : nil,
+          measured: status == .success && request.purpose == .measurement ? measured : nil,
           reason: reason))
     }
     switch answer.outcome {
@@ -160,32 +167,20 @@ struct AttestationExchange {
     }
   }
 
-  /// How long after the report a result may be handed out again.
-  private func life(of result: FetchResult, at serverTime: Int64?) -> Duration? {
+  /// How long after the report a result may be handed out again. The service says how long a token
+  /// lives, which the SDK could not read out of an encrypted one; no clock of the day is asked.
+  private func life(of result: FetchResult, _ answer: AttestationAnswer) -> Duration? {
     switch result.status {
     case .unknownURL, .unprotectedURL: return AttestorTimes.unprotected
     case .success: break
     default: return nil
     }
     guard request.isKept else { return nil }
-    var life = AttestorTimes.life
-    if let expiry = Self.expiry(of: result.token) {
-      // In the service's own time, so that a wrong clock here changes nothing.
-      let rest = expiry.subtractingReportingOverflow(serverTime ?? surroundings.clock.unixTime())
-      guard !rest.overflow else { return nil }
-      life = min(life, .seconds(max(0, min(rest.partialValue, 86_400))))
-    }
+    let life =
+      result.token.isEmpty
+      ? AttestorTimes.life : min(AttestorTimes.life, .seconds(answer.tokenLifetime))
     let kept = life - AttestorTimes.margin(of: life)
     return kept > .zero ? kept : nil
-  }
-
-  /// The `exp` of a signed token; nil if it cannot be read, as in an encrypted one.
-  static func expiry(of token: String) -> Int64? {
-    let parts = token.split(separator: ".", omittingEmptySubsequences: false)
-    guard parts.count == 3, let payload = Base64.decode(parts[1].utf8, .urlUnpadded) else {
-      return nil
-    }
-    return (try? JSONText.parse(payload))?.members?["exp"]?.seconds
   }
 
   /// Why a round ended early.

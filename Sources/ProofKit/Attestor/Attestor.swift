@@ -18,8 +18,8 @@ public final class Attestor: Sendable {
   let surroundings: AttestationExchange.Surroundings
   /// One initialisation at a time.
   private let initializing = CoreLock(())
-  /// The serial that was written last, so that an older configuration never replaces a newer one.
-  private let writing = CoreLock<[String: UInt32]>([:])
+  /// One configuration is written at a time.
+  private let writing = CoreLock(())
 
   /// Makes an attestor that is not initialised yet.
   ///
@@ -124,8 +124,8 @@ public final class Attestor: Sendable {
     if isFirstStart, let store = session.store {
       // That it was the first start is kept too: the next one does not wait.
       try? self.store(
-        session.configuration?.serial ?? 0, session.configuration?.text ?? text,
-        of: initial.account, in: store)
+        session.configuration?.text ?? text, serial: session.configuration?.serial ?? 0,
+        of: initial, in: store)
     }
   }
 
@@ -198,20 +198,15 @@ public final class Attestor: Sendable {
     guard let store = session.store else { return }
     // If it cannot be kept, this start has it all the same, and the next one asks again.
     try? self.store(
-      configuration.serial, configuration.text, of: configuration.account, in: store)
+      configuration.text, serial: configuration.serial, of: session.initial, in: store)
   }
 
-  /// Writes, unless something newer was written already.
   private func store(
-    _ serial: UInt32, _ text: String, of account: String, in store: ConfigurationStore
+    _ text: String, serial: UInt32, of initial: InitialConfiguration, in store: ConfigurationStore
   ) throws(AttestorError) {
-    let path = store.path(of: account)
-    let result = writing.withLock { written -> Result<Void, AttestorError> in
-      if let last = written[path], serial <= last { return .success(()) }
+    let result = writing.withLock { _ -> Result<Void, AttestorError> in
       do throws(AttestorError) {
-        try store.write(text, of: account)
-        written[path] = serial
-        return .success(())
+        return .success(try store.write(text, serial: serial, of: initial))
       } catch {
         return .failure(error)
       }

@@ -1,25 +1,13 @@
-/// What time it is: for the cache, in a form that a test can set.
+/// How much time has passed: for the cache, in a form that a test can set.
 public struct AttestorClock: Sendable {
   /// A clock that nobody sets, and that goes on while the device sleeps: the time since some moment.
   public var uptime: @Sendable () -> Duration
-  /// The time of day in Unix seconds, right or wrong. Used only where the service's own time is not
-  /// known.
-  public var unixTime: @Sendable () -> Int64
 
   /// Describes a clock.
-  public init(
-    uptime: @escaping @Sendable () -> Duration, unixTime: @escaping @Sendable () -> Int64
-  ) {
-    self.uptime = uptime
-    self.unixTime = unixTime
-  }
+  public init(uptime: @escaping @Sendable () -> Duration) { self.uptime = uptime }
 
   /// The system's.
-  public static let system = AttestorClock(
-    uptime: {
-      let start = ContinuousClock.now
-      return Self.origin.duration(to: start)
-    }, unixTime: { CoreSystem.unixTime })
+  public static let system = AttestorClock(uptime: { Self.origin.duration(to: .now) })
 
   private static let origin = ContinuousClock.now
 }
@@ -37,10 +25,12 @@ public enum AttestorTimes {
   public static let failure = Duration.milliseconds(500)
   /// How long it is remembered that an API is unknown or needs no token.
   public static let unprotected = Duration.seconds(30)
-  /// How long a secure string, and a token that the SDK cannot read, are believed to live; nothing is
-  /// kept for longer.
+  /// How long a secure string is believed to live; nothing is kept for longer.
   public static let life = Duration.seconds(300)
 
-  /// How long before its end a token is not handed out any more: a tenth of its life, at most 30 s.
-  static func margin(of life: Duration) -> Duration { min(life / 10, .seconds(30)) }
+  /// How long before its end a token is not handed out any more: a tenth of its life, at least 1 s
+  /// for its way to the API, at most 30 s.
+  static func margin(of life: Duration) -> Duration {
+    min(max(life / 10, .seconds(1)), .seconds(30))
+  }
 }

@@ -191,15 +191,17 @@ extension Attestor {
       return
     }
     if let kept = known.2 {
-      if isUnchanged(kept.environment, session.pace, flight.cancellation) {
+      if !isUnchanged(kept.environment, session.pace, flight.cancellation) {
+        // Something is different: no token that was fetched before is handed out any more.
+        state.withLock { $0.dropAll() }
+      } else if clock.uptime() < kept.goodUntil {
+        // Asked again: looking took time too.
         let (seats, result) = state.withLock { state in
           (state.land(key, flight.number) ?? [], kept.result.flagged(by: state.session))
         }
         for seat in seats { seat.fill(result) }
         return
       }
-      // Something is different: no token that was fetched before is handed out any more.
-      state.withLock { $0.kept = [:] }
     }
     let outcome = AttestationExchange(
       channel: ServiceChannel(

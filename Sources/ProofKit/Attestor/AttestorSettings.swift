@@ -98,6 +98,14 @@ extension Attestor {
     change(\.userProperty, to: String(String.UnicodeScalarView(ascii)))
   }
 
+  /// Says what the app was started for, such as a screen or a link; nil for nothing.
+  ///
+  /// The account's service can then tell, and annotate in tokens, whether the app seems to have been
+  /// started by another program rather than by a person: neither from a desktop nor at a terminal.
+  public func setActivity(_ activity: String?) {
+    change(\.activity, to: activity.map { Activity(name: $0, launch: CoreSystem.launch) })
+  }
+
   private func change<Value: Equatable & Sendable>(
     _ setting: WritableKeyPath<AttestorState.Settings, Value> & Sendable, to value: Value
   ) {
@@ -105,6 +113,21 @@ extension Attestor {
       guard state.settings[keyPath: setting] != value else { return }
       state.changeSettings { $0[keyPath: setting] = value }
     }
+  }
+
+  // MARK: Signed messages
+
+  /// Signs a message with the account's key, so that an API believes that an app which passed sent it.
+  ///
+  /// The key comes with each token, if the account has one. An app that failed the attestation has a
+  /// random key, and cannot tell. The same key is in each app of the account, so put the token into
+  /// the message: it says which app it was, and keeps the signature from being used again later.
+  ///
+  /// - Parameter message: The message; its UTF-8 bytes are signed.
+  /// - Returns: HMAC-SHA-256 in base64, or nil if there is no key: no token was fetched yet, the
+  ///   account has none, or the environment of the app has changed since.
+  public func messageSignature(of message: String) -> String? {
+    state.withLock { $0.session?.messageKey }.map { Base64.encode($0.signature(of: message)) }
   }
 
   // MARK: Proofs

@@ -20,6 +20,8 @@ struct AttestorState {
     /// Whether the service was asked for a configuration or a token.
     var hasAsked = false
     var pace = ObservationPace()
+    /// The key for signed messages that came with the last token.
+    var messageKey: MessageKey?
 
     /// Whether the app read pins that are older than they may be, and newer ones are here.
     var isForceApplyPins: Bool {
@@ -72,6 +74,12 @@ struct AttestorState {
     kept = [:]
   }
 
+  /// The app's environment is different: nothing that it got before holds any more.
+  mutating func dropAll() {
+    kept = [:]
+    session?.messageKey = nil
+  }
+
   /// What is kept and still good.
   mutating func kept(_ key: Key, at now: Duration) -> Kept? {
     guard let found = kept[key] else { return nil }
@@ -92,6 +100,9 @@ struct AttestorState {
     // Of a fetch that began before a reinitialisation nothing counts any more.
     guard session?.number == key.session else { return }
     adopt(outcome)
+    if outcome.result.status == .success, key.request.isForToken {
+      session?.messageKey = outcome.messageKey
+    }
     if key.request.purpose == .secureString && !key.request.isShared {
       // What other calls got before, or still get, does not hold any more.
       definitions[key.request.name] = nextNumber()

@@ -1,21 +1,26 @@
+internal import DurableFiles
 import ProofModel
 
 /// Keeps the newest configuration of each account in a folder of the app, across restarts.
 ///
 /// A file is replaced in one step, is open to this user alone, and is checked against the account's
 /// fingerprint when it is read. One that does not check out is kept aside, under a name that ends in
-/// `.damaged`, and the app goes on as if there were none.
+/// `.damaged-1` or a higher number, and the app goes on as if there were none. Several processes may
+/// have the same folder.
 public struct ConfigurationStore: Sendable, Hashable {
   /// The folder.
   public let folder: String
 
-  /// Describes a store. The folder must be there.
+  /// Describes a store.
+  ///
+  /// - Parameter folder: The folder, made if it is not there. Nobody else may write in it.
   public init(folder: String) { self.folder = folder }
 
+  private static let lockName = "configuration.lock"
+
   /// The file of an account: named by a digest, so that no two accounts share one.
-  func path(of account: String) -> String {
-    let name = Digest(hashing: Array(account.utf8)).description.prefix(16)
-    return folder + "/configuration-" + name
+  static func fileName(of account: String) -> String {
+    "configuration-" + Digest(hashing: Array(account.utf8)).description.prefix(16)
   }
 
   /// What the last start left.
@@ -27,34 +32,94 @@ public struct ConfigurationStore: Sendable, Hashable {
     case configuration(AccountConfiguration)
   }
 
+  private enum Found {
+    case nothing
+    case damaged
+    case good(Stored)
+  }
+
   func read(_ initial: InitialConfiguration) throws(AttestorError) -> Stored {
-    let path = path(of: initial.account)
-    do throws(CoreFile.Failure) {
-      try CoreFile.checkFolder(folder)
-      guard let bytes = try CoreFile.read(path, limit: AccountConfiguration.byteCountMax) else {
-        return .nothing
+    do throws(FileFailure) {
+      let durable = DurableFolder(try LiveFolder(folder))
+      switch try find(initial, in: durable) {
+      case .good(let stored): return stored
+      case .nothing: return .nothing
+      case .damaged: break
       }
-      if let text = String(validating: bytes, as: UTF8.self) {
-        if text == initial.text { return initial.configuration.map(Stored.configuration) ?? .start }
-        if let stored = try? initial.update(text, held: nil) { return .configuration(stored) }
-        // Of an app that was built with another short form.
-        if (try? InitialConfiguration(text))?.configuration == nil && text.hasPrefix("#") {
+      // Another process may have replaced it meanwhile; while it does, nothing is set aside.
+      guard let lock = try lock() else { return .nothing }
+      return try withExtendedLifetime(lock) { () throws(FileFailure) in
+        switch try find(initial, in: durable) {
+        case .good(let stored): return stored
+        case .nothing: return .nothing
+        case .damaged:
+          _ = try durable.setAside(Self.fileName(of: initial.account))
           return .nothing
         }
       }
-      try CoreFile.setAside(path)
     } catch {
-      throw .storeUnusable(reason: error.words)
+      throw unusable(error)
     }
-    return .nothing
   }
 
-  /// Replaces what is stored: a configuration, or what the SDK was initialised with.
-  func write(_ text: String, of account: String) throws(AttestorError) {
-    do throws(CoreFile.Failure) {
-      try CoreFile.replace(path(of: account), Array(text.utf8))
-    } catch {
-      throw .storeUnusable(reason: error.words)
+  private func find(
+    _ initial: InitialConfiguration, in durable: DurableFolder
+  ) throws(FileFailure) -> Found {
+    let name = Self.fileName(of: initial.account)
+    let limit = AccountConfiguration.byteCountMax
+    guard let bytes = try durable.read(name, limit: limit) else { return .nothing }
+    guard let text = String(validating: bytes, as: UTF8.self) else { return .damaged }
+    if text == initial.text {
+      return .good(initial.configuration.map(Stored.configuration) ?? .start)
     }
+    if let stored = try? initial.update(text, held: nil) { return .good(.configuration(stored)) }
+    // Of an app that was built with another short form.
+    let isShortForm = text.hasPrefix("#") && (try? InitialConfiguration(text)) != nil
+    return isShortForm ? .nothing : .damaged
+  }
+
+  /// Replaces what is stored: a configuration, or what the SDK was initialised with. What is newer
+  /// stays.
+  ///
+  /// - Throws: ``AttestorError/storeUnusable(reason:)``, also while another process replaces it.
+  func write(
+    _ text: String, serial: UInt32, of initial: InitialConfiguration
+  ) throws(AttestorError) {
+    do throws(FileFailure) {
+      let durable = DurableFolder(try LiveFolder(folder))
+      guard let lock = try lock() else { throw FileFailure.busy(Self.lockName) }
+      try withExtendedLifetime(lock) { () throws(FileFailure) in
+        if case .good(.configuration(let stored)) = try find(initial, in: durable),
+          stored.serial > serial
+        {
+          return
+        }
+        do throws(DurableFolder.Failure) {
+          try durable.replace(Self.fileName(of: initial.account), with: Array(text.utf8))
+        } catch {
+          switch error {
+          case .unchanged(let failure), .notDurable(let failure): throw failure
+          }
+        }
+      }
+    } catch {
+      throw unusable(error)
+    }
+  }
+
+  /// The right to change files here; nil while somebody else has it.
+  private func lock() throws(FileFailure) -> FolderLock? {
+    do throws(FolderLock.Refusal) {
+      return try FolderLock(folder + "/" + Self.lockName)
+    } catch {
+      switch error {
+      case .held: return nil
+      case .failed(let failure): throw failure
+      }
+    }
+  }
+
+  private func unusable(_ failure: FileFailure) -> AttestorError {
+    .storeUnusable(reason: "\(folder): \(failure)")
   }
 }

@@ -10,6 +10,9 @@ struct FetchRequest: Sendable, Hashable {
   /// Whether concurrent calls of the same share one fetch. Not if it changes something.
   let isShared: Bool
 
+  /// Whether it is a token of an API that is asked for.
+  var isForToken: Bool { purpose == .token || purpose == .measurement }
+
   /// Whether a good answer may be handed out again.
   var isKept: Bool { isShared && (purpose == .token || purpose == .secureString) }
 

@@ -22,6 +22,9 @@ public struct FetchResult: Sendable, Hashable {
   public let isForceApplyPins: Bool
   /// What a `?measurement` fetch measured, to be stored and handed to the proofs; otherwise nil.
   public let measurementConfig: MeasurementConfig?
+  /// Whom the service measured, if there is a ``measurementConfig``: the SDK's
+  /// ``Attestor/deviceID``. Proofs are made in this name.
+  public let instance: InstanceID?
   /// What went wrong, in words for people; empty if nothing did. Never a secret.
   public let reason: String
 }
@@ -32,18 +35,21 @@ extension FetchResult {
     FetchResult(
       status: status, token: token, secureString: secureString, arc: arc,
       rejectionReasons: rejectionReasons, isConfigChanged: isConfigChanged,
-      isForceApplyPins: isForceApplyPins, measurementConfig: measurementConfig, reason: reason)
+      isForceApplyPins: isForceApplyPins, measurementConfig: measurementConfig,
+      instance: instance, reason: reason)
   }
+
+  typealias Measured = (config: MeasurementConfig, instance: InstanceID)
 
   /// A result without flags.
   init(
     _ status: FetchStatus, token: String = "", secureString: String? = nil, arc: String = "",
-    rejectionReasons: String = "", measurementConfig: MeasurementConfig? = nil, reason: String = ""
+    rejectionReasons: String = "", measured: Measured? = nil, reason: String = ""
   ) {
     self.init(
       status: status, token: token, secureString: secureString, arc: arc,
       rejectionReasons: rejectionReasons, isConfigChanged: false, isForceApplyPins: false,
-      measurementConfig: measurementConfig, reason: reason)
+      measurementConfig: measured?.config, instance: measured?.instance, reason: reason)
   }
 }
 

@@ -51,14 +51,18 @@ public struct Observation: Sendable, Hashable {
 extension Observation {
   private static let textMax = AttestationWire.textMax
 
-  /// What a report says beside the evidence: the system, the app, and one `finding.CLASS.NUMBER` for
-  /// each source with something wrong.
-  func properties(appName: String) -> [AttestationReport.Property] {
+  /// What a report says beside the evidence: the system, the app, what it was started for, and one
+  /// `finding.CLASS.NUMBER` for each source with something wrong.
+  func properties(appName: String, activity: Activity?) -> [AttestationReport.Property] {
     let kernel = CoreSystem.kernel
-    var properties = [
+    var texts = [
       ("os", CoreSystem.operatingSystem), ("kernel", kernel.release),
       ("architecture", kernel.machine), ("app", appName),
-    ].map { AttestationReport.Property($0, Self.line($1)) }
+    ]
+    if let activity {
+      texts += [("activity", activity.name), ("launch", activity.launch.rawValue)]
+    }
+    var properties = texts.map { AttestationReport.Property($0, Self.line($1)) }
     var findings: [SourceID: [String]] = [:]
     for alarm in alarms {
       findings[alarm.source, default: []].append(alarm.name + ": " + alarm.words)

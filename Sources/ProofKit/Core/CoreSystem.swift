@@ -1,9 +1,8 @@
+internal import DurableFiles
 internal import Glibc
 
 /// What the operating system says about itself and this process.
 enum CoreSystem {
-  static var unixTime: Int64 { Int64(time(nil)) }
-
   /// Kernel release and machine, such as `6.1.0-18-amd64` and `x86_64`.
   static var kernel: (release: String, machine: String) {
     var names = utsname()
@@ -26,7 +25,7 @@ enum CoreSystem {
   /// The operating system's name for people, from os-release.
   static var operatingSystem: String {
     for path in ["/etc/os-release", "/usr/lib/os-release"] {
-      guard let bytes = try? CoreFile.read(path, limit: 65_536) else { continue }
+      guard let bytes = try? SmallFile.read(path, limit: 65_536) else { continue }
       for line in bytes.split(separator: UInt8(ascii: "\n")) {
         let text = String(decoding: line, as: UTF8.self)
         guard text.hasPrefix("PRETTY_NAME=") else { continue }
@@ -34,6 +33,23 @@ enum CoreSystem {
       }
     }
     return "Linux"
+  }
+
+  /// How this process was started.
+  static var launch: Activity.Launch {
+    // The environment as it was at the start: toolkits take the token out of their own.
+    let start = (try? SmallFile.read("/proc/self/environ", limit: 1 << 20)) ?? []
+    let names = ["XDG_ACTIVATION_TOKEN=", "DESKTOP_STARTUP_ID="].map { Array($0.utf8) }
+    for entry in start.split(separator: 0) {
+      // A variable that is set to nothing is no token.
+      if names.contains(where: { entry.starts(with: $0) && entry.count > $0.count }) {
+        return .desktop
+      }
+    }
+    let terminal = unsafe open("/dev/tty", O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)
+    guard terminal >= 0 else { return .other }
+    defer { _ = close(terminal) }
+    return tcgetpgrp(terminal) == getpgrp() ? .terminal : .other
   }
 
   /// A C array of characters up to its terminator.

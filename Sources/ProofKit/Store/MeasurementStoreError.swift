@@ -24,6 +24,8 @@ public enum MeasurementStoreError: Error, Sendable, Hashable {
   case otherInstance(stored: InstanceID, offered: InstanceID)
   /// There is no configuration that a token could belong to.
   case empty
+  /// The result is of no fetch that measured, or of one that failed.
+  case noMeasurement(FetchStatus)
   /// Two tokens are for the same hardware.
   case repeatedHardware(HardwareID)
   /// A token is for other hardware than was said.
@@ -65,6 +67,9 @@ extension MeasurementStoreError: CustomStringConvertible {
         + "installed again. Erase the store first."
     case .empty:
       "No measurement configuration is stored that the token could belong to. Store the pair."
+    case .noMeasurement(let status):
+      "The fetch (\(status)) has no measurement to store. Fetch with \"?measurement\", and store "
+        + "what succeeded."
     case .repeatedHardware(let hardware):
       "There are two tokens for hardware \(hardware). Keep the newer."
     case .tokenForOther(let hardware):

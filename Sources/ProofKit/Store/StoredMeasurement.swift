@@ -63,6 +63,25 @@ public struct StoredMeasurement: Sendable, Hashable {
     try check()
   }
 
+  /// Puts together what a `?measurement` fetch gave, and the tokens that backends made from it.
+  ///
+  /// Only the pair is worth storing: a new configuration without its token would take the place of an
+  /// older pair that still opens doors.
+  ///
+  /// - Parameters:
+  ///   - result: A result with a ``FetchResult/measurementConfig``.
+  ///   - tokens: What backends made from this very measurement.
+  /// - Throws: ``MeasurementStoreError/noMeasurement(_:)``, and what
+  ///   ``init(_:of:tokens:)`` throws.
+  public init(
+    _ result: FetchResult, tokens: [StoredToken] = []
+  ) throws(MeasurementStoreError) {
+    guard let config = result.measurementConfig, let instance = result.instance else {
+      throw .noMeasurement(result.status)
+    }
+    try self.init(config, of: instance, tokens: tokens)
+  }
+
   /// The token for a piece of hardware, if there is one.
   ///
   /// - Parameter hardware: The hardware.

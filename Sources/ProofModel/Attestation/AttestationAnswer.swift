@@ -34,6 +34,8 @@ public struct AttestationAnswer: Sendable, Hashable {
   public var configSerial: UInt32
   /// The serial below which pins must be applied at once.
   public var forcedPinsSerial: UInt32
+  /// How many seconds after it was made the token expires; 0 without token.
+  public var tokenLifetime: UInt32
   /// A token in compact form, or empty.
   public var token: String
   /// The attestation response code, or empty.
@@ -42,21 +44,26 @@ public struct AttestationAnswer: Sendable, Hashable {
   public var rejectionReasons: String
   /// The secure string, if one was asked for and found.
   public var secureString: String?
+  /// The account's key for signed messages, with a token and where the account has one; random for
+  /// an app that failed.
+  public var messageKey: MessageKey?
 
   /// Describes an answer.
   public init(
     to salt: Salt, _ outcome: Outcome, configSerial: UInt32 = 0, forcedPinsSerial: UInt32 = 0,
-    token: String = "", responseCode: String = "", rejectionReasons: String = "",
-    secureString: String? = nil
+    tokenLifetime: UInt32 = 0, token: String = "", responseCode: String = "",
+    rejectionReasons: String = "", secureString: String? = nil, messageKey: MessageKey? = nil
   ) {
     self.salt = salt
     self.outcome = outcome
     self.configSerial = configSerial
     self.forcedPinsSerial = forcedPinsSerial
+    self.tokenLifetime = tokenLifetime
     self.token = token
     self.responseCode = responseCode
     self.rejectionReasons = rejectionReasons
     self.secureString = secureString
+    self.messageKey = messageKey
   }
 
   /// Reads and checks an answer.
@@ -74,12 +81,15 @@ public struct AttestationAnswer: Sendable, Hashable {
     self.outcome = outcome
     configSerial = try reader.readUInt32()
     forcedPinsSerial = try reader.readUInt32()
+    tokenLifetime = try reader.readUInt32()
     let token = try reader.readBlob(max: AttestationWire.tokenMax)
     guard let text = String(validating: token, as: UTF8.self) else { throw reader.malformed }
+    guard !text.isEmpty || tokenLifetime == 0 else { throw reader.malformed }
     self.token = text
     responseCode = try reader.readText()
     rejectionReasons = try reader.readText()
     secureString = try reader.readFlag() ? try reader.readText(max: .max) : nil
+    messageKey = try reader.readFlag() ? try reader.readMessageKey() : nil
     let tagged = reader.readBytes
     let tag = try reader.read(Digest.self)
     try reader.finish()
@@ -98,11 +108,14 @@ public struct AttestationAnswer: Sendable, Hashable {
     writer.write(outcome.rawValue)
     writer.write(configSerial)
     writer.write(forcedPinsSerial)
+    writer.write(tokenLifetime)
     writer.write(blob: Array(token.utf8))
     writer.write(text: responseCode)
     writer.write(text: rejectionReasons)
     writer.write(secureString == nil ? 0 : 1 as UInt8)
     if let secureString { writer.write(text: secureString) }
+    writer.write(messageKey == nil ? 0 : 1 as UInt8)
+    messageKey?.withBytes { writer.write($0) }
     writer.write(
       AttestationTag.tag(
         writer.bytes, label: AttestationWire.answerLabel, salt: salt, key: key))

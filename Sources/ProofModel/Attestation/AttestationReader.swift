@@ -64,6 +64,10 @@ struct AttestationReader {
     }
   }
 
+  mutating func readMessageKey() throws(ProofError) -> MessageKey {
+    try MessageKey(SecretBytes(copying: Array(take(MessageKey.byteCount)).span))
+  }
+
   mutating func readRecord() throws(ProofError) -> EvidenceRecord {
     guard let evidenceClass = EvidenceClass(rawValue: try readByte()) else { throw malformed }
     let number = try readByte()

@@ -14,6 +14,8 @@ enum AccountDocument: String, CaseIterable {
   case policy
   /// The development key, sealed; no row if there is none.
   case developmentKey
+  /// The key that apps sign messages with, sealed, and its name; no row if there is none.
+  case messageKey
   /// What the management token hashes to.
   case management
 

@@ -10,6 +10,7 @@ final class Snapshot: Sendable {
   let sealingKey: TokenKey
   let policy: Policy
   let developmentKey: [UInt8]?
+  let messageKey: (id: String, key: MessageKey)?
   let managementHash: [UInt8]
   let apis: [String: API]
   let registrations: [AppDigest: Registration]
@@ -41,6 +42,7 @@ final class Snapshot: Sendable {
     } else {
       developmentKey = nil
     }
+    messageKey = try Self.messageKey(of: account)
     guard let hash = try AccountDocument.management.needed(from: store).bytes("hash") else {
       throw .damaged("document “management”")
     }
@@ -74,6 +76,20 @@ final class Snapshot: Sendable {
       throw .damaged("document “\(document.rawValue)”")
     }
     return try account.key(sealed, at: document.rawValue, algorithm, id: nil)
+  }
+
+  private static func messageKey(
+    of account: Account
+  ) throws(ServiceError) -> (id: String, key: MessageKey)? {
+    let place = AccountDocument.messageKey
+    guard let fields = try place.read(from: account.store) else { return nil }
+    guard let id = fields.text("id"), let sealed = fields.bytes("key") else {
+      throw .damaged("document “\(place.rawValue)”")
+    }
+    let secret = try account.vault.open(sealed, for: place.rawValue)
+    let key = secret.withBytes { try? MessageKey(SecretBytes(copying: $0)) }
+    guard let key else { throw .damaged("document “\(place.rawValue)”") }
+    return (id, key)
   }
 
   /// The key of an API's tokens; nil if it names one that is gone.

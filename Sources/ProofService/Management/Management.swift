@@ -102,6 +102,24 @@ public struct Management: Sendable {
     try account.apply([.remove(.account, AccountDocument.developmentKey.rawValue)])
   }
 
+  /// The key that apps sign messages with, and its name in tokens (`mskid`). Nil if there is none.
+  public func messageKey() throws(ServiceError) -> (id: String, key: MessageKey)? {
+    try account.snapshot().messageKey
+  }
+
+  /// Draws another message key: apps get it with their next token. Tokens under way name the old one.
+  public func changeMessageKey() throws(ServiceError) {
+    var fields = JSONObject()
+    fields.set("id", Hexadecimal.encode(CoreSodium.random(count: 4)))
+    fields.set("key", try account.vault.freshKey(MessageKey.byteCount, for: .messageKey))
+    try account.apply([AccountDocument.messageKey.put(fields)])
+  }
+
+  /// Takes the message key away: apps cannot sign any more from their next token on.
+  public func removeMessageKey() throws(ServiceError) {
+    try account.apply([.remove(.account, AccountDocument.messageKey.rawValue)])
+  }
+
   // MARK: APIs
 
   /// The APIs, by host.

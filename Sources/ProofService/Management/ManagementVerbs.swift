@@ -20,7 +20,7 @@ extension Management {
     var arguments = ManagementArguments(arguments)
     let result: JSONValue?
     switch parts[0] {
-    case "secret", "sealing", "management", "devkey":
+    case "secret", "sealing", "management", "devkey", "messagekey":
       result = try performSecret(parts[0], parts[1], &arguments)
     case "api": result = try performAPI(parts[1], &arguments)
     case "registration": result = try performRegistration(parts[1], &arguments)
@@ -86,9 +86,28 @@ extension Management {
     case ("devkey", "remove"):
       try arguments.finish()
       try removeDevelopmentKey()
+    case ("messagekey", "get"):
+      let encoding = try arguments.optionalText("encoding")
+      try arguments.finish()
+      return try shownMessageKey(encoding)
+    case ("messagekey", "change"):
+      try arguments.finish()
+      try changeMessageKey()
+      return try shownMessageKey(nil)
+    case ("messagekey", "remove"):
+      try arguments.finish()
+      try removeMessageKey()
     default: return nil
     }
     return Self.done
+  }
+
+  private func shownMessageKey(_ encoding: String?) throws(ServiceError) -> JSONValue {
+    guard let (id, key) = try messageKey() else { return .object(["id": .null, "secret": .null]) }
+    let secret = key.withBytes { JOSESecret(copying: $0) }
+    guard case .object(var shown) = try Self.base64(secret, encoding) else { return .null }
+    shown.set("id", id)
+    return .object(shown)
   }
 
   private func performAPI(

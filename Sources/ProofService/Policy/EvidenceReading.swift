@@ -18,6 +18,8 @@ enum EvidenceReading {
     for property in report.subject.properties {
       if property.name == "root", property.value == "true" || property.value == "1" {
         properties.insert(.root)
+      } else if property.name == "launch", property.value == "other" {
+        properties.insert(.automatedLaunch)
       } else if let found = findings[source(of: property.name)] {
         properties.insert(found)
       }

@@ -37,6 +37,8 @@ public enum Property: UInt8, Sendable, CaseIterable {
   case firstFetch = 16
   /// The app could not look at part of its environment.
   case unreadable = 17
+  /// The app says what it was started for, and that neither a desktop nor a terminal started it.
+  case automatedLaunch = 18
 
   /// The name.
   public var name: String {
@@ -59,6 +61,7 @@ public enum Property: UInt8, Sendable, CaseIterable {
     case .forcedFail: "forced-fail"
     case .firstFetch: "first-fetch"
     case .unreadable: "unreadable"
+    case .automatedLaunch: "automated-launch"
     }
   }
 

@@ -39,13 +39,18 @@ struct TokenMinter {
     guard let key = snapshot.key(of: api) else { throw .failed }
     var claims = claims()
     if policy.hasAudience { claims.audience = [api.host] }
+    claims.messageKeyID = snapshot.messageKey?.id
     if let (measurement, generation) = measurement {
       try add(measurement, generation, to: &claims)
     }
     var answer = work.answer(.done)
+    // Of a failing app's token too: the two look alike.
+    answer.tokenLifetime = UInt32(policy.tokenLifetime)
     answer.token = try minted { () throws(ServiceError) in
       judgement.isPassed ? try key.token(claims) : try key.decoy(claims)
     }
+    // As with the token: whoever fails cannot tell, and signs nothing that anybody believes.
+    if let (_, key) = snapshot.messageKey { answer.messageKey = judgement.isPassed ? key : .random() }
     return answer
   }
 
@@ -154,6 +159,7 @@ struct TokenMinter {
     for name in Self.reserved where payload[name] != nil { return work.answer(.badPayload) }
     do {
       var answer = work.answer(.done)
+      answer.tokenLifetime = UInt32(policy.tokenLifetime)
       answer.token = try snapshot.secret.token(claims)
       return answer
     } catch .jose {

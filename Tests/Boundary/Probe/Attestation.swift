@@ -52,10 +52,19 @@ func probeAttestation(_ baseline: BaselineProbe) throws {
   var answer = AttestationAnswer(to: draft.salt, .done, token: "a.b.c")
   answer.configSerial = 5
   answer.forcedPinsSerial = 2
+  answer.tokenLifetime = 300
   answer.responseCode = "ABCDEFGHIJ"
   answer.rejectionReasons = "debug"
   answer.secureString = "secret"
+  let messageKey = try MessageKey(.random(count: MessageKey.byteCount))
+  try expect(messageKey != .random() && Set([messageKey]).contains(messageKey))
+  let signature = messageKey.signature(of: "open")
+  try expect(signature.count == MessageKey.signatureByteCount)
+  try expect(messageKey.isSignature(signature.span, of: "open"))
+  try expect(messageKey.description == "MessageKey(secret)")
+  try expect(messageKey.customMirror.children.count == 1)
+  answer.messageKey = messageKey
   let received = try AttestationAnswer(answer.bytes(with: key), to: draft.salt, with: key)
   try expect(received == answer && received.salt == draft.salt && received.outcome == .done)
-  try expect(received.token == "a.b.c")
+  try expect(received.token == "a.b.c" && received.tokenLifetime == 300)
 }

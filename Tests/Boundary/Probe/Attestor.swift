@@ -40,9 +40,8 @@ private struct Still: EvidenceObserver {
 }
 
 func probeAttestor() throws {
-  let clock = AttestorClock(uptime: { .zero }, unixTime: { 0 })
-  try expect(clock.uptime() == .zero && clock.unixTime() == 0)
-  try expect(AttestorClock.system.unixTime() > 0)
+  let clock = AttestorClock(uptime: { .zero })
+  try expect(clock.uptime() == .zero && AttestorClock.system.uptime() >= .zero)
   let attestor = Attestor(observer: Still(), over: Nowhere(), clock: clock)
   try probeResult(attestor.fetchTokenAndWait(for: "api.example.com"))
   let digest = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="
@@ -50,6 +49,8 @@ func probeAttestor() throws {
   attestor.setUserProperty("$error")
   attestor.setDevelopmentKey("key")
   attestor.setDataHash(of: "data")
+  attestor.setActivity("unlock")
+  try expect(attestor.messageSignature(of: "message") == nil)
   try expect(attestor.fetchTokenAndWait(for: "api.example.com").status == .noNetwork)
   try expect(attestor.fetchSecureStringAndWait("").status == .badKey)
   try expect(attestor.fetchCustomJWTAndWait("").status == .badPayload)
@@ -75,7 +76,7 @@ private func probeResult(_ result: FetchResult) throws {
   try expect(result.status == .notInitialized && result.token.isEmpty && result.arc.isEmpty)
   try expect(result.rejectionReasons.isEmpty && result.secureString == nil)
   try expect(!result.isConfigChanged && !result.isForceApplyPins && !result.reason.isEmpty)
-  try expect(result.measurementConfig == nil && !result.loggableToken.isEmpty)
+  try expect(result.instance == nil && result.measurementConfig == nil && !result.loggableToken.isEmpty)
   try expect(!result.description.isEmpty && result.customMirror.children.count == 1)
   let statuses: [FetchStatus] = [
     .success, .noNetwork, .mitmDetected, .poorNetwork, .noService, .badURL, .unknownURL,

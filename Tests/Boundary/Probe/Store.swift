@@ -39,7 +39,7 @@ func probeStore(_ baseline: BaselineProbe) throws {
     .superseded(stored: 2, offered: 1),
     .otherInstance(stored: baseline.instance, offered: .random()), .empty,
     .repeatedHardware(hardware.id), .tokenForOther(hardware.id),
-    .tooManyTokens(count: 257, allowed: 256),
+    .tooManyTokens(count: 257, allowed: 256), .noMeasurement(.noNetwork),
   ]
   try expect(errors.allSatisfy { !$0.description.isEmpty })
 }

@@ -12,9 +12,10 @@ final class InProcessService: Transport {
     var forced: UInt32 = 0
     var pins: [String: [String]] = [:]
     var outcome = AttestationAnswer.Outcome.done
-    var tokenLife: Int64 = 300
+    var tokenLife: UInt32 = 300
     var isEncrypted = false
     var secureString: String?
+    var messageKey: MessageKey?
     var time: Int64? = 1_900_000_000
     var failure: TransportError?
     var salt: UInt8 = 0
@@ -139,7 +140,9 @@ final class InProcessService: Transport {
         if report.subject.purpose == .secureString {
           answer.secureString = state.secureString
         } else {
+          answer.tokenLifetime = state.tokenLife
           answer.token = token(state, report.salt)
+          answer.messageKey = report.subject.purpose == .customJWT ? nil : state.messageKey
         }
       }
       return answer.bytes(with: .sdk)
@@ -148,7 +151,7 @@ final class InProcessService: Transport {
 
   private func token(_ state: State, _ salt: Salt) -> String {
     if state.isEncrypted { return "e30..AAAA.AAAA.\(salt)" }
-    let claims = #"{"exp":\#((state.time ?? 1_900_000_000) + state.tokenLife),"did":"x"}"#
+    let claims = #"{"exp":\#((state.time ?? 1_900_000_000) + Int64(state.tokenLife)),"did":"x"}"#
     return "e30." + Base64.encode(Array(claims.utf8), .urlUnpadded) + "."
       + Base64.encode(Array(salt.bytes), .urlUnpadded)
   }
@@ -163,6 +166,8 @@ final class Scene: EvidenceObserver {
     /// What every source's digest is made of, by class.
     var looks: [EvidenceClass: UInt8] = [:]
     var alarms: [Observation.Alarm] = []
+    /// Called with each observation: looking takes time, say.
+    var isLooking: (@Sendable () -> Void)?
     var failure: ProofError?
     var count = 0
   }
@@ -176,6 +181,7 @@ final class Scene: EvidenceObserver {
       state.count += 1
       return state
     }
+    state.isLooking?()
     if let failure = state.failure { throw failure }
     var records: [EvidenceRecord] = []
     for source in sources {
@@ -198,13 +204,11 @@ final class Scene: EvidenceObserver {
 /// A clock that a test sets.
 final class ManualClock: Sendable {
   let uptime = CoreLock(Duration.seconds(1000))
-  let unixTime = CoreLock<Int64>(1_900_000_000)
 
   func advance(_ by: Duration) { uptime.withLock { $0 += by } }
 
   var clock: AttestorClock {
-    AttestorClock(
-      uptime: { self.uptime.withLock { $0 } }, unixTime: { self.unixTime.withLock { $0 } })
+    AttestorClock(uptime: { self.uptime.withLock { $0 } })
   }
 }
 
@@ -212,11 +216,15 @@ final class ManualClock: Sendable {
 struct Stage {
   let service: InProcessService
   let scene = Scene()
-  let time = ManualClock()
+  let time: ManualClock
   let attestor: Attestor
 
-  init(_ service: InProcessService = InProcessService(), isInitialized: Bool = true) throws {
+  init(
+    _ service: InProcessService = InProcessService(), time: ManualClock = ManualClock(),
+    isInitialized: Bool = true
+  ) throws {
     self.service = service
+    self.time = time
     attestor = Attestor(observer: scene, over: service, appName: "door", clock: time.clock)
     if isInitialized { try attestor.initializeAndWait(service.configuration()) }
   }

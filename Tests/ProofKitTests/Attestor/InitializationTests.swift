@@ -1,3 +1,4 @@
+import DurableFiles
 import Foundation
 import ProofModel
 import Testing
@@ -15,6 +16,11 @@ private final class Folder {
   deinit { try? FileManager.default.removeItem(atPath: path) }
   var names: [String] {
     (try? FileManager.default.contentsOfDirectory(atPath: path).sorted()) ?? []
+  }
+  /// Without the lock's.
+  var configurations: [String] { names.filter { $0.hasPrefix("configuration-") } }
+  func file(of account: String) -> String {
+    path + "/" + ConfigurationStore.fileName(of: account)
   }
 }
 
@@ -103,8 +109,8 @@ struct InitializationTests {
       #expect(attestor.pins()?.byHost == ["api.example.com": [pin(1)]])
       #expect(service.count("config") == 1, "start \(start)")
     }
-    let name = try #require(folder.names.first)
-    #expect(folder.names.count == 1)
+    let name = try #require(folder.configurations.first)
+    #expect(folder.names == [name, "configuration.lock"])
     let attributes = try FileManager.default.attributesOfItem(atPath: folder.path + "/" + name)
     #expect(attributes[.posixPermissions] as? Int == 0o600)
   }
@@ -137,7 +143,7 @@ struct InitializationTests {
       }
       #expect(service.count("config") == 1)
     }
-    #expect(folder.names.count == 2)
+    #expect(folder.configurations.count == 2)
   }
 
   @Test("a configuration that comes with a token is kept for the next start")
@@ -165,25 +171,56 @@ struct InitializationTests {
       let attestor = Attestor(observer: Scene(), over: service)
       try attestor.initializeAndWait(service.shortForm, updates: .automatic(folder.store))
       #expect(attestor.fetchTokenAndWait(for: api).status == .success)
-      let path = folder.store.path(of: "acme")
+      let path = folder.file(of: "acme")
       var bytes = try Data(contentsOf: URL(fileURLWithPath: path))
       bytes[bytes.count / start - 1] ^= 1
       try bytes.write(to: URL(fileURLWithPath: path))
     }
     let attestor = Attestor(observer: Scene(), over: service)
     try attestor.initializeAndWait(service.shortForm, updates: .automatic(folder.store))
-    #expect(folder.names.filter { $0.hasSuffix(".damaged") }.count == 3)
-    #expect(folder.names.count == 4)
+    let name = ConfigurationStore.fileName(of: "acme")
+    #expect(folder.configurations == [name] + (1...3).map { "\(name).damaged-\($0)" })
+  }
+
+  @Test("while another process has the lock, the app goes on without keeping or setting aside")
+  func lockHeld() throws {
+    let folder = try Folder()
+    let service = InProcessService()
+    let damage = Data("damage".utf8)
+    try damage.write(to: URL(fileURLWithPath: folder.file(of: "acme")))
+    let lock = try FolderLock(folder.path + "/configuration.lock")
+    try withExtendedLifetime(lock) {
+      let attestor = Attestor(observer: Scene(), over: service)
+      try attestor.initializeAndWait(service.shortForm, updates: .automatic(folder.store))
+      #expect(attestor.fetchTokenAndWait(for: api).status == .success)
+    }
+    #expect(try Data(contentsOf: URL(fileURLWithPath: folder.file(of: "acme"))) == damage)
+    #expect(folder.configurations.count == 1)
+  }
+
+  @Test("a configuration in the folder is never replaced by an older one")
+  func olderOnDisk() throws {
+    let folder = try Folder()
+    let service = InProcessService()
+    let initial = try InitialConfiguration(service.shortForm)
+    for serial in [7, 6, 5] as [UInt32] {
+      try folder.store.write(service.configuration(serial: serial), serial: serial, of: initial)
+    }
+    guard case .configuration(let stored) = try folder.store.read(initial) else {
+      Issue.record("no configuration")
+      return
+    }
+    #expect(stored.serial == 7)
   }
 
   @Test("a store without a folder is an error that names it")
   func noFolder() throws {
     let stage = try Stage(isInitialized: false)
-    let store = ConfigurationStore(folder: "/nonexistent/folder")
+    let store = ConfigurationStore(folder: "/dev/null/folder")
     let error = #expect(throws: AttestorError.self) {
       try stage.attestor.initializeAndWait(stage.service.shortForm, updates: .automatic(store))
     }
-    #expect("\(try #require(error))".contains("/nonexistent/folder"))
+    #expect("\(try #require(error))".contains("/dev/null/folder"))
   }
 
   @Test("an update that the app kept counts if it is newer than what the app was built with")

@@ -22,6 +22,6 @@ _ = try send(held.token.message)
 let challenge = try Challenge(send(.askForChallenge))
 let proved = try Prover(config: kept.config, collector: probe).prove(
   Command(Array("open".utf8), class: CommandClass(1)), .integrity, from: kept.instance, to: lock,
-  answering: challenge)
+  answering: challenge, form: held.form)
 let verdict = try proved.receipt(of: Answer(send(proved.message))).verdict
 print("verdict", verdict)

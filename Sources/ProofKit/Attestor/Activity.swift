@@ -1,0 +1,15 @@
+/// What the app was started for, and how.
+struct Activity: Sendable, Hashable {
+  /// Who started the process, as far as the system tells.
+  enum Launch: String, Sendable {
+    /// A desktop, on behalf of a person: it gave a token for bringing up a window.
+    case desktop
+    /// A shell in the foreground of a terminal.
+    case terminal
+    /// Neither: a service manager, another program, a remote command.
+    case other
+  }
+
+  let name: String
+  let launch: Launch
+}

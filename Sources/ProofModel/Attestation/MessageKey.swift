@@ -1,0 +1,74 @@
+/// The key that an account's apps sign messages with. Secret.
+///
+/// It is one for the whole account, so a signature says "an app that passed", and not which one:
+/// that says the token, which stands in each signed message.
+public struct MessageKey: Sendable {
+  /// How many bytes a key has.
+  public static var byteCount: Int { 32 }
+  /// How many bytes a signature has.
+  public static var signatureByteCount: Int { Digest.byteCount }
+
+  private final class Block: Sendable {
+    let bytes: SecretBytes
+
+    init(_ bytes: consuming SecretBytes) { self.bytes = bytes }
+  }
+
+  private let block: Block
+
+  /// Takes a key's bytes over.
+  ///
+  /// - Parameter bytes: 32 random bytes.
+  /// - Throws: ``ProofError/wrongLength(of:expected:actual:)``.
+  public init(_ bytes: consuming SecretBytes) throws(ProofError) {
+    try bytes.checkCount(Self.byteCount, of: "message key")
+    block = Block(bytes)
+  }
+
+  /// A fresh key.
+  public static func random() -> MessageKey {
+    guard let key = try? MessageKey(.random(count: byteCount)) else {
+      preconditionFailure("The count is right.")
+    }
+    return key
+  }
+
+  /// Signs a message: HMAC-SHA-256.
+  ///
+  /// - Parameter message: The message; its UTF-8 bytes are signed.
+  /// - Returns: 32 bytes.
+  public func signature(of message: String) -> [UInt8] {
+    CoreCrypto.hmac(key: block.bytes, Array(message.utf8).span).bytes
+  }
+
+  /// Whether bytes are a message's signature, in time that does not depend on how much of it is right.
+  ///
+  /// - Parameters:
+  ///   - signature: What should be the signature.
+  ///   - message: The message.
+  /// - Returns: Whether it is.
+  public func isSignature(_ signature: Span<UInt8>, of message: String) -> Bool {
+    CoreCrypto.equal(signature, self.signature(of: message).span)
+  }
+
+  /// Lends the key's bytes, for as long as the closure runs.
+  package func withBytes<R: ~Copyable>(_ body: (RawSpan) -> R) -> R { block.bytes.withBytes(body) }
+}
+
+extension MessageKey: Hashable {
+  /// Compares in constant time.
+  public static func == (left: MessageKey, right: MessageKey) -> Bool {
+    left.block.bytes.matches(right.block.bytes)
+  }
+
+  /// All keys alike: a hash of a secret would tell of it.
+  public func hash(into hasher: inout Hasher) { hasher.combine(Self.byteCount) }
+}
+
+extension MessageKey: CustomStringConvertible, CustomReflectable {
+  /// Never the key.
+  public var description: String { "MessageKey(secret)" }
+
+  /// Shows what the description says.
+  public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
+}

@@ -1,0 +1,99 @@
+import ProofJOSE
+import ProofModel
+import Testing
+
+@testable import ProofService
+
+@Suite struct MessageKeyTests {
+  @Test func `without a message key no answer has one, and no token names one`() throws {
+    let bench = try Bench()
+    let answer = try bench.attest(bench.app)
+    #expect(answer.messageKey == nil)
+    #expect(try bench.claims(answer.token).messageKeyID == nil)
+    #expect(try bench.management.messageKey() == nil)
+  }
+
+  @Test func `an app that passes gets the account's key with each token, and nothing else`() throws {
+    let bench = try Bench(policy: [.secureStrings: "on", .customTokens: "on", .deviceRate: "0"])
+    try bench.management.changeMessageKey()
+    let (id, key) = try #require(try bench.management.messageKey())
+    let answer = try bench.attest(bench.app)
+    #expect(answer.messageKey == key)
+    #expect(try bench.claims(answer.token).messageKeyID == id)
+    let measured = try bench.attest(bench.app, .measurement, name: Bench.lockAPI)
+    #expect(measured.messageKey == key)
+    #expect(try bench.sealedClaims(measured.token).messageKeyID == id)
+    #expect(try bench.attest(bench.app, name: Bench.plain).messageKey == nil)
+    #expect(try bench.attest(bench.app, name: "unknown.example.com").messageKey == nil)
+    try bench.management.setSecureString("s", to: "v")
+    var string = AttestationReport.Subject(.secureString, name: "s")
+    string.payload = [0]
+    #expect(try bench.attest(bench.app, string).messageKey == nil)
+    let custom = AttestationReport.Subject(.customJWT, payload: Array("{}".utf8))
+    #expect(try bench.attest(bench.app, custom).messageKey == nil)
+  }
+
+  @Test func `an app that fails gets a random key, another one each time`() throws {
+    let bench = try Bench()
+    try bench.management.changeMessageKey()
+    let (_, key) = try #require(try bench.management.messageKey())
+    try bench.management.set(.fail, for: bench.app.device)
+    let keys = try (0..<3).map { _ in try #require(try bench.attest(bench.app).messageKey) }
+    for index in keys.indices {
+      #expect(keys[index] != key)
+      #expect(!keys[..<index].contains(keys[index]))
+    }
+  }
+
+  @Test func `another key has another name, and a removed one is gone`() throws {
+    let bench = try Bench()
+    try bench.management.changeMessageKey()
+    let old = try #require(try bench.management.messageKey())
+    try bench.management.changeMessageKey()
+    let new = try #require(try bench.management.messageKey())
+    #expect(old.id != new.id && old.key != new.key)
+    #expect(try bench.attest(bench.app).messageKey == new.key)
+    try bench.management.removeMessageKey()
+    #expect(try bench.attest(bench.app).messageKey == nil)
+  }
+
+  @Test func `the key stands sealed in the store, for its place`() throws {
+    let bench = try Bench()
+    try bench.management.changeMessageKey()
+    let key = try #require(try bench.management.messageKey()).key
+    let secret = key.withBytes { JOSESecret(copying: $0) }
+    let bytes = secret.withBytes { Array(copying: $0) }
+    for row in try bench.store.rows(of: .account) {
+      #expect(!row.value.contains(bytes))
+      #expect(!row.value.contains(Array(Base64.encode(bytes).utf8)))
+    }
+    // Where another secret stands it does not open.
+    let row = try #require(try bench.store.row("messageKey", of: .account))
+    let sealing = try #require(try bench.store.row("sealingKey", of: .account))
+    guard case .object(var fields) = try JSONValue(parsing: row.span),
+      case .object(let other) = try JSONValue(parsing: sealing.span)
+    else {
+      Issue.record("no object")
+      return
+    }
+    fields["key"] = other["key"]
+    try bench.store.apply([
+      .put(.account, "messageKey", Array(JSONValue.object(fields).text.utf8))
+    ])
+    #expect(throws: ServiceError.self) { try bench.management.messageKey() }
+  }
+
+  @Test func `what was launched by neither desktop nor terminal is annotated, where it says so`()
+    throws
+  {
+    let bench = try Bench(policy: [.annotations: "automated-launch", .deviceRate: "0"])
+    for (launch, expected) in [("other", ["automated-launch"]), ("desktop", []), ("terminal", [])] {
+      let subject = AttestationReport.Subject(
+        .token, name: Bench.api,
+        properties: [.init("activity", "unlock"), .init("launch", launch)])
+      let claims = try bench.claims(try bench.attest(bench.app, subject).token)
+      #expect(claims.annotations == expected, "\(launch)")
+    }
+    #expect(try bench.claims(try bench.attest(bench.app).token).annotations == [])
+  }
+}
