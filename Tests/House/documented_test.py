@@ -33,6 +33,11 @@ class Documented(unittest.TestCase):
             self.assertEqual(status, 1)
             self.assertIn("not documented: Module.Noun.verb", output)
 
+    def test_a_sample_that_nobody_compiles_is_refused(self):
+        status, output = self.judged(symbol("verb", "Does it.", "```swift", "verb()", "```"))
+        self.assertEqual(status, 1)
+        self.assertIn("has a sample that nobody compiles: Module.Noun.verb", output)
+
     def test_what_a_protocol_documents_may_stay_without(self):
         self.assertEqual(self.judged(symbol("==", ""), borrowed=["=="])[0], 0)
 
