@@ -38,6 +38,19 @@ class Documented(unittest.TestCase):
         self.assertEqual(status, 1)
         self.assertIn("has a sample that nobody compiles: Module.Noun.verb", output)
 
+    def test_a_c_declaration_without_a_word_is_named(self):
+        folder = fresh("header")
+        header = folder / "noun.h"
+        good = "/// A noun.\nstruct pfc_noun {\n  int size;\n};\n\n/// Does it.\nPFC_MUST_USE int pfc_do(void);\n"
+        symbols = [symbol(f"other{number}", "Words.") for number in range(1000)]
+        (folder / "Module.symbols.json").write_text(json.dumps({"symbols": symbols, "relationships": []}))
+        for text, bare in ((good, None), (good.replace("/// Does it.\n", ""), "pfc_do"),
+                           (good.replace("/// A noun.\n", ""), "pfc_noun")):
+            header.write_text(text)
+            result = run(CI / "documented", folder, header)
+            self.assertEqual(result.returncode, 1 if bare else 0, result.stdout)
+            self.assertIn(bare or "all documented", result.stdout)
+
     def test_what_a_protocol_documents_may_stay_without(self):
         self.assertEqual(self.judged(symbol("==", ""), borrowed=["=="])[0], 0)
 
