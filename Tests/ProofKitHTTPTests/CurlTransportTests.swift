@@ -125,6 +125,23 @@ struct CurlTransportTests {
     try service.behave(nil)
   }
 
+  @Test("a peer that accepts the connection and never shakes hands times out")
+  func silent() throws {
+    let url = service.url("silent") + "/v1/report"
+    let quick = CurlTransport(
+      .init(authorities: service.greeting.authority, connectTimeout: .milliseconds(300)))
+    for (transport, timeout) in [(transport, 300), (quick, 30_000)] {
+      let failure = failure { () throws(TransportError) in
+        try transport.send(
+          TransportRequest(url: url, body: [1], timeout: .milliseconds(timeout)))
+      }
+      guard case .timedOut = failure else {
+        Issue.record("\(String(describing: failure))")
+        continue
+      }
+    }
+  }
+
   @Test("half an answer, and a connection that is reset, broke off", arguments: ["half", "reset"])
   func broken(how: String) throws {
     try service.behave(how)

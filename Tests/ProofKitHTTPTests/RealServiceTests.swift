@@ -79,6 +79,25 @@ struct RealServiceTests {
     #expect(attestor.fetchCustomJWTAndWait("{}").status == .disabled)
   }
 
+  @Test("the account's message key signs what its backend believes; a failing app's does not")
+  func signedMessages() throws {
+    try management.changeMessageKey()
+    let (id, key) = try #require(try management.messageKey())
+    try attestor.initializeAndWait(management.signedConfiguration())
+    let result = attestor.fetchTokenAndWait(for: "api.example.com")
+    #expect(result.loggableToken.contains("\"mskid\":\"\(id)\""))
+    func isBelieved(_ message: String) throws -> Bool {
+      let text = try #require(attestor.messageSignature(of: message))
+      return try key.isSignature(Array(#require(Data(base64Encoded: text))).span, of: message)
+    }
+    #expect(try isBelieved("POST /open \(result.token)"))
+    try management.set(.fail, for: try management.device(named: "latest"))
+    attestor.setUserProperty("other")
+    let failing = attestor.fetchTokenAndWait(for: "api.example.com")
+    #expect(failing.status == .success && failing.loggableToken.contains("mskid"))
+    #expect(try !isBelieved("POST /open \(failing.token)"))
+  }
+
   @Test("new pins reach the app with a token, and forced ones are told")
   func pins() throws {
     try attestor.initializeAndWait(management.signedConfiguration())

@@ -79,7 +79,22 @@ struct StatusTests {
     let took = try clock.measure { result = try fetch() }
     #expect(result?.status == .poorNetwork)
     print("a hanging service (\(how)) cost \(took), allowed are \(AttestorTimes.fetch)")
+    try expectNothingLost()
+  }
+
+  @Test("poor network: somebody accepts the connection and never shakes hands")
+  func silent() throws {
+    try attestor.initializeAndWait(service.configuration(["url": service.url("silent")]))
+    #expect(try fetch().status == .poorNetwork)
+    #expect(try service.seen().connections["silent"] == 1)
+  }
+
+  /// The service behaves again: the same app goes on where it was. Another property, because a failure
+  /// is remembered for half a second.
+  private func expectNothingLost() throws {
     try service.behave(nil)
+    attestor.setUserProperty("again")
+    #expect(try fetch().status == .success)
   }
 
   @Test(
@@ -96,6 +111,7 @@ struct StatusTests {
     // is also sent again by libcurl itself, on a new connection.
     let again = how == "reset" && path == "/v1/report" ? 2 : 1
     #expect(try service.seen().paths[path] == 2 * again)
+    try expectNothingLost()
   }
 
   @Test(
@@ -123,6 +139,7 @@ struct StatusTests {
     try service.behave(Int(how) as Any? ?? how, at: path)
     let result = try fetch()
     #expect(result.status == .noService, "\(result)")
+    try expectNothingLost()
   }
 
   @Test("bad URL: no host, and a measurement for an API whose tokens are not encrypted")

@@ -13,7 +13,7 @@ import Testing
     #expect(try bench.management.messageKey() == nil)
   }
 
-  @Test func `an app that passes gets the account's key with each token, and nothing else`() throws {
+  @Test func `an app that passes gets the account's key with each token, not with others`() throws {
     let bench = try Bench(policy: [.secureStrings: "on", .customTokens: "on", .deviceRate: "0"])
     try bench.management.changeMessageKey()
     let (id, key) = try #require(try bench.management.messageKey())

@@ -4,8 +4,9 @@
 usage: reference_service.py FOLDER
 
 FOLDER gets certificates (if it has none). The service listens on ports of the loopback interface: one for each
-certificate, one without TLS, and one that closes each connection at once. `outdated` speaks TLS 1.1 and nothing newer. It prints one line of JSON that says where,
-and then answers each line of JSON on its standard input by one on its standard output. It ends with its input.
+certificate, one without TLS, one that closes each connection at once, one that accepts and never says a word.
+`outdated` speaks TLS 1.1 and nothing newer. It prints one line of JSON that says where, and then answers each line of
+JSON on its standard input by one on its standard output. It ends with its input.
 
   {"set": {"serial": 2, "pins": {…}, …}}    attributes of the account
   {"behave": WHAT, "path": "/v1/report"}    hang, stall, garbage, nothttp, half, reset, huge, redirect, a number (that
@@ -19,6 +20,7 @@ and then answers each line of JSON on its standard input by one on its standard 
 
 import hmac
 import http.server
+import io
 import json
 import os
 import socket
@@ -35,7 +37,7 @@ from account import Account
 from messages import MESSAGE_MAX, Malformed
 from tokens import b64
 
-PLAIN = ("plain", "closing")
+PLAIN = ("plain", "closing", "silent")
 NAMES = ("good", "otherkey", "stranger", "expired", "wrongname", "outdated") + PLAIN
 
 
@@ -93,6 +95,21 @@ def reach(port: int) -> str:
         return str(secure.version())
 
 
+class Counting(io.RawIOBase):
+    """What a connection brings after its handshake, each byte counted: also of what never becomes a request."""
+
+    def __init__(self, connection: socket.socket, server: Listener) -> None:
+        self.connection, self.server = connection, server
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer) -> int:
+        count = self.connection.recv_into(buffer)
+        self.server.state.count(self.server.state.bytes, self.server.name, count)
+        return count
+
+
 class Handler(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     server: Listener
@@ -101,10 +118,14 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.server.state.count(self.server.state.connections, self.server.name)
         if self.server.name == "closing":
             raise ConnectionAbortedError
+        if self.server.name == "silent":
+            self.server.state.released.wait()
         # The handshake in the connection's own thread: one that hangs holds nobody up.
         if self.server.context is not None:
             self.request = self.server.context.wrap_socket(self.request, server_side=True)
         super().setup()
+        if self.server.context is not None:
+            self.rfile = io.BufferedReader(Counting(self.connection, self.server))
 
     def log_message(self, format: str, *args) -> None:
         pass
@@ -122,7 +143,6 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def serve(self, body: bytes) -> None:
         state = self.server.state
         path = urllib.parse.urlsplit(self.path).path
-        state.count(state.bytes, self.server.name, len(self.raw_requestline) + len(body))
         state.count(state.seen, path)
         behaviour = state.behaviour(path)
         if behaviour is not None:

@@ -50,7 +50,9 @@ struct TokenMinter {
       judgement.isPassed ? try key.token(claims) : try key.decoy(claims)
     }
     // As with the token: whoever fails cannot tell, and signs nothing that anybody believes.
-    if let (_, key) = snapshot.messageKey { answer.messageKey = judgement.isPassed ? key : .random() }
+    if let (_, key) = snapshot.messageKey {
+      answer.messageKey = judgement.isPassed ? key : .random()
+    }
     return answer
   }
 

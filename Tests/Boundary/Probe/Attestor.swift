@@ -54,6 +54,12 @@ func probeAttestor() throws {
   try expect(attestor.fetchTokenAndWait(for: "api.example.com").status == .noNetwork)
   try expect(attestor.fetchSecureStringAndWait("").status == .badKey)
   try expect(attestor.fetchCustomJWTAndWait("").status == .badPayload)
+  do {
+    _ = try StoredMeasurement(attestor.fetchTokenAndWait(for: ""), tokens: [])
+    try expect(false)
+  } catch let error as MeasurementStoreError {
+    try expect(error == .noMeasurement(.badURL))
+  }
   attestor.fetchToken(for: "") { _ in }
   attestor.fetchSecureString("", newDefinition: "") { _ in }
   attestor.fetchCustomJWT("") { _ in }
@@ -76,7 +82,8 @@ private func probeResult(_ result: FetchResult) throws {
   try expect(result.status == .notInitialized && result.token.isEmpty && result.arc.isEmpty)
   try expect(result.rejectionReasons.isEmpty && result.secureString == nil)
   try expect(!result.isConfigChanged && !result.isForceApplyPins && !result.reason.isEmpty)
-  try expect(result.instance == nil && result.measurementConfig == nil && !result.loggableToken.isEmpty)
+  try expect(result.instance == nil && result.measurementConfig == nil)
+  try expect(!result.loggableToken.isEmpty)
   try expect(!result.description.isEmpty && result.customMirror.children.count == 1)
   let statuses: [FetchStatus] = [
     .success, .noNetwork, .mitmDetected, .poorNetwork, .noService, .badURL, .unknownURL,

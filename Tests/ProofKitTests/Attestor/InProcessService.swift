@@ -27,6 +27,7 @@ final class InProcessService: Transport {
     var subjects: [AttestationReport.Subject] = []
     var devices: Set<DeviceID> = []
     var pinsAsked: [[String]] = []
+    var timeouts: [Duration] = []
   }
 
   let account: String
@@ -81,6 +82,7 @@ final class InProcessService: Transport {
     state.withLock {
       $0.counts[kind, default: 0] += 1
       $0.pinsAsked.append(request.pins)
+      $0.timeouts.append(request.timeout)
     }
     gate(kind, request.cancellation)
     if request.cancellation.isCancelled { throw .cancelled }
