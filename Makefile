@@ -18,7 +18,7 @@ export MAKE
   attack-hardware attack-hardware-long check-vectors test-house check check-long check-format check-symbols \
   check-stack check-constant-time check-secrets check-sanitizers check-coverage check-boundary check-mutants \
   check-mutants-swift check-faults check-faults-long check-mutants-probe check-jose check-mutants-hardware \
-  check-demo check-readme check-foreign fuzz check-fuzz bench bench-probe check-bench
+  test-consumers check-demo check-docs check-readme check-foreign fuzz check-fuzz bench bench-probe check-bench
 
 help: ## List what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-20s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -50,7 +50,7 @@ uninstall: ## Remove what install put there; the same PREFIX and DESTDIR
 sdk-key: ## Generate a new measurement proof key for this SDK build
 	@CSources/ProofKey/generate
 
-docs: ## Write the reference documentation to .build/docs
+docs: ## Write the reference documentation and its tutorials to .build/docs/site
 	@.ci/setup swift base
 	@.ci/docs
 
@@ -103,6 +103,10 @@ test-backend: ## Play the token fetch and every verb of proofctl against real pr
 	@.ci/setup swift base python
 	@Tests/Backend/run.sh
 
+test-consumers: ## Build and run an app and a firmware outside the package; what ProofKit links; static release
+	@.ci/setup swift base python consumers
+	@Tests/Consumers/run.sh
+
 attack: ## Attack a live app with real tools, judged by a real verifier (root)
 	@.ci/setup base python attack
 	@Tests/Attack/run.py
@@ -132,11 +136,11 @@ test-house: ## Test the house itself: set-up, checks, installation
 # Check: thorough, before a release
 
 check: ## Format, symbols, stack, constant time, secrets, sanitizers, coverage, mutants, faults, attacks, pages
-	@.ci/setup swift base python check attack jose service foreign
+	@.ci/setup swift base python check attack jose service foreign consumers
 	@.ci/pypi attack jose
 	@.ci/suite --lanes 2 check-format check-sanitizers check-faults check-symbols check-stack check-constant-time \
 	  check-secrets check-coverage check-boundary check-mutants attack check-jose test-service test-door \
-	  test-backend check-readme check-demo check-foreign check-fuzz
+	  test-backend test-consumers check-docs check-readme check-demo check-foreign check-fuzz
 
 check-long: ## What takes too long for every change: more mutants, kills, faults, starts; hours
 	@.ci/setup swift base python check attack service
@@ -207,7 +211,11 @@ check-mutants-hardware: ## The same with the hardware's links, flash and process
 check-demo: ## The demonstration plays to its end
 	@.ci/counted $(MAKE) demo
 
-check-readme: ## Run every command and compile every code sample of README.md and docs
+check-docs: ## The reference documentation is built without a warning, and has every public symbol
+	@.ci/setup swift base
+	@.ci/counted .ci/docs
+
+check-readme: ## Run every command and compile every code sample of README.md, docs and the reference
 	@.ci/setup swift base python
 	@.ci/readme
 

@@ -61,7 +61,7 @@ public struct MeasurementTokenIssuer: Sendable {
   ///   - app: What the service says of the app.
   ///   - id: The hardware that the token is for.
   ///   - permissions: What it permits.
-  ///   - form: ``ProofModel/TokenForm/literal`` puts the app's own keys and measurements into the
+  ///   - form: ``/ProofModel/TokenForm/literal`` puts the app's own keys and measurements into the
   ///     token; the hardware's registration must allow it by name.
   /// - Returns: The token. What makes older ones void is on the medium by then.
   /// - Throws: ``BackendError``.

@@ -37,6 +37,12 @@ class Readme(unittest.TestCase):
         self.assert_last_line("<!-- in a function -->\n" + fenced("c", statements % "hash"), "1 passed, 0 failed")
         self.assert_last_line("<!-- in a function -->\n" + fenced("c", statements % "hush"), "0 passed, 1 failed")
 
+    def test_statements_of_swift_are_compiled_with_the_parameters_that_they_name(self):
+        comment = "<!-- in a function of text: String, wait: () async throws -> Int -->\n"
+        block = fenced("swift", "import Glibc\nlet count = try await wait()\nprint(text, count)")
+        self.assert_last_line(comment + block, "1 passed, 0 failed")
+        self.assert_last_line(comment.replace("text:", "words:") + block, "0 passed, 1 failed")
+
     def test_a_block_may_continue_the_one_before(self):
         page = (fenced("c", "static int twice(int n) { return 2 * n; }") + "Then:\n<!-- continues -->\n"
                 + fenced("c", "int main(void) { return twice(0); }"))

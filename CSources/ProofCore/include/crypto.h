@@ -29,12 +29,16 @@ struct pfc_mac {
   crypto_auth_hmacsha256_state state;
 };
 
+/// Begins a SHA-256.
 void pfc_hash_init(struct pfc_hash *hash);
+/// Adds bytes to the transcript; `bytes` may be NULL if `size` is 0.
 void pfc_hash_update(struct pfc_hash *hash, const void *bytes, size_t size);
 /// Ends the transcript and wipes it.
 void pfc_hash_final(uint8_t digest[32], struct pfc_hash *hash);
 
+/// Begins an HMAC-SHA-256 under a key of any length.
 void pfc_mac_init(struct pfc_mac *mac, const uint8_t *key, size_t key_size);
+/// Adds bytes to the transcript; `bytes` may be NULL if `size` is 0.
 void pfc_mac_update(struct pfc_mac *mac, const void *bytes, size_t size);
 /// Ends the transcript and wipes it, the key state included.
 void pfc_mac_final(uint8_t tag[32], struct pfc_mac *mac);
@@ -80,6 +84,7 @@ PFC_MUST_USE int pfc_unseal(uint8_t *message, const uint8_t *sealed, size_t size
 /// Ed25519 key pair from a seed of 32 random bytes.
 void pfc_signing_key(uint8_t public_key[PFC_PUBLIC_KEY_BYTES], uint8_t signing_key[PFC_SIGNING_KEY_BYTES],
                      const uint8_t seed[32]);
+/// Ed25519 signature of a message. Deterministic: the same message and key give the same bytes.
 void pfc_sign(uint8_t signature[PFC_SIGNATURE_BYTES], const uint8_t *message, size_t size,
               const uint8_t signing_key[PFC_SIGNING_KEY_BYTES]);
 /// PFC_E_SIGNATURE unless the signature is valid; non-canonical and small-order values are refused.

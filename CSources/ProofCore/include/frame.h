@@ -51,8 +51,10 @@ struct pfc_reassembler {
   uint8_t bytes[PFC_MESSAGE_MAX + PFC_FRAME_CHECK_BYTES];
 };
 
+/// Waits for a first fragment. Call it at each connection.
 void pfc_reassemble_init(struct pfc_reassembler *reassembler);
 
+/// What became of a packet.
 enum pfc_frame_result {
   PFC_FRAME_MORE = 0,      ///< Taken; the message is not complete.
   PFC_FRAME_COMPLETE = 1,  ///< Taken; `bytes`, `size` and `type` hold the message until the next call.

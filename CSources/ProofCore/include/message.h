@@ -18,6 +18,7 @@
 extern "C" {
 #endif
 
+/// What is said over the link. The numbers are on the wire and never reused.
 enum pfc_message_type {
   PFC_MESSAGE_ASK = 1,        ///< app → hardware, 1 byte
   PFC_MESSAGE_CHALLENGE = 2,  ///< hardware → app, 40
@@ -67,7 +68,9 @@ enum pfc_verdict {
 
 // CHALLENGE ------------------------------------------------------------------------------------------------------
 
+/// Hardware side.
 void pfc_challenge_encode(uint8_t message[PFC_CHALLENGE_MESSAGE_BYTES], const struct pfc_challenge *challenge);
+/// App side. PFC_E_MALFORMED for any other size.
 PFC_MUST_USE int pfc_challenge_decode(struct pfc_challenge *challenge, const uint8_t *message, size_t size);
 
 // COMMAND --------------------------------------------------------------------------------------------------------
@@ -102,10 +105,12 @@ struct pfc_command {
   size_t command_size;
 };
 
+/// Hardware side: the shape alone, no proof is checked. PFC_E_MALFORMED if it is none.
 PFC_MUST_USE int pfc_command_decode(struct pfc_command *command, const uint8_t *message, size_t size);
 
 // VERDICT --------------------------------------------------------------------------------------------------------
 
+/// A VERDICT: what the hardware says to a token, a command, an order or a recall.
 struct pfc_answer {
   uint8_t verdict;   ///< enum pfc_verdict
   uint16_t detail;   ///< Documented with the verdict; otherwise 0
@@ -113,7 +118,9 @@ struct pfc_answer {
   uint8_t receipt[PFC_RECEIPT_BYTES];  ///< All zeros where the hardware shares no key with whoever asked
 };
 
+/// Hardware side.
 void pfc_answer_encode(uint8_t message[PFC_VERDICT_MESSAGE_BYTES], const struct pfc_answer *answer);
+/// App side: the shape alone; believe it when its receipt was checked. PFC_E_MALFORMED if it is none.
 PFC_MUST_USE int pfc_answer_decode(struct pfc_answer *answer, const uint8_t *message, size_t size);
 
 // RECALL ---------------------------------------------------------------------------------------------------------
@@ -124,12 +131,14 @@ void pfc_recall_create(uint8_t message[PFC_RECALL_BYTES], const uint8_t instance
                        uint64_t counter, const uint8_t nonce[PFC_NONCE_BYTES],
                        const uint8_t device_key[PFC_KEY_BYTES]);
 
+/// A RECALL, parsed. Pointers lead into the message.
 struct pfc_recall {
   const uint8_t *instance_id;
   uint64_t counter;
   const uint8_t *nonce;
 };
 
+/// Hardware side: the shape alone, see `pfc_recall_check`. PFC_E_MALFORMED if it is none.
 PFC_MUST_USE int pfc_recall_decode(struct pfc_recall *recall, const uint8_t *message, size_t size);
 
 /// PFC_OK or PFC_E_DIFFERS, in constant time. `message` is PFC_RECALL_BYTES long.
@@ -147,7 +156,9 @@ struct pfc_status {
   uint8_t hardware_id[PFC_ID_BYTES];
 };
 
+/// Hardware side.
 void pfc_status_encode(uint8_t message[PFC_STATUS_BYTES], const struct pfc_status *status);
+/// App side. PFC_E_MALFORMED if it is none, PFC_E_TOO_NEW if its version is another.
 PFC_MUST_USE int pfc_status_decode(struct pfc_status *status, const uint8_t *message, size_t size);
 
 #ifdef __cplusplus

@@ -16,12 +16,14 @@
 extern "C" {
 #endif
 
+/// What is ordered. The numbers are on the wire and never reused.
 enum pfc_order_type {
   PFC_ORDER_EPOCH = 1,   ///< "It is at least `issued`." The hardware id may be all zeros: for any hardware.
   PFC_ORDER_REVOKE = 2,  ///< Tokens of `instance_id` up to and including `generation` are revoked.
   PFC_ORDER_FLOOR = 3    ///< Tokens issued before `issued` are superseded, revocations before it forgotten.
 };
 
+/// What a backend orders hardware to do, by way of any app. Carrying one twice does no harm.
 struct pfc_order {
   uint8_t type;         ///< enum pfc_order_type
   uint32_t generation;  ///< PFC_ORDER_REVOKE: 1 to PFC_GENERATION_ALL (all, for good); otherwise 0

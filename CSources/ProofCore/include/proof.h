@@ -31,7 +31,9 @@ struct pfc_proof_key {
   struct pfc_mac mac;
 };
 
+/// Expands a key.
 void pfc_proof_key_init(struct pfc_proof_key *expanded, const uint8_t key[PFC_KEY_BYTES]);
+/// Wipes an expanded key.
 void pfc_proof_key_wipe(struct pfc_proof_key *expanded);
 
 /// One proof. The expanded key stays as it is and may serve any number of calls, also at once.

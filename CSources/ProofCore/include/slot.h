@@ -15,6 +15,7 @@
 extern "C" {
 #endif
 
+/// What a slot is. The numbers are stored and never reused.
 enum pfc_slot_state {
   PFC_SLOT_FREE = 0,
   PFC_SLOT_HELD = 1,
@@ -56,6 +57,7 @@ void pfc_slot_revoke(struct pfc_slot *slot, uint32_t generation, uint64_t issued
 /// latest revocation were; otherwise the revocation, without secrets. 1 if the slot has changed.
 PFC_MUST_USE int pfc_slot_supersede(struct pfc_slot *slot, uint64_t floor);
 
+/// The slot as its record stores it.
 void pfc_slot_encode(uint8_t bytes[PFC_SLOT_BYTES], const struct pfc_slot *slot);
 /// PFC_E_DAMAGED if the state is unknown; the slot is then all zeros.
 PFC_MUST_USE int pfc_slot_decode(struct pfc_slot *slot, const uint8_t bytes[PFC_SLOT_BYTES]);

@@ -107,6 +107,7 @@ PFC_MUST_USE int pfc_verifier_init(struct pfc_verifier *verifier, const struct p
 /// Wipes the state.
 void pfc_verifier_wipe(struct pfc_verifier *verifier);
 
+/// Begins a link: no live challenge, nothing refused yet. Call it at each connection.
 void pfc_session_init(struct pfc_session *session);
 /// Kills the live challenge. The next link needs a new one.
 void pfc_session_close(struct pfc_session *session);

@@ -6,12 +6,7 @@ public import ProofModel
 ///
 /// Fetches never throw for what happens outside the app: a ``FetchResult`` says how it went and what
 /// to do. Proofs need neither network nor initialisation.
-///
-/// ```swift
-/// let attestor = Attestor(observer: try Probe(.init(bundle: bundle, storage: storage)), over: CurlTransport())
-/// try attestor.initializeAndWait("#account@attest.example.com#…", updates: .automatic(store))
-/// let result = try await attestor.fetchToken(for: "api.example.com")
-/// ```
+/// <doc:AppDeveloper> shows one at work.
 public final class Attestor: Sendable {
   let state = CoreLock(AttestorState())
   let transport: any Transport

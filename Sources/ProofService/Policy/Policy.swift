@@ -54,24 +54,43 @@ public struct Policy: Sendable, Hashable {
 
 /// The settings of a policy by name.
 public enum PolicySetting: String, Sendable, CaseIterable {
+  /// The setting of ``Policy/rejection``.
   case rejection
+  /// The setting of ``Policy/annotations``.
   case annotations
+  /// The setting of ``Policy/sdkVersions``.
   case sdkVersions = "sdk-versions"
+  /// The setting of ``Policy/tokenLifetime``.
   case tokenLifetime = "token-lifetime"
+  /// The setting of ``Policy/saltLifetime``.
   case saltLifetime = "salt-lifetime"
+  /// The setting of ``Policy/tracksAddress``.
   case addressTracking = "address-tracking"
+  /// The setting of ``Policy/tellsReasons``.
   case rejectionReasons = "rejection-reasons"
+  /// The setting of ``Policy/hasResponseCodes``.
   case responseCodes = "response-codes"
+  /// The setting of ``Policy/issuer``.
   case issuer
+  /// The setting of ``Policy/hasAudience``.
   case audience
+  /// The setting of ``Policy/hasIssuedAt``.
   case issuedAt = "issued-at"
+  /// The setting of ``Policy/hasSubject``.
   case subject
+  /// The setting of ``Policy/hasSecureStrings``.
   case secureStrings = "secure-strings"
+  /// The setting of ``Policy/hasCustomTokens``.
   case customTokens = "custom-tokens"
+  /// The setting of ``Policy/measurement``.
   case measurement
+  /// The setting of ``Policy/limitLog2``.
   case readLimit = "read-limit"
+  /// The setting of ``Policy/cloneWindow``.
   case cloneWindow = "clone-window"
+  /// The setting of ``Policy/deviceRate``.
   case deviceRate = "device-rate"
+  /// The setting of ``Policy/addressRate``.
   case addressRate = "address-rate"
 
   /// What the setting is about, for help texts.

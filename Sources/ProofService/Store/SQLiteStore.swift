@@ -3,7 +3,7 @@ public import ProofModel
 /// The store that comes along: one SQLite file, in WAL mode, that several processes may share.
 ///
 /// One connection writes, and threads that write at the same time share a transaction
-/// (``WriteQueue``); another reads, so that nobody who reads waits for the disk. Everything that the
+/// (`WriteQueue`); another reads, so that nobody who reads waits for the disk. Everything that the
 /// protocol says survives a power cut is committed with `synchronous` FULL. Only
 /// ``Store/keep(_:)``, which promises less, uses NORMAL.
 public final class SQLiteStore: Store {
