@@ -12,34 +12,37 @@ package enum CallgrindTotal {
 
 /// What `strace -f -o` writes.
 package enum SystemCalls {
-  /// How threads begin, wait for each other and end, and how memory is had: that depends on who comes
-  /// first, and on what was free.
-  private static let ofThreadsAndMemory: Set<Substring> = [
-    "brk", "clone", "clone3", "exit", "futex", "getrandom", "madvise", "mmap", "mprotect", "munmap",
-    "rseq", "rt_sigprocmask", "sched_getaffinity", "sched_yield", "set_robust_list",
+  /// How memory is had, and how threads begin, wait for each other and end: where there are several
+  /// threads, that depends on who comes first.
+  private static let ofThreads: Set<Substring> = [
+    "brk", "clone", "clone3", "exit", "futex", "madvise", "mmap", "mprotect", "munmap", "rseq",
+    "rt_sigprocmask", "sched_getaffinity", "sched_yield", "set_robust_list",
   ]
 
-  /// Calls of all threads between marks, by name of the mark; those of threads and memory are left out.
+  /// Calls of all threads between marks, by name of the mark. Between marks where threads begin, those of
+  /// threads and memory are left out.
   ///
   /// - Parameters:
   ///   - text: Lines like `123 openat(…) = 3`; a call that was interrupted stands on two.
   ///   - folder: Where the marks stand: files `begin/name` and `end/name`, asked for.
   package static func parse(_ text: String, marks folder: String) -> [String: Int] {
-    var counts: [String: Int] = [:]
+    var counts: [String: [Substring: Int]] = [:]
     var current: String?
     for line in text.split(separator: "\n") {
       let call = line.drop { $0 != " " }.drop { $0 == " " }
-      guard let end = call.firstIndex(of: "("), !call.hasPrefix("<"), !call.hasPrefix("+"),
-        !call.hasPrefix("-")
-      else { continue }
+      // Not the second line of a call, nor a signal, nor an end.
+      guard let end = call.firstIndex(of: "("), call.first?.isLetter == true else { continue }
       if let (isBegin, name) = mark(call, folder) {
         current = isBegin ? name : nil
-        if isBegin { counts[name] = 0 }
-      } else if let current, !ofThreadsAndMemory.contains(call[..<end]) {
-        counts[current, default: 0] += 1
+        if isBegin { counts[name] = [:] }
+      } else if let current {
+        counts[current]?[call[..<end], default: 0] += 1
       }
     }
-    return counts
+    return counts.mapValues { calls in
+      let hasThreads = calls["clone3"] != nil || calls["clone"] != nil
+      return calls.filter { !hasThreads || !ofThreads.contains($0.key) }.values.reduce(0, +)
+    }
   }
 
   private static func mark(_ call: Substring, _ folder: String) -> (isBegin: Bool, name: String)? {

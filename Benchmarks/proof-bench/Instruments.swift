@@ -15,12 +15,15 @@ struct Instruments {
       return [Figure("instructions", uncounted: "apt-get install valgrind")]
     }
     let folder = try Workplace.folder("callgrind")
+    // What the compiler writes about the sources is more than older valgrinds can read.
+    let stripped = folder + "/proof-bench"
+    try Subprocess.run(["strip", "--strip-debug", "-o", stripped, program])
     // Each call of the window's body is dumped into a file of its own, and nothing else is counted.
     let done = try run(
       [
         "valgrind", "--tool=callgrind", "--quiet", "--collect-atstart=no",
         "--toggle-collect=bench_window_body", "--dump-after=bench_window_body",
-        "--callgrind-out-file=\(folder)/out",
+        "--callgrind-out-file=\(folder)/out", stripped,
       ], .memory)
     let figures = try done.enumerated().map { index, operation in
       guard let text = contents(of: "\(folder)/out.\(index + 1)"),
@@ -42,7 +45,7 @@ struct Instruments {
       return [Figure("calls", uncounted: "apt-get install strace")]
     }
     let file = try Workplace.folder("strace") + "/out"
-    let done = try run(["strace", "-f", "-qq", "-o", file], .system)
+    let done = try run(["strace", "-f", "-qq", "-o", file, program], .system)
     guard let text = contents(of: file) else { throw PeerError("strace has written nothing") }
     let counts = SystemCalls.parse(text, marks: Instrument.markFolder)
     return try done.map { operation in
@@ -58,7 +61,7 @@ struct Instruments {
     _ tool: [String], _ what: BenchOptions.Instrumented
   ) throws -> [(name: String, count: Int)] {
     let child = try Subprocess(
-      tool + [program, "--instrumented", what.rawValue], kept: .kept, isQuiet: true)
+      tool + ["--instrumented", what.rawValue], kept: .kept, isQuiet: true)
     let lines = child.rest().split(separator: "\n")
     let status = child.end()
     guard status == 0 else {
