@@ -29,7 +29,7 @@ package struct Plot: Sendable {
 
   package var svg: String {
     let (width, height) = (640.0, 400.0)
-    let (left, right, top, bottom) = (70.0, width - 20, 44.0, height - 50)
+    let (left, right, top, bottom) = (70.0, width - 40, 44.0, height - 50)
     let points = lines.flatMap(\.points)
     let x = LogAxis(points.map(\.x), from: left, to: right)
     let y = LogAxis(points.map(\.y), from: bottom, to: top)
