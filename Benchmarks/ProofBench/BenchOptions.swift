@@ -75,7 +75,8 @@ package struct BenchOptions: Sendable {
   /// The names that the filter lets through.
   package func wanted(_ names: [String]) throws(UsageError) -> [String] {
     guard let filter else { return names }
-    let wanted = names.filter { $0.contains(filter) }
+    // Every name contains nothing.
+    let wanted = filter.isEmpty ? [] : names.filter { $0.contains(filter) }
     guard !wanted.isEmpty else {
       throw UsageError(
         "no group is called like \"\(filter)\"; there are \(names.joined(separator: ", "))")
