@@ -27,13 +27,15 @@ package struct BenchOptions: Sendable {
     Option("--report", help: "writes DATE.md with plots into the folder of results"),
     Option("--results", "FOLDER", help: "docs/results unless told"),
     Option(
-      "--check", help: "ends with 1 if a deterministic figure is not as in the thresholds; no times"),
+      "--check", help: "ends with 1 if a deterministic figure is not as in the thresholds; no times"
+    ),
     Option(
       "--check-ratios", help: "holds ratios of times too: for a machine that does nothing else"),
     Option("--thresholds", "FILE", help: "Benchmarks/Thresholds unless told"),
     Option(
       "--instrumented", "WHAT",
-      help: "memory or system: each operation between marks; so it runs itself under valgrind, strace"),
+      help:
+        "memory or system: each operation between marks; so it runs itself under valgrind, strace"),
   ]
 
   package static let summary = """
@@ -42,6 +44,7 @@ package struct BenchOptions: Sendable {
     """
 
   /// - Parameter options: Already read against ``known``.
+  /// - Throws: What makes no sense, with its value.
   package init(_ options: Options) throws(UsageError) {
     json = options.has("--json")
     checksRatios = options.has("--check-ratios")
@@ -86,7 +89,8 @@ package struct BenchOptions: Sendable {
 }
 
 extension Options {
-  fileprivate func number(_ name: String, within range: ClosedRange<Int>) throws(UsageError) -> Int? {
+  fileprivate func number(_ name: String, within range: ClosedRange<Int>) throws(UsageError) -> Int?
+  {
     guard let text = value(name) else { return nil }
     guard let number = Int(text), range.contains(number) else {
       throw UsageError("\(name) is \(text); it takes \(range.lowerBound) to \(range.upperBound)")

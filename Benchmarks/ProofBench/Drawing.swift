@@ -54,6 +54,7 @@ package struct Drawing: Sendable {
   /// The file's text.
   ///
   /// - Parameter label: What the picture shows, for who cannot see it.
+  /// - Returns: SVG.
   package func svg(label: String) -> String {
     let size = "\(Self.text(width)) \(Self.text(height))"
     let head = """
@@ -111,7 +112,7 @@ package struct LogAxis: Sendable {
   private let begin: Double
   private let end: Double
 
-  /// - Parameter values: What the axis must hold; those that are not above 0 it does not show.
+  /// An axis of what it must hold; values that are not above 0 it does not show.
   package init(_ values: [Double], from begin: Double, to end: Double) {
     let powers = values.filter { $0 > 0 && $0.isFinite }.map(Self.logarithm)
     low = Int((powers.min() ?? 0).rounded(.down))

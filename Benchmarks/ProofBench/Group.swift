@@ -73,18 +73,20 @@ package struct Group {
   ///   - now: The time, for tests.
   ///   - progress: Called before each round with its number.
   /// - Returns: What each candidate took.
+  /// - Throws: The first candidate that failed.
   package func run(
     _ budget: Budget, now: () -> ContinuousClock.Instant = { .now },
     progress: (_ round: Int) -> Void = { _ in }
   ) throws(CandidateFailure) -> Timing {
     var samples = [[Double]](repeating: [], count: candidates.count)
     let start = now()
-    // The first round warms up, and as many more as make up a tenth.
-    var round = -max(1, min(budget.rounds / 10, 30))
+    // The first round warms up, and as many more as make up a tenth of the rounds or of the time.
+    let warmUps = max(1, min(budget.rounds / 10, 30))
+    var round = -warmUps
     while round < budget.rounds {
-      let isOver = now() - start >= budget.time
-      if isOver, round >= Budget.roundsMin { break }
-      if isOver, round < 0 { round = 0 }
+      let elapsed = now() - start
+      if round >= Budget.roundsMin, elapsed >= budget.time { break }
+      if round < 0, round > -warmUps, elapsed >= budget.time / 10 { round = 0 }
       progress(round)
       for step in candidates.indices {
         // Another one begins each round; nobody is always first.

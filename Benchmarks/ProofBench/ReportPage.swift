@@ -60,7 +60,9 @@ package struct ReportPage: Sendable {
     let rows = headlines
     guard !rows.isEmpty else { return [] }
     return ["## Ratios", "", "| what | ratio | of pairs |", "|---|---|---|"]
-      + rows.map { "| \($0.words) | **\(threeDigits($0.ratio.value))** | \($0.ratio.pairs.count) |" }
+      + rows.map {
+        "| \($0.words) | **\(threeDigits($0.ratio.value))** | \($0.ratio.pairs.count) |"
+      }
       + [""]
   }
 
@@ -125,11 +127,26 @@ extension ReportPage {
       } + [
         ("measure.app", "cold/warm", "cold proof over warm, files by name"),
         ("measure.app", "cold/kept", "cold proof over warm, files kept open"),
-        ("peers.round", "round.ecdsa-openssl/round.proof", "ECDSA P-256 round over a proof and its check"),
-        ("peers.round", "round.ed25519-sodium/round.proof", "Ed25519 round (libsodium) over a proof and its check"),
-        ("peers.round", "round.ed25519-openssl/round.proof", "Ed25519 round (OpenSSL) over a proof and its check"),
-        ("peers.round", "round.tpm-quote/round.proof", "TPM quote in swtpm and its check over a proof and its check"),
-        ("peers.round", "round.hmac-openssl/round.proof", "HMAC by OpenSSL, twice, over a proof and its check"),
+        (
+          "peers.round", "round.ecdsa-openssl/round.proof",
+          "ECDSA P-256 round over a proof and its check"
+        ),
+        (
+          "peers.round", "round.ed25519-sodium/round.proof",
+          "Ed25519 round (libsodium) over a proof and its check"
+        ),
+        (
+          "peers.round", "round.ed25519-openssl/round.proof",
+          "Ed25519 round (OpenSSL) over a proof and its check"
+        ),
+        (
+          "peers.round", "round.tpm-quote/round.proof",
+          "TPM quote in swtpm and its check over a proof and its check"
+        ),
+        (
+          "peers.round", "round.hmac-openssl/round.proof",
+          "HMAC by OpenSSL, twice, over a proof and its check"
+        ),
         ("proof", "proof.c/floor.sodium", "proof in C over two bare compressions"),
         ("proof", "proof.swift/proof.c", "proof in Swift over one in C"),
       ]

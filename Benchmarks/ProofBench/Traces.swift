@@ -25,6 +25,7 @@ package enum SystemCalls {
   /// - Parameters:
   ///   - text: Lines like `123 openat(…) = 3`; a call that was interrupted stands on two.
   ///   - folder: Where the marks stand: files `begin/name` and `end/name`, asked for.
+  /// - Returns: How many calls there were, by name.
   package static func parse(_ text: String, marks folder: String) -> [String: Int] {
     var counts: [String: [Substring: Int]] = [:]
     var current: String?

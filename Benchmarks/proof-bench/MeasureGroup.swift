@@ -25,6 +25,7 @@ final class Proved {
   ///   - bundle: The folder.
   ///   - way: How it is measured.
   ///   - isWhole: Whether this process and its device are measured too, or the files alone.
+  /// - Throws: What the probe throws.
   init(_ bundle: String, _ way: Way, isWhole: Bool = false) throws {
     let options = Probe.Options(
       bundle: bundle, storage: isWhole ? try Workplace.folder("secret") : nil, hardens: false,
@@ -79,7 +80,8 @@ func sizeGroup(_ trees: Trees) throws -> Group {
 
 /// Cost against files: files of 4 KiB.
 func filesGroup(_ trees: Trees) throws -> Group {
-  try curve("measure.files", trees.curve("files", size: 4 << 10, counts: [1, 10, 100, 1_000, 10_000]))
+  try curve(
+    "measure.files", trees.curve("files", size: 4 << 10, counts: [1, 10, 100, 1_000, 10_000]))
 }
 
 private func curve(_ name: String, _ points: [(count: Int, folder: String)]) throws -> Group {

@@ -83,7 +83,9 @@ struct Run {
 
   private func write(_ results: Results) throws {
     let page = ReportPage(results)
-    for file in page.files { try ProofBench.write(file.text, to: "\(options.results)/\(file.name)") }
+    for file in page.files {
+      try ProofBench.write(file.text, to: "\(options.results)/\(file.name)")
+    }
     Terminal.complain("proof-bench: wrote \(options.results)/\(results.date).md")
   }
 

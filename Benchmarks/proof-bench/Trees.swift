@@ -3,7 +3,9 @@ import ProofBench
 /// The folders that are measured, as `Benchmarks/probe-files/inputs.py` makes them: once, and kept.
 final class Trees {
   /// Name and files of each tree.
-  static let all = ["a": "1 x 256 MiB", "b": "2,000 x 64 KiB", "c": "20,000 x 4 KiB", "d": "2,000 x 100 KiB"]
+  static let all = [
+    "a": "1 x 256 MiB", "b": "2,000 x 64 KiB", "c": "20,000 x 4 KiB", "d": "2,000 x 100 KiB",
+  ]
 
   private static let inputs = "Benchmarks/probe-files"
 
@@ -36,7 +38,8 @@ final class Trees {
       throw PeerError("\(Self.inputs) is not here; run proof-bench in the repository's root")
     }
     try Subprocess.run([
-      "python3", "-B", "-c", "import sys\nsys.path.insert(0, \"\(Self.inputs)\")\nimport inputs\n\(lines)",
+      "python3", "-B", "-c",
+      "import sys\nsys.path.insert(0, \"\(Self.inputs)\")\nimport inputs\n\(lines)",
     ])
   }
 }

@@ -28,7 +28,8 @@ struct BenchOptionsTests {
     #expect(try options("--filter", "token").wanted(names) == ["token"])
   }
 
-  @Test("refuse a filter that lets nothing through, and say what there is", arguments: ["prof", ""])
+  @Test(
+    "refuse a filter that lets nothing through, and say what there is", arguments: ["prof", ""])
   func unknown(word: String) throws {
     let options = try options("--filter", word)
     let error = #expect(throws: UsageError.self) { try options.wanted(names) }
@@ -52,7 +53,10 @@ struct BenchOptionsTests {
       (["--seconds", "0"], "--seconds is 0; it takes 1 to 540"),
       (["--seconds", "-5"], "--seconds is -5; it takes 1 to 540"),
       (["--seconds", "541"], "--seconds is 541; it takes 1 to 540"),
-      (["--seconds", "99999999999999999999"], "--seconds is 99999999999999999999; it takes 1 to 540"),
+      (
+        ["--seconds", "99999999999999999999"],
+        "--seconds is 99999999999999999999; it takes 1 to 540"
+      ),
       (["--seconds", ""], "--seconds is ; it takes 1 to 540"),
       (["--seconds"], "--seconds needs a value"),
       (["--instrumented", "all"], "--instrumented is all; it takes memory or system"),

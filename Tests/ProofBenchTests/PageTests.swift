@@ -19,7 +19,8 @@ func sample(foreign: Double? = 0.01, missing: [String] = []) -> Results {
       timing("measure.size", [("1.cold", 1e6), ("64.cold", 3e7), ("1.warm", 9e5)], []),
       timing("measure.files", [("1.cold", 1e6), ("1000.cold", 3e7)], []),
       timing("peers.round", [("round.proof", 700), ("round.ecdsa-openssl", 70_000)], [(1, 0)]),
-      timing("peers.a", [("proofprobe", 5e7), ("b3sum", 4e7), ("sha256sum", 5e8)], [(1, 0), (2, 0)]),
+      timing(
+        "peers.a", [("proofprobe", 5e7), ("b3sum", 4e7), ("sha256sum", 5e8)], [(1, 0), (2, 0)]),
     ],
     figures: [
       Figure("bytes.token", 288), Figure("link.185.repeat.milliseconds", 290),
@@ -65,7 +66,8 @@ struct ReportPageTests {
   @Test("says where a peer wins")
   func wins() {
     let text = page(sample())
-    #expect(text.contains("| `b3sum` over ours, cold, one file of 256 MiB (**it wins**) | **0.80** |"))
+    #expect(
+      text.contains("| `b3sum` over ours, cold, one file of 256 MiB (**it wins**) | **0.80** |"))
     #expect(text.contains("| `sha256sum` over ours, cold, one file of 256 MiB | **10.0** |"))
     #expect(text.contains("| ECDSA P-256 round over a proof and its check | **100** |"))
   }

@@ -69,7 +69,9 @@ struct ThresholdTests {
     }
     #expect(thresholds.objections(to: [timing(130)]) == [])
     #expect(
-      thresholds.objections(to: [timing(131)]) == ["proof.swift/proof.c is 1.310, not at most 1.300"]
+      thresholds.objections(to: [timing(131)]) == [
+        "proof.swift/proof.c is 1.310, not at most 1.300"
+      ]
     )
     #expect(
       thresholds.objections(to: [Timing]()) == ["proof.swift/proof.c was not measured"])

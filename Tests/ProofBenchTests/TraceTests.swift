@@ -6,7 +6,8 @@ import Testing
 struct CallgrindTests {
   @Test("says how many instructions there were, or nothing")
   func totals() {
-    #expect(CallgrindTotal.parse("version: 1\nevents: Ir\n\nfn=(1) x\n16 8\ntotals: 809619\n") == 809_619)
+    #expect(
+      CallgrindTotal.parse("version: 1\nevents: Ir\n\nfn=(1) x\n16 8\ntotals: 809619\n") == 809_619)
     #expect(CallgrindTotal.parse("summary: 12\n") == 12)
     #expect(CallgrindTotal.parse("") == nil)
     #expect(CallgrindTotal.parse("totals: many\n") == nil)

@@ -24,7 +24,8 @@ package struct Machine {
     }
     let memory = Double(sysconf(Int32(_SC_PHYS_PAGES))) * Double(sysconf(Int32(_SC_PAGESIZE)))
     // The rest of a release names a build, not a system.
-    let release = contents(of: "/proc/sys/kernel/osrelease")
+    let release =
+      contents(of: "/proc/sys/kernel/osrelease")
       .map { $0.split(separator: ".").prefix(2).joined(separator: ".") } ?? "of unknown release"
     return "\(model ?? "unknown processor"), \(sysconf(Int32(_SC_NPROCESSORS_ONLN))) processors, "
       + "\(Int((memory / 1_073_741_824).rounded())) GiB, Linux \(release)"

@@ -11,7 +11,8 @@ enum Instrument {
 
   /// Bytes of stack that a body takes; nil if they cannot be counted.
   static func stackByteCount(_ body: () -> Void) -> Int? {
-    let count = unsafe withContext(body) { call, context in unsafe bench_stack_bytes(call, context) }
+    let count = unsafe withContext(body) { call, context in unsafe bench_stack_bytes(call, context)
+    }
     return count > 0 ? count : nil
   }
 

@@ -17,6 +17,7 @@ final class Subprocess {
   ///   - folder: Where it runs; nil for here.
   ///   - kept: Whether its standard output is to be read.
   ///   - isQuiet: Whether what it complains about is thrown away.
+  /// - Throws: A ``PeerError`` if it does not start.
   init(
     _ words: [String], in folder: String? = nil, kept: Output = .nowhere, isQuiet: Bool = false
   ) throws {
