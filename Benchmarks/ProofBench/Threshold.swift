@@ -49,18 +49,22 @@ extension [Threshold] {
   package func objections(to figures: [Figure]) -> [String] {
     let exact = filter { !$0.isRatio }
     var objections = figures.compactMap { figure -> String? in
-      guard let threshold = exact.first(where: { $0.name == figure.name }) else {
-        return "\(figure.name) is \(figure.text) and has no threshold"
-      }
       guard let value = figure.value else {
         return "\(figure.name) was not counted: \(figure.reason ?? "nobody knows why")"
+      }
+      guard let threshold = exact.first(where: { $0.name == figure.name }) else {
+        return "\(figure.name) is \(figure.text) and has no threshold"
       }
       if threshold.allows(value) { return nil }
       let bound = threshold.isExact ? "" : "at most "
       return "\(figure.name) is \(figure.text), not \(bound)\(Figure.text(threshold.value))"
     }
     let names = Set(figures.map(\.name))
-    objections += exact.filter { !names.contains($0.name) }.map { "\($0.name): no such figure" }
+    // Without its tool a whole family was not counted, which one line says.
+    let families = figures.filter { $0.value == nil }.map { $0.name + "." }
+    objections += exact.filter { threshold in
+      !names.contains(threshold.name) && !families.contains(where: threshold.name.hasPrefix)
+    }.map { "\($0.name): no such figure" }
     return objections
   }
 

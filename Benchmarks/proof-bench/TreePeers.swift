@@ -17,8 +17,9 @@ struct TreePeers {
 
   init() {
     there = Self.peers.filter { Subprocess.find($0.words[0]) != nil }.map { ($0.name, $0.words) }
-    missing = Self.peers.filter { Subprocess.find($0.words[0]) == nil }
-      .map { "\($0.name): apt-get install \($0.package)" }
+    let absent = Self.peers.filter { Subprocess.find($0.words[0]) == nil }
+    // A program stands in the list once for each way of running it.
+    missing = Set(absent.map { "\($0.words[0]): apt-get install \($0.package)" }).sorted()
   }
 
   /// One tree, by all of them, side by side.

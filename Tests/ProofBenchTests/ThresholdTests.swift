@@ -58,6 +58,14 @@ struct ThresholdTests {
         == ["bytes.new is 7 and has no threshold"])
   }
 
+  @Test("are not kept where a tool is missing, which one line says")
+  func uncounted() throws {
+    let thresholds = try Threshold.parse("calls.a == 0\ncalls.b == 0\nbytes.a == 1")
+    let figures = [Figure("calls", uncounted: "apt-get install strace"), Figure("bytes.a", 1)]
+    #expect(
+      thresholds.objections(to: figures) == ["calls was not counted: apt-get install strace"])
+  }
+
   @Test("of ratios are about times, and a missing one is not kept")
   func ratios() throws {
     let thresholds = try Threshold.parse(text)
