@@ -21,7 +21,7 @@ package struct BenchOptions: Sendable {
   /// All of it but `--help`.
   package static let known = [
     Option("--filter", "WORD", help: "runs the groups whose name contains WORD"),
-    Option("--seconds", "N", help: "for all groups together, 1 to 540; 300 unless told"),
+    Option("--seconds", "N", help: "for all groups together, 1 to 480; 300 unless told"),
     Option("--rounds", "N", help: "rounds of a group at most, 3 to 10001; 301 unless told"),
     Option("--json", help: "prints everything as JSON"),
     Option("--report", help: "writes DATE.md with plots into the folder of results"),
@@ -60,7 +60,7 @@ package struct BenchOptions: Sendable {
     thresholds = options.value("--thresholds") ?? "Benchmarks/Thresholds"
     results = options.value("--results") ?? "docs/results"
     rounds = try options.number("--rounds", within: 3...10_001) ?? 301
-    seconds = try options.number("--seconds", within: 1...540) ?? 300
+    seconds = try options.number("--seconds", within: 1...480) ?? 300
     if checks || checksRatios, reports {
       throw UsageError("--report and --check are two runs: a report is not held to thresholds")
     }

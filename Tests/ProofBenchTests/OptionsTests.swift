@@ -50,14 +50,14 @@ struct BenchOptionsTests {
       (["--rounds", "2"], "--rounds is 2; it takes 3 to 10001"),
       (["--rounds", "10002"], "--rounds is 10002; it takes 3 to 10001"),
       (["--rounds", "many"], "--rounds is many; it takes 3 to 10001"),
-      (["--seconds", "0"], "--seconds is 0; it takes 1 to 540"),
-      (["--seconds", "-5"], "--seconds is -5; it takes 1 to 540"),
-      (["--seconds", "541"], "--seconds is 541; it takes 1 to 540"),
+      (["--seconds", "0"], "--seconds is 0; it takes 1 to 480"),
+      (["--seconds", "-5"], "--seconds is -5; it takes 1 to 480"),
+      (["--seconds", "481"], "--seconds is 481; it takes 1 to 480"),
       (
         ["--seconds", "99999999999999999999"],
-        "--seconds is 99999999999999999999; it takes 1 to 540"
+        "--seconds is 99999999999999999999; it takes 1 to 480"
       ),
-      (["--seconds", ""], "--seconds is ; it takes 1 to 540"),
+      (["--seconds", ""], "--seconds is ; it takes 1 to 480"),
       (["--seconds"], "--seconds needs a value"),
       (["--instrumented", "all"], "--instrumented is all; it takes memory or system"),
       (["--fast"], "unknown argument: --fast"),
