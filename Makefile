@@ -230,15 +230,17 @@ fuzz: ## Fuzz every parser and the message loop: FUZZ_SECONDS=60, shared among t
 check-fuzz: ## A short round of every fuzzer, from the committed corpus
 	@$(MAKE) fuzz FUZZ_SECONDS=90
 
-bench: ## Measure: proofs, verification, measurement, transport, and what one would take instead
-	@.ci/setup swift base bench
-	@swift run --quiet -c release proof-bench
+bench: ## Measure everything beside what one would take instead, and write docs/results/DATE.md: under ten minutes
+	@.ci/setup swift base python bench figures
+	@for product in proof-service proof-load proof-bench; do \
+	  swift build --quiet -c release --product $$product || exit 1; done
+	@"$$(swift build -c release --show-bin-path)/proof-bench" --report
 
 bench-probe: ## Measure files and proofs: against openssl, sha256sum and b3sum, cold, warm, against size
 	@.ci/setup base python bench
 	@for part in compare warm curves; do Benchmarks/probe-files/bench.py $$part || exit 1; done
 	@Benchmarks/probe-files/bench.py report
 
-check-bench: ## Assert what is deterministic in the measures: bytes, packets, allocations
-	@.ci/setup swift base
+check-bench: ## Assert what is deterministic in the measures: bytes, packets, allocations, instructions, system calls
+	@.ci/setup swift base python figures
 	@.ci/counted swift run --quiet -c release proof-bench --check

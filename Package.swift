@@ -126,10 +126,17 @@ let package = Package(
       swiftSettings: strictSwift),
     .target(
       name: "AllocationCounter", path: "Benchmarks/AllocationCounter", cSettings: strictC),
+    .target(
+      name: "BenchInstruments", path: "Benchmarks/BenchInstruments", cSettings: strictC),
+    .target(
+      name: "ProofBench", dependencies: ["Console"], path: "Benchmarks/ProofBench",
+      swiftSettings: strictSwift),
     .executableTarget(
       name: "proof-bench",
       dependencies: [
-        "ProofModel", "ProofCore", "CSodium", "CCrypto", "Console", "AllocationCounter",
+        "ProofKit", "ProofService", "ProofLink", "ProofJOSE", "ProofModel", "ProofCore", "CSodium",
+        "CCrypto", "HardwareBench", "Console", "ProofBench", "AllocationCounter",
+        "BenchInstruments",
       ],
       path: "Benchmarks/proof-bench", swiftSettings: strictSwift),
     .systemLibrary(
@@ -143,6 +150,9 @@ let package = Package(
       path: "Benchmarks/proof-load", swiftSettings: strictSwift),
 
     .testTarget(name: "ConsoleTests", dependencies: ["Console"], swiftSettings: strictSwift),
+    .testTarget(
+      name: "ProofBenchTests", dependencies: ["ProofBench", "BenchInstruments", "Console"],
+      swiftSettings: strictSwift),
     .target(
       name: "MemoryWitness", path: "Tests/ProofModelTests/MemoryWitness", cSettings: strictC),
     .testTarget(

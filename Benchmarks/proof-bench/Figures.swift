@@ -1,14 +1,39 @@
 import AllocationCounter
+import ProofBench
 import ProofCore
 import ProofModel
 
-/// What does not depend on the machine: bytes, packets, allocations, memory.
-struct Figures {
-  /// Names and values, in order. A value is nil where this build cannot count it.
-  let all: [(name: String, value: Int?)]
+/// What does not depend on the machine and is counted in this process: bytes, packets, allocations,
+/// memory, stack, the link.
+enum Figures {
+  static func all(_ sample: Sample) throws -> [Figure] {
+    let own = try bytes(sample) + packets() + allocations(sample) + memory() + stack(sample)
+    let figures = own.map { name, value in
+      value.map { Figure(name, $0) }
+        ?? Figure(name, uncounted: "this build has a sanitizer, or is not for glibc")
+    }
+    return try figures + linkFigures(sample)
+  }
 
-  init(_ sample: Sample) throws {
-    all = try Self.bytes(sample) + Self.packets() + Self.allocations(sample) + Self.memory()
+  /// What the calls take of their thread's stack, all that they call included.
+  private static func stack(_ sample: Sample) throws -> [(String, Int?)] {
+    let state = ProofKeyState(integrity: sample.key)
+    let nonce = ProofNonce.random()
+    let raw = RawProof()
+    let proof = state.proof(for: nonce, of: sample.measurement)
+    return [
+      ("stack.proof.c", Instrument.stackByteCount { raw.make() }),
+      (
+        "stack.proof.swift",
+        Instrument.stackByteCount { _ = state.proof(for: nonce, of: sample.measurement) }
+      ),
+      (
+        "stack.check.swift",
+        Instrument.stackByteCount {
+          try? state.check(proof, for: nonce, of: sample.measurement)
+        }
+      ),
+    ]
   }
 
   private static func bytes(_ sample: Sample) throws -> [(String, Int?)] {

@@ -40,6 +40,17 @@ struct Sample {
     try grant(generation: generation).sealed(to: hardware.identity, signedBy: issuer)
   }
 
+  /// A token that only names other hardware: for a store, which opens none.
+  func token(for id: HardwareID) throws -> MeasurementToken {
+    let other = try HardwareKeys(
+      id: id, secretKey: .random(count: 32), mode: .production, issuers: [issuer.publicKey])
+    return try MeasurementGrant(
+      for: id, instance: instance, mode: .production, integrityClasses: .all, attempts: 3,
+      uses: .unlimited, generation: 1, issued: 1_800_000_000,
+      secrets: measurement.secrets(for: id, with: key)
+    ).sealed(to: other.identity, signedBy: issuer)
+  }
+
   func verifier() throws -> Verifier {
     let platform = MemoryPlatform()
     try Verifier.provision(hardware, on: platform)

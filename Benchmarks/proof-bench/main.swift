@@ -2,25 +2,31 @@
 // Benchmarks/Thresholds.
 
 import Console
+import ProofBench
 
-let options = BenchOptions(CommandLine.arguments)
-let sample = try Sample()
+let options = readOptions()
+do {
+  try Run(options).go()
+} catch let error as UsageError {
+  Terminal.complain("proof-bench: \(error); --help tells more")
+  Workplace.clear()
+  Terminal.end(2)
+} catch {
+  Terminal.complain("proof-bench: \(error)")
+  Workplace.clear()
+  Terminal.end(2)
+}
 
-let figures = try Figures(sample)
-let timings = try measured()
-
-print(options.json ? report(figures, timings).description : text(figures, timings))
-if options.checks { check(figures, timings, options) }
-
-/// Runs the groups that are wanted. The peers live no longer than this.
-func measured() throws -> [Timing] {
-  let peers = try Peers()
-  for peer in peers.missing { Terminal.complain("proof-bench: missing peer: \(peer)") }
-  let groups = try options.wanted([
-    { try proofGroup(sample) },
-    { try tokenGroup(sample) },
-    { try verifyGroup(sample) },
-    { try peerGroup(sample, peers) },
-  ])
-  return groups.map { $0.run(rounds: options.rounds) }
+func readOptions() -> BenchOptions {
+  do throws(UsageError) {
+    let given = try Options(CommandLine.arguments.dropFirst(), taking: BenchOptions.known)
+    if given.has("--help") {
+      print(Options.help("proof-bench [options]", BenchOptions.summary, BenchOptions.known))
+      Terminal.end(0)
+    }
+    return try BenchOptions(given)
+  } catch {
+    Terminal.complain("proof-bench: \(error); --help tells more")
+    Terminal.end(2)
+  }
 }

@@ -16,7 +16,7 @@ final class TPMPeer {
 
   /// Starts a TPM and makes a key in it; nil if there is no swtpm on this machine.
   init?() throws {
-    guard let program = Self.find("swtpm") else { return nil }
+    guard let program = Subprocess.find("swtpm") else { return nil }
     var template = Array("/tmp/proof-bench-tpm-XXXXXX".utf8CString)
     guard unsafe mkdtemp(&template) != nil else { throw PeerError("no folder for the TPM") }
     folder = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
@@ -111,12 +111,6 @@ final class TPMPeer {
 }
 
 extension TPMPeer {
-  private static func find(_ program: String) -> String? {
-    let folders = unsafe getenv("PATH").map { unsafe String(cString: $0) } ?? "/usr/bin"
-    return folders.split(separator: ":").map { "\($0)/\(program)" }
-      .first { unsafe access($0, X_OK) == 0 }
-  }
-
   private static func start(_ words: [String]) throws -> pid_t {
     var arguments = unsafe words.map { unsafe strdup($0) } + [nil]
     defer { unsafe arguments.forEach { unsafe free($0) } }

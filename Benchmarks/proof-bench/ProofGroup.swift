@@ -1,4 +1,5 @@
 import CSodium
+import ProofBench
 import ProofCore
 import ProofModel
 

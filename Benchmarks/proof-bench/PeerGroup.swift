@@ -1,4 +1,5 @@
 import CCrypto
+import ProofBench
 import ProofModel
 
 /// What one would take instead: a challenge answered by a signature or by a TPM, and checked.
@@ -36,7 +37,7 @@ func peerGroup(_ sample: Sample, _ peers: Peers) throws -> Group {
       .whole("round.tpm-quote", count: 1) { count in for _ in 0..<count { try tpm.round() } })
   }
   return Group(
-    name: "peers", candidates: candidates,
+    name: "peers.round", candidates: candidates,
     ratios: candidates.dropFirst().map { ($0.name, "round.proof") })
 }
 

@@ -1,4 +1,5 @@
 import CSodium
+import ProofBench
 import ProofModel
 
 /// A token: made and opened, beside what libsodium takes for the same public-key work alone.

@@ -1,3 +1,4 @@
+import ProofBench
 import ProofModel
 
 /// The hardware's side of a conversation. What the app does in between is not timed.
@@ -57,6 +58,10 @@ final class Conversation {
   }
 
   func reconnect() { session.disconnect() }
+
+  func challenge() -> Message { verifier.receive(.askForChallenge, in: &session).reply }
+
+  func judge(_ message: Message) -> Verdict? { verifier.receive(message, in: &session).verdict }
 
   /// How long the hardware takes to hold a token.
   func present(_ token: MeasurementToken) throws -> Duration {

@@ -1,0 +1,33 @@
+/// What counts from outside and from below: marks for valgrind and strace, and the stack that a call takes.
+
+#ifndef BENCH_INSTRUMENTS_H
+#define BENCH_INSTRUMENTS_H
+
+#include <stddef.h>
+#include <sys/types.h>
+
+typedef void (*bench_body)(void *context);
+
+/// Where the marks stand: the system calls between the marks `begin/name` and `end/name` are the body's.
+#define BENCH_MARK_FOLDER "/proof-bench-mark"
+
+/// Calls `body` once. Before and after it, a file that is nowhere is asked for, which a tracer of system calls sees;
+/// the instructions of `bench_window_body` are the body's.
+void bench_window(const char *name, bench_body body, void *context);
+
+/// The function that a counter of instructions is told to look into. Call `bench_window`.
+void bench_window_body(bench_body body, void *context);
+
+/// How many bytes of stack one call of `body` takes, all that it calls included. The body is called twice, on a thread
+/// of its own, and the second time counts: the first one pays for what is looked up once. 0 without memory or threads.
+size_t bench_stack_bytes(bench_body body, void *context);
+
+/// Starts a program, found in PATH unless its name has a slash. `words` ends with NULL. Standard input is empty;
+/// standard output goes nowhere, or, if `output` is given, into a pipe of which it becomes the reading end.
+///
+/// @param folder    Where it runs; NULL for here.
+/// @param is_quiet  1 throws away what it complains about.
+/// @return 0, or an errno.
+int bench_spawn(pid_t *process, char *const words[], const char *folder, int is_quiet, int *output);
+
+#endif

@@ -1,0 +1,120 @@
+import ProofBench
+import ProofLink
+import ProofModel
+
+/// One unlock over the link, with the hardware's real code at its other end and no faults.
+struct Unlock {
+  /// The link's smallest MTU, those that phones settle on, and the largest.
+  static let mtus = [23, 185, 247, 517]
+
+  let hardware: SimulatedHardware
+  private let sample: Sample
+  private let secrets: HardwareSecrets
+  private let command: Command
+  private var generation: UInt32 = 0
+  private var held: MeasurementToken
+
+  init(_ sample: Sample) throws {
+    self.sample = sample
+    hardware = try SimulatedHardware()
+    secrets = hardware.secrets(sample)
+    command = try Command(Array("status".utf8), class: CommandClass(0))
+    held = try hardware.token(sample, generation: 1)
+    _ = try play(mtu: 23, isHeld: false)
+    generation = 1
+  }
+
+  /// What one unlock took.
+  struct Course {
+    /// Until the receipt, on the virtual clock: an interval of 30 ms, 20 ms of latency.
+    let milliseconds: Int
+    let airtime: Airtime
+    /// What app and hardware worked.
+    let work: Duration
+  }
+
+  /// With a token that the hardware has not seen, or with one that it holds.
+  mutating func play(mtu: Int, isFirst: Bool) throws -> Course {
+    if isFirst {
+      generation += 1
+      held = try hardware.token(sample, generation: generation)
+    }
+    return try play(mtu: mtu, isHeld: !isFirst)
+  }
+
+  private func play(mtu: Int, isHeld: Bool) throws -> Course {
+    let (token, instance, id) = (held, sample.instance, hardware.identity.id)
+    let (command, secrets) = (command, secrets)
+    let request = LinkExchange.Request(
+      token: token, isHeld: isHeld, mtu: mtu,
+      prove: { challenge throws(ProofError) in
+        ProvedCommand(
+          command, proving: .integrity, from: instance, to: id, answering: challenge,
+          with: secrets)
+      },
+      tokenReceipt: { answer throws(ProofError) in try token.receipt(of: answer, with: secrets) })
+    var model = LinkModel(hardware, faults: LinkFaults(), seed: 1)
+    var exchange = LinkExchange(request)
+    let start = ContinuousClock.now
+    let result = model.play(&exchange)
+    let work = ContinuousClock.now - start
+    let receipt = try result.get()
+    guard receipt.verdict == .accepted else {
+      throw PeerError("the hardware answers \(receipt.verdict)")
+    }
+    guard model.peripheral.airtime.pduCount == exchange.pduCount else {
+      throw PeerError("some of the \(exchange.pduCount) PDUs were lost on the way")
+    }
+    let course = Course(
+      milliseconds: model.now, airtime: model.peripheral.airtime, work: work)
+    model.peripheral.disconnect()
+    return course
+  }
+}
+
+/// What app and hardware work for an unlock, packets and all; the link's own time is a figure.
+func linkGroup(_ sample: Sample) throws -> Group {
+  let unlock = Held(try Unlock(sample))
+  func candidate(_ name: String, mtu: Int, isFirst: Bool) -> Candidate {
+    Candidate(name: name, count: 4) { count in
+      try (0..<count).reduce(Duration.zero) { total, _ in
+        try total + unlock.value.play(mtu: mtu, isFirst: isFirst).work
+      }
+    }
+  }
+  return Group(
+    name: "link",
+    candidates: [23, 185].flatMap { mtu in
+      [
+        candidate("first-contact.\(mtu)", mtu: mtu, isFirst: true),
+        candidate("repeat.\(mtu)", mtu: mtu, isFirst: false),
+      ]
+    },
+    ratios: [
+      ("first-contact.185", "repeat.185"), ("first-contact.23", "first-contact.185"),
+      ("repeat.23", "repeat.185"),
+    ])
+}
+
+/// Something that candidates share and change.
+final class Held<Value> {
+  var value: Value
+
+  init(_ value: Value) { self.value = value }
+}
+
+/// Packets, bytes, and time of the link per unlock.
+func linkFigures(_ sample: Sample) throws -> [Figure] {
+  var unlock = try Unlock(sample)
+  return try Unlock.mtus.flatMap { mtu in
+    try [("first-contact", true), ("repeat", false)].flatMap { name, isFirst in
+      let course = try unlock.play(mtu: mtu, isFirst: isFirst)
+      return [
+        Figure("link.\(mtu).\(name).packets", course.airtime.pduCount),
+        Figure("link.\(mtu).\(name).bytes", course.airtime.byteCount),
+        Figure("link.\(mtu).\(name).milliseconds", course.milliseconds),
+        Figure("link.\(mtu).\(name).air.microseconds", course.airtime.microseconds),
+      ]
+    }
+  }
+}

@@ -1,0 +1,100 @@
+import BenchInstruments
+import ProofBench
+import Testing
+
+@Suite("A file of callgrind")
+struct CallgrindTests {
+  @Test("says how many instructions there were, or nothing")
+  func totals() {
+    #expect(
+      CallgrindTotal.parse("version: 1\nevents: Ir\n\nfn=(1) x\n16 8\ntotals: 809619\n") == 809_619)
+    #expect(CallgrindTotal.parse("summary: 12\n") == 12)
+    #expect(CallgrindTotal.parse("") == nil)
+    #expect(CallgrindTotal.parse("totals: many\n") == nil)
+    #expect(CallgrindTotal.parse("totals: 1 2\n") == nil)
+  }
+}
+
+@Suite("A trace of system calls")
+struct SystemCallTests {
+  private func calls(_ lines: String...) -> [String: Int] {
+    SystemCalls.parse(lines.joined(separator: "\n"), marks: "/marks")
+  }
+
+  @Test("is counted between its marks, of all threads")
+  func marks() {
+    let counts = calls(
+      "7 openat(AT_FDCWD, \"/etc/x\") = 3",
+      "7 access(\"/marks/begin/a.b\", F_OK) = -1 ENOENT (No such file or directory)",
+      "7 openat(AT_FDCWD, \"/etc/x\") = 3",
+      "8 read(3, \"begin/\", 6) = 6",
+      "7 access(\"/marks/end/a.b\", F_OK) = -1 ENOENT (No such file or directory)",
+      "7 close(3) = 0",
+      "7 access(\"/marks/begin/c\", F_OK) = -1 ENOENT (No such file or directory)",
+      "7 access(\"/marks/end/c\", F_OK) = -1 ENOENT (No such file or directory)")
+    #expect(counts == ["a.b": 2, "c": 0])
+  }
+
+  @Test("has a call once that stands on two lines, and no signals")
+  func interrupted() {
+    let counts = calls(
+      "7 access(\"/marks/begin/a\", F_OK) = -1",
+      "7 read(3,  <unfinished ...>",
+      "8 write(4, \"x\", 1) = 1",
+      "7 <... read resumed>\"y\", 1) = 1",
+      "8 --- SIGCHLD {si_signo=SIGCHLD} ---",
+      "8 +++ exited with 0 +++",
+      "nonsense", "",
+      "7 access(\"/marks/end/a\", F_OK) = -1")
+    #expect(counts == ["a": 2])
+  }
+
+  @Test("leaves out what threads cost only where threads begin")
+  func threads() {
+    let counts = calls(
+      "7 access(\"/marks/begin/alone\", F_OK) = -1",
+      "7 mmap(NULL, 4096) = 0x7f", "7 munmap(0x7f, 4096) = 0",
+      "7 access(\"/marks/end/alone\", F_OK) = -1",
+      "7 access(\"/marks/begin/two\", F_OK) = -1",
+      "7 mmap(NULL, 4096) = 0x7f", "7 clone3({}) = 8", "8 futex(0x7f) = 0", "8 statx(3) = 0",
+      "7 access(\"/marks/end/two\", F_OK) = -1")
+    #expect(counts == ["alone": 2, "two": 1])
+  }
+}
+
+@Suite("Stack")
+struct StackTests {
+  @Test("is counted as deep as a call goes")
+  func depth() {
+    // What a thread takes by itself is not counted, and under a sanitizer that is much.
+    let deep = bytes(128 << 10)
+    #expect(deep > 96 << 10)
+    #expect(bytes(128 << 10) == deep, "the same call takes the same")
+    #expect(deep - bytes(64 << 10) > 60 << 10)
+  }
+
+  /// What a call takes that uses an array of so many bytes on its stack.
+  private func bytes(_ count: Int) -> Int {
+    var count = count
+    return unsafe withUnsafeMutablePointer(to: &count) { pointer in
+      unsafe bench_stack_bytes(
+        { context in
+          let count = unsafe context!.load(as: Int.self)
+          unsafe withUnsafeTemporaryAllocation(byteCount: min(count, 512), alignment: 8) { bytes in
+            _ = unsafe bytes.initializeMemory(as: UInt8.self, repeating: 1)
+          }
+          if count > 512 { descend(count) }
+        }, pointer)
+    }
+  }
+}
+
+/// Goes down so many bytes, in steps.
+private func descend(_ count: Int) {
+  guard count > 0 else { return }
+  unsafe withUnsafeTemporaryAllocation(byteCount: 1024, alignment: 8) { bytes in
+    _ = unsafe bytes.initializeMemory(as: UInt8.self, repeating: 2)
+    descend(count - 1024)
+    precondition(unsafe bytes[0] == 2, "its bytes are its own")
+  }
+}
