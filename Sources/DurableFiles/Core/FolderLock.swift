@@ -33,10 +33,11 @@ package final class FolderLock: Sendable {
       throw .held(by: holder)
     }
     self.file = file
-    // For people only; the lock holds without it.
+    // For people only; the lock holds without it. Cut after it is written, not emptied before: a file
+    // that was emptied is written through by ext4 when it is closed, which takes milliseconds.
     let text = Array("\(getpid())\n".utf8)
-    _ = ftruncate(file, 0)
     _ = unsafe pwrite(file, text, text.count, 0)
+    _ = ftruncate(file, off_t(text.count))
   }
 
   deinit { _ = close(file) }
