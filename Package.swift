@@ -103,7 +103,9 @@ let package = Package(
       providers: [.apt(["libsqlite3-dev"])]),
     .target(
       name: "ProofService",
-      dependencies: ["ProofModel", "ProofJOSE", "CSodium", "CSQLite", "CMicroHTTPD"],
+      dependencies: [
+        "ProofBackend", "ProofModel", "ProofJOSE", "CSodium", "CSQLite", "CMicroHTTPD",
+      ],
       swiftSettings: strictSwift),
 
     .target(name: "Console", swiftSettings: strictSwift),
@@ -186,7 +188,7 @@ let package = Package(
       name: "ProofServiceHTTPTests", dependencies: ["ProofService"], swiftSettings: strictSwift),
     .testTarget(
       name: "ProofServiceTests",
-      dependencies: ["ProofService", "ProofKit", "ProofModel", "ProofJOSE"],
+      dependencies: ["ProofService", "ProofBackend", "ProofKit", "ProofModel", "ProofJOSE"],
       swiftSettings: strictSwift),
     .target(
       name: "HardwareBench", dependencies: ["ProofDevice", "ProofCore"],
