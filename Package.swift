@@ -156,7 +156,7 @@ let package = Package(
       swiftSettings: strictSwift),
     .testTarget(
       name: "ProofKitTests",
-      dependencies: ["ProofKit", "ProofModel", "DurableFiles", "FolderModel"],
+      dependencies: ["ProofKit", "ProofModel", "DurableFiles", "FolderModel", "Mutator"],
       swiftSettings: strictSwift),
     .executableTarget(
       name: "app-peer", dependencies: ["ProofKit", "ProofKitHTTP", "ProofModel"],
@@ -184,11 +184,14 @@ let package = Package(
       name: "ProofBackendTests",
       dependencies: ["ProofBackend", "ProofModel", "ProofJOSE", "DurableFiles", "FolderModel"],
       swiftSettings: strictSwift),
+    .target(name: "Mutator", path: "Tests/Mutator", swiftSettings: strictSwift),
     .testTarget(
       name: "ProofServiceHTTPTests", dependencies: ["ProofService"], swiftSettings: strictSwift),
     .testTarget(
       name: "ProofServiceTests",
-      dependencies: ["ProofService", "ProofBackend", "ProofKit", "ProofModel", "ProofJOSE"],
+      dependencies: [
+        "ProofService", "ProofBackend", "ProofKit", "ProofModel", "ProofJOSE", "Mutator",
+      ],
       swiftSettings: strictSwift),
     .target(
       name: "HardwareBench", dependencies: ["ProofDevice", "ProofCore"],
