@@ -369,6 +369,8 @@ class OnTheStore(Verbs, unittest.TestCase):
                 (["proof", "compute"], "--nonce is missing")):
             self.refused(2, words, *arguments, where=[])
         self.assertEqual(self.place.run(where=[])[0], 2)
+        for arguments, hint in ((["api", "add"], "try proofctl api add --help"), (["api"], "try proofctl --help")):
+            self.assertIn(hint, self.place.run(*arguments, where=[])[2])
 
     def test_help_explains_every_verb(self):
         code, text, _ = self.place.run("--help", where=[])
