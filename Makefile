@@ -18,7 +18,8 @@ export MAKE
   attack-hardware attack-hardware-long check-vectors test-house check check-long check-format check-symbols \
   check-stack check-constant-time check-secrets check-sanitizers check-coverage check-boundary check-mutants \
   check-mutants-swift check-faults check-faults-long check-mutants-probe check-jose check-mutants-hardware \
-  test-consumers check-demo check-docs check-readme check-foreign fuzz check-fuzz bench bench-probe check-bench
+  test-consumers check-demo check-docs check-readme check-foreign fuzz fuzz-core fuzz-jose fuzz-swift check-fuzz \
+  bench bench-probe check-bench
 
 help: ## List what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-20s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -223,9 +224,20 @@ check-foreign: ## The core on 32-bit Arm and on big-endian s390x, byte for byte 
 	@.ci/setup base foreign
 	@.ci/foreign
 
-fuzz: ## Fuzz every parser and the message loop: FUZZ_SECONDS=60, shared among them
+fuzz: ## Fuzz every parser and the message loop: FUZZ_SECONDS=60 for the core, as much again for Swift
+	@.ci/suite fuzz-core fuzz-jose fuzz-swift
+
+fuzz-core: ## The core's parsers and its message loop (libFuzzer), FUZZ_SECONDS shared among them
 	@.ci/setup swift base
 	@Tests/Fuzz/run.sh $(FUZZ_SECONDS)
+
+fuzz-jose: ## JSON, base64, keys, claims, signed and sealed tokens (libFuzzer)
+	@.ci/setup swift base
+	@Tests/JOSE/fuzz/run.sh $$(($(FUZZ_SECONDS) / 3 + 1))
+
+fuzz-swift: ## Messages, bodies, management, rows, queries, configurations (mutated, seeds printed)
+	@.ci/setup swift base python
+	@PROOFKIT_FUZZ_ROUNDS=$$(($(FUZZ_SECONDS) * 20)) .ci/test-swift --filter FuzzTests
 
 check-fuzz: ## A short round of every fuzzer, from the committed corpus
 	@$(MAKE) fuzz FUZZ_SECONDS=90

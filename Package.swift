@@ -103,7 +103,9 @@ let package = Package(
       providers: [.apt(["libsqlite3-dev"])]),
     .target(
       name: "ProofService",
-      dependencies: ["ProofModel", "ProofJOSE", "CSodium", "CSQLite", "CMicroHTTPD"],
+      dependencies: [
+        "ProofBackend", "ProofModel", "ProofJOSE", "CSodium", "CSQLite", "CMicroHTTPD",
+      ],
       swiftSettings: strictSwift),
 
     .target(name: "Console", swiftSettings: strictSwift),
@@ -164,7 +166,7 @@ let package = Package(
       swiftSettings: strictSwift),
     .testTarget(
       name: "ProofKitTests",
-      dependencies: ["ProofKit", "ProofModel", "DurableFiles", "FolderModel"],
+      dependencies: ["ProofKit", "ProofModel", "DurableFiles", "FolderModel", "Mutator"],
       swiftSettings: strictSwift),
     .executableTarget(
       name: "app-peer", dependencies: ["ProofKit", "ProofKitHTTP", "ProofModel"],
@@ -192,11 +194,14 @@ let package = Package(
       name: "ProofBackendTests",
       dependencies: ["ProofBackend", "ProofModel", "ProofJOSE", "DurableFiles", "FolderModel"],
       swiftSettings: strictSwift),
+    .target(name: "Mutator", path: "Tests/Mutator", swiftSettings: strictSwift),
     .testTarget(
       name: "ProofServiceHTTPTests", dependencies: ["ProofService"], swiftSettings: strictSwift),
     .testTarget(
       name: "ProofServiceTests",
-      dependencies: ["ProofService", "ProofKit", "ProofModel", "ProofJOSE"],
+      dependencies: [
+        "ProofService", "ProofBackend", "ProofKit", "ProofModel", "ProofJOSE", "Mutator",
+      ],
       swiftSettings: strictSwift),
     .target(
       name: "HardwareBench", dependencies: ["ProofDevice", "ProofCore"],

@@ -29,7 +29,7 @@ extension BackendError: CustomStringConvertible {
   public var description: String {
     switch self {
     case .unknownHardware(let id):
-      "No hardware \(id) is registered. Register it: proofctl hardware new."
+      "No hardware \(id) is registered with the account. Register it: proofctl hardware new."
     case .revokedHardware(let id):
       "Hardware \(id) is revoked; nothing is issued for it."
     case .otherMode(let app, let hardware):

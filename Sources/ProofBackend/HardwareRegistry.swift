@@ -10,23 +10,30 @@ public struct RegisteredHardware: Sendable, Hashable {
   public let allowsLiteral: Bool
   /// What people call it.
   public let name: String
+  /// When it was registered, in Unix seconds.
+  public let added: Int64
   /// Whether nothing is issued for it any more.
   public var isRevoked: Bool
 
-  /// What the factory, or `proofctl hardware new`, wrote down.
+  /// What the factory, or `proofctl hardware new`, told the account.
   public init(
     _ identity: HardwareIdentity, mode: Mode, allowsLiteral: Bool = false, name: String = "",
-    isRevoked: Bool = false
+    added: Int64 = 0, isRevoked: Bool = false
   ) {
     self.identity = identity
     self.mode = mode
     self.allowsLiteral = allowsLiteral
     self.name = name
+    self.added = added
     self.isRevoked = isRevoked
   }
 }
 
 /// Says which hardware there is. Called from several threads.
+///
+/// It is asked each time something is issued, so hardware that was revoked gets nothing from then on:
+/// whoever implements it looks at the place where hardware is registered, and keeps no copy. That
+/// place is the account of the attestation service; `ProofService.AccountHardware` looks there.
 public protocol HardwareRegistry: Sendable {
   /// Looks hardware up.
   ///

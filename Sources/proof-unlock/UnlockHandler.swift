@@ -18,7 +18,8 @@ struct UnlockHandler: HTTPHandler {
     let seed = try SecretFile.read(options.issuerFile, limit: 32)
     let issuer = MeasurementTokenIssuer(
       try IssuerKey(seed: SecretBytes(copying: seed.span)),
-      for: try HardwareFile(options.registry), ledger: try IssueLedgerFile(folder: options.ledger))
+      for: try AccountHardware(in: SQLiteStore(at: options.store)),
+      ledger: try IssueLedgerFile(folder: options.ledger))
     let permissions = options.permissions
     grant = UnlockGrant(
       try TokenVerifier(keys, rules: options.rules), issuer, bindingHeader: options.bindingHeader,

@@ -8,7 +8,7 @@ struct UnlockOptions: Sendable {
   let server: HTTPServerSettings
   let keyFiles: [String]
   let issuerFile: String
-  let registry: String
+  let store: String
   let ledger: String
   let bindingHeader: String?
   let permissions: GrantPermissions
@@ -18,7 +18,7 @@ struct UnlockOptions: Sendable {
     Option("--port", "N", help: "port on this machine; the system chooses one if missing"),
     Option("--keys", "FILE,…", help: "keys of the service's tokens, one JWK in each file"),
     Option("--issuer-key", "FILE", help: "the backend's signing key, as `proofctl` made it"),
-    Option("--hardware", "FILE", help: "the registry, as `proofctl hardware new` made it"),
+    Option("--store", "FILE", help: "the account's store, for its hardware; no lock is opened"),
     Option("--ledger", "FOLDER", help: "remembers what was issued"),
     Option("--binding-header", "NAME", help: "tokens must be bound to this header's value"),
     Option("--audience", "NAME", help: "tokens must be for this API"),
@@ -35,7 +35,7 @@ struct UnlockOptions: Sendable {
       if options.has("--help") {
         print(
           Options.help(
-            "proof-unlock --keys FILE --issuer-key FILE --hardware FILE --ledger FOLDER "
+            "proof-unlock --keys FILE --issuer-key FILE --store FILE --ledger FOLDER "
               + "--classes N,…",
             "Answers POST /unlock-grant?hardware=ID with a measurement token, until its standard "
               + "input ends.", Self.known))
@@ -51,7 +51,7 @@ struct UnlockOptions: Sendable {
       server = HTTPServerSettings(port: port)
       keyFiles = try needed("--keys").split(separator: ",").map(String.init)
       issuerFile = try needed("--issuer-key")
-      registry = try needed("--hardware")
+      store = try needed("--store")
       ledger = try needed("--ledger")
       bindingHeader = options.value("--binding-header")?.lowercased()
       permissions = try GrantPermissions(

@@ -8,7 +8,7 @@ enum APICheck {
   static func run(_ invocation: Invocation) throws -> Answer {
     let account = try AccountAccess(invocation)
     let hosts = try names(try account.perform("api/list"), "host")
-      .filter { invocation.operand(0).map($0.contains) ?? true }
+      .filter { host in invocation.operand(0).map { $0 == host } ?? true }
     guard !hosts.isEmpty else {
       throw Failure("there is no such API; \"proofctl api list\" shows those that there are")
     }

@@ -4,7 +4,7 @@ import ProofJOSE
 enum Completion {
   static let verb = Verb(
     "completion bash", [], [], "writes a completion for bash: source <(proofctl completion bash)"
-  ) { _ in Answer(.string(bash), text: bash) }
+  ) { _ in Answer(["script": .string(bash)], text: bash) }
 
   /// Nouns, then the verbs of a noun, then the flags of a verb; files where a flag takes one.
   private static var bash: String {
@@ -24,7 +24,7 @@ enum Completion {
         local word=${COMP_WORDS[COMP_CWORD]} last=${COMP_WORDS[COMP_CWORD-1]} words=
         local first=${COMP_WORDS[1]} second=${COMP_WORDS[2]}
         case $last in
-          --*-file|--store|--ca|--key|--output|--bundle|--registry|--ledger|--issuer-key|--sources|--app)
+          --*-file|--store|--ca|--key|--output|--bundle|--ledger|--issuer-key|--sources|--app)
             mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
         esac
         if [[ $COMP_CWORD -eq 1 ]]; then

@@ -1,4 +1,4 @@
-import DurableFiles
+import Glibc
 import ProofJOSE
 import ProofKit
 import ProofModel
@@ -8,10 +8,8 @@ import ProofService
 enum Diagnosis {
   static let verb = Verb(
     "diagnose", [],
-    [
-      Flag("--registry", "FILE", "looks at the backend's registry"),
-      Flag("--app", "FOLDER", "looks at an app's stored measurement"),
-    ], "looks at store, service, registry and an app's stored measurement", run: run)
+    [Flag("--app", "FOLDER", "looks at an app's stored measurement")],
+    "looks at store, service and an app's stored measurement", run: run)
 
   private struct Finding {
     let what: String
@@ -47,9 +45,6 @@ enum Diagnosis {
       look("clock") { try clock(try remote.get("/health").serverTime) }
       look("management") { try account(invocation) }
     }
-    if let path = HardwareVerbs.registryPath(invocation) {
-      look("registry") { "\(try registered(path)) pieces of hardware" }
-    }
     if let folder = invocation.value("--app") {
       look("stored measurement") { try stored(folder) }
     }
@@ -80,12 +75,11 @@ enum Diagnosis {
     return "differs by \(difference) seconds"
   }
 
-  private static func registered(_ path: String) throws -> Int {
-    try HardwareVerbs.all(in: path).count
-  }
-
   private static func stored(_ folder: String) throws -> String {
-    guard let stored = try MeasurementStore(folder: folder).load() else {
+    guard unsafe access(folder, F_OK) == 0 else {
+      throw Failure("\(folder) does not exist; name the folder that the app's MeasurementStore has")
+    }
+    guard let stored = try MeasurementStore.inspect(folder: folder) else {
       return "nothing is stored"
     }
     return "instance \(stored.instance), generation \(stored.generation), "

@@ -1,20 +1,10 @@
-import ProofBackend
 import ProofJOSE
 import ProofModel
+import ProofService
 
 /// Verbs about hardware and the key that signs for it.
 enum HardwareVerbs {
   static let all: [Verb] = [new, list, revoke, issuerNew, issuerShow]
-
-  private static let registry = Flag(
-    "--registry", "FILE", "the backend's registry; else PROOF_HARDWARE")
-
-  static func registryPath(_ invocation: Invocation) -> String? {
-    invocation.value("--registry", else: "PROOF_HARDWARE")
-  }
-
-  /// The hardware of a registry.
-  static func all(in path: String) throws -> [RegisteredHardware] { try HardwareFile(path).all() }
 
   private static let new = Verb(
     "hardware new", [],
@@ -23,73 +13,45 @@ enum HardwareVerbs {
       Flag("--name", "TEXT", "what people call it"),
       Flag("--development", nil, "for the bench"),
       Flag("--literal", nil, "takes tokens that carry the app's own keys"),
-      registry,
-    ], "makes a piece of hardware: name, secret key, registration"
+    ], "makes a piece of hardware: name, secret key, registration with the account"
   ) { invocation in
     let path = try invocation.needed("--output")
     let mode: Mode = invocation.has("--development") ? .development : .production
     let isLiteral = invocation.has("--literal")
+    let access = try AccountAccess(invocation)
+    // The key is on the medium before anybody may seal to it.
     try KeyFile.create(path)
     let identity = try HardwareKeys(
       id: HardwareID.random(), secretKey: KeyFile.read(path), mode: mode,
       issuers: [IssuerKey.random().publicKey], allowsLiteralTokens: isLiteral
     ).identity
-    let name = invocation.value("--name") ?? ""
-    var places: [JSONValue] = []
-    if let registry = registryPath(invocation) {
-      try HardwareFile(registry).set(
-        RegisteredHardware(identity, mode: mode, allowsLiteral: isLiteral, name: name))
-      places.append(.string(registry))
+    do {
+      guard
+        case .object(var hardware) = try access.perform(
+          "hardware/add",
+          [
+            "id": .string(identity.id.description), "mode": .string(mode.word),
+            "publicKey": .string(identity.publicKey.description), "literal": .bool(isLiteral),
+            "name": .string(invocation.value("--name") ?? ""),
+          ])
+      else { throw Failure("the service answered with something else than hardware") }
+      hardware["secretKey"] = .string("in \(path)")
+      return Answer(.object(hardware))
+    } catch {
+      throw Failure("\(error) The key in \(path) is registered nowhere: delete it, and try again.")
     }
-    if AccountAccess.isNamed(invocation) {
-      _ = try AccountAccess(invocation).perform(
-        "hardware/add",
-        [
-          "id": .string(identity.id.description), "name": .string(name),
-          "publicKey": .string(identity.publicKey.description),
-        ])
-      places.append("account")
-    }
-    return Answer([
-      "id": .string(identity.id.description), "publicKey": .string(identity.publicKey.description),
-      "mode": .string(mode == .production ? "production" : "development"),
-      "literal": .bool(isLiteral), "secretKey": .string("in \(path)"),
-      "registeredIn": .array(places),
-    ])
   }
 
-  private static let list = Verb(
-    "hardware list", [], [registry], "lists the hardware of a registry, or of the account"
-  ) { invocation in
-    guard let path = registryPath(invocation) else {
-      return Answer(try AccountAccess(invocation).perform("hardware/list"))
-    }
-    return Answer(
-      .array(
-        try HardwareFile(path).all().map { hardware -> JSONValue in
-          [
-            "id": .string(hardware.identity.id.description), "name": .string(hardware.name),
-            "mode": .string(hardware.mode == .production ? "production" : "development"),
-            "literal": .bool(hardware.allowsLiteral), "revoked": .bool(hardware.isRevoked),
-            "publicKey": .string(hardware.identity.publicKey.description),
-          ]
-        }))
-  }
+  private static let list = AccountVerbs.verb(
+    "hardware list", [], [], "lists the account's hardware", as: "hardware/list")
 
   private static let revoke = Verb(
-    "hardware revoke", [Operand("ID")], [registry],
-    "issues nothing for a piece of hardware any more"
+    "hardware revoke", [Operand("ID")], [],
+    "issues nothing for a piece of hardware any more, for good"
   ) { invocation in
     let id = try Invocation.parse(invocation.operands[0], "ID") as HardwareID
-    guard let path = registryPath(invocation) else {
-      return Answer(
-        try AccountAccess(invocation).perform("hardware/revoke", ["id": .string(id.description)]))
-    }
-    let file = try HardwareFile(path)
-    guard var hardware = try file.hardware(id) else { throw BackendError.unknownHardware(id) }
-    hardware.isRevoked = true
-    try file.set(hardware)
-    return Answer([:])
+    return Answer(
+      try AccountAccess(invocation).perform("hardware/revoke", ["id": .string(id.description)]))
   }
 
   private static let issuerNew = Verb(

@@ -9,19 +9,16 @@ enum MeasurementTokenVerbs {
 
   private static let backend = [
     Flag("--issuer-key", "FILE", "the backend's signing key, as \"issuer new\" made it"),
-    Flag("--registry", "FILE", "the backend's registry; else PROOF_HARDWARE"),
     Flag("--ledger", "FOLDER", "remembers what was issued; else PROOF_LEDGER"),
   ]
 
   private static func issuer(_ invocation: Invocation) throws -> MeasurementTokenIssuer {
-    guard let registry = HardwareVerbs.registryPath(invocation) else {
-      throw Failure.usage("--registry is missing")
-    }
     guard let ledger = invocation.value("--ledger", else: "PROOF_LEDGER") else {
       throw Failure.usage("--ledger is missing")
     }
     return MeasurementTokenIssuer(
-      try HardwareVerbs.issuer(invocation.needed("--issuer-key")), for: try HardwareFile(registry),
+      try HardwareVerbs.issuer(invocation.needed("--issuer-key")),
+      for: NamedAccountHardware(access: try AccountAccess(invocation)),
       ledger: try IssueLedgerFile(folder: ledger))
   }
 

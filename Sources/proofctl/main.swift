@@ -34,6 +34,7 @@ do {
 } catch {
   let isUsage = (error as? Failure)?.kind == .usage
   if isJSON { print(JSONValue.object(["error": .string("\(error)")]).text) }
-  Terminal.complain("proofctl: \(error)" + (isUsage ? "\ntry proofctl --help" : ""))
+  let verb = (try? VerbTable.find(arguments)).map { "\($0.0.path) " } ?? ""
+  Terminal.complain("proofctl: \(error)" + (isUsage ? "\ntry proofctl \(verb)--help" : ""))
   Terminal.end(isUsage ? 2 : 1)
 }

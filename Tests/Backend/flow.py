@@ -165,14 +165,11 @@ class Flow(unittest.TestCase):
         place = self.place
         key = {"kty": "oct", "alg": "dir", "k": unpadded(self.sealing)}
         files = ["--keys", place.write("sealing.jwk", json.dumps(key))]
-        registry = place.path("backend/hardware.json")
-        new = place.ask("hardware", "new", "--output", place.path("door.key"), "--registry", registry, "--literal",
-                        "--development", where=[])
-        strict = place.ask("hardware", "new", "--output", place.path("strict.key"), "--registry", registry,
-                           "--development", where=[])
+        new = place.ask("hardware", "new", "--output", place.path("door.key"), "--literal", "--development")
+        strict = place.ask("hardware", "new", "--output", place.path("strict.key"), "--development", where=place.remote)
         issuer = place.ask("issuer", "new", "--output", place.path("issuer.key"), where=[])
-        server = place.start(BIN / "proof-unlock", *files, "--issuer-key", place.path("issuer.key"), "--hardware",
-                             registry, "--ledger", place.path("backend/ledger"), "--classes", "0,1")
+        server = place.start(BIN / "proof-unlock", *files, "--issuer-key", place.path("issuer.key"), "--store",
+                             place.store, "--ledger", place.path("backend/ledger"), "--classes", "0,1")
         port = int(server.stdout.readline().split()[-1])
 
         def grant(token, hardware, form="literal", method="POST"):
@@ -207,8 +204,10 @@ class Flow(unittest.TestCase):
         newer, _ = self.measured()
         self.assertEqual(grant(newer, new["id"])[0], 200)
         self.assertEqual(grant(token, new["id"]), (409, b"superseded\n"), "a generation never goes back")
-        place.ask("hardware", "revoke", new["id"], "--registry", registry, where=[])
+        place.ask("hardware", "revoke", new["id"], where=place.remote)
         self.assertEqual(grant(newer, new["id"]), (403, b"hardware\n"), "a revocation counts at once")
+        late = place.ask("hardware", "new", "--output", place.path("late.key"), "--development", where=place.remote)
+        self.assertEqual(grant(newer, late["id"], "diversified")[0], 200, "and so does a registration")
 
 
 if __name__ == "__main__":

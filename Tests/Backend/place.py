@@ -13,7 +13,18 @@ BIN = pathlib.Path(os.environ["PROOF_BIN"])
 PASSPHRASE = "four words of test"
 
 
+# Verbs that change nothing: they are asked in both forms, for people and as JSON.
+READING = {"secret get", "sealing get", "devkey get", "api list", "registration list", "registration digest",
+           "policy show", "device list", "pin list", "config show", "keyset list", "keyset get", "keyset jwks",
+           "string list", "metrics show", "sdk list", "sdk config-string", "hardware list", "issuer show",
+           "token check", "proof compute", "measurement-token inspect", "diagnose"}
+
+
 class Place:
+    """What was done, by verb, flag and where: `proofctl.py` checks that nothing was left out."""
+
+    done = set()
+
     def __init__(self):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="proofkit-"))
         self.store = self.folder / "store.db"
@@ -44,12 +55,21 @@ class Place:
         where = ["--store", str(self.store)] if where is None else where
         run = subprocess.run([BIN / "proofctl", *map(str, arguments), *where], input=given, capture_output=True,
                              text=True, timeout=120, env=self.environment)
+        if run.returncode == 0:
+            words = [str(argument) for argument in arguments]
+            verb = " ".join(words[:1 if words[0] in ("init", "diagnose") else 2])
+            side = "service" if "--service" in where + words else "store" if where else "neither"
+            self.done |= {(verb, word, side) for word in words + where if word.startswith("--")}
         return run.returncode, run.stdout, run.stderr
 
     def ask(self, *arguments, given="", where=None):
         """Runs the tool, which must do it: its answer in JSON."""
         code, output, words = self.run(*arguments, "--json", given=given, where=where)
         assert code == 0, f"{arguments}: {code} {output} {words}"
+        assert output.count("\n") == 1, f"{arguments}: JSON is one line: {output}"
+        if " ".join(map(str, arguments[:2])) in READING or arguments[0] in READING:
+            code, text, words = self.run(*arguments, given=given, where=where)
+            assert code == 0 and text.strip() and not words, f"{arguments}: {code} {text} {words}"
         return json.loads(output)
 
     def make_account(self):
@@ -61,16 +81,27 @@ class Place:
             [BIN / "proof-service", "--store", self.store, "--listen", "127.0.0.1:0", "--plain", "--log", "json"],
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=self.environment)
         self.processes.append(process)
-        for line in process.stdout:
-            found = re.search(r'"port":\s*(\d+)', line)
-            if found:
-                break
-        else:
-            raise AssertionError("the service did not start")
-        self.url = f"http://127.0.0.1:{found[1]}"
+        self.url = f"http://127.0.0.1:{self.port(process)}"
         self.ask("config", "url", self.url)
         self.remote = ["--service", self.url, "--token-file", self.path("management")]
         return self.url
+
+    def start_tls(self, certificate, key):
+        """Another process of the service for the same store, behind TLS: its port."""
+        process = subprocess.Popen(
+            [BIN / "proof-service", "--store", self.store, "--listen", "127.0.0.1:0", "--certificate", certificate,
+             "--private-key", key, "--log", "json"],
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=self.environment)
+        self.processes.append(process)
+        return self.port(process)
+
+    @staticmethod
+    def port(process):
+        for line in process.stdout:
+            found = re.search(r'"port":\s*(\d+)', line)
+            if found:
+                return int(found[1])
+        raise AssertionError("the service did not start")
 
     def start(self, *arguments):
         process = subprocess.Popen([str(argument) for argument in arguments], stdin=subprocess.PIPE,

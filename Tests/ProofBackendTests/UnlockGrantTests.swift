@@ -1,10 +1,9 @@
-import Foundation
 @testable import ProofBackend
 import ProofJOSE
 import ProofModel
 import Testing
 
-@Suite("UnlockGrant and HardwareFile")
+@Suite("UnlockGrant")
 struct UnlockGrantTests {
   private func ask(
     _ backend: Backend, method: String = "POST", query: [String: String]? = nil,
@@ -74,24 +73,5 @@ struct UnlockGrantTests {
         bindingHeader: "authorization")
       #expect(answer.status == status)
     }
-  }
-
-  @Test("the registry's file keeps hardware, and a damaged one refuses everything")
-  func registry() throws {
-    let folder = FileManager.default.temporaryDirectory.path + "/proofkit-\(UUID().uuidString)"
-    defer { try? FileManager.default.removeItem(atPath: folder) }
-    let file = try HardwareFile(folder + "/hardware.json")
-    let backend = try Backend()
-    let entry = try #require(backend.registry.all[backend.hardware])
-    #expect(try file.hardware(backend.hardware) == nil)
-    try file.set(entry)
-    #expect(try HardwareFile(folder + "/hardware.json").hardware(backend.hardware) == entry)
-    var revoked = entry
-    revoked.isRevoked = true
-    try HardwareFile(folder + "/hardware.json").set(revoked)
-    #expect(try file.hardware(backend.hardware)?.isRevoked == true, "a change counts at once")
-    #expect(try file.all() == [revoked])
-    try Data("{\"version\":1}".utf8).write(to: URL(fileURLWithPath: folder + "/hardware.json"))
-    #expect(throws: BackendError.self) { try file.hardware(backend.hardware) }
   }
 }

@@ -34,10 +34,12 @@ public struct AttestationChallenge: Sendable, Hashable {
       guard let evidenceClass = EvidenceClass(rawValue: try reader.readByte()) else {
         throw reader.malformed
       }
-      sources.append(
-        try Source(
-          SourceID(evidenceClass, reader.readByte()), version: reader.readByte(),
-          groupsLog2: reader.readByte()))
+      let source = try Source(
+        SourceID(evidenceClass, reader.readByte()), version: reader.readByte(),
+        groupsLog2: reader.readByte())
+      // In their canonical order and no other, so that one challenge has one encoding.
+      if let last = sources.last, !(last.id < source.id) { throw reader.malformed }
+      sources.append(source)
     }
     try reader.finish()
     draft = try BaselineDraft(

@@ -1,3 +1,4 @@
+public import ProofBackend
 public import ProofJOSE
 public import ProofModel
 
@@ -208,23 +209,34 @@ extension Management {
   // MARK: Hardware
 
   /// The registered hardware.
-  public func hardware() throws(ServiceError) -> [Hardware] { try store.all(Hardware.self) }
+  public func hardware() throws(ServiceError) -> [RegisteredHardware] {
+    try store.all(RegisteredHardware.self)
+  }
 
   /// One piece of hardware.
   ///
   /// - Throws: ``ServiceError/unknown(_:name:)``.
-  public func hardware(_ id: HardwareID) throws(ServiceError) -> Hardware {
-    try one(id.description, Hardware.self)
+  public func hardware(_ id: HardwareID) throws(ServiceError) -> RegisteredHardware {
+    try one(id.description, RegisteredHardware.self)
   }
 
-  /// Registers hardware.
+  /// Registers hardware. What was revoked is never registered again.
   ///
+  /// - Parameters:
+  ///   - identity: Its name, and the key that tokens are sealed to.
+  ///   - mode: What was made in the other mode is refused.
+  ///   - allowsLiteral: Whether it takes tokens in the literal form.
+  ///   - name: What people call it.
+  /// - Returns: The hardware, as it was registered.
   /// - Throws: ``ServiceError/alreadyThere(_:name:)``.
   @discardableResult
   public func addHardware(
-    _ identity: HardwareIdentity, name: String
-  ) throws(ServiceError) -> Hardware {
-    let hardware = Hardware(identity, name: try Self.checked(name: name), added: now)
+    _ identity: HardwareIdentity, mode: Mode = .production, allowsLiteral: Bool = false,
+    name: String
+  ) throws(ServiceError) -> RegisteredHardware {
+    let hardware = RegisteredHardware(
+      identity, mode: mode, allowsLiteral: allowsLiteral, name: try Self.checked(name: name),
+      added: now)
     try add(hardware)
     return hardware
   }
@@ -233,7 +245,7 @@ extension Management {
   ///
   /// - Throws: ``ServiceError/unknown(_:name:)``.
   public func revokeHardware(_ id: HardwareID) throws(ServiceError) {
-    var hardware = try one(id.description, Hardware.self)
+    var hardware = try one(id.description, RegisteredHardware.self)
     hardware.isRevoked = true
     try account.apply([.put(.hardware, hardware.key, hardware.bytes)])
   }

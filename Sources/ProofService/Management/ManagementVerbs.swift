@@ -47,6 +47,16 @@ extension Management {
     .array(records.map { .object($0.shown) })
   }
 
+  private static func mode(
+    _ arguments: inout ManagementArguments
+  ) throws(ServiceError) -> Mode {
+    let word = try arguments.optionalText("mode") ?? Mode.production.word
+    guard let mode = Mode(word: word) else {
+      throw .invalid("mode", value: String(word.prefix(80)), allowed: "production, development")
+    }
+    return mode
+  }
+
   private static func base64(
     _ secret: borrowing JOSESecret, _ encoding: String?
   ) throws(ServiceError) -> JSONValue {
@@ -317,11 +327,7 @@ extension Management {
       return Self.list(try sdkBuilds())
     case "new", "add":
       let name = try arguments.optionalText("name") ?? ""
-      let word = try arguments.optionalText("mode") ?? Mode.production.word
-      guard let mode = Mode(word: word) else {
-        throw .invalid(
-          "mode", value: String(word.prefix(80)), allowed: "production, development")
-      }
+      let mode = try Self.mode(&arguments)
       let key =
         verb == "add"
         ? try arguments.secret("key") : CoreSodium.random(count: MeasurementProofKey.byteCount)
@@ -352,10 +358,13 @@ extension Management {
     case "add":
       let id = try arguments.bytes("id", HardwareID.self)
       let publicKey = try arguments.bytes("publicKey", HardwarePublicKey.self)
+      let mode = try Self.mode(&arguments)
+      let allowsLiteral = try arguments.flag("literal")
       let name = try arguments.optionalText("name") ?? ""
       try arguments.finish()
       let hardware = try addHardware(
-        HardwareIdentity(id: id, publicKey: publicKey), name: name)
+        HardwareIdentity(id: id, publicKey: publicKey), mode: mode, allowsLiteral: allowsLiteral,
+        name: name)
       return .object(hardware.shown)
     case "revoke":
       let id = try arguments.bytes("id", HardwareID.self)

@@ -1,27 +1,9 @@
+public import ProofBackend
 public import ProofJOSE
-public import ProofModel
+internal import ProofModel
 
-/// A piece of hardware that measurement tokens may be issued for.
-public struct Hardware: Record, Hashable {
-  /// Its name and the key to seal to.
-  public var identity: HardwareIdentity
-  /// What people call it.
-  public var name: String
-  /// When it was registered, in Unix seconds.
-  public var added: Int64
-  /// Whether nothing is issued for it any more.
-  public var isRevoked: Bool
-
-  /// A piece of hardware of these parts.
-  public init(
-    _ identity: HardwareIdentity, name: String, added: Int64, isRevoked: Bool = false
-  ) {
-    self.identity = identity
-    self.name = name
-    self.added = added
-    self.isRevoked = isRevoked
-  }
-
+/// Hardware stands in the account, and nowhere else.
+extension RegisteredHardware: Record {
   /// Where it stands.
   public static var table: StoreTable { .hardware }
   /// What people call it.
@@ -31,8 +13,10 @@ public struct Hardware: Record, Hashable {
 
   /// All of it but the key.
   public var fields: JSONObject {
-    var fields: JSONObject = ["name": .string(name), "revoked": .bool(isRevoked)]
-    fields.set("publicKey", identity.publicKey.bytes)
+    var fields: JSONObject = [
+      "name": .string(name), "publicKey": .string(identity.publicKey.description),
+      "mode": .string(mode.word), "literal": .bool(allowsLiteral), "revoked": .bool(isRevoked),
+    ]
     fields.set("added", added)
     return fields
   }
@@ -40,12 +24,15 @@ public struct Hardware: Record, Hashable {
   /// Reads what ``fields`` wrote.
   public init?(key: String, fields: JSONObject) {
     guard let idBytes = Hexadecimal.decode(key), let id = try? HardwareID(idBytes),
-      let keyBytes = fields.bytes("publicKey"), let publicKey = try? HardwarePublicKey(keyBytes),
+      let keyBytes = fields.text("publicKey").flatMap(Hexadecimal.decode),
+      let publicKey = try? HardwarePublicKey(keyBytes),
+      let mode = fields.text("mode").flatMap(Mode.init(word:)),
+      let allowsLiteral = fields.flag("literal"), let isRevoked = fields.flag("revoked"),
       let name = fields.text("name"), let added = fields.integer("added")
     else { return nil }
     self.init(
-      HardwareIdentity(id: id, publicKey: publicKey), name: name, added: added,
-      isRevoked: fields.flag("revoked") ?? false)
+      HardwareIdentity(id: id, publicKey: publicKey), mode: mode, allowsLiteral: allowsLiteral,
+      name: name, added: added, isRevoked: isRevoked)
   }
 
   /// What may be shown.

@@ -8,6 +8,7 @@ import ProofModel
 //   initialise CONFIG        well
 //   fetch DOMAIN             status, token, measurement configuration in hexadecimal
 //   prove KIND NONCE         a proof under the last configuration
+//   keep FOLDER              stores the last configuration, and holds the store
 //   digest                   the name of this build, as its own evidence gives it
 
 /// A line answers in the order of its request, or with `error: …`.
@@ -32,6 +33,12 @@ func answer(_ words: [String], _ app: App) throws -> String {
       ? try app.attestor.deviceMeasurementProof(nonce: nonce, config: config.bytes)
       : try app.attestor.integrityMeasurementProof(nonce: nonce, config: config.bytes)
     return proof.description
+  case "keep":
+    guard let config = app.config else { throw CocoaError(.featureUnsupported) }
+    let store = try MeasurementStore(folder: words[1])
+    try store.save(StoredMeasurement(config, of: InstanceID([UInt8](repeating: 7, count: 16))))
+    app.store = store
+    return "well"
   default:
     let evidence = try app.probe.collectAll()
     return AppDigest(of: evidence).description
@@ -46,6 +53,7 @@ final class App {
   let probe: Probe
   let attestor: Attestor
   var config: MeasurementConfig?
+  var store: MeasurementStore?
 
   init(_ arguments: [String]) throws {
     probe = try Probe(.init(bundle: arguments[1], storage: arguments[2], hardens: false))

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Fuzzes every parser of ProofJOSE under the address sanitizer: Tests/JOSE/fuzz/run.sh [SECONDS]
 #
-# The harness and the library's sources are one module here, because SwiftPM cannot link libFuzzer. The committed corpus
-# is where it starts; what it finds on the way stays below .build, a failing input is named in the output.
+# The harness and the library's sources are one module here, because SwiftPM cannot link libFuzzer. The committed
+# corpus is where it starts; what it finds on the way stays below .build, a failing input is named in the output. SEED=N
+# repeats a run. The last line counts.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../../.."
 readonly seconds=${1:-60} work=$PWD/.build/jose-fuzz
@@ -31,5 +32,10 @@ read -r -a libraries <<<"$(pkg-config --libs libcrypto)"
   "${sources[@]}" "${objects[@]}" "${libraries[@]}" -o "$work/jose-fuzz")
 
 export SWIFT_BACKTRACE=enable=no
-"$work/jose-fuzz" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -max_len=4096 -print_final_stats=1 \
-  -dict=Tests/JOSE/fuzz/jose.dict -artifact_prefix="$work/artifacts/" "$work/corpus" Tests/JOSE/fuzz/corpus
+status=0
+"$work/jose-fuzz" -seed="${SEED:-1}" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -max_len=4096 \
+  -print_final_stats=1 -dict=Tests/JOSE/fuzz/jose.dict -artifact_prefix="$work/artifacts/" \
+  "$work/corpus" Tests/JOSE/fuzz/corpus >"$work/log" 2>&1 || status=$?
+grep -E '^stat::number_of_executed_units|ERROR|Fatal|Test unit written' "$work/log" || true
+echo "$((status == 0)) passed, $((status != 0)) failed"
+exit "$status"

@@ -1,0 +1,27 @@
+import ProofBackend
+import ProofJOSE
+import ProofModel
+import ProofService
+
+/// The hardware of the account that a verb is about, be it in its store or behind a service.
+struct NamedAccountHardware: HardwareRegistry {
+  let access: AccountAccess
+
+  func hardware(_ id: HardwareID) throws(BackendError) -> RegisteredHardware? {
+    let place = "the account's hardware"
+    let listed: JSONValue
+    do { listed = try access.perform("hardware/list") } catch {
+      throw .storage(path: place, reason: "\(error)")
+    }
+    guard case .array(let entries) = listed else {
+      throw .damaged(path: place, reason: "the service answered with something else than a list")
+    }
+    for case .object(let fields) in entries where fields.text("id") == id.description {
+      guard let hardware = RegisteredHardware(key: id.description, fields: fields) else {
+        throw .damaged(path: place, reason: "the entry of \(id) does not parse")
+      }
+      return hardware
+    }
+    return nil
+  }
+}
