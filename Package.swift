@@ -27,6 +27,7 @@ let package = Package(
     .library(name: "ProofModel", targets: ["ProofModel"]),
     .library(name: "ProofKit", targets: ["ProofKit"]),
     .library(name: "ProofKitHTTP", targets: ["ProofKitHTTP"]),
+    .library(name: "ProofLink", targets: ["ProofLink"]),
     .library(name: "ProofJOSE", targets: ["ProofJOSE"]),
     .library(name: "ProofBackend", targets: ["ProofBackend"]),
     .library(name: "ProofService", targets: ["ProofService"]),
@@ -76,7 +77,8 @@ let package = Package(
       name: "ProofKitHTTP", dependencies: ["ProofKit", "ProofModel", "CCurl"],
       swiftSettings: strictSwift),
 
-    .target(name: "ProofLink", dependencies: ["ProofModel"], swiftSettings: strictSwift),
+    .target(
+      name: "ProofLink", dependencies: ["ProofKit", "ProofModel"], swiftSettings: strictSwift),
 
     .systemLibrary(
       name: "LibCrypto", path: "CSources/CCrypto/libcrypto", pkgConfig: "libcrypto",
@@ -192,7 +194,7 @@ let package = Package(
       name: "HardwareBench", dependencies: ["ProofDevice", "ProofCore"],
       path: "Tests/ProofLinkTests/HardwareBench", cSettings: strictC),
     .testTarget(
-      name: "ProofLinkTests", dependencies: ["ProofLink", "ProofModel", "HardwareBench"],
+      name: "ProofLinkTests", dependencies: ["ProofLink", "ProofKit", "ProofModel", "HardwareBench"],
       exclude: ["HardwareBench"], swiftSettings: strictSwift),
   ],
   swiftLanguageModes: [.v6],
