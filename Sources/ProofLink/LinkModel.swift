@@ -1,5 +1,3 @@
-package import ProofModel
-
 /// How badly a link behaves. All chances are in thousandths, for each PDU in each direction.
 package struct LinkFaults: Sendable {
   package var loss = 0
@@ -52,7 +50,7 @@ package protocol LinkPeripheral {
 }
 
 /// How an exchange ended.
-package typealias LinkResult = Result<Receipt, LinkError>
+package typealias LinkResult = Result<LinkOutcome, LinkError>
 
 /// One exchange between an app and a peripheral over a link with faults, on a virtual clock.
 ///
@@ -100,6 +98,8 @@ package struct LinkModel<Peripheral: LinkPeripheral> {
     _ exchange: inout LinkExchange, forge: (inout LinkDice) -> [[UInt8]] = { _ in [] }
   ) -> LinkResult {
     queue = []
+    // The next exchange begins with a link of its own.
+    defer { hangUp() }
     var result = apply(exchange.start())
     while result == nil {
       guard let entry = next() else { preconditionFailure("an exchange always has a timer") }

@@ -65,15 +65,16 @@ struct Bench: LinkPeripheral {
 
   /// What an app brings to have one command done. `ear` hears what everybody near hears.
   func request(
-    _ token: MeasurementToken, isHeld: Bool, mtu: Int = 185, ear: Ear = Ear()
-  ) throws -> LinkExchange.Request {
+    _ token: MeasurementToken, isHeld: Bool, mtu: Int = 185, table: AttributeTable? = nil,
+    ear: Ear = Ear()
+  ) throws -> LinkRequest {
     let command = try Command(Array("status".utf8), class: CommandClass(0))
     let secrets = secrets
     let instance = instance
     let hardware = identity.id
-    return LinkExchange.Request(
-      token: token, isHeld: isHeld, mtu: mtu,
-      prove: { challenge throws(ProofError) in
+    return LinkRequest(
+      .command(after: nil), token: token, isHeld: isHeld, mtu: mtu, table: table,
+      prove: { challenge throws(LinkError) in
         ear.counter = challenge.counter
         return ProvedCommand(
           command, proving: .integrity, from: instance, to: hardware, answering: challenge,

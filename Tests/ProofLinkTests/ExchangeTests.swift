@@ -17,12 +17,35 @@ struct ExchangeTests {
   func budget(mtu: Int, isHeld: Bool, pdus: Int) throws {
     let bench = try Bench(seed: 1)
     let token = try bench.token()
+    // Who discovers pays for it once: the page's budget is what comes after.
+    let (table, discovery) = try discovered(bench, mtu: mtu)
+    #expect(discovery == (mtu == 23 ? 20 : 8))
     if isHeld { try first(bench, token) }
     var model = LinkModel(bench, faults: LinkFaults(), seed: 1)
-    var exchange = LinkExchange(try bench.request(token, isHeld: isHeld, mtu: mtu))
-    let receipt = try model.play(&exchange).get()
+    var exchange = LinkExchange(try bench.request(token, isHeld: isHeld, mtu: mtu, table: table))
+    guard case .receipt(let receipt) = try model.play(&exchange).get() else {
+      Issue.record("no receipt")
+      return
+    }
     #expect(receipt.verdict == .accepted)
     #expect(exchange.pduCount == pdus)
+  }
+
+  /// What discovery finds, and how many PDUs it took.
+  private func discovered(_ bench: Bench, mtu: Int) throws -> (AttributeTable, Int) {
+    func connect(_ table: AttributeTable?) throws -> (AttributeTable, Int) {
+      let token = try bench.token()
+      var model = LinkModel(bench, faults: LinkFaults(), seed: 1)
+      var exchange = LinkExchange(
+        LinkRequest(
+          .connect, token: token, isHeld: false, mtu: mtu, table: table,
+          prove: { _ throws(LinkError) in throw .measureAgain },
+          tokenReceipt: { _ throws(ProofError) in throw .storageFailed }))
+      _ = try model.play(&exchange).get()
+      return (try #require(exchange.table), exchange.pduCount)
+    }
+    let (table, all) = try connect(nil)
+    return (table, try all - connect(table).1)
   }
 
   @Test("at every MTU a command is done once")
