@@ -55,17 +55,53 @@ public actor HardwareConnection {
     memory: LinkMemory = LinkMemory(), clock: any Clock<Duration> = ContinuousClock(),
     remember: @escaping @Sendable (LinkMemory) throws -> Void = { _ in }
   ) {
+    self.hardware = hardware
+    self.instance = instance
+    self.token = token
+    self.form = form
+    self.prover = prover
+    self.transport = transport
+    self.options = options
     self.memory = memory
+    self.clock = clock
+    self.remember = remember
+  }
+
+  deinit { link?.channel?.close() }
+
+  /// The queue on which everything here runs, proving too: not on the threads that tasks share.
+  public nonisolated var unownedExecutor: UnownedSerialExecutor {
+    unsafe queue.asUnownedSerialExecutor()
   }
 
   /// What is remembered of the hardware.
-  public private(set) var memory: LinkMemory
+  public internal(set) var memory: LinkMemory
+
+  let hardware: HardwareID
+  let instance: InstanceID
+  let token: MeasurementToken
+  let form: TokenForm
+  let prover: any CommandProver
+  let transport: any LinkTransport
+  let options: Options
+  let clock: any Clock<Duration>
+  let remember: @Sendable (LinkMemory) throws -> Void
+  private nonisolated let queue = LinkQueue()
+
+  /// The link that is up, or on its way.
+  var link: ConnectionLink?
+  var linkCount = 0
+  /// Calls that wait for their turn; the first has it.
+  var calls: [ConnectionCall] = []
+  var callCount = 0
 
   /// Opens the link, if there is none.
   ///
   /// - Parameter deadline: How long it may take.
   /// - Throws: ``LinkError``.
-  public func connect(within deadline: Duration = .seconds(30)) async throws(LinkError) { preconditionFailure("not built yet") }
+  public func connect(within deadline: Duration = .seconds(30)) async throws(LinkError) {
+    _ = try await perform(within: deadline) { .connect }
+  }
 
   /// Presents the token, whether or not the hardware is known to hold it.
   ///
@@ -75,7 +111,12 @@ public actor HardwareConnection {
   /// - Returns: The hardware's word that it holds the token, with the number of uses.
   /// - Throws: ``LinkError``.
   @discardableResult
-  public func present(within deadline: Duration = .seconds(30)) async throws(LinkError) -> Receipt { preconditionFailure("not built yet") }
+  public func present(within deadline: Duration = .seconds(30)) async throws(LinkError) -> Receipt {
+    guard case .receipt(let receipt) = try await perform(within: deadline, { .present }) else {
+      preconditionFailure("a token's exchange ends with a receipt")
+    }
+    return receipt
+  }
 
   /// Has a command done, at most once.
   ///
@@ -92,21 +133,42 @@ public actor HardwareConnection {
   public func send(
     _ command: Command, proving kind: ProofKind = .integrity,
     within deadline: Duration = .seconds(30)
-  ) async throws(LinkError) -> Receipt { preconditionFailure("not built yet") }
+  ) async throws(LinkError) -> Receipt {
+    let outcome = try await perform(within: deadline, proving: (command, kind)) {
+      () throws(LinkError) in
+      .command(after: try self.openRecall())
+    }
+    guard case .receipt(let receipt) = outcome else {
+      preconditionFailure("a command's exchange ends with a receipt")
+    }
+    return receipt
+  }
 
   /// Asks what became of the command that was left open, and closes the matter.
   ///
   /// - Parameter deadline: How long it may take.
   /// - Returns: What became of it; nil if none is open.
   /// - Throws: ``LinkError``.
-  public func recall(within deadline: Duration = .seconds(30)) async throws(LinkError) -> Fate? { preconditionFailure("not built yet") }
+  public func recall(within deadline: Duration = .seconds(30)) async throws(LinkError) -> Fate? {
+    let outcome = try await perform(within: deadline) {
+      () throws(LinkError) in
+      try self.openRecall().map { .settle($0) } ?? .connect
+    }
+    guard case .fate(let fate) = outcome else { return nil }
+    return fate
+  }
 
   /// Reads what the hardware tells everyone. Nobody vouches for it.
   ///
   /// - Parameter deadline: How long it may take.
   /// - Throws: ``LinkError``.
   public func status(within deadline: Duration = .seconds(30)) async throws(LinkError)
-    -> HardwareStatus { preconditionFailure("not built yet") }
+    -> HardwareStatus {
+    guard case .status(let status) = try await perform(within: deadline, { .status }) else {
+      preconditionFailure("reading the status ends with it")
+    }
+    return status
+  }
 
   /// Reads what the device did with the last command that was accepted on this link. Nobody vouches
   /// for it; the receipt says that the command was accepted.
@@ -115,7 +177,12 @@ public actor HardwareConnection {
   /// - Returns: The reply; nil if no command was accepted on this link.
   /// - Throws: ``LinkError``.
   public func reply(within deadline: Duration = .seconds(30)) async throws(LinkError)
-    -> DeviceReply? { preconditionFailure("not built yet") }
+    -> DeviceReply? {
+    guard case .reply(let bytes) = try await perform(within: deadline, { .reply }) else {
+      preconditionFailure("reading the reply ends with it")
+    }
+    return DeviceReply(bytes)
+  }
 
   /// Carries an order of the backend to the hardware: an epoch, a revocation, a floor.
   ///
@@ -128,8 +195,23 @@ public actor HardwareConnection {
   /// - Throws: ``LinkError``; ``LinkError/askBackend(_:)`` with what the hardware has against it.
   public func deliver(
     _ order: SignedOrder, within deadline: Duration = .seconds(30)
-  ) async throws(LinkError) { preconditionFailure("not built yet") }
+  ) async throws(LinkError) {
+    _ = try await perform(within: deadline) { .order(order) }
+  }
 
   /// Ends the link, if there is one. The next call opens another.
-  public func disconnect() { preconditionFailure("not built yet") }
+  public func disconnect() {
+    guard let number = link?.number else { return }
+    hangUp()
+    calls.first?.tell(.link(number, .disconnected))
+  }
+
+  /// Gives up asking about the command that was left open: somebody has looked.
+  ///
+  /// - Throws: ``LinkError/notRemembered(reason:)``.
+  public func forgetOpenCommand() throws(LinkError) {
+    var changed = memory
+    changed.openCommand = nil
+    try store(changed)
+  }
 }

@@ -10,7 +10,7 @@ package import ProofModel
 /// hardware is first asked, by a recall, what became of it.
 package struct LinkExchange: ~Copyable {
   /// What happened.
-  package enum Event {
+  package enum Event: Sendable {
     case connected
     case disconnected
     case received([UInt8])
@@ -114,6 +114,14 @@ package struct LinkExchange: ~Copyable {
 
   /// The command of which nobody has said what became of it.
   package var openRecall: Recall? { outstanding?.recall ?? earlier }
+
+  /// Whether `openRecall` is all there is: other tasks leave an open command alone.
+  package var asksAboutCommands: Bool {
+    switch request.task {
+    case .command, .settle: true
+    case .connect, .present, .status, .reply, .order: false
+    }
+  }
 
   /// The first actions.
   package mutating func start() -> [Action] {

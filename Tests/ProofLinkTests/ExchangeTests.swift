@@ -42,7 +42,8 @@ struct ExchangeTests {
           prove: { _ throws(LinkError) in throw .measureAgain },
           tokenReceipt: { _ throws(ProofError) in throw .storageFailed }))
       _ = try model.play(&exchange).get()
-      return (try #require(exchange.table), exchange.pduCount)
+      let found = exchange.table
+      return (try #require(found), exchange.pduCount)
     }
     let (table, all) = try connect(nil)
     return (table, try all - connect(table).1)
