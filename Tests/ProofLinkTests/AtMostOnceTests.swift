@@ -17,11 +17,12 @@ extension BenchTests {
       case kill
     }
 
-    /// A hand that strikes once.
+    /// A hand that strikes while it holds something.
     final class Hand: Sendable {
       private let task = CoreLock<Task<Receipt, any Error>?>(nil)
 
-      func hold(_ held: Task<Receipt, any Error>) { task.withLock { $0 = held } }
+      func hold(_ held: Task<Receipt, any Error>?) { task.withLock { $0 = held } }
+      var isHolding: Bool { task.withLock { $0 != nil } }
       func strike() { task.withLock { $0?.cancel() } }
     }
 
@@ -44,7 +45,7 @@ extension BenchTests {
       let hand = Hand()
       let durable = CoreLock(LinkMemory())
       let stage = try Stage(bench, clock: clock) { number in
-        guard number == at else { return .carry }
+        guard number == at, hand.isHolding else { return .carry }
         switch blow {
         case .cut: return .cut
         case .lose:
@@ -78,11 +79,12 @@ extension BenchTests {
       hand.hold(task)
       opener.finish()
       let result = await task.result
-      clock.forget()
+      hand.hold(nil)
       let struck = stage.transport.count >= at
+      clock.forget()
       let done = bench.done - doneBefore
       #expect(done <= 1, "\(blow) at \(at)")
-      await judge(result, done, "\(blow) at \(at)")
+      judge(result, done, "\(blow) at \(at)")
 
       // The app goes on, or begins again with what it remembered.
       let after =

@@ -17,7 +17,8 @@ extension BenchTests {
       #expect(stage.transport.count - first == 4)
       #expect(await door.memory.heldToken == stage.token.digest)
       #expect(bench.done == 2)
-      // Who remembers neither presents again nor discovers again.
+      // Who remembers presents no token again and discovers nothing again.
+      await door.disconnect()
       let next = Stage(stage, bench)
       let again = next.connection(memory: await door.memory)
       #expect(try await again.send(Stage.open).verdict == .accepted)
