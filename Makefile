@@ -15,11 +15,11 @@ export MAKE
 
 .PHONY: help setup all core demo install uninstall sdk-key docs clean test test-core test-swift test-probe \
   test-probe-long test-store test-service test-door check-kill bench-service test-backend attack test-hardware \
-  attack-hardware attack-hardware-long check-vectors test-house check check-long check-format check-symbols \
-  check-stack check-constant-time check-secrets check-sanitizers check-coverage check-boundary check-mutants \
-  check-mutants-swift check-faults check-faults-long check-mutants-probe check-jose check-mutants-hardware \
-  test-consumers check-demo check-docs check-readme check-foreign fuzz fuzz-core fuzz-jose fuzz-swift check-fuzz \
-  bench bench-probe check-bench
+  attack-hardware attack-hardware-long check-link check-vectors test-house check check-long check-format \
+  check-symbols check-stack check-constant-time check-secrets check-sanitizers check-coverage check-boundary \
+  check-mutants check-mutants-swift check-faults check-faults-long check-mutants-probe check-jose \
+  check-mutants-hardware test-consumers check-demo check-docs check-readme check-foreign fuzz fuzz-core fuzz-jose \
+  fuzz-swift check-fuzz bench bench-probe check-bench
 
 help: ## List what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-20s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -112,6 +112,10 @@ attack: ## Attack a live app with real tools, judged by a real verifier (root)
 	@.ci/setup base python attack
 	@Tests/Attack/run.py
 
+check-link: ## Play 20,000 sessions over a bad link, on a virtual clock
+	@.ci/setup swift base python
+	@PROOFLINK_SESSIONS=20000 .ci/test-swift --filter ProofLinkTests
+
 test-hardware: ## Test the hardware: links, flash, power cuts, the process (no Swift)
 	@.ci/setup base python
 	@Tests/ProofHardwareTests/run.sh
@@ -141,7 +145,7 @@ check: ## Format, symbols, stack, constant time, secrets, sanitizers, coverage, 
 	@.ci/pypi attack jose
 	@.ci/suite --lanes 2 check-format check-sanitizers check-faults check-symbols check-stack check-constant-time \
 	  check-secrets check-coverage check-boundary check-mutants attack check-jose test-service test-door \
-	  test-backend test-consumers check-docs check-readme check-demo check-foreign check-fuzz
+	  test-backend check-link test-consumers check-docs check-readme check-demo check-foreign check-fuzz
 
 check-long: ## What takes too long for every change: more mutants, kills, faults, starts; hours
 	@.ci/setup swift base python check attack service

@@ -27,10 +27,12 @@ let package = Package(
     .library(name: "ProofModel", targets: ["ProofModel"]),
     .library(name: "ProofKit", targets: ["ProofKit"]),
     .library(name: "ProofKitHTTP", targets: ["ProofKitHTTP"]),
+    .library(name: "ProofLink", targets: ["ProofLink"]),
     .library(name: "ProofJOSE", targets: ["ProofJOSE"]),
     .library(name: "ProofBackend", targets: ["ProofBackend"]),
     .library(name: "ProofService", targets: ["ProofService"]),
     .executable(name: "proof-hardware", targets: ["proof-hardware"]),
+    .executable(name: "proof-relay", targets: ["proof-relay"]),
     .executable(name: "proof-demo", targets: ["proof-demo"]),
     .executable(name: "proof-service", targets: ["proof-service"]),
     .executable(name: "proof-unlock", targets: ["proof-unlock"]),
@@ -76,7 +78,8 @@ let package = Package(
       name: "ProofKitHTTP", dependencies: ["ProofKit", "ProofModel", "CCurl"],
       swiftSettings: strictSwift),
 
-    .target(name: "ProofLink", dependencies: ["ProofModel"], swiftSettings: strictSwift),
+    .target(
+      name: "ProofLink", dependencies: ["ProofKit", "ProofModel"], swiftSettings: strictSwift),
 
     .systemLibrary(
       name: "LibCrypto", path: "CSources/CCrypto/libcrypto", pkgConfig: "libcrypto",
@@ -120,6 +123,8 @@ let package = Package(
       name: "proof-unlock",
       dependencies: ["ProofBackend", "ProofService", "ProofModel", "DurableFiles", "Console"],
       swiftSettings: strictSwift),
+    .executableTarget(
+      name: "proof-relay", dependencies: ["ProofLink", "Console"], swiftSettings: strictSwift),
     .executableTarget(
       name: "proof-demo", dependencies: ["ProofKit", "ProofModel", "Console"],
       swiftSettings: strictSwift),
@@ -207,7 +212,8 @@ let package = Package(
       name: "HardwareBench", dependencies: ["ProofDevice", "ProofCore"],
       path: "Tests/ProofLinkTests/HardwareBench", cSettings: strictC),
     .testTarget(
-      name: "ProofLinkTests", dependencies: ["ProofLink", "ProofModel", "HardwareBench"],
+      name: "ProofLinkTests",
+      dependencies: ["ProofLink", "ProofKit", "ProofModel", "HardwareBench"],
       exclude: ["HardwareBench"], swiftSettings: strictSwift),
   ],
   swiftLanguageModes: [.v6],

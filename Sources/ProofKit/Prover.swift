@@ -113,7 +113,8 @@ public struct Prover<Collector: EvidenceCollector>: Sendable {
     try Measurement(of: collector.collect(for: config), under: config, with: key)
   }
 
-  private func secrets(
+  /// What this measurement shares with a piece of hardware.
+  package func secrets(
     for hardware: HardwareID, form: TokenForm
   ) throws(ProofError) -> HardwareSecrets {
     try measure().secrets(for: hardware, with: key, form: form)

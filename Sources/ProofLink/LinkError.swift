@@ -1,17 +1,37 @@
 public import ProofModel
 
-/// Why a command was not done, in the four ways that an app can act on.
+/// Why something was not done, in the ways that an app can act on.
 public enum LinkError: Error, Sendable, Hashable {
   /// App, environment or device is not as measured: measure again, or ask for what a device match
   /// permits.
   case measureAgain
-  /// The token does not serve: the backend has to help. The verdict says with what.
+  /// The token or the order does not serve: the backend has to help. The verdict says with what.
   case askBackend(Verdict)
   /// The hardware wants no more of this link: connect again after so many seconds.
   case wait(seconds: Int)
-  /// The link does not carry. If the command may be done, nobody could tell what became of it: ask
-  /// the person before sending it again.
+  /// The link does not carry. If the command may be done, nobody could tell so far what became of
+  /// it.
   case linkLost(commandMayBeDone: Bool)
+  /// The deadline passed. The link is closed.
+  case deadlinePassed(commandMayBeDone: Bool)
+  /// The task was cancelled. The link is closed.
+  case cancelled(commandMayBeDone: Bool)
+  /// An earlier command that was left open was done after all, or nobody can tell any more: this
+  /// one was not sent.
+  case earlierCommand(Fate)
+  /// What must survive the app could not be stored, so the command was not sent.
+  case notRemembered(reason: String)
+}
+
+extension LinkError {
+  /// Whether the command that the call was about, or an earlier one, may be done without the app
+  /// knowing: ask ``HardwareConnection/recall(within:)``.
+  public var commandMayBeDone: Bool {
+    switch self {
+    case .linkLost(let maybe), .deadlinePassed(let maybe), .cancelled(let maybe): maybe
+    case .measureAgain, .askBackend, .wait, .earlierCommand, .notRemembered: false
+    }
+  }
 }
 
 extension LinkError: CustomStringConvertible {
@@ -25,10 +45,21 @@ extension LinkError: CustomStringConvertible {
       "The hardware answered \"\(verdict)\". \(verdict.advice(to: .command))"
     case .wait(let seconds):
       "The hardware is busy. Connect again after \(seconds) seconds."
-    case .linkLost(commandMayBeDone: false):
-      "The link was lost; the command was not done. Come closer and try again."
-    case .linkLost(commandMayBeDone: true):
-      "The link was lost, and the command may have been done. Look before you send it again."
+    case .linkLost(let maybe): "The link was lost\(Self.end(maybe)) Come closer and try again."
+    case .deadlinePassed(let maybe): "The deadline passed\(Self.end(maybe))"
+    case .cancelled(let maybe): "It was cancelled\(Self.end(maybe))"
+    case .earlierCommand(.tooOldToTell):
+      "Nobody can tell whether an earlier command was done. Look before you send this one."
+    case .earlierCommand:
+      "An earlier command was done after all. Look before you send this one."
+    case .notRemembered(let reason):
+      "The command was not sent, because it could not be remembered: \(reason)."
     }
+  }
+
+  private static func end(_ commandMayBeDone: Bool) -> String {
+    commandMayBeDone
+      ? ", and the command may have been done: ask the hardware before you send it again."
+      : "; the command was not done."
   }
 }

@@ -1,6 +1,7 @@
 package import ProofModel
 
-/// One command's way to the hardware and back, over as many links as it takes; never done twice.
+/// One task's way to the hardware and back, over as many links as it takes; a command is never done
+/// twice.
 ///
 /// It does no input or output and knows no clock: events go in, actions come out. The rule that
 /// keeps a command from being done twice stands in one place, `retry`: a command is proved again
@@ -9,7 +10,7 @@ package import ProofModel
 /// hardware is first asked, by a recall, what became of it.
 package struct LinkExchange: ~Copyable {
   /// What happened.
-  package enum Event {
+  package enum Event: Sendable {
     case connected
     case disconnected
     case received([UInt8])
@@ -24,39 +25,40 @@ package struct LinkExchange: ~Copyable {
     case send([UInt8])
     /// Replaces the timer before it.
     case setTimer(Int)
-    case finish(Result<Receipt, LinkError>)
+    case finish(Result<LinkOutcome, LinkError>)
   }
 
-  /// What the app brings.
-  package struct Request {
-    package let token: MeasurementToken
-    /// Whether the hardware is known to hold the token.
-    package let isHeld: Bool
-    package let mtu: Int
-    package let prove: (Challenge) throws(ProofError) -> ProvedCommand
-    package let tokenReceipt: (Answer) throws(ProofError) -> Receipt
+  /// A value that is read, in as many pieces as it takes.
+  enum Value {
+    case challenge
+    case status
+    case reply
 
-    package init(
-      token: MeasurementToken, isHeld: Bool, mtu: Int = 185,
-      prove: @escaping (Challenge) throws(ProofError) -> ProvedCommand,
-      tokenReceipt: @escaping (Answer) throws(ProofError) -> Receipt
-    ) {
-      self.token = token
-      self.isHeld = isHeld
-      self.mtu = mtu
-      self.prove = prove
-      self.tokenReceipt = tokenReceipt
+    var byteCount: Int {
+      switch self {
+      case .challenge: 8 + Challenge.byteCount
+      case .status: 28
+      case .reply: DeviceReply.byteCount
+      }
+    }
+
+    var characteristic: AttributeTable.Characteristic {
+      switch self {
+      case .challenge: .challenge
+      case .status: .status
+      case .reply: .reply
+      }
     }
   }
 
-  private enum Phase: Equatable {
+  enum Phase {
     case down
-    case exchanging
-    case subscribing
-    case reading([UInt8])
+    case opening
+    case reading(Value, [UInt8])
     case presenting
     case commanding
     case recalling
+    case ordering
     case ended
   }
 
@@ -64,38 +66,78 @@ package struct LinkExchange: ~Copyable {
   package static let linkCountMax = 12
   package static let commandCountMax = 6
 
-  private let request: Request
-  private var phase = Phase.down
-  private var mtu = LinkPDU.mtus.lowerBound
+  let request: LinkRequest
+  var phase = Phase.down
+  private var opening: LinkOpening
+  private var mtu: Int
   private var reassembler = Reassembler()
   private var timer = 0
   private var linkCount = 0
   private var commandCount = 0
-  /// Sent, and nobody authenticated has said yet what became of it.
-  private var outstanding: ProvedCommand?
+  /// The command of an earlier call, as long as nobody authenticated has said what became of it.
+  var earlier: Recall?
+  /// This call's, sent, and nobody authenticated has said yet what became of it.
+  var outstanding: ProvedCommand?
   /// What an answer without receipt said of it.
-  private var hint: Verdict?
+  var hint: Verdict?
+  /// Whether the token was presented because a recall was not understood.
+  var isDoubted = false
   private var actions: [Action] = []
 
   /// Whether the hardware has said, with a receipt, that it holds the token.
-  package private(set) var isHeld: Bool
+  package internal(set) var isHeld: Bool
+  /// Where the attributes stand, as far as is known.
+  package private(set) var table: AttributeTable?
+  /// Whether a link is up and ready for messages.
+  package private(set) var isReady = false
   /// PDUs sent and received so far.
   package private(set) var pduCount = 0
 
-  package init(_ request: Request) {
+  package init(_ request: LinkRequest) {
     self.request = request
     isHeld = request.isHeld
+    table = request.link?.table ?? request.table
+    mtu = request.link?.mtu ?? LinkPDU.mtus.lowerBound
+    opening = LinkOpening(mtu: request.mtu, table: table)
+    switch request.task {
+    case .command(let open): earlier = open
+    case .settle(let open): earlier = open
+    case .connect, .present, .status, .reply, .order: earlier = nil
+    }
+  }
+
+  /// The link that is up.
+  package var link: OpenLink? {
+    guard isReady, let table else { return nil }
+    return OpenLink(mtu: mtu, table: table)
+  }
+
+  /// The command of which nobody has said what became of it.
+  package var openRecall: Recall? { outstanding?.recall ?? earlier }
+
+  /// Whether `openRecall` is all there is: other tasks leave an open command alone.
+  package var asksAboutCommands: Bool {
+    switch request.task {
+    case .command, .settle: true
+    case .connect, .present, .status, .reply, .order: false
+    }
   }
 
   /// The first actions.
   package mutating func start() -> [Action] {
-    reconnect()
+    if request.link != nil {
+      isReady = true
+      linkCount = 1
+      proceed()
+    } else {
+      reconnect()
+    }
     return takeActions()
   }
 
   /// Takes one event.
   package mutating func handle(_ event: Event) -> [Action] {
-    guard phase != .ended else { return [] }
+    if case .ended = phase { return [] }
     switch event {
     case .connected: connected()
     case .disconnected: reconnect()
@@ -125,118 +167,126 @@ package struct LinkExchange: ~Copyable {
     actions.append(.setTimer(timer))
   }
 
-  private mutating func finish(_ result: Result<Receipt, LinkError>) {
+  mutating func finish(_ result: Result<LinkOutcome, LinkError>) {
     phase = .ended
-    actions.append(.disconnect)
     actions.append(.finish(result))
   }
 
-  /// Gives up with an error; one that forgets a command that may be done says so instead.
-  private mutating func fail(_ error: LinkError) {
-    finish(.failure(outstanding == nil ? error : .linkLost(commandMayBeDone: true)))
+  /// Gives up with an error, and the link with it. A command of this call that may be done is more
+  /// to tell than any reason.
+  mutating func fail(_ error: LinkError) {
+    isReady = false
+    actions.append(.disconnect)
+    var told = error
+    if outstanding != nil { told = .linkLost(commandMayBeDone: true) }
+    if case .linkLost = error { told = .linkLost(commandMayBeDone: openRecall != nil) }
+    finish(.failure(told))
+  }
+
+  mutating func hangUp() {
+    actions.append(.disconnect)
+    reconnect()
   }
 
   private mutating func reconnect() {
+    isReady = false
     guard linkCount < Self.linkCountMax else {
       fail(.linkLost(commandMayBeDone: false))
       return
     }
     linkCount += 1
     mtu = LinkPDU.mtus.lowerBound
+    opening = LinkOpening(mtu: request.mtu, table: table)
     reassembler = Reassembler()
     enter(.down)
     actions.append(.connect)
   }
 
   private mutating func timedOut() {
-    if phase == .commanding {
+    switch phase {
+    case .commanding:
       // The verdict may be lost while the link is up.
       recall()
-    } else {
-      actions.append(.disconnect)
-      reconnect()
+    case .presenting, .recalling, .ordering:
+      // Or what was written went to a handle that is another's by now.
+      table = nil
+      hangUp()
+    case .down, .opening, .reading, .ended:
+      hangUp()
     }
   }
 
   private mutating func connected() {
-    guard phase == .down else { return }
-    if request.mtu > mtu {
-      enter(.exchanging)
-      send(LinkPDU.exchange(mtu: request.mtu))
-    } else {
-      subscribe()
-    }
+    guard case .down = phase else { return }
+    enter(.opening)
+    take(opening.start())
   }
 
-  private mutating func subscribe() {
-    enter(.subscribing)
-    send(LinkPDU.subscribe(.verdictDescriptor))
-  }
-
-  // MARK: What comes
-
-  private mutating func received(_ pdu: [UInt8]) {
-    guard let opcode = pdu.first else { return }
-    if let packet = LinkPDU.notified(pdu, by: .verdict) {
-      if case .complete(let message) = reassembler.receive(packet),
-        let answer = try? Answer(message)
-      {
-        answered(answer)
-      }
-      return
-    }
-    switch (phase, opcode) {
-    case (.exchanging, LinkPDU.mtuResponse) where pdu.count == 3:
-      let theirs = Int(pdu[1]) | Int(pdu[2]) << 8
-      mtu = max(LinkPDU.mtus.lowerBound, min(request.mtu, theirs))
-      subscribe()
-    case (.subscribing, LinkPDU.writeResponse):
+  private mutating func take(_ step: LinkOpening.Step) {
+    switch step {
+    case .send(let pdu):
+      enter(.opening)
+      send(pdu)
+    case .wait: break
+    case .ready:
+      mtu = opening.mtu
+      table = opening.table
+      isReady = true
       proceed()
-    case (.reading(let value), LinkPDU.readResponse) where value.isEmpty:
-      challengeContinued(Array(pdu.dropFirst()))
-    case (.reading(let value), LinkPDU.blobResponse) where !value.isEmpty:
-      challengeContinued(value + pdu.dropFirst())
-    case (.exchanging, LinkPDU.error), (.subscribing, LinkPDU.error), (.reading, LinkPDU.error):
-      actions.append(.disconnect)
-      reconnect()
-    default:
-      // A repetition of an earlier response, or nothing we asked for.
-      break
+    case .failed:
+      table = nil
+      hangUp()
     }
   }
 
   /// The link is ready: what comes first?
-  private mutating func proceed() {
-    if outstanding != nil {
+  mutating func proceed() {
+    if openRecall != nil {
       recall()
-    } else if !isHeld {
-      present()
-    } else {
-      enter(.reading([]))
-      send(LinkPDU.read(.challenge))
-    }
-  }
-
-  private mutating func challengeContinued(_ value: [UInt8]) {
-    let wanted = MessageType.challengeByteCount
-    guard value.count >= wanted else {
-      // A response that is shorter than a whole one was cut on its way.
-      guard (value.count - 1) % (mtu - 1) == mtu - 2 else { return }
-      enter(.reading(value))
-      send(LinkPDU.read(.challenge, from: value.count))
       return
     }
-    guard value.count == wanted, let message = try? Message(.challenge, value),
-      let challenge = try? Challenge(message)
-    else { return }
-    command(challenge)
+    switch request.task {
+    case .connect: finish(.success(.connected))
+    case .settle: preconditionFailure("a settled command ends its exchange")
+    case .present: present()
+    case .command: if isHeld { read(.challenge) } else { present() }
+    case .status: read(.status)
+    case .reply: read(.reply)
+    case .order(let order):
+      enter(.ordering)
+      tell(order.message, at: .order)
+    }
   }
 
-  private mutating func tell(_ message: Message, at handle: LinkHandle) {
+  // MARK: What goes
+
+  private mutating func read(_ value: Value) {
+    enter(.reading(value, []))
+    send(LinkPDU.read(handle(value.characteristic)))
+  }
+
+  private func handle(_ characteristic: AttributeTable.Characteristic) -> UInt16 {
+    table?[characteristic] ?? 0
+  }
+
+  private mutating func tell(
+    _ message: Message, at characteristic: AttributeTable.Characteristic
+  ) {
     guard
       let packets = try? message.packets(of: mtu - LinkPDU.headByteCount)
     else { preconditionFailure("an MTU is 23 to 517, and every message is one of the table's") }
-    for packet in packets { send(LinkPDU.command(handle, packet)) }
+    for packet in packets { send(LinkPDU.command(handle(characteristic), packet)) }
+  }
+
+  mutating func present() {
+    enter(.presenting)
+    tell(request.token.message, at: .token)
+  }
+
+  mutating func recall() {
+    guard let recall = openRecall else { return }
+    enter(.recalling)
+    tell(recall.message, at: .recall)
   }
 
   private mutating func command(_ challenge: Challenge) {
@@ -244,138 +294,68 @@ package struct LinkExchange: ~Copyable {
       fail(.linkLost(commandMayBeDone: false))
       return
     }
-    guard let proved = try? request.prove(challenge) else {
-      fail(.measureAgain)
+    do {
+      let proved = try request.prove(challenge)
+      commandCount += 1
+      outstanding = proved
+      hint = nil
+      enter(.commanding)
+      tell(proved.message, at: .command)
+    } catch {
+      finish(.failure(error))
+    }
+  }
+
+  // MARK: What comes
+
+  private mutating func received(_ pdu: [UInt8]) {
+    guard let opcode = pdu.first else { return }
+    if let table, let packet = LinkPDU.notified(pdu, by: table[.verdict]) {
+      if case .complete(let message) = reassembler.receive(packet),
+        let answer = try? Answer(message)
+      {
+        answered(answer)
+      }
       return
     }
-    commandCount += 1
-    outstanding = proved
-    hint = nil
-    enter(.commanding)
-    tell(proved.message, at: .command)
-  }
-
-  private mutating func present() {
-    enter(.presenting)
-    tell(request.token.message, at: .token)
-  }
-
-  private mutating func recall() {
-    guard let outstanding else { return }
-    enter(.recalling)
-    tell(outstanding.recall.message, at: .recall)
-  }
-
-  // MARK: Answers
-
-  private mutating func answered(_ answer: Answer) {
     switch phase {
-    case .presenting: presented(answer)
-    case .commanding, .recalling: judged(answer)
-    default: break
-    }
-  }
-
-  private mutating func presented(_ answer: Answer) {
-    if let receipt = try? request.tokenReceipt(answer), receipt.verdict == .held {
-      isHeld = true
-      proceed()
-      return
-    }
-    guard answer.isHint, answer.counter == 0 else { return }
-    refuse(answer)
-  }
-
-  private mutating func judged(_ answer: Answer) {
-    guard let outstanding, answer.counter == outstanding.counter else { return }
-    if phase == .recalling {
-      recalled(outstanding, answer)
-      return
-    }
-    guard let receipt = try? outstanding.receipt(of: answer) else {
-      doubt(answer)
-      return
-    }
-    switch receipt.verdict {
-    case .accepted, .acceptedDeviceOnly:
-      finish(.success(receipt))
-    case .stale:
-      // A copy of the command can have come before this one, and its receipt be lost.
-      recall()
-    default:
-      refused(receipt.verdict)
-    }
-  }
-
-  private mutating func recalled(_ outstanding: ProvedCommand, _ answer: Answer) {
-    guard let fate = try? outstanding.recall.fate(of: answer) else {
-      doubt(answer)
-      return
-    }
-    switch fate {
-    case .accepted, .acceptedDeviceOnly:
-      guard let receipt = try? outstanding.receipt(of: answer) else {
-        preconditionFailure("an acceptance reads alike as the command's answer and the recall's")
+    case .opening: take(opening.receive(pdu))
+    case .reading(let value, let begun):
+      if opcode == (begun.isEmpty ? LinkPDU.readResponse : LinkPDU.blobResponse) {
+        readContinued(value, begun + pdu.dropFirst())
+      } else if LinkPDU.refuses(
+        begun.isEmpty ? LinkPDU.readRequest : LinkPDU.blobRequest, pdu)
+      {
+        table = nil
+        hangUp()
       }
-      finish(.success(receipt))
-    case .notExecuted:
-      retry()
-    case .tooOldToTell:
-      fail(.linkLost(commandMayBeDone: true))
-    case .refused(let verdict):
-      refused(verdict)
+    case .down, .presenting, .commanding, .recalling, .ordering, .ended:
+      // A repetition of an earlier response, or nothing we asked for.
+      break
     }
   }
 
-  private mutating func refused(_ verdict: Verdict) {
-    outstanding = nil
-    switch verdict {
-    case .integrityDiffers, .deviceDiffers: fail(.measureAgain)
-    default: fail(.askBackend(verdict))
-    }
-  }
-
-  /// The one place where a command is given up for a new one.
-  private mutating func retry() {
-    outstanding = nil
-    if let hint, hint == .busy || hint == .fault {
-      fail(hint == .busy ? .wait(seconds: 5) : .askBackend(hint))
-    } else {
-      proceed()
-    }
-  }
-
-  /// An answer that anyone could have made, or that was made with another key.
-  private mutating func doubt(_ answer: Answer) {
-    if phase == .commanding {
-      hint = answer.verdict
-      recall()
+  private mutating func readContinued(_ value: Value, _ bytes: [UInt8]) {
+    guard bytes.count >= value.byteCount else {
+      // A response that is shorter than a whole one was cut on its way.
+      guard (bytes.count - 1) % (mtu - 1) == mtu - 2 else { return }
+      enter(.reading(value, bytes))
+      send(LinkPDU.read(handle(value.characteristic), from: bytes.count))
       return
     }
-    switch answer.verdict {
-    case .unknownInstance, .deviceDiffers:
-      // The hardware lost the token, or holds an older one: what it holds then will tell.
-      if isHeld {
-        isHeld = false
-        present()
-      } else {
-        fail(.askBackend(answer.verdict))
-      }
-    default:
-      refuse(answer)
+    guard bytes.count == value.byteCount else { return }
+    switch value {
+    case .challenge:
+      guard let message = try? Message(.challenge, bytes),
+        let challenge = try? Challenge(message)
+      else { return }
+      command(challenge)
+    case .status:
+      guard let message = try? Message(.status, bytes), let status = try? HardwareStatus(message)
+      else { return }
+      finish(.success(.status(status)))
+    case .reply:
+      finish(.success(.reply(bytes)))
     }
   }
-
-  private mutating func refuse(_ answer: Answer) {
-    switch answer.verdict {
-    case .busy: fail(.wait(seconds: max(1, Int(answer.detail))))
-    case .malformed, .stale: break
-    default: fail(.askBackend(answer.verdict))
-    }
-  }
-}
-
-extension MessageType {
-  /// CHALLENGE: counter and random bytes.
-  fileprivate static var challengeByteCount: Int { 8 + Challenge.byteCount }
 }

@@ -1,0 +1,240 @@
+internal import ProofModel
+
+/// A link of a connection: up, or on its way.
+struct ConnectionLink {
+  let number: Int
+  /// Opens it, and hears what comes then.
+  var task: Task<Void, Never>?
+  var channel: (any LinkChannel)?
+  /// Once it is ready for messages.
+  var ready: OpenLink?
+}
+
+/// A call of the app's, and how it hears of what happened.
+struct ConnectionCall {
+  enum Event: Sendable {
+    /// It is this call's turn.
+    case turn
+    case deadline
+    /// A timer of this call's exchange.
+    case timeout(Int)
+    /// What happened on the link of this number.
+    case link(Int, LinkExchange.Event)
+  }
+
+  let number: Int
+  let mailbox: AsyncStream<Event>.Continuation
+
+  func tell(_ event: Event) { mailbox.yield(event) }
+}
+
+extension HardwareConnection {
+  /// Waits for its turn, plays one exchange to its end, and keeps what is to be remembered.
+  ///
+  /// - Parameters:
+  ///   - deadline: How long it may take, waiting included.
+  ///   - command: What is to be proved, if anything.
+  ///   - task: What is to be done; asked for when it is the call's turn.
+  /// - Returns: What was brought about.
+  /// - Throws: ``LinkError``.
+  func perform(
+    within deadline: Duration, proving command: (Command, ProofKind)? = nil,
+    _ task: () throws(LinkError) -> LinkTask
+  ) async throws(LinkError) -> LinkOutcome {
+    let (events, mailbox) = AsyncStream.makeStream(of: ConnectionCall.Event.self)
+    let late = Task { [clock] in
+      if (try? await clock.sleep(for: deadline)) != nil { mailbox.yield(.deadline) }
+    }
+    let call = ConnectionCall(number: callCount, mailbox: mailbox)
+    callCount += 1
+    calls.append(call)
+    if calls.count == 1 { call.tell(.turn) }
+    defer {
+      late.cancel()
+      leave(call)
+    }
+    var iterator = events.makeAsyncIterator()
+    waiting: while true {
+      switch await iterator.next(isolation: self) {
+      case .turn where !Task.isCancelled: break waiting
+      case .deadline: throw .deadlinePassed(commandMayBeDone: false)
+      case .timeout, .link: continue
+      case .turn, nil: throw .cancelled(commandMayBeDone: false)
+      }
+    }
+    var exchange = LinkExchange(try request(task(), proving: command))
+    let result = await play(&exchange, hearing: &iterator, telling: mailbox)
+    keep(exchange)
+    return try result.get()
+  }
+
+  private func leave(_ call: ConnectionCall) {
+    let hadTurn = calls.first?.number == call.number
+    calls.removeAll { $0.number == call.number }
+    if hadTurn { calls.first?.tell(.turn) }
+  }
+
+  private func play(
+    _ exchange: inout LinkExchange,
+    hearing events: inout AsyncStream<ConnectionCall.Event>.AsyncIterator,
+    telling mailbox: AsyncStream<ConnectionCall.Event>.Continuation
+  ) async -> Result<LinkOutcome, LinkError> {
+    var timer: Task<Void, Never>?
+    var attempt = 0
+    // What still comes from a link before this one is dropped.
+    var current = link?.number
+    defer { timer?.cancel() }
+    var actions = exchange.start()
+    while true {
+      for action in actions {
+        switch action {
+        case .connect:
+          open(after: Self.pause(before: attempt))
+          attempt += 1
+          current = linkCount
+        case .disconnect: hangUp()
+        case .send(let pdu): link?.channel?.send(pdu)
+        case .setTimer(let number):
+          timer?.cancel()
+          timer = Task { [clock, options] in
+            if (try? await clock.sleep(for: options.patience)) != nil {
+              mailbox.yield(.timeout(number))
+            }
+          }
+        case .finish(let result):
+          link?.ready = exchange.link
+          return result
+        }
+      }
+      let mayBeDone = exchange.openRecall != nil
+      let event = await events.next(isolation: self)
+      if Task.isCancelled {
+        hangUp()
+        return .failure(.cancelled(commandMayBeDone: mayBeDone))
+      }
+      switch event {
+      case .timeout(let number): actions = exchange.handle(.timeout(number))
+      case .link(let number, let event):
+        actions = number == current ? exchange.handle(event) : []
+      case .deadline:
+        hangUp()
+        return .failure(.deadlinePassed(commandMayBeDone: mayBeDone))
+      case .turn: actions = []
+      case nil: preconditionFailure("a call's events end with its task alone")
+      }
+    }
+  }
+
+  /// Nothing at first; then longer and longer, up to a second.
+  private static func pause(before attempt: Int) -> Duration {
+    attempt == 0 ? .zero : .milliseconds(min(1000, 50 << min(attempt - 1, 5)))
+  }
+
+  // MARK: Links
+
+  private func open(after pause: Duration) {
+    hangUp()
+    linkCount += 1
+    let number = linkCount
+    link = ConnectionLink(number: number)
+    link?.task = Task { [weak self, transport, clock] in
+      if pause > .zero { try? await clock.sleep(for: pause) }
+      guard await self?.link?.number == number else { return }
+      guard let channel = try? await transport.open() else {
+        await self?.ended(number)
+        return
+      }
+      guard await self?.opened(channel, number) == true else {
+        channel.close()
+        return
+      }
+      for await pdu in channel.received { await self?.received(pdu, number) }
+      channel.close()
+      await self?.ended(number)
+    }
+  }
+
+  private func opened(_ channel: any LinkChannel, _ number: Int) -> Bool {
+    guard link?.number == number else { return false }
+    link?.channel = channel
+    calls.first?.tell(.link(number, .connected))
+    return true
+  }
+
+  private func received(_ pdu: [UInt8], _ number: Int) {
+    if link?.number == number { calls.first?.tell(.link(number, .received(pdu))) }
+  }
+
+  private func ended(_ number: Int) {
+    guard link?.number == number else { return }
+    link = nil
+    calls.first?.tell(.link(number, .disconnected))
+  }
+
+  func hangUp() {
+    link?.task?.cancel()
+    link?.channel?.close()
+    link = nil
+  }
+
+  // MARK: What is remembered
+
+  private func request(
+    _ task: LinkTask, proving command: (Command, ProofKind)?
+  ) -> LinkRequest {
+    LinkRequest(
+      task, token: token, isHeld: memory.heldToken == token.digest, mtu: options.mtu,
+      table: memory.attributes, link: link?.ready,
+      prove: { challenge throws(LinkError) in
+        guard let (command, kind) = command else {
+          preconditionFailure("only a command's exchange proves")
+        }
+        return try self.prove(command, kind, answering: challenge)
+      },
+      tokenReceipt: { answer throws(ProofError) in
+        try self.prover.receipt(
+          of: answer, to: self.token, for: self.hardware, form: self.form)
+      })
+  }
+
+  private func prove(
+    _ command: Command, _ kind: ProofKind, answering challenge: Challenge
+  ) throws(LinkError) -> ProvedCommand {
+    guard
+      let proved = try? prover.prove(
+        command, kind, from: instance, to: hardware, answering: challenge, form: form)
+    else { throw .measureAgain }
+    // Before it leaves: what is not remembered cannot be asked about.
+    var changed = memory
+    changed.openCommand = OpenCommand(nonce: proved.nonce, counter: proved.counter)
+    try store(changed)
+    return proved
+  }
+
+  /// Asks about the command that was left open, in this run of the app or in an earlier one.
+  func openRecall() throws(LinkError) -> Recall? {
+    guard let command = memory.openCommand else { return nil }
+    guard let recall = try? prover.recall(of: command, from: instance, to: hardware, form: form)
+    else { throw .measureAgain }
+    return recall
+  }
+
+  func store(_ changed: LinkMemory) throws(LinkError) {
+    guard changed != memory else { return }
+    do { try remember(changed) } catch { throw .notRemembered(reason: "\(error)") }
+    memory = changed
+  }
+
+  private func keep(_ exchange: borrowing LinkExchange) {
+    var changed = memory
+    changed.heldToken = exchange.isHeld ? token.digest : nil
+    changed.attributes = exchange.table
+    if exchange.asksAboutCommands {
+      changed.openCommand = exchange.openRecall.map {
+        OpenCommand(nonce: $0.nonce, counter: $0.counter)
+      }
+    }
+    // If it cannot be stored, an earlier run's memory stays: that asks once more than it must.
+    if (try? store(changed)) == nil { memory = changed }
+  }
+}

@@ -1,0 +1,11 @@
+internal import Dispatch
+
+/// Runs an actor on a queue of its own, so that measuring holds up no other task.
+final class LinkQueue: SerialExecutor {
+  private let queue = DispatchQueue(label: "ProofLink.HardwareConnection")
+
+  func enqueue(_ job: consuming ExecutorJob) {
+    let job = UnownedJob(job)
+    queue.async { unsafe job.runSynchronously(on: self.asUnownedSerialExecutor()) }
+  }
+}

@@ -1,0 +1,46 @@
+/// What the device did with the last command that was accepted on this link (docs/LINK.md,
+/// section 6). Anyone on the link can have made it; the receipt alone is believed.
+public struct DeviceReply: Sendable, Hashable {
+  /// How many bytes a reply has.
+  public static var byteCount: Int { 18 }
+
+  /// What became of an accepted command in the device.
+  public enum Result: UInt8, Sendable, CaseIterable {
+    /// It is done.
+    case done = 1
+    /// The device knows no such command.
+    case unknownCommand = 2
+    /// The command's number is out of range.
+    case outOfRange = 3
+  }
+
+  /// The counter of the challenge that the command answered.
+  public let counter: UInt64
+  /// What became of the command.
+  public let result: Result
+  /// Whether the lock is open.
+  public let isOpen: Bool
+  /// After how many seconds the lock closes itself; 0 for never.
+  public let autolock: UInt16
+  /// The device's firmware.
+  public let firmware: UInt16
+  /// How many commands were done since the device started.
+  public let doneCount: UInt32
+
+  /// Decodes a reply: nil if no command was accepted on this link, or if the bytes are no reply.
+  ///
+  /// - Parameter bytes: The value that was read.
+  public init?(_ bytes: [UInt8]) {
+    guard bytes.count == Self.byteCount, let result = Result(rawValue: bytes[8]), bytes[9] <= 1
+    else { return nil }
+    func number(_ range: Range<Int>) -> UInt64 {
+      bytes[range].reversed().reduce(0) { $0 << 8 | UInt64($1) }
+    }
+    self.result = result
+    isOpen = bytes[9] == 1
+    counter = number(0..<8)
+    autolock = UInt16(number(10..<12))
+    firmware = UInt16(number(12..<14))
+    doneCount = UInt32(number(14..<18))
+  }
+}

@@ -1,0 +1,223 @@
+public import ProofModel
+
+/// The app's way to one piece of hardware: it connects, presents the token if the hardware does not
+/// hold it, proves and sends commands, and reads receipts.
+///
+///     let door = HardwareConnection(
+///       to: hardware, as: instance, presenting: token, proving: prover,
+///       over: PipeTransport(.socket("lock.sock")))
+///     let receipt = try await door.send(Command(Array("open".utf8), class: CommandClass(1)))
+///
+/// Each call connects if there is no link, and leaves the link open for the next; calls made at the
+/// same time are served one after the other. A link that is lost is opened again, and what was asked
+/// for is resumed there.
+///
+/// **A command is never done twice.** Whatever happened to a command, it is proved again only after
+/// the hardware has said, with a receipt, that it was not executed and never will be.
+///
+/// Every call can be cancelled and has a deadline. Either ends the link at once; a command that was
+/// on its way then stays ``LinkMemory/openCommand``, and the next ``send(_:proving:within:)`` asks
+/// first what became of it.
+public actor HardwareConnection {
+  /// How a connection is made.
+  public struct Options: Sendable, Hashable {
+    /// The largest packet to ask the hardware for, 23 to 517 bytes.
+    public var mtu: Int
+    /// How long to wait for a link, or for an answer, before trying anew.
+    public var patience: Duration
+
+    /// Describes a connection.
+    public init(mtu: Int = 185, patience: Duration = .seconds(3)) {
+      self.mtu = mtu
+      self.patience = patience
+    }
+  }
+
+  /// Describes the way to one piece of hardware. Nothing is sent yet.
+  ///
+  /// - Parameters:
+  ///   - hardware: Who is asked.
+  ///   - instance: Who asks.
+  ///   - token: The token for this hardware.
+  ///   - form: The token's form.
+  ///   - prover: Who measures the app.
+  ///   - transport: What carries the PDUs.
+  ///   - options: How.
+  ///   - memory: What an earlier run of the app remembered.
+  ///   - clock: What deadlines and patience are measured with.
+  ///   - remember: Told whenever the memory has changed; before a command leaves, too. Durable when
+  ///     it returns, a command stays done at most once even if the app ends in the midst of it. If
+  ///     it throws, the command is not sent.
+  public init(
+    to hardware: HardwareID, as instance: InstanceID, presenting token: MeasurementToken,
+    form: TokenForm = .diversified, proving prover: any CommandProver,
+    over transport: any LinkTransport, options: Options = Options(),
+    memory: LinkMemory = LinkMemory(), clock: any Clock<Duration> = ContinuousClock(),
+    remember: @escaping @Sendable (LinkMemory) throws -> Void = { _ in }
+  ) {
+    self.hardware = hardware
+    self.instance = instance
+    self.token = token
+    self.form = form
+    self.prover = prover
+    self.transport = transport
+    self.options = options
+    self.memory = memory
+    self.clock = clock
+    self.remember = remember
+  }
+
+  deinit {
+    link?.task?.cancel()
+    link?.channel?.close()
+  }
+
+  /// The queue on which everything here runs, proving too: not on the threads that tasks share.
+  public nonisolated var unownedExecutor: UnownedSerialExecutor {
+    unsafe queue.asUnownedSerialExecutor()
+  }
+
+  /// What is remembered of the hardware.
+  public internal(set) var memory: LinkMemory
+
+  let hardware: HardwareID
+  let instance: InstanceID
+  let token: MeasurementToken
+  let form: TokenForm
+  let prover: any CommandProver
+  let transport: any LinkTransport
+  let options: Options
+  let clock: any Clock<Duration>
+  let remember: @Sendable (LinkMemory) throws -> Void
+  private nonisolated let queue = LinkQueue()
+
+  /// The link that is up, or on its way.
+  var link: ConnectionLink?
+  var linkCount = 0
+  /// Calls that wait for their turn; the first has it.
+  var calls: [ConnectionCall] = []
+  var callCount = 0
+
+  /// Opens the link, if there is none.
+  ///
+  /// - Parameter deadline: How long it may take.
+  /// - Throws: ``LinkError``.
+  public func connect(within deadline: Duration = .seconds(30)) async throws(LinkError) {
+    _ = try await perform(within: deadline) { .connect }
+  }
+
+  /// Presents the token, whether or not the hardware is known to hold it.
+  ///
+  /// ``send(_:proving:within:)`` does so where it is needed.
+  ///
+  /// - Parameter deadline: How long it may take.
+  /// - Returns: The hardware's word that it holds the token, with the number of uses.
+  /// - Throws: ``LinkError``.
+  @discardableResult
+  public func present(within deadline: Duration = .seconds(30)) async throws(LinkError) -> Receipt {
+    guard case .receipt(let receipt) = try await perform(within: deadline, { .present }) else {
+      preconditionFailure("a token's exchange ends with a receipt")
+    }
+    return receipt
+  }
+
+  /// Has a command done, at most once.
+  ///
+  /// If an earlier command is open, the hardware is asked about it first. If it was not done, it
+  /// never will be, and this one goes; if it was, or nobody can tell, this one is not sent:
+  /// ``LinkError/earlierCommand(_:)``. The app decides, and calls again if it still wants to.
+  ///
+  /// - Parameters:
+  ///   - command: What is asked for.
+  ///   - kind: What to prove.
+  ///   - deadline: How long it may take.
+  /// - Returns: The hardware's word that the command was accepted.
+  /// - Throws: ``LinkError``.
+  public func send(
+    _ command: Command, proving kind: ProofKind = .integrity,
+    within deadline: Duration = .seconds(30)
+  ) async throws(LinkError) -> Receipt {
+    let outcome = try await perform(within: deadline, proving: (command, kind)) {
+      () throws(LinkError) in
+      .command(after: try self.openRecall())
+    }
+    guard case .receipt(let receipt) = outcome else {
+      preconditionFailure("a command's exchange ends with a receipt")
+    }
+    return receipt
+  }
+
+  /// Asks what became of the command that was left open, and closes the matter.
+  ///
+  /// - Parameter deadline: How long it may take.
+  /// - Returns: What became of it; nil if none is open.
+  /// - Throws: ``LinkError``.
+  public func recall(within deadline: Duration = .seconds(30)) async throws(LinkError) -> Fate? {
+    let outcome = try await perform(within: deadline) {
+      () throws(LinkError) in
+      try self.openRecall().map { .settle($0) } ?? .connect
+    }
+    guard case .fate(let fate) = outcome else { return nil }
+    return fate
+  }
+
+  /// Reads what the hardware tells everyone. Nobody vouches for it.
+  ///
+  /// - Parameter deadline: How long it may take.
+  /// - Returns: What it tells.
+  /// - Throws: ``LinkError``.
+  public func status(within deadline: Duration = .seconds(30)) async throws(LinkError)
+    -> HardwareStatus
+  {
+    guard case .status(let status) = try await perform(within: deadline, { .status }) else {
+      preconditionFailure("reading the status ends with it")
+    }
+    return status
+  }
+
+  /// Reads what the device did with the last command that was accepted on this link. Nobody vouches
+  /// for it; the receipt says that the command was accepted.
+  ///
+  /// - Parameter deadline: How long it may take.
+  /// - Returns: The reply; nil if no command was accepted on this link.
+  /// - Throws: ``LinkError``.
+  public func reply(within deadline: Duration = .seconds(30)) async throws(LinkError)
+    -> DeviceReply?
+  {
+    guard case .reply(let bytes) = try await perform(within: deadline, { .reply }) else {
+      preconditionFailure("reading the reply ends with it")
+    }
+    return DeviceReply(bytes)
+  }
+
+  /// Carries an order of the backend to the hardware: an epoch, a revocation, a floor.
+  ///
+  /// Orders only move the hardware forward, so that one may be delivered as often as it takes. The
+  /// hardware's word that it is done has no receipt: a backend that must know reads the status.
+  ///
+  /// - Parameters:
+  ///   - order: What the backend signed.
+  ///   - deadline: How long it may take.
+  /// - Throws: ``LinkError``; ``LinkError/askBackend(_:)`` with what the hardware has against it.
+  public func deliver(
+    _ order: SignedOrder, within deadline: Duration = .seconds(30)
+  ) async throws(LinkError) {
+    _ = try await perform(within: deadline) { .order(order) }
+  }
+
+  /// Ends the link, if there is one. The next call opens another.
+  public func disconnect() {
+    guard let number = link?.number else { return }
+    hangUp()
+    calls.first?.tell(.link(number, .disconnected))
+  }
+
+  /// Gives up asking about the command that was left open: somebody has looked.
+  ///
+  /// - Throws: ``LinkError/notRemembered(reason:)``.
+  public func forgetOpenCommand() throws(LinkError) {
+    var changed = memory
+    changed.openCommand = nil
+    try store(changed)
+  }
+}

@@ -1,0 +1,144 @@
+internal import ProofModel
+
+/// What an answer of the hardware means for an exchange.
+extension LinkExchange {
+  mutating func answered(_ answer: Answer) {
+    switch phase {
+    case .presenting: presented(answer)
+    case .commanding: judged(answer)
+    case .recalling: recalled(answer)
+    case .ordering: ordered(answer)
+    case .down, .opening, .reading, .ended: break
+    }
+  }
+
+  private mutating func presented(_ answer: Answer) {
+    if let receipt = try? request.tokenReceipt(answer), receipt.verdict == .held {
+      isHeld = true
+      // A command that is open is asked about before anything else.
+      if case .present = request.task, openRecall == nil {
+        finish(.success(.receipt(receipt)))
+      } else {
+        proceed()
+      }
+      return
+    }
+    guard answer.isHint, answer.counter == 0 else { return }
+    refuse(answer)
+  }
+
+  private mutating func ordered(_ answer: Answer) {
+    guard answer.isHint, answer.counter == 0 else { return }
+    if answer.verdict == .orderDone {
+      finish(.success(.orderDone))
+    } else {
+      refuse(answer)
+    }
+  }
+
+  private mutating func judged(_ answer: Answer) {
+    guard let outstanding, answer.counter == outstanding.counter else { return }
+    guard let receipt = try? outstanding.receipt(of: answer) else {
+      // An answer that anyone could have made, or that was made with another key.
+      hint = answer.verdict
+      recall()
+      return
+    }
+    switch receipt.verdict {
+    case .accepted, .acceptedDeviceOnly:
+      self.outstanding = nil
+      finish(.success(.receipt(receipt)))
+    case .stale:
+      // A copy of the command can have come before this one, and its receipt be lost.
+      recall()
+    default:
+      refused(receipt.verdict)
+    }
+  }
+
+  private mutating func recalled(_ answer: Answer) {
+    guard let recall = openRecall, answer.counter == recall.counter else { return }
+    guard let fate = try? recall.fate(of: answer) else {
+      doubt(answer)
+      return
+    }
+    if outstanding == nil {
+      settled(fate)
+      return
+    }
+    switch fate {
+    case .accepted, .acceptedDeviceOnly:
+      guard let receipt = try? outstanding?.receipt(of: answer) else {
+        preconditionFailure("an acceptance reads alike as the command's answer and the recall's")
+      }
+      outstanding = nil
+      finish(.success(.receipt(receipt)))
+    case .notExecuted:
+      retry()
+    case .tooOldToTell:
+      fail(.linkLost(commandMayBeDone: true))
+    case .refused(let verdict):
+      refused(verdict)
+    }
+  }
+
+  /// The command of an earlier call is settled.
+  private mutating func settled(_ fate: Fate) {
+    earlier = nil
+    if case .settle = request.task {
+      finish(.success(.fate(fate)))
+      return
+    }
+    switch fate {
+    case .notExecuted, .refused: proceed()
+    case .accepted, .acceptedDeviceOnly, .tooOldToTell: finish(.failure(.earlierCommand(fate)))
+    }
+  }
+
+  private mutating func refused(_ verdict: Verdict) {
+    outstanding = nil
+    switch verdict {
+    case .integrityDiffers, .deviceDiffers: finish(.failure(.measureAgain))
+    default: finish(.failure(.askBackend(verdict)))
+    }
+  }
+
+  /// The one place where a command is given up for a new one.
+  private mutating func retry() {
+    outstanding = nil
+    if let hint, hint == .busy || hint == .fault {
+      fail(hint == .busy ? .wait(seconds: 5) : .askBackend(hint))
+    } else {
+      proceed()
+    }
+  }
+
+  /// An answer to a recall that anyone could have made, or that was made with another key.
+  private mutating func doubt(_ answer: Answer) {
+    switch answer.verdict {
+    case .unknownInstance, .deviceDiffers:
+      // The hardware lost the token, or holds an older one: what it holds then will tell.
+      if !isDoubted {
+        isDoubted = true
+        isHeld = false
+        present()
+      } else {
+        fail(.askBackend(answer.verdict))
+      }
+    default:
+      refuse(answer)
+    }
+  }
+
+  private mutating func refuse(_ answer: Answer) {
+    switch answer.verdict {
+    case .busy: fail(.wait(seconds: max(1, Int(answer.detail))))
+    case .stale: break
+    case .malformed:
+      // A token or an order may be too new for this hardware; a recall never is.
+      if case .recalling = phase { break }
+      fail(.askBackend(.malformed))
+    default: fail(.askBackend(answer.verdict))
+    }
+  }
+}

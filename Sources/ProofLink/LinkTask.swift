@@ -1,0 +1,64 @@
+package import ProofModel
+
+/// What an exchange is to bring about.
+package enum LinkTask: Sendable {
+  /// A link, and nothing more.
+  case connect
+  /// The token, held.
+  case present
+  /// A command, done at most once; after the open one of an earlier call, if any, is settled.
+  case command(after: Recall?)
+  /// What became of an open command.
+  case settle(Recall)
+  case status
+  case reply
+  case order(SignedOrder)
+}
+
+/// What an exchange brought about.
+package enum LinkOutcome: Sendable, Hashable {
+  case connected
+  case receipt(Receipt)
+  case fate(Fate)
+  case status(HardwareStatus)
+  case reply([UInt8])
+  case orderDone
+}
+
+/// A link that is up: MTU exchanged, attributes known, verdicts subscribed to.
+package struct OpenLink: Sendable, Hashable {
+  package let mtu: Int
+  package let table: AttributeTable
+}
+
+/// What the app brings to an exchange.
+package struct LinkRequest {
+  package let task: LinkTask
+  package let token: MeasurementToken
+  /// Whether the hardware is known to hold the token.
+  package let isHeld: Bool
+  package let mtu: Int
+  /// Where the attributes stand, if that is known.
+  package let table: AttributeTable?
+  /// The link that is up, if there is one.
+  package let link: OpenLink?
+  /// Proves the command, and remembers that it is open.
+  package let prove: (Challenge) throws(LinkError) -> ProvedCommand
+  package let tokenReceipt: (Answer) throws(ProofError) -> Receipt
+
+  package init(
+    _ task: LinkTask, token: MeasurementToken, isHeld: Bool, mtu: Int = 185,
+    table: AttributeTable? = nil, link: OpenLink? = nil,
+    prove: @escaping (Challenge) throws(LinkError) -> ProvedCommand,
+    tokenReceipt: @escaping (Answer) throws(ProofError) -> Receipt
+  ) {
+    self.task = task
+    self.token = token
+    self.isHeld = isHeld
+    self.mtu = mtu
+    self.table = table
+    self.link = link
+    self.prove = prove
+    self.tokenReceipt = tokenReceipt
+  }
+}
