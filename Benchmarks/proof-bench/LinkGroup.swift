@@ -13,6 +13,8 @@ struct Unlock {
   private let command: Command
   private var generation: UInt32 = 0
   private var held: MeasurementToken
+  /// Where the attributes stand: looked for once for each piece of hardware.
+  private var table: AttributeTable?
 
   init(_ sample: Sample) throws {
     self.sample = sample
@@ -42,12 +44,12 @@ struct Unlock {
     return try play(mtu: mtu, isHeld: !isFirst)
   }
 
-  private func play(mtu: Int, isHeld: Bool) throws -> Course {
+  private mutating func play(mtu: Int, isHeld: Bool) throws -> Course {
     let (token, instance, id) = (held, sample.instance, hardware.identity.id)
     let (command, secrets) = (command, secrets)
-    let request = LinkExchange.Request(
-      token: token, isHeld: isHeld, mtu: mtu,
-      prove: { challenge throws(ProofError) in
+    let request = LinkRequest(
+      .command(after: nil), token: token, isHeld: isHeld, mtu: mtu, table: table,
+      prove: { challenge throws(LinkError) in
         ProvedCommand(
           command, proving: .integrity, from: instance, to: id, answering: challenge,
           with: secrets)
@@ -58,10 +60,10 @@ struct Unlock {
     let start = ContinuousClock.now
     let result = model.play(&exchange)
     let work = ContinuousClock.now - start
-    let receipt = try result.get()
-    guard receipt.verdict == .accepted else {
-      throw PeerError("the hardware answers \(receipt.verdict)")
+    guard case .receipt(let receipt) = try result.get(), receipt.verdict == .accepted else {
+      throw PeerError("the exchange ends with \(result)")
     }
+    table = exchange.table
     guard model.peripheral.airtime.pduCount == exchange.pduCount else {
       throw PeerError("some of the \(exchange.pduCount) PDUs were lost on the way")
     }
