@@ -253,11 +253,11 @@ import Testing
         // Holds the connection until all the others wait.
         _ = try! queue.run(
           WriteJob(mustLast: true) { _ throws(StoreError) in
-            while queue.state.waiting < 8 { sched_yield() }
+            while queue.counts.waiting < 8 { sched_yield() }
             return .done
           })
       } else {
-        while queue.state.transactions == 0 { sched_yield() }
+        while queue.counts.transactions == 0 { sched_yield() }
         _ = try! queue.run(
           WriteJob(mustLast: true) { _ throws(StoreError) in
             order.withLock { $0.append(thread) }
@@ -265,7 +265,7 @@ import Testing
           })
       }
     }
-    #expect(queue.state.transactions == 2)
+    #expect(queue.counts.transactions == 2)
     #expect(order.withLock { $0.sorted() } == Array(1...8))
   }
 

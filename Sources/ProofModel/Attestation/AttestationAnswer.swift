@@ -105,7 +105,7 @@ public struct AttestationAnswer: Sendable, Hashable {
     if let secureString { writer.write(text: secureString) }
     writer.write(
       AttestationTag.tag(
-        writer.bytes, label: AttestationWire.answerLabel, salt: salt, key: key))
+        writer.bytes[...], label: AttestationWire.answerLabel, salt: salt, key: key))
     return writer.bytes
   }
 }

@@ -5,11 +5,14 @@ public import ProofModel
 /// One connection writes, and threads that write at the same time share a transaction
 /// (``WriteQueue``); another reads, so that nobody who reads waits for the disk. Everything that the
 /// protocol says survives a power cut is committed with `synchronous` FULL. Only
-/// ``Store/keep(_:)``, which promises less, uses NORMAL.
+/// ``Store/keep(_:)``, which promises less, uses NORMAL, and waits for nobody: while others write, its
+/// salts stand in memory until the next transaction takes them along.
 public final class SQLiteStore: Store {
   private let reader: CoreLock<SQLiteConnection>
   private let writer: WriteQueue
   private let path: String
+  /// Salts on their way to the file, which readers do not find there yet.
+  private let unsaved = UnsavedSalts()
 
   /// Opens a store.
   ///
@@ -132,18 +135,30 @@ public final class SQLiteStore: Store {
 
   /// Keeps a salt.
   public func keep(_ pending: PendingSalt) throws(StoreError) {
-    _ = try writer.run(
-      WriteJob(mustLast: false) { (connection) throws(StoreError) in
-        try connection.run(
-          .keepSalt,
-          [.bytes(pending.salt.bytes), .integer(pending.expiry), .bytes(pending.note)])
+    let values = [
+      SQLiteValue.bytes(pending.salt.bytes), .integer(pending.expiry), .bytes(pending.note),
+    ]
+    guard writer.hasRoom else {
+      _ = try writer.run(
+        WriteJob(mustLast: false) { (connection) throws(StoreError) in
+          try connection.run(.keepSalt, values)
+          return .done
+        })
+      return
+    }
+    unsaved.add(pending)
+    try writer.leave(
+      WriteJob(settled: { [unsaved] in unsaved.remove(pending.salt) }) {
+        (connection) throws(StoreError) in
+        try connection.run(.keepSalt, values)
         return .done
       })
   }
 
   /// A salt that was kept and neither used nor dropped.
   public func pending(_ salt: Salt) throws(StoreError) -> PendingSalt? {
-    try read { (connection) throws(StoreError) in
+    if let pending = unsaved[salt] { return pending }
+    return try read { (connection) throws(StoreError) in
       var pending: PendingSalt?
       try connection.run(.pendingSalt, [.bytes(salt.bytes)]) { row in
         pending = PendingSalt(salt, expiry: row.integer(0), note: row.bytes(1))
@@ -246,6 +261,15 @@ public final class SQLiteStore: Store {
   ) throws(StoreError) -> R {
     try reader.withLock { (connection) throws(StoreError) in try body(connection) }
   }
+}
+
+/// Salts that were kept and are not in the file yet.
+private final class UnsavedSalts: Sendable {
+  private let salts = CoreLock<[Salt: PendingSalt]>([:])
+
+  func add(_ pending: PendingSalt) { salts.withLock { $0[pending.salt] = pending } }
+  func remove(_ salt: Salt) { salts.withLock { $0[salt] = nil } }
+  subscript(salt: Salt) -> PendingSalt? { salts.withLock { $0[salt] } }
 }
 
 extension StoreTable {
