@@ -33,19 +33,22 @@ static void leaf_end(uint8_t leaf[PFC_CONFIG_LEAF_BYTES], struct pfc_mac *mac) {
 }
 
 /// An empty group looks like any other: its leaf starts as a pseudorandom value of its own.
+/// The leaves of one key begin alike. That is hashed once: it is half of what they cost.
 static void leaves_start(struct pfc_measurement *fold, int device) {
-  const uint8_t *key = device ? fold->device_leaf_key : fold->leaf_key;
+  struct pfc_mac beginning;
   uint8_t leaf = 0;
+  leaf_begin(&beginning, device ? fold->device_leaf_key : fold->leaf_key, LEAF_EMPTY);
   for (unsigned i = 0; i < fold->config.source_count; i++) {
     const struct pfc_source *source = &fold->config.sources[i];
     for (unsigned group = 0; group < (1u << source->groups_log2); group++, leaf++) {
       struct pfc_mac mac;
       if ((source->class_ == PFC_CLASS_DEVICE) != (device != 0)) continue;
-      leaf_begin(&mac, key, LEAF_EMPTY);
+      mac = beginning;
       pfc_mac_update(&mac, &leaf, sizeof leaf);
       leaf_end(fold->leaves[leaf], &mac);
     }
   }
+  pfc_wipe(&beginning, sizeof beginning);
 }
 
 // Device ---------------------------------------------------------------------------------------------------------
