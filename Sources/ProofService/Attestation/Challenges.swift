@@ -57,8 +57,9 @@ extension AttestationService {
     let draft: BaselineDraft
     do {
       draft = try BaselineDraft(
-        salt: makeSalt(), sources: SourcesAsked.all, policy: snapshot.policy.measurement,
-        generation: generation, limitLog2: UInt8(snapshot.policy.limitLog2))
+        salt: makeSalt(), sources: SourcesAsked.sources(for: question.purpose),
+        policy: snapshot.policy.measurement, generation: generation,
+        limitLog2: UInt8(snapshot.policy.limitLog2))
     } catch {
       preconditionFailure("The policy's settings are in range. \(error)")
     }
