@@ -81,6 +81,7 @@ static void device_finish(struct pfc_measurement *fold) {
                PFC_SALT_BYTES);
     leaf_begin(&mac, fold->leaf_key, LEAF_CHECK);
     leaf_end(fold->leaf_check, &mac);
+    leaf_begin(&fold->record_beginning, fold->leaf_key, LEAF_RECORD);
     leaves_start(fold, 0);
   }
 }
@@ -95,6 +96,7 @@ static void begin(struct pfc_measurement *fold, uint8_t state, int leaves_wanted
   if (leaves_wanted) {
     pfc_derive(fold->device_leaf_key, PFC_LABEL_DEVICE_LEAF_KEY, key, PFC_KEY_BYTES, fold->config.salt,
                PFC_SALT_BYTES);
+    leaf_begin(&fold->record_beginning, fold->device_leaf_key, LEAF_RECORD);
     leaves_start(fold, 1);
   }
 }
@@ -194,11 +196,10 @@ static void absent_digest(uint8_t digest[PFC_DIGEST_BYTES]) {
 }
 
 static void add_to_leaf(struct pfc_measurement *fold, const struct encoded_record *record) {
-  struct pfc_mac mac;
-  uint8_t class_ = record->head[0];
+  // The device class comes first, and is closed before a record of another one gets here.
+  struct pfc_mac mac = fold->record_beginning;
   uint8_t leaf =
-      (uint8_t)pfc_config_group(&fold->config, class_, record->head[1], record->name, record->name_size);
-  leaf_begin(&mac, class_ == PFC_CLASS_DEVICE ? fold->device_leaf_key : fold->leaf_key, LEAF_RECORD);
+      (uint8_t)pfc_config_group(&fold->config, record->head[0], record->head[1], record->name, record->name_size);
   pfc_mac_update(&mac, &leaf, sizeof leaf);
   mac_record(&mac, record);
   leaf_end(fold->leaves[leaf], &mac);

@@ -114,11 +114,7 @@ public struct AttestationReport: Sendable {
   public func measurement(
     under draft: BaselineDraft, with key: MeasurementProofKey
   ) throws(ProofError) -> (config: MeasurementConfig, measurement: Measurement) {
-    let expected = AttestationTag.tag(
-      tagged, label: AttestationWire.reportLabel, salt: salt, key: key)
-    guard draft.salt == salt, expected == tag else { throw .differs("tag of the report") }
-    guard device == DeviceID(of: evidence, account: account) else { throw .differs("device id") }
-    let config = try MeasurementConfig(baseline: evidence, draft, with: key)
+    let config = try authenticConfig(under: draft, with: key)
     let measurement = try Measurement(of: evidence, under: config, with: key)
     guard measurement.matches(integrity, .integrity) else {
       throw .differs("integrity measurement")
@@ -127,6 +123,29 @@ public struct AttestationReport: Sendable {
       throw .differs("device measurement")
     }
     return (config, measurement)
+  }
+
+  /// The same, for whoever needs no more than the belief: nothing is kept, and no guarded memory made.
+  package func check(
+    under draft: BaselineDraft, with key: MeasurementProofKey
+  ) throws(ProofError) {
+    let config = try authenticConfig(under: draft, with: key)
+    var fold = CoreFold(measuring: config, with: key, comparing: false)
+    for record in evidence.records { try fold.update(record) }
+    let matches = try fold.finish(matching: integrity, deviceMeasurement)
+    guard matches.integrity else { throw .differs("integrity measurement") }
+    guard matches.device else { throw .differs("device measurement") }
+  }
+
+  /// What the app made of the challenge, if the report is the key's, to this challenge, of this device.
+  private func authenticConfig(
+    under draft: BaselineDraft, with key: MeasurementProofKey
+  ) throws(ProofError) -> MeasurementConfig {
+    let expected = AttestationTag.tag(
+      tagged, label: AttestationWire.reportLabel, salt: salt, key: key)
+    guard draft.salt == salt, expected == tag else { throw .differs("tag of the report") }
+    guard device == DeviceID(of: evidence, account: account) else { throw .differs("device id") }
+    return try MeasurementConfig(baseline: evidence, draft, with: key)
   }
 
   /// Makes a report: a measurement configuration from the challenge, a measurement under it.

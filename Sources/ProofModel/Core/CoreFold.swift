@@ -96,6 +96,26 @@ struct CoreFold: ~Copyable, Sendable {
     }
   }
 
+  /// Ends the measurement, and tells whether it gave these two; nothing of it is kept.
+  consuming func finish(
+    matching integrity: Digest, _ device: Digest
+  ) throws(ProofError) -> (integrity: Bool, device: Bool) {
+    guard !isOver else { throw .measurementEnded }
+    let missing = missingSources
+    var measured = CoreWork<pfc_measured>()
+    return try unsafe measured.withMutablePointer { measured throws(ProofError) in
+      let result = unsafe work.withMutablePointer { fold in
+        unsafe CoreResult(pfc_measurement_final(measured, fold))
+      }
+      try Self.check(result, missing)
+      let count = Measurement.byteCount
+      return unsafe (
+        integrity.storage.withPointer { unsafe pfc_equal(&measured.pointee.integrity, $0, count) == 1 },
+        device.storage.withPointer { unsafe pfc_equal(&measured.pointee.device, $0, count) == 1 }
+      )
+    }
+  }
+
   consuming func finishBaseline() throws(ProofError) -> CoreConfig {
     guard !isOver else { throw .measurementEnded }
     var config = pfc_config()

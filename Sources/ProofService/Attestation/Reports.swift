@@ -44,7 +44,7 @@ struct ReportWork {
     }
     guard note.keyID == report.keyID, note.device == report.device,
       note.purpose == report.subject.purpose,
-      let believed = try? report.measurement(under: note.challenge.draft, with: key)
+      let believed = try? Belief(in: report, under: note.challenge.draft, with: key)
     else {
       _ = try service.store { (store) throws(StoreError) in try store.use(report.salt, for: nil) }
       service.metrics.count(.unbelievable)
@@ -61,7 +61,7 @@ struct ReportWork {
     let generation = note.challenge.draft.generation
     let minter = TokenMinter(
       work: self, judgement: judgement, code: code,
-      measurement: measures ? (believed.measurement, generation) : nil)
+      measurement: believed.measurement.map { ($0, generation) })
     let (answer, changes) = try minter.answer()
 
     if deviceNote == nil { deviceNote = DeviceNote() }
@@ -112,5 +112,25 @@ struct ReportWork {
           ("outcome", outcome), ("device", report.device.description),
           ("purpose", "\(report.subject.purpose)"),
         ] + details))
+  }
+}
+
+/// What is left of a report that adds up.
+private struct Belief {
+  /// The measurement, where the answer tells it; elsewhere nothing is kept of it.
+  let measurement: Measurement?
+
+  /// Does what the app did.
+  ///
+  /// - Throws: Why the report is not believed.
+  init(
+    in report: AttestationReport, under draft: BaselineDraft, with key: MeasurementProofKey
+  ) throws(ProofError) {
+    guard report.subject.purpose == .measurement else {
+      try report.check(under: draft, with: key)
+      measurement = nil
+      return
+    }
+    measurement = try report.measurement(under: draft, with: key).measurement
   }
 }
