@@ -14,8 +14,8 @@ MAKEFLAGS += --no-print-directory
 export MAKE
 
 .PHONY: help setup all core demo install uninstall sdk-key docs clean test test-core test-swift test-probe \
-  test-probe-long test-store test-service test-door check-kill bench-service test-backend attack test-hardware \
-  attack-hardware attack-hardware-long check-vectors test-house check check-long check-format check-symbols \
+  test-probe-long test-store test-service test-changes test-door check-kill bench-service test-backend attack \
+  test-hardware attack-hardware attack-hardware-long check-vectors test-house check check-long check-format check-symbols \
   check-stack check-constant-time check-secrets check-sanitizers check-coverage check-boundary check-mutants \
   check-mutants-swift check-faults check-faults-long check-mutants-probe check-jose check-mutants-hardware \
   check-demo check-readme check-foreign fuzz check-fuzz bench bench-probe check-bench
@@ -87,6 +87,10 @@ test-service: ## Test proof-service as a process: TLS, certificates, signals, op
 	@.ci/setup swift base python service
 	@Tests/Service/run.sh server_test
 
+test-changes: ## Keys, secrets and APIs changed while proof-service runs: its next token is by the new ones
+	@.ci/setup swift base python service
+	@Tests/Service/run.sh changes
+
 test-door: ## Hostile clients at the C door of proof-service, under sanitizers
 	@.ci/setup base python service
 	@Tests/Service/door/hostile.py
@@ -135,7 +139,7 @@ check: ## Format, symbols, stack, constant time, secrets, sanitizers, coverage, 
 	@.ci/setup swift base python check
 	@.ci/suite check-format check-symbols check-stack check-constant-time check-secrets check-sanitizers \
 	  check-coverage check-boundary check-mutants check-mutants-swift check-faults attack check-jose test-service \
-	  test-door test-backend check-readme check-demo
+	  test-changes test-door test-backend check-readme check-demo
 
 check-long: ## What takes too long for every change: more mutants, kills, faults, starts; hours
 	@.ci/setup swift base python check attack service

@@ -50,6 +50,7 @@ private func attest(device number: Int, over link: Link, _ shared: Shared, _ tal
     tally.reports.append(microseconds(end - again))
     tally.reportByteCount = report.bytes.count
     shared.accepted?.keep(report.bytes)
+    shared.tokens?.keep(Array(answer.token.utf8))
   } catch {
     tally.errors["\(error)", default: 0] += 1
     if case Link.Failure.connection = error {
@@ -94,6 +95,7 @@ private final class Shared: Sendable {
   let options: LoadOptions
   let fleet: Fleet
   let accepted: ReportFile?
+  let tokens: ReportFile?
   private let limit: Int
   private let start: ContinuousClock.Instant
   private let end: ContinuousClock.Instant?
@@ -108,6 +110,7 @@ private final class Shared: Sendable {
     start = ContinuousClock.now
     end = limit == nil && options.seconds < .max ? start + .seconds(options.seconds) : nil
     accepted = options.accepted.map { ReportFile(writing: $0) }
+    tokens = options.tokens.map { ReportFile(writing: $0) }
   }
 
   /// The next piece of work; `nil` when there is none.

@@ -31,12 +31,22 @@ public final class SQLiteStore: Store {
     guard version <= SQLiteStatement.schemaVersion else {
       throw .tooNew(path: path, version: Int(version), known: Int(SQLiteStatement.schemaVersion))
     }
-    let findings = try connection.text("PRAGMA quick_check(1)")
-    guard findings == "ok" else { throw .damaged(path: path, detail: findings) }
+    try Self.check(connection)
     try connection.execute("PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON")
     self.path = path
     writer = WriteQueue(connection)
     reader = CoreLock(try SQLiteConnection(path: path, patience: patience))
+  }
+
+  /// How many pages are checked at the start. A start must not take longer the more devices are known;
+  /// damage beyond is found where it is read.
+  static let checkedPagesMax: Int64 = 2_048
+
+  private static func check(_ connection: SQLiteConnection) throws(StoreError) {
+    // A file that is shorter than it says of itself is refused here, whatever its size.
+    guard try connection.number("PRAGMA page_count") <= checkedPagesMax else { return }
+    let findings = try connection.text("PRAGMA quick_check(1)")
+    guard findings == "ok" else { throw .damaged(path: connection.path, detail: findings) }
   }
 
   /// Makes a store where there is none.
