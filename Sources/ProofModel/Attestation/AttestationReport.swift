@@ -132,9 +132,13 @@ public struct AttestationReport: Sendable {
     let config = try authenticConfig(under: draft, with: key)
     var fold = CoreFold(measuring: config, with: key, comparing: false)
     for record in evidence.records { try fold.update(record) }
-    let matches = try fold.finish(matching: integrity, deviceMeasurement)
-    guard matches.integrity else { throw .differs("integrity measurement") }
-    guard matches.device else { throw .differs("device measurement") }
+    let differing: String? = try fold.finish { integrity, device in
+      guard self.integrity.withBytes({ integrity.equals($0) }) else {
+        return "integrity measurement"
+      }
+      return deviceMeasurement.withBytes { device.equals($0) } ? nil : "device measurement"
+    }
+    if let differing { throw .differs(differing) }
   }
 
   /// What the app made of the challenge, if the report is the key's, to this challenge, of this device.
@@ -165,7 +169,6 @@ public struct AttestationReport: Sendable {
     account: String, configSerial: UInt32, sdkVersion: String, with key: MeasurementProofKey
   ) throws(ProofError) -> (bytes: [UInt8], config: MeasurementConfig) {
     let config = try MeasurementConfig(baseline: evidence, challenge.draft, with: key)
-    let measurement = try Measurement(of: evidence, under: config, with: key)
     var writer = AttestationWriter(.report)
     writer.write(key.id)
     writer.write(challenge.draft.salt)
@@ -187,8 +190,11 @@ public struct AttestationReport: Sendable {
     }
     writer.write(UInt32(evidence.records.count))
     for record in evidence.records { writer.write(record) }
-    for part in [Measurement.Part.integrity, .device] {
-      measurement.withBytes(of: part) { writer.write($0) }
+    var fold = CoreFold(measuring: config, with: key, comparing: false)
+    for record in evidence.records { try fold.update(record) }
+    try fold.finish { integrity, device in
+      writer.write(integrity)
+      writer.write(device)
     }
     writer.write(
       AttestationTag.tag(

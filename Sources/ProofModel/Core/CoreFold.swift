@@ -96,10 +96,10 @@ struct CoreFold: ~Copyable, Sendable {
     }
   }
 
-  /// Ends the measurement, and tells whether it gave these two; nothing of it is kept.
-  consuming func finish(
-    matching integrity: Digest, _ device: Digest
-  ) throws(ProofError) -> (integrity: Bool, device: Bool) {
+  /// Ends the measurement, and lends what it gave, integrity first; nothing of it is kept.
+  consuming func finish<R>(
+    lending body: (_ integrity: RawSpan, _ device: RawSpan) -> R
+  ) throws(ProofError) -> R {
     guard !isOver else { throw .measurementEnded }
     let missing = missingSources
     var measured = CoreWork<pfc_measured>()
@@ -108,13 +108,16 @@ struct CoreFold: ~Copyable, Sendable {
         unsafe CoreResult(pfc_measurement_final(measured, fold))
       }
       try Self.check(result, missing)
-      let count = Measurement.byteCount
-      return unsafe (
-        integrity.storage.withPointer { unsafe pfc_equal(&measured.pointee.integrity, $0, count) == 1 },
-        device.storage.withPointer { unsafe pfc_equal(&measured.pointee.device, $0, count) == 1 }
-      )
+      let base = UnsafeRawPointer(measured)
+      return body(
+        unsafe RawSpan(
+          _unsafeStart: base + Self.integrity.offset, byteCount: Self.integrity.count),
+        unsafe RawSpan(_unsafeStart: base + Self.device.offset, byteCount: Self.device.count))
     }
   }
+
+  private static let integrity = Field(\pfc_measured.integrity)
+  private static let device = Field(\pfc_measured.device)
 
   consuming func finishBaseline() throws(ProofError) -> CoreConfig {
     guard !isOver else { throw .measurementEnded }

@@ -11,7 +11,7 @@ extension AttestationService {
     } catch {
       throw .malformed(error.description)
     }
-    let snapshot = try snapshot()
+    let (snapshot, known) = try glance(at: report.device)
     try limitAddress(request, snapshot)
     guard report.account == account.name else { throw .unknownAccount }
     guard let build = snapshot.builds[report.keyID], !build.build.isRevoked else {
@@ -19,7 +19,7 @@ extension AttestationService {
     }
     let work = ReportWork(
       service: self, report: report, build: build.build, key: build.key, snapshot: snapshot,
-      peer: request.peer, now: clock.now)
+      known: known, peer: request.peer, now: clock.now)
     let answer = try work.answer()
     return Self.binary(answer.bytes(with: build.key))
   }
@@ -32,6 +32,8 @@ struct ReportWork {
   let build: SDKBuild
   let key: MeasurementProofKey
   let snapshot: Snapshot
+  /// What the store knew of the device when the report came.
+  let known: DeviceRow?
   let peer: String
   let now: UnixTime
 
@@ -52,8 +54,7 @@ struct ReportWork {
       return answer(.unbelievable)
     }
 
-    let row = try service.store { (store) throws(StoreError) in try store.device(report.device) }
-    var deviceNote = row.flatMap { DeviceNote($0.note) }
+    var deviceNote = known.flatMap { DeviceNote($0.note) }
     let judgement = Judgement(
       of: report, mode: build.mode, note: deviceNote, under: snapshot, at: now.seconds)
     let code = responseCode(judgement)

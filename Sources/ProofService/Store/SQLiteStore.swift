@@ -217,6 +217,25 @@ public final class SQLiteStore: Store {
     try devices(.device, .bytes(id.bytes)).first
   }
 
+  /// The revision and what is known of a device: locked for once, not twice.
+  public func glance(
+    at id: DeviceID
+  ) throws(StoreError) -> (revision: UInt64, device: DeviceRow?) {
+    let path = path
+    return try read { (connection) throws(StoreError) in
+      try connection.run(.beginReading)
+      do throws(StoreError) {
+        let revision = try Self.counter(Self.revisionName, connection)
+        let rows = try Self.devices(.device, .bytes(id.bytes), connection, path: path)
+        try connection.run(.commit)
+        return (revision, rows.first)
+      } catch {
+        if connection.isInTransaction { _ = try? connection.run(.rollBack) }
+        throw error
+      }
+    }
+  }
+
   /// The devices seen last, the latest first.
   public func devices(latest count: Int) throws(StoreError) -> [DeviceRow] {
     try devices(.latestDevices, .integer(Int64(count)))
@@ -237,23 +256,29 @@ public final class SQLiteStore: Store {
   ) throws(StoreError) -> [DeviceRow] {
     let path = path
     return try read { (connection) throws(StoreError) in
-      var rows: [DeviceRow] = []
-      var isDamaged = false
-      try connection.run(statement, [value]) { row in
-        guard let device = try? DeviceID(row.bytes(0)),
-          let generation = UInt32(exactly: row.integer(3))
-        else {
-          isDamaged = true
-          return
-        }
-        rows.append(
-          DeviceRow(
-            device: device, firstSeen: row.integer(1), lastSeen: row.integer(2),
-            generation: generation, note: row.bytes(4)))
-      }
-      if isDamaged { throw .damaged(path: path, detail: "a device that is none") }
-      return rows
+      try Self.devices(statement, value, connection, path: path)
     }
+  }
+
+  private static func devices(
+    _ statement: SQLiteStatement, _ value: SQLiteValue, _ connection: SQLiteConnection, path: String
+  ) throws(StoreError) -> [DeviceRow] {
+    var rows: [DeviceRow] = []
+    var isDamaged = false
+    try connection.run(statement, [value]) { row in
+      guard let device = try? DeviceID(row.bytes(0)),
+        let generation = UInt32(exactly: row.integer(3))
+      else {
+        isDamaged = true
+        return
+      }
+      rows.append(
+        DeviceRow(
+          device: device, firstSeen: row.integer(1), lastSeen: row.integer(2),
+          generation: generation, note: row.bytes(4)))
+    }
+    if isDamaged { throw .damaged(path: path, detail: "a device that is none") }
+    return rows
   }
 
   private static let revisionName = SQLiteValue.bytes(Array("revision".utf8))

@@ -62,6 +62,10 @@ public protocol Store: Sendable {
   /// What is known of a device.
   func device(_ id: DeviceID) throws(StoreError) -> DeviceRow?
 
+  /// The revision and what is known of a device, as they stand at one moment: all that a request
+  /// needs first.
+  func glance(at id: DeviceID) throws(StoreError) -> (revision: UInt64, device: DeviceRow?)
+
   /// The devices seen last, the latest first.
   func devices(latest count: Int) throws(StoreError) -> [DeviceRow]
 
