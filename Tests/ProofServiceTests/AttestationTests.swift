@@ -131,6 +131,18 @@ import Testing
     }
   }
 
+  @Test func `groups are asked for only where the app keeps the configuration`() throws {
+    let bench = try Bench()
+    for purpose in AttestationPurpose.allCases {
+      let sources = try bench.challenge(bench.app, purpose).draft.sources
+      #expect(sources.map(\.id) == SourcesAsked.all.map(\.id))
+      let groups = sources.map(\.groupCount)
+      #expect(
+        groups == (purpose == .measurement ? SourcesAsked.all.map(\.groupCount) : groups.map { _ in 1 })
+      )
+    }
+  }
+
   @Test func `a salt that nobody gave out is asked for again`() throws {
     let bench = try Bench()
     let draft = try BaselineDraft(salt: .random(), sources: SourcesAsked.all)

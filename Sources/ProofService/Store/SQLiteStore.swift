@@ -281,6 +281,9 @@ public final class SQLiteStore: Store {
     return rows
   }
 
+  /// How many transactions were begun: for tests.
+  var transactions: Int { writer.counts.transactions }
+
   private static let revisionName = SQLiteValue.bytes(Array("revision".utf8))
 
   private static func counter(
