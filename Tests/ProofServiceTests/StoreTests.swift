@@ -326,7 +326,7 @@ import Testing
       events.withLock { $0.append("left") }
     }
     #expect(events.withLock { $0 } == ["left", "done", "settled"])
-    #expect(queue.counts == (0, 2))
+    #expect(queue.counts == (0, 2, 1))
   }
 
   @Test func `why a left job failed is told to whoever leaves the next one, once`() throws {
@@ -353,14 +353,14 @@ import Testing
     let other = try SQLiteConnection(path: path, patience: 5_000)
     let salt = Salt.random()
     try other.run(.begin)
-    let before = store.transactions
+    let before = store.transactions.all
     let isKept = Atomic(false)
     Self.threads(2) { thread in
       if thread == 0 {
         // Waits for the other process; what is left meanwhile is left to it.
         try! store.apply([.insert(.api, "a", [])])
       } else {
-        while store.transactions == before { sched_yield() }
+        while store.transactions.all == before { sched_yield() }
         try! store.keep(PendingSalt(salt, expiry: 1, note: [7]))
         isKept.store(try! store.pending(salt)?.note == [7], ordering: .releasing)
         try! other.run(.commit)
@@ -390,6 +390,44 @@ import Testing
     #expect(try store.rows(of: .api) == [])
     try place.write(Array(bytes.dropLast(4_096)), to: "store")
     #expect(throws: StoreError.self) { try SQLiteStore(at: path) }
+  }
+
+  @Test func `what must last is committed with synchronous FULL, in a file in WAL mode`() throws {
+    let place = Workplace()
+    let queue = try queue(in: place)
+    @Sendable func level(_ connection: SQLiteConnection) throws(StoreError) -> WriteJob.Result {
+      .count(UInt64(try connection.number("PRAGMA synchronous")))
+    }
+    for (mustLast, expected) in [(true, 2), (false, 1), (true, 2), (true, 2), (false, 1)] {
+      let result = try queue.run(WriteJob(mustLast: mustLast, level))
+      guard case .count(let found) = result else { continue }
+      #expect(found == expected)
+    }
+    #expect(queue.counts == (0, 5, 3))
+    let connection = try SQLiteConnection(path: place.path(of: "store"), patience: 0)
+    #expect(try connection.text("PRAGMA journal_mode") == "wal")
+  }
+
+  @Test func `a used salt, a registration and a count wait for the disk, a kept salt does not`()
+    throws
+  {
+    let place = Workplace()
+    let store = try SQLiteStore(creatingAt: place.path(of: "store"))
+    let salt = Salt.random()
+    let device = try DeviceID([UInt8](repeating: 1, count: 16))
+    let steps: [(Int, () throws -> Void)] = [
+      (0, { try store.keep(PendingSalt(salt, expiry: 9, note: [])) }),
+      (1, { _ = try store.use(salt, for: DeviceSighting(device, at: 1, note: [])) }),
+      (1, { try store.apply([.insert(.registration, "app", [])]) }),
+      (1, { _ = try store.advance("tokens", by: 1) }),
+      (0, { try store.dropSalts(expiredBefore: 5) }),
+    ]
+    for (index, (expected, step)) in steps.enumerated() {
+      let before = store.transactions
+      try step()
+      #expect(store.transactions.all == before.all + 1, "step \(index)")
+      #expect(store.transactions.lasting == before.lasting + expected, "step \(index)")
+    }
   }
 
   @Test func `the file is for its owner alone`() throws {

@@ -281,8 +281,11 @@ public final class SQLiteStore: Store {
     return rows
   }
 
-  /// How many transactions were begun: for tests.
-  var transactions: Int { writer.counts.transactions }
+  /// How many transactions were begun, and how many of them wait for the disk: for tests.
+  var transactions: (all: Int, lasting: Int) {
+    let counts = writer.counts
+    return (counts.transactions, counts.lasting)
+  }
 
   private static let revisionName = SQLiteValue.bytes(Array("revision".utf8))
 

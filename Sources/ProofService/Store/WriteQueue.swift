@@ -61,6 +61,8 @@ final class WriteQueue: Sendable {
     var waiting: [WriteJob] = []
     var isBusy = false
     var transactions = 0
+    /// Those of them that waited for the disk.
+    var lasting = 0
     /// Why jobs that nobody waited for failed last.
     var failure: StoreError?
   }
@@ -82,9 +84,10 @@ final class WriteQueue: Sendable {
     if !rest.isEmpty { _ = writer.outcomes(of: rest) }
   }
 
-  /// How many jobs wait, and how many transactions were made: for tests.
-  var counts: (waiting: Int, transactions: Int) {
-    state.withLock { ($0.waiting.count, $0.transactions) }
+  /// How many jobs wait, how many transactions were begun, and how many of them wait for the disk: for
+  /// tests.
+  var counts: (waiting: Int, transactions: Int, lasting: Int) {
+    state.withLock { ($0.waiting.count, $0.transactions, $0.lasting) }
   }
 
   /// Runs a job, perhaps together with others.
@@ -138,6 +141,7 @@ final class WriteQueue: Sendable {
       let batch = state.withLock { state in
         defer { state.waiting = [] }
         state.transactions += 1
+        if state.waiting.contains(where: \.mustLast) { state.lasting += 1 }
         return state.waiting
       }
       let outcomes = writer.outcomes(of: batch)
