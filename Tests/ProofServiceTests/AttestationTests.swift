@@ -136,10 +136,8 @@ import Testing
     for purpose in AttestationPurpose.allCases {
       let sources = try bench.challenge(bench.app, purpose).draft.sources
       #expect(sources.map(\.id) == SourcesAsked.all.map(\.id))
-      let groups = sources.map(\.groupCount)
-      #expect(
-        groups == (purpose == .measurement ? SourcesAsked.all.map(\.groupCount) : groups.map { _ in 1 })
-      )
+      let expected = SourcesAsked.all.map { purpose == .measurement ? $0.groupCount : 1 }
+      #expect(sources.map(\.groupCount) == expected)
     }
   }
 

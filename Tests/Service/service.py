@@ -26,8 +26,8 @@ def make_store(folder):
 
 def let_unregistered_apps_pass(store):
     """The app of the load generator is registered nowhere, and shows nothing else that is rejected."""
-    subprocess.run([BUILT / "proofctl", "policy", "set", "rejection=debug,preload,injected,patched,hooked,emulator,root",
-                    *store], check=True, capture_output=True)
+    rejected = "rejection=debug,preload,injected,patched,hooked,emulator,root"
+    subprocess.run([BUILT / "proofctl", "policy", "set", rejected, *store], check=True, capture_output=True)
 
 
 def make_certificate(folder, name, *, days=30):

@@ -46,8 +46,6 @@ struct pfc_measurement {
   struct pfc_mac integrity;
   struct pfc_hash device_set;
   struct pfc_mac record_beginning;  ///< What the transcripts of records in leaves of the present key begin with.
-  uint8_t device_leaf_key[32];
-  uint8_t leaf_key[32];
   uint8_t device_key[PFC_KEY_BYTES];
   uint8_t device_digest[PFC_DIGEST_BYTES];
   uint8_t leaf_check[PFC_CONFIG_LEAF_BYTES];

@@ -198,7 +198,8 @@ public struct AttestationReport: Sendable {
     }
     writer.write(
       AttestationTag.tag(
-        writer.bytes[...], label: AttestationWire.reportLabel, salt: challenge.draft.salt, key: key))
+        writer.bytes[...], label: AttestationWire.reportLabel, salt: challenge.draft.salt, key: key)
+    )
     return (writer.bytes, config)
   }
 }
