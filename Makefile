@@ -14,7 +14,7 @@ MAKEFLAGS += --no-print-directory
 export MAKE
 
 .PHONY: help setup all core demo install uninstall sdk-key docs clean test test-core test-swift test-probe \
-  test-probe-long test-store test-service test-door check-kill bench-service test-backend attack test-hardware \
+  test-probe-long test-store test-service test-changes test-door check-kill bench-service test-backend attack test-hardware \
   attack-hardware attack-hardware-long check-link check-vectors test-house check check-long check-format \
   check-symbols check-stack check-constant-time check-secrets check-sanitizers check-coverage check-boundary \
   check-mutants check-mutants-swift check-faults check-faults-long check-mutants-probe check-jose \
@@ -88,6 +88,10 @@ test-service: ## Test proof-service as a process: TLS, certificates, signals, op
 	@.ci/setup swift base python service
 	@Tests/Service/run.sh server_test
 
+test-changes: ## Keys, secrets and APIs changed while proof-service runs: its next token is by the new ones
+	@.ci/setup swift base python service
+	@Tests/Service/run.sh changes
+
 test-door: ## Hostile clients at the C door of proof-service, under sanitizers
 	@.ci/setup base python service
 	@Tests/Service/door/hostile.py
@@ -144,8 +148,8 @@ check: ## Format, symbols, stack, constant time, secrets, sanitizers, coverage, 
 	@.ci/setup swift base python check attack jose service foreign consumers
 	@.ci/pypi attack jose
 	@.ci/suite --lanes 2 check-format check-sanitizers check-faults check-symbols check-stack check-constant-time \
-	  check-secrets check-coverage check-boundary check-mutants attack check-jose test-service test-door \
-	  test-backend check-link test-consumers check-docs check-readme check-demo check-foreign check-fuzz
+	  check-secrets check-coverage check-boundary check-mutants attack check-jose test-service test-changes \
+	  test-door test-backend check-link test-consumers check-docs check-readme check-demo check-foreign check-fuzz
 
 check-long: ## What takes too long for every change: more mutants, kills, faults, starts; hours
 	@.ci/setup swift base python check attack service

@@ -28,9 +28,9 @@ private func attest(device number: Int, over link: Link, _ shared: Shared, _ tal
   let options = shared.options
   let clock = ContinuousClock()
   do {
-    let device = SimulatedDevice(number: number, records: options.records)
+    let device = try shared.fleet.member(number)
     let question = AttestationQuestion(
-      keyID: MeasurementProofKey.sdk.id, device: try device.device(of: options.account),
+      keyID: MeasurementProofKey.sdk.id, device: device.id,
       purpose: .token, configSerial: 0, account: options.account, sdkVersion: sdkVersion)
     let begin = clock.now
     let challenge = try AttestationChallenge(
@@ -38,7 +38,7 @@ private func attest(device number: Int, over link: Link, _ shared: Shared, _ tal
     let middle = clock.now
     let report = try AttestationReport.make(
       AttestationReport.Subject(.token, name: options.domain),
-      of: device.evidence(for: challenge.draft.sources), answering: challenge,
+      of: device.evidence, answering: challenge,
       account: options.account, configSerial: 0, sdkVersion: sdkVersion, with: .sdk)
     let again = clock.now
     let bytes = try link.post(report.bytes, to: "/v1/report", for: number)
@@ -50,6 +50,7 @@ private func attest(device number: Int, over link: Link, _ shared: Shared, _ tal
     tally.reports.append(microseconds(end - again))
     tally.reportByteCount = report.bytes.count
     shared.accepted?.keep(report.bytes)
+    shared.tokens?.keep(Array(answer.token.utf8))
   } catch {
     tally.errors["\(error)", default: 0] += 1
     if case Link.Failure.connection = error {
@@ -92,7 +93,9 @@ func replay(_ file: String, _ options: LoadOptions) -> Tally {
 /// What the connections' threads share.
 private final class Shared: Sendable {
   let options: LoadOptions
+  let fleet: Fleet
   let accepted: ReportFile?
+  let tokens: ReportFile?
   private let limit: Int
   private let start: ContinuousClock.Instant
   private let end: ContinuousClock.Instant?
@@ -102,10 +105,12 @@ private final class Shared: Sendable {
 
   init(_ options: LoadOptions, limit: Int? = nil) {
     self.options = options
+    fleet = Fleet(options)
     self.limit = limit ?? options.pairs
     start = ContinuousClock.now
     end = limit == nil && options.seconds < .max ? start + .seconds(options.seconds) : nil
     accepted = options.accepted.map { ReportFile(writing: $0) }
+    tokens = options.tokens.map { ReportFile(writing: $0) }
   }
 
   /// The next piece of work; `nil` when there is none.

@@ -14,6 +14,7 @@ struct LoadOptions: Sendable {
   let records: Int
   let isPatient: Bool
   let accepted: String?
+  let tokens: String?
   let replayed: String?
   let json: Bool
 
@@ -29,6 +30,7 @@ struct LoadOptions: Sendable {
     Option("--records", "N", help: "files in each report's bundle; 20 if missing"),
     Option("--patient", help: "goes on when the service is away for a while"),
     Option("--accepted", "FILE", help: "keeps every report that was accepted"),
+    Option("--tokens", "FILE", help: "keeps every token, each with its length before it"),
     Option("--replay", "FILE", help: "sends such reports again; each must be refused"),
     Option("--json", help: "prints the figures as JSON"),
   ]
@@ -61,6 +63,7 @@ struct LoadOptions: Sendable {
       records = try options.number("--records") ?? 20
       isPatient = options.has("--patient")
       accepted = options.value("--accepted")
+      tokens = options.value("--tokens")
       replayed = options.value("--replay")
       json = options.has("--json")
     } catch {

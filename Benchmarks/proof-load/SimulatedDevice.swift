@@ -5,20 +5,28 @@ struct SimulatedDevice {
   let number: Int
   let records: Int
 
-  /// What the device reports where these sources are asked for.
-  func evidence(for sources: [Source]) throws(ProofError) -> EvidenceSet {
+  /// The sources of PROBE.md: what a service asks for.
+  private static let sources: [(EvidenceClass, ClosedRange<UInt8>)] = [
+    (.device, 1...5), (.app, 1...4), (.environment, 1...9),
+  ]
+
+  /// What the device reports.
+  func evidence() throws(ProofError) -> EvidenceSet {
     var evidence: [EvidenceRecord] = []
-    for source in sources.map(\.id) {
-      switch source.evidenceClass {
-      case .device:
-        let seed = "device \(number) source \(source.number)"
-        evidence.append(try record(source, name: "simulated", seed))
-      case .app where source.number == Self.bundle:
-        for file in 0..<records {
-          evidence.append(try record(source, name: "share/file-\(file)", "file \(file)"))
+    for (evidenceClass, numbers) in Self.sources {
+      for number in numbers {
+        let source = try SourceID(evidenceClass, number)
+        switch evidenceClass {
+        case .device:
+          let seed = "device \(self.number) source \(number)"
+          evidence.append(try record(source, name: "simulated", seed))
+        case .app where number == Self.bundle:
+          for file in 0..<records {
+            evidence.append(try record(source, name: "share/file-\(file)", "file \(file)"))
+          }
+        case .app, .environment:
+          evidence.append(try record(source, name: "simulated", "\(source)"))
         }
-      case .app, .environment:
-        evidence.append(try record(source, name: "simulated", "\(source)"))
       }
     }
     return try EvidenceSet(evidence)
@@ -26,12 +34,6 @@ struct SimulatedDevice {
 
   /// The app source that is the files of the bundle: as many records as there are files.
   private static let bundle: UInt8 = 3
-
-  /// The storage secret's source alone: what the device id follows from.
-  func device(of account: String) throws(ProofError) -> DeviceID {
-    let secret = try Source(SourceID(.device, DeviceID.secretSource))
-    return DeviceID(of: try evidence(for: [secret]), account: account)
-  }
 
   private func record(
     _ source: SourceID, name: String, _ seed: String

@@ -33,19 +33,37 @@ static void leaf_end(uint8_t leaf[PFC_CONFIG_LEAF_BYTES], struct pfc_mac *mac) {
 }
 
 /// An empty group looks like any other: its leaf starts as a pseudorandom value of its own.
-static void leaves_start(struct pfc_measurement *fold, int device) {
-  const uint8_t *key = device ? fold->device_leaf_key : fold->leaf_key;
+/// The leaves of one key begin alike. That is hashed once: it is half of what they cost.
+static void leaves_empty(struct pfc_measurement *fold, const uint8_t key[32], int device) {
+  struct pfc_mac beginning;
   uint8_t leaf = 0;
+  leaf_begin(&beginning, key, LEAF_EMPTY);
   for (unsigned i = 0; i < fold->config.source_count; i++) {
     const struct pfc_source *source = &fold->config.sources[i];
     for (unsigned group = 0; group < (1u << source->groups_log2); group++, leaf++) {
       struct pfc_mac mac;
       if ((source->class_ == PFC_CLASS_DEVICE) != (device != 0)) continue;
-      leaf_begin(&mac, key, LEAF_EMPTY);
+      mac = beginning;
       pfc_mac_update(&mac, &leaf, sizeof leaf);
       leaf_end(fold->leaves[leaf], &mac);
     }
   }
+  pfc_wipe(&beginning, sizeof beginning);
+}
+
+/// Opens the leaves of the device class or of the others. Their key is needed only here: what follows begins alike.
+static void leaves_start(struct pfc_measurement *fold, const char label[PFC_LABEL_BYTES + 1],
+                         const uint8_t key[PFC_KEY_BYTES], int device) {
+  uint8_t leaf_key[32];
+  pfc_derive(leaf_key, label, key, PFC_KEY_BYTES, fold->config.salt, PFC_SALT_BYTES);
+  if (!device) {
+    struct pfc_mac mac;
+    leaf_begin(&mac, leaf_key, LEAF_CHECK);
+    leaf_end(fold->leaf_check, &mac);
+  }
+  leaf_begin(&fold->record_beginning, leaf_key, LEAF_RECORD);
+  leaves_empty(fold, leaf_key, device);
+  pfc_wipe(leaf_key, sizeof leaf_key);
 }
 
 // Device ---------------------------------------------------------------------------------------------------------
@@ -72,14 +90,7 @@ static void device_finish(struct pfc_measurement *fold) {
     for (unsigned i = 0; i < PFC_KEY_BYTES; i++) fold->device_key[i] = fold->config.wrapped_key[i] ^ mask[i];
   }
   pfc_wipe(mask, sizeof mask);
-  if (fold->leaves_wanted) {
-    struct pfc_mac mac;
-    pfc_derive(fold->leaf_key, PFC_LABEL_LEAF_KEY, fold->device_key, PFC_KEY_BYTES, fold->config.salt,
-               PFC_SALT_BYTES);
-    leaf_begin(&mac, fold->leaf_key, LEAF_CHECK);
-    leaf_end(fold->leaf_check, &mac);
-    leaves_start(fold, 0);
-  }
+  if (fold->leaves_wanted) leaves_start(fold, PFC_LABEL_LEAF_KEY, fold->device_key, 0);
 }
 
 // Begin ----------------------------------------------------------------------------------------------------------
@@ -89,11 +100,7 @@ static void begin(struct pfc_measurement *fold, uint8_t state, int leaves_wanted
   fold->leaves_wanted = leaves_wanted != 0;
   pfc_hash_init(&fold->device_set);
   pfc_hash_update(&fold->device_set, PFC_LABEL_DEVICE_SET, PFC_LABEL_BYTES);
-  if (leaves_wanted) {
-    pfc_derive(fold->device_leaf_key, PFC_LABEL_DEVICE_LEAF_KEY, key, PFC_KEY_BYTES, fold->config.salt,
-               PFC_SALT_BYTES);
-    leaves_start(fold, 1);
-  }
+  if (leaves_wanted) leaves_start(fold, PFC_LABEL_DEVICE_LEAF_KEY, key, 1);
 }
 
 int pfc_measurement_init(struct pfc_measurement *fold, const uint8_t *config, size_t size, const struct pfc_key *key,
@@ -191,11 +198,10 @@ static void absent_digest(uint8_t digest[PFC_DIGEST_BYTES]) {
 }
 
 static void add_to_leaf(struct pfc_measurement *fold, const struct encoded_record *record) {
-  struct pfc_mac mac;
-  uint8_t class_ = record->head[0];
+  // The device class comes first, and is closed before a record of another one gets here.
+  struct pfc_mac mac = fold->record_beginning;
   uint8_t leaf =
-      (uint8_t)pfc_config_group(&fold->config, class_, record->head[1], record->name, record->name_size);
-  leaf_begin(&mac, class_ == PFC_CLASS_DEVICE ? fold->device_leaf_key : fold->leaf_key, LEAF_RECORD);
+      (uint8_t)pfc_config_group(&fold->config, record->head[0], record->head[1], record->name, record->name_size);
   pfc_mac_update(&mac, &leaf, sizeof leaf);
   mac_record(&mac, record);
   leaf_end(fold->leaves[leaf], &mac);

@@ -112,7 +112,7 @@ struct SecretBytesTests {
     #expect(witness_unmapped_unwiped() == 0)
   }
 
-  @Test("is gone from memory although it was the key of a baseline, a measurement and proofs")
+  @Test("is gone from memory although it was the key of a baseline, a measurement, proofs and tags")
   func keyLife() throws {
     witness_begin(16)
     do {
@@ -128,6 +128,9 @@ struct SecretBytesTests {
       let proof = measurement.proof(of: .integrity, for: nonce, with: key)
       try ProofKeyState(integrity: key).check(proof, for: nonce, of: measurement)
       #expect(try Difference(of: evidence, under: config, with: key).isEmpty)
+      // A tag's key is loaded into a block that waits for the next work afterwards.
+      let answer = AttestationAnswer(to: draft.salt, .done, token: "a token")
+      #expect(try AttestationAnswer(answer.bytes(with: key), to: draft.salt, with: key) == answer)
       #expect(witness_copies() == 1)
     }
     #expect(witness_copies() == 0)

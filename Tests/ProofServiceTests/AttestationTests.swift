@@ -156,6 +156,16 @@ import Testing
     }
   }
 
+  @Test func `groups are asked for only where the app keeps the configuration`() throws {
+    let bench = try Bench()
+    for purpose in AttestationPurpose.allCases {
+      let sources = try bench.challenge(bench.app, purpose).draft.sources
+      #expect(sources.map(\.id) == SourcesAsked.all.map(\.id))
+      let expected = SourcesAsked.all.map { purpose == .measurement ? $0.groupCount : 1 }
+      #expect(sources.map(\.groupCount) == expected)
+    }
+  }
+
   @Test func `a salt that nobody gave out is asked for again`() throws {
     let bench = try Bench()
     let draft = try BaselineDraft(salt: .random(), sources: SourcesAsked.all)

@@ -127,6 +127,24 @@ import Testing
   }
 
   @Test(arguments: Kind.allCases)
+  func `a glance at a device sees what looking twice would see`(_ kind: Kind) throws {
+    let (store, place) = try kind.make()
+    defer { withExtendedLifetime(place) {} }
+    let device = try DeviceID([UInt8](repeating: 1, count: 16))
+    #expect(try store.glance(at: device).device == nil)
+    let salt = Salt.random()
+    try store.keep(PendingSalt(salt, expiry: 0, note: []))
+    _ = try store.use(salt, for: DeviceSighting(device, at: 7, note: [1]))
+    for round in 0..<3 as Range<UInt8> {
+      try store.apply([.put(.api, "a", [round])])
+      let seen = try store.glance(at: device)
+      #expect(try seen.revision == store.revision())
+      #expect(try seen.device == store.device(device))
+      #expect(seen.device?.note == [1])
+    }
+  }
+
+  @Test(arguments: Kind.allCases)
   func `expired salts are dropped, others stay`(_ kind: Kind) throws {
     let (store, place) = try kind.make()
     defer { withExtendedLifetime(place) {} }
@@ -253,11 +271,11 @@ import Testing
         // Holds the connection until all the others wait.
         _ = try! queue.run(
           WriteJob(mustLast: true) { _ throws(StoreError) in
-            while queue.state.waiting < 8 { sched_yield() }
+            while queue.counts.waiting < 8 { sched_yield() }
             return .done
           })
       } else {
-        while queue.state.transactions == 0 { sched_yield() }
+        while queue.counts.transactions == 0 { sched_yield() }
         _ = try! queue.run(
           WriteJob(mustLast: true) { _ throws(StoreError) in
             order.withLock { $0.append(thread) }
@@ -265,8 +283,151 @@ import Testing
           })
       }
     }
-    #expect(queue.state.transactions == 2)
+    #expect(queue.counts.transactions == 2)
     #expect(order.withLock { $0.sorted() } == Array(1...8))
+  }
+
+  /// Lets `body` run while another job holds the connection; returns when that job is over.
+  private func whileBusy(
+    _ queue: WriteQueue, _ body: @escaping @Sendable () -> Void
+  ) {
+    let isOver = Atomic(false)
+    Self.threads(2) { thread in
+      if thread == 0 {
+        _ = try! queue.run(
+          WriteJob(mustLast: true) { _ throws(StoreError) in
+            while !isOver.load(ordering: .acquiring) { sched_yield() }
+            return .done
+          })
+      } else {
+        while queue.counts.transactions == 0 { sched_yield() }
+        body()
+        isOver.store(true, ordering: .releasing)
+      }
+    }
+  }
+
+  private func queue(in place: Workplace) throws -> WriteQueue {
+    let path = place.path(of: "store")
+    do { _ = try SQLiteStore(creatingAt: path) }
+    return WriteQueue(try SQLiteConnection(path: path, patience: 0))
+  }
+
+  @Test func `a job that is left while another writes is done by that one's thread`() throws {
+    let place = Workplace()
+    let queue = try queue(in: place)
+    let events = Mutex<[String]>([])
+    whileBusy(queue) {
+      try! queue.leave(
+        WriteJob(settled: { events.withLock { $0.append("settled") } }) { _ throws(StoreError) in
+          events.withLock { $0.append("done") }
+          return .done
+        })
+      events.withLock { $0.append("left") }
+    }
+    #expect(events.withLock { $0 } == ["left", "done", "settled"])
+    #expect(queue.counts == (0, 2, 1))
+  }
+
+  @Test func `why a left job failed is told to whoever leaves the next one, once`() throws {
+    let place = Workplace()
+    let queue = try queue(in: place)
+    @Sendable func job(_ failure: StoreError? = nil) -> WriteJob {
+      WriteJob(settled: {}) { _ throws(StoreError) in
+        if let failure { throw failure }
+        return .done
+      }
+    }
+    whileBusy(queue) { try! queue.leave(job(.full(path: "store"))) }
+    #expect(throws: StoreError.full(path: "store")) { try queue.leave(job()) }
+    try queue.leave(job())
+    #expect(throws: StoreError.full(path: "store")) { try queue.leave(job(.full(path: "store"))) }
+  }
+
+  @Test func `a salt is found at once although another process writes, and in the file afterwards`()
+    throws
+  {
+    let place = Workplace()
+    let path = place.path(of: "store")
+    let store = try SQLiteStore(creatingAt: path)
+    let other = try SQLiteConnection(path: path, patience: 5_000)
+    let salt = Salt.random()
+    try other.run(.begin)
+    let before = store.transactions.all
+    let isKept = Atomic(false)
+    Self.threads(2) { thread in
+      if thread == 0 {
+        // Waits for the other process; what is left meanwhile is left to it.
+        try! store.apply([.insert(.api, "a", [])])
+      } else {
+        while store.transactions.all == before { sched_yield() }
+        try! store.keep(PendingSalt(salt, expiry: 1, note: [7]))
+        isKept.store(try! store.pending(salt)?.note == [7], ordering: .releasing)
+        try! other.run(.commit)
+      }
+    }
+    let wasKept = isKept.load(ordering: .acquiring)
+    #expect(wasKept)
+    #expect(try SQLiteStore(at: path).pending(salt)?.note == [7])
+    #expect(try store.use(salt, for: nil))
+    #expect(try store.pending(salt) == nil)
+  }
+
+  @Test func `a start checks no more than so much of a store`() throws {
+    let place = Workplace()
+    let path = place.path(of: "store")
+    do {
+      let store = try SQLiteStore(creatingAt: path)
+      let row = [UInt8](repeating: 1, count: 100_000)
+      try store.apply((0..<100).map { .insert(.deviceString, "\($0)", row) })
+    }
+    // Damage in the last page, far beyond what is checked: no start waits for the way there.
+    var bytes = try place.bytes(of: "store")
+    #expect(bytes.count > Int(SQLiteStore.checkedPagesMax) * 4_096)
+    for index in bytes.count - 4_096..<bytes.count { bytes[index] ^= 0x55 }
+    try place.write(bytes, to: "store")
+    let store = try SQLiteStore(at: path)
+    #expect(try store.rows(of: .api) == [])
+    try place.write(Array(bytes.dropLast(4_096)), to: "store")
+    #expect(throws: StoreError.self) { try SQLiteStore(at: path) }
+  }
+
+  @Test func `what must last is committed with synchronous FULL, in a file in WAL mode`() throws {
+    let place = Workplace()
+    let queue = try queue(in: place)
+    @Sendable func level(_ connection: SQLiteConnection) throws(StoreError) -> WriteJob.Result {
+      .count(UInt64(try connection.number("PRAGMA synchronous")))
+    }
+    for (mustLast, expected) in [(true, 2), (false, 1), (true, 2), (true, 2), (false, 1)] {
+      let result = try queue.run(WriteJob(mustLast: mustLast, level))
+      guard case .count(let found) = result else { continue }
+      #expect(found == expected)
+    }
+    #expect(queue.counts == (0, 5, 3))
+    let connection = try SQLiteConnection(path: place.path(of: "store"), patience: 0)
+    #expect(try connection.text("PRAGMA journal_mode") == "wal")
+  }
+
+  @Test func `a used salt, a registration and a count wait for the disk, a kept salt does not`()
+    throws
+  {
+    let place = Workplace()
+    let store = try SQLiteStore(creatingAt: place.path(of: "store"))
+    let salt = Salt.random()
+    let device = try DeviceID([UInt8](repeating: 1, count: 16))
+    let steps: [(Int, () throws -> Void)] = [
+      (0, { try store.keep(PendingSalt(salt, expiry: 9, note: [])) }),
+      (1, { _ = try store.use(salt, for: DeviceSighting(device, at: 1, note: [])) }),
+      (1, { try store.apply([.insert(.registration, "app", [])]) }),
+      (1, { _ = try store.advance("tokens", by: 1) }),
+      (0, { try store.dropSalts(expiredBefore: 5) }),
+    ]
+    for (index, (expected, step)) in steps.enumerated() {
+      let before = store.transactions
+      try step()
+      #expect(store.transactions.all == before.all + 1, "step \(index)")
+      #expect(store.transactions.lasting == before.lasting + expected, "step \(index)")
+    }
   }
 
   @Test func `the file is for its owner alone`() throws {

@@ -1,7 +1,7 @@
 #!/bin/sh
 # proof-service as a process.
 #
-#   Tests/Service/run.sh SCRIPT [ARGUMENT...]     server_test, kill or load, and what it takes
+#   Tests/Service/run.sh SCRIPT [ARGUMENT...]     server_test, changes, kill or load, and what it takes
 #
 # The last line counts.
 set -eu
@@ -11,7 +11,7 @@ root=$(cd "$here/../.." && pwd)
 script=$1
 shift
 export PYTHONDONTWRITEBYTECODE=1
-for product in proof-service proof-load service-store; do
+for product in proof-service proof-load proofctl service-store; do
   swift build --quiet --package-path "$root" -c release --product "$product"
 done
 PROOF_BUILT="$(swift build --package-path "$root" -c release --show-bin-path)"

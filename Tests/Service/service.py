@@ -20,7 +20,14 @@ def make_store(folder):
     key.chmod(0o600)
     made = subprocess.run([BUILT / "service-store", "make", folder], check=True, capture_output=True, text=True)
     (folder / "management-token").write_text(made.stdout.strip())
+    (folder / "management-token").chmod(0o600)
     return ["--store", str(folder / "store"), "--key-file", str(folder / "key")]
+
+
+def let_unregistered_apps_pass(store):
+    """The app of the load generator is registered nowhere, and shows nothing else that is rejected."""
+    rejected = "rejection=debug,preload,injected,patched,hooked,emulator,root"
+    subprocess.run([BUILT / "proofctl", "policy", "set", rejected, *store], check=True, capture_output=True)
 
 
 def make_certificate(folder, name, *, days=30):

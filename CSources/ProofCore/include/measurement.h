@@ -45,8 +45,7 @@ struct pfc_measurement {
   struct pfc_config config;
   struct pfc_mac integrity;
   struct pfc_hash device_set;
-  uint8_t device_leaf_key[32];
-  uint8_t leaf_key[32];
+  struct pfc_mac record_beginning;  ///< What the transcripts of records in leaves of the present key begin with.
   uint8_t device_key[PFC_KEY_BYTES];
   uint8_t device_digest[PFC_DIGEST_BYTES];
   uint8_t leaf_check[PFC_CONFIG_LEAF_BYTES];

@@ -118,7 +118,7 @@ public struct AttestationAnswer: Sendable, Hashable {
     messageKey?.withBytes { writer.write($0) }
     writer.write(
       AttestationTag.tag(
-        writer.bytes, label: AttestationWire.answerLabel, salt: salt, key: key))
+        writer.bytes[...], label: AttestationWire.answerLabel, salt: salt, key: key))
     return writer.bytes
   }
 }

@@ -114,11 +114,7 @@ public struct AttestationReport: Sendable {
   public func measurement(
     under draft: BaselineDraft, with key: MeasurementProofKey
   ) throws(ProofError) -> (config: MeasurementConfig, measurement: Measurement) {
-    let expected = AttestationTag.tag(
-      tagged, label: AttestationWire.reportLabel, salt: salt, key: key)
-    guard draft.salt == salt, expected == tag else { throw .differs("tag of the report") }
-    guard device == DeviceID(of: evidence, account: account) else { throw .differs("device id") }
-    let config = try MeasurementConfig(baseline: evidence, draft, with: key)
+    let config = try authenticConfig(under: draft, with: key)
     let measurement = try Measurement(of: evidence, under: config, with: key)
     guard measurement.matches(integrity, .integrity) else {
       throw .differs("integrity measurement")
@@ -127,6 +123,33 @@ public struct AttestationReport: Sendable {
       throw .differs("device measurement")
     }
     return (config, measurement)
+  }
+
+  /// The same, for whoever needs no more than the belief: nothing is kept, and no guarded memory made.
+  package func check(
+    under draft: BaselineDraft, with key: MeasurementProofKey
+  ) throws(ProofError) {
+    let config = try authenticConfig(under: draft, with: key)
+    var fold = CoreFold(measuring: config, with: key, comparing: false)
+    for record in evidence.records { try fold.update(record) }
+    let differing: String? = try fold.finish { integrity, device in
+      guard self.integrity.withBytes({ integrity.equals($0) }) else {
+        return "integrity measurement"
+      }
+      return deviceMeasurement.withBytes { device.equals($0) } ? nil : "device measurement"
+    }
+    if let differing { throw .differs(differing) }
+  }
+
+  /// What the app made of the challenge, if the report is the key's, to this challenge, of this device.
+  private func authenticConfig(
+    under draft: BaselineDraft, with key: MeasurementProofKey
+  ) throws(ProofError) -> MeasurementConfig {
+    let expected = AttestationTag.tag(
+      tagged, label: AttestationWire.reportLabel, salt: salt, key: key)
+    guard draft.salt == salt, expected == tag else { throw .differs("tag of the report") }
+    guard device == DeviceID(of: evidence, account: account) else { throw .differs("device id") }
+    return try MeasurementConfig(baseline: evidence, draft, with: key)
   }
 
   /// Makes a report: a measurement configuration from the challenge, a measurement under it.
@@ -146,7 +169,6 @@ public struct AttestationReport: Sendable {
     account: String, configSerial: UInt32, sdkVersion: String, with key: MeasurementProofKey
   ) throws(ProofError) -> (bytes: [UInt8], config: MeasurementConfig) {
     let config = try MeasurementConfig(baseline: evidence, challenge.draft, with: key)
-    let measurement = try Measurement(of: evidence, under: config, with: key)
     var writer = AttestationWriter(.report)
     writer.write(key.id)
     writer.write(challenge.draft.salt)
@@ -168,12 +190,16 @@ public struct AttestationReport: Sendable {
     }
     writer.write(UInt32(evidence.records.count))
     for record in evidence.records { writer.write(record) }
-    for part in [Measurement.Part.integrity, .device] {
-      measurement.withBytes(of: part) { writer.write($0) }
+    var fold = CoreFold(measuring: config, with: key, comparing: false)
+    for record in evidence.records { try fold.update(record) }
+    try fold.finish { integrity, device in
+      writer.write(integrity)
+      writer.write(device)
     }
     writer.write(
       AttestationTag.tag(
-        writer.bytes, label: AttestationWire.reportLabel, salt: challenge.draft.salt, key: key))
+        writer.bytes[...], label: AttestationWire.reportLabel, salt: challenge.draft.salt, key: key)
+    )
     return (writer.bytes, config)
   }
 }

@@ -96,6 +96,29 @@ struct CoreFold: ~Copyable, Sendable {
     }
   }
 
+  /// Ends the measurement, and lends what it gave, integrity first; nothing of it is kept.
+  consuming func finish<R>(
+    lending body: (_ integrity: RawSpan, _ device: RawSpan) -> R
+  ) throws(ProofError) -> R {
+    guard !isOver else { throw .measurementEnded }
+    let missing = missingSources
+    var measured = CoreWork<pfc_measured>()
+    return try unsafe measured.withMutablePointer { measured throws(ProofError) in
+      let result = unsafe work.withMutablePointer { fold in
+        unsafe CoreResult(pfc_measurement_final(measured, fold))
+      }
+      try Self.check(result, missing)
+      let base = UnsafeRawPointer(measured)
+      return body(
+        unsafe RawSpan(
+          _unsafeStart: base + Self.integrity.offset, byteCount: Self.integrity.count),
+        unsafe RawSpan(_unsafeStart: base + Self.device.offset, byteCount: Self.device.count))
+    }
+  }
+
+  private static let integrity = Field(\pfc_measured.integrity)
+  private static let device = Field(\pfc_measured.device)
+
   consuming func finishBaseline() throws(ProofError) -> CoreConfig {
     guard !isOver else { throw .measurementEnded }
     var config = pfc_config()

@@ -51,6 +51,9 @@ final class CoreKey {
     }
   }
 
+  /// Writes the key to 16 bytes that the caller wipes.
+  func load(into target: UnsafeMutablePointer<UInt8>) { unsafe key.load(target, key.context) }
+
   /// Loads the key into a block of its own for as long as `body` runs.
   func withLoadedBytes<R: ~Copyable>(_ body: (UnsafePointer<UInt8>) -> R) -> R {
     let loaded = unsafe SecretBytes(count: MeasurementProofKey.byteCount) { target in

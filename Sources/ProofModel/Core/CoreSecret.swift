@@ -53,20 +53,3 @@ struct Field<Value>: Sendable {
     count = MemoryLayout<Bytes>.size
   }
 }
-
-/// A C structure that holds secrets while it is being worked on.
-struct CoreWork<Value: BitwiseCopyable>: ~Copyable, Sendable {
-  private var block: SecretBlock
-
-  init() {
-    block = SecretBlock(count: MemoryLayout<Value>.stride)
-  }
-
-  mutating func withMutablePointer<R: ~Copyable, E: Error>(
-    _ body: (UnsafeMutablePointer<Value>) throws(E) -> R
-  ) throws(E) -> R {
-    try unsafe block.withMutablePointer { pointer throws(E) in
-      try unsafe body(pointer.bindMemory(to: Value.self, capacity: 1))
-    }
-  }
-}

@@ -139,12 +139,21 @@ public final class Account: Sendable {
 
   /// The account as it stands now.
   func snapshot() throws(ServiceError) -> Snapshot {
+    try snapshot(at: currentRevision())
+  }
+
+  /// The account as it stood when the store had this revision, or later.
+  func snapshot(at seen: UInt64) throws(ServiceError) -> Snapshot {
+    var revision = seen
     while true {
-      let revision = try currentRevision()
       if let known = cache.withLock({ $0.snapshot }), known.revision == revision { return known }
       let fresh = try Snapshot(of: self, revision: revision)
       // Rows were read one after the other: take them only if nobody changed any meanwhile.
-      guard try currentRevision() == revision else { continue }
+      let after = try currentRevision()
+      guard after == revision else {
+        revision = after
+        continue
+      }
       cache.withLock { $0.snapshot = fresh }
       return fresh
     }

@@ -98,6 +98,12 @@ public final class AttestationService: HTTPHandler {
     do { return try account.snapshot() } catch { throw .failed }
   }
 
+  /// The account as it stands now, and what is known of a device.
+  func glance(at device: DeviceID) throws(Refusal) -> (snapshot: Snapshot, device: DeviceRow?) {
+    let seen = try store { (store) throws(StoreError) in try store.glance(at: device) }
+    do { return (try account.snapshot(at: seen.revision), seen.device) } catch { throw .failed }
+  }
+
   func store<R>(_ body: (any Store) throws(StoreError) -> R) throws(Refusal) -> R {
     do { return try body(account.store) } catch { throw .failed }
   }

@@ -40,7 +40,7 @@ extension AttestationService {
     } catch {
       throw .malformed(error.description)
     }
-    let snapshot = try snapshot()
+    let (snapshot, known) = try glance(at: question.device)
     let now = clock.now
     try limitAddress(request, snapshot)
     guard question.account == account.name else { throw .unknownAccount }
@@ -51,14 +51,14 @@ extension AttestationService {
       of: question.device.bytes, rate: snapshot.policy.deviceRate, at: now)
     if let wait { throw .tooMany(retryAfter: wait) }
 
-    let known = try store { (store) throws(StoreError) in try store.device(question.device) }
     // 2^32 measurements of one device are out of reach; the last number is not a generation.
     let generation = min(known?.generation ?? 0, .max - 2) + 1
     let draft: BaselineDraft
     do {
       draft = try BaselineDraft(
-        salt: makeSalt(), sources: SourcesAsked.all, policy: snapshot.policy.measurement,
-        generation: generation, limitLog2: UInt8(snapshot.policy.limitLog2))
+        salt: makeSalt(), sources: SourcesAsked.sources(for: question.purpose),
+        policy: snapshot.policy.measurement, generation: generation,
+        limitLog2: UInt8(snapshot.policy.limitLog2))
     } catch {
       preconditionFailure("The policy's settings are in range. \(error)")
     }

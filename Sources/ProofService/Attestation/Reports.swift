@@ -11,7 +11,7 @@ extension AttestationService {
     } catch {
       throw .malformed(error.description)
     }
-    let snapshot = try snapshot()
+    let (snapshot, known) = try glance(at: report.device)
     try limitAddress(request, snapshot)
     guard report.account == account.name else { throw .unknownAccount }
     guard let build = snapshot.builds[report.keyID], !build.build.isRevoked else {
@@ -19,7 +19,7 @@ extension AttestationService {
     }
     let work = ReportWork(
       service: self, report: report, build: build.build, key: build.key, snapshot: snapshot,
-      peer: request.peer, now: clock.now)
+      known: known, peer: request.peer, now: clock.now)
     let answer = try work.answer()
     return Self.binary(answer.bytes(with: build.key))
   }
@@ -32,6 +32,8 @@ struct ReportWork {
   let build: SDKBuild
   let key: MeasurementProofKey
   let snapshot: Snapshot
+  /// What the store knew of the device when the report came.
+  let known: DeviceRow?
   let peer: String
   let now: UnixTime
 
@@ -44,7 +46,7 @@ struct ReportWork {
     }
     guard note.keyID == report.keyID, note.device == report.device,
       note.purpose == report.subject.purpose,
-      let believed = try? report.measurement(under: note.challenge.draft, with: key)
+      let believed = try? Belief(in: report, under: note.challenge.draft, with: key)
     else {
       _ = try service.store { (store) throws(StoreError) in try store.use(report.salt, for: nil) }
       service.metrics.count(.unbelievable)
@@ -52,8 +54,7 @@ struct ReportWork {
       return answer(.unbelievable)
     }
 
-    let row = try service.store { (store) throws(StoreError) in try store.device(report.device) }
-    var deviceNote = row.flatMap { DeviceNote($0.note) }
+    var deviceNote = known.flatMap { DeviceNote($0.note) }
     let judgement = Judgement(
       of: report, mode: build.mode, note: deviceNote, under: snapshot, at: now.seconds)
     let code = responseCode(judgement)
@@ -61,7 +62,7 @@ struct ReportWork {
     let generation = note.challenge.draft.generation
     let minter = TokenMinter(
       work: self, judgement: judgement, code: code,
-      measurement: measures ? (believed.measurement, generation) : nil)
+      measurement: believed.measurement.map { ($0, generation) })
     let (answer, changes) = try minter.answer()
 
     if deviceNote == nil { deviceNote = DeviceNote() }
@@ -112,5 +113,25 @@ struct ReportWork {
           ("outcome", outcome), ("device", report.device.description),
           ("purpose", "\(report.subject.purpose)"),
         ] + details))
+  }
+}
+
+/// What is left of a report that adds up.
+private struct Belief {
+  /// The measurement, where the answer tells it; elsewhere nothing is kept of it.
+  let measurement: Measurement?
+
+  /// Does what the app did.
+  ///
+  /// - Throws: Why the report is not believed.
+  init(
+    in report: AttestationReport, under draft: BaselineDraft, with key: MeasurementProofKey
+  ) throws(ProofError) {
+    guard report.subject.purpose == .measurement else {
+      try report.check(under: draft, with: key)
+      measurement = nil
+      return
+    }
+    measurement = try report.measurement(under: draft, with: key).measurement
   }
 }

@@ -1,8 +1,24 @@
 internal import ProofModel
 
-/// What the service asks apps to measure: every source of PROBE.md, version 1, with as many groups as
-/// tell a difference well.
+/// What the service asks apps to measure: every source of PROBE.md, version 1.
 enum SourcesAsked {
+  /// What is asked for a purpose.
+  static func sources(for purpose: AttestationPurpose) -> [Source] {
+    purpose == .measurement ? all : ungrouped
+  }
+
+  /// One group each. Only a configuration that the app keeps is ever asked what differs from it, and
+  /// it keeps none of these; the leaves of a hundred groups would be half of the hashing, on both
+  /// sides.
+  private static let ungrouped: [Source] = all.map { source in
+    do throws(ProofError) {
+      return try Source(source.id, version: source.version, groupsLog2: 0)
+    } catch {
+      preconditionFailure("No group at all is in range. \(error)")
+    }
+  }
+
+  /// With as many groups as tell a difference well.
   static let all: [Source] = {
     let rows: [(EvidenceClass, UInt8, UInt8)] = [
       (.device, 1, 0), (.device, 2, 0), (.device, 3, 2), (.device, 4, 0), (.device, 5, 0),

@@ -111,6 +111,13 @@ public final class MemoryStore: Store {
     state.withLock { $0.devices[id] }
   }
 
+  /// The revision and what is known of a device.
+  public func glance(
+    at id: DeviceID
+  ) throws(StoreError) -> (revision: UInt64, device: DeviceRow?) {
+    state.withLock { ($0.revision, $0.devices[id]) }
+  }
+
   /// The devices seen last, the latest first.
   public func devices(latest count: Int) throws(StoreError) -> [DeviceRow] {
     let rows = state.withLock { Array($0.devices.values) }

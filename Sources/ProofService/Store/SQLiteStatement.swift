@@ -32,6 +32,7 @@ enum SQLiteStatement: String, CaseIterable {
   case countDevices = "SELECT count(*) FROM device"
   case countSalts = "SELECT count(*) FROM salt"
 
+  case beginReading = "BEGIN"
   case begin = "BEGIN IMMEDIATE"
   case commit = "COMMIT"
   case rollBack = "ROLLBACK"

@@ -5,11 +5,14 @@ public import ProofModel
 /// One connection writes, and threads that write at the same time share a transaction
 /// (`WriteQueue`); another reads, so that nobody who reads waits for the disk. Everything that the
 /// protocol says survives a power cut is committed with `synchronous` FULL. Only
-/// ``Store/keep(_:)``, which promises less, uses NORMAL.
+/// ``Store/keep(_:)``, which promises less, uses NORMAL, and waits for nobody: while others write, its
+/// salts stand in memory until the next transaction takes them along.
 public final class SQLiteStore: Store {
   private let reader: CoreLock<SQLiteConnection>
   private let writer: WriteQueue
   private let path: String
+  /// Salts on their way to the file, which readers do not find there yet.
+  private let unsaved = UnsavedSalts()
 
   /// Opens a store.
   ///
@@ -28,12 +31,22 @@ public final class SQLiteStore: Store {
     guard version <= SQLiteStatement.schemaVersion else {
       throw .tooNew(path: path, version: Int(version), known: Int(SQLiteStatement.schemaVersion))
     }
-    let findings = try connection.text("PRAGMA quick_check(1)")
-    guard findings == "ok" else { throw .damaged(path: path, detail: findings) }
+    try Self.check(connection)
     try connection.execute("PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON")
     self.path = path
     writer = WriteQueue(connection)
     reader = CoreLock(try SQLiteConnection(path: path, patience: patience))
+  }
+
+  /// How many pages are checked at the start. A start must not take longer the more devices are known;
+  /// damage beyond is found where it is read.
+  static let checkedPagesMax: Int64 = 2_048
+
+  private static func check(_ connection: SQLiteConnection) throws(StoreError) {
+    // A file that is shorter than it says of itself is refused here, whatever its size.
+    guard try connection.number("PRAGMA page_count") <= checkedPagesMax else { return }
+    let findings = try connection.text("PRAGMA quick_check(1)")
+    guard findings == "ok" else { throw .damaged(path: connection.path, detail: findings) }
   }
 
   /// Makes a store where there is none.
@@ -132,18 +145,30 @@ public final class SQLiteStore: Store {
 
   /// Keeps a salt.
   public func keep(_ pending: PendingSalt) throws(StoreError) {
-    _ = try writer.run(
-      WriteJob(mustLast: false) { (connection) throws(StoreError) in
-        try connection.run(
-          .keepSalt,
-          [.bytes(pending.salt.bytes), .integer(pending.expiry), .bytes(pending.note)])
+    let values = [
+      SQLiteValue.bytes(pending.salt.bytes), .integer(pending.expiry), .bytes(pending.note),
+    ]
+    guard writer.hasRoom else {
+      _ = try writer.run(
+        WriteJob(mustLast: false) { (connection) throws(StoreError) in
+          try connection.run(.keepSalt, values)
+          return .done
+        })
+      return
+    }
+    unsaved.add(pending)
+    try writer.leave(
+      WriteJob(settled: { [unsaved] in unsaved.remove(pending.salt) }) {
+        (connection) throws(StoreError) in
+        try connection.run(.keepSalt, values)
         return .done
       })
   }
 
   /// A salt that was kept and neither used nor dropped.
   public func pending(_ salt: Salt) throws(StoreError) -> PendingSalt? {
-    try read { (connection) throws(StoreError) in
+    if let pending = unsaved[salt] { return pending }
+    return try read { (connection) throws(StoreError) in
       var pending: PendingSalt?
       try connection.run(.pendingSalt, [.bytes(salt.bytes)]) { row in
         pending = PendingSalt(salt, expiry: row.integer(0), note: row.bytes(1))
@@ -192,6 +217,25 @@ public final class SQLiteStore: Store {
     try devices(.device, .bytes(id.bytes)).first
   }
 
+  /// The revision and what is known of a device: locked for once, not twice.
+  public func glance(
+    at id: DeviceID
+  ) throws(StoreError) -> (revision: UInt64, device: DeviceRow?) {
+    let path = path
+    return try read { (connection) throws(StoreError) in
+      try connection.run(.beginReading)
+      do throws(StoreError) {
+        let revision = try Self.counter(Self.revisionName, connection)
+        let rows = try Self.devices(.device, .bytes(id.bytes), connection, path: path)
+        try connection.run(.commit)
+        return (revision, rows.first)
+      } catch {
+        if connection.isInTransaction { _ = try? connection.run(.rollBack) }
+        throw error
+      }
+    }
+  }
+
   /// The devices seen last, the latest first.
   public func devices(latest count: Int) throws(StoreError) -> [DeviceRow] {
     try devices(.latestDevices, .integer(Int64(count)))
@@ -212,23 +256,35 @@ public final class SQLiteStore: Store {
   ) throws(StoreError) -> [DeviceRow] {
     let path = path
     return try read { (connection) throws(StoreError) in
-      var rows: [DeviceRow] = []
-      var isDamaged = false
-      try connection.run(statement, [value]) { row in
-        guard let device = try? DeviceID(row.bytes(0)),
-          let generation = UInt32(exactly: row.integer(3))
-        else {
-          isDamaged = true
-          return
-        }
-        rows.append(
-          DeviceRow(
-            device: device, firstSeen: row.integer(1), lastSeen: row.integer(2),
-            generation: generation, note: row.bytes(4)))
-      }
-      if isDamaged { throw .damaged(path: path, detail: "a device that is none") }
-      return rows
+      try Self.devices(statement, value, connection, path: path)
     }
+  }
+
+  private static func devices(
+    _ statement: SQLiteStatement, _ value: SQLiteValue, _ connection: SQLiteConnection, path: String
+  ) throws(StoreError) -> [DeviceRow] {
+    var rows: [DeviceRow] = []
+    var isDamaged = false
+    try connection.run(statement, [value]) { row in
+      guard let device = try? DeviceID(row.bytes(0)),
+        let generation = UInt32(exactly: row.integer(3))
+      else {
+        isDamaged = true
+        return
+      }
+      rows.append(
+        DeviceRow(
+          device: device, firstSeen: row.integer(1), lastSeen: row.integer(2),
+          generation: generation, note: row.bytes(4)))
+    }
+    if isDamaged { throw .damaged(path: path, detail: "a device that is none") }
+    return rows
+  }
+
+  /// How many transactions were begun, and how many of them wait for the disk: for tests.
+  var transactions: (all: Int, lasting: Int) {
+    let counts = writer.counts
+    return (counts.transactions, counts.lasting)
   }
 
   private static let revisionName = SQLiteValue.bytes(Array("revision".utf8))
@@ -246,6 +302,15 @@ public final class SQLiteStore: Store {
   ) throws(StoreError) -> R {
     try reader.withLock { (connection) throws(StoreError) in try body(connection) }
   }
+}
+
+/// Salts that were kept and are not in the file yet.
+private final class UnsavedSalts: Sendable {
+  private let salts = CoreLock<[Salt: PendingSalt]>([:])
+
+  func add(_ pending: PendingSalt) { salts.withLock { $0[pending.salt] = pending } }
+  func remove(_ salt: Salt) { salts.withLock { $0[salt] = nil } }
+  subscript(salt: Salt) -> PendingSalt? { salts.withLock { $0[salt] } }
 }
 
 extension StoreTable {

@@ -32,7 +32,9 @@ public protocol Store: Sendable {
 
   /// Keeps a salt until ``use(_:for:)`` takes it or it expires.
   ///
-  /// A power cut may lose it, as nothing was accepted under it yet; the end of the process may not.
+  /// A power cut or the end of the process may lose it, as nothing was accepted under it yet: the
+  /// device asks again. Another process that shares the store finds it at the latest when a change
+  /// that this one made afterwards has returned.
   func keep(_ pending: PendingSalt) throws(StoreError)
 
   /// A salt that was kept and neither used nor dropped, expired or not.
@@ -59,6 +61,10 @@ public protocol Store: Sendable {
 
   /// What is known of a device.
   func device(_ id: DeviceID) throws(StoreError) -> DeviceRow?
+
+  /// The revision and what is known of a device, as they stand at one moment: all that a request
+  /// needs first.
+  func glance(at id: DeviceID) throws(StoreError) -> (revision: UInt64, device: DeviceRow?)
 
   /// The devices seen last, the latest first.
   func devices(latest count: Int) throws(StoreError) -> [DeviceRow]

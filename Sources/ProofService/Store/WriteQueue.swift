@@ -1,6 +1,8 @@
+internal import ProofModel
+
 /// A job for the one connection that writes.
 ///
-/// `@unchecked Sendable` because the result is written and read under the queue's monitor.
+/// `@unchecked Sendable` because the outcome is written before `turn` is given, and read after.
 final class WriteJob: @unchecked Sendable {
   /// What a job gives back.
   enum Result {
@@ -14,8 +16,13 @@ final class WriteJob: @unchecked Sendable {
   /// Whether the job may fail halfway for a reason of its own, which must not touch its neighbours.
   let mayBeRefused: Bool
   fileprivate let body: (SQLiteConnection) throws(StoreError) -> Result
+  /// Called when a job that nobody waits for is over.
+  fileprivate let settled: (@Sendable () -> Void)?
   fileprivate var outcome: Swift.Result<Result, StoreError>?
+  /// Given to whoever waits for the job: it is over, or it is that thread's turn to write.
+  fileprivate let turn: Turn?
 
+  /// A job that somebody waits for.
   init(
     mustLast: Bool, mayBeRefused: Bool = false,
     _ body: @escaping (SQLiteConnection) throws(StoreError) -> Result
@@ -23,60 +30,155 @@ final class WriteJob: @unchecked Sendable {
     self.mustLast = mustLast
     self.mayBeRefused = mayBeRefused
     self.body = body
+    settled = nil
+    turn = Turn()
+  }
+
+  /// A job that may be left to others.
+  ///
+  /// - Parameters:
+  ///   - settled: Called when it is over, well or badly.
+  ///   - body: What to do.
+  init(
+    settled: @escaping @Sendable () -> Void,
+    _ body: @escaping (SQLiteConnection) throws(StoreError) -> Result
+  ) {
+    mustLast = false
+    mayBeRefused = false
+    self.body = body
+    self.settled = settled
+    turn = nil
   }
 }
 
 /// Lets threads that write at the same time share one transaction, and so one wait for the disk.
 ///
 /// Whoever finds the connection free takes all jobs that wait, runs them in one transaction and
-/// tells their threads. Nobody is told before the transaction is on the disk. With one thread this
-/// is a transaction for each job.
-final class WriteQueue: @unchecked Sendable {
-  private let monitor = Monitor()
-  private let connection: SQLiteConnection
-  // Both under the monitor.
-  private var waiting: [WriteJob] = []
-  private var isBusy = false
-  private var transactions = 0
-  // Only of whoever made the queue busy.
-  private var isSynchronous = true
+/// tells their threads, each by itself; one of those that came meanwhile writes next. Nobody is told
+/// before the transaction is on the disk. With one thread this is a transaction for each job.
+final class WriteQueue: Sendable {
+  private struct State {
+    var waiting: [WriteJob] = []
+    var isBusy = false
+    var transactions = 0
+    /// Those of them that waited for the disk.
+    var lasting = 0
+    /// Why jobs that nobody waited for failed last.
+    var failure: StoreError?
+  }
+
+  private let state = CoreLock(State())
+  private let writer: Writer
+
+  /// How many jobs may wait that nobody waits for; the next one waits.
+  static let leftMax = 4_096
+  /// How often a thread whose own job is over writes what others left, before it goes.
+  private static let roundsMax = 8
 
   /// A queue before a connection whose `synchronous` is FULL.
-  init(_ connection: SQLiteConnection) { self.connection = connection }
+  init(_ connection: SQLiteConnection) { writer = Writer(connection) }
 
-  /// How many jobs wait, and how many transactions were made: for tests.
-  var state: (waiting: Int, transactions: Int) {
-    monitor.lock()
-    defer { monitor.unlock() }
-    return (waiting.count, transactions)
+  deinit {
+    // What was left to somebody who did not come.
+    let rest = state.withLock { $0.waiting }
+    if !rest.isEmpty { _ = writer.outcomes(of: rest) }
+  }
+
+  /// How many jobs wait, how many transactions were begun, and how many of them wait for the disk: for
+  /// tests.
+  var counts: (waiting: Int, transactions: Int, lasting: Int) {
+    state.withLock { ($0.waiting.count, $0.transactions, $0.lasting) }
   }
 
   /// Runs a job, perhaps together with others.
   func run(_ job: WriteJob) throws(StoreError) -> WriteJob.Result {
-    monitor.lock()
-    waiting.append(job)
-    while job.outcome == nil {
-      guard !isBusy else {
-        monitor.wait()
-        continue
-      }
-      isBusy = true
-      transactions += 1
-      let batch = waiting
-      waiting = []
-      monitor.unlock()
-      let outcomes = outcomes(of: batch)
-      monitor.lock()
-      // Under the monitor: whoever waits for one of them looks at it whenever anybody wakes.
-      for (job, outcome) in zip(batch, outcomes) { job.outcome = outcome }
-      isBusy = false
-      monitor.wakeAll()
+    if !join(job) {
+      job.turn?.take()
+      if let outcome = job.outcome { return try outcome.get() }
     }
-    monitor.unlock()
+    write()
     return try job.outcome!.get()
   }
 
-  private func outcomes(of batch: [WriteJob]) -> [Swift.Result<WriteJob.Result, StoreError>] {
+  /// Runs a job that need not be over when this returns: now, if nobody writes, otherwise whoever
+  /// writes next does it.
+  ///
+  /// - Throws: Why this job failed or, if it was left to others, why such a job failed before.
+  func leave(_ job: WriteJob) throws(StoreError) {
+    let failure = state.withLock { state in
+      defer { state.failure = nil }
+      return state.failure
+    }
+    if let failure { throw failure }
+    guard join(job) else { return }
+    write()
+    if case .failure(let error) = job.outcome { throw error }
+  }
+
+  /// Whether there is room for one more job that nobody waits for.
+  var hasRoom: Bool { state.withLock { $0.waiting.count < Self.leftMax } }
+
+  /// - Returns: Whether this thread must write.
+  private func join(_ job: WriteJob) -> Bool {
+    state.withLock { state in
+      state.waiting.append(job)
+      defer { state.isBusy = true }
+      return !state.isBusy
+    }
+  }
+
+  private enum Next {
+    case nobody
+    case other(WriteJob)
+    case again
+  }
+
+  /// Runs what waits, of this thread and others, then hands over.
+  private func write() {
+    var rounds = 0
+    while true {
+      rounds += 1
+      let batch = state.withLock { state in
+        defer { state.waiting = [] }
+        state.transactions += 1
+        if state.waiting.contains(where: \.mustLast) { state.lasting += 1 }
+        return state.waiting
+      }
+      let outcomes = writer.outcomes(of: batch)
+      var failure: StoreError?
+      for (job, outcome) in zip(batch, outcomes) {
+        job.outcome = outcome
+        if job.turn == nil, case .failure(let error) = outcome { failure = error }
+      }
+      let isLastRound = rounds == Self.roundsMax
+      let next: Next = state.withLock { state in
+        if let failure { state.failure = failure }
+        if let other = state.waiting.first(where: { $0.turn != nil }) { return .other(other) }
+        if !state.waiting.isEmpty, !isLastRound { return .again }
+        state.isBusy = false
+        return .nobody
+      }
+      // The next one begins before those who are done go on: the disk shall not wait.
+      if case .other(let job) = next { job.turn?.give() }
+      for job in batch {
+        job.settled?()
+        job.turn?.give()
+      }
+      guard case .again = next else { return }
+    }
+  }
+}
+
+/// Runs batches on the connection: one thread at a time, whoever made the queue busy.
+///
+/// `@unchecked Sendable` because the queue sees to that.
+private final class Writer: @unchecked Sendable {
+  private let connection: SQLiteConnection
+  private var isSynchronous = true
+
+  init(_ connection: SQLiteConnection) { self.connection = connection }
+
+  func outcomes(of batch: [WriteJob]) -> [Swift.Result<WriteJob.Result, StoreError>] {
     var outcomes: [Swift.Result<WriteJob.Result, StoreError>] = []
     do throws(StoreError) {
       try setSynchronous(batch.contains { $0.mustLast })

@@ -1,0 +1,27 @@
+internal import Glibc
+
+/// What one thread waits for and another gives. What the giver did before, the taker sees.
+///
+/// `@unchecked Sendable` because a semaphore is made for that.
+@safe final class Turn: @unchecked Sendable {
+  private let semaphore: UnsafeMutablePointer<sem_t>
+
+  init() {
+    unsafe semaphore = .allocate(capacity: 1)
+    let failed = unsafe sem_init(semaphore, 0, 0)
+    precondition(failed == 0, "A count of 0 is in range.")
+  }
+
+  deinit {
+    unsafe sem_destroy(semaphore)
+    unsafe semaphore.deallocate()
+  }
+
+  func give() { unsafe _ = sem_post(semaphore) }
+
+  /// Waits until it is given.
+  func take() {
+    // A signal's handler may have run meanwhile.
+    while unsafe sem_wait(semaphore) != 0 {}
+  }
+}
