@@ -18,7 +18,7 @@ export MAKE
   attack-hardware attack-hardware-long check-vectors test-house check check-long check-format check-symbols \
   check-stack check-constant-time check-secrets check-sanitizers check-coverage check-boundary check-mutants \
   check-mutants-swift check-faults check-faults-long check-mutants-probe check-jose check-mutants-hardware \
-  check-demo check-readme check-foreign fuzz check-fuzz bench bench-probe check-bench
+  check-demo check-readme check-foreign firmware fuzz check-fuzz bench bench-probe check-bench
 
 help: ## List what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-20s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -217,6 +217,11 @@ check-foreign: ## The core on 32-bit Arm and on big-endian s390x, byte for byte 
 fuzz: ## Fuzz every parser and the message loop: FUZZ_SECONDS=60, shared among them
 	@.ci/setup swift base
 	@Tests/Fuzz/run.sh $(FUZZ_SECONDS)
+
+firmware: ## Build the verifier as firmware for Cortex-M, profiles full and symmetric, below .build/firmware
+	@.ci/setup base firmware
+	@.ci/firmware-sodium .build/foreign/libsodium
+	@$(MAKE) -s -C CSources/ports/cortex-m3
 
 check-fuzz: ## A short round of every fuzzer, from the committed corpus
 	@$(MAKE) fuzz FUZZ_SECONDS=90
