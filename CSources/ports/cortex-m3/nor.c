@@ -9,6 +9,12 @@
 
 enum { PAGE_WORDS = NOR_PAGE_BYTES / 4, WEAR_AT = NOR_PAGES * PAGE_WORDS };
 
+/// As long as a word takes on common parts: 20 microseconds.
+static void work(void) {
+  uint32_t begin = BOARD_TIMER->value;
+  while (begin - BOARD_TIMER->value < BOARD_HERTZ / 50000) continue;
+}
+
 /// Some bits of a word: what happens to have changed by now. Another pattern for each word.
 static uint32_t some(uint32_t at) { return at * 0x9E3779B9u; }
 
@@ -25,6 +31,7 @@ static int nor_erase(void *context, uint32_t offset) {
   BOARD_NOR[WEAR_AT + offset / NOR_PAGE_BYTES]++;
   for (uint32_t at = first; at < first + PAGE_WORDS; at++) {
     BOARD_NOR[at] |= some(at);
+    work();
     BOARD_NOR[at] = UINT32_MAX;
   }
   return 0;
@@ -36,6 +43,7 @@ static int nor_program(void *context, uint32_t offset, const uint8_t *bytes, siz
     uint32_t word = bytes[i] | (uint32_t)bytes[i + 1] << 8 | (uint32_t)bytes[i + 2] << 16 | (uint32_t)bytes[i + 3] << 24;
     uint32_t at = (uint32_t)(offset + i) / 4;
     BOARD_NOR[at] &= word | some(at);
+    work();
     BOARD_NOR[at] &= word;
   }
   return 0;
