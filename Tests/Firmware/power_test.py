@@ -12,7 +12,8 @@ import unittest
 import stage
 from board import Board
 from case import BUILD
-from central import CHALLENGE_CCCD, MTU_REQUEST, STATUS, VERDICT_CCCD, Central, LinkEnded, u16
+from central import STATUS, LinkEnded
+from line import Line
 from proofspec.message import Type, Verdict, parse_answer
 from stage import App, Backend
 
@@ -21,41 +22,6 @@ SEED = int(os.environ["FIRMWARE_SEED"])
 IMAGE = BUILD / "cortex-m3" / "full.elf"
 USES = 60000
 ATTEMPTS = 60000
-
-
-class Line(Central):
-    """A central at the serial line itself: whoever kills the board kills it at once."""
-
-    def __init__(self, board):
-        self.board, self.waiting, self.mtu, self.notified = board, [], 23, []
-        self.sent = self.received = 0
-        board.line.settimeout(60)
-        board.end()
-        while self.pdu():
-            continue
-        self.exchange(185)
-        self.write(CHALLENGE_CCCD, u16(1))
-        self.write(VERDICT_CCCD, u16(1))
-
-    def pdu(self):
-        while not self.waiting:
-            came = self.board.receive()
-            if came is None:
-                raise LinkEnded()
-            self.waiting += came
-        return self.waiting.pop(0)
-
-    def send(self, pdu):
-        try:
-            self.board.send(pdu)
-        except OSError:
-            raise LinkEnded() from None
-
-    def receive(self):
-        pdu = self.pdu()
-        if not pdu:
-            raise LinkEnded()
-        return pdu
 
 
 class Power(unittest.TestCase):

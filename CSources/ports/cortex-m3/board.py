@@ -69,6 +69,8 @@ class Board:
 
     def __init__(self, flash, firmware, monitor=None):
         self.line, theirs = socket.socketpair()
+        # A hang must end as a failure of whoever waits.
+        self.line.settimeout(60)
         words = command(flash, firmware, theirs.fileno(), monitor)
         self.process = subprocess.Popen(words, pass_fds=[theirs.fileno()], preexec_fn=die_with_parent)
         theirs.close()
