@@ -15,7 +15,7 @@ NOR, NOR_BYTES = 0x21000000, 1 << 16
 TIMER, UART, SYSTEM = 0x40000000, 0x40004000, 0xE000E000
 TICKS = 400
 # Loops over bytes, and arithmetic: they take nine in ten of all instructions and do the same each time.
-ARITHMETIC = re.compile(r"Transform|sha256|hmacsha|memset|memcpy|memzero|nor_|clock_seconds|crc_update|uart_receive")
+ARITHMETIC = re.compile(r"Transform|sha256|hmacsha|memset|memcpy|memzero|nor_|clock_seconds|crc_update|uart_receive|find_last")
 PATIENCE = 400_000_000  # instructions that an untouched firmware may take
 ENDLESS = 400_000  # instructions after which an attempt counts as endless; untouched, it takes at most 200,000
 

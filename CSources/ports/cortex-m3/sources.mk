@@ -1,4 +1,5 @@
-# What of libsodium the core calls, and what that calls. Everything else of it is not compiled.
+# What of libsodium the core calls, and what that calls. Everything else of it is not compiled. Two of its parts have a
+# smaller one in their place: blake2b.c and base_point.c.
 
 sodium_sources := $(addprefix $(SODIUM)/src/libsodium/, \
   crypto_auth/hmacsha256/auth_hmacsha256.c \
@@ -25,7 +26,6 @@ sodium_curve_sources := $(addprefix $(SODIUM)/src/libsodium/, \
   crypto_scalarmult/curve25519/ref10/x25519_ref10.c \
   crypto_generichash/crypto_generichash.c \
   crypto_generichash/blake2b/generichash_blake2.c \
-  crypto_generichash/blake2b/ref/blake2b-compress-ref.c \
   crypto_generichash/blake2b/ref/blake2b-ref.c \
   crypto_generichash/blake2b/ref/generichash_blake2b.c \
   crypto_onetimeauth/crypto_onetimeauth.c \
