@@ -18,7 +18,7 @@ export MAKE
   attack-hardware attack-hardware-long check-vectors test-house check check-long check-format check-symbols \
   check-stack check-constant-time check-secrets check-sanitizers check-coverage check-boundary check-mutants \
   check-mutants-swift check-faults check-faults-long check-mutants-probe check-jose check-mutants-hardware \
-  check-demo check-readme check-foreign firmware fuzz check-fuzz bench bench-probe check-bench
+  check-demo check-readme check-foreign firmware check-firmware check-firmware-long demo-firmware fuzz check-fuzz bench bench-probe check-bench
 
 help: ## List what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-20s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -140,7 +140,7 @@ check: ## Format, symbols, stack, constant time, secrets, sanitizers, coverage, 
 check-long: ## What takes too long for every change: more mutants, kills, faults, starts; hours
 	@.ci/setup swift base python check attack service
 	@.ci/suite check-mutants-probe check-mutants-hardware check-kill test-probe-long attack-hardware-long \
-	  check-faults-long
+	  check-faults-long check-firmware-long
 
 check-format: ## Format and lint of Swift, C, shell and Python; no path of anybody's machine
 	@.ci/setup swift check
@@ -222,6 +222,20 @@ firmware: ## Build the verifier as firmware for Cortex-M, profiles full and symm
 	@.ci/setup base firmware
 	@.ci/firmware-sodium .build/foreign/libsodium
 	@$(MAKE) -s -C CSources/ports/cortex-m3
+
+check-firmware: ## The firmware on its emulated board: story, power cuts, vectors, figures, skipped instructions
+	@.ci/setup base python firmware
+	@.ci/pypi firmware
+	@Tests/Firmware/run.sh
+
+check-firmware-long: ## The same with 200 power cuts, all of the core's tests, and pairs of instructions skipped
+	@.ci/setup base python firmware
+	@.ci/pypi firmware
+	@Tests/Firmware/run.sh --long
+
+demo-firmware: firmware ## Play the story with the firmware in the hardware's place
+	@.ci/setup python
+	@/usr/bin/python3 Tests/Firmware/run.py story
 
 check-fuzz: ## A short round of every fuzzer, from the committed corpus
 	@$(MAKE) fuzz FUZZ_SECONDS=90

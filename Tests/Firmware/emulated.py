@@ -1,5 +1,5 @@
-"""The firmware's own binary in an emulator that can be stopped before each instruction, copied and sent on: the board as
-far as the firmware sees it, with the serial line's interface of `Board`.
+"""The firmware's own binary in an emulator that can be stopped before each instruction, copied and sent on: the board
+as far as the firmware sees it, with the serial line's interface of `Board`.
 """
 
 import re
@@ -15,7 +15,8 @@ NOR, NOR_BYTES = 0x21000000, 1 << 16
 TIMER, UART, SYSTEM = 0x40000000, 0x40004000, 0xE000E000
 TICKS = 400
 # Loops over bytes, and arithmetic: they take nine in ten of all instructions and do the same each time.
-ARITHMETIC = re.compile(r"Transform|sha256|hmacsha|memset|memcpy|memzero|nor_|clock_seconds|crc_update|uart_receive|find_last")
+ARITHMETIC = re.compile(
+    r"Transform|sha256|hmacsha|memset|memcpy|memzero|nor_|clock_seconds|crc_update|uart_receive|find_last")
 PATIENCE = 400_000_000  # instructions that an untouched firmware may take
 ENDLESS = 400_000  # instructions after which an attempt counts as endless; untouched, it takes at most 200,000
 
@@ -113,8 +114,8 @@ class Emulated:
         self.pc = self.uc.reg_read(UC_ARM_REG_PC) & ~1
 
     def save(self):
-        return (self.uc.context_save(), bytes(self.uc.mem_read(RAM, RAM_BYTES)), bytes(self.uc.mem_read(NOR, NOR_BYTES)),
-                bytes(self.sent), bytes(self.coming), self.ticks, self.pc)
+        memory = bytes(self.uc.mem_read(RAM, RAM_BYTES)), bytes(self.uc.mem_read(NOR, NOR_BYTES))
+        return self.uc.context_save(), *memory, bytes(self.sent), bytes(self.coming), self.ticks, self.pc
 
     def restore(self, saved, nor=True):
         context, ram, flash, sent, coming, self.ticks, self.pc = saved

@@ -84,7 +84,8 @@ class Power(unittest.TestCase):
         self.attempts = (low - 1, high)
         answer = self.owner.send(link, message.encoded())
         self.assertEqual(answer.verdict, Verdict.INTEGRITY_DIFFERS)
-        self.assertTrue(low - 1 <= answer.detail <= high - 1, f"attempts {answer.detail}, expected {low - 1}..{high - 1}")
+        self.assertTrue(low - 1 <= answer.detail <= high - 1,
+                        f"attempts {answer.detail}, expected {low - 1}..{high - 1}")
         self.attempts = (answer.detail, answer.detail)
 
     def check(self, link):

@@ -1,6 +1,5 @@
 #!/usr/bin/env bash
-# Builds the programs that the tests run on the board beside the firmware: figures.elf and faults.elf, from the
-# firmware's own objects (profile full).
+# Builds the program that measures on the board, figures.elf, from the firmware's own objects (profile full).
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 readonly build=$PWD/.build/firmware/cortex-m3
@@ -16,5 +15,5 @@ arm-none-eabi-gcc "${machine[@]}" -Os -std=c11 -Wall -Wextra -Wno-format -Werror
   -isystem .build/foreign/libsodium/source/src/libsodium/include -isystem .build/firmware/include \
   -nostartfiles --specs=rdimon.specs -Wl,--gc-sections -Wl,--wrap=ge25519_scalarmult_base \
   -T Tests/Firmware/semihosted.ld -o "$build/figures.elf" \
-  Tests/Firmware/figures.c Tests/Firmware/semihosted.c Tests/ProofCoreTests/{world,flash,forge,harness}.c "$port/clock.c" \
+  Tests/Firmware/{figures,semihosted}.c Tests/ProofCoreTests/{world,flash,forge,harness}.c "$port/clock.c" \
   "$build"/full/CSources/ProofCore/*.o "$build/libsodium.a" "$crt"

@@ -44,7 +44,8 @@ PLANTED = ("CSources/ProofCore/verifier_judgement.c",
 
 def offset_of_done():
     """Where the unit counts the commands done: unit.device.done."""
-    text = "#include <stddef.h>\n#include \"ProofDevice.h\"\nconst unsigned at = offsetof(struct pfd_unit, device.done);\n"
+    text = ("#include <stddef.h>\n#include \"ProofDevice.h\"\n"
+            "const unsigned at = offsetof(struct pfd_unit, device.done);\n")
     with tempfile.TemporaryDirectory() as folder:
         at = pathlib.Path(folder)
         (at / "at.c").write_text(text, encoding="ascii")
@@ -182,7 +183,8 @@ def main():
     for width in (1,) if options.single else (1, 2):
         for name in options.scenario or SCENARIOS:
             attempts, crashed, opened, told, places = walk(name, shipped, width)
-            print(f"skip {width} {name}: attempts {attempts}, crashed {crashed}, opened {opened}, told {told}", flush=True)
+            counts = f"attempts {attempts}, crashed {crashed}, opened {opened}, told {told}"
+            print(f"skip {width} {name}: {counts}", flush=True)
             for place in places:
                 print(f"  {place}")
             passed, failed = passed + (opened + told == 0), failed + (opened + told != 0)

@@ -1,5 +1,7 @@
 #!/usr/bin/env bash
-# The core's whole C test program on the Cortex-M3: the vectors it reads, and the bytes it emits, are this machine's.
+# The core's own C test program on the Cortex-M3: the vectors it reads, and the bytes it emits, are this machine's.
+#
+#   Tests/Firmware/vectors.sh [options of proofcore-tests]     without any, all of its tests
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 readonly build=$PWD/.build/firmware
@@ -36,7 +38,7 @@ if cmp "$build/emitted-here.txt" "$build/emitted-there.txt"; then
   same=1
   echo "the same $(wc -c <"$build/emitted-there.txt") bytes on the Cortex-M3 as here"
 fi
-line=$(tests | tee /dev/stderr | tail -n 1)
+line=$(tests "$@" | tee /dev/stderr | tail -n 1)
 if [[ ! $line =~ ^([0-9]+)\ passed,\ ([0-9]+)\ failed$ ]]; then
   echo "0 passed, 1 failed"
   exit 1

@@ -49,7 +49,8 @@ def factory(flash, profile, words):
 
 def command(flash, firmware, serial, monitor=None):
     """How qemu is called: its RAM at 0x21000000 is the file, byte for byte, whenever it dies."""
-    words = [os.environ.get("QEMU", "qemu-system-arm"), "-display", "none", "-nodefaults", "-nic", "user,restrict=on", "-icount", "shift=0",
+    words = [os.environ.get("QEMU", "qemu-system-arm"), "-display", "none", "-nodefaults",
+             "-nic", "user,restrict=on", "-icount", "shift=0",
              "-object", f"memory-backend-file,id=nor,size={NOR_BYTES},mem-path={flash},share=on",
              "-machine", "mps2-an385,memory-backend=nor", "-m", "16M", "-kernel", str(firmware),
              "-chardev", f"socket,id=line,fd={serial}", "-serial", "chardev:line"]

@@ -1,6 +1,6 @@
-/// NOR flash as its data sheets describe it: a page is erased whole and to ones, programming only clears bits, both take
-/// their time, and where power fails there may be anything in between. Each word goes through such a half-way state, so
-/// that a processor that stops at any instruction leaves what a power cut leaves.
+/// NOR flash as its data sheets describe it: a page is erased whole and to ones, programming only clears bits, both
+/// take their time, and where power fails there may be anything in between. Each word goes through such a half-way
+/// state, so that a processor that stops at any instruction leaves what a power cut leaves.
 ///
 /// Behind the pages stands, for whoever counts wear, how often each page was erased.
 
@@ -40,7 +40,8 @@ static int nor_erase(void *context, uint32_t offset) {
 static int nor_program(void *context, uint32_t offset, const uint8_t *bytes, size_t size) {
   (void)context;
   for (size_t i = 0; i < size; i += 4) {
-    uint32_t word = bytes[i] | (uint32_t)bytes[i + 1] << 8 | (uint32_t)bytes[i + 2] << 16 | (uint32_t)bytes[i + 3] << 24;
+    const uint8_t *from = bytes + i;
+    uint32_t word = from[0] | (uint32_t)from[1] << 8 | (uint32_t)from[2] << 16 | (uint32_t)from[3] << 24;
     uint32_t at = (uint32_t)(offset + i) / 4;
     BOARD_NOR[at] &= word | some(at);
     work();

@@ -1,4 +1,4 @@
-"""The radio beside the board: a Unix socket for centrals, and PDUs over the serial line (docs/FIRMWARE.md, section 2)."""
+"""The radio beside the board: a Unix socket for centrals, PDUs over the serial line (docs/FIRMWARE.md, section 2)."""
 
 import os
 import selectors

@@ -12,7 +12,13 @@
 #include "crypto.h"
 #include "port.h"
 
-enum { AT_SEED = 4, SEED_BYTES = 32, AT_CHECK = AT_SEED + SEED_BYTES, CHECK_BYTES = 16, BYTES = AT_CHECK + CHECK_BYTES };
+enum {
+  AT_SEED = 4,
+  SEED_BYTES = 32,
+  AT_CHECK = AT_SEED + SEED_BYTES,
+  CHECK_BYTES = 16,
+  BYTES = AT_CHECK + CHECK_BYTES
+};
 
 static uint8_t pool[SEED_BYTES];
 static uint32_t drawn;
