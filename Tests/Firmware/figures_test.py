@@ -12,6 +12,7 @@ import unittest
 import stage
 from board import NOR_BYTES, SLOTS, Board, put_seed
 from case import BUILD
+from central import WRITTEN_AT, AttError
 from line import Line
 from proofspec.message import Type, Verdict, parse_answer
 from stage import App, Backend
@@ -129,6 +130,11 @@ class Figures(unittest.TestCase):
             put_seed(file, slots)
             file.truncate(NOR_BYTES)
         link, monitor = self.power(hardware.flash, "symmetric")
+        # Longer than anything this build takes: refused by its first packet, and nothing of it is kept.
+        for type, message in ((Type.TOKEN, token), (Type.ORDER, bytes(124))):
+            with self.assertRaises(AttError) as refused:
+                link.write(WRITTEN_AT[type], link.packets(type, message)[0])
+            self.assertEqual(refused.exception.code, 0x80)
         self.do_all(link, hardware)
         self.weigh("symmetric", monitor)
 

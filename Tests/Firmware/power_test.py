@@ -10,7 +10,7 @@ import time
 import unittest
 
 import stage
-from board import Board
+from board import SLOTS, Board, pages
 from case import BUILD
 from central import STATUS, LinkEnded
 from line import Line
@@ -125,6 +125,7 @@ class Power(unittest.TestCase):
                 link = self.boot()
                 self.check(link)
                 self.command(link)
+        print(f"erases of each page: {self.wear()}")
         print(f"{self.told} cuts after the verdict was told, {self.changed} after flash had changed")
         self.assertGreater(self.changed, 0)
 
@@ -147,6 +148,13 @@ class Power(unittest.TestCase):
         # When power fails is what is drawn here; nothing waits for anything.
         time.sleep(after)
         self.cut()
+
+    def wear(self):
+        """As the flash driver counts it, behind the last page."""
+        number = pages(SLOTS["full"]) + 2
+        with open(self.hardware.flash, "rb") as file:
+            file.seek(number * stage.PAGE)
+            return [int.from_bytes(file.read(4), "little") for _ in range(number)]
 
     def content(self):
         with open(self.hardware.flash, "rb") as file:
