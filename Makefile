@@ -14,12 +14,12 @@ MAKEFLAGS += --no-print-directory
 export MAKE
 
 .PHONY: help setup all core demo install uninstall sdk-key docs clean test test-core test-swift test-probe \
-  test-probe-long test-store test-service test-changes test-door check-kill bench-service test-backend attack test-hardware \
-  attack-hardware attack-hardware-long check-link check-vectors test-house check check-long check-format \
-  check-symbols check-stack check-constant-time check-secrets check-sanitizers check-coverage check-boundary \
-  check-mutants check-mutants-swift check-faults check-faults-long check-mutants-probe check-jose \
-  check-mutants-hardware test-consumers check-demo check-docs check-readme check-foreign fuzz fuzz-core fuzz-jose \
-  fuzz-swift check-fuzz bench bench-probe check-bench
+  test-probe-long test-store test-service test-changes test-door check-kill bench-service test-backend attack \
+  test-hardware attack-hardware attack-hardware-long check-link check-vectors test-house check check-long \
+  check-format check-symbols check-stack check-constant-time check-secrets check-sanitizers check-coverage \
+  check-boundary check-mutants check-mutants-swift check-faults check-faults-long check-mutants-probe check-jose \
+  check-mutants-hardware test-consumers check-demo check-docs check-readme check-foreign firmware check-firmware \
+  check-firmware-long demo-firmware fuzz fuzz-core fuzz-jose fuzz-swift check-fuzz bench bench-probe check-bench
 
 help: ## List what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-20s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -145,16 +145,17 @@ test-house: ## Test the house itself: set-up, checks, installation
 # Check: thorough, before a release
 
 check: ## Format, symbols, stack, constant time, secrets, sanitizers, coverage, mutants, faults, attacks, pages
-	@.ci/setup swift base python check attack jose service foreign consumers
-	@.ci/pypi attack jose
+	@.ci/setup swift base python check attack jose service consumers foreign firmware
+	@.ci/pypi attack jose firmware
 	@.ci/suite --lanes 2 check-format check-sanitizers check-faults check-symbols check-stack check-constant-time \
 	  check-secrets check-coverage check-boundary check-mutants attack check-jose test-service test-changes \
-	  test-door test-backend check-link test-consumers check-docs check-readme check-demo check-foreign check-fuzz
+	  test-door test-backend check-link test-consumers check-docs check-readme check-demo check-foreign \
+	  check-firmware check-fuzz
 
 check-long: ## What takes too long for every change: more mutants, kills, faults, starts; hours
 	@.ci/setup swift base python check attack service
 	@.ci/suite check-mutants-swift check-mutants-probe check-mutants-hardware check-kill test-probe-long \
-	  attack-hardware-long check-faults-long
+	  attack-hardware-long check-faults-long check-firmware-long
 
 check-format: ## Format and lint of Swift, C, shell and Python; no path of anybody's machine
 	@.ci/setup swift check
@@ -246,6 +247,25 @@ fuzz-jose: ## JSON, base64, keys, claims, signed and sealed tokens (libFuzzer)
 fuzz-swift: ## Messages, bodies, management, rows, queries, configurations (mutated, seeds printed)
 	@.ci/setup swift base python
 	@PROOFKIT_FUZZ_ROUNDS=$$(($(FUZZ_SECONDS) * 20)) .ci/test-swift --filter FuzzTests
+
+firmware: ## Build the verifier as firmware for Cortex-M, profiles full and symmetric, below .build/firmware
+	@.ci/setup base firmware
+	@.ci/firmware-sodium .build/foreign/libsodium
+	@$(MAKE) -s -C CSources/ports/cortex-m3
+
+check-firmware: ## The firmware on its emulated board: story, power cuts, vectors, figures, skipped instructions
+	@.ci/setup base python firmware
+	@.ci/pypi firmware
+	@Tests/Firmware/run.sh
+
+check-firmware-long: ## The same with 200 power cuts, all of the core's tests, and pairs of instructions skipped
+	@.ci/setup base python firmware
+	@.ci/pypi firmware
+	@Tests/Firmware/run.sh --long
+
+demo-firmware: firmware ## Play the story with the firmware in the hardware's place
+	@.ci/setup python
+	@/usr/bin/python3 Tests/Firmware/run.py story
 
 check-fuzz: ## A short round of every fuzzer, from the committed corpus
 	@$(MAKE) fuzz FUZZ_SECONDS=90

@@ -14,6 +14,10 @@ enum {
 // The longest message in the smallest packets still counts its fragments in one byte.
 _Static_assert((PFC_MESSAGE_MAX + PFC_FRAME_CHECK_BYTES) / (PFC_PACKET_MIN - PFC_FRAME_HEAD_BYTES) + 2 < 256,
                "a fragment's index has one byte");
+// A profile takes shorter commands; whatever `pfc_message_fits` lets in must still find room in the one buffer.
+_Static_assert(PFC_RECALL_BYTES <= PFC_MESSAGE_MAX && PFC_VERDICT_MESSAGE_BYTES <= PFC_MESSAGE_MAX, "room for each");
+_Static_assert(!PFC_OPENS_TOKENS || (PFC_TOKEN_BYTES <= PFC_MESSAGE_MAX && PFC_ORDER_BYTES <= PFC_MESSAGE_MAX),
+               "room for what is opened");
 _Static_assert(PFC_MESSAGE_MAX + PFC_FRAME_CHECK_BYTES < 65536, "a stream's length has two bytes");
 
 /// CRC-16 with polynomial 0x1021, initial value 0xFFFF. Finds radio errors; nothing secret or hostile rests on it.

@@ -4,7 +4,6 @@
 #include "internal.h"
 
 int pfc_hardware_check(const struct pfc_hardware *hardware) {
-  uint8_t public_key[PFC_PUBLIC_KEY_BYTES];
   if (hardware->mode != PFC_MODE_PRODUCTION && hardware->mode != PFC_MODE_DEVELOPMENT) return PFC_E_ARGUMENT;
   if (hardware->allow_literal > 1) return PFC_E_ARGUMENT;
   if (hardware->issuer_count == 0 || hardware->issuer_count > PFC_ISSUERS_MAX) return PFC_E_ARGUMENT;
@@ -13,8 +12,14 @@ int pfc_hardware_check(const struct pfc_hardware *hardware) {
   }
   if (pfc_is_zero(hardware->id, PFC_ID_BYTES)) return PFC_E_ARGUMENT;
   if (pfc_is_zero(hardware->secret_key, PFC_SECRET_KEY_BYTES)) return PFC_E_ARGUMENT;
-  pfc_public_key(public_key, hardware->secret_key);
-  return pfc_equal(public_key, hardware->public_key, sizeof public_key) ? PFC_OK : PFC_E_ARGUMENT;
+#if PFC_OPENS_TOKENS
+  {
+    uint8_t public_key[PFC_PUBLIC_KEY_BYTES];
+    pfc_public_key(public_key, hardware->secret_key);
+    if (!pfc_equal(public_key, hardware->public_key, sizeof public_key)) return PFC_E_ARGUMENT;
+  }
+#endif
+  return PFC_OK;
 }
 
 void pfc_issuer_id(uint8_t id[PFC_ISSUER_ID_BYTES], const uint8_t public_key[PFC_PUBLIC_KEY_BYTES]) {

@@ -10,13 +10,13 @@ int pfc_message_fits(uint8_t type, size_t size) {
     case PFC_MESSAGE_CHALLENGE:
       return size == PFC_CHALLENGE_MESSAGE_BYTES;
     case PFC_MESSAGE_TOKEN:
-      return size == PFC_TOKEN_BYTES;
+      return PFC_OPENS_TOKENS && size == PFC_TOKEN_BYTES;
     case PFC_MESSAGE_COMMAND:
       return size >= PFC_COMMAND_DEVICE_BYTES && size <= PFC_COMMAND_INTEGRITY_BYTES + PFC_COMMAND_MAX;
     case PFC_MESSAGE_VERDICT:
       return size == PFC_VERDICT_MESSAGE_BYTES;
     case PFC_MESSAGE_ORDER:
-      return size == PFC_ORDER_BYTES;
+      return PFC_OPENS_TOKENS && size == PFC_ORDER_BYTES;
     case PFC_MESSAGE_RECALL:
       return size == PFC_RECALL_BYTES;
     case PFC_MESSAGE_STATUS:

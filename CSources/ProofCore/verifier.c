@@ -130,20 +130,22 @@ void pfc_verifier_receive(struct pfc_verifier *verifier, struct pfc_session *ses
     case PFC_MESSAGE_ASK:
       receive_ask(verifier, session, message[0], outcome);
       break;
+#if PFC_OPENS_TOKENS
     case PFC_MESSAGE_TOKEN:
       pfc_receive_token(verifier, session, message, size, outcome);
       break;
-    case PFC_MESSAGE_COMMAND:
-      pfc_receive_command(verifier, session, message, size, outcome);
-      break;
     case PFC_MESSAGE_ORDER:
       pfc_receive_order(verifier, session, message, size, outcome);
+      break;
+#endif
+    case PFC_MESSAGE_COMMAND:
+      pfc_receive_command(verifier, session, message, size, outcome);
       break;
     case PFC_MESSAGE_RECALL:
       pfc_receive_recall(verifier, session, message, size, outcome);
       break;
     default:
-      // What the hardware itself sends is nothing it takes.
+      // What the hardware itself sends is nothing it takes, nor what its build does not open.
       pfc_answer_plain(outcome, PFC_VERDICT_MALFORMED, 0, 0);
       break;
   }

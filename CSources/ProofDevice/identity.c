@@ -43,7 +43,9 @@ static int decode(struct pfc_hardware *hardware, const uint8_t bytes[PFD_IDENTIT
   for (unsigned i = 0; i < PFC_ISSUERS_MAX; i++) {
     memcpy(hardware->issuers[i].public_key, bytes + AT_ISSUERS + i * PFC_PUBLIC_KEY_BYTES, PFC_PUBLIC_KEY_BYTES);
   }
+#if PFC_OPENS_TOKENS
   pfc_public_key(hardware->public_key, hardware->secret_key);
+#endif
   return pfc_hardware_check(hardware) == PFC_OK ? PFC_OK : PFC_E_DAMAGED;
 }
 

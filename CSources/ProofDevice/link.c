@@ -39,6 +39,8 @@ void pfd_link_flush(struct pfd_link *link) {
     if (link->packet_size == 0) {
       size_t size = pfc_fragment_next(&link->fragmenter, link->packet + HEAD_BYTES);
       if (size == 0) {
+        // An answer that is told is told: a glitch that comes back here finds none (Tests/Firmware/skip.py).
+        memset(link->reply, 0, sizeof link->reply);
         link->reply_handle = 0;
         return;
       }
@@ -47,6 +49,7 @@ void pfd_link_flush(struct pfd_link *link) {
       link->packet_size = (uint16_t)(HEAD_BYTES + size);
     }
     if (host->send(host->context, link, link->packet, link->packet_size) != 0) return;
+    memset(link->packet, 0, sizeof link->packet);
     link->packet_size = 0;
   }
 }

@@ -32,7 +32,7 @@ struct pfc_hardware {
 };
 
 /// PFC_E_ARGUMENT unless every field is in range, the id and the keys are not all zeros, and the public key belongs
-/// to the secret key.
+/// to the secret key, which a build that opens no tokens does not look at.
 PFC_MUST_USE int pfc_hardware_check(const struct pfc_hardware *hardware);
 
 /// An issuer's name: derived from its public key.

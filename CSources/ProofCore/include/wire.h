@@ -6,6 +6,15 @@
 #ifndef PFC_WIRE_H
 #define PFC_WIRE_H
 
+// A build for a small machine names its configuration header: -DPFC_PROFILE='"symmetric.h"' (docs/FIRMWARE.md).
+#ifdef PFC_PROFILE
+#include PFC_PROFILE
+#endif
+
+#ifndef PFC_OPENS_TOKENS
+#define PFC_OPENS_TOKENS 1  ///< 0: tokens and orders are opened elsewhere; no public-key arithmetic is linked.
+#endif
+
 // Formats ------------------------------------------------------------------------------------------------------
 
 #define PFC_VERSION 1  ///< Of every structure below.
@@ -72,7 +81,9 @@
 
 // Messages (section 10) ------------------------------------------------------------------------------------------
 
-#define PFC_COMMAND_MAX 256  ///< The command's own bytes.
+#ifndef PFC_COMMAND_MAX
+#define PFC_COMMAND_MAX 256  ///< The command's own bytes. A profile may take less, never more.
+#endif
 #define PFC_ASK_BYTES 1
 #define PFC_CHALLENGE_MESSAGE_BYTES (8 + PFC_CHALLENGE_BYTES)
 #define PFC_COMMAND_HEAD_BYTES (1 + 1 + PFC_ID_BYTES + 8)

@@ -3,8 +3,12 @@
 #ifndef PFD_ATT_H
 #define PFD_ATT_H
 
+#include "wire.h"
+
 #define PFD_MTU_MIN 23u  ///< Also the MTU before an exchange
-#define PFD_MTU_MAX 517u
+#ifndef PFD_MTU_MAX
+#define PFD_MTU_MAX 517u  ///< A profile may take less: it is what the hardware answers to an exchange.
+#endif
 
 enum pfd_att_opcode {
   PFD_ATT_ERROR = 0x01,            ///< request opcode 1 ‖ handle 2 ‖ code 1

@@ -1,0 +1,108 @@
+"""The board that the firmware runs on: qemu's mps2-an385, its NOR flash in a file, and the serial line to it."""
+
+import ctypes
+import hashlib
+import os
+import pathlib
+import signal
+import socket
+import subprocess
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent.parent.parent
+BUILD = ROOT / ".build" / "firmware"
+PAGE = 4096
+SLOTS = {"full": 2, "symmetric": 1}
+NOR_BYTES = 16 << 20
+END = b"\0\0"
+
+
+def pages(slots):
+    """As PFD_FLASH_PAGES: identity, and two copies of each record."""
+    return 2 + 2 * (1 + slots)
+
+
+def put_seed(file, slots):
+    """A seed in both its pages, as random.c reads it."""
+    head = (1).to_bytes(4, "little") + os.urandom(32)
+    seed = head + hashlib.sha256(b"port.seed......." + head).digest()[:16]
+    for page in (pages(slots), pages(slots) + 1):
+        file.seek(page * PAGE)
+        file.write(seed.ljust(PAGE, b"\xff"))
+
+
+def factory(flash, profile, words):
+    """What the hardware's program provisions, with as many slots as the firmware has, then the seed."""
+    slots = SLOTS[profile]
+    program = BUILD / f"proof-hardware-{slots}" / "proof-hardware"
+    flash.parent.mkdir(parents=True, exist_ok=True)
+    if flash.exists():
+        os.truncate(flash, pages(slots) * PAGE)
+    done = subprocess.run([program, "--flash", flash, *words])
+    if done.returncode != 0:
+        return done.returncode
+    with open(flash, "r+b") as file:
+        put_seed(file, slots)
+        file.truncate(NOR_BYTES)
+    return 0
+
+
+def command(flash, firmware, serial, monitor=None):
+    """How qemu is called: its RAM at 0x21000000 is the file, byte for byte, whenever it dies."""
+    words = [os.environ.get("QEMU", "qemu-system-arm"), "-display", "none", "-nodefaults",
+             "-nic", "user,restrict=on", "-icount", "shift=0",
+             "-object", f"memory-backend-file,id=nor,size={NOR_BYTES},mem-path={flash},share=on",
+             "-machine", "mps2-an385,memory-backend=nor", "-m", "16M", "-kernel", str(firmware),
+             "-chardev", f"socket,id=line,fd={serial}", "-serial", "chardev:line"]
+    if monitor:
+        words += ["-qmp", f"unix:{monitor},server=on,wait=off"]
+    return words
+
+
+def die_with_parent():
+    """Whoever kills this program cuts the board's power."""
+    PR_SET_PDEATHSIG = 1
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+class Board:
+    """The firmware while it has power, and the serial line to it."""
+
+    def __init__(self, flash, firmware, monitor=None):
+        self.line, theirs = socket.socketpair()
+        # A hang must end as a failure of whoever waits.
+        self.line.settimeout(60)
+        words = command(flash, firmware, theirs.fileno(), monitor)
+        self.process = subprocess.Popen(words, pass_fds=[theirs.fileno()], preexec_fn=die_with_parent)
+        theirs.close()
+        self.bytes = b""
+
+    def send(self, pdu):
+        self.line.sendall(len(pdu).to_bytes(2, "little") + pdu)
+
+    def end(self):
+        """Ends a link: this side's half of it."""
+        self.line.sendall(END)
+
+    def receive(self):
+        """What came and is whole: PDUs, and b"" where the firmware ended its link. None once it has no power."""
+        try:
+            piece = self.line.recv(65536)
+        except ConnectionResetError:
+            return None
+        if not piece:
+            return None
+        self.bytes += piece
+        came = []
+        while len(self.bytes) >= 2:
+            size = int.from_bytes(self.bytes[:2], "little")
+            if len(self.bytes) < 2 + size:
+                break
+            came.append(self.bytes[2 : 2 + size])
+            self.bytes = self.bytes[2 + size :]
+        return came
+
+    def cut(self):
+        self.process.kill()
+        self.process.wait()
+        self.line.close()

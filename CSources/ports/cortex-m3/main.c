@@ -1,0 +1,60 @@
+/// The firmware: one unit, one serial line to the radio, one central at a time.
+///
+/// Interrupts wake the processor and are never taken, so there is one flow of control and one stack to reason about.
+
+#include "board.h"
+#include "port.h"
+
+static struct pfd_unit unit;
+
+/// Until a byte comes or half a second has passed.
+static void wait(void) {
+  __asm__ volatile("dsb\n\twfi" ::: "memory");
+  BOARD_NVIC_CLEAR = 1u << BOARD_UART_INTERRUPT_NUMBER;
+  BOARD_INTERRUPT_STATE = BOARD_SYSTICK_CLEAR;
+}
+
+int main(void) {
+  struct pfd_port port = {.random = random_bytes, .seconds = clock_seconds, .send = uart_send};
+  int link = -1;
+  int started;
+  int closed = 1;  // By this side, which has said so; the radio has not answered yet.
+  __asm__ volatile("cpsid i");
+  clock_begin();
+  BOARD_SYSTICK_RELOAD = BOARD_HERTZ / 2;
+  BOARD_SYSTICK_VALUE = 0;
+  BOARD_SYSTICK_CONTROL = 7;
+  uart_begin();
+  port.flash = nor_flash();
+  random_begin(&port.flash);
+  started = pfd_unit_start(&unit, &port);
+  // Damaged flash is no reason to be silent: the unit then answers *fault* to every message.
+  (void)started;
+  uart_end();
+  for (;;) {
+    const uint8_t *pdu;
+    size_t size;
+    enum uart_result came = uart_receive(&pdu, &size);
+    if (came == UART_LATER) {
+      pfd_unit_tick(&unit);
+      wait();
+      continue;
+    }
+    if (came == UART_RESET) {
+      if (link >= 0) pfd_unit_disconnect(&unit, (unsigned)link);
+      link = -1;
+      if (!closed) uart_end();
+      closed = 0;
+      continue;
+    }
+    // Sent before the radio knew that this link is over.
+    if (closed) continue;
+    if (link < 0) link = pfd_unit_connect(&unit);
+    if (pfd_unit_receive(&unit, (unsigned)link, pdu, size) == PFD_LINK_CLOSE) {
+      pfd_unit_disconnect(&unit, (unsigned)link);
+      link = -1;
+      closed = 1;
+      uart_end();
+    }
+  }
+}

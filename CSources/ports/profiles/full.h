@@ -1,0 +1,11 @@
+/// The profile `full`: the hardware opens tokens and orders itself. docs/FIRMWARE.md, section 3.
+
+#ifndef PROFILE_FULL_H
+#define PROFILE_FULL_H
+
+#define PFC_OPENS_TOKENS 1
+#define PFC_SLOTS 2       ///< Instances served
+#define PFD_LINKS 1       ///< Centrals at a time: a serial line carries one
+#define PFD_MTU_MAX 247u  ///< What a radio of 251-byte packets carries
+
+#endif

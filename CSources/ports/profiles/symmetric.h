@@ -1,0 +1,13 @@
+/// The profile `symmetric`: tokens are opened elsewhere, by whoever writes the ledger's pages; here commands are
+/// judged, with HMAC-SHA-256 and nothing else. docs/FIRMWARE.md, section 3.
+
+#ifndef PROFILE_SYMMETRIC_H
+#define PROFILE_SYMMETRIC_H
+
+#define PFC_OPENS_TOKENS 0
+#define PFC_SLOTS 1
+#define PFC_COMMAND_MAX 32  ///< The device's longest command has 13 bytes.
+#define PFD_LINKS 1
+#define PFD_MTU_MAX 65u
+
+#endif

@@ -1,0 +1,33 @@
+"""What every test here begins with: the firmware with power, its backend, an owner whose token is held."""
+
+import pathlib
+import unittest
+
+import stage
+from proofspec.message import Verdict
+from stage import App, Backend
+
+BUILD = pathlib.Path(stage.ROOT) / ".build" / "firmware"
+stage.BUILD = BUILD / "tests"
+
+
+class Firmware(unittest.TestCase):
+    def setUp(self):
+        self.backend, self.owner = Backend(7), App(40)
+        self.hardware = self.make("board")
+
+    def make(self, name):
+        made = stage.Hardware(f"{self.id().rsplit('.', 1)[1]}-{name}", [self.backend.public])
+        self.addCleanup(made.scrap)
+        self.assertTrue(made.start())
+        return made
+
+    def hold(self, **changes):
+        token = self.owner.token(self.backend, self.hardware, **changes)
+        with self.hardware.connect() as link:
+            self.assertEqual(self.owner.present(link, self.hardware, token), Verdict.HELD)
+        return token
+
+    def power_cycle(self):
+        self.hardware.cut()
+        self.assertTrue(self.hardware.start())

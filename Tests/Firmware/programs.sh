@@ -1,0 +1,19 @@
+#!/usr/bin/env bash
+# Builds the program that measures on the board, figures.elf, from the firmware's own objects (profile full).
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+readonly build=$PWD/.build/firmware/cortex-m3
+readonly machine=(-mcpu=cortex-m3 -mthumb)
+readonly port=CSources/ports/cortex-m3
+
+make -s -C "$port" "$build/full.elf" "$build/libsodium.a"
+crt=$(arm-none-eabi-gcc "${machine[@]}" -print-file-name=rdimon-crt0.o)
+
+arm-none-eabi-gcc "${machine[@]}" -Os -std=c11 -Wall -Wextra -Wno-format -Werror -ffunction-sections -fdata-sections \
+  -D'PFC_PROFILE="full.h"' -include Tests/Firmware/newlib.h -ICSources/ports/profiles -I"$port" \
+  -ICSources/ProofCore/include -ICSources/ProofDevice/include -ITests/ProofCoreTests -ITests/Faults \
+  -isystem .build/foreign/libsodium/source/src/libsodium/include -isystem .build/firmware/include \
+  -nostartfiles --specs=rdimon.specs -Wl,--gc-sections -Wl,--wrap=ge25519_scalarmult_base \
+  -T Tests/Firmware/semihosted.ld -o "$build/figures.elf" \
+  Tests/Firmware/{figures,semihosted}.c Tests/ProofCoreTests/{world,flash,forge,harness}.c "$port/clock.c" \
+  "$build"/full/CSources/ProofCore/*.o "$build/libsodium.a" "$crt"
