@@ -164,14 +164,14 @@ let package = Package(
       name: "MemoryWitness", path: "Tests/ProofModelTests/MemoryWitness", cSettings: strictC),
     .testTarget(
       name: "ProofModelTests",
-      dependencies: ["ProofKit", "ProofModel", "ProofCore", "MemoryWitness"],
+      dependencies: ["ProofKit", "ProofModel", "ProofCore", "MemoryWitness", "SeededRandom"],
       exclude: ["MemoryWitness", "Mutants"], swiftSettings: strictSwift),
     .target(
       name: "FolderModel", dependencies: ["DurableFiles"], path: "Tests/FolderModel",
       swiftSettings: strictSwift),
     .testTarget(
       name: "ProofKitTests",
-      dependencies: ["ProofKit", "ProofModel", "DurableFiles", "FolderModel", "Mutator"],
+      dependencies: ["ProofKit", "ProofModel", "DurableFiles", "FolderModel", "SeededRandom"],
       swiftSettings: strictSwift),
     .executableTarget(
       name: "app-peer", dependencies: ["ProofKit", "ProofKitHTTP", "ProofModel"],
@@ -190,7 +190,7 @@ let package = Package(
       name: "JOSEWitness", dependencies: ["LibCrypto"],
       path: "Tests/ProofJOSETests/JOSEWitness", cSettings: strictC),
     .testTarget(
-      name: "ProofJOSETests", dependencies: ["ProofJOSE", "JOSEWitness"],
+      name: "ProofJOSETests", dependencies: ["ProofJOSE", "JOSEWitness", "SeededRandom"],
       exclude: ["Vectors", "JOSEWitness"], swiftSettings: strictSwift),
     .executableTarget(
       name: "service-store", dependencies: ["ProofService", "ProofKit", "ProofModel", "ProofJOSE"],
@@ -199,13 +199,14 @@ let package = Package(
       name: "ProofBackendTests",
       dependencies: ["ProofBackend", "ProofModel", "ProofJOSE", "DurableFiles", "FolderModel"],
       swiftSettings: strictSwift),
-    .target(name: "Mutator", path: "Tests/Mutator", swiftSettings: strictSwift),
+    .target(name: "SeededRandom", path: "Tests/SeededRandom", swiftSettings: strictSwift),
     .testTarget(
-      name: "ProofServiceHTTPTests", dependencies: ["ProofService"], swiftSettings: strictSwift),
+      name: "ProofServiceHTTPTests", dependencies: ["ProofService", "SeededRandom"],
+      swiftSettings: strictSwift),
     .testTarget(
       name: "ProofServiceTests",
       dependencies: [
-        "ProofService", "ProofBackend", "ProofKit", "ProofModel", "ProofJOSE", "Mutator",
+        "ProofService", "ProofBackend", "ProofKit", "ProofModel", "ProofJOSE", "SeededRandom",
       ],
       swiftSettings: strictSwift),
     .target(

@@ -3,6 +3,7 @@ import FolderModel
 import Foundation
 @testable import ProofKit
 import ProofModel
+import SeededRandom
 import Testing
 
 @Suite("MeasurementStore")
@@ -201,7 +202,7 @@ struct MeasurementStoreTests {
     let label = StoredMeasurement.Layout.label
     let intact = try Sample.pair(1).bytes
     let seed = UInt64.random(in: 1...UInt64.max)
-    var generator = SplitMix(state: seed)
+    var generator = SeededGenerator(seed: seed)
     var acceptedCount = 0
     for _ in 0..<20_000 {
       var bytes = Array(intact.dropLast(32))
@@ -240,18 +241,5 @@ struct MeasurementStoreTests {
     ]
     for error in errors { #expect(error.description.hasSuffix(".")) }
     #expect(Set(errors.map(\.description)).count == errors.count)
-  }
-}
-
-/// SplitMix64, for tests that print their seed.
-struct SplitMix: RandomNumberGenerator {
-  var state: UInt64
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var value = state
-    value = (value ^ (value >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    value = (value ^ (value >> 27)) &* 0x94D0_49BB_1331_11EB
-    return value ^ (value >> 31)
   }
 }

@@ -1,4 +1,5 @@
 import ProofModel
+import SeededRandom
 import Testing
 
 /// An app that answers a challenge of the service, both in this process.

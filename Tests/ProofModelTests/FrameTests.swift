@@ -1,4 +1,5 @@
 import ProofModel
+import SeededRandom
 import Testing
 
 @Suite("Frames")

@@ -1,5 +1,6 @@
 import Foundation
 import ProofService
+import SeededRandom
 import Testing
 
 @Suite("HTTP server: what it does not put up with")
@@ -120,8 +121,8 @@ struct LimitTests {
 
   @Test("Garbage is no request, and harms nobody")
   func garbage() throws {
-    let server = try HTTPServer()
-    var random = SystemRandomNumberGenerator()
+    let server = try HTTPServer { $0.limits.requestTime = .milliseconds(100) }
+    var random = SeededGenerator("garbage over HTTP")
     let hello: [UInt8] = [0x16, 3, 1, 0, 200, 1, 0, 0, 196, 3, 3]
     var all = [
       hello, [], [0], [10], [13, 10, 13, 10], Array("GET".utf8), Array("\r\n\r\n\r\n".utf8),

@@ -1,4 +1,4 @@
-import Mutator
+import SeededRandom
 import ProofBackend
 import ProofJOSE
 import ProofModel

@@ -1,6 +1,7 @@
 import Dispatch
 import ProofJOSE
 import ProofModel
+import SeededRandom
 import Synchronization
 import Testing
 

@@ -1,5 +1,6 @@
 import ProofJOSE
 import ProofModel
+import SeededRandom
 import Testing
 
 @testable import ProofService

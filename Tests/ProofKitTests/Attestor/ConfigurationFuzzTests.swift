@@ -1,4 +1,4 @@
-import Mutator
+import SeededRandom
 import ProofModel
 import Testing
 

@@ -1,4 +1,5 @@
 import ProofModel
+import SeededRandom
 import Synchronization
 
 /// Hardware on the bench: storage in memory, a generator from a seed, a clock that is set. Able to

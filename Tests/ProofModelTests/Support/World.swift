@@ -1,4 +1,5 @@
 import ProofModel
+import SeededRandom
 
 /// One service, one app, one backend and one piece of hardware that know of each other: what most
 /// tests begin with. Everything that is drawn comes from a seed.
