@@ -121,8 +121,13 @@ let package = Package(
       dependencies: ["ProofBackend", "ProofService", "ProofModel", "DurableFiles", "Console"],
       swiftSettings: strictSwift),
     .executableTarget(
-      name: "proof-demo", dependencies: ["ProofKit", "ProofModel", "Console"],
+      name: "proof-demo",
+      dependencies: ["ProofKit", "ProofKitHTTP", "ProofLink", "ProofModel", "Console"],
       swiftSettings: strictSwift),
+    .executableTarget(
+      name: "proof-tracer", path: "CSources/proof-tracer", cSettings: strictC),
+    .executableTarget(
+      name: "proof-elsewhere", path: "CSources/proof-elsewhere", cSettings: strictC),
     .executableTarget(
       name: "proof-service", dependencies: ["ProofService", "ProofJOSE", "Console"],
       swiftSettings: strictSwift),
