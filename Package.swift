@@ -33,6 +33,7 @@ let package = Package(
     .library(name: "ProofService", targets: ["ProofService"]),
     .executable(name: "proof-hardware", targets: ["proof-hardware"]),
     .executable(name: "proof-demo", targets: ["proof-demo"]),
+    .library(name: "DemoPreload", type: .dynamic, targets: ["DemoPreload"]),
     .executable(name: "proof-service", targets: ["proof-service"]),
     .executable(name: "proof-unlock", targets: ["proof-unlock"]),
     .executable(name: "proofctl", targets: ["proofctl"]),
@@ -124,6 +125,7 @@ let package = Package(
       name: "proof-demo",
       dependencies: ["ProofKit", "ProofKitHTTP", "ProofLink", "ProofModel", "Console"],
       swiftSettings: strictSwift),
+    .target(name: "DemoPreload", path: "CSources/DemoPreload", cSettings: strictC),
     .executableTarget(
       name: "proof-tracer", path: "CSources/proof-tracer", cSettings: strictC),
     .executableTarget(

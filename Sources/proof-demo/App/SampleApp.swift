@@ -21,6 +21,7 @@ final class SampleApp {
   /// - Parameters:
   ///   - home: Its files.
   ///   - link: Where the lock listens; the paired one if nil.
+  /// - Throws: If its files cannot be used; the words say which.
   init(_ home: AppHome, link: String?) throws {
     self.home = home
     self.link = try link ?? home.link()
@@ -151,7 +152,8 @@ final class SampleApp {
     let receipt = try await lock.send(command, proving: kind)
     var detail = receipt.usesLeft.map { "\($0) uses left" } ?? ""
     if let reply = try? await lock.reply() {
-      detail = "the lock is \(reply.isOpen ? "open" : "shut"), \(reply.doneCount) done since its start"
+      let state = reply.isOpen ? "open" : "shut"
+      detail = "the lock is \(state), \(reply.doneCount) done since its start"
     }
     return AppAnswer(outcome: "\(receipt.verdict)", detail: detail)
   }

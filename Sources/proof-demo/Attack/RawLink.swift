@@ -12,6 +12,7 @@ final class RawLink {
   }
 
   private enum Opcode {
+    static let error: UInt8 = 0x01
     static let readRequest: UInt8 = 0x0A
     static let readResponse: UInt8 = 0x0B
     static let readBlobRequest: UInt8 = 0x0C
@@ -79,7 +80,9 @@ final class RawLink {
   private func next(_ opcode: UInt8) throws -> [UInt8] {
     while let pdu = socket.receive() {
       if pdu[0] == opcode { return pdu }
-      guard pdu[0] != 0x01 else { throw AttackFailure("the hardware answers error \(pdu.last ?? 0)") }
+      guard pdu[0] != Opcode.error else {
+        throw AttackFailure("the hardware answers error \(pdu.last ?? 0)")
+      }
     }
     throw AttackFailure("the hardware closed the link")
   }

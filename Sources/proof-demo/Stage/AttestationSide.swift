@@ -30,9 +30,9 @@ final class AttestationSide {
     try PrivateFiles.close(folder + "/private.pem")
     try PrivateFiles.write(PrivateFiles.randomText(), to: folder + "/store.key")
     account = ["--store", folder + "/store", "--key-file", folder + "/store.key"]
+    let management = folder + "/management"
     try tool.operate(
-      ["init", "demo", "--url", "https://127.0.0.1:1", "--management-token", folder + "/management"]
-        + account)
+      ["init", "demo", "--url", "https://127.0.0.1:1", "--management-token", management] + account)
     try tool.operate(["sdk", "add", "--development"] + account)
     try tool.operate(["api", "add", Self.api, "--jwe"] + account)
   }

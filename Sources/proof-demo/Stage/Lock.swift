@@ -10,10 +10,8 @@ final class Lock {
   private let cast: Cast
   private var process: Child?
 
-  /// Provisions a lock as its factory would.
-  ///
-  /// - Parameter program: `proof-hardware`, or another that speaks as docs/LINK.md says and takes the
-  ///   same options.
+  /// Provisions a lock as its factory would. The program is `proof-hardware`, or another that speaks
+  /// as docs/LINK.md says and takes the same options.
   init(_ cast: Cast, _ tool: Tool, backend: BackendSide, program: String?) throws {
     self.cast = cast
     self.program = program ?? tool.path("proof-hardware")
@@ -42,7 +40,8 @@ final class Lock {
   /// Power on.
   func start() throws {
     try? FileManager.default.removeItem(atPath: socket)
-    let child = try Child("proof-hardware", program, ["--flash", flash, "--socket", socket], in: cast)
+    let child = try Child(
+      "proof-hardware", program, ["--flash", flash, "--socket", socket], in: cast)
     process = child
     try child.line(with: "listening", onErrors: true)
   }
@@ -68,7 +67,9 @@ final class Lock {
   func verdict(on message: String) throws -> String {
     guard let process else { throw StageFailure("the lock is off") }
     let mark = ": \(message) of "
-    guard let line = process.line(withErrors: mark, within: .seconds(5)) else { return "no \(message)" }
+    guard let line = process.line(withErrors: mark, within: .seconds(5)) else {
+      return "no \(message)"
+    }
     // "link 0: command of 1a2b3c4d: accepted (1), detail 65535"
     let words = line.split(separator: ": ").last ?? ""
     return words.split(separator: " (").first.map(String.init) ?? line

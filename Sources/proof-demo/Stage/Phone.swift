@@ -45,6 +45,7 @@ final class Phone {
   ///   - socket: Where it finds the lock, if not where it was paired.
   ///   - starter: The program that starts it, with its arguments.
   ///   - environment: What the environment has beside the usual.
+  /// - Throws: If it does not start.
   func start(
     over socket: String? = nil, by starter: [String] = [], environment: [String: String] = [:]
   ) throws {

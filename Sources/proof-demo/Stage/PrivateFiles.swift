@@ -27,6 +27,6 @@ enum PrivateFiles {
   /// 64 hexadecimal digits that nobody can guess.
   static func randomText() -> String {
     var generator = SystemRandomNumberGenerator()
-    return Hexadecimal.text((0..<32).map { _ in UInt8.random(in: .min ... .max, using: &generator) })
+    return Hexadecimal.text((0..<32).map { _ in .random(in: .min ... .max, using: &generator) })
   }
 }

@@ -7,7 +7,8 @@ struct Tool {
 
   init(_ cast: Cast) throws {
     self.cast = cast
-    folder = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
+    folder =
+      URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
       .deletingLastPathComponent().path
     for name in ["proofctl", "proof-service", "proof-unlock", "proof-hardware"] {
       guard FileManager.default.isExecutableFile(atPath: path(name)) else {

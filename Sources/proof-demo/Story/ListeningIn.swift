@@ -11,14 +11,15 @@ extension Story {
       return Happening(answer.outcome, "recorded: \(recorded.count / 2) bytes", time: answer.time)
     }
     try narrator.step("he plays the recording", must: "stale") {
-      Happening(try attack("replay", "--command", recorded), "twice: as it is, then under a new challenge")
+      Happening(
+        try attack("replay", "--command", recorded), "twice: as it is, then under a new challenge")
     }
     try narrator.step("he plays it after a power cut of the lock", must: "stale") {
       lock.cut()
       try lock.start()
       return Happening(try attack("replay", "--command", recorded))
     }
-    try narrator.step("he makes \"open\" of the owner's \"status\" on its way", must: "device differs") {
+    try narrator.step("he makes 'open' of a 'status' on its way", must: "device differs") {
       _ = try phone.app("close")
       lock.turnPage()
       let (answer, _) = try tapped(["--replace", "open"]) { try phone.app("status") }
@@ -26,14 +27,12 @@ extension Story {
         try lock.verdict(on: "command"),
         "the owner's own command goes through afterwards: \(answer.outcome); \(answer.detail)")
     }
-    try narrator.step(
-      "he forges a token, of everything that is public and a key of his own", must: "not signed"
-    ) {
+    try narrator.step("he forges a token with a key of his own", must: "not signed") {
       let instance = try phone.app("enrol").instance ?? ""
-      return Happening(
-        try attack(
-          "forge", "--hardware", lock.identity.id, "--key", lock.identity.publicKey, "--instance",
-          instance))
+      let verdict = try attack(
+        "forge", "--hardware", lock.identity.id, "--key", lock.identity.publicKey, "--instance",
+        instance)
+      return Happening(verdict, "sealed to the lock's public key, everything public is right")
     }
   }
 

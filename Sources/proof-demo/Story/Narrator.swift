@@ -17,6 +17,11 @@ final class Narrator {
     say("\n" + terminal.coloured(act, .bold))
   }
 
+  /// Ends the story if something is not as it must: what comes builds on it.
+  func mustBeWell() throws {
+    guard isWell else { throw StageFailure("the rest of the story builds on this; it ends here") }
+  }
+
   /// Plays one step and tells how it ended.
   func step(_ what: String, must expected: String, _ play: () throws -> Happening) throws {
     // For an audience, which has to read; nothing waits for anything else.
@@ -59,11 +64,12 @@ final class Narrator {
 
   private func table() -> [String] {
     var table = Table(
-      ["", "what was done", "what happened", "ms", "measuring", "cryptography", "link", "network"],
+      ["", "what was done", "what happened", "ms", "measure", "crypto", "link", "net"],
       [.left, .left, .left, .right, .right, .right, .right, .right])
     for line in lines {
       table.add(
-        [line.isAsItMust ? "ok" : "FAILED", line.what, line.verdict] + (line.time?.columns ?? StepTime.none))
+        [line.isAsItMust ? "ok" : "FAILED", line.what, line.verdict]
+          + (line.time?.columns ?? StepTime.none))
     }
     return table.lines { row, column, cell in
       if row == 0 { return terminal.coloured(cell, .bold) }

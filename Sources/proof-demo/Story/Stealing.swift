@@ -5,8 +5,9 @@ extension Story {
   func steal() throws {
     narrator.begin("Stolen goods")
     let thief = Phone("thief", world.cast, world.tool)
-    try narrator.step("everything on the phone is copied to another device", must: "device differs") {
+    try narrator.step("all of its storage is copied to a thief's phone", must: "device differs") {
       phone.stop()
+      // The app, what it keeps, its device secret.
       try phone.copy(to: thief)
       let elsewhere = try move(thief)
       lock.turnPage()
@@ -16,10 +17,7 @@ extension Story {
         try lock.verdict(on: "command"), "\(elsewhere); the app is told: \(answer.outcome)",
         time: answer.time)
     }
-    try narrator.step(
-      "the token alone is stolen, and spent by a program of the thief's",
-      must: "held, then device differs"
-    ) {
+    try narrator.step("the token alone is stolen, and spent", must: "held, then device differs") {
       let verdict = try attack(
         "spend", "--store", thief.storage + "/measurement", "--hardware", lock.identity.id)
       return Happening(verdict, "the lock keeps it for its owner, who alone can prove")
@@ -30,7 +28,7 @@ extension Story {
     try narrator.step("the other phone opens the lock", must: "accepted") {
       Happening(try world.otherPhone.app("open"))
     }
-    try narrator.step("it is reported lost: the owner's phone carries the order", must: "order done") {
+    try narrator.step("it is lost: the owner's phone carries the order", must: "order done") {
       let instance = try world.otherPhone.app("show").instance ?? ""
       let order = try world.backend.revocation(of: instance, at: lock.identity)
       return Happening(try phone.app("carry \(order)"))

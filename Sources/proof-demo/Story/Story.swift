@@ -19,7 +19,9 @@ final class Story {
 
   func play() throws {
     try goOnline()
+    try narrator.mustBeWell()
     try goOffline()
+    try narrator.mustBeWell()
     try listenIn()
     try tamper()
     try steal()
@@ -30,6 +32,7 @@ final class Story {
   /// Only what needs the network; then everybody stops, and the rest is for two terminals.
   func prepare() throws {
     try goOnline()
+    try narrator.mustBeWell()
     for phone in [phone, world.otherPhone] { phone.stop() }
     world.goOffline()
     lock.stop()
@@ -48,7 +51,7 @@ final class Story {
   /// Service, backend and lock start; two phones get the app, enrol, and are measured.
   func goOnline() throws {
     narrator.begin("Online, once")
-    try narrator.step("the attestation service and the lock's backend start", must: "listening") {
+    try narrator.step("attestation service and backend start", must: "listening") {
       try world.goOnline()
       return Happening("listening", "\(world.service.url), SQLite; \(world.backend.url)")
     }
@@ -65,9 +68,9 @@ final class Story {
       return Happening("registered", "by the digest of its executable and its bundle")
     }
     try narrator.step("the app enrols", must: "enrolled") { Happening(try phone.app("enrol")) }
-    try narrator.step(
-      "it is measured, and gets configuration and token for the lock", must: "fetched"
-    ) { Happening(try phone.app("fetch")) }
+    try narrator.step("it is measured, and gets a token for the lock", must: "fetched") {
+      Happening(try phone.app("fetch"))
+    }
     try narrator.step("both are kept on the phone, for this user alone", must: "0600") {
       Happening(try PrivateFiles.mode(of: phone.measurementFile), try phone.app("show").detail)
     }
@@ -95,7 +98,7 @@ final class Story {
       phone.stop()
       return Happening(try phone.app("open"))
     }
-    try narrator.step("the lock's power fails; after its start the app opens it", must: "accepted") {
+    try narrator.step("the lock's power fails; once it is back", must: "accepted") {
       lock.cut()
       try lock.start()
       return Happening(try phone.app("open"))

@@ -13,16 +13,16 @@ extension Story {
       return Happening(
         try lock.verdict(on: "command"), "the app is told: \(answer.outcome)", time: answer.time)
     }
-    try narrator.step("proving its device alone, it asks for the status", must: "accepted, device only") {
+    try narrator.step("by its device alone it asks for the status", must: "accepted, device only") {
       Happening(try phone.app("status device"))
     }
-    try narrator.step("with the same proof it tries to open", must: "ask the backend: not permitted") {
+    try narrator.step("with that proof it tries to open", must: "ask the backend: not permitted") {
       Happening(try phone.app("open device"))
     }
     try narrator.step("its diagnosis, offline, says what changed", must: "bundle") {
       Happening(try phone.app("diagnose"))
     }
-    try narrator.step("online again: version 2 is registered and measured", must: "fetched") {
+    try narrator.step("online again, version 2 is registered, measured", must: "fetched") {
       try world.goOnline()
       try world.register(phone)
       return Happening(try phone.app("fetch"))
