@@ -6,6 +6,8 @@ struct AppAnswer: Codable {
   var detail = ""
   /// The installation's name, where it was asked for.
   var instance: String?
+  /// How many commands the lock has done since its start, where it said so.
+  var doneCount: Int?
   var time = StepTime()
 }
 
@@ -20,4 +22,14 @@ struct StepTime: Codable {
   var link = 0.0
   /// Service and backend over the network, their own work included.
   var network = 0.0
+}
+
+extension StepTime {
+  static func += (sum: inout StepTime, other: StepTime) {
+    sum.total += other.total
+    sum.measurement += other.measurement
+    sum.cryptography += other.cryptography
+    sum.link += other.link
+    sum.network += other.network
+  }
 }

@@ -150,12 +150,14 @@ final class SampleApp {
   private func send(_ command: Command, _ kind: ProofKind) async throws -> AppAnswer {
     let lock = try connect()
     let receipt = try await lock.send(command, proving: kind)
-    var detail = receipt.usesLeft.map { "\($0) uses left" } ?? ""
+    var answer = AppAnswer(outcome: "\(receipt.verdict)")
+    // Nobody vouches for the reply: it is shown, and nothing is decided by it.
     if let reply = try? await lock.reply() {
       let state = reply.isOpen ? "open" : "shut"
-      detail = "the lock is \(state), \(reply.doneCount) done since its start"
+      answer.doneCount = Int(reply.doneCount)
+      answer.detail = "the lock is \(state), \(reply.doneCount) done since its start"
     }
-    return AppAnswer(outcome: "\(receipt.verdict)", detail: detail)
+    return answer
   }
 
   private func carry(_ order: SignedOrder) async throws -> AppAnswer {
