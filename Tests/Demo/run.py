@@ -39,7 +39,7 @@ STORY = [
     ("is copied to", "device differs"),
     ("token alone is stolen", "held, then device differs"),
     ("carries the order", "order done"),
-    ("lost phone", "ask the backend: revoked"),
+    ("lost phone", "revoked"),
     ("bad radio", "accepted"),
     ("version 2 is installed", "integrity differs"),
     ("asks for the status", "accepted, device only"),

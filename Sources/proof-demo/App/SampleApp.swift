@@ -138,7 +138,9 @@ final class SampleApp {
 
   private func diagnose() async throws -> AppAnswer {
     let config = try stored().config
+    let start = ContinuousClock.now
     let diagnosis = try await probe.probe.diagnose(config)
+    stopwatch.add(.now - start, to: .measurement)
     let names = Set(diagnosis.findings.map(\.sourceName)).sorted()
     let lines = diagnosis.description.split(separator: "\n")
     let more = lines.count > 3 ? "; and \(lines.count - 3) more" : ""

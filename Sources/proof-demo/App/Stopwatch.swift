@@ -35,6 +35,11 @@ final class Stopwatch: Sendable {
     return try work()
   }
 
+  /// Counts a piece of work that nothing else was timed in.
+  func add(_ elapsed: Duration, to share: Share) {
+    state.withLock { $0.shares[share, default: .zero] += elapsed }
+  }
+
   /// The shares since the last call; what is left of the total was the link's.
   func take(of total: Duration, overLink: Bool) -> StepTime {
     let shares = state.withLock { state in

@@ -59,7 +59,7 @@ final class BackendSide {
   func revocation(of instance: String, at lock: LockIdentity) throws -> String {
     try tool.operate(
       [
-        "order", "sign", "revoke", "--instance", instance, "--hardware", lock.id, "--issuer-key",
+        "order", "sign", "revoke", lock.id, "--instance", instance, "--issuer-key",
         issuerKey, "--registry", registry, "--ledger", ledger,
       ], as: Order.self
     ).order

@@ -5,14 +5,19 @@ struct Tool {
   private let cast: Cast
   private let folder: String
 
+  private static let programs = [
+    "proofctl", "proof-service", "proof-unlock", "proof-hardware", "proof-tracer",
+    "proof-elsewhere", "libDemoPreload.so",
+  ]
+
   init(_ cast: Cast) throws {
     self.cast = cast
     folder =
       URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
       .deletingLastPathComponent().path
-    for name in ["proofctl", "proof-service", "proof-unlock", "proof-hardware"] {
+    for name in Self.programs {
       guard FileManager.default.isExecutableFile(atPath: path(name)) else {
-        throw StageFailure("\(path(name)) is not there: run `make demo`, which builds everything")
+        throw StageFailure("\(path(name)) is not there: `make demo` builds everything")
       }
     }
   }

@@ -122,7 +122,9 @@ extension StepTime {
   }
 
   private func share(_ part: Double) -> String {
-    part == 0 || total == 0 ? "" : "\((part / total * 100).text(decimals: 0)) %"
+    guard part > 0, total > 0 else { return "" }
+    let percent = part / total * 100
+    return percent.text(decimals: percent < 1 ? 1 : 0) + " %"
   }
 
   fileprivate var columns: [String] {

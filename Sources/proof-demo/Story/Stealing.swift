@@ -33,9 +33,12 @@ extension Story {
       let order = try world.backend.revocation(of: instance, at: lock.identity)
       return Happening(try phone.app("carry \(order)"))
     }
-    try narrator.step("the lost phone tries to open", must: "ask the backend: revoked") {
+    try narrator.step("the lost phone tries to open", must: "revoked") {
       defer { world.otherPhone.stop() }
-      return Happening(try world.otherPhone.app("open"))
+      lock.turnPage()
+      let answer = try world.otherPhone.app("open")
+      return Happening(
+        try lock.verdict(on: "command"), "the app is told: \(answer.outcome)", time: answer.time)
     }
   }
 

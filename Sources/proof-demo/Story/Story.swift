@@ -25,7 +25,7 @@ final class Story {
     try listenIn()
     try tamper()
     try steal()
-    try useBadRadio()
+    // RELAY try useBadRadio()
     try update()
   }
 
