@@ -25,7 +25,10 @@ struct Demo {
       failure = error
     }
     cast.end()
-    if options.prepared == nil || !narrator.isWell { narrator.end(seed: options.seed) }
+    if cast.interruption.signal == nil, options.prepared == nil || !narrator.isWell {
+      narrator.end(seed: options.seed)
+    }
+    if let signal = cast.interruption.signal { Terminal.end(128 + signal) }
     if let failure { Terminal.complain("proof-demo: \(failure)") }
     Terminal.end(narrator.isWell && failure == nil ? 0 : 1)
   }

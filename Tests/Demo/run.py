@@ -40,7 +40,8 @@ STORY = [
     ("token alone is stolen", "held, then device differs"),
     ("carries the order", "order done"),
     ("lost phone", "revoked"),
-    ("bad radio", "accepted"),
+    ("bad radio", "accepted, accepted, accepted, accepted"),
+    ("each was done", "once"),
     ("version 2 is installed", "integrity differs"),
     ("asks for the status", "accepted, device only"),
     ("that proof", "ask the backend: not permitted"),
@@ -179,15 +180,14 @@ class Demo(unittest.TestCase):
     def test_an_interruption_at_any_time_leaves_nothing_behind(self):
         for words in ("backend start", "app enrols", "first time", "plays the recording"):
             for number in (signal.SIGINT, signal.SIGTERM):
-                with self.subTest(words, number=number):
-                    process = self.stage.start()
-                    for line in process.stdout:
-                        if words in line:
-                            break
-                    process.send_signal(number)
-                    process.communicate(timeout=PATIENCE)
-                    self.assertEqual(process.returncode, 128 + number)
-                    self.assertClean()
+                process = self.stage.start()
+                for line in process.stdout:
+                    if words in line:
+                        break
+                process.send_signal(number)
+                process.communicate(timeout=PATIENCE)
+                self.assertEqual(process.returncode, 128 + number, words)
+                self.assertClean()
 
     def test_two_terminals_as_the_readme_says(self):
         page = (ROOT / "README.md").read_text()
@@ -211,7 +211,7 @@ class Demo(unittest.TestCase):
             os.killpg(hardware.pid, signal.SIGTERM)
             hardware.communicate(timeout=PATIENCE)
         self.assertEqual(app.returncode, 0, app.stderr)
-        self.assertEqual(app.stdout.count("accepted\n"), 4, app.stdout)
+        self.assertEqual(app.stdout.count("accepted\n"), 3, app.stdout)
         self.assertIn("nothing differs", app.stdout)
         self.assertClean()
 

@@ -1,16 +1,9 @@
-import Dispatch
 import Foundation
 import Glibc
-import Synchronization
 
 /// Every process of the story and the folder they play in: whatever happens, both are gone in the
 /// end.
-final class Cast: Sendable {
-  private struct State {
-    var children: Set<pid_t> = []
-    var isOver = false
-  }
-
+final class Cast {
   /// What a program of the story is started with: nothing of the person's own settings, which would
   /// be measured too.
   static let environment: [String: String] = {
@@ -23,16 +16,11 @@ final class Cast: Sendable {
 
   /// The folder, removed in the end unless it is to be kept.
   let folder: String
+  let interruption = Interruption()
   private let keepsFolder: Bool
-  private let state = Mutex(State())
-  private let signals: Signals
+  private var running: [pid_t: Process] = [:]
 
-  /// Resumed once, and never touched again.
-  private struct Signals: @unchecked Sendable {
-    let sources: [any DispatchSourceSignal]
-  }
-
-  /// Makes a folder of a new name, or takes one that is to be kept.
+  /// Makes a folder of a new name, or one that is to be kept.
   init(keeping kept: String? = nil) throws {
     keepsFolder = kept != nil
     folder =
@@ -43,46 +31,29 @@ final class Cast: Sendable {
     guard !FileManager.default.fileExists(atPath: folder) else {
       throw StageFailure("\(folder) is there already: name a folder that is to be made")
     }
-    try FileManager.default.createDirectory(
-      atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
-    // A pipe whose reader went is an error of the write, not the end of the story.
-    signal(SIGPIPE, SIG_IGN)
-    let numbers = [SIGINT, SIGTERM, SIGHUP]
-    signals = Signals(
-      sources: numbers.map { number in
-        signal(number, SIG_IGN)
-        return DispatchSource.makeSignalSource(signal: number, queue: .global())
-      })
-    for (source, number) in zip(signals.sources, numbers) {
-      source.setEventHandler { [self] in
-        end()
-        _exit(128 + number)
-      }
-      source.resume()
-    }
+    try PrivateFiles.makeFolder(folder)
   }
 
-  /// Starts a process, unless the story is over.
+  /// Starts a process, unless the story was interrupted.
   func start(_ process: Process) throws {
-    try state.withLock { state in
-      guard !state.isOver else { throw StageFailure("the story is over") }
+    try interruption.start {
       try process.run()
-      state.children.insert(process.processIdentifier)
+      return process.processIdentifier
     }
+    running[process.processIdentifier] = process
   }
 
-  /// A process ended and was waited for: its number may be another's from now on.
-  func ended(_ child: pid_t) {
-    state.withLock { _ = $0.children.remove(child) }
+  /// Waits for a process to end.
+  func wait(for process: Process) {
+    process.waitUntilExit()
+    interruption.ended(process.processIdentifier)
+    running[process.processIdentifier] = nil
   }
 
-  /// Ends every process, and removes the folder.
+  /// Ends every process, and removes the folder when none can write into it any more.
   func end() {
-    state.withLock { state in
-      state.isOver = true
-      for child in state.children { kill(child, SIGKILL) }
-      state.children = []
-    }
+    interruption.endChildren()
+    for process in running.values { wait(for: process) }
     if !keepsFolder { try? FileManager.default.removeItem(atPath: folder) }
   }
 }

@@ -95,9 +95,13 @@ final class Child {
     wait()
   }
 
-  private func wait() {
-    process.waitUntilExit()
-    cast.ended(process.processIdentifier)
+  private func wait() { cast.wait(for: process) }
+
+  /// What it still said, once it has ended.
+  func rest() -> [String] {
+    var lines: [String] = []
+    while let line = output.next(within: Self.patience) { lines.append(line) }
+    return lines
   }
 
   private func silence(_ what: String) -> StageFailure {

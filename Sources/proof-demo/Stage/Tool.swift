@@ -6,7 +6,7 @@ struct Tool {
   private let folder: String
 
   private static let programs = [
-    "proofctl", "proof-service", "proof-unlock", "proof-hardware", "proof-tracer",
+    "proofctl", "proof-service", "proof-unlock", "proof-hardware", "proof-relay", "proof-tracer",
     "proof-elsewhere", "libDemoPreload.so",
   ]
 
@@ -54,8 +54,7 @@ struct Tool {
     try cast.start(process)
     let words = Lines(errors.fileHandleForReading, name: "words")
     let data = output.fileHandleForReading.readDataToEndOfFile()
-    process.waitUntilExit()
-    cast.ended(process.processIdentifier)
+    cast.wait(for: process)
     guard process.terminationStatus == 0 else {
       let command = ([program] + arguments.prefix(2)).joined(separator: " ")
       while words.next(within: .seconds(1)) != nil {}

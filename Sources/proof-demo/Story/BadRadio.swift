@@ -21,20 +21,35 @@ extension Story {
     }
   }
 
-  /// Runs the app behind a radio that is bad in a way that the seed decides.
+  /// Runs the app behind a radio that is bad in a way that the seed decides: what the app said, and
+  /// what became of the packets.
   private func overBadRadio(_ act: () throws -> [AppAnswer]) throws -> ([AppAnswer], String) {
     let socket = world.cast.folder + "/radio"
     let radio = try Child(
-      "the radio", world.tool.path("proof-relay"),
+      "proof-relay", world.tool.path("proof-relay"),
       [
-        "--listen", socket, "--socket", lock.socket, "--seed", "\(seed)",
+        "--listen", socket, "--connect", lock.socket, "--seed", "\(seed)", "--loss", "60",
+        "--duplication", "60", "--reordering", "40", "--corruption", "40", "--truncation", "20",
+        "--disconnection", "10",
       ], in: world.cast)
-    defer {
-      phone.stop()
-      radio.stop()
-    }
     try radio.line(with: "listening")
     try phone.start(over: socket)
-    return (try act(), "")
+    let answers = try act()
+    phone.stop()
+    radio.stop()
+    return (answers, Self.fates(radio.rest()))
+  }
+
+  /// Adds up what the radio says of its links: a letter for each packet.
+  private static func fates(_ lines: [String]) -> String {
+    let links = lines.filter { $0.hasPrefix("link ") }.count
+    let letters = lines.filter { $0.hasPrefix("  to ") }.flatMap { line in
+      line.split(separator: " ").last ?? ""
+    }
+    let names: [(Character, String)] = [
+      ("l", "lost"), ("d", "twice"), ("r", "late"), ("c", "damaged"), ("t", "cut short"),
+    ]
+    let counts = names.map { letter, name in "\(letters.filter { $0 == letter }.count) \(name)" }
+    return "\(links) links, packets " + counts.joined(separator: ", ")
   }
 }

@@ -25,7 +25,7 @@ final class Story {
     try listenIn()
     try tamper()
     try steal()
-    // RELAY try useBadRadio()
+    try useBadRadio()
     try update()
   }
 
