@@ -32,6 +32,7 @@ let package = Package(
     .library(name: "ProofBackend", targets: ["ProofBackend"]),
     .library(name: "ProofService", targets: ["ProofService"]),
     .executable(name: "proof-hardware", targets: ["proof-hardware"]),
+    .executable(name: "proof-relay", targets: ["proof-relay"]),
     .executable(name: "proof-demo", targets: ["proof-demo"]),
     .library(name: "DemoPreload", type: .dynamic, targets: ["DemoPreload"]),
     .executable(name: "proof-service", targets: ["proof-service"]),
@@ -121,6 +122,8 @@ let package = Package(
       name: "proof-unlock",
       dependencies: ["ProofBackend", "ProofService", "ProofModel", "DurableFiles", "Console"],
       swiftSettings: strictSwift),
+    .executableTarget(
+      name: "proof-relay", dependencies: ["ProofLink", "Console"], swiftSettings: strictSwift),
     .executableTarget(
       name: "proof-demo",
       dependencies: ["ProofKit", "ProofKitHTTP", "ProofLink", "ProofModel", "Console"],

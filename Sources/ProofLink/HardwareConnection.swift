@@ -163,7 +163,8 @@ public actor HardwareConnection {
   /// - Parameter deadline: How long it may take.
   /// - Throws: ``LinkError``.
   public func status(within deadline: Duration = .seconds(30)) async throws(LinkError)
-    -> HardwareStatus {
+    -> HardwareStatus
+  {
     guard case .status(let status) = try await perform(within: deadline, { .status }) else {
       preconditionFailure("reading the status ends with it")
     }
@@ -177,7 +178,8 @@ public actor HardwareConnection {
   /// - Returns: The reply; nil if no command was accepted on this link.
   /// - Throws: ``LinkError``.
   public func reply(within deadline: Duration = .seconds(30)) async throws(LinkError)
-    -> DeviceReply? {
+    -> DeviceReply?
+  {
     guard case .reply(let bytes) = try await perform(within: deadline, { .reply }) else {
       preconditionFailure("reading the reply ends with it")
     }

@@ -1,45 +1,3 @@
-/// How badly a link behaves. All chances are in thousandths, for each PDU in each direction.
-package struct LinkFaults: Sendable {
-  package var loss = 0
-  package var duplication = 0
-  package var reordering = 0
-  package var corruption = 0
-  package var truncation = 0
-  /// The link ends instead of delivering.
-  package var disconnection = 0
-  /// The hardware loses power instead.
-  package var powerLoss = 0
-  /// An answer without receipt arrives that the hardware never gave.
-  package var forgery = 0
-  /// Milliseconds between two connection events; a PDU waits for the next.
-  package var interval = 30
-  /// Milliseconds that a PDU takes on top, at most.
-  package var latency = 20
-  /// The link ends at this PDU of each connection; nil for never.
-  package var endsAtPDU: Int?
-
-  package init() {}
-}
-
-/// Dice with a seed: the same rolls on every machine (SplitMix64).
-package struct LinkDice: Sendable {
-  private var state: UInt64
-
-  package init(seed: UInt64) { state = seed }
-
-  package mutating func roll() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var z = state
-    z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-    return z ^ (z >> 31)
-  }
-
-  package mutating func below(_ sides: Int) -> Int { Int(roll() % UInt64(sides)) }
-
-  package mutating func happens(_ thousandths: Int) -> Bool { below(1000) < thousandths }
-}
-
 /// The hardware's end, as the model drives it.
 package protocol LinkPeripheral {
   mutating func connect()
@@ -55,19 +13,17 @@ package typealias LinkResult = Result<LinkOutcome, LinkError>
 /// One exchange between an app and a peripheral over a link with faults, on a virtual clock.
 ///
 /// Nothing waits and nothing is random: time is a number, and every fate comes from the seed.
-package struct LinkModel<Peripheral: LinkPeripheral> {
-  package let faults: LinkFaults
+package struct LinkModel<Peripheral: LinkPeripheral>: ~Copyable {
   package var peripheral: Peripheral
   /// Milliseconds.
   package private(set) var now = 0
   /// A digest of everything that happened, in order: FNV-1a.
   package private(set) var trace: UInt64 = 14_695_981_039_346_656_037
-  private var dice: LinkDice
+  private var air: LinkAir
   private var queue: [Entry] = []
   private var order = 0
   private var connection = 0
   private var isUp = false
-  private var pdusOfConnection = 0
 
   /// How long the app waits for an answer before it does something about it, in milliseconds.
   private static var patience: Int { 3000 }
@@ -89,14 +45,11 @@ package struct LinkModel<Peripheral: LinkPeripheral> {
 
   package init(_ peripheral: Peripheral, faults: LinkFaults, seed: UInt64) {
     self.peripheral = peripheral
-    self.faults = faults
-    dice = LinkDice(seed: seed)
+    air = LinkAir(faults, seed: seed)
   }
 
-  /// Plays an exchange to its end. `forge` makes an answer that anyone could have made.
-  package mutating func play(
-    _ exchange: inout LinkExchange, forge: (inout LinkDice) -> [[UInt8]] = { _ in [] }
-  ) -> LinkResult {
+  /// Plays an exchange to its end.
+  package mutating func play(_ exchange: inout LinkExchange) -> LinkResult {
     queue = []
     // The next exchange begins with a link of its own.
     defer { hangUp() }
@@ -107,9 +60,6 @@ package struct LinkModel<Peripheral: LinkPeripheral> {
       // What belongs to an earlier connection was lost with it; only the app's timer outlives it.
       if case .timer = entry.arrival {} else if entry.connection != connection { continue }
       result = arrive(entry.arrival, at: &exchange)
-      if result == nil, isUp, dice.happens(faults.forgery) {
-        for pdu in forge(&dice) { schedule(.atApp(pdu), after: dice.below(100)) }
-      }
     }
     return result ?? .failure(.linkLost(commandMayBeDone: false))
   }
@@ -148,8 +98,8 @@ package struct LinkModel<Peripheral: LinkPeripheral> {
       switch action {
       case .connect:
         connection += 1
-        pdusOfConnection = 0
-        schedule(.up, after: faults.interval)
+        air.connect()
+        schedule(.up, after: air.faults.interval)
       case .disconnect: hangUp()
       case .send(let pdu): if isUp { carry(pdu, toApp: false) }
       case .setTimer(let number): schedule(.timer(number), after: Self.patience)
@@ -168,37 +118,20 @@ package struct LinkModel<Peripheral: LinkPeripheral> {
   /// The link ends under both, and the app hears of it.
   private mutating func end() {
     hangUp()
-    schedule(.ended, after: faults.interval)
+    schedule(.ended, after: air.faults.interval)
   }
 
   private mutating func carry(_ pdu: [UInt8], toApp: Bool) {
-    pdusOfConnection += 1
-    if faults.endsAtPDU == pdusOfConnection || dice.happens(faults.disconnection) {
-      end()
-      return
-    }
-    if dice.happens(faults.powerLoss) {
+    switch air.carry(pdu, toApp: toApp, at: now) {
+    case .linkEnds: end()
+    case .powerFails:
       end()
       peripheral.losePower()
-      return
-    }
-    if dice.happens(faults.loss) { return }
-    var copies = [pdu]
-    if dice.happens(faults.duplication) { copies.append(pdu) }
-    for copy in copies {
-      var carried = copy
-      if dice.happens(faults.corruption) {
-        carried[dice.below(carried.count)] ^= 1 << UInt8(dice.below(8))
+    case .carried(let deliveries):
+      for each in deliveries {
+        schedule(each.toApp ? .atApp(each.pdu) : .atHardware(each.pdu), after: each.time - now)
       }
-      if dice.happens(faults.truncation) { carried.removeLast(dice.below(carried.count)) }
-      let late = dice.happens(faults.reordering) ? 3 * faults.interval : 0
-      schedule(toApp ? .atApp(carried) : .atHardware(carried), after: delay() + late)
     }
-  }
-
-  /// Up to the next connection event, and then on its way; in order, unless a fault says otherwise.
-  private mutating func delay() -> Int {
-    faults.interval - now % faults.interval + faults.latency
   }
 
   private mutating func schedule(_ arrival: Arrival, after delay: Int) {

@@ -2,11 +2,6 @@ import HardwareBench
 import ProofLink
 import ProofModel
 
-/// What stands in the clear in every command: the counter of the challenge that it answers.
-final class Ear {
-  var counter: UInt64 = 0
-}
-
 /// The real hardware side, in this process, behind the model's door. There is one: tests that use it
 /// run one after the other.
 struct Bench: LinkPeripheral {
@@ -63,10 +58,9 @@ struct Bench: LinkPeripheral {
     ).sealed(to: identity, signedBy: issuer)
   }
 
-  /// What an app brings to have one command done. `ear` hears what everybody near hears.
+  /// What an app brings to have one command done.
   func request(
-    _ token: MeasurementToken, isHeld: Bool, mtu: Int = 185, table: AttributeTable? = nil,
-    ear: Ear = Ear()
+    _ token: MeasurementToken, isHeld: Bool, mtu: Int = 185, table: AttributeTable? = nil
   ) throws -> LinkRequest {
     let command = try Command(Array("status".utf8), class: CommandClass(0))
     let secrets = secrets
@@ -75,8 +69,7 @@ struct Bench: LinkPeripheral {
     return LinkRequest(
       .command(after: nil), token: token, isHeld: isHeld, mtu: mtu, table: table,
       prove: { challenge throws(LinkError) in
-        ear.counter = challenge.counter
-        return ProvedCommand(
+        ProvedCommand(
           command, proving: .integrity, from: instance, to: hardware, answering: challenge,
           with: secrets)
       },

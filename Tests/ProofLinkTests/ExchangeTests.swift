@@ -3,187 +3,176 @@ import ProofLink
 import ProofModel
 import Testing
 
-@Suite("An exchange over a bad link", .serialized)
-struct ExchangeTests {
-  /// A hundred sessions in the quick form; `PROOFLINK_SESSIONS=20000` for the whole.
-  private let sessions =
-    ProcessInfo.processInfo.environment["PROOFLINK_SESSIONS"].flatMap { Int($0) } ?? 2000
-  private let seed =
-    ProcessInfo.processInfo.environment["PROOFLINK_SEED"].flatMap { UInt64($0) } ?? 1
+extension BenchTests {
+  @Suite("An exchange over a bad link")
+  struct ExchangeTests {
+    /// A hundred sessions in the quick form; `PROOFLINK_SESSIONS=20000` for the whole.
+    private let sessions =
+      ProcessInfo.processInfo.environment["PROOFLINK_SESSIONS"].flatMap { Int($0) } ?? 2000
+    private let seed =
+      ProcessInfo.processInfo.environment["PROOFLINK_SEED"].flatMap { UInt64($0) } ?? 1
 
-  @Test(
-    "first contact and repeat stay within the page's budget",
-    arguments: [(23, false, 35), (185, true, 8)])
-  func budget(mtu: Int, isHeld: Bool, pdus: Int) throws {
-    let bench = try Bench(seed: 1)
-    let token = try bench.token()
-    // Who discovers pays for it once: the page's budget is what comes after.
-    let (table, discovery) = try discovered(bench, mtu: mtu)
-    #expect(discovery == (mtu == 23 ? 20 : 8))
-    if isHeld { try first(bench, token) }
-    var model = LinkModel(bench, faults: LinkFaults(), seed: 1)
-    var exchange = LinkExchange(try bench.request(token, isHeld: isHeld, mtu: mtu, table: table))
-    guard case .receipt(let receipt) = try model.play(&exchange).get() else {
-      Issue.record("no receipt")
-      return
-    }
-    #expect(receipt.verdict == .accepted)
-    #expect(exchange.pduCount == pdus)
-  }
-
-  /// What discovery finds, and how many PDUs it took.
-  private func discovered(_ bench: Bench, mtu: Int) throws -> (AttributeTable, Int) {
-    func connect(_ table: AttributeTable?) throws -> (AttributeTable, Int) {
+    @Test(
+      "first contact and repeat stay within the page's budget",
+      arguments: [(23, false, 35), (185, true, 8)])
+    func budget(mtu: Int, isHeld: Bool, pdus: Int) throws {
+      let bench = try Bench(seed: 1)
       let token = try bench.token()
+      // Who discovers pays for it once: the page's budget is what comes after.
+      let (table, discovery) = try discovered(bench, mtu: mtu)
+      #expect(discovery == (mtu == 23 ? 20 : 8))
+      if isHeld { try first(bench, token) }
       var model = LinkModel(bench, faults: LinkFaults(), seed: 1)
-      var exchange = LinkExchange(
-        LinkRequest(
-          .connect, token: token, isHeld: false, mtu: mtu, table: table,
-          prove: { _ throws(LinkError) in throw .measureAgain },
-          tokenReceipt: { _ throws(ProofError) in throw .storageFailed }))
-      _ = try model.play(&exchange).get()
-      let found = exchange.table
-      return (try #require(found), exchange.pduCount)
+      var exchange = LinkExchange(try bench.request(token, isHeld: isHeld, mtu: mtu, table: table))
+      guard case .receipt(let receipt) = try model.play(&exchange).get() else {
+        Issue.record("no receipt")
+        return
+      }
+      #expect(receipt.verdict == .accepted)
+      #expect(exchange.pduCount == pdus)
     }
-    let (table, all) = try connect(nil)
-    return (table, try all - connect(table).1)
-  }
 
-  @Test("at every MTU a command is done once")
-  func everyMTU() throws {
-    let bench = try Bench(seed: 2)
-    let token = try bench.token()
-    for mtu in 23...517 {
-      var model = LinkModel(bench, faults: LinkFaults(), seed: UInt64(mtu))
-      var exchange = LinkExchange(try bench.request(token, isHeld: mtu % 2 == 0, mtu: mtu))
-      let done = bench.done
-      _ = try model.play(&exchange).get()
-      #expect(bench.done == done + 1, "MTU \(mtu)")
+    /// What discovery finds, and how many PDUs it took.
+    private func discovered(_ bench: Bench, mtu: Int) throws -> (AttributeTable, Int) {
+      func connect(_ table: AttributeTable?) throws -> (AttributeTable, Int) {
+        let token = try bench.token()
+        var model = LinkModel(bench, faults: LinkFaults(), seed: 1)
+        var exchange = LinkExchange(
+          LinkRequest(
+            .connect, token: token, isHeld: false, mtu: mtu, table: table,
+            prove: { _ throws(LinkError) in throw .measureAgain },
+            tokenReceipt: { _ throws(ProofError) in throw .storageFailed }))
+        _ = try model.play(&exchange).get()
+        let found = exchange.table
+        return (try #require(found), exchange.pduCount)
+      }
+      let (table, all) = try connect(nil)
+      return (table, try all - connect(table).1)
     }
-  }
 
-  @Test("a command is never done twice, whatever the link does, and what is told is so")
-  func atMostOnce() throws {
-    print("sessions: \(sessions), seed: \(seed)")
-    var dice = LinkDice(seed: seed)
-    var succeeded = 0
-    var told = 0
-    var unknown = 0
-    let bench = try Bench(seed: seed)
-    let token = try bench.token(uses: .limited(1_000_000))
-    for session in 0..<sessions {
-      let faults = LinkFaults.drawn(&dice)
-      let ear = Ear()
-      var model = LinkModel(bench, faults: faults, seed: dice.roll())
-      var exchange = LinkExchange(
-        try bench.request(
-          token, isHeld: session > 0 && dice.happens(800), mtu: 23 + dice.below(200), ear: ear))
-      let before = bench.done
-      let result = model.play(&exchange) { Self.forged(&$0, ear.counter) }
-      let done = bench.done - before
-      #expect(done <= 1, "session \(session)")
-      switch result {
-      case .success:
-        succeeded += 1
-        #expect(done == 1, "session \(session)")
-      case .failure(.linkLost(commandMayBeDone: true)):
-        unknown += 1
-      case .failure:
-        told += 1
-        #expect(done == 0, "session \(session): \(result)")
+    @Test("at every MTU a command is done once")
+    func everyMTU() throws {
+      let bench = try Bench(seed: 2)
+      let token = try bench.token()
+      for mtu in 23...517 {
+        var model = LinkModel(bench, faults: LinkFaults(), seed: UInt64(mtu))
+        var exchange = LinkExchange(try bench.request(token, isHeld: mtu % 2 == 0, mtu: mtu))
+        let done = bench.done
+        _ = try model.play(&exchange).get()
+        #expect(bench.done == done + 1, "MTU \(mtu)")
       }
     }
-    print("\(succeeded) done, \(told) not done and told so, \(unknown) left open")
-    // Most sessions have faults, and most faults are survived.
-    #expect(succeeded > sessions * 3 / 4)
-  }
 
-  @Test("the link may end at any PDU: the next one resumes, and the command is done once")
-  func endsAnywhere() throws {
-    for mtu in [23, 185] {
-      for at in 1...45 {
-        let bench = try Bench(seed: UInt64(at))
-        let token = try bench.token(uses: .limited(100))
-        var faults = LinkFaults()
-        faults.endsAtPDU = at
-        // Every link ends there: what does not fit into one link is told, not repeated.
-        var model = LinkModel(bench, faults: faults, seed: 3)
-        var exchange = LinkExchange(try bench.request(token, isHeld: false, mtu: mtu))
-        let result = model.play(&exchange)
-        #expect(bench.done <= 1, "MTU \(mtu), PDU \(at)")
-        if case .success = result { #expect(bench.done == 1) }
-        // And then it is well again.
-        var next = LinkModel(bench, faults: LinkFaults(), seed: 4)
-        var again = LinkExchange(try bench.request(token, isHeld: exchange.isHeld, mtu: mtu))
-        let before = bench.done
-        #expect(throws: Never.self) { try next.play(&again).get() }
-        #expect(bench.done == before + 1)
-      }
-    }
-  }
-
-  @Test("the same seed gives the same trace, another seed another")
-  func sameTrace() throws {
-    func trace(_ seed: UInt64) throws -> UInt64 {
-      let bench = try Bench(seed: 5)
-      let token = try Self.fixedToken(bench)
+    @Test("a command is never done twice, whatever the link does, and what is told is so")
+    func atMostOnce() throws {
+      print("sessions: \(sessions), seed: \(seed)")
       var dice = LinkDice(seed: seed)
-      var model = LinkModel(bench, faults: .drawn(&dice), seed: seed)
-      var exchange = LinkExchange(try bench.request(token, isHeld: false, mtu: 64))
-      _ = model.play(&exchange)
-      return model.trace
+      var succeeded = 0
+      var told = 0
+      var unknown = 0
+      let bench = try Bench(seed: seed)
+      let token = try bench.token(uses: .limited(1_000_000))
+      for session in 0..<sessions {
+        let faults = LinkFaults.drawn(&dice)
+        var model = LinkModel(bench, faults: faults, seed: dice.roll())
+        var exchange = LinkExchange(
+          try bench.request(
+            token, isHeld: session > 0 && dice.happens(800), mtu: 23 + dice.below(200)))
+        let before = bench.done
+        let result = model.play(&exchange)
+        let done = bench.done - before
+        #expect(done <= 1, "session \(session)")
+        switch result {
+        case .success:
+          succeeded += 1
+          #expect(done == 1, "session \(session)")
+        case .failure(.linkLost(commandMayBeDone: true)):
+          unknown += 1
+        case .failure:
+          told += 1
+          #expect(done == 0, "session \(session): \(result)")
+        }
+      }
+      print("\(succeeded) done, \(told) not done and told so, \(unknown) left open")
+      // Most sessions have faults, and most faults are survived.
+      #expect(succeeded > sessions * 3 / 4)
     }
-    #expect(try trace(8) == trace(8))
-    #expect(try trace(8) != trace(9))
-  }
 
-  @Test("what the app can act on is told apart")
-  func errors() throws {
-    let bench = try Bench(seed: 6)
-    let token = try bench.token(uses: .limited(1))
-    try first(bench, token)
-    #expect(throws: LinkError.askBackend(.usesExhausted)) { try once(bench, token, isHeld: true) }
-    let older = try bench.token(generation: 1)
-    #expect(throws: LinkError.askBackend(.superseded)) { try once(bench, older, isHeld: false) }
-    #expect(throws: LinkError.linkLost(commandMayBeDone: false)) {
-      var faults = LinkFaults()
-      faults.loss = 1000
-      var model = LinkModel(bench, faults: faults, seed: 1)
-      var exchange = LinkExchange(try bench.request(token, isHeld: true))
+    @Test("the link may end at any PDU: the next one resumes, and the command is done once")
+    func endsAnywhere() throws {
+      for mtu in [23, 185] {
+        for at in 1...45 {
+          let bench = try Bench(seed: UInt64(at))
+          let token = try bench.token(uses: .limited(100))
+          var faults = LinkFaults()
+          faults.endsAtPDU = at
+          // Every link ends there: what does not fit into one link is told, not repeated.
+          var model = LinkModel(bench, faults: faults, seed: 3)
+          var exchange = LinkExchange(try bench.request(token, isHeld: false, mtu: mtu))
+          let result = model.play(&exchange)
+          #expect(bench.done <= 1, "MTU \(mtu), PDU \(at)")
+          if case .success = result { #expect(bench.done == 1) }
+          // And then it is well again.
+          var next = LinkModel(bench, faults: LinkFaults(), seed: 4)
+          var again = LinkExchange(try bench.request(token, isHeld: exchange.isHeld, mtu: mtu))
+          let before = bench.done
+          #expect(throws: Never.self) { try next.play(&again).get() }
+          #expect(bench.done == before + 1)
+        }
+      }
+    }
+
+    @Test("the same seed gives the same trace, another seed another")
+    func sameTrace() throws {
+      func trace(_ seed: UInt64) throws -> UInt64 {
+        let bench = try Bench(seed: 5)
+        let token = try Self.fixedToken(bench)
+        var dice = LinkDice(seed: seed)
+        var model = LinkModel(bench, faults: .drawn(&dice), seed: seed)
+        var exchange = LinkExchange(try bench.request(token, isHeld: false, mtu: 64))
+        _ = model.play(&exchange)
+        return model.trace
+      }
+      #expect(try trace(8) == trace(8))
+      #expect(try trace(8) != trace(9))
+    }
+
+    @Test("what the app can act on is told apart")
+    func errors() throws {
+      let bench = try Bench(seed: 6)
+      let token = try bench.token(uses: .limited(1))
+      try first(bench, token)
+      #expect(throws: LinkError.askBackend(.usesExhausted)) { try once(bench, token, isHeld: true) }
+      let older = try bench.token(generation: 1)
+      #expect(throws: LinkError.askBackend(.superseded)) { try once(bench, older, isHeld: false) }
+      #expect(throws: LinkError.linkLost(commandMayBeDone: false)) {
+        var faults = LinkFaults()
+        faults.loss = 1000
+        var model = LinkModel(bench, faults: faults, seed: 1)
+        var exchange = LinkExchange(try bench.request(token, isHeld: true))
+        _ = try model.play(&exchange).get()
+      }
+    }
+
+    private func first(_ bench: Bench, _ token: MeasurementToken) throws {
+      try once(bench, token, isHeld: false)
+    }
+
+    private func once(_ bench: Bench, _ token: MeasurementToken, isHeld: Bool) throws {
+      var model = LinkModel(bench, faults: LinkFaults(), seed: 1)
+      var exchange = LinkExchange(try bench.request(token, isHeld: isHeld))
       _ = try model.play(&exchange).get()
     }
-  }
 
-  private func first(_ bench: Bench, _ token: MeasurementToken) throws {
-    try once(bench, token, isHeld: false)
-  }
-
-  private func once(_ bench: Bench, _ token: MeasurementToken, isHeld: Bool) throws {
-    var model = LinkModel(bench, faults: LinkFaults(), seed: 1)
-    var exchange = LinkExchange(try bench.request(token, isHeld: isHeld))
-    _ = try model.play(&exchange).get()
-  }
-
-  private static func fixedToken(_ bench: Bench) throws -> MeasurementToken {
-    try MeasurementGrant(
-      for: bench.identity.id, instance: bench.instance, mode: .production,
-      integrityClasses: .all, attempts: 3, uses: .unlimited, generation: 1,
-      issued: 1_700_000_000, secrets: bench.secrets
-    ).sealed(
-      to: bench.identity, signedBy: bench.issuer,
-      ephemeral: SecretBytes(copying: [UInt8](repeating: 8, count: 32).span))
-  }
-
-  /// A verdict that anyone on the air can make: the right counter, no receipt or a made-up one.
-  private static func forged(_ dice: inout LinkDice, _ counter: UInt64) -> [[UInt8]] {
-    let verdicts: [UInt8] = [1, 3, 5, 16, 17, 18, 22, 34, 48]
-    var bytes = [UInt8](repeating: 0, count: 43)
-    bytes[0] = verdicts[dice.below(verdicts.count)]
-    for index in 0..<8 { bytes[3 + index] = UInt8(truncatingIfNeeded: counter >> (8 * index)) }
-    if dice.happens(500) { bytes[42] = 1 }
-    guard let message = try? Message(.verdict, bytes), let packets = try? message.packets(of: 20)
-    else { return [] }
-    return packets.map { [0x1B, 0x0A, 0x00] + $0 }
+    private static func fixedToken(_ bench: Bench) throws -> MeasurementToken {
+      try MeasurementGrant(
+        for: bench.identity.id, instance: bench.instance, mode: .production,
+        integrityClasses: .all, attempts: 3, uses: .unlimited, generation: 1,
+        issued: 1_700_000_000, secrets: bench.secrets
+      ).sealed(
+        to: bench.identity, signedBy: bench.issuer,
+        ephemeral: SecretBytes(copying: [UInt8](repeating: 8, count: 32).span))
+    }
   }
 }
 
@@ -199,9 +188,10 @@ extension LinkFaults {
     faults.truncation = chance(40)
     faults.disconnection = chance(40)
     faults.powerLoss = chance(15)
-    faults.forgery = chance(100)
+    faults.hostility = chance(100)
     faults.interval = [8, 15, 30, 45][dice.below(4)]
     faults.latency = dice.below(60)
+    faults.slowness = dice.happens(200) ? dice.below(400) : 0
     return faults
   }
 }

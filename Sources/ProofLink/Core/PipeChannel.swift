@@ -171,7 +171,8 @@ package final class PipeChannel: LinkChannel {
   private func sendWhatWaits() -> Bool {
     while let pdu = state.withLock({ $0.outgoing.first }) {
       // Less than a FIFO takes at once: whole or not at all, as a datagram.
-      let count = unsafe isSocket
+      let count =
+        unsafe isSocket
         ? Glibc.send(writing, pdu, pdu.count, Int32(MSG_NOSIGNAL))
         : write(writing, pdu, pdu.count)
       if count < 0 { return errno == EAGAIN || errno == EINTR || errno == ENOBUFS }

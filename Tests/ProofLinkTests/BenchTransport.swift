@@ -1,0 +1,134 @@
+import ProofLink
+import ProofModel
+
+/// The way to the hardware on the bench, with a hand in it: the test decides, at each PDU and at
+/// each opening, what becomes of it.
+final class BenchTransport: LinkTransport {
+  enum Fate: Sendable {
+    case carry
+    case lose
+    /// The link ends, and the PDU with it.
+    case cut
+    /// It is lost, and these PDUs come to the app instead.
+    case answer([[UInt8]])
+  }
+
+  private struct State {
+    var count = 0
+    var channel: BenchChannel?
+  }
+
+  private let bench: Bench
+  private let state = CoreLock(State())
+  /// What becomes of event number n, an opening or a PDU in either direction, counted from 1.
+  private let decide: @Sendable (Int) -> Fate
+
+  init(_ bench: Bench, decide: @escaping @Sendable (Int) -> Fate = { _ in .carry }) {
+    self.bench = bench
+    self.decide = decide
+  }
+
+  /// Openings and PDUs so far.
+  var count: Int { state.withLock { $0.count } }
+
+  func open() async throws(LinkUnavailable) -> any LinkChannel {
+    guard case .carry = next() else { throw LinkUnavailable("out of reach") }
+    let channel = BenchChannel(self)
+    let before = state.withLock { state in
+      defer { state.channel = channel }
+      return state.channel
+    }
+    before?.close()
+    bench.connect()
+    return channel
+  }
+
+  private func next() -> Fate {
+    let number = state.withLock {
+      $0.count += 1
+      return $0.count
+    }
+    return decide(number)
+  }
+
+  fileprivate func carry(_ pdu: [UInt8], from channel: BenchChannel) {
+    guard isUp(channel), survives(channel) else { return }
+    guard let answers = bench.receive(pdu) else {
+      channel.close()
+      return
+    }
+    for answer in answers where survives(channel) { channel.inbox.yield(answer) }
+  }
+
+  fileprivate func end(_ channel: BenchChannel) {
+    let wasUp = state.withLock { state in
+      guard state.channel === channel else { return false }
+      state.channel = nil
+      return true
+    }
+    if wasUp { bench.disconnect() }
+  }
+
+  private func isUp(_ channel: BenchChannel) -> Bool {
+    state.withLock { $0.channel === channel }
+  }
+
+  private func survives(_ channel: BenchChannel) -> Bool {
+    guard isUp(channel) else { return false }
+    switch next() {
+    case .carry: return true
+    case .lose: return false
+    case .answer(let pdus):
+      for pdu in pdus { channel.inbox.yield(pdu) }
+      return false
+    case .cut:
+      channel.close()
+      return false
+    }
+  }
+}
+
+final class BenchChannel: LinkChannel {
+  let received: AsyncStream<[UInt8]>
+  fileprivate let inbox: AsyncStream<[UInt8]>.Continuation
+  private let transport: BenchTransport
+
+  fileprivate init(_ transport: BenchTransport) {
+    self.transport = transport
+    (received, inbox) = AsyncStream.makeStream()
+  }
+
+  func send(_ pdu: [UInt8]) { transport.carry(pdu, from: self) }
+
+  func close() {
+    transport.end(self)
+    inbox.finish()
+  }
+}
+
+/// An app that was measured: it proves with what the bench's token holds.
+struct BenchProver: CommandProver {
+  let secrets: HardwareSecrets
+  var isMeasurable = true
+
+  func prove(
+    _ command: Command, _ kind: ProofKind, from instance: InstanceID, to hardware: HardwareID,
+    answering challenge: Challenge, form: TokenForm
+  ) throws(ProofError) -> ProvedCommand {
+    guard isMeasurable else { throw .evidenceUnavailable(reason: "nothing can be read") }
+    return ProvedCommand(
+      command, proving: kind, from: instance, to: hardware, answering: challenge, with: secrets)
+  }
+
+  func receipt(
+    of answer: Answer, to token: MeasurementToken, for hardware: HardwareID, form: TokenForm
+  ) throws(ProofError) -> Receipt {
+    try token.receipt(of: answer, with: secrets)
+  }
+
+  func recall(
+    of command: OpenCommand, from instance: InstanceID, to hardware: HardwareID, form: TokenForm
+  ) throws(ProofError) -> Recall {
+    Recall(of: command.nonce, counter: command.counter, from: instance, with: secrets)
+  }
+}

@@ -1,0 +1,142 @@
+import ProofLink
+import ProofModel
+import Testing
+
+extension BenchTests {
+  @Suite("A connection")
+  struct ConnectionTests {
+    @Test("the token is presented when the hardware does not hold it, and only then")
+    func presentsOnce() async throws {
+      let bench = try Bench(seed: 1)
+      let stage = try Stage(bench)
+      let door = stage.connection()
+      #expect(try await door.send(Stage.open).verdict == .accepted)
+      let first = stage.transport.count
+      #expect(try await door.send(Stage.open).verdict == .accepted)
+      // Two round trips on a link that is up: challenge read, command and verdict.
+      #expect(stage.transport.count - first == 4)
+      #expect(await door.memory.heldToken == stage.token.digest)
+      #expect(bench.done == 2)
+      // Who remembers presents no token again and discovers nothing again.
+      await door.disconnect()
+      let next = Stage(stage, bench)
+      let again = next.connection(memory: await door.memory)
+      #expect(try await again.send(Stage.open).verdict == .accepted)
+      // An opening, and the page's repeat at MTU 185.
+      #expect(next.transport.count == 1 + 8)
+      #expect(bench.done == 3)
+    }
+
+    @Test("status, reply and order go the same way")
+    func errands() async throws {
+      let bench = try Bench(seed: 2)
+      let stage = try Stage(bench)
+      for mtu in [23, 185] {
+        let door = stage.connection(mtu: mtu)
+        let status = try await door.status()
+        #expect(status.hardware == bench.identity.id)
+        #expect(status.mode == .production)
+        try await door.connect()
+        #expect(try await door.present().verdict == .held)
+        _ = try await door.reply()
+        let receipt = try await door.send(Stage.open)
+        let reply = try #require(try await door.reply())
+        #expect(reply.counter == receipt.counter)
+        #expect(reply.result == .done)
+        #expect(reply.doneCount == bench.done)
+        await door.disconnect()
+        #expect(try await door.reply() == nil)
+        #expect(try await door.status().slotsUsed == 1)
+        await door.disconnect()
+      }
+      let door = stage.connection()
+      let later: UInt64 = 1_800_000_000
+      try await door.deliver(Order(.epoch(nil), issued: later).signed(by: bench.issuer))
+      #expect(try await door.status().epoch == later)
+      let revoke = try Order(
+        .revoke(bench.instance, through: nil, bench.identity.id), issued: later
+      ).signed(by: bench.issuer)
+      try await door.deliver(revoke)
+      await #expect(throws: LinkError.askBackend(.revoked)) { try await door.send(Stage.open) }
+      let stranger = try IssuerKey(
+        seed: SecretBytes(copying: [UInt8](repeating: 1, count: 32).span))
+      let forged = try Order(.epoch(nil), issued: later + 1).signed(by: stranger)
+      await #expect(throws: LinkError.askBackend(.notSigned)) { try await door.deliver(forged) }
+      await #expect(throws: LinkError.askBackend(.revoked)) { try await door.present() }
+    }
+
+    @Test("each error that an app can act on")
+    func errors() async throws {
+      let bench = try Bench(seed: 3)
+      let stage = try Stage(bench, uses: .limited(1))
+      let door = stage.connection()
+      _ = try await door.send(Stage.open)
+      await #expect(throws: LinkError.askBackend(.usesExhausted)) {
+        try await door.send(Stage.open)
+      }
+      #expect(await door.memory.openCommand == nil)
+      let away = try Stage(bench) { _ in .cut }
+      await #expect(throws: LinkError.linkLost(commandMayBeDone: false)) {
+        try await away.connection().send(Stage.open)
+      }
+      let unreadable = stage.connection(
+        proving: BenchProver(secrets: bench.secrets, isMeasurable: false))
+      await #expect(throws: LinkError.measureAgain) { try await unreadable.send(Stage.open) }
+      // Another app on this device, or this app, changed: the hardware tells it so.
+      let changed = try HardwareSecrets(
+        integrityKey: SecretBytes(copying: [UInt8](repeating: 1, count: 16).span),
+        integrity: SecretBytes(copying: [UInt8](repeating: 99, count: 32).span),
+        deviceKey: SecretBytes(copying: [UInt8](repeating: 3, count: 16).span),
+        device: SecretBytes(copying: [UInt8](repeating: 4, count: 32).span), form: .diversified)
+      let fresh = try Stage(bench, generation: 2)
+      _ = try await fresh.connection().present()
+      await #expect(throws: LinkError.measureAgain) {
+        try await fresh.connection(proving: BenchProver(secrets: changed)).send(Stage.open)
+      }
+      #expect(bench.done == 1)
+    }
+
+    @Test("hardware that wants no more is left alone for as long as it says")
+    func busy() async throws {
+      let bench = try Bench(seed: 4)
+      let first = try Stage(bench)
+      _ = try await first.connection().send(Stage.open)
+      let counted = first.transport.count
+      let busy = Array<UInt8>([49, 7, 0] + [UInt8](repeating: 0, count: 40))
+      let packets = try Message(.verdict, busy).packets(of: 182)
+      // The token's second fragment, at MTU 185, is the sixth PDU before the end.
+      let stage = try Stage(bench, generation: 2) {
+        $0 == counted - 5 ? .answer(packets.map { [0x1B, 0x0A, 0x00] + $0 }) : .carry
+      }
+      await #expect(throws: LinkError.wait(seconds: 7)) {
+        try await stage.connection().send(Stage.open)
+      }
+      #expect(bench.done == 1)
+    }
+
+    @Test("what is not remembered is not sent")
+    func notRemembered() async throws {
+      struct Full: Error, CustomStringConvertible { let description = "no space is left" }
+      let bench = try Bench(seed: 5)
+      let stage = try Stage(bench)
+      let door = stage.connection { memory in if memory.openCommand != nil { throw Full() } }
+      await #expect(throws: LinkError.notRemembered(reason: "no space is left")) {
+        try await door.send(Stage.open)
+      }
+      #expect(bench.done == 0)
+    }
+
+    @Test("calls made at the same time are served one after the other, each once")
+    func inTurn() async throws {
+      let bench = try Bench(seed: 6)
+      let stage = try Stage(bench)
+      let door = stage.connection()
+      try await withThrowingTaskGroup(of: Verdict.self) { group in
+        for _ in 0..<20 { group.addTask { try await door.send(Stage.open).verdict } }
+        for try await verdict in group { #expect(verdict == .accepted) }
+      }
+      #expect(bench.done == 20)
+      #expect(try await door.recall() == nil)
+    }
+  }
+}
