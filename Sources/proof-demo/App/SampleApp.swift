@@ -6,6 +6,11 @@ import ProofModel
 
 /// An app that opens a lock: everything an app developer writes to use ProofKit.
 final class SampleApp {
+  /// This lock stands beside the app and answers in a fraction of it.
+  private static let patience = Duration.seconds(1)
+  /// A person in front of a door, on a bad day.
+  private static let deadline = Duration.seconds(60)
+
   private let home: AppHome
   private let link: String
   private let stopwatch = Stopwatch()
@@ -151,7 +156,7 @@ final class SampleApp {
 
   private func send(_ command: Command, _ kind: ProofKind) async throws -> AppAnswer {
     let lock = try connect()
-    let receipt = try await lock.send(command, proving: kind)
+    let receipt = try await lock.send(command, proving: kind, within: Self.deadline)
     var answer = AppAnswer(outcome: "\(receipt.verdict)")
     // Nobody vouches for the reply: it is shown, and nothing is decided by it.
     if let reply = try? await lock.reply() {
@@ -179,7 +184,8 @@ final class SampleApp {
       to: hardware, as: stored.instance, presenting: token.token, form: token.form,
       proving: TimedProver(
         prover: Prover(config: stored.config, collector: probe), stopwatch: stopwatch),
-      over: PipeTransport(.socket(link)), memory: home.memory(), remember: { try home.keep($0) })
+      over: PipeTransport(.socket(link)), options: .init(patience: Self.patience),
+      memory: home.memory(), remember: { try home.keep($0) })
     connection = (made, stored.generation)
     return made
   }

@@ -28,9 +28,9 @@ extension Story {
     let radio = try Child(
       "proof-relay", world.tool.path("proof-relay"),
       [
-        "--listen", socket, "--connect", lock.socket, "--seed", "\(seed)", "--loss", "60",
-        "--duplication", "60", "--reordering", "40", "--corruption", "40", "--truncation", "20",
-        "--disconnection", "10",
+        "--listen", socket, "--connect", lock.socket, "--seed", "\(seed)", "--loss", "40",
+        "--duplication", "40", "--reordering", "30", "--corruption", "30", "--truncation", "10",
+        "--disconnection", "5",
       ], in: world.cast)
     try radio.line(with: "listening")
     try phone.start(over: socket)
