@@ -119,8 +119,8 @@ class Demo(unittest.TestCase):
         self.assertEqual(status, 0, errors + text)
         self.assertNotIn("\x1b", text)
         self.assertIn(f"all {len(lines)} lines ended as they must (seed 7)", text)
-        told = re.findall(r"^ok {5}(.*): (.*)$", text, re.M)
-        self.assertEqual(told, [(line["what"], line["happened"]) for line in lines])
+        told = re.findall(r"^ok {5}(.*)$", text, re.M)
+        self.assertEqual(told, [f"{line['what']}: {line['happened']}" for line in lines])
         self.assertClean()
 
     def times(self, lines):
@@ -146,6 +146,33 @@ class Demo(unittest.TestCase):
         self.assertEqual((status, told["ok"]), (1, False), errors)
         wrong = [line for line in told["lines"] if not line["ok"]]
         self.assertEqual(wrong[0]["happened"], "ask the backend: not signed", wrong)
+        self.assertClean()
+
+    def test_a_lock_without_a_defence_fails_the_lines_that_show_it_and_no_others(self):
+        """A lock that takes every integrity proof for a right one: its first look and its second."""
+        place = pathlib.Path(tempfile.mkdtemp(prefix="c"))
+        self.addCleanup(shutil.rmtree, place)
+        shutil.copytree(ROOT / "CSources", place / "CSources")
+        for name, defence, nothing in (
+                ("verifier_judgement.c", "nonce, slot->secrets.integrity) != PFC_OK)",
+                 "nonce, slot->secrets.integrity) > PFC_OK)"),
+                ("verifier_review.c", "proof_difference(command.integrity_proof,",
+                 "0 & proof_difference(command.integrity_proof,")):
+            file = place / "CSources" / "ProofCore" / name
+            text = file.read_text()
+            self.assertEqual(text.count(defence), 1, f"{name} has changed: follow it here")
+            file.write_text(text.replace(defence, nothing))
+        subprocess.run(["make", "-s", "-C", place / "CSources", "hardware", f"BUILD={place}/build"], check=True,
+                       capture_output=True)
+        status, output, errors = self.stage.play("--json", "--seed", "7", "--hardware", f"{place}/build/proof-hardware")
+        wrong = [(line["what"], line["happened"]) for line in json.loads(output)["lines"] if not line["ok"]]
+        self.assertEqual(status, 1, errors)
+        self.assertEqual(wrong, [
+            ("the app runs in a debugger", "accepted, for debugger"),
+            ("a library is preloaded", "accepted, for preloading"),
+            ("one bit of its bundle is changed", "accepted, for bundle"),
+            ("version 2 is installed; it tries to open", "accepted"),
+        ])
         self.assertClean()
 
     def test_a_lock_that_does_not_start_fails_the_story_and_is_named(self):

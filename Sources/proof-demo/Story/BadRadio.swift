@@ -28,8 +28,8 @@ extension Story {
     let radio = try Child(
       "proof-relay", world.tool.path("proof-relay"),
       [
-        "--listen", socket, "--connect", lock.socket, "--seed", "\(seed)", "--loss", "40",
-        "--duplication", "40", "--reordering", "30", "--corruption", "30", "--truncation", "10",
+        "--listen", socket, "--connect", lock.socket, "--seed", "\(seed)", "--loss", "20",
+        "--duplication", "60", "--reordering", "40", "--corruption", "15", "--truncation", "10",
         "--disconnection", "5",
       ], in: world.cast)
     try radio.line(with: "listening")

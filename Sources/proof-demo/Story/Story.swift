@@ -17,7 +17,14 @@ final class Story {
     chance = Chance(seed: seed)
   }
 
+  private static let prologue = """
+    A lock opens for one app on one phone, without any network. It knows them by what an attestation
+    service measured earlier. Service, backend, lock, apps and thieves are processes of their own here;
+    what a line says of a refusal is what the lock itself decided.
+    """
+
   func play() throws {
+    narrator.say(Self.prologue)
     try goOnline()
     try narrator.mustBeWell()
     try goOffline()
