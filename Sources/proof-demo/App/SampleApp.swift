@@ -8,6 +8,7 @@ import ProofModel
 final class SampleApp {
   /// This lock stands beside the app and answers in a fraction of it.
   private static let patience = Duration.seconds(1)
+  private static let tryCount = 3
   /// A person in front of a door, on a bad day.
   private static let deadline = Duration.seconds(60)
 
@@ -156,14 +157,7 @@ final class SampleApp {
 
   private func send(_ command: Command, _ kind: ProofKind) async throws -> AppAnswer {
     let lock = try connect()
-    let receipt: Receipt
-    do {
-      receipt = try await lock.send(command, proving: kind, within: Self.deadline)
-    } catch LinkError.linkLost(commandMayBeDone: false) {
-      // It was not done and never will be, so it may be asked for again: as a person would, once.
-      receipt = try await lock.send(command, proving: kind, within: Self.deadline)
-    }
-    var answer = AppAnswer(outcome: "\(receipt.verdict)")
+    var answer = AppAnswer(outcome: "\(try await verdict(on: command, kind, of: lock))")
     // Nobody vouches for the reply: it is shown, and nothing is decided by it.
     if let reply = try? await lock.reply() {
       let state = reply.isOpen ? "open" : "shut"
@@ -171,6 +165,28 @@ final class SampleApp {
       answer.detail = "the lock is \(state), \(reply.doneCount) done since its start"
     }
     return answer
+  }
+
+  /// Has a command done. When the link was lost it asks again, as a person would who presses the
+  /// button once more; the connection sees to it that the lock still does the command once.
+  private func verdict(
+    on command: Command, _ kind: ProofKind, of lock: HardwareConnection
+  ) async throws(LinkError) -> Verdict {
+    var lost: LinkError?
+    for _ in 0..<Self.tryCount {
+      do throws(LinkError) {
+        return try await lock.send(command, proving: kind, within: Self.deadline).verdict
+      } catch {
+        switch error {
+        case .linkLost: lost = error
+        // The earlier command is this one: it was done, and its receipt was lost.
+        case .earlierCommand(.accepted) where lost != nil: return .accepted
+        case .earlierCommand(.acceptedDeviceOnly) where lost != nil: return .acceptedDeviceOnly
+        default: throw error
+        }
+      }
+    }
+    throw lost ?? .linkLost(commandMayBeDone: false)
   }
 
   private func carry(_ order: SignedOrder) async throws -> AppAnswer {
