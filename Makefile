@@ -15,8 +15,9 @@ MAKEFLAGS += --no-print-directory
 export MAKE
 
 .PHONY: help setup all core demo demo-programs install uninstall sdk-key docs clean test test-core test-swift \
-  test-probe test-probe-long test-store test-service test-door check-kill bench-service test-backend attack test-hardware \
-  attack-hardware attack-hardware-long check-vectors test-house check check-long check-format check-symbols \
+  test-probe test-probe-long test-store test-service test-door check-kill bench-service test-backend attack \
+  test-hardware attack-hardware attack-hardware-long check-link check-vectors test-house check check-long \
+  check-format check-symbols \
   check-stack check-constant-time check-secrets check-sanitizers check-coverage check-boundary check-mutants \
   check-mutants-swift check-faults check-faults-long check-mutants-probe check-jose check-mutants-hardware \
   check-demo check-readme check-foreign fuzz check-fuzz bench bench-probe check-bench
@@ -113,6 +114,10 @@ attack: ## Attack a live app with real tools, judged by a real verifier (root)
 	@.ci/setup base python attack
 	@Tests/Attack/run.py
 
+check-link: ## Play 20,000 sessions over a bad link, on a virtual clock
+	@.ci/setup swift base python
+	@PROOFLINK_SESSIONS=20000 .ci/test-swift --filter ProofLinkTests
+
 test-hardware: ## Test the hardware: links, flash, power cuts, the process (no Swift)
 	@.ci/setup base python
 	@Tests/ProofHardwareTests/run.sh
@@ -141,7 +146,7 @@ check: ## Format, symbols, stack, constant time, secrets, sanitizers, coverage, 
 	@.ci/setup swift base python check
 	@.ci/suite check-format check-symbols check-stack check-constant-time check-secrets check-sanitizers \
 	  check-coverage check-boundary check-mutants check-mutants-swift check-faults attack check-jose test-service \
-	  test-door test-backend check-readme check-demo
+	  test-door test-backend check-link check-readme check-demo
 
 check-long: ## What takes too long for every change: more mutants, kills, faults, starts; hours
 	@.ci/setup swift base python check attack service

@@ -204,7 +204,8 @@ let package = Package(
       name: "HardwareBench", dependencies: ["ProofDevice", "ProofCore"],
       path: "Tests/ProofLinkTests/HardwareBench", cSettings: strictC),
     .testTarget(
-      name: "ProofLinkTests", dependencies: ["ProofLink", "ProofKit", "ProofModel", "HardwareBench"],
+      name: "ProofLinkTests",
+      dependencies: ["ProofLink", "ProofKit", "ProofModel", "HardwareBench"],
       exclude: ["HardwareBench"], swiftSettings: strictSwift),
   ],
   swiftLanguageModes: [.v6],

@@ -22,6 +22,15 @@ package struct AttributeTable: Sendable, Hashable {
     self.verdictDescriptor = verdictDescriptor
   }
 
+  /// All handles: those of the values by their UUIDs' numbers, and the descriptor's.
+  var handles: [UInt16] { Characteristic.allCases.map { self[$0] } + [verdictDescriptor] }
+
+  /// The table of these handles, in the order of `handles`; there must be as many.
+  init(handles: [UInt16]) {
+    values = Dictionary(uniqueKeysWithValues: zip(Characteristic.allCases, handles))
+    verdictDescriptor = handles[Characteristic.allCases.count]
+  }
+
   /// A value's handle; 0, which is no attribute's, if there is none.
   package subscript(_ characteristic: Characteristic) -> UInt16 { values[characteristic] ?? 0 }
 

@@ -33,6 +33,8 @@ extension HardwareConnection {
   ///   - deadline: How long it may take, waiting included.
   ///   - command: What is to be proved, if anything.
   ///   - task: What is to be done; asked for when it is the call's turn.
+  /// - Returns: What was brought about.
+  /// - Throws: ``LinkError``.
   func perform(
     within deadline: Duration, proving command: (Command, ProofKind)? = nil,
     _ task: () throws(LinkError) -> LinkTask

@@ -27,10 +27,9 @@ public struct DeviceReply: Sendable, Hashable {
   /// How many commands were done since the device started.
   public let doneCount: UInt32
 
-  /// Decodes a reply.
+  /// Decodes a reply: nil if no command was accepted on this link, or if the bytes are no reply.
   ///
   /// - Parameter bytes: The value that was read.
-  /// - Returns: Nil if no command was accepted on this link, or if the bytes are no reply.
   public init?(_ bytes: [UInt8]) {
     guard bytes.count == Self.byteCount, let result = Result(rawValue: bytes[8]), bytes[9] <= 1
     else { return nil }

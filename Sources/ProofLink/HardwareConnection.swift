@@ -161,6 +161,7 @@ public actor HardwareConnection {
   /// Reads what the hardware tells everyone. Nobody vouches for it.
   ///
   /// - Parameter deadline: How long it may take.
+  /// - Returns: What it tells.
   /// - Throws: ``LinkError``.
   public func status(within deadline: Duration = .seconds(30)) async throws(LinkError)
     -> HardwareStatus

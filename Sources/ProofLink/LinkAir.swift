@@ -86,9 +86,12 @@ package struct LinkAir: ~Copyable {
     }
     if direction.dice.happens(faults.hostility) {
       letters += "h"
-      for said in impostor.speak(toApp: isToApp, &direction.dice) {
-        let time = arrival(now, &direction) + direction.dice.below(100)
-        deliveries.append(Delivery(pdu: said, toApp: isToApp, time: time))
+      // What it says depends on what it heard; how often the dice roll must not.
+      var words = LinkDice(seed: direction.dice.roll())
+      let saysToApp = words.happens(500)
+      let time = now + words.below(100)
+      for said in impostor.speak(toApp: saysToApp, &words) {
+        deliveries.append(Delivery(pdu: said, toApp: saysToApp, time: time))
       }
     }
     return (.carried(deliveries), letters)

@@ -29,7 +29,7 @@ package struct LinkImpostor: ~Copyable {
   }
 
   /// A PDU for one side, or several: a replay, an altered replay, noise, a forged verdict.
-  package mutating func speak(toApp isToApp: Bool, _ dice: inout LinkDice) -> [[UInt8]] {
+  package func speak(toApp isToApp: Bool, _ dice: inout LinkDice) -> [[UInt8]] {
     let heard = isToApp ? toApp : toHardware
     switch dice.below(4) {
     case 0 where !heard.isEmpty:

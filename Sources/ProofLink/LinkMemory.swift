@@ -32,3 +32,87 @@ public struct LinkMemory: Sendable, Hashable {
   /// Remembers nothing.
   public init() {}
 }
+
+// Bytes, for the app to store: docs/LINK.md, section 9.
+extension LinkMemory {
+  /// How many bytes a memory has.
+  public static var byteCount: Int { Offset.check + Digest.byteCount }
+
+  private static let label = Array("pkl1.link-memory".utf8)
+  private static let head: [UInt8] = Array("PKLM".utf8) + [1]
+
+  private enum Offset {
+    static let flags = 5
+    static let heldToken = 8
+    static let nonce = 24
+    static let counter = 40
+    static let handles = 48
+    static let check = 66
+  }
+
+  private struct Flags: OptionSet {
+    let rawValue: UInt8
+    static let heldToken = Flags(rawValue: 1)
+    static let openCommand = Flags(rawValue: 2)
+    static let attributes = Flags(rawValue: 4)
+    static let all: Flags = [.heldToken, .openCommand, .attributes]
+  }
+
+  /// What to store.
+  public var bytes: [UInt8] {
+    var bytes = Self.head + [UInt8](repeating: 0, count: Offset.check - Self.head.count)
+    var flags = Flags()
+    if let heldToken {
+      flags.insert(.heldToken)
+      bytes.replaceSubrange(Offset.heldToken..<Offset.nonce, with: heldToken.bytes)
+    }
+    if let openCommand {
+      flags.insert(.openCommand)
+      bytes.replaceSubrange(Offset.nonce..<Offset.counter, with: openCommand.nonce.bytes)
+      for index in 0..<8 {
+        bytes[Offset.counter + index] = UInt8(
+          truncatingIfNeeded: openCommand.counter >> (8 * index))
+      }
+    }
+    if let attributes {
+      flags.insert(.attributes)
+      for (index, handle) in attributes.handles.enumerated() {
+        bytes[Offset.handles + 2 * index] = UInt8(truncatingIfNeeded: handle)
+        bytes[Offset.handles + 2 * index + 1] = UInt8(handle >> 8)
+      }
+    }
+    bytes[Offset.flags] = flags.rawValue
+    return bytes + Digest(hashing: Self.label + bytes).bytes
+  }
+
+  /// Reads what was stored.
+  ///
+  /// - Parameter bytes: What ``bytes`` once was.
+  /// - Throws: ``/ProofModel/ProofError/malformed(_:byteCount:)`` if it is damaged. Then begin with
+  ///   a memory that holds nothing: the hardware is asked about no command that was open.
+  public init(_ bytes: [UInt8]) throws(ProofError) {
+    let damaged = ProofError.malformed("link memory", byteCount: bytes.count)
+    guard bytes.count == Self.byteCount, bytes.starts(with: Self.head) else { throw damaged }
+    let check = Digest(hashing: Self.label + bytes[..<Offset.check]).bytes
+    let flags = Flags(rawValue: bytes[Offset.flags])
+    guard bytes[Offset.check...].elementsEqual(check), Flags.all.isSuperset(of: flags) else {
+      throw damaged
+    }
+    if flags.contains(.heldToken) {
+      heldToken = try TokenDigest(Array(bytes[Offset.heldToken..<Offset.nonce]))
+    }
+    if flags.contains(.openCommand) {
+      openCommand = OpenCommand(
+        nonce: try ProofNonce(Array(bytes[Offset.nonce..<Offset.counter])),
+        counter: bytes[Offset.counter..<Offset.handles].reversed().reduce(0) {
+          $0 << 8 | UInt64($1)
+        })
+    }
+    if flags.contains(.attributes) {
+      attributes = AttributeTable(
+        handles: stride(from: Offset.handles, to: Offset.check, by: 2).map {
+          LinkPDU.number(bytes[$0...])
+        })
+    }
+  }
+}

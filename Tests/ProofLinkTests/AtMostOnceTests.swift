@@ -15,15 +15,36 @@ extension BenchTests {
       case deadline
       /// The app is killed: what it remembered durably is all that is left.
       case kill
+      /// Somebody on the air says "stale" to the command, with the right counter.
+      case lie
     }
 
     /// A hand that strikes while it holds something.
     final class Hand: Sendable {
       private let task = CoreLock<Task<Receipt, any Error>?>(nil)
+      private let blows = CoreLock(0)
+      private let counter = CoreLock<UInt64>(0)
 
       func hold(_ held: Task<Receipt, any Error>?) { task.withLock { $0 = held } }
       var isHolding: Bool { task.withLock { $0 != nil } }
-      func strike() { task.withLock { $0?.cancel() } }
+      var hasStruck: Bool { blows.withLock { $0 > 0 } }
+
+      func strike() {
+        blows.withLock { $0 += 1 }
+        task.withLock { $0?.cancel() }
+      }
+
+      func hear(_ heard: UInt64) { counter.withLock { $0 = heard } }
+
+      /// A verdict that anyone on the air can make.
+      func lie() -> [[UInt8]] {
+        let heard = counter.withLock { $0 }
+        var bytes = [UInt8](repeating: 0, count: 43)
+        bytes[0] = Verdict.stale.rawValue
+        for index in 0..<8 { bytes[3 + index] = UInt8(truncatingIfNeeded: heard >> (8 * index)) }
+        guard let packets = try? Message(.verdict, bytes).packets(of: 20) else { return [] }
+        return packets.map { [0x1B, 0x0A, 0x00] + $0 }
+      }
     }
 
     @Test(
@@ -43,7 +64,8 @@ extension BenchTests {
       let bench = try Bench(seed: UInt64(at))
       let clock = StillClock()
       let hand = Hand()
-      let durable = CoreLock(LinkMemory())
+      // What an app stores is bytes.
+      let durable = CoreLock(LinkMemory().bytes)
       let stage = try Stage(bench, clock: clock) { number in
         guard number == at, hand.isHolding else { return .carry }
         switch blow {
@@ -54,6 +76,7 @@ extension BenchTests {
         case .cancel, .kill:
           hand.strike()
           return .carry
+        case .lie: return .lie(hand.lie())
         case .deadline:
           clock.pass(Stage.deadline)
           return .carry
@@ -63,12 +86,16 @@ extension BenchTests {
         let before = Stage(stage, bench).connection(mtu: contact.mtu)
         _ = try await before.send(Stage.open)
         let memory = await before.memory
-        durable.withLock { $0 = memory }
+        durable.withLock { $0 = memory.bytes }
         await before.disconnect()
       }
       let doneBefore = bench.done
-      let door = stage.connection(mtu: contact.mtu, memory: durable.withLock { $0 }) { memory in
-        durable.withLock { $0 = memory }
+      let prover = BenchProver(secrets: bench.secrets) { hand.hear($0) }
+      let door = try stage.connection(
+        mtu: contact.mtu, proving: prover, memory: LinkMemory(durable.withLock { $0 })
+      ) { memory in
+        // Who is killed remembers nothing more.
+        if blow != .kill || !hand.hasStruck { durable.withLock { $0 = memory.bytes } }
       }
       // It begins when the hand holds it.
       let (gate, opener) = AsyncStream<Never>.makeStream()
@@ -89,8 +116,10 @@ extension BenchTests {
       // The app goes on, or begins again with what it remembered.
       let after =
         blow == .kill
-        ? stage.connection(mtu: contact.mtu, memory: durable.withLock { $0 }) : door
+        ? try stage.connection(mtu: contact.mtu, memory: LinkMemory(durable.withLock { $0 })) : door
       let isOpen = await after.memory.openCommand != nil
+      // What was done and not told is remembered.
+      if done == 1, case .failure = result { #expect(isOpen, "\(blow) at \(at)") }
       if at % 2 == 0 {
         let fate = try await after.recall()
         #expect((fate == nil) == !isOpen)

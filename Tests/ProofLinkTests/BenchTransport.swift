@@ -11,6 +11,8 @@ final class BenchTransport: LinkTransport {
     case cut
     /// It is lost, and these PDUs come to the app instead.
     case answer([[UInt8]])
+    /// It is carried; if it goes to the hardware, what a liar says to the app comes before.
+    case lie([[UInt8]])
   }
 
   private struct State {
@@ -32,7 +34,7 @@ final class BenchTransport: LinkTransport {
   var count: Int { state.withLock { $0.count } }
 
   func open() async throws(LinkUnavailable) -> any LinkChannel {
-    guard case .carry = next() else { throw LinkUnavailable("out of reach") }
+    if case .cut = next() { throw LinkUnavailable("out of reach") }
     let channel = BenchChannel(self)
     let before = state.withLock { state in
       defer { state.channel = channel }
@@ -57,7 +59,7 @@ final class BenchTransport: LinkTransport {
       channel.close()
       return
     }
-    for answer in answers where survives(channel) { channel.inbox.yield(answer) }
+    for answer in answers where survives(channel, toApp: true) { channel.inbox.yield(answer) }
   }
 
   fileprivate func end(_ channel: BenchChannel) {
@@ -73,10 +75,13 @@ final class BenchTransport: LinkTransport {
     state.withLock { $0.channel === channel }
   }
 
-  private func survives(_ channel: BenchChannel) -> Bool {
+  private func survives(_ channel: BenchChannel, toApp: Bool = false) -> Bool {
     guard isUp(channel) else { return false }
     switch next() {
     case .carry: return true
+    case .lie(let pdus):
+      if !toApp { for pdu in pdus { channel.inbox.yield(pdu) } }
+      return true
     case .lose: return false
     case .answer(let pdus):
       for pdu in pdus { channel.inbox.yield(pdu) }
@@ -110,12 +115,15 @@ final class BenchChannel: LinkChannel {
 struct BenchProver: CommandProver {
   let secrets: HardwareSecrets
   var isMeasurable = true
+  /// Hears the counters of what it proves, as everybody on the air does.
+  var hears: @Sendable (UInt64) -> Void = { _ in }
 
   func prove(
     _ command: Command, _ kind: ProofKind, from instance: InstanceID, to hardware: HardwareID,
     answering challenge: Challenge, form: TokenForm
   ) throws(ProofError) -> ProvedCommand {
     guard isMeasurable else { throw .evidenceUnavailable(reason: "nothing can be read") }
+    hears(challenge.counter)
     return ProvedCommand(
       command, proving: kind, from: instance, to: hardware, answering: challenge, with: secrets)
   }

@@ -126,6 +126,33 @@ extension BenchTests {
       #expect(bench.done == 0)
     }
 
+    @Test("a memory comes back from its bytes, or is told to be damaged")
+    func memoryBytes() throws {
+      var memory = LinkMemory()
+      #expect(try LinkMemory(memory.bytes) == memory)
+      memory.attributes = AttributeTable(
+        values: Dictionary(
+          uniqueKeysWithValues: AttributeTable.Characteristic.allCases.map {
+            ($0, 0x1234 + $0.rawValue)
+          }), verdictDescriptor: 0xABCD)
+      memory.heldToken = try TokenDigest([UInt8](repeating: 7, count: 16))
+      #expect(try LinkMemory(memory.bytes) == memory)
+      memory.openCommand = OpenCommand(
+        nonce: try ProofNonce([UInt8](repeating: 9, count: 16)), counter: .max - 5)
+      #expect(try LinkMemory(memory.bytes) == memory)
+      #expect(memory.bytes.count == LinkMemory.byteCount)
+      for index in memory.bytes.indices {
+        var damaged = memory.bytes
+        damaged[index] ^= 0x10
+        #expect(throws: ProofError.malformed("link memory", byteCount: damaged.count)) {
+          try LinkMemory(damaged)
+        }
+        #expect(throws: ProofError.malformed("link memory", byteCount: index)) {
+          try LinkMemory(Array(memory.bytes.prefix(index)))
+        }
+      }
+    }
+
     @Test("calls made at the same time are served one after the other, each once")
     func inTurn() async throws {
       let bench = try Bench(seed: 6)

@@ -124,17 +124,41 @@ extension BenchTests {
 
     @Test("the same seed gives the same trace, another seed another")
     func sameTrace() throws {
-      func trace(_ seed: UInt64) throws -> UInt64 {
+      func trace(_ seed: UInt64) throws -> [UInt64] {
         let bench = try Bench(seed: 5)
         let token = try Self.fixedToken(bench)
         var dice = LinkDice(seed: seed)
-        var model = LinkModel(bench, faults: .drawn(&dice), seed: seed)
-        var exchange = LinkExchange(try bench.request(token, isHeld: false, mtu: 64))
-        _ = model.play(&exchange)
-        return model.trace
+        return try (0..<100).map { session in
+          var model = LinkModel(bench, faults: .drawn(&dice), seed: dice.roll())
+          var exchange = LinkExchange(
+            try bench.request(token, isHeld: session % 3 > 0, mtu: 23 + dice.below(200)))
+          _ = model.play(&exchange)
+          return model.trace
+        }
       }
-      #expect(try trace(8) == trace(8))
-      #expect(try trace(8) != trace(9))
+      let first = try trace(8)
+      #expect(Set(first).count == first.count)
+      #expect(try trace(8) == first)
+      #expect(try trace(9) != first)
+    }
+
+    @Test("messages are no longer than the page's budget")
+    func sizes() throws {
+      let bench = try Bench(seed: 1)
+      #expect(try bench.token().message.bytes.count <= 400)
+      let challenge = try Challenge(counter: 1, bytes: [UInt8](repeating: 3, count: 32))
+      #expect(challenge.message.bytes.count <= 40)
+      for count in [0, 8, Command.byteCountMax] {
+        let command = try Command([UInt8](repeating: 1, count: count), class: CommandClass(1))
+        for kind in ProofKind.allCases {
+          let proved = ProvedCommand(
+            command, proving: kind, from: bench.instance, to: bench.identity.id,
+            answering: challenge, with: bench.secrets)
+          #expect(proved.message.bytes.count <= 100 + count)
+          let answer = Answer(.accepted, counter: 1, to: proved.nonce, with: bench.secrets)
+          #expect(answer.message.bytes.count <= 60)
+        }
+      }
     }
 
     @Test("what the app can act on is told apart")

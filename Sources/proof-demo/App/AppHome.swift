@@ -38,35 +38,18 @@ struct AppHome {
 
   /// What is remembered of the link; nothing if there is nothing, or nothing that can be read.
   func memory() -> LinkMemory {
-    var memory = LinkMemory()
     guard let data = FileManager.default.contents(atPath: memoryPath),
-      let stored = try? JSONDecoder().decode(Memory.self, from: data)
-    else { return memory }
-    memory.heldToken = stored.heldToken.flatMap { Hexadecimal.bytes($0) }
-      .flatMap { try? TokenDigest($0) }
-    if let bytes = stored.nonce.flatMap({ Hexadecimal.bytes($0) }), let counter = stored.counter,
-      let nonce = try? ProofNonce(bytes)
-    {
-      memory.openCommand = OpenCommand(nonce: nonce, counter: counter)
-    }
+      let memory = try? LinkMemory([UInt8](data))
+    else { return LinkMemory() }
     return memory
   }
 
   /// Keeps what is remembered of the link, in one step.
   func keep(_ memory: LinkMemory) throws {
-    let stored = Memory(
-      heldToken: memory.heldToken?.description, nonce: memory.openCommand?.nonce.description,
-      counter: memory.openCommand?.counter)
-    try JSONEncoder().encode(stored).write(to: URL(fileURLWithPath: memoryPath), options: .atomic)
+    try Data(memory.bytes).write(to: URL(fileURLWithPath: memoryPath), options: .atomic)
   }
 
-  private struct Memory: Codable {
-    var heldToken: String?
-    var nonce: String?
-    var counter: UInt64?
-  }
-
-  private var memoryPath: String { storage + "/link.json" }
+  private var memoryPath: String { storage + "/link" }
 
   private func shipped(_ name: String) throws -> String { try text("app/\(name)") }
 
