@@ -10,7 +10,7 @@ struct DemoOptions {
 
   private static let known = [
     Option("--json", help: "prints every line as JSON, at the end"),
-    Option("--seed", "N", help: "what is left to chance; 1 if missing"),
+    Option("--seed", "N", help: "what is left to chance; 5 if missing"),
     Option("--slow", help: "waits before every step, for an audience"),
     Option(
       "--hardware", "PROGRAM", help: "another lock than proof-hardware, with its options"),
@@ -46,7 +46,7 @@ struct DemoOptions {
         }
         seed = number
       } else {
-        seed = 1
+        seed = 5
       }
     } catch {
       Terminal.complain("proof-demo: \(error); --help tells more")

@@ -123,6 +123,20 @@ class Demo(unittest.TestCase):
         self.assertEqual(told, [f"{line['what']}: {line['happened']}" for line in lines])
         self.assertClean()
 
+    def test_where_the_kernel_allows_no_namespaces_the_copy_has_another_device_secret(self):
+        shut = ["unshare", "--user", "--map-root-user", "sh", "-c",
+                'echo 0 >/proc/sys/user/max_user_namespaces && exec "$@"', "sh"]
+        if subprocess.run([*shut, "true"], capture_output=True).returncode != 0:
+            # Then the machine allows none itself, and the other test has played this.
+            return
+        played = subprocess.run([*shut, BIN / "proof-demo", "--json"], env=self.stage.environment, capture_output=True,
+                                text=True, timeout=PATIENCE, stdin=subprocess.DEVNULL)
+        told = json.loads(played.stdout)
+        self.assertEqual((played.returncode, told["ok"]), (0, True), played.stdout + played.stderr)
+        copied, = (line for line in told["lines"] if "is copied to" in line["what"])
+        self.assertIn("a device secret of its own", copied["detail"])
+        self.assertClean()
+
     def times(self, lines):
         """Each step of the app says where its time went, and the shares are parts of the whole."""
         timed = [line for line in lines if line["milliseconds"]]

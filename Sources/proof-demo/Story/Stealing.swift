@@ -51,7 +51,7 @@ extension Story {
     do {
       try world.tool.run(starter[0], [machine, "/bin/true"])
     } catch {
-      try FileManager.default.removeItem(atPath: phone.storage + "/secret")
+      try FileManager.default.removeItem(atPath: phone.storage + "/device-secret")
       try phone.start()
       return "the copy has a device secret of its own"
     }
