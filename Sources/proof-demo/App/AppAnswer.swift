@@ -16,7 +16,8 @@ struct StepTime: Codable {
   var total = 0.0
   /// Looking at code, files, environment and device.
   var measurement = 0.0
-  /// Folding the evidence, deriving keys, proving, checking receipts.
+  /// Folding the evidence, deriving keys, proving, checking receipts; in a step that needs no link,
+  /// whatever else the SDK does too.
   var cryptography = 0.0
   /// The link to the hardware: packets, and the hardware's own work.
   var link = 0.0
