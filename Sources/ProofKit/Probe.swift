@@ -4,9 +4,9 @@ import Synchronization
 
 /// Observes this app as it runs: its code in memory, its files, its environment, its device.
 ///
-/// A probe keeps what it learned, so that under ``ProofModel/MeasurementPolicy/incremental`` only
+/// A probe keeps what it learned, so that under ``/ProofModel/MeasurementPolicy/incremental`` only
 /// the first measurement reads everything. It never says whether something was tampered with: what
-/// it sees becomes evidence, the evidence a measurement, and the verifier decides. ``diagnose(_:)``
+/// it sees becomes evidence, the evidence a measurement, and the verifier decides. ``diagnose(_:key:)``
 /// tells people what differs.
 ///
 /// Libraries that the app opens by itself must be open before the first measurement, and none may
@@ -53,7 +53,7 @@ public final class Probe: EvidenceObserver {
   /// Makes a probe, and the storage secret if there is none yet.
   ///
   /// - Parameter options: What to observe.
-  /// - Throws: ``ProofModel/ProofError/evidenceUnavailable(reason:)`` if the storage folder is not
+  /// - Throws: ``/ProofModel/ProofError/evidenceUnavailable(reason:)`` if the storage folder is not
   ///   there or open to others, or without memory.
   public init(_ options: Options) throws(ProofError) {
     core = CoreLock(try CoreProbe(options))

@@ -3,6 +3,8 @@ internal import ProofModel
 /// A link of a connection: up, or on its way.
 struct ConnectionLink {
   let number: Int
+  /// Opens it, and hears what comes then.
+  var task: Task<Void, Never>?
   var channel: (any LinkChannel)?
   /// Once it is ready for messages.
   var ready: OpenLink?
@@ -135,7 +137,7 @@ extension HardwareConnection {
     linkCount += 1
     let number = linkCount
     link = ConnectionLink(number: number)
-    Task { [weak self, transport, clock] in
+    link?.task = Task { [weak self, transport, clock] in
       if pause > .zero { try? await clock.sleep(for: pause) }
       guard await self?.link?.number == number else { return }
       guard let channel = try? await transport.open() else {
@@ -170,6 +172,7 @@ extension HardwareConnection {
   }
 
   func hangUp() {
+    link?.task?.cancel()
     link?.channel?.close()
     link = nil
   }

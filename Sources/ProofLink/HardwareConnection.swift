@@ -67,7 +67,10 @@ public actor HardwareConnection {
     self.remember = remember
   }
 
-  deinit { link?.channel?.close() }
+  deinit {
+    link?.task?.cancel()
+    link?.channel?.close()
+  }
 
   /// The queue on which everything here runs, proving too: not on the threads that tasks share.
   public nonisolated var unownedExecutor: UnownedSerialExecutor {

@@ -33,6 +33,14 @@ final class BenchTransport: LinkTransport {
   /// Openings and PDUs so far.
   var count: Int { state.withLock { $0.count } }
 
+  var isUp: Bool { state.withLock { $0.channel != nil } }
+
+  /// Returns when no link is up.
+  func waitUntilDown() async {
+    guard let over = state.withLock({ $0.channel?.over }) else { return }
+    for await _ in over {}
+  }
+
   func open() async throws(LinkUnavailable) -> any LinkChannel {
     if case .cut = next() { throw LinkUnavailable("out of reach") }
     let channel = BenchChannel(self)
@@ -97,6 +105,7 @@ final class BenchChannel: LinkChannel {
   let received: AsyncStream<[UInt8]>
   fileprivate let inbox: AsyncStream<[UInt8]>.Continuation
   private let transport: BenchTransport
+  fileprivate let (over, end) = AsyncStream<Never>.makeStream()
 
   fileprivate init(_ transport: BenchTransport) {
     self.transport = transport
@@ -108,6 +117,7 @@ final class BenchChannel: LinkChannel {
   func close() {
     transport.end(self)
     inbox.finish()
+    end.finish()
   }
 }
 

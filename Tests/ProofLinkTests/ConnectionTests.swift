@@ -126,6 +126,64 @@ extension BenchTests {
       #expect(bench.done == 0)
     }
 
+    /// A radio that finds nobody, and looks for as long as it is let.
+    final class Search: LinkTransport {
+      let found = AsyncStream<Never>.makeStream()
+      let (began, beginning) = AsyncStream<Void>.makeStream()
+      let endCount = CoreLock(0)
+
+      func open() async throws(LinkUnavailable) -> any LinkChannel {
+        beginning.yield()
+        await withTaskCancellationHandler {
+          for await _ in found.stream {}
+        } onCancel: {
+          endCount.withLock { $0 += 1 }
+        }
+        throw LinkUnavailable("nobody was found")
+      }
+    }
+
+    @Test("a search ends with the call that wanted it; a call that waits for its turn ends alone")
+    func search() async throws {
+      let bench = try Bench(seed: 7)
+      let stage = try Stage(bench)
+      let search = Search()
+      let door = HardwareConnection(
+        to: bench.identity.id, as: bench.instance, presenting: stage.token,
+        proving: BenchProver(secrets: bench.secrets), over: search, clock: stage.clock)
+      let first = Task { try await door.send(Stage.open, within: .seconds(60)) }
+      for await _ in search.began { break }
+      let waiting = Task { try await door.send(Stage.open) }
+      waiting.cancel()
+      await #expect(throws: LinkError.cancelled(commandMayBeDone: false)) {
+        try await waiting.value
+      }
+      let late = Task { try await door.status() }
+      stage.clock.pass(.seconds(30))
+      await #expect(throws: LinkError.deadlinePassed(commandMayBeDone: false)) {
+        try await late.value
+      }
+      #expect(search.endCount.withLock { $0 } == 0)
+      stage.clock.pass(.seconds(60))
+      await #expect(throws: LinkError.deadlinePassed(commandMayBeDone: false)) {
+        try await first.value
+      }
+      #expect(search.endCount.withLock { $0 } == 1)
+    }
+
+    @Test("a connection that nobody holds any more leaves no link", .timeLimit(.minutes(1)))
+    func forgotten() async throws {
+      let bench = try Bench(seed: 8)
+      let stage = try Stage(bench)
+      do {
+        let door = stage.connection()
+        _ = try await door.send(Stage.open)
+        #expect(stage.transport.isUp)
+      }
+      await stage.transport.waitUntilDown()
+      #expect(!stage.transport.isUp)
+    }
+
     @Test("a memory comes back from its bytes, or is told to be damaged")
     func memoryBytes() throws {
       var memory = LinkMemory()

@@ -14,7 +14,7 @@ public struct StoredToken: Sendable, Hashable {
   /// - Parameters:
   ///   - token: The token.
   ///   - hardware: The hardware that it was asked for.
-  ///   - form: ``ProofModel/TokenForm/literal`` only where that was asked for by name.
+  ///   - form: ``/ProofModel/TokenForm/literal`` only where that was asked for by name.
   /// - Throws: ``MeasurementStoreError/tokenForOther(_:)``.
   public init(
     _ token: MeasurementToken, for hardware: HardwareID, form: TokenForm = .diversified
