@@ -6,6 +6,7 @@
 PREFIX ?= /usr/local
 DESTDIR ?=
 FUZZ_SECONDS ?= 60
+DEMO ?=
 
 .DEFAULT_GOAL := all
 .NOTPARALLEL:
@@ -13,9 +14,9 @@ MAKEFLAGS += --no-print-directory
 
 export MAKE
 
-.PHONY: help setup all core demo install uninstall sdk-key docs clean test test-core test-swift test-probe \
-  test-probe-long test-store test-service test-changes test-door check-kill bench-service test-backend attack \
-  test-hardware attack-hardware attack-hardware-long check-link check-vectors test-house check check-long \
+.PHONY: help setup all core demo demo-programs install uninstall sdk-key docs clean test test-core test-swift \
+  test-probe test-probe-long test-store test-service test-changes test-door check-kill bench-service test-backend \
+  attack test-hardware attack-hardware attack-hardware-long check-link check-vectors test-house check check-long \
   check-format check-symbols check-stack check-constant-time check-secrets check-sanitizers check-coverage \
   check-boundary check-mutants check-mutants-swift check-faults check-faults-long check-mutants-probe check-jose \
   check-mutants-hardware test-consumers check-demo check-docs check-readme check-foreign firmware check-firmware \
@@ -37,9 +38,14 @@ core: ## Build the C core, its header folder and proofcore.pc below .build/core,
 	@.ci/setup base
 	@$(MAKE) -C CSources
 
-demo: ## Play the whole story: measure, attest, issue, open, tamper, refuse
+demo: demo-programs ## Play the story between real processes: measure, unlock, attack, update (DEMO='--slow --seed 7')
+	@.build/release/proof-demo $(DEMO)
+
+# Optimised, because the story tells times.
+demo-programs: ## Build the programs of the demonstration, in .build/release
 	@.ci/setup swift base
-	@swift run --quiet proof-demo
+	@for product in proof-demo proof-service proofctl proof-unlock proof-hardware proof-relay proof-tracer \
+	  proof-elsewhere DemoPreload; do swift build --quiet -c release --product $$product || exit 1; done
 
 install: ## Install the C core: PREFIX=/usr/local DESTDIR= ; needs no Swift
 	@.ci/setup base
@@ -218,8 +224,9 @@ check-mutants-hardware: ## The same with the hardware's links, flash and process
 	@.ci/setup base python
 	@Tests/ProofHardwareTests/mutants.py
 
-check-demo: ## The demonstration plays to its end
-	@.ci/counted $(MAKE) demo
+check-demo: demo-programs ## The demonstration from outside: story, exit status, what it leaves, two terminals
+	@.ci/setup python
+	@Tests/Demo/run.py
 
 check-docs: ## The reference documentation is built without a warning, and has every public symbol
 	@.ci/setup swift base

@@ -34,6 +34,7 @@ let package = Package(
     .executable(name: "proof-hardware", targets: ["proof-hardware"]),
     .executable(name: "proof-relay", targets: ["proof-relay"]),
     .executable(name: "proof-demo", targets: ["proof-demo"]),
+    .library(name: "DemoPreload", type: .dynamic, targets: ["DemoPreload"]),
     .executable(name: "proof-service", targets: ["proof-service"]),
     .executable(name: "proof-unlock", targets: ["proof-unlock"]),
     .executable(name: "proofctl", targets: ["proofctl"]),
@@ -126,8 +127,14 @@ let package = Package(
     .executableTarget(
       name: "proof-relay", dependencies: ["ProofLink", "Console"], swiftSettings: strictSwift),
     .executableTarget(
-      name: "proof-demo", dependencies: ["ProofKit", "ProofModel", "Console"],
+      name: "proof-demo",
+      dependencies: ["ProofKit", "ProofKitHTTP", "ProofLink", "ProofModel", "Console"],
       swiftSettings: strictSwift),
+    .target(name: "DemoPreload", path: "CSources/DemoPreload", cSettings: strictC),
+    .executableTarget(
+      name: "proof-tracer", path: "CSources/proof-tracer", cSettings: strictC),
+    .executableTarget(
+      name: "proof-elsewhere", path: "CSources/proof-elsewhere", cSettings: strictC),
     .executableTarget(
       name: "proof-service", dependencies: ["ProofService", "ProofJOSE", "Console"],
       swiftSettings: strictSwift),

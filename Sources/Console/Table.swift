@@ -25,9 +25,11 @@ package struct Table: Sendable {
   package func lines(style: (_ row: Int, _ column: Int, _ cell: String) -> String) -> [String] {
     let widths = alignments.indices.map { column in rows.map { $0[column].count }.max() ?? 0 }
     return rows.enumerated().map { row, cells in
+      // Columns that are empty to the end of the line leave no blanks behind.
+      let used = cells.lastIndex { !$0.isEmpty } ?? 0
       let padded = cells.enumerated().map { column, cell in
         let blanks = String(repeating: " ", count: widths[column] - cell.count)
-        let isLast = column == cells.count - 1
+        let isLast = column == used
         let text =
           switch alignments[column] {
           case .left: isLast ? cell : cell + blanks
@@ -35,8 +37,6 @@ package struct Table: Sendable {
           }
         return style(row, column, text)
       }
-      // Columns that are empty to the end of the line leave no blanks behind.
-      let used = cells.lastIndex { !$0.isEmpty } ?? 0
       return padded.prefix(used + 1).joined(separator: "  ")
     }
   }

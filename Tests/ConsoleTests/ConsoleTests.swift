@@ -48,6 +48,10 @@ struct TableTests {
         "name      ns  note", "proof    351", "a      12345  slow",
       ])
     #expect(table.lines { row, _, cell in row == 0 ? "" : cell }.first == "    ")
+
+    var left = Table(["", "done", "ns"], [.left, .left, .right])
+    left.add(["ok", "a", ""])
+    #expect(left.lines { _, _, cell in cell }.last == "ok  a")
   }
 }
 

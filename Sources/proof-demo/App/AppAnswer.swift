@@ -1,0 +1,36 @@
+/// What the sample app says of one thing it was asked to do: for people a line, for programs JSON.
+struct AppAnswer: Codable {
+  /// What came of it, in few words that do not change from run to run.
+  var outcome: String
+  /// What else can be told.
+  var detail = ""
+  /// The installation's name, where it was asked for.
+  var instance: String?
+  /// How many commands the lock has done since its start, where it said so.
+  var doneCount: Int?
+  var time = StepTime()
+}
+
+/// Where the time of one step went, in milliseconds.
+struct StepTime: Codable {
+  var total = 0.0
+  /// Looking at code, files, environment and device.
+  var measurement = 0.0
+  /// Folding the evidence, deriving keys, proving, checking receipts; in a step that needs no link,
+  /// whatever else the SDK does too.
+  var cryptography = 0.0
+  /// The link to the hardware: packets, and the hardware's own work.
+  var link = 0.0
+  /// Service and backend over the network, their own work included.
+  var network = 0.0
+}
+
+extension StepTime {
+  static func += (sum: inout StepTime, other: StepTime) {
+    sum.total += other.total
+    sum.measurement += other.measurement
+    sum.cryptography += other.cryptography
+    sum.link += other.link
+    sum.network += other.network
+  }
+}

@@ -1,0 +1,71 @@
+import Foundation
+import ProofLink
+import ProofModel
+
+/// Where an installed app's files stand: what was shipped, which is measured, and what it keeps.
+struct AppHome {
+  private let folder: URL
+
+  init(_ path: String) { folder = URL(fileURLWithPath: path) }
+
+  /// The bundle: everything that was shipped with the app.
+  var bundle: String { folder.appendingPathComponent("app").path }
+  /// What the app keeps, open to its user alone.
+  var storage: String { folder.appendingPathComponent("storage").path }
+  /// The folder of the measurement and its token, which outlive the process.
+  var measurement: String { storage + "/measurement" }
+
+  /// What the app is initialised with: the account.
+  func account() throws -> String { try shipped("account") }
+  /// The certificates that may vouch for the service.
+  var authority: String { bundle + "/authority.pem" }
+  /// Where the backend is.
+  func backend() throws -> String { try shipped("backend") }
+  /// The host of the protected API, as the account knows it.
+  func api() throws -> String { try shipped("api") }
+
+  /// The paired hardware.
+  func hardware() throws -> HardwareID {
+    let text = try text("paired/hardware")
+    guard let bytes = Hexadecimal.bytes(text), let id = try? HardwareID(bytes) else {
+      throw AppFailure("paired/hardware holds no hardware's id: \(text)")
+    }
+    return id
+  }
+
+  /// Where the paired hardware listens.
+  func link() throws -> String { try text("paired/link") }
+
+  /// What is remembered of the link; nothing if there is nothing, or nothing that can be read.
+  func memory() -> LinkMemory {
+    guard let data = FileManager.default.contents(atPath: memoryPath),
+      let memory = try? LinkMemory([UInt8](data))
+    else { return LinkMemory() }
+    return memory
+  }
+
+  /// Keeps what is remembered of the link, in one step.
+  func keep(_ memory: LinkMemory) throws {
+    try Data(memory.bytes).write(to: URL(fileURLWithPath: memoryPath), options: .atomic)
+  }
+
+  private var memoryPath: String { storage + "/link" }
+
+  private func shipped(_ name: String) throws -> String { try text("app/\(name)") }
+
+  private func text(_ name: String) throws -> String {
+    let file = folder.appendingPathComponent(name)
+    guard let text = try? String(contentsOf: file, encoding: .utf8) else {
+      throw AppFailure(
+        "\(file.path) cannot be read: `proof-demo --prepare FOLDER` makes a home for the app")
+    }
+    return text.trimmingCharacters(in: .whitespacesAndNewlines)
+  }
+}
+
+/// Why the app cannot do what it was asked for.
+struct AppFailure: Error, CustomStringConvertible {
+  let description: String
+
+  init(_ description: String) { self.description = description }
+}

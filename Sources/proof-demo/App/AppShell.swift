@@ -1,0 +1,78 @@
+import Console
+import Foundation
+
+/// `proof-demo app`: the sample app as a process, for a person or a program in front of it.
+struct AppShell {
+  private static let known = [
+    Option("--home", "FOLDER", help: "the app's files; the present folder if missing"),
+    Option("--socket", "PATH", help: "where the lock listens; the paired one if missing"),
+    Option("--json", help: "answers in JSON, one line for each"),
+  ]
+
+  private let app: SampleApp
+  private let words: [String]
+  private let isJSON: Bool
+
+  init(_ arguments: some Collection<String>) {
+    let (flags, words) = Self.split(arguments)
+    do {
+      let options = try Options(flags, taking: Self.known)
+      if options.has("--help") {
+        print(
+          Options.help(
+            "proof-demo app [options] [VERB]",
+            "The sample app. Does what the verb says; without one, what each line of its standard\n"
+              + "input says.\n\n" + AppVerb.help, Self.known))
+        Terminal.end(0)
+      }
+      self.words = words
+      isJSON = options.has("--json")
+      app = try SampleApp(
+        AppHome(options.value("--home") ?? "."), link: options.value("--socket"))
+    } catch let error as UsageError {
+      Terminal.complain("proof-demo app: \(error); --help tells more")
+      Terminal.end(2)
+    } catch {
+      Terminal.complain("proof-demo app: \(error)")
+      Terminal.end(1)
+    }
+  }
+
+  /// Options come first; the first word that is none begins the verb.
+  private static func split(_ arguments: some Collection<String>) -> ([String], [String]) {
+    var flags: [String] = []
+    var rest = Array(arguments)[...]
+    while let flag = rest.first, flag.hasPrefix("-") {
+      flags.append(rest.removeFirst())
+      if ["--home", "--socket"].contains(flag), let value = rest.popFirst() { flags.append(value) }
+    }
+    return (flags, Array(rest))
+  }
+
+  /// Does the verb, or every line that comes. Ends with 1 if the last thing failed.
+  func run() async -> Never {
+    guard words.isEmpty else { Terminal.end(await answer(words) ? 0 : 1) }
+    var isWell = true
+    if isJSON { say("ready") }
+    while let line = readLine() {
+      let words = line.split(separator: " ").map(String.init)
+      if !words.isEmpty { isWell = await answer(words) }
+    }
+    Terminal.end(isWell ? 0 : 1)
+  }
+
+  private func answer(_ words: [String]) async -> Bool {
+    let answer = await app.perform(words)
+    if isJSON, let data = try? JSONEncoder().encode(answer) {
+      say(String(decoding: data, as: UTF8.self))
+    } else {
+      say(answer.outcome + (answer.detail.isEmpty ? "" : "\n  \(answer.detail)"))
+    }
+    return answer.outcome != "failed"
+  }
+
+  private func say(_ text: String) {
+    print(text)
+    fflush(nil)
+  }
+}

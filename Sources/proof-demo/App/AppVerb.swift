@@ -1,0 +1,65 @@
+import ProofModel
+
+/// What the sample app can be asked to do.
+enum AppVerb {
+  case enrol
+  case fetch
+  case show
+  case diagnose
+  case command(Command, ProofKind)
+  case carry(SignedOrder)
+
+  static let help = """
+    enrol          gets the account's configuration from the service
+    fetch          has the service measure this app, and gets the lock's token from the backend
+    open, close    a command of class 1, unlock
+    status         a command of class 0, status
+    autolock N     a command of class 2, settings
+                   each with `device` behind it: proves the device alone
+    show           what is stored
+    diagnose       what differs from the measurement
+    carry HEX      carries the backend's order to the lock
+    """
+
+  /// Understands words; nil if they are none of the above.
+  init?(_ words: [String]) {
+    switch (words.first, words.count) {
+    case ("enrol", 1): self = .enrol
+    case ("fetch", 1): self = .fetch
+    case ("show", 1): self = .show
+    case ("diagnose", 1): self = .diagnose
+    case ("carry", 2):
+      guard let bytes = Hexadecimal.bytes(words[1]), let order = try? SignedOrder(bytes) else {
+        return nil
+      }
+      self = .carry(order)
+    default:
+      guard let command = Self.command(words) else { return nil }
+      self = command
+    }
+  }
+
+  private static func command(_ words: [String]) -> AppVerb? {
+    var words = words
+    let kind: ProofKind = words.last == "device" ? .device : .integrity
+    if kind == .device { words.removeLast() }
+    let number: UInt8
+    switch (words.first, words.count) {
+    case ("status", 1): number = 0
+    case ("open", 1), ("close", 1): number = 1
+    case ("autolock", 2): number = 2
+    default: return nil
+    }
+    let text = Array(words.joined(separator: " ").utf8)
+    guard let command = try? Command(text, class: CommandClass(number)) else { return nil }
+    return .command(command, kind)
+  }
+
+  /// Whether it needs the link to the hardware.
+  var needsLink: Bool {
+    switch self {
+    case .command, .carry: true
+    case .enrol, .fetch, .show, .diagnose: false
+    }
+  }
+}

@@ -1,0 +1,119 @@
+import Console
+import Glibc
+import ProofKit
+import ProofModel
+
+/// `proof-demo attack`: the thief's programs, each a process of its own that knows what a thief
+/// knows.
+struct AttackShell {
+  private static let known = [
+    Option("--socket", "PATH", help: "where the lock listens"),
+    Option("--listen", "PATH", help: "tap: where it waits for the app"),
+    Option("--replace", "COMMAND", help: "tap: put in the place of the first command"),
+    Option("--command", "HEX", help: "replay: what was recorded"),
+    Option("--hardware", "ID", help: "forge, spend: the lock's name"),
+    Option("--key", "HEX", help: "forge: the lock's public key"),
+    Option("--instance", "ID", help: "forge: whose token it shall be"),
+    Option("--store", "FOLDER", help: "spend: a copy of the owner's stored measurement"),
+  ]
+
+  private let verb: String
+  private let options: Options
+
+  init(_ arguments: some Collection<String>) {
+    do throws(UsageError) {
+      options = try Options(arguments.dropFirst(), taking: Self.known)
+      verb = arguments.first ?? "--help"
+      if options.has("--help") || verb.hasPrefix("-") {
+        print(
+          Options.help(
+            "proof-demo attack tap|replay|forge|spend [options]",
+            "What the demonstration's thief runs. Each says the lock's verdict.", Self.known))
+        Terminal.end(0)
+      }
+    } catch {
+      Terminal.complain("proof-demo attack: \(error); --help tells more")
+      Terminal.end(2)
+    }
+  }
+
+  func run() -> Never {
+    do {
+      switch verb {
+      case "tap":
+        try Tap(
+          listeningAt: needed("--listen"), before: needed("--socket"),
+          replacing: options.value("--replace")
+        ).run()
+      case "replay": try replay()
+      case "forge": try forge()
+      case "spend": try spend()
+      default: throw UsageError("unknown attack: \(verb)")
+      }
+      Terminal.end(0)
+    } catch let error as UsageError {
+      Terminal.complain("proof-demo attack: \(error); --help tells more")
+      Terminal.end(2)
+    } catch {
+      Terminal.complain("proof-demo attack: \(error)")
+      Terminal.end(1)
+    }
+  }
+
+  /// Plays what was recorded, and once more under a challenge that is alive.
+  private func replay() throws {
+    let recorded = try Message(.command, bytes("--command"))
+    let link = try RawLink(to: needed("--socket"))
+    let first = try link.ask(recorded, at: .command).verdict
+    _ = try link.challenge()
+    let second = try link.ask(recorded, at: .command).verdict
+    print(first == second ? "\(first)" : "\(first), then \(second)")
+  }
+
+  /// Seals a token of his own making to the lock's public key, with everything that is public right.
+  private func forge() throws {
+    let lock = try HardwareIdentity(
+      id: HardwareID(bytes("--hardware")), publicKey: HardwarePublicKey(bytes("--key")))
+    var now = timespec()
+    _ = unsafe clock_gettime(CLOCK_REALTIME, &now)
+    let grant = try MeasurementGrant(
+      for: lock.id, instance: InstanceID(bytes("--instance")), mode: .development,
+      integrityClasses: .all, attempts: .max, uses: .unlimited, generation: .max - 1,
+      issued: UInt64(now.tv_sec), secrets: Self.invented())
+    let token = try grant.sealed(to: lock, signedBy: .random())
+    print(try RawLink(to: needed("--socket")).ask(token.message, at: .token).verdict)
+  }
+
+  /// Presents the owner's own token, which the lock accepts, and proves with what a thief can make
+  /// up: the token is sealed, so what it holds is not his to read.
+  private func spend() throws {
+    let hardware = try HardwareID(bytes("--hardware"))
+    guard let stored = try MeasurementStore(folder: needed("--store")).load(),
+      let token = stored.token(for: hardware)
+    else { throw AttackFailure("there is no token for \(hardware) in the copied store") }
+    let link = try RawLink(to: needed("--socket"))
+    let held = try link.ask(token.token.message, at: .token).verdict
+    let command = try ProvedCommand(
+      Command(Array("open".utf8), class: CommandClass(1)), proving: .integrity,
+      from: stored.instance, to: hardware, answering: link.challenge(), with: Self.invented())
+    print("\(held), then \(try link.ask(command.message, at: .command).verdict)")
+  }
+
+  private static func invented() throws -> HardwareSecrets {
+    try HardwareSecrets(
+      integrityKey: .random(count: 16), integrity: .random(count: 32),
+      deviceKey: .random(count: 16), device: .random(count: 32), form: .diversified)
+  }
+
+  private func needed(_ name: String) throws(UsageError) -> String {
+    guard let value = options.value(name) else { throw UsageError("\(name) is missing") }
+    return value
+  }
+
+  private func bytes(_ name: String) throws(UsageError) -> [UInt8] {
+    guard let bytes = Hexadecimal.bytes(try needed(name)) else {
+      throw UsageError("\(name) is not hexadecimal")
+    }
+    return bytes
+  }
+}

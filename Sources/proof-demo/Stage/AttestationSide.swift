@@ -1,0 +1,82 @@
+import Foundation
+
+/// The attestation service, and its operator.
+final class AttestationSide {
+  /// The API whose tokens carry measurements.
+  static let api = "lock.example.com"
+
+  let authority: String
+  private let folder: String
+  private let cast: Cast
+  private let tool: Tool
+  private let account: [String]
+  private var process: Child?
+  private var port = 0
+
+  var url: String { "https://127.0.0.1:\(port)" }
+
+  /// Makes certificate, account and keys.
+  init(_ cast: Cast, _ tool: Tool) throws {
+    self.cast = cast
+    self.tool = tool
+    folder = cast.folder + "/service"
+    authority = folder + "/certificate.pem"
+    try PrivateFiles.makeFolder(folder)
+    try tool.run(command: [
+      "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
+      "-days", "2", "-subj", "/CN=proof-demo", "-addext", "subjectAltName=IP:127.0.0.1",
+      "-out", authority, "-keyout", folder + "/private.pem",
+    ])
+    try PrivateFiles.close(folder + "/private.pem")
+    try PrivateFiles.write(PrivateFiles.randomText(), to: folder + "/store.key")
+    account = ["--store", folder + "/store", "--key-file", folder + "/store.key"]
+    let management = folder + "/management"
+    try tool.operate(
+      ["init", "demo", "--url", "https://127.0.0.1:1", "--management-token", management] + account)
+    try tool.operate(["sdk", "add", "--development"] + account)
+    try tool.operate(["api", "add", Self.api, "--jwe"] + account)
+  }
+
+  /// Starts the service: at the first time on a port of the system's choice, then on the same.
+  func start() throws {
+    let child = try Child(
+      "proof-service", tool.path("proof-service"),
+      account + [
+        "--listen", "127.0.0.1:\(port)", "--certificate", authority, "--private-key",
+        folder + "/private.pem", "--log", "json", "--quiet",
+      ], in: cast)
+    let line = try child.line(with: "listening")
+    process = child
+    let listening = try JSONDecoder().decode(Listening.self, from: Data(line.utf8))
+    guard port == 0 else { return }
+    port = listening.port
+    try tool.operate(["config", "url", url] + account)
+  }
+
+  func stop() {
+    process?.stop()
+    process = nil
+  }
+
+  /// What an app of this account is built with.
+  func configuration() throws -> String {
+    try tool.operate(["config", "show"] + account, as: Configuration.self).signed
+  }
+
+  /// Makes a build of the app known.
+  func register(_ executable: String, bundle: String) throws {
+    try tool.operate(["registration", "add", executable, "--bundle", bundle] + account)
+  }
+
+  /// The key that opens this account's measurement tokens, as a backend wants it: a JWK.
+  func sealingKey() throws -> String {
+    let secret = try tool.operate(["sealing", "get"] + account, as: Secret.self).secret
+    let encoded = secret.replacingOccurrences(of: "+", with: "-")
+      .replacingOccurrences(of: "/", with: "_").replacingOccurrences(of: "=", with: "")
+    return #"{"kty":"oct","alg":"dir","k":"\#(encoded)"}"#
+  }
+
+  private struct Listening: Decodable { let port: Int }
+  private struct Configuration: Decodable { let signed: String }
+  private struct Secret: Decodable { let secret: String }
+}

@@ -1,0 +1,76 @@
+import Foundation
+
+/// The backend of the lock's maker: a protected API that turns tokens into measurement tokens, the
+/// registry of the locks, and the key that signs for them.
+final class BackendSide {
+  let issuer: String
+  private let folder: String
+  private let cast: Cast
+  private let tool: Tool
+  private var process: Child?
+  private var port = 0
+
+  var url: String { "http://127.0.0.1:\(port)" }
+  private var registry: String { folder + "/locks.json" }
+  private var ledger: String { folder + "/ledger" }
+  private var issuerKey: String { folder + "/issuer.key" }
+
+  init(_ cast: Cast, _ tool: Tool) throws {
+    self.cast = cast
+    self.tool = tool
+    folder = cast.folder + "/backend"
+    try PrivateFiles.makeFolder(folder)
+    issuer = try tool.operate(
+      ["issuer", "new", "--output", folder + "/issuer.key"], as: Issuer.self
+    ).publicKey
+  }
+
+  /// Makes a lock's name and key, and remembers the public side.
+  func enter(secretKey path: String) throws -> LockIdentity {
+    try tool.operate(
+      ["hardware", "new", "--output", path, "--development", "--registry", registry],
+      as: LockIdentity.self)
+  }
+
+  /// Starts the API. The device alone may ask for the status; everything else takes integrity.
+  func start(sealingKey: String) throws {
+    let key = folder + "/sealing.jwk"
+    try PrivateFiles.write(sealingKey, to: key)
+    let child = try Child(
+      "proof-unlock", tool.path("proof-unlock"),
+      [
+        "--port", "\(port)", "--keys", key, "--issuer-key", issuerKey, "--hardware", registry,
+        "--ledger", ledger, "--classes", "0,1,2", "--device-classes", "0", "--attempts", "20",
+      ], in: cast)
+    let line = try child.line(with: "listening on port")
+    guard let found = line.split(separator: " ").last.flatMap({ Int($0) }) else {
+      throw StageFailure("proof-unlock said: \(line)")
+    }
+    process = child
+    port = found
+  }
+
+  func stop() {
+    process?.close()
+    process = nil
+  }
+
+  /// Signs the order that ends an installation's rights at a lock.
+  func revocation(of instance: String, at lock: LockIdentity) throws -> String {
+    try tool.operate(
+      [
+        "order", "sign", "revoke", lock.id, "--instance", instance, "--issuer-key",
+        issuerKey, "--registry", registry, "--ledger", ledger,
+      ], as: Order.self
+    ).order
+  }
+
+  private struct Issuer: Decodable { let publicKey: String }
+  private struct Order: Decodable { let order: String }
+}
+
+/// What everybody may know of a lock.
+struct LockIdentity: Decodable {
+  let id: String
+  let publicKey: String
+}

@@ -1,0 +1,59 @@
+import Foundation
+import Glibc
+
+/// Every process of the story and the folder they play in: whatever happens, both are gone in the
+/// end.
+final class Cast {
+  /// What a program of the story is started with: nothing of the person's own settings, which would
+  /// be measured too.
+  static let environment: [String: String] = {
+    var kept = ProcessInfo.processInfo.environment.filter { name, _ in
+      ["HOME", "PATH", "TMPDIR"].contains(name)
+    }
+    kept["LANG"] = "C.UTF-8"
+    return kept
+  }()
+
+  /// The folder, removed in the end unless it is to be kept.
+  let folder: String
+  let interruption = Interruption()
+  private let keepsFolder: Bool
+  private var running: [pid_t: Process] = [:]
+
+  /// Makes a folder of a new name, or one that is to be kept.
+  init(keeping kept: String? = nil) throws {
+    keepsFolder = kept != nil
+    folder =
+      kept.map { URL(fileURLWithPath: $0).path }
+      ?? FileManager.default.temporaryDirectory.appendingPathComponent(
+        "proof-demo-\(UUID().uuidString.prefix(8))"
+      ).path
+    guard !FileManager.default.fileExists(atPath: folder) else {
+      throw StageFailure("\(folder) is there already: name a folder that is to be made")
+    }
+    try PrivateFiles.makeFolder(folder)
+  }
+
+  /// Starts a process, unless the story was interrupted.
+  func start(_ process: Process) throws {
+    try interruption.start {
+      try process.run()
+      return process.processIdentifier
+    }
+    running[process.processIdentifier] = process
+  }
+
+  /// Waits for a process to end.
+  func wait(for process: Process) {
+    process.waitUntilExit()
+    interruption.ended(process.processIdentifier)
+    running[process.processIdentifier] = nil
+  }
+
+  /// Ends every process, and removes the folder when none can write into it any more.
+  func end() {
+    interruption.endChildren()
+    for process in running.values { wait(for: process) }
+    if !keepsFolder { try? FileManager.default.removeItem(atPath: folder) }
+  }
+}

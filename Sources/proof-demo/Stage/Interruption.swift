@@ -1,0 +1,63 @@
+import Dispatch
+import Glibc
+import Synchronization
+
+/// Ctrl-C, and what else asks the story to end: ends every process at once, so that whoever waits for
+/// one goes on, and clears away.
+final class Interruption: Sendable {
+  private struct State {
+    var children: Set<pid_t> = []
+    var signal: Int32?
+  }
+
+  /// Resumed once, and never touched again.
+  private struct Sources: @unchecked Sendable {
+    let all: [any DispatchSourceSignal]
+  }
+
+  private let state = Mutex(State())
+  private let sources: Sources
+
+  init() {
+    // A pipe whose reader went is an error of the write, not the end of the story.
+    Glibc.signal(SIGPIPE, SIG_IGN)
+    let numbers = [SIGINT, SIGTERM, SIGHUP]
+    sources = Sources(
+      all: numbers.map { number in
+        Glibc.signal(number, SIG_IGN)
+        return DispatchSource.makeSignalSource(signal: number, queue: .global())
+      })
+    for (source, number) in zip(sources.all, numbers) {
+      source.setEventHandler { [self] in end(number) }
+      source.resume()
+    }
+  }
+
+  /// What the story was ended by, if it was.
+  var signal: Int32? { state.withLock { $0.signal } }
+
+  /// Starts a child, unless the story is over: then none begins any more.
+  func start(_ child: () throws -> pid_t) throws {
+    try state.withLock { state in
+      guard state.signal == nil else { throw StageFailure("the story was interrupted") }
+      state.children.insert(try child())
+    }
+  }
+
+  /// A child ended and was waited for: its number may be another's from now on.
+  func ended(_ child: pid_t) {
+    state.withLock { _ = $0.children.remove(child) }
+  }
+
+  /// Ends every child at once.
+  func endChildren() {
+    state.withLock { state in
+      for child in state.children { kill(child, SIGKILL) }
+    }
+  }
+
+  private func end(_ number: Int32) {
+    state.withLock { $0.signal = $0.signal ?? number }
+    endChildren()
+  }
+}

@@ -1,0 +1,77 @@
+import Dispatch
+import Foundation
+
+/// The hardware: a lock with flash, a process that no other part can look into.
+final class Lock {
+  let identity: LockIdentity
+  let socket: String
+  private let flash: String
+  private let program: String
+  private let cast: Cast
+  private var process: Child?
+
+  /// Provisions a lock as its factory would. The program is `proof-hardware`, or another that speaks
+  /// as docs/LINK.md says and takes the same options.
+  init(_ cast: Cast, _ tool: Tool, backend: BackendSide, program: String?) throws {
+    self.cast = cast
+    self.program = program ?? tool.path("proof-hardware")
+    let folder = cast.folder + "/lock"
+    try PrivateFiles.makeFolder(folder)
+    flash = folder + "/flash"
+    socket = folder + "/socket"
+    let key = folder + "/secret.key"
+    identity = try backend.enter(secretKey: key)
+    let secret = try Data(contentsOf: URL(fileURLWithPath: key))
+    let provisioning = folder + "/provisioning"
+    try PrivateFiles.write(
+      """
+      mode = development
+      id = \(identity.id)
+      secret-key = \(Hexadecimal.text(secret))
+      issuer = \(backend.issuer)
+
+      """, to: provisioning)
+    try tool.run(self.program, ["--flash", flash, "--provision", provisioning])
+    // From here on the lock alone has its key.
+    try FileManager.default.removeItem(atPath: key)
+    try FileManager.default.removeItem(atPath: provisioning)
+  }
+
+  /// Power on.
+  func start() throws {
+    try? FileManager.default.removeItem(atPath: socket)
+    let child = try Child(
+      "proof-hardware", program, ["--flash", flash, "--socket", socket], in: cast)
+    process = child
+    try child.line(with: "listening", onErrors: true)
+  }
+
+  /// How to start it by hand.
+  var command: String { "\(program) --flash \(flash) --socket \(socket)" }
+
+  /// Power off, in the midst of whatever it does.
+  func cut() {
+    process?.cut()
+    process = nil
+  }
+
+  func stop() {
+    process?.stop()
+    process = nil
+  }
+
+  /// Forgets what the log said so far.
+  func turnPage() { process?.skip() }
+
+  /// What the lock itself, in its log, says that it decided about the next message of a type.
+  func verdict(on message: String) throws -> String {
+    guard let process else { throw StageFailure("the lock is off") }
+    let mark = ": \(message) of "
+    guard let line = process.line(withErrors: mark, within: .seconds(5)) else {
+      return "no \(message)"
+    }
+    // "link 0: command of 1a2b3c4d: accepted (1), detail 65535"
+    let words = line.split(separator: ": ").last ?? ""
+    return words.split(separator: " (").first.map(String.init) ?? line
+  }
+}

@@ -1,0 +1,6 @@
+/// Why the story cannot go on: something of the machine, not an outcome.
+struct StageFailure: Error, CustomStringConvertible {
+  let description: String
+
+  init(_ description: String) { self.description = description }
+}

@@ -1,0 +1,41 @@
+import Foundation
+
+/// Everybody in the story.
+struct World {
+  let cast: Cast
+  let tool: Tool
+  let service: AttestationSide
+  let backend: BackendSide
+  let lock: Lock
+  let phone: Phone
+  /// Another person's phone, with rights at the same lock.
+  let otherPhone: Phone
+
+  /// Makes them all; nobody runs yet.
+  init(_ cast: Cast, hardware: String?) throws {
+    self.cast = cast
+    tool = try Tool(cast)
+    service = try AttestationSide(cast, tool)
+    backend = try BackendSide(cast, tool)
+    lock = try Lock(cast, tool, backend: backend, program: hardware)
+    phone = Phone("phone", cast, tool)
+    otherPhone = Phone("other-phone", cast, tool)
+  }
+
+  /// Starts service and backend, at the same place as before.
+  func goOnline() throws {
+    try service.start()
+    try backend.start(sealingKey: service.sealingKey())
+  }
+
+  /// Ends service and backend.
+  func goOffline() {
+    service.stop()
+    backend.stop()
+  }
+
+  /// Makes the app on a phone, as it stands, known to the service.
+  func register(_ phone: Phone) throws {
+    try service.register(tool.path("proof-demo"), bundle: phone.bundle)
+  }
+}

@@ -1,0 +1,31 @@
+/// One line of the story: what was done, what came of it, and what had to.
+struct Line {
+  let act: String
+  let what: String
+  let expected: String
+  let happened: String
+  /// What else can be told.
+  let detail: String
+  /// Where the time went, if the app did it.
+  let time: StepTime?
+
+  var isAsItMust: Bool { happened == expected }
+}
+
+/// What came of a step.
+struct Happening {
+  let outcome: String
+  var detail = ""
+  var time: StepTime?
+
+  init(_ outcome: String, _ detail: String = "", time: StepTime? = nil) {
+    self.outcome = outcome
+    self.detail = detail
+    self.time = time
+  }
+
+  /// What the app says, and what the lock said to it.
+  init(_ answer: AppAnswer) {
+    self.init(answer.outcome, answer.detail, time: answer.time)
+  }
+}

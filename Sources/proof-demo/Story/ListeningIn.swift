@@ -1,0 +1,65 @@
+import Foundation
+
+extension Story {
+  /// Somebody is on the link between app and lock.
+  func listenIn() throws {
+    narrator.begin("Attacks on the link")
+    var recorded = ""
+    try narrator.step("a thief listens while the owner opens", must: "accepted") {
+      let answer: AppAnswer
+      (answer, recorded) = try tapped { try phone.app("open") }
+      return Happening(answer.outcome, "recorded: \(recorded.count / 2) bytes", time: answer.time)
+    }
+    try narrator.step("he plays the recording", must: "stale") {
+      Happening(
+        try attack("replay", "--command", recorded), "twice: as it is, then under a new challenge")
+    }
+    try narrator.step("he plays it after a power cut of the lock", must: "stale") {
+      lock.cut()
+      try lock.start()
+      return Happening(try attack("replay", "--command", recorded))
+    }
+    try narrator.step("he makes 'open' of a 'status' on its way", must: "device differs") {
+      _ = try phone.app("close")
+      lock.turnPage()
+      let (answer, _) = try tapped(["--replace", "open"]) { try phone.app("status") }
+      return Happening(
+        try lock.verdict(on: "command"),
+        "the owner's own command goes through afterwards: \(answer.outcome); \(answer.detail)")
+    }
+    try narrator.step("he forges a token with a key of his own", must: "not signed") {
+      let instance = try phone.app("enrol").instance ?? ""
+      let verdict = try attack(
+        "forge", "--hardware", lock.identity.id, "--key", lock.identity.publicKey, "--instance",
+        instance)
+      return Happening(verdict, "sealed to the lock's public key, everything public is right")
+    }
+  }
+
+  /// Runs the app behind a tap: what it said, and the first command that came by.
+  private func tapped(
+    _ options: [String] = [], _ act: () throws -> AppAnswer
+  ) throws -> (AppAnswer, command: String) {
+    let socket = world.cast.folder + "/tap"
+    let tap = try Child(
+      "the thief's tap", world.tool.path("proof-demo"),
+      ["attack", "tap", "--listen", socket, "--socket", lock.socket] + options, in: world.cast)
+    defer {
+      phone.stop()
+      tap.cut()
+      try? FileManager.default.removeItem(atPath: socket)
+    }
+    try tap.line(with: "ready")
+    try phone.start(over: socket)
+    let answer = try act()
+    let line = try tap.line(with: "command ")
+    return (answer, String(line.dropFirst("command ".count)))
+  }
+
+  /// Runs one of the thief's programs against the lock: what the lock said to it.
+  func attack(_ arguments: String...) throws -> String {
+    let output = try world.tool.run(
+      world.tool.path("proof-demo"), ["attack"] + arguments + ["--socket", lock.socket])
+    return String(decoding: output, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
+  }
+}

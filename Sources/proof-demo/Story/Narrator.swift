@@ -1,0 +1,144 @@
+import Console
+import Glibc
+
+/// Tells each line as it happens, and all of them at the end.
+final class Narrator {
+  private let terminal = Terminal()
+  private let options: DemoOptions
+  private(set) var lines: [Line] = []
+  private var act = ""
+
+  init(_ options: DemoOptions) { self.options = options }
+
+  var isWell: Bool { !lines.isEmpty && lines.allSatisfy(\.isAsItMust) }
+
+  func begin(_ act: String) {
+    self.act = act
+    say("\n" + terminal.coloured(act, .bold))
+  }
+
+  /// Ends the story if something is not as it must: what comes builds on it.
+  func mustBeWell() throws {
+    guard isWell else { throw StageFailure("the rest of the story builds on this; it ends here") }
+  }
+
+  /// Plays one step and tells how it ended.
+  func step(_ what: String, must expected: String, _ play: () throws -> Happening) throws {
+    // For an audience, which has to read; nothing waits for anything else.
+    if options.isSlow { sleep(2) }
+    do {
+      add(what, expected, try play())
+    } catch {
+      add(what, expected, Happening("could not be played", "\(error)"))
+      throw error
+    }
+  }
+
+  private func add(_ what: String, _ expected: String, _ happening: Happening) {
+    let line = Line(
+      act: act, what: what, expected: expected, happened: happening.outcome,
+      detail: happening.detail, time: happening.time)
+    lines.append(line)
+    let mark =
+      line.isAsItMust ? terminal.coloured("ok    ", .green) : terminal.coloured("FAILED", .red)
+    say("\(mark) \(what): " + terminal.coloured(line.verdict, line.isAsItMust ? .bold : .red))
+    for note in [line.detail, line.time?.shares ?? ""] where !note.isEmpty {
+      say("       " + terminal.coloured(note, .dim))
+    }
+  }
+
+  /// Tells everything once more, as a table or as JSON.
+  func end(seed: UInt64) {
+    if options.json {
+      print(report(seed: seed))
+      return
+    }
+    say("\n" + table().joined(separator: "\n"))
+    let failed = lines.filter { !$0.isAsItMust }.count
+    let last =
+      isWell
+      ? terminal.coloured("all \(lines.count) lines ended as they must", .green)
+      : terminal.coloured("\(failed) of \(lines.count) lines did not end as they must", .red)
+    say("\n\(last) (seed \(seed))")
+  }
+
+  private func table() -> [String] {
+    var table = Table(
+      ["", "what was done", "what happened", "ms", "measure", "crypto", "link", "net"],
+      [.left, .left, .left, .right, .right, .right, .right, .right])
+    for line in lines {
+      table.add(
+        [line.isAsItMust ? "ok" : "FAILED", line.what, line.verdict]
+          + (line.time?.columns ?? StepTime.none))
+    }
+    return table.lines { row, column, cell in
+      if row == 0 { return terminal.coloured(cell, .bold) }
+      guard column == 0 else { return cell }
+      return terminal.coloured(cell, lines[row - 1].isAsItMust ? .green : .red)
+    }
+  }
+
+  private func report(seed: UInt64) -> JSON {
+    .object([
+      ("ok", .bool(isWell)),
+      ("seed", .string("\(seed)")),
+      (
+        "lines",
+        .array(
+          lines.map { line in
+            .object([
+              ("act", .string(line.act)), ("what", .string(line.what)),
+              ("expected", .string(line.expected)), ("happened", .string(line.happened)),
+              ("ok", .bool(line.isAsItMust)), ("detail", .string(line.detail)),
+              ("milliseconds", line.time?.json ?? .null),
+            ])
+          })
+      ),
+    ])
+  }
+
+  /// Words for people: none in JSON.
+  func say(_ text: String) {
+    guard !options.json else { return }
+    print(text)
+    fflush(nil)
+  }
+}
+
+extension Line {
+  fileprivate var verdict: String {
+    isAsItMust ? happened : "\(happened), and it must be: \(expected)"
+  }
+}
+
+extension StepTime {
+  fileprivate static let none = [String](repeating: "", count: 5)
+
+  private var parts: [(String, Double)] {
+    [
+      ("measuring", measurement), ("cryptography", cryptography), ("link", link),
+      ("network", network),
+    ]
+  }
+
+  private func share(_ part: Double) -> String {
+    guard part > 0, total > 0 else { return "" }
+    let percent = part / total * 100
+    return percent.text(decimals: percent < 1 ? 1 : 0) + " %"
+  }
+
+  fileprivate var columns: [String] {
+    [total.text(decimals: 0)] + parts.map { share($0.1) }
+  }
+
+  fileprivate var shares: String {
+    let shares = parts.filter { $0.1 > 0 }.map { "\($0.0) \(share($0.1))" }
+    return "\(total.text(decimals: 0)) ms: " + shares.joined(separator: ", ")
+  }
+
+  fileprivate var json: JSON {
+    .object(
+      [("total", total)].map { ($0.0, .decimal($0.1, decimals: 3)) }
+        + parts.map { ($0.0, .decimal($0.1, decimals: 3)) })
+  }
+}

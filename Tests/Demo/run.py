@@ -1,0 +1,265 @@
+#!/usr/bin/env python3
+"""The demonstration from outside: its story, its exit status, what it leaves behind, and the README's two terminals.
+
+  Tests/Demo/run.py     the programs stand in .build/release, or where PROOF_BIN says
+"""
+
+import json
+import os
+import pathlib
+import pty
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+BIN = pathlib.Path(os.environ.get("PROOF_BIN", ROOT / ".build" / "release"))
+PATIENCE = 300
+
+# What issue and README promise: a piece of the line, and how it must end.
+STORY = [
+    ("app enrols", "enrolled"),
+    ("it is measured", "fetched"),
+    ("kept on the phone", "0600"),
+    ("asks for another measurement", "not fetched: no network"),
+    ("for the first time", "accepted"),
+    ("started again", "accepted"),
+    ("power fails", "accepted"),
+    ("plays the recording", "stale"),
+    ("after a power cut", "stale"),
+    ("on its way", "device differs"),
+    ("forges a token", "not signed"),
+    ("debugger", "integrity differs, for debugger"),
+    ("preloaded", "integrity differs, for preloading"),
+    ("bundle is changed", "integrity differs, for bundle"),
+    ("is copied to", "device differs"),
+    ("token alone is stolen", "held, then device differs"),
+    ("carries the order", "order done"),
+    ("lost phone", "revoked"),
+    ("bad radio", "accepted, accepted, accepted, accepted"),
+    ("each was done", "once"),
+    ("version 2 is installed", "integrity differs"),
+    ("asks for the status", "accepted, device only"),
+    ("that proof", "ask the backend: not permitted"),
+    ("what changed", "bundle"),
+    ("version 2 is registered", "fetched"),
+    ("it opens the lock, offline", "accepted"),
+]
+
+
+class Stage:
+    """A place of its own for everything temporary, so that what stays behind shows."""
+
+    def __init__(self):
+        # Short: a socket's path has room for 107 bytes.
+        self.folder = tempfile.mkdtemp(prefix="d")
+        self.environment = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
+        self.environment["TMPDIR"] = self.folder
+
+    def start(self, *arguments, **options):
+        options = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE,
+                   "text": True, **options}
+        return subprocess.Popen([BIN / "proof-demo", *arguments], env=self.environment, **options)
+
+    def play(self, *arguments):
+        process = self.start(*arguments)
+        output, errors = process.communicate(timeout=PATIENCE)
+        return process.returncode, output, errors
+
+    def left_behind(self):
+        """Processes with the folder in their command line, and files in it."""
+        left = os.listdir(self.folder)
+        for entry in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
+            try:
+                if self.folder.encode() in entry.read_bytes():
+                    left.append(entry.parent.name)
+            except OSError:
+                continue
+        return left
+
+    def close(self):
+        shutil.rmtree(self.folder)
+
+
+class Demo(unittest.TestCase):
+    def setUp(self):
+        self.stage = Stage()
+        self.addCleanup(self.stage.close)
+
+    def program(self, text):
+        path = pathlib.Path(self.stage.folder) / "program"
+        path.write_text(text)
+        path.chmod(0o755)
+        self.addCleanup(path.unlink)
+        return path
+
+    def assertClean(self):
+        self.assertEqual([name for name in self.stage.left_behind() if name != "program"], [])
+
+    def test_the_story_ends_as_it_must_and_the_same_seed_tells_the_same(self):
+        status, output, errors = self.stage.play("--json", "--seed", "7")
+        told = json.loads(output)
+        self.assertEqual((status, told["ok"], told["seed"]), (0, True, "7"), errors + output)
+        lines = told["lines"]
+        for line in lines:
+            self.assertEqual((line["happened"], line["ok"]), (line["expected"], True), line)
+        rest = iter(lines)
+        for words, happened in STORY:
+            self.assertTrue(any(words in line["what"] and line["happened"] == happened for line in rest),
+                            f"no line in its place: {words}: {happened}")
+        self.assertClean()
+        self.times(lines)
+
+        # The same in words, on no terminal.
+        status, text, errors = self.stage.play("--seed", "7")
+        self.assertEqual(status, 0, errors + text)
+        self.assertNotIn("\x1b", text)
+        self.assertIn(f"all {len(lines)} lines ended as they must (seed 7)", text)
+        told = re.findall(r"^ok {5}(.*)$", text, re.M)
+        self.assertEqual(told, [f"{line['what']}: {line['happened']}" for line in lines])
+        self.assertClean()
+
+    def test_where_the_kernel_allows_no_namespaces_the_copy_has_another_device_secret(self):
+        shut = ["unshare", "--user", "--map-root-user", "sh", "-c",
+                'echo 0 >/proc/sys/user/max_user_namespaces && exec "$@"', "sh"]
+        if subprocess.run([*shut, "true"], capture_output=True).returncode != 0:
+            # Then the machine allows none itself, and the other test has played this.
+            return
+        played = subprocess.run([*shut, BIN / "proof-demo", "--json"], env=self.stage.environment, capture_output=True,
+                                text=True, timeout=PATIENCE, stdin=subprocess.DEVNULL)
+        told = json.loads(played.stdout)
+        self.assertEqual((played.returncode, told["ok"]), (0, True), played.stdout + played.stderr)
+        copied, = (line for line in told["lines"] if "is copied to" in line["what"])
+        self.assertIn("a device secret of its own", copied["detail"])
+        self.assertClean()
+
+    def times(self, lines):
+        """Each step of the app says where its time went, and the shares are parts of the whole."""
+        timed = [line for line in lines if line["milliseconds"]]
+        self.assertGreater(len(timed), 20)
+        for line in timed:
+            time = dict(line["milliseconds"])
+            total = time.pop("total")
+            self.assertAlmostEqual(sum(time.values()), total, delta=0.01, msg=line["what"])
+        opened = next(line["milliseconds"] for line in lines if "for the first time" in line["what"])
+        for share in ("measuring", "cryptography", "link"):
+            self.assertGreater(opened[share], 0, share)
+
+    def test_a_lock_that_trusts_another_backend_fails_the_story(self):
+        lock = self.program(
+            "#!/bin/sh\n"
+            "for word; do case $word in */provisioning) sed -i 's/^issuer = .*/issuer = "
+            f"{'ab' * 32}/' \"$word\" ;; esac; done\n"
+            f"exec '{BIN}/proof-hardware' \"$@\"\n")
+        status, output, errors = self.stage.play("--json", "--hardware", str(lock))
+        told = json.loads(output)
+        self.assertEqual((status, told["ok"]), (1, False), errors)
+        wrong = [line for line in told["lines"] if not line["ok"]]
+        self.assertEqual(wrong[0]["happened"], "ask the backend: not signed", wrong)
+        self.assertClean()
+
+    def test_a_lock_without_a_defence_fails_the_lines_that_show_it_and_no_others(self):
+        """A lock that takes every integrity proof for a right one: its first look and its second."""
+        place = pathlib.Path(tempfile.mkdtemp(prefix="c"))
+        self.addCleanup(shutil.rmtree, place)
+        shutil.copytree(ROOT / "CSources", place / "CSources")
+        for name, defence, nothing in (
+                ("verifier_judgement.c", "nonce, slot->secrets.integrity) != PFC_OK)",
+                 "nonce, slot->secrets.integrity) > PFC_OK)"),
+                ("verifier_review.c", "proof_difference(command.integrity_proof,",
+                 "0 & proof_difference(command.integrity_proof,")):
+            file = place / "CSources" / "ProofCore" / name
+            text = file.read_text()
+            self.assertEqual(text.count(defence), 1, f"{name} has changed: follow it here")
+            file.write_text(text.replace(defence, nothing))
+        subprocess.run(["make", "-s", "-C", place / "CSources", "hardware", f"BUILD={place}/build"], check=True,
+                       capture_output=True)
+        status, output, errors = self.stage.play("--json", "--seed", "7", "--hardware", f"{place}/build/proof-hardware")
+        wrong = [(line["what"], line["happened"]) for line in json.loads(output)["lines"] if not line["ok"]]
+        self.assertEqual(status, 1, errors)
+        self.assertEqual(wrong, [
+            ("the app runs in a debugger", "accepted, for debugger"),
+            ("a library is preloaded", "accepted, for preloading"),
+            ("one bit of its bundle is changed", "accepted, for bundle"),
+            ("version 2 is installed; it tries to open", "accepted"),
+        ])
+        self.assertClean()
+
+    def test_a_lock_that_does_not_start_fails_the_story_and_is_named(self):
+        status, output, errors = self.stage.play("--hardware", "/bin/false")
+        self.assertEqual(status, 1, output)
+        self.assertIn("/bin/false", errors)
+        self.assertClean()
+
+    def test_colours_are_for_a_terminal(self):
+        lock = self.program(
+            "#!/bin/sh\n"
+            f"case $* in *--provision*) exec '{BIN}/proof-hardware' \"$@\" ;; esac\n"
+            "echo listening >&2; exit 1\n")
+        reader, writer = pty.openpty()
+        process = self.stage.start("--hardware", str(lock), stdout=writer)
+        os.close(writer)
+        shown = b""
+        while True:
+            try:
+                piece = os.read(reader, 65536)
+            except OSError:
+                break
+            shown += piece
+            if not piece:
+                break
+        os.close(reader)
+        process.communicate(timeout=PATIENCE)
+        self.assertEqual(process.returncode, 1)
+        self.assertIn(b"\x1b[32m", shown)
+        self.assertIn(b"\x1b[31m", shown)
+
+    def test_an_interruption_at_any_time_leaves_nothing_behind(self):
+        for words in ("backend start", "app enrols", "first time", "plays the recording"):
+            for number in (signal.SIGINT, signal.SIGTERM):
+                process = self.stage.start()
+                for line in process.stdout:
+                    if words in line:
+                        break
+                process.send_signal(number)
+                process.communicate(timeout=PATIENCE)
+                self.assertEqual(process.returncode, 128 + number, words)
+                self.assertClean()
+
+    def test_two_terminals_as_the_readme_says(self):
+        page = (ROOT / "README.md").read_text()
+        section = page.split("two terminals", 1)[1]
+        first, second = re.findall(r"```sh\n(.*?)```", section, re.S)[:2]
+        place = tempfile.mkdtemp(prefix="t")
+        self.addCleanup(shutil.rmtree, place)
+        # What the pages call the build's folder stands where the tests' programs are.
+        link = pathlib.Path(place) / ".build" / "release"
+        link.parent.mkdir()
+        link.symlink_to(BIN)
+        hardware = subprocess.Popen(["bash", "-euo", "pipefail", "-c", first], cwd=place, env=self.stage.environment,
+                                    stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                                    text=True, start_new_session=True)
+        try:
+            self.assertTrue(any("listening" in line for line in hardware.stderr), "the lock does not listen")
+            app = subprocess.run(["bash", "-euo", "pipefail", "-c", second], cwd=place, env=self.stage.environment,
+                                 input="open\nclose\nstatus\ndiagnose\n", capture_output=True, text=True,
+                                 timeout=PATIENCE)
+        finally:
+            os.killpg(hardware.pid, signal.SIGTERM)
+            hardware.communicate(timeout=PATIENCE)
+        self.assertEqual(app.returncode, 0, app.stderr)
+        self.assertEqual(app.stdout.count("accepted\n"), 3, app.stdout)
+        self.assertIn("nothing differs", app.stdout)
+        self.assertClean()
+
+
+if __name__ == "__main__":
+    runner = unittest.TextTestRunner(stream=sys.stdout, verbosity=2)
+    result = runner.run(unittest.defaultTestLoader.loadTestsFromTestCase(Demo))
+    bad = len(result.failures) + len(result.errors)
+    print(f"{result.testsRun - bad} passed, {bad} failed")
+    sys.exit(1 if bad or not result.testsRun else 0)
