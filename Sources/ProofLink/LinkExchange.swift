@@ -73,7 +73,9 @@ package struct LinkExchange: ~Copyable {
   private var reassembler = Reassembler()
   private var timer = 0
   private var linkCount = 0
-  private var commandCount = 0
+  private(set) var commandCount = 0
+  /// Links in a row that came to nothing with the same table.
+  private var failedLinkCount = 0
   /// The command of an earlier call, as long as nobody authenticated has said what became of it.
   var earlier: Recall?
   /// This call's, sent, and nobody authenticated has said yet what became of it.
@@ -195,6 +197,11 @@ package struct LinkExchange: ~Copyable {
       return
     }
     linkCount += 1
+    // A table may be wrong in a place that ends the link before it shows, or be another piece of
+    // hardware's by now: two links that came to nothing are enough. One is not: looking for the
+    // attributes at each loss of a bad link would take more packets than it carries.
+    failedLinkCount += 1
+    if failedLinkCount > 2 { forgetTable() }
     mtu = LinkPDU.mtus.lowerBound
     opening = LinkOpening(mtu: request.mtu, table: table)
     reassembler = Reassembler()
@@ -207,11 +214,12 @@ package struct LinkExchange: ~Copyable {
     case .commanding:
       // The verdict may be lost while the link is up.
       recall()
-    case .presenting, .recalling, .ordering:
-      // Or what was written went to a handle that is another's by now.
-      table = nil
-      hangUp()
-    case .down, .opening, .reading, .ended:
+    case .presenting, .recalling, .ordering, .reading:
+      // Or the handle is another's: moved since, or damaged when it was discovered. What was written
+      // there is ignored, and what is read there has another length. A table is kept for good, so
+      // one that may be wrong is not kept at all.
+      doubtTable()
+    case .down, .opening, .ended:
       hangUp()
     }
   }
@@ -233,10 +241,19 @@ package struct LinkExchange: ~Copyable {
       table = opening.table
       isReady = true
       proceed()
-    case .failed:
-      table = nil
-      hangUp()
+    case .failed: doubtTable()
     }
+  }
+
+  private mutating func forgetTable() {
+    table = nil
+    failedLinkCount = 0
+  }
+
+  /// Looks for the attributes anew, on another link.
+  mutating func doubtTable() {
+    forgetTable()
+    hangUp()
   }
 
   /// The link is ready: what comes first?
@@ -297,6 +314,7 @@ package struct LinkExchange: ~Copyable {
     do {
       let proved = try request.prove(challenge)
       commandCount += 1
+      failedLinkCount = 0
       outstanding = proved
       hint = nil
       enter(.commanding)
@@ -326,8 +344,7 @@ package struct LinkExchange: ~Copyable {
       } else if LinkPDU.refuses(
         begun.isEmpty ? LinkPDU.readRequest : LinkPDU.blobRequest, pdu)
       {
-        table = nil
-        hangUp()
+        doubtTable()
       }
     case .down, .presenting, .commanding, .recalling, .ordering, .ended:
       // A repetition of an earlier response, or nothing we asked for.

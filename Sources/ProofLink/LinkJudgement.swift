@@ -108,6 +108,9 @@ extension LinkExchange {
     outstanding = nil
     if let hint, hint == .busy || hint == .fault {
       fail(hint == .busy ? .wait(seconds: 5) : .askBackend(hint))
+    } else if commandCount > 1 {
+      // Two commands that never arrived: they may have gone to a handle that is another's.
+      doubtTable()
     } else {
       proceed()
     }

@@ -55,14 +55,13 @@ class Consumers(unittest.TestCase):
         place.ask("policy", "set", "rejection=app-not-registered")
         place.ask("api", "add", "door.example.com", "--jwe")
         cls.config = place.ask("config", "show")["signed"]
-        cls.lock = place.ask("hardware", "new", "--output", place.path("lock.key"), "--registry",
-                             place.path("hardware.json"), "--development", where=[])
+        cls.lock = place.ask("hardware", "new", "--output", place.path("lock.key"), "--development")
         cls.secret = pathlib.Path(place.path("lock.key")).read_bytes()
         cls.issuer = place.ask("issuer", "new", "--output", place.path("issuer.key"), where=[])["publicKey"]
         key = {"kty": "oct", "alg": "dir", "k": place.ask("sealing", "get", "--base64url")["secret"]}
         backend = place.start(
             BIN / "proof-unlock", "--keys", place.write("sealing.jwk", json.dumps(key)), "--issuer-key",
-            place.path("issuer.key"), "--hardware", place.path("hardware.json"), "--ledger", place.path("ledger"),
+            place.path("issuer.key"), "--store", place.store, "--ledger", place.path("ledger"),
             "--classes", "0,1")
         cls.backend = f"http://127.0.0.1:{int(backend.stdout.readline().split()[-1])}"
 

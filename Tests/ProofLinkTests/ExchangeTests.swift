@@ -122,6 +122,38 @@ extension BenchTests {
       }
     }
 
+    @Test(
+      "attributes remembered wrongly, in any place, cost links, and are not kept",
+      arguments: [false, true])
+    func wrongTable(isHeld: Bool) throws {
+      let bench = try Bench(seed: 5)
+      let token = try bench.token()
+      if isHeld { try first(bench, token) }
+      let right = try discovered(bench, mtu: 185).0
+      let characteristics = AttributeTable.Characteristic.allCases
+      var wrong: [AttributeTable] = [UInt16](1...40).map {
+        AttributeTable(values: right.values, verdictDescriptor: $0)
+      }
+      for each in characteristics {
+        for handle in Set(right.values.values).union([1, 0xFFFF]) {
+          var values = right.values
+          values[each] = handle
+          wrong.append(AttributeTable(values: values, verdictDescriptor: right.verdictDescriptor))
+        }
+      }
+      for table in wrong {
+        let done = bench.done
+        var model = LinkModel(bench, faults: LinkFaults(), seed: 6)
+        var exchange = LinkExchange(try bench.request(token, isHeld: isHeld, table: table))
+        guard case .success(.receipt(let receipt)) = model.play(&exchange) else {
+          Issue.record("no receipt with \(table)")
+          continue
+        }
+        #expect(receipt.verdict == .accepted, "\(table)")
+        #expect(bench.done == done + 1, "\(table)")
+      }
+    }
+
     @Test("the same seed gives the same trace, another seed another")
     func sameTrace() throws {
       func trace(_ seed: UInt64) throws -> [UInt64] {

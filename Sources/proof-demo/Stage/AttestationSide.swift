@@ -9,10 +9,12 @@ final class AttestationSide {
   private let folder: String
   private let cast: Cast
   private let tool: Tool
-  private let account: [String]
+  /// The flags of `proofctl` that name the account.
+  let account: [String]
   private var process: Child?
   private var port = 0
 
+  var store: String { folder + "/store" }
   var url: String { "https://127.0.0.1:\(port)" }
 
   /// Makes certificate, account and keys.

@@ -1,23 +1,24 @@
 import Foundation
 
-/// The backend of the lock's maker: a protected API that turns tokens into measurement tokens, the
-/// registry of the locks, and the key that signs for them.
+/// The backend of the lock's maker: a protected API that turns tokens into measurement tokens, and
+/// the key that signs for the locks. The account of the attestation service knows them.
 final class BackendSide {
   let issuer: String
   private let folder: String
   private let cast: Cast
   private let tool: Tool
+  private let service: AttestationSide
   private var process: Child?
   private var port = 0
 
   var url: String { "http://127.0.0.1:\(port)" }
-  private var registry: String { folder + "/locks.json" }
   private var ledger: String { folder + "/ledger" }
   private var issuerKey: String { folder + "/issuer.key" }
 
-  init(_ cast: Cast, _ tool: Tool) throws {
+  init(_ cast: Cast, _ tool: Tool, service: AttestationSide) throws {
     self.cast = cast
     self.tool = tool
+    self.service = service
     folder = cast.folder + "/backend"
     try PrivateFiles.makeFolder(folder)
     issuer = try tool.operate(
@@ -28,7 +29,7 @@ final class BackendSide {
   /// Makes a lock's name and key, and remembers the public side.
   func enter(secretKey path: String) throws -> LockIdentity {
     try tool.operate(
-      ["hardware", "new", "--output", path, "--development", "--registry", registry],
+      ["hardware", "new", "--output", path, "--development"] + service.account,
       as: LockIdentity.self)
   }
 
@@ -39,8 +40,9 @@ final class BackendSide {
     let child = try Child(
       "proof-unlock", tool.path("proof-unlock"),
       [
-        "--port", "\(port)", "--keys", key, "--issuer-key", issuerKey, "--hardware", registry,
-        "--ledger", ledger, "--classes", "0,1,2", "--device-classes", "0", "--attempts", "20",
+        "--port", "\(port)", "--keys", key, "--issuer-key", issuerKey,
+        "--store", service.store, "--ledger", ledger, "--classes", "0,1,2",
+        "--device-classes", "0", "--attempts", "20",
       ], in: cast)
     let line = try child.line(with: "listening on port")
     guard let found = line.split(separator: " ").last.flatMap({ Int($0) }) else {
@@ -60,8 +62,8 @@ final class BackendSide {
     try tool.operate(
       [
         "order", "sign", "revoke", lock.id, "--instance", instance, "--issuer-key",
-        issuerKey, "--registry", registry, "--ledger", ledger,
-      ], as: Order.self
+        issuerKey, "--ledger", ledger,
+      ] + service.account, as: Order.self
     ).order
   }
 

@@ -16,7 +16,7 @@ struct World {
     self.cast = cast
     tool = try Tool(cast)
     service = try AttestationSide(cast, tool)
-    backend = try BackendSide(cast, tool)
+    backend = try BackendSide(cast, tool, service: service)
     lock = try Lock(cast, tool, backend: backend, program: hardware)
     phone = Phone("phone", cast, tool)
     otherPhone = Phone("other-phone", cast, tool)
