@@ -3,11 +3,6 @@ public import ProofModel
 /// The app's way to one piece of hardware: it connects, presents the token if the hardware does not
 /// hold it, proves and sends commands, and reads receipts.
 ///
-///     let door = HardwareConnection(
-///       to: hardware, as: instance, presenting: token, proving: prover,
-///       over: PipeTransport(.socket("lock.sock")))
-///     let receipt = try await door.send(Command(Array("open".utf8), class: CommandClass(1)))
-///
 /// Each call connects if there is no link, and leaves the link open for the next; calls made at the
 /// same time are served one after the other. A link that is lost is opened again, and what was asked
 /// for is resumed there.

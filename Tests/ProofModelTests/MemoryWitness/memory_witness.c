@@ -17,11 +17,21 @@ static const size_t LARGEST = (size_t)256 << 20;
 static uint8_t mask[WITNESS_BYTES_MAX];
 static uint8_t masked[WITNESS_BYTES_MAX];
 static size_t pattern_size = WITNESS_BYTES_MAX;
+/// Held where the pattern changes, and where a thread of anybody's that unmaps looks for it.
+static atomic_flag pattern_lock = ATOMIC_FLAG_INIT;
 static _Atomic int is_watching;
 static _Atomic size_t unmapped;
 static _Atomic size_t unmapped_unwiped;
 
+static void hold(void) {
+  while (atomic_flag_test_and_set_explicit(&pattern_lock, memory_order_acquire)) {
+  }
+}
+
+static void let_go(void) { atomic_flag_clear_explicit(&pattern_lock, memory_order_release); }
+
 void witness_begin(size_t size) {
+  hold();
   pattern_size = size;
   // Two independent draws: their difference is the pattern, which stands nowhere.
   while (getrandom(mask, sizeof mask, 0) != (ssize_t)sizeof mask) {
@@ -31,6 +41,7 @@ void witness_begin(size_t size) {
   unmapped = 0;
   unmapped_unwiped = 0;
   is_watching = 1;
+  let_go();
 }
 
 void witness_fill(void *secret) {
@@ -124,9 +135,11 @@ int munmap(void *address, size_t size) {
   if (is_watching && size <= LARGEST) {
     uint8_t page[PAGE];
     size_t found = 0;
+    hold();
     for (size_t at = 0; at < size; at += PAGE) {
       if (try_read(page, (uintptr_t)address + at, PAGE)) found += count_in(page, PAGE);
     }
+    let_go();
     explicit_bzero(page, sizeof page);
     unmapped++;
     unmapped_unwiped += found > 0;
