@@ -149,7 +149,7 @@ static void run_key_device(struct vault *vault) { pfc_key_device(vault->out, &va
 /// The device's name is so long that the app's record after it ends within a block of SHA-256: nothing is compressed
 /// after the device class is closed, and what that left on the stack stays there.
 static void add_record(struct vault *vault, uint8_t i) {
-  static const uint8_t name[30] = "a name of thirty bytes, nearly";
+  static const uint8_t name[31] = "a name of thirty bytes, nearly";
   vault_expect(pfc_measurement_update(&vault->fold, (uint8_t)(PFC_CLASS_DEVICE + i), 1, name, i == 0 ? 30 : 1,
                                       vault->digests[i]) == PFC_OK,
                "taken");
