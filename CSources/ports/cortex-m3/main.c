@@ -25,6 +25,10 @@ int main(void) {
   BOARD_SYSTICK_VALUE = 0;
   BOARD_SYSTICK_CONTROL = 7;
   uart_begin();
+#if PORT_LOGS_EVENTS
+  log_begin();
+  port.event = log_event;
+#endif
   port.flash = nor_flash();
   random_begin(&port.flash);
   started = pfd_unit_start(&unit, &port);
