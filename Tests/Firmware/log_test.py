@@ -118,7 +118,8 @@ class OnTheBoard(Firmware):
     def test_only_the_level_that_was_asked_for(self):
         verdicts = [re.sub(r" of [0-9a-f]{8}", "", line) for line in self.play(self.hardware, "--log-level", "info")]
         self.assertEqual(verdicts, [
-            "      started: mode production, 0 slots used, epoch 0", "      link 0: token of anyone: held (3), detail 65535",
+            "      started: mode production, 0 slots used, epoch 0",
+            "      link 0: token of anyone: held (3), detail 65535",
             "      link 0: command: accepted (1), detail 65535", "      link 0: command of class 1: done",
             "      link 0: command: integrity differs (16), detail 2",
             "      link 0: command: device differs (17), detail 0"])
