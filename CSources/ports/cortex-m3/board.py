@@ -47,10 +47,12 @@ def factory(flash, profile, words):
     return 0
 
 
-def command(flash, firmware, serial, monitor=None, log=None):
-    """How qemu is called: its RAM at 0x21000000 is the file, byte for byte, whenever it dies."""
+def command(flash, firmware, serial, monitor=None, log=None, clock=""):
+    """How qemu is called: its RAM at 0x21000000 is the file, byte for byte, whenever it dies. `clock` ",sleep=off": the
+    board's time passes at once while the processor waits.
+    """
     words = [os.environ.get("QEMU", "qemu-system-arm"), "-display", "none", "-nodefaults",
-             "-nic", "user,restrict=on", "-icount", "shift=0",
+             "-nic", "user,restrict=on", "-icount", f"shift=0{clock}",
              "-object", f"memory-backend-file,id=nor,size={NOR_BYTES},mem-path={flash},share=on",
              "-machine", "mps2-an385,memory-backend=nor", "-m", "16M", "-kernel", str(firmware),
              "-chardev", f"socket,id=line,fd={serial}", "-serial", "chardev:line"]
@@ -71,12 +73,12 @@ def die_with_parent():
 class Board:
     """The firmware while it has power, the serial line to it and, if it is asked for, the one for its log."""
 
-    def __init__(self, flash, firmware, monitor=None, logs=False):
+    def __init__(self, flash, firmware, monitor=None, logs=False, clock=""):
         self.line, theirs = socket.socketpair()
         # A hang must end as a failure of whoever waits.
         self.line.settimeout(60)
         self.log, log = os.pipe() if logs else (None, None)
-        words = command(flash, firmware, theirs.fileno(), monitor, log)
+        words = command(flash, firmware, theirs.fileno(), monitor, log, clock)
         passed = [theirs.fileno()] + ([log] if logs else [])
         self.process = subprocess.Popen(words, pass_fds=passed, preexec_fn=die_with_parent)
         theirs.close()
