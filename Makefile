@@ -260,7 +260,7 @@ firmware: ## Build the verifier as firmware for Cortex-M, profiles full and symm
 	@.ci/firmware-sodium .build/foreign/libsodium
 	@$(MAKE) -s -C CSources/ports/cortex-m3
 
-check-firmware: ## The firmware on its emulated board: story, power cuts, vectors, figures, skipped instructions
+check-firmware: ## The firmware on its emulated board: demonstration, power cuts, vectors, figures, skipped instructions
 	@.ci/setup base python firmware
 	@.ci/pypi firmware
 	@Tests/Firmware/run.sh
@@ -270,9 +270,8 @@ check-firmware-long: ## The same with 200 power cuts, all of the core's tests, a
 	@.ci/pypi firmware
 	@Tests/Firmware/run.sh --long
 
-demo-firmware: firmware ## Play the story with the firmware in the hardware's place
-	@.ci/setup python
-	@/usr/bin/python3 Tests/Firmware/run.py story
+demo-firmware: demo-programs firmware ## Play the story with the firmware in the lock's place (DEMO='--slow --seed 7')
+	@.build/release/proof-demo --hardware CSources/ports/cortex-m3/proof-firmware $(DEMO)
 
 check-fuzz: ## A short round of every fuzzer, from the committed corpus
 	@$(MAKE) fuzz FUZZ_SECONDS=90

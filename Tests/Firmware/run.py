@@ -33,7 +33,7 @@ def main():
     os.environ["FIRMWARE_CUTS"], os.environ["FIRMWARE_SEED"] = str(options.cuts), str(options.seed)
     # The parties of Tests/Attacker, with the firmware as the hardware.
     os.environ["PROOF_HARDWARE"] = str(PORT / "proof-firmware")
-    sys.path[:0] = [str(HERE), str(HERE.parent / "Attacker"), str(HERE.parent / "Vectors"), str(PORT)]
+    sys.path[:0] = [str(HERE), *(str(HERE.parent / name) for name in ("Attacker", "Vectors", "Demo")), str(PORT)]
     found = tests_in(unittest.TestLoader().discover(str(HERE), pattern="*_test.py"))
     chosen = unittest.TestSuite(
         test for test in found if not options.text or any(text in test.id() for text in options.text))

@@ -1,10 +1,13 @@
 """The demonstration's scenarios with the firmware in the hardware's place, by the second implementation's app."""
 
 import dataclasses
+import io
 
-from board import SLOTS, pages
-from case import Firmware
-from central import AttError
+from board import SLOTS, Board, pages
+from case import BUILD, Firmware
+from central import AttError, LinkEnded
+from eventlog import EventLog
+from line import Line
 from proofspec.message import Type, Verdict, parse_answer
 from proofspec.order import REVOKE
 from proofspec.proof import DEVICE
@@ -95,6 +98,18 @@ class Story(Firmware):
                 link.send(bytes([opcode | 0x40, 1, 2, 3]))
             link.settle()
             self.assertEqual(self.owner.do(link, self.hardware).verdict, Verdict.ACCEPTED)
+
+    def test_a_link_that_proves_nothing_for_long_is_given_up(self):
+        self.hardware.stop()
+        board = Board(self.hardware.flash, BUILD / "cortex-m3" / "full.elf", logs=True, clock=",sleep=off")
+        self.addCleanup(board.cut)
+        with self.assertRaises(LinkEnded):
+            link = Line(board)
+            while True:
+                link.receive()
+        said = io.StringIO()
+        EventLog("info", said).take(board.logged())
+        self.assertIn("link 0: closed to make room, it proved nothing", said.getvalue())
 
     def test_without_a_seed_no_challenge_is_given(self):
         self.hardware.cut()

@@ -17,9 +17,12 @@ struct board_uart {
 };
 
 #define BOARD_UART ((struct board_uart *)0x40004000u)
+/// A second line, for what happened (log.c).
+#define BOARD_LOG_UART ((struct board_uart *)0x40005000u)
 #define BOARD_UART_TRANSMIT_FULL 1u
 #define BOARD_UART_RECEIVED 2u
 #define BOARD_UART_ENABLE 0x0Bu            ///< Transmit, receive, interrupt on receipt
+#define BOARD_UART_TRANSMIT 0x01u          ///< Transmit alone
 #define BOARD_UART_RECEIVED_INTERRUPT 2u
 #define BOARD_UART_INTERRUPT_NUMBER 0u
 

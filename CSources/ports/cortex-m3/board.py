@@ -1,4 +1,4 @@
-"""The board that the firmware runs on: qemu's mps2-an385, its NOR flash in a file, and the serial line to it."""
+"""The board that the firmware runs on: qemu's mps2-an385, its NOR flash in a file, and the serial lines to it."""
 
 import ctypes
 import hashlib
@@ -47,13 +47,18 @@ def factory(flash, profile, words):
     return 0
 
 
-def command(flash, firmware, serial, monitor=None):
-    """How qemu is called: its RAM at 0x21000000 is the file, byte for byte, whenever it dies."""
+def command(flash, firmware, serial, monitor=None, log=None, clock=""):
+    """How qemu is called: its RAM at 0x21000000 is the file, byte for byte, whenever it dies. `clock` ",sleep=off": the
+    board's time passes at once while the processor waits.
+    """
     words = [os.environ.get("QEMU", "qemu-system-arm"), "-display", "none", "-nodefaults",
-             "-nic", "user,restrict=on", "-icount", "shift=0",
+             "-nic", "user,restrict=on", "-icount", f"shift=0{clock}",
              "-object", f"memory-backend-file,id=nor,size={NOR_BYTES},mem-path={flash},share=on",
              "-machine", "mps2-an385,memory-backend=nor", "-m", "16M", "-kernel", str(firmware),
              "-chardev", f"socket,id=line,fd={serial}", "-serial", "chardev:line"]
+    if log is not None:
+        # A pipe: it holds 64 KiB for whoever reads later.
+        words += ["-chardev", f"file,id=log,path=/dev/fd/{log}", "-serial", "chardev:log"]
     if monitor:
         words += ["-qmp", f"unix:{monitor},server=on,wait=off"]
     return words
@@ -66,15 +71,20 @@ def die_with_parent():
 
 
 class Board:
-    """The firmware while it has power, and the serial line to it."""
+    """The firmware while it has power, the serial line to it and, if it is asked for, the one for its log."""
 
-    def __init__(self, flash, firmware, monitor=None):
+    def __init__(self, flash, firmware, monitor=None, logs=False, clock=""):
         self.line, theirs = socket.socketpair()
         # A hang must end as a failure of whoever waits.
         self.line.settimeout(60)
-        words = command(flash, firmware, theirs.fileno(), monitor)
-        self.process = subprocess.Popen(words, pass_fds=[theirs.fileno()], preexec_fn=die_with_parent)
+        self.log, log = os.pipe() if logs else (None, None)
+        words = command(flash, firmware, theirs.fileno(), monitor, log, clock)
+        passed = [theirs.fileno()] + ([log] if logs else [])
+        self.process = subprocess.Popen(words, pass_fds=passed, preexec_fn=die_with_parent)
         theirs.close()
+        if logs:
+            os.close(log)
+            os.set_blocking(self.log, False)
         self.bytes = b""
 
     def send(self, pdu):
@@ -101,6 +111,13 @@ class Board:
             came.append(self.bytes[2 : 2 + size])
             self.bytes = self.bytes[2 + size :]
         return came
+
+    def logged(self):
+        """What the log's line has brought since it was asked last; nothing once it has ended, too."""
+        try:
+            return os.read(self.log, 65536)
+        except BlockingIOError:
+            return b""
 
     def cut(self):
         self.process.kill()

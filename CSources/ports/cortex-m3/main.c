@@ -25,6 +25,10 @@ int main(void) {
   BOARD_SYSTICK_VALUE = 0;
   BOARD_SYSTICK_CONTROL = 7;
   uart_begin();
+#if PORT_LOGS_EVENTS
+  log_begin();
+  port.event = log_event;
+#endif
   port.flash = nor_flash();
   random_begin(&port.flash);
   started = pfd_unit_start(&unit, &port);
@@ -35,10 +39,15 @@ int main(void) {
     const uint8_t *pdu;
     size_t size;
     enum uart_result came = uart_receive(&pdu, &size);
+    int over = 0;
     if (came == UART_LATER) {
       pfd_unit_tick(&unit);
-      wait();
-      continue;
+      // Nobody here knows who waits at the radio: whoever proved nothing for long makes room for anyone.
+      over = link >= 0 && pfd_unit_eldest(&unit) >= 0;
+      if (!over) {
+        wait();
+        continue;
+      }
     }
     if (came == UART_RESET) {
       if (link >= 0) pfd_unit_disconnect(&unit, (unsigned)link);
@@ -47,10 +56,13 @@ int main(void) {
       closed = 0;
       continue;
     }
-    // Sent before the radio knew that this link is over.
-    if (closed) continue;
-    if (link < 0) link = pfd_unit_connect(&unit);
-    if (pfd_unit_receive(&unit, (unsigned)link, pdu, size) == PFD_LINK_CLOSE) {
+    if (came == UART_PDU) {
+      // Sent before the radio knew that this link is over.
+      if (closed) continue;
+      if (link < 0) link = pfd_unit_connect(&unit);
+      over = pfd_unit_receive(&unit, (unsigned)link, pdu, size) == PFD_LINK_CLOSE;
+    }
+    if (over) {
       pfd_unit_disconnect(&unit, (unsigned)link);
       link = -1;
       closed = 1;

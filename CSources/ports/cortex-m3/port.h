@@ -1,4 +1,4 @@
-/// The five functions that this port provides to the unit (unit.h), and what they need to begin.
+/// The functions that this port provides to the unit (unit.h), and what they need to begin.
 ///
 /// | function | source | here |
 /// |---|---|---|
@@ -6,6 +6,7 @@
 /// | seconds | clock.c | the board's timer |
 /// | read, erase, program | nor.c | NOR flash, simulated word by word |
 /// | send | uart.c | the serial line to the radio |
+/// | event | log.c | a second serial line, for whoever listens; not in every profile |
 
 #ifndef PORT_H
 #define PORT_H
@@ -52,5 +53,12 @@ enum uart_result uart_receive(const uint8_t **pdu, size_t *size);
 int uart_send(void *context, unsigned link, const uint8_t *pdu, size_t size);
 /// Says that the link is over, once for each link: when this side ends it, or else in answer to the radio's.
 void uart_end(void);
+
+// log.c ----------------------------------------------------------------------------------------------------------
+
+void log_begin(void);
+/// One frame of 23 bytes: a mark 0xE7, a number that counts events, the event's first 20 bytes, and the sum of all
+/// before. Waits a millisecond at most: the rest of a frame that the line does not take by then is lost.
+void log_event(void *context, const struct pfd_event *event);
 
 #endif

@@ -4,14 +4,16 @@ import os
 import selectors
 import socket
 
+from eventlog import INFO
+
 PDU_MAX = 65535
 
 
 class Radio:
     """One central at a time; the next waits at the door until both sides have ended the link before."""
 
-    def __init__(self, board, path):
-        self.board, self.path, self.central = board, path, None
+    def __init__(self, board, path, log):
+        self.board, self.path, self.central, self.log = board, path, None, log
         self.awaited = 1  # ends of the firmware's that are still to come: one at power on
         self.door = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         if os.path.exists(path):
@@ -20,9 +22,13 @@ class Radio:
         self.door.listen(8)
         self.selector = selectors.DefaultSelector()
         self.selector.register(board.line, selectors.EVENT_READ, self.hear)
+        self.selector.register(board.log, selectors.EVENT_READ, self.note)
+        self.is_listening = False
 
     def hear(self):
         came = self.board.receive()
+        # The firmware logs what it decided before it answers: whoever has the answer finds the line.
+        self.note()
         if came is None:
             raise EOFError
         for pdu in came:
@@ -41,7 +47,13 @@ class Radio:
         except OSError:
             self.leave()
 
+    def note(self):
+        self.log.take(self.board.logged())
+
     def ready(self):
+        if not self.is_listening:
+            self.is_listening = True
+            self.log.line(INFO, f"listening: {self.path}")
         self.selector.register(self.door, selectors.EVENT_READ, self.enter)
 
     def enter(self):

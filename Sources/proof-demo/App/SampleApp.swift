@@ -41,6 +41,9 @@ final class SampleApp {
   }
 
   /// Does one thing, and says what came of it and how long it took.
+  ///
+  /// The app hangs up when it is done: most locks of this kind serve one phone at a time, and an app
+  /// that stays connected keeps everybody else out. The next thing pays for a link of its own.
   func perform(_ words: [String]) async -> AppAnswer {
     let start = ContinuousClock.now
     _ = stopwatch.take(of: .zero, overLink: false)
@@ -53,6 +56,7 @@ final class SampleApp {
     } catch {
       answer = AppAnswer(outcome: "failed", detail: "\(error)")
     }
+    await connection?.0.disconnect()
     answer.time = stopwatch.take(of: .now - start, overLink: verb?.needsLink ?? false)
     return answer
   }
