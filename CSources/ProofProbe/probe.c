@@ -273,6 +273,17 @@ static int gather_bundle(struct pfp_probe *probe, struct pfp_evidence *evidence,
 
 // Collect --------------------------------------------------------------------------------------------------------
 
+/// Whether a source is asked for of which the mappings and what stands in them tell.
+static int wants_view(const struct pfp_evidence *evidence) {
+  static const uint8_t OF_A_VIEW[] = {PFP_ENVIRONMENT_OBJECTS, PFP_ENVIRONMENT_MAPPINGS, PFP_ENVIRONMENT_PAGES,
+                                      PFP_ENVIRONMENT_LINKS};
+  int wants = pfp_evidence_wants(evidence, PFC_CLASS_APP, PFP_APP_CODE);
+  for (size_t i = 0; i < sizeof OF_A_VIEW; i++) {
+    wants = wants || pfp_evidence_wants(evidence, PFC_CLASS_ENVIRONMENT, OF_A_VIEW[i]);
+  }
+  return wants;
+}
+
 static int gather_process(struct pfp_probe *probe, struct pfp_evidence *evidence) {
   struct pfp_view view;
   struct pfp_look look = {
@@ -314,7 +325,7 @@ int pfp_probe_gather(struct pfp_probe *probe, struct pfp_evidence *evidence, str
     (void)pfp_evidence_add(evidence, PFC_CLASS_APP, PFP_APP_SDK, "sdk", digest);
     pfp_device_report(evidence, probe->options.storage, &probe->process,
                       evidence->asked->policy == PFC_POLICY_INCREMENTAL);
-    result = gather_process(probe, evidence);
+    if (wants_view(evidence)) result = gather_process(probe, evidence);
   }
   if (result == PFP_OK) pfp_environment_report(evidence, &probe->process);
   if (result == PFP_OK && atomic_load(&probe->cancelled)) result = pfp_probe_fail(probe, PFP_E_CANCELLED, 0, 0, "");
