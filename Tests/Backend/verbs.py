@@ -1,0 +1,323 @@
+"""What every verb of the operator's tool does wherever the account is, on a store or behind a running service."""
+
+import base64
+import json
+import os
+import pathlib
+import re
+import stat
+
+from jwcrypto import jwe, jwk
+
+from place import BIN
+
+PIN = base64.b64encode(bytes(range(32))).decode()
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+
+
+def verbs(place):
+    return re.findall(r"^  ([a-z-]+(?: [a-z-]+)?)  +\S", place.run("--help", where=[])[1], re.M)
+
+
+def flags(place, verb, whole=False):
+    """A verb's own flags, or with those that every verb has."""
+    paragraphs = place.run(*verb.split(), "--help", where=[])[1].split("\n\n")
+    return re.findall(r"^  (--[a-z0-9-]+)", "\n".join(paragraphs[2 if whole else 2:None if whole else -1]), re.M)
+
+
+class Verbs:
+    """What holds wherever the account is."""
+
+    where = None
+
+    def ask(self, *arguments, given=""):
+        return self.place.ask(*arguments, given=given, where=self.where)
+
+    def refused(self, code, words, *arguments, given="", where="same"):
+        """The tool says no: its exit code, and words that tell what to do, in both forms."""
+        where = self.where if where == "same" else where
+        for form in ([], ["--json"]):
+            got, output, errors = self.place.run(*arguments, *form, given=given, where=where)
+            self.assertEqual(got, code, (arguments, output, errors))
+            self.assertRegex(errors, words)
+            if form:
+                self.assertRegex(json.loads(output)["error"], words)
+
+    def test_secret(self):
+        before = base64.b64decode(self.ask("secret", "get")["secret"], validate=True)
+        self.assertEqual(len(before), 64)
+        url = self.ask("secret", "get", "--base64url")["secret"]
+        self.assertEqual(base64.urlsafe_b64decode(url + "=" * (-len(url) % 4)), before)
+        self.assertEqual(self.ask("secret", "change"), {})
+        self.assertNotEqual(base64.b64decode(self.ask("secret", "get")["secret"]), before)
+        self.ask("secret", "change", "--printable")
+        self.assertTrue(base64.b64decode(self.ask("secret", "get")["secret"]).decode().isprintable())
+        key = self.ask("sealing", "get")["secret"]
+        self.assertRegex(self.ask("sealing", "get", "--base64url")["secret"], "^[A-Za-z0-9_-]{43}$")
+        self.ask("sealing", "change")
+        self.assertNotEqual(self.ask("sealing", "get")["secret"], key)
+
+    def test_development_key(self):
+        key = self.ask("devkey", "change")["key"]
+        self.assertEqual(self.ask("devkey", "get")["key"], key)
+        self.ask("devkey", "remove")
+        self.assertIsNone(self.ask("devkey", "get")["key"])
+
+    def test_message_key(self):
+        self.assertEqual(self.ask("messagekey", "get"), {"id": None, "secret": None})
+        made = self.ask("messagekey", "change")
+        self.assertEqual(len(base64.b64decode(made["secret"], validate=True)), 32)
+        self.assertEqual(self.ask("messagekey", "get"), made)
+        url = self.ask("messagekey", "get", "--base64url")["secret"]
+        self.assertEqual(base64.urlsafe_b64decode(url + "="), base64.b64decode(made["secret"]))
+        self.assertNotEqual(self.ask("messagekey", "change")["id"], made["id"])
+        self.ask("messagekey", "remove")
+        self.assertIsNone(self.ask("messagekey", "get")["secret"])
+
+    def test_api_and_pins(self):
+        self.ask("keyset", "add", "ES256", "--kid", "for-api")
+        self.ask("api", "add", "one.example.com")
+        self.ask("api", "add", "two.example.com", "--jwe", "--pin", PIN)
+        self.ask("api", "add", "three.example.com", "--no-token")
+        self.ask("api", "add", "four.example.com", "--keyset", "for-api")
+        listed = {api["host"]: api for api in self.ask("api", "list")}
+        self.assertEqual(listed["two.example.com"]["kind"], "measurement")
+        self.assertEqual(listed["three.example.com"]["kind"], "none")
+        self.assertEqual(listed["four.example.com"]["kid"], "for-api")
+        pins = {entry["host"]: entry["pins"] for entry in self.ask("pin", "list")}
+        self.assertEqual(pins["two.example.com"], [PIN])
+        self.refused(1, "already", "api", "add", "one.example.com")
+        self.refused(1, "44 characters", "api", "add", "five.example.com", "--pin", "x")
+        self.assertNotIn("five.example.com", {api["host"] for api in self.ask("api", "list")})
+        self.refused(2, "exclude", "api", "add", "x.example.com", "--jwe", "--no-token")
+        self.refused(1, "still used by four", "keyset", "remove", "for-api")
+        self.ask("pin", "set", "*", PIN)
+        self.ask("pin", "set", "one.example.com", "none")
+        pins = {entry["host"]: entry["pins"] for entry in self.ask("pin", "list")}
+        self.assertEqual((pins["*"], pins["one.example.com"]), ([PIN], []))
+        self.ask("pin", "remove", "*")
+        self.ask("pin", "service", PIN)
+        self.ask("pin", "service", "none")
+        for host in listed:
+            self.ask("api", "remove", host)
+        self.assertEqual(self.ask("api", "list"), [])
+        self.refused(1, "no API", "api", "remove", "one.example.com")
+        self.ask("keyset", "remove", "for-api")
+
+    def test_api_check_says_what_it_cannot_reach(self):
+        self.ask("api", "add", "localhost:1")
+        code, output, _ = self.place.run("api", "check", "--json", where=self.where)
+        self.assertEqual(code, 1)
+        self.assertEqual([finding["state"] for finding in json.loads(output)], ["failed"])
+        self.ask("api", "remove", "localhost:1")
+        self.refused(1, "no such API", "api", "check", "nowhere.example.com")
+
+    def test_forcing_pins_needs_a_typed_yes(self):
+        before = self.ask("config", "show")
+        for given in ("", "yes\n", "no\n", "YES please\n"):
+            self.refused(1, "Type YES.*YES|YES", "pin", "force-apply", given=given)
+        self.assertEqual(self.ask("config", "show")["serial"], before["serial"])
+        self.ask("pin", "force-apply", given="YES\n")
+        self.assertGreater(self.ask("config", "show")["serial"], before["serial"])
+
+    def test_registration(self):
+        digest = self.place.ask("registration", "digest", BIN / "app-peer", where=[])["digest"]
+        added = self.ask("registration", "add", BIN / "app-peer", "--name", "door", "--development", "--expire-after",
+                         "2h")
+        self.assertEqual((added["digest"], added["name"], added["development"]), (digest, "door", True))
+        self.assertEqual(added["expiry"] - added["added"], 7200)
+        self.assertIn(digest, [entry["digest"] for entry in self.ask("registration", "list")])
+        self.ask("registration", "remove", digest)
+        bundle = self.place.folder / f"{type(self).__name__}.app"
+        (bundle / "views").mkdir(parents=True)
+        (bundle / "views" / "main").write_text("view\n")
+        bundled = self.place.ask("registration", "digest", BIN / "app-peer", "--bundle", bundle, where=[])["digest"]
+        added = self.ask("registration", "add", BIN / "app-peer", "--bundle", bundle)
+        self.assertEqual((added["digest"], added["name"]), (bundled, "app-peer"))
+        self.assertNotEqual(bundled, digest)
+        self.ask("registration", "remove", bundled)
+        self.refused(1, "no registration|no .*registered", "registration", "remove", digest)
+        self.refused(1, "does not exist|cannot be read", "registration", "add", "/nonexistent")
+        self.refused(2, "90s, 15m", "registration", "add", BIN / "app-peer", "--expire-after", "soon")
+
+    def test_policy(self):
+        self.ask("policy", "set", "rejection=debug,root", "token-lifetime=120", "issuer=us")
+        policy = self.ask("policy", "show")
+        self.assertEqual((policy["rejection"], policy["token-lifetime"], policy["issuer"]), ("debug,root", "120", "us"))
+        self.refused(1, "10 to 86400", "policy", "set", "token-lifetime=1")
+        self.refused(1, "no setting", "policy", "set", "colour=red")
+        self.refused(2, "NAME=VALUE", "policy", "set", "rejection")
+        self.ask("policy", "set", "token-lifetime=300", "issuer=none")
+
+    def test_devices(self):
+        device = "00" * 15 + "07"
+        self.assertEqual(self.ask("device", "list", "--count", 3), [])
+        for verb in ("pass", "fail", "clear"):
+            self.assertEqual(self.ask("device", verb, device), {"device": device})
+        self.ask("device", "policy", device, "debug")
+        self.refused(1, "no device", "device", "pass", "latest")
+        self.refused(1, "32 hexadecimal", "device", "pass", "x")
+        self.refused(2, "DEVICE", "device", "pass")
+
+    def test_keysets(self):
+        self.assertEqual(self.ask("keyset", "add", "EdDSA", "--kid", "e1")["kid"], "e1")
+        self.ask("keyset", "add", "dir", "--kid", "d1")
+        self.assertEqual({key["kid"] for key in self.ask("keyset", "list")} >= {"e1", "d1"}, True)
+        published = [key["kid"] for key in self.ask("keyset", "jwks")["keys"]]
+        self.assertEqual([kid for kid in published if kid in ("e1", "d1")], ["e1"])
+        self.assertNotIn("d", self.ask("keyset", "get", "e1"))
+        self.assertIn("k", self.ask("keyset", "get", "d1"))
+        self.refused(1, "already", "keyset", "add", "ES256", "--kid", "e1")
+        self.refused(1, "allowed: HS256", "keyset", "add", "RS256")
+        for kid in ("e1", "d1"):
+            self.ask("keyset", "remove", kid)
+
+    def test_tokens(self):
+        self.ask("api", "add", "token.example.com")
+        good = self.ask("token", "example", "token.example.com", "--data-hash", "Bearer x")["token"]
+        bad = self.ask("token", "example", "token.example.com", "--invalid")["token"]
+        checked = self.ask("token", "check", good, "--data-hash", "Bearer x")
+        self.assertTrue(checked["valid"] and checked["bound"])
+        for arguments in ([good, "--data-hash", "Bearer y"], [bad], [good[:-2]]):
+            code, output, _ = self.place.run("token", "check", *arguments, "--json", where=self.where)
+            self.assertEqual(code, 1, output)
+        secret = base64.b64decode(self.ask("secret", "get")["secret"])
+        key = {"kty": "oct", "alg": "HS256", "k": base64.urlsafe_b64encode(secret).rstrip(b"=").decode()}
+        path = self.place.write(f"{type(self).__name__}.jwk", json.dumps(key))
+        self.assertTrue(self.place.ask("token", "check", good, "--key", path, where=[])["valid"])
+        code, output, _ = self.place.run("token", "check", bad, "--key", path, "--json", where=[])
+        self.assertEqual((code, json.loads(output)["reason"]), (1, "signature"))
+        self.refused(1, "response code", "arc", "read", "AAAAAAAAAA")
+        self.ask("api", "remove", "token.example.com")
+
+    def test_the_services_address(self):
+        before = self.ask("config", "show")
+        self.ask("config", "url", "https://attest.example.com:8443")
+        self.assertIn("@attest.example.com:8443#", self.ask("config", "show")["initial"])
+        self.refused(1, "https://HOST", "config", "url", "ftp://attest.example.com")
+        self.ask("config", "url", before["url"])
+
+    def test_strings(self):
+        self.ask("string", "set", "greeting", "-", given="hello\n")
+        self.assertIn("greeting", json.dumps(self.ask("string", "list")))
+        self.assertNotIn("hello", json.dumps(self.ask("string", "list")))
+        self.ask("string", "remove", "greeting")
+
+    def test_builds_of_the_sdk(self):
+        name = type(self).__name__
+        key = self.place.path(f"{name}.mpk")
+        made = self.ask("sdk", "new", "--key", key, "--name", name, "--mode", "production", "--sources", ROOT,
+                        "--output", self.place.path(f"{name}.c"))
+        self.assertEqual(made["mode"], "production")
+        self.assertEqual(os.stat(key).st_size, 16)
+        with open(self.place.path(f"{name}.c"), encoding="ascii") as file:
+            self.assertIn(made["id"], file.read(), "the generated code is this key's")
+        self.assertIn(made["id"], [build["id"] for build in self.ask("sdk", "list")])
+        self.ask("sdk", "revoke", made["id"])
+        self.assertTrue([build for build in self.ask("sdk", "list") if build["id"] == made["id"]][0]["revoked"])
+        self.assertRegex(self.ask("sdk", "config-string")["config"], r"^#acme@.*#[A-Za-z0-9+/]{43}=$")
+        own = self.place.write(f"{name}.own", os.urandom(16))
+        added = self.ask("sdk", "add", "--key", own, "--name", "own", "--mode", "development")
+        self.assertEqual((added["name"], added["mode"]), ("own", "development"))
+        bench = self.ask("sdk", "add", "--development")
+        self.assertEqual(bench["mode"], "development")
+        self.refused(1, "already", "sdk", "add", "--development")
+        self.refused(1, "--sources", "sdk", "new", "--sources", "/nonexistent")
+        self.refused(2, "--development", "sdk", "add")
+
+    def test_hardware(self):
+        key = self.place.path(f"{type(self).__name__}.hw")
+        new = self.ask("hardware", "new", "--output", key, "--name", "door")
+        self.assertEqual((new["mode"], new["literal"], new["secretKey"]), ("production", False, f"in {key}"))
+        self.assertEqual((stat.S_IMODE(os.stat(key).st_mode), os.stat(key).st_size), (0o600, 32))
+        bench = self.ask("hardware", "new", "--output", key + "2", "--development", "--literal")
+        listed = {one["id"]: one for one in self.ask("hardware", "list")}
+        self.assertEqual((listed[new["id"]]["name"], listed[new["id"]]["revoked"]), ("door", False))
+        self.assertEqual((listed[bench["id"]]["mode"], listed[bench["id"]]["literal"]), ("development", True))
+        self.ask("hardware", "revoke", new["id"])
+        self.assertEqual([one["revoked"] for one in self.ask("hardware", "list") if one["id"] == new["id"]], [True])
+        self.refused(1, "File exists", "hardware", "new", "--output", key)
+        for form in ("3", "4"):
+            code, _, errors = self.place.run("hardware", "new", "--output", key + form, "--name", "x" * 129,
+                                             where=self.where)
+            self.assertEqual(code, 1)
+            self.assertRegex(errors, "128 bytes.*registered nowhere: delete it")
+        self.refused(1, "no hardware", "hardware", "revoke", "01" * 16)
+        self.refused(2, "32 hexadecimal", "hardware", "revoke", "x")
+
+    def backend(self):
+        """Flags of a backend of this class, and its public key."""
+        name = self.place.path(f"{type(self).__name__}.issuer")
+        if not os.path.exists(name):
+            new = self.place.ask("issuer", "new", "--output", name, where=[])
+            self.assertEqual(self.place.ask("issuer", "show", name, where=[]), new)
+            self.refused(1, "File exists", "issuer", "new", "--output", name, where=[])
+        issuer = self.place.ask("issuer", "show", name, where=[])
+        return ["--issuer-key", name, "--ledger", self.place.path(f"{type(self).__name__}-ledger")], issuer["publicKey"]
+
+    def test_orders(self):
+        own, _ = self.backend()
+        new = self.ask("hardware", "new", "--output", self.place.path(f"{type(self).__name__}.ordered"))
+        for arguments in (["epoch"], ["epoch", new["id"]], ["floor", new["id"]],
+                          ["revoke", new["id"], "--instance", "07" * 16, "--through", "3"],
+                          ["revoke", new["id"], "--instance", "07" * 16]):
+            order = bytes.fromhex(self.ask("order", "sign", *arguments, *own)["order"])
+            self.assertEqual((len(order), order[:2]), (124, b"PO"))
+        self.refused(2, "epoch, revoke or floor", "order", "sign", "party", *own)
+        self.refused(2, "HARDWARE is missing", "order", "sign", "floor", *own)
+        self.refused(2, "1 to 4294967294", "order", "sign", "revoke", new["id"], "--instance", "07" * 16, "--through",
+                     "0", *own)
+        self.refused(1, "No hardware .*hardware new", "order", "sign", "floor", "01" * 16, *own)
+
+    def test_measurement_tokens(self):
+        own, issuer = self.backend()
+        encoded = {name: base64.b64encode(bytes([value] * count)).decode() for name, value, count in
+                   (("imh", 1, 32), ("dmh", 2, 32), ("mpk", 3, 16), ("dpk", 4, 16), ("did", 5, 16))}
+        key = {"kty": "oct", "alg": "dir", "k": base64.urlsafe_b64encode(bytes(32)).rstrip(b"=").decode()}
+        files = self.place.write("sealing.jwk", json.dumps(key))
+
+        def sealed(**claims):
+            made = jwe.JWE(json.dumps(dict(encoded, exp=4_000_000_000, mgn=6, **claims)).encode(),
+                           protected=json.dumps({"alg": "dir", "enc": "A256GCM"}))
+            made.add_recipient(jwk.JWK(**key))
+            return made.serialize(compact=True)
+
+        name = self.place.path(type(self).__name__)
+        new = self.ask("hardware", "new", "--output", name + ".door")
+        bench = self.ask("hardware", "new", "--output", name + ".bench", "--development", "--literal")
+
+        def issue(hardware, token, *flags):
+            return ["measurement-token", "issue", token, hardware["id"], "--key", files, *own, *flags]
+
+        def inspect(hardware, token, *flags):
+            return self.place.ask("measurement-token", "inspect", token, "--hardware", hardware["id"], "--hardware-key",
+                                  hardware["secretKey"].removeprefix("in "), "--issuer", issuer, *flags, where=[])
+
+        production = sealed(mmd="production")
+        limits = ["--classes", "0,2", "--device-classes", "0", "--uses", "7", "--lifetime", "60", "--attempts", "4"]
+        made = self.ask(*issue(new, production, *limits))
+        seen = inspect(new, made["token"])
+        self.assertEqual((seen["integrityClasses"], seen["deviceClasses"]), ([0, 2], [0]))
+        self.assertEqual((seen["uses"], seen["generation"], seen["attempts"]), (7, 6, 4))
+        self.assertEqual((seen["notAfter"] - seen["issued"], seen["instance"]), (60, "05" * 16))
+        output = name + ".token"
+        made = self.ask(*issue(bench, sealed(mmd="development"), "--classes", "1", "--literal", "--output", output))
+        self.assertEqual((made["token"], stat.S_IMODE(os.stat(output).st_mode)), (f"in {output}", 0o600))
+        seen = inspect(bench, "@" + output, "--development")
+        self.assertEqual((seen["form"], seen["uses"], seen["attempts"]), ("literal", "unlimited", 5))
+        self.assertEqual(self.place.ask("measurement-token", "inspect", "@" + output, where=[])["bytes"], 288)
+
+        self.refused(1, "literal", *issue(new, production, *limits, "--literal"))
+        self.refused(1, "development", *issue(bench, production, *limits))
+        self.refused(1, "allowed: 1 to", *issue(new, production, "--classes", "0", "--uses", "0"))
+        self.refused(2, "--classes is missing", *issue(new, production))
+        self.refused(1, "No hardware .*hardware new", *issue({"id": "01" * 16}, production, *limits))
+        self.ask("hardware", "revoke", new["id"])
+        self.refused(1, "is revoked", *issue(new, production, *limits))
+        self.refused(1, "no measurement token|does not parse", "measurement-token", "inspect", "00", where=[])
+
+    def test_diagnose(self):
+        findings = self.ask("diagnose")
+        self.assertEqual({finding["state"] for finding in findings}, {"well"}, findings)
+        self.assertGreaterEqual(len(findings), 3)
+        self.assertIn("apis", self.ask("metrics", "show"))
