@@ -8,6 +8,8 @@ import Testing
 @Suite("A connection to the hardware's process", .serialized)
 struct ProcessTests {
   private static let open = try! Command(Array("open".utf8), class: CommandClass(1))
+  /// Only a hang lasts as long: under a sanitizer, on a busy machine, a call takes many times its time.
+  private static let ample = Duration.seconds(300)
   private let issuer: IssuerKey
 
   init() throws {
@@ -55,16 +57,18 @@ struct ProcessTests {
     let app = try app(1, at: hardware)
     let transport = PipeTransport(.socket(hardware.path("socket")))
     let door = app.connection(over: transport)
-    for _ in 0..<3 { #expect(try await door.send(Self.open).verdict == .accepted) }
+    for _ in 0..<3 {
+      #expect(try await door.send(Self.open, within: Self.ample).verdict == .accepted)
+    }
     #expect(try await door.reply()?.doneCount == 3)
     await process.end(SIGKILL)
     process = try await hardware.powerOn()
-    #expect(try await door.send(Self.open).verdict == .accepted)
+    #expect(try await door.send(Self.open, within: Self.ample).verdict == .accepted)
     // Not one more than since the start: nothing was done again.
     #expect(try await door.reply()?.doneCount == 1)
     let again = app.connection(over: transport, mtu: 23, memory: await door.memory)
     await door.disconnect()
-    #expect(try await again.send(Self.open).verdict == .accepted)
+    #expect(try await again.send(Self.open, within: Self.ample).verdict == .accepted)
     #expect(try await again.reply()?.doneCount == 2)
     // The token was presented once, discovery aside.
     await process.end()
@@ -84,7 +88,7 @@ struct ProcessTests {
           let door = app.connection(
             over: PipeTransport(.socket(hardware.path("socket"))), mtu: number % 2 == 0 ? 23 : 185)
           for _ in 0..<5 {
-            let receipt = try await door.send(Self.open)
+            let receipt = try await door.send(Self.open, within: Self.ample)
             #expect(receipt.verdict == .accepted)
           }
         }
@@ -109,7 +113,7 @@ struct ProcessTests {
     let app = try app(1, at: hardware)
     let door = app.connection(over: PipeTransport(.fifos(to: to, from: from)))
     for count in 1...4 {
-      #expect(try await door.send(Self.open).verdict == .accepted)
+      #expect(try await door.send(Self.open, within: Self.ample).verdict == .accepted)
       #expect(try await door.status().hardware == hardware.identity.id)
       if count % 2 == 0 { await door.disconnect() }
     }
@@ -129,11 +133,11 @@ struct ProcessTests {
     await #expect(throws: LinkError.deadlinePassed(commandMayBeDone: false)) {
       try await door.send(Self.open, within: .milliseconds(50))
     }
-    let task = Task { try await door.send(Self.open) }
+    let task = Task { try await door.send(Self.open, within: Self.ample) }
     task.cancel()
     await #expect(throws: LinkError.cancelled(commandMayBeDone: false)) { try await task.value }
     process.signal(SIGCONT)
-    #expect(try await door.send(Self.open).verdict == .accepted)
+    #expect(try await door.send(Self.open, within: Self.ample).verdict == .accepted)
     await process.end()
   }
 
@@ -167,7 +171,7 @@ struct ProcessTests {
     var open = 0
     for _ in 0..<6 {
       do {
-        _ = try await door.send(Self.open)
+        _ = try await door.send(Self.open, within: Self.ample)
         accepted += 1
       } catch LinkError.earlierCommand(.accepted) {
         accepted += 1
@@ -199,7 +203,7 @@ struct ProcessTests {
         ], until: "listening:")
       let app = try app(1, at: hardware)
       let door = app.connection(over: PipeTransport(.socket(hardware.path("air"))), mtu: 23)
-      _ = try await door.send(Self.open)
+      _ = try await door.send(Self.open, within: Self.ample)
       await door.disconnect()
       await relay.end()
       await process.end()
