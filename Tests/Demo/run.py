@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The demonstration from outside: its story, its exit status, what it leaves behind, and the README's two terminals.
 
-  Tests/Demo/run.py     the programs stand in .build/release, or where PROOF_BIN says
+  Tests/Demo/run.py [TEXT…]     the programs stand in .build/release, or where PROOF_BIN says
 """
 
 import json
@@ -17,6 +17,9 @@ import tempfile
 import unittest
 
 from demonstration import BIN, PATIENCE, ROOT, Stage, faults
+
+sys.path.insert(0, str(ROOT / "Tests" / "Runner"))
+import runner  # noqa: E402
 
 
 class Demo(unittest.TestCase):
@@ -187,8 +190,4 @@ class Demo(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    runner = unittest.TextTestRunner(stream=sys.stdout, verbosity=2)
-    result = runner.run(unittest.defaultTestLoader.loadTestsFromTestCase(Demo))
-    bad = len(result.failures) + len(result.errors)
-    print(f"{result.testsRun - bad} passed, {bad} failed")
-    sys.exit(1 if bad or not result.testsRun else 0)
+    sys.exit(runner.run(runner.of_classes(Demo), sys.argv[1:]))

@@ -85,7 +85,8 @@ def main():
     passed = failed = 0
     chosen = [mutant for mutant in MUTANTS if len(sys.argv) < 2 or any(text in str(mutant) for text in sys.argv[1:])]
     shutil.rmtree(COPY, ignore_errors=True)
-    for folder in ("CSources", "Tests/ProofHardwareTests", "Tests/ProofCoreTests", "Tests/Attacker", "Tests/Vectors"):
+    for folder in ("CSources", *(f"Tests/{name}" for name in (
+            "ProofHardwareTests", "ProofCoreTests", "Attacker", "Runner", "Vectors"))):
         shutil.copytree(ROOT / folder, COPY / folder)
     for which, name, defence, instead in chosen:
         path = COPY / "CSources" / name
