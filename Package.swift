@@ -207,13 +207,15 @@ let package = Package(
       dependencies: ["ProofBackend", "ProofModel", "ProofJOSE", "DurableFiles", "FolderModel"],
       swiftSettings: strictSwift),
     .target(name: "SeededRandom", path: "Tests/SeededRandom", swiftSettings: strictSwift),
+    .target(name: "OwnThreads", path: "Tests/OwnThreads", swiftSettings: strictSwift),
     .testTarget(
-      name: "ProofServiceHTTPTests", dependencies: ["ProofService", "SeededRandom"],
+      name: "ProofServiceHTTPTests", dependencies: ["ProofService", "SeededRandom", "OwnThreads"],
       swiftSettings: strictSwift),
     .testTarget(
       name: "ProofServiceTests",
       dependencies: [
         "ProofService", "ProofBackend", "ProofKit", "ProofModel", "ProofJOSE", "SeededRandom",
+        "OwnThreads",
       ],
       swiftSettings: strictSwift),
     .target(

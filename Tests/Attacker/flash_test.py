@@ -1,6 +1,5 @@
 """Attackers with a hand on the power, and flash at its end."""
 
-
 from case import SEED, Attack
 from central import LinkEnded
 from proofspec.message import Type, Verdict, parse_answer

@@ -1,6 +1,5 @@
 """Attackers who recorded what was said, and say it again."""
 
-
 from case import Attack
 from proofspec.message import Type, Verdict
 from proofspec.proof import DEVICE, INTEGRITY
