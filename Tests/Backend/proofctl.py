@@ -63,7 +63,9 @@ class OnTheStore(Verbs, unittest.TestCase):
                 (["nonsense"], "nothing called"), (["api"], "add, list, remove, check"),
                 (["api", "nonsense"], "has no"),
                 (["api", "add"], "DOMAIN is missing"), (["api", "list", "x"], "too many"),
-                (["api", "list", "--nonsense"], "no flag"), (["api", "list", "--ca"], "needs a value"),
+                (["api", "list", "--nonsense"], "unknown argument: --nonsense"),
+                (["api", "list", "--ca"], "needs a value"), (["api", "list", "--ca", "--json"], "needs a value"),
+                (["api", "list", "--json", "--json"], "twice"),
                 (["proof", "compute"], "--nonce is missing")):
             self.refused(2, words, *arguments, where=[])
         self.assertEqual(self.place.run(where=[])[0], 2)
