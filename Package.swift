@@ -145,11 +145,14 @@ let package = Package(
     .target(
       name: "ProofBench", dependencies: ["Console"], path: "Benchmarks/ProofBench",
       swiftSettings: strictSwift),
+    .target(
+      name: "SimulatedDevices", dependencies: ["ProofKit", "ProofModel"],
+      path: "Benchmarks/SimulatedDevices", swiftSettings: strictSwift),
     .executableTarget(
       name: "proof-bench",
       dependencies: [
         "ProofKit", "ProofService", "ProofLink", "ProofJOSE", "ProofModel", "ProofCore", "CSodium",
-        "CCrypto", "HardwareBench", "Console", "ProofBench", "AllocationCounter",
+        "CCrypto", "LinkBench", "SimulatedDevices", "Console", "ProofBench", "AllocationCounter",
         "BenchInstruments",
       ],
       path: "Benchmarks/proof-bench", swiftSettings: strictSwift),
@@ -160,7 +163,8 @@ let package = Package(
       name: "LoadLink", dependencies: ["LibSSL", "LibCrypto"], path: "Benchmarks/LoadLink",
       exclude: ["libssl"], cSettings: strictC),
     .executableTarget(
-      name: "proof-load", dependencies: ["ProofKit", "ProofModel", "Console", "LoadLink"],
+      name: "proof-load",
+      dependencies: ["SimulatedDevices", "ProofKit", "ProofModel", "Console", "LoadLink"],
       path: "Benchmarks/proof-load", swiftSettings: strictSwift),
 
     .testTarget(name: "ConsoleTests", dependencies: ["Console"], swiftSettings: strictSwift),
@@ -221,9 +225,11 @@ let package = Package(
     .target(
       name: "HardwareBench", dependencies: ["ProofDevice", "ProofCore"],
       path: "Tests/ProofLinkTests/HardwareBench", cSettings: strictC),
+    .target(
+      name: "LinkBench", dependencies: ["ProofLink", "ProofModel", "HardwareBench"],
+      path: "Tests/LinkBench", swiftSettings: strictSwift),
     .testTarget(
-      name: "ProofLinkTests",
-      dependencies: ["ProofLink", "ProofKit", "ProofModel", "HardwareBench"],
+      name: "ProofLinkTests", dependencies: ["ProofLink", "ProofKit", "ProofModel", "LinkBench"],
       exclude: ["HardwareBench"], swiftSettings: strictSwift),
   ],
   swiftLanguageModes: [.v6],
