@@ -71,7 +71,7 @@ struct Invocation: Sendable {
   }
 
   static func parse<Value: FixedBytes>(_ text: String, _ what: String) throws(Failure) -> Value {
-    guard let bytes = Hexadecimal.bytes(text), let value = try? Value(bytes) else {
+    guard let bytes = Hexadecimal.decode(text), let value = try? Value(bytes) else {
       throw .usage("\(what) takes \(2 * Value.byteCount) hexadecimal digits, not all zeros")
     }
     return value
@@ -79,7 +79,7 @@ struct Invocation: Sendable {
 
   /// The same for a secret of a known length.
   func secret(_ flag: String, count: Int) throws -> SecretBytes {
-    guard let bytes = Hexadecimal.bytes(try Self.text(of: needed(flag))), bytes.count == count
+    guard let bytes = Hexadecimal.decode(try Self.text(of: needed(flag))), bytes.count == count
     else { throw Failure.usage("\(flag) takes \(2 * count) hexadecimal digits") }
     return SecretBytes(copying: bytes.span)
   }
@@ -91,28 +91,5 @@ struct Invocation: Sendable {
     let bytes = try SecretFile.read(String(value.dropFirst()), limit: 1 << 20)
     let text = String(decoding: bytes, as: UTF8.self)
     return text.hasSuffix("\n") ? String(text.dropLast()) : text
-  }
-}
-
-/// Hexadecimal as people type it.
-enum Hexadecimal {
-  static func bytes(_ text: String) -> [UInt8]? {
-    guard text.utf8.count.isMultiple(of: 2) else { return nil }
-    var bytes: [UInt8] = []
-    var high: UInt8?
-    for character in text {
-      guard let digit = character.hexDigitValue, character.isASCII else { return nil }
-      if let first = high {
-        bytes.append(first << 4 | UInt8(digit))
-        high = nil
-      } else {
-        high = UInt8(digit)
-      }
-    }
-    return bytes
-  }
-
-  static func text(_ bytes: some Sequence<UInt8>) -> String {
-    bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
   }
 }

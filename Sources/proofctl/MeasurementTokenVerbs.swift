@@ -54,7 +54,7 @@ enum MeasurementTokenVerbs {
       try SecretFile.create(path, token.bytes.span)
       value["token"] = .string("in \(path)")
     } else {
-      value["token"] = .string(Hexadecimal.text(token.bytes))
+      value["token"] = .string(Hexadecimal.encode(token.bytes))
     }
     return Answer(.object(value))
   }
@@ -72,7 +72,7 @@ enum MeasurementTokenVerbs {
     var value: JSONObject = [
       "digest": .string(token.digest.description),
       "bytes": .number(JSONNumber(Int64(token.bytes.count))),
-      "hardwareBegins": .string(Hexadecimal.text(token.bytes[4..<8])),
+      "hardwareBegins": .string(Hexadecimal.encode(token.bytes[4..<8])),
     ]
     guard let path = invocation.value("--hardware-key") else { return Answer(.object(value)) }
     let keys = try HardwareKeys(
@@ -104,7 +104,7 @@ enum MeasurementTokenVerbs {
       let bytes = try SecretFile.read(String(operand.dropFirst()), limit: 4_096)
       if bytes.count == MeasurementToken.byteCount { return bytes }
     }
-    guard let bytes = Hexadecimal.bytes(try Invocation.text(of: operand)) else {
+    guard let bytes = Hexadecimal.decode(try Invocation.text(of: operand)) else {
       throw Failure(
         "that is no measurement token: write it in hexadecimal, or name a file by @FILE")
     }
@@ -147,7 +147,7 @@ enum MeasurementTokenVerbs {
         of: invocation.hexadecimal("--instance", InstanceID.self), through: through, at: needed())
     case let word: throw Failure.usage("\"\(word)\" is no order; write epoch, revoke or floor")
     }
-    let text = Hexadecimal.text(order.bytes)
+    let text = Hexadecimal.encode(order.bytes)
     return Answer(["order": .string(text)], text: text)
   }
 }

@@ -101,7 +101,7 @@ struct AttackShell {
   }
 
   private func bytes(_ name: String) throws(UsageError) -> [UInt8] {
-    guard let bytes = Hexadecimal.bytes(try options.needed(name)) else {
+    guard let bytes = Hexadecimal.decode(try options.needed(name)) else {
       throw UsageError("\(name) is not hexadecimal")
     }
     return bytes
