@@ -152,7 +152,7 @@ test-house: ## Test the house itself: set-up, checks, installation
 
 check: ## Format, symbols, stack, constant time, secrets, sanitizers, coverage, mutants, faults, attacks, pages
 	@.ci/setup swift base python check attack jose service consumers foreign firmware
-	@.ci/pypi attack jose firmware
+	@.ci/pypi attack jose backend firmware
 	@.ci/suite --lanes 2 check-format check-sanitizers check-faults check-symbols check-stack check-constant-time \
 	  check-secrets check-coverage check-boundary check-mutants attack check-jose test-service test-changes \
 	  test-door test-backend check-link test-consumers check-docs check-readme check-demo check-foreign \

@@ -3,19 +3,18 @@
 #
 #   Tests/Backend/run.sh
 #
-# The Python packages come from PyPI into a venv below .build; once they are there nothing needs the network. The last
-# line counts.
+# The Python packages come from PyPI (.ci/pypi); once they are there nothing needs the network. The last line counts.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(cd "$here/../.." && pwd)
-venv="$root/.build/venv"
+python="$root/.build/pypi/bin/python"
 export PYTHONDONTWRITEBYTECODE=1
 
-mkdir -p "$root/.build"
-[ -x "$venv/bin/python" ] || "${PYTHON:-/usr/bin/python3}" -m venv "$venv"
-"$venv/bin/python" -c 'import cryptography, jwcrypto, jwt, nacl' 2>/dev/null ||
-  "$venv/bin/python" -m pip install --quiet --disable-pip-version-check PyJWT cryptography jwcrypto PyNaCl
+if ! "$root/.ci/pypi" backend; then
+  echo "0 passed, 1 failed"
+  exit 1
+fi
 
 # SwiftPM takes CC for a clang.
 for product in proofctl proof-service proof-unlock app-peer; do
@@ -26,6 +25,6 @@ export PROOF_BIN
 
 # shellcheck source=.ci/parts.sh
 . "$root/.ci/parts.sh"
-part 'the fetch' "$venv/bin/python" "$here/flow.py"
-part proofctl "$venv/bin/python" "$here/proofctl.py"
+part 'the fetch' "$python" "$here/flow.py"
+part proofctl "$python" "$here/proofctl.py"
 closing
