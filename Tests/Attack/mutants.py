@@ -138,10 +138,10 @@ def build(edits):
 
 def holds(attack):
     """Whether the matrix passes for this attack, and what it objects to."""
-    count = run.Count()
-    for _ in run.matrix(count, [attack]):
+    checks = run.Checks(tells=False)
+    for _ in run.matrix(checks, [attack]):
         pass
-    return count.failed == 0, count.problems
+    return checks.failed == 0, checks.faults
 
 
 def prevented(name, program):

@@ -44,3 +44,18 @@ class Runner(unittest.TestCase):
     def test_a_text_selects_by_name_and_one_that_selects_nothing_is_an_error(self):
         self.assertEqual(self.played("self.fail()", "holds"), (0, "1 passed, 0 failed"))
         self.assertEqual(self.played("pass", "nobody"), (1, "0 passed, 0 failed"))
+
+
+class Checked(unittest.TestCase):
+    def test_what_holds_and_what_does_not_is_counted_and_faults_are_named(self):
+        self.assertEqual(self.played("checks.that(True, 'a'); checks.that([], 'b')"),
+                         (1, "FAILED b\n1 passed, 1 failed\n"))
+        self.assertEqual(self.played("checks.that(1, 'a')"), (0, "1 passed, 0 failed\n"))
+
+    def test_who_checks_nothing_has_failed(self):
+        self.assertEqual(self.played("pass"), (1, "0 passed, 0 failed\n"))
+
+    def played(self, lines):
+        program = f"import sys\nfrom checks import Checks\nchecks = Checks()\n{lines}\nsys.exit(checks.close())"
+        result = run("python3", "-c", program, PYTHONPATH=str(ROOT / "Tests" / "Runner"))
+        return result.returncode, result.stdout
