@@ -27,7 +27,8 @@ class Parts(unittest.TestCase):
         self.assertEqual((status, lines[-1]), (1, "3 passed, 1 failed"))
 
     def test_failures_are_added_and_the_next_part_is_played(self):
-        status, lines = self.script("part a sh -c 'echo 3 passed, 2 failed; exit 1'", "part b echo '4 passed, 0 failed'")
+        status, lines = self.script("part a sh -c 'echo 3 passed, 2 failed; exit 1'",
+                                    "part b echo '4 passed, 0 failed'")
         self.assertEqual((status, lines[-1]), (1, "7 passed, 2 failed"))
 
     def test_a_check_of_the_scripts_own_names_its_fault(self):

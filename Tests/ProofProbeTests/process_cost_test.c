@@ -1,4 +1,5 @@
-/// What a measurement does not do. Counted at the platform's doors: the linker puts these before the real ones (--wrap).
+/// What a measurement does not do. Counted at the platform's doors: the linker puts these before the real ones
+/// (--wrap).
 
 #include "ProofProbe.h"
 #include "process.h"
