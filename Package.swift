@@ -171,8 +171,10 @@ let package = Package(
     .testTarget(
       name: "ProofBenchTests", dependencies: ["ProofBench", "BenchInstruments", "Console"],
       swiftSettings: strictSwift),
+    .target(name: "MemoryScan", path: "Tests/MemoryScan", cSettings: strictC),
     .target(
-      name: "MemoryWitness", path: "Tests/ProofModelTests/MemoryWitness", cSettings: strictC),
+      name: "MemoryWitness", dependencies: ["MemoryScan"],
+      path: "Tests/ProofModelTests/MemoryWitness", cSettings: strictC),
     .testTarget(
       name: "ProofModelTests",
       dependencies: ["ProofKit", "ProofModel", "ProofCore", "MemoryWitness", "SeededRandom"],
@@ -198,7 +200,7 @@ let package = Package(
       name: "jose-peer", dependencies: ["ProofJOSE"], path: "Tests/JOSE/jose-peer",
       swiftSettings: strictSwift),
     .target(
-      name: "JOSEWitness", dependencies: ["LibCrypto"],
+      name: "JOSEWitness", dependencies: ["LibCrypto", "MemoryScan"],
       path: "Tests/ProofJOSETests/JOSEWitness", cSettings: strictC),
     .testTarget(
       name: "ProofJOSETests", dependencies: ["ProofJOSE", "JOSEWitness", "SeededRandom"],
