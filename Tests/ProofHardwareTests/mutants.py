@@ -11,6 +11,9 @@ import shutil
 import subprocess
 import sys
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "Runner"))
+from planting import planted  # noqa: E402
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 COPY = ROOT / ".build" / "hardware-mutants"
 
@@ -91,9 +94,8 @@ def main():
     for which, name, defence, instead in chosen:
         path = COPY / "CSources" / name
         original = path.read_text()
-        assert original.count(defence) == 1, f"{name}: `{defence}` stands there {original.count(defence)} times"
-        path.write_text(original.replace(defence, instead).replace('#include "log.h"\n',
-                                                                   '#include "log.h"\n#include <stdlib.h>\n', 1))
+        path.write_text(planted(original, defence, instead, name).replace('#include "log.h"\n',
+                                                                          '#include "log.h"\n#include <stdlib.h>\n', 1))
         noticed = build_and_test(which)
         path.write_text(original)
         passed, failed = passed + bool(noticed), failed + (not noticed)
