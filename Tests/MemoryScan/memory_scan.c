@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "MemoryScan.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/uio.h>
@@ -8,7 +9,9 @@
 
 enum { PAGE = 4096, CHUNK = 64 * 1024 };
 
+/// One for all witnesses, and one scan at a time: what one has just read is no trace for another to find.
 static uint8_t buffer[CHUNK + MEMORY_SCAN_NEEDLE_MAX];
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 int memory_scan_read(void *to, uintptr_t from, size_t size) {
   struct iovec local = {.iov_base = to, .iov_len = size};
@@ -48,6 +51,7 @@ size_t memory_scan(memory_scan_count count, size_t needle, size_t largest) {
   size_t sum = 0;
   FILE *maps = fopen("/proc/self/maps", "re");
   if (maps == NULL) return (size_t)-1;
+  (void)pthread_mutex_lock(&lock);
   while (fgets(line, sizeof line, maps) != NULL) {
     unsigned long from;
     unsigned long to;
@@ -57,7 +61,8 @@ size_t memory_scan(memory_scan_count count, size_t needle, size_t largest) {
     if (permissions[0] != 'r' || strstr(line, "[v") != NULL || to - from > largest) continue;
     sum += count_in_range(count, needle, from, to);
   }
-  fclose(maps);
   explicit_bzero(buffer, sizeof buffer);
+  (void)pthread_mutex_unlock(&lock);
+  fclose(maps);
   return sum;
 }
