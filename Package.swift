@@ -145,11 +145,14 @@ let package = Package(
     .target(
       name: "ProofBench", dependencies: ["Console"], path: "Benchmarks/ProofBench",
       swiftSettings: strictSwift),
+    .target(
+      name: "SimulatedDevices", dependencies: ["ProofKit", "ProofModel"],
+      path: "Benchmarks/SimulatedDevices", swiftSettings: strictSwift),
     .executableTarget(
       name: "proof-bench",
       dependencies: [
         "ProofKit", "ProofService", "ProofLink", "ProofJOSE", "ProofModel", "ProofCore", "CSodium",
-        "CCrypto", "HardwareBench", "Console", "ProofBench", "AllocationCounter",
+        "CCrypto", "LinkBench", "SimulatedDevices", "Console", "ProofBench", "AllocationCounter",
         "BenchInstruments",
       ],
       path: "Benchmarks/proof-bench", swiftSettings: strictSwift),
@@ -160,15 +163,18 @@ let package = Package(
       name: "LoadLink", dependencies: ["LibSSL", "LibCrypto"], path: "Benchmarks/LoadLink",
       exclude: ["libssl"], cSettings: strictC),
     .executableTarget(
-      name: "proof-load", dependencies: ["ProofKit", "ProofModel", "Console", "LoadLink"],
+      name: "proof-load",
+      dependencies: ["SimulatedDevices", "ProofKit", "ProofModel", "Console", "LoadLink"],
       path: "Benchmarks/proof-load", swiftSettings: strictSwift),
 
     .testTarget(name: "ConsoleTests", dependencies: ["Console"], swiftSettings: strictSwift),
     .testTarget(
       name: "ProofBenchTests", dependencies: ["ProofBench", "BenchInstruments", "Console"],
       swiftSettings: strictSwift),
+    .target(name: "MemoryScan", path: "Tests/MemoryScan", cSettings: strictC),
     .target(
-      name: "MemoryWitness", path: "Tests/ProofModelTests/MemoryWitness", cSettings: strictC),
+      name: "MemoryWitness", dependencies: ["MemoryScan"],
+      path: "Tests/ProofModelTests/MemoryWitness", cSettings: strictC),
     .testTarget(
       name: "ProofModelTests",
       dependencies: ["ProofKit", "ProofModel", "ProofCore", "MemoryWitness", "SeededRandom"],
@@ -194,7 +200,7 @@ let package = Package(
       name: "jose-peer", dependencies: ["ProofJOSE"], path: "Tests/JOSE/jose-peer",
       swiftSettings: strictSwift),
     .target(
-      name: "JOSEWitness", dependencies: ["LibCrypto"],
+      name: "JOSEWitness", dependencies: ["LibCrypto", "MemoryScan"],
       path: "Tests/ProofJOSETests/JOSEWitness", cSettings: strictC),
     .testTarget(
       name: "ProofJOSETests", dependencies: ["ProofJOSE", "JOSEWitness", "SeededRandom"],
@@ -207,21 +213,25 @@ let package = Package(
       dependencies: ["ProofBackend", "ProofModel", "ProofJOSE", "DurableFiles", "FolderModel"],
       swiftSettings: strictSwift),
     .target(name: "SeededRandom", path: "Tests/SeededRandom", swiftSettings: strictSwift),
+    .target(name: "OwnThreads", path: "Tests/OwnThreads", swiftSettings: strictSwift),
     .testTarget(
-      name: "ProofServiceHTTPTests", dependencies: ["ProofService", "SeededRandom"],
+      name: "ProofServiceHTTPTests", dependencies: ["ProofService", "SeededRandom", "OwnThreads"],
       swiftSettings: strictSwift),
     .testTarget(
       name: "ProofServiceTests",
       dependencies: [
         "ProofService", "ProofBackend", "ProofKit", "ProofModel", "ProofJOSE", "SeededRandom",
+        "OwnThreads",
       ],
       swiftSettings: strictSwift),
     .target(
       name: "HardwareBench", dependencies: ["ProofDevice", "ProofCore"],
       path: "Tests/ProofLinkTests/HardwareBench", cSettings: strictC),
+    .target(
+      name: "LinkBench", dependencies: ["ProofLink", "ProofModel", "HardwareBench"],
+      path: "Tests/LinkBench", swiftSettings: strictSwift),
     .testTarget(
-      name: "ProofLinkTests",
-      dependencies: ["ProofLink", "ProofKit", "ProofModel", "HardwareBench"],
+      name: "ProofLinkTests", dependencies: ["ProofLink", "ProofKit", "ProofModel", "LinkBench"],
       exclude: ["HardwareBench"], swiftSettings: strictSwift),
   ],
   swiftLanguageModes: [.v6],

@@ -16,10 +16,9 @@ package struct BenchOptions: Sendable {
   private let filter: String?
 
   /// Operations in memory alone; or those too that ask the system for something.
-  package enum Instrumented: String, Sendable { case memory, system }
+  package enum Instrumented: String, Sendable, CaseIterable { case memory, system }
 
-  /// All of it but `--help`.
-  package static let known = [
+  private static let known = [
     Option("--filter", "WORD", help: "runs the groups whose name contains WORD"),
     Option("--seconds", "N", help: "for all groups together, 1 to 480; 300 unless told"),
     Option("--rounds", "N", help: "rounds of a group at most, 3 to 10001; 301 unless told"),
@@ -38,24 +37,21 @@ package struct BenchOptions: Sendable {
         "memory or system: each operation between marks; so it runs itself under valgrind, strace"),
   ]
 
-  package static let summary = """
+  package static let usage = Usage(
+    "proof-bench", "[options]",
+    """
     Measures proofs, tokens, the verifier, measurement, link, attestation and store, side by side
     with what one would take instead. Times are reported; what is deterministic can be checked.
-    """
+    """, known)
 
-  /// - Parameter options: Already read against ``known``.
+  /// - Parameter options: Already read against ``usage``.
   /// - Throws: What makes no sense, with its value.
   package init(_ options: Options) throws(UsageError) {
     json = options.has("--json")
     checksRatios = options.has("--check-ratios")
     checks = options.has("--check")
     reports = options.has("--report")
-    instrumented = try options.value("--instrumented").map { text throws(UsageError) in
-      guard let what = Instrumented(rawValue: text) else {
-        throw UsageError("--instrumented is \(text); it takes memory or system")
-      }
-      return what
-    }
+    instrumented = try options.choice("--instrumented")
     filter = options.value("--filter")
     thresholds = options.value("--thresholds") ?? "Benchmarks/Thresholds"
     results = options.value("--results") ?? "docs/results"
@@ -85,16 +81,5 @@ package struct BenchOptions: Sendable {
         "no group is called like \"\(filter)\"; there are \(names.joined(separator: ", "))")
     }
     return wanted
-  }
-}
-
-extension Options {
-  fileprivate func number(_ name: String, within range: ClosedRange<Int>) throws(UsageError) -> Int?
-  {
-    guard let text = value(name) else { return nil }
-    guard let number = Int(text), range.contains(number) else {
-      throw UsageError("\(name) is \(text); it takes \(range.lowerBound) to \(range.upperBound)")
-    }
-    return number
   }
 }

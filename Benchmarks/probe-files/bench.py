@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
-"""Measures the measurement: against other programs, cold against warm, and against size.
+"""Measures the measurement: cold against warm, and against size. Against other programs proof-bench does.
 
-    bench.py compare [--trees abcd] [--seconds 60]   whole processes: ours, openssl, sha256sum, b3sum
-    bench.py warm [--seconds 60]                     a full proof, cold and warm
-    bench.py curves [--seconds 60]                   cost against bytes and against files
-    bench.py report                                  what was found, as tables; plots into docs/results
+    bench.py warm [--seconds 60]       a full proof, cold and warm, of an app with 200 MiB of code
+    bench.py curves [--seconds 60]     cost against bytes and against files, up to 4 GiB and 100,000 files
+    bench.py report                    what was found, as tables; plots into docs/results
 
 Results of each part replace its older ones in .build/probe-bench/results. In each round every candidate runs once,
 another one first each time; ratios are medians over rounds of the two within one round, so that whatever else the
@@ -15,7 +14,6 @@ machine that is never quiet, `--first` gives all candidates alike real-time prio
 import argparse
 import json
 import os
-import shutil
 import subprocess
 import sys
 import time
@@ -29,15 +27,6 @@ BUILD = os.path.normpath(f"{HERE}/../../.build/probe-bench")
 RESULTS = f"{BUILD}/results"
 MEASURE = f"{BUILD}/probe-measure"
 PROOF = f"{BUILD}/probe-proof"
-
-PEERS = {
-    "openssl": ["openssl", "dgst", "-sha256"],
-    "sha256sum": ["sha256sum"],
-    "b3sum": ["b3sum"],
-    # On small files its threads wait for each other more than they help, above all at real-time priority.
-    "b3sum, 1 thread": ["b3sum", "--num-threads", "1"],
-}
-
 
 def keep(name: str, result: dict) -> None:
     os.makedirs(RESULTS, exist_ok=True)
@@ -63,20 +52,6 @@ def interleave(commands: dict[str, tuple[list[str], str]], seconds: float, least
         rounds.append({"foreign": foreign.share, "found": found})
         order.append(order.pop(0))
     return rounds
-
-
-def compare(trees: str, seconds: float) -> None:
-    for tree in trees:
-        root = inputs.make(f"{BUILD}/trees/{tree}", *inputs.TREES[tree])
-        files = inputs.names(root)
-        commands = {"ours": ([MEASURE, "."], root)}
-        for name, peer in PEERS.items():
-            if shutil.which(peer[0]) is None:
-                print(f"{peer[0]} is not installed and left out", file=sys.stderr)
-            else:
-                commands[name] = (peer + files, root)
-        keep(f"compare-{tree}", {"rounds": interleave(commands, seconds / len(trees), 5)})
-        print(report.compare_lines(RESULTS, tree))
 
 
 def warm(seconds: float) -> None:
@@ -127,8 +102,7 @@ def curves(seconds: float) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Measures the measurement.")
-    parser.add_argument("part", choices=["compare", "warm", "curves", "report"])
-    parser.add_argument("--trees", default="abcd")
+    parser.add_argument("part", choices=["warm", "curves", "report"])
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--first", action="store_true", help="real-time priority, resting as long as it runs")
     options = parser.parse_args()
@@ -137,9 +111,7 @@ def main() -> None:
         subprocess.run(["make", "--silent", "-C", HERE, "all", "libraries"], check=True)
         if options.first and not machine.put_first():
             print("only root may put the benchmark first; it is not", file=sys.stderr)
-    if options.part == "compare":
-        compare(options.trees, options.seconds)
-    elif options.part == "warm":
+    if options.part == "warm":
         warm(options.seconds)
     elif options.part == "curves":
         curves(options.seconds)

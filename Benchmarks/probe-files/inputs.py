@@ -46,11 +46,3 @@ def make_part(whole: str, root: str, count: int) -> str:
         with open(mark, "w", encoding="ascii"):
             pass
     return root
-
-
-def names(root: str) -> list[str]:
-    """All files, relative, in order."""
-    found = []
-    for folder, _, files in os.walk(root):
-        found += [os.path.relpath(f"{folder}/{name}", root) for name in files]
-    return sorted(found)

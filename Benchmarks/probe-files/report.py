@@ -21,24 +21,6 @@ def quiet_first(items: list[dict]) -> tuple[list[dict], str]:
     return items, f"{len(items)} rounds, others on the machine"
 
 
-def milliseconds(values: list[float]) -> str:
-    return " | ".join(f"{1e3 * quantile(values, q):.1f}" for q in (0, 0.5, 0.99))
-
-
-def compare_lines(results: str, tree: str) -> str:
-    rounds, which = quiet_first(read(results, f"compare-{tree}")["rounds"])
-    lines = [f"{tree}: {which}"]
-    for name in rounds[0]["found"]:
-        times = [one["found"][name][0] for one in rounds]
-        work = [one["found"][name][1] for one in rounds]
-        ratio = quantile([one["found"][name][0] / one["found"]["ours"][0] for one in rounds], 0.5)
-        lines.append(
-            f"| {tree} | {name} | {milliseconds(times)} | {1e3 * quantile(work, 0.5):.1f} | {len(times)} "
-            f"| {ratio:.2f} |"
-        )
-    return "\n".join(lines)
-
-
 def warm_lines(results: str, number: int) -> str:
     """Ratios are taken within one run, of medians: a round has one proof of each kind, cold ones every tenth."""
     found = read(results, f"warm-{number}")
@@ -87,11 +69,9 @@ def everything(results: str) -> str:
     lines = []
     for path in sorted(glob.glob(f"{results}/*.json")):
         part, _, name = os.path.basename(path).removesuffix(".json").partition("-")
-        if part == "compare":
-            lines.append(compare_lines(results, name))
-        elif part == "warm":
+        if part == "warm":
             lines.append(warm_lines(results, int(name)))
-        else:
+        elif part == "curve":
             lines.append(curve_lines(results, name))
     return "\n\n".join(lines)
 

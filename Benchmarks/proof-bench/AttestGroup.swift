@@ -4,6 +4,7 @@ import ProofJOSE
 import ProofKit
 import ProofModel
 import ProofService
+import SimulatedDevices
 
 /// Attestations: what the service works for one, and how many a second a running one answers.
 func attestGroup(_ runs: ServiceRuns) throws -> Group {
@@ -36,14 +37,13 @@ func attestGroup(_ runs: ServiceRuns) throws -> Group {
 /// A service in this process, and an app that attests to it, without any transport in between.
 final class ServiceDesk {
   private let service: AttestationService
-  private let device: DeviceID
+  private let device: SimulatedDevice
   private static let account = "demo"
   private static let domain = "api.example.com"
 
   init(_ store: some Store) throws {
     service = AttestationService(account: try Self.open(store))
-    let secret = try Source(SourceID(.device, DeviceID.secretSource))
-    device = DeviceID(of: try Self.evidence([secret]), account: Self.account)
+    device = try SimulatedDevice(0, records: 20, account: Self.account)
     try attest()
   }
 
@@ -73,19 +73,12 @@ final class ServiceDesk {
   }
 
   func challenge() throws -> AttestationChallenge {
-    let question = AttestationQuestion(
-      keyID: MeasurementProofKey.sdk.id, device: device, purpose: .token, configSerial: 0,
-      account: Self.account, sdkVersion: "bench")
-    return try AttestationChallenge(post(question.bytes, "/v1/challenge"))
+    try AttestationChallenge(post(device.question().bytes, "/v1/challenge"))
   }
 
   /// The app's part: evidence folded, sealed to the service's key.
   func report(answering challenge: AttestationChallenge) throws -> [UInt8] {
-    try AttestationReport.make(
-      AttestationReport.Subject(.token, name: Self.domain),
-      of: Self.evidence(challenge.draft.sources), answering: challenge, account: Self.account,
-      configSerial: 0, sdkVersion: "bench", with: .sdk
-    ).bytes
+    try device.report(for: Self.domain, answering: challenge)
   }
 
   /// A whole attestation; the service's part of it is what it takes.
@@ -118,18 +111,6 @@ final class ServiceDesk {
       throw PeerError("the service answers \(response.status) to \(path)")
     }
     return response.body
-  }
-
-  /// A record for each source, and twenty files.
-  private static func evidence(_ sources: [Source]) throws -> EvidenceSet {
-    try EvidenceSet(
-      sources.map(\.id).flatMap { id in
-        let count = id.evidenceClass == .app && id.number == 3 ? 20 : 1
-        return try (0..<count).map { number in
-          try EvidenceRecord(
-            id, name: "record \(number)", digest: Digest(hashing: Array("\(id) \(number)".utf8)))
-        }
-      })
   }
 }
 

@@ -12,7 +12,7 @@ enum Figures {
       value.map { Figure(name, $0) }
         ?? Figure(name, uncounted: "this build has a sanitizer, or is not for glibc")
     }
-    return try figures + linkFigures(sample)
+    return try figures + linkFigures()
   }
 
   /// What the calls take of their thread's stack, all that they call included.

@@ -1,3 +1,4 @@
+import LinkBench
 import ProofBench
 import ProofLink
 import ProofModel
@@ -7,23 +8,16 @@ struct Unlock {
   /// The link's smallest MTU, those that phones settle on, and the largest.
   static let mtus = [23, 185, 247, 517]
 
-  let hardware: SimulatedHardware
-  private let sample: Sample
-  private let secrets: HardwareSecrets
-  private let command: Command
-  private var generation: UInt32 = 0
+  private let bench: Bench
+  private var generation: UInt32 = 1
   private var held: MeasurementToken
   /// Where the attributes stand: looked for once for each piece of hardware.
   private var table: AttributeTable?
 
-  init(_ sample: Sample) throws {
-    self.sample = sample
-    hardware = try SimulatedHardware()
-    secrets = hardware.secrets(sample)
-    command = try Command(Array("status".utf8), class: CommandClass(0))
-    held = try hardware.token(sample, generation: 1)
+  init() throws {
+    bench = try Bench(seed: 1)
+    held = try bench.token()
     _ = try play(mtu: 23, isHeld: false)
-    generation = 1
   }
 
   /// What one unlock took.
@@ -39,23 +33,14 @@ struct Unlock {
   mutating func play(mtu: Int, isFirst: Bool) throws -> Course {
     if isFirst {
       generation += 1
-      held = try hardware.token(sample, generation: generation)
+      held = try bench.token(generation: generation)
     }
     return try play(mtu: mtu, isHeld: !isFirst)
   }
 
   private mutating func play(mtu: Int, isHeld: Bool) throws -> Course {
-    let (token, instance, id) = (held, sample.instance, hardware.identity.id)
-    let (command, secrets) = (command, secrets)
-    let request = LinkRequest(
-      .command(after: nil), token: token, isHeld: isHeld, mtu: mtu, table: table,
-      prove: { challenge throws(LinkError) in
-        ProvedCommand(
-          command, proving: .integrity, from: instance, to: id, answering: challenge,
-          with: secrets)
-      },
-      tokenReceipt: { answer throws(ProofError) in try token.receipt(of: answer, with: secrets) })
-    var model = LinkModel(hardware, faults: LinkFaults(), seed: 1)
+    let request = try bench.request(held, isHeld: isHeld, mtu: mtu, table: table)
+    var model = LinkModel(OnAir(bench), faults: LinkFaults(), seed: 1)
     var exchange = LinkExchange(request)
     let start = ContinuousClock.now
     let result = model.play(&exchange)
@@ -75,8 +60,8 @@ struct Unlock {
 }
 
 /// What app and hardware work for an unlock, packets and all; the link's own time is a figure.
-func linkGroup(_ sample: Sample) throws -> Group {
-  let unlock = Held(try Unlock(sample))
+func linkGroup() throws -> Group {
+  let unlock = Held(try Unlock())
   func candidate(_ name: String, mtu: Int, isFirst: Bool) -> Candidate {
     Candidate(name: name, count: 4) { count in
       try (0..<count).reduce(Duration.zero) { total, _ in
@@ -106,8 +91,8 @@ final class Held<Value> {
 }
 
 /// Packets, bytes, and time of the link per unlock.
-func linkFigures(_ sample: Sample) throws -> [Figure] {
-  var unlock = try Unlock(sample)
+func linkFigures() throws -> [Figure] {
+  var unlock = try Unlock()
   return try Unlock.mtus.flatMap { mtu in
     try [("first-contact", true), ("repeat", false)].flatMap { name, isFirst in
       let course = try unlock.play(mtu: mtu, isFirst: isFirst)

@@ -113,7 +113,7 @@ final class Tools {
     case "proof": return try proofGroup(sample)
     case "token": return try tokenGroup(sample)
     case "verify": return try verifyGroup(sample)
-    case "link": return try linkGroup(sample)
+    case "link": return try linkGroup()
     case "store": return try storeGroup(sample)
     case "attest": return try attestGroup(service)
     case "measure.app": return try appGroup(trees)

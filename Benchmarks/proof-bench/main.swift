@@ -4,29 +4,16 @@
 import Console
 import ProofBench
 
-let options = readOptions()
+let options = BenchOptions.usage.made(of: CommandLine.arguments.dropFirst()) {
+  try BenchOptions($0)
+}
 do {
   try Run(options).go()
 } catch let error as UsageError {
-  Terminal.complain("proof-bench: \(error); --help tells more")
   Workplace.clear()
-  Terminal.end(2)
+  BenchOptions.usage.refuse(error)
 } catch {
   Terminal.complain("proof-bench: \(error)")
   Workplace.clear()
   Terminal.end(2)
-}
-
-func readOptions() -> BenchOptions {
-  do throws(UsageError) {
-    let given = try Options(CommandLine.arguments.dropFirst(), taking: BenchOptions.known)
-    if given.has("--help") {
-      print(Options.help("proof-bench [options]", BenchOptions.summary, BenchOptions.known))
-      Terminal.end(0)
-    }
-    return try BenchOptions(given)
-  } catch {
-    Terminal.complain("proof-bench: \(error); --help tells more")
-    Terminal.end(2)
-  }
 }

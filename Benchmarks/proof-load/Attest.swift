@@ -1,9 +1,8 @@
 import Console
 import ProofKit
 import ProofModel
+import SimulatedDevices
 import Synchronization
-
-private let sdkVersion = "load"
 
 /// Attests until the pairs or the time are used up.
 func attest(_ options: LoadOptions) -> Tally {
@@ -28,28 +27,23 @@ private func attest(device number: Int, over link: Link, _ shared: Shared, _ tal
   let options = shared.options
   let clock = ContinuousClock()
   do {
-    let device = try shared.fleet.member(number)
-    let question = AttestationQuestion(
-      keyID: MeasurementProofKey.sdk.id, device: device.id,
-      purpose: .token, configSerial: 0, account: options.account, sdkVersion: sdkVersion)
+    let device = try shared.fleet.device(number)
+    let question = device.question()
     let begin = clock.now
     let challenge = try AttestationChallenge(
       link.post(question.bytes, to: "/v1/challenge", for: number))
     let middle = clock.now
-    let report = try AttestationReport.make(
-      AttestationReport.Subject(.token, name: options.domain),
-      of: device.evidence, answering: challenge,
-      account: options.account, configSerial: 0, sdkVersion: sdkVersion, with: .sdk)
+    let report = try device.report(for: options.domain, answering: challenge)
     let again = clock.now
-    let bytes = try link.post(report.bytes, to: "/v1/report", for: number)
+    let bytes = try link.post(report, to: "/v1/report", for: number)
     let end = clock.now
     let answer = try AttestationAnswer(bytes, to: challenge.draft.salt, with: .sdk)
     tally.outcomes["\(answer.outcome)", default: 0] += 1
     guard answer.outcome == .done else { return }
     tally.challenges.append(microseconds(middle - begin))
     tally.reports.append(microseconds(end - again))
-    tally.reportByteCount = report.bytes.count
-    shared.accepted?.keep(report.bytes)
+    tally.reportByteCount = report.count
+    shared.accepted?.keep(report)
     shared.tokens?.keep(Array(answer.token.utf8))
   } catch {
     tally.errors["\(error)", default: 0] += 1

@@ -35,50 +35,35 @@ struct LoadOptions: Sendable {
     Option("--json", help: "prints the figures as JSON"),
   ]
 
-  init(_ arguments: [String]) {
-    do throws(UsageError) {
-      let options = try Options(arguments.dropFirst(), taking: Self.known)
-      if options.has("--help") {
-        print(
-          Options.help(
-            "proof-load --to ADDRESS:PORT [options]",
-            "Attests many simulated devices, each with a challenge and a report, as fast as the\n"
-              + "service answers. The service must know this build's key (proofctl init --development).",
-            Self.known))
-        Terminal.end(0)
-      }
-      guard let to = options.value("--to"), let colon = to.lastIndex(of: ":"),
-        let port = UInt16(to[to.index(after: colon)...])
-      else { throw UsageError("--to must be like 127.0.0.1:8080") }
-      address = String(to[..<colon])
-      self.port = port
-      authority = options.value("--tls")
-      account = options.value("--account") ?? "demo"
-      domain = options.value("--domain") ?? "api.example.com"
-      connections = try options.number("--connections") ?? 32
-      devices = try options.number("--devices") ?? 10_000
-      let pairs = try options.number("--pairs")
-      self.pairs = pairs ?? .max
-      seconds = try options.number("--seconds") ?? (pairs == nil ? 10 : .max)
-      records = try options.number("--records") ?? 20
-      isPatient = options.has("--patient")
-      accepted = options.value("--accepted")
-      tokens = options.value("--tokens")
-      replayed = options.value("--replay")
-      json = options.has("--json")
-    } catch {
-      Terminal.complain("proof-load: \(error); --help tells more")
-      Terminal.end(2)
-    }
-  }
-}
+  private static let usage = Usage(
+    "proof-load", "--to ADDRESS:PORT [options]",
+    """
+    Attests many simulated devices, each with a challenge and a report, as fast as the
+    service answers. The service must know this build's key (proofctl init --development).
+    """, known)
 
-extension Options {
-  fileprivate func number(_ name: String) throws(UsageError) -> Int? {
-    guard let text = value(name) else { return nil }
-    guard let number = Int(text), number > 0 else {
-      throw UsageError("\(name) is \(text); it must be a whole number from 1")
+  init(_ arguments: some Collection<String>) {
+    self = Self.usage.made(of: arguments) { try Self($0) }
+  }
+
+  private init(_ options: Options) throws(UsageError) {
+    guard let to = try options.endpoint("--to") else {
+      throw UsageError("--to is missing: it must be like 127.0.0.1:8080")
     }
-    return number
+    (address, port) = to
+    authority = options.value("--tls")
+    account = options.value("--account") ?? "demo"
+    domain = options.value("--domain") ?? "api.example.com"
+    connections = try options.number("--connections", within: 1...Int.max) ?? 32
+    devices = try options.number("--devices", within: 1...Int.max) ?? 10_000
+    let pairs = try options.number("--pairs", within: 1...Int.max)
+    self.pairs = pairs ?? .max
+    seconds = try options.number("--seconds", within: 1...Int.max) ?? (pairs == nil ? 10 : .max)
+    records = try options.number("--records", within: 1...Int.max) ?? 20
+    isPatient = options.has("--patient")
+    accepted = options.value("--accepted")
+    tokens = options.value("--tokens")
+    replayed = options.value("--replay")
+    json = options.has("--json")
   }
 }

@@ -3,7 +3,7 @@
 
 import Console
 
-let options = LoadOptions(CommandLine.arguments)
+let options = LoadOptions(CommandLine.arguments.dropFirst())
 let tally = options.replayed.map { replay($0, options) } ?? attest(options)
 print(options.json ? tally.report(options).description : tally.text(options))
 Terminal.end(tally.isAsItMust(options) ? 0 : 1)

@@ -1,8 +1,8 @@
 /// One option of a command line, such as `--json` or `--filter NAME`.
 package struct Option: Sendable {
-  let name: String
-  let placeholder: String?
-  let help: String
+  package let name: String
+  package let placeholder: String?
+  package let help: String
 
   /// - Parameters:
   ///   - name: With its dashes.
@@ -13,6 +13,9 @@ package struct Option: Sendable {
     self.placeholder = placeholder
     self.help = help
   }
+
+  /// As it is typed: `--filter WORD`.
+  package var words: String { name + (placeholder.map { " \($0)" } ?? "") }
 }
 
 /// A command line that could not be understood.
@@ -24,9 +27,18 @@ package struct UsageError: Error, CustomStringConvertible {
 
 /// A command line, read against the options that a program takes. `--help` is always among them.
 package struct Options: Sendable {
+  /// What is no option and no option's value, in order.
+  package private(set) var operands: [String] = []
   private var values: [String: String] = [:]
 
-  package init(_ arguments: some Sequence<String>, taking options: [Option]) throws(UsageError) {
+  /// - Parameters:
+  ///   - arguments: Without the program's own name.
+  ///   - options: All but `--help`.
+  ///   - takesOperands: Whether words without dashes may stand between the options.
+  /// - Throws: What is unknown, stands there twice, or lacks its value.
+  package init(
+    _ arguments: some Sequence<String>, taking options: [Option], takesOperands: Bool = false
+  ) throws(UsageError) {
     var rest = Array(arguments)[...]
     while let argument = rest.popFirst() {
       if argument == "--help" || argument == "-h" {
@@ -34,12 +46,20 @@ package struct Options: Sendable {
         continue
       }
       guard let option = options.first(where: { $0.name == argument }) else {
-        throw UsageError("unknown argument: \(argument)")
+        guard takesOperands, !argument.hasPrefix("--") else {
+          throw UsageError("unknown argument: \(argument)")
+        }
+        operands.append(argument)
+        continue
+      }
+      guard values[option.name] == nil else {
+        throw UsageError("\(option.name) stands there twice")
       }
       if option.placeholder == nil {
         values[option.name] = ""
-      } else if let value = rest.popFirst() {
+      } else if let value = rest.first, !value.hasPrefix("--") {
         values[option.name] = value
+        rest = rest.dropFirst()
       } else {
         throw UsageError("\(option.name) needs a value")
       }
@@ -50,14 +70,54 @@ package struct Options: Sendable {
 
   package func value(_ name: String) -> String? { values[name] }
 
-  /// What `--help` prints.
-  package static func help(_ usage: String, _ summary: String, _ options: [Option]) -> String {
-    let all = options + [Option("--help", help: "prints this")]
-    let names = all.map { $0.name + ($0.placeholder.map { " \($0)" } ?? "") }
-    let width = names.map(\.count).max() ?? 0
-    let lines = zip(all, names).map { option, name in
-      "  \(name)\(String(repeating: " ", count: width - name.count))  \(option.help)"
+  /// A value that must be there.
+  package func needed(_ name: String) throws(UsageError) -> String {
+    guard let value = values[name] else { throw UsageError("\(name) is missing") }
+    return value
+  }
+
+  /// The parts of a value between its commas; none if it is missing.
+  package func list(_ name: String) -> [String] {
+    (values[name] ?? "").split(separator: ",").map(String.init)
+  }
+
+  /// A whole number within a range; nil if it is missing.
+  package func number<Number: FixedWidthInteger>(
+    _ name: String, within range: ClosedRange<Number>
+  ) throws(UsageError) -> Number? {
+    guard let text = values[name] else { return nil }
+    guard let number = Number(text), range.contains(number) else {
+      // A bound that is the type's own says nothing to people.
+      let allowed =
+        range.upperBound == .max
+        ? "a whole number from \(range.lowerBound)"
+        : "\(range.lowerBound) to \(range.upperBound)"
+      throw UsageError("\(name) is \(text); it takes \(allowed)")
     }
-    return "usage: \(usage)\n\n\(summary)\n\n" + lines.joined(separator: "\n")
+    return number
+  }
+
+  /// One of a few words; nil if it is missing.
+  package func choice<Choice: RawRepresentable<String> & CaseIterable>(
+    _ name: String, of _: Choice.Type = Choice.self
+  ) throws(UsageError) -> Choice? {
+    guard let text = values[name] else { return nil }
+    guard let choice = Choice(rawValue: text) else {
+      let words = Choice.allCases.map(\.rawValue).joined(separator: " or ")
+      throw UsageError("\(name) is \(text); it takes \(words)")
+    }
+    return choice
+  }
+
+  /// An address and a port, as in `127.0.0.1:8443` or `[::1]:8443`; nil if it is missing.
+  package func endpoint(
+    _ name: String
+  ) throws(UsageError) -> (address: String, port: UInt16)? {
+    guard let text = values[name] else { return nil }
+    guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...])
+    else { throw UsageError("\(name) is \(text); it must be like 127.0.0.1:8443 or [::1]:8443") }
+    var address = text[..<colon]
+    if address.hasPrefix("["), address.hasSuffix("]") { address = address.dropFirst().dropLast() }
+    return (String(address), port)
   }
 }

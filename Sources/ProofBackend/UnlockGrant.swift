@@ -113,7 +113,7 @@ public struct UnlockGrant: Sendable {
   }
 
   private func hardware(in request: Request) -> HardwareID? {
-    request.query["hardware"].flatMap(HexadecimalText.bytes).flatMap { try? HardwareID($0) }
+    request.query["hardware"].flatMap(Hexadecimal.decode).flatMap { try? HardwareID($0) }
   }
 
   private func form(in request: Request) -> TokenForm? {

@@ -42,16 +42,3 @@ extension FixedBytes {
     withBytes { span in for index in span.indices { hasher.combine(span[index]) } }
   }
 }
-
-/// Lower-case hexadecimal, without Foundation.
-enum Hexadecimal {
-  static func encode(_ bytes: Span<UInt8>) -> String {
-    var text = ""
-    text.reserveCapacity(2 * bytes.count)
-    for index in bytes.indices {
-      let byte = bytes[index]
-      text += byte < 16 ? "0" + String(byte, radix: 16) : String(byte, radix: 16)
-    }
-    return text
-  }
-}

@@ -18,39 +18,28 @@ struct DemoOptions {
       "--prepare", "FOLDER", help: "only enrols a phone, and leaves all there to go on by hand"),
   ]
 
-  private static let usage = """
-    proof-demo [options]
+  private static let usage = Usage(
+    "proof-demo",
+    """
+    [options]
            proof-demo app --help        the sample app, by hand
            proof-demo attack --help     the thief's programs
+    """,
     """
+    Plays a lock, the app that opens it, the service that believes the app, and thieves,
+    all as processes of their own, on this machine. Ends with 0 only if every line
+    ended as it must.
+    """, known)
 
   init(_ arguments: some Collection<String>) {
-    do throws(UsageError) {
-      let options = try Options(arguments, taking: Self.known)
-      if options.has("--help") {
-        print(
-          Options.help(
-            Self.usage,
-            "Plays a lock, the app that opens it, the service that believes the app, and thieves,\n"
-              + "all as processes of their own, on this machine. Ends with 0 only if every line\n"
-              + "ended as it must.", Self.known))
-        Terminal.end(0)
-      }
-      json = options.has("--json")
-      isSlow = options.has("--slow")
-      hardware = options.value("--hardware")
-      prepared = options.value("--prepare")
-      if let text = options.value("--seed") {
-        guard let number = UInt64(text) else {
-          throw UsageError("--seed is \(text); it must be a whole number")
-        }
-        seed = number
-      } else {
-        seed = 5
-      }
-    } catch {
-      Terminal.complain("proof-demo: \(error); --help tells more")
-      Terminal.end(2)
-    }
+    self = Self.usage.made(of: arguments) { try Self($0) }
+  }
+
+  private init(_ options: Options) throws(UsageError) {
+    json = options.has("--json")
+    isSlow = options.has("--slow")
+    seed = try options.number("--seed", within: 0...UInt64.max) ?? 5
+    hardware = options.value("--hardware")
+    prepared = options.value("--prepare")
   }
 }

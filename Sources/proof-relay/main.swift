@@ -2,15 +2,11 @@ import Console
 
 // A bad link between real processes: docs/LINK.md, section 10.
 
+let options = RelayOptions(CommandLine.arguments.dropFirst())
 do {
-  if let options = try RelayOptions(Array(CommandLine.arguments.dropFirst())) {
-    let relay = try Relay(options)
-    Relay.tell("seed \(options.seed)\nlistening: \(options.listen)")
-    try relay.run()
-  }
-} catch let error as UsageError {
-  Terminal.complain("proof-relay: \(error)")
-  Terminal.end(2)
+  let relay = try Relay(options)
+  Relay.tell("seed \(options.seed)\nlistening: \(options.listen)")
+  try relay.run()
 } catch {
   Terminal.complain("proof-relay: \(error)")
   Terminal.end(1)

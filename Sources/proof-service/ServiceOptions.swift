@@ -36,27 +36,16 @@ struct ServiceOptions: Sendable {
     Option("--drain-seconds", "N", help: "how long a stop waits for requests; 30 if missing"),
   ]
 
-  private static let summary = """
+  private static let usage = Usage(
+    "proof-service", "--store FILE --certificate FILE --private-key FILE [options]",
+    """
     Serves the token fetch of one account: challenges, reports, configurations, key sets.
     SIGTERM and SIGINT stop it when the requests in flight are answered, a second one at once;
     SIGHUP makes it read its certificate again.
-    """
+    """, known)
 
-  init(_ arguments: [String]) {
-    do throws(UsageError) {
-      let options = try Options(arguments.dropFirst(), taking: Self.known)
-      if options.has("--help") {
-        print(
-          Options.help(
-            "proof-service --store FILE --certificate FILE --private-key FILE [options]",
-            Self.summary, Self.known))
-        Terminal.end(0)
-      }
-      try self.init(options)
-    } catch {
-      Terminal.complain("proof-service: \(error); --help tells more")
-      Terminal.end(2)
-    }
+  init(_ arguments: some Collection<String>) {
+    self = Self.usage.made(of: arguments) { try Self($0) }
   }
 
   private init(_ options: Options) throws(UsageError) {
@@ -66,40 +55,33 @@ struct ServiceOptions: Sendable {
     self.store = store
     key = try StoreKeySource(options)
     var server = HTTPServerSettings()
-    (server.address, server.port) = try Self.endpoint(options.value("--listen") ?? "127.0.0.1:8443")
+    (server.address, server.port) = try options.endpoint("--listen") ?? ("127.0.0.1", 8443)
     server.certificate = try Self.certificate(options)
     if server.certificate == nil, !options.has("--insecure"), !server.isForThisMachineOnly {
       throw UsageError(
         "--plain on \(server.address) would show everything to the network: listen on 127.0.0.1 or"
           + " ::1, or add --insecure")
     }
-    server.limits.threads = try options.number("--threads") ?? server.limits.threads
-    server.limits.connections = try options.number("--connections") ?? server.limits.connections
+    server.limits.threads =
+      try options.number("--threads", within: 0...Int.max) ?? server.limits.threads
+    server.limits.connections =
+      try options.number("--connections", within: 0...Int.max) ?? server.limits.connections
     server.limits.connectionsPerAddress =
-      try options.number("--connections-per-address") ?? server.limits.connectionsPerAddress
+      try options.number("--connections-per-address", within: 0...Int.max)
+      ?? server.limits.connectionsPerAddress
     server.limits.requestTime =
-      try options.number("--request-seconds").map { .seconds($0) } ?? server.limits.requestTime
+      try options.number("--request-seconds", within: 0...Int.max).map { .seconds($0) }
+      ?? server.limits.requestTime
     server.limits.idleTime =
-      try options.number("--idle-seconds").map { .seconds($0) } ?? server.limits.idleTime
-    server.trustedProxies = options.list("--trusted-proxy")
+      try options.number("--idle-seconds", within: 0...Int.max).map { .seconds($0) }
+      ?? server.limits.idleTime
+    server.trustedProxies = Set(options.list("--trusted-proxy"))
     self.server = server
-    metricsReaders = options.list("--metrics-reader")
-    guard let form = HTTPLog.Form(rawValue: options.value("--log") ?? "text") else {
-      throw UsageError("--log is \(options.value("--log") ?? ""); it must be json or text")
-    }
-    logForm = form
+    metricsReaders = Set(options.list("--metrics-reader"))
+    logForm = try options.choice("--log") ?? .text
     notesRequests = !options.has("--quiet")
     logsPeers = options.has("--log-peers")
-    drainTime = .seconds(try options.number("--drain-seconds") ?? 30)
-  }
-
-  /// `127.0.0.1:8443`, or `[::1]:8443`.
-  private static func endpoint(_ text: String) throws(UsageError) -> (String, UInt16) {
-    guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...])
-    else { throw UsageError("--listen is \(text); it must be like 127.0.0.1:8443 or [::1]:8443") }
-    var address = text[..<colon]
-    if address.hasPrefix("["), address.hasSuffix("]") { address = address.dropFirst().dropLast() }
-    return (String(address), port)
+    drainTime = .seconds(try options.number("--drain-seconds", within: 0...Int.max) ?? 30)
   }
 
   private static func certificate(_ options: Options) throws(UsageError) -> HTTPCertificateFiles? {
@@ -113,19 +95,5 @@ struct ServiceOptions: Sendable {
     case (_, nil, false): throw UsageError("--private-key is missing")
     case (nil, _, false): throw UsageError("--certificate is missing")
     }
-  }
-}
-
-extension Options {
-  fileprivate func number(_ name: String) throws(UsageError) -> Int? {
-    guard let text = value(name) else { return nil }
-    guard let number = Int(text), number >= 0 else {
-      throw UsageError("\(name) is \(text); it must be a whole number")
-    }
-    return number
-  }
-
-  fileprivate func list(_ name: String) -> Set<String> {
-    Set((value(name) ?? "").split(separator: ",").map(String.init))
   }
 }

@@ -29,39 +29,27 @@ struct UnlockOptions: Sendable {
     Option("--lifetime", "SECONDS|endless", help: "30 days if missing"),
   ]
 
-  init(_ arguments: [String]) {
-    do {
-      let options = try Options(arguments.dropFirst(), taking: Self.known)
-      if options.has("--help") {
-        print(
-          Options.help(
-            "proof-unlock --keys FILE --issuer-key FILE --store FILE --ledger FOLDER "
-              + "--classes N,…",
-            "Answers POST /unlock-grant?hardware=ID with a measurement token, until its standard "
-              + "input ends.", Self.known))
-        Terminal.end(0)
-      }
-      func needed(_ name: String) throws(UsageError) -> String {
-        guard let value = options.value(name) else { throw UsageError("\(name) is missing") }
-        return value
-      }
-      guard let port = UInt16(options.value("--port") ?? "0") else {
-        throw UsageError("--port takes a number up to 65535")
-      }
-      server = HTTPServerSettings(port: port)
-      keyFiles = try needed("--keys").split(separator: ",").map(String.init)
-      issuerFile = try needed("--issuer-key")
-      store = try needed("--store")
-      ledger = try needed("--ledger")
-      bindingHeader = options.value("--binding-header")?.lowercased()
-      permissions = try GrantPermissions(
-        classes: needed("--classes"), deviceClasses: options.value("--device-classes"),
-        attempts: options.value("--attempts"), uses: options.value("--uses"),
-        lifetime: options.value("--lifetime"))
-      rules.audience = options.value("--audience")
-    } catch {
-      Terminal.complain("proof-unlock: \(error)\ntry proof-unlock --help")
-      Terminal.end(2)
-    }
+  private static let usage = Usage(
+    "proof-unlock", "--keys FILE --issuer-key FILE --store FILE --ledger FOLDER --classes N,…",
+    "Answers POST /unlock-grant?hardware=ID with a measurement token, until its standard input ends.",
+    known)
+
+  init(_ arguments: some Collection<String>) {
+    self = Self.usage.made(of: arguments) { try Self($0) }
+  }
+
+  private init(_ options: Options) throws {
+    server = HTTPServerSettings(port: try options.number("--port", within: 0...65_535) ?? 0)
+    _ = try options.needed("--keys")
+    keyFiles = options.list("--keys")
+    issuerFile = try options.needed("--issuer-key")
+    store = try options.needed("--store")
+    ledger = try options.needed("--ledger")
+    bindingHeader = options.value("--binding-header")?.lowercased()
+    permissions = try GrantPermissions(
+      classes: options.needed("--classes"), deviceClasses: options.value("--device-classes"),
+      attempts: options.value("--attempts"), uses: options.value("--uses"),
+      lifetime: options.value("--lifetime"))
+    rules.audience = options.value("--audience")
   }
 }

@@ -4,7 +4,7 @@ import ProofService
 
 // An API backend in small: one protected path, /unlock-grant, over HTTP for a proxy on this machine.
 
-let options = UnlockOptions(CommandLine.arguments)
+let options = UnlockOptions(CommandLine.arguments.dropFirst())
 do {
   let handler = try UnlockHandler(options)
   let server = try HTTPServer(options.server, handler: handler)

@@ -1,3 +1,4 @@
+import Console
 import DurableFiles
 import Glibc
 import ProofJOSE
@@ -12,7 +13,7 @@ enum AccountVerbs {
 
   /// A verb whose arguments follow from the command line alone.
   static func verb(
-    _ path: String, _ operands: [Operand] = [], _ flags: [Flag] = [], _ summary: String,
+    _ path: String, _ operands: [Operand] = [], _ flags: [Option] = [], _ summary: String,
     as api: String,
     _ arguments: @escaping @Sendable (Invocation) throws -> JSONObject = { _ in [:] }
   ) -> Verb {
@@ -25,8 +26,10 @@ enum AccountVerbs {
   private static let initialise = Verb(
     "init", [Operand("ACCOUNT")],
     [
-      Flag("--url", "URL", "where the service will be, such as https://attest.example.com:8443"),
-      Flag("--management-token", "FILE", "writes the management token there; else it is shown"),
+      Option(
+        "--url", "URL", help: "where the service will be, such as https://attest.example.com:8443"),
+      Option(
+        "--management-token", "FILE", help: "writes the management token there; else it is shown"),
     ], "makes a store with an account and fresh keys"
   ) { invocation in try makeAccount(invocation) }
 
@@ -64,7 +67,7 @@ enum AccountVerbs {
     if let value { object[name] = .string(value) }
   }
 
-  private static let encoding = [Flag("--base64url", nil, "in base64url instead of base64")]
+  private static let encoding = [Option("--base64url", help: "in base64url instead of base64")]
 
   private static let secrets: [Verb] = [
     verb(
@@ -73,7 +76,7 @@ enum AccountVerbs {
       ["encoding": $0.has("--base64url") ? "base64url" : "base64"]
     },
     verb(
-      "secret change", [], [Flag("--printable", nil, "a secret of printable characters")],
+      "secret change", [], [Option("--printable", help: "a secret of printable characters")],
       "draws another secret: tokens under the old one are refused", as: "secret/change"
     ) { ["printable": .bool($0.has("--printable"))] },
     verb("sealing get", [], encoding, "shows the key that seals tokens", as: "sealing/get") {
@@ -102,10 +105,10 @@ enum AccountVerbs {
     Verb(
       "api add", [Operand("DOMAIN")],
       [
-        Flag("--jwe", nil, "its tokens are sealed, so that they may carry measurements"),
-        Flag("--no-token", nil, "no tokens: the host is pinned only"),
-        Flag("--keyset", "KID", "the key that signs or seals its tokens"),
-        Flag("--pin", "PIN,…", "its pins: base64 of the SHA-256 of public keys"),
+        Option("--jwe", help: "its tokens are sealed, so that they may carry measurements"),
+        Option("--no-token", help: "no tokens: the host is pinned only"),
+        Option("--keyset", "KID", help: "the key that signs or seals its tokens"),
+        Option("--pin", "PIN,…", help: "its pins: base64 of the SHA-256 of public keys"),
       ], "adds an API"
     ) { invocation in
       guard !(invocation.has("--jwe") && invocation.has("--no-token")) else {
@@ -140,10 +143,10 @@ enum AccountVerbs {
     Verb(
       "registration add", [Operand("EXECUTABLE")],
       [
-        Flag("--bundle", "FOLDER", "the app's bundle, as it is installed"),
-        Flag("--name", "TEXT", "what people call the build"),
-        Flag("--development", nil, "a build for development"),
-        Flag("--expire-after", "TIME", "such as 90s, 15m, 1h, 30d"),
+        Option("--bundle", "FOLDER", help: "the app's bundle, as it is installed"),
+        Option("--name", "TEXT", help: "what people call the build"),
+        Option("--development", help: "a build for development"),
+        Option("--expire-after", "TIME", help: "such as 90s, 15m, 1h, 30d"),
       ], "registers a build of an app by its files"
     ) { invocation in
       let executable = invocation.operands[0]
@@ -163,7 +166,7 @@ enum AccountVerbs {
     },
     Verb(
       "registration digest", [Operand("EXECUTABLE")],
-      [Flag("--bundle", "FOLDER", "the app's bundle, as it is installed")],
+      [Option("--bundle", "FOLDER", help: "the app's bundle, as it is installed")],
       "computes the name of a build from its files, without an account"
     ) { invocation in
       let digest = try InstalledApp(
@@ -204,7 +207,7 @@ enum AccountVerbs {
 
   private static let devices: [Verb] = [
     verb(
-      "device list", [], [Flag("--count", "N", "at most so many; 50 if missing")],
+      "device list", [], [Option("--count", "N", help: "at most so many; 50 if missing")],
       "lists the devices seen last", as: "device/list"
     ) { invocation in
       guard let text = invocation.value("--count") else { return [:] }
@@ -260,7 +263,7 @@ enum AccountVerbs {
   private static let keys: [Verb] = [
     verb(
       "keyset add", [Operand("ALGORITHM")],
-      [Flag("--kid", "NAME", "its name; the next number if missing")],
+      [Option("--kid", "NAME", help: "its name; the next number if missing")],
       "makes a key: HS256, ES256, EdDSA, dir or A256KW", as: "keyset/add"
     ) { invocation in
       var arguments: JSONObject = ["alg": .string(invocation.operands[0])]

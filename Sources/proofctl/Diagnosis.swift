@@ -1,3 +1,4 @@
+import Console
 import Glibc
 import ProofJOSE
 import ProofKit
@@ -8,7 +9,7 @@ import ProofService
 enum Diagnosis {
   static let verb = Verb(
     "diagnose", [],
-    [Flag("--app", "FOLDER", "looks at an app's stored measurement")],
+    [Option("--app", "FOLDER", help: "looks at an app's stored measurement")],
     "looks at store, service and an app's stored measurement", run: run)
 
   private struct Finding {

@@ -1,3 +1,4 @@
+import Console
 import ProofJOSE
 import ProofModel
 import ProofService
@@ -9,10 +10,10 @@ enum HardwareVerbs {
   private static let new = Verb(
     "hardware new", [],
     [
-      Flag("--output", "FILE", "the hardware's secret key is written there, 32 bytes"),
-      Flag("--name", "TEXT", "what people call it"),
-      Flag("--development", nil, "for the bench"),
-      Flag("--literal", nil, "takes tokens that carry the app's own keys"),
+      Option("--output", "FILE", help: "the hardware's secret key is written there, 32 bytes"),
+      Option("--name", "TEXT", help: "what people call it"),
+      Option("--development", help: "for the bench"),
+      Option("--literal", help: "takes tokens that carry the app's own keys"),
     ], "makes a piece of hardware: name, secret key, registration with the account"
   ) { invocation in
     let path = try invocation.needed("--output")
@@ -55,7 +56,8 @@ enum HardwareVerbs {
   }
 
   private static let issuerNew = Verb(
-    "issuer new", [], [Flag("--output", "FILE", "the signing key is written there, 32 bytes")],
+    "issuer new", [],
+    [Option("--output", "FILE", help: "the signing key is written there, 32 bytes")],
     "makes the key with which a backend signs measurement tokens"
   ) { invocation in
     let path = try invocation.needed("--output")

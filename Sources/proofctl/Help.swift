@@ -1,3 +1,5 @@
+import Console
+
 /// What `--help` prints.
 enum Help {
   static let all: String = {
@@ -8,7 +10,7 @@ enum Help {
       Operates an attestation service's account, on its store or behind a running service, and does by
       hand what backends and hardware do.
 
-      \(columns(rows))
+      \(Usage.columns(rows))
 
       "proofctl NOUN VERB --help" explains one. Ends with 0 if it was done, 1 if it was refused or failed,
       2 if it was not understood.
@@ -16,21 +18,14 @@ enum Help {
   }()
 
   static func noun(_ noun: String) -> String {
-    columns(VerbTable.verbs(of: noun).map { ($0.usage, $0.summary) })
+    Usage.columns(VerbTable.verbs(of: noun).map { ($0.usage, $0.summary) })
   }
 
   static func verb(_ verb: Verb) -> String {
-    func rows(_ flags: [Flag]) -> String {
-      columns(flags.map { ($0.name + ($0.placeholder.map { " " + $0 } ?? ""), $0.help) })
+    func rows(_ flags: [Option]) -> String {
+      Usage.columns(flags.map { ($0.words, $0.help) })
     }
     let own = verb.flags.isEmpty ? "" : "\n\n" + rows(verb.flags)
     return "usage: \(verb.usage)\n\n\(verb.summary)\(own)\n\n" + rows(Invocation.globals)
-  }
-
-  private static func columns(_ rows: [(String, String)]) -> String {
-    let width = rows.map(\.0.count).max() ?? 0
-    return rows.map { left, right in
-      "  \(left)\(String(repeating: " ", count: width - left.count))  \(right)"
-    }.joined(separator: "\n")
   }
 }

@@ -1,3 +1,4 @@
+import Console
 import DurableFiles
 import ProofBackend
 import ProofJOSE
@@ -8,8 +9,8 @@ enum MeasurementTokenVerbs {
   static let all: [Verb] = [issue, inspect, order]
 
   private static let backend = [
-    Flag("--issuer-key", "FILE", "the backend's signing key, as \"issuer new\" made it"),
-    Flag("--ledger", "FOLDER", "remembers what was issued; else PROOF_LEDGER"),
+    Option("--issuer-key", "FILE", help: "the backend's signing key, as \"issuer new\" made it"),
+    Option("--ledger", "FOLDER", help: "remembers what was issued; else PROOF_LEDGER"),
   ]
 
   private static func issuer(_ invocation: Invocation) throws -> MeasurementTokenIssuer {
@@ -25,14 +26,14 @@ enum MeasurementTokenVerbs {
   private static let issue = Verb(
     "measurement-token issue", [Operand("TOKEN|@FILE|-"), Operand("HARDWARE")],
     [
-      Flag("--key", "FILE,…", "opens the service's token: one JWK in each file"),
-      Flag("--classes", "N,…", "command classes of an integrity match"),
-      Flag("--device-classes", "N,…", "command classes of a device match; none if missing"),
-      Flag("--attempts", "N", "integrity failures allowed; 5 if missing"),
-      Flag("--uses", "N|unlimited", "commands allowed; unlimited if missing"),
-      Flag("--lifetime", "SECONDS|endless", "30 days if missing"),
-      Flag("--literal", nil, "puts the app's own keys into the token"),
-      Flag("--output", "FILE", "writes the token there; else it is shown"),
+      Option("--key", "FILE,…", help: "opens the service's token: one JWK in each file"),
+      Option("--classes", "N,…", help: "command classes of an integrity match"),
+      Option("--device-classes", "N,…", help: "command classes of a device match; none if missing"),
+      Option("--attempts", "N", help: "integrity failures allowed; 5 if missing"),
+      Option("--uses", "N|unlimited", help: "commands allowed; unlimited if missing"),
+      Option("--lifetime", "SECONDS|endless", help: "30 days if missing"),
+      Option("--literal", help: "puts the app's own keys into the token"),
+      Option("--output", "FILE", help: "writes the token there; else it is shown"),
     ] + backend, "turns the service's token into a measurement token for hardware"
   ) { invocation in
     let hardware = try Invocation.parse(invocation.operands[1], "HARDWARE") as HardwareID
@@ -53,7 +54,7 @@ enum MeasurementTokenVerbs {
       try SecretFile.create(path, token.bytes.span)
       value["token"] = .string("in \(path)")
     } else {
-      value["token"] = .string(Hexadecimal.text(token.bytes))
+      value["token"] = .string(Hexadecimal.encode(token.bytes))
     }
     return Answer(.object(value))
   }
@@ -61,17 +62,17 @@ enum MeasurementTokenVerbs {
   private static let inspect = Verb(
     "measurement-token inspect", [Operand("TOKEN|@FILE|-")],
     [
-      Flag("--hardware", "ID", "opens it as this hardware"),
-      Flag("--hardware-key", "FILE", "the hardware's secret key"),
-      Flag("--issuer", "HEX", "the public key of who signed it"),
-      Flag("--development", nil, "the hardware is for the bench"),
+      Option("--hardware", "ID", help: "opens it as this hardware"),
+      Option("--hardware-key", "FILE", help: "the hardware's secret key"),
+      Option("--issuer", "HEX", help: "the public key of who signed it"),
+      Option("--development", help: "the hardware is for the bench"),
     ], "says what a measurement token is, and with the hardware's key what it grants"
   ) { invocation in
     let token = try MeasurementToken(bytes(of: invocation.operands[0]))
     var value: JSONObject = [
       "digest": .string(token.digest.description),
       "bytes": .number(JSONNumber(Int64(token.bytes.count))),
-      "hardwareBegins": .string(Hexadecimal.text(token.bytes[4..<8])),
+      "hardwareBegins": .string(Hexadecimal.encode(token.bytes[4..<8])),
     ]
     guard let path = invocation.value("--hardware-key") else { return Answer(.object(value)) }
     let keys = try HardwareKeys(
@@ -103,7 +104,7 @@ enum MeasurementTokenVerbs {
       let bytes = try SecretFile.read(String(operand.dropFirst()), limit: 4_096)
       if bytes.count == MeasurementToken.byteCount { return bytes }
     }
-    guard let bytes = Hexadecimal.bytes(try Invocation.text(of: operand)) else {
+    guard let bytes = Hexadecimal.decode(try Invocation.text(of: operand)) else {
       throw Failure(
         "that is no measurement token: write it in hexadecimal, or name a file by @FILE")
     }
@@ -118,8 +119,9 @@ enum MeasurementTokenVerbs {
   private static let order = Verb(
     "order sign", [Operand("epoch|revoke|floor"), Operand("HARDWARE", .optional)],
     [
-      Flag("--instance", "ID", "revoke: whose tokens"),
-      Flag("--through", "GENERATION", "revoke: the last generation; all, for good, if missing"),
+      Option("--instance", "ID", help: "revoke: whose tokens"),
+      Option(
+        "--through", "GENERATION", help: "revoke: the last generation; all, for good, if missing"),
     ] + backend, "signs an order that any app may carry to the hardware"
   ) { invocation in
     let issuer = try issuer(invocation)
@@ -145,7 +147,7 @@ enum MeasurementTokenVerbs {
         of: invocation.hexadecimal("--instance", InstanceID.self), through: through, at: needed())
     case let word: throw Failure.usage("\"\(word)\" is no order; write epoch, revoke or floor")
     }
-    let text = Hexadecimal.text(order.bytes)
+    let text = Hexadecimal.encode(order.bytes)
     return Answer(["order": .string(text)], text: text)
   }
 }

@@ -1,3 +1,4 @@
+import Console
 import DurableFiles
 import Foundation
 import ProofJOSE
@@ -8,16 +9,16 @@ import ProofModel
 enum SDKVerbs {
   static let all: [Verb] = [new, add, list, revoke, configString]
 
-  private static let mode = Flag("--mode", "MODE", "production or development")
-  private static let name = Flag("--name", "TEXT", "what people call the build")
+  private static let mode = Option("--mode", "MODE", help: "production or development")
+  private static let name = Option("--name", "TEXT", help: "what people call the build")
 
   /// The key itself is made by the one script that also writes it into the SDK's sources.
   private static let new = Verb(
     "sdk new", [],
     [
-      mode, name, Flag("--key", "FILE", "the key, 16 bytes; made if it is not there"),
-      Flag("--sources", "FOLDER", "the SDK's sources; this folder if missing"),
-      Flag("--output", "FILE", "the generated code; the SDK's own file if missing"),
+      mode, name, Option("--key", "FILE", help: "the key, 16 bytes; made if it is not there"),
+      Option("--sources", "FOLDER", help: "the SDK's sources; this folder if missing"),
+      Option("--output", "FILE", help: "the generated code; the SDK's own file if missing"),
     ], "makes a measurement proof key, writes it into the SDK's sources and registers it"
   ) { invocation in
     let mode = invocation.value("--mode") ?? "production"
@@ -38,8 +39,8 @@ enum SDKVerbs {
   private static let add = Verb(
     "sdk add", [],
     [
-      mode, name, Flag("--key", "FILE", "the key, 16 bytes"),
-      Flag("--development", nil, "the public key that is checked in, for the bench"),
+      mode, name, Option("--key", "FILE", help: "the key, 16 bytes"),
+      Option("--development", help: "the public key that is checked in, for the bench"),
     ], "registers a key that is there already"
   ) { invocation in
     guard invocation.has("--development") == (invocation.value("--key") == nil) else {

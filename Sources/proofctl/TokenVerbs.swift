@@ -1,3 +1,4 @@
+import Console
 import DurableFiles
 import ProofBackend
 import ProofJOSE
@@ -11,8 +12,8 @@ enum TokenVerbs {
   private static let check = Verb(
     "token check", [Operand("TOKEN|@FILE|-")],
     [
-      Flag("--key", "FILE,…", "keys instead of an account: one JWK in each file"),
-      Flag("--data-hash", "TEXT", "what the token must be bound to"),
+      Option("--key", "FILE,…", help: "keys instead of an account: one JWK in each file"),
+      Option("--data-hash", "TEXT", help: "what the token must be bound to"),
     ], "says whether a token is good, and what it says"
   ) { invocation in
     let token = try Invocation.text(of: invocation.operands[0])
@@ -76,8 +77,8 @@ enum TokenVerbs {
   private static let example = Verb(
     "token example", [Operand("DOMAIN")],
     [
-      Flag("--invalid", nil, "one that looks right and is not, as a failing app gets it"),
-      Flag("--data-hash", "TEXT", "binds it to this text"),
+      Option("--invalid", help: "one that looks right and is not, as a failing app gets it"),
+      Option("--data-hash", "TEXT", help: "binds it to this text"),
     ], "makes a token, for tests of an API backend"
   ) { invocation in
     var arguments: JSONObject = [
@@ -92,9 +93,9 @@ enum TokenVerbs {
   private static let compute = Verb(
     "proof compute", [],
     [
-      Flag("--key", "HEX|@FILE|-", "MPK or DPK, 16 bytes"),
-      Flag("--nonce", "HEX", "16 bytes"),
-      Flag("--measurement", "HEX|@FILE|-", "IM or DM, 32 bytes"),
+      Option("--key", "HEX|@FILE|-", help: "MPK or DPK, 16 bytes"),
+      Option("--nonce", "HEX", help: "16 bytes"),
+      Option("--measurement", "HEX|@FILE|-", help: "IM or DM, 32 bytes"),
     ], "computes a proof, for those who integrate: HMAC-SHA-256(key, nonce ‖ measurement)"
   ) { invocation in
     let proof = try compute(invocation)

@@ -1,17 +1,5 @@
+import Console
 import ProofJOSE
-
-/// A flag of a verb, such as `--jwe` or `--kid NAME`.
-struct Flag: Sendable {
-  let name: String
-  let placeholder: String?
-  let help: String
-
-  init(_ name: String, _ placeholder: String? = nil, _ help: String) {
-    self.name = name
-    self.placeholder = placeholder
-    self.help = help
-  }
-}
 
 /// What stands after a verb without a name of its own.
 struct Operand: Sendable {
@@ -56,12 +44,12 @@ struct Verb: Sendable {
   let noun: String
   let name: String
   let operands: [Operand]
-  let flags: [Flag]
+  let flags: [Option]
   let summary: String
   let run: @Sendable (Invocation) throws -> Answer
 
   init(
-    _ path: String, _ operands: [Operand] = [], _ flags: [Flag] = [], _ summary: String,
+    _ path: String, _ operands: [Operand] = [], _ flags: [Option] = [], _ summary: String,
     run: @escaping @Sendable (Invocation) throws -> Answer
   ) {
     let parts = path.split(separator: " ")

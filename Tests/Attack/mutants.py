@@ -16,6 +16,9 @@ from attacks import ATTACKS
 from stage import BUILD, OBJECTS, ROOT, compiler, link_app
 from stage import run as command
 
+sys.path.insert(0, str(ROOT / "Tests" / "Runner"))
+from planting import changed  # noqa: E402
+
 PROBE = ROOT / "CSources" / "ProofProbe"
 
 ENVIRONMENT, VIEW, REPORT, DEVICE = "linux_environment.c", "linux_view.c", "view_report.c", "linux_device.c"
@@ -111,24 +114,13 @@ HARDENING = [
 ]
 
 
-def changed(edits):
-    """The changed copies, by file name."""
-    texts = {}
-    for name, old, new in edits:
-        text = texts.get(name) or (PROBE / name).read_text(encoding="utf-8")
-        if text.count(old) != 1:
-            sys.exit(f"mutants: the text to take out of {name} stands there {text.count(old)} times, not once:\n{old}")
-        texts[name] = text.replace(old, new)
-    return texts
-
-
 def build(edits):
     """The app with the changed files in its probe, as .build/attack/mutant."""
     folder = BUILD / "mutant-sources"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
     objects = {path.stem: path for path in OBJECTS.glob("*.o")}
-    for name, text in changed(edits).items():
+    for name, text in changed(PROBE, edits).items():
         source = folder / name
         source.write_text(text, encoding="utf-8")
         objects[source.stem] = source.with_suffix(".o")
@@ -138,10 +130,10 @@ def build(edits):
 
 def holds(attack):
     """Whether the matrix passes for this attack, and what it objects to."""
-    count = run.Count()
-    for _ in run.matrix(count, [attack]):
+    checks = run.Checks(tells=False)
+    for _ in run.matrix(checks, [attack]):
         pass
-    return count.failed == 0, count.problems
+    return checks.failed == 0, checks.faults
 
 
 def prevented(name, program):

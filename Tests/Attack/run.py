@@ -24,6 +24,9 @@ from stage import BUILD, ROOT, VERDICTS, Judge, Refusal, Stage, compile_all, dia
 from stored import Case
 from tools import frida, gdb, strace
 
+sys.path.insert(0, str(ROOT / "Tests" / "Runner"))
+from checks import Checks  # noqa: E402
+
 POLICIES = ("full", "incremental")
 SENT_NOWHERE = 99  # The sample's status, as in sample.c.
 SECONDS_FOR_ONE = 300  # Far beyond what any attack takes: a hang must end as a failure.
@@ -32,21 +35,6 @@ if os.geteuid() != 0:
     OWN_MOUNTS += ["--user", "--map-root-user"]
 # As a folder for the ordinary user's part: on a disk, and open to everyone.
 OPEN_TO_ALL = "/var/tmp"
-
-
-class Count:
-    def __init__(self):
-        self.passed = 0
-        self.failed = 0
-        self.problems = []
-
-    def check(self, holds, problem):
-        if holds:
-            self.passed += 1
-        else:
-            self.failed += 1
-            self.problems.append(problem)
-        return holds
 
 
 @contextlib.contextmanager
@@ -106,7 +94,7 @@ def attack_until_done(attack, policy):
     raise Refusal("the tool sent the app's thread nowhere three times")
 
 
-def matrix(count, attacks):
+def matrix(checks, attacks):
     """Does them all; for each: the attack, its verdicts by policy, the sources that saw it."""
     for attack in attacks:
         cells, sources = {}, set()
@@ -117,16 +105,16 @@ def matrix(count, attacks):
             except (Refusal, RuntimeError, OSError, subprocess.SubprocessError) as error:
                 verdicts, told = [None], [[("", f"{type(error).__name__}: {error}")]]
             cells[policy] = verdicts
-            count.check(all(verdict in attack.verdicts for verdict in verdicts),
+            checks.that(all(verdict in attack.verdicts for verdict in verdicts),
                         f"{attack.name}, {policy}: verdict {verdicts}, {told}")
             for found in told:
                 seen = {source for source, _ in found}
                 sources |= seen
-                count.check(seen >= set(attack.seen_by) if attack.seen_by else not seen,
+                checks.that(seen >= set(attack.seen_by) if attack.seen_by else not seen,
                             f"{attack.name}, {policy}: seen by {sorted(seen)}, not by all of {attack.seen_by}: {found}")
-                count.check(not seen & set(attack.not_seen_by), f"{attack.name}, {policy}: seen by {sorted(seen)}")
+                checks.that(not seen & set(attack.not_seen_by), f"{attack.name}, {policy}: seen by {sorted(seen)}")
                 if attack.says is not None:
-                    count.check(attack.says in [text for _, text in found], f"{attack.name}, {policy}: says {found}")
+                    checks.that(attack.says in [text for _, text in found], f"{attack.name}, {policy}: says {found}")
         yield attack, cells, sorted(sources)
 
 
@@ -212,17 +200,17 @@ def run_as_owner(stage):
             os.chown(path, 65534, 65534, follow_symlinks=False)
 
 
-def prevention(count):
+def prevention(checks):
     print("\nAs an ordinary user, from another process of that user:")
     for name, tool, attack, seen_as in PREVENTED:
         for policy in POLICIES:
             with limited():
                 control, control_verdict = attempt(attack, policy, harden=False)
                 hardened, verdict = attempt(attack, policy, harden=True)
-            count.check(control, f"{name}, {policy}: without hardening it should succeed")
-            count.check(control_verdict == seen_as, f"{name}, {policy}: without hardening: verdict {control_verdict}")
-            count.check(not hardened, f"{name}, {policy}: succeeds although the app is hardened")
-            count.check(verdict == 1, f"{name}, {policy}: the hardened app is not accepted: {verdict}")
+            checks.that(control, f"{name}, {policy}: without hardening it should succeed")
+            checks.that(control_verdict == seen_as, f"{name}, {policy}: without hardening: verdict {control_verdict}")
+            checks.that(not hardened, f"{name}, {policy}: succeeds although the app is hardened")
+            checks.that(verdict == 1, f"{name}, {policy}: the hardened app is not accepted: {verdict}")
         print(f"{name:47} {tool:18} plain: {'succeeds' if control else 'fails'}, {VERDICTS.get(control_verdict, '?')}; "
               f"hardened: {'succeeds' if hardened else 'prevented'}, {VERDICTS.get(verdict, '?')}", flush=True)
 
@@ -238,18 +226,18 @@ def write_report(path, rows):
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
-def check_page(count, rows, seen):
+def check_page(checks, rows, seen):
     """docs/SECURITY.md tells every attack, its verdict and the kill rate as they are. Sources that see an attack
     besides those that must are not compared: what an injected agent leaves behind varies."""
     page = (ROOT / "docs" / "SECURITY.md").read_text(encoding="utf-8")
     lines = [line.split(" | ") for line in page.split("\n") if line.startswith("| ")]
     for attack, cells, _ in rows:
         line = next((line for line in lines if line[:2] == ["| " + attack.name, attack.tool]), None)
-        count.check(line is not None and line[3] == verdict_of(cells) + " |"
+        checks.that(line is not None and line[3] == verdict_of(cells) + " |"
                     and set(attack.seen_by) <= set(line[2].split(", ")),
                     f"{attack.name}: docs/SECURITY.md says {line}; the present table is in .build/attack/matrix.md")
     rate = f"Kill rate: {len(seen)} of {len(rows)}"
-    count.check(rate in page, f'docs/SECURITY.md does not say "{rate}"')
+    checks.that(rate in page, f'docs/SECURITY.md does not say "{rate}"')
 
 
 def in_own_mounts():
@@ -319,24 +307,21 @@ def main():
     parser.add_argument("--report", type=pathlib.Path, default=ROOT / ".build" / "attack" / "matrix.md")
     arguments = parser.parse_args()
     begin()
-    count = Count()
+    checks = Checks()
     rows = []
-    for row in matrix(count, [attack for attack in ATTACKS if arguments.only in attack.name]):
+    for row in matrix(checks, [attack for attack in ATTACKS if arguments.only in attack.name]):
         rows.append(row)
         print(line_of(row), flush=True)
     seen = [row for row in rows if not any(1 in verdicts for verdicts in row[1].values())]
     if not arguments.only:
-        prevention(count)
+        prevention(checks)
         write_report(arguments.report, rows)
-        check_page(count, rows, seen)
+        check_page(checks, rows, seen)
     print(f"\nkill rate: {len(seen)} of {len(rows)} attacks")
     for row in rows:
         if row not in seen:
             print(f"survivor: {row[0].name} ({'expected' if row[0].survives else 'NOT EXPECTED'})")
-    for problem in count.problems:
-        print("FAILED " + problem)
-    print(f"{count.passed} passed, {count.failed} failed")
-    return 1 if count.failed else 0
+    return checks.close()
 
 
 if __name__ == "__main__":

@@ -1,7 +1,5 @@
 """Attackers with a hand on the power, and flash at its end."""
 
-import unittest
-
 from case import SEED, Attack
 from central import LinkEnded
 from proofspec.message import Type, Verdict, parse_answer
@@ -147,7 +145,3 @@ class Flash(Attack):
         self.assertEqual(parse_answer(self.link.say(Type.ORDER, floor)[1]).verdict, Verdict.ORDER_DONE)
         self.power_cycle()
         self.assertEqual(self.owner.present(self.connect(), self.hardware, self.token), Verdict.SUPERSEDED)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -1,7 +1,6 @@
 """Attackers who shout: strangers who burn attempts, garbage, fragments that lie, centrals that only hold links."""
 
 import random
-import unittest
 
 from case import ROUNDS, SEED, Attack
 from central import CHALLENGE, COMMAND, ORDER, RECALL, SECONDS, TOKEN, WRITE, AttError, LinkEnded, u16
@@ -202,7 +201,3 @@ class Flood(Attack):
         with self.assertRaises(LinkEnded):
             link.receive()
         self.assert_owner_gets_in(self.link)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -1,7 +1,6 @@
 """Attackers who make tokens and orders, and owners whose rights are over."""
 
 import os
-import unittest
 from dataclasses import replace
 
 from case import Attack
@@ -172,7 +171,3 @@ class NoClock(Attack):
             self.assertEqual(self.owner.do(link, self.hardware).verdict, expected)
         self.power_cycle()
         self.assertEqual(self.owner.do(self.connect(), self.hardware).verdict, Verdict.EXPIRED)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -1,7 +1,5 @@
 """Attackers who recorded what was said, and say it again."""
 
-import unittest
-
 from case import Attack
 from proofspec.message import Type, Verdict
 from proofspec.proof import DEVICE, INTEGRITY
@@ -127,7 +125,3 @@ class Replay(Attack):
         forged = bytes(self.owner.instance) + (2**40).to_bytes(8, "little") + bytes(16) + bytes(32)
         self.assertEqual(link.say(Type.RECALL, forged)[1][0], Verdict.DEVICE_DIFFERS)
         self.assert_owner_gets_in(self.link)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -10,17 +10,11 @@ import argparse
 import os
 import pathlib
 import sys
-import unittest
 
 HERE = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE.parent / name) for name in ("Runner", "Vectors")]
 
-
-def tests_in(suite):
-    for item in suite:
-        if isinstance(item, unittest.TestSuite):
-            yield from tests_in(item)
-        else:
-            yield item
+import runner  # noqa: E402
 
 
 def main():
@@ -31,15 +25,8 @@ def main():
     parser.add_argument("text", nargs="*")
     options = parser.parse_args()
     os.environ["ATTACK_ROUNDS"], os.environ["ATTACK_SEED"] = str(options.rounds), str(options.seed)
-    sys.path[:0] = [str(HERE), str(HERE.parent / "Vectors")]
-    found = tests_in(unittest.TestLoader().discover(str(options.folder), pattern="*_test.py"))
-    chosen = unittest.TestSuite(
-        test for test in found if not options.text or any(text in test.id() for text in options.text))
-    result = unittest.TextTestRunner(stream=sys.stdout, verbosity=2).run(chosen)
-    bad = len({test.id() for test, _ in result.failures + result.errors})
-    print(f"{result.testsRun - bad} passed, {bad} failed")
-    # A name that selects no test has tested nothing.
-    return 0 if result.wasSuccessful() and result.testsRun > 0 else 1
+    sys.path.insert(0, str(HERE))
+    return runner.run(runner.in_folder(options.folder.resolve()), options.text)
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ import hmac
 import http.client
 import json
 import os
+import pathlib
 import struct
 import sys
 import time
@@ -20,6 +21,9 @@ from jwcrypto import jwe, jwk
 from jwcrypto.common import JWException
 
 from place import BIN, App, Place
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "Runner"))
+import runner  # noqa: E402
 
 LITERAL, ATTEMPTS, GENERATION_AT = 2, 5, 12
 
@@ -211,8 +215,4 @@ class Flow(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    runner = unittest.TextTestRunner(stream=sys.stdout, verbosity=2)
-    result = runner.run(unittest.defaultTestLoader.loadTestsFromTestCase(Flow))
-    bad = len(result.failures) + len(result.errors)
-    print(f"{result.testsRun - bad} passed, {bad} failed")
-    sys.exit(1 if bad or not result.testsRun else 0)
+    sys.exit(runner.run(runner.of_classes(Flow), sys.argv[1:]))

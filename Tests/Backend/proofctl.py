@@ -15,8 +15,9 @@ import unittest
 from place import App, Place
 from verbs import Verbs, flags, verbs
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "Service"))
+sys.path[:0] = [str(pathlib.Path(__file__).resolve().parent.parent / name) for name in ("Service", "Runner")]
 import certificates  # noqa: E402
+import runner  # noqa: E402
 
 
 class OnTheStore(Verbs, unittest.TestCase):
@@ -62,7 +63,9 @@ class OnTheStore(Verbs, unittest.TestCase):
                 (["nonsense"], "nothing called"), (["api"], "add, list, remove, check"),
                 (["api", "nonsense"], "has no"),
                 (["api", "add"], "DOMAIN is missing"), (["api", "list", "x"], "too many"),
-                (["api", "list", "--nonsense"], "no flag"), (["api", "list", "--ca"], "needs a value"),
+                (["api", "list", "--nonsense"], "unknown argument: --nonsense"),
+                (["api", "list", "--ca"], "needs a value"), (["api", "list", "--ca", "--json"], "needs a value"),
+                (["api", "list", "--json", "--json"], "twice"),
                 (["proof", "compute"], "--nonce is missing")):
             self.refused(2, words, *arguments, where=[])
         self.assertEqual(self.place.run(where=[])[0], 2)
@@ -258,11 +261,4 @@ class Everything(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    runner = unittest.TextTestRunner(stream=sys.stdout, verbosity=2)
-    loader = unittest.defaultTestLoader
-    result = runner.run(unittest.TestSuite(
-        loader.loadTestsFromTestCase(case) for case in (OnTheStore, BehindAService, WithAnApp,
-                                                   Everything)))
-    bad = len(result.failures) + len(result.errors)
-    print(f"{result.testsRun - bad} passed, {bad} failed")
-    sys.exit(1 if bad or not result.testsRun else 0)
+    sys.exit(runner.run(runner.of_classes(OnTheStore, BehindAService, WithAnApp, Everything), sys.argv[1:]))

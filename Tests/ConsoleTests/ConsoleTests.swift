@@ -54,39 +54,3 @@ struct TableTests {
     #expect(left.lines { _, _, cell in cell }.last == "ok  a")
   }
 }
-
-@Suite("A command line")
-struct OptionsTests {
-  let known = [Option("--json", help: "as JSON"), Option("--filter", "WORD", help: "some")]
-
-  @Test("is read against the options that a program takes")
-  func parse() throws {
-    let options = try Options(["--filter", "proof", "--json"], taking: known)
-    #expect(options.has("--json"))
-    #expect(options.value("--filter") == "proof")
-    #expect(!options.has("--help"))
-    #expect(try Options(["-h"], taking: known).has("--help"))
-  }
-
-  @Test("that nobody understands is refused, with the word that was not understood")
-  func refuse() {
-    let unknown = #expect(throws: UsageError.self) { try Options(["--jsno"], taking: known) }
-    #expect(unknown?.description == "unknown argument: --jsno")
-    let missing = #expect(throws: UsageError.self) { try Options(["--filter"], taking: known) }
-    #expect(missing?.description == "--filter needs a value")
-  }
-
-  @Test("is explained option by option")
-  func help() {
-    #expect(
-      Options.help("bench [options]", "Measures.", known) == """
-        usage: bench [options]
-
-        Measures.
-
-          --json         as JSON
-          --filter WORD  some
-          --help         prints this
-        """)
-  }
-}

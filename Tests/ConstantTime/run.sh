@@ -12,6 +12,8 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(cd "$here/../.." && pwd)
 readonly here root
 cd "$root"
+# shellcheck source=.ci/parts.sh
+. .ci/parts.sh
 
 readonly BUILD=.build/constant-time
 readonly CORE=CSources/ProofCore
@@ -33,9 +35,6 @@ readonly MUTANTS=(
   'derive_branch|pfc_derive|crypto|measurement: fold'
   'secrets_shortcut|pfc_secrets_make|key|secrets: diversified and literal'
 )
-
-passed=0
-failed=0
 
 # link OUTPUT COMPILER OBJECT…: with the functions of revealed.c around those they name.
 link() {
@@ -60,33 +59,26 @@ compile() {
   done
 }
 
-# add LOG WHAT: counts the checks that LOG tells of; shows what failed.
-add() {
-  local log=$1 what=$2 good=0 bad=1
-  [[ ! $(tail -n 1 "$log") =~ ^([0-9]+)\ passed,\ ([0-9]+)\ failed$ ]] || {
-    good=${BASH_REMATCH[1]}
-    bad=${BASH_REMATCH[2]}
-  }
-  passed=$((passed + good))
-  failed=$((failed + bad))
+# terse LOG WHAT COMMAND…: a part of which only what failed is shown.
+terse() {
+  local log=$1 what=$2 status=0
+  shift 2
+  "$@" >"$log" 2>&1 || status=$?
+  tally "$status" "$(tail -n 1 "$log")"
   echo "$what: $good checks passed, $bad failed"
   [[ $bad -eq 0 ]] || sed "s|$root/||g" "$log" | head -n 60
 }
 
-# kill_mutant LOG NAME CHECK PROGRAM
+# kill_mutant LOG NAME SEEN-BY PROGRAM
 kill_mutant() {
-  local log=$1 name=$2 check=$3 program=$4
-  "${JUDGE[@]}" "$program" "$check" >"$log" 2>&1 || true
-  if grep -q "^  FAILED  $check: [0-9]* places depend on a secret" "$log"; then
-    passed=$((passed + 1))
-  else
-    failed=$((failed + 1))
-    echo "  the mutant $name lives: \"$check\" does not see it"
-  fi
+  local log=$1 name=$2 seen_by=$3 program=$4
+  "${JUDGE[@]}" "$program" "$seen_by" >"$log" 2>&1 || true
+  check "the mutant $name lives: \"$seen_by\" does not see it" \
+    grep -q "^  FAILED  $seen_by: [0-9]* places depend on a secret" "$log"
 }
 
 judge() {
-  local compiler=$1 level=$2 name mutant replaced object check
+  local compiler=$1 level=$2 name mutant replaced object seen_by
   name=$(basename "$compiler")$level
   local out=$BUILD/$name
   mkdir -p "$out"
@@ -94,19 +86,17 @@ judge() {
   compile "$compiler" "$level" "$out/core" $CORE/*.c
   compile "$compiler" "$level" "$out/checks" "$here"/*.c
   link "$out/constant_time" "$compiler" "$out"/checks/*.o "$out"/core/*.o
-  "${JUDGE[@]}" "$out/constant_time" >"$out/log" 2>&1 || true
-  add "$out/log" "$name"
-  SODIUM_INIT=1 "${JUDGE[@]}" "$out/constant_time" >"$out/log-init" 2>&1 || true
-  add "$out/log-init" "$name, after sodium_init"
+  terse "$out/log" "$name" "${JUDGE[@]}" "$out/constant_time"
+  terse "$out/log-init" "$name, after sodium_init" env SODIUM_INIT=1 "${JUDGE[@]}" "$out/constant_time"
 
   for mutant in "${MUTANTS[@]}"; do
-    IFS='|' read -r mutant replaced object check <<<"$mutant"
+    IFS='|' read -r mutant replaced object seen_by <<<"$mutant"
     compile "$compiler" "$level" "$out/mutants" "$here/mutants/$mutant.c"
     rm -rf "$out/weak"
     cp -r "$out/core" "$out/weak"
     objcopy --weaken-symbol="$replaced" "$out/weak/$object.o"
     link "$out/$mutant" "$compiler" "$out"/checks/*.o "$out/mutants/$mutant.o" "$out"/weak/*.o
-    kill_mutant "$out/$mutant.log" "$mutant ($name)" "$check" "$out/$mutant"
+    kill_mutant "$out/$mutant.log" "$mutant ($name)" "$seen_by" "$out/$mutant"
   done
   includes=("-I$here/mutants/dissolved")
   compile "$compiler" "$level" "$out/dissolved" "$here"/*.c
@@ -120,5 +110,4 @@ for compiler in "${COMPILERS[@]}"; do
   for level in "${LEVELS[@]}"; do judge "$compiler" "$level"; done
 done
 echo "mutants: $(((${#MUTANTS[@]} + 1) * ${#COMPILERS[@]} * ${#LEVELS[@]})) planted"
-echo "$passed passed, $failed failed"
-[[ $failed -eq 0 ]]
+closing

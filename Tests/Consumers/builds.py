@@ -32,8 +32,9 @@ STATIC = ["-c", "release", "--static-swift-stdlib"]
 
 def swift_build(*options):
     """Builds the apps; where the programs are."""
-    common = ["swift", "build", "--package-path", HERE / "app", "--scratch-path", OUT / "app", *options]
-    run(*common, "--quiet")
+    common = ["swift", "build", "--package-path", HERE.parent, "--scratch-path", OUT / "app", *options]
+    for app in ("door", "offline"):
+        run(*common, "--quiet", "--product", app)
     return pathlib.Path(run(*common, "--show-bin-path").strip())
 
 

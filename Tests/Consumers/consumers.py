@@ -15,8 +15,9 @@ import unittest
 from builds import HERE, LANGUAGES, ROOT, STATIC, make_firmware, run, swift_build
 from linkage import Linkage
 
-sys.path.insert(0, str(HERE.parent / "Backend"))
+sys.path[:0] = [str(HERE.parent / name) for name in ("Backend", "Runner")]
 
+import runner  # noqa: E402
 from place import BIN, Place  # noqa: E402
 
 
@@ -160,17 +161,5 @@ class Readme(unittest.TestCase):
         self.assert_shows(self.shown["firmware"], "firmware/firmware.c")
 
 
-def main(filters):
-    suite = unittest.TestSuite()
-    for case in (Consumers, Linkage, Readme):
-        for test in unittest.defaultTestLoader.loadTestsFromTestCase(case):
-            if not filters or any(text in test.id() for text in filters):
-                suite.addTest(test)
-    result = unittest.TextTestRunner(stream=sys.stdout, verbosity=2).run(suite)
-    bad = len({test.id() for test, _ in result.failures + result.errors})
-    print(f"{result.testsRun - bad} passed, {bad} failed")
-    return 0 if result.wasSuccessful() and result.testsRun else 1
-
-
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(runner.run(runner.of_classes(Consumers, Linkage, Readme), sys.argv[1:]))

@@ -21,6 +21,9 @@ import shutil
 import subprocess
 import sys
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "Runner"))
+from planting import planted  # noqa: E402
+
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 CORE = ROOT / "CSources" / "ProofCore"
@@ -136,10 +139,7 @@ def plant(what, scenario, file, old, new):
     core = OUT / "planted" / "ProofCore"
     shutil.rmtree(core, ignore_errors=True)
     shutil.copytree(CORE, core)
-    text = (core / file).read_text(encoding="utf-8")
-    if text.count(old) != 1:
-        sys.exit(f"faults: {file} does not contain once: {old}")
-    (core / file).write_text(text.replace(old, new), encoding="utf-8")
+    (core / file).write_text(planted((core / file).read_text(encoding="utf-8"), old, new, file), encoding="utf-8")
     target = Target("O2", core, "planted")
     counts, reached = target.walk("single", "once", scenario)
     opened = [(address, step) for address, result, step in reached if result == "opened"]
@@ -168,8 +168,8 @@ def main():
             good, bad = walk_all(target, mode, "every" if options.every else "once",
                                  options.scenario or target.scenarios(options.long), log)
             passed, failed = passed + good, failed + bad
-    for planted in [] if options.scenario else PLANTED:
-        found = plant(*planted)
+    for fault in [] if options.scenario else PLANTED:
+        found = plant(*fault)
         passed, failed = passed + found, failed + (not found)
     print(f"{passed} passed, {failed} failed")
     return 1 if failed else 0

@@ -10,18 +10,12 @@ import argparse
 import os
 import pathlib
 import sys
-import unittest
 
 HERE = pathlib.Path(__file__).resolve().parent
 PORT = HERE.parent.parent / "CSources" / "ports" / "cortex-m3"
+sys.path[:0] = [*(str(HERE.parent / name) for name in ("Runner", "Attacker", "Vectors", "Demo")), str(PORT)]
 
-
-def tests_in(suite):
-    for item in suite:
-        if isinstance(item, unittest.TestSuite):
-            yield from tests_in(item)
-        else:
-            yield item
+import runner  # noqa: E402
 
 
 def main():
@@ -33,14 +27,7 @@ def main():
     os.environ["FIRMWARE_CUTS"], os.environ["FIRMWARE_SEED"] = str(options.cuts), str(options.seed)
     # The parties of Tests/Attacker, with the firmware as the hardware.
     os.environ["PROOF_HARDWARE"] = str(PORT / "proof-firmware")
-    sys.path[:0] = [str(HERE), *(str(HERE.parent / name) for name in ("Attacker", "Vectors", "Demo")), str(PORT)]
-    found = tests_in(unittest.TestLoader().discover(str(HERE), pattern="*_test.py"))
-    chosen = unittest.TestSuite(
-        test for test in found if not options.text or any(text in test.id() for text in options.text))
-    result = unittest.TextTestRunner(stream=sys.stdout, verbosity=2).run(chosen)
-    bad = len({test.id() for test, _ in result.failures + result.errors})
-    print(f"{result.testsRun - bad} passed, {bad} failed")
-    return 0 if result.wasSuccessful() and result.testsRun > 0 else 1
+    return runner.run(runner.in_folder(HERE), options.text)
 
 
 if __name__ == "__main__":

@@ -4,6 +4,8 @@
 #   Tests/Firmware/vectors.sh [options of proofcore-tests]     without any, all of its tests
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+# shellcheck source=.ci/parts.sh
+. .ci/parts.sh
 readonly build=$PWD/.build/firmware
 readonly sodium=$PWD/.build/foreign/libsodium/source/src/libsodium/include
 readonly machine='-mcpu=cortex-m3 -mthumb'
@@ -33,15 +35,6 @@ tests() {
 
 Tests/ProofCoreTests/run.sh --emit >"$build/emitted-here.txt"
 tests --emit >"$build/emitted-there.txt"
-same=0
-if cmp "$build/emitted-here.txt" "$build/emitted-there.txt"; then
-  same=1
-  echo "the same $(wc -c <"$build/emitted-there.txt") bytes on the Cortex-M3 as here"
-fi
-line=$(tests "$@" | tee /dev/stderr | tail -n 1)
-if [[ ! $line =~ ^([0-9]+)\ passed,\ ([0-9]+)\ failed$ ]]; then
-  echo "0 passed, 1 failed"
-  exit 1
-fi
-echo "$((BASH_REMATCH[1] + same)) passed, $((BASH_REMATCH[2] + 1 - same)) failed"
-[[ $same -eq 1 && ${BASH_REMATCH[2]} -eq 0 ]]
+check 'the Cortex-M3 emits other bytes than this machine' cmp "$build/emitted-here.txt" "$build/emitted-there.txt"
+part 'on the board' tests "$@"
+closing

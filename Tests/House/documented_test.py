@@ -58,7 +58,3 @@ class Documented(unittest.TestCase):
         folder = fresh("few")
         (folder / "Module.symbols.json").write_text(json.dumps({"symbols": [], "relationships": []}))
         self.assertEqual(run(CI / "documented", folder).returncode, 1)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -92,7 +92,3 @@ class Install(unittest.TestCase):
         result = run("make", "-C", elsewhere / "CSources")
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertEqual((elsewhere / ".build" / "core" / "libproofcore.a").read_bytes(), here)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -29,7 +29,3 @@ class Makefile(unittest.TestCase):
             with self.subTest(script=name):
                 self.assertTrue((ROOT / name).is_file())
                 self.assertTrue((ROOT / name).stat().st_mode & 0o100)
-
-
-if __name__ == "__main__":
-    unittest.main()

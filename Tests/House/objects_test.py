@@ -88,7 +88,3 @@ class Objects(unittest.TestCase):
             source += (f"__attribute__((noinline)) void pfc_{n}(void) "
                        f"{{ char big[900]; take(big); pfc_{n - 1}(); take(big); }}\n")
         self.assert_stack(source, "pfc_5 → pfc_4 → pfc_3 → pfc_2 → pfc_1 → pfc_0 takes")
-
-
-if __name__ == "__main__":
-    unittest.main()

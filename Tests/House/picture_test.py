@@ -35,7 +35,3 @@ class Picture(unittest.TestCase):
     def test_nothing_depends_on_a_background_of_its_own_or_on_the_reader_s_system(self):
         self.assertNotIn("prefers-color-scheme", self.text)
         self.assertEqual(set(re.findall(r"fill: (?!none)(\S+?)[;\s]", self.text)), {"#717a84", "#218a3f"})
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -16,7 +16,3 @@ class PyPI(unittest.TestCase):
 
     def test_an_unknown_purpose_from_pypi_is_refused(self):
         self.assertEqual(run(CI / "pypi", "atack").returncode, 2)
-
-
-if __name__ == "__main__":
-    unittest.main()

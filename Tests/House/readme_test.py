@@ -58,7 +58,3 @@ class Readme(unittest.TestCase):
 
     def test_a_block_without_an_end_is_refused(self):
         self.assert_last_line("```sh\ntrue\n", "0 passed, 1 failed")
-
-
-if __name__ == "__main__":
-    unittest.main()

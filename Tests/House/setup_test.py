@@ -76,7 +76,3 @@ class Setup(unittest.TestCase):
         result = run(CI / "setup", "swift", **machine)
         self.assertEqual(result.returncode, 1)
         self.assertRegex(result.stderr, r"swift is 5\.10\.1; needed: 6\.\d+ or later")
-
-
-if __name__ == "__main__":
-    unittest.main()

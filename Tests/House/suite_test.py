@@ -60,7 +60,3 @@ class Suite(unittest.TestCase):
         self.assertIn("stopped at house_a", result.stdout)
         # b had begun and is waited for; whether c began depends on which of the two ended first.
         self.assertIn(result.stdout.splitlines()[-1], ("3 passed, 1 failed", "7 passed, 1 failed"))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -4,6 +4,7 @@ import base64
 import hashlib
 import hmac
 import json
+import pathlib
 import random
 import sys
 import time
@@ -15,6 +16,9 @@ from jwcrypto import jwe, jwk
 from jwcrypto.common import JWException
 
 from peer import Peer, Refused
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "Runner"))
+import runner  # noqa: E402
 
 SIGNING = ["HS256", "ES256", "EdDSA"]
 SEALING = ["dir", "A256KW"]
@@ -316,9 +320,6 @@ class Keys(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    program = unittest.main(argv=[sys.argv[0], *sys.argv[1:]], exit=False)
+    status = runner.run(runner.of_classes(Signed, Sealed, Keys), sys.argv[1:])
     peer.close()
-    bad = len(program.result.failures) + len(program.result.errors)
-    good = program.result.testsRun - bad
-    print(f"{good} passed, {bad} failed")
-    sys.exit(1 if bad else 0)
+    sys.exit(status)

@@ -1,12 +1,12 @@
-#!/bin/sh
+#!/usr/bin/env bash
 # ProofJOSE from outside: the C shim without memory, then interoperation with PyJWT and jwcrypto, both ways.
 #
 #   Tests/JOSE/run.sh [NAME...]       NAME selects interoperation tests, such as Sealed
 #
 # The Python packages come from PyPI (.ci/pypi); once they are there nothing needs the network. The last line counts.
-set -eu
+set -euo pipefail
 
-here=$(cd "$(dirname "$0")" && pwd)
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(cd "$here/../.." && pwd)
 python="$root/.build/pypi/bin/python"
 work="$root/.build/jose"
@@ -29,24 +29,9 @@ env -u CC swift build --quiet --package-path "$root" --product jose-peer
 JOSE_PEER="$(env -u CC swift build --package-path "$root" --show-bin-path)/jose-peer"
 export JOSE_PEER
 
-passed=0
-failed=0
-
-# part COMMAND...: shows the output and adds the counts of its last line; a program that counts nothing has failed.
-part() {
-  status=0
-  "$@" >"$work/part.log" 2>&1 || status=$?
-  cat "$work/part.log"
-  last=$(tail -n 1 "$work/part.log" | grep -E '^[0-9]+ passed, [0-9]+ failed$' || echo "0 passed, 1 failed")
-  bad=${last#*, }
-  bad=${bad%% *}
-  if [ "$status" -ne 0 ] && [ "$bad" -eq 0 ]; then bad=1; fi
-  passed=$((passed + ${last%% *}))
-  failed=$((failed + bad))
-}
-
-part "$work/faults"
-part "$python" "$here/vectors.py" --check "$root/Tests/ProofJOSETests/Vectors/peers.txt"
-part "$python" "$here/interop.py" "$@"
-echo "$passed passed, $failed failed"
-[ "$failed" -eq 0 ]
+# shellcheck source=.ci/parts.sh
+. "$root/.ci/parts.sh"
+part 'without memory' "$work/faults"
+part vectors "$python" "$here/vectors.py" --check "$root/Tests/ProofJOSETests/Vectors/peers.txt"
+part interoperation "$python" "$here/interop.py" "$@"
+closing

@@ -15,6 +15,9 @@ import sys
 
 from mutants import MUTANTS
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "Runner"))
+from planting import changed  # noqa: E402
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 CORE = ROOT / "CSources" / "ProofCore"
 TESTS = ROOT / "Tests" / "ProofCoreTests"
@@ -55,17 +58,6 @@ def run(program, noun):
     return done.returncode == 0, lines[-1]
 
 
-def mutate(edits):
-    """The changed copies, by file name."""
-    changed = {}
-    for name, old, new in edits:
-        text = changed.get(name) or (CORE / name).read_text()
-        if text.count(old) != 1:
-            sys.exit(f"mutants: the text to take out of {name} stands there {text.count(old)} times, not once:\n{old}")
-        changed[name] = text.replace(old, new)
-    return changed
-
-
 def main():
     wanted = sys.argv[1] if len(sys.argv) > 1 else ""
     OUT.mkdir(parents=True, exist_ok=True)
@@ -85,7 +77,7 @@ def main():
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir()
         parts = dict(core)
-        for name, text in mutate(edits).items():
+        for name, text in changed(CORE, edits).items():
             (folder / name).write_text(text)
             compile_to(folder / name, folder / f"{name}.o", "-w")
             parts[name] = folder / f"{name}.o"

@@ -5,7 +5,7 @@ import Testing
 @Suite("The options of proof-bench")
 struct BenchOptionsTests {
   private func options(_ arguments: String...) throws -> BenchOptions {
-    try BenchOptions(Options(arguments, taking: BenchOptions.known))
+    try BenchOptions(BenchOptions.usage.read(arguments))
   }
 
   private let names = ["proof", "token", "peers.round", "peers.a"]
@@ -74,7 +74,7 @@ struct BenchOptionsTests {
     ])
   func hostile(arguments: [String], words: String) {
     let error = #expect(throws: UsageError.self) {
-      try BenchOptions(Options(arguments, taking: BenchOptions.known))
+      try BenchOptions(BenchOptions.usage.read(arguments))
     }
     #expect(error?.description == words)
   }

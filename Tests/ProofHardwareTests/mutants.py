@@ -11,6 +11,9 @@ import shutil
 import subprocess
 import sys
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "Runner"))
+from planting import planted  # noqa: E402
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 COPY = ROOT / ".build" / "hardware-mutants"
 
@@ -85,14 +88,14 @@ def main():
     passed = failed = 0
     chosen = [mutant for mutant in MUTANTS if len(sys.argv) < 2 or any(text in str(mutant) for text in sys.argv[1:])]
     shutil.rmtree(COPY, ignore_errors=True)
-    for folder in ("CSources", "Tests/ProofHardwareTests", "Tests/ProofCoreTests", "Tests/Attacker", "Tests/Vectors"):
+    for folder in ("CSources", *(f"Tests/{name}" for name in (
+            "ProofHardwareTests", "ProofCoreTests", "Attacker", "Runner", "Vectors"))):
         shutil.copytree(ROOT / folder, COPY / folder)
     for which, name, defence, instead in chosen:
         path = COPY / "CSources" / name
         original = path.read_text()
-        assert original.count(defence) == 1, f"{name}: `{defence}` stands there {original.count(defence)} times"
-        path.write_text(original.replace(defence, instead).replace('#include "log.h"\n',
-                                                                   '#include "log.h"\n#include <stdlib.h>\n', 1))
+        path.write_text(planted(original, defence, instead, name).replace('#include "log.h"\n',
+                                                                          '#include "log.h"\n#include <stdlib.h>\n', 1))
         noticed = build_and_test(which)
         path.write_text(original)
         passed, failed = passed + bool(noticed), failed + (not noticed)

@@ -317,7 +317,3 @@ class Objects(unittest.TestCase):
                 self.assertRegex(name, r"^(pf[cd]_\w+|mem(cpy|move|set|cmp)|strlen|_GLOBAL_OFFSET_TABLE_"
                                        r"|__stack_chk_fail|__mem\w+_chk)$")
             self.assertNotIn(kind, tuple("BbCDdGgSs"), f"{name}: writable data")
-
-
-if __name__ == "__main__":
-    unittest.main()

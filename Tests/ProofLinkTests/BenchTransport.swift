@@ -1,3 +1,4 @@
+import LinkBench
 import ProofLink
 import ProofModel
 

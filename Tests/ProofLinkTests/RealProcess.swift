@@ -75,12 +75,10 @@ struct RealHardware {
       ])
     let fields = made.lines.map { $0.components(separatedBy: " = ") }.filter { $0.count == 2 }
     func field(_ name: String) throws -> [UInt8] {
-      guard let text = fields.first(where: { $0[0] == name })?[1] else {
-        throw RealProcess.Ended(description: made.lines.joined(separator: "\n"))
-      }
-      return stride(from: 0, to: text.count, by: 2).compactMap { at in
-        UInt8(text.dropFirst(at).prefix(2), radix: 16)
-      }
+      guard let text = fields.first(where: { $0[0] == name })?[1],
+        let bytes = Hexadecimal.decode(text)
+      else { throw RealProcess.Ended(description: made.lines.joined(separator: "\n")) }
+      return bytes
     }
     identity = HardwareIdentity(
       id: try HardwareID(field("id")), publicKey: try HardwarePublicKey(field("public-key")))

@@ -9,5 +9,6 @@ extern const struct suite process_suite;
 extern const struct suite process_storage_suite;
 extern const struct suite process_probe_suite;
 extern const struct suite process_bad_suite;
+extern const struct suite process_cost_suite;
 
 #endif

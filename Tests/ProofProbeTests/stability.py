@@ -14,11 +14,12 @@ import shutil
 import subprocess
 import sys
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "Attack"))
+sys.path[:0] = [str(pathlib.Path(__file__).resolve().parent.parent / name) for name in ("Attack", "Runner")]
 
 import beginning  # noqa: E402
 import live  # noqa: E402
-from run import OWN_MOUNTS, Count, in_own_mounts, works  # noqa: E402
+from checks import Checks  # noqa: E402
+from run import OWN_MOUNTS, in_own_mounts, works  # noqa: E402
 from stage import BUILD, Judge, Stage, compile_all, diagnosis  # noqa: E402
 
 # Reads, touches and backs up the bundle, over and over, until it is ended.
@@ -63,12 +64,12 @@ class Subject:
         return measured, words
 
 
-def same(count, subject, name, **options):
+def same(checks, subject, name, **options):
     measured, words = subject.once(**options)
-    return count.check(measured == (subject.integrity, subject.device), f"{name}: {words or 'differs'}")
+    return checks.that(measured == (subject.integrity, subject.device), f"{name}: {words or 'differs'}")
 
 
-def starts(count, number):
+def starts(checks, number):
     """Other addresses each time; other folders, locales, variables, parents; load beside it, a log growing."""
     wrappers = [[], ["env"], ["sh", "-c", 'exec "$@"', "sh"], ["setsid", "-w"], ["nice", "-n", "5"],
                 ["unshare", "--time", "--monotonic", "1000000", "--boottime", "1000000", "--fork"]]
@@ -85,12 +86,12 @@ def starts(count, number):
                          "LD_BIND_NOW": "1" if index % 2 else "", "TZ": f"UTC{index % 24 - 12:+}"}
             with open(subject.stage.folder / "app.log", "a", encoding="ascii") as log:
                 log.write("a line\n" * index)
-            same(count, subject, f"start {index}", env=variables, wrapper=wrappers[index % len(wrappers)],
+            same(checks, subject, f"start {index}", env=variables, wrapper=wrappers[index % len(wrappers)],
                  cwd=["/", "/usr", subject.stage.bundle, subject.stage.folder][index % 4])
     print(f"{number} starts: same IM and DM", flush=True)
 
 
-def untouched_by_care(count):
+def untouched_by_care(checks):
     """What backups and administrators do to files without changing them."""
     with contextlib.ExitStack() as stack:
         subject = Subject(stack, "incremental")
@@ -98,21 +99,21 @@ def untouched_by_care(count):
         for path in stage.bundle.rglob("*"):
             if path.is_file() and not path.is_symlink():
                 os.utime(path, (4102444800, 4102444800))  # As if the clock stood in the year 2100.
-        same(count, subject, "files touched")
+        same(checks, subject, "files touched")
         shutil.copytree(stage.bundle, stage.spare / "away", symlinks=True)
         shutil.rmtree(stage.bundle)
         shutil.copytree(stage.spare / "away", stage.bundle, symlinks=True)
-        same(count, subject, "bundle copied away and back")
+        same(checks, subject, "bundle copied away and back")
         shutil.copy(stage.executable, stage.spare / "sample")
         os.replace(stage.spare / "sample", stage.executable)
-        same(count, subject, "executable copied away and back")
+        same(checks, subject, "executable copied away and back")
         stage.folder.rename(stage.folder.with_name("stability-moved"))
         stage.folder.with_name("stability-moved").rename(stage.folder)
-        same(count, subject, "installation moved away and back")
+        same(checks, subject, "installation moved away and back")
     print("touched, copied and moved files: same IM and DM", flush=True)
 
 
-def moved_clock(count):
+def moved_clock(checks):
     """The time of day goes years ahead and back, in one process and at each start."""
     year = 31_557_600
     for policy in ("full", "incremental"):
@@ -122,12 +123,12 @@ def moved_clock(count):
                 app = subject.stage.start()
                 for shift in (first, first + 3600, first - 3600, first - 40 * year, first + 10 * year):
                     app.ask(f"clock {shift}")
-                    count.check(subject.measure(app) == (subject.integrity, subject.device),
+                    checks.that(subject.measure(app) == (subject.integrity, subject.device),
                                 f"clock set {shift} s ahead, {policy}: differs")
     print("clock set forward and back: same IM and DM", flush=True)
 
 
-def any_load_order(count):
+def any_load_order(checks):
     """The app opens its plugins in one order at the baseline, in the other order later."""
     plugins = [BUILD / f"libplugin-{name}.so" for name in ("first", "second")]
     for policy in ("full", "incremental"):
@@ -143,11 +144,11 @@ def any_load_order(count):
                 if order is plugins:
                     config = judge.enrol(app, policy)
                 app.ask("config " + config)
-                count.check(judge.judge(app) == 1, f"plugins opened in the order {order}, {policy}: {diagnosis(app)}")
+                checks.that(judge.judge(app) == 1, f"plugins opened in the order {order}, {policy}: {diagnosis(app)}")
     print("plugins opened in either order: accepted", flush=True)
 
 
-def only_device_stays(count):
+def only_device_stays(checks):
     """Replacements after which IM must differ and DM must not."""
     cases = [("executable", beginning.executable_constant), ("library", beginning.library_swapped),
              ("bundle", lambda stage: live.bundle_changed(stage, None) or {}), ("os-release", beginning.other_release)]
@@ -159,12 +160,12 @@ def only_device_stays(count):
                 if "undo" in options:
                     stack.callback(options.pop("undo"))
                 (integrity, device), _ = subject.once(**options)
-                count.check(integrity != subject.integrity, f"{name} replaced, {policy}: IM stays")
-                count.check(device == subject.device, f"{name} replaced, {policy}: DM differs")
+                checks.that(integrity != subject.integrity, f"{name} replaced, {policy}: IM stays")
+                checks.that(device == subject.device, f"{name} replaced, {policy}: DM differs")
     print("executable, library, bundle, os-release replaced: DM stays, IM differs", flush=True)
 
 
-def warm(count, number):
+def warm(checks, number):
     """One process, one proof after the other, while another process reads, touches and backs up the same files."""
     with contextlib.ExitStack() as stack:
         subject = Subject(stack, "incremental")
@@ -181,8 +182,8 @@ def warm(count, number):
                 wrong += 1
                 if wrong == 1:
                     words = "; ".join(text for _, text in diagnosis(app))
-                    count.problems.append(f"warm proof {index}: {words or 'differs'}")
-        count.check(wrong == 0, f"{wrong} of {number} warm proofs differ")
+                    print(f"warm proof {index}: {words or 'differs'}", flush=True)
+        checks.that(wrong == 0, f"{wrong} of {number} warm proofs differ")
     print(f"{number} warm proofs beside a meddler: {wrong} false alarms", flush=True)
 
 
@@ -194,17 +195,14 @@ def main():
         return 1
     in_own_mounts()
     compile_all()
-    count = Count()
-    untouched_by_care(count)
-    any_load_order(count)
-    moved_clock(count)
-    only_device_stays(count)
-    starts(count, 1000 if thorough else 100)
-    warm(count, 100_000 if thorough else 2_000)
-    for problem in count.problems[:20]:
-        print("FAILED " + problem)
-    print(f"{count.passed} passed, {count.failed} failed")
-    return 1 if count.failed else 0
+    checks = Checks()
+    untouched_by_care(checks)
+    any_load_order(checks)
+    moved_clock(checks)
+    only_device_stays(checks)
+    starts(checks, 1000 if thorough else 100)
+    warm(checks, 100_000 if thorough else 2_000)
+    return checks.close()
 
 
 if __name__ == "__main__":

@@ -1,4 +1,5 @@
 import Foundation
+import OwnThreads
 import ProofService
 import Synchronization
 import Testing

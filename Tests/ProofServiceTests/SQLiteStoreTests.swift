@@ -1,5 +1,6 @@
 import Dispatch
 import Foundation
+import OwnThreads
 import ProofModel
 import SeededRandom
 import Synchronization
@@ -8,19 +9,6 @@ import Testing
 @testable import ProofService
 
 @Suite struct SQLiteStoreTests {
-  /// As many threads at once, however few processors there are.
-  private static func threads(_ count: Int, _ body: @escaping @Sendable (Int) -> Void) {
-    let group = DispatchGroup()
-    for index in 0..<count {
-      group.enter()
-      Thread {
-        body(index)
-        group.leave()
-      }.start()
-    }
-    group.wait()
-  }
-
   @Test func `everything is there after a restart`() throws {
     let place = Workplace()
     let salt = Salt.random()
@@ -62,7 +50,7 @@ import Testing
     do { _ = try SQLiteStore(creatingAt: path) }
     let queue = WriteQueue(try SQLiteConnection(path: path, patience: 0))
     let order = Mutex<[Int]>([])
-    Self.threads(9) { thread in
+    onThreads(9) { thread in
       if thread == 0 {
         // Holds the connection until all the others wait.
         _ = try! queue.run(
@@ -88,7 +76,7 @@ import Testing
     _ queue: WriteQueue, _ body: @escaping @Sendable () -> Void
   ) {
     let isOver = Atomic(false)
-    Self.threads(2) { thread in
+    onThreads(2) { thread in
       if thread == 0 {
         _ = try! queue.run(
           WriteJob(mustLast: true) { _ throws(StoreError) in
@@ -151,7 +139,7 @@ import Testing
     try other.run(.begin)
     let before = store.transactions.all
     let isKept = Atomic(false)
-    Self.threads(2) { thread in
+    onThreads(2) { thread in
       if thread == 0 {
         // Waits for the other process; what is left meanwhile is left to it.
         try! store.apply([.insert(.api, "a", [])])

@@ -15,6 +15,9 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+sys.path.insert(0, str(ROOT / "Tests" / "Runner"))
+from checks import Checks  # noqa: E402
+
 HERE = ROOT / "Tests" / "Secrets"
 CORE = ROOT / "CSources" / "ProofCore"
 KEY = ROOT / "CSources" / "ProofKey"
@@ -23,16 +26,7 @@ WINDOW = 8
 FLAGS = ["-std=c11", "-Wall", "-Wextra", "-Werror", f"-I{CORE}/include", f"-I{KEY}/include"]
 PRODUCTS = ("proof-demo", "proof-bench", "proofctl", "proof-service")
 
-passed = failed = 0
-
-
-def judge(ok, what):
-    global passed, failed
-    if ok:
-        passed += 1
-    else:
-        failed += 1
-        print(f"  FAILED  {what}")
+checks = Checks()
 
 
 def compilers():
@@ -82,12 +76,12 @@ def found(data, needles):
 
 def search(path, needles, what):
     hits = found(path.read_bytes(), needles)
-    judge(not hits, f"{what}: {'; '.join(hits)}")
+    checks.that(not hits, f"{what}: {'; '.join(hits)}")
 
 
 def must_find(path, needles, what, secret):
     hits = found(path.read_bytes(), needles)
-    judge(any(secret in hit for hit in hits), f"{what} is not found: the search is blind")
+    checks.that(any(secret in hit for hit in hits), f"{what} is not found: the search is blind")
 
 
 def dump(program, argument, path):
@@ -174,7 +168,7 @@ def main():
     search_binaries(checked_in, needles, levels, "checked-in key")
     search_memory(checked_in, needles, "checked-in key", controls=True)
     search_products(needles)
-    before = passed + failed
+    before = checks.passed + checks.failed
     print(f"  {before} searches for the checked-in key, its midstates, and planted ones")
     fresh, file = BUILD / "fresh.c", BUILD / "fresh.bin"
     for i in range(options.fresh):
@@ -184,15 +178,14 @@ def main():
                        stdout=subprocess.DEVNULL)
         needles = needles_of(fresh)
         whole = next(needle for _, form, needle in needles if form == "as it is")
-        judge(whole == file.read_bytes(), f"fresh key {i}: what it dissolves into is another key")
-        judge(not found(fresh.read_bytes(), needles), f"fresh key {i}: in its source")
+        checks.that(whole == file.read_bytes(), f"fresh key {i}: what it dissolves into is another key")
+        checks.that(not found(fresh.read_bytes(), needles), f"fresh key {i}: in its source")
         search_binaries(fresh, needles, [["-O2"], ["-O3", "-flto"]], f"fresh key {i}")
         search_memory(fresh, needles, f"fresh key {i}", controls=False)
     file.unlink(missing_ok=True)
     fresh.unlink(missing_ok=True)
-    print(f"  {passed + failed - before} searches for {options.fresh} fresh keys")
-    print(f"{passed} passed, {failed} failed")
-    return 1 if failed else 0
+    print(f"  {checks.passed + checks.failed - before} searches for {options.fresh} fresh keys")
+    return checks.close()
 
 
 if __name__ == "__main__":

@@ -12,6 +12,8 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(cd "$here/../.." && pwd)
 readonly here root
 cd "$root"
+# shellcheck source=.ci/parts.sh
+. .ci/parts.sh
 
 readonly BUILD=.build/secrets
 readonly CORE=CSources/ProofCore
@@ -22,20 +24,12 @@ readonly FLAGS=(-std=c11 -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror 
 # Static, so that libsodium's own static memory is searched too.
 readonly LINK=('-Wl,-Bstatic' -lsodium '-Wl,-Bdynamic' -lpthread)
 
-passed=0
-failed=0
-
-# part WHAT COMMAND…: adds the counts of its last line, and shows what failed.
-part() {
-  local what=$1 log=$BUILD/log good=0 bad=1
+# terse WHAT COMMAND…: a part of which only what failed is shown.
+terse() {
+  local what=$1 log=$BUILD/log status=0
   shift
-  "$@" >"$log" 2>&1 || true
-  [[ ! $(tail -n 1 "$log") =~ ^([0-9]+)\ passed,\ ([0-9]+)\ failed$ ]] || {
-    good=${BASH_REMATCH[1]}
-    bad=${BASH_REMATCH[2]}
-  }
-  passed=$((passed + good))
-  failed=$((failed + bad))
+  "$@" >"$log" 2>&1 || status=$?
+  tally "$status" "$(tail -n 1 "$log")"
   echo "$what: $good passed, $bad failed"
   if [[ $bad -eq 0 ]]; then
     grep -vE '^  ok |^[0-9]+ passed' "$log" || true
@@ -59,25 +53,19 @@ for compiler in "${COMPILERS[@]}"; do
   for level in "${LEVELS[@]}"; do
     name=$(basename "$compiler")$level
     link "$BUILD/wipe-$name" "$compiler" "$level"
-    part "wiping, $name" "$BUILD/wipe-$name"
-    part "wiping, $name, after sodium_init" env SODIUM_INIT=1 "$BUILD/wipe-$name"
+    terse "wiping, $name" "$BUILD/wipe-$name"
+    terse "wiping, $name, after sodium_init" env SODIUM_INIT=1 "$BUILD/wipe-$name"
     # The core's one way to wipe, made to do nothing; libsodium's own wipes stay.
     link "$BUILD/unwiped-$name" "$compiler" "$level" -Dsodium_memzero=no_memzero "$here/no_memzero.c"
-    part "without wiping, $name" "$BUILD/unwiped-$name" --without-wiping
+    terse "without wiping, $name" "$BUILD/unwiped-$name" --without-wiping
   done
 done
 
 # Every line of the list is needed by some compiler at some level.
 while IFS= read -r line; do
-  if grep -qxF "$line" $BUILD/seen; then
-    passed=$((passed + 1))
-  else
-    failed=$((failed + 1))
-    echo "  FAILED  leftovers.txt: found no more, take it off: $line"
-  fi
+  check "leftovers.txt: found no more, take it off: $line" grep -qxF "$line" $BUILD/seen
 done < <(grep -v '^#' "$here/leftovers.txt")
 
-part "each wipe" python3 "$here/each_wipe.py"
-part "the key" python3 "$here/key_search.py"
-echo "$passed passed, $failed failed"
-[[ $failed -eq 0 ]]
+terse "each wipe" python3 "$here/each_wipe.py"
+terse "the key" python3 "$here/key_search.py"
+closing

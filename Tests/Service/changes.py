@@ -15,8 +15,9 @@ import subprocess
 import sys
 import tempfile
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-from service import BUILT, PATIENCE, Checks, Service, let_unregistered_apps_pass, make_store  # noqa: E402
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "Runner"))
+from checks import Checks  # noqa: E402
+from service import BUILT, PATIENCE, Service, let_unregistered_apps_pass, make_store  # noqa: E402
 
 DOMAIN = "api.example.com"
 
@@ -123,7 +124,7 @@ def builds(place, checks):
 
 
 def main():
-    checks = Checks("changes")
+    checks = Checks()
     with tempfile.TemporaryDirectory() as name:
         place = Place(pathlib.Path(name))
         with Service(*place.store, "--plain", "--quiet") as service:

@@ -22,8 +22,9 @@ import tempfile
 import threading
 import time
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-from service import BUILT, PATIENCE, Checks, Service, make_store  # noqa: E402
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "Runner"))
+from checks import Checks  # noqa: E402
+from service import BUILT, PATIENCE, Service, make_store  # noqa: E402
 
 # How long a round's load lasts before the kill: from before the first report to many of them.
 LOAD_SECONDS = (0.02, 0.6)
@@ -113,7 +114,7 @@ def main():
     seed = int(sys.argv[2]) if len(sys.argv) > 2 else random.randrange(1 << 32)
     draw = random.Random(seed)
     print(f"{rounds} rounds, seed {seed}")
-    checks = Checks("kill")
+    checks = Checks()
     restarts, registered, accepted_count = [], set(), 0
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)

@@ -15,8 +15,9 @@ import subprocess
 import sys
 import tempfile
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-from service import BUILT, Checks, Service, let_unregistered_apps_pass, make_certificate, make_store  # noqa: E402
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "Runner"))
+from checks import Checks  # noqa: E402
+from service import BUILT, Service, let_unregistered_apps_pass, make_certificate, make_store  # noqa: E402
 
 DEVICES = 10_000
 HOUR_PAIRS = DEVICES * 12
@@ -62,7 +63,7 @@ def main():
     parser.add_argument("--threads", type=int, default=32)
     parser.add_argument("--hour", action="store_true")
     options = parser.parse_args()
-    checks = Checks("load")
+    checks = Checks()
 
     def done_only(name, figures):
         checks.that(set(figures["outcomes"]) == {"done"} and not figures["errors"],

@@ -16,10 +16,11 @@ import tempfile
 import threading
 import warnings
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-from service import PATIENCE, Checks, Service, make_certificate, make_store, refusal  # noqa: E402
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "Runner"))
+from checks import Checks  # noqa: E402
+from service import PATIENCE, Service, make_certificate, make_store, refusal  # noqa: E402
 
-checks = Checks("service")
+checks = Checks()
 # libmicrohttpd closes without an alert.
 REFUSED = ["closed", "UNEXPECTED_EOF_WHILE_READING"]
 HALF = b"POST /nowhere HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: 5\r\n\r\n"

@@ -112,23 +112,3 @@ def refusal(*options, environment=None):
     done = subprocess.run([BUILT / "proof-service", *map(str, options)], capture_output=True, text=True,
                           timeout=PATIENCE, env={**os.environ, **(environment or {})})
     return done.returncode, done.stderr
-
-
-class Checks:
-    """Counts, and prints the closing line."""
-
-    def __init__(self, name):
-        self.name = name
-        self.passed = 0
-        self.failed = 0
-
-    def that(self, holds, what):
-        if holds:
-            self.passed += 1
-        else:
-            self.failed += 1
-            print(f"FAILED {self.name}: {what}", flush=True)
-
-    def close(self):
-        print(f"{self.passed} passed, {self.failed} failed")
-        return 1 if self.failed else 0

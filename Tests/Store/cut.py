@@ -12,14 +12,11 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "Runner"))
+from checks import Checks  # noqa: E402
+
 TRACER, VICTIM = sys.argv[1:3]
-counts = {"passed": 0, "failed": 0}
-
-
-def check(fact, words):
-    counts["passed" if fact else "failed"] += 1
-    if not fact:
-        print(f"FAILED: {words}")
+checks = Checks()
 
 
 def victim(*arguments):
@@ -30,16 +27,16 @@ def victim(*arguments):
 def cuts(folder):
     """Each cut in turn, until a save comes to its end; the stored generation grows by one with each whole save."""
     calls, stored = [], 1
-    check(victim("save", folder, 1)[0] == 0, "the first save")
+    checks.that(victim("save", folder, 1)[0] == 0, "the first save")
     for number in range(1, 1000):
         run = subprocess.run([TRACER, str(number), VICTIM, "save", folder, str(stored + 1)], capture_output=True,
                              text=True, timeout=60)
         if run.returncode == 3:
             return calls, stored
-        check(run.returncode == 0, f"cut {number}: {run.stderr}")
+        checks.that(run.returncode == 0, f"cut {number}: {run.stderr}")
         calls.append(run.stdout.strip())
         status, found = victim("load", folder)
-        check(status == 0 and found in (str(stored), str(stored + 1)),
+        checks.that(status == 0 and found in (str(stored), str(stored + 1)),
               f"after cut {number} before {calls[-1]}: {found}")
         stored = int(found) if status == 0 else stored
     return calls, stored
@@ -51,29 +48,28 @@ def main():
         calls, stored = cuts(str(folder))
         print("cut before each of:", " ".join(calls))
         for call in ("unlinkat", "openat", "write", "fsync", "renameat"):
-            check(call in calls, f"the save did not call {call}: the tracer watched something else")
-        check(calls.count("fsync") == 2, "a save synchronizes its file, and its folder")
-        check(calls.index("fsync") < calls.index("renameat"), "the file is on the medium before it has the name")
-        check(stored > 1, "a cut after the renaming leaves the new pair")
-        check(not list(folder.glob("*.damaged-*")), "no cut damages anything")
-        check(victim("save", folder, stored + 1)[0] == 0, "the next save works")
+            checks.that(call in calls, f"the save did not call {call}: the tracer watched something else")
+        checks.that(calls.count("fsync") == 2, "a save synchronizes its file, and its folder")
+        checks.that(calls.index("fsync") < calls.index("renameat"), "the file is on the medium before it has the name")
+        checks.that(stored > 1, "a cut after the renaming leaves the new pair")
+        checks.that(not list(folder.glob("*.damaged-*")), "no cut damages anything")
+        checks.that(victim("save", folder, stored + 1)[0] == 0, "the next save works")
         names = {entry.name for entry in folder.iterdir()}
-        check(names == {"measurement", "lock", "CACHEDIR.TAG"}, f"leftovers: {names}")
+        checks.that(names == {"measurement", "lock", "CACHEDIR.TAG"}, f"leftovers: {names}")
         old = victim("save", folder, stored)
-        check(old[0] == 1 and "would not be newer" in old[1], f"an older generation: {old}")
+        checks.that(old[0] == 1 and "would not be newer" in old[1], f"an older generation: {old}")
 
         holder = subprocess.Popen([VICTIM, "hold", str(folder)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                   text=True)
-        check(holder.stdout.readline().strip() == "held", "the holder")
+        checks.that(holder.stdout.readline().strip() == "held", "the holder")
         status, words = victim("load", folder)
-        check(status == 1 and f"in use by process {holder.pid}." in words, f"two processes: {words}")
+        checks.that(status == 1 and f"in use by process {holder.pid}." in words, f"two processes: {words}")
         holder.send_signal(signal.SIGKILL)
         holder.wait(timeout=60)
         holder.stdin.close()
         holder.stdout.close()
-        check(victim("load", folder) == (0, str(stored + 1)), "a killed process leaves no lock behind")
-    print(f"{counts['passed']} passed, {counts['failed']} failed")
-    return 1 if counts["failed"] else 0
+        checks.that(victim("load", folder) == (0, str(stored + 1)), "a killed process leaves no lock behind")
+    return checks.close()
 
 
 if __name__ == "__main__":

@@ -27,7 +27,7 @@ struct AppHome {
   /// The paired hardware.
   func hardware() throws -> HardwareID {
     let text = try text("paired/hardware")
-    guard let bytes = Hexadecimal.bytes(text), let id = try? HardwareID(bytes) else {
+    guard let bytes = Hexadecimal.decode(text), let id = try? HardwareID(bytes) else {
       throw AppFailure("paired/hardware holds no hardware's id: \(text)")
     }
     return id

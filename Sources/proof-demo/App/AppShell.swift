@@ -9,44 +9,26 @@ struct AppShell {
     Option("--json", help: "answers in JSON, one line for each"),
   ]
 
+  private static let usage = Usage(
+    "proof-demo app", "[options] [VERB]",
+    "The sample app. Does what the verb says; without one, what each line of its standard\n"
+      + "input says.\n\n" + AppVerb.help, known, takesOperands: true)
+
   private let app: SampleApp
   private let words: [String]
   private let isJSON: Bool
 
   init(_ arguments: some Collection<String>) {
-    let (flags, words) = Self.split(arguments)
+    let options = Self.usage.made(of: arguments) { $0 }
+    words = options.operands
+    isJSON = options.has("--json")
     do {
-      let options = try Options(flags, taking: Self.known)
-      if options.has("--help") {
-        print(
-          Options.help(
-            "proof-demo app [options] [VERB]",
-            "The sample app. Does what the verb says; without one, what each line of its standard\n"
-              + "input says.\n\n" + AppVerb.help, Self.known))
-        Terminal.end(0)
-      }
-      self.words = words
-      isJSON = options.has("--json")
       app = try SampleApp(
         AppHome(options.value("--home") ?? "."), link: options.value("--socket"))
-    } catch let error as UsageError {
-      Terminal.complain("proof-demo app: \(error); --help tells more")
-      Terminal.end(2)
     } catch {
       Terminal.complain("proof-demo app: \(error)")
       Terminal.end(1)
     }
-  }
-
-  /// Options come first; the first word that is none begins the verb.
-  private static func split(_ arguments: some Collection<String>) -> ([String], [String]) {
-    var flags: [String] = []
-    var rest = Array(arguments)[...]
-    while let flag = rest.first, flag.hasPrefix("-") {
-      flags.append(rest.removeFirst())
-      if ["--home", "--socket"].contains(flag), let value = rest.popFirst() { flags.append(value) }
-    }
-    return (flags, Array(rest))
   }
 
   /// Does the verb, or every line that comes. Ends with 1 if the last thing failed.

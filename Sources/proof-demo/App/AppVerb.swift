@@ -29,7 +29,7 @@ enum AppVerb {
     case ("show", 1): self = .show
     case ("diagnose", 1): self = .diagnose
     case ("carry", 2):
-      guard let bytes = Hexadecimal.bytes(words[1]), let order = try? SignedOrder(bytes) else {
+      guard let bytes = Hexadecimal.decode(words[1]), let order = try? SignedOrder(bytes) else {
         return nil
       }
       self = .carry(order)

@@ -17,24 +17,20 @@ struct AttackShell {
     Option("--store", "FOLDER", help: "spend: a copy of the owner's stored measurement"),
   ]
 
+  private static let usage = Usage(
+    "proof-demo attack", "tap|replay|forge|spend [options]",
+    "What the demonstration's thief runs. Each says the lock's verdict.", known,
+    takesOperands: true)
+
   private let verb: String
   private let options: Options
 
   init(_ arguments: some Collection<String>) {
-    do throws(UsageError) {
-      options = try Options(arguments.dropFirst(), taking: Self.known)
-      verb = arguments.first ?? "--help"
-      if options.has("--help") || verb.hasPrefix("-") {
-        print(
-          Options.help(
-            "proof-demo attack tap|replay|forge|spend [options]",
-            "What the demonstration's thief runs. Each says the lock's verdict.", Self.known))
-        Terminal.end(0)
-      }
-    } catch {
-      Terminal.complain("proof-demo attack: \(error); --help tells more")
-      Terminal.end(2)
+    options = Self.usage.made(of: arguments) { options in
+      guard options.operands.count == 1 else { throw UsageError("name one attack") }
+      return options
     }
+    verb = options.operands[0]
   }
 
   func run() -> Never {
@@ -42,7 +38,7 @@ struct AttackShell {
       switch verb {
       case "tap":
         try Tap(
-          listeningAt: needed("--listen"), before: needed("--socket"),
+          listeningAt: options.needed("--listen"), before: options.needed("--socket"),
           replacing: options.value("--replace")
         ).run()
       case "replay": try replay()
@@ -52,8 +48,7 @@ struct AttackShell {
       }
       Terminal.end(0)
     } catch let error as UsageError {
-      Terminal.complain("proof-demo attack: \(error); --help tells more")
-      Terminal.end(2)
+      Self.usage.refuse(error)
     } catch {
       Terminal.complain("proof-demo attack: \(error)")
       Terminal.end(1)
@@ -63,7 +58,7 @@ struct AttackShell {
   /// Plays what was recorded, and once more under a challenge that is alive.
   private func replay() throws {
     let recorded = try Message(.command, bytes("--command"))
-    let link = try RawLink(to: needed("--socket"))
+    let link = try RawLink(to: options.needed("--socket"))
     let first = try link.ask(recorded, at: .command).verdict
     _ = try link.challenge()
     let second = try link.ask(recorded, at: .command).verdict
@@ -81,17 +76,17 @@ struct AttackShell {
       integrityClasses: .all, attempts: .max, uses: .unlimited, generation: .max - 1,
       issued: UInt64(now.tv_sec), secrets: Self.invented())
     let token = try grant.sealed(to: lock, signedBy: .random())
-    print(try RawLink(to: needed("--socket")).ask(token.message, at: .token).verdict)
+    print(try RawLink(to: options.needed("--socket")).ask(token.message, at: .token).verdict)
   }
 
   /// Presents the owner's own token, which the lock accepts, and proves with what a thief can make
   /// up: the token is sealed, so what it holds is not his to read.
   private func spend() throws {
     let hardware = try HardwareID(bytes("--hardware"))
-    guard let stored = try MeasurementStore(folder: needed("--store")).load(),
+    guard let stored = try MeasurementStore(folder: options.needed("--store")).load(),
       let token = stored.token(for: hardware)
     else { throw AttackFailure("there is no token for \(hardware) in the copied store") }
-    let link = try RawLink(to: needed("--socket"))
+    let link = try RawLink(to: options.needed("--socket"))
     let held = try link.ask(token.token.message, at: .token).verdict
     let command = try ProvedCommand(
       Command(Array("open".utf8), class: CommandClass(1)), proving: .integrity,
@@ -105,13 +100,8 @@ struct AttackShell {
       deviceKey: .random(count: 16), device: .random(count: 32), form: .diversified)
   }
 
-  private func needed(_ name: String) throws(UsageError) -> String {
-    guard let value = options.value(name) else { throw UsageError("\(name) is missing") }
-    return value
-  }
-
   private func bytes(_ name: String) throws(UsageError) -> [UInt8] {
-    guard let bytes = Hexadecimal.bytes(try needed(name)) else {
+    guard let bytes = Hexadecimal.decode(try options.needed(name)) else {
       throw UsageError("\(name) is not hexadecimal")
     }
     return bytes

@@ -43,7 +43,7 @@ final class Tap: Sendable {
       }
       // A command is held back until all of it is there.
       guard case .complete(let message) = reassembler.receive(packet) else { continue }
-      say("command \(Hexadecimal.text(message.bytes))")
+      say("command \(Hexadecimal.encode(message.bytes))")
       let passed = try replaced(message)
       for packet in try passed.packets(of: RawLink.packetSize) {
         hardware.send(RawLink.written(packet, at: .command))

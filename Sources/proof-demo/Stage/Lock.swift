@@ -1,5 +1,6 @@
 import Dispatch
 import Foundation
+import ProofModel
 
 /// The hardware: a lock with flash, a process that no other part can look into.
 final class Lock {
@@ -27,7 +28,7 @@ final class Lock {
       """
       mode = development
       id = \(identity.id)
-      secret-key = \(Hexadecimal.text(secret))
+      secret-key = \(Hexadecimal.encode(secret))
       issuer = \(backend.issuer)
 
       """, to: provisioning)

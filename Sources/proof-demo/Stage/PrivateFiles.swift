@@ -1,4 +1,5 @@
 import Foundation
+import ProofModel
 
 /// Files and folders of this user alone.
 enum PrivateFiles {
@@ -27,6 +28,6 @@ enum PrivateFiles {
   /// 64 hexadecimal digits that nobody can guess.
   static func randomText() -> String {
     var generator = SystemRandomNumberGenerator()
-    return Hexadecimal.text((0..<32).map { _ in .random(in: .min ... .max, using: &generator) })
+    return Hexadecimal.encode((0..<32).map { _ in .random(in: .min ... .max, using: &generator) })
   }
 }

@@ -20,14 +20,11 @@ func answer(_ words: [String], _ app: App) throws -> String {
   case "fetch":
     let result = app.attestor.fetchTokenAndWait(for: words[1])
     app.config = result.measurementConfig ?? app.config
-    let config = result.measurementConfig.map { hexadecimal($0.bytes) } ?? "-"
+    let config = result.measurementConfig.map { Hexadecimal.encode($0.bytes) } ?? "-"
     return "\(result.status)|\(result.token)|\(config)|\(result.reason)"
   case "prove":
     guard let config = app.config else { throw CocoaError(.featureUnsupported) }
-    let nonce = stride(from: 0, to: 32, by: 2).map { index -> UInt8 in
-      let start = words[2].index(words[2].startIndex, offsetBy: index)
-      return UInt8(words[2][start...].prefix(2), radix: 16) ?? 0
-    }
+    guard let nonce = Hexadecimal.decode(words[2]) else { throw CocoaError(.formatting) }
     let proof =
       words[1] == "device"
       ? try app.attestor.deviceMeasurementProof(nonce: nonce, config: config.bytes)
@@ -43,10 +40,6 @@ func answer(_ words: [String], _ app: App) throws -> String {
     let evidence = try app.probe.collectAll()
     return AppDigest(of: evidence).description
   }
-}
-
-func hexadecimal(_ bytes: [UInt8]) -> String {
-  bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
 }
 
 final class App {

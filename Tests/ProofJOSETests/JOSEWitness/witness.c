@@ -1,15 +1,13 @@
 #define _GNU_SOURCE
 #include <openssl/err.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
-#include <sys/uio.h>
-#include <unistd.h>
 
 #include "JOSEWitness.h"
+#include "MemoryScan.h"
 
-enum { NEEDLE = 16, NEEDLES = 3, PAGE = 4096, CHUNK = 64 * 1024 };
+enum { NEEDLE = 16, NEEDLES = 3 };
 static const size_t LARGEST = (size_t)4 << 30;
 
 static uint8_t mask[JOSE_WITNESS_BYTES];
@@ -90,49 +88,7 @@ static size_t count_in(const uint8_t *bytes, size_t size) {
   return count;
 }
 
-/// Reads memory that may be protected or gone: fails where a load would end the process.
-static int try_read(void *to, uintptr_t from, size_t size) {
-  struct iovec local = {.iov_base = to, .iov_len = size};
-  struct iovec remote = {.iov_base = (void *)from, .iov_len = size};
-  return process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == (ssize_t)size;
-}
-
-static uint8_t buffer[CHUNK + NEEDLE];
-
-/// Counts in one chunk, and so far beyond its end that nothing is missed between two.
-static size_t count_in_chunk(uintptr_t from, size_t size, size_t beyond) {
-  const uintptr_t own = (uintptr_t)buffer;
-  if (from < own + sizeof buffer && own < from + size + beyond) return 0;
-  if (try_read(buffer, from, size + beyond)) return count_in(buffer, size + beyond);
-  if (try_read(buffer, from, size)) return count_in(buffer, size);
-  size_t count = 0;
-  for (size_t at = 0; size > PAGE && at < size; at += PAGE) {
-    if (try_read(buffer, from + at, PAGE)) count += count_in(buffer, PAGE);
-  }
-  return count;
-}
-
-size_t jose_witness_traces(void) {
-  char line[512];
-  size_t count = 0;
-  FILE *maps = fopen("/proc/self/maps", "re");
-  if (maps == NULL) return (size_t)-1;
-  while (fgets(line, sizeof line, maps) != NULL) {
-    unsigned long from;
-    unsigned long to;
-    char permissions[5];
-    if (sscanf(line, "%lx-%lx %4s", &from, &to, permissions) != 3) continue;
-    if (permissions[0] != 'r' || permissions[1] != 'w' || to - from > LARGEST) continue;
-    while (from < to) {
-      const size_t size = to - from < CHUNK ? to - from : CHUNK;
-      count += count_in_chunk(from, size, to - from > size ? NEEDLE - 1 : 0);
-      from += size;
-    }
-  }
-  fclose(maps);
-  explicit_bzero(buffer, sizeof buffer);
-  return count;
-}
+size_t jose_witness_traces(void) { return memory_scan(count_in, NEEDLE, LARGEST); }
 
 void jose_witness_free_unwiped(void) {
   uint8_t *secret = malloc(JOSE_WITNESS_BYTES);

@@ -1,17 +1,17 @@
 #define _GNU_SOURCE
 #include "MemoryWitness.h"
 
-#include <errno.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/syscall.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
-enum { PAGE = 4096, CHUNK = 64 * 1024 };
+#include "MemoryScan.h"
+
+enum { PAGE = 4096 };
+_Static_assert(WITNESS_BYTES_MAX <= MEMORY_SCAN_NEEDLE_MAX, "a pattern can be scanned for");
 static const size_t LARGEST = (size_t)256 << 20;
 
 static uint8_t mask[WITNESS_BYTES_MAX];
@@ -64,57 +64,7 @@ static size_t count_in(const uint8_t *bytes, size_t size) {
   return count;
 }
 
-/// Reads memory that may be protected or gone: fails where a load would end the process.
-static int try_read(void *to, uintptr_t from, size_t size) {
-  struct iovec local = {.iov_base = to, .iov_len = size};
-  struct iovec remote = {.iov_base = (void *)from, .iov_len = size};
-  return process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == (ssize_t)size;
-}
-
-/// Counts the pattern page by page, without the buffer that is read into.
-static size_t count_in_range(uintptr_t from, uintptr_t to) {
-  static uint8_t buffer[CHUNK + WITNESS_BYTES_MAX];
-  const uintptr_t own_from = (uintptr_t)buffer;
-  const uintptr_t own_to = own_from + sizeof buffer;
-  size_t count = 0;
-  while (from < to) {
-    size_t size = to - from < CHUNK ? to - from : CHUNK;
-    size_t overlap = to - from - size < pattern_size - 1 ? to - from - size : pattern_size - 1;
-    if (from < own_to && own_from < from + size + overlap) {
-      // Up to the buffer, then on behind it.
-      if (from < own_from) count += count_in_range(from, own_from);
-      from = own_to;
-      continue;
-    }
-    if (try_read(buffer, from, size + overlap)) {
-      count += count_in(buffer, size + overlap);
-    } else if (size > PAGE) {
-      for (uintptr_t page = from; page < from + size; page += PAGE) {
-        if (try_read(buffer, page, PAGE)) count += count_in(buffer, PAGE);
-      }
-    }
-    from += size;
-  }
-  explicit_bzero(buffer, sizeof buffer);
-  return count;
-}
-
-size_t witness_copies(void) {
-  char line[512];
-  size_t count = 0;
-  FILE *maps = fopen("/proc/self/maps", "re");
-  if (maps == NULL) return (size_t)-1;
-  while (fgets(line, sizeof line, maps) != NULL) {
-    unsigned long from;
-    unsigned long to;
-    char permissions[5];
-    if (sscanf(line, "%lx-%lx %4s", &from, &to, permissions) != 3) continue;
-    if (permissions[0] != 'r' || strstr(line, "[v") != NULL || to - from > LARGEST) continue;
-    count += count_in_range(from, to);
-  }
-  fclose(maps);
-  return count;
-}
+size_t witness_copies(void) { return memory_scan(count_in, pattern_size, LARGEST); }
 
 size_t witness_unmapped(void) { return unmapped; }
 
@@ -137,7 +87,7 @@ int munmap(void *address, size_t size) {
     size_t found = 0;
     hold();
     for (size_t at = 0; at < size; at += PAGE) {
-      if (try_read(page, (uintptr_t)address + at, PAGE)) found += count_in(page, PAGE);
+      if (memory_scan_read(page, (uintptr_t)address + at, PAGE)) found += count_in(page, PAGE);
     }
     let_go();
     explicit_bzero(page, sizeof page);

@@ -1,4 +1,4 @@
-import Foundation
+import Dispatch
 import ProofService
 import Testing
 
@@ -40,19 +40,6 @@ final class Gate: Sendable {
   func waitForArrival() { arrived.wait() }
 
   func open() { opened.signal() }
-}
-
-/// Runs a closure on so many threads of their own, and returns when all have ended.
-func onThreads(_ count: Int, _ body: @escaping @Sendable (Int) -> Void) {
-  let group = DispatchGroup()
-  for index in 0..<count {
-    group.enter()
-    Thread {
-      body(index)
-      group.leave()
-    }.start()
-  }
-  group.wait()
 }
 
 extension HTTPServer {

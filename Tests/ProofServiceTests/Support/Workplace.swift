@@ -1,5 +1,6 @@
 import Foundation
 import ProofJOSE
+import ProofModel
 import Synchronization
 
 @testable import ProofService

@@ -17,8 +17,9 @@ import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent.parent
-sys.path.insert(0, str(HERE.parent))
-from service import Checks, make_certificate  # noqa: E402
+sys.path[:0] = [str(HERE.parent), str(HERE.parent.parent / "Runner")]
+from checks import Checks  # noqa: E402
+from service import make_certificate  # noqa: E402
 
 CONNECTIONS = 1000
 WHOLE = b"POST /a?b=c HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhello"
@@ -89,7 +90,7 @@ def main():
     seed = int(sys.argv[1]) if len(sys.argv) > 1 else random.randrange(1 << 32)
     print(f"seed {seed}")
     draw = random.Random(seed)
-    checks = Checks("door")
+    checks = Checks()
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         door = build(folder)

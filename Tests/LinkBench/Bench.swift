@@ -1,16 +1,16 @@
-import HardwareBench
-import ProofLink
-import ProofModel
+internal import HardwareBench
+package import ProofLink
+package import ProofModel
 
-/// The real hardware side, in this process, behind the model's door. There is one: tests that use it
-/// run one after the other.
-struct Bench: LinkPeripheral {
-  let issuer: IssuerKey
-  let identity: HardwareIdentity
-  let instance: InstanceID
-  let secrets: HardwareSecrets
+/// The real hardware side, in this process, behind the model's door, and an owner of it. There is one:
+/// who uses it does so one after the other.
+package struct Bench: LinkPeripheral {
+  package let issuer: IssuerKey
+  package let identity: HardwareIdentity
+  package let instance: InstanceID
+  package let secrets: HardwareSecrets
 
-  init(seed: UInt64) throws {
+  package init(seed: UInt64) throws {
     issuer = try IssuerKey(seed: SecretBytes(copying: [UInt8](repeating: 9, count: 32).span))
     let keys = try HardwareKeys(
       id: HardwareID([UInt8](repeating: 5, count: 16)),
@@ -29,19 +29,21 @@ struct Bench: LinkPeripheral {
     precondition(made == 0, "the hardware is provisioned and starts")
   }
 
-  var done: Int { Int(hardware_bench_done()) }
+  package var done: Int { Int(hardware_bench_done()) }
 
-  func connect() { hardware_bench_connect() }
-  func disconnect() { hardware_bench_disconnect() }
-  func losePower() { precondition(hardware_bench_restart() == 0, "the hardware starts again") }
+  package func connect() { hardware_bench_connect() }
+  package func disconnect() { hardware_bench_disconnect() }
+  package func losePower() {
+    precondition(hardware_bench_restart() == 0, "the hardware starts again")
+  }
 
-  func receive(_ pdu: [UInt8]) -> [[UInt8]]? {
+  package func receive(_ pdu: [UInt8]) -> [[UInt8]]? {
     let closes = unsafe pdu.withUnsafeBufferPointer {
       unsafe hardware_bench_receive($0.baseAddress, $0.count)
     }
     if closes != 0 { return nil }
     var sent: [[UInt8]] = []
-    var buffer = [UInt8](repeating: 0, count: 517)
+    var buffer = [UInt8](repeating: 0, count: HARDWARE_BENCH_PDU_MAX)
     while true {
       let size = unsafe buffer.withUnsafeMutableBufferPointer {
         unsafe hardware_bench_take($0.baseAddress)
@@ -51,7 +53,7 @@ struct Bench: LinkPeripheral {
     }
   }
 
-  func token(uses: Uses = .unlimited, generation: UInt32 = 1) throws -> MeasurementToken {
+  package func token(uses: Uses = .unlimited, generation: UInt32 = 1) throws -> MeasurementToken {
     try MeasurementGrant(
       for: identity.id, instance: instance, mode: .production, integrityClasses: .all,
       attempts: 3, uses: uses, generation: generation, issued: 1_700_000_000, secrets: secrets
@@ -59,7 +61,7 @@ struct Bench: LinkPeripheral {
   }
 
   /// What an app brings to have one command done.
-  func request(
+  package func request(
     _ token: MeasurementToken, isHeld: Bool, mtu: Int = 185, table: AttributeTable? = nil
   ) throws -> LinkRequest {
     let command = try Command(Array("status".utf8), class: CommandClass(0))

@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """check.py accepts what was made rightly, and nothing that differs in one value."""
 
 import subprocess
@@ -170,7 +169,3 @@ class Check(unittest.TestCase):
         text = write("made", [*made, unknown])
         self.assertEqual(self.run_check(text), (1, f"{len(made)} passed, 1 failed"))
         self.assertEqual(self.run_check("# nothing was made\n"), (1, "0 passed, 0 failed"))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """The Python implementation against published values, itself, and the committed vectors."""
 
 import hashlib
@@ -325,7 +324,3 @@ class TheModel(unittest.TestCase):
         for changed in flips(sent):
             self.assertIn(verdict(changed), harmless)
         self.assertEqual(verdict(sent), Verdict.ACCEPTED)
-
-
-if __name__ == "__main__":
-    unittest.main()

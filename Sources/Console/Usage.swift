@@ -1,0 +1,69 @@
+/// How a program is called: what it takes, and what its `--help` prints.
+package struct Usage: Sendable {
+  /// As it is typed, for what it complains about.
+  private let program: String
+  private let synopsis: String
+  private let summary: String
+  private let options: [Option]
+  private let takesOperands: Bool
+
+  /// - Parameters:
+  ///   - program: Its name, as it is typed.
+  ///   - synopsis: What stands behind the name; further lines of it are whole.
+  ///   - summary: What the program does, in a few lines.
+  ///   - options: All but `--help`.
+  ///   - takesOperands: Whether words without dashes may stand between the options.
+  package init(
+    _ program: String, _ synopsis: String, _ summary: String, _ options: [Option],
+    takesOperands: Bool = false
+  ) {
+    self.program = program
+    self.synopsis = synopsis
+    self.summary = summary
+    self.options = options
+    self.takesOperands = takesOperands
+  }
+
+  /// What `--help` prints.
+  package var help: String {
+    let all = options + [Option("--help", help: "prints this")]
+    return "usage: \(program) \(synopsis)\n\n\(summary)\n\n"
+      + Self.columns(all.map { ($0.words, $0.help) })
+  }
+
+  /// What can be typed, and beside it what it does.
+  package static func columns(_ rows: [(words: String, help: String)]) -> String {
+    let width = rows.map(\.words.count).max() ?? 0
+    return rows.map { words, help in
+      "  \(words)\(String(repeating: " ", count: width - words.count))  \(help)"
+    }.joined(separator: "\n")
+  }
+
+  /// Reads a command line, without the program's own name.
+  package func read(_ arguments: some Sequence<String>) throws(UsageError) -> Options {
+    try Options(arguments, taking: options, takesOperands: takesOperands)
+  }
+
+  /// Makes of a command line what the program goes by. If it asks for help, that is printed and the
+  /// process ends with 0; if it cannot be understood, the process says why and ends with 2.
+  package func made<Value>(
+    of arguments: some Sequence<String>, by make: (Options) throws -> Value
+  ) -> Value {
+    do {
+      let options = try read(arguments)
+      if options.has("--help") {
+        print(help)
+        Terminal.end(0)
+      }
+      return try make(options)
+    } catch {
+      refuse(error)
+    }
+  }
+
+  /// Ends the process with 2, and says what of its command line makes no sense.
+  package func refuse(_ error: any Error) -> Never {
+    Terminal.complain("\(program): \(error); --help tells more")
+    Terminal.end(2)
+  }
+}

@@ -1,0 +1,49 @@
+"""`.ci/parts.sh` and `.ci/counted`: every part is counted once, and what is said stays to be read."""
+
+import unittest
+
+from place import CI, fresh, run
+
+
+class Parts(unittest.TestCase):
+    def script(self, *lines):
+        result = run("bash", "-euc", "\n".join([f". {CI}/parts.sh", *lines, "closing"]))
+        return result.returncode, result.stdout.splitlines()
+
+    def test_the_closing_line_is_the_sum(self):
+        status, lines = self.script("part a echo '2 passed, 0 failed'", "part b echo '3 passed, 0 failed'")
+        self.assertEqual((status, lines), (0, ["-- a", "2 passed, 0 failed", "-- b", "3 passed, 0 failed",
+                                               "5 passed, 0 failed"]))
+
+    def test_a_part_that_does_not_say_what_failed_has_failed_once(self):
+        for command in ("true", "false", "echo fine", "echo 0 passed, 0 failed", "echo 1 passed, 0 failed or so",
+                        "printf '1 passed, 0 failed\\nmore\\n'"):
+            with self.subTest(command=command):
+                status, lines = self.script(f"part a {command}")
+                self.assertEqual((status, lines[-1]), (1, "0 passed, 1 failed"))
+
+    def test_a_part_that_dies_after_counting_has_failed(self):
+        status, lines = self.script("part a sh -c 'echo 3 passed, 0 failed; exit 139'")
+        self.assertEqual((status, lines[-1]), (1, "3 passed, 1 failed"))
+
+    def test_failures_are_added_and_the_next_part_is_played(self):
+        status, lines = self.script("part a sh -c 'echo 3 passed, 2 failed; exit 1'",
+                                    "part b echo '4 passed, 0 failed'")
+        self.assertEqual((status, lines[-1]), (1, "7 passed, 2 failed"))
+
+    def test_a_check_of_the_scripts_own_names_its_fault(self):
+        status, lines = self.script("check 'no such file' true", "check 'no such host' false")
+        self.assertEqual((status, lines), (1, ["FAILED: no such host", "1 passed, 1 failed"]))
+
+
+class Counted(unittest.TestCase):
+    def test_lines_that_begin_with_ok_are_checks(self):
+        self.assertEqual(run(CI / "counted", "echo", "fine").stdout, "fine\n1 passed, 0 failed\n")
+        self.assertEqual(run(CI / "counted", "printf", "ok a\nok b\n").stdout, "ok a\nok b\n2 passed, 0 failed\n")
+        failing = run(CI / "counted", "sh", "-c", "echo ok; exit 3")
+        self.assertEqual((failing.returncode, failing.stdout), (1, "ok\n1 passed, 1 failed\n"))
+
+    def test_what_a_log_holds_already_stays_there(self):
+        log = fresh("counted_log") / "log"
+        run("sh", "-c", f"{{ echo before; {CI}/counted echo ok; }} >{log} 2>&1")
+        self.assertEqual(log.read_text(), "before\nok\n1 passed, 0 failed\n")
