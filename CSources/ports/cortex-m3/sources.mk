@@ -3,7 +3,6 @@
 
 sodium_sources := $(addprefix $(SODIUM)/src/libsodium/, \
   crypto_auth/hmacsha256/auth_hmacsha256.c \
-  crypto_hash/sha256/cp/hash_sha256_cp.c \
   crypto_hash/sha256/hash_sha256.c \
   crypto_verify/sodium/verify.c \
   sodium/core.c \
