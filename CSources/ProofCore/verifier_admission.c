@@ -6,6 +6,8 @@
 #include "token.h"
 #include "verifier_parts.h"
 
+#if PFC_OPENS_TOKENS
+
 // TOKEN ----------------------------------------------------------------------------------------------------------
 
 static const struct pfc_slot *holder_of(const struct pfc_ledger *ledger,
@@ -160,3 +162,5 @@ void pfc_receive_order(struct pfc_verifier *verifier, struct pfc_session *sessio
   if (!changed || result != PFC_OK) session->openings++;
   pfc_answer_plain(outcome, verdict, 0, 0);
 }
+
+#endif

@@ -133,6 +133,8 @@ uint32_t pfc_review_command(const struct pfc_verifier *verifier, const struct pf
   return passed(&review, COMMAND_STEPS);
 }
 
+#if PFC_OPENS_TOKENS
+
 // TOKEN ----------------------------------------------------------------------------------------------------------
 
 /// The slot is free or the instance's own, it has no other, and whatever is known of it is older.
@@ -164,3 +166,5 @@ uint32_t pfc_review_token(const struct pfc_verifier *verifier, int index, const 
   pfc_wipe(&again, sizeof again);
   return passed(&review, TOKEN_STEPS);
 }
+
+#endif

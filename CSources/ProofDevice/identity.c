@@ -35,15 +35,15 @@ static int decode(struct pfc_hardware *hardware, const uint8_t bytes[PFD_IDENTIT
   if (memcmp(bytes, "PI", AT_VERSION) != 0 || bytes[AT_VERSION] != IDENTITY_VERSION) return PFC_E_DAMAGED;
   if (!pfc_equal(check, bytes + AT_CHECK, CHECK_BYTES)) return PFC_E_DAMAGED;
   hardware->mode = bytes[AT_MODE];
-  hardware->allow_literal = bytes[AT_LITERAL];
-  hardware->issuer_count = bytes[AT_ISSUER_COUNT];
   hardware->challenge_seconds = get16(bytes + AT_SECONDS);
   memcpy(hardware->id, bytes + AT_ID, PFC_ID_BYTES);
   memcpy(hardware->secret_key, bytes + AT_SECRET_KEY, PFC_SECRET_KEY_BYTES);
+#if PFC_OPENS_TOKENS
+  hardware->allow_literal = bytes[AT_LITERAL];
+  hardware->issuer_count = bytes[AT_ISSUER_COUNT];
   for (unsigned i = 0; i < PFC_ISSUERS_MAX; i++) {
     memcpy(hardware->issuers[i].public_key, bytes + AT_ISSUERS + i * PFC_PUBLIC_KEY_BYTES, PFC_PUBLIC_KEY_BYTES);
   }
-#if PFC_OPENS_TOKENS
   pfc_public_key(hardware->public_key, hardware->secret_key);
 #endif
   return pfc_hardware_check(hardware) == PFC_OK ? PFC_OK : PFC_E_DAMAGED;
@@ -61,6 +61,7 @@ int pfd_identity_load(struct pfc_hardware *hardware, const struct pfd_flash *fla
   return result;
 }
 
+#if PFC_OPENS_TOKENS
 int pfd_identity_save(const struct pfc_hardware *hardware, const struct pfd_flash *flash) {
   uint8_t bytes[PFD_IDENTITY_BYTES] = {'P', 'I', IDENTITY_VERSION};
   uint8_t check[32];
@@ -83,3 +84,4 @@ int pfd_identity_save(const struct pfc_hardware *hardware, const struct pfd_flas
   pfc_wipe(bytes, sizeof bytes);
   return result;
 }
+#endif

@@ -24,44 +24,47 @@ void pfd_link_close(struct pfd_link *link) {
 }
 
 int pfd_link_is_sending(const struct pfd_link *link) {
-  return link->response_size != 0 || link->packet_size != 0 || link->reply_handle != 0;
+  return link->out_size != 0 || link->reply_handle != 0;
 }
 
 // Out ------------------------------------------------------------------------------------------------------------
 
 void pfd_link_flush(struct pfd_link *link) {
   const struct pfd_link_host *host = link->host;
-  if (link->response_size != 0) {
-    if (host->send(host->context, link, link->response, link->response_size) != 0) return;
-    link->response_size = 0;
-  }
-  while (link->packet_size != 0 || link->reply_handle != 0) {
-    if (link->packet_size == 0) {
-      size_t size = pfc_fragment_next(&link->fragmenter, link->packet + HEAD_BYTES);
+  for (;;) {
+    if (link->out_size == 0) {
+      size_t size;
+      if (link->reply_handle == 0) return;
+      size = pfc_fragment_next(&link->fragmenter, link->out + HEAD_BYTES);
       if (size == 0) {
         // An answer that is told is told: a glitch that comes back here finds none (Tests/Firmware/skip.py).
         memset(link->reply, 0, sizeof link->reply);
         link->reply_handle = 0;
         return;
       }
-      link->packet[0] = PFD_ATT_NOTIFICATION;
-      put16(link->packet + 1, link->reply_handle);
-      link->packet_size = (uint16_t)(HEAD_BYTES + size);
+      link->out[0] = PFD_ATT_NOTIFICATION;
+      put16(link->out + 1, link->reply_handle);
+      link->out_size = (uint16_t)(HEAD_BYTES + size);
     }
-    if (host->send(host->context, link, link->packet, link->packet_size) != 0) return;
-    memset(link->packet, 0, sizeof link->packet);
-    link->packet_size = 0;
+    if (host->send(host->context, link, link->out, link->out_size) != 0) return;
+    memset(link->out, 0, sizeof link->out);
+    link->out_size = 0;
   }
 }
 
 static void respond(struct pfd_link *link, const uint8_t *bytes, size_t size) {
-  memcpy(link->response, bytes, size);
-  link->response_size = (uint16_t)size;
+  memcpy(link->out, bytes, size);
+  link->out_size = (uint16_t)size;
 }
 
 /// Whether a client may send this as a request. Responses, notifications and confirmations are not.
 static int is_request(uint8_t opcode) {
   return (opcode & (PFD_ATT_COMMAND_FLAG | 1u)) == 0 && opcode != PFD_ATT_CONFIRMATION;
+}
+
+/// Whether what waits to be sent is the answer to a request: then there must be no other.
+static int response_waits(const struct pfd_link *link) {
+  return link->out_size != 0 && link->out[0] != PFD_ATT_NOTIFICATION;
 }
 
 /// Counts a refusal and, for a request, answers it.
@@ -102,8 +105,8 @@ static void exchange_mtu(struct pfd_link *link, const uint8_t *pdu, size_t size)
 
 static void discover(struct pfd_link *link, const uint8_t *pdu, size_t size) {
   uint8_t error;
-  size_t written = pfd_gatt_discover(link->response, &error, pdu, size, link->mtu, link->cccd);
-  link->response_size = (uint16_t)written;
+  size_t written = pfd_gatt_discover(link->out, &error, pdu, size, link->mtu, link->cccd);
+  link->out_size = (uint16_t)written;
   if (written == 0) refuse(link, pdu[0], size >= 3 ? get16(pdu + 1) : 0, error);
 }
 
@@ -157,9 +160,9 @@ static void read_value(struct pfd_link *link, const uint8_t *pdu, size_t size) {
   }
   piece = (size_t)(link->value_size - offset);
   if (piece > link->mtu - 1u) piece = link->mtu - 1u;
-  link->response[0] = blob ? PFD_ATT_BLOB_RESPONSE : PFD_ATT_READ_RESPONSE;
-  memcpy(link->response + 1, link->value + offset, piece);
-  link->response_size = (uint16_t)(1 + piece);
+  link->out[0] = blob ? PFD_ATT_BLOB_RESPONSE : PFD_ATT_READ_RESPONSE;
+  memcpy(link->out + 1, link->value + offset, piece);
+  link->out_size = (uint16_t)(1 + piece);
 }
 
 // Writes ---------------------------------------------------------------------------------------------------------
@@ -219,8 +222,9 @@ static void write_value(struct pfd_link *link, const uint8_t *pdu, size_t size) 
 enum pfd_link_state pfd_link_receive(struct pfd_link *link, const uint8_t *pdu, size_t size) {
   if (size == 0) return PFD_LINK_OPEN;
   if (pfd_link_is_sending(link)) {
-    if (is_request(pdu[0]) && link->response_size != 0) return PFD_LINK_CLOSE;
-    // An answer on its way in several notifications is no open request: it goes first, if it can.
+    if (is_request(pdu[0]) && response_waits(link)) return PFD_LINK_CLOSE;
+    // An answer on its way in several notifications is no open request: it goes first, if it can. So one buffer is
+    // enough for what is sent: nothing is made while anything waits.
     pfd_link_flush(link);
     if (pfd_link_is_sending(link)) {
       link->refused++;

@@ -13,7 +13,7 @@ static unsigned index_of(const struct pfd_unit *unit, const struct pfd_link *lin
 }
 
 static void tell(const struct pfd_unit *unit, const struct pfd_event *event) {
-  if (unit->port.event != NULL) unit->port.event(unit->port.context, event);
+  if (PFD_TELLS_EVENTS && unit->port.event != NULL) unit->port.event(unit->port.context, event);
 }
 
 // What a link asks -----------------------------------------------------------------------------------------------
@@ -99,6 +99,7 @@ static struct pfc_platform platform_of(struct pfd_port *port) {
   return platform;
 }
 
+#if PFC_OPENS_TOKENS
 int pfd_unit_provision(struct pfd_port *port, const struct pfc_hardware *hardware, uint64_t floor, uint64_t counter) {
   struct pfc_platform platform = platform_of(port);
   int result = pfc_hardware_check(hardware);
@@ -107,6 +108,7 @@ int pfd_unit_provision(struct pfd_port *port, const struct pfc_hardware *hardwar
   if (result == PFC_OK) result = pfd_identity_save(hardware, &port->flash);
   return result;
 }
+#endif
 
 int pfd_unit_start(struct pfd_unit *unit, const struct pfd_port *port) {
   struct pfd_event event = {.kind = PFD_EVENT_REFUSES};

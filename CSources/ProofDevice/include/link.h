@@ -20,6 +20,8 @@ extern "C" {
 #endif
 
 #define PFD_VALUE_MAX 40  ///< The longest value that can be read: a CHALLENGE.
+/// The longest PDU that is sent: no longer than an MTU, and nothing is longer than a discovery's answer.
+#define PFD_OUT_MAX (PFD_MTU_MAX < PFD_DISCOVERY_MAX ? PFD_MTU_MAX : PFD_DISCOVERY_MAX)
 
 struct pfd_link;
 
@@ -46,12 +48,10 @@ struct pfd_link {
   uint16_t value_handle;  ///< Whose value was read last; 0 for none
   uint16_t value_size;
   uint8_t value[PFD_VALUE_MAX];
-  uint16_t response_size;  ///< 0: no response waits
-  uint8_t response[PFD_DISCOVERY_MAX];
+  uint16_t out_size;  ///< Of the response or the notification that waits to be sent; 0: none does
+  uint8_t out[PFD_OUT_MAX];
   uint16_t reply_handle;  ///< Where the answer is notified; 0: no answer is on its way
-  uint16_t packet_size;   ///< 0: no notification waits
   uint8_t reply[PFC_VERDICT_MESSAGE_BYTES];
-  uint8_t packet[3 + PFC_VERDICT_MESSAGE_BYTES + 8];
   struct pfc_fragmenter fragmenter;
   struct pfc_reassembler reassembler;
 

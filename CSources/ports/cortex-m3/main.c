@@ -25,7 +25,7 @@ int main(void) {
   BOARD_SYSTICK_VALUE = 0;
   BOARD_SYSTICK_CONTROL = 7;
   uart_begin();
-#if PORT_LOGS_EVENTS
+#if PFD_TELLS_EVENTS
   log_begin();
   port.event = log_event;
 #endif
