@@ -51,7 +51,7 @@ static uint8_t hold_token(struct pfc_verifier *verifier, int index, const struct
   int result;
   if (fresh) {
     // Commands of an earlier tenant, or before this one was known, cannot be told any more.
-    next.last_counter = ledger->counter;
+    next.last.counter = ledger->counter;
   } else {
     next = ledger->slots[index];
   }
@@ -127,7 +127,7 @@ static int revoke(struct pfc_verifier *verifier, const struct pfc_order *order, 
     index = pfc_ledger_find_free(ledger);
     if (index < 0) return PFC_E_SPACE;
     memcpy(next.instance_id, order->instance_id, PFC_ID_BYTES);
-    next.last_counter = ledger->counter;
+    next.last.counter = ledger->counter;
   }
   pfc_slot_revoke(&next, order->generation, order->issued);
   result = pfc_ledger_put(ledger, index, &next);

@@ -20,33 +20,26 @@ static int check_proof(const uint8_t *proof, const uint8_t key[PFC_KEY_BYTES], c
 
 /// Spends one attempt, durably, before the verdict that would tell the app to try again.
 static uint8_t spend_attempt(struct pfc_verifier *verifier, int index) {
-  struct pfc_slot next = verifier->ledger.slots[index];
-  uint8_t verdict = PFC_VERDICT_INTEGRITY_DIFFERS;
-  next.attempts--;
-  if (pfc_ledger_put(&verifier->ledger, index, &next) != PFC_OK) {
-    // Storage may fail, but it does not fail in the attacker's favour.
-    verifier->ledger.slots[index].attempts--;
-    verdict = PFC_VERDICT_FAULT;
-  }
-  pfc_wipe(&next, sizeof next);
-  return verdict;
+  // Spent in memory whatever storage says: it may fail, but it does not fail in the attacker's favour.
+  verifier->ledger.slots[index].attempts--;
+  return pfc_ledger_store(&verifier->ledger, index) == PFC_OK ? PFC_VERDICT_INTEGRITY_DIFFERS : PFC_VERDICT_FAULT;
 }
 
 /// Notes an accepted command, durably where uses are counted, before it is done.
 static uint8_t accept(struct pfc_verifier *verifier, int index, const struct pfc_command *command,
                       const uint8_t nonce[PFC_NONCE_BYTES], uint8_t verdict) {
-  struct pfc_slot next = verifier->ledger.slots[index];
-  next.last_verdict = verdict;
-  next.last_counter = command->counter;
-  memcpy(next.last_nonce, nonce, PFC_NONCE_BYTES);
-  if (next.uses == PFC_USES_UNLIMITED) {
-    verifier->ledger.slots[index] = next;
-  } else {
-    next.uses--;
-    if (pfc_ledger_put(&verifier->ledger, index, &next) != PFC_OK) verdict = PFC_VERDICT_FAULT;
-  }
-  pfc_wipe(&next, sizeof next);
-  return verdict;
+  struct pfc_slot *slot = &verifier->ledger.slots[index];
+  struct pfc_last before = slot->last;
+  slot->last.verdict = verdict;
+  slot->last.counter = command->counter;
+  memcpy(slot->last.nonce, nonce, PFC_NONCE_BYTES);
+  if (slot->uses == PFC_USES_UNLIMITED) return verdict;
+  slot->uses--;
+  if (pfc_ledger_store(&verifier->ledger, index) == PFC_OK) return verdict;
+  // What is not durable is not done, and a recall must not tell that it was.
+  slot->uses++;
+  slot->last = before;
+  return PFC_VERDICT_FAULT;
 }
 
 /// What a command under a live challenge meets, but for what it costs to find out.
@@ -166,10 +159,10 @@ void pfc_receive_command(struct pfc_verifier *verifier, struct pfc_session *sess
 // RECALL ---------------------------------------------------------------------------------------------------------
 
 static uint8_t judge_recall(const struct pfc_slot *slot, const struct pfc_recall *recall) {
-  if (recall->counter < slot->last_counter) return PFC_VERDICT_STALE;
-  if (recall->counter == slot->last_counter && slot->last_verdict != PFC_VERDICT_NONE &&
-      memcmp(recall->nonce, slot->last_nonce, PFC_NONCE_BYTES) == 0) {
-    return slot->last_verdict;
+  if (recall->counter < slot->last.counter) return PFC_VERDICT_STALE;
+  if (recall->counter == slot->last.counter && slot->last.verdict != PFC_VERDICT_NONE &&
+      memcmp(recall->nonce, slot->last.nonce, PFC_NONCE_BYTES) == 0) {
+    return slot->last.verdict;
   }
   return PFC_VERDICT_NOT_EXECUTED;
 }

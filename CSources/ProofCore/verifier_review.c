@@ -113,7 +113,7 @@ uint32_t pfc_review_command(const struct pfc_verifier *verifier, const struct pf
            (uint32_t)pfc_is_zero(session->challenge.bytes, PFC_CHALLENGE_BYTES));
   look(&review, STEP_AGE, is_too_old(verifier, session));
   look(&review, STEP_SLOT, is_not_served(verifier, index, &command));
-  look(&review, STEP_ONCE, (slot->last_verdict != PFC_VERDICT_NONE) & (slot->last_counter == command.counter));
+  look(&review, STEP_ONCE, (slot->last.verdict != PFC_VERDICT_NONE) & (slot->last.counter == command.counter));
   look(&review, STEP_BOUNDS, is_out_of_bounds(verifier, slot));
   review.wrong |= (uint32_t)pfc_nonce_derive(nonce, verifier->hardware->id, &session->challenge, command.kind,
                                              command.command_class, command.command, command.command_size);

@@ -131,9 +131,9 @@ static void slots_are_seen(void) {
   world.verifier.alive_from[slot_index] = app.challenge.counter;
   CHECK(passes());
   test_case("accepted already");
-  slot->last_counter = app.challenge.counter;
+  slot->last.counter = app.challenge.counter;
   CHECK(passes());
-  slot->last_verdict = PFC_VERDICT_ACCEPTED;
+  slot->last.verdict = PFC_VERDICT_ACCEPTED;
   CHECK(!passes());
 }
 

@@ -22,6 +22,13 @@ enum pfc_slot_state {
   PFC_SLOT_REVOKED = 2  ///< No secrets left; kept so that older tokens stay revoked.
 };
 
+/// The last command accepted, for recalls.
+struct pfc_last {
+  uint8_t verdict;  ///< enum pfc_verdict; PFC_VERDICT_NONE if none was, or none is remembered
+  uint64_t counter;
+  uint8_t nonce[PFC_NONCE_BYTES];
+};
+
 /// What one instance may do. One slot for each instance, persistent, secret.
 struct pfc_slot {
   uint8_t state;  ///< enum pfc_slot_state
@@ -37,10 +44,7 @@ struct pfc_slot {
   uint8_t instance_id[PFC_ID_BYTES];
   uint8_t token_digest[PFC_TOKEN_DIGEST_BYTES];
   struct pfc_secrets secrets;
-  /// The last command accepted, for recalls. Persistent when uses are counted; otherwise until the next start.
-  uint8_t last_verdict;
-  uint64_t last_counter;
-  uint8_t last_nonce[PFC_NONCE_BYTES];
+  struct pfc_last last;  ///< Persistent when uses are counted; otherwise until the next start.
 };
 
 #define PFC_SLOT_BYTES 196  ///< Encoded.

@@ -2,7 +2,6 @@
 # smaller one in their place: blake2b.c and base_point.c.
 
 sodium_sources := $(addprefix $(SODIUM)/src/libsodium/, \
-  crypto_auth/hmacsha256/auth_hmacsha256.c \
   crypto_hash/sha256/hash_sha256.c \
   crypto_verify/sodium/verify.c \
   sodium/core.c \
