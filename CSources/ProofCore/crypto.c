@@ -40,6 +40,13 @@ void pfc_mac_final(uint8_t tag[32], struct pfc_mac *mac) {
   pfc_wipe(mac, sizeof *mac);
 }
 
+PFC_APART void pfc_mac_once(uint8_t tag[32], const uint8_t *key, size_t key_size, const void *bytes, size_t size) {
+  struct pfc_mac mac;
+  pfc_mac_init(&mac, key, key_size);
+  pfc_mac_update(&mac, bytes, size);
+  pfc_mac_final(tag, &mac);
+}
+
 void pfc_hkdf(uint8_t derived[32], const uint8_t *salt, size_t salt_size, const uint8_t *key, size_t key_size,
               const void *info, size_t info_size) {
   static const uint8_t first_block[1] = {1};

@@ -91,7 +91,7 @@ static int reserve_counters(struct pfc_ledger *ledger) {
   return put_global(ledger, ledger->counter_end + PFC_COUNTER_BLOCK, ledger->epoch, ledger->floor);
 }
 
-static int load_slots(struct pfc_ledger *ledger) {
+PFC_APART static int load_slots(struct pfc_ledger *ledger) {
   uint8_t bytes[PFC_RECORD_BYTES(PFC_SLOT_BYTES)];
   int result = PFC_OK;
   for (unsigned i = 0; i < PFC_SLOTS && result == PFC_OK; i++) {

@@ -13,18 +13,11 @@ void pfc_record_key(uint8_t key[32], const uint8_t hardware_secret_key[PFC_SECRE
   pfc_derive(key, PFC_LABEL_RECORD_KEY, hardware_secret_key, PFC_SECRET_KEY_BYTES, NULL, 0);
 }
 
-static void make_tag(uint8_t tag[32], const uint8_t *bytes, size_t size, const uint8_t key[32]) {
-  struct pfc_mac mac;
-  pfc_mac_init(&mac, key, 32);
-  pfc_mac_update(&mac, bytes, size);
-  pfc_mac_final(tag, &mac);
-}
-
 /// Whether a copy is what was saved as this record.
 static int is_intact(const uint8_t *bytes, size_t size, unsigned index, const uint8_t key[32]) {
   uint8_t tag[32];
   int intact;
-  make_tag(tag, bytes, size - PFC_RECORD_TAG_BYTES, key);
+  pfc_mac_once(tag, key, 32, bytes, size - PFC_RECORD_TAG_BYTES);
   intact = pfc_equal(tag, bytes + size - PFC_RECORD_TAG_BYTES, PFC_RECORD_TAG_BYTES);
   PFC_DECLASSIFY(&intact, sizeof intact);
   pfc_wipe(tag, sizeof tag);
@@ -78,7 +71,7 @@ int pfc_record_save(struct pfc_record *record, uint8_t *bytes, size_t size, cons
   bytes[AT_VERSION] = PFC_VERSION;
   bytes[AT_INDEX] = (uint8_t)index;
   pfc_put32(bytes + AT_SEQUENCE, record->sequence + 1);
-  make_tag(tag, bytes, tagged, key);
+  pfc_mac_once(tag, key, 32, bytes, tagged);
   memcpy(bytes + tagged, tag, PFC_RECORD_TAG_BYTES);
   pfc_wipe(tag, sizeof tag);
   if (storage->write(storage->context, index, copy, bytes, tagged + PFC_RECORD_TAG_BYTES) != 0) return PFC_E_STORAGE;

@@ -85,7 +85,7 @@ static int draw_challenge(struct pfc_verifier *verifier, struct pfc_challenge *c
   return pfc_ledger_take_counter(&verifier->ledger, &challenge->counter);
 }
 
-static void receive_ask(struct pfc_verifier *verifier, struct pfc_session *session, uint8_t what,
+PFC_APART static void receive_ask(struct pfc_verifier *verifier, struct pfc_session *session, uint8_t what,
                         struct pfc_outcome *outcome) {
   if (what == PFC_ASK_CHALLENGE) {
     struct pfc_challenge challenge;

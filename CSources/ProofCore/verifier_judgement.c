@@ -7,13 +7,13 @@
 
 // COMMAND --------------------------------------------------------------------------------------------------------
 
-static int check_proof(const uint8_t *proof, const uint8_t key[PFC_KEY_BYTES], const uint8_t nonce[PFC_NONCE_BYTES],
+PFC_APART static int check_proof(const uint8_t *proof, const uint8_t key[PFC_KEY_BYTES], const uint8_t nonce[PFC_NONCE_BYTES],
                        const uint8_t measurement[PFC_MEASUREMENT_BYTES]) {
-  struct pfc_proof_key expanded;
+  uint8_t expected[PFC_PROOF_BYTES];
   int result;
-  pfc_proof_key_init(&expanded, key);
-  result = pfc_proof_check(proof, &expanded, nonce, measurement);
-  pfc_proof_key_wipe(&expanded);
+  pfc_proof_make_once(expected, key, nonce, measurement);
+  result = pfc_equal(expected, proof, sizeof expected) ? PFC_OK : PFC_E_DIFFERS;
+  pfc_wipe(expected, sizeof expected);
   PFC_DECLASSIFY(&result, sizeof result);
   return result;
 }
@@ -83,38 +83,34 @@ static int take_challenge(const struct pfc_verifier *verifier, struct pfc_sessio
          pfc_platform_seconds(&verifier->platform) - session->asked <= limit;
 }
 
+/// What a command meets before its proofs: PFC_VERDICT_NONE if it is to be judged, for the slot `*index`.
+static uint8_t meet_command(const struct pfc_verifier *verifier, struct pfc_session *session,
+                            const struct pfc_command *command, int *index, uint8_t nonce[PFC_NONCE_BYTES]) {
+  if (!take_challenge(verifier, session, command->counter)) return PFC_VERDICT_STALE;
+  *index = pfc_ledger_find(&verifier->ledger, command->instance_id);
+  if (*index < 0) return PFC_VERDICT_UNKNOWN;
+  if (command->counter < verifier->alive_from[*index]) return PFC_VERDICT_STALE;
+  if (verifier->ledger.slots[*index].state == PFC_SLOT_REVOKED) return PFC_VERDICT_REVOKED;
+  return pfc_nonce_derive(nonce, verifier->hardware->id, &session->challenge, command->kind, command->command_class,
+                          command->command, command->command_size) == PFC_OK
+             ? PFC_VERDICT_NONE
+             : PFC_VERDICT_MALFORMED;
+}
+
 /// Judges a command twice and answers it. The session's challenge is spent by whatever comes out.
 static void answer_command(struct pfc_verifier *verifier, struct pfc_session *session, const uint8_t *message,
                            size_t size, const struct pfc_command *command, struct pfc_outcome *outcome) {
   const struct pfc_slot *slot;
   uint8_t nonce[PFC_NONCE_BYTES] = {0};
-  uint8_t verdict;
   uint16_t detail = 0;
   uint32_t review = 0;
-  int index;
-  if (!take_challenge(verifier, session, command->counter)) {
-    pfc_answer_plain(outcome, PFC_VERDICT_STALE, 0, command->counter);
-    return;
-  }
-  index = pfc_ledger_find(&verifier->ledger, command->instance_id);
-  if (index < 0) {
-    pfc_answer_plain(outcome, PFC_VERDICT_UNKNOWN, 0, command->counter);
+  int index = -1;
+  uint8_t verdict = meet_command(verifier, session, command, &index, nonce);
+  if (verdict != PFC_VERDICT_NONE) {
+    pfc_answer_plain(outcome, verdict, 0, command->counter);
     return;
   }
   slot = &verifier->ledger.slots[index];
-  if (command->counter < verifier->alive_from[index]) {
-    pfc_answer_plain(outcome, PFC_VERDICT_STALE, 0, command->counter);
-    return;
-  }
-  if (slot->state == PFC_SLOT_REVOKED) {
-    pfc_answer_plain(outcome, PFC_VERDICT_REVOKED, 0, command->counter);
-    return;
-  }
-  if (pfc_nonce_derive(nonce, verifier->hardware->id, &session->challenge, command->kind, command->command_class,
-                       command->command, command->command_size) != PFC_OK) {
-    pfc_answer_plain(outcome, PFC_VERDICT_MALFORMED, 0, command->counter);
-    return;
-  }
   verdict = judge_command(verifier, session, index, command, nonce);
   if (pfc_verdict_accepts(verdict)) {
     review = pfc_review_command(verifier, session, index, message, size);
@@ -133,13 +129,14 @@ static void answer_command(struct pfc_verifier *verifier, struct pfc_session *se
     outcome->command_class = command->command_class;
     outcome->command = command->command;
     outcome->command_size = command->command_size;
+    outcome->counter = command->counter;
     // Made of what the review has found, and of nothing that stands ready: to come here by accident is not enough.
     outcome->execute = review ^ (PFC_REVIEW_PASSED ^ PFC_EXECUTE);
   }
 }
 
 void pfc_receive_command(struct pfc_verifier *verifier, struct pfc_session *session, const uint8_t *message,
-                            size_t size, struct pfc_outcome *outcome) {
+                         size_t size, struct pfc_outcome *outcome) {
   struct pfc_command command;
   if (pfc_command_decode(&command, message, size) != PFC_OK) {
     pfc_answer_plain(outcome, PFC_VERDICT_MALFORMED, 0, 0);
@@ -167,10 +164,26 @@ static uint8_t judge_recall(const struct pfc_slot *slot, const struct pfc_recall
   return PFC_VERDICT_NOT_EXECUTED;
 }
 
+/// What a recall meets, all but the answer. PFC_VERDICT_NONE if there is one, of the slot `*index`.
+static uint8_t meet_recall(struct pfc_verifier *verifier, struct pfc_session *session, const uint8_t *message,
+                           const struct pfc_recall *recall, int *index) {
+  int result;
+  *index = pfc_ledger_find(&verifier->ledger, recall->instance_id);
+  if (*index < 0 || verifier->ledger.slots[*index].state != PFC_SLOT_HELD) return PFC_VERDICT_UNKNOWN;
+  result = pfc_recall_check(message, verifier->ledger.slots[*index].secrets.device_key);
+  PFC_DECLASSIFY(&result, sizeof result);
+  if (result != PFC_OK) {
+    session->refusals++;
+    return PFC_VERDICT_DEVICE_DIFFERS;
+  }
+  return recall->counter < verifier->ledger.counter ? PFC_VERDICT_NONE : PFC_VERDICT_MALFORMED;
+}
+
 void pfc_receive_recall(struct pfc_verifier *verifier, struct pfc_session *session, const uint8_t *message,
-                           size_t size, struct pfc_outcome *outcome) {
+                        size_t size, struct pfc_outcome *outcome) {
   struct pfc_recall recall;
   const struct pfc_slot *slot;
+  uint8_t verdict;
   int index;
   if (pfc_recall_decode(&recall, message, size) != PFC_OK) {
     pfc_answer_plain(outcome, PFC_VERDICT_MALFORMED, 0, 0);
@@ -181,25 +194,12 @@ void pfc_receive_recall(struct pfc_verifier *verifier, struct pfc_session *sessi
     pfc_answer_plain(outcome, PFC_VERDICT_BUSY, PFC_SESSION_WAIT_SECONDS, recall.counter);
     return;
   }
-  index = pfc_ledger_find(&verifier->ledger, recall.instance_id);
-  if (index < 0 || verifier->ledger.slots[index].state != PFC_SLOT_HELD) {
-    pfc_answer_plain(outcome, PFC_VERDICT_UNKNOWN, 0, recall.counter);
+  verdict = meet_recall(verifier, session, message, &recall, &index);
+  if (verdict != PFC_VERDICT_NONE) {
+    pfc_answer_plain(outcome, verdict, 0, recall.counter);
     return;
   }
   slot = &verifier->ledger.slots[index];
-  {
-    int result = pfc_recall_check(message, slot->secrets.device_key);
-    PFC_DECLASSIFY(&result, sizeof result);
-    if (result != PFC_OK) {
-      session->refusals++;
-      pfc_answer_plain(outcome, PFC_VERDICT_DEVICE_DIFFERS, 0, recall.counter);
-      return;
-    }
-  }
-  if (recall.counter >= verifier->ledger.counter) {
-    pfc_answer_plain(outcome, PFC_VERDICT_MALFORMED, 0, recall.counter);
-    return;
-  }
   // "Not executed" must stay true: whatever was asked before is dead for this instance, on every link.
   if (recall.counter >= verifier->alive_from[index]) verifier->alive_from[index] = recall.counter + 1;
   pfc_answer_signed(outcome, slot, recall.nonce, judge_recall(slot, &recall), 0, recall.counter);

@@ -64,14 +64,11 @@ static uint32_t difference(const void *a, const void *b, size_t size) {
 static uint32_t proof_difference(const uint8_t *proof, const uint8_t key[PFC_KEY_BYTES],
                                  const uint8_t nonce[PFC_NONCE_BYTES],
                                  const uint8_t measurement[PFC_MEASUREMENT_BYTES]) {
-  struct pfc_proof_key expanded;
   uint8_t expected[PFC_PROOF_BYTES];
   uint32_t wrong;
   // Should it never be made, it differs from what was sent in every bit.
   for (size_t i = 0; i < sizeof expected; i++) expected[i] = (uint8_t)~proof[i];
-  pfc_proof_key_init(&expanded, key);
-  pfc_proof_make(expected, &expanded, nonce, measurement);
-  pfc_proof_key_wipe(&expanded);
+  pfc_proof_make_once(expected, key, nonce, measurement);
   wrong = difference(expected, proof, sizeof expected);
   pfc_wipe(expected, sizeof expected);
   return wrong;

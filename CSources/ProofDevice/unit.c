@@ -34,13 +34,11 @@ static void note_reply(struct pfd_unit *unit, unsigned link, uint64_t counter, e
 /// skipped instruction does nothing (docs/SECURITY.md, "A skipped instruction").
 static void do_command(struct pfd_unit *unit, unsigned link, const struct pfc_outcome *outcome) {
   const volatile uint32_t *execute = &outcome->execute;
-  struct pfc_answer answer;
   struct pfd_event event = {.kind = PFD_EVENT_DONE, .link = (uint8_t)link, .a = outcome->command_class};
   enum pfd_done done;
   if (*execute != PFC_EXECUTE) return;
   done = pfd_device_do(&unit->device, outcome->command_class, outcome->command, outcome->command_size, now(unit));
-  if (pfc_answer_decode(&answer, outcome->reply, outcome->reply_size) != PFC_OK) answer.counter = 0;
-  note_reply(unit, link, answer.counter, done);
+  note_reply(unit, link, outcome->counter, done);
   event.b = (uint8_t)done;
   tell(unit, &event);
 }

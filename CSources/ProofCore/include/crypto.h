@@ -43,6 +43,9 @@ void pfc_mac_update(struct pfc_mac *mac, const void *bytes, size_t size);
 /// Ends the transcript and wipes it, the key state included.
 void pfc_mac_final(uint8_t tag[32], struct pfc_mac *mac);
 
+/// The HMAC-SHA-256 of one piece of bytes. Its state is off the stack when it returns.
+void pfc_mac_once(uint8_t tag[32], const uint8_t *key, size_t key_size, const void *bytes, size_t size);
+
 /// HKDF-SHA-256 (RFC 5869) of 32 bytes: salt is the label, `info` the context.
 /// A key goes in as input keying material, so it never keys an HMAC here: the bare proof formula alone does that.
 void pfc_derive(uint8_t derived[32], const char label[PFC_LABEL_BYTES + 1], const uint8_t *key, size_t key_size,
