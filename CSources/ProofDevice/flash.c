@@ -85,7 +85,8 @@ static int storage_write(void *context, unsigned record, unsigned copy, const ui
   return pfd_flash_write(context, page_of(record, copy), bytes, size);
 }
 
-struct pfc_storage pfd_flash_storage(struct pfd_flash *flash) {
-  struct pfc_storage storage = {.context = flash, .read = storage_read, .write = storage_write};
+struct pfc_storage pfd_flash_storage(const struct pfd_flash *flash) {
+  // Nothing is ever written through it: both functions above take it as what it was.
+  struct pfc_storage storage = {.context = (void *)(uintptr_t)flash, .read = storage_read, .write = storage_write};
   return storage;
 }

@@ -10,9 +10,10 @@ enum {
   HEAD_BYTES = 3  ///< Opcode and handle, before a value that is written or notified
 };
 
-void pfd_link_open(struct pfd_link *link, const struct pfd_link_host *host) {
+void pfd_link_open(struct pfd_link *link, const struct pfd_link_host *host, void *context) {
   memset(link, 0, sizeof *link);
   link->host = host;
+  link->context = context;
   link->mtu = PFD_MTU_MIN;
   pfc_session_init(&link->session);
   pfc_reassemble_init(&link->reassembler);
@@ -46,7 +47,7 @@ void pfd_link_flush(struct pfd_link *link) {
       put16(link->out + 1, link->reply_handle);
       link->out_size = (uint16_t)(HEAD_BYTES + size);
     }
-    if (host->send(host->context, link, link->out, link->out_size) != 0) return;
+    if (host->send(link->context, link, link->out, link->out_size) != 0) return;
     memset(link->out, 0, sizeof link->out);
     link->out_size = 0;
   }
@@ -70,7 +71,7 @@ static int response_waits(const struct pfd_link *link) {
 /// Counts a refusal and, for a request, answers it.
 static void refuse(struct pfd_link *link, uint8_t opcode, uint16_t handle, uint8_t error) {
   link->refused++;
-  link->host->refused(link->host->context, link, opcode, error);
+  link->host->refused(link->context, link, opcode, error);
   if (is_request(opcode)) {
     uint8_t bytes[5] = {PFD_ATT_ERROR, opcode, 0, 0, error};
     put16(bytes + 2, handle);
@@ -117,7 +118,7 @@ static uint8_t take_value(struct pfd_link *link, uint16_t handle) {
   struct pfc_outcome outcome;
   link->value_handle = 0;
   if (handle == PFD_HANDLE_CHALLENGE) {
-    host->message(host->context, link, PFC_MESSAGE_ASK, &ask, sizeof ask, &outcome);
+    host->message(link->context, link, PFC_MESSAGE_ASK, &ask, sizeof ask, &outcome);
     if (outcome.reply_type != PFC_MESSAGE_CHALLENGE) return PFD_ATT_UNLIKELY;
     memcpy(link->value, outcome.reply, outcome.reply_size);
     link->value_size = (uint16_t)outcome.reply_size;
@@ -125,7 +126,7 @@ static uint8_t take_value(struct pfd_link *link, uint16_t handle) {
     put16(link->value, link->cccd[handle == PFD_HANDLE_VERDICT_CCCD]);
     link->value_size = 2;
   } else {
-    link->value_size = (uint16_t)host->read(host->context, link, handle, link->value);
+    link->value_size = (uint16_t)host->read(link->context, link, handle, link->value);
   }
   link->value_handle = handle;
   return PFD_ATT_OK;
@@ -188,7 +189,7 @@ static uint8_t take_fragment(struct pfd_link *link, uint16_t handle, const uint8
   if (result == PFC_FRAME_GARBAGE) return PFD_ATT_NOT_A_FRAGMENT;
   if (result == PFC_FRAME_LOST) return PFD_ATT_FRAGMENT_LOST;
   if (result == PFC_FRAME_COMPLETE) {
-    host->message(host->context, link, whole->type, whole->bytes, whole->size, &outcome);
+    host->message(link->context, link, whole->type, whole->bytes, whole->size, &outcome);
     notify(link, asks ? PFD_HANDLE_CHALLENGE : PFD_HANDLE_VERDICT, &outcome);
   }
   return PFD_ATT_OK;

@@ -27,7 +27,6 @@ struct pfd_link;
 
 /// What a link asks of the hardware behind it.
 struct pfd_link_host {
-  void *context;
   /// Judges a whole message and fills the reply.
   void (*message)(void *context, struct pfd_link *link, uint8_t type, const uint8_t *bytes, size_t size,
                   struct pfc_outcome *outcome);
@@ -42,6 +41,7 @@ struct pfd_link_host {
 /// One central. Owned by the caller; all its fields are the link's own business but those below `session`.
 struct pfd_link {
   const struct pfd_link_host *host;
+  void *context;  ///< The host's
   uint16_t mtu;
   uint8_t mtu_exchanged;
   uint8_t cccd[2];  ///< Challenge, verdict: 1 if subscribed
@@ -67,8 +67,8 @@ enum pfd_link_state {
   PFD_LINK_CLOSE = 1  ///< The peer broke a rule that the standard answers with a disconnection.
 };
 
-/// `host` is borrowed.
-void pfd_link_open(struct pfd_link *link, const struct pfd_link_host *host);
+/// `host` is borrowed; its functions are called with `context`.
+void pfd_link_open(struct pfd_link *link, const struct pfd_link_host *host, void *context);
 
 /// Takes one PDU and sends what can be sent.
 PFC_MUST_USE enum pfd_link_state pfd_link_receive(struct pfd_link *link, const uint8_t *pdu, size_t size);
