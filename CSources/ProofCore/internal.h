@@ -18,13 +18,6 @@
 #define PFC_DECLASSIFY(pointer, size) ((void)0)
 #endif
 
-/// Not inlined: what it holds on the stack is gone before its caller calls the next.
-#if defined(__GNUC__)
-#define PFC_APART __attribute__((noinline))
-#else
-#define PFC_APART
-#endif
-
 static inline void pfc_put16(uint8_t *to, uint16_t value) {
   to[0] = (uint8_t)value;
   to[1] = (uint8_t)(value >> 8);

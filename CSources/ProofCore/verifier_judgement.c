@@ -51,7 +51,7 @@ static uint8_t judge_slot(const struct pfc_verifier *verifier, const struct pfc_
 }
 
 /// The first look: the verdict, or what would be it if nothing is found at the second.
-static uint8_t judge_command(struct pfc_verifier *verifier, struct pfc_session *session, int index,
+PFC_APART static uint8_t judge_command(const struct pfc_verifier *verifier, struct pfc_session *session, int index,
                              const struct pfc_command *command, const uint8_t nonce[PFC_NONCE_BYTES]) {
   const struct pfc_slot *slot = &verifier->ledger.slots[index];
   uint16_t permitted = command->kind == PFC_KIND_INTEGRITY ? slot->integrity_classes : slot->device_classes;
@@ -66,7 +66,7 @@ static uint8_t judge_command(struct pfc_verifier *verifier, struct pfc_session *
   }
   if (command->kind == PFC_KIND_INTEGRITY &&
       check_proof(command->integrity_proof, slot->secrets.integrity_key, nonce, slot->secrets.integrity) != PFC_OK) {
-    return spend_attempt(verifier, index);
+    return PFC_VERDICT_INTEGRITY_DIFFERS;
   }
   if ((permitted & (1u << command->command_class)) == 0) return PFC_VERDICT_NOT_PERMITTED;
   return command->kind == PFC_KIND_INTEGRITY ? PFC_VERDICT_ACCEPTED : PFC_VERDICT_ACCEPTED_DEVICE;
@@ -117,6 +117,7 @@ static void answer_command(struct pfc_verifier *verifier, struct pfc_session *se
     // The two looks never differ unless something was done to the hardware.
     verdict = review == PFC_REVIEW_PASSED ? accept(verifier, index, command, nonce, verdict) : PFC_VERDICT_FAULT;
   }
+  if (verdict == PFC_VERDICT_INTEGRITY_DIFFERS) verdict = spend_attempt(verifier, index);
   if (pfc_verdict_accepts(verdict)) detail = pfc_uses_detail(slot->uses);
   if (verdict == PFC_VERDICT_INTEGRITY_DIFFERS) detail = slot->attempts;
   if (verdict == PFC_VERDICT_FAULT) {

@@ -49,7 +49,7 @@ static int decode(struct pfc_hardware *hardware, const uint8_t bytes[PFD_IDENTIT
   return pfc_hardware_check(hardware) == PFC_OK ? PFC_OK : PFC_E_DAMAGED;
 }
 
-int pfd_identity_load(struct pfc_hardware *hardware, const struct pfd_flash *flash) {
+PFC_APART int pfd_identity_load(struct pfc_hardware *hardware, const struct pfd_flash *flash) {
   uint8_t bytes[PFD_IDENTITY_BYTES];
   int result = PFC_E_DAMAGED;
   for (unsigned page = 0; page < PFD_FLASH_IDENTITY_PAGES && result == PFC_E_DAMAGED; page++) {

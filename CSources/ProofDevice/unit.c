@@ -111,7 +111,7 @@ int pfd_unit_provision(const struct pfd_port *port, const struct pfc_hardware *h
 }
 #endif
 
-int pfd_unit_start(struct pfd_unit *unit, const struct pfd_port *port) {
+PFC_APART int pfd_unit_start(struct pfd_unit *unit, const struct pfd_port *port) {
   struct pfd_event event = {.kind = PFD_EVENT_REFUSES};
   struct pfc_platform platform;
   int result;
@@ -121,7 +121,7 @@ int pfd_unit_start(struct pfd_unit *unit, const struct pfd_port *port) {
   platform = platform_of(port);
   result = pfd_identity_load(&unit->hardware, &unit->port->flash);
   if (result == PFC_OK) result = pfc_verifier_init(&unit->verifier, &unit->hardware, &platform);
-  if (result == PFC_OK) {
+  if (PFD_TELLS_EVENTS && result == PFC_OK) {
     struct pfc_status status;
     pfc_verifier_status(&unit->verifier, &status);
     event.kind = PFD_EVENT_STARTED;

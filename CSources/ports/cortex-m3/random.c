@@ -52,7 +52,7 @@ static int load(uint8_t newest[BYTES], const struct pfd_flash *flash) {
   return page;
 }
 
-__attribute__((noinline)) void random_begin(const struct pfd_flash *flash) {
+PFC_APART void random_begin(const struct pfd_flash *flash) {
   uint8_t bytes[BYTES], check[32];
   int page = load(bytes, flash);
   if (page >= 0) {
