@@ -75,7 +75,7 @@ static void unknown_states_stop_the_start(void) {
   world_make(&world, 4);
   pfc_slot_encode(bytes, &slot);
   bytes[0] = 3;
-  REQUIRE(CHECK_NUMBER(pfc_record_save(&world.verifier.ledger.records[2], bytes, sizeof bytes, &world.platform.storage,
+  REQUIRE(CHECK_NUMBER(payload_save(&world.verifier.ledger.records[2], bytes, sizeof bytes, &world.platform.storage,
                                        3, world.verifier.ledger.record_key),
                        PFC_OK));
   CHECK_NUMBER(world_restart(&world), PFC_E_DAMAGED);

@@ -201,9 +201,9 @@ static void judge_record(const struct block *block, unsigned number, const uint8
   block_exactly(block, "hardware_secret", secret, 32);
   pfc_record_key(key, secret);
   check_field(block, "record_key", key, 32);
-  REQUIRE(CHECK_NUMBER(pfc_record_save(&record, payload, size, &storage, number, key), PFC_OK));
+  REQUIRE(CHECK_NUMBER(payload_save(&record, payload, size, &storage, number, key), PFC_OK));
   check_field(block, "bytes", flash.areas[number][0], flash.last_size);
-  REQUIRE(CHECK_NUMBER(pfc_record_load(&record, loaded, size, &storage, number, key), PFC_OK));
+  REQUIRE(CHECK_NUMBER(payload_load(&record, loaded, size, &storage, number, key), PFC_OK));
   CHECK_BYTES(loaded, payload, size);
   CHECK_COUNT(record.sequence, block_number(block, "sequence"));
 }

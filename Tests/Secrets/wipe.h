@@ -36,6 +36,7 @@ struct vault {
   struct pfc_platform platform;
   struct pfc_record record;
   uint8_t payload[PFC_SLOT_BYTES];
+  uint8_t stored[PFC_RECORD_BYTES(PFC_SLOT_BYTES)];  ///< A record's, the payload in it
   struct pfc_verifier verifier;
   struct pfc_session session;
   struct pfc_outcome outcome;
