@@ -19,7 +19,11 @@ SUMS = re.compile(r"Transform|fe25519|ge25519|sc25519|scalarmult|salsa|poly1305|
 DECIDES = re.compile(r"canonical|small_order|frombytes_negate|verify|open")
 # Loops over bytes, and arithmetic: they take nine in ten of all instructions and do the same each time.
 LOOPS = re.compile(
-    r"sha256|sha512|hmacsha|memset|memcpy|memzero|nor_|clock_seconds|crc_update|uart_receive|find_last|log_event")
+    r"sha256|sha512|hmacsha|memset|memcpy|memzero|nor_|clock_seconds|crc_update|uart_receive|find_last|log_event"
+    r"|canonical|small_order|stream_ref|be64enc|load_[34]|base_point")
+# What comes to a verdict and what it is made of; the rest brings the message and takes the answer away.
+JUDGES = re.compile(r"^pfc_(?!fragment|reassemble|put|get)|^judge$|^_?crypto_(sign|verify|box|secretbox)|^sodium_memcmp|"
+                    r"^memcmp$|^sodium_is_zero|frombytes_negate")
 PATIENCE = 400_000_000  # instructions that an untouched firmware may take
 NOP, NOP_WIDE = b"\x00\xbf", b"\xaf\xf3\x00\x80"
 
@@ -60,6 +64,9 @@ class Image:
     def is_sum(self, address):
         name = self.function.get(address, "")
         return bool(SUMS.search(name)) and not DECIDES.search(name)
+
+    def judges(self, address):
+        return bool(JUDGES.search(self.function.get(address, "")))
 
     def is_repeated(self, address):
         """Whether it is skipped where it comes by for the first time alone."""
@@ -142,6 +149,12 @@ class Emulated:
             self.uc.emu_start(self.pc | 1, 0xFFFFFFFE, count=count)
             self.pc = self.uc.reg_read(UC_ARM_REG_PC) & ~1
 
+    def _patch(self, it, code):
+        for place, bytes_ in code:
+            self.uc.mem_write(place, bytes_)
+        # An IT instruction and the four that it may cover.
+        self.uc.ctl_remove_cache(it, it + 18)
+
     def skip(self, address, width):
         """Passes over the instruction at `address`, which comes next or in the IT block that comes next, and over the
         one behind it if `width` is 2.
@@ -157,11 +170,9 @@ class Emulated:
             return
         within = [place for place in places if condition.get(place) == it]
         kept = [(place, bytes(self.uc.mem_read(place, length[place]))) for place in within]
-        for place, bytes_ in kept:
-            self.uc.mem_write(place, NOP if len(bytes_) == 2 else NOP_WIDE)
+        self._patch(it, [(place, NOP if len(bytes_) == 2 else NOP_WIDE) for place, bytes_ in kept])
         self.advance(1)
-        for place, bytes_ in kept:
-            self.uc.mem_write(place, bytes_)
+        self._patch(it, kept)
         if len(within) < len(places):
             self.pc = places[-1] + length.get(places[-1], 2)
 

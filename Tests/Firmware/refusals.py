@@ -6,6 +6,7 @@ Commands may be refused at the cost of an attempt; tokens, orders and recalls th
 import dataclasses
 import os
 import pathlib
+import shutil
 import tempfile
 
 import stage
@@ -100,8 +101,10 @@ class Stage:
         self.image, self.refusal = Image(image), refusal
         self.fields = layout(sources)
         self.backend, self.stranger, self.owner, self.guest = Backend(7), Backend(8), App(seed), App(seed + 20)
-        self.hardware = stage.Hardware("skip", [self.backend.public])
+        self.hardware = stage.Hardware(f"skip-{os.getpid()}", [self.backend.public])
         self.board = Emulated(self.image, self.hardware.flash.read_bytes()[:1 << 16])
+        self.hardware.scrap()
+        shutil.rmtree(self.hardware.folder)
         self.link = Line(self.board)
         self.hold(self.owner)
         message = refusal.make(self)

@@ -54,18 +54,33 @@ class Counts:
         return self.opened + self.told
 
 
-def candidates(image, path, share, draw):
+@dataclasses.dataclass
+class Share:
+    """One in how many is drawn, of arithmetic and of what neither judges nor is arithmetic."""
+
+    sums: int = 1
+    rest: int = 1
+    seed: int = 1
+
+    def draws(self, image, address, draw):
+        if image.is_sum(address):
+            return draw.randrange(self.sums) == 0
+        return image.judges(address) or draw.randrange(self.rest) == 0
+
+
+def candidates(image, path, share):
     """Numbers of steps on the path, and how many were left out."""
+    draw = random.Random(share.seed)
     seen, chosen, left = set(), [], 0
     for number, address in enumerate(path):
         if image.is_repeated(address):
             if address in seen:
                 continue
             seen.add(address)
-            if image.is_sum(address) and draw.randrange(share) != 0:
-                left += 1
-                continue
-        chosen.append(number)
+        if share.draws(image, address, draw):
+            chosen.append(number)
+        else:
+            left += 1
     return chosen, left
 
 
@@ -105,6 +120,11 @@ class Walk:
     def back(self):
         self.board.restore(self.now)
 
+    def finish(self):
+        """No attempt has left anything behind that the emulator should have forgotten."""
+        self.board.run(self.endless)
+        self.on.expect(self.on.answer().verdict, self.on.refusal.verdict)
+
 
 class Twin:
     """The same message on hardware with other secrets: what a fault leaves equal on both can be foretold."""
@@ -127,10 +147,10 @@ class Twin:
         return state
 
 
-def walk(name, image, width, share, seed, sources=ROOT / "CSources"):
+def walk(name, image, width, share, sources=ROOT / "CSources"):
     went, counts = Walk(name, image, sources), Counts()
     on, twin = went.on, Twin(name, image, sources)
-    chosen, counts.left = candidates(on.image, went.path, share, random.Random(seed))
+    chosen, counts.left = candidates(on.image, went.path, share)
     for number in chosen:
         finished = went.attempt(number, width)
         counts.attempts += 1
@@ -150,6 +170,7 @@ def walk(name, image, width, share, seed, sources=ROOT / "CSources"):
             counts.told += 1
             counts.places.append(f"{place}: told")
         went.back()
+    went.finish()
     return counts
 
 
@@ -186,19 +207,21 @@ def main():
     parser.add_argument("--share", type=int, default=1)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--scenario", action="append", choices=sorted(REFUSALS))
+    parser.add_argument("--rest", type=int, default=1)
+    parser.add_argument("--image", type=pathlib.Path, default=BUILD / "cortex-m3" / "full.elf")
     options = parser.parse_args()
+    share = Share(options.share, options.rest, options.seed)
     passed = failed = 0
-    shipped = BUILD / "cortex-m3" / "full.elf"
     for width in (1,) if options.single else (1, 2):
         for name in options.scenario or REFUSALS:
-            counts = walk(name, shipped, width, options.share, options.seed)
+            counts = walk(name, options.image, width, share)
             print(f"skip {width} {name}: {counts}", flush=True)
             for place in counts.places:
                 print(f"  {place}")
             passed, failed = passed + (not counts.came_through()), failed + (counts.came_through() != 0)
     for what, name, path, old, new in [] if options.scenario else PLANTED:
         image, sources = planted_image(path, old, new)
-        counts = walk(name, image, 1, options.share, options.seed, sources)
+        counts = walk(name, image, 1, share, sources)
         print(f"planted, without {what}, {name}: {counts}")
         passed, failed = passed + (counts.opened > 0), failed + (counts.opened == 0)
     print(f"{passed} passed, {failed} failed")
