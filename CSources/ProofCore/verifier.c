@@ -61,8 +61,20 @@ void pfc_verifier_status(const struct pfc_verifier *verifier, struct pfc_status 
   memcpy(status->hardware_id, verifier->hardware->id, PFC_ID_BYTES);
 }
 
-int pfc_verifier_raise(struct pfc_verifier *verifier, uint64_t epoch, uint64_t floor, int *changed) {
-  int result = pfc_ledger_raise(&verifier->ledger, epoch, floor, changed);
+/// Before a floor frees slots: "not executed" was told of challenges that may still be alive on another link, and must
+/// stay true for an instance that comes back into a slot.
+static void remember_recalls(struct pfc_verifier *verifier) {
+  for (int i = 0; i < PFC_SLOTS; i++) {
+    if (verifier->alive_from[i] > verifier->swept_from) verifier->swept_from = verifier->alive_from[i];
+  }
+}
+
+int pfc_verifier_raise(struct pfc_verifier *verifier, const volatile uint32_t *review, uint64_t epoch, uint64_t floor,
+                       int *changed) {
+  int result;
+  if (*review != PFC_REVIEW_PASSED) return PFC_E_STORAGE;
+  if (floor != 0) remember_recalls(verifier);
+  result = pfc_ledger_raise(&verifier->ledger, epoch, floor, changed);
   // What is stored counts, even if something after it failed. The running clock may have passed it already; only a
   // restart makes it news then.
   if (verifier->ledger.epoch > pfc_verifier_epoch(verifier)) {

@@ -207,6 +207,11 @@ void pfc_receive_recall(struct pfc_verifier *verifier, struct pfc_session *sessi
     pfc_answer_plain(outcome, PFC_VERDICT_MALFORMED, 0, recall.counter);
     return;
   }
+  // The two looks never differ unless something was done to the hardware.
+  if (pfc_review_recall(verifier, index, message) != PFC_REVIEW_PASSED) {
+    pfc_answer_plain(outcome, PFC_VERDICT_FAULT, 0, recall.counter);
+    return;
+  }
   // "Not executed" must stay true: whatever was asked before is dead for this instance, on every link.
   if (recall.counter >= verifier->alive_from[index]) verifier->alive_from[index] = recall.counter + 1;
   pfc_answer_signed(outcome, slot, recall.nonce, judge_recall(slot, &recall), 0, recall.counter);

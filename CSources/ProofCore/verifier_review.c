@@ -1,4 +1,4 @@
-// The second look at what is about to be let in: a command, a token.
+// The second look at what is about to be let in: a command, a token, an order, a recall.
 //
 // verifier_judgement.c and verifier_admission.c come to their verdicts by branches, and a glitch of the supply or of
 // the clock can skip one. So every condition is looked at again here, from the message's own bytes and from what the
@@ -29,7 +29,9 @@ enum {
   STEP_SAME = 0x096f5ab1,
   STEP_TIME = 0x0d35860c,
   STEP_TENANT = 0x02d8b9e7,
-  TOKEN_STEPS = STEP_OPENED + STEP_SAME + STEP_TIME + STEP_TENANT
+  TOKEN_STEPS = STEP_OPENED + STEP_SAME + STEP_TIME + STEP_TENANT,
+  ORDER_STEPS = STEP_OPENED + STEP_SAME,
+  RECALL_STEPS = STEP_SLOT + STEP_DEVICE
 };
 
 /// Volatile, so that every look is stored and read again: nothing of it lives in a register alone.
@@ -163,4 +165,29 @@ uint32_t pfc_review_token(const struct pfc_verifier *verifier, int index, const 
   look(&review, STEP_TENANT, is_out_of_place(&verifier->ledger, index, &again));
   pfc_wipe(&again, sizeof again);
   return passed(&review, TOKEN_STEPS);
+}
+
+// ORDER ----------------------------------------------------------------------------------------------------------
+
+uint32_t pfc_review_order(const struct pfc_verifier *verifier, const uint8_t *message, size_t size,
+                          const struct pfc_order *order) {
+  volatile struct review review = {0, 0};
+  struct pfc_order again;
+  look(&review, STEP_OPENED, (uint32_t)pfc_order_open(&again, message, size, verifier->hardware));
+  look(&review, STEP_SAME, difference(order, &again, sizeof again));
+  return passed(&review, ORDER_STEPS);
+}
+
+// RECALL ---------------------------------------------------------------------------------------------------------
+
+uint32_t pfc_review_recall(const struct pfc_verifier *verifier, int index, const uint8_t message[PFC_RECALL_BYTES]) {
+  volatile struct review review = {0, 0};
+  const struct pfc_slot *slot;
+  if (index < 0 || index >= PFC_SLOTS) return ~PFC_REVIEW_PASSED;
+  slot = &verifier->ledger.slots[index];
+  // A recall begins with its instance.
+  look(&review, STEP_SLOT,
+       (uint32_t)(slot->state ^ PFC_SLOT_HELD) | difference(slot->instance_id, message, PFC_ID_BYTES));
+  look(&review, STEP_DEVICE, (uint32_t)pfc_recall_check(message, slot->secrets.device_key));
+  return passed(&review, RECALL_STEPS);
 }
