@@ -22,8 +22,8 @@ LOOPS = re.compile(
     r"sha256|sha512|hmacsha|memset|memcpy|memzero|nor_|clock_seconds|crc_update|uart_receive|find_last|log_event"
     r"|canonical|small_order|stream_ref|be64enc|load_[34]|base_point")
 # What comes to a verdict and what it is made of; the rest brings the message and takes the answer away.
-JUDGES = re.compile(r"^pfc_(?!fragment|reassemble|put|get)|^judge$|^_?crypto_(sign|verify|box|secretbox)|^sodium_memcmp|"
-                    r"^memcmp$|^sodium_is_zero|frombytes_negate")
+JUDGES = re.compile(r"^pfc_(?!fragment|reassemble|put|get)|^judge$|^_?crypto_(sign|verify|box|secretbox)|"
+                    r"^sodium_memcmp|^memcmp$|^sodium_is_zero|frombytes_negate")
 PATIENCE = 400_000_000  # instructions that an untouched firmware may take
 NOP, NOP_WIDE = b"\x00\xbf", b"\xaf\xf3\x00\x80"
 
@@ -119,6 +119,8 @@ class Emulated:
     def run(self, count=PATIENCE):
         """Until the firmware waits. False if it does not get there."""
         try:
+            if self.dead:
+                return False
             self.uc.emu_start(self.pc | 1, self.image.idle, count=count)
         except UcError:
             self.dead = True
@@ -171,7 +173,10 @@ class Emulated:
         within = [place for place in places if condition.get(place) == it]
         kept = [(place, bytes(self.uc.mem_read(place, length[place]))) for place in within]
         self._patch(it, [(place, NOP if len(bytes_) == 2 else NOP_WIDE) for place, bytes_ in kept])
-        self.advance(1)
+        try:
+            self.advance(1)
+        except UcError:
+            self.dead = True
         self._patch(it, kept)
         if len(within) < len(places):
             self.pc = places[-1] + length.get(places[-1], 2)

@@ -17,9 +17,10 @@ from line import Line
 from proofspec.basics import DEVELOPMENT
 from proofspec.curves import sign
 from proofspec.frame import COMPLETE, Receiver
-from proofspec.keys import LITERAL
+from proofspec.keys import LITERAL, Secrets
 from proofspec.message import NO_RECEIPT, Type, Verdict, make_recall, parse_answer
 from proofspec.order import EPOCH, FLOOR, REVOKE, create_order, sign_order
+from proofspec.proof import DEVICE as DEVICE_KIND
 from proofspec.proof import receipt
 from proofspec.token import seal_token, signed_bytes, token_digest, token_header
 from stage import BEGIN, App, Backend
@@ -44,7 +45,7 @@ PASSING = ("verifier.epoch", "verifier.alive_from", "verifier.swept_from")
 FIELDS = (DONE, COUNTER, READY, *BASE, SLOTS_, SLOT, SECRETS, *DURABLE, *PASSING)
 # In a slot's secrets: what proves the app, then what proves the device (struct pfc_secrets).
 DEVICE_SECRETS = slice(16 + 32, None)
-HELD = 1
+FREE, HELD, REVOKED = 0, 1, 2
 
 
 def layout(sources):
@@ -79,17 +80,24 @@ class State:
         self.durable = {name: read[name] for name in DURABLE}
         self.passing = {name: read[name] for name in PASSING}
         size, at = fields[SLOT][1], fields[SECRETS][0] - fields[SLOT][0]
-        self.slots, self.secrets = [], []
+        # Of each slot its rights, its secrets, and what it remembers of its last command.
+        self.slots, self.secrets, self.lasts = [], [], []
         for first in range(0, fields[SLOTS_][1], size):
             slot, end = read[SLOTS_][first : first + size], at + fields[SECRETS][1]
-            self.slots.append(slot[:at] + slot[end:])
+            self.slots.append(slot[:at])
             self.secrets.append(slot[at:end])
+            self.lasts.append(slot[end:])
 
     def differences(self, before, restarted=False):
         """By name, but for the secrets. A restart forgets what is passing."""
         names = [name for name in DURABLE if self.durable[name] != before.durable[name]]
-        names += ["slots"] * (self.slots != before.slots) + ["counter"] * (self.counter < before.counter)
-        if not restarted:
+        # Of a free slot anything may become but one that means something.
+        slots = any(one != was and (was[0] != FREE or one[0] in (HELD, REVOKED))
+                    for one, was in zip(self.slots, before.slots))
+        names += ["slots"] * slots + ["counter"] * (self.counter < before.counter)
+        if restarted:
+            names += ["last command"] * (self.lasts != before.lasts) + ["secrets"] * (self.secrets != before.secrets)
+        else:
             names += [name for name in PASSING if self.passing[name] != before.passing[name]]
         return names
 
@@ -180,19 +188,35 @@ class Stage:
         return State(self.image, self.fields, Emulated(self.image, flash))
 
     def spoilt(self):
-        """The state, if it is served and has other secrets, or another base, than it had."""
+        """The state, if it is served and is damaged: other secrets, another base, a slot of no meaning."""
+        names = ["secrets", "base"] + ["slots", "lasts"] * (self.refusal.type != Type.COMMAND)
         after = self.state()
-        return after if after.serves and (after.secrets, after.base) != (self.before.secrets, self.before.base) else None
+        differs = any(getattr(after, name) != getattr(self.before, name) for name in names)
+        return after if after.serves and differs else None
 
     def foretold(self, ours, theirs):
-        """Whether a slot that is held has got secrets of a device that another piece of hardware, spoilt in the same
-        way, has got as well: then whoever knows the firmware knows them.
+        """Secrets of a device that the owner's slot has got, and that another piece of hardware, spoilt in the same
+        way, has got as well: whoever knows the firmware knows them.
         """
         if theirs is None or ours.base != self.before.base:
+            return None
+        for was, one, other, slot in zip(self.before.secrets, ours.secrets, theirs.secrets, ours.slots):
+            if one[DEVICE_SECRETS] == other[DEVICE_SECRETS] != was[DEVICE_SECRETS] and slot[0] == HELD:
+                return Secrets(one[:16], one[16:48], one[48:64], one[64:])
+        return None
+
+    def opens_with(self, secrets):
+        """Whether a command is done for whoever knows these, now."""
+        self.link.waiting, self.link.notified = [], []
+        try:
+            challenge = self.owner.ask(self.link)
+            command, _ = self.owner.make(self.hardware, challenge, (0, b"status"), DEVICE_KIND, secrets)
+            self.owner.send(self.link, command.encoded())
+        except Exception:  # a glitched board need not speak
             return False
-        rows = zip(self.before.secrets, ours.secrets, theirs.secrets, ours.slots)
-        return any(one[DEVICE_SECRETS] == other[DEVICE_SECRETS] != was[DEVICE_SECRETS] and slot[0] == HELD
-                   for was, one, other, slot in rows)
+        finally:
+            self.link.waiting, self.link.notified = [], []
+        return 0 < (self.state().done - self.before.done) & 0xFFFFFFFF < DONE_MAX
 
     def answer(self):
         """The verdict that came, and None where none did: what a glitched board says need not be a message at all."""

@@ -2,15 +2,22 @@
 """Skips the instructions of the firmware's own binary one by one while it judges, and counts what came through.
 
     skip.py                     each instruction, each adjacent pair, of the shipped image; and planted faults
-    skip.py --single            single instructions alone
-    skip.py --short             the same, of a choice of messages and of curve arithmetic
+    skip.py --short             single instructions of a choice of messages; of tokens and orders, all of what judges
+                                and a share of the rest
     skip.py --scenario NAME     these alone, nothing planted; may stand several times
-    skip.py --share N --seed N  of the instructions of curve arithmetic, hashes and ciphers, one in N
+    skip.py --width N           1: single instructions, 2: adjacent pairs
+    skip.py --seed N            what is drawn where a share is walked (1)
+    skip.py --image FILE        another image, of the same layout
 
 From the last packet of a message that is to be refused until the firmware waits again, each instruction is left out
-once; those of loops over bytes and of arithmetic where they come by for the first time. An attempt *opened* if the
-device has done a command, or anything has changed that a refusal leaves as it is (refusals.py); it *told* if the answer
-says a thing that is not true, with a right receipt. The last line counts walks.
+once; those of loops over bytes and of arithmetic where they come by for the first time. Tokens and orders take millions
+of instructions: of the arithmetic of curves, hashes and ciphers, which ends in a wrong point or a wrong tag, it is one
+in SHARE of them, but for single instructions of one token and one order; and of what neither judges nor is arithmetic,
+and is the same for all of them, it is one in SHARE but for these two.
+
+An attempt *opened* if the device has done a command, or anything has changed that a refusal leaves as it is
+(refusals.py); it *told* if the answer says a thing that is not true, with a right receipt; it *spoilt* if the verifier
+is damaged and nobody gains by it. The last line counts walks.
 """
 
 import argparse
@@ -31,9 +38,16 @@ os.environ["PROOF_HARDWARE"] = str(PORT / "proof-firmware")
 from proofspec.message import Type  # noqa: E402
 from refusals import BUILD, REFUSALS, Stage  # noqa: E402
 
+CHEAP = (Type.COMMAND, Type.RECALL)
+# Walked whole, also where the message comes in and the answer leaves, and in all their arithmetic: what a wrong point
+# does to a forged signature.
+WHOLE = ("token-stranger", "order-forged-floor")
+SHORT = [name for name, refusal in REFUSALS.items() if refusal.type in CHEAP] + [*WHOLE, "order-replayed-floor"]
+SHARE = 25
 # An attempt that takes more instructions counts as endless: untouched they take a third at most, also those that come
 # through.
 ENDLESS = {Type.COMMAND: 400_000, Type.RECALL: 400_000, Type.TOKEN: 16_000_000, Type.ORDER: 9_000_000}
+
 
 @dataclasses.dataclass
 class Counts:
@@ -61,6 +75,13 @@ class Share:
     sums: int = 1
     rest: int = 1
     seed: int = 1
+
+    @staticmethod
+    def of(name, width, is_short, seed):
+        if REFUSALS[name].type in CHEAP:
+            return Share(seed=seed)
+        is_whole = name in WHOLE and not is_short
+        return Share(1 if is_whole and width == 1 else SHARE, 1 if is_whole else SHARE, seed)
 
     def draws(self, image, address, draw):
         if image.is_sum(address):
@@ -157,8 +178,10 @@ def walk(name, image, width, share, sources=ROOT / "CSources"):
         counts.crashed += not finished
         opened, spoilt = on.opened(), on.spoilt()
         if spoilt and not opened:
-            if on.foretold(spoilt, twin.spoils(went.path, number, width)):
-                opened = ["secrets that can be foretold"]
+            told = finished and on.told()
+            known = on.foretold(spoilt, twin.spoils(went.path, number, width))
+            if known and on.opens_with(known):
+                opened = ["a command with secrets that can be foretold"]
             else:
                 counts.spoilt += 1
         at = went.path[number]
@@ -166,7 +189,7 @@ def walk(name, image, width, share, sources=ROOT / "CSources"):
         if opened:
             counts.opened += 1
             counts.places.append(f"{place}: {', '.join(opened)}")
-        elif finished and on.told():
+        elif told if spoilt else finished and on.told():
             counts.told += 1
             counts.places.append(f"{place}: told")
         went.back()
@@ -182,6 +205,10 @@ PLANTED = [
     ("the second look at a token", "token-development", "ProofCore/verifier_admission.c",
      "uint32_t review = pfc_review_token(verifier, index, message, size, &token);",
      "uint32_t review = PFC_REVIEW_PASSED;"),
+    ("the second look at an order", "order-forged-floor", "ProofCore/verifier_admission.c",
+     "review = pfc_review_order(verifier, message, size, &order);", "review = PFC_REVIEW_PASSED;"),
+    ("the second look at a recall", "recall-forged", "ProofCore/verifier_judgement.c",
+     "if (pfc_review_recall(verifier, index, message) != PFC_REVIEW_PASSED) {", "if (0) {"),
 ]
 
 
@@ -201,28 +228,33 @@ def planted_image(path, old, new):
     return image, folder / "CSources"
 
 
+def report(what, counts):
+    print(f"{what}: {counts}", flush=True)
+    for place in counts.places:
+        print(f"  {place}")
+
+
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--single", action="store_true")
-    parser.add_argument("--share", type=int, default=1)
-    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--short", action="store_true")
+    parser.add_argument("--width", type=int, choices=(1, 2))
     parser.add_argument("--scenario", action="append", choices=sorted(REFUSALS))
-    parser.add_argument("--rest", type=int, default=1)
+    parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--image", type=pathlib.Path, default=BUILD / "cortex-m3" / "full.elf")
     options = parser.parse_args()
-    share = Share(options.share, options.rest, options.seed)
+    print(f"seed {options.seed}; one in {SHARE} where a share is drawn")
     passed = failed = 0
-    for width in (1,) if options.single else (1, 2):
-        for name in options.scenario or REFUSALS:
-            counts = walk(name, options.image, width, share)
-            print(f"skip {width} {name}: {counts}", flush=True)
-            for place in counts.places:
-                print(f"  {place}")
+    for width in (options.width,) if options.width else (1,) if options.short else (1, 2):
+        for name in options.scenario or (SHORT if options.short else REFUSALS):
+            counts = walk(name, options.image, width, Share.of(name, width, options.short, options.seed))
+            report(f"skip {width} {name}", counts)
             passed, failed = passed + (not counts.came_through()), failed + (counts.came_through() != 0)
     for what, name, path, old, new in [] if options.scenario else PLANTED:
+        if options.short and REFUSALS[name].type not in CHEAP:
+            continue
         image, sources = planted_image(path, old, new)
-        counts = walk(name, image, 1, share, sources)
-        print(f"planted, without {what}, {name}: {counts}")
+        counts = walk(name, image, 1, Share.of(name, 1, True, options.seed), sources)
+        print(f"planted, without {what}, {name}: {counts}", flush=True)
         passed, failed = passed + (counts.opened > 0), failed + (counts.opened == 0)
     print(f"{passed} passed, {failed} failed")
     return 1 if failed else 0
