@@ -11,9 +11,9 @@
 /// The platform's seconds, or 0 where there is no clock.
 uint32_t pfc_platform_seconds(const struct pfc_platform *platform);
 
-/// Raises epoch and floor, durably, if `*review` is PFC_REVIEW_PASSED: what a token or an order says of time counts when
-/// the second look has passed it, and whoever comes here by a fault brings none. `*changed` is set to 1 if anything
-/// stored rose.
+/// Raises epoch and floor, durably, if `*review` is PFC_REVIEW_PASSED: what a token or an order says of time counts
+/// when the second look has passed it, and whoever comes here by a fault brings none. `*changed` is set to 1 if
+/// anything stored rose.
 PFC_MUST_USE int pfc_verifier_raise(struct pfc_verifier *verifier, const volatile uint32_t *review, uint64_t epoch,
                                     uint64_t floor, int *changed);
 

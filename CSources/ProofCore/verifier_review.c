@@ -22,8 +22,9 @@ enum {
   STEP_DEVICE = 0x05969ce2,
   STEP_INTEGRITY = 0x0a4d6317,
   STEP_RIGHTS = 0x0cb2d178,
+  STEP_SECRETS = 0x0617ce29,
   COMMAND_STEPS = STEP_SHAPE + STEP_CHALLENGE + STEP_AGE + STEP_SLOT + STEP_ONCE + STEP_BOUNDS + STEP_DEVICE +
-                  STEP_INTEGRITY + STEP_RIGHTS,
+                  STEP_INTEGRITY + STEP_RIGHTS + STEP_SECRETS,
 
   STEP_OPENED = 0x06a9c34e,
   STEP_SAME = 0x096f5ab1,
@@ -115,6 +116,7 @@ uint32_t pfc_review_command(const struct pfc_verifier *verifier, const struct pf
            (uint32_t)pfc_is_zero(session->challenge.bytes, PFC_CHALLENGE_BYTES));
   look(&review, STEP_AGE, is_too_old(verifier, session));
   look(&review, STEP_SLOT, is_not_served(verifier, index, &command));
+  look(&review, STEP_SECRETS, pfc_slot_sum(slot) ^ slot->sum);
   look(&review, STEP_ONCE, (slot->last_verdict != PFC_VERDICT_NONE) & (slot->last_counter == command.counter));
   look(&review, STEP_BOUNDS, is_out_of_bounds(verifier, slot));
   review.wrong |= (uint32_t)pfc_nonce_derive(nonce, verifier->hardware->id, &session->challenge, command.kind,

@@ -61,11 +61,22 @@ static void proofs_and_secrets_are_seen_bit_by_bit(void) {
       bool used = kind == PFC_KIND_INTEGRITY || byte >= PFC_KEY_BYTES + PFC_MEASUREMENT_BYTES;
       test_case("kind %u, byte %zu of the secrets", kind, byte);
       secrets[byte] ^= 1;
+      CHECK(!passes());
+      slot->sum = pfc_slot_sum(slot);
       CHECK(passes() != used);
       secrets[byte] ^= 1;
+      slot->sum = pfc_slot_sum(slot);
     }
     CHECK(passes());
   }
+}
+
+static void secrets_that_no_token_brought_are_not_stored(void) {
+  struct pfc_slot *slot = begin(PFC_KIND_INTEGRITY), spoilt = *slot;
+  CHECK_NUMBER(pfc_ledger_put(&world.verifier.ledger, slot_index, slot), PFC_OK);
+  spoilt.secrets.device[31] ^= 1;
+  CHECK_NUMBER(pfc_ledger_put(&world.verifier.ledger, slot_index, &spoilt), PFC_E_STORAGE);
+  CHECK_BYTES(&slot->secrets, &app.token.secrets, sizeof slot->secrets);
 }
 
 static void challenges_are_seen(void) {
@@ -316,6 +327,7 @@ static void recalls_are_seen_bit_by_bit(void) {
 static const struct test tests[] = {
     TEST("a right command passes the second look, up to the age limit and without a clock", right_commands_pass),
     TEST("the second look sees every bit of the message and every secret", proofs_and_secrets_are_seen_bit_by_bit),
+    TEST("secrets that no token brought are not stored", secrets_that_no_token_brought_are_not_stored),
     TEST("the second look sees a challenge that is another, too old, or none", challenges_are_seen),
     TEST("the second look sees what the slot does not permit", slots_are_seen),
     TEST("the second look asks for the classes of the kind that is proved", classes_are_the_kinds_own),
