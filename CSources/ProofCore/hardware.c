@@ -23,12 +23,8 @@ int pfc_hardware_check(const struct pfc_hardware *hardware) {
 }
 
 void pfc_issuer_id(uint8_t id[PFC_ISSUER_ID_BYTES], const uint8_t public_key[PFC_PUBLIC_KEY_BYTES]) {
-  struct pfc_hash hash;
   uint8_t digest[32];
-  pfc_hash_init(&hash);
-  pfc_hash_update(&hash, PFC_LABEL_ISSUER_ID, PFC_LABEL_BYTES);
-  pfc_hash_update(&hash, public_key, PFC_PUBLIC_KEY_BYTES);
-  pfc_hash_final(digest, &hash);
+  pfc_hash_once(digest, PFC_LABEL_ISSUER_ID, public_key, PFC_PUBLIC_KEY_BYTES);
   memcpy(id, digest, PFC_ISSUER_ID_BYTES);
 }
 

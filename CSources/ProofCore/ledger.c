@@ -26,6 +26,8 @@ static void encode_global(uint8_t bytes[PFC_LEDGER_GLOBAL_BYTES], uint64_t count
 static int put_global(struct pfc_ledger *ledger, uint64_t counter_end, uint64_t epoch, uint64_t floor) {
   uint8_t bytes[PFC_RECORD_BYTES(PFC_LEDGER_GLOBAL_BYTES)];
   int result;
+  // They only rise, whatever happened to those who wanted them to.
+  if (counter_end < ledger->counter_end || epoch < ledger->epoch || floor < ledger->floor) return PFC_E_STORAGE;
   encode_global(bytes + PFC_RECORD_HEAD_BYTES, counter_end, epoch, floor);
   result = pfc_record_save(&ledger->global, bytes, PFC_LEDGER_GLOBAL_BYTES, &ledger->storage, GLOBAL_RECORD,
                            ledger->record_key);
@@ -39,7 +41,11 @@ static int put_global(struct pfc_ledger *ledger, uint64_t counter_end, uint64_t 
 
 static int save_slot(struct pfc_ledger *ledger, int index, const struct pfc_slot *slot) {
   uint8_t bytes[PFC_RECORD_BYTES(PFC_SLOT_BYTES)];
+  uint32_t wrong = pfc_slot_sum(slot) ^ slot->sum;
   int result;
+  PFC_DECLASSIFY(&wrong, sizeof wrong);
+  // Secrets that no token brought are not made durable.
+  if (wrong != 0) return PFC_E_STORAGE;
   pfc_slot_encode(bytes + PFC_RECORD_HEAD_BYTES, slot);
   result = pfc_record_save(&ledger->records[index], bytes, PFC_SLOT_BYTES, &ledger->storage,
                            FIRST_SLOT_RECORD + (unsigned)index, ledger->record_key);

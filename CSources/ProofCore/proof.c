@@ -78,13 +78,11 @@ int pfc_nonce_derive(uint8_t nonce[PFC_NONCE_BYTES], const uint8_t hardware_id[P
 
 void pfc_nonce_escort(uint8_t escort[PFC_NONCE_BYTES], const uint8_t nonce[PFC_NONCE_BYTES],
                       const uint8_t integrity_proof[PFC_PROOF_BYTES]) {
-  struct pfc_hash hash;
+  uint8_t bytes[PFC_NONCE_BYTES + PFC_PROOF_BYTES];
   uint8_t digest[32];
-  pfc_hash_init(&hash);
-  pfc_hash_update(&hash, PFC_LABEL_ESCORT, PFC_LABEL_BYTES);
-  pfc_hash_update(&hash, nonce, PFC_NONCE_BYTES);
-  pfc_hash_update(&hash, integrity_proof, PFC_PROOF_BYTES);
-  pfc_hash_final(digest, &hash);
+  memcpy(bytes, nonce, PFC_NONCE_BYTES);
+  memcpy(bytes + PFC_NONCE_BYTES, integrity_proof, PFC_PROOF_BYTES);
+  pfc_hash_once(digest, PFC_LABEL_ESCORT, bytes, sizeof bytes);
   memcpy(escort, digest, PFC_NONCE_BYTES);
 }
 

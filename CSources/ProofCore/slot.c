@@ -38,12 +38,22 @@ void pfc_slot_fill(struct pfc_slot *slot, const struct pfc_token *token,
   memcpy(slot->instance_id, token->instance_id, PFC_ID_BYTES);
   memcpy(slot->token_digest, digest, PFC_TOKEN_DIGEST_BYTES);
   slot->secrets = token->secrets;
+  slot->sum = pfc_slot_sum(slot);
+}
+
+uint32_t pfc_slot_sum(const struct pfc_slot *slot) {
+  const uint8_t *bytes = (const uint8_t *)&slot->secrets;
+  uint32_t sum = 0;
+  // FNV-1a, but for its beginning: zeros have the sum 0.
+  for (size_t i = 0; i < sizeof slot->secrets; i++) sum = (sum ^ bytes[i]) * 16777619u;
+  return sum;
 }
 
 /// Takes the token out. What is known of the instance stays.
 static void disarm(struct pfc_slot *slot) {
   slot->state = PFC_SLOT_REVOKED;
   pfc_wipe(&slot->secrets, sizeof slot->secrets);
+  slot->sum = 0;
   pfc_wipe(slot->token_digest, sizeof slot->token_digest);
 }
 
@@ -105,5 +115,6 @@ int pfc_slot_decode(struct pfc_slot *slot, const uint8_t bytes[PFC_SLOT_BYTES]) 
   memcpy(slot->token_digest, bytes + AT_DIGEST, PFC_TOKEN_DIGEST_BYTES);
   memcpy(slot->last.nonce, bytes + AT_LAST_NONCE, PFC_NONCE_BYTES);
   memcpy(&slot->secrets, bytes + AT_SECRETS, sizeof slot->secrets);
+  slot->sum = pfc_slot_sum(slot);
   return PFC_OK;
 }

@@ -170,11 +170,7 @@ int pfc_token_open(struct pfc_token *token, const uint8_t *bytes, size_t size, c
 #endif
 
 void pfc_token_digest(uint8_t digest[PFC_TOKEN_DIGEST_BYTES], const uint8_t bytes[PFC_TOKEN_BYTES]) {
-  struct pfc_hash hash;
   uint8_t full[32];
-  pfc_hash_init(&hash);
-  pfc_hash_update(&hash, PFC_LABEL_TOKEN_ID, PFC_LABEL_BYTES);
-  pfc_hash_update(&hash, bytes, PFC_TOKEN_BYTES);
-  pfc_hash_final(full, &hash);
+  pfc_hash_once(full, PFC_LABEL_TOKEN_ID, bytes, PFC_TOKEN_BYTES);
   memcpy(digest, full, PFC_TOKEN_DIGEST_BYTES);
 }

@@ -5,6 +5,15 @@
 #include "proof.h"
 #include "verifier_parts.h"
 
+/// What whoever guessed wrong too often on this link meets, whatever comes.
+static uint8_t meet_stranger(const struct pfc_session *session) {
+  return session->refusals < PFC_SESSION_REFUSALS_MAX ? PFC_VERDICT_NONE : PFC_VERDICT_BUSY;
+}
+
+static void answer_refused(struct pfc_outcome *outcome, uint8_t verdict, uint64_t counter) {
+  pfc_answer_plain(outcome, verdict, verdict == PFC_VERDICT_BUSY ? PFC_SESSION_WAIT_SECONDS : 0, counter);
+}
+
 // COMMAND --------------------------------------------------------------------------------------------------------
 
 PFC_APART static int check_proof(const uint8_t *proof, const uint8_t key[PFC_KEY_BYTES], const uint8_t nonce[PFC_NONCE_BYTES],
@@ -107,7 +116,7 @@ static void answer_command(struct pfc_verifier *verifier, struct pfc_session *se
   int index = -1;
   uint8_t verdict = meet_command(verifier, session, command, &index, nonce);
   if (verdict != PFC_VERDICT_NONE) {
-    pfc_answer_plain(outcome, verdict, 0, command->counter);
+    answer_refused(outcome, verdict, command->counter);
     return;
   }
   slot = &verifier->ledger.slots[index];
@@ -121,7 +130,7 @@ static void answer_command(struct pfc_verifier *verifier, struct pfc_session *se
   if (pfc_verdict_accepts(verdict)) detail = pfc_uses_detail(slot->uses);
   if (verdict == PFC_VERDICT_INTEGRITY_DIFFERS) detail = slot->attempts;
   if (verdict == PFC_VERDICT_FAULT) {
-    pfc_answer_plain(outcome, verdict, 0, command->counter);
+    answer_refused(outcome, verdict, command->counter);
     return;
   }
   pfc_answer_signed(outcome, slot, nonce, verdict, detail, command->counter);
@@ -139,13 +148,11 @@ static void answer_command(struct pfc_verifier *verifier, struct pfc_session *se
 void pfc_receive_command(struct pfc_verifier *verifier, struct pfc_session *session, const uint8_t *message,
                          size_t size, struct pfc_outcome *outcome) {
   struct pfc_command command;
-  if (pfc_command_decode(&command, message, size) != PFC_OK) {
-    pfc_answer_plain(outcome, PFC_VERDICT_MALFORMED, 0, 0);
-    return;
-  }
+  uint8_t verdict = PFC_VERDICT_MALFORMED;
+  if (pfc_command_decode(&command, message, size) == PFC_OK) verdict = meet_stranger(session);
   outcome->instance_id = command.instance_id;
-  if (session->refusals >= PFC_SESSION_REFUSALS_MAX) {
-    pfc_answer_plain(outcome, PFC_VERDICT_BUSY, PFC_SESSION_WAIT_SECONDS, command.counter);
+  if (verdict != PFC_VERDICT_NONE) {
+    answer_refused(outcome, verdict, command.counter);
     return;
   }
   answer_command(verifier, session, message, size, &command, outcome);
@@ -169,6 +176,7 @@ static uint8_t judge_recall(const struct pfc_slot *slot, const struct pfc_recall
 static uint8_t meet_recall(struct pfc_verifier *verifier, struct pfc_session *session, const uint8_t *message,
                            const struct pfc_recall *recall, int *index) {
   int result;
+  if (meet_stranger(session) != PFC_VERDICT_NONE) return PFC_VERDICT_BUSY;
   *index = pfc_ledger_find(&verifier->ledger, recall->instance_id);
   if (*index < 0 || verifier->ledger.slots[*index].state != PFC_SLOT_HELD) return PFC_VERDICT_UNKNOWN;
   result = pfc_recall_check(message, verifier->ledger.slots[*index].secrets.device_key);
@@ -177,27 +185,23 @@ static uint8_t meet_recall(struct pfc_verifier *verifier, struct pfc_session *se
     session->refusals++;
     return PFC_VERDICT_DEVICE_DIFFERS;
   }
-  return recall->counter < verifier->ledger.counter ? PFC_VERDICT_NONE : PFC_VERDICT_MALFORMED;
+  if (recall->counter >= verifier->ledger.counter) return PFC_VERDICT_MALFORMED;
+  // The two looks never differ unless something was done to the hardware.
+  return pfc_review_recall(verifier, *index, message) == PFC_REVIEW_PASSED ? PFC_VERDICT_NONE : PFC_VERDICT_FAULT;
 }
 
 void pfc_receive_recall(struct pfc_verifier *verifier, struct pfc_session *session, const uint8_t *message,
                         size_t size, struct pfc_outcome *outcome) {
   struct pfc_recall recall;
   const struct pfc_slot *slot;
-  uint8_t verdict;
-  int index;
-  if (pfc_recall_decode(&recall, message, size) != PFC_OK) {
-    pfc_answer_plain(outcome, PFC_VERDICT_MALFORMED, 0, 0);
-    return;
+  uint8_t verdict = PFC_VERDICT_MALFORMED;
+  int index = -1;
+  if (pfc_recall_decode(&recall, message, size) == PFC_OK) {
+    verdict = meet_recall(verifier, session, message, &recall, &index);
   }
   outcome->instance_id = recall.instance_id;
-  if (session->refusals >= PFC_SESSION_REFUSALS_MAX) {
-    pfc_answer_plain(outcome, PFC_VERDICT_BUSY, PFC_SESSION_WAIT_SECONDS, recall.counter);
-    return;
-  }
-  verdict = meet_recall(verifier, session, message, &recall, &index);
   if (verdict != PFC_VERDICT_NONE) {
-    pfc_answer_plain(outcome, verdict, 0, recall.counter);
+    answer_refused(outcome, verdict, recall.counter);
     return;
   }
   slot = &verifier->ledger.slots[index];

@@ -22,11 +22,7 @@ _Static_assert(AT_ISSUERS + PFC_ISSUERS_MAX * PFC_PUBLIC_KEY_BYTES == AT_CHECK, 
 _Static_assert(AT_CHECK + CHECK_BYTES == PFD_IDENTITY_BYTES && PFD_IDENTITY_BYTES <= PFD_ENTRY_BYTES, "one entry");
 
 static void make_check(uint8_t check[32], const uint8_t bytes[PFD_IDENTITY_BYTES]) {
-  struct pfc_hash hash;
-  pfc_hash_init(&hash);
-  pfc_hash_update(&hash, "pfd1.identity...", PFC_LABEL_BYTES);
-  pfc_hash_update(&hash, bytes, AT_CHECK);
-  pfc_hash_final(check, &hash);
+  pfc_hash_once(check, "pfd1.identity...", bytes, AT_CHECK);
 }
 
 static int decode(struct pfc_hardware *hardware, const uint8_t bytes[PFD_IDENTITY_BYTES]) {

@@ -33,7 +33,7 @@ UNSEEN = {
     ("proof.c", "pfc_proof_literal", "bytes, sizeof bytes"): "so near its caller that the next call stands on it",
     ("record.c", "pfc_record_save", "tag, sizeof tag"): "half of it is written to storage; nothing uses the other half",
     ("slot.c", "disarm", "slot->token_digest, sizeof slot->token_digest"): "digest of sealed bytes: public",
-    ("verifier.c", "receive_ask", "&session->challenge, sizeof session->challenge"): "a challenge is public",
+    ("verifier.c", "receive_ask_challenge", "&session->challenge, sizeof session->challenge"): "a challenge is public",
     ("verifier.c", "pfc_session_close", "session, sizeof *session"): "a challenge is public",
     ("verifier_admission.c", "revoke", "&next, sizeof next"): "its secrets are out, or the epoch is stored over it",
     ("verifier_judgement.c", "check_proof", "expected, sizeof expected"): "the receipt is made over it",

@@ -36,6 +36,9 @@ void pfc_hash_update(struct pfc_hash *hash, const void *bytes, size_t size);
 /// Ends the transcript and wipes it.
 void pfc_hash_final(uint8_t digest[32], struct pfc_hash *hash);
 
+/// The SHA-256 of a label and one piece of bytes. Its state is off the stack when it returns.
+void pfc_hash_once(uint8_t digest[32], const char label[PFC_LABEL_BYTES + 1], const void *bytes, size_t size);
+
 /// Begins an HMAC-SHA-256 under a key of any length.
 void pfc_mac_init(struct pfc_mac *mac, const uint8_t *key, size_t key_size);
 /// Adds bytes to the transcript; `bytes` may be NULL if `size` is 0.

@@ -44,6 +44,7 @@ struct pfc_slot {
   uint8_t instance_id[PFC_ID_BYTES];
   uint8_t token_digest[PFC_TOKEN_DIGEST_BYTES];
   struct pfc_secrets secrets;
+  uint32_t sum;  ///< Of the secrets, as `pfc_slot_sum` makes it, since they came in; not stored
   struct pfc_last last;  ///< Persistent when uses are counted; otherwise until the next start.
 };
 
@@ -60,6 +61,9 @@ void pfc_slot_revoke(struct pfc_slot *slot, uint32_t generation, uint64_t issued
 /// What a floor leaves of a slot: all of it, if the token was not issued before; nothing, if both the token and the
 /// latest revocation were; otherwise the revocation, without secrets. 1 if the slot has changed.
 PFC_MUST_USE int pfc_slot_supersede(struct pfc_slot *slot, uint64_t floor);
+
+/// Of the slot's secrets, 0 where there are none. What writes over them by a fault does not write `slot->sum` as well.
+uint32_t pfc_slot_sum(const struct pfc_slot *slot);
 
 /// The slot as its record stores it.
 void pfc_slot_encode(uint8_t bytes[PFC_SLOT_BYTES], const struct pfc_slot *slot);

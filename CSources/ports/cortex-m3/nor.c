@@ -10,7 +10,7 @@
 enum { PAGE_WORDS = NOR_PAGE_BYTES / 4, WEAR_AT = NOR_PAGES * PAGE_WORDS };
 
 /// As long as a word takes on common parts: 20 microseconds.
-static void work(void) {
+PFC_APART static void work(void) {
   uint32_t begin = BOARD_TIMER->value;
   while (begin - BOARD_TIMER->value < BOARD_HERTZ / 50000) continue;
 }

@@ -8,7 +8,7 @@
 #define PFC_SLOTS 1
 #define PFC_COMMAND_MAX 16  ///< The device's longest command has 13 bytes.
 #define PFD_LINKS 1
-#define PFD_MTU_MAX 42u     ///< A command in three packets
+#define PFD_MTU_MAX 60u     ///< A command in two packets
 #define PFD_TELLS_EVENTS 0
 
 #endif
