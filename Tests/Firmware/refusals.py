@@ -5,14 +5,12 @@ Commands may be refused at the cost of an attempt; tokens, orders and recalls th
 
 import dataclasses
 import os
-import pathlib
 import shutil
-import tempfile
 
 import stage
 from board import PAGE, SLOTS, pages
 from central import WRITE_COMMAND, WRITTEN_AT
-from emulated import Emulated, Image, tool
+from emulated import Emulated, Image
 from line import Line
 from proofspec.basics import DEVELOPMENT
 from proofspec.curves import sign
@@ -20,13 +18,11 @@ from proofspec.frame import COMPLETE, Receiver
 from proofspec.keys import LITERAL, Secrets
 from proofspec.message import NO_RECEIPT, Type, Verdict, make_recall, parse_answer
 from proofspec.order import EPOCH, FLOOR, REVOKE, create_order, sign_order
-from proofspec.proof import DEVICE as DEVICE_KIND
-from proofspec.proof import receipt
+from proofspec.proof import DEVICE, receipt
 from proofspec.token import seal_token, signed_bytes, token_digest, token_header
 from stage import BEGIN, App, Backend
+from verifier_state import BUILD, DEVICE_SECRETS, DONE, HELD, State, layout
 
-ROOT = pathlib.Path(stage.ROOT)
-BUILD = ROOT / ".build" / "firmware"
 stage.BUILD = BUILD / "tests"
 ACCEPTED = (Verdict.ACCEPTED, Verdict.ACCEPTED_DEVICE_ONLY)
 # More than a few is a counter that was overwritten, and no command.
@@ -35,75 +31,11 @@ NOR_USED = PAGE * (pages(SLOTS["full"]) + 2)
 # Counted uses are stored: a restart finds the slot as it was.
 COUNTED = {"uses": 1000, "attempts": 5}
 
-DONE, COUNTER, READY = "device.done", "verifier.ledger.counter", "verifier.ready"
-# Whom it serves and by what: where this is damaged, no proof comes out right until power on.
-BASE = ("verifier.hardware", "verifier.platform", "hardware")
-SLOTS_, SLOT, SECRETS = "verifier.ledger.slots", "verifier.ledger.slots[0]", "verifier.ledger.slots[0].secrets"
-# What no refused token, order or recall may change; a refused command may cost an attempt.
-DURABLE = ("verifier.ledger.epoch", "verifier.ledger.floor")
-PASSING = ("verifier.epoch", "verifier.alive_from", "verifier.swept_from")
-FIELDS = (DONE, COUNTER, READY, *BASE, SLOTS_, SLOT, SECRETS, *DURABLE, *PASSING)
-# In a slot's secrets: what proves the app, then what proves the device (struct pfc_secrets).
-DEVICE_SECRETS = slice(16 + 32, None)
-FREE, HELD, REVOKED = 0, 1, 2
-
-
-def layout(sources):
-    """Where each of FIELDS stands within the unit, and how long it is."""
-    rows = ", ".join(f"{{offsetof(struct pfd_unit, {name}), sizeof unit.{name}}}" for name in FIELDS)
-    text = ("#include <stddef.h>\n#include \"ProofDevice.h\"\n"
-            f"static struct pfd_unit unit;\nconst unsigned at[][2] = {{{rows}}};\n")
-    with tempfile.TemporaryDirectory() as folder:
-        at = pathlib.Path(folder)
-        (at / "at.c").write_text(text, encoding="ascii")
-        include = [f"-I{sources / name}" for name in ("ProofCore/include", "ProofDevice/include", "ports/profiles")]
-        foreign = ["-isystem", BUILD / "include", "-isystem",
-                   ROOT / ".build/foreign/libsodium/source/src/libsodium/include"]
-        tool("gcc", "-mcpu=cortex-m3", "-mthumb", "-DPFC_PROFILE=\"full.h\"", *include, *foreign, "-c", at / "at.c",
-             "-o", at / "at.o")
-        tool("objcopy", "-O", "binary", "-j", ".rodata", at / "at.o", at / "at.bin")
-        bytes_ = (at / "at.bin").read_bytes()
-    words = [int.from_bytes(bytes_[at : at + 4], "little") for at in range(0, len(bytes_), 4)]
-    return dict(zip(FIELDS, zip(words[0::2], words[1::2])))
-
-
-class State:
-    """What the verifier holds in RAM."""
-
-    def __init__(self, image, fields, board):
-        unit = image.symbols["unit"]
-        read = {name: bytes(board.uc.mem_read(unit + at, size)) for name, (at, size) in fields.items()}
-        self.done, self.counter = (int.from_bytes(read[name], "little") for name in (DONE, COUNTER))
-        self.base = [read[name] for name in BASE]
-        # A verifier that is not ready answers *fault* to everything, until power on.
-        self.serves = read[READY] == b"\1" and not board.dead
-        self.durable = {name: read[name] for name in DURABLE}
-        self.passing = {name: read[name] for name in PASSING}
-        size, at = fields[SLOT][1], fields[SECRETS][0] - fields[SLOT][0]
-        # Of each slot its rights, its secrets, and what it remembers of its last command.
-        self.slots, self.secrets, self.lasts = [], [], []
-        for first in range(0, fields[SLOTS_][1], size):
-            slot, end = read[SLOTS_][first : first + size], at + fields[SECRETS][1]
-            self.slots.append(slot[:at])
-            self.secrets.append(slot[at:end])
-            self.lasts.append(slot[end:])
-
-    def differences(self, before, restarted=False):
-        """By name, but for the secrets. A restart forgets what is passing."""
-        names = [name for name in DURABLE if self.durable[name] != before.durable[name]]
-        # Of a free slot anything may become but one that means something.
-        slots = any(one != was and (was[0] != FREE or one[0] in (HELD, REVOKED))
-                    for one, was in zip(self.slots, before.slots))
-        names += ["slots"] * slots + ["counter"] * (self.counter < before.counter)
-        if restarted:
-            names += ["last command"] * (self.lasts != before.lasts) + ["secrets"] * (self.secrets != before.secrets)
-        else:
-            names += [name for name in PASSING if self.passing[name] != before.passing[name]]
-        return names
-
 
 class Stage:
     """The firmware with an owner's token held, before the last packet of a message that it must refuse."""
+
+    lie = None  # a receipt's key, its nonce, and the verdicts that it must not tell
 
     def __init__(self, image, sources, refusal, seed=40):
         self.image, self.refusal = Image(image), refusal
@@ -210,7 +142,7 @@ class Stage:
         self.link.waiting, self.link.notified = [], []
         try:
             challenge = self.owner.ask(self.link)
-            command, _ = self.owner.make(self.hardware, challenge, (0, b"status"), DEVICE_KIND, secrets)
+            command, _ = self.owner.make(self.hardware, challenge, (0, b"status"), DEVICE, secrets)
             self.owner.send(self.link, command.encoded())
         except Exception:  # a glitched board need not speak
             return False
@@ -237,8 +169,6 @@ class Stage:
         key, nonce, verdicts = self.lie
         expected = receipt(key, nonce, answer.verdict, answer.detail, answer.counter)
         return answer.verdict in verdicts and answer.receipt == expected
-
-    lie = None
 
 
 @dataclasses.dataclass(frozen=True)

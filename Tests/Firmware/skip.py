@@ -36,7 +36,8 @@ sys.path[:0] = [str(HERE), str(ROOT / "Tests" / "Attacker"), str(ROOT / "Tests" 
 os.environ["PROOF_HARDWARE"] = str(PORT / "proof-firmware")
 
 from proofspec.message import Type  # noqa: E402
-from refusals import BUILD, REFUSALS, Stage  # noqa: E402
+from refusals import REFUSALS, Stage  # noqa: E402
+from verifier_state import BUILD  # noqa: E402
 
 CHEAP = (Type.COMMAND, Type.RECALL)
 # Walked whole, also where the message comes in and the answer leaves, and in all their arithmetic: what a wrong point

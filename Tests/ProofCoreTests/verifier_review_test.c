@@ -1,6 +1,6 @@
-/// The second look at commands, tokens, orders and recalls: it sees by itself all that the first one sees, so that either may be
-/// skipped. The verifier never lets these states come as far; here they are set by hand. Tests/Faults walks the two
-/// looks together.
+/// The second look at commands, tokens, orders and recalls: it sees by itself all that the first one sees, so that
+/// either may be skipped. The verifier never lets these states come as far; here they are set by hand. Tests/Faults and
+/// Tests/Firmware/skip.py walk the two looks together.
 
 #include <string.h>
 
