@@ -209,7 +209,8 @@ PLANTED = [
     ("the second look at an order", "order-forged-floor", "ProofCore/verifier_admission.c",
      "review = pfc_review_order(verifier, message, size, &order);", "review = PFC_REVIEW_PASSED;"),
     ("the second look at a recall", "recall-forged", "ProofCore/verifier_judgement.c",
-     "if (pfc_review_recall(verifier, index, message) != PFC_REVIEW_PASSED) {", "if (0) {"),
+     "return pfc_review_recall(verifier, *index, message) == PFC_REVIEW_PASSED ? PFC_VERDICT_NONE : PFC_VERDICT_FAULT;",
+     "return PFC_VERDICT_NONE;"),
 ]
 
 
