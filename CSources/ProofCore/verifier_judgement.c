@@ -16,8 +16,9 @@ static void answer_refused(struct pfc_outcome *outcome, uint8_t verdict, uint64_
 
 // COMMAND --------------------------------------------------------------------------------------------------------
 
-PFC_APART static int check_proof(const uint8_t *proof, const uint8_t key[PFC_KEY_BYTES], const uint8_t nonce[PFC_NONCE_BYTES],
-                       const uint8_t measurement[PFC_MEASUREMENT_BYTES]) {
+PFC_APART static int check_proof(const uint8_t *proof, const uint8_t key[PFC_KEY_BYTES],
+                                 const uint8_t nonce[PFC_NONCE_BYTES],
+                                 const uint8_t measurement[PFC_MEASUREMENT_BYTES]) {
   uint8_t expected[PFC_PROOF_BYTES];
   int result;
   pfc_proof_make_once(expected, key, nonce, measurement);
@@ -61,7 +62,7 @@ static uint8_t judge_slot(const struct pfc_verifier *verifier, const struct pfc_
 
 /// The first look: the verdict, or what would be it if nothing is found at the second.
 PFC_APART static uint8_t judge_command(const struct pfc_verifier *verifier, struct pfc_session *session, int index,
-                             const struct pfc_command *command, const uint8_t nonce[PFC_NONCE_BYTES]) {
+                                       const struct pfc_command *command, const uint8_t nonce[PFC_NONCE_BYTES]) {
   const struct pfc_slot *slot = &verifier->ledger.slots[index];
   uint16_t permitted = command->kind == PFC_KIND_INTEGRITY ? slot->integrity_classes : slot->device_classes;
   uint8_t answered[PFC_NONCE_BYTES];

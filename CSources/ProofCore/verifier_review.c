@@ -95,7 +95,7 @@ static uint32_t is_not_served(const struct pfc_verifier *verifier, int index, co
          (command->counter < verifier->alive_from[index]);
 }
 
-PFC_APART uint32_t pfc_review_command(const struct pfc_verifier *verifier, const struct pfc_session *session, int index,
+uint32_t pfc_review_command(const struct pfc_verifier *verifier, const struct pfc_session *session, int index,
                             const uint8_t *message, size_t size) {
   volatile struct review review = {0, 0};
   struct pfc_command command;
@@ -153,7 +153,7 @@ static uint32_t is_out_of_place(const struct pfc_ledger *ledger, int index, cons
   return wrong;
 }
 
-PFC_APART uint32_t pfc_review_token(const struct pfc_verifier *verifier, int index, const uint8_t *message, size_t size,
+uint32_t pfc_review_token(const struct pfc_verifier *verifier, int index, const uint8_t *message, size_t size,
                           const struct pfc_token *token) {
   volatile struct review review = {0, 0};
   struct pfc_token again;
@@ -170,7 +170,7 @@ PFC_APART uint32_t pfc_review_token(const struct pfc_verifier *verifier, int ind
 
 // ORDER ----------------------------------------------------------------------------------------------------------
 
-PFC_APART uint32_t pfc_review_order(const struct pfc_verifier *verifier, const uint8_t *message, size_t size,
+uint32_t pfc_review_order(const struct pfc_verifier *verifier, const uint8_t *message, size_t size,
                           const struct pfc_order *order) {
   volatile struct review review = {0, 0};
   struct pfc_order again;
@@ -183,7 +183,7 @@ PFC_APART uint32_t pfc_review_order(const struct pfc_verifier *verifier, const u
 
 // RECALL ---------------------------------------------------------------------------------------------------------
 
-PFC_APART uint32_t pfc_review_recall(const struct pfc_verifier *verifier, int index, const uint8_t message[PFC_RECALL_BYTES]) {
+uint32_t pfc_review_recall(const struct pfc_verifier *verifier, int index, const uint8_t message[PFC_RECALL_BYTES]) {
   volatile struct review review = {0, 0};
   const struct pfc_slot *slot;
   if (index < 0 || index >= PFC_SLOTS) return ~PFC_REVIEW_PASSED;

@@ -101,7 +101,8 @@ static struct pfc_platform platform_of(const struct pfd_port *port) {
 }
 
 #if PFC_OPENS_TOKENS
-int pfd_unit_provision(const struct pfd_port *port, const struct pfc_hardware *hardware, uint64_t floor, uint64_t counter) {
+int pfd_unit_provision(const struct pfd_port *port, const struct pfc_hardware *hardware, uint64_t floor,
+                       uint64_t counter) {
   struct pfc_platform platform = platform_of(port);
   int result = pfc_hardware_check(hardware);
   // The ledger first: until the identity stands, cut-short provisioning is damage and nothing else.

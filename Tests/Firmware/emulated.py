@@ -15,12 +15,13 @@ NOR, NOR_BYTES = 0x21000000, 1 << 16
 TIMER, UART, LOG_UART, SYSTEM = 0x40000000, 0x40004000, 0x40005000, 0xE000E000
 TICKS = 400
 # Arithmetic of curves, hashes and ciphers that ends in bytes and decides nothing by itself.
-SUMS = re.compile(r"Transform|^compress$|^schedule$|fe25519|ge25519|sc25519|scalarmult|salsa|poly1305|blake2b|slide_vartime")
+SUMS = re.compile(
+    r"Transform|^compress$|^schedule$|fe25519|ge25519|sc25519|scalarmult|salsa|poly1305|blake2b|slide_vartime")
 DECIDES = re.compile(r"canonical|small_order|frombytes_negate|verify|open")
 # Loops over bytes, and arithmetic: they take nine in ten of all instructions and do the same each time.
 LOOPS = re.compile(
-    r"sha256|sha512|^begin$|hmacsha|memset|memcpy|memzero|nor_|clock_seconds|crc_update|uart_receive|find_last|log_event"
-    r"|canonical|small_order|stream_ref|be64enc|load_[34]|base_point")
+    r"sha256|sha512|^begin$|hmacsha|memset|memcpy|memzero|nor_|clock_seconds|crc_update|uart_receive|find_last"
+    r"|log_event|canonical|small_order|stream_ref|be64enc|load_[34]|base_point")
 # What comes to a verdict and what it is made of; the rest brings the message and takes the answer away.
 JUDGES = re.compile(r"^pfc_(?!fragment|reassemble|put|get)|^judge$|^_?crypto_(sign|verify|box|secretbox)|"
                     r"^sodium_memcmp|^memcmp$|^sodium_is_zero|frombytes_negate")
