@@ -54,11 +54,8 @@ static int is_valid(const struct pfc_config *config) {
 static void make_tag(uint8_t tag[PFC_CONFIG_TAG_BYTES], const uint8_t *bytes, size_t size) {
   uint8_t key[32];
   uint8_t full[32];
-  struct pfc_mac mac;
   pfc_derive(key, PFC_LABEL_CONFIG_TAG, bytes + AT_SALT, PFC_SALT_BYTES, NULL, 0);
-  pfc_mac_init(&mac, key, sizeof key);
-  pfc_mac_update(&mac, bytes, size);
-  pfc_mac_final(full, &mac);
+  pfc_mac_once(full, key, sizeof key, bytes, size);
   memcpy(tag, full, PFC_CONFIG_TAG_BYTES);
   pfc_wipe(key, sizeof key);
   pfc_wipe(full, sizeof full);

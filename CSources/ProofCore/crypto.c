@@ -26,6 +26,15 @@ void pfc_hash_final(uint8_t digest[32], struct pfc_hash *hash) {
   pfc_wipe(hash, sizeof *hash);
 }
 
+PFC_APART void pfc_hash_once(uint8_t digest[32], const char label[PFC_LABEL_BYTES + 1], const void *bytes,
+                             size_t size) {
+  struct pfc_hash hash;
+  pfc_hash_init(&hash);
+  pfc_hash_update(&hash, label, PFC_LABEL_BYTES);
+  pfc_hash_update(&hash, bytes, size);
+  pfc_hash_final(digest, &hash);
+}
+
 void pfc_mac_init(struct pfc_mac *mac, const uint8_t *key, size_t key_size) {
   static const uint8_t nothing[1] = {0};
   crypto_auth_hmacsha256_init(&mac->state, key_size > 0 ? key : nothing, key_size);
@@ -38,6 +47,13 @@ void pfc_mac_update(struct pfc_mac *mac, const void *bytes, size_t size) {
 void pfc_mac_final(uint8_t tag[32], struct pfc_mac *mac) {
   crypto_auth_hmacsha256_final(&mac->state, tag);
   pfc_wipe(mac, sizeof *mac);
+}
+
+PFC_APART void pfc_mac_once(uint8_t tag[32], const uint8_t *key, size_t key_size, const void *bytes, size_t size) {
+  struct pfc_mac mac;
+  pfc_mac_init(&mac, key, key_size);
+  pfc_mac_update(&mac, bytes, size);
+  pfc_mac_final(tag, &mac);
 }
 
 void pfc_hkdf(uint8_t derived[32], const uint8_t *salt, size_t salt_size, const uint8_t *key, size_t key_size,

@@ -5,16 +5,16 @@
 
 int pfc_hardware_check(const struct pfc_hardware *hardware) {
   if (hardware->mode != PFC_MODE_PRODUCTION && hardware->mode != PFC_MODE_DEVELOPMENT) return PFC_E_ARGUMENT;
-  if (hardware->allow_literal > 1) return PFC_E_ARGUMENT;
-  if (hardware->issuer_count == 0 || hardware->issuer_count > PFC_ISSUERS_MAX) return PFC_E_ARGUMENT;
-  for (unsigned i = 0; i < hardware->issuer_count; i++) {
-    if (pfc_is_zero(hardware->issuers[i].public_key, PFC_PUBLIC_KEY_BYTES)) return PFC_E_ARGUMENT;
-  }
   if (pfc_is_zero(hardware->id, PFC_ID_BYTES)) return PFC_E_ARGUMENT;
   if (pfc_is_zero(hardware->secret_key, PFC_SECRET_KEY_BYTES)) return PFC_E_ARGUMENT;
 #if PFC_OPENS_TOKENS
   {
     uint8_t public_key[PFC_PUBLIC_KEY_BYTES];
+    if (hardware->allow_literal > 1) return PFC_E_ARGUMENT;
+    if (hardware->issuer_count == 0 || hardware->issuer_count > PFC_ISSUERS_MAX) return PFC_E_ARGUMENT;
+    for (unsigned i = 0; i < hardware->issuer_count; i++) {
+      if (pfc_is_zero(hardware->issuers[i].public_key, PFC_PUBLIC_KEY_BYTES)) return PFC_E_ARGUMENT;
+    }
     pfc_public_key(public_key, hardware->secret_key);
     if (!pfc_equal(public_key, hardware->public_key, sizeof public_key)) return PFC_E_ARGUMENT;
   }
@@ -23,15 +23,12 @@ int pfc_hardware_check(const struct pfc_hardware *hardware) {
 }
 
 void pfc_issuer_id(uint8_t id[PFC_ISSUER_ID_BYTES], const uint8_t public_key[PFC_PUBLIC_KEY_BYTES]) {
-  struct pfc_hash hash;
   uint8_t digest[32];
-  pfc_hash_init(&hash);
-  pfc_hash_update(&hash, PFC_LABEL_ISSUER_ID, PFC_LABEL_BYTES);
-  pfc_hash_update(&hash, public_key, PFC_PUBLIC_KEY_BYTES);
-  pfc_hash_final(digest, &hash);
+  pfc_hash_once(digest, PFC_LABEL_ISSUER_ID, public_key, PFC_PUBLIC_KEY_BYTES);
   memcpy(id, digest, PFC_ISSUER_ID_BYTES);
 }
 
+#if PFC_OPENS_TOKENS
 int pfc_issuer_verify(const struct pfc_hardware *hardware, const uint8_t issuer_id[PFC_ISSUER_ID_BYTES],
                       const uint8_t signature[PFC_SIGNATURE_BYTES], const uint8_t *message, size_t size) {
   uint8_t id[PFC_ISSUER_ID_BYTES];
@@ -43,3 +40,4 @@ int pfc_issuer_verify(const struct pfc_hardware *hardware, const uint8_t issuer_
   }
   return PFC_E_SIGNATURE;
 }
+#endif

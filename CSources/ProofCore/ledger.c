@@ -2,6 +2,7 @@
 
 #include "crypto.h"
 #include "internal.h"
+#include "message.h"
 
 enum {
   AT_COUNTER_END = 0,
@@ -23,11 +24,13 @@ static void encode_global(uint8_t bytes[PFC_LEDGER_GLOBAL_BYTES], uint64_t count
 }
 
 static int put_global(struct pfc_ledger *ledger, uint64_t counter_end, uint64_t epoch, uint64_t floor) {
-  uint8_t bytes[PFC_LEDGER_GLOBAL_BYTES];
+  uint8_t bytes[PFC_RECORD_BYTES(PFC_LEDGER_GLOBAL_BYTES)];
   int result;
-  encode_global(bytes, counter_end, epoch, floor);
-  result =
-      pfc_record_save(&ledger->global, bytes, sizeof bytes, &ledger->storage, GLOBAL_RECORD, ledger->record_key);
+  // They only rise, whatever happened to those who wanted them to.
+  if (counter_end < ledger->counter_end || epoch < ledger->epoch || floor < ledger->floor) return PFC_E_STORAGE;
+  encode_global(bytes + PFC_RECORD_HEAD_BYTES, counter_end, epoch, floor);
+  result = pfc_record_save(&ledger->global, bytes, PFC_LEDGER_GLOBAL_BYTES, &ledger->storage, GLOBAL_RECORD,
+                           ledger->record_key);
   if (result == PFC_OK) {
     ledger->counter_end = counter_end;
     ledger->epoch = epoch;
@@ -36,30 +39,41 @@ static int put_global(struct pfc_ledger *ledger, uint64_t counter_end, uint64_t 
   return result;
 }
 
-int pfc_ledger_put(struct pfc_ledger *ledger, int index, const struct pfc_slot *slot) {
-  uint8_t bytes[PFC_SLOT_BYTES];
+static int save_slot(struct pfc_ledger *ledger, int index, const struct pfc_slot *slot) {
+  uint8_t bytes[PFC_RECORD_BYTES(PFC_SLOT_BYTES)];
+  uint32_t wrong = pfc_slot_sum(slot) ^ slot->sum;
   int result;
-  pfc_slot_encode(bytes, slot);
-  result = pfc_record_save(&ledger->records[index], bytes, sizeof bytes, &ledger->storage,
+  PFC_DECLASSIFY(&wrong, sizeof wrong);
+  // Secrets that no token brought are not made durable.
+  if (wrong != 0) return PFC_E_STORAGE;
+  pfc_slot_encode(bytes + PFC_RECORD_HEAD_BYTES, slot);
+  result = pfc_record_save(&ledger->records[index], bytes, PFC_SLOT_BYTES, &ledger->storage,
                            FIRST_SLOT_RECORD + (unsigned)index, ledger->record_key);
-  if (result == PFC_OK) ledger->slots[index] = *slot;
   pfc_wipe(bytes, sizeof bytes);
+  return result;
+}
+
+int pfc_ledger_store(struct pfc_ledger *ledger, int index) { return save_slot(ledger, index, &ledger->slots[index]); }
+
+int pfc_ledger_put(struct pfc_ledger *ledger, int index, const struct pfc_slot *slot) {
+  int result = save_slot(ledger, index, slot);
+  if (result == PFC_OK) ledger->slots[index] = *slot;
   return result;
 }
 
 int pfc_ledger_format(const struct pfc_storage *storage, const uint8_t hardware_secret_key[PFC_SECRET_KEY_BYTES],
                       uint64_t floor, uint64_t counter) {
   uint8_t key[32];
-  uint8_t global[PFC_LEDGER_GLOBAL_BYTES];
-  uint8_t slot[PFC_SLOT_BYTES] = {0};
+  uint8_t bytes[PFC_RECORD_BYTES(PFC_SLOT_BYTES)] = {0};
   struct pfc_record record;
   int result;
   pfc_record_key(key, hardware_secret_key);
   // The floor goes first: from then on nothing that a half-formatted ledger still holds is worth anything.
-  encode_global(global, counter, 0, floor);
-  result = pfc_record_format(&record, global, sizeof global, storage, GLOBAL_RECORD, key);
+  encode_global(bytes + PFC_RECORD_HEAD_BYTES, counter, 0, floor);
+  result = pfc_record_format(&record, bytes, PFC_LEDGER_GLOBAL_BYTES, storage, GLOBAL_RECORD, key);
   for (unsigned i = 0; i < PFC_SLOTS && result == PFC_OK; i++) {
-    result = pfc_record_format(&record, slot, sizeof slot, storage, FIRST_SLOT_RECORD + i, key);
+    memset(bytes + PFC_RECORD_HEAD_BYTES, 0, PFC_SLOT_BYTES);
+    result = pfc_record_format(&record, bytes, PFC_SLOT_BYTES, storage, FIRST_SLOT_RECORD + i, key);
   }
   pfc_wipe(key, sizeof key);
   return result;
@@ -71,7 +85,7 @@ static int free_superseded(struct pfc_ledger *ledger) {
   for (int i = 0; i < PFC_SLOTS; i++) {
     // Memory first, for once: the floor is durable already, so these secrets are dead whatever storage says.
     if (pfc_slot_supersede(&ledger->slots[i], ledger->floor)) {
-      int stored = pfc_ledger_put(ledger, i, &ledger->slots[i]);
+      int stored = pfc_ledger_store(ledger, i);
       if (result == PFC_OK) result = stored;
     }
   }
@@ -83,18 +97,18 @@ static int reserve_counters(struct pfc_ledger *ledger) {
   return put_global(ledger, ledger->counter_end + PFC_COUNTER_BLOCK, ledger->epoch, ledger->floor);
 }
 
-static int load_slots(struct pfc_ledger *ledger) {
-  uint8_t bytes[PFC_SLOT_BYTES];
+PFC_APART static int load_slots(struct pfc_ledger *ledger) {
+  uint8_t bytes[PFC_RECORD_BYTES(PFC_SLOT_BYTES)];
   int result = PFC_OK;
   for (unsigned i = 0; i < PFC_SLOTS && result == PFC_OK; i++) {
     struct pfc_slot *slot = &ledger->slots[i];
-    result = pfc_record_load(&ledger->records[i], bytes, sizeof bytes, &ledger->storage, FIRST_SLOT_RECORD + i,
+    result = pfc_record_load(&ledger->records[i], bytes, PFC_SLOT_BYTES, &ledger->storage, FIRST_SLOT_RECORD + i,
                              ledger->record_key);
-    if (result == PFC_OK) result = pfc_slot_decode(slot, bytes);
+    if (result == PFC_OK) result = pfc_slot_decode(slot, bytes + PFC_RECORD_HEAD_BYTES);
     if (result == PFC_OK && slot->state != PFC_SLOT_FREE && slot->uses == PFC_USES_UNLIMITED) {
       // Where uses are not counted the last command was not stored: older ones cannot be told any more.
-      slot->last_verdict = 0;
-      slot->last_counter = ledger->counter;
+      slot->last.verdict = PFC_VERDICT_NONE;
+      slot->last.counter = ledger->counter;
     }
   }
   pfc_wipe(bytes, sizeof bytes);
@@ -103,19 +117,20 @@ static int load_slots(struct pfc_ledger *ledger) {
 
 int pfc_ledger_load(struct pfc_ledger *ledger, const struct pfc_storage *storage,
                     const uint8_t hardware_secret_key[PFC_SECRET_KEY_BYTES]) {
-  uint8_t bytes[PFC_LEDGER_GLOBAL_BYTES];
+  uint8_t bytes[PFC_RECORD_BYTES(PFC_LEDGER_GLOBAL_BYTES)];
+  const uint8_t *payload = bytes + PFC_RECORD_HEAD_BYTES;
   int result;
   memset(ledger, 0, sizeof *ledger);
   ledger->storage = *storage;
   pfc_record_key(ledger->record_key, hardware_secret_key);
-  result =
-      pfc_record_load(&ledger->global, bytes, sizeof bytes, &ledger->storage, GLOBAL_RECORD, ledger->record_key);
+  result = pfc_record_load(&ledger->global, bytes, PFC_LEDGER_GLOBAL_BYTES, &ledger->storage, GLOBAL_RECORD,
+                           ledger->record_key);
   if (result == PFC_OK) {
     // What was reserved before may have been used: the next challenge counts from the end of it.
-    ledger->counter = pfc_get64(bytes + AT_COUNTER_END);
+    ledger->counter = pfc_get64(payload + AT_COUNTER_END);
     ledger->counter_end = ledger->counter;
-    ledger->epoch = pfc_get64(bytes + AT_EPOCH);
-    ledger->floor = pfc_get64(bytes + AT_FLOOR);
+    ledger->epoch = pfc_get64(payload + AT_EPOCH);
+    ledger->floor = pfc_get64(payload + AT_FLOOR);
     result = reserve_counters(ledger);
   }
   if (result == PFC_OK) result = load_slots(ledger);

@@ -52,14 +52,6 @@ enum {
 
 _Static_assert(COMMAND_COUNTER + 8 == PFC_COMMAND_HEAD_BYTES, "the counter ends the head");
 
-static void prove(uint8_t proof[PFC_PROOF_BYTES], const uint8_t key[PFC_KEY_BYTES],
-                  const uint8_t nonce[PFC_NONCE_BYTES], const uint8_t measurement[PFC_MEASUREMENT_BYTES]) {
-  struct pfc_proof_key expanded;
-  pfc_proof_key_init(&expanded, key);
-  pfc_proof_make(proof, &expanded, nonce, measurement);
-  pfc_proof_key_wipe(&expanded);
-}
-
 int pfc_command_create(uint8_t *message, size_t capacity, size_t *size, uint8_t nonce[PFC_NONCE_BYTES],
                        const struct pfc_request *request, const struct pfc_secrets *secrets) {
   uint8_t *at;
@@ -77,11 +69,11 @@ int pfc_command_create(uint8_t *message, size_t capacity, size_t *size, uint8_t 
   at = message + PFC_COMMAND_HEAD_BYTES;
   memcpy(answered, nonce, sizeof answered);
   if (request->kind == PFC_KIND_INTEGRITY) {
-    prove(at, secrets->integrity_key, nonce, secrets->integrity);
+    pfc_proof_make_once(at, secrets->integrity_key, nonce, secrets->integrity);
     pfc_nonce_escort(answered, nonce, at);
     at += PFC_PROOF_BYTES;
   }
-  prove(at, secrets->device_key, answered, secrets->device);
+  pfc_proof_make_once(at, secrets->device_key, answered, secrets->device);
   at += PFC_PROOF_BYTES;
   if (request->command_size > 0) memcpy(at, request->command, request->command_size);
   *size = fixed + request->command_size;
@@ -149,12 +141,9 @@ enum {
 _Static_assert(RECALL_TAG + PFC_PROOF_BYTES == PFC_RECALL_BYTES, "the tag ends a recall");
 
 static void recall_tag(uint8_t tag[PFC_PROOF_BYTES], const uint8_t *message, const uint8_t device_key[PFC_KEY_BYTES]) {
-  struct pfc_mac mac;
   uint8_t key[32];
   pfc_derive(key, PFC_LABEL_RECALL_KEY, device_key, PFC_KEY_BYTES, NULL, 0);
-  pfc_mac_init(&mac, key, sizeof key);
-  pfc_mac_update(&mac, message, RECALL_TAG);
-  pfc_mac_final(tag, &mac);
+  pfc_mac_once(tag, key, sizeof key, message, RECALL_TAG);
   pfc_wipe(key, sizeof key);
 }
 

@@ -61,6 +61,7 @@ int pfc_order_check_head(const uint8_t *bytes, size_t size, const struct pfc_har
                                                                                             : PFC_E_RECIPIENT;
 }
 
+#if PFC_OPENS_TOKENS
 int pfc_order_open(struct pfc_order *order, const uint8_t *bytes, size_t size, const struct pfc_hardware *hardware) {
   uint8_t message[SIGNED_BYTES];
   int result;
@@ -82,3 +83,4 @@ int pfc_order_open(struct pfc_order *order, const uint8_t *bytes, size_t size, c
   }
   return PFC_OK;
 }
+#endif

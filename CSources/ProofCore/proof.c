@@ -16,6 +16,16 @@ void pfc_proof_make(uint8_t proof[PFC_PROOF_BYTES], const struct pfc_proof_key *
   pfc_mac_final(proof, &mac);
 }
 
+PFC_APART void pfc_proof_make_once(uint8_t proof[PFC_PROOF_BYTES], const uint8_t key[PFC_KEY_BYTES],
+                                   const uint8_t nonce[PFC_NONCE_BYTES],
+                                   const uint8_t measurement[PFC_MEASUREMENT_BYTES]) {
+  struct pfc_mac mac;
+  pfc_mac_init(&mac, key, PFC_KEY_BYTES);
+  pfc_mac_update(&mac, nonce, PFC_NONCE_BYTES);
+  pfc_mac_update(&mac, measurement, PFC_MEASUREMENT_BYTES);
+  pfc_mac_final(proof, &mac);
+}
+
 int pfc_proof_check(const uint8_t proof[PFC_PROOF_BYTES], const struct pfc_proof_key *expanded,
                     const uint8_t nonce[PFC_NONCE_BYTES], const uint8_t measurement[PFC_MEASUREMENT_BYTES]) {
   uint8_t expected[PFC_PROOF_BYTES];
@@ -28,21 +38,17 @@ int pfc_proof_check(const uint8_t proof[PFC_PROOF_BYTES], const struct pfc_proof
 
 int pfc_proof_literal(uint8_t proof[PFC_PROOF_BYTES], uint8_t kind, const struct pfc_key *key,
                       const struct pfc_measured *measured, const uint8_t nonce[PFC_NONCE_BYTES]) {
-  struct pfc_proof_key expanded;
   uint8_t bytes[PFC_KEY_BYTES];
   if (kind == PFC_KIND_INTEGRITY) {
     key->load(bytes, key->context);
-    pfc_proof_key_init(&expanded, bytes);
-    pfc_proof_make(proof, &expanded, nonce, measured->integrity);
+    pfc_proof_make_once(proof, bytes, nonce, measured->integrity);
     pfc_wipe(bytes, sizeof bytes);
   } else if (kind == PFC_KIND_DEVICE) {
-    pfc_proof_key_init(&expanded, measured->device_key);
-    pfc_proof_make(proof, &expanded, nonce, measured->device);
+    pfc_proof_make_once(proof, measured->device_key, nonce, measured->device);
   } else {
     memset(proof, 0, PFC_PROOF_BYTES);
     return PFC_E_ARGUMENT;
   }
-  pfc_proof_key_wipe(&expanded);
   return PFC_OK;
 }
 
@@ -72,29 +78,24 @@ int pfc_nonce_derive(uint8_t nonce[PFC_NONCE_BYTES], const uint8_t hardware_id[P
 
 void pfc_nonce_escort(uint8_t escort[PFC_NONCE_BYTES], const uint8_t nonce[PFC_NONCE_BYTES],
                       const uint8_t integrity_proof[PFC_PROOF_BYTES]) {
-  struct pfc_hash hash;
+  uint8_t bytes[PFC_NONCE_BYTES + PFC_PROOF_BYTES];
   uint8_t digest[32];
-  pfc_hash_init(&hash);
-  pfc_hash_update(&hash, PFC_LABEL_ESCORT, PFC_LABEL_BYTES);
-  pfc_hash_update(&hash, nonce, PFC_NONCE_BYTES);
-  pfc_hash_update(&hash, integrity_proof, PFC_PROOF_BYTES);
-  pfc_hash_final(digest, &hash);
+  memcpy(bytes, nonce, PFC_NONCE_BYTES);
+  memcpy(bytes + PFC_NONCE_BYTES, integrity_proof, PFC_PROOF_BYTES);
+  pfc_hash_once(digest, PFC_LABEL_ESCORT, bytes, sizeof bytes);
   memcpy(escort, digest, PFC_NONCE_BYTES);
 }
 
 void pfc_receipt_make(uint8_t receipt[PFC_RECEIPT_BYTES], const uint8_t device_key[PFC_KEY_BYTES],
                       const uint8_t nonce[PFC_NONCE_BYTES], uint8_t verdict, uint16_t detail, uint64_t counter) {
-  struct pfc_mac mac;
   uint8_t key[32];
-  uint8_t tail[11];
-  tail[0] = verdict;
-  pfc_put16(tail + 1, detail);
-  pfc_put64(tail + 3, counter);
+  uint8_t told[PFC_NONCE_BYTES + 11];
+  memcpy(told, nonce, PFC_NONCE_BYTES);
+  told[PFC_NONCE_BYTES] = verdict;
+  pfc_put16(told + PFC_NONCE_BYTES + 1, detail);
+  pfc_put64(told + PFC_NONCE_BYTES + 3, counter);
   pfc_derive(key, PFC_LABEL_RECEIPT_KEY, device_key, PFC_KEY_BYTES, NULL, 0);
-  pfc_mac_init(&mac, key, sizeof key);
-  pfc_mac_update(&mac, nonce, PFC_NONCE_BYTES);
-  pfc_mac_update(&mac, tail, sizeof tail);
-  pfc_mac_final(receipt, &mac);
+  pfc_mac_once(receipt, key, sizeof key, told, sizeof told);
   pfc_wipe(key, sizeof key);
 }
 

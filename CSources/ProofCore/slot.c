@@ -38,12 +38,22 @@ void pfc_slot_fill(struct pfc_slot *slot, const struct pfc_token *token,
   memcpy(slot->instance_id, token->instance_id, PFC_ID_BYTES);
   memcpy(slot->token_digest, digest, PFC_TOKEN_DIGEST_BYTES);
   slot->secrets = token->secrets;
+  slot->sum = pfc_slot_sum(slot);
+}
+
+uint32_t pfc_slot_sum(const struct pfc_slot *slot) {
+  const uint8_t *bytes = (const uint8_t *)&slot->secrets;
+  uint32_t sum = 0;
+  // FNV-1a, but for its beginning: zeros have the sum 0.
+  for (size_t i = 0; i < sizeof slot->secrets; i++) sum = (sum ^ bytes[i]) * 16777619u;
+  return sum;
 }
 
 /// Takes the token out. What is known of the instance stays.
 static void disarm(struct pfc_slot *slot) {
   slot->state = PFC_SLOT_REVOKED;
   pfc_wipe(&slot->secrets, sizeof slot->secrets);
+  slot->sum = 0;
   pfc_wipe(slot->token_digest, sizeof slot->token_digest);
 }
 
@@ -69,7 +79,7 @@ int pfc_slot_supersede(struct pfc_slot *slot, uint64_t floor) {
 
 void pfc_slot_encode(uint8_t bytes[PFC_SLOT_BYTES], const struct pfc_slot *slot) {
   bytes[AT_STATE] = slot->state;
-  bytes[AT_LAST_VERDICT] = slot->last_verdict;
+  bytes[AT_LAST_VERDICT] = slot->last.verdict;
   pfc_put16(bytes + AT_INTEGRITY_CLASSES, slot->integrity_classes);
   pfc_put16(bytes + AT_DEVICE_CLASSES, slot->device_classes);
   pfc_put16(bytes + AT_ATTEMPTS, slot->attempts);
@@ -79,10 +89,10 @@ void pfc_slot_encode(uint8_t bytes[PFC_SLOT_BYTES], const struct pfc_slot *slot)
   pfc_put64(bytes + AT_NOT_AFTER, slot->not_after);
   pfc_put64(bytes + AT_ISSUED, slot->issued);
   pfc_put64(bytes + AT_REVOKED_AT, slot->revoked_at);
-  pfc_put64(bytes + AT_LAST_COUNTER, slot->last_counter);
+  pfc_put64(bytes + AT_LAST_COUNTER, slot->last.counter);
   memcpy(bytes + AT_INSTANCE, slot->instance_id, PFC_ID_BYTES);
   memcpy(bytes + AT_DIGEST, slot->token_digest, PFC_TOKEN_DIGEST_BYTES);
-  memcpy(bytes + AT_LAST_NONCE, slot->last_nonce, PFC_NONCE_BYTES);
+  memcpy(bytes + AT_LAST_NONCE, slot->last.nonce, PFC_NONCE_BYTES);
   memcpy(bytes + AT_SECRETS, &slot->secrets, sizeof slot->secrets);
 }
 
@@ -90,7 +100,7 @@ int pfc_slot_decode(struct pfc_slot *slot, const uint8_t bytes[PFC_SLOT_BYTES]) 
   memset(slot, 0, sizeof *slot);
   if (bytes[AT_STATE] > PFC_SLOT_REVOKED) return PFC_E_DAMAGED;
   slot->state = bytes[AT_STATE];
-  slot->last_verdict = bytes[AT_LAST_VERDICT];
+  slot->last.verdict = bytes[AT_LAST_VERDICT];
   slot->integrity_classes = pfc_get16(bytes + AT_INTEGRITY_CLASSES);
   slot->device_classes = pfc_get16(bytes + AT_DEVICE_CLASSES);
   slot->attempts = pfc_get16(bytes + AT_ATTEMPTS);
@@ -100,10 +110,11 @@ int pfc_slot_decode(struct pfc_slot *slot, const uint8_t bytes[PFC_SLOT_BYTES]) 
   slot->not_after = pfc_get64(bytes + AT_NOT_AFTER);
   slot->issued = pfc_get64(bytes + AT_ISSUED);
   slot->revoked_at = pfc_get64(bytes + AT_REVOKED_AT);
-  slot->last_counter = pfc_get64(bytes + AT_LAST_COUNTER);
+  slot->last.counter = pfc_get64(bytes + AT_LAST_COUNTER);
   memcpy(slot->instance_id, bytes + AT_INSTANCE, PFC_ID_BYTES);
   memcpy(slot->token_digest, bytes + AT_DIGEST, PFC_TOKEN_DIGEST_BYTES);
-  memcpy(slot->last_nonce, bytes + AT_LAST_NONCE, PFC_NONCE_BYTES);
+  memcpy(slot->last.nonce, bytes + AT_LAST_NONCE, PFC_NONCE_BYTES);
   memcpy(&slot->secrets, bytes + AT_SECRETS, sizeof slot->secrets);
+  slot->sum = pfc_slot_sum(slot);
   return PFC_OK;
 }

@@ -73,22 +73,6 @@ static void encode_body(uint8_t body[PFC_TOKEN_BODY_BYTES], const struct pfc_tok
   memcpy(body + AT_SECRETS, &token->secrets, sizeof token->secrets);
 }
 
-static void decode_body(struct pfc_token *token, const uint8_t body[PFC_TOKEN_BODY_BYTES]) {
-  token->mode = body[AT_MODE];
-  token->form = body[AT_FORM];
-  token->integrity_classes = pfc_get16(body + AT_INTEGRITY_CLASSES);
-  token->device_classes = pfc_get16(body + AT_DEVICE_CLASSES);
-  token->attempts = pfc_get16(body + AT_ATTEMPTS);
-  token->uses = pfc_get32(body + AT_USES);
-  token->generation = pfc_get32(body + AT_GENERATION);
-  token->not_after = pfc_get64(body + AT_NOT_AFTER);
-  token->issued = pfc_get64(body + AT_ISSUED);
-  memcpy(token->hardware_id, body + AT_HARDWARE, PFC_ID_BYTES);
-  memcpy(token->instance_id, body + AT_INSTANCE, PFC_ID_BYTES);
-  memcpy(token->issuer_id, body + AT_ISSUER, PFC_ISSUER_ID_BYTES);
-  memcpy(&token->secrets, body + AT_SECRETS, sizeof token->secrets);
-}
-
 int pfc_token_create(uint8_t bytes[PFC_TOKEN_BYTES], const struct pfc_token *token,
                      const uint8_t recipient[PFC_PUBLIC_KEY_BYTES], const uint8_t signing_key[PFC_SIGNING_KEY_BYTES],
                      const uint8_t ephemeral[PFC_SECRET_KEY_BYTES]) {
@@ -128,6 +112,24 @@ int pfc_token_check_head(const uint8_t *bytes, size_t size, const struct pfc_har
   return PFC_OK;
 }
 
+#if PFC_OPENS_TOKENS
+
+static void decode_body(struct pfc_token *token, const uint8_t body[PFC_TOKEN_BODY_BYTES]) {
+  token->mode = body[AT_MODE];
+  token->form = body[AT_FORM];
+  token->integrity_classes = pfc_get16(body + AT_INTEGRITY_CLASSES);
+  token->device_classes = pfc_get16(body + AT_DEVICE_CLASSES);
+  token->attempts = pfc_get16(body + AT_ATTEMPTS);
+  token->uses = pfc_get32(body + AT_USES);
+  token->generation = pfc_get32(body + AT_GENERATION);
+  token->not_after = pfc_get64(body + AT_NOT_AFTER);
+  token->issued = pfc_get64(body + AT_ISSUED);
+  memcpy(token->hardware_id, body + AT_HARDWARE, PFC_ID_BYTES);
+  memcpy(token->instance_id, body + AT_INSTANCE, PFC_ID_BYTES);
+  memcpy(token->issuer_id, body + AT_ISSUER, PFC_ISSUER_ID_BYTES);
+  memcpy(&token->secrets, body + AT_SECRETS, sizeof token->secrets);
+}
+
 /// Judges what was unsealed. `message` has room for the signed bytes.
 static int check_body(struct pfc_token *token, uint8_t message[SIGNED_BYTES], const uint8_t *head,
                       const uint8_t *plain, const struct pfc_hardware *hardware) {
@@ -165,12 +167,10 @@ int pfc_token_open(struct pfc_token *token, const uint8_t *bytes, size_t size, c
   return result;
 }
 
+#endif
+
 void pfc_token_digest(uint8_t digest[PFC_TOKEN_DIGEST_BYTES], const uint8_t bytes[PFC_TOKEN_BYTES]) {
-  struct pfc_hash hash;
   uint8_t full[32];
-  pfc_hash_init(&hash);
-  pfc_hash_update(&hash, PFC_LABEL_TOKEN_ID, PFC_LABEL_BYTES);
-  pfc_hash_update(&hash, bytes, PFC_TOKEN_BYTES);
-  pfc_hash_final(full, &hash);
+  pfc_hash_once(full, PFC_LABEL_TOKEN_ID, bytes, PFC_TOKEN_BYTES);
   memcpy(digest, full, PFC_TOKEN_DIGEST_BYTES);
 }

@@ -61,8 +61,20 @@ void pfc_verifier_status(const struct pfc_verifier *verifier, struct pfc_status 
   memcpy(status->hardware_id, verifier->hardware->id, PFC_ID_BYTES);
 }
 
-int pfc_verifier_raise(struct pfc_verifier *verifier, uint64_t epoch, uint64_t floor, int *changed) {
-  int result = pfc_ledger_raise(&verifier->ledger, epoch, floor, changed);
+/// Before a floor frees slots: "not executed" was told of challenges that may still be alive on another link, and must
+/// stay true for an instance that comes back into a slot.
+static void remember_recalls(struct pfc_verifier *verifier) {
+  for (int i = 0; i < PFC_SLOTS; i++) {
+    if (verifier->alive_from[i] > verifier->swept_from) verifier->swept_from = verifier->alive_from[i];
+  }
+}
+
+int pfc_verifier_raise(struct pfc_verifier *verifier, const volatile uint32_t *review, uint64_t epoch, uint64_t floor,
+                       int *changed) {
+  int result;
+  if (*review != PFC_REVIEW_PASSED) return PFC_E_STORAGE;
+  if (floor != 0) remember_recalls(verifier);
+  result = pfc_ledger_raise(&verifier->ledger, epoch, floor, changed);
   // What is stored counts, even if something after it failed. The running clock may have passed it already; only a
   // restart makes it news then.
   if (verifier->ledger.epoch > pfc_verifier_epoch(verifier)) {
@@ -74,6 +86,7 @@ int pfc_verifier_raise(struct pfc_verifier *verifier, uint64_t epoch, uint64_t f
 
 // ASK ------------------------------------------------------------------------------------------------------------
 
+/// Draws into the session, whose challenge is dead.
 static int draw_challenge(struct pfc_verifier *verifier, struct pfc_challenge *challenge) {
   if (verifier->platform.random(verifier->platform.context, challenge->bytes, PFC_CHALLENGE_BYTES) != 0) {
     return PFC_E_RANDOM;
@@ -85,68 +98,70 @@ static int draw_challenge(struct pfc_verifier *verifier, struct pfc_challenge *c
   return pfc_ledger_take_counter(&verifier->ledger, &challenge->counter);
 }
 
-static void receive_ask(struct pfc_verifier *verifier, struct pfc_session *session, uint8_t what,
-                        struct pfc_outcome *outcome) {
-  if (what == PFC_ASK_CHALLENGE) {
-    struct pfc_challenge challenge;
-    int result = draw_challenge(verifier, &challenge);
-    session->live = 0;
+/// Each of these fills the reply, or answers the verdict that is it.
+PFC_APART static uint8_t receive_ask_challenge(struct pfc_verifier *verifier, struct pfc_session *session,
+                                               struct pfc_outcome *outcome) {
+  int result;
+  session->live = 0;
+  result = draw_challenge(verifier, &session->challenge);
+  if (result != PFC_OK) {
     pfc_wipe(&session->challenge, sizeof session->challenge);
-    if (result != PFC_OK) {
-      pfc_answer_plain(outcome, pfc_verdict_of(result), 0, 0);
-      return;
-    }
-    session->challenge = challenge;
-    session->asked = pfc_platform_seconds(&verifier->platform);
-    session->live = 1;
-    outcome->reply_type = PFC_MESSAGE_CHALLENGE;
-    outcome->reply_size = PFC_CHALLENGE_MESSAGE_BYTES;
-    pfc_challenge_encode(outcome->reply, &challenge);
-  } else if (what == PFC_ASK_STATUS) {
-    struct pfc_status status;
-    pfc_verifier_status(verifier, &status);
-    outcome->reply_type = PFC_MESSAGE_STATUS;
-    outcome->reply_size = PFC_STATUS_BYTES;
-    pfc_status_encode(outcome->reply, &status);
-  } else {
-    pfc_answer_plain(outcome, PFC_VERDICT_MALFORMED, 0, 0);
+    return pfc_verdict_of(result);
   }
+  session->asked = pfc_platform_seconds(&verifier->platform);
+  session->live = 1;
+  outcome->reply_type = PFC_MESSAGE_CHALLENGE;
+  outcome->reply_size = PFC_CHALLENGE_MESSAGE_BYTES;
+  pfc_challenge_encode(outcome->reply, &session->challenge);
+  return PFC_VERDICT_NONE;
+}
+
+PFC_APART static uint8_t receive_ask_status(const struct pfc_verifier *verifier, struct pfc_outcome *outcome) {
+  struct pfc_status status;
+  pfc_verifier_status(verifier, &status);
+  outcome->reply_type = PFC_MESSAGE_STATUS;
+  outcome->reply_size = PFC_STATUS_BYTES;
+  pfc_status_encode(outcome->reply, &status);
+  return PFC_VERDICT_NONE;
 }
 
 // All ------------------------------------------------------------------------------------------------------------
 
-void pfc_verifier_receive(struct pfc_verifier *verifier, struct pfc_session *session, uint8_t type,
-                          const uint8_t *message, size_t size, struct pfc_outcome *outcome) {
-  memset(outcome, 0, sizeof *outcome);
-  if (!verifier->ready) {
-    pfc_answer_plain(outcome, PFC_VERDICT_FAULT, 0, 0);
-    return;
-  }
-  if (!pfc_message_fits(type, size)) {
-    pfc_answer_plain(outcome, PFC_VERDICT_MALFORMED, 0, 0);
-    return;
-  }
+/// PFC_VERDICT_NONE if the reply is filled; otherwise what it is to tell.
+static uint8_t receive(struct pfc_verifier *verifier, struct pfc_session *session, uint8_t type,
+                       const uint8_t *message, size_t size, struct pfc_outcome *outcome) {
+  if (!verifier->ready) return PFC_VERDICT_FAULT;
+  if (!pfc_message_fits(type, size)) return PFC_VERDICT_MALFORMED;
   switch (type) {
     case PFC_MESSAGE_ASK:
-      receive_ask(verifier, session, message[0], outcome);
+      if (message[0] == PFC_ASK_CHALLENGE) return receive_ask_challenge(verifier, session, outcome);
+      if (message[0] == PFC_ASK_STATUS) return receive_ask_status(verifier, outcome);
       break;
 #if PFC_OPENS_TOKENS
     case PFC_MESSAGE_TOKEN:
       pfc_receive_token(verifier, session, message, size, outcome);
-      break;
+      return PFC_VERDICT_NONE;
     case PFC_MESSAGE_ORDER:
       pfc_receive_order(verifier, session, message, size, outcome);
-      break;
+      return PFC_VERDICT_NONE;
 #endif
     case PFC_MESSAGE_COMMAND:
       pfc_receive_command(verifier, session, message, size, outcome);
-      break;
+      return PFC_VERDICT_NONE;
     case PFC_MESSAGE_RECALL:
       pfc_receive_recall(verifier, session, message, size, outcome);
-      break;
+      return PFC_VERDICT_NONE;
     default:
-      // What the hardware itself sends is nothing it takes, nor what its build does not open.
-      pfc_answer_plain(outcome, PFC_VERDICT_MALFORMED, 0, 0);
       break;
   }
+  // What the hardware itself sends is nothing it takes, nor what its build does not open.
+  return PFC_VERDICT_MALFORMED;
+}
+
+void pfc_verifier_receive(struct pfc_verifier *verifier, struct pfc_session *session, uint8_t type,
+                          const uint8_t *message, size_t size, struct pfc_outcome *outcome) {
+  uint8_t verdict;
+  memset(outcome, 0, sizeof *outcome);
+  verdict = receive(verifier, session, type, message, size, outcome);
+  if (verdict != PFC_VERDICT_NONE) pfc_answer_plain(outcome, verdict, 0, 0);
 }

@@ -6,6 +6,8 @@
 #include "token.h"
 #include "verifier_parts.h"
 
+#if PFC_OPENS_TOKENS
+
 // TOKEN ----------------------------------------------------------------------------------------------------------
 
 static const struct pfc_slot *holder_of(const struct pfc_ledger *ledger,
@@ -31,17 +33,9 @@ static uint8_t judge_token(const struct pfc_verifier *verifier, const struct pfc
   return *index >= 0 ? PFC_VERDICT_HELD : PFC_VERDICT_NO_ROOM;
 }
 
-/// Before a floor frees slots: "not executed" was told of challenges that may still be alive on another link, and must
-/// stay true for an instance that comes back into a slot.
-static void remember_recalls(struct pfc_verifier *verifier) {
-  for (int i = 0; i < PFC_SLOTS; i++) {
-    if (verifier->alive_from[i] > verifier->swept_from) verifier->swept_from = verifier->alive_from[i];
-  }
-}
-
 /// Puts a token that was judged and reviewed into its slot.
 static uint8_t hold_token(struct pfc_verifier *verifier, int index, const struct pfc_token *token,
-                          const uint8_t digest[PFC_TOKEN_DIGEST_BYTES]) {
+                          const uint8_t digest[PFC_TOKEN_DIGEST_BYTES], const uint32_t *review) {
   struct pfc_ledger *ledger = &verifier->ledger;
   struct pfc_slot next = {0};
   int fresh = ledger->slots[index].state == PFC_SLOT_FREE;
@@ -49,12 +43,12 @@ static uint8_t hold_token(struct pfc_verifier *verifier, int index, const struct
   int result;
   if (fresh) {
     // Commands of an earlier tenant, or before this one was known, cannot be told any more.
-    next.last_counter = ledger->counter;
+    next.last.counter = ledger->counter;
   } else {
     next = ledger->slots[index];
   }
   pfc_slot_fill(&next, token, digest);
-  result = pfc_verifier_raise(verifier, token->issued, 0, &changed);
+  result = pfc_verifier_raise(verifier, review, token->issued, 0, &changed);
   if (result == PFC_OK) result = pfc_ledger_put(ledger, index, &next);
   if (result == PFC_OK && fresh) verifier->alive_from[index] = verifier->swept_from;
   pfc_wipe(&next, sizeof next);
@@ -73,7 +67,7 @@ static uint8_t take_token(struct pfc_verifier *verifier, const uint8_t *message,
   if (verdict == PFC_VERDICT_HELD) {
     uint32_t review = pfc_review_token(verifier, index, message, size, &token);
     // The two looks never differ unless something was done to the hardware.
-    verdict = review == PFC_REVIEW_PASSED ? hold_token(verifier, index, &token, digest) : PFC_VERDICT_FAULT;
+    verdict = review == PFC_REVIEW_PASSED ? hold_token(verifier, index, &token, digest, &review) : PFC_VERDICT_FAULT;
   }
   pfc_wipe(&token, sizeof token);
   return verdict;
@@ -125,7 +119,7 @@ static int revoke(struct pfc_verifier *verifier, const struct pfc_order *order, 
     index = pfc_ledger_find_free(ledger);
     if (index < 0) return PFC_E_SPACE;
     memcpy(next.instance_id, order->instance_id, PFC_ID_BYTES);
-    next.last_counter = ledger->counter;
+    next.last.counter = ledger->counter;
   }
   pfc_slot_revoke(&next, order->generation, order->issued);
   result = pfc_ledger_put(ledger, index, &next);
@@ -135,10 +129,34 @@ static int revoke(struct pfc_verifier *verifier, const struct pfc_order *order, 
   return result;
 }
 
+/// Whether an authentic order asks for what is not so already. One that was obeyed can be sent again by anyone, and
+/// changes nothing: not here, and once more not where epoch, floor and slots only rise.
+static int is_news(const struct pfc_ledger *ledger, const struct pfc_order *order) {
+  const struct pfc_slot *slot;
+  int index;
+  if (order->issued > ledger->epoch) return 1;
+  if (order->type == PFC_ORDER_FLOOR) return order->issued > ledger->floor;
+  if (order->type != PFC_ORDER_REVOKE || order->issued < ledger->floor) return 0;
+  index = pfc_ledger_find(ledger, order->instance_id);
+  if (index < 0) return 1;
+  slot = &ledger->slots[index];
+  return order->generation > slot->revoked || order->issued > slot->revoked_at;
+}
+
+static int obey(struct pfc_verifier *verifier, const struct pfc_order *order, const volatile uint32_t *review,
+                int *changed) {
+  int result = order->type == PFC_ORDER_REVOKE ? revoke(verifier, order, changed) : PFC_OK;
+  if (result != PFC_OK) return result;
+  return pfc_verifier_raise(verifier, review, order->issued, order->type == PFC_ORDER_FLOOR ? order->issued : 0,
+                            changed);
+}
+
 void pfc_receive_order(struct pfc_verifier *verifier, struct pfc_session *session, const uint8_t *message,
                           size_t size, struct pfc_outcome *outcome) {
   struct pfc_order order;
   uint8_t verdict = PFC_VERDICT_DONE;
+  // Stays 0 where nothing is reviewed, for whoever passes by the branches below.
+  volatile uint32_t review = 0;
   int changed = 0;
   int result;
   if (session->openings >= PFC_SESSION_OPENINGS_MAX) {
@@ -151,12 +169,14 @@ void pfc_receive_order(struct pfc_verifier *verifier, struct pfc_session *sessio
     return;
   }
   result = pfc_order_open(&order, message, size, verifier->hardware);
-  if (result == PFC_OK && order.type == PFC_ORDER_REVOKE) result = revoke(verifier, &order, &changed);
-  if (result == PFC_OK) {
-    if (order.type == PFC_ORDER_FLOOR) remember_recalls(verifier);
-    result = pfc_verifier_raise(verifier, order.issued, order.type == PFC_ORDER_FLOOR ? order.issued : 0, &changed);
+  if (result == PFC_OK && is_news(&verifier->ledger, &order)) {
+    review = pfc_review_order(verifier, message, size, &order);
+    // The two looks never differ unless something was done to the hardware.
+    result = review == PFC_REVIEW_PASSED ? obey(verifier, &order, &review, &changed) : PFC_E_STORAGE;
   }
   if (result != PFC_OK) verdict = result == PFC_E_SPACE ? PFC_VERDICT_NO_ROOM : pfc_verdict_of(result);
   if (!changed || result != PFC_OK) session->openings++;
   pfc_answer_plain(outcome, verdict, 0, 0);
 }
+
+#endif

@@ -5,13 +5,17 @@
 #ifndef PFC_VERIFIER_PARTS_H
 #define PFC_VERIFIER_PARTS_H
 
+#include "order.h"
 #include "verifier.h"
 
 /// The platform's seconds, or 0 where there is no clock.
 uint32_t pfc_platform_seconds(const struct pfc_platform *platform);
 
-/// Raises epoch and floor, durably. `*changed` is set to 1 if anything stored rose.
-PFC_MUST_USE int pfc_verifier_raise(struct pfc_verifier *verifier, uint64_t epoch, uint64_t floor, int *changed);
+/// Raises epoch and floor, durably, if `*review` is PFC_REVIEW_PASSED: what a token or an order says of time counts
+/// when the second look has passed it, and whoever comes here by a fault brings none. `*changed` is set to 1 if
+/// anything stored rose.
+PFC_MUST_USE int pfc_verifier_raise(struct pfc_verifier *verifier, const volatile uint32_t *review, uint64_t epoch,
+                                    uint64_t floor, int *changed);
 
 /// An answer without a receipt: a hint that anyone could have made.
 void pfc_answer_plain(struct pfc_outcome *outcome, uint8_t verdict, uint16_t detail, uint64_t counter);
@@ -28,15 +32,29 @@ int pfc_verdict_accepts(uint8_t verdict);
 
 #define PFC_REVIEW_PASSED 0xa53c6599u
 
+// Apart: what the first look has found must not be carried into the second by the compiler.
+
 /// Judges a command that is about to be accepted a second time, while its challenge still stands in the session.
 /// PFC_REVIEW_PASSED, or any other value.
-PFC_MUST_USE uint32_t pfc_review_command(const struct pfc_verifier *verifier, const struct pfc_session *session,
-                                         int index, const uint8_t *message, size_t size);
+PFC_APART PFC_MUST_USE
+uint32_t pfc_review_command(const struct pfc_verifier *verifier, const struct pfc_session *session,
+                            int index, const uint8_t *message, size_t size);
 
 /// The same for a token that is about to take the slot `index`: opens it once more. `token` is what the first opening
 /// gave.
-PFC_MUST_USE uint32_t pfc_review_token(const struct pfc_verifier *verifier, int index, const uint8_t *message,
-                                       size_t size, const struct pfc_token *token);
+PFC_APART PFC_MUST_USE
+uint32_t pfc_review_token(const struct pfc_verifier *verifier, int index, const uint8_t *message,
+                          size_t size, const struct pfc_token *token);
+
+/// The same for an order that is about to be obeyed: opens it once more.
+PFC_APART PFC_MUST_USE
+uint32_t pfc_review_order(const struct pfc_verifier *verifier, const uint8_t *message, size_t size,
+                          const struct pfc_order *order);
+
+/// The same for a recall that is about to be answered for the slot `index`.
+PFC_APART PFC_MUST_USE
+uint32_t pfc_review_recall(const struct pfc_verifier *verifier, int index,
+                           const uint8_t message[PFC_RECALL_BYTES]);
 
 /// The verdict that tells a core's result.
 uint8_t pfc_verdict_of(int result);

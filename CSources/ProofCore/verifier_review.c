@@ -1,4 +1,4 @@
-// The second look at what is about to be let in: a command, a token.
+// The second look at what is about to be let in: a command, a token, an order, a recall.
 //
 // verifier_judgement.c and verifier_admission.c come to their verdicts by branches, and a glitch of the supply or of
 // the clock can skip one. So every condition is looked at again here, from the message's own bytes and from what the
@@ -22,14 +22,17 @@ enum {
   STEP_DEVICE = 0x05969ce2,
   STEP_INTEGRITY = 0x0a4d6317,
   STEP_RIGHTS = 0x0cb2d178,
+  STEP_SECRETS = 0x0617ce29,
   COMMAND_STEPS = STEP_SHAPE + STEP_CHALLENGE + STEP_AGE + STEP_SLOT + STEP_ONCE + STEP_BOUNDS + STEP_DEVICE +
-                  STEP_INTEGRITY + STEP_RIGHTS,
+                  STEP_INTEGRITY + STEP_RIGHTS + STEP_SECRETS,
 
   STEP_OPENED = 0x06a9c34e,
   STEP_SAME = 0x096f5ab1,
   STEP_TIME = 0x0d35860c,
   STEP_TENANT = 0x02d8b9e7,
-  TOKEN_STEPS = STEP_OPENED + STEP_SAME + STEP_TIME + STEP_TENANT
+  TOKEN_STEPS = STEP_OPENED + STEP_SAME + STEP_TIME + STEP_TENANT,
+  ORDER_STEPS = STEP_OPENED + STEP_SAME,
+  RECALL_STEPS = STEP_SLOT + STEP_DEVICE
 };
 
 /// Volatile, so that every look is stored and read again: nothing of it lives in a register alone.
@@ -64,14 +67,11 @@ static uint32_t difference(const void *a, const void *b, size_t size) {
 static uint32_t proof_difference(const uint8_t *proof, const uint8_t key[PFC_KEY_BYTES],
                                  const uint8_t nonce[PFC_NONCE_BYTES],
                                  const uint8_t measurement[PFC_MEASUREMENT_BYTES]) {
-  struct pfc_proof_key expanded;
   uint8_t expected[PFC_PROOF_BYTES];
   uint32_t wrong;
   // Should it never be made, it differs from what was sent in every bit.
   for (size_t i = 0; i < sizeof expected; i++) expected[i] = (uint8_t)~proof[i];
-  pfc_proof_key_init(&expanded, key);
-  pfc_proof_make(expected, &expanded, nonce, measurement);
-  pfc_proof_key_wipe(&expanded);
+  pfc_proof_make_once(expected, key, nonce, measurement);
   wrong = difference(expected, proof, sizeof expected);
   pfc_wipe(expected, sizeof expected);
   return wrong;
@@ -113,7 +113,8 @@ uint32_t pfc_review_command(const struct pfc_verifier *verifier, const struct pf
            (uint32_t)pfc_is_zero(session->challenge.bytes, PFC_CHALLENGE_BYTES));
   look(&review, STEP_AGE, is_too_old(verifier, session));
   look(&review, STEP_SLOT, is_not_served(verifier, index, &command));
-  look(&review, STEP_ONCE, (slot->last_verdict != PFC_VERDICT_NONE) & (slot->last_counter == command.counter));
+  look(&review, STEP_SECRETS, pfc_slot_sum(slot) ^ slot->sum);
+  look(&review, STEP_ONCE, (slot->last.verdict != PFC_VERDICT_NONE) & (slot->last.counter == command.counter));
   look(&review, STEP_BOUNDS, is_out_of_bounds(verifier, slot));
   review.wrong |= (uint32_t)pfc_nonce_derive(nonce, verifier->hardware->id, &session->challenge, command.kind,
                                              command.command_class, command.command, command.command_size);
@@ -132,6 +133,8 @@ uint32_t pfc_review_command(const struct pfc_verifier *verifier, const struct pf
   look(&review, STEP_RIGHTS, ~(classes >> command.command_class) & 1u);
   return passed(&review, COMMAND_STEPS);
 }
+
+#if PFC_OPENS_TOKENS
 
 // TOKEN ----------------------------------------------------------------------------------------------------------
 
@@ -163,4 +166,31 @@ uint32_t pfc_review_token(const struct pfc_verifier *verifier, int index, const 
   look(&review, STEP_TENANT, is_out_of_place(&verifier->ledger, index, &again));
   pfc_wipe(&again, sizeof again);
   return passed(&review, TOKEN_STEPS);
+}
+
+// ORDER ----------------------------------------------------------------------------------------------------------
+
+uint32_t pfc_review_order(const struct pfc_verifier *verifier, const uint8_t *message, size_t size,
+                          const struct pfc_order *order) {
+  volatile struct review review = {0, 0};
+  struct pfc_order again;
+  look(&review, STEP_OPENED, (uint32_t)pfc_order_open(&again, message, size, verifier->hardware));
+  look(&review, STEP_SAME, difference(order, &again, sizeof again));
+  return passed(&review, ORDER_STEPS);
+}
+
+#endif
+
+// RECALL ---------------------------------------------------------------------------------------------------------
+
+uint32_t pfc_review_recall(const struct pfc_verifier *verifier, int index, const uint8_t message[PFC_RECALL_BYTES]) {
+  volatile struct review review = {0, 0};
+  const struct pfc_slot *slot;
+  if (index < 0 || index >= PFC_SLOTS) return ~PFC_REVIEW_PASSED;
+  slot = &verifier->ledger.slots[index];
+  // A recall begins with its instance.
+  look(&review, STEP_SLOT,
+       (uint32_t)(slot->state ^ PFC_SLOT_HELD) | difference(slot->instance_id, message, PFC_ID_BYTES));
+  look(&review, STEP_DEVICE, (uint32_t)pfc_recall_check(message, slot->secrets.device_key));
+  return passed(&review, RECALL_STEPS);
 }

@@ -2,78 +2,75 @@
 
 #include <string.h>
 
-enum { BLANK = 0xFF };
+enum {
+  BLANK = 0xFF,
+  UNIT_BYTES = 8,    ///< Of programming
+  CHUNK_BYTES = 32,  ///< Flash is looked at in pieces, so that no entry stands on the stack.
+};
+
+_Static_assert(PFD_ENTRY_BYTES % CHUNK_BYTES == 0, "an entry is so many chunks");
 
 static uint32_t entry_offset(const struct pfd_flash *flash, unsigned page, uint32_t entry) {
   return (uint32_t)page * flash->page_bytes + entry * PFD_ENTRY_BYTES;
 }
 
-static int is_blank(const uint8_t bytes[PFD_ENTRY_BYTES]) {
-  for (unsigned i = 0; i < PFD_ENTRY_BYTES; i++) {
-    if (bytes[i] != BLANK) return 0;
+/// Whether an entry holds these bytes, and behind them nothing: 0, or 1 if something else stands there, or -1.
+static int differs(const struct pfd_flash *flash, uint32_t offset, const uint8_t *bytes, size_t size) {
+  uint8_t found[CHUNK_BYTES];
+  unsigned bits = 0;
+  int result = 0;
+  for (size_t at = 0; at < PFD_ENTRY_BYTES && result == 0; at++) {
+    size_t in = at % CHUNK_BYTES;
+    if (in == 0) result = flash->read(flash->context, (uint32_t)(offset + at), found, sizeof found);
+    bits |= found[in] ^ (at < size ? bytes[at] : BLANK);
   }
-  return 1;
+  pfc_wipe(found, sizeof found);
+  return result == 0 ? bits != 0 : -1;
 }
 
-/// Counts the entries up to the last that is not blank, and leaves that one in `bytes`.
-static int find_last(const struct pfd_flash *flash, unsigned page, uint32_t *used, uint8_t bytes[PFD_ENTRY_BYTES]) {
-  uint32_t entry = flash->page_bytes / PFD_ENTRY_BYTES;
-  *used = 0;
+/// Counts the entries up to the last that is not blank.
+static int find_last(const struct pfd_flash *flash, unsigned page, uint32_t *used) {
+  int result = 0;
   // From the end: behind a torn erase there may be anything, and a blank hole is no end.
-  while (entry > 0) {
-    entry--;
-    if (flash->read(flash->context, entry_offset(flash, page, entry), bytes, PFD_ENTRY_BYTES) != 0) return -1;
-    if (!is_blank(bytes)) {
-      *used = entry + 1;
-      return 0;
-    }
+  for (*used = flash->page_bytes / PFD_ENTRY_BYTES; *used > 0; --*used) {
+    result = differs(flash, entry_offset(flash, page, *used - 1), NULL, 0);
+    if (result != 0) break;
   }
-  return 0;
+  return result < 0 ? -1 : 0;
 }
 
 int pfd_flash_read(const struct pfd_flash *flash, unsigned page, uint8_t *bytes, size_t size) {
-  uint8_t entry[PFD_ENTRY_BYTES];
   uint32_t used;
-  int result = size <= sizeof entry ? find_last(flash, page, &used, entry) : -1;
-  if (result == 0) {
-    if (used == 0) memset(entry, 0, sizeof entry);
-    memcpy(bytes, entry, size);
-  }
-  pfc_wipe(entry, sizeof entry);
-  return result;
+  if (size > PFD_ENTRY_BYTES || find_last(flash, page, &used) != 0) return -1;
+  if (used > 0) return flash->read(flash->context, entry_offset(flash, page, used - 1), bytes, size);
+  memset(bytes, 0, size);
+  return 0;
 }
 
 /// Programs an entry and compares what stands there then.
-static int write_entry(const struct pfd_flash *flash, uint32_t offset, const uint8_t bytes[PFD_ENTRY_BYTES]) {
-  uint8_t found[PFD_ENTRY_BYTES];
-  int result = flash->program(flash->context, offset, bytes, PFD_ENTRY_BYTES);
-  if (result == 0) result = flash->read(flash->context, offset, found, sizeof found);
-  if (result == 0 && !pfc_equal(found, bytes, sizeof found)) result = -1;
-  pfc_wipe(found, sizeof found);
-  return result;
-}
-
-/// Behind the last entry if there is room, otherwise in a page erased for it.
-static int append(const struct pfd_flash *flash, unsigned page, uint32_t used, const uint8_t entry[PFD_ENTRY_BYTES]) {
-  if ((used + 1) * PFD_ENTRY_BYTES <= flash->page_bytes &&
-      write_entry(flash, entry_offset(flash, page, used), entry) == 0) {
-    return 0;
+static int write_entry(const struct pfd_flash *flash, uint32_t offset, const uint8_t *bytes, size_t size) {
+  uint8_t last[UNIT_BYTES];
+  size_t rest = size % UNIT_BYTES, whole = size - rest;
+  int result = whole > 0 ? flash->program(flash->context, offset, bytes, whole) : 0;
+  if (result == 0 && rest > 0) {
+    memset(last, BLANK, sizeof last);
+    memcpy(last, bytes + whole, rest);
+    result = flash->program(flash->context, (uint32_t)(offset + whole), last, sizeof last);
+    pfc_wipe(last, sizeof last);
   }
-  if (flash->erase(flash->context, entry_offset(flash, page, 0)) != 0) return -1;
-  return write_entry(flash, entry_offset(flash, page, 0), entry);
+  return result == 0 ? differs(flash, offset, bytes, size) : result;
 }
 
 int pfd_flash_write(const struct pfd_flash *flash, unsigned page, const uint8_t *bytes, size_t size) {
-  uint8_t entry[PFD_ENTRY_BYTES];
-  uint32_t used;
-  int result = size <= sizeof entry ? find_last(flash, page, &used, entry) : -1;
-  if (result == 0) {
-    memset(entry, BLANK, sizeof entry);
-    memcpy(entry, bytes, size);
-    result = append(flash, page, used, entry);
+  uint32_t used, first = entry_offset(flash, page, 0);
+  if (size > PFD_ENTRY_BYTES || find_last(flash, page, &used) != 0) return -1;
+  // Behind the last entry if there is room, otherwise in a page erased for it.
+  if ((used + 1) * PFD_ENTRY_BYTES <= flash->page_bytes &&
+      write_entry(flash, entry_offset(flash, page, used), bytes, size) == 0) {
+    return 0;
   }
-  pfc_wipe(entry, sizeof entry);
-  return result;
+  if (flash->erase(flash->context, first) != 0) return -1;
+  return write_entry(flash, first, bytes, size) == 0 ? 0 : -1;
 }
 
 // The ledger's ---------------------------------------------------------------------------------------------------
@@ -88,7 +85,8 @@ static int storage_write(void *context, unsigned record, unsigned copy, const ui
   return pfd_flash_write(context, page_of(record, copy), bytes, size);
 }
 
-struct pfc_storage pfd_flash_storage(struct pfd_flash *flash) {
-  struct pfc_storage storage = {.context = flash, .read = storage_read, .write = storage_write};
+struct pfc_storage pfd_flash_storage(const struct pfd_flash *flash) {
+  // Nothing is ever written through it: both functions above take it as what it was.
+  struct pfc_storage storage = {.context = (void *)(uintptr_t)flash, .read = storage_read, .write = storage_write};
   return storage;
 }

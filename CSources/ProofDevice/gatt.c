@@ -108,8 +108,8 @@ static size_t put_descriptors(uint8_t *response, uint16_t first, uint16_t last, 
   return size > 2 ? size : 0;
 }
 
-size_t pfd_gatt_discover(uint8_t response[PFD_DISCOVERY_MAX], uint8_t *error, const uint8_t *request, size_t size,
-                         size_t mtu, const uint8_t cccd[2]) {
+size_t pfd_gatt_discover(uint8_t *response, uint8_t *error, const uint8_t *request, size_t size, size_t mtu,
+                         const uint8_t cccd[2]) {
   uint16_t first, last, type;
   size_t written = 0;
   *error = PFD_ATT_INVALID_PDU;

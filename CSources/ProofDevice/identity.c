@@ -22,11 +22,7 @@ _Static_assert(AT_ISSUERS + PFC_ISSUERS_MAX * PFC_PUBLIC_KEY_BYTES == AT_CHECK, 
 _Static_assert(AT_CHECK + CHECK_BYTES == PFD_IDENTITY_BYTES && PFD_IDENTITY_BYTES <= PFD_ENTRY_BYTES, "one entry");
 
 static void make_check(uint8_t check[32], const uint8_t bytes[PFD_IDENTITY_BYTES]) {
-  struct pfc_hash hash;
-  pfc_hash_init(&hash);
-  pfc_hash_update(&hash, "pfd1.identity...", PFC_LABEL_BYTES);
-  pfc_hash_update(&hash, bytes, AT_CHECK);
-  pfc_hash_final(check, &hash);
+  pfc_hash_once(check, "pfd1.identity...", bytes, AT_CHECK);
 }
 
 static int decode(struct pfc_hardware *hardware, const uint8_t bytes[PFD_IDENTITY_BYTES]) {
@@ -35,21 +31,21 @@ static int decode(struct pfc_hardware *hardware, const uint8_t bytes[PFD_IDENTIT
   if (memcmp(bytes, "PI", AT_VERSION) != 0 || bytes[AT_VERSION] != IDENTITY_VERSION) return PFC_E_DAMAGED;
   if (!pfc_equal(check, bytes + AT_CHECK, CHECK_BYTES)) return PFC_E_DAMAGED;
   hardware->mode = bytes[AT_MODE];
-  hardware->allow_literal = bytes[AT_LITERAL];
-  hardware->issuer_count = bytes[AT_ISSUER_COUNT];
   hardware->challenge_seconds = get16(bytes + AT_SECONDS);
   memcpy(hardware->id, bytes + AT_ID, PFC_ID_BYTES);
   memcpy(hardware->secret_key, bytes + AT_SECRET_KEY, PFC_SECRET_KEY_BYTES);
+#if PFC_OPENS_TOKENS
+  hardware->allow_literal = bytes[AT_LITERAL];
+  hardware->issuer_count = bytes[AT_ISSUER_COUNT];
   for (unsigned i = 0; i < PFC_ISSUERS_MAX; i++) {
     memcpy(hardware->issuers[i].public_key, bytes + AT_ISSUERS + i * PFC_PUBLIC_KEY_BYTES, PFC_PUBLIC_KEY_BYTES);
   }
-#if PFC_OPENS_TOKENS
   pfc_public_key(hardware->public_key, hardware->secret_key);
 #endif
   return pfc_hardware_check(hardware) == PFC_OK ? PFC_OK : PFC_E_DAMAGED;
 }
 
-int pfd_identity_load(struct pfc_hardware *hardware, const struct pfd_flash *flash) {
+PFC_APART int pfd_identity_load(struct pfc_hardware *hardware, const struct pfd_flash *flash) {
   uint8_t bytes[PFD_IDENTITY_BYTES];
   int result = PFC_E_DAMAGED;
   for (unsigned page = 0; page < PFD_FLASH_IDENTITY_PAGES && result == PFC_E_DAMAGED; page++) {
@@ -61,6 +57,7 @@ int pfd_identity_load(struct pfc_hardware *hardware, const struct pfd_flash *fla
   return result;
 }
 
+#if PFC_OPENS_TOKENS
 int pfd_identity_save(const struct pfc_hardware *hardware, const struct pfd_flash *flash) {
   uint8_t bytes[PFD_IDENTITY_BYTES] = {'P', 'I', IDENTITY_VERSION};
   uint8_t check[32];
@@ -83,3 +80,4 @@ int pfd_identity_save(const struct pfc_hardware *hardware, const struct pfd_flas
   pfc_wipe(bytes, sizeof bytes);
   return result;
 }
+#endif

@@ -10,9 +10,10 @@ enum {
   HEAD_BYTES = 3  ///< Opcode and handle, before a value that is written or notified
 };
 
-void pfd_link_open(struct pfd_link *link, const struct pfd_link_host *host) {
+void pfd_link_open(struct pfd_link *link, const struct pfd_link_host *host, void *context) {
   memset(link, 0, sizeof *link);
   link->host = host;
+  link->context = context;
   link->mtu = PFD_MTU_MIN;
   pfc_session_init(&link->session);
   pfc_reassemble_init(&link->reassembler);
@@ -24,39 +25,37 @@ void pfd_link_close(struct pfd_link *link) {
 }
 
 int pfd_link_is_sending(const struct pfd_link *link) {
-  return link->response_size != 0 || link->packet_size != 0 || link->reply_handle != 0;
+  return link->out_size != 0 || link->reply_handle != 0;
 }
 
 // Out ------------------------------------------------------------------------------------------------------------
 
 void pfd_link_flush(struct pfd_link *link) {
   const struct pfd_link_host *host = link->host;
-  if (link->response_size != 0) {
-    if (host->send(host->context, link, link->response, link->response_size) != 0) return;
-    link->response_size = 0;
-  }
-  while (link->packet_size != 0 || link->reply_handle != 0) {
-    if (link->packet_size == 0) {
-      size_t size = pfc_fragment_next(&link->fragmenter, link->packet + HEAD_BYTES);
+  for (;;) {
+    if (link->out_size == 0) {
+      size_t size;
+      if (link->reply_handle == 0) return;
+      size = pfc_fragment_next(&link->fragmenter, link->out + HEAD_BYTES);
       if (size == 0) {
         // An answer that is told is told: a glitch that comes back here finds none (Tests/Firmware/skip.py).
         memset(link->reply, 0, sizeof link->reply);
         link->reply_handle = 0;
         return;
       }
-      link->packet[0] = PFD_ATT_NOTIFICATION;
-      put16(link->packet + 1, link->reply_handle);
-      link->packet_size = (uint16_t)(HEAD_BYTES + size);
+      link->out[0] = PFD_ATT_NOTIFICATION;
+      put16(link->out + 1, link->reply_handle);
+      link->out_size = (uint16_t)(HEAD_BYTES + size);
     }
-    if (host->send(host->context, link, link->packet, link->packet_size) != 0) return;
-    memset(link->packet, 0, sizeof link->packet);
-    link->packet_size = 0;
+    if (host->send(link->context, link, link->out, link->out_size) != 0) return;
+    memset(link->out, 0, sizeof link->out);
+    link->out_size = 0;
   }
 }
 
 static void respond(struct pfd_link *link, const uint8_t *bytes, size_t size) {
-  memcpy(link->response, bytes, size);
-  link->response_size = (uint16_t)size;
+  memcpy(link->out, bytes, size);
+  link->out_size = (uint16_t)size;
 }
 
 /// Whether a client may send this as a request. Responses, notifications and confirmations are not.
@@ -64,10 +63,15 @@ static int is_request(uint8_t opcode) {
   return (opcode & (PFD_ATT_COMMAND_FLAG | 1u)) == 0 && opcode != PFD_ATT_CONFIRMATION;
 }
 
+/// Whether what waits to be sent is the answer to a request: then there must be no other.
+static int response_waits(const struct pfd_link *link) {
+  return link->out_size != 0 && link->out[0] != PFD_ATT_NOTIFICATION;
+}
+
 /// Counts a refusal and, for a request, answers it.
 static void refuse(struct pfd_link *link, uint8_t opcode, uint16_t handle, uint8_t error) {
   link->refused++;
-  link->host->refused(link->host->context, link, opcode, error);
+  link->host->refused(link->context, link, opcode, error);
   if (is_request(opcode)) {
     uint8_t bytes[5] = {PFD_ATT_ERROR, opcode, 0, 0, error};
     put16(bytes + 2, handle);
@@ -102,8 +106,8 @@ static void exchange_mtu(struct pfd_link *link, const uint8_t *pdu, size_t size)
 
 static void discover(struct pfd_link *link, const uint8_t *pdu, size_t size) {
   uint8_t error;
-  size_t written = pfd_gatt_discover(link->response, &error, pdu, size, link->mtu, link->cccd);
-  link->response_size = (uint16_t)written;
+  size_t written = pfd_gatt_discover(link->out, &error, pdu, size, link->mtu, link->cccd);
+  link->out_size = (uint16_t)written;
   if (written == 0) refuse(link, pdu[0], size >= 3 ? get16(pdu + 1) : 0, error);
 }
 
@@ -114,7 +118,7 @@ static uint8_t take_value(struct pfd_link *link, uint16_t handle) {
   struct pfc_outcome outcome;
   link->value_handle = 0;
   if (handle == PFD_HANDLE_CHALLENGE) {
-    host->message(host->context, link, PFC_MESSAGE_ASK, &ask, sizeof ask, &outcome);
+    host->message(link->context, link, PFC_MESSAGE_ASK, &ask, sizeof ask, &outcome);
     if (outcome.reply_type != PFC_MESSAGE_CHALLENGE) return PFD_ATT_UNLIKELY;
     memcpy(link->value, outcome.reply, outcome.reply_size);
     link->value_size = (uint16_t)outcome.reply_size;
@@ -122,7 +126,7 @@ static uint8_t take_value(struct pfd_link *link, uint16_t handle) {
     put16(link->value, link->cccd[handle == PFD_HANDLE_VERDICT_CCCD]);
     link->value_size = 2;
   } else {
-    link->value_size = (uint16_t)host->read(host->context, link, handle, link->value);
+    link->value_size = (uint16_t)host->read(link->context, link, handle, link->value);
   }
   link->value_handle = handle;
   return PFD_ATT_OK;
@@ -157,9 +161,9 @@ static void read_value(struct pfd_link *link, const uint8_t *pdu, size_t size) {
   }
   piece = (size_t)(link->value_size - offset);
   if (piece > link->mtu - 1u) piece = link->mtu - 1u;
-  link->response[0] = blob ? PFD_ATT_BLOB_RESPONSE : PFD_ATT_READ_RESPONSE;
-  memcpy(link->response + 1, link->value + offset, piece);
-  link->response_size = (uint16_t)(1 + piece);
+  link->out[0] = blob ? PFD_ATT_BLOB_RESPONSE : PFD_ATT_READ_RESPONSE;
+  memcpy(link->out + 1, link->value + offset, piece);
+  link->out_size = (uint16_t)(1 + piece);
 }
 
 // Writes ---------------------------------------------------------------------------------------------------------
@@ -185,7 +189,7 @@ static uint8_t take_fragment(struct pfd_link *link, uint16_t handle, const uint8
   if (result == PFC_FRAME_GARBAGE) return PFD_ATT_NOT_A_FRAGMENT;
   if (result == PFC_FRAME_LOST) return PFD_ATT_FRAGMENT_LOST;
   if (result == PFC_FRAME_COMPLETE) {
-    host->message(host->context, link, whole->type, whole->bytes, whole->size, &outcome);
+    host->message(link->context, link, whole->type, whole->bytes, whole->size, &outcome);
     notify(link, asks ? PFD_HANDLE_CHALLENGE : PFD_HANDLE_VERDICT, &outcome);
   }
   return PFD_ATT_OK;
@@ -219,8 +223,9 @@ static void write_value(struct pfd_link *link, const uint8_t *pdu, size_t size) 
 enum pfd_link_state pfd_link_receive(struct pfd_link *link, const uint8_t *pdu, size_t size) {
   if (size == 0) return PFD_LINK_OPEN;
   if (pfd_link_is_sending(link)) {
-    if (is_request(pdu[0]) && link->response_size != 0) return PFD_LINK_CLOSE;
-    // An answer on its way in several notifications is no open request: it goes first, if it can.
+    if (is_request(pdu[0]) && response_waits(link)) return PFD_LINK_CLOSE;
+    // An answer on its way in several notifications is no open request: it goes first, if it can. So one buffer is
+    // enough for what is sent: nothing is made while anything waits.
     pfd_link_flush(link);
     if (pfd_link_is_sending(link)) {
       link->refused++;

@@ -5,7 +5,7 @@
 #include "bytes.h"
 
 static uint32_t now(const struct pfd_unit *unit) {
-  return unit->port.seconds != NULL ? unit->port.seconds(unit->port.context) : 0;
+  return unit->port->seconds != NULL ? unit->port->seconds(unit->port->context) : 0;
 }
 
 static unsigned index_of(const struct pfd_unit *unit, const struct pfd_link *link) {
@@ -13,7 +13,7 @@ static unsigned index_of(const struct pfd_unit *unit, const struct pfd_link *lin
 }
 
 static void tell(const struct pfd_unit *unit, const struct pfd_event *event) {
-  if (unit->port.event != NULL) unit->port.event(unit->port.context, event);
+  if (PFD_TELLS_EVENTS && unit->port->event != NULL) unit->port->event(unit->port->context, event);
 }
 
 // What a link asks -----------------------------------------------------------------------------------------------
@@ -34,13 +34,11 @@ static void note_reply(struct pfd_unit *unit, unsigned link, uint64_t counter, e
 /// skipped instruction does nothing (docs/SECURITY.md, "A skipped instruction").
 static void do_command(struct pfd_unit *unit, unsigned link, const struct pfc_outcome *outcome) {
   const volatile uint32_t *execute = &outcome->execute;
-  struct pfc_answer answer;
   struct pfd_event event = {.kind = PFD_EVENT_DONE, .link = (uint8_t)link, .a = outcome->command_class};
   enum pfd_done done;
   if (*execute != PFC_EXECUTE) return;
   done = pfd_device_do(&unit->device, outcome->command_class, outcome->command, outcome->command_size, now(unit));
-  if (pfc_answer_decode(&answer, outcome->reply, outcome->reply_size) != PFC_OK) answer.counter = 0;
-  note_reply(unit, link, answer.counter, done);
+  note_reply(unit, link, outcome->counter, done);
   event.b = (uint8_t)done;
   tell(unit, &event);
 }
@@ -76,7 +74,7 @@ static size_t read_value(void *context, struct pfd_link *link, uint16_t handle, 
 
 static int send_pdu(void *context, struct pfd_link *link, const uint8_t *pdu, size_t size) {
   struct pfd_unit *unit = context;
-  return unit->port.send(unit->port.context, index_of(unit, link), pdu, size);
+  return unit->port->send(unit->port->context, index_of(unit, link), pdu, size);
 }
 
 static void note_refused(void *context, struct pfd_link *link, uint8_t opcode, uint8_t error) {
@@ -89,9 +87,12 @@ static void note_refused(void *context, struct pfd_link *link, uint8_t opcode, u
   if (rest == 1) tell(unit, &event);
 }
 
+static const struct pfd_link_host host = {
+    .message = judge, .read = read_value, .send = send_pdu, .refused = note_refused};
+
 // Life -----------------------------------------------------------------------------------------------------------
 
-static struct pfc_platform platform_of(struct pfd_port *port) {
+static struct pfc_platform platform_of(const struct pfd_port *port) {
   struct pfc_platform platform = {.context = port->context,
                                   .random = port->random,
                                   .seconds = port->seconds,
@@ -99,7 +100,9 @@ static struct pfc_platform platform_of(struct pfd_port *port) {
   return platform;
 }
 
-int pfd_unit_provision(struct pfd_port *port, const struct pfc_hardware *hardware, uint64_t floor, uint64_t counter) {
+#if PFC_OPENS_TOKENS
+int pfd_unit_provision(const struct pfd_port *port, const struct pfc_hardware *hardware, uint64_t floor,
+                       uint64_t counter) {
   struct pfc_platform platform = platform_of(port);
   int result = pfc_hardware_check(hardware);
   // The ledger first: until the identity stands, cut-short provisioning is damage and nothing else.
@@ -107,20 +110,19 @@ int pfd_unit_provision(struct pfd_port *port, const struct pfc_hardware *hardwar
   if (result == PFC_OK) result = pfd_identity_save(hardware, &port->flash);
   return result;
 }
+#endif
 
-int pfd_unit_start(struct pfd_unit *unit, const struct pfd_port *port) {
+PFC_APART int pfd_unit_start(struct pfd_unit *unit, const struct pfd_port *port) {
   struct pfd_event event = {.kind = PFD_EVENT_REFUSES};
   struct pfc_platform platform;
   int result;
   memset(unit, 0, sizeof *unit);
-  unit->port = *port;
-  unit->host = (struct pfd_link_host){
-      .context = unit, .message = judge, .read = read_value, .send = send_pdu, .refused = note_refused};
+  unit->port = port;
   pfd_device_init(&unit->device);
-  platform = platform_of(&unit->port);
-  result = pfd_identity_load(&unit->hardware, &unit->port.flash);
+  platform = platform_of(port);
+  result = pfd_identity_load(&unit->hardware, &unit->port->flash);
   if (result == PFC_OK) result = pfc_verifier_init(&unit->verifier, &unit->hardware, &platform);
-  if (result == PFC_OK) {
+  if (PFD_TELLS_EVENTS && result == PFC_OK) {
     struct pfc_status status;
     pfc_verifier_status(&unit->verifier, &status);
     event.kind = PFD_EVENT_STARTED;
@@ -147,7 +149,7 @@ int pfd_unit_eldest(struct pfd_unit *unit) {
     const struct pfd_link *link = &unit->links[i];
     if (!unit->used[i]) return -1;
     if (link->proved) continue;
-    if (unit->port.seconds != NULL && seconds - link->since < PFD_PROVE_SECONDS) continue;
+    if (unit->port->seconds != NULL && seconds - link->since < PFD_PROVE_SECONDS) continue;
     if (eldest < 0 || link->order < unit->links[eldest].order) eldest = (int)i;
   }
   if (eldest >= 0) {
@@ -162,7 +164,7 @@ int pfd_unit_connect(struct pfd_unit *unit) {
     struct pfd_event event = {.kind = PFD_EVENT_CONNECTED, .link = (uint8_t)i};
     if (unit->used[i]) continue;
     unit->used[i] = 1;
-    pfd_link_open(&unit->links[i], &unit->host);
+    pfd_link_open(&unit->links[i], &host, unit);
     unit->links[i].since = now(unit);
     unit->links[i].order = unit->connections++;
     tell(unit, &event);

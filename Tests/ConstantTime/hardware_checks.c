@@ -105,17 +105,18 @@ static int area_write(void *context, unsigned record, unsigned copy, const uint8
 static const struct pfc_storage storage = {NULL, area_read, area_write};
 
 static void records(void) {
-  uint8_t secret_key[PFC_SECRET_KEY_BYTES], key[32], payload[64], loaded[64];
+  uint8_t secret_key[PFC_SECRET_KEY_BYTES], key[32];
+  uint8_t saved[PFC_RECORD_BYTES(64)], loaded[PFC_RECORD_BYTES(64)];
   struct pfc_record record;
   make_secret(secret_key, sizeof secret_key, 1);
-  make_secret(payload, sizeof payload, 2);
+  make_secret(saved + PFC_RECORD_HEAD_BYTES, 64, 2);
   pfc_record_key(key, secret_key);
-  expect("formatted", pfc_record_format(&record, payload, sizeof payload, &storage, 1, key) == PFC_OK);
-  expect("loaded", pfc_record_load(&record, loaded, sizeof loaded, &storage, 1, key) == PFC_OK);
-  expect_secret("the payload", loaded, sizeof loaded);
+  expect("formatted", pfc_record_format(&record, saved, 64, &storage, 1, key) == PFC_OK);
+  expect("loaded", pfc_record_load(&record, loaded, 64, &storage, 1, key) == PFC_OK);
+  expect_secret("the payload", loaded + PFC_RECORD_HEAD_BYTES, 64);
   areas[1][0][20] ^= 1;
   areas[1][1][20] ^= 1;
-  expect("refused", pfc_record_load(&record, loaded, sizeof loaded, &storage, 1, key) == PFC_E_DAMAGED);
+  expect("refused", pfc_record_load(&record, loaded, 64, &storage, 1, key) == PFC_E_DAMAGED);
 }
 
 static int count_random(void *context, uint8_t *bytes, size_t size) {

@@ -5,7 +5,7 @@ as far as the firmware sees it, with the serial line's interface of `Board`.
 import re
 import subprocess
 
-from unicorn import UC_ARCH_ARM, UC_MODE_MCLASS, UC_MODE_THUMB, UC_PROT_EXEC, UC_PROT_READ, Uc, UcError
+from unicorn import (UC_ARCH_ARM, UC_HOOK_CODE, UC_MODE_MCLASS, UC_MODE_THUMB, UC_PROT_EXEC, UC_PROT_READ, Uc, UcError)
 from unicorn.arm_const import UC_ARM_REG_PC, UC_ARM_REG_SP, UC_CPU_ARM_CORTEX_M3
 
 TOOLS = "arm-none-eabi-"
@@ -14,11 +14,19 @@ RAM, RAM_BYTES = 0x20000000, 8192
 NOR, NOR_BYTES = 0x21000000, 1 << 16
 TIMER, UART, LOG_UART, SYSTEM = 0x40000000, 0x40004000, 0x40005000, 0xE000E000
 TICKS = 400
+# Arithmetic of curves, hashes and ciphers that ends in bytes and decides nothing by itself.
+SUMS = re.compile(
+    r"Transform|^compress$|^schedule$|fe25519|ge25519|sc25519|scalarmult|salsa|poly1305|blake2b|slide_vartime")
+DECIDES = re.compile(r"canonical|small_order|frombytes_negate|verify|open")
 # Loops over bytes, and arithmetic: they take nine in ten of all instructions and do the same each time.
-ARITHMETIC = re.compile(
-    r"Transform|sha256|hmacsha|memset|memcpy|memzero|nor_|clock_seconds|crc_update|uart_receive|find_last|log_event")
+LOOPS = re.compile(
+    r"sha256|sha512|^begin$|hmacsha|memset|memcpy|memzero|nor_|clock_seconds|crc_update|uart_receive|find_last"
+    r"|log_event|canonical|small_order|stream_ref|be64enc|load_[34]|base_point")
+# What comes to a verdict and what it is made of; the rest brings the message and takes the answer away.
+JUDGES = re.compile(r"^pfc_(?!fragment|reassemble|put|get)|^judge$|^_?crypto_(sign|verify|box|secretbox)|"
+                    r"^sodium_memcmp|^memcmp$|^sodium_is_zero|frombytes_negate")
 PATIENCE = 400_000_000  # instructions that an untouched firmware may take
-ENDLESS = 400_000  # instructions after which an attempt counts as endless; untouched, it takes at most 200,000
+NOP, NOP_WIDE = b"\x00\xbf", b"\xaf\xf3\x00\x80"
 
 
 def tool(name, *words):
@@ -34,7 +42,8 @@ class Image:
         tool("objcopy", "-O", "binary", "-j", ".text", "-j", ".ARM.exidx", "-j", ".data", path, binary)
         self.bytes = binary.read_bytes()
         self.symbols, self.length, self.function, self.idle = {}, {}, {}, None
-        name = ""
+        self.condition = {}  # of an instruction that stands in an IT block: where the IT stands
+        name, left, it = "", 0, None
         for line in tool("objdump", "-d", path).splitlines():
             if found := re.match(r"^([0-9a-f]+) <(.+)>:$", line):
                 name = found[2]
@@ -43,14 +52,26 @@ class Image:
                 address = int(found[1], 16)
                 self.length[address] = 2 * len(found[2].split())
                 self.function[address] = name
+                if left > 0:
+                    self.condition[address], left = it, left - 1
+                if re.fullmatch("it[te]*", found[3]):
+                    it, left = address, len(found[3]) - 1
                 if found[3] == "wfi":
                     self.idle = address
         for line in tool("nm", path).splitlines():
             address, _, symbol = line.split(" ", 2)
             self.symbols[symbol] = int(address, 16)
 
-    def is_arithmetic(self, address):
-        return bool(ARITHMETIC.search(self.function.get(address, "")))
+    def is_sum(self, address):
+        name = self.function.get(address, "")
+        return bool(SUMS.search(name)) and not DECIDES.search(name)
+
+    def judges(self, address):
+        return bool(JUDGES.search(self.function.get(address, "")))
+
+    def is_repeated(self, address):
+        """Whether it is skipped where it comes by for the first time alone."""
+        return self.is_sum(address) or bool(LOOPS.search(self.function.get(address, "")))
 
 
 class Emulated:
@@ -99,6 +120,8 @@ class Emulated:
     def run(self, count=PATIENCE):
         """Until the firmware waits. False if it does not get there."""
         try:
+            if self.dead:
+                return False
             self.uc.emu_start(self.pc | 1, self.image.idle, count=count)
         except UcError:
             self.dead = True
@@ -110,9 +133,57 @@ class Emulated:
         self.pc += 2
         return self.run()
 
-    def step(self):
-        self.uc.emu_start(self.pc | 1, 0xFFFFFFFE, count=1)
-        self.pc = self.uc.reg_read(UC_ARM_REG_PC) & ~1
+    def path(self):
+        """The address of each instruction from here until the firmware waits; it stands where it stood afterwards."""
+        addresses, now = [], self.save()
+        # What is translated already calls no hook.
+        self.uc.ctl_flush_tb()
+        hook = self.uc.hook_add(UC_HOOK_CODE, lambda uc, address, size, data: addresses.append(address))
+        if not self.run():
+            raise RuntimeError("the untouched firmware does not come to its wait")
+        self.uc.hook_del(hook)
+        self.uc.ctl_flush_tb()
+        self.restore(now)
+        return addresses
+
+    def advance(self, count):
+        """That many instructions. Inside an IT block the emulator cannot stand: it goes to the block's end."""
+        if count > 0:
+            self.uc.emu_start(self.pc | 1, 0xFFFFFFFE, count=count)
+            self.pc = self.uc.reg_read(UC_ARM_REG_PC) & ~1
+
+    def _patch(self, it, code):
+        for place, bytes_ in code:
+            self.uc.mem_write(place, bytes_)
+        # An IT instruction and the four that it may cover.
+        self.uc.ctl_remove_cache(it, it + 18)
+
+    def skip(self, address, width):
+        """Passes over the instruction at `address`, which comes next or in the IT block that comes next, and over the
+        one behind it if `width` is 2.
+        """
+        length, condition = self.image.length, self.image.condition
+        places = [address]
+        if width == 2:
+            places.append(address + length.get(address, 2))
+        it = condition.get(address)
+        if it is None:
+            # The processor never saw them: no IT block has begun, even if one of the two would have begun it.
+            self.pc = places[-1] + length.get(places[-1], 2)
+            return
+        within = [place for place in places if condition.get(place) == it]
+        kept = [(place, bytes(self.uc.mem_read(place, length[place]))) for place in within]
+        self._patch(it, [(place, NOP if len(bytes_) == 2 else NOP_WIDE) for place, bytes_ in kept])
+        try:
+            self.advance(1)
+        except UcError:
+            self.dead = True
+        self._patch(it, kept)
+        if len(within) < len(places):
+            self.pc = places[-1] + length.get(places[-1], 2)
+
+    def flash(self, size):
+        return bytes(self.uc.mem_read(NOR, size))
 
     def save(self):
         memory = bytes(self.uc.mem_read(RAM, RAM_BYTES)), bytes(self.uc.mem_read(NOR, NOR_BYTES))

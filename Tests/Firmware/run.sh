@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Everything about the firmware, on the board that qemu and Unicorn play. Adds up what its parts count.
 #
-#   Tests/Firmware/run.sh           20 power cuts, the vectors, single skipped instructions
-#   Tests/Firmware/run.sh --long    200 power cuts, all of the core's tests, pairs as well
+#   Tests/Firmware/run.sh           20 power cuts, the vectors, skipped instructions of a choice of messages
+#   Tests/Firmware/run.sh --long    200 power cuts, all of the core's tests, all messages and pairs as well
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
 # shellcheck source=.ci/parts.sh
@@ -10,7 +10,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
 
 cuts=20
 vectors=(--filter vectors)
-skip=(--single)
+skip=(--short)
 if [[ ${1:-} == --long ]]; then
   cuts=200
   vectors=()

@@ -1,196 +1,263 @@
 #!/usr/bin/env python3
 """Skips the instructions of the firmware's own binary one by one while it judges, and counts what came through.
 
-    skip.py             each instruction, each adjacent pair, of the shipped image; and one without the second look
-    skip.py --single    single instructions alone
+    skip.py                     each instruction, each adjacent pair, of the shipped image; and planted faults
+    skip.py --short             single instructions of a choice of messages; of tokens and orders, all of what judges
+                                and a share of the rest
+    skip.py --scenario NAME     these alone, nothing planted; may stand several times
+    skip.py --width N           1: single instructions, 2: adjacent pairs
+    skip.py --seed N            what is drawn where a share is walked (1)
+    skip.py --image FILE        another image, of the same layout
 
-From the last packet of a command that is to be refused until the firmware waits again, each instruction is left out
-once, those of hash arithmetic where they come by for the first time. An attempt that came through is one after which
-the device has done the command, or its answer says so with a right receipt. The last line counts walks.
+From the last packet of a message that is to be refused until the firmware waits again, each instruction is left out
+once; those of loops over bytes and of arithmetic where they come by for the first time. Tokens and orders take millions
+of instructions: of the arithmetic of curves, hashes and ciphers, which ends in a wrong point or a wrong tag, it is one
+in SHARE of them, but for single instructions of one token and one order; and of what neither judges nor is arithmetic,
+and is the same for all of them, it is one in SHARE but for these two.
+
+An attempt *opened* if the device has done a command, or anything has changed that a refusal leaves as it is
+(refusals.py); it *told* if the answer says a thing that is not true, with a right receipt; it *spoilt* if the verifier
+is damaged and nobody gains by it. The last line counts walks.
 """
 
 import argparse
 import dataclasses
 import os
 import pathlib
+import random
 import shutil
 import subprocess
 import sys
-import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 PORT = ROOT / "CSources" / "ports" / "cortex-m3"
-BUILD = ROOT / ".build" / "firmware"
 sys.path[:0] = [str(HERE), str(ROOT / "Tests" / "Attacker"), str(ROOT / "Tests" / "Vectors"), str(PORT)]
 os.environ["PROOF_HARDWARE"] = str(PORT / "proof-firmware")
 
-import stage  # noqa: E402
-from emulated import ENDLESS, Emulated, Image, tool  # noqa: E402
-from line import Line  # noqa: E402
-from proofspec.frame import COMPLETE, Receiver  # noqa: E402
-from proofspec.message import NO_RECEIPT, Type, Verdict, parse_answer  # noqa: E402
-from proofspec.proof import receipt  # noqa: E402
-from stage import App, Backend  # noqa: E402
+from proofspec.message import Type  # noqa: E402
+from refusals import REFUSALS, Stage  # noqa: E402
+from verifier_state import BUILD  # noqa: E402
 
-stage.BUILD = BUILD / "tests"
-ACCEPTED = (Verdict.ACCEPTED, Verdict.ACCEPTED_DEVICE_ONLY)
-
-# What is taken out to see that the walk finds it.
-PLANTED = ("CSources/ProofCore/verifier_judgement.c",
-           "review = pfc_review_command(verifier, session, index, message, size);",
-           "review = PFC_REVIEW_PASSED;\n    (void)message, (void)size;")
+CHEAP = (Type.COMMAND, Type.RECALL)
+# Walked whole, also where the message comes in and the answer leaves, and in all their arithmetic: what a wrong point
+# does to a forged signature.
+WHOLE = ("token-stranger", "order-forged-floor")
+SHORT = [name for name, refusal in REFUSALS.items() if refusal.type in CHEAP] + [*WHOLE, "order-replayed-floor"]
+SHARE = 25
+# An attempt that takes more instructions counts as endless: untouched they take a third at most, also those that come
+# through.
+ENDLESS = {Type.COMMAND: 400_000, Type.RECALL: 400_000, Type.TOKEN: 16_000_000, Type.ORDER: 9_000_000}
 
 
-def offset_of_done():
-    """Where the unit counts the commands done: unit.device.done."""
-    text = ("#include <stddef.h>\n#include \"ProofDevice.h\"\n"
-            "const unsigned at = offsetof(struct pfd_unit, device.done);\n")
-    with tempfile.TemporaryDirectory() as folder:
-        at = pathlib.Path(folder)
-        (at / "at.c").write_text(text, encoding="ascii")
-        include = [f"-I{ROOT / 'CSources' / name}" for name in ("ProofCore/include", "ProofDevice/include",
-                                                                 "ports/profiles")]
-        foreign = ["-isystem", BUILD / "include", "-isystem",
-                   ROOT / ".build/foreign/libsodium/source/src/libsodium/include"]
-        tool("gcc", "-mcpu=cortex-m3", "-mthumb", "-DPFC_PROFILE=\"full.h\"", *include, *foreign, "-c", at / "at.c",
-             "-o", at / "at.o")
-        tool("objcopy", "-O", "binary", "-j", ".rodata", at / "at.o", at / "at.bin")
-        return int.from_bytes((at / "at.bin").read_bytes()[:4], "little")
+@dataclasses.dataclass
+class Counts:
+    attempts: int = 0
+    left: int = 0  # not tried: the share of arithmetic that was not drawn
+    crashed: int = 0  # or endless
+    opened: int = 0
+    told: int = 0
+    spoilt: int = 0  # secrets or the verifier's base are others, which nobody knows: it serves nobody until power on
+    places: list = dataclasses.field(default_factory=list)
+
+    def __str__(self):
+        left = f" ({self.left} left out)" if self.left else ""
+        return (f"attempts {self.attempts}{left}, crashed {self.crashed}, spoilt {self.spoilt}, opened {self.opened}, "
+                f"told {self.told}")
+
+    def came_through(self):
+        return self.opened + self.told
 
 
-def planted_image():
+@dataclasses.dataclass
+class Share:
+    """One in how many is drawn, of arithmetic and of what neither judges nor is arithmetic."""
+
+    sums: int = 1
+    rest: int = 1
+    seed: int = 1
+
+    @staticmethod
+    def of(name, width, is_short, seed):
+        if REFUSALS[name].type in CHEAP:
+            return Share(seed=seed)
+        is_whole = name in WHOLE and not is_short
+        return Share(1 if is_whole and width == 1 else SHARE, 1 if is_whole else SHARE, seed)
+
+    def draws(self, image, address, draw):
+        if image.is_sum(address):
+            return draw.randrange(self.sums) == 0
+        return image.judges(address) or draw.randrange(self.rest) == 0
+
+
+def candidates(image, path, share):
+    """Numbers of steps on the path, and how many were left out."""
+    draw = random.Random(share.seed)
+    seen, chosen, left = set(), [], 0
+    for number, address in enumerate(path):
+        if image.is_repeated(address):
+            if address in seen:
+                continue
+            seen.add(address)
+        if share.draws(image, address, draw):
+            chosen.append(number)
+        else:
+            left += 1
+    return chosen, left
+
+
+class Walk:
+    """One message on one board, its path, and attempts along it."""
+
+    def __init__(self, name, image, sources, seed=40):
+        refusal = REFUSALS[name]
+        self.name, self.on = name, Stage(image, sources, refusal, seed)
+        self.board, self.image, self.stands = self.on.board, self.on.image, 0
+        self.endless = ENDLESS[refusal.type]
+        self.path, self.start = self.board.path(), self.board.save()
+        self.board.run(self.endless)
+        opened = self.on.opened()
+        self.on.expect(self.on.answer().verdict, refusal.verdict)
+        if opened or self.on.spoilt():
+            sys.exit(f"skip: {name}: without a fault {opened} changes")
+        self.board.restore(self.start)
+
+    def attempt(self, number, width):
+        """Goes on to that step, skips there, runs on: whether the firmware waits again. `back` must follow."""
+        at, first = self.path[number], number
+        block = self.image.condition.get(at)
+        while block is not None and self.path[first] != block:
+            first -= 1
+        if first < self.stands:
+            self.board.restore(self.start)
+            self.stands = 0
+        self.board.advance(first - self.stands)
+        self.stands = first
+        if self.board.pc != self.path[first]:
+            sys.exit(f"skip: {self.name}: step {first} is at {self.board.pc:x}, and {self.path[first]:x} was expected")
+        self.now = self.board.save()
+        self.board.skip(at, width)
+        return self.board.run(self.endless)
+
+    def back(self):
+        self.board.restore(self.now)
+
+    def finish(self):
+        """No attempt has left anything behind that the emulator should have forgotten."""
+        self.board.run(self.endless)
+        self.on.expect(self.on.answer().verdict, self.on.refusal.verdict)
+
+
+class Twin:
+    """The same message on hardware with other secrets: what a fault leaves equal on both can be foretold."""
+
+    def __init__(self, *about):
+        self.about, self.walk = about, None
+
+    def spoils(self, path, number, width):
+        if self.walk is None:
+            self.walk = Walk(*self.about, seed=100)
+        # The path of curve arithmetic is no secret's, and may differ.
+        place, theirs = path[number], self.walk.path
+        turn = path[:number].count(place)
+        same = [other for other, address in enumerate(theirs) if address == place]
+        if turn >= len(same):
+            return None
+        self.walk.attempt(same[turn], width)
+        state = self.walk.on.spoilt()
+        self.walk.back()
+        return state
+
+
+def walk(name, image, width, share, sources=ROOT / "CSources"):
+    went, counts = Walk(name, image, sources), Counts()
+    on, twin = went.on, Twin(name, image, sources)
+    chosen, counts.left = candidates(on.image, went.path, share)
+    for number in chosen:
+        finished = went.attempt(number, width)
+        counts.attempts += 1
+        counts.crashed += not finished
+        opened, spoilt = on.opened(), on.spoilt()
+        if spoilt and not opened:
+            told = finished and on.told()
+            known = on.foretold(spoilt, twin.spoils(went.path, number, width))
+            if known and on.opens_with(known):
+                opened = ["a command with secrets that can be foretold"]
+            else:
+                counts.spoilt += 1
+        at = went.path[number]
+        place = f"{at:x} {on.image.function.get(at)}"
+        if opened:
+            counts.opened += 1
+            counts.places.append(f"{place}: {', '.join(opened)}")
+        elif told if spoilt else finished and on.told():
+            counts.told += 1
+            counts.places.append(f"{place}: told")
+        went.back()
+    went.finish()
+    return counts
+
+
+# What is taken out, of which file, and a message that must come through then.
+PLANTED = [
+    ("the second look", "changed-app", "ProofCore/verifier_judgement.c",
+     "review = pfc_review_command(verifier, session, index, message, size);",
+     "review = PFC_REVIEW_PASSED;\n    (void)message, (void)size;"),
+    ("the second look at a token", "token-development", "ProofCore/verifier_admission.c",
+     "uint32_t review = pfc_review_token(verifier, index, message, size, &token);",
+     "uint32_t review = PFC_REVIEW_PASSED;"),
+    ("the second look at an order", "order-forged-floor", "ProofCore/verifier_admission.c",
+     "review = pfc_review_order(verifier, message, size, &order);", "review = PFC_REVIEW_PASSED;"),
+    ("the second look at a recall", "recall-forged", "ProofCore/verifier_judgement.c",
+     "return pfc_review_recall(verifier, *index, message) == PFC_REVIEW_PASSED ? PFC_VERDICT_NONE : PFC_VERDICT_FAULT;",
+     "return PFC_VERDICT_NONE;"),
+]
+
+
+def planted_image(path, old, new):
     folder = BUILD / "planted"
     shutil.rmtree(folder, ignore_errors=True)
     for name in ("ProofCore", "ProofDevice", "ports"):
         shutil.copytree(ROOT / "CSources" / name, folder / "CSources" / name)
-    path, old, new = PLANTED
-    text = (folder / path).read_text(encoding="utf-8")
+    file = folder / "CSources" / path
+    text = file.read_text(encoding="utf-8")
     if text.count(old) != 1:
         sys.exit(f"skip: {path} does not contain once: {old}")
-    (folder / path).write_text(text.replace(old, new), encoding="utf-8")
+    file.write_text(text.replace(old, new), encoding="utf-8")
     image = folder / "build" / "cortex-m3" / "full.elf"
     subprocess.run(["make", "-s", "-C", folder / "CSources/ports/cortex-m3", f"BUILD={folder / 'build'}",
                     f"SODIUM={ROOT / '.build/foreign/libsodium/source'}", image], check=True)
-    return image
+    return image, folder / "CSources"
 
 
-class Stage:
-    """The firmware with a token held and a challenge asked, before the last packet of a command."""
-
-    def __init__(self, image, scenario):
-        self.image = Image(image)
-        self.done_at = self.image.symbols["unit"] + offset_of_done()
-        backend, self.owner = Backend(7), App(40)
-        self.hardware = stage.Hardware("skip", [backend.public])
-        self.board = Emulated(self.image, self.hardware.flash.read_bytes()[:1 << 16])
-        self.link = Line(self.board)
-        token = self.owner.token(backend, self.hardware, uses=1000, attempts=5)
-        if self.owner.present(self.link, self.hardware, token) != Verdict.HELD:
-            sys.exit("skip: the token was not taken")
-        message = scenario(self)
-        packets = self.link.packets(Type.COMMAND, message)
-        for packet in packets[:-1]:
-            self.link.command(8, packet)
-            self.board.wake()
-        self.board.send(bytes([82, 8, 0]) + packets[-1])
-        self.board.sent.clear()
-        self.before = self.done()
-
-    def done(self):
-        return int.from_bytes(self.board.uc.mem_read(self.done_at, 4), "little")
-
-    def secrets(self, **changes):
-        return dataclasses.replace(self.owner.shared(self.hardware), **changes)
-
-    def make(self, **options):
-        command, self.occasion = self.owner.make(self.hardware, self.owner.ask(self.link), **options)
-        return command.encoded()
-
-    def told(self):
-        """What the app believes: an answer that accepts, with a receipt that is right."""
-        receiver = Receiver()
-        try:
-            for pdu in self.board.receive() or []:
-                if pdu[:1] == b"\x1b" and receiver.receive(pdu[3:]) == COMPLETE:
-                    answer = parse_answer(receiver.message)
-                    if answer.verdict in ACCEPTED and answer.receipt != NO_RECEIPT:
-                        key = self.owner.shared(self.hardware).device_key
-                        return answer.receipt == receipt(key, self.occasion.nonce(), answer.verdict, answer.detail,
-                                                         answer.counter)
-        except Exception:  # what a glitched board says need not be a message at all
-            return False
-        return False
-
-
-def changed_app(stage_):
-    right = stage_.owner.shared(stage_.hardware)
-    return stage_.make(secrets=stage_.secrets(im=bytes([right.im[0] ^ 1]) + right.im[1:]))
-
-
-def stranger(stage_):
-    return stage_.make(secrets=App(90).shared(stage_.hardware))
-
-
-def replay(stage_):
-    message = stage_.make()
-    stage_.owner.send(stage_.link, message)
-    return message
-
-
-def not_permitted(stage_):
-    return stage_.make(what=(9, b"open"))
-
-
-SCENARIOS = {"changed-app": changed_app, "stranger": stranger, "replay": replay, "not-permitted": not_permitted}
-
-
-def walk(name, image, width):
-    """Attempts, and how many of them came through: (attempts, refused, crashed, opened, told)."""
-    stage_ = Stage(image, SCENARIOS[name])
-    board, length = stage_.board, stage_.image.length
-    board.pc += 2  # behind the wait
-    seen, attempts, crashed, opened, told = set(), 0, 0, 0, 0
-    places = []
-    while board.pc != stage_.image.idle:
-        at = board.pc
-        if not (stage_.image.is_arithmetic(at) and at in seen):
-            seen.add(at)
-            now = board.save()
-            for _ in range(width):
-                board.pc += length.get(board.pc, 2)
-            attempts += 1
-            finished = board.run(ENDLESS)
-            crashed += not finished
-            if 0 < stage_.done() - stage_.before < 8:
-                opened += 1
-                places.append(f"{at:x} {stage_.image.function.get(at)}")
-            elif finished and stage_.told():
-                told += 1
-                places.append(f"{at:x} {stage_.image.function.get(at)} (told)")
-            board.restore(now)
-        board.step()
-    return attempts, crashed, opened, told, places
+def report(what, counts):
+    print(f"{what}: {counts}", flush=True)
+    for place in counts.places:
+        print(f"  {place}")
 
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--single", action="store_true")
-    parser.add_argument("--scenario", action="append", choices=sorted(SCENARIOS))
+    parser.add_argument("--short", action="store_true")
+    parser.add_argument("--width", type=int, choices=(1, 2))
+    parser.add_argument("--scenario", action="append", choices=sorted(REFUSALS))
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--image", type=pathlib.Path, default=BUILD / "cortex-m3" / "full.elf")
     options = parser.parse_args()
+    print(f"seed {options.seed}; one in {SHARE} where a share is drawn")
     passed = failed = 0
-    shipped = BUILD / "cortex-m3" / "full.elf"
-    for width in (1,) if options.single else (1, 2):
-        for name in options.scenario or SCENARIOS:
-            attempts, crashed, opened, told, places = walk(name, shipped, width)
-            counts = f"attempts {attempts}, crashed {crashed}, opened {opened}, told {told}"
-            print(f"skip {width} {name}: {counts}", flush=True)
-            for place in places:
-                print(f"  {place}")
-            passed, failed = passed + (opened + told == 0), failed + (opened + told != 0)
-    attempts, crashed, opened, told, places = walk("changed-app", planted_image(), 1)
-    print(f"planted, without the second look: attempts {attempts}, opened {opened}, told {told}")
-    passed, failed = passed + (opened > 0), failed + (opened == 0)
+    for width in (options.width,) if options.width else (1,) if options.short else (1, 2):
+        for name in options.scenario or (SHORT if options.short else REFUSALS):
+            counts = walk(name, options.image, width, Share.of(name, width, options.short, options.seed))
+            report(f"skip {width} {name}", counts)
+            passed, failed = passed + (not counts.came_through()), failed + (counts.came_through() != 0)
+    for what, name, path, old, new in [] if options.scenario else PLANTED:
+        if options.short and REFUSALS[name].type not in CHEAP:
+            continue
+        image, sources = planted_image(path, old, new)
+        counts = walk(name, image, 1, Share.of(name, 1, True, options.seed), sources)
+        print(f"planted, without {what}, {name}: {counts}", flush=True)
+        passed, failed = passed + (counts.opened > 0), failed + (counts.opened == 0)
     print(f"{passed} passed, {failed} failed")
     return 1 if failed else 0
 

@@ -76,19 +76,32 @@ static int current(const struct storage *storage, size_t size) {
 
 static int load(struct pfc_record *record, uint8_t *payload, size_t size, const struct pfc_storage *platform) {
   struct storage *storage = platform->context;
-  uint8_t *exact = fuzz_copy(payload, size);
+  uint8_t zeros[PFC_RECORD_BYTES_MAX] = {0};
+  uint8_t *exact = fuzz_copy(zeros, PFC_RECORD_BYTES(size));
   // What cannot be read might be the newer copy: then there is no record, rather than yesterday's.
   int unreadable = storage->read_fails[0] || storage->read_fails[1];
   int copy = current(storage, size), result = pfc_record_load(record, exact, size, platform, INDEX, key);
   if (copy >= 0 && !unreadable) {
     REQUIRE(result == PFC_OK && record->copy == copy);
     REQUIRE(record->sequence == fuzz_get32(storage->areas[copy] + 4));
-    REQUIRE(size == 0 || memcmp(exact, storage->areas[copy] + HEAD, size) == 0);
+    REQUIRE(memcmp(exact, storage->areas[copy], PFC_RECORD_BYTES(size)) == 0);
   } else {
     REQUIRE(result == (unreadable ? PFC_E_STORAGE : PFC_E_DAMAGED));
-    REQUIRE(fuzz_all(exact, size, 0));
+    REQUIRE(fuzz_all(exact, PFC_RECORD_BYTES(size), 0));
   }
-  if (size > 0) memcpy(payload, exact, size);
+  if (size > 0) memcpy(payload, exact + HEAD, size);
+  free(exact);
+  return result;
+}
+
+/// Saves, or formats, out of memory that ends where the record does.
+static int put(struct pfc_record *record, const uint8_t *payload, size_t size, const struct pfc_storage *platform,
+               int (*save)(struct pfc_record *, uint8_t *, size_t, const struct pfc_storage *, unsigned,
+                           const uint8_t[32])) {
+  uint8_t bytes[PFC_RECORD_BYTES_MAX] = {0};
+  memcpy(bytes + HEAD, payload, size);
+  uint8_t *exact = fuzz_copy(bytes, PFC_RECORD_BYTES(size));
+  int result = save(record, exact, size, platform, INDEX, key);
   free(exact);
   return result;
 }
@@ -115,7 +128,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   int result = load(&record, payload, payload_size, &platform);
   storage.read_fails[0] = storage.read_fails[1] = 0;
   if (result != PFC_OK) {
-    result = pfc_record_format(&record, payload, payload_size, &platform, INDEX, key);
+    result = put(&record, payload, payload_size, &platform, pfc_record_format);
     if (result != PFC_OK) {
       // Only the end of the sequence stops a format, and only where a copy was intact.
       REQUIRE(result == PFC_E_STORAGE && current(&storage, payload_size) >= 0);
@@ -130,7 +143,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     storage.write_fails = (how & 3) == 3;
     storage.torn = how;
     struct pfc_record before = record;
-    result = pfc_record_save(&record, next, payload_size, &platform, INDEX, key);
+    result = put(&record, next, payload_size, &platform, pfc_record_save);
     if (result == PFC_OK) {
       REQUIRE(!storage.write_fails && record.sequence == before.sequence + 1 && record.copy != before.copy);
     } else {

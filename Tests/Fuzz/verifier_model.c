@@ -57,9 +57,9 @@ static void forget(struct world *world) {
 static void durable(uint8_t bytes[PFC_SLOT_BYTES], const struct pfc_slot *slot) {
   struct pfc_slot copy = *slot;
   if (copy.uses == PFC_USES_UNLIMITED) {
-    copy.last_verdict = 0;
-    copy.last_counter = 0;
-    memset(copy.last_nonce, 0, sizeof copy.last_nonce);
+    copy.last.verdict = 0;
+    copy.last.counter = 0;
+    memset(copy.last.nonce, 0, sizeof copy.last.nonce);
   }
   pfc_slot_encode(bytes, &copy);
 }

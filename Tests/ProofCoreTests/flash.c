@@ -48,3 +48,29 @@ int flash_write(void *context, unsigned record, unsigned copy, const uint8_t *by
 struct pfc_storage flash_storage(struct flash *flash) {
   return (struct pfc_storage){.context = flash, .read = flash_read, .write = flash_write};
 }
+
+// Payloads -------------------------------------------------------------------------------------------------------
+
+static size_t copied(size_t size) { return size <= PFC_RECORD_PAYLOAD_MAX ? size : PFC_RECORD_PAYLOAD_MAX; }
+
+int payload_load(struct pfc_record *record, uint8_t *payload, size_t size, const struct pfc_storage *storage,
+                 unsigned index, const uint8_t key[32]) {
+  uint8_t bytes[PFC_RECORD_BYTES_MAX] = {0};
+  int result = pfc_record_load(record, bytes, size, storage, index, key);
+  memcpy(payload, bytes + PFC_RECORD_HEAD_BYTES, copied(size));
+  return result;
+}
+
+int payload_save(struct pfc_record *record, const uint8_t *payload, size_t size, const struct pfc_storage *storage,
+                 unsigned index, const uint8_t key[32]) {
+  uint8_t bytes[PFC_RECORD_BYTES_MAX] = {0};
+  memcpy(bytes + PFC_RECORD_HEAD_BYTES, payload, copied(size));
+  return pfc_record_save(record, bytes, size, storage, index, key);
+}
+
+int payload_format(struct pfc_record *record, const uint8_t *payload, size_t size, const struct pfc_storage *storage,
+                   unsigned index, const uint8_t key[32]) {
+  uint8_t bytes[PFC_RECORD_BYTES_MAX] = {0};
+  memcpy(bytes + PFC_RECORD_HEAD_BYTES, payload, copied(size));
+  return pfc_record_format(record, bytes, size, storage, index, key);
+}

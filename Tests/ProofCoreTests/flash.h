@@ -44,4 +44,12 @@ struct pfc_storage flash_storage(struct flash *flash);
 int flash_read(void *context, unsigned record, unsigned copy, uint8_t *bytes, size_t size);
 int flash_write(void *context, unsigned record, unsigned copy, const uint8_t *bytes, size_t size);
 
+/// Records whose payload stands by itself. At most PFC_RECORD_PAYLOAD_MAX bytes of one are ever copied.
+int payload_load(struct pfc_record *record, uint8_t *payload, size_t size, const struct pfc_storage *storage,
+                 unsigned index, const uint8_t key[32]);
+int payload_save(struct pfc_record *record, const uint8_t *payload, size_t size, const struct pfc_storage *storage,
+                 unsigned index, const uint8_t key[32]);
+int payload_format(struct pfc_record *record, const uint8_t *payload, size_t size, const struct pfc_storage *storage,
+                   unsigned index, const uint8_t key[32]);
+
 #endif

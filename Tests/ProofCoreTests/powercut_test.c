@@ -56,11 +56,11 @@ static void check_old_or_new(unsigned step) {
     // Compared as stored: what a slot does not store starts anew with every start.
     struct pfc_record record;
     if (!CHECK_NUMBER(
-            pfc_record_load(&record, after, sizeof after, &now.world.platform.storage, 1 + slot, found->record_key),
+            payload_load(&record, after, sizeof after, &now.world.platform.storage, 1 + slot, found->record_key),
             PFC_OK)) {
       return;
     }
-    if (pfc_record_load(&record, before, sizeof before, &old_storage, 1 + slot, found->record_key) != PFC_OK) {
+    if (payload_load(&record, before, sizeof before, &old_storage, 1 + slot, found->record_key) != PFC_OK) {
       memset(before, 0, sizeof before);
     }
     known = memcmp(before, after, sizeof after) == 0;

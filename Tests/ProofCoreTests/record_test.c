@@ -40,7 +40,7 @@ static void put_copy(unsigned record, unsigned copy, unsigned number, uint32_t s
 static int find(void) {
   struct pfc_record record;
   uint8_t payload[SIZE];
-  int result = pfc_record_load(&record, payload, SIZE, &storage, 3, key);
+  int result = payload_load(&record, payload, SIZE, &storage, 3, key);
   if (result != PFC_OK) {
     CHECK_NUMBER(result, PFC_E_DAMAGED);
     return -1;
@@ -61,7 +61,7 @@ static void bytes_are_the_specs(void) {
   uint8_t payload[SIZE], written[TOTAL];
   begin();
   fill(payload, 0x77);
-  REQUIRE(CHECK_NUMBER(pfc_record_format(&record, payload, SIZE, &storage, 3, key), PFC_OK));
+  REQUIRE(CHECK_NUMBER(payload_format(&record, payload, SIZE, &storage, 3, key), PFC_OK));
   CHECK_NUMBER(flash.last_size, TOTAL);
   memcpy(written, flash.areas[3][flash.last_copy], TOTAL);
   put_copy(3, flash.last_copy, 3, get32(written + 4), 0x77);
@@ -74,7 +74,7 @@ static void newest_copy_is_the_record(void) {
   begin();
   CHECK_NUMBER(find(), -1);
   fill(payload, 0);
-  REQUIRE(CHECK_NUMBER(pfc_record_format(&record, payload, SIZE, &storage, 3, key), PFC_OK));
+  REQUIRE(CHECK_NUMBER(payload_format(&record, payload, SIZE, &storage, 3, key), PFC_OK));
   CHECK_NUMBER(find(), 0);
   for (unsigned value = 1; value < 200; value++) {
     test_case("save %u", value);
@@ -82,14 +82,14 @@ static void newest_copy_is_the_record(void) {
     uint8_t kept[PFC_RECORD_BYTES_MAX];
     memcpy(kept, flash.areas[3][current], sizeof kept);
     fill(payload, value);
-    REQUIRE(CHECK_NUMBER(pfc_record_save(&record, payload, SIZE, &storage, 3, key), PFC_OK));
+    REQUIRE(CHECK_NUMBER(payload_save(&record, payload, SIZE, &storage, 3, key), PFC_OK));
     CHECK_NUMBER(flash.last_record, 3);
     CHECK_NUMBER(flash.last_copy, current ^ 1u);
     CHECK_BYTES(flash.areas[3][current], kept, sizeof kept);
     CHECK_NUMBER(find(), value);
     // Sometimes after a restart, which reads where the record stands.
     if (value % 3 == 0) {
-      REQUIRE(CHECK_NUMBER(pfc_record_load(&loaded, payload, SIZE, &storage, 3, key), PFC_OK));
+      REQUIRE(CHECK_NUMBER(payload_load(&loaded, payload, SIZE, &storage, 3, key), PFC_OK));
       CHECK_NUMBER(loaded.copy, record.copy);
       CHECK_NUMBER(loaded.sequence, record.sequence);
       record = loaded;
@@ -107,17 +107,17 @@ static void torn_writes_leave_old_or_new(void) {
         test_case("rest %u, save %u, cut at byte %zu", rest, saves, offset);
         begin();
         fill(payload, 10);
-        REQUIRE(CHECK_NUMBER(pfc_record_format(&record, payload, SIZE, &storage, 3, key), PFC_OK));
+        REQUIRE(CHECK_NUMBER(payload_format(&record, payload, SIZE, &storage, 3, key), PFC_OK));
         if (saves == 2) {
           fill(payload, 11);
-          REQUIRE(CHECK_NUMBER(pfc_record_save(&record, payload, SIZE, &storage, 3, key), PFC_OK));
+          REQUIRE(CHECK_NUMBER(payload_save(&record, payload, SIZE, &storage, 3, key), PFC_OK));
         }
         struct pfc_record before = record;
         flash.cut_write = flash.writes;
         flash.cut_offset = offset;
         flash.cut_rest = (enum flash_rest)rest;
         fill(payload, 12);
-        CHECK_NUMBER(pfc_record_save(&record, payload, SIZE, &storage, 3, key), PFC_E_STORAGE);
+        CHECK_NUMBER(payload_save(&record, payload, SIZE, &storage, 3, key), PFC_E_STORAGE);
         CHECK_NUMBER(record.sequence, before.sequence);
         CHECK_NUMBER(record.copy, before.copy);
         flash_power(&flash);
@@ -146,19 +146,19 @@ static void cut_formats_recover(void) {
         begin();
         fill(payload, 20);
         if (over != 0) {
-          REQUIRE(CHECK_NUMBER(pfc_record_format(&record, payload, SIZE, &storage, 3, key), PFC_OK));
-          REQUIRE(CHECK_NUMBER(pfc_record_save(&record, payload, SIZE, &storage, 3, key), PFC_OK));
+          REQUIRE(CHECK_NUMBER(payload_format(&record, payload, SIZE, &storage, 3, key), PFC_OK));
+          REQUIRE(CHECK_NUMBER(payload_save(&record, payload, SIZE, &storage, 3, key), PFC_OK));
         }
         flash.cut_write = flash.writes + write;
         flash.cut_offset = offset;
         flash.cut_rest = FLASH_ERASED;
         fill(payload, 21);
-        CHECK_NUMBER(pfc_record_format(&record, payload, SIZE, &storage, 3, key), PFC_E_STORAGE);
+        CHECK_NUMBER(payload_format(&record, payload, SIZE, &storage, 3, key), PFC_E_STORAGE);
         flash_power(&flash);
         found = find();
         CHECK(found == 21 || found == (over != 0 ? 20 : -1));
         if (write == 1) CHECK_NUMBER(found, 21);
-        REQUIRE(CHECK_NUMBER(pfc_record_format(&record, payload, SIZE, &storage, 3, key), PFC_OK));
+        REQUIRE(CHECK_NUMBER(payload_format(&record, payload, SIZE, &storage, 3, key), PFC_OK));
         CHECK_NUMBER(find(), 21);
       }
     }
@@ -195,7 +195,7 @@ static void copies_of_others_do_not_count(void) {
   memcpy(key, own_key, 32);
   CHECK_NUMBER(find(), 50);
   test_case("3. another length");
-  CHECK_NUMBER(pfc_record_load(&record, payload, SIZE - 1, &storage, 3, key), PFC_E_DAMAGED);
+  CHECK_NUMBER(payload_load(&record, payload, SIZE - 1, &storage, 3, key), PFC_E_DAMAGED);
 }
 
 static void sequences_do_not_wrap(void) {
@@ -204,11 +204,11 @@ static void sequences_do_not_wrap(void) {
   begin();
   put_copy(3, 0, 3, UINT32_MAX - 1, 1);
   put_copy(3, 1, 3, UINT32_MAX, 2);
-  REQUIRE(CHECK_NUMBER(pfc_record_load(&record, payload, SIZE, &storage, 3, key), PFC_OK));
+  REQUIRE(CHECK_NUMBER(payload_load(&record, payload, SIZE, &storage, 3, key), PFC_OK));
   CHECK_NUMBER(payload[0], 2);
   fill(payload, 3);
   // Refusing is right, and so is any way of saving after which the newest is found; going back is not.
-  if (pfc_record_save(&record, payload, SIZE, &storage, 3, key) == PFC_OK) {
+  if (payload_save(&record, payload, SIZE, &storage, 3, key) == PFC_OK) {
     CHECK_NUMBER(find(), 3);
   } else {
     CHECK_NUMBER(find(), 2);
@@ -220,37 +220,69 @@ static void failing_storage_is_told(void) {
   uint8_t payload[SIZE];
   begin();
   fill(payload, 30);
-  REQUIRE(CHECK_NUMBER(pfc_record_format(&record, payload, SIZE, &storage, 3, key), PFC_OK));
+  REQUIRE(CHECK_NUMBER(payload_format(&record, payload, SIZE, &storage, 3, key), PFC_OK));
   test_case("a write that fails leaves the record where it was");
   struct pfc_record before = record;
   flash.fail_all_writes = true;
   fill(payload, 31);
-  CHECK_NUMBER(pfc_record_save(&record, payload, SIZE, &storage, 3, key), PFC_E_STORAGE);
+  CHECK_NUMBER(payload_save(&record, payload, SIZE, &storage, 3, key), PFC_E_STORAGE);
   CHECK_NUMBER(record.sequence, before.sequence);
   CHECK_NUMBER(record.copy, before.copy);
   CHECK_NUMBER(find(), 30);
   flash_power(&flash);
-  CHECK_NUMBER(pfc_record_save(&record, payload, SIZE, &storage, 3, key), PFC_OK);
+  CHECK_NUMBER(payload_save(&record, payload, SIZE, &storage, 3, key), PFC_OK);
   CHECK_NUMBER(find(), 31);
   test_case("a copy that cannot be read might be the newer one");
   for (long read = 0; read < 2; read++) {
     flash.fail_read = flash.reads + read;
-    CHECK_NUMBER(pfc_record_load(&record, payload, SIZE, &storage, 3, key), PFC_E_STORAGE);
+    CHECK_NUMBER(payload_load(&record, payload, SIZE, &storage, 3, key), PFC_E_STORAGE);
   }
   test_case("neither copy can be read");
   flash.dark = true;
-  CHECK_NUMBER(pfc_record_load(&record, payload, SIZE, &storage, 3, key), PFC_E_STORAGE);
+  CHECK_NUMBER(payload_load(&record, payload, SIZE, &storage, 3, key), PFC_E_STORAGE);
+}
+
+/// Storage outside the chip, in the hands of somebody who changes it between two reads.
+static unsigned reads_before;
+static uint32_t put_behind;
+
+static int changing_read(void *context, unsigned record, unsigned copy, uint8_t *bytes, size_t size) {
+  if (reads_before-- == 0) {
+    put_copy(3, 0, 3, put_behind, 1);
+    if (put_behind == 0) flash.areas[3][0][8] ^= 1;
+  }
+  return flash_read(context, record, copy, bytes, size);
+}
+
+static void what_is_read_again_is_judged_again(void) {
+  // The newest is copy 0, so it is read, then copy 1, then copy 0 once more.
+  for (unsigned way = 0; way < 3; way++) {
+    struct pfc_record record;
+    uint8_t payload[SIZE];
+    begin();
+    put_copy(3, 0, 3, 9, 2);
+    put_copy(3, 1, 3, 8, 3);
+    storage.read = changing_read;
+    reads_before = 2;
+    put_behind = way == 0 ? 9 : way == 1 ? 7 : 0;
+    test_case("%s", way == 0 ? "another of the same number" : way == 1 ? "an older one" : "a damaged one");
+    int result = payload_load(&record, payload, SIZE, &storage, 3, key);
+    // Only who has the key could make the first: it is a record like any other.
+    CHECK_NUMBER(result, way == 0 ? PFC_OK : way == 1 ? PFC_E_STORAGE : PFC_E_DAMAGED);
+    if (way == 0) CHECK_NUMBER(payload[0], 1);
+    if (way != 0) CHECK_ZEROS(payload, sizeof payload);
+  }
 }
 
 static void payloads_have_a_bound(void) {
   static uint8_t payload[PFC_RECORD_PAYLOAD_MAX + 1];
   struct pfc_record record;
   begin();
-  CHECK_NUMBER(pfc_record_format(&record, payload, PFC_RECORD_PAYLOAD_MAX, &storage, 3, key), PFC_OK);
-  CHECK_NUMBER(pfc_record_load(&record, payload, PFC_RECORD_PAYLOAD_MAX, &storage, 3, key), PFC_OK);
-  CHECK_NUMBER(pfc_record_format(&record, payload, sizeof payload, &storage, 3, key), PFC_E_ARGUMENT);
-  CHECK_NUMBER(pfc_record_save(&record, payload, sizeof payload, &storage, 3, key), PFC_E_ARGUMENT);
-  CHECK_NUMBER(pfc_record_load(&record, payload, sizeof payload, &storage, 3, key), PFC_E_ARGUMENT);
+  CHECK_NUMBER(payload_format(&record, payload, PFC_RECORD_PAYLOAD_MAX, &storage, 3, key), PFC_OK);
+  CHECK_NUMBER(payload_load(&record, payload, PFC_RECORD_PAYLOAD_MAX, &storage, 3, key), PFC_OK);
+  CHECK_NUMBER(payload_format(&record, payload, sizeof payload, &storage, 3, key), PFC_E_ARGUMENT);
+  CHECK_NUMBER(payload_save(&record, payload, sizeof payload, &storage, 3, key), PFC_E_ARGUMENT);
+  CHECK_NUMBER(payload_load(&record, payload, sizeof payload, &storage, 3, key), PFC_E_ARGUMENT);
 }
 
 static const struct test tests[] = {
@@ -263,7 +295,8 @@ static const struct test tests[] = {
     TEST("a copy of another record, hardware or length does not count", copies_of_others_do_not_count),
     TEST("the last sequence never brings the past back", sequences_do_not_wrap),
     TEST("failing storage is told, and changes nothing", failing_storage_is_told),
-    TEST("a payload has at most 192 bytes", payloads_have_a_bound),
+    TEST("what is read again is judged again", what_is_read_again_is_judged_again),
+    TEST("a payload has at most 196 bytes", payloads_have_a_bound),
 };
 
 const struct suite record_suite = SUITE("record", tests);

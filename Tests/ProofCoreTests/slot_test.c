@@ -18,11 +18,11 @@ static struct pfc_slot slot_make(uint64_t seed) {
   slot.generation = 1 + (uint32_t)dice_below(&dice, 1000);
   slot.not_after = dice_roll(&dice);
   slot.issued = dice_roll(&dice);
-  slot.last_verdict = (uint8_t)dice_roll(&dice);
-  slot.last_counter = dice_roll(&dice);
+  slot.last.verdict = (uint8_t)dice_roll(&dice);
+  slot.last.counter = dice_roll(&dice);
   dice_fill(&dice, slot.instance_id, sizeof slot.instance_id);
   dice_fill(&dice, slot.token_digest, sizeof slot.token_digest);
-  dice_fill(&dice, slot.last_nonce, sizeof slot.last_nonce);
+  dice_fill(&dice, slot.last.nonce, sizeof slot.last.nonce);
   dice_fill(&dice, &slot.secrets, sizeof slot.secrets);
   return slot;
 }
@@ -34,7 +34,7 @@ static void every_field_has_its_offset(void) {
   slot.revoked_at = UINT64_C(0x0102030405060708);
   pfc_slot_encode(bytes, &slot);
   CHECK_NUMBER(bytes[0], slot.state);
-  CHECK_NUMBER(bytes[1], slot.last_verdict);
+  CHECK_NUMBER(bytes[1], slot.last.verdict);
   CHECK_NUMBER(bytes[2] + 256 * bytes[3], slot.integrity_classes);
   CHECK_NUMBER(bytes[4] + 256 * bytes[5], slot.device_classes);
   CHECK_NUMBER(bytes[6] + 256 * bytes[7], slot.attempts);
@@ -44,10 +44,10 @@ static void every_field_has_its_offset(void) {
   CHECK_COUNT(get64(bytes + 20), slot.not_after);
   CHECK_COUNT(get64(bytes + 28), slot.issued);
   CHECK_COUNT(get64(bytes + 36), slot.revoked_at);
-  CHECK_COUNT(get64(bytes + 44), slot.last_counter);
+  CHECK_COUNT(get64(bytes + 44), slot.last.counter);
   CHECK_BYTES(bytes + 52, slot.instance_id, 16);
   CHECK_BYTES(bytes + 68, slot.token_digest, 16);
-  CHECK_BYTES(bytes + 84, slot.last_nonce, 16);
+  CHECK_BYTES(bytes + 84, slot.last.nonce, 16);
   CHECK_BYTES(bytes + 100, &slot.secrets, 96);
   memset(&decoded, 0xa5, sizeof decoded);
   CHECK_NUMBER(pfc_slot_decode(&decoded, bytes), PFC_OK);
@@ -75,7 +75,7 @@ static void unknown_states_stop_the_start(void) {
   world_make(&world, 4);
   pfc_slot_encode(bytes, &slot);
   bytes[0] = 3;
-  REQUIRE(CHECK_NUMBER(pfc_record_save(&world.verifier.ledger.records[2], bytes, sizeof bytes, &world.platform.storage,
+  REQUIRE(CHECK_NUMBER(payload_save(&world.verifier.ledger.records[2], bytes, sizeof bytes, &world.platform.storage,
                                        3, world.verifier.ledger.record_key),
                        PFC_OK));
   CHECK_NUMBER(world_restart(&world), PFC_E_DAMAGED);
@@ -159,9 +159,9 @@ static void tokens_leave_what_the_instance_remembers(void) {
   CHECK_BYTES(slot.token_digest, digest, sizeof digest);
   CHECK_NUMBER(slot.revoked, 3);
   CHECK_COUNT(slot.revoked_at, 500);
-  CHECK_NUMBER(slot.last_verdict, before.last_verdict);
-  CHECK_COUNT(slot.last_counter, before.last_counter);
-  CHECK_BYTES(slot.last_nonce, before.last_nonce, sizeof slot.last_nonce);
+  CHECK_NUMBER(slot.last.verdict, before.last.verdict);
+  CHECK_COUNT(slot.last.counter, before.last.counter);
+  CHECK_BYTES(slot.last.nonce, before.last.nonce, sizeof slot.last.nonce);
 }
 
 static const struct test tests[] = {

@@ -164,13 +164,17 @@ static void each_failing_write_is_a_fault(void) {
 
 static void failed_use_is_not_executed_and_not_lost(void) {
   begin(8);
+  CHECK_NUMBER(act(), PFC_VERDICT_ACCEPTED);
+  struct app earlier = app;
   world.flash.fail_all_writes = true;
   CHECK_NUMBER(act(), PFC_VERDICT_FAULT);
   CHECK_NUMBER(world.outcome.execute, 0);
   flash_power(&world.flash);
+  // What was told before is told still.
+  CHECK_NUMBER(app_recall(&earlier, &world), PFC_VERDICT_ACCEPTED);
   CHECK_NUMBER(app_recall(&app, &world), PFC_VERDICT_NOT_EXECUTED);
   CHECK_NUMBER(act(), PFC_VERDICT_ACCEPTED);
-  CHECK_NUMBER(world.answer.detail, 9);
+  CHECK_NUMBER(world.answer.detail, 8);
 }
 
 static void failing_storage_gives_no_attempts(void) {

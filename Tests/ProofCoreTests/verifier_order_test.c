@@ -109,7 +109,7 @@ static void freed_slots_hold_nothing(void) {
   pfc_slot_encode(encoded, &world.verifier.ledger.slots[0]);
   CHECK_BYTES(encoded, nothing, sizeof nothing);
   CHECK_NUMBER(
-      pfc_record_load(&record, payload, sizeof payload, &world.platform.storage, 1, world.verifier.ledger.record_key),
+      payload_load(&record, payload, sizeof payload, &world.platform.storage, 1, world.verifier.ledger.record_key),
       PFC_OK);
   CHECK_BYTES(payload, nothing, sizeof nothing);
 }

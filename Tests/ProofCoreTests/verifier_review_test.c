@@ -1,6 +1,6 @@
-/// The second look at commands and tokens: it sees by itself all that the first one sees, so that either may be
-/// skipped. The verifier never lets these states come as far; here they are set by hand. Tests/Faults walks the two
-/// looks together.
+/// The second look at commands, tokens, orders and recalls: it sees by itself all that the first one sees, so that
+/// either may be skipped. The verifier never lets these states come as far; here they are set by hand. Tests/Faults and
+/// Tests/Firmware/skip.py walk the two looks together.
 
 #include <string.h>
 
@@ -61,11 +61,22 @@ static void proofs_and_secrets_are_seen_bit_by_bit(void) {
       bool used = kind == PFC_KIND_INTEGRITY || byte >= PFC_KEY_BYTES + PFC_MEASUREMENT_BYTES;
       test_case("kind %u, byte %zu of the secrets", kind, byte);
       secrets[byte] ^= 1;
+      CHECK(!passes());
+      slot->sum = pfc_slot_sum(slot);
       CHECK(passes() != used);
       secrets[byte] ^= 1;
+      slot->sum = pfc_slot_sum(slot);
     }
     CHECK(passes());
   }
+}
+
+static void secrets_that_no_token_brought_are_not_stored(void) {
+  struct pfc_slot *slot = begin(PFC_KIND_INTEGRITY), spoilt = *slot;
+  CHECK_NUMBER(pfc_ledger_put(&world.verifier.ledger, slot_index, slot), PFC_OK);
+  spoilt.secrets.device[31] ^= 1;
+  CHECK_NUMBER(pfc_ledger_put(&world.verifier.ledger, slot_index, &spoilt), PFC_E_STORAGE);
+  CHECK_BYTES(&slot->secrets, &app.token.secrets, sizeof slot->secrets);
 }
 
 static void challenges_are_seen(void) {
@@ -131,9 +142,9 @@ static void slots_are_seen(void) {
   world.verifier.alive_from[slot_index] = app.challenge.counter;
   CHECK(passes());
   test_case("accepted already");
-  slot->last_counter = app.challenge.counter;
+  slot->last.counter = app.challenge.counter;
   CHECK(passes());
-  slot->last_verdict = PFC_VERDICT_ACCEPTED;
+  slot->last.verdict = PFC_VERDICT_ACCEPTED;
   CHECK(!passes());
 }
 
@@ -266,9 +277,57 @@ static void tokens_must_be_newer_than_what_is_known(void) {
   CHECK(!token_passes(&opened));
 }
 
+// Orders and recalls. ---------------------------------------------------------------------------------------------
+
+static void orders_are_opened_again(void) {
+  struct pfc_order order = {.type = PFC_ORDER_FLOOR, .issued = WORLD_BEGIN + 5}, other;
+  uint8_t bytes[PFC_ORDER_BYTES];
+  world_make(&world, 44);
+  memcpy(order.hardware_id, world.hardware.id, PFC_ID_BYTES);
+  CHECK_NUMBER(pfc_order_create(bytes, &order, world.issuer.signing_key), PFC_OK);
+  CHECK_NUMBER(pfc_order_open(&order, bytes, sizeof bytes, &world.hardware), PFC_OK);
+  CHECK_NUMBER(pfc_review_order(&world.verifier, bytes, sizeof bytes, &order), PFC_REVIEW_PASSED);
+  test_case("another order than the first look's");
+  other = order;
+  other.issued++;
+  CHECK(pfc_review_order(&world.verifier, bytes, sizeof bytes, &other) != PFC_REVIEW_PASSED);
+  memset(&other, 0, sizeof other);
+  for (size_t bit = 0; bit < 8 * sizeof bytes; bit++) {
+    test_case("bit %zu", bit);
+    bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
+    CHECK(pfc_review_order(&world.verifier, bytes, sizeof bytes, &order) != PFC_REVIEW_PASSED);
+    // What a refused opening leaves is no order either.
+    CHECK(pfc_review_order(&world.verifier, bytes, sizeof bytes, &other) != PFC_REVIEW_PASSED);
+    bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
+  }
+}
+
+static void recalls_are_seen_bit_by_bit(void) {
+  struct pfc_slot *slot = begin(PFC_KIND_INTEGRITY);
+  uint8_t message[PFC_RECALL_BYTES];
+  pfc_recall_create(message, app.token.instance_id, 1, app.nonce, app.token.secrets.device_key);
+  CHECK_NUMBER(pfc_review_recall(&world.verifier, slot_index, message), PFC_REVIEW_PASSED);
+  for (size_t bit = 0; bit < 8 * sizeof message; bit++) {
+    test_case("bit %zu", bit);
+    message[bit / 8] ^= (uint8_t)(1u << bit % 8);
+    CHECK(pfc_review_recall(&world.verifier, slot_index, message) != PFC_REVIEW_PASSED);
+    message[bit / 8] ^= (uint8_t)(1u << bit % 8);
+  }
+  test_case("another's slot");
+  slot->instance_id[0] ^= 1;
+  CHECK(pfc_review_recall(&world.verifier, slot_index, message) != PFC_REVIEW_PASSED);
+  slot->instance_id[0] ^= 1;
+  test_case("no slot");
+  CHECK(pfc_review_recall(&world.verifier, -1, message) != PFC_REVIEW_PASSED);
+  CHECK(pfc_review_recall(&world.verifier, PFC_SLOTS, message) != PFC_REVIEW_PASSED);
+  slot->state = PFC_SLOT_REVOKED;
+  CHECK(pfc_review_recall(&world.verifier, slot_index, message) != PFC_REVIEW_PASSED);
+}
+
 static const struct test tests[] = {
     TEST("a right command passes the second look, up to the age limit and without a clock", right_commands_pass),
     TEST("the second look sees every bit of the message and every secret", proofs_and_secrets_are_seen_bit_by_bit),
+    TEST("secrets that no token brought are not stored", secrets_that_no_token_brought_are_not_stored),
     TEST("the second look sees a challenge that is another, too old, or none", challenges_are_seen),
     TEST("the second look sees what the slot does not permit", slots_are_seen),
     TEST("the second look asks for the classes of the kind that is proved", classes_are_the_kinds_own),
@@ -276,6 +335,8 @@ static const struct test tests[] = {
     TEST("the second look opens a token again, and compares", tokens_are_opened_again),
     TEST("the second look knows floor and epoch", tokens_must_be_of_their_time),
     TEST("the second look knows an instance's slot and generations", tokens_must_be_newer_than_what_is_known),
+    TEST("the second look opens an order again, and compares", orders_are_opened_again),
+    TEST("the second look sees every bit of a recall", recalls_are_seen_bit_by_bit),
     TEST("an acceptance is told and done, or neither", acceptances_are_told_and_done_together),
 };
 

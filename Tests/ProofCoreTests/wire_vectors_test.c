@@ -201,9 +201,9 @@ static void judge_record(const struct block *block, unsigned number, const uint8
   block_exactly(block, "hardware_secret", secret, 32);
   pfc_record_key(key, secret);
   check_field(block, "record_key", key, 32);
-  REQUIRE(CHECK_NUMBER(pfc_record_save(&record, payload, size, &storage, number, key), PFC_OK));
+  REQUIRE(CHECK_NUMBER(payload_save(&record, payload, size, &storage, number, key), PFC_OK));
   check_field(block, "bytes", flash.areas[number][0], flash.last_size);
-  REQUIRE(CHECK_NUMBER(pfc_record_load(&record, loaded, size, &storage, number, key), PFC_OK));
+  REQUIRE(CHECK_NUMBER(payload_load(&record, loaded, size, &storage, number, key), PFC_OK));
   CHECK_BYTES(loaded, payload, size);
   CHECK_COUNT(record.sequence, block_number(block, "sequence"));
 }
@@ -221,7 +221,7 @@ static void judge_slot(const struct block *block) {
   uint8_t payload[PFC_SLOT_BYTES], again[PFC_SLOT_BYTES];
   memset(&slot, 0, sizeof slot);
   slot.state = byte_of(block, "state");
-  slot.last_verdict = byte_of(block, "last_verdict");
+  slot.last.verdict = byte_of(block, "last_verdict");
   slot.integrity_classes = (uint16_t)block_number(block, "integrity_classes");
   slot.device_classes = (uint16_t)block_number(block, "device_classes");
   slot.attempts = (uint16_t)block_number(block, "attempts");
@@ -231,10 +231,10 @@ static void judge_slot(const struct block *block) {
   slot.not_after = block_number(block, "not_after");
   slot.issued = block_number(block, "issued");
   slot.revoked_at = block_number(block, "revoked_at");
-  slot.last_counter = block_number(block, "last_counter");
+  slot.last.counter = block_number(block, "last_counter");
   block_exactly(block, "instance_id", slot.instance_id, 16);
   block_exactly(block, "token_digest", slot.token_digest, 16);
-  block_exactly(block, "last_nonce", slot.last_nonce, 16);
+  block_exactly(block, "last_nonce", slot.last.nonce, 16);
   block_exactly(block, "k_hw", slot.secrets.integrity_key, 16);
   block_exactly(block, "im_hw", slot.secrets.integrity, 32);
   block_exactly(block, "dpk_hw", slot.secrets.device_key, 16);

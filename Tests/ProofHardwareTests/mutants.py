@@ -26,7 +26,7 @@ MUTANTS = [
     (UNITS, "ProofDevice/link.c", "if (size > 0 && (value[0] & 0x0Fu) == pfd_gatt_message_type(handle)) {",
      "if (size > 0) {"),
     (UNITS, "ProofDevice/link.c", "if (size > link->mtu) {", "if (0) {"),
-    (UNITS, "ProofDevice/link.c", "if (is_request(pdu[0]) && link->response_size != 0) return PFD_LINK_CLOSE;", ""),
+    (UNITS, "ProofDevice/link.c", "if (is_request(pdu[0]) && response_waits(link)) return PFD_LINK_CLOSE;", ""),
     (UNITS, "ProofDevice/link.c", "} else if (link->mtu_exchanged) {", "} else if (0) {"),
     (UNITS, "ProofDevice/link.c", "if (theirs < PFD_MTU_MIN) {", "if (0) {"),
     (UNITS, "ProofDevice/link.c",

@@ -48,8 +48,8 @@ static int nor_program(void *context, uint32_t offset, const uint8_t *bytes, siz
     return -1;
   }
   for (size_t i = 0; i < size; i++) after[i] = nor->bytes[offset + i] & bytes[i];
-  // The entry behind the page's first is the one that sticks.
-  if (nor->stuck && offset % NOR_PAGE_BYTES != 0) after[0] |= nor->bytes[offset];
+  // The page's first entry is the one that does not stick.
+  if (nor->stuck && offset % NOR_PAGE_BYTES >= PFD_ENTRY_BYTES) after[0] |= nor->bytes[offset];
   return change(nor, offset, after, size);
 }
 

@@ -16,7 +16,7 @@ CORE = ROOT / "CSources" / "ProofCore"
 BUILD = ROOT / ".build" / "secrets" / "each"
 PARTS = ("needle", "wipe", "wipe_app", "wipe_hardware", "wipe_sodium")
 WIPE = re.compile(r"pfc_(?:proof_key_)?wipe\(([^;]*)\);")
-FUNCTION = re.compile(r"^[a-z].*?\b(\w+)\(")
+FUNCTION = re.compile(r"^(?:PFC_APART )?[a-z].*?\b(\w+)\(")
 
 UNSEEN = {
     ("config.c", "make_tag", "key, sizeof key"): "made from the salt alone, which is public",
@@ -30,15 +30,15 @@ UNSEEN = {
     ("key.c", "pfc_secrets_make", "secrets, sizeof *secrets"): "an answer of zeros: nothing was made",
     ("measurement.c", "leaf_end", "full, sizeof full"): "four bytes go into a leaf; nothing uses the others",
     ("measurement.c", "device_finish", "mask, sizeof mask"): "the record that ends the device class is added over it",
-    ("record.c", "write_copy", "tag, sizeof tag"): "half of it is written to storage; nothing uses the other half",
+    ("proof.c", "pfc_proof_literal", "bytes, sizeof bytes"): "so near its caller that the next call stands on it",
+    ("record.c", "pfc_record_save", "tag, sizeof tag"): "half of it is written to storage; nothing uses the other half",
     ("slot.c", "disarm", "slot->token_digest, sizeof slot->token_digest"): "digest of sealed bytes: public",
-    ("verifier.c", "receive_ask", "&session->challenge, sizeof session->challenge"): "a challenge is public",
+    ("verifier.c", "receive_ask_challenge", "&session->challenge, sizeof session->challenge"): "a challenge is public",
     ("verifier.c", "pfc_session_close", "session, sizeof *session"): "a challenge is public",
     ("verifier_admission.c", "revoke", "&next, sizeof next"): "its secrets are out, or the epoch is stored over it",
-    ("verifier_judgement.c", "check_proof", "&expanded"): "the receipt is made over it",
+    ("verifier_judgement.c", "check_proof", "expected, sizeof expected"): "the receipt is made over it",
     ("verifier_judgement.c", "pfc_receive_command", "&session->challenge, sizeof session->challenge"):
         "a challenge is public; wiped so that a skipped instruction finds none (Tests/Faults)",
-    ("verifier_review.c", "proof_difference", "&expanded"): "the receipt is made over it",
     ("verifier_review.c", "proof_difference", "expected, sizeof expected"): "the proof that was sent, if it is right",
 }
 

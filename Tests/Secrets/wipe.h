@@ -36,6 +36,7 @@ struct vault {
   struct pfc_platform platform;
   struct pfc_record record;
   uint8_t payload[PFC_SLOT_BYTES];
+  uint8_t stored[PFC_RECORD_BYTES(PFC_SLOT_BYTES)];  ///< A record's, the payload in it
   struct pfc_verifier verifier;
   struct pfc_session session;
   struct pfc_outcome outcome;
@@ -47,7 +48,9 @@ struct wipe_case {
   const char *name;
   void (*prepare)(struct vault *vault);  ///< Makes inputs and needles, on the ordinary stack
   void (*run)(struct vault *vault);      ///< On the painted stack
-  int own;  ///< 1 if the core itself holds a secret: without wiping it must be found
+  /// 1 if the core itself holds a secret: without wiping it must be found. Where all that holds one is an HMAC, which
+  /// libsodium wipes, or is overwritten by the next call, 0: each single wipe is judged by each_wipe.py all the same.
+  int own;
   /// The caller's memory that the call was to wipe: a part of the vault; nothing if `gone_size` is 0.
   size_t gone_offset, gone_size;
 };

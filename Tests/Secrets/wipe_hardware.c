@@ -190,7 +190,8 @@ static void prepare_record(struct vault *vault) {
 static void run_record_key(struct vault *vault) { pfc_record_key(vault->record_key, vault->hardware.secret_key); }
 
 static void run_record_save(struct vault *vault) {
-  vault_expect(pfc_record_format(&vault->record, vault->payload, sizeof vault->payload, &vault->storage, 1,
+  memcpy(vault->stored + PFC_RECORD_HEAD_BYTES, vault->payload, sizeof vault->payload);
+  vault_expect(pfc_record_format(&vault->record, vault->stored, sizeof vault->payload, &vault->storage, 1,
                                  vault->record_key) == PFC_OK,
                "formatted");
 }
@@ -215,7 +216,7 @@ static void prepare_damaged_load(struct vault *vault) {
 }
 
 static void run_damaged_load(struct vault *vault) {
-  vault_expect(pfc_record_load(&vault->record, vault->payload, sizeof vault->payload, &vault->storage, 1,
+  vault_expect(pfc_record_load(&vault->record, vault->stored, sizeof vault->payload, &vault->storage, 1,
                                vault->record_key) == PFC_E_DAMAGED,
                "refused");
 }
@@ -232,13 +233,13 @@ static void prepare_unreadable_load(struct vault *vault) {
 }
 
 static void run_unreadable_load(struct vault *vault) {
-  vault_expect(pfc_record_load(&vault->record, vault->payload, sizeof vault->payload, &vault->storage, 1,
+  vault_expect(pfc_record_load(&vault->record, vault->stored, sizeof vault->payload, &vault->storage, 1,
                                vault->record_key) == PFC_E_STORAGE,
                "refused");
 }
 
 static void run_record_load(struct vault *vault) {
-  vault_expect(pfc_record_load(&vault->record, vault->payload, sizeof vault->payload, &vault->storage, 1,
+  vault_expect(pfc_record_load(&vault->record, vault->stored, sizeof vault->payload, &vault->storage, 1,
                                vault->record_key) == PFC_OK,
                "loaded");
 }
@@ -421,24 +422,24 @@ const struct wipe_case wipe_hardware_cases[] = {
     {"token open", prepare_token, run_token_open, 1, 0, 0},
     {"token open, refused", prepare_refused_token, run_refused_token, 1, GONE(opened)},
     {"record key", prepare_record, run_record_key, 1, 0, 0},
-    {"record save", prepare_record, run_record_save, 1, 0, 0},
+    {"record save", prepare_record, run_record_save, 0, 0, 0},
     {"record save over another", prepare_record_again, run_record_save, 1, 0, 0},
-    {"record load", prepare_record_load, run_record_load, 1, 0, 0},
-    {"record load, damaged", prepare_damaged_load, run_damaged_load, 1, GONE(payload)},
-    {"record load, one copy unreadable", prepare_unreadable_load, run_unreadable_load, 1, GONE(payload)},
+    {"record load", prepare_record_load, run_record_load, 0, 0, 0},
+    {"record load, damaged", prepare_damaged_load, run_damaged_load, 1, GONE(stored)},
+    {"record load, one copy unreadable", prepare_unreadable_load, run_unreadable_load, 0, GONE(stored)},
     {"verifier provision", prepare_verifier, run_provision, 1, 0, 0},
     {"verifier start", prepare_start, run_start, 1, 0, 0},
     {"verifier token", prepare_verifier, take_token, 0, 0, 0},
     {"verifier token, refused", prepare_refusal, run_refusal, 1, 0, 0},
-    {"verifier command", prepare_command, run_command, 1, 0, 0},
-    {"verifier command of a changed app", prepare_changed, run_changed, 1, 0, 0},
-    {"verifier recall", prepare_recall, run_recall, 1, 0, 0},
+    {"verifier command", prepare_command, run_command, 0, 0, 0},
+    {"verifier command of a changed app", prepare_changed, run_changed, 0, 0, 0},
+    {"verifier recall", prepare_recall, run_recall, 0, 0, 0},
     {"verifier revocation", prepare_revocation, run_order, 1, GONE(verifier.ledger.slots)},
     {"verifier floor", prepare_floor, run_order, 0, GONE(verifier.ledger.slots)},
     {"verifier, given up", prepare_command, run_wipe, 1, GONE(verifier)},
     {"verifier token, storage broken", prepare_broken_token, run_broken_token, 1, 0, 0},
     {"verifier command, storage broken", prepare_broken_command, run_broken_command, 1, 0, 0},
-    {"verifier changed app, storage broken", prepare_broken_changed, run_broken_command, 1, 0, 0},
+    {"verifier changed app, storage broken", prepare_broken_changed, run_broken_command, 0, 0, 0},
     {"verifier floor, storage broken", prepare_broken_floor, run_broken_floor, 1, GONE(verifier.ledger.slots)},
     {"verifier start, storage broken", prepare_broken_start, run_broken_start, 1, GONE(verifier)},
     {NULL, NULL, NULL, 0, 0, 0},

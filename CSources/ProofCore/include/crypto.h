@@ -36,12 +36,18 @@ void pfc_hash_update(struct pfc_hash *hash, const void *bytes, size_t size);
 /// Ends the transcript and wipes it.
 void pfc_hash_final(uint8_t digest[32], struct pfc_hash *hash);
 
+/// The SHA-256 of a label and one piece of bytes. Its state is off the stack when it returns.
+void pfc_hash_once(uint8_t digest[32], const char label[PFC_LABEL_BYTES + 1], const void *bytes, size_t size);
+
 /// Begins an HMAC-SHA-256 under a key of any length.
 void pfc_mac_init(struct pfc_mac *mac, const uint8_t *key, size_t key_size);
 /// Adds bytes to the transcript; `bytes` may be NULL if `size` is 0.
 void pfc_mac_update(struct pfc_mac *mac, const void *bytes, size_t size);
 /// Ends the transcript and wipes it, the key state included.
 void pfc_mac_final(uint8_t tag[32], struct pfc_mac *mac);
+
+/// The HMAC-SHA-256 of one piece of bytes. Its state is off the stack when it returns.
+void pfc_mac_once(uint8_t tag[32], const uint8_t *key, size_t key_size, const void *bytes, size_t size);
 
 /// HKDF-SHA-256 (RFC 5869) of 32 bytes: salt is the label, `info` the context.
 /// A key goes in as input keying material, so it never keys an HMAC here: the bare proof formula alone does that.

@@ -19,16 +19,19 @@ struct pfc_issuer {
   uint8_t public_key[PFC_PUBLIC_KEY_BYTES];
 };
 
-/// What a piece of hardware is. The secret key is secret; the rest is not.
+/// What a piece of hardware is. The secret key is secret; the rest is not. What is needed for tokens alone is not
+/// there where none are opened.
 struct pfc_hardware {
   uint8_t id[PFC_ID_BYTES];
-  uint8_t public_key[PFC_PUBLIC_KEY_BYTES];
   uint8_t secret_key[PFC_SECRET_KEY_BYTES];
   uint8_t mode;                ///< enum pfc_mode: tokens of the other mode are refused
+  uint16_t challenge_seconds;  ///< A challenge's life where there is a clock; 0 for no limit
+#if PFC_OPENS_TOKENS
   uint8_t allow_literal;       ///< 1 to accept PFC_FORM_LITERAL tokens; 0 otherwise
   uint8_t issuer_count;        ///< 1 to PFC_ISSUERS_MAX
-  uint16_t challenge_seconds;  ///< A challenge's life where there is a clock; 0 for no limit
+  uint8_t public_key[PFC_PUBLIC_KEY_BYTES];
   struct pfc_issuer issuers[PFC_ISSUERS_MAX];
+#endif
 };
 
 /// PFC_E_ARGUMENT unless every field is in range, the id and the keys are not all zeros, and the public key belongs

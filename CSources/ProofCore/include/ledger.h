@@ -1,7 +1,7 @@
 /// Everything the hardware must not forget: counters, epoch, floor, slots. Nothing here ever moves back.
 ///
 /// Every change goes to storage first and to memory after it, so that what memory says is durable. A change that
-/// storage refuses has not happened.
+/// storage refuses has not happened. But for what commands count: `pfc_ledger_store`.
 
 #ifndef PFC_LEDGER_H
 #define PFC_LEDGER_H
@@ -49,6 +49,10 @@ PFC_MUST_USE int pfc_ledger_take_counter(struct pfc_ledger *ledger, uint64_t *co
 /// Raises epoch and floor to these values where they are higher, and frees the slots the floor has passed, or
 /// disarms them where a revocation outlasts it. `*changed` is set to 1 if anything rose, and left alone otherwise.
 PFC_MUST_USE int pfc_ledger_raise(struct pfc_ledger *ledger, uint64_t epoch, uint64_t floor, int *changed);
+
+/// Stores a slot as it stands in memory. The caller has changed it there, where there is no room for a second one, and
+/// answers for what becomes of the change if storage refuses it.
+PFC_MUST_USE int pfc_ledger_store(struct pfc_ledger *ledger, int index);
 
 /// Stores a slot's new content.
 PFC_MUST_USE int pfc_ledger_put(struct pfc_ledger *ledger, int index, const struct pfc_slot *slot);

@@ -40,6 +40,10 @@ void pfc_proof_key_wipe(struct pfc_proof_key *expanded);
 void pfc_proof_make(uint8_t proof[PFC_PROOF_BYTES], const struct pfc_proof_key *expanded,
                     const uint8_t nonce[PFC_NONCE_BYTES], const uint8_t measurement[PFC_MEASUREMENT_BYTES]);
 
+/// One proof by a key that serves once: no expanded key, half the stack.
+void pfc_proof_make_once(uint8_t proof[PFC_PROOF_BYTES], const uint8_t key[PFC_KEY_BYTES],
+                         const uint8_t nonce[PFC_NONCE_BYTES], const uint8_t measurement[PFC_MEASUREMENT_BYTES]);
+
 /// PFC_OK or PFC_E_DIFFERS, in constant time.
 PFC_MUST_USE int pfc_proof_check(const uint8_t proof[PFC_PROOF_BYTES], const struct pfc_proof_key *expanded,
                                  const uint8_t nonce[PFC_NONCE_BYTES],

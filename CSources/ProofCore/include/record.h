@@ -1,5 +1,8 @@
 /// Small records that survive a power cut at any byte.
 ///
+/// A record's content is a secret and stands in memory once: whoever saves puts it PFC_RECORD_HEAD_BYTES behind the
+/// beginning of the bytes that go to storage, and whoever loads finds it there.
+///
 /// Each record stands in two copies. A save goes to the copy that is not the current one; until its last byte is
 /// right, the other copy is the record. A copy is judged by its tag, keyed with a key made from the hardware's secret
 /// key, so that an edited copy is a damaged one.
@@ -18,6 +21,9 @@ extern "C" {
 #endif
 
 #define PFC_RECORD_COPIES 2u
+
+/// A record's bytes in storage: head, a payload of this size, tag.
+#define PFC_RECORD_BYTES(size) (PFC_RECORD_HEAD_BYTES + (size) + PFC_RECORD_TAG_BYTES)
 
 /// The firmware's storage. `record` counts from 0 to PFC_SLOTS, `copy` is 0 or 1, `size` never exceeds
 /// PFC_RECORD_BYTES_MAX and is always the same for one record. Each (record, copy) is an area of its own: a write that
@@ -41,18 +47,19 @@ struct pfc_record {
 /// Makes the key under which records are tagged. Secret.
 void pfc_record_key(uint8_t key[32], const uint8_t hardware_secret_key[PFC_SECRET_KEY_BYTES]);
 
-/// Loads the newest intact copy. PFC_E_DAMAGED if there is none; PFC_E_STORAGE if either copy cannot be read, because
-/// it might be the newer one.
-PFC_MUST_USE int pfc_record_load(struct pfc_record *record, uint8_t *payload, size_t size,
+/// Loads the newest intact copy into `bytes`, which has room for PFC_RECORD_BYTES(size). PFC_E_DAMAGED if there is
+/// none; PFC_E_STORAGE if either copy cannot be read, because it might be the newer one. On failure `bytes` are wiped.
+PFC_MUST_USE int pfc_record_load(struct pfc_record *record, uint8_t *bytes, size_t size,
                                  const struct pfc_storage *storage, unsigned index, const uint8_t key[32]);
 
-/// Saves. On PFC_E_STORAGE `*record` is unchanged: the old content is still the record, or the new one is after the
-/// next start, never a mixture. `size` is at most PFC_RECORD_PAYLOAD_MAX.
-PFC_MUST_USE int pfc_record_save(struct pfc_record *record, const uint8_t *payload, size_t size,
+/// Saves the payload in `bytes`, fills in what stands before and behind it, and leaves all of it to the caller to wipe.
+/// On PFC_E_STORAGE `*record` is unchanged: the old content is still the record, or the new one is after the next
+/// start, never a mixture. `size` is at most PFC_RECORD_PAYLOAD_MAX.
+PFC_MUST_USE int pfc_record_save(struct pfc_record *record, uint8_t *bytes, size_t size,
                                  const struct pfc_storage *storage, unsigned index, const uint8_t key[32]);
 
-/// Writes both copies, whatever stood there. For provisioning.
-PFC_MUST_USE int pfc_record_format(struct pfc_record *record, const uint8_t *payload, size_t size,
+/// Saves both copies, whatever stood there. For provisioning.
+PFC_MUST_USE int pfc_record_format(struct pfc_record *record, uint8_t *bytes, size_t size,
                                    const struct pfc_storage *storage, unsigned index, const uint8_t key[32]);
 
 #ifdef __cplusplus

@@ -31,4 +31,11 @@ enum pfc_result {
 #define PFC_MUST_USE
 #endif
 
+/// Not inlined: what it holds on the stack is gone before its caller calls the next.
+#if defined(__GNUC__)
+#define PFC_APART __attribute__((noinline))
+#else
+#define PFC_APART
+#endif
+
 #endif

@@ -22,6 +22,13 @@ enum pfc_slot_state {
   PFC_SLOT_REVOKED = 2  ///< No secrets left; kept so that older tokens stay revoked.
 };
 
+/// The last command accepted, for recalls.
+struct pfc_last {
+  uint8_t verdict;  ///< enum pfc_verdict; PFC_VERDICT_NONE if none was, or none is remembered
+  uint64_t counter;
+  uint8_t nonce[PFC_NONCE_BYTES];
+};
+
 /// What one instance may do. One slot for each instance, persistent, secret.
 struct pfc_slot {
   uint8_t state;  ///< enum pfc_slot_state
@@ -37,10 +44,8 @@ struct pfc_slot {
   uint8_t instance_id[PFC_ID_BYTES];
   uint8_t token_digest[PFC_TOKEN_DIGEST_BYTES];
   struct pfc_secrets secrets;
-  /// The last command accepted, for recalls. Persistent when uses are counted; otherwise until the next start.
-  uint8_t last_verdict;
-  uint64_t last_counter;
-  uint8_t last_nonce[PFC_NONCE_BYTES];
+  uint32_t sum;  ///< Of the secrets, as `pfc_slot_sum` makes it, since they came in; not stored
+  struct pfc_last last;  ///< Persistent when uses are counted; otherwise until the next start.
 };
 
 #define PFC_SLOT_BYTES 196  ///< Encoded.
@@ -56,6 +61,9 @@ void pfc_slot_revoke(struct pfc_slot *slot, uint32_t generation, uint64_t issued
 /// What a floor leaves of a slot: all of it, if the token was not issued before; nothing, if both the token and the
 /// latest revocation were; otherwise the revocation, without secrets. 1 if the slot has changed.
 PFC_MUST_USE int pfc_slot_supersede(struct pfc_slot *slot, uint64_t floor);
+
+/// Of the slot's secrets, 0 where there are none. What writes over them by a fault does not write `slot->sum` as well.
+uint32_t pfc_slot_sum(const struct pfc_slot *slot);
 
 /// The slot as its record stores it.
 void pfc_slot_encode(uint8_t bytes[PFC_SLOT_BYTES], const struct pfc_slot *slot);

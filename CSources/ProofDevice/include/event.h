@@ -6,6 +6,12 @@
 
 #include <stdint.h>
 
+#include "ProofCore.h"
+
+#ifndef PFD_TELLS_EVENTS
+#define PFD_TELLS_EVENTS 1  ///< 0: nobody reads them, and no code of theirs is linked.
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif

@@ -47,7 +47,7 @@ PFC_MUST_USE int pfd_flash_read(const struct pfd_flash *flash, unsigned page, ui
 PFC_MUST_USE int pfd_flash_write(const struct pfd_flash *flash, unsigned page, const uint8_t *bytes, size_t size);
 
 /// The ledger's storage in this flash. `flash` is borrowed.
-struct pfc_storage pfd_flash_storage(struct pfd_flash *flash);
+struct pfc_storage pfd_flash_storage(const struct pfd_flash *flash);
 
 #ifdef __cplusplus
 }

@@ -20,12 +20,13 @@ extern "C" {
 #endif
 
 #define PFD_VALUE_MAX 40  ///< The longest value that can be read: a CHALLENGE.
+/// The longest PDU that is sent: no longer than an MTU, and nothing is longer than a discovery's answer.
+#define PFD_OUT_MAX (PFD_MTU_MAX < PFD_DISCOVERY_MAX ? PFD_MTU_MAX : PFD_DISCOVERY_MAX)
 
 struct pfd_link;
 
 /// What a link asks of the hardware behind it.
 struct pfd_link_host {
-  void *context;
   /// Judges a whole message and fills the reply.
   void (*message)(void *context, struct pfd_link *link, uint8_t type, const uint8_t *bytes, size_t size,
                   struct pfc_outcome *outcome);
@@ -40,18 +41,17 @@ struct pfd_link_host {
 /// One central. Owned by the caller; all its fields are the link's own business but those below `session`.
 struct pfd_link {
   const struct pfd_link_host *host;
+  void *context;  ///< The host's
   uint16_t mtu;
   uint8_t mtu_exchanged;
   uint8_t cccd[2];  ///< Challenge, verdict: 1 if subscribed
   uint16_t value_handle;  ///< Whose value was read last; 0 for none
   uint16_t value_size;
   uint8_t value[PFD_VALUE_MAX];
-  uint16_t response_size;  ///< 0: no response waits
-  uint8_t response[PFD_DISCOVERY_MAX];
+  uint16_t out_size;  ///< Of the response or the notification that waits to be sent; 0: none does
+  uint8_t out[PFD_OUT_MAX];
   uint16_t reply_handle;  ///< Where the answer is notified; 0: no answer is on its way
-  uint16_t packet_size;   ///< 0: no notification waits
   uint8_t reply[PFC_VERDICT_MESSAGE_BYTES];
-  uint8_t packet[3 + PFC_VERDICT_MESSAGE_BYTES + 8];
   struct pfc_fragmenter fragmenter;
   struct pfc_reassembler reassembler;
 
@@ -67,8 +67,8 @@ enum pfd_link_state {
   PFD_LINK_CLOSE = 1  ///< The peer broke a rule that the standard answers with a disconnection.
 };
 
-/// `host` is borrowed.
-void pfd_link_open(struct pfd_link *link, const struct pfd_link_host *host);
+/// `host` is borrowed; its functions are called with `context`.
+void pfd_link_open(struct pfd_link *link, const struct pfd_link_host *host, void *context);
 
 /// Takes one PDU and sends what can be sent.
 PFC_MUST_USE enum pfd_link_state pfd_link_receive(struct pfd_link *link, const uint8_t *pdu, size_t size);

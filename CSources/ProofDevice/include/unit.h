@@ -44,11 +44,10 @@ struct pfd_port {
 
 /// Secret: it holds the verifier and the hardware's key. Its fields are its own business.
 struct pfd_unit {
-  struct pfd_port port;
+  const struct pfd_port *port;
   struct pfc_hardware hardware;
   struct pfc_verifier verifier;
   struct pfd_device device;
-  struct pfd_link_host host;
   uint64_t connections;  ///< So far
   uint8_t used[PFD_LINKS];
   struct pfd_link links[PFD_LINKS];
@@ -57,10 +56,10 @@ struct pfd_unit {
 
 /// Writes identity and an empty ledger. `floor` and `counter` as `pfc_verifier_provision`. Also what recovers hardware
 /// whose flash was damaged.
-PFC_MUST_USE int pfd_unit_provision(struct pfd_port *port, const struct pfc_hardware *hardware, uint64_t floor,
+PFC_MUST_USE int pfd_unit_provision(const struct pfd_port *port, const struct pfc_hardware *hardware, uint64_t floor,
                                     uint64_t counter);
 
-/// Starts. `port` is copied; `*unit` must not move afterwards. On failure the unit serves all the same, and refuses:
+/// Starts. `port` is borrowed; `*unit` must not move afterwards. On failure the unit serves all the same, and refuses:
 /// every message is answered *fault*. PFC_E_DAMAGED if identity or ledger must be provisioned anew.
 PFC_MUST_USE int pfd_unit_start(struct pfd_unit *unit, const struct pfd_port *port);
 

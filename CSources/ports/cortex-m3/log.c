@@ -6,7 +6,7 @@
 #include "board.h"
 #include "port.h"
 
-#if PORT_LOGS_EVENTS
+#if PFD_TELLS_EVENTS
 
 enum {
   MARK = 0xE7,

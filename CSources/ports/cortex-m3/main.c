@@ -15,7 +15,17 @@ static void wait(void) {
 }
 
 int main(void) {
-  struct pfd_port port = {.random = random_bytes, .seconds = clock_seconds, .send = uart_send};
+  static const struct pfd_port port = {.random = random_bytes,
+                                       .seconds = clock_seconds,
+                                       .flash = {.page_bytes = NOR_PAGE_BYTES,
+                                                 .read = nor_read,
+                                                 .erase = nor_erase,
+                                                 .program = nor_program},
+                                       .send = uart_send,
+#if PFD_TELLS_EVENTS
+                                       .event = log_event,
+#endif
+  };
   int link = -1;
   int started;
   int closed = 1;  // By this side, which has said so; the radio has not answered yet.
@@ -25,11 +35,9 @@ int main(void) {
   BOARD_SYSTICK_VALUE = 0;
   BOARD_SYSTICK_CONTROL = 7;
   uart_begin();
-#if PORT_LOGS_EVENTS
+#if PFD_TELLS_EVENTS
   log_begin();
-  port.event = log_event;
 #endif
-  port.flash = nor_flash();
   random_begin(&port.flash);
   started = pfd_unit_start(&unit, &port);
   // Damaged flash is no reason to be silent: the unit then answers *fault* to every message.

@@ -10,7 +10,7 @@
 enum { PAGE_WORDS = NOR_PAGE_BYTES / 4, WEAR_AT = NOR_PAGES * PAGE_WORDS };
 
 /// As long as a word takes on common parts: 20 microseconds.
-static void work(void) {
+PFC_APART static void work(void) {
   uint32_t begin = BOARD_TIMER->value;
   while (begin - BOARD_TIMER->value < BOARD_HERTZ / 50000) continue;
 }
@@ -18,14 +18,14 @@ static void work(void) {
 /// Some bits of a word: what happens to have changed by now. Another pattern for each word.
 static uint32_t some(uint32_t at) { return at * 0x9E3779B9u; }
 
-static int nor_read(void *context, uint32_t offset, uint8_t *bytes, size_t size) {
+int nor_read(void *context, uint32_t offset, uint8_t *bytes, size_t size) {
   const volatile uint8_t *from = (const volatile uint8_t *)BOARD_NOR + offset;
   (void)context;
   for (size_t i = 0; i < size; i++) bytes[i] = from[i];
   return 0;
 }
 
-static int nor_erase(void *context, uint32_t offset) {
+int nor_erase(void *context, uint32_t offset) {
   uint32_t first = offset / 4;
   (void)context;
   BOARD_NOR[WEAR_AT + offset / NOR_PAGE_BYTES]++;
@@ -37,7 +37,7 @@ static int nor_erase(void *context, uint32_t offset) {
   return 0;
 }
 
-static int nor_program(void *context, uint32_t offset, const uint8_t *bytes, size_t size) {
+int nor_program(void *context, uint32_t offset, const uint8_t *bytes, size_t size) {
   (void)context;
   for (size_t i = 0; i < size; i += 4) {
     const uint8_t *from = bytes + i;
@@ -48,9 +48,4 @@ static int nor_program(void *context, uint32_t offset, const uint8_t *bytes, siz
     BOARD_NOR[at] &= word;
   }
   return 0;
-}
-
-struct pfd_flash nor_flash(void) {
-  return (struct pfd_flash){
-      .page_bytes = NOR_PAGE_BYTES, .read = nor_read, .erase = nor_erase, .program = nor_program};
 }

@@ -31,7 +31,9 @@ uint32_t clock_count(void);
 enum { NOR_PAGE_BYTES = 4096, NOR_SEED_PAGE = PFD_FLASH_PAGES, NOR_PAGES = NOR_SEED_PAGE + 2 };
 
 /// Pages 0 to PFD_FLASH_PAGES - 1 as flash.h lays them out; the two behind hold the seed (random.c).
-struct pfd_flash nor_flash(void);
+int nor_read(void *context, uint32_t offset, uint8_t *bytes, size_t size);
+int nor_erase(void *context, uint32_t offset);
+int nor_program(void *context, uint32_t offset, const uint8_t *bytes, size_t size);
 
 // random.c -------------------------------------------------------------------------------------------------------
 

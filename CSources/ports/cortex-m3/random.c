@@ -25,11 +25,7 @@ static uint32_t drawn;
 static uint8_t ready;
 
 static void make_check(uint8_t check[32], const uint8_t *bytes) {
-  struct pfc_hash hash;
-  pfc_hash_init(&hash);
-  pfc_hash_update(&hash, "port.seed.......", PFC_LABEL_BYTES);
-  pfc_hash_update(&hash, bytes, AT_CHECK);
-  pfc_hash_final(check, &hash);
+  pfc_hash_once(check, "port.seed.......", bytes, AT_CHECK);
 }
 
 static uint32_t sequence_of(const uint8_t *bytes) {
@@ -52,7 +48,7 @@ static int load(uint8_t newest[BYTES], const struct pfd_flash *flash) {
   return page;
 }
 
-void random_begin(const struct pfd_flash *flash) {
+PFC_APART void random_begin(const struct pfd_flash *flash) {
   uint8_t bytes[BYTES], check[32];
   int page = load(bytes, flash);
   if (page >= 0) {

@@ -1,15 +1,16 @@
-# What of libsodium the core calls, and what that calls. Everything else of it is not compiled. Two of its parts have a
-# smaller one in their place: blake2b.c and base_point.c.
+# What of libsodium each profile calls, and what that calls; everything else of it is not compiled. Some of its parts, and
+# of the C library's, have a smaller one in their place.
 
-sodium_sources := $(addprefix $(SODIUM)/src/libsodium/, \
-  crypto_auth/hmacsha256/auth_hmacsha256.c \
-  crypto_hash/sha256/cp/hash_sha256_cp.c \
+smaller_symmetric := $(addprefix $(here)/, memory.c sha256.c)
+smaller_full := $(smaller_symmetric) $(addprefix $(here)/, base_point.c blake2b.c)
+
+sodium_symmetric := $(addprefix $(SODIUM)/src/libsodium/, \
   crypto_hash/sha256/hash_sha256.c \
   crypto_verify/sodium/verify.c \
   sodium/core.c \
   sodium/utils.c)
 
-sodium_curve_sources := $(addprefix $(SODIUM)/src/libsodium/, \
+sodium_full := $(sodium_symmetric) $(addprefix $(SODIUM)/src/libsodium/, \
   crypto_hash/sha512/cp/hash_sha512_cp.c \
   crypto_hash/sha512/hash_sha512.c \
   crypto_core/ed25519/ref10/ed25519_ref10.c \

@@ -14,7 +14,7 @@ void uart_begin(void) {
   BOARD_NVIC_ENABLE = 1u << BOARD_UART_INTERRUPT_NUMBER;
 }
 
-static void put(uint8_t byte) {
+PFC_APART static void put(uint8_t byte) {
   while ((BOARD_UART->state & BOARD_UART_TRANSMIT_FULL) != 0) continue;
   BOARD_UART->data = byte;
 }

@@ -7,6 +7,6 @@
 #define PFC_SLOTS 2       ///< Instances served
 #define PFD_LINKS 1       ///< Centrals at a time: a serial line carries one
 #define PFD_MTU_MAX 247u  ///< What a radio of 251-byte packets carries
-#define PORT_LOGS_EVENTS 1
+#define PFD_TELLS_EVENTS 1
 
 #endif

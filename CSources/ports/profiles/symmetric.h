@@ -6,9 +6,9 @@
 
 #define PFC_OPENS_TOKENS 0
 #define PFC_SLOTS 1
-#define PFC_COMMAND_MAX 32  ///< The device's longest command has 13 bytes.
+#define PFC_COMMAND_MAX 16  ///< The device's longest command has 13 bytes.
 #define PFD_LINKS 1
-#define PFD_MTU_MAX 65u
-#define PORT_LOGS_EVENTS 0
+#define PFD_MTU_MAX 60u     ///< A command in two packets
+#define PFD_TELLS_EVENTS 0
 
 #endif

@@ -23,16 +23,22 @@ package struct CoreRecords: Sendable {
   package func load(_ index: Int, byteCount: Int) throws(ProofError) -> CoreRecord {
     var raw = pfc_record()
     let storage = unsafe platform.storage
-    let payload = try unsafe SecretBytes(count: byteCount) { payload throws(ProofError) in
+    let stored = try unsafe SecretBytes(count: byteCount + Self.around) {
+      bytes throws(ProofError) in
       let result = unsafe key.bytes.withPointer { key in
         unsafe withUnsafePointer(to: storage) { storage in
           unsafe CoreResult(
             pfc_record_load(
-              &raw, payload.assumingMemoryBound(to: UInt8.self), byteCount, storage,
+              &raw, bytes.assumingMemoryBound(to: UInt8.self), byteCount, storage,
               UInt32(index), key))
         }
       }
       try result.orThrow(opening: "record", byteCount: byteCount)
+    }
+    let payload = unsafe SecretBytes(count: byteCount) { payload in
+      unsafe stored.withPointer { stored in
+        unsafe payload.copyMemory(from: stored + Self.head, byteCount: byteCount)
+      }
     }
     return CoreRecord(index: index, raw: raw, payload: payload)
   }
@@ -58,22 +64,34 @@ package struct CoreRecords: Sendable {
     return CoreRecord(index: index, raw: raw, payload: payload)
   }
 
+  /// A record's own bytes: some before its payload, some behind it.
+  private static let head = Int(PFC_RECORD_HEAD_BYTES)
+  private static let around = head + Int(PFC_RECORD_TAG_BYTES)
+
   private typealias Write = (
-    UnsafeMutablePointer<pfc_record>?, UnsafePointer<UInt8>?, Int, UnsafePointer<pfc_storage>?,
-    UInt32, UnsafePointer<UInt8>?
+    UnsafeMutablePointer<pfc_record>?, UnsafeMutablePointer<UInt8>?, Int,
+    UnsafePointer<pfc_storage>?, UInt32, UnsafePointer<UInt8>?
   ) -> Int32
 
   private func write(
     _ payload: borrowing SecretBytes, _ raw: inout pfc_record, _ index: Int, _ write: Write
   ) -> CoreResult {
     let storage = unsafe platform.storage
-    return unsafe payload.withPointer { bytes in
-      unsafe key.bytes.withPointer { key in
+    let count = payload.count
+    var result = CoreResult.ok
+    _ = unsafe SecretBytes(count: count + Self.around) { bytes in
+      unsafe payload.withPointer { payload in
+        unsafe (bytes + Self.head).copyMemory(from: payload, byteCount: count)
+      }
+      result = unsafe key.bytes.withPointer { key in
         unsafe withUnsafePointer(to: storage) { storage in
-          unsafe CoreResult(write(&raw, bytes, payload.count, storage, UInt32(index), key))
+          unsafe CoreResult(
+            write(
+              &raw, bytes.assumingMemoryBound(to: UInt8.self), count, storage, UInt32(index), key))
         }
       }
     }
+    return result
   }
 }
 

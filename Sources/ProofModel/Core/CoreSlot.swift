@@ -58,13 +58,13 @@ package struct CoreSlot: Sendable {
     (issued, notAfter, lastCounter, lastVerdict) = unsafe secret.withPointer { slot in
       unsafe (
         slot.pointee.issued, slot.pointee.not_after == 0 ? nil : slot.pointee.not_after,
-        slot.pointee.last_counter, Verdict(rawValue: slot.pointee.last_verdict)
+        slot.pointee.last.counter, Verdict(rawValue: slot.pointee.last.verdict)
       )
     }
     tokenDigest = TokenDigest(
       storage: unsafe secret.withPointer { unsafe InlineBytes(tuple: $0.pointee.token_digest) })
     lastNonce = ProofNonce(
-      storage: unsafe secret.withPointer { unsafe InlineBytes(tuple: $0.pointee.last_nonce) })
+      storage: unsafe secret.withPointer { unsafe InlineBytes(tuple: $0.pointee.last.nonce) })
     let id = InstanceID(
       storage: unsafe secret.withPointer { unsafe InlineBytes(tuple: $0.pointee.instance_id) })
     instance = id.storage.isZero ? nil : id

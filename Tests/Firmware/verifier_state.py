@@ -1,0 +1,76 @@
+"""What the verifier holds, as it stands in the board's RAM: field by field, by the layout that the sources have."""
+
+import pathlib
+import tempfile
+
+import stage
+from emulated import tool
+
+ROOT = pathlib.Path(stage.ROOT)
+BUILD = ROOT / ".build" / "firmware"
+
+DONE, COUNTER, READY = "device.done", "verifier.ledger.counter", "verifier.ready"
+# Whom it serves and by what: where this is damaged, no proof comes out right until power on.
+BASE = ("verifier.hardware", "verifier.platform", "hardware")
+SLOTS_, SLOT, SECRETS = "verifier.ledger.slots", "verifier.ledger.slots[0]", "verifier.ledger.slots[0].secrets"
+# What no refused token, order or recall may change; a refused command may cost an attempt.
+DURABLE = ("verifier.ledger.epoch", "verifier.ledger.floor")
+PASSING = ("verifier.epoch", "verifier.alive_from", "verifier.swept_from")
+FIELDS = (DONE, COUNTER, READY, *BASE, SLOTS_, SLOT, SECRETS, *DURABLE, *PASSING)
+# In a slot's secrets: what proves the app, then what proves the device (struct pfc_secrets).
+DEVICE_SECRETS = slice(16 + 32, None)
+FREE, HELD, REVOKED = 0, 1, 2
+
+
+def layout(sources):
+    """Where each of FIELDS stands within the unit, and how long it is."""
+    rows = ", ".join(f"{{offsetof(struct pfd_unit, {name}), sizeof unit.{name}}}" for name in FIELDS)
+    text = ("#include <stddef.h>\n#include \"ProofDevice.h\"\n"
+            f"static struct pfd_unit unit;\nconst unsigned at[][2] = {{{rows}}};\n")
+    with tempfile.TemporaryDirectory() as folder:
+        at = pathlib.Path(folder)
+        (at / "at.c").write_text(text, encoding="ascii")
+        include = [f"-I{sources / name}" for name in ("ProofCore/include", "ProofDevice/include", "ports/profiles")]
+        foreign = ["-isystem", BUILD / "include", "-isystem",
+                   ROOT / ".build/foreign/libsodium/source/src/libsodium/include"]
+        tool("gcc", "-mcpu=cortex-m3", "-mthumb", "-DPFC_PROFILE=\"full.h\"", *include, *foreign, "-c", at / "at.c",
+             "-o", at / "at.o")
+        tool("objcopy", "-O", "binary", "-j", ".rodata", at / "at.o", at / "at.bin")
+        bytes_ = (at / "at.bin").read_bytes()
+    words = [int.from_bytes(bytes_[at : at + 4], "little") for at in range(0, len(bytes_), 4)]
+    return dict(zip(FIELDS, zip(words[0::2], words[1::2])))
+
+
+class State:
+    """What the verifier holds in RAM."""
+
+    def __init__(self, image, fields, board):
+        unit = image.symbols["unit"]
+        read = {name: bytes(board.uc.mem_read(unit + at, size)) for name, (at, size) in fields.items()}
+        self.done, self.counter = (int.from_bytes(read[name], "little") for name in (DONE, COUNTER))
+        self.base = [read[name] for name in BASE]
+        # A verifier that is not ready answers *fault* to everything, until power on.
+        self.serves = read[READY] == b"\1" and not board.dead
+        self.durable = {name: read[name] for name in DURABLE}
+        self.passing = {name: read[name] for name in PASSING}
+        size, at = fields[SLOT][1], fields[SECRETS][0] - fields[SLOT][0]
+        # Of each slot its rights, its secrets, and what it remembers of its last command.
+        self.slots, self.secrets, self.lasts = [], [], []
+        for first in range(0, fields[SLOTS_][1], size):
+            slot, end = read[SLOTS_][first : first + size], at + fields[SECRETS][1]
+            self.slots.append(slot[:at])
+            self.secrets.append(slot[at:end])
+            self.lasts.append(slot[end:])
+
+    def differences(self, before, restarted=False):
+        """By name, but for the secrets. A restart forgets what is passing."""
+        names = [name for name in DURABLE if self.durable[name] != before.durable[name]]
+        # Of a free slot anything may become but one that means something.
+        slots = any(one != was and (was[0] != FREE or one[0] in (HELD, REVOKED))
+                    for one, was in zip(self.slots, before.slots))
+        names += ["slots"] * slots + ["counter"] * (self.counter < before.counter)
+        if restarted:
+            names += ["last command"] * (self.lasts != before.lasts) + ["secrets"] * (self.secrets != before.secrets)
+        else:
+            names += [name for name in PASSING if self.passing[name] != before.passing[name]]
+        return names
