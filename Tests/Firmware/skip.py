@@ -17,7 +17,7 @@ and is the same for all of them, it is one in SHARE but for these two.
 
 An attempt *opened* if the device has done a command, or anything has changed that a refusal leaves as it is
 (refusals.py); it *told* if the answer says a thing that is not true, with a right receipt; it *spoilt* if the verifier
-is damaged and nobody gains by it. The last line counts walks.
+is damaged and nobody gains by it; a slot is *lost* if it is free in RAM and not in flash. The last line counts walks.
 """
 
 import argparse
@@ -37,7 +37,7 @@ os.environ["PROOF_HARDWARE"] = str(PORT / "proof-firmware")
 
 from proofspec.message import Type  # noqa: E402
 from refusals import REFUSALS, Stage  # noqa: E402
-from verifier_state import BUILD  # noqa: E402
+from verifier_state import BUILD, LOST  # noqa: E402
 
 CHEAP = (Type.COMMAND, Type.RECALL)
 # Walked whole, also where the message comes in and the answer leaves, and in all their arithmetic: what a wrong point
@@ -57,13 +57,14 @@ class Counts:
     crashed: int = 0  # or endless
     opened: int = 0
     told: int = 0
+    lost: int = 0  # a tenant is forgotten until power on
     spoilt: int = 0  # secrets or the verifier's base are others, which nobody knows: it serves nobody until power on
     places: list = dataclasses.field(default_factory=list)
 
     def __str__(self):
         left = f" ({self.left} left out)" if self.left else ""
-        return (f"attempts {self.attempts}{left}, crashed {self.crashed}, spoilt {self.spoilt}, opened {self.opened}, "
-                f"told {self.told}")
+        return (f"attempts {self.attempts}{left}, crashed {self.crashed}, spoilt {self.spoilt}, lost {self.lost}, "
+                f"opened {self.opened}, told {self.told}")
 
     def came_through(self):
         return self.opened + self.told
@@ -187,7 +188,10 @@ def walk(name, image, width, share, sources=ROOT / "CSources"):
                 counts.spoilt += 1
         at = went.path[number]
         place = f"{at:x} {on.image.function.get(at)}"
-        if opened:
+        if opened == [LOST]:
+            counts.lost += 1
+            counts.places.append(f"{place}: {LOST}")
+        elif opened:
             counts.opened += 1
             counts.places.append(f"{place}: {', '.join(opened)}")
         elif told if spoilt else finished and on.told():
@@ -215,7 +219,7 @@ PLANTED = [
 
 
 def planted_image(path, old, new):
-    folder = BUILD / "planted"
+    folder = BUILD / f"planted-{os.getpid()}"
     shutil.rmtree(folder, ignore_errors=True)
     for name in ("ProofCore", "ProofDevice", "ports"):
         shutil.copytree(ROOT / "CSources" / name, folder / "CSources" / name)
@@ -256,6 +260,7 @@ def main():
             continue
         image, sources = planted_image(path, old, new)
         counts = walk(name, image, 1, Share.of(name, 1, True, options.seed), sources)
+        shutil.rmtree(sources.parent)
         print(f"planted, without {what}, {name}: {counts}", flush=True)
         passed, failed = passed + (counts.opened > 0), failed + (counts.opened == 0)
     print(f"{passed} passed, {failed} failed")

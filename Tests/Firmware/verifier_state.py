@@ -20,6 +20,8 @@ FIELDS = (DONE, COUNTER, READY, *BASE, SLOTS_, SLOT, SECRETS, *DURABLE, *PASSING
 # In a slot's secrets: what proves the app, then what proves the device (struct pfc_secrets).
 DEVICE_SECRETS = slice(16 + 32, None)
 FREE, HELD, REVOKED = 0, 1, 2
+# A tenant is forgotten in RAM, and with it which of its tokens were superseded; the next start finds both.
+LOST = "a slot lost until power on"
 
 
 def layout(sources):
@@ -65,10 +67,12 @@ class State:
     def differences(self, before, restarted=False):
         """By name, but for the secrets. A restart forgets what is passing."""
         names = [name for name in DURABLE if self.durable[name] != before.durable[name]]
-        # Of a free slot anything may become but one that means something.
-        slots = any(one != was and (was[0] != FREE or one[0] in (HELD, REVOKED))
-                    for one, was in zip(self.slots, before.slots))
-        names += ["slots"] * slots + ["counter"] * (self.counter < before.counter)
+        changed = [(was, one) for was, one in zip(before.slots, self.slots) if one != was]
+        lost = [(was, one) for was, one in changed if was[0] == HELD and not any(one) and not restarted]
+        # A state of no meaning serves nobody. Only what is revoked must stay so by all means.
+        slots = any(was[0] == REVOKED or one[0] in (FREE, HELD, REVOKED) for was, one in changed
+                    if (was, one) not in lost)
+        names += ["slots"] * slots + [LOST] * bool(lost) + ["counter"] * (self.counter < before.counter)
         if restarted:
             names += ["last command"] * (self.lasts != before.lasts) + ["secrets"] * (self.secrets != before.secrets)
         else:
