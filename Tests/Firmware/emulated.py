@@ -20,7 +20,7 @@ SUMS = re.compile(
 DECIDES = re.compile(r"canonical|small_order|frombytes_negate|verify|open")
 # Loops over bytes, and arithmetic: they take nine in ten of all instructions and do the same each time.
 LOOPS = re.compile(
-    r"sha256|sha512|^begin$|hmacsha|memset|memcpy|memzero|nor_|clock_seconds|crc_update|uart_receive|find_last"
+    r"sha256|sha512|^begin$|hmacsha|memset|memcpy|memzero|nor_|^differs|clock_seconds|crc_update|uart_receive|find_last"
     r"|log_event|canonical|small_order|stream_ref|be64enc|load_[34]|base_point")
 # What comes to a verdict and what it is made of; the rest brings the message and takes the answer away.
 JUDGES = re.compile(r"^pfc_(?!fragment|reassemble|put|get)|^judge$|^_?crypto_(sign|verify|box|secretbox)|"

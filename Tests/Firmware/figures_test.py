@@ -10,9 +10,10 @@ import tempfile
 import unittest
 
 import stage
-from board import NOR_BYTES, SLOTS, Board, put_seed
+from board import Board
 from case import BUILD
 from central import WRITTEN_AT, AttError
+from elsewhere import hardware_with
 from line import Line
 from proofspec.message import Type, Verdict, parse_answer
 from stage import App, Backend
@@ -114,22 +115,8 @@ class Figures(unittest.TestCase):
         self.weigh("full", monitor)
 
     def test_the_symmetric_profile_judges_what_was_opened_elsewhere(self):
-        slots = SLOTS["symmetric"]
-        program, stage.PROGRAM = stage.PROGRAM, str(BUILD / f"proof-hardware-{slots}" / "proof-hardware")
-        try:
-            hardware = stage.Hardware("symmetric", [self.backend.public])
-            self.addCleanup(hardware.scrap)
-            self.assertTrue(hardware.start())
-            token = self.owner.token(self.backend, hardware, uses=100)
-            with hardware.connect() as link:
-                self.assertEqual(self.owner.present(link, hardware, token), Verdict.HELD)
-            hardware.stop()
-        finally:
-            stage.PROGRAM = program
-        # The same pages: only the seed is this port's own.
-        with open(hardware.flash, "r+b") as file:
-            put_seed(file, slots)
-            file.truncate(NOR_BYTES)
+        hardware, token = hardware_with("symmetric", "symmetric", self.backend, self.owner, uses=100)
+        self.addCleanup(hardware.scrap)
         link, monitor = self.power(hardware.flash, "symmetric")
         # Longer than anything this build takes: refused by its first packet, and nothing of it is kept.
         for type, message in ((Type.TOKEN, token), (Type.ORDER, bytes(124))):

@@ -10,6 +10,7 @@ import shutil
 import stage
 from board import PAGE, SLOTS, pages
 from central import WRITE_COMMAND, WRITTEN_AT
+from elsewhere import hardware_with
 from emulated import Emulated, Image
 from line import Line
 from proofspec.basics import DEVELOPMENT
@@ -27,7 +28,6 @@ stage.BUILD = BUILD / "tests"
 ACCEPTED = (Verdict.ACCEPTED, Verdict.ACCEPTED_DEVICE_ONLY)
 # More than a few is a counter that was overwritten, and no command.
 DONE_MAX = 8
-NOR_USED = PAGE * (pages(SLOTS["full"]) + 2)
 # Counted uses are stored: a restart finds the slot as it was.
 COUNTED = {"uses": 1000, "attempts": 5}
 
@@ -37,16 +37,21 @@ class Stage:
 
     lie = None  # a receipt's key, its nonce, and the verdicts that it must not tell
 
-    def __init__(self, image, sources, refusal, seed=40):
+    def __init__(self, image, sources, refusal, profile="full", seed=40):
         self.image, self.refusal = Image(image), refusal
-        self.fields = layout(sources)
+        self.fields, self.nor_used = layout(sources, profile), PAGE * (pages(SLOTS[profile]) + 2)
         self.backend, self.stranger, self.owner, self.guest = Backend(7), Backend(8), App(seed), App(seed + 20)
-        self.hardware = stage.Hardware(f"skip-{os.getpid()}", [self.backend.public])
+        name = f"skip-{os.getpid()}"
+        if profile == "symmetric":
+            self.hardware, _ = hardware_with(profile, name, self.backend, self.owner, **COUNTED)
+        else:
+            self.hardware = stage.Hardware(name, [self.backend.public])
         self.board = Emulated(self.image, self.hardware.flash.read_bytes()[:1 << 16])
         self.hardware.scrap()
         shutil.rmtree(self.hardware.folder)
         self.link = Line(self.board)
-        self.hold(self.owner)
+        if profile != "symmetric":
+            self.hold(self.owner)
         message = refusal.make(self)
         packets = self.link.packets(refusal.type, message)
         for packet in packets[:-1]:
@@ -55,7 +60,7 @@ class Stage:
         self.board.send(bytes([WRITE_COMMAND, WRITTEN_AT[refusal.type], 0]) + packets[-1])
         self.board.sent.clear()
         self.board.pc += 2  # behind the wait
-        self.before, self.flash = self.state(), self.board.flash(NOR_USED)
+        self.before, self.flash = self.state(), self.board.flash(self.nor_used)
 
     # What the scenarios are made of.
 
@@ -110,7 +115,7 @@ class Stage:
             return names
         if after.serves and after.base == self.before.base:
             names += after.differences(self.before)
-        flash = self.board.flash(NOR_USED)
+        flash = self.board.flash(self.nor_used)
         if flash != self.flash:
             # Restarted or torn: what counts is what the next start finds.
             names += [f"{name} at the next start" for name in self.started(flash).differences(self.before, True)]

@@ -7,7 +7,8 @@
     skip.py --scenario NAME     these alone, nothing planted; may stand several times
     skip.py --width N           1: single instructions, 2: adjacent pairs
     skip.py --seed N            what is drawn where a share is walked (1)
-    skip.py --image FILE        another image, of the same layout
+    skip.py --profile NAME      the image of another profile: of `symmetric`, commands and recalls
+    skip.py --image FILE        another image of this profile
 
 From the last packet of a message that is to be refused until the firmware waits again, each instruction is left out
 once; those of loops over bytes and of arithmetic where they come by for the first time. Tokens and orders take millions
@@ -44,10 +45,21 @@ CHEAP = (Type.COMMAND, Type.RECALL)
 # does to a forged signature.
 WHOLE = ("token-stranger", "order-forged-floor")
 SHORT = [name for name, refusal in REFUSALS.items() if refusal.type in CHEAP] + [*WHOLE, "order-replayed-floor"]
+# What an image that opens no token refuses by its judgement; with room for one tenant, there is no other's recall.
+SYMMETRIC = [name for name, refusal in REFUSALS.items() if refusal.type in CHEAP and name != "recall-of-another"]
 SHARE = 25
 # An attempt that takes more instructions counts as endless: untouched they take a third at most, also those that come
 # through.
 ENDLESS = {Type.COMMAND: 400_000, Type.RECALL: 400_000, Type.TOKEN: 16_000_000, Type.ORDER: 9_000_000}
+
+
+@dataclasses.dataclass(frozen=True)
+class Subject:
+    """What is walked: an image, and what it was made of."""
+
+    image: pathlib.Path
+    profile: str = "full"
+    sources: pathlib.Path = ROOT / "CSources"
 
 
 @dataclasses.dataclass
@@ -110,9 +122,10 @@ def candidates(image, path, share):
 class Walk:
     """One message on one board, its path, and attempts along it."""
 
-    def __init__(self, name, image, sources, seed=40):
+    def __init__(self, name, subject, seed=40):
         refusal = REFUSALS[name]
-        self.name, self.on = name, Stage(image, sources, refusal, seed)
+        self.name = name
+        self.on = Stage(subject.image, subject.sources, refusal, subject.profile, seed)
         self.board, self.image, self.stands = self.on.board, self.on.image, 0
         self.endless = ENDLESS[refusal.type]
         self.path, self.start = self.board.path(), self.board.save()
@@ -170,9 +183,9 @@ class Twin:
         return state
 
 
-def walk(name, image, width, share, sources=ROOT / "CSources"):
-    went, counts = Walk(name, image, sources), Counts()
-    on, twin = went.on, Twin(name, image, sources)
+def walk(name, subject, width, share):
+    went, counts = Walk(name, subject), Counts()
+    on, twin = went.on, Twin(name, subject)
     chosen, counts.left = candidates(on.image, went.path, share)
     for number in chosen:
         finished = went.attempt(number, width)
@@ -218,7 +231,7 @@ PLANTED = [
 ]
 
 
-def planted_image(path, old, new):
+def planted_image(path, old, new, profile):
     folder = BUILD / f"planted-{os.getpid()}"
     shutil.rmtree(folder, ignore_errors=True)
     for name in ("ProofCore", "ProofDevice", "ports"):
@@ -228,10 +241,10 @@ def planted_image(path, old, new):
     if text.count(old) != 1:
         sys.exit(f"skip: {path} does not contain once: {old}")
     file.write_text(text.replace(old, new), encoding="utf-8")
-    image = folder / "build" / "cortex-m3" / "full.elf"
+    image = folder / "build" / "cortex-m3" / f"{profile}.elf"
     subprocess.run(["make", "-s", "-C", folder / "CSources/ports/cortex-m3", f"BUILD={folder / 'build'}",
                     f"SODIUM={ROOT / '.build/foreign/libsodium/source'}", image], check=True)
-    return image, folder / "CSources"
+    return Subject(image, profile, folder / "CSources")
 
 
 def report(what, counts):
@@ -246,21 +259,24 @@ def main():
     parser.add_argument("--width", type=int, choices=(1, 2))
     parser.add_argument("--scenario", action="append", choices=sorted(REFUSALS))
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--image", type=pathlib.Path, default=BUILD / "cortex-m3" / "full.elf")
+    parser.add_argument("--profile", choices=("full", "symmetric"), default="full")
+    parser.add_argument("--image", type=pathlib.Path)
     options = parser.parse_args()
+    subject = Subject(options.image or BUILD / "cortex-m3" / f"{options.profile}.elf", options.profile)
+    names = options.scenario or (SYMMETRIC if options.profile == "symmetric" else SHORT if options.short else REFUSALS)
     print(f"seed {options.seed}; one in {SHARE} where a share is drawn")
     passed = failed = 0
     for width in (options.width,) if options.width else (1,) if options.short else (1, 2):
-        for name in options.scenario or (SHORT if options.short else REFUSALS):
-            counts = walk(name, options.image, width, Share.of(name, width, options.short, options.seed))
+        for name in names:
+            counts = walk(name, subject, width, Share.of(name, width, options.short, options.seed))
             report(f"skip {width} {name}", counts)
             passed, failed = passed + (not counts.came_through()), failed + (counts.came_through() != 0)
     for what, name, path, old, new in [] if options.scenario else PLANTED:
-        if options.short and REFUSALS[name].type not in CHEAP:
+        if name not in names or options.short and REFUSALS[name].type not in CHEAP:
             continue
-        image, sources = planted_image(path, old, new)
-        counts = walk(name, image, 1, Share.of(name, 1, True, options.seed), sources)
-        shutil.rmtree(sources.parent)
+        planted = planted_image(path, old, new, options.profile)
+        counts = walk(name, planted, 1, Share.of(name, 1, True, options.seed))
+        shutil.rmtree(planted.sources.parent)
         print(f"planted, without {what}, {name}: {counts}", flush=True)
         passed, failed = passed + (counts.opened > 0), failed + (counts.opened == 0)
     print(f"{passed} passed, {failed} failed")

@@ -24,7 +24,7 @@ FREE, HELD, REVOKED = 0, 1, 2
 LOST = "a slot lost until power on"
 
 
-def layout(sources):
+def layout(sources, profile):
     """Where each of FIELDS stands within the unit, and how long it is."""
     rows = ", ".join(f"{{offsetof(struct pfd_unit, {name}), sizeof unit.{name}}}" for name in FIELDS)
     text = ("#include <stddef.h>\n#include \"ProofDevice.h\"\n"
@@ -35,7 +35,7 @@ def layout(sources):
         include = [f"-I{sources / name}" for name in ("ProofCore/include", "ProofDevice/include", "ports/profiles")]
         foreign = ["-isystem", BUILD / "include", "-isystem",
                    ROOT / ".build/foreign/libsodium/source/src/libsodium/include"]
-        tool("gcc", "-mcpu=cortex-m3", "-mthumb", "-DPFC_PROFILE=\"full.h\"", *include, *foreign, "-c", at / "at.c",
+        tool("gcc", "-mcpu=cortex-m3", "-mthumb", f"-DPFC_PROFILE=\"{profile}.h\"", *include, *foreign, "-c", at / "at.c",
              "-o", at / "at.o")
         tool("objcopy", "-O", "binary", "-j", ".rodata", at / "at.o", at / "at.bin")
         bytes_ = (at / "at.bin").read_bytes()
