@@ -190,7 +190,7 @@ uint32_t pfc_review_recall(const struct pfc_verifier *verifier, int index, const
   slot = &verifier->ledger.slots[index];
   // A recall begins with its instance.
   look(&review, STEP_SLOT,
-       (uint32_t)(slot->state ^ PFC_SLOT_HELD) | difference(slot->instance_id, message, PFC_ID_BYTES));
+       difference(slot->instance_id, message, PFC_ID_BYTES) | (uint32_t)(slot->state ^ PFC_SLOT_HELD));
   look(&review, STEP_DEVICE, (uint32_t)pfc_recall_check(message, slot->secrets.device_key));
   return passed(&review, RECALL_STEPS);
 }

@@ -223,7 +223,7 @@ PLANTED = [
     ("the second look at a token", "token-development", "ProofCore/verifier_admission.c",
      "uint32_t review = pfc_review_token(verifier, index, message, size, &token);",
      "uint32_t review = PFC_REVIEW_PASSED;"),
-    ("the second look at an order", "order-forged-floor", "ProofCore/verifier_admission.c",
+    ("the second look at an order", "order-replayed-revoke", "ProofCore/verifier_admission.c",
      "review = pfc_review_order(verifier, message, size, &order);", "review = PFC_REVIEW_PASSED;"),
     ("the second look at a recall", "recall-forged", "ProofCore/verifier_judgement.c",
      "return pfc_review_recall(verifier, *index, message) == PFC_REVIEW_PASSED ? PFC_VERDICT_NONE : PFC_VERDICT_FAULT;",

@@ -187,7 +187,7 @@ MUTANTS = [
     (4, "the second look does not see a forged recall", "verifier",
      [(REVIEW, "(uint32_t)pfc_recall_check(message, slot->secrets.device_key));", "0);")]),
     (4, "the second look does not see whose recall it is", "verifier",
-     [(REVIEW, "difference(slot->instance_id, message, PFC_ID_BYTES));", "0);")]),
+     [(REVIEW, "difference(slot->instance_id, message, PFC_ID_BYTES) |", "")]),
     (6, "the second look does not see other secrets", "verifier",
      [(REVIEW, "pfc_slot_sum(slot) ^ slot->sum);", "0);")]),
     (6, "other secrets are stored", "verifier",
