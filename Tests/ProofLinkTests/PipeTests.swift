@@ -37,7 +37,7 @@ struct PipeTests {
     first.close()
     let givenUp = Task { try await transport.open() }
     givenUp.cancel()
-    await #expect(throws: LinkUnavailable.self) { try await givenUp.value }
+    await #expect(throws: LinkUnavailable.self) { try await givenUp.value.close() }
     let second = try await transport.open()
     #expect(first.isOver)
     second.close()
