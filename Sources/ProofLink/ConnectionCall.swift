@@ -41,6 +41,17 @@ extension HardwareConnection {
     within deadline: Duration, proving command: (Command, ProofKind)? = nil,
     _ task: () throws(LinkError) -> LinkTask
   ) async throws(LinkError) -> LinkOutcome {
+    // Swift resumes who waits by way of its task's executor, even on an actor: each event would be
+    // heard once one of the threads that tasks share is free.
+    try await withTaskExecutorPreference(resuming) { () async throws(LinkError) in
+      try await serve(within: deadline, proving: command, task)
+    }
+  }
+
+  private func serve(
+    within deadline: Duration, proving command: (Command, ProofKind)?,
+    _ task: () throws(LinkError) -> LinkTask
+  ) async throws(LinkError) -> LinkOutcome {
     let (events, mailbox) = AsyncStream.makeStream(of: ConnectionCall.Event.self)
     let late = Task { [clock] in
       if (try? await clock.sleep(for: deadline)) != nil { mailbox.yield(.deadline) }

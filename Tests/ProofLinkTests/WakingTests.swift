@@ -20,6 +20,7 @@ private final class PairClock: Clock {
 
   private struct State {
     var count = 0
+    var cancelled: Set<Int> = []
     var sleepers: [(number: Int, length: Duration, waker: AsyncStream<Never>.Continuation)] = []
   }
 
@@ -29,18 +30,27 @@ private final class PairClock: Clock {
   var minimumResolution: Duration { .zero }
 
   func sleep(until deadline: Instant, tolerance: Duration?) async throws {
-    let (lasting, waker) = AsyncStream<Never>.makeStream()
     let number = state.withLock {
       $0.count += 1
-      if deadline.offset < .seconds(10) { $0.sleepers.append(($0.count, deadline.offset, waker)) }
-      if $0.sleepers.count == 2, let shorter = $0.sleepers.min(by: { $0.length < $1.length }) {
-        $0.sleepers.removeAll { $0.number == shorter.number }
-        shorter.waker.finish()
-      }
       return $0.count
     }
-    for await _ in lasting {}
-    state.withLock { $0.sleepers.removeAll { $0.number == number } }
+    let (lasting, waker) = AsyncStream<Never>.makeStream()
+    await withTaskCancellationHandler {
+      state.withLock {
+        guard !$0.cancelled.contains(number), deadline.offset < .seconds(10) else { return }
+        $0.sleepers.append((number, deadline.offset, waker))
+        if $0.sleepers.count == 2, let shorter = $0.sleepers.min(by: { $0.length < $1.length }) {
+          $0.sleepers.removeAll { $0.number == shorter.number }
+          shorter.waker.finish()
+        }
+      }
+      for await _ in lasting {}
+    } onCancel: {
+      state.withLock {
+        $0.cancelled.insert(number)
+        $0.sleepers.removeAll { $0.number == number }
+      }
+    }
     withExtendedLifetime(waker) {}
     try Task.checkCancellation()
   }
@@ -51,25 +61,29 @@ extension BenchTests {
   @Suite("A connection is woken")
   struct WakingTests {
     @Test("while other tasks hold every thread that tasks share")
-    func sharedThreads() throws {
+    func sharedThreads() async throws {
       let bench = try Bench(seed: 1)
-      let door = try Stage(bench).connection()
       let release = DispatchSemaphore(value: 0)
-      let answered = DispatchSemaphore(value: 0)
-      let accepted = CoreLock(false)
+      let done = DispatchSemaphore(value: 0)
       // More than there can be threads: what needs one of them comes after all of these.
       let holders = 16 * ProcessInfo.processInfo.activeProcessorCount
-      func hold() { release.wait() }
-      for _ in 0..<holders { Task { hold() } }
-      Task(executorPreference: OwnThread()) {
-        let receipt = try? await door.send(Stage.open)
-        accepted.withLock { $0 = receipt?.verdict == .accepted }
-        answered.signal()
+      @Sendable func hold() { release.wait() }
+      // From the link's opening on, and until the call has remembered its end.
+      let stage = try Stage(bench) { number in
+        if number == 1 { for _ in 0..<holders { Task { hold() } } }
+        return .carry
+      }
+      let door = stage.connection { memory in
+        if memory.heldToken != nil, memory.openCommand == nil { done.signal() }
       }
       // Only a call that waits for one of those threads takes as long.
-      #expect(answered.wait(timeout: .now() + .seconds(60)) == .success)
-      #expect(accepted.withLock { $0 })
-      for _ in 0..<holders { release.signal() }
+      @Sendable func isDone() -> Bool { done.wait(timeout: .now() + .seconds(60)) == .success }
+      let watch = Task(executorPreference: OwnThread()) {
+        defer { for _ in 0..<holders { release.signal() } }
+        return isDone()
+      }
+      #expect(try await door.send(Stage.open).verdict == .accepted)
+      #expect(await watch.value)
     }
 
     @Test("by hardware that was out of reach for long, however short its patience")
