@@ -44,8 +44,8 @@ demo: demo-programs ## Play the story between real processes: measure, unlock, a
 # Optimised, because the story tells times.
 demo-programs: ## Build the programs of the demonstration, in .build/release
 	@.ci/setup swift base
-	@for product in proof-demo proof-service proofctl proof-unlock proof-hardware proof-relay proof-tracer \
-	  proof-elsewhere DemoPreload; do swift build --quiet -c release --product $$product || exit 1; done
+	@for product in proof-demo proof-service proofctl proof-unlock proof-hardware proof-relay proof-child \
+	  proof-tracer proof-elsewhere DemoPreload; do swift build --quiet -c release --product $$product || exit 1; done
 
 install: ## Install the C core: PREFIX=/usr/local DESTDIR= ; needs no Swift
 	@.ci/setup base

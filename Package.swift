@@ -132,6 +132,8 @@ let package = Package(
       swiftSettings: strictSwift),
     .target(name: "DemoPreload", path: "CSources/DemoPreload", cSettings: strictC),
     .executableTarget(
+      name: "proof-child", path: "CSources/proof-child", cSettings: strictC),
+    .executableTarget(
       name: "proof-tracer", path: "CSources/proof-tracer", cSettings: strictC),
     .executableTarget(
       name: "proof-elsewhere", path: "CSources/proof-elsewhere", cSettings: strictC),

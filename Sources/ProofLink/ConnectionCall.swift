@@ -41,6 +41,17 @@ extension HardwareConnection {
     within deadline: Duration, proving command: (Command, ProofKind)? = nil,
     _ task: () throws(LinkError) -> LinkTask
   ) async throws(LinkError) -> LinkOutcome {
+    // Swift resumes who waits by way of its task's executor, even on an actor: each event would be
+    // heard once one of the threads that tasks share is free.
+    try await withTaskExecutorPreference(resuming) { () async throws(LinkError) in
+      try await serve(within: deadline, proving: command, task)
+    }
+  }
+
+  private func serve(
+    within deadline: Duration, proving command: (Command, ProofKind)?,
+    _ task: () throws(LinkError) -> LinkTask
+  ) async throws(LinkError) -> LinkOutcome {
     let (events, mailbox) = AsyncStream.makeStream(of: ConnectionCall.Event.self)
     let late = Task { [clock] in
       if (try? await clock.sleep(for: deadline)) != nil { mailbox.yield(.deadline) }
@@ -79,28 +90,30 @@ extension HardwareConnection {
     hearing events: inout AsyncStream<ConnectionCall.Event>.AsyncIterator,
     telling mailbox: AsyncStream<ConnectionCall.Event>.Continuation
   ) async -> Result<LinkOutcome, LinkError> {
-    var timer: Task<Void, Never>?
+    var timer: (number: Int, task: Task<Void, Never>)?
     var attempt = 0
     // What still comes from a link before this one is dropped.
     var current = link?.number
-    defer { timer?.cancel() }
+    defer { timer?.task.cancel() }
     var actions = exchange.start()
     while true {
       for action in actions {
         switch action {
         case .connect:
-          open(after: Self.pause(before: attempt))
+          let pause = Self.pause(before: attempt)
+          // Patience is for the link: a pause that used it up would leave none to open one.
+          if pause > .zero, let number = timer?.number {
+            timer?.task.cancel()
+            timer = (number, wait(for: pause + options.patience, timer: number, mailbox))
+          }
+          open(after: pause)
           attempt += 1
           current = linkCount
         case .disconnect: hangUp()
         case .send(let pdu): link?.channel?.send(pdu)
         case .setTimer(let number):
-          timer?.cancel()
-          timer = Task { [clock, options] in
-            if (try? await clock.sleep(for: options.patience)) != nil {
-              mailbox.yield(.timeout(number))
-            }
-          }
+          timer?.task.cancel()
+          timer = (number, wait(for: options.patience, timer: number, mailbox))
         case .finish(let result):
           link?.ready = exchange.link
           return result
@@ -125,6 +138,15 @@ extension HardwareConnection {
     }
   }
 
+  private func wait(
+    for duration: Duration, timer number: Int,
+    _ mailbox: AsyncStream<ConnectionCall.Event>.Continuation
+  ) -> Task<Void, Never> {
+    Task { [clock] in
+      if (try? await clock.sleep(for: duration)) != nil { mailbox.yield(.timeout(number)) }
+    }
+  }
+
   /// Nothing at first; then longer and longer, up to a second.
   private static func pause(before attempt: Int) -> Duration {
     attempt == 0 ? .zero : .milliseconds(min(1000, 50 << min(attempt - 1, 5)))
@@ -137,7 +159,7 @@ extension HardwareConnection {
     linkCount += 1
     let number = linkCount
     link = ConnectionLink(number: number)
-    link?.task = Task { [weak self, transport, clock] in
+    link?.task = Task(executorPreference: LinkTaskQueue()) { [weak self, transport, clock] in
       if pause > .zero { try? await clock.sleep(for: pause) }
       guard await self?.link?.number == number else { return }
       guard let channel = try? await transport.open() else {

@@ -85,6 +85,8 @@ public actor HardwareConnection {
   let clock: any Clock<Duration>
   let remember: @Sendable (LinkMemory) throws -> Void
   private nonisolated let queue = LinkQueue()
+  /// Where calls that wait are resumed, on their way to the queue.
+  let resuming = LinkTaskQueue()
 
   /// The link that is up, or on its way.
   var link: ConnectionLink?

@@ -21,13 +21,32 @@ public struct PipeTransport: LinkTransport {
   ///
   /// - Throws: ``LinkUnavailable`` with the system's reason.
   public func open() async throws(LinkUnavailable) -> any LinkChannel {
-    await before.withLock { $0 }?.waitUntilOver()
-    let channel =
-      switch path {
-      case .socket(let path): try PipeChannel(socket: path)
-      case .fifos(let to, let from): try PipeChannel(to: to, from: from)
+    while true {
+      if let earlier = before.withLock({ $0 }), isInTheWay(earlier) {
+        await earlier.waitUntilOver()
       }
-    before.withLock { $0 = channel }
-    return channel
+      let opened = try before.withLock { before throws(LinkUnavailable) -> PipeChannel? in
+        // Nobody waits for a link any more that was given up, and it would be in the way of the next.
+        guard !Task.isCancelled else { throw LinkUnavailable("given up before it was open") }
+        if let earlier = before, isInTheWay(earlier) { return nil }
+        let channel =
+          switch path {
+          case .socket(let path): try PipeChannel(socket: path)
+          case .fifos(let to, let from): try PipeChannel(to: to, from: from)
+          }
+        before = channel
+        return channel
+      }
+      if let opened { return opened }
+    }
+  }
+
+  /// Two FIFOs carry one link. A socket carries several, which connections may share; but of a link
+  /// that is closed the hardware hears before the next one comes.
+  private func isInTheWay(_ earlier: PipeChannel) -> Bool {
+    switch path {
+    case .socket: earlier.isClosed && !earlier.isOver
+    case .fifos: !earlier.isOver
+    }
   }
 }

@@ -2,7 +2,9 @@
 
 import os
 import pathlib
+import select
 import shutil
+import signal
 import subprocess
 import tempfile
 
@@ -47,6 +49,40 @@ def faults(lines):
     wrong = [line for line in lines if not line["ok"] or line["happened"] != line["expected"]]
     return wrong + [promise for promise in STORY
                     if not any(promise[0] in line["what"] and line["happened"] == promise[1] for line in rest)]
+
+
+class Descendant:
+    """A process that another one started; its number may be another's once it has ended, its descriptor never."""
+
+    def __init__(self, pid):
+        self.descriptor = os.pidfd_open(pid)
+        self.words = pathlib.Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+
+    def __str__(self):
+        return self.words
+
+    def ends(self, seconds):
+        """Whether it has ended, or does in time."""
+        return bool(select.select([self.descriptor], [], [], seconds)[0])
+
+    def kill(self):
+        signal.pidfd_send_signal(self.descriptor, signal.SIGKILL)
+
+    def __del__(self):
+        if hasattr(self, "descriptor"):
+            os.close(self.descriptor)
+
+
+def descendants(pid):
+    """All that a process started, and what these started in turn."""
+    found = []
+    for path in pathlib.Path(f"/proc/{pid}/task").glob("*/children"):
+        for child in path.read_text().split():
+            try:
+                found += [Descendant(int(child)), *descendants(int(child))]
+            except OSError:
+                continue
+    return found
 
 
 class Stage:

@@ -16,7 +16,7 @@ import sys
 import tempfile
 import unittest
 
-from demonstration import BIN, PATIENCE, ROOT, Stage, faults
+from demonstration import BIN, PATIENCE, ROOT, Stage, descendants, faults
 
 sys.path.insert(0, str(ROOT / "Tests" / "Runner"))
 import runner  # noqa: E402
@@ -160,6 +160,26 @@ class Demo(unittest.TestCase):
                 process.communicate(timeout=PATIENCE)
                 self.assertEqual(process.returncode, 128 + number, words)
                 self.assertClean()
+
+    def test_a_director_that_is_killed_takes_every_process_with_it(self):
+        for words in ("backend start", "for the first time", "debugger", "is copied to", "bad radio"):
+            process = self.stage.start()
+            for line in process.stdout:
+                if words in line:
+                    break
+            # Stopped, it starts nobody any more whom the list below would miss.
+            process.send_signal(signal.SIGSTOP)
+            cast = descendants(process.pid)
+            self.assertTrue(cast, words)
+            process.kill()
+            process.communicate(timeout=PATIENCE)
+            survivors = [child for child in cast if not child.ends(PATIENCE)]
+            for child in survivors:
+                child.kill()
+            self.assertEqual([str(child) for child in survivors], [], words)
+            # Nobody is left who could remove the files.
+            for name in os.listdir(self.stage.folder):
+                shutil.rmtree(pathlib.Path(self.stage.folder) / name)
 
     def test_two_terminals_as_the_readme_says(self):
         page = (ROOT / "README.md").read_text()

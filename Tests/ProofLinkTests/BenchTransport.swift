@@ -45,12 +45,15 @@ final class BenchTransport: LinkTransport {
   func open() async throws(LinkUnavailable) -> any LinkChannel {
     if case .cut = next() { throw LinkUnavailable("out of reach") }
     let channel = BenchChannel(self)
-    let before = state.withLock { state in
+    // At once, for openings and ends come from several threads: who was given up while it looked
+    // for the hardware takes nothing from who came after.
+    let before = try state.withLock { state throws(LinkUnavailable) in
+      guard !Task.isCancelled else { throw LinkUnavailable("given up") }
       defer { state.channel = channel }
+      bench.connect()
       return state.channel
     }
     before?.close()
-    bench.connect()
     return channel
   }
 
@@ -64,7 +67,8 @@ final class BenchTransport: LinkTransport {
 
   fileprivate func carry(_ pdu: [UInt8], from channel: BenchChannel) {
     guard isUp(channel), survives(channel) else { return }
-    guard let answers = bench.receive(pdu) else {
+    let answers = state.withLock { $0.channel === channel ? bench.receive(pdu) : [] }
+    guard let answers else {
       channel.close()
       return
     }
@@ -72,12 +76,11 @@ final class BenchTransport: LinkTransport {
   }
 
   fileprivate func end(_ channel: BenchChannel) {
-    let wasUp = state.withLock { state in
-      guard state.channel === channel else { return false }
+    state.withLock { state in
+      guard state.channel === channel else { return }
       state.channel = nil
-      return true
+      bench.disconnect()
     }
-    if wasUp { bench.disconnect() }
   }
 
   private func isUp(_ channel: BenchChannel) -> Bool {

@@ -9,3 +9,14 @@ final class LinkQueue: SerialExecutor {
     queue.async { unsafe job.runSynchronously(on: self.asUnownedSerialExecutor()) }
   }
 }
+
+/// Runs tasks on a queue of its own, a link's or those of calls: what comes from the hardware waits
+/// for no other task, even if tasks hold all the threads they share.
+final class LinkTaskQueue: TaskExecutor {
+  private let queue = DispatchQueue(label: "ProofLink.LinkTaskQueue")
+
+  func enqueue(_ job: consuming ExecutorJob) {
+    let job = UnownedJob(job)
+    queue.async { unsafe job.runSynchronously(on: self.asUnownedTaskExecutor()) }
+  }
+}

@@ -10,6 +10,8 @@ package final class PipeChannel: LinkChannel {
     var isClosed = false
     /// The descriptors are closed, and their numbers may be another's.
     var isOver = false
+    /// Who waits for that. One stream for each: who is cancelled ends its own alone.
+    var waiting: [AsyncStream<Never>.Continuation] = []
   }
 
   /// So many PDUs wait for a reader at most; of more, the eldest are lost.
@@ -17,8 +19,6 @@ package final class PipeChannel: LinkChannel {
 
   package let received: AsyncStream<[UInt8]>
   private let inbox: AsyncStream<[UInt8]>.Continuation
-  private let over: AsyncStream<Never>
-  private let end: AsyncStream<Never>.Continuation
   private let state = CoreLock(State())
   private let reading: Int32
   private let writing: Int32
@@ -78,7 +78,6 @@ package final class PipeChannel: LinkChannel {
     self.writing = writing
     (received, inbox) = AsyncStream.makeStream(
       bufferingPolicy: .bufferingNewest(Self.bufferedCountMax))
-    (over, end) = AsyncStream.makeStream()
     DispatchQueue(label: "ProofLink.PipeChannel").async { self.attend() }
   }
 
@@ -99,8 +98,18 @@ package final class PipeChannel: LinkChannel {
     }
   }
 
-  /// Returns when the pipe is closed, by the hardware too.
+  /// Whether nobody wants it any more: it is on its way to be over, or is.
+  var isClosed: Bool { state.withLock { $0.isClosed } }
+
+  /// Whether the pipe is closed, by the hardware too.
+  package var isOver: Bool { state.withLock { $0.isOver } }
+
+  /// Returns when it is over, or when the task is cancelled.
   func waitUntilOver() async {
+    let (over, end) = AsyncStream<Never>.makeStream()
+    state.withLock {
+      if $0.isOver { end.finish() } else { $0.waiting.append(end) }
+    }
     for await _ in over {}
   }
 
@@ -189,15 +198,16 @@ package final class PipeChannel: LinkChannel {
       _ = Glibc.close(writing)
       waitForTheEnd()
     }
-    state.withLock {
+    let waiting = state.withLock {
       $0.isClosed = true
       $0.isOver = true
       $0.outgoing = []
+      _ = Glibc.close(reading)
+      _ = Glibc.close(bell.rings)
+      _ = Glibc.close(bell.rung)
+      return $0.waiting
     }
-    _ = Glibc.close(reading)
-    _ = Glibc.close(bell.rings)
-    _ = Glibc.close(bell.rung)
-    end.finish()
+    for end in waiting { end.finish() }
   }
 
   /// Hardware that does not close its end in a second has no power.

@@ -14,6 +14,10 @@ final class Cast {
     return kept
   }()
 
+  /// Where the programs of this build are.
+  static let programs = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
+    .deletingLastPathComponent().path
+
   /// The folder, removed in the end unless it is to be kept.
   let folder: String
   let interruption = Interruption()
@@ -35,7 +39,16 @@ final class Cast {
   }
 
   /// Starts a process, unless the story was interrupted.
+  ///
+  /// If the director is killed outright, the kernel ends the process. Call this on the main thread:
+  /// to the kernel, the parent is the thread that starts it.
   func start(_ process: Process) throws {
+    let program = process.executableURL?.path ?? ""
+    guard FileManager.default.isExecutableFile(atPath: program) else {
+      throw StageFailure("\(program) does not start: it is no program")
+    }
+    process.arguments = ["\(getpid())", program] + (process.arguments ?? [])
+    process.executableURL = URL(fileURLWithPath: Self.programs + "/proof-child")
     try interruption.start {
       try process.run()
       return process.processIdentifier

@@ -6,15 +6,13 @@ struct Tool {
   private let folder: String
 
   private static let programs = [
-    "proofctl", "proof-service", "proof-unlock", "proof-hardware", "proof-relay", "proof-tracer",
-    "proof-elsewhere", "libDemoPreload.so",
+    "proofctl", "proof-service", "proof-unlock", "proof-hardware", "proof-relay", "proof-child",
+    "proof-tracer", "proof-elsewhere", "libDemoPreload.so",
   ]
 
   init(_ cast: Cast) throws {
     self.cast = cast
-    folder =
-      URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
-      .deletingLastPathComponent().path
+    folder = Cast.programs
     for name in Self.programs {
       guard FileManager.default.isExecutableFile(atPath: path(name)) else {
         throw StageFailure("\(path(name)) is not there: `make demo` builds everything")

@@ -36,6 +36,7 @@ final class Wire {
       let count = unsafe rest.withUnsafeBytes { bytes in
         unsafe Glibc.send(socket, bytes.baseAddress, bytes.count, Int32(MSG_NOSIGNAL))
       }
+      if count < 0 && errno == EINTR { continue }
       if count <= 0 { return false }
       rest = rest.dropFirst(count)
     }
@@ -65,7 +66,9 @@ final class Wire {
   /// Reads more. `nil` at the end, and when the server has reset the connection.
   private func more() throws -> Bool {
     var bytes = [UInt8](repeating: 0, count: 65_536)
-    let count = unsafe recv(socket, &bytes, bytes.count, 0)
+    var count: Int
+    // A socket whose patience is limited is not read on by itself after the process was stopped.
+    repeat { count = unsafe recv(socket, &bytes, bytes.count, 0) } while count < 0 && errno == EINTR
     if count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK) { throw Silence() }
     if count > 0 { received += bytes[..<count] }
     return count > 0
