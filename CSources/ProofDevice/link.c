@@ -115,7 +115,7 @@ static void discover(struct pfd_link *link, const uint8_t *pdu, size_t size) {
 static uint8_t take_value(struct pfd_link *link, uint16_t handle) {
   static const uint8_t ask = PFC_ASK_CHALLENGE;
   const struct pfd_link_host *host = link->host;
-  struct pfc_outcome outcome;
+  struct pfc_outcome outcome = {0};
   link->value_handle = 0;
   if (handle == PFD_HANDLE_CHALLENGE) {
     host->message(link->context, link, PFC_MESSAGE_ASK, &ask, sizeof ask, &outcome);
@@ -178,7 +178,8 @@ static uint8_t subscribe(struct pfd_link *link, unsigned which, const uint8_t *v
 static uint8_t take_fragment(struct pfd_link *link, uint16_t handle, const uint8_t *value, size_t size) {
   const struct pfd_link_host *host = link->host;
   const struct pfc_reassembler *whole = &link->reassembler;
-  struct pfc_outcome outcome;
+  // A glitch that leaves the judgement out finds no answer that was given before (Tests/Firmware/skip.py).
+  struct pfc_outcome outcome = {0};
   int asks = handle == PFD_HANDLE_CHALLENGE;
   enum pfc_frame_result result = PFC_FRAME_GARBAGE;
   // What could not be answered is not judged either.

@@ -48,7 +48,6 @@ static void judge(void *context, struct pfd_link *link, uint8_t type, const uint
   struct pfd_unit *unit = context;
   unsigned index = index_of(unit, link);
   struct pfd_event event = {.kind = PFD_EVENT_JUDGED, .link = (uint8_t)index, .a = type};
-  memset(outcome, 0, sizeof *outcome);
   pfc_verifier_receive(&unit->verifier, &link->session, type, bytes, size, outcome);
   event.b = outcome->verdict;
   if (outcome->reply_type == PFC_MESSAGE_VERDICT) event.detail = get16(outcome->reply + 1);

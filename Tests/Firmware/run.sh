@@ -26,7 +26,9 @@ part 'Cortex-M33' .ci/counted make -s -C CSources/ports/cortex-m3 CPU=cortex-m33
 part 'board' /usr/bin/python3 Tests/Firmware/run.py --cuts "$cuts"
 part 'vectors' Tests/Firmware/vectors.sh "${vectors[@]}"
 # What comes from PyPI, and beside it what Debian has.
-part 'skipped instructions' env PYTHONPATH=/usr/lib/python3/dist-packages .build/pypi/bin/python \
-  Tests/Firmware/skip.py "${skip[@]}"
+for profile in full symmetric; do
+  part "skipped instructions, $profile" env PYTHONPATH=/usr/lib/python3/dist-packages .build/pypi/bin/python \
+    Tests/Firmware/skip.py --profile $profile "${skip[@]}"
+done
 
 closing

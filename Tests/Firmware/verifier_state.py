@@ -35,8 +35,8 @@ def layout(sources, profile):
         include = [f"-I{sources / name}" for name in ("ProofCore/include", "ProofDevice/include", "ports/profiles")]
         foreign = ["-isystem", BUILD / "include", "-isystem",
                    ROOT / ".build/foreign/libsodium/source/src/libsodium/include"]
-        tool("gcc", "-mcpu=cortex-m3", "-mthumb", f"-DPFC_PROFILE=\"{profile}.h\"", *include, *foreign, "-c", at / "at.c",
-             "-o", at / "at.o")
+        tool("gcc", "-mcpu=cortex-m3", "-mthumb", f"-DPFC_PROFILE=\"{profile}.h\"", *include, *foreign,
+             "-c", at / "at.c", "-o", at / "at.o")
         tool("objcopy", "-O", "binary", "-j", ".rodata", at / "at.o", at / "at.bin")
         bytes_ = (at / "at.bin").read_bytes()
     words = [int.from_bytes(bytes_[at : at + 4], "little") for at in range(0, len(bytes_), 4)]

@@ -43,7 +43,10 @@ MUTANTS = [
      "if (type == PFC_MESSAGE_COMMAND) {\n    outcome->command = bytes;\n    outcome->execute = PFC_EXECUTE;"),
     # Flash
     (UNITS, "ProofDevice/flash.c", "PFD_FLASH_IDENTITY_PAGES + 2 * record + copy", "PFD_FLASH_IDENTITY_PAGES + record"),
-    (UNITS, "ProofDevice/flash.c", "if (result == 0 && !pfc_equal(found, bytes, sizeof found)) result = -1;", ""),
+    (UNITS, "ProofDevice/flash.c", "return result == 0 ? differs(flash, offset, bytes, size) : result;",
+     "return result;"),
+    (UNITS, "ProofDevice/flash.c", "found[in] ^ (at < size ? bytes[at] : BLANK)",
+     "at < size ? found[in] ^ bytes[at] : 0"),
     (UNITS, "ProofDevice/flash.c", "(used + 1) * PFD_ENTRY_BYTES <= flash->page_bytes &&", ""),
     (UNITS, "ProofDevice/identity.c", "if (!pfc_equal(check, bytes + AT_CHECK, CHECK_BYTES)) return PFC_E_DAMAGED;",
      ""),

@@ -27,7 +27,7 @@ struct pfd_link;
 
 /// What a link asks of the hardware behind it.
 struct pfd_link_host {
-  /// Judges a whole message and fills the reply.
+  /// Judges a whole message and fills the reply. The outcome comes cleared.
   void (*message)(void *context, struct pfd_link *link, uint8_t type, const uint8_t *bytes, size_t size,
                   struct pfc_outcome *outcome);
   /// Fills a readable characteristic's value, but for the challenge's, which is asked for as a message. Its size.
