@@ -1,4 +1,5 @@
 import Foundation
+import LinkBench
 import ProofLink
 import ProofModel
 import Testing
