@@ -3,8 +3,12 @@ package import ProofLink
 package import ProofModel
 
 /// The real hardware side, in this process, behind the model's door, and an owner of it. There is one:
-/// who uses it does so one after the other.
+/// who uses it does so one after the other, and whoever makes it anew has it. What is still to end
+/// of an earlier user's links does nothing any more.
 package struct Bench: LinkPeripheral {
+  /// How often it was made; held by whoever does something with it.
+  private static let turn = CoreLock(0)
+  private let turn: Int
   package let issuer: IssuerKey
   package let identity: HardwareIdentity
   package let instance: InstanceID
@@ -23,21 +27,37 @@ package struct Bench: LinkPeripheral {
       integrity: SecretBytes(copying: [UInt8](repeating: 2, count: 32).span),
       deviceKey: SecretBytes(copying: [UInt8](repeating: 3, count: 16).span),
       device: SecretBytes(copying: [UInt8](repeating: 4, count: 32).span), form: .diversified)
-    let made = unsafe issuer.publicKey.bytes.withUnsafeBufferPointer {
-      unsafe hardware_bench_make(5, 6, $0.baseAddress, seed)
+    let issuer = issuer.publicKey.bytes
+    turn = Self.turn.withLock {
+      let made = unsafe issuer.withUnsafeBufferPointer {
+        unsafe hardware_bench_make(5, 6, $0.baseAddress, seed)
+      }
+      precondition(made == 0, "the hardware is provisioned and starts")
+      $0 += 1
+      return $0
     }
-    precondition(made == 0, "the hardware is provisioned and starts")
   }
 
-  package var done: Int { Int(hardware_bench_done()) }
+  package var done: Int { Int(mine { hardware_bench_done() } ?? 0) }
 
-  package func connect() { hardware_bench_connect() }
-  package func disconnect() { hardware_bench_disconnect() }
+  package func connect() { mine { hardware_bench_connect() } }
+  package func disconnect() { mine { hardware_bench_disconnect() } }
   package func losePower() {
-    precondition(hardware_bench_restart() == 0, "the hardware starts again")
+    let started = mine { hardware_bench_restart() }
+    precondition(started == 0, "the hardware starts again")
   }
 
   package func receive(_ pdu: [UInt8]) -> [[UInt8]]? {
+    mine { exchange(pdu) } ?? nil
+  }
+
+  /// Nil if it is another's by now.
+  @discardableResult
+  private func mine<Result>(_ act: () -> Result) -> Result? {
+    Self.turn.withLock { $0 == turn ? act() : nil }
+  }
+
+  private func exchange(_ pdu: [UInt8]) -> [[UInt8]]? {
     let closes = unsafe pdu.withUnsafeBufferPointer {
       unsafe hardware_bench_receive($0.baseAddress, $0.count)
     }

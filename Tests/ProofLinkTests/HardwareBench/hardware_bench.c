@@ -97,7 +97,8 @@ void hardware_bench_disconnect(void) {
 }
 
 int hardware_bench_receive(const uint8_t *pdu, size_t size) {
-  return link >= 0 && pfd_unit_receive(&unit, (unsigned)link, pdu, size) == PFD_LINK_CLOSE;
+  // What comes over a link that is over is no PDU that nobody answers: its link ends.
+  return link < 0 || pfd_unit_receive(&unit, (unsigned)link, pdu, size) == PFD_LINK_CLOSE;
 }
 
 size_t hardware_bench_take(uint8_t pdu[HARDWARE_BENCH_PDU_MAX]) {
