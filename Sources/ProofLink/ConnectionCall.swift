@@ -162,8 +162,9 @@ extension HardwareConnection {
     link?.task = Task(executorPreference: LinkTaskQueue()) { [weak self, transport, clock] in
       if pause > .zero { try? await clock.sleep(for: pause) }
       guard await self?.link?.number == number else { return }
-      guard let channel = try? await transport.open() else {
-        await self?.ended(number)
+      let channel: any LinkChannel
+      do throws(LinkUnavailable) { channel = try await transport.open() } catch {
+        await self?.failed(error, number)
         return
       }
       guard await self?.opened(channel, number) == true else {
@@ -179,8 +180,15 @@ extension HardwareConnection {
   private func opened(_ channel: any LinkChannel, _ number: Int) -> Bool {
     guard link?.number == number else { return false }
     link?.channel = channel
+    obstacle = nil
     calls.first?.tell(.link(number, .connected))
     return true
+  }
+
+  private func failed(_ obstacle: LinkUnavailable, _ number: Int) {
+    guard link?.number == number else { return }
+    self.obstacle = obstacle
+    ended(number)
   }
 
   private func received(_ pdu: [UInt8], _ number: Int) {

@@ -75,6 +75,12 @@ public actor HardwareConnection {
   /// What is remembered of the hardware.
   public internal(set) var memory: LinkMemory
 
+  /// Why the latest attempt to open a link failed: a path that does not exist, a radio that is off.
+  /// Nil once a link is up.
+  ///
+  /// For a log, and for whoever looks for the reason of ``LinkError/linkLost(commandMayBeDone:)``.
+  public internal(set) var obstacle: LinkUnavailable?
+
   let hardware: HardwareID
   let instance: InstanceID
   let token: MeasurementToken

@@ -212,6 +212,20 @@ extension BenchTests {
       }
     }
 
+    @Test("where no link can be opened the reason is kept, until one is")
+    func obstacle() async throws {
+      let isThere = CoreLock(false)
+      let stage = try Stage(Bench(seed: 9)) { _ in isThere.withLock { $0 } ? .carry : .cut }
+      let door = stage.connection()
+      await #expect(throws: LinkError.linkLost(commandMayBeDone: false)) {
+        try await door.connect()
+      }
+      #expect(await door.obstacle == LinkUnavailable("out of reach"))
+      isThere.withLock { $0 = true }
+      try await door.connect()
+      #expect(await door.obstacle == nil)
+    }
+
     @Test("calls made at the same time are served one after the other, each once")
     func inTurn() async throws {
       let bench = try Bench(seed: 6)
