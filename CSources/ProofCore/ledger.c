@@ -55,8 +55,27 @@ static int save_slot(struct pfc_ledger *ledger, int index, const struct pfc_slot
 
 int pfc_ledger_store(struct pfc_ledger *ledger, int index) { return save_slot(ledger, index, &ledger->slots[index]); }
 
+/// PFC_OK if a slot is free in storage as well, or will be at the next start.
+static int check_free(const struct pfc_ledger *ledger, int index) {
+  uint8_t bytes[PFC_RECORD_BYTES(PFC_SLOT_BYTES)];
+  struct pfc_record record;
+  struct pfc_slot slot;
+  int result = pfc_record_load(&record, bytes, PFC_SLOT_BYTES, &ledger->storage, FIRST_SLOT_RECORD + (unsigned)index,
+                               ledger->record_key);
+  if (result == PFC_OK) result = pfc_slot_decode(&slot, bytes + PFC_RECORD_HEAD_BYTES);
+  if (result == PFC_OK) {
+    int superseded = pfc_slot_supersede(&slot, ledger->floor);
+    (void)superseded;
+    if (slot.state != PFC_SLOT_FREE) result = PFC_E_STORAGE;
+    pfc_wipe(&slot, sizeof slot);
+  }
+  pfc_wipe(bytes, sizeof bytes);
+  return result == PFC_OK ? PFC_OK : PFC_E_STORAGE;
+}
+
 int pfc_ledger_put(struct pfc_ledger *ledger, int index, const struct pfc_slot *slot) {
-  int result = save_slot(ledger, index, slot);
+  int result = ledger->slots[index].state == PFC_SLOT_FREE ? check_free(ledger, index) : PFC_OK;
+  if (result == PFC_OK) result = save_slot(ledger, index, slot);
   if (result == PFC_OK) ledger->slots[index] = *slot;
   return result;
 }

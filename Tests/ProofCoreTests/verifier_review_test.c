@@ -324,6 +324,42 @@ static void recalls_are_seen_bit_by_bit(void) {
   CHECK(pfc_review_recall(&world.verifier, slot_index, message) != PFC_REVIEW_PASSED);
 }
 
+/// A fault wipes a tenant in memory (docs/results/firmware.md): until the next start nobody may take the place.
+static void a_tenant_lost_in_memory_keeps_its_place(void) {
+  struct app older, other;
+  (void)begin(PFC_KIND_INTEGRITY);
+  older = app;
+  app.token.generation = 2;
+  app.token.issued = WORLD_BEGIN + 1;
+  app_issue(&app, &world);
+  REQUIRE(CHECK_NUMBER(app_present(&app, &world), PFC_VERDICT_HELD));
+  CHECK_NUMBER(app_present(&older, &world), PFC_VERDICT_SUPERSEDED);
+  memset(&world.verifier.ledger.slots[slot_index], 0, sizeof world.verifier.ledger.slots[slot_index]);
+  CHECK_NUMBER(app_present(&older, &world), PFC_VERDICT_FAULT);
+  app_make(&other, &world, 43);
+  app_issue(&other, &world);
+  CHECK_NUMBER(app_present(&other, &world), PFC_VERDICT_FAULT);
+  CHECK_NUMBER(world_order(&world, PFC_ORDER_REVOKE, WORLD_BEGIN + 2, other.token.instance_id, 1), PFC_VERDICT_FAULT);
+  REQUIRE(CHECK_NUMBER(world_restart(&world), PFC_OK));
+  CHECK_NUMBER(app_present(&older, &world), PFC_VERDICT_SUPERSEDED);
+  CHECK_NUMBER(app_present(&other, &world), PFC_VERDICT_HELD);
+}
+
+/// A floor frees memory first: what storage would not take then is room all the same.
+static void a_tenant_below_the_floor_keeps_no_place(void) {
+  struct app other;
+  (void)begin(PFC_KIND_INTEGRITY);
+  // The floor is stored; that it frees the slot is not.
+  world.flash.fail_write = world.flash.writes + 1;
+  CHECK_NUMBER(world_order(&world, PFC_ORDER_FLOOR, WORLD_BEGIN + 5, NULL, 0), PFC_VERDICT_FAULT);
+  flash_power(&world.flash);
+  CHECK_NUMBER(world.verifier.ledger.slots[slot_index].state, PFC_SLOT_FREE);
+  app_make(&other, &world, 43);
+  other.token.issued = WORLD_BEGIN + 6;
+  app_issue(&other, &world);
+  CHECK_NUMBER(app_present(&other, &world), PFC_VERDICT_HELD);
+}
+
 static const struct test tests[] = {
     TEST("a right command passes the second look, up to the age limit and without a clock", right_commands_pass),
     TEST("the second look sees every bit of the message and every secret", proofs_and_secrets_are_seen_bit_by_bit),
@@ -338,6 +374,8 @@ static const struct test tests[] = {
     TEST("the second look opens an order again, and compares", orders_are_opened_again),
     TEST("the second look sees every bit of a recall", recalls_are_seen_bit_by_bit),
     TEST("an acceptance is told and done, or neither", acceptances_are_told_and_done_together),
+    TEST("a tenant that is lost in memory keeps its place", a_tenant_lost_in_memory_keeps_its_place),
+    TEST("a tenant below the floor keeps no place", a_tenant_below_the_floor_keeps_no_place),
 };
 
 const struct suite verifier_review_suite = SUITE("verifier review", tests);

@@ -54,7 +54,8 @@ PFC_MUST_USE int pfc_ledger_raise(struct pfc_ledger *ledger, uint64_t epoch, uin
 /// answers for what becomes of the change if storage refuses it.
 PFC_MUST_USE int pfc_ledger_store(struct pfc_ledger *ledger, int index);
 
-/// Stores a slot's new content.
+/// Stores a slot's new content. A slot that is free in memory must be free in storage: a fault that has wiped a tenant
+/// in memory does not make room for another, nor for the tenant's own older token. PFC_E_STORAGE then.
 PFC_MUST_USE int pfc_ledger_put(struct pfc_ledger *ledger, int index, const struct pfc_slot *slot);
 
 /// The slot of an instance, or -1.
