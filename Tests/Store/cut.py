@@ -19,8 +19,8 @@ TRACER, VICTIM = sys.argv[1:3]
 checks = Checks()
 
 
-def victim(*arguments):
-    run = subprocess.run([VICTIM, *map(str, arguments)], capture_output=True, text=True, timeout=60)
+def victim(*arguments, umask=0o022):
+    run = subprocess.run([VICTIM, *map(str, arguments)], capture_output=True, text=True, timeout=60, umask=umask)
     return run.returncode, run.stdout.strip()
 
 
@@ -42,8 +42,24 @@ def cuts(folder):
     return calls, stored
 
 
+def masks(place):
+    """For its owner alone, whatever mask the process has: one that forbids nothing, and one that forbids everything."""
+    for umask in (0, 0o277):
+        folder = place / f"state-{umask:o}" / "store"
+        # A folder that its maker may not enter is no fault of the store's.
+        if umask:
+            folder.mkdir(mode=0o700, parents=True)
+        status, words = victim("save", folder, 1, umask=umask)
+        checks.that(status == 0, f"a mask of {umask:o}: {words}")
+        for path, mode in ((folder, 0o700), (folder / "measurement", 0o600)):
+            found = path.stat().st_mode & 0o7777 if path.exists() else None
+            checks.that(found == mode, f"a mask of {umask:o}: {path.name} has mode {found}")
+    checks.that((place / "state-0").stat().st_mode & 0o7777 == 0o700, "a folder above that was missing")
+
+
 def main():
     with tempfile.TemporaryDirectory() as place:
+        masks(pathlib.Path(place))
         folder = pathlib.Path(place) / "store"
         calls, stored = cuts(str(folder))
         print("cut before each of:", " ".join(calls))
