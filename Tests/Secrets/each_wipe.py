@@ -30,6 +30,8 @@ UNSEEN = {
     ("key.c", "pfc_secrets_make", "secrets, sizeof *secrets"): "an answer of zeros: nothing was made",
     ("measurement.c", "leaf_end", "full, sizeof full"): "four bytes go into a leaf; nothing uses the others",
     ("measurement.c", "device_finish", "mask, sizeof mask"): "the record that ends the device class is added over it",
+    ("ledger.c", "check_free", "&slot, sizeof slot"): "a tenant's only after a fault; else zeros",
+    ("ledger.c", "check_free", "bytes, sizeof bytes"): "a tenant's only after a fault; else zeros",
     ("proof.c", "pfc_proof_literal", "bytes, sizeof bytes"): "so near its caller that the next call stands on it",
     ("record.c", "pfc_record_save", "tag, sizeof tag"): "half of it is written to storage; nothing uses the other half",
     ("slot.c", "disarm", "slot->token_digest, sizeof slot->token_digest"): "digest of sealed bytes: public",
@@ -39,6 +41,7 @@ UNSEEN = {
     ("verifier_judgement.c", "check_proof", "expected, sizeof expected"): "the receipt is made over it",
     ("verifier_judgement.c", "pfc_receive_command", "&session->challenge, sizeof session->challenge"):
         "a challenge is public; wiped so that a skipped instruction finds none (Tests/Faults)",
+    ("verifier_review.c", "pfc_review_token", "&again, sizeof again"): "the slot is stored over it",
     ("verifier_review.c", "proof_difference", "expected, sizeof expected"): "the proof that was sent, if it is right",
 }
 
