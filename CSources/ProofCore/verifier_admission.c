@@ -14,7 +14,11 @@ static const struct pfc_slot *holder_of(const struct pfc_ledger *ledger,
                                         const uint8_t digest[PFC_TOKEN_DIGEST_BYTES]) {
   for (int i = 0; i < PFC_SLOTS; i++) {
     const struct pfc_slot *slot = &ledger->slots[i];
-    if (slot->state == PFC_SLOT_HELD && memcmp(slot->token_digest, digest, PFC_TOKEN_DIGEST_BYTES) == 0) return slot;
+    // Twice, by other code: what is held already is answered without being opened.
+    if (slot->state == PFC_SLOT_HELD && memcmp(slot->token_digest, digest, PFC_TOKEN_DIGEST_BYTES) == 0 &&
+        pfc_equal(slot->token_digest, digest, PFC_TOKEN_DIGEST_BYTES)) {
+      return slot;
+    }
   }
   return NULL;
 }
