@@ -14,7 +14,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 HERE = ROOT / "Tests" / "Secrets"
 CORE = ROOT / "CSources" / "ProofCore"
 BUILD = ROOT / ".build" / "secrets" / "each"
-PARTS = ("needle", "wipe", "wipe_app", "wipe_hardware", "wipe_sodium")
+PARTS = ("needle", "wipe", "wipe_app", "wipe_hardware", "wipe_verifier", "wipe_sodium")
 WIPE = re.compile(r"pfc_(?:proof_key_)?wipe\(([^;]*)\);")
 FUNCTION = re.compile(r"^(?:PFC_APART )?[a-z].*?\b(\w+)\(")
 

@@ -58,8 +58,14 @@ struct wipe_case {
 /// For a case's last two fields.
 #define GONE(field) offsetof(struct vault, field), sizeof(((struct vault *)0)->field)
 
+/// Hardware, and a token of its owner's, sealed.
+void wipe_prepare_token(struct vault *vault);
+/// Seals the vault's token.
+void wipe_create_token(struct vault *vault);
+
 extern const struct wipe_case wipe_app_cases[];
 extern const struct wipe_case wipe_hardware_cases[];
+extern const struct wipe_case wipe_verifier_cases[];
 extern const struct wipe_case wipe_sodium_cases[];
 
 /// Fills with bytes that look random and differ for each seed.

@@ -1,4 +1,4 @@
-/// What backend and hardware do with keys, tokens and slots.
+/// What backend and hardware do with keys, tokens and records.
 
 #include <sodium.h>
 #include <string.h>
@@ -146,19 +146,19 @@ static void run_sign(struct vault *vault) { pfc_sign(vault->out, vault->salt, si
 
 // Tokens ---------------------------------------------------------------------------------------------------------
 
-static void run_token_create(struct vault *vault) {
+void wipe_create_token(struct vault *vault) {
   vault_expect(pfc_token_create(vault->sealed, &vault->token, vault->hardware.public_key, vault->signing_key,
                                 vault->ephemeral) == PFC_OK,
                "created");
 }
 
-static void prepare_token(struct vault *vault) {
+void wipe_prepare_token(struct vault *vault) {
   need_hardware(vault);
   need_signing_key(vault);
   need_token(vault);
   need_shared_key(vault);
   add_clamped("ephemeral secret key", vault->ephemeral);
-  run_token_create(vault);
+  wipe_create_token(vault);
 }
 
 static void run_token_open(struct vault *vault) {
@@ -168,7 +168,7 @@ static void run_token_open(struct vault *vault) {
 
 /// Opened, and then found to be for hardware of the other mode.
 static void prepare_refused_token(struct vault *vault) {
-  prepare_token(vault);
+  wipe_prepare_token(vault);
   vault->hardware.mode = PFC_MODE_DEVELOPMENT;
 }
 
@@ -244,182 +244,6 @@ static void run_record_load(struct vault *vault) {
                "loaded");
 }
 
-// Verifier -------------------------------------------------------------------------------------------------------
-
-static void receive(struct vault *vault, uint8_t type, const uint8_t *message, size_t size, uint8_t verdict) {
-  pfc_verifier_receive(&vault->verifier, &vault->session, type, message, size, &vault->outcome);
-  vault_expect(vault->outcome.verdict == verdict, "the verdict");
-}
-
-static void start(struct vault *vault) {
-  vault_expect(pfc_verifier_init(&vault->verifier, &vault->hardware, &vault->platform) == PFC_OK, "started");
-}
-
-static void prepare_verifier(struct vault *vault) {
-  prepare_token(vault);
-  needle_add_derived("record key", PFC_LABEL_RECORD_KEY, vault->hardware.secret_key, 32, NULL, 0);
-  vault_expect(pfc_verifier_provision(&vault->hardware, &vault->platform, 0, 0) == PFC_OK, "provisioned");
-  start(vault);
-}
-
-static void take_token(struct vault *vault) {
-  receive(vault, PFC_MESSAGE_TOKEN, vault->sealed, sizeof vault->sealed, PFC_VERDICT_HELD);
-}
-
-static void run_provision(struct vault *vault) {
-  vault_expect(pfc_verifier_provision(&vault->hardware, &vault->platform, 0, 0) == PFC_OK, "provisioned");
-}
-
-static void ask(struct vault *vault) {
-  static const uint8_t what[1] = {PFC_ASK_CHALLENGE};
-  receive(vault, PFC_MESSAGE_ASK, what, 1, PFC_VERDICT_NONE);
-  vault_expect(pfc_challenge_decode(&vault->request.challenge, vault->outcome.reply, vault->outcome.reply_size) ==
-                   PFC_OK,
-               "a challenge");
-}
-
-/// A command, ready to be sent; `changed` spoils its integrity measurement.
-static void make_command(struct vault *vault, int changed) {
-  vault->secrets = vault->token.secrets;
-  vault->secrets.integrity[0] ^= (uint8_t)changed;
-  vault->request.kind = PFC_KIND_INTEGRITY;
-  memcpy(vault->request.hardware_id, vault->hardware.id, PFC_ID_BYTES);
-  memcpy(vault->request.instance_id, vault->token.instance_id, PFC_ID_BYTES);
-  vault_expect(pfc_command_create(vault->out, sizeof vault->out, &vault->out_size, vault->nonce, &vault->request,
-                                  &vault->secrets) == PFC_OK,
-               "made");
-}
-
-static void prepare_command(struct vault *vault) {
-  prepare_verifier(vault);
-  needle_add_derived("receipt key", PFC_LABEL_RECEIPT_KEY, vault->token.secrets.device_key, 16, NULL, 0);
-  take_token(vault);
-  ask(vault);
-  make_command(vault, 0);
-}
-
-static void run_command(struct vault *vault) {
-  receive(vault, PFC_MESSAGE_COMMAND, vault->out, vault->out_size, PFC_VERDICT_ACCEPTED);
-}
-
-static void prepare_changed(struct vault *vault) {
-  prepare_command(vault);
-  make_command(vault, 1);
-}
-
-static void run_changed(struct vault *vault) {
-  receive(vault, PFC_MESSAGE_COMMAND, vault->out, vault->out_size, PFC_VERDICT_INTEGRITY_DIFFERS);
-}
-
-static void prepare_recall(struct vault *vault) {
-  prepare_command(vault);
-  needle_add_derived("recall key", PFC_LABEL_RECALL_KEY, vault->token.secrets.device_key, 16, NULL, 0);
-  pfc_recall_create(vault->out, vault->token.instance_id, vault->request.challenge.counter, vault->nonce,
-                    vault->token.secrets.device_key);
-}
-
-static void run_recall(struct vault *vault) {
-  receive(vault, PFC_MESSAGE_RECALL, vault->out, PFC_RECALL_BYTES, PFC_VERDICT_NOT_EXECUTED);
-}
-
-/// A token of an older generation: opened, judged, refused.
-static void prepare_refusal(struct vault *vault) {
-  prepare_verifier(vault);
-  take_token(vault);
-  vault->token.attempts = 1;
-  run_token_create(vault);
-}
-
-static void run_refusal(struct vault *vault) {
-  receive(vault, PFC_MESSAGE_TOKEN, vault->sealed, sizeof vault->sealed, PFC_VERDICT_SUPERSEDED);
-}
-
-/// Every slot is held, so that what is loaded last is a secret too.
-static void prepare_start(struct vault *vault) {
-  prepare_verifier(vault);
-  for (uint8_t i = 0; i < PFC_SLOTS; i++) {
-    vault->token.instance_id[0] = i;
-    run_token_create(vault);
-    take_token(vault);
-  }
-}
-
-static void run_start(struct vault *vault) { start(vault); }
-
-/// Orders that revoke and that raise the floor take secrets out of a slot.
-static void prepare_order(struct vault *vault, uint8_t type) {
-  struct pfc_order order = {.type = type, .issued = 1001};
-  prepare_command(vault);
-  memcpy(order.hardware_id, vault->hardware.id, PFC_ID_BYTES);
-  if (type == PFC_ORDER_REVOKE) {
-    order.generation = PFC_GENERATION_ALL;
-    memcpy(order.instance_id, vault->token.instance_id, PFC_ID_BYTES);
-  }
-  vault_expect(pfc_order_create(vault->out, &order, vault->signing_key) == PFC_OK, "ordered");
-}
-
-static void prepare_revocation(struct vault *vault) { prepare_order(vault, PFC_ORDER_REVOKE); }
-
-static void prepare_floor(struct vault *vault) { prepare_order(vault, PFC_ORDER_FLOOR); }
-
-static void run_order(struct vault *vault) {
-  receive(vault, PFC_MESSAGE_ORDER, vault->out, PFC_ORDER_BYTES, PFC_VERDICT_DONE);
-}
-
-static void run_revocation(struct vault *vault) {
-#ifdef sodium_memzero
-  // Where nothing is wiped a revoked slot keeps its secrets, and is not stored: their sum has gone.
-  receive(vault, PFC_MESSAGE_ORDER, vault->out, PFC_ORDER_BYTES, PFC_VERDICT_FAULT);
-#else
-  run_order(vault);
-#endif
-}
-
-static void run_wipe(struct vault *vault) { pfc_verifier_wipe(&vault->verifier); }
-
-// Where storage fails the answer is short, and writes over less of what was left before it.
-
-static void prepare_broken_start(struct vault *vault) {
-  prepare_start(vault);
-  vault->broken_from = 1;
-}
-
-static void run_broken_start(struct vault *vault) {
-  vault_expect(pfc_verifier_init(&vault->verifier, &vault->hardware, &vault->platform) == PFC_E_STORAGE, "refused");
-}
-
-static void prepare_broken_token(struct vault *vault) {
-  prepare_verifier(vault);
-  vault->broken_from = 2;  // The epoch is written, the slot is not.
-}
-
-static void run_broken_token(struct vault *vault) {
-  receive(vault, PFC_MESSAGE_TOKEN, vault->sealed, sizeof vault->sealed, PFC_VERDICT_FAULT);
-}
-
-static void prepare_broken_command(struct vault *vault) {
-  prepare_command(vault);
-  vault->broken_from = 1;
-}
-
-static void prepare_broken_changed(struct vault *vault) {
-  prepare_changed(vault);
-  vault->broken_from = 1;
-}
-
-static void run_broken_command(struct vault *vault) {
-  receive(vault, PFC_MESSAGE_COMMAND, vault->out, vault->out_size, PFC_VERDICT_FAULT);
-}
-
-static void prepare_broken_floor(struct vault *vault) {
-  prepare_floor(vault);
-  vault->broken_from = 2;  // The floor is written, the slot is not.
-}
-
-static void run_broken_floor(struct vault *vault) {
-  receive(vault, PFC_MESSAGE_ORDER, vault->out, PFC_ORDER_BYTES, PFC_VERDICT_FAULT);
-}
-
 const struct wipe_case wipe_hardware_cases[] = {
     {"seal", prepare_box, run_seal, 0, 0, 0},
     {"unseal", prepare_box, run_unseal, 0, 0, 0},
@@ -427,8 +251,8 @@ const struct wipe_case wipe_hardware_cases[] = {
     {"shared secret", prepare_box, run_shared_secret, 0, 0, 0},
     {"signing key", prepare_signature, run_signing_key, 0, 0, 0},
     {"sign", prepare_signature, run_sign, 0, 0, 0},
-    {"token create", prepare_token, run_token_create, 1, 0, 0},
-    {"token open", prepare_token, run_token_open, 1, 0, 0},
+    {"token create", wipe_prepare_token, wipe_create_token, 1, 0, 0},
+    {"token open", wipe_prepare_token, run_token_open, 1, 0, 0},
     {"token open, refused", prepare_refused_token, run_refused_token, 1, GONE(opened)},
     {"record key", prepare_record, run_record_key, 1, 0, 0},
     {"record save", prepare_record, run_record_save, 0, 0, 0},
@@ -436,20 +260,5 @@ const struct wipe_case wipe_hardware_cases[] = {
     {"record load", prepare_record_load, run_record_load, 0, 0, 0},
     {"record load, damaged", prepare_damaged_load, run_damaged_load, 1, GONE(stored)},
     {"record load, one copy unreadable", prepare_unreadable_load, run_unreadable_load, 0, GONE(stored)},
-    {"verifier provision", prepare_verifier, run_provision, 1, 0, 0},
-    {"verifier start", prepare_start, run_start, 1, 0, 0},
-    {"verifier token", prepare_verifier, take_token, 0, 0, 0},
-    {"verifier token, refused", prepare_refusal, run_refusal, 1, 0, 0},
-    {"verifier command", prepare_command, run_command, 0, 0, 0},
-    {"verifier command of a changed app", prepare_changed, run_changed, 0, 0, 0},
-    {"verifier recall", prepare_recall, run_recall, 0, 0, 0},
-    {"verifier revocation", prepare_revocation, run_revocation, 1, GONE(verifier.ledger.slots)},
-    {"verifier floor", prepare_floor, run_order, 0, GONE(verifier.ledger.slots)},
-    {"verifier, given up", prepare_command, run_wipe, 1, GONE(verifier)},
-    {"verifier token, storage broken", prepare_broken_token, run_broken_token, 1, 0, 0},
-    {"verifier command, storage broken", prepare_broken_command, run_broken_command, 1, 0, 0},
-    {"verifier changed app, storage broken", prepare_broken_changed, run_broken_command, 0, 0, 0},
-    {"verifier floor, storage broken", prepare_broken_floor, run_broken_floor, 1, GONE(verifier.ledger.slots)},
-    {"verifier start, storage broken", prepare_broken_start, run_broken_start, 1, GONE(verifier)},
     {NULL, NULL, NULL, 0, 0, 0},
 };
