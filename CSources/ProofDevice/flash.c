@@ -4,8 +4,8 @@
 
 enum {
   BLANK = 0xFF,
-  UNIT_BYTES = 8,    ///< Of programming
-  CHUNK_BYTES = 32,  ///< Flash is looked at in pieces, so that no entry stands on the stack.
+  UNIT_BYTES = 8,     ///< Of programming
+  CHUNK_BYTES = 112,  ///< Flash is looked at in pieces: a record that is made takes more stack than one of them.
 };
 
 _Static_assert(PFD_ENTRY_BYTES % CHUNK_BYTES == 0, "an entry is so many chunks");
@@ -19,10 +19,10 @@ static int differs(const struct pfd_flash *flash, uint32_t offset, const uint8_t
   uint8_t found[CHUNK_BYTES];
   unsigned bits = 0;
   int result = 0;
-  for (size_t at = 0; at < PFD_ENTRY_BYTES && result == 0; at++) {
-    size_t in = at % CHUNK_BYTES;
-    if (in == 0) result = flash->read(flash->context, (uint32_t)(offset + at), found, sizeof found);
-    bits |= found[in] ^ (at < size ? bytes[at] : BLANK);
+  for (size_t at = 0; at < PFD_ENTRY_BYTES;) {
+    result = flash->read(flash->context, (uint32_t)(offset + at), found, sizeof found);
+    if (result != 0) break;
+    for (size_t i = 0; i < CHUNK_BYTES; i++, at++) bits |= found[i] ^ (at < size ? bytes[at] : BLANK);
   }
   pfc_wipe(found, sizeof found);
   return result == 0 ? bits != 0 : -1;

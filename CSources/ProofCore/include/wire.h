@@ -12,7 +12,9 @@
 #endif
 
 #ifndef PFC_OPENS_TOKENS
-#define PFC_OPENS_TOKENS 1  ///< 0: tokens and orders are opened elsewhere; no public-key arithmetic is linked.
+/// 0: tokens and orders are opened elsewhere, and hardware is provisioned there. No public-key arithmetic is linked, and
+/// the functions that open, verify with an issuer's key or provision a unit are not there.
+#define PFC_OPENS_TOKENS 1
 #endif
 
 // Formats ------------------------------------------------------------------------------------------------------
