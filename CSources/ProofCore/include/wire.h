@@ -12,8 +12,8 @@
 #endif
 
 #ifndef PFC_OPENS_TOKENS
-/// 0: tokens and orders are opened elsewhere, and hardware is provisioned there. No public-key arithmetic is linked, and
-/// the functions that open, verify with an issuer's key or provision a unit are not there.
+/// 0: tokens and orders are opened elsewhere, and hardware is provisioned there. No public-key arithmetic is linked;
+/// the functions that open, that verify with an issuer's key and that provision a unit are not there.
 #define PFC_OPENS_TOKENS 1
 #endif
 
