@@ -4,16 +4,46 @@
 
 #include "BenchInstruments.h"
 
-enum { STACK_BYTES = 1 << 20, PAINT = 0xA5 };
+enum { STACK_BYTES = 1 << 20, PAINT = 0xA5, MARGIN = 512 };
 
 struct call {
   bench_body body;
   void *context;
+  volatile unsigned char *stack;
+  size_t bytes;
 };
 
+// A sanitizer has marks of its own on a stack, which outlive the thread: whoever looks at the whole of it must not ask.
+#if defined(__clang__)
+#define UNWATCHED __attribute__((no_sanitize("address", "thread"), noinline))
+#else
+#define UNWATCHED __attribute__((noinline))
+#endif
+
+/// Paints what is below its own frame, but for a margin that its own locals may stand in. Whoever calls it, and then
+/// the body, calls both from the same place of the stack: where its frame begins, the body's does.
+UNWATCHED static volatile unsigned char *paint(volatile unsigned char *stack) {
+  volatile unsigned char *entry = __builtin_frame_address(0);
+  for (volatile unsigned char *at = stack; at < entry - MARGIN; at++) *at = PAINT;
+  return entry;
+}
+
+/// Bytes from the lowest one that lost its paint up to where the body began.
+UNWATCHED static size_t touched(const volatile unsigned char *stack, const volatile unsigned char *entry) {
+  const volatile unsigned char *at = stack;
+  while (at < entry - MARGIN && *at == PAINT) at++;
+  return (size_t)(entry - at);
+}
+
+// Painted and looked at on the thread itself, so that what beginning and ending one takes is not in the count: that
+// depends on what the other threads do, most of all under a sanitizer.
 static void *run(void *argument) {
   struct call *call = argument;
-  if (call->body != NULL) call->body(call->context);
+  volatile unsigned char *entry;
+  call->body(call->context);
+  entry = paint(call->stack);
+  call->body(call->context);
+  call->bytes = touched(call->stack, entry);
   return NULL;
 }
 
@@ -28,39 +58,12 @@ static int run_on(unsigned char *stack, struct call *call) {
   return failed ? -1 : 0;
 }
 
-// A sanitizer has marks of its own on a stack, which outlive the thread: whoever looks at the whole of it must not ask.
-#if defined(__clang__)
-#define UNWATCHED __attribute__((no_sanitize("address", "thread"), noinline))
-#else
-#define UNWATCHED
-#endif
-
-UNWATCHED static void paint(volatile unsigned char *stack) {
-  for (size_t i = 0; i < STACK_BYTES; i++) stack[i] = PAINT;
-}
-
-/// Bytes from the lowest one that lost its paint up to the top.
-UNWATCHED static size_t touched(const volatile unsigned char *stack) {
-  size_t at = 0;
-  while (at < STACK_BYTES && stack[at] == PAINT) at++;
-  return STACK_BYTES - at;
-}
-
-/// What a thread takes with a body, or without one.
-static size_t peak(unsigned char *stack, struct call *call) {
-  if (run_on(stack, call) != 0) return 0;
-  paint(stack);
-  if (run_on(stack, call) != 0) return 0;
-  return touched(stack);
-}
-
 size_t bench_stack_bytes(bench_body body, void *context) {
-  struct call nothing = {NULL, NULL}, call = {body, context};
-  size_t without, with;
+  struct call call = {body, context, NULL, 0};
   unsigned char *stack = mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (stack == MAP_FAILED) return 0;
-  without = peak(stack, &nothing);
-  with = peak(stack, &call);
+  call.stack = stack;
+  if (run_on(stack, &call) != 0) call.bytes = 0;
   (void)munmap(stack, STACK_BYTES);
-  return with > without && without > 0 ? with - without : 0;
+  return call.bytes;
 }

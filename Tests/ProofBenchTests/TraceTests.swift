@@ -66,10 +66,10 @@ struct SystemCallTests {
 struct StackTests {
   @Test("is counted as deep as a call goes")
   func depth() {
-    // What a thread takes by itself is not counted, and under a sanitizer that is much.
+    // What a thread takes by itself is not counted: under a sanitizer that is much, and never the same.
     let deep = bytes(128 << 10)
     #expect(deep > 96 << 10)
-    #expect(bytes(128 << 10) == deep, "the same call takes the same")
+    for _ in 0..<20 { #expect(bytes(128 << 10) == deep, "the same call takes the same") }
     #expect(deep - bytes(64 << 10) > 60 << 10)
   }
 
