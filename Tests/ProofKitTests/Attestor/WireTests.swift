@@ -130,20 +130,23 @@ struct AttestorWireTests {
     ])
   func strictBase64(text: String) { #expect(Base64.decode(text.utf8) == nil) }
 
+  // In a process of its own: whatever else looks at this one meanwhile must not see the page.
   @Test("a probe tells of executable memory that nobody explains")
-  func alarm() throws {
-    let probe = try Probe(.init(hardens: false))
-    let source = try #require(Probe.sources.first { $0.id.description == "environment 4" })
-    let size = 4096
-    let page = unsafe mmap(
-      nil, size, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
-    defer { unsafe munmap(page, size) }
-    let seen = try probe.observe(
-      [source], policy: .incremental, limitLog2: 33, cancellation: Cancellation())
-    #expect(seen.alarms.contains { $0.source == source.id && $0.name == "anonymous" })
-    #expect(
-      try probe.observe(
-        [source], policy: .incremental, limitLog2: 33, cancellation: Cancellation()
-      ).evidence == seen.evidence)
+  func alarm() async {
+    await #expect(processExitsWith: .success) {
+      let probe = try Probe(.init(hardens: false))
+      let source = try #require(Probe.sources.first { $0.id.description == "environment 4" })
+      let size = 4096
+      let page = unsafe mmap(
+        nil, size, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
+      defer { unsafe munmap(page, size) }
+      let seen = try probe.observe(
+        [source], policy: .incremental, limitLog2: 33, cancellation: Cancellation())
+      #expect(seen.alarms.contains { $0.source == source.id && $0.name == "anonymous" })
+      #expect(
+        try probe.observe(
+          [source], policy: .incremental, limitLog2: 33, cancellation: Cancellation()
+        ).evidence == seen.evidence)
+    }
   }
 }
