@@ -136,6 +136,9 @@ static void answer_command(struct pfc_verifier *verifier, struct pfc_session *se
   }
   pfc_answer_signed(outcome, slot, nonce, verdict, detail, command->counter);
   if (pfc_verdict_accepts(verdict)) {
+    // Of an instance's challenges the older ones end with this, on every link: so the last command that was accepted is
+    // the one with the highest counter, and a recall that finds a lower one there does not deny what was done.
+    verifier->alive_from[index] = command->counter + 1;
     outcome->kind = command->kind;
     outcome->command_class = command->command_class;
     outcome->command = command->command;

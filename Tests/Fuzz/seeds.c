@@ -182,6 +182,14 @@ static void scripts(void) {
       2, 0, 0x21, 7, 0xFF, 0, 0, 0,  // and the instance comes back with a new token and its old secrets
       5, 3, 1,                       // before the command comes again, over link 1
   };
+  static const uint8_t held_back[] = {
+      2, 0, 0x21, 0, 0xFF, 0, 0, 0,  // a token
+      0, 0, 0, 0,                    // a challenge over link 0
+      0, 1, 0, 0,                    // and one over link 1
+      1, 0, 0x40, 4, 1, 0, 0,        // the command that answers the second is done
+      1, 0, 0, 4, 0, 0, 0,           // the one that answers the first comes after it
+      4, 0, 1, 0, 0, 0,              // a recall of the one that was done
+  };
   static const uint8_t disconnected[] = {
       2, 0, 0x21, 0, 0xFF, 0, 0, 0,  // a token
       0, 0, 0, 0,                    // a challenge over link 0
@@ -198,6 +206,7 @@ static void scripts(void) {
   };
   seed("verifier", "story-recalled", recalled, sizeof recalled, "", 0);
   seed("verifier", "story-swept", swept, sizeof swept, "", 0);
+  seed("verifier", "story-held-back", held_back, sizeof held_back, "", 0);
   seed("verifier", "story-disconnected", disconnected, sizeof disconnected, "", 0);
   seed("verifier", "story-torn-floor", torn_floor, sizeof torn_floor, "", 0);
   seed("measurement", "fold", fold, sizeof fold, "", 0);

@@ -60,6 +60,8 @@ MUTANTS = [
        "    ledger->counter_end += PFC_COUNTER_BLOCK;\n  }\n  if (result == PFC_OK) result = load_slots(ledger);")]),
     (3, "a recalled command may still come", "verifier",
      [(JUDGEMENT, "verifier->alive_from[index] = recall.counter + 1;", "(void)0;")]),
+    (3, "a command that was held back comes after a later one", "verifier",
+     [(JUDGEMENT, "    verifier->alive_from[index] = command->counter + 1;\n", "")]),
     (3, "a recall is forgotten with its slot", "verifier",
      [("verifier.c", "  if (floor != 0) remember_recalls(verifier);\n", "  (void)remember_recalls;\n")]),
     (3, "a stuck random generator goes unnoticed", "verifier",

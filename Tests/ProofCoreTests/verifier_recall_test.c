@@ -281,6 +281,56 @@ static void done_is_never_denied(void) {
   }
 }
 
+/// Somebody on the way holds a command back, and lets it through when a later one was done whose answer was lost.
+static void held_back_commands_deny_no_later_one(void) {
+  for (unsigned i = 0; i < 4; i++) {
+    struct app first, done;
+    test_case("%s, %s", i % 2 == 0 ? "without limit" : "counted", i < 2 ? "the same token" : "a floor, a new token");
+    begin(21, i % 2 == 0 ? PFC_USES_UNLIMITED : 10);
+    REQUIRE(CHECK(world_ask(&world, &app.challenge)));
+    app_command(&app, &world, PFC_KIND_INTEGRITY, 1, "first");
+    first = app;
+    world.link = &world.links[1];
+    CHECK_NUMBER(act(), PFC_VERDICT_ACCEPTED);
+    done = app;
+    if (i >= 2) {
+      CHECK_NUMBER(world_order(&world, PFC_ORDER_FLOOR, WORLD_BEGIN + 10, NULL, 0), PFC_VERDICT_DONE);
+      app.token.issued = WORLD_BEGIN + 20;
+      renew(app.token.uses);
+    }
+    world.link = &world.links[0];
+    CHECK_NUMBER(app_send(&first, &world), PFC_VERDICT_STALE);
+    world.link = &world.links[1];
+    CHECK(app_recall(&done, &world) != PFC_VERDICT_NOT_EXECUTED);
+  }
+}
+
+static void accepted_commands_spare_later_challenges_and_other_instances(void) {
+  struct app other, later;
+  begin(22, PFC_USES_UNLIMITED);
+  app_make(&other, &world, 8500);
+  app_issue(&other, &world);
+  CHECK_NUMBER(app_present(&other, &world), PFC_VERDICT_HELD);
+  REQUIRE(CHECK(world_ask(&world, &other.challenge)));
+  app_command(&other, &world, PFC_KIND_INTEGRITY, 1, "go");
+  world.link = &world.links[1];
+  CHECK_NUMBER(act(), PFC_VERDICT_ACCEPTED);
+  test_case("another instance's command under an older challenge");
+  world.link = &world.links[0];
+  CHECK_NUMBER(app_send(&other, &world), PFC_VERDICT_ACCEPTED);
+  test_case("the instance's own under a later one");
+  REQUIRE(CHECK(world_ask(&world, &app.challenge)));
+  world.link = &world.links[1];
+  later = app;
+  REQUIRE(CHECK(world_ask(&world, &later.challenge)));
+  world.link = &world.links[0];
+  app_command(&app, &world, PFC_KIND_INTEGRITY, 1, "go");
+  CHECK_NUMBER(app_send(&app, &world), PFC_VERDICT_ACCEPTED);
+  world.link = &world.links[1];
+  app_command(&later, &world, PFC_KIND_INTEGRITY, 1, "go");
+  CHECK_NUMBER(app_send(&later, &world), PFC_VERDICT_ACCEPTED);
+}
+
 static void strangers_learn_and_change_nothing(void) {
   uint8_t message[PFC_RECALL_BYTES];
   begin(13, PFC_USES_UNLIMITED);
@@ -369,6 +419,10 @@ static const struct test tests[] = {
          uncounted_commands_are_forgotten_at_a_restart),
     TEST("a nonce from before a restart tells nothing under a challenge from after it", forgotten_nonces_tell_nothing),
     TEST("a command that was done is never told as not executed, whatever came after", done_is_never_denied),
+    TEST("a command that was held back makes no later one that was done \"not executed\"",
+         held_back_commands_deny_no_later_one),
+    TEST("an accepted command spares later challenges and other instances",
+         accepted_commands_spare_later_challenges_and_other_instances),
     TEST("a stranger's recall tells and changes nothing", strangers_learn_and_change_nothing),
     TEST("a recall of a challenge to come is malformed", counters_to_come_are_malformed),
     TEST("a recall of an unknown instance is unknown", unknown_instances_are_unknown),

@@ -54,7 +54,8 @@ struct pfc_verifier {
   uint64_t epoch;          ///< It was at least this late …
   uint32_t epoch_seconds;  ///< … when the platform's clock showed this
   uint8_t last_random[PFC_CHALLENGE_BYTES];
-  uint64_t alive_from[PFC_SLOTS];  ///< Challenges before this counter were recalled: dead for the slot's instance.
+  /// Challenges before this counter are dead for the slot's instance: it has recalled one, or a later one was answered.
+  uint64_t alive_from[PFC_SLOTS];
   uint64_t swept_from;             ///< The highest of these when a floor last freed slots: new instances start here.
   struct pfc_ledger ledger;
 };

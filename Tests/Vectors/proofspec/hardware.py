@@ -93,7 +93,7 @@ class Hardware:
         self.next_counter = self.store.globals.next_counter
         self.before = b""  # the challenge before
         self.epoch, self.epoch_since = self.store.globals.epoch, self.clock()
-        # For each slot the counter up to which its instance has recalled its commands.
+        # For each slot the counter up to which its instance has recalled its commands, or had one accepted.
         self.recalled = [-1] * len(self.store.slots)
         self.swept = -1  # the highest of these when a floor was last raised
         for slot in self.store.slots:
@@ -253,6 +253,7 @@ class Hardware:
             return Verdict.NOT_PERMITTED, 0
         verdict = Verdict.ACCEPTED if integrity else Verdict.ACCEPTED_DEVICE_ONLY
         slot.last_verdict, slot.last_counter, slot.last_nonce = verdict, c.counter, nonce
+        self.recalled[i] = c.counter
         if slot.uses != FOREVER:
             slot.uses -= 1
             self._keep(i)
