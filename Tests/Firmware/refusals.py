@@ -297,10 +297,12 @@ SIGNED = (*ACCEPTED, Verdict.NOT_EXECUTED, Verdict.STALE)
 
 
 def recall_forged(on):
-    """Nonce and counter went over the link, where anyone can read them; the key did not."""
-    command, occasion = on.owner.make(on.hardware, on.owner.ask(on.link))
+    """Of a command that is on its way, after one that was done: nonce and counter went over the link, where anyone can
+    read them; the key did not.
+    """
+    command, _ = on.owner.make(on.hardware, on.owner.ask(on.link))
     on.expect(on.owner.send(on.link, command.encoded()).verdict, Verdict.ACCEPTED)
-    on.owner.ask(on.link)
+    _, occasion = on.owner.make(on.hardware, on.owner.ask(on.link))
     on.believes(occasion.nonce(), SIGNED)
     key = App(90).shared(on.hardware).device_key
     return make_recall(key, on.owner.instance, occasion.counter, occasion.nonce()).encoded()
