@@ -100,13 +100,26 @@ static struct pfc_platform platform_of(const struct pfd_port *port) {
 }
 
 #if PFC_OPENS_TOKENS
+/// Whether flash holds an identity with another secret key.
+static int is_rekeyed(const struct pfd_port *port, const struct pfc_hardware *hardware) {
+  struct pfc_hardware old;
+  int rekeyed = pfd_identity_load(&old, &port->flash) == PFC_OK &&
+                !pfc_equal(old.secret_key, hardware->secret_key, sizeof old.secret_key);
+  pfc_wipe(&old, sizeof old);
+  return rekeyed;
+}
+
 int pfd_unit_provision(const struct pfd_port *port, const struct pfc_hardware *hardware, uint64_t floor,
                        uint64_t counter) {
   struct pfc_platform platform = platform_of(port);
   int result = pfc_hardware_check(hardware);
-  // The ledger first: until the identity stands, cut-short provisioning is damage and nothing else.
+  // The identity first where its key is another: to the old key a record of which one copy is written over is the copy
+  // before, and the past would come back; to the new key all that stands there is damaged.
+  int rekeyed = result == PFC_OK && is_rekeyed(port, hardware);
+  if (rekeyed) result = pfd_identity_save(hardware, &port->flash);
+  // Otherwise the ledger: a new mode or a new issuer finds nothing of what the old one let in.
   if (result == PFC_OK) result = pfc_verifier_provision(hardware, &platform, floor, counter);
-  if (result == PFC_OK) result = pfd_identity_save(hardware, &port->flash);
+  if (result == PFC_OK && !rekeyed) result = pfd_identity_save(hardware, &port->flash);
   return result;
 }
 #endif

@@ -111,6 +111,66 @@ static void a_cut_in_any_operation(void) {
   test_note("life: %u flash operations, %u cuts\n", operations, cuts);
 }
 
+/// A life whose newest copies lie as `parity` says, then other keys, cut in operation `cut`; 0: it is not.
+static int live_and_rekey(unsigned parity, unsigned cut, unsigned turn) {
+  unsigned link;
+  begin(34);
+  memset(&told, 0, sizeof told);
+  CHECK_NUMBER(rig_provision(&rig, 0, 1), PFC_OK);
+  CHECK_NUMBER(rig_start(&rig), PFC_OK);
+  link = rig_connect(&rig, 185);
+  CHECK_NUMBER(owner_present(&owner, &rig, link), PFC_VERDICT_HELD);
+  CHECK_NUMBER(owner_present(&stranger, &rig, link), PFC_VERDICT_HELD);
+  if (parity == 1) command(link);
+  CHECK_NUMBER(rig_order(&rig, link, PFC_ORDER_REVOKE, 1700000500, &stranger, PFC_GENERATION_ALL), PFC_VERDICT_DONE);
+  told.epoch = 1700000500;
+  if (parity == 1) CHECK_NUMBER(rig_start(&rig), PFC_OK);
+  link = rig_connect(&rig, 185);
+  command(link);
+  rig.hardware.secret_key[0] ^= 0x10;
+  pfc_public_key(rig.hardware.public_key, rig.hardware.secret_key);
+  rig.nor.operations = 0;
+  rig.nor.dice.state = turn;
+  rig.nor.tear = (enum nor_tear)(turn % NOR_TEARS);
+  rig.nor.cut = cut;
+  return rig_provision(&rig, 1700001000, UINT64_C(1) << 24);
+}
+
+static void a_cut_while_other_keys_are_provisioned(void) {
+  unsigned old = 0, new = 0, none = 0;
+  for (unsigned parity = 0; parity < 2; parity++) {
+    CHECK_NUMBER(live_and_rekey(parity, 0, 0), PFC_OK);
+    unsigned operations = rig.nor.operations;
+    for (unsigned at = 1; at <= operations; at++) {
+      for (unsigned turn = 0; turn < 3 * NOR_TEARS; turn++) {
+        test_case("parity %u, operation %u of %u, turn %u", parity, at, operations, turn);
+        CHECK_NUMBER(live_and_rekey(parity, at, turn), PFC_E_STORAGE);
+        nor_power(&rig.nor);
+        int result = rig_start(&rig);
+        CHECK(result == PFC_OK || result == PFC_E_DAMAGED);
+        none += result != PFC_OK;
+        if (result == PFC_OK) {
+          unsigned link = rig_connect(&rig, 185);
+          CHECK(pfc_verifier_epoch(&rig.unit.verifier) >= told.epoch || rig.unit.verifier.ledger.floor > told.epoch);
+          CHECK(owner_ask(&owner, &rig, link));
+          CHECK(owner.challenge.counter > told.counter);
+          uint8_t verdict = owner_present(&stranger, &rig, link);
+          CHECK(verdict == PFC_VERDICT_REVOKED || verdict == PFC_VERDICT_NOT_FOR_ME);
+          old += verdict == PFC_VERDICT_REVOKED;
+          new += verdict == PFC_VERDICT_NOT_FOR_ME;
+          while (owner_do(&owner, &rig, link, 1, "open") == PFC_VERDICT_ACCEPTED) told.accepted++;
+          CHECK(told.accepted == USES || verdict == PFC_VERDICT_NOT_FOR_ME);
+        }
+        CHECK_NUMBER(rig_provision(&rig, 1700001000, UINT64_C(1) << 24), PFC_OK);
+        CHECK_NUMBER(rig_start(&rig), PFC_OK);
+        CHECK_NUMBER(owner_present(&owner, &rig, rig_connect(&rig, 185)), PFC_VERDICT_NOT_FOR_ME);
+      }
+    }
+  }
+  CHECK(old != 0 && none != 0);
+  test_note("other keys: %u starts with the old, %u with the new, %u refused until provisioned\n", old, new, none);
+}
+
 static void flash_that_is_full_refuses_and_opens_nothing(void) {
   unsigned link;
   begin(32);
@@ -169,6 +229,8 @@ static void both_copies_damaged_refuse_until_provisioned(void) {
 
 static const struct test tests[] = {
     TEST("after a cut in any flash operation, torn as it may be, what was told is so", a_cut_in_any_operation),
+    TEST("after a cut while other keys are provisioned nothing of the past comes back",
+         a_cut_while_other_keys_are_provisioned),
     TEST("flash that takes nothing any more opens nothing, and says so",
          flash_that_is_full_refuses_and_opens_nothing),
     TEST("both copies damaged: refuses, says so, and is provisioned back",
