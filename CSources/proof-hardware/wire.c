@@ -38,20 +38,19 @@ static bool remove_stale(const struct sockaddr_un *address) {
 static int open_socket(struct wire *wire) {
   struct sockaddr_un address = {.sun_family = AF_UNIX};
   const struct sockaddr *where = (const struct sockaddr *)&address;
+  const char *path = wire->path;
   int result;
-  if (strlen(wire->path) >= sizeof address.sun_path) return complain(wire->path, "too long for a socket's path");
-  memcpy(address.sun_path, wire->path, strlen(wire->path));
+  // Until it is bound it is not ours to unlink at the end.
+  wire->path = NULL;
+  if (strlen(path) >= sizeof address.sun_path) return complain(path, "too long for a socket's path");
+  memcpy(address.sun_path, path, strlen(path));
   wire->door = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  if (wire->door < 0) return complain(wire->path, system_error());
+  if (wire->door < 0) return complain(path, system_error());
   result = bind(wire->door, where, sizeof address);
   if (result != 0 && errno == EADDRINUSE && remove_stale(&address)) result = bind(wire->door, where, sizeof address);
-  if (result != 0 || listen(wire->door, PFD_LINKS) != 0) {
-    const char *why = system_error();
-    // Not ours to unlink at the end.
-    if (result != 0) wire->path = NULL;
-    return complain(address.sun_path, why);
-  }
-  return GO_ON;
+  if (result != 0) return complain(path, system_error());
+  wire->path = path;
+  return listen(wire->door, PFD_LINKS) == 0 ? GO_ON : complain(path, system_error());
 }
 
 // The FIFOs ------------------------------------------------------------------------------------------------------

@@ -51,11 +51,13 @@ MUTANTS = [
     (UNITS, "ProofDevice/identity.c", "if (!pfc_equal(check, bytes + AT_CHECK, CHECK_BYTES)) return PFC_E_DAMAGED;",
      ""),
     (UNITS, "ProofDevice/identity.c", "result == PFC_E_DAMAGED; page++", "page < 1; page++"),
+    (UNITS, "ProofDevice/unit.c", "result == PFC_OK && is_rekeyed(port, hardware)", "0 && is_rekeyed(port, hardware)"),
     # The process
     (PROCESS, "proof-hardware/flash_file.c", "if ((status.st_mode & 077) != 0) return", "if (0) return"),
     (PROCESS, "proof-hardware/flash_file.c", "if (flock(flash->file, LOCK_EX | LOCK_NB) != 0) return", "if (0) return"),
     (PROCESS, "proof-hardware/options.c", 'strcmp(name, "secret-key") != 0 && ', ""),
     (PROCESS, "proof-hardware/wire.c", "if (result != 0 && errno == ECONNREFUSED)", "if (1)"),
+    (PROCESS, "proof-hardware/wire.c", "  wire->path = NULL;\n", ""),
     (PROCESS, "proof-hardware/wire.c", "if (length == 0 || length > PFD_MTU_MAX) return WIRE_END;", ""),
     (PROCESS, "proof-hardware/log.c", "log_hex(id, event->id, sizeof event->id);",
      "static void *volatile kept;\n  kept = malloc(3);\n  log_hex(id, event->id, sizeof event->id);"),

@@ -106,6 +106,17 @@ class Process(Attack):
         self.assertIn("in use", done.stderr)
         self.assert_owner_gets_in()
 
+    def test_what_stands_where_no_socket_can_be_made_stays_there(self):
+        self.hardware.stop()
+        # A short path: a socket's has 108 bytes at most.
+        room = pathlib.Path(self.hardware.room.name)
+        for path, why in ((room / "other", "in use"), (room / ("long-" * 30), "too long")):
+            path.write_text("kept")
+            done = self.hardware.run("--socket", str(path))
+            self.assertEqual(done.returncode, 1)
+            self.assertIn(why, done.stderr)
+            self.assertEqual(path.read_text(), "kept")
+
     def test_it_stops_cleanly_when_asked_to(self):
         for stop in (signal.SIGTERM, signal.SIGINT):
             self.hardware.process.send_signal(stop)
