@@ -14,7 +14,16 @@
 #include "options.h"
 #include "system.h"
 
-enum { FILE_MAX_BYTES = 4096, COUNTER_SHIFT = 24 };
+enum {
+  FILE_MAX_BYTES = 4096,
+  COUNTER_SHIFT = 24,
+
+  // The ledger's global record (docs/SPEC.md, section 12).
+  GLOBAL_RECORD = 0,
+  AT_COUNTER = PFC_RECORD_HEAD_BYTES,
+  AT_EPOCH = AT_COUNTER + 8,
+  AT_FLOOR = AT_EPOCH + 8
+};
 
 // Fields ---------------------------------------------------------------------------------------------------------
 
@@ -105,24 +114,26 @@ static int complain(const char *path, int line) {
 static int read_lines(struct provisioning *provisioning, const char *path, char *text) {
   struct provisioning file;
   char *line = text;
+  int status = GO_ON;
   memset(&file, 0, sizeof file);
-  for (int number = 1; line != NULL; number++) {
+  for (int number = 1; line != NULL && status == GO_ON; number++) {
     char *next = strchr(line, '\n');
     char *equals;
     if (next != NULL) *next++ = '\0';
     line = trim(line);
     if (*line != '\0' && *line != '#') {
       equals = strchr(line, '=');
-      if (equals == NULL) return complain(path, number);
-      *equals++ = '\0';
-      if (!provisioning_set(&file, trim(line), trim(equals))) return complain(path, number);
+      if (equals != NULL) *equals++ = '\0';
+      if (equals == NULL || !provisioning_set(&file, trim(line), trim(equals))) status = complain(path, number);
     }
     line = next;
   }
-  provisioning_merge(&file, provisioning);
-  *provisioning = file;
+  if (status == GO_ON) {
+    provisioning_merge(&file, provisioning);
+    *provisioning = file;
+  }
   pfc_wipe(&file, sizeof file);
-  return GO_ON;
+  return status;
 }
 
 static int read_file(struct provisioning *provisioning, const char *path) {
@@ -170,18 +181,40 @@ void provisioning_merge(struct provisioning *under, const struct provisioning *o
   under->given |= over->given;
 }
 
+static uint64_t read_number(const uint8_t bytes[8]) {
+  uint64_t number = 0;
+  for (int i = 7; i >= 0; i--) number = number << 8 | bytes[i];
+  return number;
+}
+
+static uint64_t higher(uint64_t a, uint64_t b) { return a > b ? a : b; }
+
+/// Old tokens and old challenges must not come back with an empty ledger: floor and counter are those of now, and never
+/// below what the ledger that stands there has seen, since the clock here may be behind.
+static void outlive_ledger(struct provisioning *old, const struct flash_file *flash) {
+  struct pfc_storage storage = pfd_flash_storage(&flash->port);
+  struct pfc_record record;
+  struct timespec time;
+  uint8_t key[32], bytes[PFC_RECORD_BYTES(PFC_LEDGER_GLOBAL_BYTES)];
+  (void)clock_gettime(CLOCK_REALTIME, &time);
+  old->floor = (uint64_t)time.tv_sec;
+  old->counter = (uint64_t)time.tv_sec << COUNTER_SHIFT;
+  pfc_record_key(key, old->hardware.secret_key);
+  if (pfc_record_load(&record, bytes, PFC_LEDGER_GLOBAL_BYTES, &storage, GLOBAL_RECORD, key) == PFC_OK) {
+    old->counter = higher(old->counter, read_number(bytes + AT_COUNTER));
+    old->floor = higher(old->floor, higher(read_number(bytes + AT_EPOCH), read_number(bytes + AT_FLOOR)));
+  }
+  pfc_wipe(key, sizeof key);
+}
+
 /// What is not given: as it was, or, on new flash, drawn.
 static int complete(struct provisioning *provisioning, const struct flash_file *flash) {
   struct provisioning old;
-  struct timespec time;
   memset(&old, 0, sizeof old);
   old.hardware.challenge_seconds = 30;
   old.counter = 1;
   if (pfd_identity_load(&old.hardware, &flash->port) == PFC_OK) {
-    // Old tokens and old challenges must not come back with an empty ledger.
-    (void)clock_gettime(CLOCK_REALTIME, &time);
-    old.floor = (uint64_t)time.tv_sec;
-    old.counter = (uint64_t)time.tv_sec << COUNTER_SHIFT;
+    outlive_ledger(&old, flash);
     old.given = GIVEN_MODE | GIVEN_ISSUER;
     log_line(LOG_INFO, "the identity in flash is kept where nothing else is said");
   } else if (system_random(NULL, old.hardware.id, sizeof old.hardware.id) != 0 ||

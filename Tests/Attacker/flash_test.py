@@ -3,7 +3,7 @@
 from case import SEED, Attack
 from central import LinkEnded
 from proofspec.message import Type, Verdict, parse_answer
-from proofspec.order import FLOOR, REVOKE
+from proofspec.order import EPOCH, FLOOR, REVOKE
 from stage import BEGIN, POWER_FAILED, App
 
 PAGES_OF_IDENTITY = (0, 1)
@@ -139,6 +139,30 @@ class Flash(Attack):
         fresh = self.owner.token(self.backend, self.hardware)
         self.assertEqual(self.owner.present(link, self.hardware, fresh), Verdict.HELD)
         self.assert_owner_gets_in(link)
+
+    def test_provisioned_by_a_clock_that_is_behind_nothing_of_the_past_comes_back(self):
+        later = BEGIN * 2
+        self.hardware.stop()
+        self.hardware.provision("--counter", str(2**62))
+        self.assertTrue(self.hardware.start())
+        link = self.connect()
+        token = self.owner.token(self.backend, self.hardware, issued=later)
+        self.assertEqual(self.owner.present(link, self.hardware, token), Verdict.HELD)
+        counter, _ = self.owner.ask(link)
+        for type, issued in ((EPOCH, later + 10), (FLOOR, later + 20)):
+            order = self.backend.order(type, issued, self.hardware.id)
+            self.assertEqual(parse_answer(self.connect().say(Type.ORDER, order)[1]).verdict, Verdict.ORDER_DONE)
+            self.hardware.stop()
+            self.hardware.provision()
+            self.assertTrue(self.hardware.start())
+            link = self.connect()
+            last = self.owner.token(self.backend, self.hardware, issued=issued - 1)
+            for old in (token, last):
+                self.assertEqual(self.owner.present(link, self.hardware, old), Verdict.SUPERSEDED)
+            self.assertGreater(self.owner.ask(link)[0], counter)
+            fresh = self.owner.token(self.backend, self.hardware, issued=issued)
+            self.assertEqual(self.owner.present(link, self.hardware, fresh), Verdict.HELD)
+            self.assert_owner_gets_in(link)
 
     def test_a_floor_holds_through_a_power_cut(self):
         floor = self.backend.order(FLOOR, BEGIN + 10, self.hardware.id)
