@@ -54,8 +54,11 @@ install: ## Install the C core: PREFIX=/usr/local DESTDIR= ; needs no Swift
 uninstall: ## Remove what install put there; the same PREFIX and DESTDIR
 	@$(MAKE) -C CSources uninstall PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)'
 
-sdk-key: ## Generate a new measurement proof key for this SDK build
-	@CSources/ProofKey/generate
+sdk-key: ## Generate a production key for this SDK build: SDK_KEY=FILE, made if it is not there
+	@test -n '$(SDK_KEY)' || { \
+	  echo 'sdk-key: name the file of the key, which the service needs too: make sdk-key SDK_KEY=mpk.bin' >&2; \
+	  exit 2; }
+	@CSources/ProofKey/generate --mode production --key-file '$(SDK_KEY)'
 
 docs: ## Write the reference documentation and its tutorials to .build/docs/site
 	@.ci/setup swift base

@@ -1,9 +1,10 @@
 """The Makefile says what it can do."""
 
 import re
+import shutil
 import unittest
 
-from place import ROOT, run
+from place import ROOT, fresh, run
 
 
 class Makefile(unittest.TestCase):
@@ -29,3 +30,17 @@ class Makefile(unittest.TestCase):
             with self.subTest(script=name):
                 self.assertTrue((ROOT / name).is_file())
                 self.assertTrue((ROOT / name).stat().st_mode & 0o100)
+
+    def test_the_key_of_an_sdk_build_is_its_own_and_never_the_public_one(self):
+        room = fresh("sdk-key")
+        shutil.copy(ROOT / "Makefile", room)
+        shutil.copytree(ROOT / "CSources" / "ProofKey", room / "CSources" / "ProofKey")
+        generated, key = room / "CSources" / "ProofKey" / "sdk_key.c", room / "mpk.bin"
+        generated.write_text("untouched")
+        unnamed = run("make", "sdk-key", cwd=room)
+        self.assertEqual((unnamed.returncode, generated.read_text()), (2, "untouched"))
+        self.assertIn("make sdk-key SDK_KEY=mpk.bin", unnamed.stderr)
+        made = run("make", "sdk-key", "SDK_KEY=mpk.bin", cwd=room)
+        self.assertEqual(made.returncode, 0, made.stderr)
+        self.assertEqual(key.stat().st_size, 16)
+        self.assertIn("PFC_MODE_PRODUCTION", generated.read_text())
