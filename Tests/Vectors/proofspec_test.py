@@ -295,10 +295,15 @@ class TheModel(unittest.TestCase):
 
     def test_a_source_of_randomness_that_repeats_itself_is_a_fault(self) -> None:
         settings = Settings(DOOR.id, DOOR.secret, 1, False, (BACKEND.public,))
-        hardware = Hardware(settings, lambda: bytes(32), lambda: 0)
-        self.assertEqual(hardware.receive(Type.ASK, b"\x01")[0], Type.CHALLENGE)
-        answer = hardware.receive(Type.ASK, b"\x01")[1]
-        self.assertEqual(parse_answer(answer).verdict, Verdict.FAULT)
+        good = stuff("stuck", 32)
+        for stuck in (good, bytes(32)):
+            drawn = iter((good, stuck))
+            hardware = Hardware(settings, lambda drawn=drawn: next(drawn), lambda: 0)
+            self.assertEqual(hardware.receive(Type.ASK, b"\x01")[0], Type.CHALLENGE)
+            answer = hardware.receive(Type.ASK, b"\x01")[1]
+            self.assertEqual(parse_answer(answer).verdict, Verdict.FAULT)
+            # The one before is not live any more, either.
+            self.assertIsNone(hardware.link.live)
 
     def test_no_changed_bit_of_a_command_is_accepted_or_costs_an_attempt(self) -> None:
         script = Script("flips")

@@ -128,8 +128,8 @@ class Hardware:
         return Status(s.mode, s.hardware_id, s.slots, used, self._epoch())
 
     def _challenge(self) -> tuple[int, bytes]:
-        fresh = self.random()
-        if fresh == self.before:
+        fresh, self.link.live = self.random(), None
+        if not any(fresh) or fresh == self.before:
             return Type.VERDICT, Answer(Verdict.FAULT).encoded()
         if self.next_counter == self.store.globals.next_counter:
             self.store.globals.next_counter += COUNTER_BLOCK
