@@ -191,7 +191,10 @@ extension Attestor {
       return
     }
     if let kept = known.2 {
-      if !isUnchanged(kept.environment, session.pace, flight.cancellation) {
+      let isUnchanged = isUnchanged(kept.environment, session.pace, flight.cancellation)
+      // Nobody waits, and a look that was cut short says nothing of the environment.
+      if flight.cancellation.isCancelled { return }
+      if !isUnchanged {
         // Something is different: no token that was fetched before is handed out any more.
         state.withLock { $0.dropAll() }
       } else if clock.uptime() < kept.goodUntil {

@@ -170,6 +170,8 @@ final class Scene: EvidenceObserver {
     var alarms: [Observation.Alarm] = []
     /// Called with each observation: looking takes time, say.
     var isLooking: (@Sendable () -> Void)?
+    /// What could end the last observation; nil once nobody holds it any more, its fetch least of all.
+    weak var cancellation: Cancellation?
     var failure: ProofError?
     var count = 0
   }
@@ -181,9 +183,11 @@ final class Scene: EvidenceObserver {
   ) throws(ProofError) -> Observation {
     let state = state.withLock { state in
       state.count += 1
+      state.cancellation = cancellation
       return state
     }
     state.isLooking?()
+    if cancellation.isCancelled { throw .evidenceUnavailable(reason: "cancelled") }
     if let failure = state.failure { throw failure }
     var records: [EvidenceRecord] = []
     for source in sources {

@@ -126,6 +126,34 @@ struct SharingTests {
     #expect(try await attestor.fetchToken(for: api).status == .success)
   }
 
+  @Test("one who leaves while the environment is looked at takes nothing from the others")
+  func leavesWhileLooking() async throws {
+    let stage = try Stage()
+    let attestor = stage.attestor
+    stage.service.set { $0.messageKey = .random() }
+    let first = try await attestor.fetchToken(for: api)
+    let signature = attestor.messageSignature(of: "m")
+    let looks = Handover<Bool>()
+    let gate = Gate()
+    stage.scene.state.withLock {
+      $0.isLooking = {
+        looks.give(true)
+        gate.wait()
+      }
+    }
+    let leaves = Task { try await attestor.fetchToken(for: api) }
+    #expect(looks.wait())
+    leaves.cancel()
+    await #expect(throws: CancellationError.self) { try await leaves.value }
+    gate.open()
+    // Until the fetch that nobody waits for has come to its end.
+    while stage.scene.state.withLock({ $0.cancellation != nil }) { await Task.yield() }
+    stage.scene.state.withLock { $0.isLooking = nil }
+    #expect(try await attestor.fetchToken(for: api) == first)
+    #expect(signature != nil && attestor.messageSignature(of: "m") == signature)
+    #expect(stage.service.count("report") == 1)
+  }
+
   @Test("a task that is cancelled before it fetches starts nothing")
   func cancelledBefore() async throws {
     let stage = try Stage()
