@@ -47,21 +47,24 @@ struct AttestationExchange {
   /// Runs the fetch, on the calling thread.
   func run() -> Outcome {
     var channel = channel
-    var first: Outcome?
-    // A lost connection or a used salt is worth a second round, once: the first one's salt is spent.
-    for _ in 0..<2 {
-      do throws(Failure) {
-        var outcome = try round(&channel)
-        outcome.configuration = channel.newConfiguration
-        return outcome
-      } catch {
-        var outcome = Outcome(error.result)
-        outcome.configuration = channel.newConfiguration
-        guard error.isWorthAnotherRound, first == nil else { return first ?? outcome }
-        first = outcome
-      }
+    let (first, isWorthAnotherRound) = attempt(&channel)
+    // A lost connection or a used salt is worth a second round, once: the first one's salt is spent. Then
+    // it is that one's failure that counts: it is the newer.
+    return isWorthAnotherRound ? attempt(&channel).outcome : first
+  }
+
+  private func attempt(
+    _ channel: inout ServiceChannel
+  ) -> (outcome: Outcome, isWorthAnotherRound: Bool) {
+    do throws(Failure) {
+      var outcome = try round(&channel)
+      outcome.configuration = channel.newConfiguration
+      return (outcome, false)
+    } catch {
+      var outcome = Outcome(error.result)
+      outcome.configuration = channel.newConfiguration
+      return (outcome, error.isWorthAnotherRound)
     }
-    return first ?? Outcome(FetchResult(.internalError))
   }
 
   private func round(_ channel: inout ServiceChannel) throws(Failure) -> Outcome {

@@ -66,6 +66,33 @@ struct FetchTests {
   }
 
   @Test(
+    "what befalls the second round is the status, not what ended the first",
+    arguments: [
+      (TransportError.unreachable("x"), FetchStatus.noNetwork), (.untrusted("x"), .mitmDetected),
+      (.garbled("x"), .noService), (.timedOut("x"), .poorNetwork),
+    ])
+  func secondRound(failure: TransportError, status: FetchStatus) throws {
+    let stage = try Stage()
+    stage.service.set { $0.failures = [.brokenOff("first"), failure] }
+    let result = stage.attestor.fetchTokenAndWait(for: api)
+    #expect(result.status == status && result.reason == failure.description)
+    #expect(stage.service.count("challenge") == 2)
+  }
+
+  @Test("a configuration that came in the second round counts, though that round failed too")
+  func configurationOfSecondRound() throws {
+    let stage = try Stage(isInitialized: false)
+    try stage.attestor.initializeAndWait(stage.service.shortForm)
+    stage.service.set {
+      $0.pins = ["api.example.com": [pin(1)]]
+      $0.failures = [.brokenOff("config"), nil, .brokenOff("challenge")]
+    }
+    let result = stage.attestor.fetchTokenAndWait(for: api)
+    #expect(result.status == .poorNetwork && result.isConfigChanged)
+    #expect(stage.attestor.pins()?.byHost == ["api.example.com": [pin(1)]])
+  }
+
+  @Test(
     "a status of HTTP is the service's fault or this side's",
     arguments: [
       (400, FetchStatus.internalError), (404, .internalError), (413, .internalError),

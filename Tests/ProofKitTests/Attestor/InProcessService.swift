@@ -18,6 +18,8 @@ final class InProcessService: Transport {
     var messageKey: MessageKey?
     var time: Int64? = 1_900_000_000
     var failure: TransportError?
+    /// What befalls the next requests, one after the other; nil: nothing. Then `failure` counts.
+    var failures: [TransportError?] = []
     var salt: UInt8 = 0
     var drafts: [Salt: BaselineDraft] = [:]
     /// Changes an answer before it is sent: path and bytes.
@@ -87,7 +89,7 @@ final class InProcessService: Transport {
     gate(kind, request.cancellation)
     if request.cancellation.isCancelled { throw .cancelled }
     let (failure, status, time, tamper) = state.withLock {
-      ($0.failure, $0.status, $0.time, $0.tamper)
+      ($0.failures.isEmpty ? $0.failure : $0.failures.removeFirst(), $0.status, $0.time, $0.tamper)
     }
     if let failure { throw failure }
     if status != 200 { return TransportResponse(status: status, body: Array("no\n".utf8)) }
