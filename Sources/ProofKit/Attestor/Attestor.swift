@@ -1,4 +1,3 @@
-import Dispatch
 public import ProofModel
 
 /// The app's side of the token fetch: attests the app to its account's service, and hands out the
@@ -82,7 +81,7 @@ public final class Attestor: Sendable {
     _ initialConfig: String, updates: ConfigurationUpdates = .none, comment: String? = nil
   ) async throws(AttestorError) {
     let result = await withCheckedContinuation { continuation in
-      Self.thread().async {
+      CoreThread.run {
         do throws(AttestorError) {
           try self.initializeAndWait(initialConfig, updates: updates, comment: comment)
           continuation.resume(returning: Result<Void, AttestorError>.success(()))
@@ -172,7 +171,7 @@ public final class Attestor: Sendable {
       transport, session.initial, held: session.configuration, timeLeft: time,
       clock: surroundings.clock, cancellation: cancellation)
     let answer = Handover<ServiceChannel.Update?>()
-    Self.thread().async {
+    CoreThread.run {
       var channel = channel
       do throws(AttestationExchange.Failure) {
         try channel.updateConfiguration()
@@ -208,7 +207,4 @@ public final class Attestor: Sendable {
     }
     try result.get()
   }
-
-  /// A thread that may be blocked: none of a task's, and none of a pool with an end.
-  static func thread() -> DispatchQueue { DispatchQueue(label: "ProofKit.Attestor") }
 }

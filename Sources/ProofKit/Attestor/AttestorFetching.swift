@@ -1,4 +1,3 @@
-import Dispatch
 import ProofModel
 
 extension Attestor {
@@ -118,7 +117,7 @@ extension Attestor {
       Seat { result in
         guard let result else { return }
         // Not on the fetch's thread: others wait for it, and the app may block here.
-        Self.thread().async { completion(result) }
+        CoreThread.run { completion(result) }
       })
   }
 
@@ -159,7 +158,7 @@ extension Attestor {
     }
     switch next {
     case .hand(let result): seat.fill(result)
-    case .fly(let key, let flight): Self.thread().async { self.fly(key, flight) }
+    case .fly(let key, let flight): CoreThread.run { self.fly(key, flight) }
     case .wait: break
     }
   }

@@ -28,7 +28,7 @@ extension Attestor {
   /// Gives out the configuration: ``fetchConfigAndWait()`` without blocking a thread of the caller's.
   public func fetchConfig() async -> String? {
     await withCheckedContinuation { continuation in
-      Self.thread().async { continuation.resume(returning: self.fetchConfigAndWait()) }
+      CoreThread.run { continuation.resume(returning: self.fetchConfigAndWait()) }
     }
   }
 

@@ -1,3 +1,4 @@
+import Foundation
 import ProofModel
 import Testing
 
@@ -200,18 +201,24 @@ struct FetchTests {
   }
 
   @Test("a callback comes on another thread, with the result")
-  func callbacks() async throws {
+  func callbacks() throws {
     let stage = try Stage()
     stage.service.set { $0.secureString = "pk-1" }
-    let token = await withCheckedContinuation { continuation in
-      stage.attestor.fetchToken(for: api) { continuation.resume(returning: $0) }
+    let caller = pthread_self()
+    func result(
+      _ fetch: (_ completion: @escaping @Sendable (FetchResult) -> Void) -> Void
+    ) -> FetchResult {
+      let answer = Handover<FetchResult>()
+      fetch { result in
+        // The caller waits below, so no other thread has its name.
+        #expect(pthread_equal(pthread_self(), caller) == 0)
+        answer.give(result)
+      }
+      return answer.wait()
     }
-    let string = await withCheckedContinuation { continuation in
-      stage.attestor.fetchSecureString("key") { continuation.resume(returning: $0) }
-    }
-    let custom = await withCheckedContinuation { continuation in
-      stage.attestor.fetchCustomJWT("[") { continuation.resume(returning: $0) }
-    }
+    let token = result { stage.attestor.fetchToken(for: api, completion: $0) }
+    let string = result { stage.attestor.fetchSecureString("key", completion: $0) }
+    let custom = result { stage.attestor.fetchCustomJWT("[", completion: $0) }
     #expect(token.status == .success && !token.token.isEmpty)
     #expect(string.status == .success && string.secureString == "pk-1")
     #expect(custom.status == .badPayload)

@@ -85,6 +85,31 @@ struct SharingTests {
     #expect(attestor.seatCount == 0)
   }
 
+  @Test("more blocked callers and callbacks than the dispatch library has threads end all the same")
+  func manyBlocked() async {
+    // In a process of its own: if they did not end, nothing else there would get a thread either.
+    await #expect(processExitsWith: .success) {
+      let attestor = try Stage().attestor
+      let group = DispatchGroup()
+      let start = Gate()
+      for _ in 0..<300 {
+        group.enter()
+        // As queues are served in their order, what the first ones ask for comes after the last one.
+        DispatchQueue(label: "caller").async {
+          start.wait()
+          attestor.fetchToken(for: "a.example.com") { _ in
+            #expect(attestor.fetchTokenAndWait(for: "b.example.com").status == .success)
+            group.leave()
+          }
+          #expect(attestor.fetchTokenAndWait(for: "c.example.com").status == .success)
+        }
+      }
+      start.open()
+      // Only callers that wait for each other's threads take as long.
+      #expect(group.wait(timeout: .now() + 60) == .success)
+    }
+  }
+
   @Test("one who is cancelled leaves at once, and the others get their token")
   func oneLeaves() async throws {
     let gate = Gate()
