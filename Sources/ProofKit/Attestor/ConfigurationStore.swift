@@ -89,10 +89,10 @@ public struct ConfigurationStore: Sendable, Hashable {
       let durable = DurableFolder(try LiveFolder(folder))
       guard let lock = try lock() else { throw FileFailure.busy(Self.lockName) }
       try withExtendedLifetime(lock) { () throws(FileFailure) in
-        if case .good(.configuration(let stored)) = try find(initial, in: durable),
-          stored.serial > serial
-        {
-          return
+        switch try find(initial, in: durable) {
+        case .good(.configuration(let stored)) where stored.serial > serial: return
+        case .good, .nothing: break
+        case .damaged: _ = try durable.setAside(Self.fileName(of: initial.account))
         }
         do throws(DurableFolder.Failure) {
           try durable.replace(Self.fileName(of: initial.account), with: Array(text.utf8))

@@ -182,6 +182,24 @@ struct InitializationTests {
     #expect(folder.configurations == [name] + (1...3).map { "\(name).damaged-\($0)" })
   }
 
+  @Test("a file that is damaged while the app runs is kept aside too when a configuration comes")
+  func damagedMeanwhile() throws {
+    let folder = try Folder()
+    let service = InProcessService()
+    let attestor = Attestor(observer: Scene(), over: service)
+    try attestor.initializeAndWait(service.shortForm, updates: .automatic(folder.store))
+    let damage = Data("damage".utf8)
+    let path = folder.file(of: "acme")
+    try damage.write(to: URL(fileURLWithPath: path))
+    service.set { $0.serial = 2 }
+    #expect(attestor.fetchTokenAndWait(for: api).isConfigChanged)
+    #expect(try Data(contentsOf: URL(fileURLWithPath: path + ".damaged-1")) == damage)
+    let next = Attestor(observer: Scene(), over: service)
+    try next.initializeAndWait(service.shortForm, updates: .automatic(folder.store))
+    #expect(service.count("config") == 2)
+    #expect(folder.configurations.count == 2)
+  }
+
   @Test("while another process has the lock, the app goes on without keeping or setting aside")
   func lockHeld() throws {
     let folder = try Folder()
