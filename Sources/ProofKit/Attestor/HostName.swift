@@ -3,6 +3,8 @@ struct HostName: Sendable, Hashable {
   let text: String
 
   init?(_ text: some StringProtocol) {
+    // Before there is a lower case: that of the Kelvin sign is an ASCII letter.
+    guard text.utf8.allSatisfy({ $0 < 0x80 }) else { return nil }
     let lower = text.lowercased()
     let labels = lower.split(separator: ".", omittingEmptySubsequences: false)
     guard lower.utf8.count <= 253, labels.allSatisfy(Self.isLabel) else { return nil }

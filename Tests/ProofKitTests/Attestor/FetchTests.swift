@@ -126,6 +126,8 @@ struct FetchTests {
       "api example.com", "b\u{FC}cher.example", "api.example.com:0", "api.example.com:70000",
       "api.example.com:+80", "api.example.com?other", "https:api.example.com",
       String(repeating: "a", count: 64) + ".example", "[::1]", "api.example.com\n",
+      // In lower case the Kelvin sign is a k.
+      "\u{212A}.example.com",
     ])
   func badURLs(domain: String) throws {
     let stage = try Stage()
