@@ -87,16 +87,18 @@ public final class Probe: EvidenceObserver {
   /// - Parameters:
   ///   - sources: What the service asks for, in order.
   ///   - policy: How to measure.
-  ///   - limitLog2: At most 2 to this power bytes of files are read.
+  ///   - limitLog2: At most 2 to this power bytes of files are read, 16 to 50.
   ///   - progress: Called now and then, on another thread.
   /// - Returns: The evidence, for the service.
-  /// - Throws: `CancellationError`, and what ``collect(for:)`` throws.
+  /// - Throws: `CancellationError`, ``/ProofModel/ProofError/outOfRange(field:value:allowed:)``, and
+  ///   what ``collect(for:)`` throws.
   public func evidence(
     of sources: [Source], policy: MeasurementPolicy = .full, limitLog2: UInt8 = 33,
     progress: (@Sendable (Progress) -> Void)? = nil
   ) async throws -> EvidenceSet {
-    try await run(progress) { core, pace throws(ProofError) in
-      try core.collect(sources, policy: policy, byteCountLimit: 1 << UInt64(limitLog2), pace: pace)
+    let limit = try Self.byteCountLimit(limitLog2)
+    return try await run(progress) { core, pace throws(ProofError) in
+      try core.collect(sources, policy: policy, byteCountLimit: limit, pace: pace)
     }
   }
 
@@ -104,13 +106,22 @@ public final class Probe: EvidenceObserver {
   public func observe(
     _ sources: [Source], policy: MeasurementPolicy, limitLog2: UInt8, cancellation: Cancellation
   ) throws(ProofError) -> Observation {
+    let limit = try Self.byteCountLimit(limitLog2)
     let pace = Pace()
     return try cancellation.withHandler({ pace.cancel() }) { () throws(ProofError) in
       try withCore { core throws(ProofError) in
-        try core.observe(
-          sources, policy: policy, byteCountLimit: 1 << UInt64(limitLog2), pace: pace)
+        try core.observe(sources, policy: policy, byteCountLimit: limit, pace: pace)
       }
     }
+  }
+
+  /// What a configuration may say, and no more: the caller's number comes from anywhere.
+  private static func byteCountLimit(_ log2: UInt8) throws(ProofError) -> UInt64 {
+    guard (16...50).contains(log2) else {
+      throw .outOfRange(
+        field: "limit on bytes read", value: "2^\(log2)", allowed: "2^16 to 2^50")
+    }
+    return 1 << UInt64(log2)
   }
 
   /// Measures the app, off the calling thread. Cancelling the task stops it.

@@ -155,6 +155,31 @@ struct ProbeTests {
     #expect(try await probe.evidence(of: files) == whole)
   }
 
+  @Test(
+    "a limit that no configuration can have is an error, and ends no process",
+    arguments: [0, 15, 51, 63, 64, 255] as [UInt8])
+  func limits(limitLog2: UInt8) async throws {
+    let probe = try Probe(.init(hardens: false))
+    let error = ProofError.outOfRange(
+      field: "limit on bytes read", value: "2^\(limitLog2)", allowed: "2^16 to 2^50")
+    await #expect(throws: error) {
+      try await probe.evidence(of: files, limitLog2: limitLog2)
+    }
+    #expect(throws: error) {
+      try probe.observe(
+        files, policy: .full, limitLog2: limitLog2, cancellation: Cancellation())
+    }
+  }
+
+  @Test("more sources than a configuration holds are an error, and none is left out in silence")
+  func sources() async throws {
+    let probe = try Probe(.init(hardens: false))
+    let sources = try (1...25).map { try Source(SourceID(.app, $0), version: 1, groupsLog2: 0) }
+    await #expect(
+      throws: ProofError.outOfRange(field: "number of sources", value: "25", allowed: "at most 24")
+    ) { try await probe.evidence(of: sources) }
+  }
+
   @Test("a storage folder open to others is refused in words")
   func exposed() throws {
     let installation = try Installation()

@@ -8,7 +8,7 @@ public protocol EvidenceObserver: EvidenceCollector {
   /// - Parameters:
   ///   - sources: What to observe, in order.
   ///   - policy: How.
-  ///   - limitLog2: At most 2 to this power bytes of files are read.
+  ///   - limitLog2: At most 2 to this power bytes of files are read, 16 to 50.
   ///   - cancellation: Ends it early.
   /// - Returns: At least one record for each source.
   /// - Throws: As ``EvidenceCollector/collect(for:)`` does.

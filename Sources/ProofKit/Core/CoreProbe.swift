@@ -80,16 +80,20 @@ struct CoreProbe: ~Copyable, @unchecked Sendable {
   borrowing func observe(
     _ sources: [Source], policy: MeasurementPolicy, byteCountLimit: UInt64, pace: Pace
   ) throws(ProofError) -> Observation {
+    guard sources.count <= Int(PFC_CONFIG_SOURCES_MAX) else {
+      throw .outOfRange(
+        field: "number of sources", value: "\(sources.count)", allowed: "at most 24")
+    }
     let records = Records()
     pacer.pace = pace
     defer { pacer.pace = nil }
     var asked = pfc_config()
     asked.policy = policy.rawValue
     asked.limit_log2 = UInt8(63 - byteCountLimit.leadingZeroBitCount)
-    asked.source_count = UInt8(min(sources.count, Int(PFC_CONFIG_SOURCES_MAX)))
+    asked.source_count = UInt8(sources.count)
     unsafe withUnsafeMutableBytes(of: &asked.sources) { bytes in
       let own = unsafe bytes.bindMemory(to: pfc_source.self)
-      for (index, source) in sources.prefix(own.count).enumerated() {
+      for (index, source) in sources.enumerated() {
         unsafe own[index] = pfc_source(
           class_: source.id.evidenceClass.rawValue, number: source.id.number,
           version: source.version, groups_log2: source.groupsLog2)
