@@ -58,10 +58,12 @@ extension Attestor {
   // MARK: What the app says of itself
 
   /// The name of this account's app on this device, as the service knows it: 16 bytes in base64. Nil
-  /// if the SDK is not initialised or its storage cannot be read.
+  /// if the SDK is not initialised or the app cannot be looked at.
   ///
-  /// It differs from account to account, and changes when the app is installed anew. Reading it looks
-  /// at the app's storage, and waits for a measurement in progress.
+  /// It differs from account to account, and changes when the app is installed anew. It follows from
+  /// the storage secret: apps that have none, or whose secret is open to others or cannot be read,
+  /// all have one and the same. Reading it looks at the app's storage, and waits for a measurement in
+  /// progress.
   public var deviceID: String? {
     guard let session = state.withLock({ $0.session }) else { return nil }
     let observation = try? surroundings.observer.observe(

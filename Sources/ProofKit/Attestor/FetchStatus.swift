@@ -2,7 +2,7 @@
 public enum FetchStatus: Int, Sendable, CaseIterable {
   /// The token, the secure string or the custom token is here.
   case success = 0
-  /// The service cannot be reached: no name resolution, no route, nobody answers there.
+  /// The service cannot be reached: no name resolution, no route, nobody accepts a connection there.
   case noNetwork
   /// Somebody else answers in the service's name: a certificate or key that was not expected. Nothing
   /// was told to it.
