@@ -51,7 +51,7 @@ def masks(place):
             folder.mkdir(mode=0o700, parents=True)
         status, words = victim("save", folder, 1, umask=umask)
         checks.that(status == 0, f"a mask of {umask:o}: {words}")
-        for path, mode in ((folder, 0o700), (folder / "measurement", 0o600)):
+        for path, mode in ((folder, 0o700), (folder / "measurement", 0o600), (folder / "lock", 0o600)):
             found = path.stat().st_mode & 0o7777 if path.exists() else None
             checks.that(found == mode, f"a mask of {umask:o}: {path.name} has mode {found}")
     checks.that((place / "state-0").stat().st_mode & 0o7777 == 0o700, "a folder above that was missing")

@@ -33,6 +33,11 @@ package final class FolderLock: Sendable {
       throw .held(by: holder)
     }
     self.file = file
+    // Whatever this process's mask is: the next one must be able to open it.
+    var status = stat()
+    if unsafe fstat(file, &status) == 0, status.st_mode & 0o777 != 0o600 {
+      _ = fchmod(file, 0o600)
+    }
     // For people only; the lock holds without it. Cut after it is written, not emptied before: a file
     // that was emptied is written through by ext4 when it is closed, which takes milliseconds.
     let text = Array("\(getpid())\n".utf8)
