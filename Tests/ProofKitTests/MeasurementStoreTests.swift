@@ -99,6 +99,20 @@ struct MeasurementStoreTests {
     #expect(folder.contents[MeasurementStore.fileName] == (try Sample.pair(2).bytes))
   }
 
+  @Test("after a power cut the mark for backup programs is there whole, or not at all")
+  func mark() throws {
+    let whole = ModelFolder()
+    BackupExclusion.mark(whole)
+    let tag = try #require(whole.contents[BackupExclusion.tagName])
+    for cut in 0...whole.callCount {
+      let folder = ModelFolder(.init(cut: cut))
+      BackupExclusion.mark(folder)
+      for remains in folder.afterPowerCut() {
+        #expect(remains[BackupExclusion.tagName] ?? tag == tag)
+      }
+    }
+  }
+
   @Test("an older pair never comes back, in whatever order answers arrive")
   func generations() throws {
     let store = MeasurementStore(ModelFolder())

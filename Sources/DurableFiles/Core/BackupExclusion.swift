@@ -12,13 +12,12 @@ package enum BackupExclusion {
 
     """
 
-  /// Marks a folder, as far as the file system allows. A folder without the mark works as well.
+  /// Marks a folder, as far as the file system allows. A folder without the mark works as well. Who
+  /// calls holds the folder's ``FolderLock``.
   package static func mark(_ access: some FolderAccess) {
-    guard (try? access.exists(tagName)) == false, let file = try? access.create(tagName) else {
-      return
-    }
-    _ = try? access.write(Array(tag.utf8)[...], to: file)
-    access.close(file)
+    guard (try? access.exists(tagName)) == false else { return }
+    // Whole or not at all: a mark that a power cut emptied would stand there, and mark nothing.
+    try? DurableFolder(access).replace(tagName, with: Array(tag.utf8))
   }
 
   /// The folder for state that belongs to this user on this machine: neither configuration nor
