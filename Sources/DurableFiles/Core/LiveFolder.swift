@@ -122,7 +122,8 @@ package final class LiveFolder: FolderAccess {
     try synchronizeParent(of: path)
   }
 
-  private static func synchronizeParent(of path: String) throws(FileFailure) {
+  /// Returns when a name is on the medium.
+  static func synchronizeParent(of path: String) throws(FileFailure) {
     let parent = parent(of: path) ?? "."
     let folder = unsafe Glibc.open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     // A parent that may be entered and not listed cannot be synchronized; the folder is there.
@@ -132,8 +133,10 @@ package final class LiveFolder: FolderAccess {
   }
 
   private static func parent(of path: String) -> String? {
-    guard let slash = path.lastIndex(of: "/") else { return nil }
-    let parent = path[..<slash]
-    return parent.isEmpty ? nil : String(parent)
+    var name = path[...]
+    while name.count > 1, name.last == "/" { name = name.dropLast() }
+    guard let slash = name.lastIndex(of: "/") else { return nil }
+    let parent = name[..<slash]
+    return parent.isEmpty ? "/" : String(parent)
   }
 }

@@ -20,18 +20,32 @@ package enum SecretFile {
     return bytes
   }
 
-  /// Makes a file for its owner alone; one that is there is not touched.
+  /// Makes a file for its owner alone, and returns when file and name are on the medium; one that is
+  /// there is not touched.
   ///
-  /// - Throws: ``FileFailure``; EEXIST if there is one.
+  /// - Throws: ``FileFailure``; EEXIST if there is one. Nothing is left of one that failed.
   package static func create(_ path: String, _ bytes: Span<UInt8>) throws(FileFailure) {
     let flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC
     let file = unsafe open(path, flags, mode_t(0o600))
     guard file >= 0 else { throw FileFailure("create", path, code: errno) }
-    defer { _ = close(file) }
+    do throws(FileFailure) {
+      defer { _ = close(file) }
+      try write(bytes, to: file, path)
+      try LiveFolder.synchronizeParent(of: path)
+    } catch {
+      // A piece of a key is no key, and would stand in the next attempt's way.
+      _ = unsafe unlink(path)
+      throw error
+    }
+  }
+
+  private static func write(
+    _ bytes: Span<UInt8>, to file: Int32, _ path: String
+  ) throws(FileFailure) {
     var count = 0
     while count < bytes.count {
       let more = unsafe bytes.withUnsafeBytes { buffer in
-        unsafe write(file, buffer.baseAddress! + count, buffer.count - count)
+        unsafe Glibc.write(file, buffer.baseAddress! + count, buffer.count - count)
       }
       if more < 0, errno == EINTR { continue }
       guard more > 0 else { throw FileFailure("write", path, code: errno) }

@@ -1,0 +1,30 @@
+import DurableFiles
+import Foundation
+import Testing
+
+@Suite("Secret files")
+struct SecretFileTests {
+  @Test("a key that could not be written whole is not there, and the next attempt makes it")
+  func piece() async {
+    // In a process of its own: how long a file may be is said for a whole process.
+    await #expect(processExitsWith: .success) {
+      let path = "/var/tmp/proofkit-\(UUID().uuidString)"
+      defer { try? FileManager.default.removeItem(atPath: path) }
+      let key = [UInt8](repeating: 7, count: 32)
+      _ = signal(SIGXFSZ, SIG_IGN)
+      var limits = rlimit()
+      unsafe getrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limits)
+      limits.rlim_cur = 16
+      unsafe setrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limits)
+      let error = #expect(throws: FileFailure.self) { try SecretFile.create(path, key.span) }
+      #expect(error?.code == EFBIG)
+      #expect(!FileManager.default.fileExists(atPath: path))
+      limits.rlim_cur = limits.rlim_max
+      unsafe setrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limits)
+      try SecretFile.create(path, key.span)
+      #expect(try SecretFile.read(path, limit: 32) == key)
+      #expect(throws: FileFailure.self) { try SecretFile.create(path, [8].span) }
+      #expect(try SecretFile.read(path, limit: 32) == key)
+    }
+  }
+}
