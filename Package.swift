@@ -194,10 +194,14 @@ let package = Package(
     .executableTarget(
       name: "store-victim", dependencies: ["ProofKit", "ProofModel"],
       path: "Tests/Store/store-victim", swiftSettings: strictSwift),
+    .target(
+      name: "SilentResolver", path: "Tests/ProofKitHTTPTests/SilentResolver", cSettings: strictC),
     .testTarget(
       name: "ProofKitHTTPTests",
-      dependencies: ["ProofKitHTTP", "ProofKit", "ProofModel", "ProofJOSE", "ProofService"],
-      swiftSettings: strictSwift),
+      dependencies: [
+        "ProofKitHTTP", "ProofKit", "ProofModel", "ProofJOSE", "ProofService", "SilentResolver",
+      ],
+      exclude: ["SilentResolver"], swiftSettings: strictSwift),
     .executableTarget(
       name: "jose-peer", dependencies: ["ProofJOSE"], path: "Tests/JOSE/jose-peer",
       swiftSettings: strictSwift),

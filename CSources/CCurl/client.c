@@ -1,6 +1,7 @@
-#define _POSIX_C_SOURCE 200809L
+#define _GNU_SOURCE
 
 #include <curl/curl.h>
+#include <dlfcn.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -81,6 +82,20 @@ static size_t take(char *bytes, size_t size, size_t count, void *user) {
   return more;
 }
 
+/// Whoever starts the app can ask libcurl for a file with the secrets of every connection (SSLKEYLOGFILE), and so read
+/// along without touching the app. libcurl has set that up before it calls this: it is taken back, or nothing is sent.
+static CURLcode keep_secrets(CURL *easy, void *context, void *user) {
+  void (*set)(void *, void (*)(void)) = NULL;
+  // Of the very library that libcurl has loaded, so that nothing else needs to be linked.
+  void *symbol = dlsym(RTLD_DEFAULT, "SSL_CTX_set_keylog_callback");
+  (void)easy;
+  (void)user;
+  if (symbol == NULL) return CURLE_SSL_ENGINE_SETFAILED;
+  memcpy(&set, &symbol, sizeof set);
+  set(context, NULL);
+  return CURLE_OK;
+}
+
 /// All options, or nothing is sent: each of them is a defence.
 static int prepare(struct phc_client *client, const struct phc_request *request, struct curl_slist *fields) {
   CURL *easy = client->easy;
@@ -98,6 +113,7 @@ static int prepare(struct phc_client *client, const struct phc_request *request,
   SET(CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
   SET(CURLOPT_SSL_VERIFYPEER, 1L);
   SET(CURLOPT_SSL_VERIFYHOST, 2L);
+  SET(CURLOPT_SSL_CTX_FUNCTION, keep_secrets);
   if (client->authorities != NULL) {
     SET(CURLOPT_CAINFO, client->authorities);
     SET(CURLOPT_CAPATH, NULL);
@@ -110,6 +126,8 @@ static int prepare(struct phc_client *client, const struct phc_request *request,
   SET(CURLOPT_CONNECTTIMEOUT_MS,
       client->connect_timeout_ms < request->timeout_ms ? client->connect_timeout_ms : request->timeout_ms);
   SET(CURLOPT_TIMEOUT_MS, request->timeout_ms);
+  // A resolver that does not answer is left to itself when time is over, not waited for.
+  SET(CURLOPT_QUICK_EXIT, 1L);
   SET(CURLOPT_TCP_KEEPALIVE, 1L);
   SET(CURLOPT_ERRORBUFFER, client->words);
   SET(CURLOPT_WRITEFUNCTION, take);
@@ -196,12 +214,17 @@ static int64_t date_of(CURL *easy) {
   return time < 0 ? -1 : (int64_t)time;
 }
 
-/// NULL without memory, or if the value has an end of line.
-static struct curl_slist *append_authorization(struct curl_slist *fields, const char *value) {
+/// NULL without memory, or if the value has an end of line: then `words` says so.
+static struct curl_slist *append_authorization(struct curl_slist *fields, const char *value, char *words) {
   static const char name[] = "Authorization: ";
   size_t size = sizeof name + strlen(value);
-  char *field = strpbrk(value, "\r\n") == NULL ? malloc(size) : NULL;
   struct curl_slist *more = NULL;
+  char *field;
+  if (strpbrk(value, "\r\n") != NULL) {
+    (void)snprintf(words, CURL_ERROR_SIZE, "the authorization has an end of line");
+    return NULL;
+  }
+  field = malloc(size);
   if (field == NULL) return NULL;
   (void)snprintf(field, size, "%s%s", name, value);
   more = curl_slist_append(fields, field);
@@ -216,13 +239,15 @@ enum phc_result phc_client_send(struct phc_answer *answer, struct phc_client *cl
   CURLcode code = CURLE_OUT_OF_MEMORY;
   struct curl_slist *fields = curl_slist_append(NULL, "Content-Type: application/octet-stream");
   struct curl_slist *more = fields != NULL ? curl_slist_append(fields, "Expect:") : NULL;
-  if (more != NULL && request->authorization != NULL) more = append_authorization(fields, request->authorization);
+  client->words[0] = 0;
+  if (more != NULL && request->authorization != NULL) {
+    more = append_authorization(fields, request->authorization, client->words);
+  }
   memset(answer, 0, sizeof *answer);
   answer->server_time = -1;
   client->size = 0;
   client->over = 0;
   client->limit = request->answer_limit;
-  client->words[0] = 0;
   if (more != NULL && prepare(client, request, fields) == 0 &&
       curl_multi_add_handle(client->multi, client->easy) == CURLM_OK) {
     long connections = 0;

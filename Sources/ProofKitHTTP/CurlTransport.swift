@@ -6,7 +6,7 @@ import ProofModel
 /// TLS 1.2 or later. The certificate's chain and name are always verified, against an account's own
 /// authorities or those of the system; pins are verified beside that, never instead. A peer that fails
 /// either is told nothing of the request. Connections are kept and used again; no redirect, no proxy,
-/// no cookie.
+/// no cookie, and no file with the secrets of a connection, whatever the environment asks for.
 public final class CurlTransport: Transport {
   /// What a transport is made with.
   public struct Options: Sendable, Hashable {

@@ -1,6 +1,7 @@
 import Foundation
 import ProofKit
 import ProofKitHTTP
+import SilentResolver
 import Testing
 
 @Suite("Transport")
@@ -263,6 +264,60 @@ struct CurlTransportTests {
       }
     }
     #expect(try service.seen().bytes["outdated"] == 0)
+  }
+
+  @Test("a resolver that never answers holds nobody up for longer than the request may take")
+  func silentResolver() async {
+    // In a process of its own: nobody there is told an address any more.
+    await #expect(processExitsWith: .success) {
+      silent_resolver_begin()
+      let ended = DispatchSemaphore(value: 0)
+      Thread {
+        #expect {
+          try CurlTransport().send(
+            TransportRequest(url: "https://attest.example.com/", timeout: .milliseconds(300)))
+        } throws: { error in
+          if case TransportError.timedOut = error { true } else { false }
+        }
+        ended.signal()
+      }.start()
+      // Only one that waits for the resolver takes as long.
+      #expect(ended.wait(timeout: .now() + 60) == .success)
+    }
+  }
+
+  @Test("the secrets of a connection are written nowhere, whatever the environment asks for")
+  func keyLog() async {
+    // In a process of its own: the environment is everybody's.
+    let url = service.url() + "/v1/config/acme?serial=0"
+    let authority = service.greeting.authority
+    await #expect(processExitsWith: .success) {
+      [url = url as String, authority = authority as String] in
+      let log = (authority as NSString).deletingLastPathComponent + "/secrets-\(UUID().uuidString)"
+      unsafe setenv("SSLKEYLOGFILE", log, 1)
+      let transport = CurlTransport(.init(authorities: authority))
+      let response = try transport.send(TransportRequest(url: url, timeout: .seconds(30)))
+      #expect(response.status == 200)
+      // libcurl has opened it; nothing is in it. Foundation loses a page of memory if it reads that.
+      let attributes = try? FileManager.default.attributesOfItem(atPath: log)
+      #expect(attributes == nil || attributes?[.size] as? Int == 0)
+    }
+  }
+
+  @Test("an authorization of two lines is refused in words that say so")
+  func authorization() throws {
+    var request = TransportRequest(url: service.url() + "/", timeout: .seconds(30))
+    request.authorization = "Bearer a\r\nX-Other: b"
+    guard
+      case .refused(let words) = failure({ () throws(TransportError) in
+        try transport.send(request)
+      })
+    else {
+      Issue.record("not refused")
+      return
+    }
+    #expect(words.contains("end of line"))
+    #expect(try service.seen().paths.isEmpty)
   }
 
   @Test("proxies of the environment are not used")

@@ -7,8 +7,8 @@
 ///
 /// A client is one connection, kept alive from request to request. One thread at a time may send with it; any thread
 /// may wake it. TLS 1.2 or later; the chain and the host name are always verified, and the pins beside them, before
-/// a byte of the request is sent. No redirect is followed, no proxy used, no cookie, file or variable of the
-/// environment read.
+/// a byte of the request is sent. No redirect is followed, no proxy used, no cookie and no password file read. No
+/// variable of the environment decides where a request goes, whom it trusts, or who can read it (SSLKEYLOGFILE).
 
 #ifndef PHC_CURL_H
 #define PHC_CURL_H
