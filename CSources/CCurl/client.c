@@ -228,9 +228,17 @@ static struct curl_slist *append_authorization(struct curl_slist *fields, const 
   if (field == NULL) return NULL;
   (void)snprintf(field, size, "%s%s", name, value);
   more = curl_slist_append(fields, field);
-  memset(field, 0, size);
+  explicit_bzero(field, size);
   free(field);
   return more;
+}
+
+/// One of the fields is an authorization.
+static void free_fields(struct curl_slist *fields) {
+  for (struct curl_slist *field = fields; field != NULL; field = field->next) {
+    explicit_bzero(field->data, strlen(field->data));
+  }
+  curl_slist_free_all(fields);
 }
 
 enum phc_result phc_client_send(struct phc_answer *answer, struct phc_client *client,
@@ -269,6 +277,6 @@ enum phc_result phc_client_send(struct phc_answer *answer, struct phc_client *cl
   }
   // The handle outlives the list and the request's body.
   curl_easy_reset(client->easy);
-  curl_slist_free_all(fields);
+  free_fields(fields);
   return result;
 }
