@@ -70,6 +70,21 @@ class Setup(unittest.TestCase):
     def test_an_unknown_purpose_is_refused(self):
         self.assertEqual(run(CI / "setup", "bsae").returncode, 2)
 
+    def test_what_is_held_is_there(self):
+        machine = self.machine(installed=self.packages("base"))
+        held = self.folder / "dpkg-query"
+        held.write_text(held.read_text().replace("ii libsodium-dev\n", "hi libsodium-dev\n"))
+        result = run(CI / "setup", "base", **machine)
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        self.assertEqual(self.asked_of_apt(), "")
+
+    def test_a_swift_that_does_not_start_is_named_with_what_it_says(self):
+        machine = self.machine(installed=[])
+        script(self.folder / "swift", "echo 'swift: libxml2.so.2: cannot open shared object file' >&2\nexit 127\n")
+        result = run(CI / "setup", "swift", **machine)
+        self.assertEqual(result.returncode, 1)
+        self.assertRegex(result.stderr, "setup: swift does not tell its version.*libxml2")
+
     def test_an_old_swift_is_refused_and_the_needed_one_is_named(self):
         machine = self.machine(installed=[])
         script(self.folder / "swift", "echo 'Swift version 5.10.1 (swift-5.10.1-RELEASE)'\n")
