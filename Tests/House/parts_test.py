@@ -1,8 +1,9 @@
-"""`.ci/parts.sh` and `.ci/counted`: every part is counted once, and what is said stays to be read."""
+"""`.ci/parts.sh`, `.ci/counted`, `.ci/test-swift`: every part is counted once, and what is said stays to be read."""
 
+import os
 import unittest
 
-from place import CI, fresh, run
+from place import CI, fresh, run, script
 
 
 class Parts(unittest.TestCase):
@@ -47,3 +48,25 @@ class Counted(unittest.TestCase):
         log = fresh("counted_log") / "log"
         run("sh", "-c", f"{{ echo before; {CI}/counted echo ok; }} >{log} 2>&1")
         self.assertEqual(log.read_text(), "before\nok\n1 passed, 0 failed\n")
+
+
+class SwiftTests(unittest.TestCase):
+    def played(self, *cases, status=0):
+        """The package's tests, played by a swift that says what came of them."""
+        folder = fresh(self.id().rsplit(".", 1)[1])
+        script(folder / "swift", 'while [ "$1" != --xunit-output ]; do shift; done\n'
+               f"echo '<testsuites>{''.join(cases)}</testsuites>' >\"$2\"\nexit {status}\n")
+        result = run(CI / "test-swift", "--filter", "planted", PATH=f"{folder}:{os.environ['PATH']}")
+        return result.returncode, result.stdout.splitlines()[-1]
+
+    def test_what_holds_and_what_does_not_is_counted(self):
+        self.assertEqual(self.played("<testcase/>", "<testcase/>"), (0, "2 passed, 0 failed"))
+        self.assertEqual(self.played("<testcase/>", "<testcase><failure/></testcase>", status=1),
+                         (1, "1 passed, 1 failed"))
+
+    def test_a_process_that_dies_after_its_last_test_has_failed(self):
+        self.assertEqual(self.played("<testcase/>", status=1), (1, "1 passed, 1 failed"))
+
+    def test_where_no_test_was_played_nothing_has_passed(self):
+        self.assertEqual(self.played(), (1, "0 passed, 1 failed"))
+        self.assertEqual(self.played("<testcase><skipped/></testcase>"), (1, "0 passed, 1 failed"))
