@@ -56,5 +56,11 @@ class Readme(unittest.TestCase):
     def test_a_shell_by_another_name_is_refused(self):
         self.assert_last_line(fenced("console", "$ true"), "0 passed, 1 failed")
 
+    def test_a_fence_of_another_kind_is_refused(self):
+        for fence in ("```sh title", "```{sh}", "~~~sh", "````sh"):
+            with self.subTest(fence=fence):
+                end = fence[:4].rstrip("s{")
+                self.assert_last_line(f"{fence}\ntrue\n{end}\n" + fenced("sh", "true"), "0 passed, 1 failed")
+
     def test_a_block_without_an_end_is_refused(self):
         self.assert_last_line("```sh\ntrue\n", "0 passed, 1 failed")
