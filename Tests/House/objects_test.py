@@ -76,6 +76,11 @@ class Objects(unittest.TestCase):
         self.assert_stack("void take(char *);\nvoid pfc_x(int n) { char any[n]; take(any); }\n",
                           "pfc_x has a stack frame whose size depends on data")
 
+    def test_a_program_that_measures_nothing_has_failed(self):
+        result = run(CI / "stack", "--peak", "true")
+        self.assertEqual((result.returncode, result.stdout),
+                         (1, "stack: true: no operation was measured\n0 passed, 1 failed\n"))
+
     def test_recursion_is_found_through_another_function(self):
         self.assert_stack("int pfc_b(int *);\n"
                           "int pfc_a(int *n) { int m[4] = {*n}; return *n < 9 ? pfc_b(m) + 1 : 0; }\n"
