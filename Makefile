@@ -70,7 +70,7 @@ clean: ## Remove what was built; what was downloaded (foreign libraries, PyPI pa
 # Test: quick, at every change
 
 test: ## Everything quick: C core, Swift package, probe, second implementation, hardware, attacker, store, house
-	@.ci/setup swift base python
+	@.ci/setup swift base python check
 	@.ci/suite test-core test-swift test-probe check-vectors test-hardware attack-hardware test-store test-house
 
 test-core: ## Test the C core by its own C program
@@ -162,7 +162,8 @@ check: ## Format, symbols, stack, constant time, secrets, sanitizers, coverage, 
 	  check-firmware check-fuzz
 
 check-long: ## What takes too long for every change: more mutants, kills, faults, starts; hours
-	@.ci/setup swift base python check attack service
+	@.ci/setup swift base python check attack service firmware
+	@.ci/pypi firmware
 	@.ci/suite check-mutants-swift check-mutants-probe check-mutants-hardware check-kill test-probe-long \
 	  attack-hardware-long check-faults-long check-firmware-long
 
