@@ -73,6 +73,8 @@ struct LinkOpening {
     guard let entries = Self.entries(pdu, of: LinkPDU.groupResponse, atLeast: 4) else {
       return .wait
     }
+    // Before where was asked: a repetition of the response before.
+    if LinkPDU.number(entries[0]) < service.lowerBound { return .wait }
     var last = service.lowerBound
     for entry in entries {
       let range = (LinkPDU.number(entry), LinkPDU.number(entry.dropFirst(2)))

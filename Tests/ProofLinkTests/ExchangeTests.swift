@@ -155,6 +155,26 @@ extension BenchTests {
       }
     }
 
+    @Test("a response that comes twice while services are looked for is not taken for the next")
+    func repeatedService() throws {
+      let bench = try Bench(seed: 7)
+      var exchange = LinkExchange(
+        LinkRequest(
+          .connect, token: try bench.token(), isHeld: false, mtu: 23,
+          prove: { _ throws(LinkError) in throw .measureAgain },
+          tokenReceipt: { _ throws(ProofError) in throw .storageFailed }))
+      func sent(_ actions: [LinkExchange.Action]) -> [[UInt8]] {
+        actions.compactMap { if case .send(let pdu) = $0 { pdu } else { nil } }
+      }
+      _ = exchange.start()
+      #expect(sent(exchange.handle(.connected)) == [[0x10, 1, 0, 0xFF, 0xFF, 0, 0x28]])
+      // Somebody else's service, 1 to 5; ours stands behind it.
+      let others: [UInt8] = [0x11, 6, 1, 0, 5, 0, 0x00, 0x18]
+      #expect(
+        sent(exchange.handle(.received(others))) == [[0x10, 6, 0, 0xFF, 0xFF, 0, 0x28]])
+      #expect(exchange.handle(.received(others)).isEmpty)
+    }
+
     @Test("the same seed gives the same trace, another seed another")
     func sameTrace() throws {
       func trace(_ seed: UInt64) throws -> [UInt64] {
