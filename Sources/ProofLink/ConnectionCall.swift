@@ -52,6 +52,8 @@ extension HardwareConnection {
     within deadline: Duration, proving command: (Command, ProofKind)?,
     _ task: () throws(LinkError) -> LinkTask
   ) async throws(LinkError) -> LinkOutcome {
+    let deadline = Self.bounded(deadline)
+    let isOver = Self.isOver(clock, after: deadline)
     let (events, mailbox) = AsyncStream.makeStream(of: ConnectionCall.Event.self)
     let late = Task { [clock] in
       if (try? await clock.sleep(for: deadline)) != nil { mailbox.yield(.deadline) }
@@ -73,10 +75,23 @@ extension HardwareConnection {
       case .turn, nil: throw .cancelled(commandMayBeDone: false)
       }
     }
-    var exchange = LinkExchange(try request(task(), proving: command))
+    var exchange = LinkExchange(try request(task(), proving: command, until: isOver))
     let result = await play(&exchange, hearing: &iterator, telling: mailbox)
+    // Given up while a command was proved, it ended without an event.
+    switch result {
+    case .failure(.cancelled), .failure(.deadlinePassed): hangUp()
+    default: break
+    }
     keep(exchange)
     return try result.get()
+  }
+
+  /// Whether a deadline has passed, for who cannot wait to be told.
+  private static func isOver(
+    _ clock: some Clock<Duration>, after deadline: Duration
+  ) -> @Sendable () -> Bool {
+    let end = clock.now.advanced(by: deadline)
+    return { clock.now >= end }
   }
 
   private func leave(_ call: ConnectionCall) {
@@ -143,8 +158,16 @@ extension HardwareConnection {
     _ mailbox: AsyncStream<ConnectionCall.Event>.Continuation
   ) -> Task<Void, Never> {
     Task { [clock] in
-      if (try? await clock.sleep(for: duration)) != nil { mailbox.yield(.timeout(number)) }
+      if (try? await clock.sleep(for: Self.bounded(duration))) != nil {
+        mailbox.yield(.timeout(number))
+      }
     }
+  }
+
+  /// A hundred years at most: Swift's clocks end the process when they are to wait for what has no
+  /// date any more.
+  private static func bounded(_ duration: Duration) -> Duration {
+    min(max(duration, .zero), .seconds(3_155_760_000))
   }
 
   /// Nothing at first; then longer and longer, up to a second.
@@ -210,7 +233,8 @@ extension HardwareConnection {
   // MARK: What is remembered
 
   private func request(
-    _ task: LinkTask, proving command: (Command, ProofKind)?
+    _ task: LinkTask, proving command: (Command, ProofKind)?,
+    until isOver: @escaping @Sendable () -> Bool
   ) -> LinkRequest {
     LinkRequest(
       task, token: token, isHeld: memory.heldToken == token.digest, mtu: options.mtu,
@@ -219,7 +243,11 @@ extension HardwareConnection {
         guard let (command, kind) = command else {
           preconditionFailure("only a command's exchange proves")
         }
-        return try self.prove(command, kind, answering: challenge)
+        let proved = try self.prove(command, kind, answering: challenge)
+        // Measuring takes its time; what was given up meanwhile does not leave.
+        if Task.isCancelled { throw .cancelled(commandMayBeDone: false) }
+        if isOver() { throw .deadlinePassed(commandMayBeDone: false) }
+        return proved
       },
       tokenReceipt: { answer throws(ProofError) in
         try self.prover.receipt(

@@ -24,8 +24,10 @@ public enum LinkError: Error, Sendable, Hashable {
 }
 
 extension LinkError {
-  /// Whether the command that the call was about, or an earlier one, may be done without the app
-  /// knowing: ask ``HardwareConnection/recall(within:)``.
+  /// Whether the command that the call was about, or an earlier one that it had begun to ask about,
+  /// may be done without the app knowing: ask ``HardwareConnection/recall(within:)``.
+  ///
+  /// An earlier one may be open after every other error, too: ``LinkMemory/openCommand`` tells.
   public var commandMayBeDone: Bool {
     switch self {
     case .linkLost(let maybe), .deadlinePassed(let maybe), .cancelled(let maybe): maybe

@@ -127,6 +127,72 @@ extension BenchTests {
       #expect(bench.done == 0)
     }
 
+    @Test("a call may take as long as a duration can say", arguments: [Int64.max, .min])
+    func longest(seconds: Int64) async throws {
+      let bench = try Bench(seed: 11)
+      let stage = try Stage(bench)
+      let longest = Duration.seconds(seconds)
+      let door = HardwareConnection(
+        to: bench.identity.id, as: bench.instance, presenting: stage.token,
+        proving: BenchProver(secrets: bench.secrets), over: stage.transport,
+        options: .init(patience: longest))
+      if seconds > 0 {
+        #expect(try await door.status(within: longest).hardware == bench.identity.id)
+      } else {
+        await #expect(throws: LinkError.deadlinePassed(commandMayBeDone: false)) {
+          try await door.send(Stage.open, within: longest)
+        }
+        #expect(bench.done == 0)
+      }
+    }
+
+    /// A clock that the test sets; a sleep by it lasts until it is cancelled.
+    final class SetClock: Clock {
+      private let offset = CoreLock(Duration.zero)
+
+      var now: StillClock.Instant { StillClock.Instant(offset: offset.withLock { $0 }) }
+      var minimumResolution: Duration { .zero }
+
+      func set(_ time: Duration) { offset.withLock { $0 = time } }
+
+      func sleep(until deadline: StillClock.Instant, tolerance: Duration?) async throws {
+        let (lasting, waker) = AsyncStream<Never>.makeStream()
+        for await _ in lasting {}
+        withExtendedLifetime(waker) {}
+        try Task.checkCancellation()
+      }
+    }
+
+    @Test(
+      "a command that is given up while it is proved does not leave", arguments: [false, true])
+    func givenUpWhileProving(isLate: Bool) async throws {
+      let bench = try Bench(seed: 10)
+      let stage = try Stage(bench)
+      let clock = SetClock()
+      let call = CoreLock<Task<Receipt, any Error>?>(nil)
+      let prover = BenchProver(secrets: bench.secrets) { _ in
+        if isLate { clock.set(Stage.deadline) } else { call.withLock { $0?.cancel() } }
+      }
+      let door = HardwareConnection(
+        to: bench.identity.id, as: bench.instance, presenting: stage.token, proving: prover,
+        over: stage.transport, clock: clock)
+      // It begins when its end can be asked for.
+      let (gate, opener) = AsyncStream<Never>.makeStream()
+      let task = Task { () async throws -> Receipt in
+        for await _ in gate {}
+        return try await door.send(Stage.open, within: Stage.deadline)
+      }
+      call.withLock { $0 = task }
+      opener.finish()
+      let expected: LinkError =
+        isLate
+        ? .deadlinePassed(commandMayBeDone: false) : .cancelled(commandMayBeDone: false)
+      await #expect(throws: expected) { try await task.value }
+      #expect(bench.done == 0)
+      #expect(!stage.transport.isUp)
+      #expect(await door.memory.openCommand == nil)
+    }
+
     /// A radio that finds nobody, and looks for as long as it is let.
     final class Search: LinkTransport {
       let found = AsyncStream<Never>.makeStream()
