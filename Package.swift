@@ -170,9 +170,11 @@ let package = Package(
       path: "Benchmarks/proof-load", swiftSettings: strictSwift),
 
     .testTarget(name: "ConsoleTests", dependencies: ["Console"], swiftSettings: strictSwift),
+    .target(name: "DeepCall", path: "Tests/ProofBenchTests/DeepCall", cSettings: strictC),
     .testTarget(
-      name: "ProofBenchTests", dependencies: ["ProofBench", "BenchInstruments", "Console"],
-      swiftSettings: strictSwift),
+      name: "ProofBenchTests",
+      dependencies: ["ProofBench", "BenchInstruments", "DeepCall", "Console"],
+      exclude: ["DeepCall"], swiftSettings: strictSwift),
     .target(name: "MemoryScan", path: "Tests/MemoryScan", cSettings: strictC),
     .target(
       name: "MemoryWitness", dependencies: ["MemoryScan"],

@@ -1,4 +1,5 @@
 import BenchInstruments
+import DeepCall
 import ProofBench
 import Testing
 
@@ -64,37 +65,19 @@ struct SystemCallTests {
 
 @Suite("Stack")
 struct StackTests {
-  @Test("is counted as deep as a call goes")
+  @Test("is counted as deep as a call goes, always alike")
   func depth() {
-    // What a thread takes by itself is not counted: under a sanitizer that is much, and never the same.
-    let deep = bytes(128 << 10)
-    #expect(deep > 96 << 10)
-    for _ in 0..<20 { #expect(bytes(128 << 10) == deep, "the same call takes the same") }
-    #expect(deep - bytes(64 << 10) > 60 << 10)
+    // What a thread takes by itself is not counted: under a sanitizer that is much.
+    let deep = bytes(128)
+    #expect(deep > 128 << 10)
+    #expect(deep < 160 << 10)
+    for _ in 0..<100 { #expect(bytes(128) == deep, "the same call takes the same") }
+    #expect(deep - bytes(64) == 64 * (bytes(65) - bytes(64)), "no step is lost")
+    #expect(bytes(0) == 512, "less cannot be told")
   }
 
-  /// What a call takes that uses an array of so many bytes on its stack.
-  private func bytes(_ count: Int) -> Int {
-    var count = count
-    return unsafe withUnsafeMutablePointer(to: &count) { pointer in
-      unsafe bench_stack_bytes(
-        { context in
-          let count = unsafe context!.load(as: Int.self)
-          unsafe withUnsafeTemporaryAllocation(byteCount: min(count, 512), alignment: 8) { bytes in
-            _ = unsafe bytes.initializeMemory(as: UInt8.self, repeating: 1)
-          }
-          if count > 512 { descend(count) }
-        }, pointer)
-    }
-  }
-}
-
-/// Goes down so many bytes, in steps.
-private func descend(_ count: Int) {
-  guard count > 0 else { return }
-  unsafe withUnsafeTemporaryAllocation(byteCount: 1024, alignment: 8) { bytes in
-    _ = unsafe bytes.initializeMemory(as: UInt8.self, repeating: 2)
-    descend(count - 1024)
-    precondition(unsafe bytes[0] == 2, "its bytes are its own")
+  private func bytes(_ kibibytes: CInt) -> Int {
+    var kibibytes = kibibytes
+    return unsafe bench_stack_bytes(deep_call, &kibibytes)
   }
 }
