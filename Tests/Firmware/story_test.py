@@ -111,6 +111,17 @@ class Story(Firmware):
         EventLog("info", said).take(board.logged())
         self.assertIn("link 0: closed to make room, it proved nothing", said.getvalue())
 
+    def test_provisioning_that_is_refused_leaves_the_hardware_as_it_was(self):
+        self.hold()
+        self.hardware.stop()
+        before = self.hardware.flash.read_bytes()
+        for words in (("--floor", "-1"), ("missing",), ("--secret-key", "00" * 32)):
+            self.assertNotEqual(self.hardware.run("--provision", *words).returncode, 0)
+            self.assertTrue(self.hardware.flash.read_bytes() == before, words)
+        self.assertTrue(self.hardware.start())
+        with self.hardware.connect() as link:
+            self.assertEqual(self.owner.do(link, self.hardware).verdict, Verdict.ACCEPTED)
+
     def test_without_a_seed_no_challenge_is_given(self):
         self.hardware.cut()
         with open(self.hardware.flash, "r+b") as file:

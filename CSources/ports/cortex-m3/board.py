@@ -4,6 +4,7 @@ import ctypes
 import hashlib
 import os
 import pathlib
+import shutil
 import signal
 import socket
 import subprocess
@@ -15,6 +16,11 @@ PAGE = 4096
 SLOTS = {"full": 2, "symmetric": 1}
 NOR_BYTES = 16 << 20
 END = b"\0\0"
+
+
+def framed(pdu):
+    """As it goes over the serial line."""
+    return len(pdu).to_bytes(2, "little") + pdu
 
 
 def pages(slots):
@@ -32,18 +38,27 @@ def put_seed(file, slots):
 
 
 def factory(flash, profile, words):
-    """What the hardware's program provisions, with as many slots as the firmware has, then the seed."""
+    """What the hardware's program provisions, with as many slots as the firmware has, then the seed. In a file of its
+    own until all of it stands: what is refused leaves the flash as it was.
+    """
     slots = SLOTS[profile]
     program = BUILD / f"proof-hardware-{slots}" / "proof-hardware"
     flash.parent.mkdir(parents=True, exist_ok=True)
+    new = flash.with_name(f"{flash.name}.new")
+    new.unlink(missing_ok=True)
     if flash.exists():
-        os.truncate(flash, pages(slots) * PAGE)
-    done = subprocess.run([program, "--flash", flash, *words])
+        new.touch(0o600)
+        with open(flash, "rb") as file:
+            new.write_bytes(file.read(pages(slots) * PAGE))
+        shutil.copymode(flash, new)
+    done = subprocess.run([program, "--flash", new, *words])
     if done.returncode != 0:
+        new.unlink(missing_ok=True)
         return done.returncode
-    with open(flash, "r+b") as file:
+    with open(new, "r+b") as file:
         put_seed(file, slots)
         file.truncate(NOR_BYTES)
+    new.replace(flash)
     return 0
 
 
@@ -88,7 +103,7 @@ class Board:
         self.bytes = b""
 
     def send(self, pdu):
-        self.line.sendall(len(pdu).to_bytes(2, "little") + pdu)
+        self.line.sendall(framed(pdu))
 
     def end(self):
         """Ends a link: this side's half of it."""
@@ -100,6 +115,8 @@ class Board:
             piece = self.line.recv(65536)
         except ConnectionResetError:
             return None
+        except BlockingIOError:
+            return []
         if not piece:
             return None
         self.bytes += piece
