@@ -4,7 +4,9 @@ import os
 import selectors
 import socket
 import time
+from selectors import EVENT_READ, EVENT_WRITE
 
+from board import END, framed
 from eventlog import INFO
 
 PDU_MAX = 65535
@@ -22,15 +24,60 @@ class Radio:
         self.patience, self.clock = patience, clock
         self.given_up_at = None  # by the clock; while there is a central and it has said nothing
         self.awaited = 1  # ends of the firmware's that are still to come: one at power on
+        # What is on its way. Nobody is waited for: the firmware takes nothing while nobody hears it, and a central may
+        # never hear.
+        self.for_board, self.for_central = b"", []
+        self.board.line.setblocking(False)
         self.door = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         if os.path.exists(path):
             os.unlink(path)
         self.door.bind(path)
         self.door.listen(8)
         self.selector = selectors.DefaultSelector()
-        self.selector.register(board.line, selectors.EVENT_READ, self.hear)
-        self.selector.register(board.log, selectors.EVENT_READ, self.note)
+        self.selector.register(board.line, EVENT_READ, self.serve_board)
+        self.selector.register(board.log, EVENT_READ, self.note)
         self.is_listening = False
+
+    def watch(self, file, events, action):
+        """Asks for these events and no others; none: not even for that it has gone."""
+        if file in self.selector.get_map():
+            self.selector.unregister(file)
+        if events:
+            self.selector.register(file, events, action)
+
+    def watch_both(self):
+        """A central that does not take what it is sent, or whose last words are on their way still, is not read."""
+        self.watch(self.board.line, EVENT_READ | (EVENT_WRITE if self.for_board else 0), self.serve_board)
+        if self.central:
+            events = EVENT_WRITE if self.for_central else 0 if self.for_board else EVENT_READ
+            self.watch(self.central, events, self.serve_central)
+
+    def serve_board(self, events):
+        if events & EVENT_WRITE:
+            self.push()
+        if events & EVENT_READ:
+            self.hear()
+
+    def serve_central(self, events):
+        if self.central is None:  # left a moment ago, in the same turn
+            return
+        if events & EVENT_WRITE:
+            self.deliver()
+        elif events & EVENT_READ:
+            self.listen()
+
+    def post(self, piece):
+        self.for_board += piece
+        self.push()
+
+    def push(self):
+        try:
+            self.for_board = self.for_board[self.board.line.send(self.for_board):]
+        except BlockingIOError:
+            pass
+        except OSError:  # without power: hear() finds the end
+            self.for_board = b""
+        self.watch_both()
 
     def hear(self):
         came = self.board.receive()
@@ -41,44 +88,53 @@ class Radio:
         for pdu in came:
             if pdu:
                 if self.central and not self.awaited:
-                    self.tell(pdu)
+                    self.for_central.append(pdu)
+                    self.deliver()
             elif self.awaited:
                 self.awaited -= 1
                 self.ready()
-            else:
+            elif self.central:
                 self.leave(told=True)
+            else:  # It has restarted, and waits for this side's end as at power on.
+                self.post(END)
 
-    def tell(self, pdu):
+    def deliver(self):
         try:
-            self.central.send(pdu)
+            while self.for_central:
+                self.central.send(self.for_central[0])
+                self.for_central.pop(0)
+        except BlockingIOError:
+            pass
         except OSError:
             self.leave()
+        self.watch_both()
 
-    def note(self):
+    def note(self, _=None):
         self.log.take(self.board.logged())
 
     def ready(self):
         if not self.is_listening:
             self.is_listening = True
             self.log.line(INFO, f"listening: {self.path}")
-        self.selector.register(self.door, selectors.EVENT_READ, self.enter)
+        self.watch(self.door, EVENT_READ, self.enter)
 
-    def enter(self):
+    def enter(self, _):
         self.central, _ = self.door.accept()
+        self.central.setblocking(False)
         self.given_up_at = self.clock() + self.patience
-        self.selector.unregister(self.door)
-        self.selector.register(self.central, selectors.EVENT_READ, self.listen)
+        self.watch(self.door, 0, self.enter)
+        self.watch_both()
 
     def listen(self):
-        if self.central is None:  # left a moment ago, in the same turn
-            return
         try:
             pdu = self.central.recv(PDU_MAX)
+        except BlockingIOError:
+            return
         except ConnectionError:
             pdu = b""
         if pdu:
             self.given_up_at = None
-            self.board.send(pdu)
+            self.post(framed(pdu))
         else:
             self.leave()
 
@@ -90,10 +146,10 @@ class Radio:
 
     def leave(self, told=False):
         """The link is over. `told`: the firmware has said so already."""
-        self.selector.unregister(self.central)
+        self.watch(self.central, 0, None)
         self.central.close()
-        self.central = self.given_up_at = None
-        self.board.end()
+        self.central, self.given_up_at, self.for_central = None, None, []
+        self.post(END)
         self.awaited = 0 if told else 1
         if told:
             self.ready()
@@ -107,11 +163,11 @@ class Radio:
     def turn(self):
         """Waits for what comes next, and takes it."""
         left = None if self.given_up_at is None else max(0, self.given_up_at - self.clock())
-        for key, _ in self.selector.select(left):
-            key.data()
+        for key, events in self.selector.select(left):
+            key.data(events)
         self.give_up()
 
     def run(self):
-        self.board.end()
+        self.post(END)
         while True:
             self.turn()
