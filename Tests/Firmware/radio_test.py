@@ -1,4 +1,4 @@
-"""The radio beside the board, by a clock of its own: who says nothing, or hears nothing, does not keep the only link."""
+"""The radio beside the board, by a clock of its own: who says nothing, or hears nothing, does not keep the one link."""
 
 import contextlib
 import io
