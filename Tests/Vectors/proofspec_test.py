@@ -317,6 +317,7 @@ class TheModel(unittest.TestCase):
             hardware = script.hardware
             hardware.disconnect()
             hardware.before, hardware.next_counter = b"", live.counter
+            hardware.recalled = [-1] * len(hardware.recalled)
             hardware.receive(Type.ASK, b"\x01")
             return hardware.receive(Type.COMMAND, message)[1][0]
 
