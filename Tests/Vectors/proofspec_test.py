@@ -327,6 +327,6 @@ class TheModel(unittest.TestCase):
             Verdict.UNKNOWN_INSTANCE,
             Verdict.MALFORMED,
         }
-        for changed in flips(sent):
-            self.assertIn(verdict(changed), harmless)
+        # Each of them, or the model judges less than it seems to.
+        self.assertEqual({verdict(changed) for changed in flips(sent)}, harmless)
         self.assertEqual(verdict(sent), Verdict.ACCEPTED)
