@@ -26,6 +26,10 @@ enum SDKVerbs {
     guard FileManager.default.isExecutableFile(atPath: generator) else {
       throw Failure("\(generator) is not there: name the SDK's sources with --sources FOLDER")
     }
+    // The generator would ask for it by a name that unlocks the store here.
+    guard mode != "production" || invocation.value("--key") != nil else {
+      throw Failure.usage("--key is missing: the file of the key, which is made if it is not there")
+    }
     var arguments = ["--mode", mode]
     if let key = invocation.value("--key") { arguments += ["--key-file", key] }
     if let output = invocation.value("--output") { arguments += ["--output", output] }

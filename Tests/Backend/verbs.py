@@ -223,6 +223,8 @@ class Verbs:
         self.assertEqual(bench["mode"], "development")
         self.refused(1, "already", "sdk", "add", "--development")
         self.refused(1, "--sources", "sdk", "new", "--sources", "/nonexistent")
+        self.refused(2, "--key is missing", "sdk", "new", "--sources", ROOT, "--output",
+                     self.place.path(f"{name}.none"))
         self.refused(2, "--development", "sdk", "add")
 
     def test_hardware(self):
