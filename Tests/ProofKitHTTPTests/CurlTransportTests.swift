@@ -282,7 +282,7 @@ struct CurlTransportTests {
         ended.signal()
       }.start()
       // Only one that waits for the resolver takes as long.
-      #expect(ended.wait(timeout: .now() + 60) == .success)
+      #expect(ended.wait(timeout: .now() + 300) == .success)
     }
   }
 
@@ -317,6 +317,26 @@ struct CurlTransportTests {
       return
     }
     #expect(words.contains("end of line"))
+    #expect(try service.seen().paths.isEmpty)
+  }
+
+  @Test("authorities of the environment are not trusted")
+  func environmentAuthorities() async throws {
+    // In a process of its own: the environment is everybody's.
+    let url = service.url() + "/v1/report"
+    let authority = service.greeting.authority
+    await #expect(processExitsWith: .success) {
+      [url = url as String, authority = authority as String] in
+      for name in ["SSL_CERT_FILE", "CURL_CA_BUNDLE", "REQUESTS_CA_BUNDLE"] {
+        unsafe setenv(name, authority, 1)
+      }
+      unsafe setenv("SSL_CERT_DIR", (authority as NSString).deletingLastPathComponent, 1)
+      #expect {
+        try CurlTransport().send(TransportRequest(url: url, body: [1], timeout: .seconds(30)))
+      } throws: { error in
+        if case TransportError.untrusted = error { true } else { false }
+      }
+    }
     #expect(try service.seen().paths.isEmpty)
   }
 
