@@ -199,13 +199,30 @@ struct SecretBytesTests {
       Measurement.Part.allCases.map { copy(world.measurement, $0) }
       + HardwareSecrets.Part.allCases.map { copy(world.secrets, $0) }
       + [world.key.withBytes(copy)]
-    for secret in secrets {
-      // Four bytes in a row, in hexadecimal or as a list, would be no accident.
-      let start = secret.prefix(4)
-      #expect(!shown.contains(start.map { String($0, radix: 16) }.joined()))
-      #expect(!shown.contains(start.map(String.init).joined(separator: ", ")))
-      #expect(!shown.contains(start.map { "- \($0)" }.joined(separator: "\n")))
+    for secret in secrets { #expect(!shows(shown, secret)) }
+  }
+
+  @Test("what shows a secret is noticed, in each of its forms")
+  func shownInAnyForm() {
+    struct Shower {
+      let bytes: [UInt8]
     }
+    let shower = Shower(bytes: [1, 200, 3, 255, 5])
+    var dumped = ""
+    dump(shower, to: &dumped)
+    for text in ["\(shower)", dumped, "key 01C803FF05", "key 01c803ff05"] {
+      #expect(shows(text, shower.bytes), "\(text)")
+    }
+    #expect(!shows(dumped, [1, 200, 3, 254]))
+  }
+
+  /// Four bytes in a row, in hexadecimal or as a list, would be no accident.
+  private func shows(_ text: String, _ secret: [UInt8]) -> Bool {
+    let start = secret.prefix(4)
+    let lines = text.split(separator: "\n").map { $0.drop { $0 == " " } }.joined(separator: "\n")
+    return lines.lowercased().contains(Hexadecimal.encode(start))
+      || lines.contains(start.map(String.init).joined(separator: ", "))
+      || lines.contains(start.map { "- \($0)" }.joined(separator: "\n"))
   }
 
   /// Storage that keeps nothing more once it is told to forget: what hardware stores is secret, and
