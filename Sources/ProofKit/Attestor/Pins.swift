@@ -21,21 +21,27 @@ public struct Pins: Sendable, Hashable {
   /// The host name that stands for the trusted roots.
   public static let trustRootsHost = "*"
 
-  /// Hosts with their pins; an empty array is a host that is known and has none of its own.
+  /// Hosts, in lower case, with their pins; an empty array is a host that is known and has none of its
+  /// own.
   public let byHost: [String: [String]]
 
   /// Takes pins by host.
-  public init(_ byHost: [String: [String]]) { self.byHost = byHost }
+  public init(_ byHost: [String: [String]]) {
+    self.byHost = Dictionary(byHost.map { ($0.lowercased(), $1) }, uniquingKeysWith: +)
+  }
 
   /// What a connection is held to.
   ///
   /// A host that is listed without pins is held to the trusted roots, if there are any; a host that is
   /// not listed is held to nothing.
   ///
-  /// - Parameter host: The host's name.
+  /// - Parameter host: The host's name, in either case, with or without the root's dot at its end.
   /// - Returns: The rule for its certificates.
   public func rule(for host: String) -> Rule {
-    guard host != Self.trustRootsHost, let own = byHost[host.lowercased()] else { return .unknown }
+    var name = host.lowercased()
+    // The whole name of a host ends with the root's dot, and is the same host.
+    if name.last == "." { name.removeLast() }
+    guard name != Self.trustRootsHost, let own = byHost[name] else { return .unknown }
     if !own.isEmpty { return .keys(own) }
     if let roots = byHost[Self.trustRootsHost], !roots.isEmpty { return .trustRoots(roots) }
     return .unpinned

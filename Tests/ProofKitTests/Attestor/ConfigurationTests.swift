@@ -122,6 +122,13 @@ struct ConfigurationTests {
     let roots = Pins(["a.example": [pin(1)], "b.example": [], "*": [pin(3)]])
     #expect(roots.rule(for: "a.example") == .keys([pin(1)]))
     #expect(roots.rule(for: "A.Example") == .keys([pin(1)]))
+    // The same host by the rules of names: letters of either case, and the root's dot at the end.
+    #expect(roots.rule(for: "a.example.") == .keys([pin(1)]))
+    #expect(roots.rule(for: "*.") == .unknown)
+    #expect(Pins(["A.Example": [pin(1)]]).rule(for: "a.example") == .keys([pin(1)]))
+    #expect(
+      Set(Pins(["A.Example": [pin(1)], "a.example": [pin(2)]]).byHost["a.example"] ?? [])
+        == [pin(1), pin(2)])
     #expect(roots.rule(for: "b.example") == .trustRoots([pin(3)]))
     #expect(roots.rule(for: "c.example") == .unknown)
     #expect(roots.rule(for: "*") == .unknown)
