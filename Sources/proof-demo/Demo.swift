@@ -16,6 +16,7 @@ struct Demo {
       Terminal.complain("proof-demo: \(error)")
       Terminal.end(2)
     }
+    narrator.isInterrupted = { cast.interruption.signal != nil }
     var failure: (any Error)?
     do {
       let story = Story(
@@ -24,12 +25,13 @@ struct Demo {
     } catch {
       failure = error
     }
-    cast.end()
-    if cast.interruption.signal == nil, options.prepared == nil || !narrator.isWell {
-      narrator.end(seed: options.seed)
-    }
+    let isWell = narrator.isWell && failure == nil && !narrator.isInterrupted()
+    cast.end(keepingFolder: options.prepared != nil && isWell)
     if let signal = cast.interruption.signal { Terminal.end(128 + signal) }
+    if options.prepared == nil || options.json || !isWell {
+      narrator.end(seed: options.seed, after: failure)
+    }
     if let failure { Terminal.complain("proof-demo: \(failure)") }
-    Terminal.end(narrator.isWell && failure == nil ? 0 : 1)
+    Terminal.end(isWell ? 0 : 1)
   }
 }

@@ -23,7 +23,7 @@ STORY = [
     ("power fails", "accepted"),
     ("plays the recording", "stale"),
     ("after a power cut", "stale"),
-    ("on its way", "device differs"),
+    ("on its way", "device differs, then accepted"),
     ("forges a token", "not signed"),
     ("debugger", "integrity differs, for debugger"),
     ("preloaded", "integrity differs, for preloading"),

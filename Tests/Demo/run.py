@@ -11,6 +11,7 @@ import pty
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -126,6 +127,40 @@ class Demo(unittest.TestCase):
         self.assertIn("/bin/false", errors)
         self.assertClean()
 
+    def test_a_story_that_cannot_begin_says_why_and_counts_no_line_for_good(self):
+        self.stage.environment["PATH"] = self.stage.folder
+        status, output, _ = self.stage.play("--json")
+        told = json.loads(output)
+        self.assertEqual((status, told["ok"], told["lines"]), (1, False, []))
+        self.assertIn("openssl", told["failure"])
+        status, output, errors = self.stage.play()
+        self.assertEqual(status, 1)
+        self.assertIn("the story was not told to its end: 0 lines", output)
+        self.assertIn("openssl", errors)
+        self.assertClean()
+
+    def test_what_is_prepared_is_there_whole_or_not_at_all(self):
+        place = pathlib.Path(tempfile.mkdtemp(prefix="p"))
+        self.addCleanup(shutil.rmtree, place)
+        status, output, errors = self.stage.play("--json", "--prepare", str(place / "door"), "--hardware", "/bin/false")
+        self.assertEqual((status, json.loads(output)["ok"]), (1, False), errors)
+        self.assertEqual(os.listdir(place), [])
+        status, output, errors = self.stage.play("--json", "--prepare", str(place / "door"))
+        self.assertEqual((status, json.loads(output)["ok"]), (0, True), errors)
+        self.assertTrue((place / "door" / "lock" / "flash").is_file())
+        self.assertClean()
+
+    def test_an_attack_on_a_lock_that_says_nothing_ends(self):
+        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as silent:
+            silent.bind(f"{self.stage.folder}/silent")
+            silent.listen()
+            attack = self.stage.start("attack", "replay", "--command", "00" * 98, "--socket",
+                                      f"{self.stage.folder}/silent")
+            _, errors = attack.communicate(timeout=PATIENCE)
+        os.unlink(f"{self.stage.folder}/silent")
+        self.assertEqual(attack.returncode, 1)
+        self.assertIn("said nothing", errors)
+
     def test_colours_are_for_a_terminal(self):
         lock = self.program(
             "#!/bin/sh\n"
@@ -157,8 +192,10 @@ class Demo(unittest.TestCase):
                     if words in line:
                         break
                 process.send_signal(number)
-                process.communicate(timeout=PATIENCE)
+                output, _ = process.communicate(timeout=PATIENCE)
                 self.assertEqual(process.returncode, 128 + number, words)
+                # Nothing failed: somebody had enough.
+                self.assertNotIn("FAILED", output)
                 self.assertClean()
 
     def test_a_director_that_is_killed_takes_every_process_with_it(self):
@@ -205,6 +242,10 @@ class Demo(unittest.TestCase):
         self.assertEqual(app.returncode, 0, app.stderr)
         self.assertEqual(app.stdout.count("accepted\n"), 3, app.stdout)
         self.assertIn("nothing differs", app.stdout)
+        # The service is stopped, and what could not be done is no success.
+        fetched = subprocess.run([BIN / "proof-demo", "app", "--home", f"{place}/door/phone", "fetch"],
+                                 env=self.stage.environment, capture_output=True, text=True, timeout=PATIENCE)
+        self.assertEqual((fetched.returncode, fetched.stdout.split("\n")[0]), (1, "not fetched: no network"))
         self.assertClean()
 
 

@@ -4,6 +4,8 @@ struct AppAnswer: Codable {
   var outcome: String
   /// What else can be told.
   var detail = ""
+  /// Whether what was asked for was done.
+  var isDone = true
   /// The installation's name, where it was asked for.
   var instance: String?
   /// How many commands the lock has done since its start, where it said so.

@@ -12,7 +12,7 @@ struct AppShell {
   private static let usage = Usage(
     "proof-demo app", "[options] [VERB]",
     "The sample app. Does what the verb says; without one, what each line of its standard\n"
-      + "input says.\n\n" + AppVerb.help, known, takesOperands: true)
+      + "input says. Ends with 1 if the last thing was not done.\n\n" + AppVerb.help, known, takesOperands: true)
 
   private let app: SampleApp
   private let words: [String]
@@ -31,7 +31,7 @@ struct AppShell {
     }
   }
 
-  /// Does the verb, or every line that comes. Ends with 1 if the last thing failed.
+  /// Does the verb, or every line that comes. Ends with 1 if the last thing was not done.
   func run() async -> Never {
     guard words.isEmpty else { Terminal.end(await answer(words) ? 0 : 1) }
     var isWell = true
@@ -50,7 +50,7 @@ struct AppShell {
     } else {
       say(answer.outcome + (answer.detail.isEmpty ? "" : "\n  \(answer.detail)"))
     }
-    return answer.outcome != "failed"
+    return answer.isDone
   }
 
   private func say(_ text: String) {

@@ -52,9 +52,9 @@ final class SampleApp {
     do {
       answer = try await act(verb)
     } catch let error as LinkError {
-      answer = AppAnswer(outcome: Self.outcome(error), detail: "\(error)")
+      answer = AppAnswer(outcome: Self.outcome(error), detail: "\(error)", isDone: false)
     } catch {
-      answer = AppAnswer(outcome: "failed", detail: "\(error)")
+      answer = AppAnswer(outcome: "failed", detail: "\(error)", isDone: false)
     }
     await connection?.0.disconnect()
     answer.time = stopwatch.take(of: .now - start, overLink: verb?.needsLink ?? false)
@@ -89,7 +89,8 @@ final class SampleApp {
       home.account(), updates: .automatic(ConfigurationStore(folder: home.storage)))
     let result = try await attestor.fetchToken(for: home.api() + "?measurement")
     guard result.status == .success, let config = result.measurementConfig else {
-      return AppAnswer(outcome: "not fetched: \(result.status)", detail: result.reason)
+      return AppAnswer(
+        outcome: "not fetched: \(result.status)", detail: result.reason, isDone: false)
     }
     let hardware = try home.hardware()
     let backend = try home.backend()
@@ -97,13 +98,14 @@ final class SampleApp {
     do throws(TransportError) {
       response = try transport.send(request(backend, hardware, result.token))
     } catch {
-      return AppAnswer(outcome: "not fetched: no backend", detail: "\(error)")
+      return AppAnswer(outcome: "not fetched: no backend", detail: "\(error)", isDone: false)
     }
     guard response.status == 200 else {
       let word = String(decoding: response.body, as: UTF8.self)
         .trimmingCharacters(in: .whitespacesAndNewlines)
       return AppAnswer(
-        outcome: "not fetched: the backend says \(word)", detail: "status \(response.status)")
+        outcome: "not fetched: the backend says \(word)", detail: "status \(response.status)",
+        isDone: false)
     }
     let token = try StoredToken(MeasurementToken(response.body), for: hardware)
     try store.save(StoredMeasurement(config, of: instance(), tokens: [token]))

@@ -27,12 +27,16 @@ final class RawLink {
   static let packetSize = 20
   private static let valueSize = 22
 
+  /// A lock that says nothing for so long says nothing any more.
+  private static let patienceSeconds = 20
+
   private let socket: PacketSocket
   private var reassembler = Reassembler()
 
   /// Connects, and subscribes to verdicts.
   init(to path: String) throws {
     socket = try PacketSocket.connected(to: path)
+    socket.limitWaiting(seconds: Self.patienceSeconds)
     socket.send([Opcode.writeRequest, Handle.verdictDescriptor.rawValue, 0, 1, 0])
     _ = try next(Opcode.writeResponse)
   }
@@ -84,6 +88,7 @@ final class RawLink {
         throw AttackFailure("the hardware answers error \(pdu.last ?? 0)")
       }
     }
-    throw AttackFailure("the hardware closed the link")
+    throw AttackFailure(
+      "the hardware closed the link, or said nothing for \(Self.patienceSeconds) seconds")
   }
 }

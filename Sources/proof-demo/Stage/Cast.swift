@@ -21,12 +21,10 @@ final class Cast {
   /// The folder, removed in the end unless it is to be kept.
   let folder: String
   let interruption = Interruption()
-  private let keepsFolder: Bool
   private var running: [pid_t: Process] = [:]
 
   /// Makes a folder of a new name, or one that is to be kept.
   init(keeping kept: String? = nil) throws {
-    keepsFolder = kept != nil
     folder =
       kept.map { URL(fileURLWithPath: $0).path }
       ?? FileManager.default.temporaryDirectory.appendingPathComponent(
@@ -64,7 +62,7 @@ final class Cast {
   }
 
   /// Ends every process, and removes the folder when none can write into it any more.
-  func end() {
+  func end(keepingFolder keepsFolder: Bool) {
     interruption.endChildren()
     for process in running.values { wait(for: process) }
     if !keepsFolder { try? FileManager.default.removeItem(atPath: folder) }

@@ -6,9 +6,10 @@ extension Story {
   func useBadRadio() throws {
     narrator.begin("A bad radio")
     let commands = ["close", "open", "close", "open"]
-    let before = try phone.app("status").doneCount ?? 0
+    var before = 0
     let outcomes = commands.map { _ in "accepted" }.joined(separator: ", ")
     try narrator.step("over a bad radio: " + commands.joined(separator: ", "), must: outcomes) {
+      before = try phone.app("status").doneCount ?? 0
       let (answers, air) = try overBadRadio { try commands.map { try phone.app($0) } }
       var time = StepTime()
       for answer in answers { time += answer.time }

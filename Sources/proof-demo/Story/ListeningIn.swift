@@ -19,13 +19,15 @@ extension Story {
       try lock.start()
       return Happening(try attack("replay", "--command", recorded))
     }
-    try narrator.step("he makes 'open' of a 'status' on its way", must: "device differs") {
+    try narrator.step(
+      "he makes 'open' of a 'status' on its way", must: "device differs, then accepted"
+    ) {
       _ = try phone.app("close")
       lock.turnPage()
       let (answer, _) = try tapped(["--replace", "open"]) { try phone.app("status") }
       return Happening(
-        try lock.verdict(on: "command"),
-        "the owner's own command goes through afterwards: \(answer.outcome); \(answer.detail)")
+        "\(try lock.verdict(on: "command")), then \(answer.outcome)",
+        "the owner's own command goes through afterwards: \(answer.detail)")
     }
     try narrator.step("he forges a token with a key of his own", must: "not signed") {
       let instance = try phone.app("enrol").instance ?? ""

@@ -6,6 +6,8 @@ final class Narrator {
   private let terminal = Terminal()
   private let options: DemoOptions
   private(set) var lines: [Line] = []
+  /// Whether somebody wants no more of it: what fails then says nothing.
+  var isInterrupted = { false }
   private var act = ""
 
   init(_ options: DemoOptions) { self.options = options }
@@ -29,7 +31,7 @@ final class Narrator {
     do {
       add(what, expected, try play())
     } catch {
-      add(what, expected, Happening("could not be played", "\(error)"))
+      if !isInterrupted() { add(what, expected, Happening("could not be played", "\(error)")) }
       throw error
     }
   }
@@ -48,17 +50,25 @@ final class Narrator {
   }
 
   /// Tells everything once more, as a table or as JSON.
-  func end(seed: UInt64) {
+  ///
+  /// - Parameters:
+  ///   - seed: What the story was told from.
+  ///   - failure: Why it was not told to its end, if it was not.
+  func end(seed: UInt64, after failure: (any Error)?) {
     if options.json {
-      print(report(seed: seed))
+      print(report(seed: seed, failure))
       return
     }
     say("\n" + table().joined(separator: "\n"))
     let failed = lines.filter { !$0.isAsItMust }.count
     let last =
-      isWell
-      ? terminal.coloured("all \(lines.count) lines ended as they must", .green)
-      : terminal.coloured("\(failed) of \(lines.count) lines did not end as they must", .red)
+      if failed > 0 {
+        terminal.coloured("\(failed) of \(lines.count) lines did not end as they must", .red)
+      } else if failure != nil {
+        terminal.coloured("the story was not told to its end: \(lines.count) lines", .red)
+      } else {
+        terminal.coloured("all \(lines.count) lines ended as they must", .green)
+      }
     say("\n\(last) (seed \(seed))")
   }
 
@@ -78,10 +88,11 @@ final class Narrator {
     }
   }
 
-  private func report(seed: UInt64) -> JSON {
+  private func report(seed: UInt64, _ failure: (any Error)?) -> JSON {
     .object([
-      ("ok", .bool(isWell)),
+      ("ok", .bool(isWell && failure == nil)),
       ("seed", .string("\(seed)")),
+      ("failure", failure.map { .string("\($0)") } ?? .null),
       (
         "lines",
         .array(

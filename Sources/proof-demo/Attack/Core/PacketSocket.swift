@@ -46,7 +46,14 @@ final class PacketSocket: Sendable {
     }
   }
 
-  /// Waits for the next packet; nil when the other side has gone.
+  /// From now on, who has waited for a packet for so long gets none.
+  func limitWaiting(seconds: Int) {
+    var time = timeval(tv_sec: seconds, tv_usec: 0)
+    let size = socklen_t(MemoryLayout<timeval>.size)
+    _ = unsafe setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &time, size)
+  }
+
+  /// Waits for the next packet; nil when the other side has gone, or the wait has its limit.
   func receive() -> [UInt8]? {
     let packet = unsafe [UInt8](unsafeUninitializedCapacity: Self.packetMax) { bytes, count in
       count = unsafe max(0, recv(descriptor, bytes.baseAddress, bytes.count, 0))
