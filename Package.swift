@@ -143,7 +143,8 @@ let package = Package(
     .target(
       name: "AllocationCounter", path: "Benchmarks/AllocationCounter", cSettings: strictC),
     .target(
-      name: "BenchInstruments", path: "Benchmarks/BenchInstruments", cSettings: strictC),
+      name: "BenchInstruments", dependencies: ["LibCrypto"], path: "Benchmarks/BenchInstruments",
+      cSettings: strictC),
     .target(
       name: "ProofBench", dependencies: ["Console"], path: "Benchmarks/ProofBench",
       swiftSettings: strictSwift),

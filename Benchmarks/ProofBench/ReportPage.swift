@@ -145,7 +145,11 @@ extension ReportPage {
         ),
         (
           "peers.round", "round.hmac-openssl/round.proof",
-          "HMAC by OpenSSL, twice, over a proof and its check"
+          "HMAC by OpenSSL in one call, twice, over a proof and its check"
+        ),
+        (
+          "peers.round", "round.hmac-openssl-kept/round.proof",
+          "HMAC by OpenSSL, its key kept as ours is, twice, over a proof and its check"
         ),
         ("proof", "proof.c/floor.sodium", "proof in C over two bare compressions"),
         ("proof", "proof.swift/proof.c", "proof in Swift over one in C"),

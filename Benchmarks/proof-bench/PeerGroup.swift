@@ -1,3 +1,4 @@
+import BenchInstruments
 import CCrypto
 import ProofBench
 import ProofModel
@@ -19,6 +20,9 @@ func peerGroup(_ sample: Sample, _ peers: Peers) throws -> Group {
     },
     .whole("round.hmac-openssl", count: 100) { count in
       for _ in 0..<count { try peers.hmacRound() }
+    },
+    .whole("round.hmac-openssl-kept", count: 100) { count in
+      for _ in 0..<count { try peers.keptRound() }
     },
     .whole("round.ed25519-sodium", count: 2) { count in
       for _ in 0..<count { try peers.sodiumRound() }
@@ -53,6 +57,8 @@ struct PeerError: Error, CustomStringConvertible {
 final class Peers {
   let ed25519: OpaquePointer
   let p256: OpaquePointer
+  /// An HMAC whose key is kept, as ours is.
+  private let kept: OpaquePointer
   let tpm: TPMPeer?
   /// Peers that are not on this machine, and how to get them.
   let missing: [String]
@@ -67,8 +73,10 @@ final class Peers {
     var p256: OpaquePointer?
     guard unsafe pfj_ed25519_pair(&ed25519, &publicKey, seed) == PFJ_OK,
       unsafe pfj_p256_pair(&p256, &publicKey, seed) == PFJ_OK,
-      let ed25519 = unsafe ed25519, let p256 = unsafe p256
+      let ed25519 = unsafe ed25519, let p256 = unsafe p256,
+      let kept = unsafe bench_hmac_new(secret, secret.count)
     else { throw PeerError("libcrypto makes no keys") }
+    unsafe self.kept = unsafe kept
     unsafe self.ed25519 = unsafe ed25519
     unsafe self.p256 = unsafe p256
     tpm = try TPMPeer()
@@ -78,6 +86,7 @@ final class Peers {
   deinit {
     unsafe pfj_key_free(ed25519)
     unsafe pfj_key_free(p256)
+    unsafe bench_hmac_free(kept)
   }
 
   typealias Sign = (
@@ -98,6 +107,15 @@ final class Peers {
     let message = challenge
     let signature = CoreCrypto.sign(message.span, with: issuer)
     try CoreCrypto.verify(signature.span, of: message.span, by: issuer.publicKey)
+  }
+
+  func keptRound() throws {
+    var tag = [UInt8](repeating: 0, count: 32)
+    var again = tag
+    guard unsafe bench_hmac_make(kept, &tag, challenge, challenge.count) == 1,
+      unsafe bench_hmac_make(kept, &again, challenge, challenge.count) == 1,
+      unsafe pfj_equal(tag, again, 32) == 1
+    else { throw PeerError("libcrypto makes no HMAC") }
   }
 
   func hmacRound() throws {

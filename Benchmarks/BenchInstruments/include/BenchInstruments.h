@@ -1,4 +1,5 @@
-/// What counts from outside and from below: marks for valgrind and strace, and the stack that a call takes.
+/// What counts from outside and from below: marks for valgrind and strace, and the stack that a call takes; and a peer
+/// that the service's own way to OpenSSL would not show at its best.
 
 #ifndef BENCH_INSTRUMENTS_H
 #define BENCH_INSTRUMENTS_H
@@ -30,5 +31,18 @@ size_t bench_stack_bytes(bench_body body, void *context);
 /// @param is_quiet  1 throws away what it complains about.
 /// @return 0, or an errno.
 int bench_spawn(pid_t *process, char *const words[], const char *folder, int is_quiet, int *output);
+
+/// HMAC-SHA-256 by OpenSSL as a program makes it that keeps its key: looked up and keyed once, begun anew for each
+/// message.
+typedef struct evp_mac_ctx_st bench_hmac;
+
+/// NULL if OpenSSL has none.
+bench_hmac *bench_hmac_new(const unsigned char *key, size_t size);
+
+/// `hmac` may be NULL.
+void bench_hmac_free(bench_hmac *hmac);
+
+/// 1 if the tag was made.
+int bench_hmac_make(bench_hmac *hmac, unsigned char tag[32], const unsigned char *message, size_t size);
 
 #endif
