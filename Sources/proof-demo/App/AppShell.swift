@@ -12,7 +12,8 @@ struct AppShell {
   private static let usage = Usage(
     "proof-demo app", "[options] [VERB]",
     "The sample app. Does what the verb says; without one, what each line of its standard\n"
-      + "input says. Ends with 1 if the last thing was not done.\n\n" + AppVerb.help, known, takesOperands: true)
+      + "input says. Ends with 1 if the last thing was not done.\n\n" + AppVerb.help, known,
+    takesOperands: true)
 
   private let app: SampleApp
   private let words: [String]
