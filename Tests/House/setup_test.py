@@ -70,6 +70,13 @@ class Setup(unittest.TestCase):
     def test_an_unknown_purpose_is_refused(self):
         self.assertEqual(run(CI / "setup", "bsae").returncode, 2)
 
+    def test_all_that_is_missing_is_named_in_one_go(self):
+        machine = self.machine(installed=[], user=1000)
+        script(self.folder / "swift", "exit 127\n")
+        result = run(CI / "setup", "swift", "base", **machine)
+        self.assertEqual(result.returncode, 1)
+        self.assertRegex(result.stderr, "(?s)setup: missing: .*libsodium-dev.*setup: swift does not tell its version")
+
     def test_what_is_held_is_there(self):
         machine = self.machine(installed=self.packages("base"))
         held = self.folder / "dpkg-query"
