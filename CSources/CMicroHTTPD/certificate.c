@@ -39,7 +39,8 @@ static int file_read(struct file *file, mode_t *mode, const char *name) {
   struct stat status;
   file->bytes = NULL;
   file->size = 0;
-  const int opened = open(name, O_RDONLY | O_CLOEXEC);
+  // A FIFO in the place of a file must not keep a running server waiting for its other end.
+  const int opened = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   if (opened < 0) return 0;
   int is_read = fstat(opened, &status) == 0;
   if (is_read && !S_ISREG(status.st_mode)) {

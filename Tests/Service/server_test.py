@@ -147,7 +147,11 @@ def test_certificate_files(store, chain, key, folder):
     shutil.copy(key, exposed)
     exposed.chmod(0o644)
     missing = folder / "missing"
+    pipe = folder / "pipe"
+    os.mkfifo(pipe)
     for options, words in [
+        ((pipe, key), [f"cannot read {pipe}", "Invalid argument"]),
+        ((chain, pipe), [f"cannot read {pipe}", "Invalid argument"]),
         ((missing, key), [f"cannot read {missing}", "No such file"]),
         ((chain, missing), [f"cannot read {missing}", "No such file"]),
         ((folder, key), [f"cannot read {folder}", "Is a directory"]),
