@@ -69,14 +69,14 @@ static int check_tiles(struct pfp_object *object, const struct pfp_mappings *map
   return readable;
 }
 
-/// The vdso's place is the kernel's to choose and its content the kernel's release: it is identified, not hashed.
+/// The vdso's place is the kernel's to choose and its content the kernel's release: it is identified, not hashed. What
+/// is written into it shows as a private page.
 static void check_vdso(struct pfp_object *object, const struct pfp_mappings *mappings) {
   const struct pfp_mapping *mapping = pfp_mappings_at(mappings, object->low);
   if (mapping == NULL || mapping->inode != 0 || strcmp(mappings->names + mapping->name, "[vdso]") != 0 ||
       (mapping->flags & PFP_WRITE) != 0) {
     object->misplaced++;
   }
-  object->private_pages = 0;
 }
 
 /// Adds the pages of a span, in ranges that two threads can share. Segments that lie side by side become one range:
@@ -97,11 +97,26 @@ static size_t add_ranges(struct pfp_page_range *ranges, size_t count, struct spa
   return count;
 }
 
+uintptr_t pfp_objects_code_end(const struct pfp_objects *objects, const struct pfp_mapping *mapping,
+                               uintptr_t address) {
+  for (size_t i = 0; i < objects->count; i++) {
+    const struct pfp_object *object = &objects->items[i];
+    if (object->device != mapping->device || object->inode != mapping->inode) continue;
+    for (size_t j = 0; j < object->segment_count; j++) {
+      const struct pfp_segment *segment = &object->segments[j];
+      struct span span = pages_of(segment);
+      if (!is_constant(segment) || (segment->flags & PFP_EXECUTE) == 0) continue;
+      if (address >= span.start && address < span.end) return span.end;
+    }
+  }
+  return 0;
+}
+
 static size_t all_ranges(struct pfp_page_range *ranges, const struct pfp_objects *objects) {
   size_t count = 0;
   for (size_t i = 0; i < objects->count; i++) {
     const struct pfp_object *object = &objects->items[i];
-    for (size_t j = 0; j < object->segment_count && !object->is_vdso; j++) {
+    for (size_t j = 0; j < object->segment_count; j++) {
       if (!is_constant(&object->segments[j])) continue;
       count = add_ranges(ranges, count, pages_of(&object->segments[j]), i);
     }
@@ -126,7 +141,7 @@ static int count_private(struct pfp_objects *objects, const struct pfp_process *
     }
     for (size_t i = 0; i < objects->count; i++) {
       struct pfp_object *object = &objects->items[i];
-      if (object->is_vdso || object->private_pages < 0) continue;
+      if (object->private_pages < 0) continue;
       if (sums[i] < 0 || sums[i] > object->private_pages) object->private_pages = sums[i];
     }
   }
@@ -321,15 +336,7 @@ static int take_once(struct pfp_view *view, struct pfp_process *process, const s
 }
 
 int pfp_view_take(struct pfp_view *view, struct pfp_process *process, const struct pfp_look *look) {
-  int result;
-  if (process->owner != getpid()) {
-    // A child's descriptors still show its parent.
-    int no_query = process->no_query;
-    pfp_process_close(process);
-    pfp_process_open(process);
-    process->no_query = no_query;
-  }
-  result = take_once(view, process, look);
+  int result = take_once(view, process, look);
   if (result == PFP_E_CHANGING) {
     pfp_view_free(view);
     result = take_once(view, process, look);

@@ -94,11 +94,11 @@ static void report_finding(struct pfp_evidence *evidence, uint8_t number, const 
   pfp_transcript_final(digest, &transcript);
   record = pfp_evidence_add(evidence, PFC_CLASS_ENVIRONMENT, number, name, digest);
   if (finding->count != 0) {
-    const char *first = finding->words[0];
+    const char *first = *finding->words[0] != 0 ? finding->words[0] : "memory of no file";
     if (distinct > 1) {
       pfp_record_note(record, 1, "%.200s and %zu more %s", first, distinct - 1, sentence);
     } else {
-      pfp_record_note(record, 1, "%.200s %s", *first != 0 ? first : "memory of no file", sentence);
+      pfp_record_note(record, 1, "%.200s %s", first, sentence);
     }
   }
   free(finding->words);
@@ -110,7 +110,7 @@ static const char *const KIND_NAMES[KINDS] = {"anonymous", "deleted",  "foreign"
                                               "misplaced", "replaced", "writable"};
 static const char *const KIND_SENTENCES[KINDS] = {"is executable",
                                                   "is executable and was deleted or replaced on disk",
-                                                  "is executable and belongs to no loaded object",
+                                                  "is executable and no loaded object's code",
                                                   "is executable and exists in memory only",
                                                   "is not mapped as its program headers say",
                                                   "is another file on disk than the one in memory",
@@ -129,6 +129,17 @@ static int is_kernels_own(const struct pfp_mapping *mapping, const char *name, c
   return strcmp(name, "[vdso]") == 0 && object != NULL && object->is_vdso;
 }
 
+/// Whether all of a mapping is code of an object. Between an object's first and last byte there is more than its code:
+/// variables, and room that no segment takes.
+static int is_code(const struct pfp_mapping *mapping, const struct pfp_objects *objects) {
+  uintptr_t at = mapping->start;
+  while (at < mapping->end) {
+    at = pfp_objects_code_end(objects, mapping, at);
+    if (at == 0) return 0;
+  }
+  return 1;
+}
+
 static void classify(struct finding findings[KINDS], const struct pfp_mapping *mapping, const char *name,
                      const struct pfp_objects *objects) {
   if ((mapping->flags & PFP_EXECUTE) == 0 || is_kernels_own(mapping, name, objects)) return;
@@ -139,7 +150,7 @@ static void classify(struct finding findings[KINDS], const struct pfp_mapping *m
     found(&findings[MEMFD], name);
   } else if (ends_with(name, " (deleted)")) {
     found(&findings[DELETED], name);
-  } else if (pfp_objects_at(objects, mapping->start) == NULL) {
+  } else if (!is_code(mapping, objects)) {
     found(&findings[FOREIGN], name);
   }
 }
