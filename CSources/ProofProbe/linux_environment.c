@@ -1,5 +1,6 @@
 #define _GNU_SOURCE
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +12,8 @@
 #include <cpuid.h>
 #endif
 
+#include "files_platform.h"
+#include "linux_proc.h"
 #include "process.h"
 #include "sources.h"
 #include "transcript.h"
@@ -36,41 +39,82 @@ static long tracer_of(int descriptor) {
   return line != NULL ? strtol(line + 11, NULL, 10) : -1;
 }
 
-/// A tracer may hold one thread only, and not the first. 1 traced, 0 not, -1 if it cannot be told.
+/// The thread of this folder, which is closed: 1 traced, 0 not, or ended meanwhile, -1 with `errno` if it cannot be
+/// told. No descriptor left is no answer, nor is a folder that somebody put there.
+static int thread_traced(int folder) {
+  int status = folder >= 0 ? pfp_proc_open(folder, "status", 0) : -1;
+  int error = errno;
+  long tracer = -1;
+  if (status >= 0) {
+    tracer = tracer_of(status);
+    error = errno;
+    (void)close(status);
+  }
+  if (folder >= 0) (void)close(folder);
+  errno = error;
+  if (tracer >= 0) return tracer > 0;
+  return error == ENOENT || error == ESRCH ? 0 : -1;
+}
+
+static DIR *open_threads(void) {
+  int descriptor = pfp_proc_open(-1, "self/task", O_DIRECTORY);
+  DIR *threads = descriptor >= 0 ? fdopendir(descriptor) : NULL;
+  int error = errno;
+  if (threads == NULL && descriptor >= 0) (void)close(descriptor);
+  errno = error;
+  return threads;
+}
+
+/// A tracer may hold one thread only, and not the first. 1 traced, 0 not, -1 with `errno` if it cannot be told.
 static int any_thread_traced(const struct pfp_process *process) {
-  int traced = 0;
+  int traced, error;
   long first = process->status >= 0 ? tracer_of(process->status) : -1;
-  DIR *threads = opendir("/proc/self/task");
-  struct dirent *entry;
-  if (first < 0 || threads == NULL) {
-    if (threads != NULL) (void)closedir(threads);
-    return -1;
-  }
+  DIR *threads;
+  if (first < 0) return -1;
+  threads = open_threads();
+  if (threads == NULL) return -1;
   traced = first > 0;
-  while ((entry = readdir(threads)) != NULL && !traced) {
-    char path[300];
-    int descriptor;
+  while (traced == 0) {
+    const struct dirent *entry;
+    errno = 0;
+    entry = readdir(threads);
+    if (entry == NULL) {
+      traced = errno == 0 ? 0 : -1;
+      break;
+    }
     if (entry->d_name[0] == '.') continue;
-    (void)snprintf(path, sizeof path, "/proc/self/task/%s/status", entry->d_name);
-    descriptor = open(path, O_RDONLY | O_CLOEXEC);
-    if (descriptor < 0) continue;  // The thread has ended.
-    traced = tracer_of(descriptor) > 0;
-    (void)close(descriptor);
+    traced = thread_traced(pfp_proc_open(dirfd(threads), entry->d_name, O_PATH | O_DIRECTORY));
   }
+  error = errno;
   (void)closedir(threads);
+  errno = error;
   return traced;
+}
+
+/// The kernel tells a process of no tracer that stands outside of its process namespace: there "none" means "none that
+/// can be seen". 1 in the first namespace, beside which there is nobody.
+static int sees_every_tracer(void) {
+  static const char FIRST[] = "pid:[4026531836]";  // PROC_PID_INIT_INO: a constant of the kernel's interface
+  char name[64];
+  int link = pfp_proc_open(-1, "self/ns/pid", O_PATH | O_NOFOLLOW);
+  ssize_t size = link >= 0 ? readlinkat(link, "", name, sizeof name) : -1;
+  if (link >= 0) (void)close(link);
+  return size == (ssize_t)(sizeof FIRST - 1) && memcmp(name, FIRST, sizeof FIRST - 1) == 0;
 }
 
 static void report_tracer(struct pfp_evidence *evidence, const struct pfp_process *process) {
   int traced;
   struct pfp_record *record;
   if (!pfp_evidence_wants(evidence, PFC_CLASS_ENVIRONMENT, PFP_ENVIRONMENT_TRACER)) return;
+  errno = 0;
   traced = any_thread_traced(process);
   if (traced < 0) {
+    if (pfp_error_is_resource(errno)) evidence->failed = 1;
     (void)pfp_evidence_add(evidence, PFC_CLASS_ENVIRONMENT, PFP_ENVIRONMENT_TRACER, "tracer", NULL);
     return;
   }
-  record = add(evidence, PFP_ENVIRONMENT_TRACER, "tracer", traced ? "attached" : "none");
+  record = add(evidence, PFP_ENVIRONMENT_TRACER, "tracer",
+               traced ? "attached" : sees_every_tracer() ? "none" : "none in this process namespace");
   if (traced) pfp_record_note(record, 1, "debugger attached");
 }
 
@@ -206,7 +250,7 @@ static int views_agree(void) {
   memcpy(&here, &self, sizeof here);
   if (one_size < 0 || other_size < 0) return -1;
   if (one_size != other_size || memcmp(one, other, (size_t)one_size) != 0) return 0;
-  second.maps = open("/proc/thread-self/maps", O_RDONLY | O_CLOEXEC);
+  second.maps = pfp_proc_open(-1, "thread-self/maps", 0);
   if (second.maps < 0) return -1;
   agree = pfp_mapping_ask(&mapping, here, &second);
   if (agree == 1) agree = (mapping.flags & PFP_EXECUTE) != 0;

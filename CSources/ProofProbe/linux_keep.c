@@ -27,6 +27,7 @@
 #include <unistd.h>
 
 #include "files_platform.h"
+#include "linux_proc.h"
 
 // In no header that every libc ships.
 #define XFS_SUPER_MAGIC_ 0x58465342
@@ -86,7 +87,7 @@ int pfp_keep_file(struct pfp_identity *identity, enum pfp_keep *keep, struct pfp
 }
 
 int pfp_mounts_watch(void) {
-  int fd = open("/proc/self/mounts", O_RDONLY | O_CLOEXEC);
+  int fd = pfp_proc_open(-1, "self/mounts", 0);
   return fd < 0 ? -errno : fd;
 }
 

@@ -5,14 +5,15 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "linux_proc.h"
 #include "process.h"
 
 /// Some of these belong to root once the process is not dumpable, and open no more; hence they are opened once.
 void pfp_process_open(struct pfp_process *process) {
-  process->maps = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
-  process->pagemap = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
-  process->status = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
-  process->initial = open("/proc/self/environ", O_RDONLY | O_CLOEXEC);
+  process->maps = pfp_proc_open(-1, "self/maps", 0);
+  process->pagemap = pfp_proc_open(-1, "self/pagemap", 0);
+  process->status = pfp_proc_open(-1, "self/status", 0);
+  process->initial = pfp_proc_open(-1, "self/environ", 0);
   process->owner = getpid();
 }
 
@@ -29,6 +30,22 @@ void pfp_process_close(struct pfp_process *process) {
   free(process->cache);
   process->cache = NULL;
   process->cache_count = 0;
+}
+
+void pfp_process_renew(struct pfp_process *process) {
+  int no_query = process->no_query;
+  if (process->owner == getpid()) return;
+  pfp_process_close(process);
+  pfp_process_open(process);
+  process->no_query = no_query;
+}
+
+int pfp_process_executable(void) {
+  // Of the link itself: over it, too, something may be mounted.
+  int link = pfp_proc_open(-1, "self/exe", O_PATH | O_NOFOLLOW);
+  if (link < 0) return 0;
+  (void)close(link);
+  return 1;
 }
 
 ssize_t pfp_read_descriptor(void *bytes, size_t capacity, int descriptor) {

@@ -175,9 +175,11 @@ static int is_about_the_call(int result) {
 static int gather_executable(struct pfp_probe *probe, struct pfp_evidence *evidence) {
   const char *path = probe->options.executable != NULL ? probe->options.executable : "/proc/self/exe";
   struct pfp_entry entry;
-  int result;
+  int result = PFP_E_MISSING;
   if (!pfp_evidence_wants(evidence, PFC_CLASS_APP, PFP_APP_EXECUTABLE)) return PFP_OK;
-  result = pfp_files_digest_file(probe->files, path, &entry);
+  if (probe->options.executable != NULL || pfp_process_executable()) {
+    result = pfp_files_digest_file(probe->files, path, &entry);
+  }
   if (result != PFP_OK && is_about_the_call(result)) {
     const struct pfp_failure *failure = pfp_files_failure(probe->files);
     return pfp_probe_fail(probe, result, 0, failure->error, failure->path);
@@ -309,6 +311,7 @@ int pfp_probe_gather(struct pfp_probe *probe, struct pfp_evidence *evidence, str
   size_t index;
   int result;
   (void)pfp_probe_fail(probe, PFP_OK, 0, 0, "");
+  pfp_process_renew(&probe->process);
   memset(&probe->done, 0, sizeof probe->done);
   if (pfp_sources_check(evidence->asked, &index) != PFC_OK) {
     const struct pfc_source *source = &evidence->asked->sources[index];

@@ -28,6 +28,10 @@ struct pfp_process {
 
 void pfp_process_open(struct pfp_process *process);
 void pfp_process_close(struct pfp_process *process);
+/// In a child of the process that opened them: opens its own. They would go on showing the parent.
+void pfp_process_renew(struct pfp_process *process);
+/// 1 if /proc/self/exe is the kernel's link.
+int pfp_process_executable(void);
 
 // Mappings -------------------------------------------------------------------------------------------------------
 

@@ -19,7 +19,7 @@ strict := -std=c11 -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wsha
   -Wmissing-prototypes -Wcast-qual -Wundef -Wvla -Werror
 includes := -I$(probe)/include -I$(probe) -I$(HARNESS) -I$(root)/Benchmarks/probe-files
 
-platform := linux_files linux_folder linux_map linux_keep linux_lease
+platform := linux_files linux_folder linux_map linux_keep linux_lease linux_proc
 sources := $(wildcard $(probe)/hash*.c $(probe)/files*.c) $(probe)/thread.c $(platform:%=$(probe)/%.c)
 headers := $(wildcard $(probe)/*.h $(probe)/include/*.h $(here)/*.h)
 tests := hash_test names_test known_test bundle_test files_bad_test files_cost_test files_moving_test files_warm_test \

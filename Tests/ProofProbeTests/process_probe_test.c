@@ -68,7 +68,7 @@ static void diagnosis_names_what_changed(void) {
   struct pfp_probe *probe;
   struct baseline baseline;
   const struct pfp_diagnosis *diagnosis;
-  void *code;
+  void *code, *heap;
   REQUIRE(place_begin());
   probe = place_probe();
   REQUIRE(probe != NULL && baseline_take(&baseline, probe, PFC_POLICY_INCREMENTAL, 1));
@@ -91,7 +91,15 @@ static void diagnosis_names_what_changed(void) {
   REQUIRE(CHECK_COUNT(diagnosis->count, 1));
   CHECK_NUMBER(diagnosis->findings[0].kind, PFP_FINDING_SUSPICIOUS);
   CHECK_NUMBER(diagnosis->findings[0].number, PFP_ENVIRONMENT_MAPPINGS);
-  CHECK(strstr(diagnosis->findings[0].text, "is executable") != NULL);
+  CHECK(strcmp(diagnosis->findings[0].text, "memory of no file is executable") == 0);
+  // Beside it, memory that has a name.
+  heap = sbrk(3 * 4096);
+  heap = (char *)heap + (4096 - (uintptr_t)heap % 4096);
+  CHECK_NUMBER(mprotect(heap, 4096, PROT_READ | PROT_EXEC), 0);
+  diagnosis = baseline_diagnose(probe, &baseline);
+  REQUIRE(CHECK_COUNT(diagnosis->count, 1));
+  CHECK(strcmp(diagnosis->findings[0].text, "memory of no file and 1 more is executable") == 0);
+  CHECK_NUMBER(mprotect(heap, 4096, PROT_READ | PROT_WRITE), 0);
   (void)munmap(code, 4096);
   CHECK_COUNT(baseline_diagnose(probe, &baseline)->count, 0);
 

@@ -10,5 +10,6 @@ extern const struct suite process_storage_suite;
 extern const struct suite process_probe_suite;
 extern const struct suite process_bad_suite;
 extern const struct suite process_cost_suite;
+extern const struct suite process_cover_suite;
 
 #endif
