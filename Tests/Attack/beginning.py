@@ -65,6 +65,23 @@ def under(*wrapper):
     return attack
 
 
+# A copy of what the kernel says of the process, that knows of no tracer, in the kernel's place.
+COVER = r"""
+cd "$0" && sed 's/^TracerPid:.*/TracerPid:\t0/' /proc/$$/status > status &&
+mount --bind status /proc/$$/task/$$/status && mount --bind status /proc/$$/status && exec "$@"
+"""
+
+
+def tracer_covered(stage):
+    """Traced from the beginning; where the kernel would tell, other files are mounted."""
+    return {"wrapper": ["strace", "-f", "-o", "/dev/null", "sh", "-c", COVER, stage.spare]}
+
+
+def tracer_outside(_):
+    """Traced from the beginning, by a process of which there is no number in the app's own namespace."""
+    return {"wrapper": ["strace", "-f", "-o", "/dev/null", "unshare", "--pid", "--fork", "--mount-proc"]}
+
+
 def preload_file(stage):
     """/etc/ld.so.preload, in this run's own mounts. The library has the name that the probe gives to having no file."""
     listing = stage.spare / "ld.so.preload"

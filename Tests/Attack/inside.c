@@ -139,6 +139,21 @@ static const char *take_place(const char *path) {
   return placed == MAP_FAILED ? "mmap" : NULL;
 }
 
+enum { PAGE = 4096 };
+
+/// Variables that nobody uses.
+static _Alignas(PAGE) uint8_t room[3 * PAGE];
+
+/// Code of a file in the place of variables: between the first and the last byte of the executable.
+static const char *take_room(const char *path) {
+  int descriptor = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0700);
+  void *placed = MAP_FAILED;
+  if (descriptor < 0 || write(descriptor, YES, sizeof YES) != (ssize_t)sizeof YES) return "write";
+  placed = mmap(room + PAGE, PAGE, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED, descriptor, 0);
+  (void)close(descriptor);
+  return placed == MAP_FAILED ? "mmap" : NULL;
+}
+
 static void *wait_for_ever(void *unused) {
   for (;;) (void)pause();
   return unused;
@@ -184,5 +199,6 @@ const char *inside_do(char *attack) {
   }
   if (strcmp(attack, "overmap") == 0) return take_place(NULL);
   if (strcmp(attack, "mapfile") == 0 && argument != NULL) return take_place(argument);
+  if (strcmp(attack, "room") == 0 && argument != NULL) return take_room(argument);
   return "unknown attack";
 }

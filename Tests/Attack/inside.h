@@ -11,8 +11,8 @@ void *inside_address_of_ask(void);
 /// Where the word stands that leads to the library's function.
 void *inside_address_of_slot(void);
 
-/// "patch", "restore", "got", "anonymous", "writable", "memfd FILE", "dlopen FILE", "overmap", "mapfile FILE".
-/// NULL, or what went wrong.
+/// "patch", "restore", "got", "anonymous", "writable", "memfd FILE", "dlopen FILE", "overmap", "mapfile FILE", "room
+/// FILE". NULL, or what went wrong.
 const char *inside_do(char *attack);
 
 #endif
