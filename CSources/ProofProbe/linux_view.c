@@ -97,11 +97,9 @@ static size_t add_ranges(struct pfp_page_range *ranges, size_t count, struct spa
   return count;
 }
 
-uintptr_t pfp_objects_code_end(const struct pfp_objects *objects, const struct pfp_mapping *mapping,
-                               uintptr_t address) {
+uintptr_t pfp_objects_code_end(const struct pfp_objects *objects, uintptr_t address) {
   for (size_t i = 0; i < objects->count; i++) {
     const struct pfp_object *object = &objects->items[i];
-    if (object->device != mapping->device || object->inode != mapping->inode) continue;
     for (size_t j = 0; j < object->segment_count; j++) {
       const struct pfp_segment *segment = &object->segments[j];
       struct span span = pages_of(segment);

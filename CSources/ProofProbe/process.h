@@ -147,10 +147,9 @@ int pfp_objects_current(const struct pfp_objects *objects);
 void pfp_objects_explain(struct pfp_objects *objects, const char *const *plugins, size_t plugin_count);
 /// The object over an address, or NULL.
 const struct pfp_object *pfp_objects_at(const struct pfp_objects *objects, uintptr_t address);
-/// Where the code ends that stands at this address: of an object whose file is the mapping's, in pages that are hashed.
-/// 0 if there is none.
-uintptr_t pfp_objects_code_end(const struct pfp_objects *objects, const struct pfp_mapping *mapping,
-                               uintptr_t address);
+/// Where an object's code ends that has its place at this address, in pages that are compared with the object's file
+/// and hashed. 0 if there is none.
+uintptr_t pfp_objects_code_end(const struct pfp_objects *objects, uintptr_t address);
 void pfp_objects_free(struct pfp_objects *objects);
 
 /// The value of a dynamic entry as an address in memory, or 0 if the entry is not there. Some loaders relocate these

@@ -222,6 +222,12 @@ static void no_descriptor_is_no_answer(void) {
   place_finish();
 }
 
+/// Whether the tests themselves run where every tracer can be seen. In a container the first observation is already that
+/// of another namespace, and stays what it is.
+static int first_namespace;
+
+#define FIRST_NAMESPACE "pid:[4026531836]"
+
 static int in_new_processes(const void *argument) {
   struct pfp_probe *probe;
   struct sight sight;
@@ -231,13 +237,13 @@ static int in_new_processes(const void *argument) {
   probe = place_probe();
   if (look(&sight, probe, PFC_CLASS_ENVIRONMENT, PFP_ENVIRONMENT_TRACER, "tracer") != PFP_OK) return 3;
   if (!sight.present) return 4;
-  if (memcmp(sight.digest, before->digest, sizeof sight.digest) == 0) return 5;
+  if ((memcmp(sight.digest, before->digest, sizeof sight.digest) != 0) != first_namespace) return 5;
   // Nor does a link help that names the first namespace.
   (void)snprintf(link, sizeof link, "%s/link", place.folder);
   (void)snprintf(real, sizeof real, "/proc/%d/ns/pid", (int)getpid());
-  if (symlink("pid:[4026531836]", link) != 0 || mount_over(link, real) != 0) return 7;
+  if (symlink(FIRST_NAMESPACE, link) != 0 || mount_over(link, real) != 0) return 7;
   if (look(&sight, probe, PFC_CLASS_ENVIRONMENT, PFP_ENVIRONMENT_TRACER, "tracer") != PFP_OK) return 8;
-  return memcmp(sight.digest, before->digest, sizeof sight.digest) != 0 ? 0 : 9;
+  return (memcmp(sight.digest, before->digest, sizeof sight.digest) != 0) == first_namespace ? 0 : 9;
 }
 
 static int beside_other_processes(const void *argument) {
@@ -248,6 +254,9 @@ static int beside_other_processes(const void *argument) {
 static void unseen_tracers_are_no_none(void) {
   struct sight before;
   struct pfp_probe *probe;
+  char name[64] = {0};
+  REQUIRE(CHECK(readlink("/proc/self/ns/pid", name, sizeof name - 1) > 0));
+  first_namespace = strcmp(name, FIRST_NAMESPACE) == 0;
   REQUIRE(place_begin());
   probe = place_probe();
   REQUIRE(probe != NULL);
