@@ -139,6 +139,17 @@ import Testing
     #expect(try !bench.management.check(token: JSONValue.object(claims).text).isValid)
   }
 
+  @Test(arguments: ["1e300", "1e999", "-1e300", "9223372036854775808", "0.5", "1"])
+  func `a stranger's token may say any end`(_ end: String) throws {
+    let bench = try Bench()
+    let parts = [#"{"alg":"HS256"}"#, #"{"exp":\#(end)}"#, "no signature"]
+    let token = parts.map { Base64.encode(Array($0.utf8), .url) }.joined(separator: ".")
+    for text in [token, #"{"exp":\#(end),"sip":"AAAAAA"}"#] {
+      let check = try bench.management.check(token: text)
+      #expect(!check.isAuthentic && !check.isValid)
+    }
+  }
+
   @Test func `secrets of a sealed token are not shown`() throws {
     let bench = try Bench()
     let token = try bench.attest(bench.app, .measurement, name: Bench.lockAPI).token
