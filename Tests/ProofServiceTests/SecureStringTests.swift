@@ -1,3 +1,4 @@
+import Dispatch
 import ProofJOSE
 import ProofModel
 import Testing
@@ -46,6 +47,22 @@ import Testing
     }
     #expect(try ask(bench, "more", define: "x").outcome == .badKey)
     #expect(try ask(bench, "0", define: "y").secureString == "y")
+  }
+
+  @Test func `what an installation defines at the same time is all kept`() throws {
+    let place = Workplace()
+    let bench = try Bench(
+      try SQLiteStore(creatingAt: place.path(of: "store")),
+      policy: [.secureStrings: "on", .deviceRate: "0"])
+    DispatchQueue.concurrentPerform(iterations: 16) { index in
+      let answer = try! ask(bench, "\(index)", define: "value \(index)")
+      precondition(answer.outcome == .done)
+    }
+    for index in 0..<16 { #expect(try ask(bench, "\(index)").secureString == "value \(index)") }
+    DispatchQueue.concurrentPerform(iterations: 16) { index in
+      _ = try! ask(bench, "\(index)", define: "")
+    }
+    #expect(try bench.store.rows(of: .deviceString) == [])
   }
 
   @Test func `names are 1 to 64 characters, payloads as the page says`() throws {

@@ -11,6 +11,7 @@ extension AttestationService {
     } catch {
       throw .malformed(error.description)
     }
+    let definition = try DeviceStrings.definition(in: report.subject)
     let (snapshot, known) = try glance(at: report.device)
     try limitAddress(request, snapshot)
     guard report.account == account.name else { throw .unknownAccount }
@@ -18,8 +19,8 @@ extension AttestationService {
       throw .unknownKey
     }
     let work = ReportWork(
-      service: self, report: report, build: build.build, key: build.key, snapshot: snapshot,
-      known: known, peer: request.peer, now: clock.now)
+      service: self, report: report, definition: definition, build: build.build, key: build.key,
+      snapshot: snapshot, known: known, peer: request.peer, now: clock.now)
     let answer = try work.answer()
     return Self.binary(answer.bytes(with: build.key))
   }
@@ -29,6 +30,8 @@ extension AttestationService {
 struct ReportWork {
   let service: AttestationService
   let report: AttestationReport
+  /// What the report defines a secure string as; nil if it defines none.
+  let definition: String?
   let build: SDKBuild
   let key: MeasurementProofKey
   let snapshot: Snapshot
@@ -48,7 +51,7 @@ struct ReportWork {
       note.purpose == report.subject.purpose,
       let believed = try? Belief(in: report, under: note.challenge.draft, with: key)
     else {
-      _ = try service.store { (store) throws(StoreError) in try store.use(report.salt, for: nil) }
+      try useUp()
       service.metrics.count(.unbelievable)
       log("unbelievable", [])
       return answer(.unbelievable)
@@ -63,7 +66,7 @@ struct ReportWork {
     let minter = TokenMinter(
       work: self, judgement: judgement, code: code,
       measurement: believed.measurement.map { ($0, generation) })
-    let (answer, changes) = try minter.answer()
+    var answer = try minter.answer()
 
     if deviceNote == nil { deviceNote = DeviceNote() }
     deviceNote!.note(
@@ -75,15 +78,27 @@ struct ReportWork {
     let isOurs = try service.store { (store) throws(StoreError) in
       try store.use(report.salt, for: sighting)
     }
-    guard isOurs else { return stale() }
-    if !changes.isEmpty {
-      try service.store { (store) throws(StoreError) in try store.apply(changes) }
+    guard isOurs else {
+      // Of two reports under one generation the second one's salt is used up all the same.
+      try useUp()
+      return stale()
+    }
+    if let definition, answer.outcome == .done {
+      let isKept = try DeviceStrings.keep(
+        report.subject.name, definition, of: report.device, service)
+      // Others of this installation may have taken the room meanwhile.
+      if !isKept { answer = minter.dressed(self.answer(.badKey)) }
     }
     service.metrics.count(judgement.isPassed ? .passed : .failed)
     log(
       judgement.isPassed ? "passed" : "failed",
       [("arc", code), ("properties", judgement.properties.text)])
     return answer
+  }
+
+  /// Uses the salt up for nothing.
+  private func useUp() throws(Refusal) {
+    _ = try service.store { (store) throws(StoreError) in try store.use(report.salt, for: nil) }
   }
 
   /// An answer without token.

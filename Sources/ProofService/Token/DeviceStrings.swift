@@ -12,12 +12,14 @@ struct DeviceStrings {
 
   private let device: DeviceID
   private let vault: Vault
+  /// The row as it was read; nil if there was none.
+  private let row: [UInt8]?
   private var sealed: JSONObject
 
   init(of device: DeviceID, _ service: AttestationService) throws(Refusal) {
     self.device = device
     vault = service.account.vault
-    let row = try service.store { (store) throws(StoreError) in
+    row = try service.store { (store) throws(StoreError) in
       try store.row(device.description, of: .deviceString)
     }
     guard let row else {
@@ -53,11 +55,57 @@ struct DeviceStrings {
     return true
   }
 
-  /// What makes the store agree.
-  var change: StoreChange {
-    sealed.members.isEmpty
-      ? .remove(.deviceString, device.description)
-      : .put(
-        .deviceString, device.description, Array(JSONValue.object(sealed).text.utf8))
+  /// What makes the store agree, if the row is still the one that was read.
+  private var changes: [StoreChange] {
+    let key = device.description
+    let kept =
+      sealed.members.isEmpty ? nil : Array(JSONValue.object(sealed).text.utf8)
+    return switch (row, kept) {
+    case (nil, nil): []
+    case (nil, let kept?): [.insert(.deviceString, key, kept)]
+    case (let row?, nil): [.expect(.deviceString, key, row), .remove(.deviceString, key)]
+    case (let row?, let kept?):
+      [.expect(.deviceString, key, row), .put(.deviceString, key, kept)]
+    }
+  }
+
+  /// Defines a name for good, or with an empty value forgets it. Of two that an installation defines
+  /// at the same time none is lost: the later one finds another row, and begins anew with it.
+  ///
+  /// - Returns: Whether there was room.
+  static func keep(
+    _ name: String, _ value: String, of device: DeviceID, _ service: AttestationService
+  ) throws(Refusal) -> Bool {
+    while true {
+      var strings = try DeviceStrings(of: device, service)
+      guard strings.set(name, to: value) else { return false }
+      do throws(StoreError) {
+        try service.account.store.apply(strings.changes)
+        return true
+      } catch {
+        switch error {
+        case .alreadyThere, .changedMeanwhile: continue
+        default: throw .failed
+        }
+      }
+    }
+  }
+
+  /// The new definition that a report brings; nil if it only asks, or is about something else.
+  static func definition(
+    in subject: AttestationReport.Subject
+  ) throws(Refusal) -> String? {
+    guard subject.purpose == .secureString else { return nil }
+    let payload = subject.payload
+    switch payload.first {
+    case 0 where payload.count == 1: return nil
+    case 1:
+      guard let text = String(validating: payload.dropFirst(), as: UTF8.self),
+        text.utf8.count <= valueMax
+      else { throw .malformed("The new definition is not UTF-8.") }
+      return text
+    default:
+      throw .malformed("The payload of a secure string begins with 0 (leave) or 1 (define).")
+    }
   }
 }

@@ -13,19 +13,25 @@ struct TokenMinter {
   private var snapshot: Snapshot { work.snapshot }
   private var policy: Policy { work.snapshot.policy }
 
-  /// The answer, and what must be stored before it is given.
-  func answer() throws(Refusal) -> (AttestationAnswer, [StoreChange]) {
-    var (answer, changes): (AttestationAnswer, [StoreChange]) =
+  /// The answer. What the report defines is stored by whoever gives it.
+  func answer() throws(Refusal) -> AttestationAnswer {
+    let answer =
       switch report.subject.purpose {
-      case .token, .measurement: (try tokenAnswer(), [])
+      case .token, .measurement: try tokenAnswer()
       case .secureString: try stringAnswer()
-      case .customJWT: (try customAnswer(), [])
+      case .customJWT: try customAnswer()
       }
+    return dressed(answer)
+  }
+
+  /// An answer with what every answer to a believed report says.
+  func dressed(_ answer: AttestationAnswer) -> AttestationAnswer {
+    var answer = answer
     answer.responseCode = code
     if policy.tellsReasons, !judgement.isPassed {
       answer.rejectionReasons = judgement.reasons.names.joined(separator: ",")
     }
-    return (answer, changes)
+    return answer
   }
 
   // MARK: Tokens
@@ -106,17 +112,17 @@ struct TokenMinter {
 
   // MARK: Secure strings
 
-  private func stringAnswer() throws(Refusal) -> (AttestationAnswer, [StoreChange]) {
-    guard policy.hasSecureStrings else { return (work.answer(.disabled), []) }
+  private func stringAnswer() throws(Refusal) -> AttestationAnswer {
+    guard policy.hasSecureStrings else { return work.answer(.disabled) }
     let name = report.subject.name
-    guard (1...SecureString.nameMax).contains(name.count) else { return (work.answer(.badKey), []) }
-    guard judgement.isPassed else { return (work.answer(.rejected), []) }
+    guard (1...SecureString.nameMax).contains(name.count) else { return work.answer(.badKey) }
+    guard judgement.isPassed else { return work.answer(.rejected) }
     var own = try DeviceStrings(of: report.device, work.service)
     var answer = work.answer(.done)
-    if let definition = try definition() {
-      guard own.set(name, to: definition) else { return (work.answer(.badKey), []) }
+    if let definition = work.definition {
+      guard own.set(name, to: definition) else { return work.answer(.badKey) }
       answer.secureString = definition
-      return (answer, [own.change])
+      return answer
     }
     if let value = try own.value(of: name) {
       answer.secureString = value
@@ -126,23 +132,8 @@ struct TokenMinter {
         try vault.text(predefined.sealedValue, for: SecureString.place(of: name))
       }
     } else {
-      return (work.answer(.unknownKey), [])
-    }
-    return (answer, [])
-  }
-
-  /// The new definition that the report brings; nil if it only asks.
-  private func definition() throws(Refusal) -> String? {
-    let payload = report.subject.payload
-    switch payload.first {
-    case 0 where payload.count == 1: return nil
-    case 1:
-      guard let text = String(validating: payload.dropFirst(), as: UTF8.self),
-        text.utf8.count <= DeviceStrings.valueMax
-      else { throw .malformed("The new definition is not UTF-8.") }
-      return text
-    default:
-      throw .malformed("The payload of a secure string begins with 0 (leave) or 1 (define).")
+      return work.answer(.unknownKey)
+    return answer
     }
   }
 
