@@ -134,6 +134,41 @@ import Testing
     #expect(try bench.send(report, challenge.draft.salt, bench.app).outcome == .unbelievable)
   }
 
+  @Test func `of two reports under one generation the second one's salt is used up too`() throws {
+    let bench = try Bench()
+    let (one, salt) = try make(bench, bench.app)
+    let (other, otherSalt) = try make(bench, bench.app)
+    #expect(try bench.send(one, salt, bench.app).outcome == .done)
+    #expect(try bench.send(other, otherSalt, bench.app).outcome == .askAgain)
+    #expect(try bench.store.pending(otherSalt) == nil)
+  }
+
+  @Test func `a definition that is none is refused before anything is looked up`() throws {
+    let bench = try Bench(policy: [.secureStrings: "on"])
+    let challenge = try bench.challenge(bench.app, .secureString)
+    let subject = AttestationReport.Subject(.secureString, name: "n", payload: [2])
+    let report = try bench.app.report(subject, answering: challenge)
+    #expect(try bench.store.use(challenge.draft.salt, for: nil))
+    #expect(bench.post("/v1/report", report).status == 400)
+  }
+
+  @Test func `what an app says of itself hides neither the devices nor a clone`() throws {
+    let bench = try Bench()
+    var subject = AttestationReport.Subject(.token, name: Bench.api)
+    subject.properties = (0..<64).map { index in
+      let name = "\(index)" + String(repeating: "\u{1}", count: 1_000)
+      return .init(name, String(repeating: "\"", count: 1_024))
+    }
+    #expect(try bench.attest(bench.app, subject).outcome == .done)
+    #expect(try #require(try bench.store.device(bench.app.device)).note.count < 32_768)
+    #expect(try bench.management.devices().map(\.device) == [bench.app.device])
+    var clone = bench.app
+    clone.evidence[TestApp.Name(.device, 1, "machine-id")] = Digest(hashing: [1])
+    _ = try bench.attest(clone)
+    let seen = try #require(try bench.management.devices().first).note.texts("properties")
+    #expect(seen == ["cloned-storage"])
+  }
+
   @Test func `of one report sent by many at once, one gets a token`() throws {
     let place = Workplace()
     let bench = try Bench(

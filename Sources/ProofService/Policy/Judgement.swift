@@ -82,6 +82,9 @@ struct DeviceNote: Sendable {
 
   /// How many machines are remembered.
   static let machineMax = 4
+  /// How many bytes of JSON are kept of what an app says of itself. What is beyond is left out: a note
+  /// that is too long to be read would be lost with the machines in it.
+  static let saidMax = 16_384
 
   var fields: JSONObject
   var machines: [Machine]
@@ -132,8 +135,14 @@ struct DeviceNote: Sendable {
       fields.set("userProperty", report.subject.userProperty)
     }
     var said = JSONObject()
-    for property in report.subject.properties { said.set(property.name, property.value) }
-    if !report.subject.properties.isEmpty { fields["said"] = .object(said) }
+    var room = Self.saidMax
+    for property in report.subject.properties {
+      let size = JSONValue.object([property.name: .string(property.value)]).text.utf8.count
+      guard size <= room else { continue }
+      room -= size
+      said.set(property.name, property.value)
+    }
+    if !said.members.isEmpty { fields["said"] = .object(said) }
   }
 
   var bytes: [UInt8] {
