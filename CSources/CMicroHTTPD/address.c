@@ -42,6 +42,16 @@ enum pfh_result pfh_address_canonical(char canonical[PFH_ADDRESS_TEXT], const ch
   return PFH_OK;
 }
 
+enum pfh_result pfh_address_network(char canonical[PFH_ADDRESS_TEXT], const char *text) {
+  struct in6_addr six;
+  if (inet_pton(AF_INET6, text, &six) != 1 || IN6_IS_ADDR_V4MAPPED(&six)) {
+    return pfh_address_canonical(canonical, text);
+  }
+  memset(&six.s6_addr[8], 0, 8);
+  write_six(canonical, &six);
+  return PFH_OK;
+}
+
 int pfh_address_is_loopback(const char *canonical) {
   return strncmp(canonical, "127.", 4) == 0 || strcmp(canonical, "::1") == 0;
 }

@@ -61,7 +61,24 @@ import Testing
     for path in ["/v1/challenge", "/v1/manage/api/list"] {
       #expect(bench.post(path, question).status == 429)
     }
-    #expect(bench.get("/v1/config/door").status == 429)
+    for path in ["/v1/config/door", "/v1/jwks/door"] {
+      #expect(bench.get(path).status == 429)
+    }
     #expect(bench.post("/v1/challenge", question, peer: "192.0.2.8").status == 200)
+  }
+
+  @Test func `whoever has an IPv6 network has one limit, however many addresses`() throws {
+    let bench = try Bench(policy: [.addressRate: "1", .deviceRate: "0"])
+    func ask(_ peer: String) -> Int {
+      bench.post("/v1/challenge", bench.app.question().bytes, peer: peer).status
+    }
+    for host in 1...10 { #expect(ask("2001:db8:0:1::\(host)") == 200) }
+    for peer in ["2001:db8:0:1::11", "2001:db8:0:1:ffff::1", "2001:DB8::1:0:0:0:1"] {
+      #expect(ask(peer) == 429, "\(peer)")
+    }
+    #expect(ask("2001:db8:0:2::1") == 200)
+    for _ in 1...10 { #expect(ask("192.0.2.9") == 200) }
+    for peer in ["192.0.2.9", "::ffff:192.0.2.9"] { #expect(ask(peer) == 429, "\(peer)") }
+    #expect(ask("192.0.2.10") == 200)
   }
 }

@@ -54,6 +54,10 @@ enum pfh_result {
 /// PFH_E_ADDRESS for other text, brackets, ports and zones included.
 PFH_MUST_USE enum pfh_result pfh_address_canonical(char canonical[PFH_ADDRESS_TEXT], const char *text);
 
+/// Writes what one customer of a network has: of an IPv6 address the first 64 bits, the rest zeros; an IPv4 address as
+/// it is. PFH_E_ADDRESS as above.
+PFH_MUST_USE enum pfh_result pfh_address_network(char canonical[PFH_ADDRESS_TEXT], const char *text);
+
 /// 1 for an address that only this machine reaches, in canonical form.
 PFH_MUST_USE int pfh_address_is_loopback(const char *canonical);
 

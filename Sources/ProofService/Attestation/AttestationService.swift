@@ -81,7 +81,7 @@ public final class AttestationService: HTTPHandler {
       return try configuration(of: String(parts[3]), request)
     case ("v1", 4) where parts[2] == "jwks":
       try require("GET", request)
-      return try jwks(of: String(parts[3]))
+      return try jwks(of: String(parts[3]), request)
     case ("v1", 5) where parts[2] == "manage":
       return try manage("\(parts[3])/\(parts[4])", request)
     default: throw .notFound
@@ -142,9 +142,12 @@ public final class AttestationService: HTTPHandler {
       body: Array(snapshot.signedConfiguration.utf8))
   }
 
-  private func jwks(of name: String) throws(Refusal) -> HTTPResponse {
+  private func jwks(
+    of name: String, _ request: HTTPRequest
+  ) throws(Refusal) -> HTTPResponse {
     let snapshot = try snapshot()
     guard name == account.name else { throw .unknownAccount }
+    try limitAddress(request, snapshot)
     guard let text = try? snapshot.jwks() else { throw .failed }
     return HTTPResponse(
       status: 200,
@@ -154,7 +157,8 @@ public final class AttestationService: HTTPHandler {
 
   func limitAddress(_ request: HTTPRequest, _ snapshot: Snapshot) throws(Refusal) {
     let wait = addresses.wait(
-      of: Array(request.peer.utf8), rate: snapshot.policy.addressRate, at: clock.now)
+      of: Array(IPAddress.network(of: request.peer).utf8), rate: snapshot.policy.addressRate,
+      at: clock.now)
     if let wait { throw .tooMany(retryAfter: wait) }
   }
 }

@@ -41,8 +41,20 @@ struct IPAddress: Hashable, Sendable {
   init?(_ text: String) {
     var canonical = [CChar](repeating: 0, count: Int(PFH_ADDRESS_TEXT))
     guard unsafe pfh_address_canonical(&canonical, text) == PFH_OK else { return nil }
+    self.text = Self.text(canonical)
+  }
+
+  /// What limits of an address are counted by: whoever has one IPv6 address has all that share its first
+  /// 64 bits, and could use another one for each request. Text that is no address stands for itself.
+  static func network(of text: String) -> String {
+    var canonical = [CChar](repeating: 0, count: Int(PFH_ADDRESS_TEXT))
+    guard unsafe pfh_address_network(&canonical, text) == PFH_OK else { return text }
+    return Self.text(canonical)
+  }
+
+  private static func text(_ canonical: [CChar]) -> String {
     let bytes = canonical.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }
-    self.text = String(decoding: bytes, as: UTF8.self)
+    return String(decoding: bytes, as: UTF8.self)
   }
 
   /// Whether only this machine reaches it.
