@@ -76,6 +76,22 @@ import Testing
         == (try UnverifiedToken(reading: good.token)).payload.members.map(\.name))
   }
 
+  /// Another signature under the same claims would tell the app that it failed.
+  @Test(arguments: [KeyAlgorithm.hs256, .edDSA])
+  func `two tokens of one moment are alike, whether the app passes or fails`(
+    _ algorithm: KeyAlgorithm
+  ) throws {
+    let bench = try Bench(policy: [.responseCodes: "off"])
+    try bench.management.addKey(algorithm, id: "k")
+    try bench.management.add(API("k.example.com", keyID: "k"))
+    for decision in [DeviceRule.Decision.pass, .fail] {
+      try bench.management.set(decision, for: bench.app.device)
+      let tokens = try (0..<2).map { _ in try bench.attest(bench.app, name: "k.example.com").token }
+      #expect(tokens[0] == tokens[1], "\(decision)")
+      #expect(try bench.management.check(token: tokens[0]).isAuthentic == (decision == .pass))
+    }
+  }
+
   @Test func `a measurement goes into a sealed token, as the app measured it`() throws {
     let bench = try Bench()
     let challenge = try bench.challenge(bench.app, .measurement)

@@ -33,16 +33,23 @@ import Testing
     #expect(try bench.attest(bench.app, custom).messageKey == nil)
   }
 
-  @Test func `an app that fails gets a random key, another one each time`() throws {
+  /// Another key each time would tell the app that it failed.
+  @Test func `an app that fails gets a key that is nobody's, the same each time`() throws {
     let bench = try Bench()
-    try bench.management.changeMessageKey()
-    let (_, key) = try #require(try bench.management.messageKey())
-    try bench.management.set(.fail, for: bench.app.device)
-    let keys = try (0..<3).map { _ in try #require(try bench.attest(bench.app).messageKey) }
-    for index in keys.indices {
-      #expect(keys[index] != key)
-      #expect(!keys[..<index].contains(keys[index]))
+    var decoys: [MessageKey] = []
+    for _ in 0..<2 {
+      try bench.management.changeMessageKey()
+      let (_, key) = try #require(try bench.management.messageKey())
+      var other = bench.app
+      other.evidence[TestApp.Name(.device, 5, "secret")] = Digest(hashing: [2])
+      for app in [bench.app, other] { try bench.management.set(.fail, for: app.device) }
+      let keys = try [bench.app, bench.app, other].map { app in
+        try #require(try bench.attest(app).messageKey)
+      }
+      #expect(keys.allSatisfy { $0 == keys[0] && $0 != key })
+      decoys.append(keys[0])
     }
+    #expect(decoys[0] != decoys[1])
   }
 
   @Test func `another key has another name, and a removed one is gone`() throws {

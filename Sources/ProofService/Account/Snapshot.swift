@@ -11,6 +11,8 @@ final class Snapshot: Sendable {
   let policy: Policy
   let developmentKey: [UInt8]?
   let messageKey: (id: String, key: MessageKey)?
+  /// Where there is a message key, what apps that fail get.
+  let messageDecoy: MessageKey?
   let managementHash: [UInt8]
   let apis: [String: API]
   let registrations: [AppDigest: Registration]
@@ -43,6 +45,7 @@ final class Snapshot: Sendable {
       developmentKey = nil
     }
     messageKey = try Self.messageKey(of: account)
+    messageDecoy = messageKey.flatMap { account.vault.messageDecoy(of: $0.id) }
     guard let hash = try AccountDocument.management.needed(from: store).bytes("hash") else {
       throw .damaged("document “management”")
     }

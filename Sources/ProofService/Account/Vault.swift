@@ -1,4 +1,5 @@
 internal import ProofJOSE
+internal import ProofModel
 
 /// Seals what is secret of an account, under the account's key, for one place in the store each: a
 /// sealed secret that was moved elsewhere does not open.
@@ -38,6 +39,13 @@ final class Vault: Sendable {
   /// The key that response codes are made with.
   func responseCodeKey() -> JOSESecret {
     JOSESecret(copying: CoreSodium.hash("pfs1.arc-key....", [], key: key).span)
+  }
+
+  /// What failing apps get in the place of the message key of a name: the same key each time, or it
+  /// would show itself as the wrong one.
+  func messageDecoy(of id: String) -> MessageKey? {
+    let bytes = CoreSodium.hash("pfs1.decoy-key..", Array(id.utf8), key: key)
+    return try? MessageKey(SecretBytes(copying: bytes.span))
   }
 
   func rewrapped(by lock: borrowing AccountLock) throws(ServiceError) -> WrappedKey {

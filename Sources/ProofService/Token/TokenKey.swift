@@ -9,6 +9,9 @@ final class TokenKey: Sendable {
   private let store: any Store
   /// Up to which count tokens may be sealed before the next block is reserved.
   private let reserved = CoreLock<UInt64>(0)
+  /// What failing apps' tokens are signed with: one key, for under the right one too the same claims
+  /// give the same signature.
+  private let decoyKey = CoreLock<JSONWebKey?>(nil)
 
   /// How many tokens a crash can lose of a key's 2^32.
   static let block: UInt64 = 4_096
@@ -27,10 +30,21 @@ final class TokenKey: Sendable {
 
   /// A token that looks like one of this key, under a key that nobody has.
   func decoy(_ claims: Claims) throws(ServiceError) -> String {
-    let random = try ServiceError.ofJOSE { () throws(JOSEError) in
+    // What is sealed differs each time anyway, and a key seals no more than so many.
+    guard key.algorithm.isSignature else { return try Self.token(claims, by: freshDecoy()) }
+    let decoy = try decoyKey.withLock { (known) throws(ServiceError) in
+      if let known { return known }
+      let decoy = try freshDecoy()
+      known = decoy
+      return decoy
+    }
+    return try Self.token(claims, by: decoy)
+  }
+
+  private func freshDecoy() throws(ServiceError) -> JSONWebKey {
+    try ServiceError.ofJOSE { () throws(JOSEError) in
       try JSONWebKey.random(key.algorithm, id: key.id)
     }
-    return try Self.token(claims, by: random)
   }
 
   private static func token(_ claims: Claims, by key: JSONWebKey) throws(ServiceError) -> String {

@@ -56,9 +56,8 @@ struct TokenMinter {
       judgement.isPassed ? try key.token(claims) : try key.decoy(claims)
     }
     // As with the token: whoever fails cannot tell, and signs nothing that anybody believes.
-    if let (_, key) = snapshot.messageKey {
-      answer.messageKey = judgement.isPassed ? key : .random()
-    }
+    answer.messageKey =
+      judgement.isPassed ? snapshot.messageKey?.key : snapshot.messageDecoy
     return answer
   }
 
@@ -133,8 +132,8 @@ struct TokenMinter {
       }
     } else {
       return work.answer(.unknownKey)
-    return answer
     }
+    return answer
   }
 
   // MARK: Custom tokens
