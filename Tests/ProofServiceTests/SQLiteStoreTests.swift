@@ -126,6 +126,7 @@ import Testing
     #expect(throws: StoreError.full(path: "store")) { try queue.leave(job()) }
     try queue.leave(job())
     #expect(throws: StoreError.full(path: "store")) { try queue.leave(job(.full(path: "store"))) }
+    try queue.leave(job())
   }
 
   @Test func `a salt is found at once although another process writes, and in the file afterwards`()
@@ -155,6 +156,29 @@ import Testing
     #expect(try SQLiteStore(at: path).pending(salt)?.note == [7])
     #expect(try store.use(salt, for: nil))
     #expect(try store.pending(salt) == nil)
+  }
+
+  @Test func `a salt that could not be kept is not found, and takes no memory`() throws {
+    let place = Workplace()
+    let path = place.path(of: "store")
+    let store = try SQLiteStore(creatingAt: path)
+    let other = try SQLiteConnection(path: path, patience: 5_000)
+    try other.run(.begin)
+    let before = store.transactions.all
+    onThreads(2) { thread in
+      if thread == 0 {
+        try! store.apply([.insert(.api, "a", [])])
+      } else {
+        while store.transactions.all == before { sched_yield() }
+        // Left to the other thread, which will find no table for it.
+        try! store.keep(PendingSalt(Salt.random(), expiry: 1, note: []))
+        try! other.execute("DROP TABLE salt")
+        try! other.run(.commit)
+      }
+    }
+    let salt = Salt.random()
+    #expect(throws: StoreError.self) { try store.keep(PendingSalt(salt, expiry: 1, note: [])) }
+    #expect((try? store.pending(salt)) == nil)
   }
 
   @Test func `a start checks no more than so much of a store`() throws {

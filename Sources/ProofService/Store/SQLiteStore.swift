@@ -157,12 +157,18 @@ public final class SQLiteStore: Store {
       return
     }
     unsaved.add(pending)
-    try writer.leave(
-      WriteJob(settled: { [unsaved] in unsaved.remove(pending.salt) }) {
-        (connection) throws(StoreError) in
-        try connection.run(.keepSalt, values)
-        return .done
-      })
+    do throws(StoreError) {
+      try writer.leave(
+        WriteJob(settled: { [unsaved] in unsaved.remove(pending.salt) }) {
+          (connection) throws(StoreError) in
+          try connection.run(.keepSalt, values)
+          return .done
+        })
+    } catch {
+      // Perhaps the job was never taken, and nobody settles it.
+      unsaved.remove(pending.salt)
+      throw error
+    }
   }
 
   /// A salt that was kept and neither used nor dropped.

@@ -112,7 +112,10 @@ final class WriteQueue: Sendable {
     if let failure { throw failure }
     guard join(job) else { return }
     write()
-    if case .failure(let error) = job.outcome { throw error }
+    guard case .failure(let error) = job.outcome else { return }
+    // It is told here, and to nobody else.
+    state.withLock { $0.failure = nil }
+    throw error
   }
 
   /// Whether there is room for one more job that nobody waits for.
