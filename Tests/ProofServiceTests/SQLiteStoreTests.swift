@@ -247,6 +247,19 @@ import Testing
     }
   }
 
+  @Test func `an empty file that others may read is no place for a store`() throws {
+    let place = Workplace()
+    try place.write([], to: "store")
+    let path = place.path(of: "store")
+    unsafe chmod(path, 0o640)
+    #expect(throws: StoreError.self) { try SQLiteStore(creatingAt: path) }
+    // Foundation loses a page of memory whenever it reads an empty file.
+    let attributes = try FileManager.default.attributesOfItem(atPath: path)
+    #expect(attributes[.size] as? Int == 0)
+    unsafe chmod(path, 0o600)
+    _ = try SQLiteStore(creatingAt: path)
+  }
+
   @Test func `no store, a foreign file, a newer one and a damaged one are told apart`() throws {
     let place = Workplace()
     let path = place.path(of: "store")

@@ -55,7 +55,11 @@ public final class SQLiteStore: Store {
   /// - Throws: ``StoreError/failed(path:detail:)``, also if there is a file.
   public convenience init(creatingAt path: String) throws(StoreError) {
     // An empty file is what a power cut in here leaves behind.
-    if SQLiteFile.size(of: path) != 0 { try SQLiteFile.make(path) }
+    if SQLiteFile.size(of: path) != 0 {
+      try SQLiteFile.make(path)
+    } else if !SQLiteFile.isPrivate(path) {
+      throw .failed(path: path, detail: "an empty file is there that others may read or write")
+    }
     let connection = try SQLiteConnection(path: path, patience: 5_000)
     guard try connection.text("PRAGMA journal_mode = WAL") == "wal" else {
       throw .failed(path: path, detail: "the file system cannot do what WAL needs")

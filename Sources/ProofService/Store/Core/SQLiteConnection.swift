@@ -161,6 +161,13 @@ enum SQLiteFile {
     return unsafe stat(path, &status) == 0 ? Int64(status.st_size) : nil
   }
 
+  /// Whether a file is this user's, and nobody else may read or write it.
+  static func isPrivate(_ path: String) -> Bool {
+    var status = stat()
+    return unsafe stat(path, &status) == 0 && status.st_uid == geteuid()
+      && status.st_mode & 0o077 == 0
+  }
+
   /// Makes an empty file that only its owner may read. SQLite gives its companions the same mode.
   static func make(_ path: String) throws(StoreError) {
     let descriptor = unsafe open(path, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0o600)
