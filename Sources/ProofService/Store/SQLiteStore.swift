@@ -3,12 +3,15 @@ public import ProofModel
 /// The store that comes along: one SQLite file, in WAL mode, that several processes may share.
 ///
 /// One connection writes, and threads that write at the same time share a transaction
-/// (`WriteQueue`); another reads, so that nobody who reads waits for the disk. Everything that the
+/// (`WriteQueue`); others read, so that nobody who reads waits for the disk. Everything that the
 /// protocol says survives a power cut is committed with `synchronous` FULL. Only
 /// ``Store/keep(_:)``, which promises less, uses NORMAL, and waits for nobody: while others write, its
 /// salts stand in memory until the next transaction takes them along.
 public final class SQLiteStore: Store {
   private let reader: CoreLock<SQLiteConnection>
+  /// Another one that reads, for what looks at all devices there are: that takes as long as it takes,
+  /// and no request waits for it.
+  private let surveyor: CoreLock<SQLiteConnection>
   private let writer: WriteQueue
   private let path: String
   /// Salts on their way to the file, which readers do not find there yet.
@@ -36,6 +39,7 @@ public final class SQLiteStore: Store {
     self.path = path
     writer = WriteQueue(connection)
     reader = CoreLock(try SQLiteConnection(path: path, patience: patience))
+    surveyor = CoreLock(try SQLiteConnection(path: path, patience: patience))
   }
 
   /// How many pages are checked at the start. A start must not take longer the more devices are known;
@@ -224,7 +228,10 @@ public final class SQLiteStore: Store {
 
   /// What is known of a device.
   public func device(_ id: DeviceID) throws(StoreError) -> DeviceRow? {
-    try devices(.device, .bytes(id.bytes)).first
+    let path = path
+    return try read { (connection) throws(StoreError) in
+      try Self.devices(.device, .bytes(id.bytes), connection, path: path)
+    }.first
   }
 
   /// The revision and what is known of a device: locked for once, not twice.
@@ -248,25 +255,19 @@ public final class SQLiteStore: Store {
 
   /// The devices seen last, the latest first.
   public func devices(latest count: Int) throws(StoreError) -> [DeviceRow] {
-    try devices(.latestDevices, .integer(Int64(count)))
+    let path = path
+    return try surveyor.withLock { (connection) throws(StoreError) in
+      try Self.devices(.latestDevices, .integer(Int64(count)), connection, path: path)
+    }
   }
 
   /// How full the store is.
   public func counts() throws(StoreError) -> StoreCounts {
-    try read { (connection) throws(StoreError) in
+    try surveyor.withLock { (connection) throws(StoreError) in
       var counts = StoreCounts(devices: 0, salts: 0)
       try connection.run(.countDevices) { counts.devices = Int($0.integer(0)) }
       try connection.run(.countSalts) { counts.salts = Int($0.integer(0)) }
       return counts
-    }
-  }
-
-  private func devices(
-    _ statement: SQLiteStatement, _ value: SQLiteValue
-  ) throws(StoreError) -> [DeviceRow] {
-    let path = path
-    return try read { (connection) throws(StoreError) in
-      try Self.devices(statement, value, connection, path: path)
     }
   }
 
