@@ -51,8 +51,10 @@ public struct API: Record, Hashable {
 
   /// Reads what ``fields`` wrote.
   public init?(key: String, fields: JSONObject) {
-    guard let kind = fields.text("kind").flatMap(Kind.init) else { return nil }
-    host = key
+    guard let kind = fields.text("kind").flatMap(Kind.init),
+      let checked = try? Host.checked(key)
+    else { return nil }
+    host = checked
     self.kind = kind
     keyID = fields.text("kid")
   }

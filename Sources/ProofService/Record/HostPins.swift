@@ -40,8 +40,10 @@ public struct HostPins: Record, Hashable {
 
   /// Reads what ``fields`` wrote.
   public init?(key: String, fields: JSONObject) {
-    guard let pins = fields.texts("pins") else { return nil }
-    host = key
+    guard let pins = fields.texts("pins"),
+      let checked = try? Host.checked(key, orRoots: true)
+    else { return nil }
+    host = checked
     self.pins = pins
   }
 

@@ -22,8 +22,10 @@ extension Record {
   var bytes: [UInt8] { Array(JSONValue.object(fields).text.utf8) }
 
   init(_ row: StoreRow) throws(ServiceError) {
+    // Under another spelling of its key a record would be there twice.
     guard case .object(let fields) = try? JSONValue(parsing: row.value.span),
-      let record = Self(key: row.key, fields: fields)
+      let record = Self(key: row.key, fields: fields),
+      record.key.utf8.elementsEqual(row.key.utf8)
     else { throw .damaged("\(Self.noun) “\(row.key)”") }
     self = record
   }
