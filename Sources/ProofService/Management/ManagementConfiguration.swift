@@ -194,9 +194,7 @@ extension Management {
   ///
   /// - Throws: ``ServiceError/unknown(_:name:)``.
   public func revokeSDKBuild(_ id: KeyID) throws(ServiceError) {
-    var build = try one(id.description, SDKBuild.self)
-    build.isRevoked = true
-    try account.apply([.put(.sdkBuild, build.key, build.bytes)])
+    try rewrite(id.description, SDKBuild.self) { $0.isRevoked = true }
   }
 
   /// The measurement proof key of a build, for tools that compute what the app computes.
@@ -245,9 +243,7 @@ extension Management {
   ///
   /// - Throws: ``ServiceError/unknown(_:name:)``.
   public func revokeHardware(_ id: HardwareID) throws(ServiceError) {
-    var hardware = try one(id.description, RegisteredHardware.self)
-    hardware.isRevoked = true
-    try account.apply([.put(.hardware, hardware.key, hardware.bytes)])
+    try rewrite(id.description, RegisteredHardware.self) { $0.isRevoked = true }
   }
 }
 

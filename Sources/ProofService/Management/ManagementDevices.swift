@@ -87,9 +87,7 @@ extension Management {
   public func set(
     _ decision: DeviceRule.Decision?, for device: DeviceID
   ) throws(ServiceError) {
-    var rule = try store.one(device.description, DeviceRule.self) ?? DeviceRule(device, nil)
-    rule.decision = decision
-    try set(rule)
+    try rewriteRule(of: device) { $0.decision = decision }
   }
 
   /// Annotates a device's tokens with properties beyond the policy's.
@@ -99,16 +97,20 @@ extension Management {
   ///   - device: The device.
   /// - Throws: ``ServiceError``.
   public func annotate(_ annotations: Properties, for device: DeviceID) throws(ServiceError) {
-    var rule = try store.one(device.description, DeviceRule.self) ?? DeviceRule(device, nil)
-    rule.annotations = annotations.names
-    try set(rule)
+    try rewriteRule(of: device) { $0.annotations = annotations.names }
   }
 
-  private func set(_ rule: DeviceRule) throws(ServiceError) {
-    let isEmpty = rule.decision == nil && rule.annotations.isEmpty
-    try account.apply([
-      isEmpty ? .remove(.deviceRule, rule.key) : .put(.deviceRule, rule.key, rule.bytes)
-    ])
+  /// A rule that says nothing is none.
+  private func rewriteRule(
+    of device: DeviceID, _ change: (inout DeviceRule) -> Void
+  ) throws(ServiceError) {
+    let key = device.description
+    try rewrite(key, of: .deviceRule) { present throws(ServiceError) in
+      var rule = DeviceRule(device, nil)
+      if let present { rule = try DeviceRule(StoreRow(key, present)) }
+      change(&rule)
+      return rule.decision == nil && rule.annotations.isEmpty ? nil : rule.bytes
+    }
   }
 
   // MARK: Response codes

@@ -177,9 +177,10 @@ extension Management {
     switch verb {
     case "show": try arguments.finish()
     case "set":
-      var changed = try policy()
-      for (name, value) in try arguments.rest() { try changed.set(name, to: value) }
-      try set(changed)
+      let settings = try arguments.rest()
+      try changePolicy { policy throws(ServiceError) in
+        for (name, value) in settings { try policy.set(name, to: value) }
+      }
     default: return nil
     }
     return .object(try policy().fields)

@@ -1,0 +1,67 @@
+internal import ProofJOSE
+
+// Changes of what stands in a row already: read, changed, and written only if nobody else wrote
+// meanwhile. Of two operators at the same time, none loses what was confirmed.
+
+extension Management {
+  /// Rewrites a row; who finds another than was read begins anew with it.
+  ///
+  /// - Parameters:
+  ///   - key: The row's key.
+  ///   - table: Its table.
+  ///   - change: From what stands there, or nil, to what shall, or nil for no row.
+  /// - Throws: ``ServiceError``, and what `change` throws.
+  func rewrite(
+    _ key: String, of table: StoreTable, _ change: ([UInt8]?) throws(ServiceError) -> [UInt8]?
+  ) throws(ServiceError) {
+    while true {
+      let present = try ServiceError.ofStore { () throws(StoreError) in
+        try store.row(key, of: table)
+      }
+      let changes: [StoreChange] =
+        switch (present, try change(present)) {
+        case (nil, nil): []
+        case (nil, let new?): [.insert(table, key, new)]
+        case (let present?, nil): [.expect(table, key, present), .remove(table, key)]
+        case (let present?, let new?): [.expect(table, key, present), .put(table, key, new)]
+        }
+      do {
+        return try account.apply(changes)
+      } catch .store(.changedMeanwhile), .store(.alreadyThere) {
+        continue
+      }
+    }
+  }
+
+  /// Rewrites a record that is there.
+  ///
+  /// - Throws: ``ServiceError/unknown(_:name:)``.
+  func rewrite<R: Record>(
+    _ key: String, _: R.Type, _ change: (inout R) -> Void
+  ) throws(ServiceError) {
+    try rewrite(key, of: R.table) { present throws(ServiceError) in
+      guard let present else { throw .unknown(R.noun, name: String(key.prefix(80))) }
+      var record = try R(StoreRow(key, present))
+      change(&record)
+      return record.bytes
+    }
+  }
+
+  /// Changes settings of the policy; all of them, or none if one is not allowed.
+  ///
+  /// - Parameter change: Changes what it was.
+  /// - Throws: ``ServiceError``.
+  public func changePolicy(
+    _ change: (inout Policy) throws(ServiceError) -> Void
+  ) throws(ServiceError) {
+    let place = AccountDocument.policy
+    try rewrite(place.rawValue, of: .account) { present throws(ServiceError) in
+      guard let present, case .object(let fields) = try? JSONValue(parsing: present.span) else {
+        throw .damaged("document “\(place.rawValue)”")
+      }
+      var policy = try Policy(fields: fields)
+      try change(&policy)
+      return Array(JSONValue.object(policy.fields).text.utf8)
+    }
+  }
+}
