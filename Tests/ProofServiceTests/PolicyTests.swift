@@ -251,6 +251,11 @@ import Testing
         #expect(throws: ServiceError.self) { try policy.set(setting, to: nonsense) }
       }
     }
+    for setting in free {
+      #expect(throws: ServiceError.self) {
+        try policy.set(setting, to: String(repeating: "1,", count: 2_049))
+      }
+    }
     #expect(policy == Policy())
   }
 

@@ -71,29 +71,81 @@ extension Management {
 
   /// Makes changes that apps must know of, under the next serial. Two who do it at the same time do
   /// it one after the other: the second finds another document, and begins anew with it.
+  ///
+  /// - Throws: ``ServiceError/invalid(_:value:allowed:)`` if no configuration could say all of it.
   func changeConfiguration(
     with changes: [StoreChange] = [], _ change: (inout ConfigurationSettings) -> Void
   ) throws(ServiceError) {
     while true {
-      var document = try AccountDocument.configuration.needed(from: store)
-      guard var settings = ConfigurationSettings(document), let key = document.bytes("key") else {
-        throw .damaged("document “configuration”")
+      let place = AccountDocument.configuration
+      let present = try ServiceError.ofStore { () throws(StoreError) in
+        try store.row(place.rawValue, of: .account)
       }
-      let expected = StoreChange.expect(
-        .account, AccountDocument.configuration.rawValue,
-        Array(JSONValue.object(document).text.utf8))
+      guard let present, case .object(var document) = try? JSONValue(parsing: present.span),
+        let before = ConfigurationSettings(document), let key = document.bytes("key")
+      else { throw .damaged("document “\(place.rawValue)”") }
+      let expected = StoreChange.expect(.account, place.rawValue, present)
+      var settings = before
       settings.serial += 1
       settings.changed = now
       change(&settings)
+      try checkRoom(key, before, settings, changes)
       document = settings.fields
       document.set("key", key)
       do {
-        try account.apply([expected] + changes + [AccountDocument.configuration.put(document)])
+        try account.apply([expected] + changes + [place.put(document)])
         return
       } catch .store(.changedMeanwhile) {
         continue
       }
     }
+  }
+
+  /// Refuses what would leave an account without a configuration that can be signed, and so without
+  /// service; but never a way out of that.
+  private func checkRoom(
+    _ key: [UInt8], _ before: ConfigurationSettings, _ after: ConfigurationSettings,
+    _ changes: [StoreChange]
+  ) throws(ServiceError) {
+    let apis = try store.all(API.self)
+    let pins = try store.all(HostPins.self)
+    let signer = try account.key(
+      key, at: AccountDocument.configuration.rawValue, .edDSA, id: nil
+    ).key
+    func isSigned(
+      _ settings: ConfigurationSettings, _ apis: [API], _ pins: [HostPins]
+    ) throws(ServiceError) -> Bool {
+      do {
+        _ = try AccountConfiguration.signed(
+          account.name, settings, signer,
+          apis: Dictionary(apis.map { ($0.host, $0) }) { first, _ in first }, pins: pins)
+        return true
+      } catch .jose(.tooLong) {
+        return false
+      }
+    }
+    guard try !isSigned(after, Self.made(apis, changes), Self.made(pins, changes)),
+      try isSigned(before, apis, pins)
+    else { return }
+    throw .invalid(
+      "configuration", value: "too long for apps", allowed: "40 KiB with all APIs and pins")
+  }
+
+  /// Records of a kind as changes leave them.
+  private static func made<R: Record>(
+    _ records: [R], _ changes: [StoreChange]
+  ) throws(ServiceError) -> [R] {
+    var records = records
+    for change in changes {
+      switch change {
+      case .insert(R.table, let key, let value), .put(R.table, let key, let value):
+        records.removeAll { $0.key == key }
+        records.append(try R(StoreRow(key, value)))
+      case .remove(R.table, let key): records.removeAll { $0.key == key }
+      default: break
+      }
+    }
+    return records
   }
 
   // MARK: Key sets
@@ -121,10 +173,12 @@ extension Management {
       }
       name = "\(step + 1)"
     }
+    let others = try account.snapshot().keys.values.map(\.key).filter { $0.id != name }
     let sealed = try ServiceError.ofJOSE { () throws(JOSEError) in
-      try JSONWebKey.random(algorithm, id: name).withSecret { secret in
-        account.vault.seal(secret, for: "key/\(name)")
-      }
+      let made = try JSONWebKey.random(algorithm, id: name)
+      // They are published as one set, which takes no more than so many.
+      _ = try JWKS(others + [made])
+      return try made.withSecret { account.vault.seal($0, for: "key/\(name)") }
     }
     let key = KeySetKey(name, algorithm, added: now, sealedKey: sealed)
     try add(key)

@@ -166,6 +166,10 @@ extension Policy {
     case .rejection: rejection = try Properties(parsing: text)
     case .annotations: annotations = try Properties(parsing: text)
     case .sdkVersions:
+      guard text.utf8.count <= 4_096 else {
+        throw .invalid(
+          setting.rawValue, value: String(text.prefix(80)), allowed: "at most 4096 characters")
+      }
       sdkVersions = text == "all" ? [] : text.split(separator: ",").map(String.init)
     case .tokenLifetime: tokenLifetime = try number(10...86_400)
     case .saltLifetime: saltLifetime = try number(5...600)
