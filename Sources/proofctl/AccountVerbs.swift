@@ -120,10 +120,8 @@ enum AccountVerbs {
         invocation.has("--jwe") ? "measurement" : invocation.has("--no-token") ? "none" : "token"
       var api: JSONObject = ["host": .string(host), "kind": .string(kind)]
       set(&api, "kid", invocation.value("--keyset"))
-      // The pins first: a wrong one must not leave an API without pins behind.
-      if let pins = invocation.value("--pin") {
-        _ = try account.perform("pin/set", ["host": .string(host), "pins": list(pins)])
-      }
+      // In one step: what is refused leaves neither an API without pins nor another one's pins changed.
+      if let pins = invocation.value("--pin") { api["pins"] = list(pins) }
       return Answer(try account.perform("api/add", api))
     },
     verb("api list", "lists the APIs", as: "api/list"),

@@ -89,6 +89,9 @@ class Verbs:
         self.refused(1, "already", "api", "add", "one.example.com")
         self.refused(1, "44 characters", "api", "add", "five.example.com", "--pin", "x")
         self.assertNotIn("five.example.com", {api["host"] for api in self.ask("api", "list")})
+        self.refused(1, "already", "api", "add", "two.example.com", "--pin", base64.b64encode(bytes(32)).decode())
+        pins = {entry["host"]: entry["pins"] for entry in self.ask("pin", "list")}
+        self.assertEqual(pins["two.example.com"], [PIN], "what was refused changed nothing")
         self.refused(2, "exclude", "api", "add", "x.example.com", "--jwe", "--no-token")
         self.refused(1, "still used by four", "keyset", "remove", "for-api")
         self.ask("pin", "set", "*", PIN)

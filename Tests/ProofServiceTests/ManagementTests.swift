@@ -172,6 +172,92 @@ import Testing
     #expect(summary.shown["machines"] == nil)
   }
 
+  @Test func `an account never gets more than its configuration can say`() throws {
+    let bench = try Bench()
+    let pins = (0..<100).map { Base64.encode([UInt8](repeating: $0, count: 32)) }
+    let names = (0..<20).map { "h\($0).example.com" }
+    var added: [String] = []
+    for name in names {
+      do {
+        try bench.management.set(HostPins(name, pins))
+        added.append(name)
+      } catch {
+        #expect("\(error)".contains("configuration is “too long for apps”"))
+      }
+    }
+    #expect((1..<names.count).contains(added.count))
+    #expect(bench.get("/health").status == 200)
+    #expect(throws: ServiceError.self) { try bench.management.setServicePins(pins + pins) }
+    try bench.management.removePins(added[0])
+    try bench.management.set(HostPins(names[19], pins))
+    // An account that came into that all the same is let out of it.
+    let row = try #require(try bench.store.row(added[1], of: .pin))
+    try bench.store.apply(names.map { .put(.pin, $0, row) })
+    #expect(bench.get("/health").status == 503)
+    for name in names { try bench.management.removePins(name) }
+    #expect(bench.get("/health").status == 200)
+  }
+
+  @Test func `an account never gets more keys than can be published`() throws {
+    let bench = try Bench()
+    try bench.store.apply(
+      (0..<256).map { index in
+        let sealed = bench.account.vault.seal(secret([UInt8](1...64)), for: "key/k\(index)")
+        let key = KeySetKey("k\(index)", .hs256, added: 0, sealedKey: sealed)
+        return .insert(.key, key.id, key.bytes)
+      })
+    #expect(throws: ServiceError.self) { try bench.management.addKey(.hs256) }
+    #expect(throws: ServiceError.alreadyThere("key", name: "k1")) {
+      try bench.management.addKey(.hs256, id: "k1")
+    }
+    #expect(bench.get("/v1/jwks/door").status == 200)
+  }
+
+  @Test func `what operators change at the same time is all kept`() throws {
+    let store = InterruptedStore()
+    let bench = try Bench(store)
+    let device = bench.app.device
+    store.interrupt { try! bench.management.changePolicy { $0.tokenLifetime = 60 } }
+    _ = try bench.management.perform("policy/set", ["issuer": "us"])
+    let policy = try bench.management.policy()
+    #expect(policy.tokenLifetime == 60 && policy.issuer == "us")
+    for _ in 0..<2 {
+      store.interrupt { try! bench.management.set(.fail, for: device) }
+      try bench.management.annotate(Properties([.debug]), for: device)
+      let rule = try bench.account.snapshot().rules[device]
+      #expect(rule == DeviceRule(device, .fail, annotations: ["debug"]))
+      store.interrupt { try! bench.management.annotate([], for: device) }
+      try bench.management.set(nil, for: device)
+      #expect(try bench.store.rows(of: .deviceRule) == [])
+    }
+    store.interrupt { try! bench.management.add(API("one.example.com")) }
+    try bench.management.add(API("two.example.com"))
+    #expect(try bench.management.apis().count == 5)
+  }
+
+  @Test func `an API that is refused leaves the pins of the one that is there`() throws {
+    let bench = try Bench()
+    let pin = Base64.encode([UInt8](repeating: 3, count: 32))
+    let api: JSONObject = ["host": "x.example.com", "pins": [.string(pin)]]
+    #expect(try manage(bench, "api/add", api).status == 200)
+    for pins in [[], ["short"]] as [JSONValue] {
+      #expect(try manage(bench, "api/add", ["host": "x.example.com", "pins": pins]).status != 200)
+    }
+    let other: JSONObject = ["host": "y.example.com", "pins": ["short"]]
+    #expect(try manage(bench, "api/add", other).status == 400)
+    #expect(try bench.management.pins() == [HostPins("x.example.com", [pin])])
+    #expect(try !bench.management.apis().contains { $0.host == "y.example.com" })
+  }
+
+  @Test func `a row under another spelling of its key is damage, and no crash`() throws {
+    for table in [StoreTable.registration, .api] {
+      let bench = try Bench()
+      let row = try #require(try bench.store.rows(of: table).first)
+      try bench.store.apply([.put(table, row.key.uppercased(), row.value)])
+      #expect(bench.get("/health").status == 503, "\(table)")
+    }
+  }
+
   // MARK: Over HTTP
 
   private func manage(

@@ -125,11 +125,14 @@ public struct Management: Sendable {
   /// The APIs, by host.
   public func apis() throws(ServiceError) -> [API] { try store.all(API.self) }
 
-  /// Adds an API.
+  /// Adds an API, with its pins or not at all.
   ///
+  /// - Parameters:
+  ///   - api: The API.
+  ///   - pins: Its pins; nil to leave those that there are.
   /// - Throws: ``ServiceError/alreadyThere(_:name:)``, ``ServiceError/unknown(_:name:)`` for its key,
   ///   ``ServiceError/invalid(_:value:allowed:)`` for a key that is of the wrong use.
-  public func add(_ api: API) throws(ServiceError) {
+  public func add(_ api: API, pins: [String]? = nil) throws(ServiceError) {
     if let id = api.keyID {
       let key = try one(id, KeySetKey.self)
       guard key.algorithm.isSignature == (api.kind == .token) else {
@@ -138,7 +141,16 @@ public struct Management: Sendable {
           allowed: api.kind == .token ? "a signing key" : "a sealing key (dir, A256KW)")
       }
     }
-    try add(api, changesConfiguration: true)
+    var changes = [StoreChange.insert(.api, api.key, api.bytes)]
+    if let pins {
+      let pinned = try HostPins(api.host, pins)
+      changes.append(.put(.pin, pinned.key, pinned.bytes))
+    }
+    do {
+      try changeConfiguration(changes)
+    } catch .store(.alreadyThere) {
+      throw .alreadyThere(API.noun, name: api.key)
+    }
   }
 
   /// Removes an API with its pins.
@@ -242,14 +254,9 @@ extension Management {
     return record
   }
 
-  func add(_ record: some Record, changesConfiguration: Bool = false) throws(ServiceError) {
-    let change = StoreChange.insert(type(of: record).table, record.key, record.bytes)
+  func add(_ record: some Record) throws(ServiceError) {
     do {
-      if changesConfiguration {
-        try changeConfiguration([change])
-      } else {
-        try account.apply([change])
-      }
+      try account.apply([.insert(type(of: record).table, record.key, record.bytes)])
     } catch .store(.alreadyThere) {
       throw .alreadyThere(type(of: record).noun, name: record.key)
     }

@@ -47,6 +47,13 @@ struct ManagementArguments {
     }
   }
 
+  mutating func optionalTexts(_ name: String) throws(ServiceError) -> [String]? {
+    switch value(name) {
+    case nil, .null: nil
+    default: try texts(name)
+    }
+  }
+
   mutating func texts(_ name: String) throws(ServiceError) -> [String] {
     _ = value(name)
     guard let texts = object.texts(name) else {

@@ -135,8 +135,9 @@ extension Management {
           allowed: API.Kind.allCases.map(\.rawValue).joined(separator: ", "))
       }
       let api = try API(arguments.text("host"), kind, keyID: arguments.optionalText("kid"))
+      let pins = try arguments.optionalTexts("pins")
       try arguments.finish()
-      try add(api)
+      try add(api, pins: pins)
     case "remove":
       let host = try arguments.text("host")
       try arguments.finish()
