@@ -75,6 +75,9 @@ enum AccountAccess {
 struct RemoteAccount {
   let url: String
   private let transport: CurlTransport
+  /// How long an answer may be. Lists have no end of their own.
+  private static let answerMax = 16 << 20
+
   private let token: String?
 
   init(_ url: String, _ invocation: Invocation) throws {
@@ -93,10 +96,11 @@ struct RemoteAccount {
     }
     let body = Array(JSONValue.object(arguments).text.utf8)
     var request = TransportRequest(
-      url: "\(url)/v1/manage/\(verb)", body: body, timeout: .seconds(30), responseLimit: 16 << 20)
+      url: "\(url)/v1/manage/\(verb)", body: body, timeout: .seconds(30),
+      responseLimit: Self.answerMax)
     request.authorization = "Bearer \(token)"
     let response = try send(request)
-    let answer = try? JSONValue(parsing: response.body.span)
+    let answer = try? JSONValue(parsing: response.body.span, bytesMax: Self.answerMax)
     guard response.status == 200, let answer else {
       if case .object(let object)? = answer, let words = object.text("error") {
         throw Failure(words)

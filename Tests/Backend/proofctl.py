@@ -8,6 +8,7 @@ import json
 import os
 import pathlib
 import stat
+import sqlite3
 import subprocess
 import sys
 import unittest
@@ -155,6 +156,18 @@ class WithAnApp(unittest.TestCase):
         assert cls.app.ask("initialise", place.ask("config", "show")["signed"]) == "well"
         status, _, _, reason = cls.app.fetch("door.example.com?measurement")
         assert status == "success", reason
+
+    def test_lists_may_be_long(self):
+        one = self.ask("hardware", "new", "--output", self.place.path("long.hw"))["id"]
+        with sqlite3.connect(self.place.store) as store:
+            row = store.execute("SELECT value FROM row WHERE tbl = 6 AND key = ?", [one.encode()]).fetchone()[0]
+            store.executemany("INSERT INTO row (tbl, key, value) VALUES (6, ?, ?)",
+                              [(f"{number:032x}".encode(), row) for number in range(1, 2001)])
+        store.close()
+        self.assertGreater(len(self.ask("hardware", "list")), 2000)
+        with sqlite3.connect(self.place.store) as store:
+            store.execute("DELETE FROM row WHERE tbl = 6 AND key < ?", [f"{2001:032x}".encode()])
+        store.close()
 
     @classmethod
     def tearDownClass(cls):

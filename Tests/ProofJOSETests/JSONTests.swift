@@ -133,6 +133,21 @@ struct JSONTests {
     #expect(JSONNumber(checked: "1e400").double == .infinity)
   }
 
+  @Test func `who trusts the sender may take a longer text, up to what he says`() throws {
+    let text = Array(("[" + repeatElement("12", count: 100_000).joined(separator: ",") + "]").utf8)
+    #expect(reasonOf(text) == .tooLarge)
+    guard case .array(let values) = try JSONValue(parsing: text.span, bytesMax: 1 << 20) else {
+      Issue.record("no array")
+      return
+    }
+    #expect(values.count == 100_000)
+    #expect(throws: JSONError(reason: .tooLarge, offset: text.count - 1)) {
+      try JSONValue(parsing: text.span, bytesMax: text.count - 1)
+    }
+    let dense = Array(("[" + repeatElement("1", count: 100).joined(separator: ",") + "]").utf8)
+    #expect(throws: JSONError.self) { try JSONValue(parsing: dense.span, bytesMax: dense.count) }
+  }
+
   private func reasonOf(_ text: [UInt8]) -> JSONError.Reason? {
     do {
       _ = try JSONValue(parsing: text.span)

@@ -20,16 +20,19 @@ struct JSONIndex: Sendable {
   let nodes: [Node]
 
   /// Parses a text completely: UTF-8, one value, white space around it, nothing else.
-  init(parsing text: Span<UInt8>) throws(JSONError) {
-    guard text.count <= JOSELimits.jsonBytes else {
-      throw JSONError(reason: .tooLarge, offset: JOSELimits.jsonBytes)
+  init(
+    parsing text: Span<UInt8>, bytesMax: Int = JOSELimits.jsonBytes,
+    valuesMax: Int = JOSELimits.jsonValues
+  ) throws(JSONError) {
+    guard text.count <= bytesMax else {
+      throw JSONError(reason: .tooLarge, offset: bytesMax)
     }
     do {
       _ = try UTF8Span(validating: text)
     } catch {
       throw JSONError(reason: .notUTF8, offset: error.byteOffsets.lowerBound)
     }
-    var parser = JSONParser()
+    var parser = JSONParser(valuesMax: valuesMax)
     try parser.parse(text)
     nodes = parser.nodes
   }

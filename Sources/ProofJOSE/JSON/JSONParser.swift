@@ -5,6 +5,9 @@
 struct JSONParser {
   private(set) var nodes: [JSONIndex.Node] = []
   private var position = 0
+  private let valuesMax: Int
+
+  init(valuesMax: Int) { self.valuesMax = valuesMax }
 
   /// The caller checked the size, and that the text is UTF-8.
   mutating func parse(_ text: Span<UInt8>) throws(JSONError) {
@@ -38,7 +41,7 @@ struct JSONParser {
   }
 
   private mutating func open(_ kind: JSONIndex.Kind, start: Int) throws(JSONError) -> Int {
-    guard nodes.count < JOSELimits.jsonValues else { throw fault(.tooLarge) }
+    guard nodes.count < valuesMax else { throw fault(.tooLarge) }
     nodes.append(JSONIndex.Node(kind: kind, start: start, end: start, next: nodes.count + 1))
     return nodes.count - 1
   }

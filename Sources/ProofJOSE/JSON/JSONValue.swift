@@ -30,6 +30,17 @@ public indirect enum JSONValue: Sendable {
     try self.init(parsing: Array(text.utf8).span)
   }
 
+  /// Parses as strictly what somebody trusted sends and nobody else could: a list of all there is.
+  ///
+  /// - Parameters:
+  ///   - text: The text.
+  ///   - bytesMax: How many bytes it may have.
+  /// - Throws: ``JSONError``.
+  package init(parsing text: Span<UInt8>, bytesMax: Int) throws(JSONError) {
+    let index = try JSONIndex(parsing: text, bytesMax: bytesMax, valuesMax: bytesMax / 4)
+    self = JSONValue(index, at: 0, in: text)
+  }
+
   /// Takes a value out of a parsed text. As deep as the parser lets values be.
   init(_ index: JSONIndex, at node: Int, in text: Span<UInt8>) {
     switch index.nodes[node].kind {
