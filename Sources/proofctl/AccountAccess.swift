@@ -60,8 +60,10 @@ enum AccountAccess {
 
   private static func passphrase(in file: String?) throws -> [UInt8] {
     if let file {
+      // Every line's end that editors add, as the service does it: both open the same store.
       let bytes = try SecretFile.read(file, limit: 4_096)
-      return bytes.last == UInt8(ascii: "\n") ? bytes.dropLast() : bytes
+      let last = bytes.lastIndex { $0 != UInt8(ascii: "\n") && $0 != UInt8(ascii: "\r") }
+      return Array(bytes.prefix(last.map { $0 + 1 } ?? 0))
     }
     guard let text = Invocation.environment("PROOF_PASSPHRASE") else {
       throw Failure.usage(
@@ -73,11 +75,11 @@ enum AccountAccess {
 
 /// A running service, asked with its management token.
 struct RemoteAccount {
-  let url: String
-  private let transport: CurlTransport
   /// How long an answer may be. Lists have no end of their own.
   private static let answerMax = 16 << 20
 
+  let url: String
+  private let transport: CurlTransport
   private let token: String?
 
   init(_ url: String, _ invocation: Invocation) throws {

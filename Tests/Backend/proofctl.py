@@ -74,6 +74,9 @@ class OnTheStore(Verbs, unittest.TestCase):
             self.assertIn(hint, self.place.run(*arguments, where=[])[2])
 
     def test_help_explains_every_verb(self):
+        for ends in ("", "\r\n", "\n\n"):
+            same = self.place.write("same", f"four words of test{ends}")
+            self.assertEqual(self.ask("api", "list", "--passphrase-file", same), self.ask("api", "list"), repr(ends))
         code, text, _ = self.place.run("--help", where=[])
         self.assertEqual(code, 0)
         self.assertGreaterEqual(len(verbs(self.place)), 50)
