@@ -289,7 +289,7 @@ enum AccountVerbs {
     ) {
       [
         "name": .string($0.operands[0]),
-        "value": .string(try Invocation.text(of: $0.operands[1])),
+        "value": .string(try Invocation.content(of: $0.operands[1])),
       ]
     },
     verb("string remove", [Operand("NAME")], [], "removes a secure string", as: "string/remove") {

@@ -1,5 +1,6 @@
 import Console
 import DurableFiles
+import Foundation
 import Glibc
 import ProofJOSE
 import ProofModel
@@ -90,6 +91,22 @@ struct Invocation: Sendable {
     guard value.hasPrefix("@") else { return value }
     let bytes = try SecretFile.read(String(value.dropFirst()), limit: 1 << 20)
     let text = String(decoding: bytes, as: UTF8.self)
+    return text.hasSuffix("\n") ? String(text.dropLast()) : text
+  }
+
+  /// The same for a text of several lines, all of which counts: of standard input everything, and not
+  /// just a line. What is typed ends with its first line.
+  static func content(of value: String) throws -> String {
+    let isFile = value.hasPrefix("@")
+    guard isFile || value == "-" else { return value }
+    if !isFile, isatty(STDIN_FILENO) == 1 { return readLine() ?? "" }
+    let bytes =
+      isFile
+      ? try SecretFile.read(String(value.dropFirst()), limit: 1 << 20)
+      : Array(FileHandle.standardInput.readDataToEndOfFile())
+    guard let text = String(validating: bytes, as: UTF8.self) else {
+      throw Failure("\(isFile ? String(value.dropFirst()) : "standard input") is no text in UTF-8")
+    }
     return text.hasSuffix("\n") ? String(text.dropLast()) : text
   }
 }

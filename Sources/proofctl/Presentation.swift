@@ -40,10 +40,24 @@ enum Presentation {
 
   private static func plain(_ value: JSONValue) -> String {
     switch value {
-    case .string(let text): text
+    case .string(let text): harmless(text)
     case .array(let values): values.map(plain).joined(separator: ", ")
     case .null: ""
-    default: value.text
+    default: harmless(value.text)
     }
+  }
+
+  /// A text that stays where it is put: apps and tokens say what they like, and a terminal would obey
+  /// some of it.
+  private static func harmless(_ text: String) -> String {
+    var shown = ""
+    for scalar in text.unicodeScalars {
+      switch scalar.properties.generalCategory {
+      case .control, .format, .lineSeparator, .paragraphSeparator:
+        shown += "\\u{\(String(scalar.value, radix: 16))}"
+      default: shown.unicodeScalars.append(scalar)
+      }
+    }
+    return shown
   }
 }

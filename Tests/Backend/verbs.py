@@ -205,6 +205,16 @@ class Verbs:
         self.assertIn("greeting", json.dumps(self.ask("string", "list")))
         self.assertNotIn("hello", json.dumps(self.ask("string", "list")))
         self.ask("string", "remove", "greeting")
+        self.refused(1, "no text in UTF-8", "string", "set", "bytes",
+                     "@" + self.place.write(f"{type(self).__name__}.bytes", b"\xff\xfe"))
+
+    def test_a_name_does_not_command_the_terminal(self):
+        name = "a\x1b[2J\nb\x9bc\u202e"
+        self.ask("string", "set", name, "x")
+        self.assertEqual([one["name"] for one in self.ask("string", "list")], [name])
+        code, text, _ = self.place.run("string", "list", where=self.where)
+        self.assertEqual((code, text.splitlines()), (0, ["name", r"a\u{1b}[2J\u{a}b\u{9b}c\u{202e}"]))
+        self.ask("string", "remove", name)
 
     def test_builds_of_the_sdk(self):
         name = type(self).__name__
