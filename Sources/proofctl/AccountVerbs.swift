@@ -38,6 +38,10 @@ enum AccountVerbs {
       throw Failure.usage("--store is missing")
     }
     let url = try invocation.needed("--url")
+    // The token is told only once: where it cannot be written, no account is made.
+    if let file = invocation.value("--management-token"), unsafe access(file, F_OK) == 0 {
+      throw Failure("\(file) is there already; name another file for the management token")
+    }
     // A key file that is not there is made; one that is there is used.
     if let file = invocation.value("--key-file"), unsafe access(file, F_OK) != 0 {
       try KeyFile.create(file)
@@ -53,7 +57,11 @@ enum AccountVerbs {
       "config": .string(try Management(account).initialConfiguration()),
     ]
     if let file = invocation.value("--management-token") {
-      try SecretFile.create(file, Array(token.utf8).span)
+      do { try SecretFile.create(file, Array(token.utf8).span) } catch {
+        throw Failure(
+          "\(error) The account was made, and its management token is lost: draw another one, "
+            + "\"proofctl management change\".")
+      }
       value["managementToken"] = .string("in \(file)")
     } else {
       value["managementToken"] = .string(token)

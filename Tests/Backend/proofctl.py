@@ -2,13 +2,14 @@
 """Every verb of the operator's tool, on a store and against a running service: output, JSON, exit codes, what it says
 when it refuses, and completion."""
 
+import base64
 import hashlib
 import hmac
 import json
 import os
 import pathlib
-import stat
 import sqlite3
+import stat
 import subprocess
 import sys
 import unittest
@@ -42,6 +43,25 @@ class OnTheStore(Verbs, unittest.TestCase):
         self.assertEqual(stat.S_IMODE(os.stat(key).st_mode), 0o600)
         self.assertEqual(self.place.ask("api", "list", where=where), [])
 
+    def test_init_makes_no_account_whose_token_it_cannot_write(self):
+        there, fourth = self.place.write("there", "mine"), ["--store", self.place.path("fourth.db")]
+        self.refused(1, "is there already; name another file", "init", "fourth", "--url", "https://a.example.com",
+                     "--management-token", there, where=fourth)
+        self.assertEqual(pathlib.Path(there).read_text(), "mine")
+        self.place.ask("init", "fourth", "--url", "https://a.example.com", where=fourth)
+
+    def test_a_string_from_standard_input_has_all_its_lines(self):
+        text = "-----BEGIN\nsecond line\n-----END\n"
+        for name, value, given in (("input", "-", text), ("file", "@" + self.place.write("lines", text), "")):
+            self.ask("string", "set", name, value, given=given)
+        rows = {row[0].decode(): json.loads(row[1])["value"] for row in sqlite3.connect(self.place.store).execute(
+            "SELECT key, value FROM row WHERE tbl = 8")}
+        # Sealed: of their lengths one can tell that both are whole.
+        self.assertEqual({name: len(base64.b64decode(value)) - 40 for name, value in rows.items()
+                          if name in ("input", "file")}, {"input": len(text) - 1, "file": len(text) - 1})
+        for name in ("input", "file"):
+            self.ask("string", "remove", name)
+
     def test_a_new_management_token_replaces_the_old_one(self):
         where = ["--store", self.place.path("third.db")]
         old = self.place.ask("init", "third", "--url", "https://a.example.com", where=where)["managementToken"]
@@ -54,6 +74,9 @@ class OnTheStore(Verbs, unittest.TestCase):
         self.refused(1, "passphrase is not", "api", "list", "--passphrase-file", wrong)
         right = self.place.write("right", "four words of test\n")
         self.assertEqual(self.ask("api", "list", "--passphrase-file", right), self.ask("api", "list"))
+        for ends in ("", "\r\n", "\n\n"):
+            same = self.place.write("same", f"four words of test{ends}")
+            self.assertEqual(self.ask("api", "list", "--passphrase-file", same), self.ask("api", "list"), repr(ends))
         shown = self.place.write("shown", "four words of test\n", 0o644)
         self.refused(1, "chmod 600", "api", "list", "--passphrase-file", shown)
         self.refused(2, "--store FILE, or --service", "api", "list", where=[])
@@ -74,9 +97,6 @@ class OnTheStore(Verbs, unittest.TestCase):
             self.assertIn(hint, self.place.run(*arguments, where=[])[2])
 
     def test_help_explains_every_verb(self):
-        for ends in ("", "\r\n", "\n\n"):
-            same = self.place.write("same", f"four words of test{ends}")
-            self.assertEqual(self.ask("api", "list", "--passphrase-file", same), self.ask("api", "list"), repr(ends))
         code, text, _ = self.place.run("--help", where=[])
         self.assertEqual(code, 0)
         self.assertGreaterEqual(len(verbs(self.place)), 50)
@@ -137,6 +157,18 @@ class BehindAService(Verbs, unittest.TestCase):
         self.refused(1, "cannot be reached", "secret", "get",
                      where=["--service", "http://127.0.0.1:1", "--token-file", wrong])
 
+    def test_lists_may_be_long(self):
+        one = self.ask("hardware", "new", "--output", self.place.path("long.hw"))["id"]
+        with sqlite3.connect(self.place.store) as store:
+            row = store.execute("SELECT value FROM row WHERE tbl = 6 AND key = ?", [one.encode()]).fetchone()[0]
+            store.executemany("INSERT INTO row (tbl, key, value) VALUES (6, ?, ?)",
+                              [(f"{number:032x}".encode(), row) for number in range(1, 2001)])
+        store.close()
+        self.assertGreater(len(self.ask("hardware", "list")), 2000)
+        with sqlite3.connect(self.place.store) as store:
+            store.execute("DELETE FROM row WHERE tbl = 6 AND key < ?", [f"{2001:032x}".encode()])
+        store.close()
+
     def test_z_a_new_management_token_replaces_the_old_one(self):
         token = self.ask("management", "change")["token"]
         self.refused(1, "management token", "secret", "get")
@@ -159,18 +191,6 @@ class WithAnApp(unittest.TestCase):
         assert cls.app.ask("initialise", place.ask("config", "show")["signed"]) == "well"
         status, _, _, reason = cls.app.fetch("door.example.com?measurement")
         assert status == "success", reason
-
-    def test_lists_may_be_long(self):
-        one = self.ask("hardware", "new", "--output", self.place.path("long.hw"))["id"]
-        with sqlite3.connect(self.place.store) as store:
-            row = store.execute("SELECT value FROM row WHERE tbl = 6 AND key = ?", [one.encode()]).fetchone()[0]
-            store.executemany("INSERT INTO row (tbl, key, value) VALUES (6, ?, ?)",
-                              [(f"{number:032x}".encode(), row) for number in range(1, 2001)])
-        store.close()
-        self.assertGreater(len(self.ask("hardware", "list")), 2000)
-        with sqlite3.connect(self.place.store) as store:
-            store.execute("DELETE FROM row WHERE tbl = 6 AND key < ?", [f"{2001:032x}".encode()])
-        store.close()
 
     @classmethod
     def tearDownClass(cls):
