@@ -11,8 +11,9 @@ struct RunningService: Sendable {
     self.options = options
     log = HTTPLog(options.logForm)
     do {
-      let files = options.server.limits.connections + Self.otherFiles
-      try OpenFiles.allow(files)
+      let (files, isTooMany) =
+        options.server.limits.connections.addingReportingOverflow(Self.otherFiles)
+      try OpenFiles.allow(isTooMany ? .max : files)
       let service = try Service.open(options, log: log)
       let metrics = HTTPMetrics()
       let observer = try HTTPObserver(

@@ -17,7 +17,8 @@ enum Service {
       account: account,
       log: { event in
         guard options.notesRequests || event.name != "report" else { return }
-        log.note(event.name, event.details.map { ($0.name, .text($0.value)) })
+        let details = event.details.filter { options.logsPeers || $0.name != "peer" }
+        log.note(event.name, details.map { ($0.name, .text($0.value)) })
       })
   }
 }

@@ -1,5 +1,6 @@
 // The attestation service as a program: options, service, server, then signals until one says stop.
 
+CoreDumps.forbid()
 let options = ServiceOptions(CommandLine.arguments.dropFirst())
 let signals = Signals()
 let running = RunningService(options)

@@ -290,8 +290,12 @@ def test_options(store, chain, key):
         checks.that("choose another port" in said, said)
     status, said = refusal(*plain, "--threads", 0)
     checks.that(status == 1 and "threads is 0; it must be 1 to 256" in said, said)
-    status, said = refusal(*plain, "--connections", 10_000_000)
-    checks.that(status == 1 and "--connections" in said, said)
+    for connections in (10_000_000, 2**63 - 1):
+        status, said = refusal(*plain, "--connections", connections)
+        checks.that(status == 1 and "--connections" in said, f"{connections} connections: {status} {said}")
+    for option in ("--request-seconds", "--idle-seconds"):
+        status, said = refusal(*plain, option, 2**63 - 1)
+        checks.that(status == 1 and "a millisecond to a day" in said, f"{option}: {status} {said}")
 
 
 def test_metrics(store):
@@ -319,6 +323,12 @@ def test_metrics(store):
             checks.that(status == 404, f"/metrics through a proxy that is not trusted: {status}")
 
 
+def test_core_dumps(store):
+    with Service(*store, "--plain") as service:
+        limits = pathlib.Path(f"/proc/{service.process.pid}/limits").read_text()
+        checks.that(re.search(r"Max core file size +1 +1 ", limits), f"no core dump holds the keys: {limits}")
+
+
 def test_log(store):
     with Service(*store, "--plain") as service:
         connection = http.client.HTTPConnection("127.0.0.1", service.port, timeout=PATIENCE)
@@ -339,6 +349,16 @@ def test_log(store):
         checks.that(set(first) == {"time", "event", "method", "route", "status", "bytes", "us"}, str(set(first)))
         checks.that(re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", first["time"]), first["time"])
         checks.that(requests[1]["method"] == "other", str(requests[1]))
+    for options, peers in (([], 0), (["--log-peers"], 3)):
+        with Service(*store, "--plain", *options) as service:
+            get(service.port, "/health")
+            connection = http.client.HTTPConnection("127.0.0.1", service.port, timeout=PATIENCE)
+            connection.request("POST", "/v1/manage/secret/get", headers={"Authorization": "Bearer x"})
+            checks.that(connection.getresponse().read() != b"", "the management API refuses")
+            connection.close()
+            service.stop()
+            lines = [line for line in map(json.loads, service.lines) if line["event"] in ("request", "management")]
+            checks.that((len(lines), sum("peer" in line for line in lines)) == (3, peers), f"{options}: {lines}")
     with Service(*store, "--plain", "--quiet") as service:
         get(service.port, "/health")
         service.stop()
@@ -407,6 +427,7 @@ def main():
         test_graceful_stop(store, chain, key)
         test_impatient_stop(store)
         test_metrics(store)
+        test_core_dumps(store)
         test_log(store)
         test_many_clients(store, chain, key)
         test_memory(store, chain, key)
