@@ -2,7 +2,9 @@
 
 import dataclasses
 import io
+import pathlib
 
+import stage
 from board import SLOTS, Board, pages
 from case import BUILD, Firmware
 from central import AttError, LinkEnded
@@ -119,6 +121,22 @@ class Story(Firmware):
             self.assertNotEqual(self.hardware.run("--provision", *words).returncode, 0)
             self.assertTrue(self.hardware.flash.read_bytes() == before, words)
         self.assertTrue(self.hardware.start())
+        with self.hardware.connect() as link:
+            self.assertEqual(self.owner.do(link, self.hardware).verdict, Verdict.ACCEPTED)
+
+    def test_what_stands_at_the_socket_s_path_is_left_alone(self):
+        self.hold()
+        other = stage.Hardware(f"{self.id().rsplit('.', 1)[1]}-other", [self.backend.public])
+        self.addCleanup(other.scrap)
+        file, long = (pathlib.Path(other.room.name) / name for name in ("file", "long-" * 30))
+        for path, why in ((file, "in use"), (long, "too long"), (pathlib.Path(self.hardware.socket), "in use")):
+            if path in (file, long):
+                path.write_text("kept")
+            done = other.run("--socket", str(path))
+            self.assertEqual(done.returncode, 1, done.stderr)
+            self.assertIn(why, done.stderr)
+            if path in (file, long):
+                self.assertEqual(path.read_text(), "kept")
         with self.hardware.connect() as link:
             self.assertEqual(self.owner.do(link, self.hardware).verdict, Verdict.ACCEPTED)
 

@@ -3,6 +3,7 @@
 import os
 import selectors
 import socket
+import stat
 import time
 from selectors import EVENT_READ, EVENT_WRITE
 
@@ -12,6 +13,19 @@ from eventlog import INFO
 PDU_MAX = 65535
 # As long as the firmware bears with a link that proves nothing. Of one that says nothing it never hears.
 PATIENCE = 30
+
+
+def clear(path):
+    """A socket that a process left behind, and nobody listens at, is in the way; what else stands there is not ours."""
+    try:
+        if not stat.S_ISSOCK(os.lstat(path).st_mode):
+            return
+        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as probe:
+            probe.connect(path)
+    except ConnectionRefusedError:
+        os.unlink(path)
+    except FileNotFoundError:
+        pass
 
 
 class Radio:
@@ -29,8 +43,7 @@ class Radio:
         self.for_board, self.for_central = b"", []
         self.board.line.setblocking(False)
         self.door = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        if os.path.exists(path):
-            os.unlink(path)
+        clear(path)
         self.door.bind(path)
         self.door.listen(8)
         self.selector = selectors.DefaultSelector()
