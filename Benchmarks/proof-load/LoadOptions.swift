@@ -54,8 +54,8 @@ struct LoadOptions: Sendable {
     authority = options.value("--tls")
     account = options.value("--account") ?? "demo"
     domain = options.value("--domain") ?? "api.example.com"
-    connections = try options.number("--connections", within: 1...Int.max) ?? 32
-    devices = try options.number("--devices", within: 1...Int.max) ?? 10_000
+    connections = try options.number("--connections", within: 1...10_000) ?? 32
+    devices = try options.number("--devices", within: 1...1 << 24) ?? 10_000
     let pairs = try options.number("--pairs", within: 1...Int.max)
     self.pairs = pairs ?? .max
     seconds = try options.number("--seconds", within: 1...Int.max) ?? (pairs == nil ? 10 : .max)
