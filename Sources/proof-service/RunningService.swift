@@ -40,8 +40,9 @@ struct RunningService: Sendable {
         ("tls", .text(options.server.certificate == nil ? "no" : "yes")),
       ])
     while case .renew = signals.next() { renew() }
-    log.note("stopping")
+    // First of all: whoever reads the log may have stopped, and a line then waits for ever.
     signals.release()
+    log.note("stopping")
     let isDrained = server.stop(draining: options.drainTime)
     log.note("stopped", [("unfinished", .text(isDrained ? "no" : "yes"))])
     Terminal.end(isDrained ? 0 : 1)

@@ -11,14 +11,16 @@ import shutil
 import signal
 import socket
 import ssl
+import subprocess
 import sys
 import tempfile
 import threading
+import time
 import warnings
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "Runner"))
 from checks import Checks  # noqa: E402
-from service import PATIENCE, Service, make_certificate, make_store, refusal  # noqa: E402
+from service import BUILT, PATIENCE, Service, make_certificate, make_store, refusal  # noqa: E402
 
 checks = Checks()
 # libmicrohttpd closes without an alert.
@@ -265,6 +267,29 @@ def test_impatient_stop(store):
             checks.that(service.ended() == -signal.SIGTERM, "a second signal ends it at once")
 
 
+def test_stop_with_a_full_log(store):
+    """Nobody reads the log any more: the service waits, but it can still be ended."""
+    log, end = os.pipe()
+    filler = os.open(f"/proc/self/fd/{end}", os.O_WRONLY | os.O_NONBLOCK)
+    process = subprocess.Popen([BUILT / "proof-service", *map(str, store), "--plain", "--listen", "127.0.0.1:0"],
+                               stdout=end)
+    try:
+        checks.that(b"listening" in os.read(log, 4096), "starts")
+        for size in (4096, 1):
+            with contextlib.suppress(BlockingIOError):
+                while True:
+                    os.write(filler, b"x" * size)
+        patience = time.monotonic() + PATIENCE
+        while process.poll() is None and time.monotonic() < patience:
+            process.send_signal(signal.SIGTERM)
+        checks.that(process.poll() == -signal.SIGTERM, f"a second signal ends it at once: {process.poll()}")
+    finally:
+        process.kill()
+        process.wait()
+        for one in (log, end, filler):
+            os.close(one)
+
+
 def test_options(store, chain, key):
     plain = [*store, "--plain"]
     for options, words in [
@@ -426,6 +451,7 @@ def main():
         test_renewal(store, folder)
         test_graceful_stop(store, chain, key)
         test_impatient_stop(store)
+        test_stop_with_a_full_log(store)
         test_metrics(store)
         test_core_dumps(store)
         test_log(store)
