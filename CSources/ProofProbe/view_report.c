@@ -129,8 +129,8 @@ static int is_kernels_own(const struct pfp_mapping *mapping, const char *name, c
   return strcmp(name, "[vdso]") == 0 && object != NULL && object->is_vdso;
 }
 
-/// Whether all of a mapping is where code of an object has its place; `misplaced` tells whether it is that code. Between
-/// an object's first and last byte there is more than its code: variables, and room that no segment takes.
+/// Whether all of a mapping is where code of an object has its place; `misplaced` tells whether it is that code.
+/// Between an object's first and last byte there is more than its code: variables, and room that no segment takes.
 static int is_code(const struct pfp_mapping *mapping, const struct pfp_objects *objects) {
   uintptr_t at = mapping->start;
   while (at < mapping->end) {

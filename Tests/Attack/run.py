@@ -277,8 +277,8 @@ def obstacles():
     if not may_attach():
         found.append("this system does not let root trace another process (CAP_SYS_PTRACE, seccomp, or ptrace_scope 3)")
     if os.readlink("/proc/self/ns/pid") != "pid:[4026531836]":
-        found.append("this is a process namespace of its own, as a container has: a debugger outside of it is not seen, "
-                     "and in here it is always one of those (docs/SECURITY.md)")
+        found.append("this is a process namespace of its own, as a container has: whether a debugger stands outside "
+                     "of it cannot be seen here (docs/SECURITY.md)")
     scope = pathlib.Path("/proc/sys/kernel/yama/ptrace_scope")
     if scope.exists() and int(scope.read_text(encoding="ascii")) > 1:
         found.append(f"{scope} keeps everybody's tools out: what hardening prevents cannot be compared")

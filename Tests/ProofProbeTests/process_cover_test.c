@@ -222,8 +222,8 @@ static void no_descriptor_is_no_answer(void) {
   place_finish();
 }
 
-/// Whether the tests themselves run where every tracer can be seen. In a container the first observation is already that
-/// of another namespace, and stays what it is.
+/// Whether the tests themselves run where every tracer can be seen. In a container the first observation is already
+/// that of another namespace, and stays what it is.
 static int first_namespace;
 
 #define FIRST_NAMESPACE "pid:[4026531836]"

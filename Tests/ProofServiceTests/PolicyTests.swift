@@ -43,6 +43,16 @@ import Testing
     #expect(absent.properties.contains(.unreadable) && absent.isPassed)
   }
 
+  @Test func `in a container an app has no debugger, and none is denied either`() throws {
+    let contained = try seen(
+      1, "tracer", Digest(hex(TestApp.factContained)), class: .environment)
+    #expect(contained.properties.contains(.unreadable) && contained.isPassed)
+    #expect(!contained.properties.contains(.debug))
+    let elsewhere = try seen(
+      2, "ld.so.preload", Digest(hex(TestApp.factContained)), class: .environment)
+    #expect(elsewhere.properties.contains(.preload) && !elsewhere.isPassed)
+  }
+
   @Test(arguments: [
     ("finding.2.1", Property.patched), ("finding.3.6.libc.so.6", .hooked),
     ("finding.3.7", .emulator), ("root", .root),

@@ -10,7 +10,7 @@ enum EvidenceReading {
     for record in report.evidence.records(of: .environment) {
       guard let meaning = meanings[Place(record.source.number, record.name)] else { continue }
       switch record.digest {
-      case nil: properties.insert(.unreadable)
+      case nil, meaning.untold: properties.insert(.unreadable)
       case meaning.nothing: break
       default: properties.insert(meaning.property)
       }
@@ -49,12 +49,16 @@ enum EvidenceReading {
     }
   }
 
-  private typealias Meaning = (property: Property, nothing: Digest)
+  /// What it means if a record is not “nothing special”, the digest of that, and the digest, if there is one, of that
+  /// it cannot be told here.
+  private typealias Meaning = (property: Property, nothing: Digest, untold: Digest?)
 
-  /// By source and record: what it means if it is not “nothing special”, and the digest of that.
+  /// By source and record.
   private static let meanings: [Place: Meaning] = {
     // Two flags of 8 bytes: unset at the start, unset now.
     let unset = digest("pfp1.fact.......", [UInt8](repeating: 0, count: 16))
+    // In a container: a debugger outside of it has no number.
+    let contained = fact("none in this process namespace")
     // A finding is its names and their number.
     let none = digest("pfp1.finding....", [UInt8](repeating: 0, count: 8))
     let rows: [(UInt8, String, Property, Digest)] = [
@@ -72,7 +76,7 @@ enum EvidenceReading {
     ]
     return Dictionary(
       uniqueKeysWithValues: rows.map { number, name, property, nothing in
-        (Place(number, Array(name.utf8)), (property, nothing))
+        (Place(number, Array(name.utf8)), (property, nothing, name == "tracer" ? contained : nil))
       })
   }()
 

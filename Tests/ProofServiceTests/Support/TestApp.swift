@@ -24,6 +24,7 @@ struct TestApp {
 
   /// Of “nothing special”, made by another implementation of BLAKE2b (Python's hashlib).
   static let factNone = "1a2bdea002aa8b9ef8b2d5cfee20762ac9f5e601a0c9e27a705b290a77c87b85"
+  static let factContained = "da215a3056ac4a1e35446b21ecf291338f6b2f1f99ab9e908b6fecffc185ddec"
   static let factAgree = "4f0f22aa9bf81eea04fd494d392b5362f3444afbebdf21ae4309dd32e7b6e362"
   static let unset = "c9af8ed296b128cf9e8daf53045b24d2cd2b16fadfc1ef949456f6643aad1fbe"
   static let nothingFound = "24b9ca00c3b000d8f5d97df89eaa00a02170c4672600b16f1553e88062863154"
