@@ -316,19 +316,37 @@ struct VerifierTests {
     #expect(link.send(proved.message).verdict == .accepted)
   }
 
+  @Test("ends the older challenges of an instance whose command it accepts, and no one else's")
+  func olderChallenges() throws {
+    let world = try World()
+    let verifier = try world.verifier()
+    let other = try InstanceID([UInt8](repeating: 9, count: 16))
+    var heldBack = Link(verifier)
+    var present = Link(verifier)
+    var beside = Link(verifier)
+    _ = try present.present(world.token(world.grant()))
+    _ = try beside.present(world.token(world.grant(instance: other)))
+    let late = world.prove(openDoor, answering: try heldBack.challenge())
+    let others = world.prove(openDoor, from: other, answering: try beside.challenge())
+    #expect(try present.command(world, openDoor).outcome.verdict == .accepted)
+    #expect(heldBack.send(late.message).verdict == .stale)
+    #expect(beside.send(others.message).verdict == .accepted)
+  }
+
   @Test("serves many links from many tasks, and accepts each challenge once")
   func concurrency() async throws {
     let world = try World()
     let verifier = try world.verifier()
-    var link = Link(verifier)
-    _ = try link.present(world.token(world.grant(uses: .unlimited)))
     let accepted = try await withThrowingTaskGroup(of: Int.self, returning: Int.self) { group in
-      for _ in 0..<16 {
+      // An instance each: of one instance's challenges an accepted command ends the older ones.
+      for number in UInt8(1)...8 {
+        let instance = try InstanceID([UInt8](repeating: number, count: 16))
         group.addTask {
           var link = Link(verifier)
           var accepted = 0
-          for _ in 0..<10 {
-            let (proved, outcome, answer) = try link.command(world, openDoor)
+          _ = try link.present(world.token(world.grant(uses: .unlimited, instance: instance)))
+          for _ in 0..<20 {
+            let (proved, outcome, answer) = try link.command(world, openDoor, from: instance)
             if outcome.execution != nil { accepted += 1 }
             #expect(try proved.receipt(of: answer).verdict == .accepted)
             #expect(link.send(proved.message).verdict == .stale)

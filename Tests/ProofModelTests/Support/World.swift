@@ -107,12 +107,12 @@ struct World {
   }
 
   func prove(
-    _ command: Command, _ kind: ProofKind = .integrity, answering challenge: Challenge,
-    with secrets: HardwareSecrets? = nil
+    _ command: Command, _ kind: ProofKind = .integrity, from instance: InstanceID? = nil,
+    answering challenge: Challenge, with secrets: HardwareSecrets? = nil
   ) -> ProvedCommand {
     ProvedCommand(
-      command, proving: kind, from: instance, to: hardware.identity.id, answering: challenge,
-      with: secrets ?? self.secrets)
+      command, proving: kind, from: instance ?? self.instance, to: hardware.identity.id,
+      answering: challenge, with: secrets ?? self.secrets)
   }
 }
 
@@ -138,9 +138,10 @@ struct Link: ~Copyable {
   /// Asks for a challenge and sends a command under it.
   mutating func command(
     _ world: World, _ command: Command, _ kind: ProofKind = .integrity,
-    with secrets: HardwareSecrets? = nil
+    from instance: InstanceID? = nil, with secrets: HardwareSecrets? = nil
   ) throws -> (proved: ProvedCommand, outcome: Outcome, answer: Answer) {
-    let proved = world.prove(command, kind, answering: try challenge(), with: secrets)
+    let proved = world.prove(
+      command, kind, from: instance, answering: try challenge(), with: secrets)
     let outcome = send(proved.message)
     return (proved, outcome, try Answer(outcome.reply))
   }
