@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -266,6 +267,47 @@ static void unseen_tracers_are_no_none(void) {
   place_finish();
 }
 
+/// Threads that begin and end while somebody looks at all there are.
+static atomic_int churning;
+
+static void *nothing(void *unused) { return unused; }
+
+static void *churn(void *unused) {
+  while (churning) {
+    pthread_t threads[4];
+    size_t count = 0;
+    while (count < 4 && pthread_create(&threads[count], NULL, nothing, NULL) == 0) count++;
+    for (size_t i = 0; i < count; i++) (void)pthread_join(threads[i], NULL);
+  }
+  return unused;
+}
+
+static void threads_that_end_are_not_traced(void) {
+  struct sight before, sight;
+  struct pfp_probe *probe;
+  pthread_t churners[2];
+  int odd = 0;
+  REQUIRE(place_begin());
+  probe = place_probe();
+  REQUIRE(probe != NULL);
+  CHECK_NUMBER(look(&before, probe, PFC_CLASS_ENVIRONMENT, PFP_ENVIRONMENT_TRACER, "tracer"), PFP_OK);
+  churning = 1;
+  REQUIRE(pthread_create(&churners[0], NULL, churn, NULL) == 0);
+  REQUIRE(pthread_create(&churners[1], NULL, churn, NULL) == 0);
+  for (int i = 0; i < 5000; i++) {
+    if (look(&sight, probe, PFC_CLASS_ENVIRONMENT, PFP_ENVIRONMENT_TRACER, "tracer") != PFP_OK || !sight.present ||
+        memcmp(sight.digest, before.digest, sizeof sight.digest) != 0) {
+      odd++;
+    }
+  }
+  churning = 0;
+  (void)pthread_join(churners[0], NULL);
+  (void)pthread_join(churners[1], NULL);
+  CHECK_NUMBER(odd, 0);
+  pfp_probe_free(probe);
+  place_finish();
+}
+
 /// The process that made the probe has ended; its child goes on, as a daemon does.
 static int orphan(const void *argument) {
   const struct sight *before = argument;
@@ -361,6 +403,7 @@ static const struct test tests[] = {
     TEST("what is mounted over the kernel's word about this process is absent", a_cover_is_not_the_kernel),
     TEST("without a descriptor to look with a tracer does not become none", no_descriptor_is_no_answer),
     TEST("where tracers may be out of sight, none is another observation", unseen_tracers_are_no_none),
+    TEST("threads that begin and end meanwhile are no debugger's, and not untold", threads_that_end_are_not_traced),
     TEST("a child whose parent made the probe and ended measures itself", an_orphan_measures_itself),
     TEST("executable memory among an object's variables belongs to no object", code_is_where_code_belongs),
     TEST("a write into the vdso is a private page", the_vdso_is_the_kernels),
