@@ -49,6 +49,8 @@ import Testing
     var other = bench.app
     other.evidence[TestApp.Name(.device, 5, "secret")] = Digest(hashing: [2])
     _ = try bench.challenge(other)
+    let elsewhere = bench.post("/v1/challenge", bench.app.question().bytes, peer: "192.0.2.8")
+    #expect(elsewhere.status == 200, "nobody uses the share of a device up from somewhere else")
     bench.clock.advance(by: 1)
     _ = try bench.challenge(bench.app)
     #expect(bench.service.metrics[.limited] == 1)

@@ -47,8 +47,10 @@ extension AttestationService {
     guard let build = snapshot.builds[question.keyID], !build.build.isRevoked else {
       throw .unknownKey
     }
+    // A question is not authenticated: who knows a device's id must not use its share up from elsewhere.
     let wait = devices.wait(
-      of: question.device.bytes, rate: snapshot.policy.deviceRate, at: now)
+      of: question.device.bytes + Array(IPAddress.network(of: request.peer).utf8),
+      rate: snapshot.policy.deviceRate, at: now)
     if let wait { throw .tooMany(retryAfter: wait) }
 
     // 2^32 measurements of one device are out of reach; the last number is not a generation.
