@@ -150,6 +150,8 @@ class Verbs:
         self.refused(1, "10 to 86400", "policy", "set", "token-lifetime=1")
         self.refused(1, "no setting", "policy", "set", "colour=red")
         self.refused(2, "NAME=VALUE", "policy", "set", "rejection")
+        for nothing in ["", ",", "debug,"]:
+            self.refused(1, "none", "policy", "set", f"rejection={nothing}")
         self.ask("policy", "set", "token-lifetime=300", "issuer=none")
 
     def test_devices(self):

@@ -106,11 +106,12 @@ public struct Properties: OptionSet, Sendable, Hashable {
   /// - Throws: ``ServiceError/invalid(_:value:allowed:)``.
   public init(parsing text: String) throws(ServiceError) {
     switch text {
-    case "none", "": self = []
+    case "none": self = []
     case "all": self = .every
     default:
       var properties: [Property] = []
-      for name in text.split(separator: ",") {
+      // Empty text is no name: a variable that nobody set must not switch all rejection off.
+      for name in text.split(separator: ",", omittingEmptySubsequences: false) {
         guard let property = Property(name: String(name)) else {
           throw .invalid(
             "property", value: String(name.prefix(80)),
