@@ -1,5 +1,7 @@
 // The attestation service as a program: options, service, server, then signals until one says stop.
 
+import Console
+
 CoreDumps.forbid()
 let options = ServiceOptions(CommandLine.arguments.dropFirst())
 let signals = Signals()

@@ -4,6 +4,7 @@ import ProofService
 
 // An API backend in small: one protected path, /unlock-grant, over HTTP for a proxy on this machine.
 
+CoreDumps.forbid()
 let options = UnlockOptions(CommandLine.arguments.dropFirst())
 do {
   let handler = try UnlockHandler(options)

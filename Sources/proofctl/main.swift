@@ -3,6 +3,7 @@ import ProofJOSE
 
 // The operator's tool. What it can do stands in VerbTable.swift.
 
+CoreDumps.forbid()
 let arguments = Array(CommandLine.arguments.dropFirst())
 let isJSON = arguments.contains("--json")
 

@@ -175,6 +175,8 @@ class Flow(unittest.TestCase):
         server = place.start(BIN / "proof-unlock", *files, "--issuer-key", place.path("issuer.key"), "--store",
                              place.store, "--ledger", place.path("backend/ledger"), "--classes", "0,1")
         port = int(server.stdout.readline().split()[-1])
+        limits = pathlib.Path(f"/proc/{server.pid}/limits").read_text(encoding="ascii")
+        self.assertRegex(limits, r"Max core file size +1 +1 ", "a core dump would hold its keys")
 
         def grant(token, hardware, form="literal", method="POST"):
             connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
