@@ -86,11 +86,13 @@ static const char *symbol_version(const struct walk *walk, uint32_t index) {
   return NULL;
 }
 
-/// What the loader itself would bind the symbol to.
-static uintptr_t expected(const struct walk *walk, uint32_t index) {
+/// Whether the loader itself would bind the symbol to this. It takes the first definition that has the version asked
+/// for, or none: an app's own `malloc` has none, and stands before libc's. dlvsym looks for the version alone.
+static int expected(const struct walk *walk, uint32_t index, uintptr_t value) {
   const char *version = symbol_version(walk, index);
   const char *name = symbol_name(walk, index);
-  return (uintptr_t)(version != NULL ? dlvsym(RTLD_DEFAULT, name, version) : dlsym(RTLD_DEFAULT, name));
+  return (version != NULL && value == (uintptr_t)dlvsym(RTLD_DEFAULT, name, version)) ||
+         value == (uintptr_t)dlsym(RTLD_DEFAULT, name);
 }
 
 /// Whether an object exports this very name at this very address: the answer for symbols outside the global scope.
@@ -138,7 +140,7 @@ static void slot(struct walk *walk, uintptr_t at, uint32_t symbol, int eager) {
     memcpy(&original, unbound->bytes + (at - unbound->start), sizeof original);
     lawful = value == original + walk->object->bias;
   }
-  if (!lawful) lawful = value == expected(walk, symbol) || exported_as(name, value);
+  if (!lawful) lawful = expected(walk, symbol, value) || exported_as(name, value);
   if (lawful && !eager) {
     pfp_transcript_number(&walk->transcript, at - walk->object->bias);
     pfp_transcript_text(&walk->transcript, "as the loader binds it");

@@ -350,6 +350,32 @@ static void an_orphan_measures_itself(void) {
   place_finish();
 }
 
+// Links ----------------------------------------------------------------------------------------------------------
+
+pid_t call_late(void);
+
+/// This program's own, under several names, one of them libc's, as an allocator of an app's own has them.
+pid_t own_getppid(void);
+pid_t own_getppid(void) { return -7; }
+
+extern __typeof(own_getppid) getppid __attribute__((alias("own_getppid")));
+extern __typeof(own_getppid) another_getppid __attribute__((alias("own_getppid"), visibility("default")));
+
+static void an_own_function_is_where_the_loader_leads(void) {
+  struct sight before, after;
+  struct pfp_probe *probe;
+  REQUIRE(place_begin());
+  probe = place_probe();
+  REQUIRE(probe != NULL);
+  CHECK_NUMBER(look(&before, probe, PFC_CLASS_ENVIRONMENT, PFP_ENVIRONMENT_LINKS, "liblazy.so"), PFP_OK);
+  CHECK(before.seen == 1 && before.present);
+  CHECK_NUMBER(call_late(), -7);
+  CHECK_NUMBER(look(&after, probe, PFC_CLASS_ENVIRONMENT, PFP_ENVIRONMENT_LINKS, "liblazy.so"), PFP_OK);
+  CHECK(after.seen == 1 && memcmp(before.digest, after.digest, sizeof before.digest) == 0);
+  pfp_probe_free(probe);
+  place_finish();
+}
+
 // Code -----------------------------------------------------------------------------------------------------------
 
 enum { PAGE = 4096 };
@@ -405,6 +431,8 @@ static const struct test tests[] = {
     TEST("where tracers may be out of sight, none is another observation", unseen_tracers_are_no_none),
     TEST("threads that begin and end meanwhile are no debugger's, and not untold", threads_that_end_are_not_traced),
     TEST("a child whose parent made the probe and ended measures itself", an_orphan_measures_itself),
+    TEST("a link to the app's own function of libc's name is one observation, bound or not",
+         an_own_function_is_where_the_loader_leads),
     TEST("executable memory among an object's variables belongs to no object", code_is_where_code_belongs),
     TEST("a write into the vdso is a private page", the_vdso_is_the_kernels),
 };

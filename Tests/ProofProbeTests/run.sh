@@ -16,11 +16,13 @@ mkdir -p "$out"
 build() {
   local include=(-ICSources/ProofCore/include -ICSources/ProofKey/include -ICSources/ProofProbe/include
     -ICSources/ProofProbe -ITests/ProofCoreTests)
+  "${CC:-cc}" -shared -fPIC -O2 -Wl,-z,lazy -o "$out/liblazy.so" "$here/lazy_caller.c" || return
   # shellcheck disable=SC2086
   "${CC:-cc}" -std=c11 -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
     -Wcast-qual -Wundef -Wvla -Werror -g -O2 ${CFLAGS:-} ${LDFLAGS:-} -pthread "${include[@]}" \
-    -Wl,--wrap=pfp_mappings_read,--wrap=pfp_objects_read -o "$out/probe-process-tests" "$here"/process_*.c \
-    Tests/ProofCoreTests/harness.c CSources/ProofCore/*.c CSources/ProofKey/*.c CSources/ProofProbe/*.c -lsodium
+    -rdynamic -Wl,--wrap=pfp_mappings_read,--wrap=pfp_objects_read -o "$out/probe-process-tests" "$here"/process_*.c \
+    Tests/ProofCoreTests/harness.c CSources/ProofCore/*.c CSources/ProofKey/*.c CSources/ProofProbe/*.c \
+    "$out/liblazy.so" "-Wl,-rpath,\$ORIGIN" -lsodium
 }
 
 long=()
