@@ -27,7 +27,8 @@ mapfile -t sources < <(find "$PWD/Sources/ProofJOSE" -name '*.swift' | sort)
 sources+=("$PWD/Tests/JOSE/fuzz/JOSEFuzz.swift")
 read -r -a libraries <<<"$(pkg-config --libs libcrypto)"
 # The compiler leaves files of the module where it stands.
-(cd "$work" && swiftc -swift-version 6 -O -g -whole-module-optimization -parse-as-library -module-name JOSEFuzz \
+(cd "$work" && swiftc -swift-version 6 -O -g -whole-module-optimization -parse-as-library \
+  -package-name ProofKit -module-name JOSEFuzz \
   -sanitize=fuzzer,address -use-ld=lld -Xcc -fmodule-map-file="$work/module.modulemap" \
   "${sources[@]}" "${objects[@]}" "${libraries[@]}" -o "$work/jose-fuzz")
 
