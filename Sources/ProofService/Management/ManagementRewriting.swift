@@ -18,15 +18,9 @@ extension Management {
       let present = try ServiceError.ofStore { () throws(StoreError) in
         try store.row(key, of: table)
       }
-      let changes: [StoreChange] =
-        switch (present, try change(present)) {
-        case (nil, nil): []
-        case (nil, let new?): [.insert(table, key, new)]
-        case (let present?, nil): [.expect(table, key, present), .remove(table, key)]
-        case (let present?, let new?): [.expect(table, key, present), .put(table, key, new)]
-        }
+      let new = try change(present)
       do {
-        return try account.apply(changes)
+        return try account.apply(StoreChange.rewriting(table, key, from: present, to: new))
       } catch .store(.changedMeanwhile), .store(.alreadyThere) {
         continue
       }

@@ -49,8 +49,8 @@ enum EvidenceReading {
     }
   }
 
-  /// What it means if a record is not “nothing special”, the digest of that, and the digest, if there is one, of that
-  /// it cannot be told here.
+  /// What it means if a record is not “nothing special”, the digest of that, and, if there is one, the
+  /// digest that says that it cannot be told here.
   private typealias Meaning = (property: Property, nothing: Digest, untold: Digest?)
 
   /// By source and record.

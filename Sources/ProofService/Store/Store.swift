@@ -123,6 +123,28 @@ public enum StoreChange: Sendable, Hashable {
   case remove(StoreTable, String)
 }
 
+extension StoreChange {
+  /// What makes of a row that was read another one, if nobody else wrote meanwhile: whoever finds that
+  /// somebody did reads again, and begins anew.
+  ///
+  /// - Parameters:
+  ///   - table: The row's table.
+  ///   - key: Its key.
+  ///   - present: What was read; nil for no row.
+  ///   - new: What shall stand there; nil for no row.
+  /// - Returns: The changes; none where nothing stood and nothing shall.
+  static func rewriting(
+    _ table: StoreTable, _ key: String, from present: [UInt8]?, to new: [UInt8]?
+  ) -> [StoreChange] {
+    switch (present, new) {
+    case (nil, nil): []
+    case (nil, let new?): [.insert(table, key, new)]
+    case (let present?, nil): [.expect(table, key, present), .remove(table, key)]
+    case (let present?, let new?): [.expect(table, key, present), .put(table, key, new)]
+    }
+  }
+}
+
 extension [StoreChange] {
   /// Whether those who cache rows must look again.
   var countsForRevision: Bool {

@@ -57,16 +57,8 @@ struct DeviceStrings {
 
   /// What makes the store agree, if the row is still the one that was read.
   private var changes: [StoreChange] {
-    let key = device.description
-    let kept =
-      sealed.members.isEmpty ? nil : Array(JSONValue.object(sealed).text.utf8)
-    return switch (row, kept) {
-    case (nil, nil): []
-    case (nil, let kept?): [.insert(.deviceString, key, kept)]
-    case (let row?, nil): [.expect(.deviceString, key, row), .remove(.deviceString, key)]
-    case (let row?, let kept?):
-      [.expect(.deviceString, key, row), .put(.deviceString, key, kept)]
-    }
+    let kept = sealed.members.isEmpty ? nil : Array(JSONValue.object(sealed).text.utf8)
+    return StoreChange.rewriting(.deviceString, device.description, from: row, to: kept)
   }
 
   /// Defines a name for good, or with an empty value forgets it. Of two that an installation defines
