@@ -6,6 +6,7 @@
 PREFIX ?= /usr/local
 DESTDIR ?=
 FUZZ_SECONDS ?= 60
+APP_STARTS ?= 3
 DEMO ?=
 
 .DEFAULT_GOAL := all
@@ -20,7 +21,8 @@ export MAKE
   check-format check-symbols check-stack check-constant-time check-secrets check-sanitizers check-coverage \
   check-boundary check-mutants check-mutants-swift check-faults check-faults-long check-mutants-probe check-jose \
   check-mutants-hardware test-consumers check-demo check-docs check-readme check-foreign firmware check-firmware \
-  check-firmware-long demo-firmware fuzz fuzz-core fuzz-jose fuzz-swift check-fuzz bench bench-probe check-bench
+  check-firmware-long check-apps check-apps-long demo-firmware fuzz fuzz-core fuzz-jose fuzz-swift check-fuzz \
+  bench bench-probe check-bench check-models
 
 help: ## List what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-20s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -34,7 +36,7 @@ all: core ## Build the C core and the Swift package (the default)
 	@.ci/setup swift base
 	@swift build --quiet
 
-core: ## Build the C core, its header folder and proofcore.pc below .build/core, without Swift
+core: ## Build the C libraries (core, key, probe), headers and .pc files below .build/core, without Swift
 	@.ci/setup base
 	@$(MAKE) -C CSources
 
@@ -47,7 +49,7 @@ demo-programs: ## Build the programs of the demonstration, in .build/release
 	@for product in proof-demo proof-service proofctl proof-unlock proof-hardware proof-relay proof-child \
 	  proof-tracer proof-elsewhere DemoPreload; do swift build --quiet -c release --product $$product || exit 1; done
 
-install: ## Install the C core: PREFIX=/usr/local DESTDIR= ; needs no Swift
+install: ## Install the C libraries, headers and .pc files: PREFIX=/usr/local DESTDIR= ; needs no Swift
 	@.ci/setup base
 	@$(MAKE) -C CSources install PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)'
 
@@ -70,7 +72,7 @@ clean: ## Remove what was built; what was downloaded (foreign libraries, PyPI pa
 # Test: quick, at every change
 
 test: ## Everything quick: C core, Swift package, probe, second implementation, hardware, attacker, store, house
-	@.ci/setup swift base python check
+	@.ci/setup swift base python check probe
 	@.ci/suite test-core test-swift test-probe check-vectors test-hardware attack-hardware test-store test-house
 
 test-core: ## Test the C core by its own C program
@@ -81,12 +83,12 @@ test-swift: ## Test the Swift package
 	@.ci/setup swift base python
 	@.ci/test-swift
 
-test-probe: ## Test the probe: files, process, stability of a live app
-	@.ci/setup swift base python
+test-probe: ## Test the probe: files, process, root file systems, stability of a live app
+	@.ci/setup swift base python probe
 	@Tests/ProofProbeTests/run.sh
 
 test-probe-long: ## The same at length: 1,000 starts, 100,000 warm proofs, 1,000,000 leaves
-	@.ci/setup swift base python
+	@.ci/setup swift base python probe
 	@Tests/ProofProbeTests/run.sh --long
 
 test-store: ## Kill a process before every system call with which it saves its measurement
@@ -125,6 +127,10 @@ attack: ## Attack a live app with real tools, judged by a real verifier (root)
 	@.ci/setup base python attack
 	@Tests/Attack/run.py
 
+check-models: ## Check the models of the hand-over between threads (spin), with broken variants it must refuse
+	@.ci/setup base models
+	@Tests/Models/run.sh
+
 check-link: ## Play 20,000 sessions over a bad link, on a virtual clock
 	@.ci/setup swift base python
 	@PROOFLINK_SESSIONS=20000 .ci/test-swift --filter ProofLinkTests
@@ -148,24 +154,24 @@ check-vectors: ## Compare with the second implementation and with published vect
 	@.ci/vectors
 
 test-house: ## Test the house itself: set-up, checks, installation
-	@.ci/setup swift base python check
+	@.ci/setup swift base python check probe
 	@Tests/House/run.sh
 
 # Check: thorough, before a release
 
 check: ## Format, symbols, stack, constant time, secrets, sanitizers, coverage, mutants, faults, attacks, pages
-	@.ci/setup swift base python check attack jose service consumers foreign firmware
-	@.ci/pypi attack jose backend firmware
+	@.ci/setup swift base python check probe attack jose service consumers foreign firmware apps models
+	@.ci/pypi attack jose backend firmware apps
 	@.ci/suite --lanes 2 check-format check-sanitizers check-faults check-symbols check-stack check-constant-time \
 	  check-secrets check-coverage check-boundary check-mutants attack check-jose test-service test-changes \
 	  test-door test-backend check-link test-consumers check-docs check-readme check-demo check-foreign \
-	  check-firmware check-fuzz
+	  check-firmware check-apps check-models check-fuzz
 
 check-long: ## What takes too long for every change: more mutants, kills, faults, starts; hours
-	@.ci/setup swift base python check attack service firmware
-	@.ci/pypi firmware
+	@.ci/setup swift base python check probe attack service firmware apps
+	@.ci/pypi firmware apps
 	@.ci/suite check-mutants-swift check-mutants-probe check-mutants-hardware check-kill test-probe-long \
-	  attack-hardware-long check-faults-long check-firmware-long
+	  attack-hardware-long check-faults-long check-firmware-long check-apps-long
 
 check-format: ## Format and lint of Swift, C, shell and Python; no path of anybody's machine
 	@.ci/setup swift check
@@ -218,6 +224,8 @@ check-faults-long: ## The same for tokens too, with each adjacent pair, at -O2 a
 
 check-mutants-probe: ## The same with the probe's: the attack each is there for must then pass (root)
 	@.ci/setup base python attack
+	@Tests/ProofProbeTests/mutants.py
+	@Tests/ProofProbeTests/files_mutants.py
 	@Tests/Attack/mutants.py
 
 check-jose: ## Signed and sealed tokens against PyJWT and jwcrypto, both ways; the C shim without memory
@@ -239,6 +247,16 @@ check-docs: ## The reference documentation is built without a warning, and has e
 check-readme: ## Run every command and compile every code sample of README.md, docs and the reference
 	@.ci/setup swift base python
 	@.ci/readme
+
+check-apps: ## The probe inside CPython, node, Redis, Java and GTK: one IM, one DM, no alarm; APP_STARTS=3 of each
+	@.ci/setup swift base python apps
+	@.ci/pypi apps
+	@Tests/Apps/run.sh --starts $(APP_STARTS)
+
+check-apps-long: ## The same with 50 starts of each
+	@.ci/setup swift base python apps
+	@.ci/pypi apps
+	@Tests/Apps/run.sh --starts 50
 
 check-foreign: ## The core on 32-bit Arm and on big-endian s390x, byte for byte as here (qemu)
 	@.ci/setup base foreign

@@ -26,7 +26,7 @@ package struct ReportPage: Sendable {
     lines += ["## Times", ""]
     lines += [
       "Each round runs every candidate of its group once, another one first each time. `cold` reads and",
-      "hashes every byte (from the page cache); `first` is the first incremental measurement, which learns;",
+      "hashes every byte (from the page cache); `first` is the first measurement that trusts the owner, and learns;",
       "`warm` looks files up by name, `kept` keeps them open. Ratios are taken pair by pair, of two",
       "candidates within one round.", "",
     ]

@@ -40,7 +40,7 @@ package struct SimulatedDevice: Sendable {
 
   /// The sources of PROBE.md: what a service asks for.
   private static let sources: [(EvidenceClass, ClosedRange<UInt8>)] = [
-    (.device, 1...5), (.app, 1...4), (.environment, 1...9),
+    (.device, 1...5), (.app, 1...4), (.environment, 1...10),
   ]
 
   /// The app source that is the files of the bundle: as many records as there are files.

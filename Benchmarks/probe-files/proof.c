@@ -19,7 +19,7 @@
 #include "sources.h"
 #include "storage.h"
 
-enum { KINDS = 4, ROUNDS_MAX = 100000 };
+enum { KINDS = 5, ROUNDS_MAX = 100000 };
 
 struct kind {
   const char *name;
@@ -87,9 +87,10 @@ static void list(const uint64_t *numbers, size_t count) {
 int main(int argc, char **argv) {
   struct kind kinds[KINDS] = {
       {.name = "full", .policy = PFC_POLICY_FULL, .every = 10},
-      {.name = "incremental, first", .policy = PFC_POLICY_INCREMENTAL, .forgets = 1, .every = 10},
-      {.name = "warm, by name", .policy = PFC_POLICY_INCREMENTAL, .every = 1},
-      {.name = "warm, descriptors", .policy = PFC_POLICY_INCREMENTAL, .descriptors = 10000, .every = 1},
+      {.name = "trusting, first", .policy = PFC_POLICY_TRUSTING, .forgets = 1, .every = 10},
+      {.name = "incremental, again", .policy = PFC_POLICY_INCREMENTAL, .every = 10},
+      {.name = "warm, by name", .policy = PFC_POLICY_TRUSTING, .every = 1},
+      {.name = "warm, descriptors", .policy = PFC_POLICY_TRUSTING, .descriptors = 10000, .every = 1},
   };
   struct pfp_probe_options options = {0};
   const char *plugins[1024], *only = NULL;

@@ -30,7 +30,7 @@ def warm_lines(results: str, number: int) -> str:
         times = [time * 1e-9 for run in runs for time in run["kinds"][kind]["times"]]
         work = [time * 1e-9 for run in runs for time in run["kinds"][kind]["work"]]
         ratios = []
-        for cold in ("full", "incremental, first"):
+        for cold in ("full", "trusting, first"):
             pairs = [
                 quantile(run["kinds"][cold]["times"], 0.5) / quantile(run["kinds"][kind]["times"], 0.5) for run in runs
             ]

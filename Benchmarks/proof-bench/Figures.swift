@@ -46,7 +46,7 @@ enum Figures {
     }
     let proved = try command(.integrity, 8)
     let answer = Answer(.accepted, counter: 1, to: proved.nonce, with: secrets)
-    let order = try Order(.epoch(nil), issued: 1).signed(by: sample.issuer)
+    let order = try Order(.epoch(sample.hardware.identity.id), issued: 1).signed(by: sample.issuer)
     return try [
       ("bytes.token", sample.token().bytes.count),
       ("bytes.order", order.bytes.count),

@@ -6,7 +6,7 @@ import ProofModel
 enum Way: String, CaseIterable {
   /// Every byte is read and hashed.
   case cold
-  /// The first measurement under the incremental policy, which also learns.
+  /// The first measurement under the trusting policy, which also learns.
   case first
   /// What did not change is not read again; files are looked up by name.
   case warm
@@ -33,7 +33,7 @@ final class Proved {
     probe = try Probe(options)
     // A configuration asks for something of the device; what has a file's cost is the least of it.
     let sources = Probe.sources.filter { isWhole || Self.files.contains($0.id) }
-    let policy: MeasurementPolicy = way == .cold ? .full : .incremental
+    let policy: MeasurementPolicy = way == .cold ? .full : .trusting
     let evidence = try probe.observe(
       sources, policy: policy, limitLog2: 40, cancellation: Cancellation()
     ).evidence

@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 
 #include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <time.h>
 
@@ -25,6 +26,45 @@ struct pfh_connection *pfh_connection_of(struct MHD_Connection *connection) {
   return info == NULL ? NULL : (struct pfh_connection *)info->socket_context;
 }
 
+unsigned pfh_connections_held(const struct pfh_limits *limits) {
+  return limits->connections + limits->connections / 4 + 8 * limits->threads;
+}
+
+static int is_unlimited(const struct pfh_server *server, const char *peer) {
+  const size_t size = strlen(peer);
+  for (const char *at = server->unlimited; *at != '\0';) {
+    const size_t length = strcspn(at, " ");
+    if (length == size && memcmp(at, peer, size) == 0) return 1;
+    at += length;
+    while (*at == ' ') at++;
+  }
+  return 0;
+}
+
+/// Closes the connection that is to go if `network` has its share already; NULL stands for all networks. The list is
+/// the server's, under its mutex; `fresh` is not in it yet, and goes itself if no other may.
+static void make_room(struct pfh_server *server, struct pfh_connection *fresh, const char *network, unsigned limit) {
+  unsigned count = 0;
+  struct pfh_connection *leaving = fresh;
+  int phase = PFH_ANSWERING;
+  for (struct pfh_connection *each = server->connections; each != NULL; each = each->next) {
+    if (each->is_displaced || (network != NULL && strcmp(each->network, network) != 0)) continue;
+    count++;
+    const int own = atomic_load(&each->phase);
+    // The list ends with the eldest.
+    if (own != PFH_ANSWERING && own <= phase) {
+      leaving = each;
+      phase = own;
+    }
+  }
+  if (count < limit || fresh->is_displaced) return;
+  leaving->is_displaced = 1;
+  atomic_store(&leaving->deadline, PFH_NO_DEADLINE);
+  atomic_fetch_add(&server->displaced, 1);
+  // The connection's own thread sees the end of the stream, and closes.
+  shutdown(leaving->socket, SHUT_RDWR);
+}
+
 static void begin(struct pfh_server *server, struct MHD_Connection *connection, void **socket_context) {
   pfh_certificate_serve(server);
   struct pfh_connection *const made = calloc(1, sizeof *made);
@@ -35,7 +75,14 @@ static void begin(struct pfh_server *server, struct MHD_Connection *connection, 
   info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
   made->socket = info == NULL ? -1 : info->connect_fd;
   pfh_connection_grant(made, server->limits.request_ms);
+  atomic_init(&made->phase, PFH_SILENT);
+  if (!is_unlimited(server, made->peer) && pfh_address_network(made->network, made->peer) != PFH_OK) {
+    made->network[0] = '\0';
+  }
   pthread_mutex_lock(&server->mutex);
+  const unsigned share = server->limits.connections_per_address;
+  if (share > 0 && made->network[0] != '\0') make_room(server, made, made->network, share);
+  make_room(server, made, NULL, server->limits.connections);
   made->next = server->connections;
   if (made->next != NULL) made->next->previous = made;
   server->connections = made;
@@ -76,7 +123,7 @@ static void look(struct pfh_server *server) {
     // Not if a request came in this moment, and moved the deadline.
     if (!atomic_compare_exchange_strong(&each->deadline, &deadline, PFH_NO_DEADLINE)) continue;
     // Counted first, so that whoever sees the end finds it counted.
-    if (!atomic_load(&each->is_idle)) atomic_fetch_add(&server->timed_out, 1);
+    if (atomic_load(&each->phase) != PFH_IDLE) atomic_fetch_add(&server->timed_out, 1);
     // The connection's own thread sees the end of the stream, and closes.
     shutdown(each->socket, SHUT_RDWR);
   }

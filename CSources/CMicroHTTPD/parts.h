@@ -12,20 +12,32 @@
 /// A connection has no deadline while its request is being answered: that time is ours, not the client's.
 #define PFH_NO_DEADLINE INT64_MAX
 
+/// The version of libmicrohttpd from which on it refuses lenient heads itself, and no longer parses them in one place.
+#define PFH_STRICT_VERSION 0x00097601
+
+/// What a connection is doing, in the order in which connections are closed to make room. The last one is not closed.
+enum pfh_phase { PFH_SILENT, PFH_IDLE, PFH_RECEIVING, PFH_ANSWERING };
+
 struct pfh_connection {
   struct pfh_connection *previous;
   struct pfh_connection *next;
   int socket;
   /// Monotonic milliseconds after which the watch shuts the socket down.
   _Atomic int64_t deadline;
-  /// Between two requests: to end is then no failure.
-  atomic_int is_idle;
+  /// An enum pfh_phase. To end while idle is no failure.
+  atomic_int phase;
+  /// Shut down to make room, under the server's mutex. Its own thread has not closed it yet.
+  int is_displaced;
   char peer[PFH_ADDRESS_TEXT];
+  /// What counts as one address; empty for one without a limit of its own.
+  char network[PFH_ADDRESS_TEXT];
 };
 
 struct pfh_server {
   struct MHD_Daemon *daemon;
   struct pfh_limits limits;
+  /// Addresses without a limit of their own.
+  char *unlimited;
   pfh_respond respond;
   void *context;
   int socket;
@@ -38,6 +50,7 @@ struct pfh_server {
   pthread_mutex_t mutex;
   pthread_cond_t changed;
   pthread_t watch;
+  /// The latest first.
   struct pfh_connection *connections;
   uint64_t in_flight;
   int is_ended;
@@ -46,6 +59,7 @@ struct pfh_server {
   atomic_size_t bodies;
   _Atomic uint64_t open;
   _Atomic uint64_t accepted;
+  _Atomic uint64_t displaced;
   _Atomic uint64_t timed_out;
   _Atomic uint64_t too_large;
   _Atomic uint64_t refused_busy;
@@ -75,6 +89,10 @@ void *pfh_certificate_door(void);
 // connection.c
 
 int64_t pfh_now(void);
+
+/// How many connections libmicrohttpd may hold: more than the limit, because one that was shut down to make room is
+/// closed a moment later by its own thread.
+unsigned pfh_connections_held(const struct pfh_limits *limits);
 
 /// MHD_NotifyConnectionCallback.
 void pfh_connection_notify(void *context, struct MHD_Connection *connection, void **socket_context,

@@ -9,7 +9,7 @@
 enum { BODY_FIRST = 4096 };
 
 /// Why a request is refused by the server itself, before anybody sees it.
-enum refusal { ACCEPTED, AMBIGUOUS, TOO_LARGE, TOO_MANY_FIELDS, BUSY, STOPPING, OUT_OF_MEMORY };
+enum refusal { ACCEPTED, AMBIGUOUS, LENIENT, TOO_LARGE, TOO_MANY_FIELDS, BUSY, STOPPING, OUT_OF_MEMORY };
 
 struct collected {
   struct pfh_connection *connection;
@@ -57,6 +57,7 @@ static enum MHD_Result refuse(struct MHD_Connection *connection, enum refusal re
   } words[] = {
       [ACCEPTED] = {500, "the service failed to answer; try again\n"},
       [AMBIGUOUS] = {400, "the request states its length twice\n"},
+      [LENIENT] = {400, "end each line of the head with CR LF, continue none, and use no control characters\n"},
       [TOO_LARGE] = {413, "the body is larger than this service takes\n"},
       [TOO_MANY_FIELDS] = {431, "more headers or query values than this service takes\n"},
       [BUSY] = {503, "the service is busy; try again in a second\n"},
@@ -80,7 +81,7 @@ void *pfh_request_begun(void *context, const char *uri, struct MHD_Connection *c
   struct pfh_connection *const own = pfh_connection_of(connection);
   (void)uri;
   if (own != NULL) {
-    atomic_store(&own->is_idle, 0);
+    atomic_store(&own->phase, PFH_RECEIVING);
     pfh_connection_grant(own, server->limits.request_ms);
   }
   return NULL;
@@ -131,7 +132,55 @@ static int is_ambiguous(struct MHD_Connection *connection) {
   return lengths > 1;
 }
 
-static enum MHD_Result begin(struct pfh_server *server, struct MHD_Connection *connection, void **state) {
+// Refuse a bare LF as a line's end, and a line that continues another (RFC 9112, 2.2 and 5.2): a proxy in front may
+// read such a head as another request. libmicrohttpd takes both, and 0.9.75 has no option against it. The library
+// parses a head in the buffer that received it, and ends each text there: it writes two zeros over CR LF, one over a
+// bare LF, and copies a continued line elsewhere. So the texts of a strict head are two zeros apart, and together they
+// are as long as the library says that the head was. Later versions of the library refuse by themselves (server.c).
+
+struct head {
+  const char *at;
+  int is_strict;
+};
+
+static int has_control(const char *text, size_t size) {
+  for (size_t i = 0; i < size; i++) {
+    const unsigned char byte = (unsigned char)text[i];
+    if ((byte < 0x20 && byte != '\t') || byte == 0x7F) return 1;
+  }
+  return 0;
+}
+
+static enum MHD_Result follow(void *context, enum MHD_ValueKind kind, const char *name, size_t name_size,
+                              const char *value, size_t value_size) {
+  struct head *const head = context;
+  (void)kind;
+  head->is_strict = 0;
+  if (name != head->at || value == NULL) return MHD_NO;
+  const char *text = name + name_size + 1;
+  while (*text == ' ' || *text == '\t') text++;
+  if (text != value || value[value_size] != '\0' || value[value_size + 1] != '\0') return MHD_NO;
+  if (has_control(name, name_size) || has_control(value, value_size)) return MHD_NO;
+  head->at = value + value_size + 2;
+  head->is_strict = 1;
+  return MHD_YES;
+}
+
+static int is_strict(struct MHD_Connection *connection, const char *method, const char *version) {
+  if (version[0] == '\0') return 0;
+  const size_t size = strlen(version);
+  if (version[size + 1] != '\0') return 0;
+  struct head head = {version + size + 2, 1};
+  MHD_get_connection_values_n(connection, MHD_HEADER_KIND, follow, &head);
+  if (!head.is_strict) return 0;
+  const union MHD_ConnectionInfo *const info =
+      MHD_get_connection_info(connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
+  // The empty line at the end is two characters more.
+  return info != NULL && info->header_size == (size_t)(head.at - method) + 2;
+}
+
+static enum MHD_Result begin(struct pfh_server *server, struct MHD_Connection *connection, const char *method,
+                             const char *version, void **state) {
   struct collected *const collected = calloc(1, sizeof *collected);
   if (collected == NULL) return refuse(connection, OUT_OF_MEMORY);
   collected->connection = pfh_connection_of(connection);
@@ -150,6 +199,10 @@ static enum MHD_Result begin(struct pfh_server *server, struct MHD_Connection *c
   if (is_ambiguous(connection)) {
     give_up(server, collected, AMBIGUOUS);
     return refuse(connection, AMBIGUOUS);
+  }
+  if (MHD_VERSION < PFH_STRICT_VERSION && !is_strict(connection, method, version)) {
+    give_up(server, collected, LENIENT);
+    return refuse(connection, LENIENT);
   }
   const uint64_t size = announced(connection);
   if (size > server->limits.body) {
@@ -242,6 +295,7 @@ static enum MHD_Result answer(struct pfh_server *server, struct MHD_Connection *
   request.query_count = query.count;
 
   pfh_response response = {NULL, 0};
+  atomic_store(&collected->connection->phase, PFH_ANSWERING);
   atomic_store(&collected->connection->deadline, PFH_NO_DEADLINE);
   server->respond(server->context, &request, &response);
   drop_body(server, collected);
@@ -258,8 +312,7 @@ enum MHD_Result pfh_request_handle(void *context, struct MHD_Connection *connect
                                    const char *method, const char *version, const char *data, size_t *size,
                                    void **state) {
   struct pfh_server *const server = context;
-  (void)version;
-  if (*state == NULL) return begin(server, connection, state);
+  if (*state == NULL) return begin(server, connection, method, version, state);
   struct collected *const collected = *state;
   if (*size > 0) {
     const size_t count = *size;
@@ -279,7 +332,7 @@ void pfh_request_completed(void *context, struct MHD_Connection *connection, voi
   if (collected == NULL) return;
   *state = NULL;
   if (collected->connection != NULL) {
-    atomic_store(&collected->connection->is_idle, 1);
+    atomic_store(&collected->connection->phase, PFH_IDLE);
     pfh_connection_grant(collected->connection, server->limits.idle_ms);
   }
   drop_body(server, collected);

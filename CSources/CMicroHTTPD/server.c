@@ -22,11 +22,14 @@ static int start_daemon(struct pfh_server *server, int is_secure) {
   struct MHD_OptionItem options[16];
   size_t count = 0;
   options[count++] = (struct MHD_OptionItem){MHD_OPTION_LISTEN_SOCKET, server->socket, NULL};
-  options[count++] = (struct MHD_OptionItem){MHD_OPTION_CONNECTION_LIMIT, (intptr_t)limits->connections, NULL};
-  options[count++] =
-      (struct MHD_OptionItem){MHD_OPTION_PER_IP_CONNECTION_LIMIT, (intptr_t)limits->connections_per_address, NULL};
+  options[count++] = (struct MHD_OptionItem){MHD_OPTION_CONNECTION_LIMIT, (intptr_t)pfh_connections_held(limits), NULL};
   options[count++] = (struct MHD_OptionItem){MHD_OPTION_CONNECTION_MEMORY_LIMIT, (intptr_t)limits->head, NULL};
+#if MHD_VERSION >= PFH_STRICT_VERSION
+  // The strictest but the one for tests of clients: no bare LF, no continued lines.
+  options[count++] = (struct MHD_OptionItem){MHD_OPTION_CLIENT_DISCIPLINE_LVL, 2, NULL};
+#else
   options[count++] = (struct MHD_OptionItem){MHD_OPTION_STRICT_FOR_CLIENT, 1, NULL};
+#endif
   // The library warns about a pool of one, and uses the daemon's own thread.
   if (limits->threads > 1) {
     options[count++] = (struct MHD_OptionItem){MHD_OPTION_THREAD_POOL_SIZE, (intptr_t)limits->threads, NULL};
@@ -97,18 +100,24 @@ static void end_watch(struct pfh_server *server) {
 }
 
 enum pfh_result pfh_server_start(pfh_server **server, const char *address, uint16_t port,
-                                 pfh_certificate *certificate, const struct pfh_limits *limits, pfh_respond respond,
-                                 void *context) {
+                                 pfh_certificate *certificate, const struct pfh_limits *limits,
+                                 const char *unlimited, pfh_respond respond, void *context) {
   *server = NULL;
   struct pfh_server *const made = calloc(1, sizeof *made);
   if (made == NULL) return PFH_E_LIBRARY;
   made->limits = *limits;
+  made->unlimited = strdup(unlimited);
+  if (made->unlimited == NULL) {
+    free(made);
+    return PFH_E_LIBRARY;
+  }
   made->respond = respond;
   made->context = context;
   atomic_init(&made->certificate, certificate);
   const enum pfh_result result = pfh_listen(&made->socket, &made->port, address, port);
   if (result != PFH_OK) {
     const int reason = errno;
+    free(made->unlimited);
     free(made);
     errno = reason;
     return result;
@@ -122,6 +131,7 @@ no_daemon:
   end_watch(made);
 no_watch:
   close(made->socket);
+  free(made->unlimited);
   free(made);
   return PFH_E_LIBRARY;
 }
@@ -140,6 +150,7 @@ struct pfh_counts pfh_server_counts(const pfh_server *server) {
   const struct pfh_counts counts = {
       .connections_open = atomic_load(&server->open),
       .connections_accepted = atomic_load(&server->accepted),
+      .connections_displaced = atomic_load(&server->displaced),
       .requests_in_flight = in_flight,
       .requests_timed_out = atomic_load(&server->timed_out),
       .requests_too_large = atomic_load(&server->too_large),
@@ -192,5 +203,6 @@ int pfh_server_stop(pfh_server *server, uint32_t drain_ms) {
 void pfh_server_free(pfh_server *server) {
   end_watch(server);
   pfh_certificate_free(atomic_load(&server->certificate));
+  free(server->unlimited);
   free(server);
 }

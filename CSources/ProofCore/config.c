@@ -29,7 +29,7 @@ static int is_valid(const struct pfc_config *config) {
   unsigned leaves = 0;
   unsigned classes = 0;
   if (config->mode != PFC_MODE_PRODUCTION && config->mode != PFC_MODE_DEVELOPMENT) return 0;
-  if (config->policy != PFC_POLICY_FULL && config->policy != PFC_POLICY_INCREMENTAL) return 0;
+  if (config->policy < PFC_POLICY_FULL || config->policy > PFC_POLICY_TRUSTING) return 0;
   if (config->generation == 0 || config->generation == PFC_GENERATION_ALL) return 0;
   if (config->key_id[0] != config->mode) return 0;
   if (pfc_is_zero(config->salt, sizeof config->salt)) return 0;

@@ -8,20 +8,37 @@
 #include <sodium/utils.h>
 
 #include "internal.h"
+#include "sha256_parts.h"
+
+// Does the call on the native path, if that is in use, and returns. Builds without that path have nothing here.
+#if PFC_SHA256_NATIVE
+#define OR_NATIVELY(call)       \
+  if (pfc_sha256_is_native()) { \
+    pfc_native_##call;          \
+    return;                     \
+  }
+#else
+#define OR_NATIVELY(call)
+#endif
 
 _Static_assert(PFC_SEAL_BYTES == crypto_box_SEALBYTES, "sealed boxes are libsodium's");
 _Static_assert(PFC_SIGNING_KEY_BYTES == crypto_sign_SECRETKEYBYTES, "signing keys are libsodium's");
 _Static_assert(PFC_PUBLIC_KEY_BYTES == crypto_box_PUBLICKEYBYTES, "X25519");
 _Static_assert(PFC_PUBLIC_KEY_BYTES == crypto_sign_PUBLICKEYBYTES, "Ed25519");
 
-void pfc_hash_init(struct pfc_hash *hash) { crypto_hash_sha256_init(&hash->state); }
+void pfc_hash_init(struct pfc_hash *hash) {
+  OR_NATIVELY(hash_init(hash))
+  crypto_hash_sha256_init(&hash->state);
+}
 
 void pfc_hash_update(struct pfc_hash *hash, const void *bytes, size_t size) {
+  OR_NATIVELY(hash_update(hash, bytes, size))
   // libsodium's contract has no NULL, not even for nothing.
   if (size > 0) crypto_hash_sha256_update(&hash->state, bytes, size);
 }
 
 void pfc_hash_final(uint8_t digest[32], struct pfc_hash *hash) {
+  OR_NATIVELY(hash_final(digest, hash))
   crypto_hash_sha256_final(&hash->state, digest);
   pfc_wipe(hash, sizeof *hash);
 }
@@ -37,16 +54,33 @@ PFC_APART void pfc_hash_once(uint8_t digest[32], const char label[PFC_LABEL_BYTE
 
 void pfc_mac_init(struct pfc_mac *mac, const uint8_t *key, size_t key_size) {
   static const uint8_t nothing[1] = {0};
+  OR_NATIVELY(mac_init(mac, key, key_size))
   crypto_auth_hmacsha256_init(&mac->state, key_size > 0 ? key : nothing, key_size);
 }
 
 void pfc_mac_update(struct pfc_mac *mac, const void *bytes, size_t size) {
+  OR_NATIVELY(mac_update(mac, bytes, size))
   if (size > 0) crypto_auth_hmacsha256_update(&mac->state, bytes, size);
 }
 
 void pfc_mac_final(uint8_t tag[32], struct pfc_mac *mac) {
+  OR_NATIVELY(mac_final(tag, mac))
   crypto_auth_hmacsha256_final(&mac->state, tag);
   pfc_wipe(mac, sizeof *mac);
+}
+
+void pfc_mac_short(uint8_t tag[32], const struct pfc_short *message) {
+  OR_NATIVELY(mac_short(tag, message))
+  struct pfc_mac mac = *message->key;
+  pfc_mac_update(&mac, message->a, message->a_size);
+  pfc_mac_update(&mac, message->b, message->b_size);
+  pfc_mac_final(tag, &mac);
+}
+
+void pfc_mac_short_two(uint8_t tags[2][32], const struct pfc_short messages[2]) {
+  OR_NATIVELY(mac_short_two(tags, messages))
+  pfc_mac_short(tags[0], &messages[0]);
+  pfc_mac_short(tags[1], &messages[1]);
 }
 
 PFC_APART void pfc_mac_once(uint8_t tag[32], const uint8_t *key, size_t key_size, const void *bytes, size_t size) {

@@ -26,7 +26,7 @@ static void encode_global(uint8_t bytes[PFC_LEDGER_GLOBAL_BYTES], uint64_t count
 static int put_global(struct pfc_ledger *ledger, uint64_t counter_end, uint64_t epoch, uint64_t floor) {
   uint8_t bytes[PFC_RECORD_BYTES(PFC_LEDGER_GLOBAL_BYTES)];
   int result;
-  // They only rise, whatever happened to those who wanted them to.
+  // They only rise: a counter's end that wrapped around is lower, too.
   if (counter_end < ledger->counter_end || epoch < ledger->epoch || floor < ledger->floor) return PFC_E_STORAGE;
   encode_global(bytes + PFC_RECORD_HEAD_BYTES, counter_end, epoch, floor);
   result = pfc_record_save(&ledger->global, bytes, PFC_LEDGER_GLOBAL_BYTES, &ledger->storage, GLOBAL_RECORD,
@@ -81,14 +81,14 @@ int pfc_ledger_put(struct pfc_ledger *ledger, int index, const struct pfc_slot *
 }
 
 int pfc_ledger_format(const struct pfc_storage *storage, const uint8_t hardware_secret_key[PFC_SECRET_KEY_BYTES],
-                      uint64_t floor, uint64_t counter) {
+                      uint64_t epoch, uint64_t floor, uint64_t counter) {
   uint8_t key[32];
   uint8_t bytes[PFC_RECORD_BYTES(PFC_SLOT_BYTES)] = {0};
   struct pfc_record record;
   int result;
   pfc_record_key(key, hardware_secret_key);
   // The floor goes first: from then on nothing that a half-formatted ledger still holds is worth anything.
-  encode_global(bytes + PFC_RECORD_HEAD_BYTES, counter, 0, floor);
+  encode_global(bytes + PFC_RECORD_HEAD_BYTES, counter, epoch, floor);
   result = pfc_record_format(&record, bytes, PFC_LEDGER_GLOBAL_BYTES, storage, GLOBAL_RECORD, key);
   for (unsigned i = 0; i < PFC_SLOTS && result == PFC_OK; i++) {
     memset(bytes + PFC_RECORD_HEAD_BYTES, 0, PFC_SLOT_BYTES);
@@ -112,7 +112,6 @@ static int free_superseded(struct pfc_ledger *ledger) {
 }
 
 static int reserve_counters(struct pfc_ledger *ledger) {
-  if (ledger->counter_end > UINT64_MAX - PFC_COUNTER_BLOCK) return PFC_E_STORAGE;
   return put_global(ledger, ledger->counter_end + PFC_COUNTER_BLOCK, ledger->epoch, ledger->floor);
 }
 

@@ -52,10 +52,13 @@ enum {
 
 _Static_assert(COMMAND_COUNTER + 8 == PFC_COMMAND_HEAD_BYTES, "the counter ends the head");
 
-int pfc_command_create(uint8_t *message, size_t capacity, size_t *size, uint8_t nonce[PFC_NONCE_BYTES],
-                       const struct pfc_request *request, const struct pfc_secrets *secrets) {
-  uint8_t *at;
-  uint8_t answered[PFC_NONCE_BYTES];
+uint8_t *pfc_command_device_proof(uint8_t *message) {
+  return message + PFC_COMMAND_HEAD_BYTES + (message[COMMAND_KIND] == PFC_KIND_INTEGRITY ? PFC_PROOF_BYTES : 0);
+}
+
+int pfc_command_begin(uint8_t *message, size_t capacity, size_t *size, uint8_t nonce[PFC_NONCE_BYTES],
+                      const struct pfc_request *request, const struct pfc_secrets *secrets) {
+  uint8_t *proof;
   size_t fixed = request->kind == PFC_KIND_INTEGRITY ? PFC_COMMAND_INTEGRITY_BYTES : PFC_COMMAND_DEVICE_BYTES;
   int result = pfc_nonce_derive(nonce, request->hardware_id, &request->challenge, request->kind,
                                 request->command_class, request->command, request->command_size);
@@ -66,18 +69,30 @@ int pfc_command_create(uint8_t *message, size_t capacity, size_t *size, uint8_t 
   message[COMMAND_CLASS] = request->command_class;
   memcpy(message + COMMAND_INSTANCE, request->instance_id, PFC_ID_BYTES);
   pfc_put64(message + COMMAND_COUNTER, request->challenge.counter);
-  at = message + PFC_COMMAND_HEAD_BYTES;
-  memcpy(answered, nonce, sizeof answered);
   if (request->kind == PFC_KIND_INTEGRITY) {
-    pfc_proof_make_once(at, secrets->integrity_key, nonce, secrets->integrity);
-    pfc_nonce_escort(answered, nonce, at);
-    at += PFC_PROOF_BYTES;
+    pfc_proof_make_once(message + PFC_COMMAND_HEAD_BYTES, secrets->integrity_key, nonce, secrets->integrity);
   }
-  pfc_proof_make_once(at, secrets->device_key, answered, secrets->device);
-  at += PFC_PROOF_BYTES;
-  if (request->command_size > 0) memcpy(at, request->command, request->command_size);
+  proof = pfc_command_device_proof(message);
+  memset(proof, 0, PFC_PROOF_BYTES);
+  if (request->command_size > 0) memcpy(proof + PFC_PROOF_BYTES, request->command, request->command_size);
   *size = fixed + request->command_size;
   return PFC_OK;
+}
+
+void pfc_command_end(uint8_t *message, const uint8_t nonce[PFC_NONCE_BYTES], const struct pfc_secrets *secrets) {
+  uint8_t answered[PFC_NONCE_BYTES];
+  memcpy(answered, nonce, sizeof answered);
+  if (message[COMMAND_KIND] == PFC_KIND_INTEGRITY) {
+    pfc_nonce_escort(answered, nonce, message + PFC_COMMAND_HEAD_BYTES);
+  }
+  pfc_proof_make_once(pfc_command_device_proof(message), secrets->device_key, answered, secrets->device);
+}
+
+int pfc_command_create(uint8_t *message, size_t capacity, size_t *size, uint8_t nonce[PFC_NONCE_BYTES],
+                       const struct pfc_request *request, const struct pfc_secrets *secrets) {
+  int result = pfc_command_begin(message, capacity, size, nonce, request, secrets);
+  if (result == PFC_OK) pfc_command_end(message, nonce, secrets);
+  return result;
 }
 
 int pfc_command_decode(struct pfc_command *command, const uint8_t *message, size_t size) {
@@ -85,7 +100,7 @@ int pfc_command_decode(struct pfc_command *command, const uint8_t *message, size
   size_t fixed;
   memset(command, 0, sizeof *command);
   if (size < PFC_COMMAND_DEVICE_BYTES) return PFC_E_MALFORMED;
-  if (message[COMMAND_KIND] != PFC_KIND_INTEGRITY && message[COMMAND_KIND] != PFC_KIND_DEVICE) return PFC_E_MALFORMED;
+  if (message[COMMAND_KIND] != PFC_KIND_INTEGRITY && message[COMMAND_KIND] != PFC_KIND_DEVICE) return PFC_E_TOO_NEW;
   if (message[COMMAND_CLASS] >= PFC_CLASSES) return PFC_E_MALFORMED;
   fixed = message[COMMAND_KIND] == PFC_KIND_INTEGRITY ? PFC_COMMAND_INTEGRITY_BYTES : PFC_COMMAND_DEVICE_BYTES;
   if (size < fixed || size - fixed > PFC_COMMAND_MAX) return PFC_E_MALFORMED;
@@ -116,7 +131,7 @@ void pfc_answer_encode(uint8_t message[PFC_VERDICT_MESSAGE_BYTES], const struct 
 static int verdict_is_known(uint8_t verdict) {
   return (verdict >= PFC_VERDICT_ACCEPTED && verdict <= PFC_VERDICT_NOT_EXECUTED) ||
          (verdict >= PFC_VERDICT_INTEGRITY_DIFFERS && verdict <= PFC_VERDICT_UNKNOWN) ||
-         (verdict >= PFC_VERDICT_NOT_FOR_ME && verdict <= PFC_VERDICT_NO_ROOM) ||
+         (verdict >= PFC_VERDICT_NOT_FOR_ME && verdict <= PFC_VERDICT_TOO_NEW) ||
          (verdict >= PFC_VERDICT_MALFORMED && verdict <= PFC_VERDICT_FAULT);
 }
 

@@ -23,7 +23,7 @@ _Static_assert(AT_GENERATION + 4 == PFC_ORDER_BODY_BYTES, "the generation ends t
 static int is_valid(const struct pfc_order *order) {
   int revokes = order->type == PFC_ORDER_REVOKE;
   if (order->type < PFC_ORDER_EPOCH || order->type > PFC_ORDER_FLOOR || order->issued == 0) return 0;
-  if (order->type != PFC_ORDER_EPOCH && pfc_is_zero(order->hardware_id, PFC_ID_BYTES)) return 0;
+  if (pfc_is_zero(order->hardware_id, PFC_ID_BYTES)) return 0;
   if (pfc_is_zero(order->instance_id, PFC_ID_BYTES) == revokes) return 0;
   return (order->generation != 0) == revokes;
 }
@@ -56,9 +56,7 @@ int pfc_order_create(uint8_t bytes[PFC_ORDER_BYTES], const struct pfc_order *ord
 int pfc_order_check_head(const uint8_t *bytes, size_t size, const struct pfc_hardware *hardware) {
   if (size != PFC_ORDER_BYTES || memcmp(bytes, PFC_ORDER_MAGIC, AT_VERSION) != 0) return PFC_E_MALFORMED;
   if (bytes[AT_VERSION] != PFC_VERSION || bytes[AT_SUITE] != PFC_SUITE) return PFC_E_TOO_NEW;
-  if (memcmp(bytes + AT_HARDWARE, hardware->id, PFC_ID_BYTES) == 0) return PFC_OK;
-  return bytes[AT_TYPE] == PFC_ORDER_EPOCH && pfc_is_zero(bytes + AT_HARDWARE, PFC_ID_BYTES) ? PFC_OK
-                                                                                            : PFC_E_RECIPIENT;
+  return memcmp(bytes + AT_HARDWARE, hardware->id, PFC_ID_BYTES) == 0 ? PFC_OK : PFC_E_RECIPIENT;
 }
 
 #if PFC_OPENS_TOKENS
@@ -77,10 +75,13 @@ int pfc_order_open(struct pfc_order *order, const uint8_t *bytes, size_t size, c
   memcpy(order->hardware_id, bytes + AT_HARDWARE, PFC_ID_BYTES);
   memcpy(order->instance_id, bytes + AT_INSTANCE, PFC_ID_BYTES);
   memcpy(order->issuer_id, bytes + AT_ISSUER, PFC_ISSUER_ID_BYTES);
-  if (!pfc_is_zero(bytes + AT_ZERO, AT_ISSUER - AT_ZERO) || !is_valid(order)) {
-    memset(order, 0, sizeof *order);
-    return PFC_E_MALFORMED;
+  // Later versions extend orders here (docs/SPEC.md, section 10).
+  if (order->type > PFC_ORDER_FLOOR || !pfc_is_zero(bytes + AT_ZERO, AT_ISSUER - AT_ZERO)) {
+    result = PFC_E_TOO_NEW;
+  } else if (!is_valid(order)) {
+    result = PFC_E_MALFORMED;
   }
-  return PFC_OK;
+  if (result != PFC_OK) memset(order, 0, sizeof *order);
+  return result;
 }
 #endif

@@ -10,10 +10,16 @@ void pfc_proof_key_wipe(struct pfc_proof_key *expanded) { pfc_wipe(expanded, siz
 
 void pfc_proof_make(uint8_t proof[PFC_PROOF_BYTES], const struct pfc_proof_key *expanded,
                     const uint8_t nonce[PFC_NONCE_BYTES], const uint8_t measurement[PFC_MEASUREMENT_BYTES]) {
-  struct pfc_mac mac = expanded->mac;
-  pfc_mac_update(&mac, nonce, PFC_NONCE_BYTES);
-  pfc_mac_update(&mac, measurement, PFC_MEASUREMENT_BYTES);
-  pfc_mac_final(proof, &mac);
+  const struct pfc_short message = {&expanded->mac, nonce, PFC_NONCE_BYTES, measurement, PFC_MEASUREMENT_BYTES};
+  pfc_mac_short(proof, &message);
+}
+
+void pfc_proof_make_two(uint8_t proofs[2][PFC_PROOF_BYTES], const struct pfc_proof_key *const keys[2],
+                        const uint8_t *const nonces[2], const uint8_t *const measurements[2]) {
+  const struct pfc_short messages[2] = {
+      {&keys[0]->mac, nonces[0], PFC_NONCE_BYTES, measurements[0], PFC_MEASUREMENT_BYTES},
+      {&keys[1]->mac, nonces[1], PFC_NONCE_BYTES, measurements[1], PFC_MEASUREMENT_BYTES}};
+  pfc_mac_short_two(proofs, messages);
 }
 
 PFC_APART void pfc_proof_make_once(uint8_t proof[PFC_PROOF_BYTES], const uint8_t key[PFC_KEY_BYTES],

@@ -14,10 +14,10 @@ static int platform_is_complete(const struct pfc_platform *platform) {
   return platform->random != NULL && platform->storage.read != NULL && platform->storage.write != NULL;
 }
 
-int pfc_verifier_provision(const struct pfc_hardware *hardware, const struct pfc_platform *platform, uint64_t floor,
-                           uint64_t counter) {
+int pfc_verifier_provision(const struct pfc_hardware *hardware, const struct pfc_platform *platform, uint64_t epoch,
+                           uint64_t floor, uint64_t counter) {
   if (pfc_hardware_check(hardware) != PFC_OK || !platform_is_complete(platform)) return PFC_E_ARGUMENT;
-  return pfc_ledger_format(&platform->storage, hardware->secret_key, floor, counter);
+  return pfc_ledger_format(&platform->storage, hardware->secret_key, epoch, floor, counter);
 }
 
 int pfc_verifier_init(struct pfc_verifier *verifier, const struct pfc_hardware *hardware,
@@ -67,6 +67,11 @@ static void remember_recalls(struct pfc_verifier *verifier) {
   for (int i = 0; i < PFC_SLOTS; i++) {
     if (verifier->alive_from[i] > verifier->swept_from) verifier->swept_from = verifier->alive_from[i];
   }
+}
+
+uint64_t pfc_verifier_time(const struct pfc_verifier *verifier) {
+  uint64_t epoch = pfc_verifier_epoch(verifier);
+  return epoch > verifier->ledger.floor ? epoch : verifier->ledger.floor;
 }
 
 int pfc_verifier_raise(struct pfc_verifier *verifier, const volatile uint32_t *review, uint64_t epoch, uint64_t floor,
@@ -136,7 +141,7 @@ static uint8_t receive(struct pfc_verifier *verifier, struct pfc_session *sessio
     case PFC_MESSAGE_ASK:
       if (message[0] == PFC_ASK_CHALLENGE) return receive_ask_challenge(verifier, session, outcome);
       if (message[0] == PFC_ASK_STATUS) return receive_ask_status(verifier, outcome);
-      break;
+      return PFC_VERDICT_TOO_NEW;
 #if PFC_OPENS_TOKENS
     case PFC_MESSAGE_TOKEN:
       pfc_receive_token(verifier, session, message, size, outcome);

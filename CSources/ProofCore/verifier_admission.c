@@ -8,6 +8,12 @@
 
 #if PFC_OPENS_TOKENS
 
+/// Whether a signature would move the hardware's time by more than one may (PFC_EPOCH_STEP).
+static int is_ahead(const struct pfc_verifier *verifier, uint64_t issued) {
+  uint64_t known = pfc_verifier_time(verifier);
+  return known != 0 && issued > known && issued - known > PFC_EPOCH_STEP;
+}
+
 // TOKEN ----------------------------------------------------------------------------------------------------------
 
 static const struct pfc_slot *holder_of(const struct pfc_ledger *ledger,
@@ -24,12 +30,17 @@ static const struct pfc_slot *holder_of(const struct pfc_ledger *ledger,
 }
 
 /// What an authentic token meets here. PFC_VERDICT_HELD if it may take slot `*index`.
-static uint8_t judge_token(const struct pfc_verifier *verifier, const struct pfc_token *token, int *index) {
+static uint8_t judge_token(const struct pfc_verifier *verifier, const struct pfc_token *token, int *index,
+                           uint16_t *detail) {
   const struct pfc_ledger *ledger = &verifier->ledger;
   uint64_t now = pfc_verifier_epoch(verifier);
   if (token->issued > now) now = token->issued;
   *index = pfc_ledger_find(ledger, token->instance_id);
   if (token->issued < ledger->floor) return PFC_VERDICT_SUPERSEDED;
+  if (is_ahead(verifier, token->issued)) {
+    *detail = PFC_DETAIL_AHEAD;
+    return PFC_VERDICT_EXPIRED;
+  }
   if (*index >= 0 && token->generation <= ledger->slots[*index].revoked) return PFC_VERDICT_REVOKED;
   if (*index >= 0 && token->generation <= ledger->slots[*index].generation) return PFC_VERDICT_SUPERSEDED;
   if (token->not_after != 0 && now > token->not_after) return PFC_VERDICT_EXPIRED;
@@ -61,13 +72,13 @@ static uint8_t hold_token(struct pfc_verifier *verifier, int index, const struct
 
 /// Opens a token and, if all is well at the second look too, holds it.
 static uint8_t take_token(struct pfc_verifier *verifier, const uint8_t *message, size_t size,
-                          const uint8_t digest[PFC_TOKEN_DIGEST_BYTES]) {
+                          const uint8_t digest[PFC_TOKEN_DIGEST_BYTES], uint16_t *detail) {
   struct pfc_token token;
   uint8_t verdict;
   int index = -1;
   int result = pfc_token_open(&token, message, size, verifier->hardware);
   if (result != PFC_OK) return pfc_verdict_of(result);
-  verdict = judge_token(verifier, &token, &index);
+  verdict = judge_token(verifier, &token, &index, detail);
   if (verdict == PFC_VERDICT_HELD) {
     uint32_t review = pfc_review_token(verifier, index, message, size, &token);
     // The two looks never differ unless something was done to the hardware.
@@ -82,6 +93,7 @@ void pfc_receive_token(struct pfc_verifier *verifier, struct pfc_session *sessio
   const struct pfc_slot *slot;
   uint8_t digest[PFC_TOKEN_DIGEST_BYTES];
   uint8_t verdict = PFC_VERDICT_HELD;
+  uint16_t detail = 0;
   int result = pfc_token_check_head(message, size, verifier->hardware);
   if (result != PFC_OK) {
     pfc_answer_plain(outcome, pfc_verdict_of(result), 0, 0);
@@ -94,14 +106,14 @@ void pfc_receive_token(struct pfc_verifier *verifier, struct pfc_session *sessio
       pfc_answer_plain(outcome, PFC_VERDICT_BUSY, PFC_SESSION_WAIT_SECONDS, 0);
       return;
     }
-    verdict = take_token(verifier, message, size, digest);
+    verdict = take_token(verifier, message, size, digest, &detail);
     slot = holder_of(&verifier->ledger, digest);
   }
   if (verdict == PFC_VERDICT_HELD && slot != NULL) {
     pfc_answer_signed(outcome, slot, digest, PFC_VERDICT_HELD, pfc_uses_detail(slot->uses), 0);
   } else {
     session->openings++;
-    pfc_answer_plain(outcome, verdict, 0, 0);
+    pfc_answer_plain(outcome, verdict, detail, 0);
   }
 }
 
@@ -161,6 +173,7 @@ void pfc_receive_order(struct pfc_verifier *verifier, struct pfc_session *sessio
   uint8_t verdict = PFC_VERDICT_DONE;
   // Stays 0 where nothing is reviewed, for whoever passes by the branches below.
   volatile uint32_t review = 0;
+  uint16_t detail = 0;
   int changed = 0;
   int result;
   if (session->openings >= PFC_SESSION_OPENINGS_MAX) {
@@ -173,14 +186,17 @@ void pfc_receive_order(struct pfc_verifier *verifier, struct pfc_session *sessio
     return;
   }
   result = pfc_order_open(&order, message, size, verifier->hardware);
-  if (result == PFC_OK && is_news(&verifier->ledger, &order)) {
+  if (result == PFC_OK && is_ahead(verifier, order.issued)) {
+    verdict = PFC_VERDICT_EXPIRED;
+    detail = PFC_DETAIL_AHEAD;
+  } else if (result == PFC_OK && is_news(&verifier->ledger, &order)) {
     review = pfc_review_order(verifier, message, size, &order);
     // The two looks never differ unless something was done to the hardware.
     result = review == PFC_REVIEW_PASSED ? obey(verifier, &order, &review, &changed) : PFC_E_STORAGE;
   }
   if (result != PFC_OK) verdict = result == PFC_E_SPACE ? PFC_VERDICT_NO_ROOM : pfc_verdict_of(result);
   if (!changed || result != PFC_OK) session->openings++;
-  pfc_answer_plain(outcome, verdict, 0, 0);
+  pfc_answer_plain(outcome, verdict, detail, 0);
 }
 
 #endif

@@ -48,6 +48,8 @@ uint8_t pfc_verdict_of(int result) {
       return PFC_VERDICT_NOT_SIGNED;
     case PFC_E_MODE:
       return PFC_VERDICT_WRONG_MODE;
+    case PFC_E_TOO_NEW:
+      return PFC_VERDICT_TOO_NEW;
     case PFC_E_STORAGE:
     case PFC_E_RANDOM:
       return PFC_VERDICT_FAULT;

@@ -152,8 +152,9 @@ static void answer_command(struct pfc_verifier *verifier, struct pfc_session *se
 void pfc_receive_command(struct pfc_verifier *verifier, struct pfc_session *session, const uint8_t *message,
                          size_t size, struct pfc_outcome *outcome) {
   struct pfc_command command;
-  uint8_t verdict = PFC_VERDICT_MALFORMED;
-  if (pfc_command_decode(&command, message, size) == PFC_OK) verdict = meet_stranger(session);
+  int result = pfc_command_decode(&command, message, size);
+  uint8_t verdict = result == PFC_E_TOO_NEW ? PFC_VERDICT_TOO_NEW : PFC_VERDICT_MALFORMED;
+  if (result == PFC_OK) verdict = meet_stranger(session);
   outcome->instance_id = command.instance_id;
   if (verdict != PFC_VERDICT_NONE) {
     answer_refused(outcome, verdict, command.counter);

@@ -11,6 +11,9 @@
 /// The platform's seconds, or 0 where there is no clock.
 uint32_t pfc_platform_seconds(const struct pfc_platform *platform);
 
+/// The latest time that the hardware knows of: the epoch or the floor. 0 if it knows none.
+uint64_t pfc_verifier_time(const struct pfc_verifier *verifier);
+
 /// Raises epoch and floor, durably, if `*review` is PFC_REVIEW_PASSED: what a token or an order says of time counts
 /// when the second look has passed it, and whoever comes here by a fault brings none. `*changed` is set to 1 if
 /// anything stored rose.

@@ -31,7 +31,7 @@ enum {
   STEP_TIME = 0x0d35860c,
   STEP_TENANT = 0x02d8b9e7,
   TOKEN_STEPS = STEP_OPENED + STEP_SAME + STEP_TIME + STEP_TENANT,
-  ORDER_STEPS = STEP_OPENED + STEP_SAME,
+  ORDER_STEPS = STEP_OPENED + STEP_SAME + STEP_TIME,
   RECALL_STEPS = STEP_SLOT + STEP_DEVICE
 };
 
@@ -136,6 +136,14 @@ uint32_t pfc_review_command(const struct pfc_verifier *verifier, const struct pf
 
 #if PFC_OPENS_TOKENS
 
+/// The time is known, and one signature may not move it this far.
+static uint32_t is_beyond_step(const struct pfc_verifier *verifier, uint64_t issued) {
+  uint64_t known = pfc_verifier_time(verifier);
+  uint64_t limit = known + PFC_EPOCH_STEP;
+  // A limit beyond the last second has wrapped: no time is beyond it.
+  return (uint32_t)(known != 0) & (limit >= known) & (issued > limit);
+}
+
 // TOKEN ----------------------------------------------------------------------------------------------------------
 
 /// The slot is free or the instance's own, it has no other, and whatever is known of it is older.
@@ -161,7 +169,7 @@ uint32_t pfc_review_token(const struct pfc_verifier *verifier, int index, const 
   look(&review, STEP_OPENED, (uint32_t)pfc_token_open(&again, message, size, verifier->hardware));
   look(&review, STEP_SAME, difference(token, &again, sizeof again));
   look(&review, STEP_TIME,
-       (uint32_t)(again.issued < verifier->ledger.floor) |
+       (uint32_t)(again.issued < verifier->ledger.floor) | is_beyond_step(verifier, again.issued) |
            ((again.not_after != 0) & (pfc_verifier_epoch(verifier) > again.not_after)));
   look(&review, STEP_TENANT, is_out_of_place(&verifier->ledger, index, &again));
   pfc_wipe(&again, sizeof again);
@@ -176,6 +184,7 @@ uint32_t pfc_review_order(const struct pfc_verifier *verifier, const uint8_t *me
   struct pfc_order again;
   look(&review, STEP_OPENED, (uint32_t)pfc_order_open(&again, message, size, verifier->hardware));
   look(&review, STEP_SAME, difference(order, &again, sizeof again));
+  look(&review, STEP_TIME, is_beyond_step(verifier, again.issued));
   return passed(&review, ORDER_STEPS);
 }
 

@@ -12,6 +12,9 @@ enum {
   TYPE_CCCD = 0x2902,
 
   REQUEST_BYTES = 7,  ///< With a type of 16 bits; no attribute type here is longer.
+  INFORMATION_REQUEST_BYTES = 5,
+  FORMAT_SHORT = 1,
+  FORMAT_LONG = 2,
   SERVICE_ENTRY = 2 + 2 + PFD_UUID_BYTES,
   CHARACTERISTIC_ENTRY = 2 + 1 + 2 + PFD_UUID_BYTES,
   CCCD_ENTRY = 2 + 2
@@ -108,10 +111,78 @@ static size_t put_descriptors(uint8_t *response, uint16_t first, uint16_t last, 
   return size > 2 ? size : 0;
 }
 
+#if PFD_FINDS_ATTRIBUTES
+
+/// The 16-bit type of the attribute at `handle`, or 0 for a characteristic's value, whose type is `uuid`.
+static uint16_t type_of(uint16_t handle, uint8_t uuid[PFD_UUID_BYTES]) {
+  if (handle == PFD_HANDLE_SERVICE) return TYPE_PRIMARY_SERVICE;
+  if (handle == PFD_HANDLE_CHALLENGE_CCCD || handle == PFD_HANDLE_VERDICT_CCCD) return TYPE_CCCD;
+  for (unsigned i = 0; i < COUNT; i++) {
+    if (characteristics[i].handle == handle) pfd_uuid(uuid, (uint16_t)(2 + i));
+    if (characteristics[i].handle == handle) return 0;
+  }
+  return TYPE_CHARACTERISTIC;
+}
+
+/// Attributes from `first` on, as long as their types have one length.
+static size_t put_information(uint8_t *response, uint16_t first, uint16_t last, size_t mtu) {
+  size_t room = mtu < PFD_DISCOVERY_MAX ? mtu : PFD_DISCOVERY_MAX;
+  size_t size = 2;
+  if (last > PFD_HANDLE_LAST) last = PFD_HANDLE_LAST;
+  response[0] = PFD_ATT_INFORMATION_RESPONSE;
+  for (uint16_t handle = first; handle <= last; handle++) {
+    uint8_t uuid[PFD_UUID_BYTES];
+    uint16_t type = type_of(handle, uuid);
+    uint8_t format = type != 0 ? FORMAT_SHORT : FORMAT_LONG;
+    size_t type_bytes = type != 0 ? 2 : PFD_UUID_BYTES;
+    if (size == 2) response[1] = format;
+    if (response[1] != format || size + 2 + type_bytes > room) break;
+    put16(response + size, handle);
+    if (type != 0) put16(response + size + 2, type);
+    if (type == 0) memcpy(response + size + 2, uuid, sizeof uuid);
+    size += 2 + type_bytes;
+  }
+  return size > 2 ? size : 0;
+}
+
+/// The one service, if it is the one that is asked for.
+static size_t put_found(uint8_t *response, const uint8_t *request, size_t size, uint16_t first) {
+  uint8_t uuid[PFD_UUID_BYTES];
+  pfd_uuid(uuid, 1);
+  if (first > PFD_HANDLE_SERVICE || get16(request + 5) != TYPE_PRIMARY_SERVICE) return 0;
+  if (size != REQUEST_BYTES + sizeof uuid || memcmp(request + REQUEST_BYTES, uuid, sizeof uuid) != 0) return 0;
+  response[0] = PFD_ATT_FIND_RESPONSE;
+  put16(response + 1, PFD_HANDLE_SERVICE);
+  put16(response + 3, PFD_HANDLE_LAST);
+  return 5;
+}
+
+static size_t find_attributes(uint8_t *response, uint8_t *error, const uint8_t *request, size_t size, size_t mtu) {
+  int informs = request[0] == PFD_ATT_INFORMATION_REQUEST;
+  uint16_t first, last;
+  size_t written;
+  *error = PFD_ATT_INVALID_PDU;
+  if (informs ? size != INFORMATION_REQUEST_BYTES : size < REQUEST_BYTES) return 0;
+  first = get16(request + 1);
+  last = get16(request + 3);
+  *error = PFD_ATT_INVALID_HANDLE;
+  if (first == 0 || first > last) return 0;
+  written = informs ? put_information(response, first, last, mtu) : put_found(response, request, size, first);
+  *error = written == 0 ? PFD_ATT_NOT_FOUND : PFD_ATT_OK;
+  return written;
+}
+
+#endif
+
 size_t pfd_gatt_discover(uint8_t *response, uint8_t *error, const uint8_t *request, size_t size, size_t mtu,
                          const uint8_t cccd[2]) {
   uint16_t first, last, type;
   size_t written = 0;
+#if PFD_FINDS_ATTRIBUTES
+  if (request[0] == PFD_ATT_INFORMATION_REQUEST || request[0] == PFD_ATT_FIND_REQUEST) {
+    return find_attributes(response, error, request, size, mtu);
+  }
+#endif
   *error = PFD_ATT_INVALID_PDU;
   if (size != REQUEST_BYTES && size != REQUEST_BYTES + PFD_UUID_BYTES - 2) return 0;
   first = get16(request + 1);

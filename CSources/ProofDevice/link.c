@@ -241,6 +241,10 @@ enum pfd_link_state pfd_link_receive(struct pfd_link *link, const uint8_t *pdu, 
       case PFD_ATT_MTU_REQUEST:
         exchange_mtu(link, pdu, size);
         break;
+#if PFD_FINDS_ATTRIBUTES
+      case PFD_ATT_INFORMATION_REQUEST:
+      case PFD_ATT_FIND_REQUEST:
+#endif
       case PFD_ATT_TYPE_REQUEST:
       case PFD_ATT_GROUP_REQUEST:
         discover(link, pdu, size);

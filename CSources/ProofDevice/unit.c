@@ -16,6 +16,57 @@ static void tell(const struct pfd_unit *unit, const struct pfd_event *event) {
   if (PFD_TELLS_EVENTS && unit->port->event != NULL) unit->port->event(unit->port->context, event);
 }
 
+// The log --------------------------------------------------------------------------------------------------------
+
+#if PFD_TELLS_EVENTS
+/// 1 for the first ten, the 100th, the 1000th …: a flood of messages must not become a flood of lines.
+static int is_told(uint32_t count) {
+  while (count >= 100 && count % 10 == 0) count /= 10;
+  return count <= 10;
+}
+
+/// Starts all counts again once an hour, so that a flood does not silence the log for good.
+static void refresh_tallies(struct pfd_unit *unit) {
+  if (now(unit) - unit->tally_since < PFD_TALLY_SECONDS) return;
+  unit->tally_since = now(unit);
+  unit->evicted = 0;
+  memset(unit->judged, 0, sizeof unit->judged);
+}
+
+/// Verdicts that no message gets without a proof or a tag made with the instance's keys; and challenges.
+static int needs_keys(uint8_t verdict) {
+  return verdict == PFC_VERDICT_NONE || verdict == PFC_VERDICT_ACCEPTED || verdict == PFC_VERDICT_ACCEPTED_DEVICE ||
+         verdict == PFC_VERDICT_NOT_EXECUTED || verdict == PFC_VERDICT_INTEGRITY_DIFFERS ||
+         verdict == PFC_VERDICT_NOT_PERMITTED || verdict > PFC_VERDICT_FAULT;
+}
+#endif
+
+static void tell_judged(struct pfd_unit *unit, struct pfd_event *event) {
+#if PFD_TELLS_EVENTS
+  if (!needs_keys(event->b)) {
+    uint16_t *count = &unit->judged[event->b];
+    refresh_tallies(unit);
+    if (*count == UINT16_MAX) return;
+    event->number = ++*count;
+    if (!is_told(*count)) return;
+  }
+#endif
+  tell(unit, event);
+}
+
+static void tell_evicted(struct pfd_unit *unit, unsigned link) {
+#if PFD_TELLS_EVENTS
+  struct pfd_event event = {.kind = PFD_EVENT_EVICTED, .link = (uint8_t)link};
+  refresh_tallies(unit);
+  if (unit->evicted < UINT32_MAX) unit->evicted++;
+  event.number = unit->evicted;
+  if (is_told(unit->evicted)) tell(unit, &event);
+#else
+  (void)unit;
+  (void)link;
+#endif
+}
+
 // What a link asks -----------------------------------------------------------------------------------------------
 
 /// The device's own answer, for whoever had a command accepted on this link (docs/LINK.md, section 6).
@@ -43,6 +94,22 @@ static void do_command(struct pfd_unit *unit, unsigned link, const struct pfc_ou
   tell(unit, &event);
 }
 
+/// The link of an accepted command is proved from now on; an earlier link of the same instance is not any more, so that
+/// an instance has one kept link at a time.
+static void note_proof(struct pfd_unit *unit, struct pfd_link *link, const struct pfc_outcome *outcome) {
+#if PFD_LINKS > 1
+  for (unsigned i = 0; i < PFD_LINKS; i++) {
+    struct pfd_link *other = &unit->links[i];
+    if (memcmp(other->instance, outcome->instance_id, sizeof other->instance) == 0) other->proved = 0;
+  }
+  memcpy(link->instance, outcome->instance_id, sizeof link->instance);
+  link->proved = ++unit->accepted;
+#else
+  (void)outcome;
+#endif
+  link->since = now(unit);
+}
+
 static void judge(void *context, struct pfd_link *link, uint8_t type, const uint8_t *bytes, size_t size,
                   struct pfc_outcome *outcome) {
   struct pfd_unit *unit = context;
@@ -52,9 +119,9 @@ static void judge(void *context, struct pfd_link *link, uint8_t type, const uint
   event.b = outcome->verdict;
   if (outcome->reply_type == PFC_MESSAGE_VERDICT) event.detail = get16(outcome->reply + 1);
   if (outcome->instance_id != NULL) memcpy(event.id, outcome->instance_id, sizeof event.id);
-  tell(unit, &event);
+  tell_judged(unit, &event);
   if (outcome->execute == PFC_EXECUTE) {
-    link->proved = 1;
+    note_proof(unit, link, outcome);
     do_command(unit, index, outcome);
   }
 }
@@ -109,8 +176,8 @@ static int is_rekeyed(const struct pfd_port *port, const struct pfc_hardware *ha
   return rekeyed;
 }
 
-int pfd_unit_provision(const struct pfd_port *port, const struct pfc_hardware *hardware, uint64_t floor,
-                       uint64_t counter) {
+int pfd_unit_provision(const struct pfd_port *port, const struct pfc_hardware *hardware, uint64_t epoch,
+                       uint64_t floor, uint64_t counter) {
   struct pfc_platform platform = platform_of(port);
   int result = pfc_hardware_check(hardware);
   // The identity first where its key is another: to the old key a record of which one copy is written over is the copy
@@ -118,7 +185,7 @@ int pfd_unit_provision(const struct pfd_port *port, const struct pfc_hardware *h
   int rekeyed = result == PFC_OK && is_rekeyed(port, hardware);
   if (rekeyed) result = pfd_identity_save(hardware, &port->flash);
   // Otherwise the ledger: a new mode or a new issuer finds nothing of what the old one let in.
-  if (result == PFC_OK) result = pfc_verifier_provision(hardware, &platform, floor, counter);
+  if (result == PFC_OK) result = pfc_verifier_provision(hardware, &platform, epoch, floor, counter);
   if (result == PFC_OK && !rekeyed) result = pfd_identity_save(hardware, &port->flash);
   return result;
 }
@@ -154,21 +221,50 @@ void pfd_unit_stop(struct pfd_unit *unit) {
 
 // Links ----------------------------------------------------------------------------------------------------------
 
-int pfd_unit_eldest(struct pfd_unit *unit) {
-  uint32_t seconds = now(unit);
-  int eldest = -1;
+#if PFD_LINKS > 1
+
+/// Whether a link is among the last PFD_KEPT_LINKS that had a command accepted.
+static int is_recent(const struct pfd_unit *unit, const struct pfd_link *link) {
+  unsigned later = 0;
+  for (unsigned i = 0; i < PFD_LINKS; i++) later += unit->links[i].proved > link->proved;
+  return later < PFD_KEPT_LINKS;
+}
+
+static int is_kept(const struct pfd_unit *unit, const struct pfd_link *link) {
+  int has_clock = unit->port->seconds != NULL;
+  if (has_clock && now(unit) - link->began < PFD_PROVE_SECONDS) return 1;
+  if (link->proved == 0 || (has_clock && now(unit) - link->since >= PFD_IDLE_SECONDS)) return 0;
+  return is_recent(unit, link);
+}
+
+int pfd_unit_has_room(const struct pfd_unit *unit) {
   for (unsigned i = 0; i < PFD_LINKS; i++) {
-    const struct pfd_link *link = &unit->links[i];
+    if (!unit->used[i] || !is_kept(unit, &unit->links[i])) return 1;
+  }
+  return 0;
+}
+
+int pfd_unit_yield(struct pfd_unit *unit) {
+  uint8_t open[PFD_LINKS];
+  uint8_t draw = 0;
+  unsigned count = 0;
+  for (unsigned i = 0; i < PFD_LINKS; i++) {
     if (!unit->used[i]) return -1;
-    if (link->proved) continue;
-    if (unit->port->seconds != NULL && seconds - link->since < PFD_PROVE_SECONDS) continue;
-    if (eldest < 0 || link->order < unit->links[eldest].order) eldest = (int)i;
+    if (!is_kept(unit, &unit->links[i])) open[count++] = (uint8_t)i;
   }
-  if (eldest >= 0) {
-    struct pfd_event event = {.kind = PFD_EVENT_EVICTED, .link = (uint8_t)eldest};
-    tell(unit, &event);
-  }
-  return eldest;
+  if (count == 0) return -1;
+  // A draw that fails leaves the first one: a guess is better than a lock that serves no newcomer.
+  if (unit->port->random(unit->port->context, &draw, sizeof draw) != 0) draw = 0;
+  tell_evicted(unit, open[draw % count]);
+  return open[draw % count];
+}
+
+#endif
+
+int pfd_unit_is_overdue(struct pfd_unit *unit, unsigned link) {
+  if (unit->port->seconds == NULL || now(unit) - unit->links[link].since < PFD_ALONE_SECONDS) return 0;
+  tell_evicted(unit, link);
+  return 1;
 }
 
 int pfd_unit_connect(struct pfd_unit *unit) {
@@ -178,7 +274,9 @@ int pfd_unit_connect(struct pfd_unit *unit) {
     unit->used[i] = 1;
     pfd_link_open(&unit->links[i], &host, unit);
     unit->links[i].since = now(unit);
-    unit->links[i].order = unit->connections++;
+#if PFD_LINKS > 1
+    unit->links[i].began = unit->links[i].since;
+#endif
     tell(unit, &event);
     return (int)i;
   }

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "crypto.h"
+
 int pfp_evidence_wants(const struct pfp_evidence *evidence, uint8_t class_, uint8_t number) {
   return pfc_config_find(evidence->asked, class_, number) >= 0;
 }
@@ -46,7 +48,7 @@ struct pfp_record *pfp_evidence_add(struct pfp_evidence *evidence, uint8_t class
 void pfp_record_note(struct pfp_record *record, int alarm, const char *format, ...) {
   va_list arguments;
   if (record == NULL) return;
-  record->alarm = alarm != 0;
+  record->alarm = (uint8_t)alarm;
   free(record->note);
   va_start(arguments, format);
   if (vasprintf(&record->note, format, arguments) < 0) record->note = NULL;
@@ -73,6 +75,7 @@ void pfp_evidence_sort(struct pfp_evidence *evidence) {
 void pfp_evidence_free(struct pfp_evidence *evidence) {
   for (size_t i = 0; i < evidence->count; i++) {
     free(evidence->records[i]->note);
+    pfc_wipe(evidence->records[i], sizeof *evidence->records[i]);
     free(evidence->records[i]);
   }
   free(evidence->records);

@@ -10,7 +10,7 @@
 // Contexts -------------------------------------------------------------------------------------------------------
 
 static bool valid(const struct pfp_files_options *options) {
-  return (options->policy == PFP_POLICY_FULL || options->policy == PFP_POLICY_INCREMENTAL) &&
+  return options->policy >= PFP_POLICY_FULL && options->policy <= PFP_POLICY_TRUSTING &&
          options->limit_log2 >= PFP_LIMIT_LOG2_MIN && options->limit_log2 <= PFP_LIMIT_LOG2_MAX &&
          options->workers <= PFP_WORKERS_MAX && options->descriptors <= INT32_MAX;
 }
@@ -96,6 +96,12 @@ int pfp_files_progress(struct pfp_files *files, const struct pfp_progress *progr
   return atomic_load(&files->cancel) ? pfp_files_fail(files, PFP_E_CANCELLED, 0, "", 0) : PFP_OK;
 }
 
+unsigned pfp_workers(const struct pfp_files *files) {
+  unsigned processors = pfp_processors();
+  if (files->options.workers != 0) return files->options.workers;
+  return processors < PFP_WORKERS_DEFAULT ? processors : PFP_WORKERS_DEFAULT;
+}
+
 static void begin(struct pfp_files *files) {
   atomic_store(&files->cancel, false);
   memset(&files->statistics, 0, sizeof files->statistics);
@@ -167,6 +173,7 @@ static void single_keep(struct pfp_files *files, const char *path, const struct 
   statistics->unkept_foreign += item->keep == PFP_KEEP_FOREIGN;
   statistics->unkept_recent += item->keep == PFP_KEEP_RECENT;
   statistics->unkept_writers += item->keep == PFP_KEEP_WRITERS;
+  statistics->unkept_writable += item->keep == PFP_KEEP_WRITABLE;
   if (single == NULL) {
     if (item->keep != PFP_KEEP) return;
     if (files->known.bytes + files->singles_bytes + size <= files->options.cache_bytes) single = malloc(size);
@@ -248,10 +255,26 @@ int pfp_files_digest_file(struct pfp_files *files, const char *path, struct pfp_
     files->statistics.files = files->statistics.reused = 1;
   } else {
     // One worker alone is as fast where there is nothing to share.
-    if (identity.size >= PFP_LONG_FROM) workers = files->options.workers;
-    if (workers == 0) workers = pfp_processors();
-    result = single_read(files, path, path_size, workers < PFP_WORKERS_MAX ? workers : PFP_WORKERS_MAX, entry);
+    if (identity.size >= PFP_LONG_FROM) workers = pfp_workers(files);
+    result = single_read(files, path, path_size, workers, entry);
   }
   end(files);
   return result;
+}
+
+bool pfp_files_may_keep(struct pfp_files *files, const char *path) {
+  struct pfp_keep_memory memory = {0};
+  struct pfp_identity identity;
+  const struct pfp_single *known = single_find(files, path);
+  bool may = false;
+  int fd;
+  if (!pfp_incremental(files)) return false;
+  if (pfp_trusts_owner(files) || (known != NULL && known->kept)) return true;
+  // By name first: what is no regular file is never opened.
+  if (pfp_identify_name(&identity, pfp_here(), path, true) != 0 || identity.type != PFP_TYPE_FILE) return false;
+  fd = pfp_open_file(pfp_here(), path, true);
+  if (fd < 0) return false;
+  if (pfp_identify(&identity, fd) == 0) may = pfp_keep_guarded(&identity, &memory, fd);
+  pfp_close(fd);
+  return may;
 }

@@ -48,7 +48,6 @@ int pfp_bundle_measure(struct pfp_files *files, const struct pfp_root *root, pfp
                        struct pfp_bundle *bundle) {
   const size_t names = PFP_NAMES_ALL;
   struct pfp_walk *walk = pfp_pages(sizeof *walk);
-  unsigned workers = files->options.workers != 0 ? files->options.workers : pfp_processors();
   int result = PFP_E_RESOURCE;
   memset(bundle, 0, sizeof *bundle);
   if (walk != NULL && (walk->names = pfp_pages(names)) != NULL) {
@@ -57,7 +56,7 @@ int pfp_bundle_measure(struct pfp_files *files, const struct pfp_root *root, pfp
     walk->user = user;
     walk->bundle = bundle;
     bundle->mode = root->identity.mode;
-    result = pfp_run_begin(&walk->run, files, workers < PFP_WORKERS_MAX ? workers : PFP_WORKERS_MAX);
+    result = pfp_run_begin(&walk->run, files, pfp_workers(files));
   } else {
     (void)pfp_files_fail(files, PFP_E_RESOURCE, ENOMEM, "", 0);
   }

@@ -24,6 +24,7 @@ static void keep(struct pfp_walk *walk, struct pfp_item *item) {
   files->statistics.unkept_foreign += item->keep == PFP_KEEP_FOREIGN;
   files->statistics.unkept_recent += item->keep == PFP_KEEP_RECENT;
   files->statistics.unkept_writers += item->keep == PFP_KEEP_WRITERS;
+  files->statistics.unkept_writable += item->keep == PFP_KEEP_WRITABLE;
   files->statistics.unkept_full += item->keep == PFP_KEEP;
 }
 

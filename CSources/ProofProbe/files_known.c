@@ -13,7 +13,7 @@ struct packed {
   uint8_t type;
   uint8_t mount;
 };
-_Static_assert(sizeof(struct packed) == 80, "no holes, and 20,000 entries with their names in 2 MiB");
+_Static_assert(sizeof(struct packed) == PFP_CACHE_ENTRY_BYTES, "no holes, and as files.h says");
 
 void pfp_known_init(struct pfp_known *known) { memset(known, 0, sizeof *known); }
 

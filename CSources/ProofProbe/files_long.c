@@ -4,13 +4,10 @@
 
 bool pfp_long_begin(struct pfp_worker *worker, struct pfp_item *item, int fd) {
   struct pfp_run *run = worker->run;
-  struct pfp_long *file = run->longs;
-  (void)pthread_mutex_lock(&run->lock);
-  while (file < run->longs + PFP_LONGS && file->item != NULL) file++;
-  if (file < run->longs + PFP_LONGS) file->item = item;
-  (void)pthread_mutex_unlock(&run->lock);
-  if (file == run->longs + PFP_LONGS) return false;
-  // Without windows nobody takes any of it yet.
+  struct pfp_long *file = pfp_place_reserve(worker, item);
+  if (file == NULL) return false;
+  // It is not open: no other worker looks at it.
+  file->opener = worker;
   file->fd = fd;
   file->size = item->identity.size;
   file->broken = false;
@@ -21,47 +18,23 @@ bool pfp_long_begin(struct pfp_worker *worker, struct pfp_item *item, int fd) {
   pfp_fold_number(&file->fold, file->size, 8);
   // Reading always works.
   file->mapped = pfp_map_pays() && pfp_map_begin(&file->map, fd, file->size) == 0;
-  worker->own = file;
-  (void)pthread_mutex_lock(&run->lock);
-  file->windows = (file->size - 1) / PFP_WINDOW_BYTES + 1;
-  if (run->idle != 0) (void)pthread_cond_broadcast(&run->work);
-  (void)pthread_mutex_unlock(&run->lock);
+  pfp_long_open(run, file, (file->size - 1) / PFP_WINDOW_BYTES + 1);
   return true;
 }
 
-/// With the run's lock held. Until a file has windows its other fields are those of the worker that begins it, and
-/// nobody else's to read.
-static bool has_window(const struct pfp_long *file) {
-  return file->windows != 0 && file->next < file->windows && file->next - file->folded < PFP_WINDOWS_AHEAD;
-}
-
-bool pfp_long_waits(const struct pfp_run *run) {
-  for (unsigned i = 0; i < PFP_LONGS; i++) {
-    if (has_window(&run->longs[i])) return true;
-  }
-  return false;
-}
-
-/// The next window of the worker's own file, or of any.
-static void take_window(struct pfp_worker *worker, bool help) {
-  struct pfp_run *run = worker->run;
+static struct pfp_window *free_window(struct pfp_worker *worker) {
   struct pfp_window *window = worker->windows;
-  struct pfp_long *file = NULL;
   while (window < worker->windows + PFP_WINDOWS && window->file != NULL) window++;
-  if (window == worker->windows + PFP_WINDOWS) return;
-  (void)pthread_mutex_lock(&run->lock);
-  if (worker->own != NULL && worker->own->next >= worker->own->windows) worker->own = NULL;
-  if (worker->own != NULL && has_window(worker->own)) file = worker->own;
-  for (unsigned i = 0; file == NULL && help && i < PFP_LONGS; i++) {
-    if (has_window(&run->longs[i])) file = &run->longs[i];
-  }
-  if (file != NULL) {
-    window->file = file;
-    window->index = file->next++;
-  }
-  (void)pthread_mutex_unlock(&run->lock);
-  if (file == NULL) return;
-  uint64_t left = pfp_leaf_count(file->size) - window->index * PFP_WINDOW_LEAVES;
+  return window == worker->windows + PFP_WINDOWS ? NULL : window;
+}
+
+bool pfp_window_free(struct pfp_worker *worker) { return free_window(worker) != NULL; }
+
+void pfp_window_begin(struct pfp_worker *worker, const struct pfp_piece *piece) {
+  struct pfp_window *window = free_window(worker);
+  uint64_t left = pfp_leaf_count(piece->file->size) - piece->window * PFP_WINDOW_LEAVES;
+  window->file = piece->file;
+  window->index = piece->window;
   window->leaves = left < PFP_WINDOW_LEAVES ? (uint32_t)left : PFP_WINDOW_LEAVES;
   window->begun = window->ended = 0;
   window->broken = false;
@@ -71,11 +44,8 @@ static void take_window(struct pfp_worker *worker, bool help) {
 
 static void window_ended(struct pfp_worker *worker, struct pfp_window *window);
 
-struct pfp_job *pfp_long_leaf(struct pfp_worker *worker, unsigned lane, bool help) {
-  if (worker->window == NULL && (help || worker->own != NULL)) take_window(worker, help);
+struct pfp_job *pfp_window_leaf(struct pfp_worker *worker, unsigned lane) {
   struct pfp_window *window = worker->window;
-  if (window == NULL) return NULL;
-
   const struct pfp_long *file = window->file;
   uint32_t index = window->begun;
   uint64_t offset = window->index * PFP_WINDOW_BYTES + (uint64_t)index * PFP_LEAF_BYTES;
@@ -104,7 +74,8 @@ struct pfp_job *pfp_long_leaf(struct pfp_worker *worker, unsigned lane, bool hel
   return pfp_worker_job(worker, lane, PFP_JOB_LONG, window, index, PFP_LEAF, bytes, size);
 }
 
-/// The file's last window is folded: nobody else knows of it any more.
+/// The file's last window is folded: no other worker looks at it any more. Its place stays its item's, which may have
+/// to be read again.
 static void file_ended(struct pfp_worker *worker, struct pfp_long *file) {
   struct pfp_item *item = file->item;
   uint8_t digest[PFP_HASH_BYTES];
@@ -114,10 +85,8 @@ static void file_ended(struct pfp_worker *worker, struct pfp_long *file) {
   // A page of zeros is told by the mapping; a file that is cut off afterwards, by its size.
   if (file->mapped && !pfp_map_end(&file->map)) broken = true;
   pfp_read_end(worker, item, file->fd);
-  (void)pthread_mutex_lock(&worker->run->lock);
-  file->windows = 0;
-  file->item = NULL;
-  (void)pthread_mutex_unlock(&worker->run->lock);
+  file->mapped = false;
+  file->fd = -1;
   if (broken) {
     pfp_read_unfinished(worker, item, error);
   } else {
@@ -127,40 +96,19 @@ static void file_ended(struct pfp_worker *worker, struct pfp_long *file) {
 
 static void window_ended(struct pfp_worker *worker, struct pfp_window *window) {
   struct pfp_long *file = window->file;
-  uint64_t slot = window->index % PFP_WINDOWS_AHEAD;
   if (file->mapped) {
     uint64_t offset = window->index * PFP_WINDOW_BYTES;
     uint64_t left = file->size - offset;
     pfp_map_release(&file->map, offset, left < PFP_WINDOW_BYTES ? (size_t)left : (size_t)PFP_WINDOW_BYTES);
     window->broken = !pfp_map_whole(&file->map);
   }
-  (void)pthread_mutex_lock(&worker->run->lock);
-  memcpy(file->leaves[slot], window->digests, sizeof window->digests);
-  file->ready[slot] = true;
-  if (window->broken) {
-    // The rest is not worth reading.
-    file->windows = file->next;
-    file->broken = true;
-    file->error = window->error;
-  }
-  while (file->ready[file->folded % PFP_WINDOWS_AHEAD]) {
-    slot = file->folded % PFP_WINDOWS_AHEAD;
-    uint64_t left = pfp_leaf_count(file->size) - file->folded * PFP_WINDOW_LEAVES;
-    pfp_fold_update(&file->fold, file->leaves[slot],
-                    (size_t)(left < PFP_WINDOW_LEAVES ? left : PFP_WINDOW_LEAVES) * PFP_HASH_BYTES);
-    file->ready[slot] = false;
-    file->folded++;
-  }
-  bool last = file->folded == file->windows;
-  // Somebody may have waited for a window to become free.
-  if (worker->run->idle != 0) (void)pthread_cond_broadcast(&worker->run->work);
-  (void)pthread_mutex_unlock(&worker->run->lock);
+  bool last = pfp_window_fold(worker->run, window);
   window->file = NULL;
   if (last) file_ended(worker, file);
 }
 
-void pfp_long_leaf_done(struct pfp_worker *worker, struct pfp_window *window, uint32_t index,
-                        const uint8_t digest[PFP_HASH_BYTES]) {
+void pfp_window_leaf_done(struct pfp_worker *worker, struct pfp_window *window, uint32_t index,
+                          const uint8_t digest[PFP_HASH_BYTES]) {
   memcpy(window->digests + (size_t)index * PFP_HASH_BYTES, digest, PFP_HASH_BYTES);
   window->ended++;
   if (window->ended == window->leaves) window_ended(worker, window);

@@ -4,6 +4,7 @@
 ///     files_walk.c     the calling thread: lists folders and hands out entries in canonical order   ─┐
 ///     files_collect.c  and reports and folds them as they come back                                   │ items
 ///     files_run.c      the ring between it and the workers: out in the order they went in             │
+///     files_handover.c what is to be done, who takes it, who sleeps and who wakes                     │
 ///     files_worker.c   a worker: keeps the lanes of the hash full                                   ◀┘
 ///     files_read.c     one entry: open, identify, read, judge whether it moved
 ///     files_long.c     a long file: its windows are shared by all workers
@@ -27,7 +28,8 @@
 #include "hash_lanes.h"
 #include "thread.h"
 
-#define PFP_WORKERS_MAX 2
+#define PFP_WORKERS_MAX 4      ///< That an app may ask for
+#define PFP_WORKERS_DEFAULT 2  ///< At most, unless it asks
 
 /// An open folder, for as long as entries of it are under way.
 struct pfp_folder {
@@ -44,6 +46,7 @@ struct pfp_folder {
 /// One entry under way.
 struct pfp_item {
   struct pfp_folder *folder;
+  struct pfp_long *place;  ///< Reserved for it since it was first read as a long file, or NULL
   /// What the entry's digest is of: header, path, content (files.h). Until the content is known its zeros terminate
   /// the path.
   uint8_t *message;
@@ -83,17 +86,26 @@ void pfp_item_message(struct pfp_item *item);
 
 // Long files -----------------------------------------------------------------------------------------------------
 
+// Tests of the hand-over build with smaller numbers, so that a file of a few leaves is a long one. No digest depends on
+// any of them.
+#ifndef PFP_LONG_FROM
 #define PFP_LONG_FROM (1u << 20)  ///< Bytes: from here on a file is mapped and shared.
+#endif
+#ifndef PFP_WINDOW_LEAVES
 #define PFP_WINDOW_LEAVES 8u
-#define PFP_WINDOW_BYTES ((uint64_t)PFP_WINDOW_LEAVES * PFP_LEAF_BYTES)
+#endif
+#ifndef PFP_WINDOWS_AHEAD
 #define PFP_WINDOWS_AHEAD 16u  ///< Taken and not yet folded, of one file
-#define PFP_WINDOWS 3u         ///< Of one worker: lanes may still hold leaves of older ones.
+#endif
+#define PFP_WINDOW_BYTES ((uint64_t)PFP_WINDOW_LEAVES * PFP_LEAF_BYTES)
+#define PFP_WINDOWS 3u  ///< Of one worker: lanes may still hold leaves of older ones.
 /// Each worker may have one file with windows left and keep others from ending by its windows.
 #define PFP_LONGS (PFP_WORKERS_MAX * (PFP_WINDOWS + 1u))
 
 /// A file that is hashed by all workers. Everything but the constants is guarded by the run's lock.
 struct pfp_long {
-  struct pfp_item *item;  ///< NULL: free
+  struct pfp_item *item;            ///< NULL: free
+  const struct pfp_worker *opener;  ///< Who began it, and prefers its windows
   int fd;
   bool mapped;
   bool broken;  ///< It ended before its size,
@@ -150,16 +162,22 @@ struct pfp_lane_job {
   void *owner;
 };
 
+/// A worker's next piece: an item, a window of a long file, or nothing.
+struct pfp_piece {
+  struct pfp_item *item;
+  struct pfp_long *file;
+  uint64_t window;
+};
+
 struct pfp_worker {
   struct pfp_run *run;
   pthread_t thread;
   struct pfp_lanes lanes;
   struct pfp_lane_job jobs[PFP_LANES_MAX];
   uint8_t *slots;
-  uint64_t from, to;  ///< Items taken from the ring and not begun
-  struct pfp_reading *reading;
-  struct pfp_window *window;
-  struct pfp_long *own;  ///< A long file this worker began and nobody has taken all windows of
+  struct pfp_piece taken;       ///< Taken when it was woken, begun before anything else
+  struct pfp_reading *reading;  ///< Leaves left to begin
+  struct pfp_window *window;    ///< Leaves left to begin
   struct {
     enum pfp_task what;
     void *owner;
@@ -177,13 +195,14 @@ struct pfp_run {
   struct pfp_files *files;
   unsigned workers;  ///< Started
   pthread_mutex_t lock;
-  pthread_cond_t work;     ///< There is work, or there will be no more.
+  pthread_cond_t work;     ///< A piece may be taken, or there will be none any more.
   pthread_cond_t arrived;  ///< The awaited item is done, or the measurement stops.
   uint64_t filled;         ///< Items written by the walker
   uint64_t published;      ///< Guarded by the lock: items that workers may take
   uint64_t taken;          ///< Guarded by the lock
   uint64_t retired;        ///< Items over and done with
-  unsigned idle;           ///< Guarded by the lock: workers waiting for work
+  uint32_t places;         ///< Guarded by the lock: of `longs`, those not free
+  unsigned asleep;         ///< Guarded by the lock: workers in `pfp_take_or_sleep`
   atomic_bool stop;        ///< Whatever is under way is given up.
   atomic_uint_fast64_t awaited;
   atomic_uint_fast64_t counted;  ///< Bytes towards the limit
@@ -229,7 +248,10 @@ struct pfp_files {
 };
 
 static inline bool pfp_incremental(const struct pfp_files *files) {
-  return files->options.policy == PFP_POLICY_INCREMENTAL;
+  return files->options.policy != PFP_POLICY_FULL;
+}
+static inline bool pfp_trusts_owner(const struct pfp_files *files) {
+  return files->options.policy == PFP_POLICY_TRUSTING;
 }
 
 /// Notes what went wrong and answers `result`.
@@ -241,6 +263,9 @@ void pfp_files_release(struct pfp_files *files, int fd);
 /// 0, or PFP_E_CANCELLED: when the caller said so from elsewhere or in answer to a report of progress.
 int pfp_files_progress(struct pfp_files *files, const struct pfp_progress *progress);
 
+/// Threads to read with.
+unsigned pfp_workers(const struct pfp_files *files);
+
 // files_run.c
 /// Prepares a run and starts its workers. `*run` is NULL on failure.
 int pfp_run_begin(struct pfp_run **run, struct pfp_files *files, unsigned workers);
@@ -249,8 +274,6 @@ int pfp_run_begin(struct pfp_run **run, struct pfp_files *files, unsigned worker
 struct pfp_item *pfp_run_item(struct pfp_run *run, const char *path, size_t path_size);
 /// The item just written may be taken.
 void pfp_run_fill(struct pfp_run *run);
-/// All items written so far may be taken.
-void pfp_run_publish(struct pfp_run *run);
 /// The oldest item, if it is done; if `wait`, once it is done. NULL if there is none, and if the measurement is over
 /// instead, which `*result` tells.
 struct pfp_item *pfp_run_oldest(struct pfp_run *run, bool wait, int *result);
@@ -258,12 +281,55 @@ struct pfp_item *pfp_run_oldest(struct pfp_run *run, bool wait, int *result);
 void pfp_run_retire(struct pfp_run *run);
 /// Stops the workers, waits for them, adds up their statistics, closes and frees everything.
 void pfp_run_end(struct pfp_run *run);
-/// An item a worker has finished.
-void pfp_run_done(struct pfp_run *run, struct pfp_item *item);
-/// For workers: the next item, or NULL if there is none at the moment.
-struct pfp_item *pfp_run_take(struct pfp_worker *worker);
-
 void pfp_folder_release(struct pfp_run *run, struct pfp_folder *folder);
+
+// files_handover.c
+//
+// All work that no worker has begun stands in the run, guarded by its lock, in pieces:
+//
+//   an item    published and not taken, as long as `longs` has a free place for each worker: any may be a long file
+//   a window   of an open file, not taken, at most PFP_WINDOWS_AHEAD behind the first that is not folded
+//
+// Rules:
+//
+//   1. A worker takes one piece at a time, and begins it before it takes another. Nothing is set aside for later, so
+//      nothing can be stranded with a worker that sleeps.
+//   2. It sleeps in `pfp_take_or_sleep` alone, with all lanes idle, and only if the function that takes finds nothing
+//      behind the same lock. The condition for sleeping and the condition for taking are one function.
+//   3. Each function that lets a piece be taken wakes all sleepers behind the lock: `pfp_publish`, `pfp_long_open`,
+//      `pfp_window_fold`, `pfp_place_free`. So does `pfp_run_stop`. Taking lets nothing be taken.
+//   4. The calling thread publishes everything before it waits, and looks up from its wait at intervals.
+//
+// From these: if all workers sleep, every window that was taken is folded, so no open file is held up, so every window
+// is taken, so all places are free, so every item is taken, and done. Then the calling thread does not wait. A worker
+// that is awake ends a piece in a bounded number of steps, and each piece is taken once. So every measurement ends.
+// Tests/Models/handoff.pml is this page as a model; handover_test.c plays the functions below in all orders.
+
+/// All items written so far may be taken.
+void pfp_publish(struct pfp_run *run);
+/// The next piece into `*piece`: a window of a file that this worker began, an item, or a window of any file. Windows
+/// only if `windows`. False if there is none at the moment.
+bool pfp_take(struct pfp_worker *worker, bool windows, struct pfp_piece *piece);
+/// Takes a piece into `worker->taken`, sleeping until there is one. False when the measurement is over.
+bool pfp_take_or_sleep(struct pfp_worker *worker);
+/// A place for a long file: the one that the item has, or a free one. NULL for an item that was no long file when it
+/// was taken, if others might need what is left.
+struct pfp_long *pfp_place_reserve(struct pfp_worker *worker, struct pfp_item *item);
+/// The item needs its place no more.
+void pfp_place_free(struct pfp_run *run, struct pfp_item *item);
+/// The file's windows may be taken from now on.
+void pfp_long_open(struct pfp_run *run, struct pfp_long *file, uint64_t windows);
+/// Folds a window that ended, and those that waited for it. True if it was the file's last: the file is then this
+/// worker's alone.
+bool pfp_window_fold(struct pfp_run *run, const struct pfp_window *window);
+/// An item is done.
+void pfp_item_done(struct pfp_run *run, struct pfp_item *item);
+/// Waits until the item is done. Looks up at intervals, to report progress and to see whether the caller cancelled.
+int pfp_await(struct pfp_run *run, uint64_t index);
+/// Ends every wait in this run.
+void pfp_run_stop(struct pfp_run *run);
+/// Whether the measurement is over.
+bool pfp_run_stopped(const struct pfp_run *run);
 
 // files_worker.c
 void *pfp_worker_main(void *worker);
@@ -293,14 +359,16 @@ void pfp_read_unfinished(struct pfp_worker *worker, struct pfp_item *item, int e
 void pfp_read_end(struct pfp_worker *worker, struct pfp_item *item, int fd);
 
 // files_long.c
-/// False if it has to be put off.
+/// False if it has to be given up.
 bool pfp_long_begin(struct pfp_worker *worker, struct pfp_item *item, int fd);
-/// A leaf of a long file that this worker began (or, if `help`, that any began), or NULL.
-struct pfp_job *pfp_long_leaf(struct pfp_worker *worker, unsigned lane, bool help);
-void pfp_long_leaf_done(struct pfp_worker *worker, struct pfp_window *window, uint32_t index,
-                        const uint8_t digest[PFP_HASH_BYTES]);
-/// Whether any file has windows left to take. With the run's lock held.
-bool pfp_long_waits(const struct pfp_run *run);
+/// Whether this worker could hold one more window.
+bool pfp_window_free(struct pfp_worker *worker);
+/// Begins a window that was taken: `worker->window`.
+void pfp_window_begin(struct pfp_worker *worker, const struct pfp_piece *piece);
+/// The next leaf of the window under way, or NULL after one that could not be read.
+struct pfp_job *pfp_window_leaf(struct pfp_worker *worker, unsigned lane);
+void pfp_window_leaf_done(struct pfp_worker *worker, struct pfp_window *window, uint32_t index,
+                          const uint8_t digest[PFP_HASH_BYTES]);
 /// Frees what a stopped measurement left.
 void pfp_long_abandon(struct pfp_run *run);
 

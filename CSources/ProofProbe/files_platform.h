@@ -11,6 +11,13 @@
 
 #include "files.h"
 
+/// The protection of a file's bytes from a program without privileges.
+enum pfp_guard {
+  PFP_GUARD_NONE = 0,
+  PFP_GUARD_ROOT,   ///< The file is root's, and no group, no other user and no entry of an ACL may write to it.
+  PFP_GUARD_VERITY  ///< fs-verity: the kernel refuses every write, root's too.
+};
+
 /// What tells that a file is still the one that was read, and still as it was read.
 struct pfp_identity {
   uint64_t device;
@@ -21,6 +28,7 @@ struct pfp_identity {
   uint64_t modified;  ///< mtime, likewise
   uint16_t mode;      ///< As hashed: 07777; 0 for links.
   uint8_t type;       ///< enum pfp_type, 0 for anything else
+  uint8_t guard;      ///< enum pfp_guard. Not compared: it cannot change unless `changed` does.
 };
 
 bool pfp_identity_equal(const struct pfp_identity *a, const struct pfp_identity *b);
@@ -99,18 +107,35 @@ bool pfp_map_end(struct pfp_map *map);
 // Keeping --------------------------------------------------------------------------------------------------------
 
 /// Why a digest may be kept, or not. Above PFP_KEEP: why not.
-enum pfp_keep { PFP_KEEP_NOTHING = 0, PFP_KEEP = 1, PFP_KEEP_FOREIGN, PFP_KEEP_RECENT, PFP_KEEP_WRITERS };
+enum pfp_keep {
+  PFP_KEEP_NOTHING = 0,
+  PFP_KEEP = 1,
+  PFP_KEEP_FOREIGN,   ///< The file system is not on the list.
+  PFP_KEEP_RECENT,    ///< Changed too shortly before for this kernel's clock.
+  PFP_KEEP_WRITERS,   ///< A program has the file open, or mapped, for writing.
+  PFP_KEEP_WRITABLE   ///< Programs that run as this process's user can change the bytes without moving ctime.
+};
 
-/// File systems already judged in this measurement.
+/// Answers of this measurement so far: about file systems, and about this process's privileges.
 struct pfp_keep_memory {
   uint64_t device[4];
   uint8_t verdict[4];
   uint8_t next;
+  uint8_t privileges;
 };
 
 /// To be called before a regular file is read: brings the file into a state in which every later change moves its
 /// ctime, identifies it, and answers in `*keep` whether that worked. linux_keep.c says how.
-int pfp_keep_file(struct pfp_identity *identity, enum pfp_keep *keep, struct pfp_keep_memory *memory, int fd);
+///
+/// `trusts_owner`: also keep files that programs of this process's user can change in place.
+int pfp_keep_file(struct pfp_identity *identity, enum pfp_keep *keep, struct pfp_keep_memory *memory, int fd,
+                  bool trusts_owner);
+/// Whether `pfp_keep_file` could answer PFP_KEEP for this regular file without `trusts_owner`, writers and clocks
+/// aside.
+bool pfp_keep_guarded(const struct pfp_identity *identity, struct pfp_keep_memory *memory, int fd);
+/// Whether this thread has no user id of root's and no capability: then the mode of a file of root's binds it. Another
+/// process of the same user is bound alike, unless it runs a program that gains privileges.
+bool pfp_trust_unprivileged(void);
 /// The same for what cannot be written to: folders (their listings), links, special files. `before` is the clock's time
 /// before the identification; `fd` is of the entry or its folder.
 enum pfp_keep pfp_keep_entry(const struct pfp_identity *identity, uint64_t before, struct pfp_keep_memory *memory,

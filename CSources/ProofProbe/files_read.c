@@ -11,6 +11,7 @@ static int folder_of(const struct pfp_item *item) { return item->folder == NULL 
 static void finish(struct pfp_worker *worker, struct pfp_item *item) {
   pfp_files_release(worker->run->files, item->known_fd);
   item->known_fd = -1;
+  pfp_place_free(worker->run, item);
   pfp_worker_task(worker, PFP_TASK_ENTRY, item);
 }
 
@@ -18,7 +19,8 @@ static void finish(struct pfp_worker *worker, struct pfp_item *item) {
 static void give_up(struct pfp_worker *worker, struct pfp_item *item, int result, int error) {
   item->result = result;
   item->error = error;
-  pfp_run_done(worker->run, item);
+  pfp_place_free(worker->run, item);
+  pfp_item_done(worker->run, item);
 }
 
 static void finish_absent(struct pfp_worker *worker, struct pfp_item *item, int error) {
@@ -193,7 +195,8 @@ static int open_file(struct pfp_worker *worker, struct pfp_item *item) {
     return -1;
   }
   if (pfp_incremental(worker->run->files)) {
-    result = pfp_keep_file(&item->identity, &item->keep, &worker->memory, fd);
+    result = pfp_keep_file(&item->identity, &item->keep, &worker->memory, fd,
+                           pfp_trusts_owner(worker->run->files));
   } else {
     result = pfp_identify(&item->identity, fd);
   }
@@ -313,8 +316,9 @@ struct pfp_job *pfp_read_begin(struct pfp_worker *worker, unsigned lane, struct 
   if (item->identity.size < PFP_LONG_FROM) {
     begin_reading(worker, item, fd);
   } else if (!pfp_long_begin(worker, item, fd)) {
+    // It has become long since it was read first, and others move as well.
     pfp_close(fd);
-    give_up(worker, item, PFP_E_RESOURCE, ENOMEM);
+    give_up(worker, item, PFP_E_CHANGING, 0);
   }
   return NULL;
 }

@@ -9,10 +9,8 @@
 
 _Static_assert((PFP_ITEMS & (PFP_ITEMS - 1)) == 0, "indices wrap");
 
-/// Items that may be handed to workers behind one lock.
-enum { PUBLISH = 16, GRAB = 16 };
-/// Nothing is awaited.
-static const uint64_t nothing = UINT64_MAX;
+/// Items that are handed to workers behind one lock.
+enum { PUBLISH = 16 };
 
 static struct pfp_item *item_at(struct pfp_run *run, uint64_t index) { return &run->items[index % PFP_ITEMS]; }
 
@@ -42,7 +40,7 @@ int pfp_run_begin(struct pfp_run **run, struct pfp_files *files, unsigned worker
   if (new == NULL) return pfp_files_fail(files, PFP_E_RESOURCE, ENOMEM, "", 0);
   new->files = files;
   new->limit = UINT64_C(1) << files->options.limit_log2;
-  atomic_init(&new->awaited, nothing);
+  atomic_init(&new->awaited, UINT64_MAX);
   // None of these can fail on Linux.
   (void)pthread_mutex_init(&new->lock, NULL);
   (void)pthread_cond_init(&new->work, NULL);
@@ -71,10 +69,7 @@ static void add(struct pfp_files_statistics *sum, const struct pfp_files_statist
 }
 
 void pfp_run_end(struct pfp_run *run) {
-  (void)pthread_mutex_lock(&run->lock);
-  atomic_store(&run->stop, true);
-  (void)pthread_cond_broadcast(&run->work);
-  (void)pthread_mutex_unlock(&run->lock);
+  pfp_run_stop(run);
   for (unsigned i = 0; i < run->workers; i++) {
     struct pfp_worker *worker = &run->worker[i];
     (void)pthread_join(worker->thread, NULL);
@@ -138,44 +133,7 @@ void pfp_run_fill(struct pfp_run *run) {
   run->messages_head = item_at(run, run->filled)->message_end;
   run->filled++;
   // `published` changes on this thread only, so it may be read without the lock.
-  if (run->filled - run->published >= PUBLISH) pfp_run_publish(run);
-}
-
-void pfp_run_publish(struct pfp_run *run) {
-  (void)pthread_mutex_lock(&run->lock);
-  run->published = run->filled;
-  if (run->idle != 0) (void)pthread_cond_broadcast(&run->work);
-  (void)pthread_mutex_unlock(&run->lock);
-}
-
-/// Waits until the item is done. While there is progress to be reported, looks up now and then.
-static int await(struct pfp_run *run, uint64_t index) {
-  struct pfp_files *files = run->files;
-  int result = PFP_OK;
-  atomic_store(&run->awaited, index);
-  (void)pthread_mutex_lock(&run->lock);
-  while (!atomic_load(&item_at(run, index)->done) && !atomic_load(&run->stop) && result == PFP_OK) {
-    struct timespec until;
-    if (files->options.progress == NULL) {
-      (void)pthread_cond_wait(&run->arrived, &run->lock);
-      continue;
-    }
-    (void)clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_nsec += 50000000;
-    if (until.tv_nsec >= 1000000000) {
-      until.tv_nsec -= 1000000000;
-      until.tv_sec++;
-    }
-    if (pthread_cond_timedwait(&run->arrived, &run->lock, &until) != ETIMEDOUT) continue;
-    struct pfp_progress progress = {.files = run->retired, .bytes = atomic_load(&run->bytes)};
-    (void)pthread_mutex_unlock(&run->lock);
-    result = pfp_files_progress(files, &progress);
-    (void)pthread_mutex_lock(&run->lock);
-  }
-  (void)pthread_mutex_unlock(&run->lock);
-  atomic_store(&run->awaited, nothing);
-  if (result == PFP_OK && !atomic_load(&item_at(run, index)->done)) result = PFP_E_CANCELLED;
-  return result;
+  if (run->filled - run->published >= PUBLISH) pfp_publish(run);
 }
 
 struct pfp_item *pfp_run_oldest(struct pfp_run *run, bool wait, int *result) {
@@ -184,11 +142,11 @@ struct pfp_item *pfp_run_oldest(struct pfp_run *run, bool wait, int *result) {
   if (run->retired == run->filled) return NULL;
   if (!atomic_load(&oldest->done)) {
     if (!wait) return NULL;
-    pfp_run_publish(run);
+    pfp_publish(run);
     // Some way ahead first: one wait for many items. Whatever is taken in order is done nearly in order.
     uint64_t ahead = run->retired + PFP_ITEMS / 4;
-    if (ahead < run->filled) *result = await(run, ahead);
-    if (*result == PFP_OK && !atomic_load(&oldest->done)) *result = await(run, run->retired);
+    if (ahead < run->filled) *result = pfp_await(run, ahead);
+    if (*result == PFP_OK && !atomic_load(&oldest->done)) *result = pfp_await(run, run->retired);
     if (*result != PFP_OK) return NULL;
   }
   return oldest;
@@ -199,31 +157,4 @@ void pfp_run_retire(struct pfp_run *run) {
   run->messages_tail = item->message_end;
   pfp_folder_release(run, item->folder);
   run->retired++;
-}
-
-// The workers' side ----------------------------------------------------------------------------------------------
-
-void pfp_run_done(struct pfp_run *run, struct pfp_item *item) {
-  atomic_store(&item->done, true);
-  uint64_t awaited = atomic_load(&run->awaited);
-  if (awaited == nothing || item_at(run, awaited) != item) return;
-  // With the lock: whoever waits is then before its look at `done`, or waiting already.
-  (void)pthread_mutex_lock(&run->lock);
-  (void)pthread_cond_signal(&run->arrived);
-  (void)pthread_mutex_unlock(&run->lock);
-}
-
-struct pfp_item *pfp_run_take(struct pfp_worker *worker) {
-  struct pfp_run *run = worker->run;
-  if (worker->from == worker->to) {
-    (void)pthread_mutex_lock(&run->lock);
-    // Fewer when few are left, so that all workers end together.
-    uint64_t share = (run->published - run->taken) / (2 * (uint64_t)run->workers);
-    if (share == 0) share = run->taken < run->published;
-    if (share > GRAB) share = GRAB;
-    worker->from = run->taken;
-    worker->to = run->taken += share;
-    (void)pthread_mutex_unlock(&run->lock);
-  }
-  return worker->from == worker->to ? NULL : item_at(run, worker->from++);
 }

@@ -23,6 +23,7 @@ struct warm {
 /// Looks at pages until there are none left. Each thread has one.
 struct look {
   struct warm *warm;
+  bool reports;         ///< The calling thread's: it asks between pages whether the caller cancelled.
   int folder;           ///< Open, of the path's first `folder_size` bytes; or -1
   uint32_t folder_size;
   char folder_path[PFP_PATH_MAX + 1];
@@ -74,6 +75,9 @@ static void look_at_all(struct look *look) {
     if (page != NULL) warm->next = page->next;
     (void)pthread_mutex_unlock(&warm->lock);
     if (page == NULL) break;
+    // How far it is, is not told: if something differs, the walk begins with the first entry.
+    const struct pfp_progress nothing_done = {0};
+    if (look->reports && pfp_files_progress(warm->files, &nothing_done) != PFP_OK) break;
     pfp_known_read(&look->cursor, &warm->files->known, page);
     while (!given_up(warm) && pfp_known_next(&look->cursor)) {
       if (!holds(look)) atomic_store(&warm->differs, true);
@@ -100,6 +104,7 @@ bool pfp_warm_holds(struct pfp_files *files, const struct pfp_root *root) {
   warm.by_name = files->mounts < 0 || pfp_mounts_moved(files->mounts);
   (void)pthread_mutex_init(&warm.lock, NULL);
   look[0].warm = look[1].warm = &warm;
+  look[0].reports = true;
   two = two && pfp_thread_start(&second, second_thread, &look[1]) == 0;
   look_at_all(&look[0]);
   if (two) (void)pthread_join(second, NULL);

@@ -54,30 +54,35 @@ static struct pfp_job *task_begin(struct pfp_worker *worker, unsigned lane) {
   return NULL;
 }
 
-static bool stopped(const struct pfp_run *run) {
-  return atomic_load_explicit(&run->stop, memory_order_relaxed) ||
-         atomic_load_explicit(&run->files->cancel, memory_order_relaxed);
+/// Something that was taken.
+static struct pfp_job *piece_begin(struct pfp_worker *worker, unsigned lane, struct pfp_piece *piece) {
+  struct pfp_piece begun = *piece;
+  *piece = (struct pfp_piece){0};
+  if (begun.item != NULL) return pfp_read_begin(worker, lane, begun.item);
+  pfp_window_begin(worker, &begun);
+  return pfp_window_leaf(worker, lane);
 }
 
-/// What a free lane does next: what follows from what is done, then what is begun, then something new, then somebody
-/// else's long file.
+static bool is_piece(const struct pfp_piece *piece) { return piece->item != NULL || piece->file != NULL; }
+
+/// The work of a free lane, in order of preference: a piece that this worker woke up for, a task that follows from
+/// finished jobs, the rest of a file or window under way, a new piece. NULL only if there is none of them.
 static struct pfp_job *next(void *user, unsigned lane) {
   struct pfp_worker *worker = user;
-  struct pfp_item *item;
-  while (!stopped(worker->run)) {
+  while (!pfp_run_stopped(worker->run)) {
     struct pfp_job *job;
-    if (worker->tasks_from != worker->tasks_to) {
+    struct pfp_piece piece;
+    if (is_piece(&worker->taken)) {
+      job = piece_begin(worker, lane, &worker->taken);
+    } else if (worker->tasks_from != worker->tasks_to) {
       job = task_begin(worker, lane);
     } else if (worker->reading != NULL) {
       job = pfp_read_leaf(worker, lane);
-    } else if ((job = pfp_long_leaf(worker, lane, false)) != NULL) {
-      return job;
-    } else if (worker->own != NULL) {
-      // Its next window has to wait for an older one. Nothing else is begun: it might be a long file too.
-      if (worker->tasks_from == worker->tasks_to) return NULL;
-    } else if ((item = pfp_run_take(worker)) != NULL) {
-      job = pfp_read_begin(worker, lane, item);
-    } else if ((job = pfp_long_leaf(worker, lane, true)) == NULL && worker->tasks_from == worker->tasks_to) {
+    } else if (worker->window != NULL) {
+      job = pfp_window_leaf(worker, lane);
+    } else if (pfp_take(worker, pfp_window_free(worker), &piece)) {
+      job = piece_begin(worker, lane, &piece);
+    } else {
       return NULL;
     }
     if (job != NULL) return job;
@@ -98,42 +103,19 @@ static void done(void *user, struct pfp_job *job) {
       pfp_read_content(worker, item, job->digest);
       break;
     }
-    case PFP_JOB_LONG: pfp_long_leaf_done(worker, ours->owner, ours->index, job->digest); break;
+    case PFP_JOB_LONG: pfp_window_leaf_done(worker, ours->owner, ours->index, job->digest); break;
     case PFP_JOB_ENTRY: {
       struct pfp_item *item = ours->owner;
       memcpy(item->digest, job->digest, PFP_HASH_BYTES);
-      pfp_run_done(worker->run, item);
+      pfp_item_done(worker->run, item);
       break;
     }
   }
-}
-
-/// Waits for work. False when the measurement is over.
-static bool wait(struct pfp_run *run) {
-  bool more;
-  (void)pthread_mutex_lock(&run->lock);
-  for (;;) {
-    if (stopped(run)) {
-      // Whoever cancelled has told nobody else.
-      atomic_store(&run->stop, true);
-      (void)pthread_cond_broadcast(&run->work);
-      (void)pthread_cond_signal(&run->arrived);
-      more = false;
-      break;
-    }
-    more = run->taken != run->published || pfp_long_waits(run);
-    if (more) break;
-    run->idle++;
-    (void)pthread_cond_wait(&run->work, &run->lock);
-    run->idle--;
-  }
-  (void)pthread_mutex_unlock(&run->lock);
-  return more;
 }
 
 void *pfp_worker_main(void *user) {
   struct pfp_worker *worker = user;
   struct pfp_source_of_jobs source = {next, done, worker};
-  while (wait(worker->run)) pfp_lanes_run(&worker->lanes, &worker->run->files->hash, &source);
+  while (pfp_take_or_sleep(worker)) pfp_lanes_run(&worker->lanes, &worker->run->files->hash, &source);
   return NULL;
 }

@@ -1,16 +1,23 @@
 #define _GNU_SOURCE
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/statfs.h>
 #include <unistd.h>
 
 #include "crypto.h"
+#include "files_platform.h"
 #include "process.h"
 #include "secret.h"
 #include "sources.h"
 #include "transcript.h"
 
 enum { TEXT_MAX = 1 << 14 };
+
+/// Writes over what callees left on the stack: libsodium's BLAKE2b does not wipe the buffer of its digest.
+__attribute__((noinline)) static void scrub(void) {
+  uint8_t room[2048];
+  pfc_wipe(room, sizeof room);
+}
 
 static struct pfp_record *add(struct pfp_evidence *evidence, uint8_t number, const char *name, const void *bytes,
                               ssize_t size) {
@@ -19,7 +26,15 @@ static struct pfp_record *add(struct pfp_evidence *evidence, uint8_t number, con
   if (size > 0) pfp_fact(digest, bytes, (size_t)size);
   record = pfp_evidence_add(evidence, PFC_CLASS_DEVICE, number, name, size > 0 ? digest : NULL);
   if (size <= 0) pfp_record_note(record, 0, "cannot be read");
+  pfc_wipe(digest, sizeof digest);
+  scrub();
   return record;
+}
+
+/// The size, once a read that failed for lack of descriptors or memory has failed the measurement: that is no answer.
+static ssize_t answer(struct pfp_evidence *evidence, ssize_t size) {
+  if (size < 0 && pfp_error_is_resource(errno)) evidence->failed = 1;
+  return size;
 }
 
 static ssize_t without_end(const char *text, ssize_t size) {
@@ -68,24 +83,19 @@ static void report_board(struct pfp_evidence *evidence) {
                  {"product uuid", "/sys/class/dmi/id/product_uuid"}};
   char text[TEXT_MAX];
   for (size_t i = 0; i < sizeof SERIALS / sizeof SERIALS[0]; i++) {
-    ssize_t size = pfp_read_file(text, sizeof text, SERIALS[i].path);
+    ssize_t size = answer(evidence, pfp_read_file(text, sizeof text, SERIALS[i].path));
     (void)add(evidence, PFP_DEVICE_BOARD, SERIALS[i].name, text, size > 0 ? without_end(text, size) : size);
   }
 }
 
 static void report_root(struct pfp_evidence *evidence) {
-  struct statfs status;
-  char text[128];
-  uint32_t id[2];
+  char text[PFP_ROOT_TEXT_MAX];
+  struct pfp_record *record;
   int size;
-  if (statfs("/", &status) != 0) {
-    (void)add(evidence, PFP_DEVICE_ROOT, "root", NULL, -1);
-    return;
-  }
-  _Static_assert(sizeof status.f_fsid == sizeof id, "two words");
-  memcpy(id, &status.f_fsid, sizeof id);
-  size = snprintf(text, sizeof text, "%08lx %08x%08x", (unsigned long)status.f_type, id[0], id[1]);
-  (void)add(evidence, PFP_DEVICE_ROOT, "root", text, size);
+  if (!pfp_evidence_wants(evidence, PFC_CLASS_DEVICE, PFP_DEVICE_ROOT)) return;
+  size = (int)answer(evidence, pfp_root_identity(text, "/"));
+  record = add(evidence, PFP_DEVICE_ROOT, "root", text, size);
+  if (size == 0) pfp_record_note(record, 0, "has no identity that lasts");
 }
 
 static void report_secret(struct pfp_evidence *evidence, const char *storage) {
@@ -94,6 +104,7 @@ static void report_secret(struct pfp_evidence *evidence, const char *storage) {
   int result;
   if (!pfp_evidence_wants(evidence, PFC_CLASS_DEVICE, PFP_DEVICE_SECRET)) return;
   result = storage != NULL ? pfp_secret_read(secret, storage) : PFP_E_MISSING;
+  if (result == PFP_E_RESOURCE) evidence->failed = 1;
   record = add(evidence, PFP_DEVICE_SECRET, "secret", secret, result == PFP_OK ? PFP_SECRET_BYTES : -1);
   pfc_wipe(secret, sizeof secret);
   if (result == PFP_E_EXPOSED) pfp_record_note(record, 1, "is open to others");
@@ -106,7 +117,7 @@ static void report_processor(struct pfp_evidence *evidence, struct pfp_process *
   ssize_t size;
   if (!pfp_evidence_wants(evidence, PFC_CLASS_DEVICE, PFP_DEVICE_PROCESSOR)) return;
   if (!incremental || !process->knows_processor) {
-    size = processor(text);
+    size = answer(evidence, processor(text));
     process->knows_processor = size > 0;
     if (size > 0) pfp_fact(process->processor, text, (size_t)size);
   }
@@ -117,7 +128,7 @@ static void report_processor(struct pfp_evidence *evidence, struct pfp_process *
 void pfp_device_report(struct pfp_evidence *evidence, const char *storage, struct pfp_process *process,
                        int incremental) {
   char text[TEXT_MAX];
-  ssize_t size = pfp_read_file(text, sizeof text, "/etc/machine-id");
+  ssize_t size = answer(evidence, pfp_read_file(text, sizeof text, "/etc/machine-id"));
   (void)add(evidence, PFP_DEVICE_MACHINE, "machine-id", text, size > 0 ? without_end(text, size) : size);
   report_processor(evidence, process, incremental);
   if (pfp_evidence_wants(evidence, PFC_CLASS_DEVICE, PFP_DEVICE_BOARD)) report_board(evidence);

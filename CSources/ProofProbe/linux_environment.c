@@ -1,7 +1,5 @@
 #define _GNU_SOURCE
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,98 +22,6 @@ static struct pfp_record *add(struct pfp_evidence *evidence, uint8_t number, con
   uint8_t digest[PFC_DIGEST_BYTES];
   pfp_fact(digest, fact, strlen(fact));
   return pfp_evidence_add(evidence, PFC_CLASS_ENVIRONMENT, number, name, digest);
-}
-
-// Tracer ---------------------------------------------------------------------------------------------------------
-
-/// The number behind "TracerPid:", or -1 if it cannot be read.
-static long tracer_of(int descriptor) {
-  char text[4096];
-  const char *line;
-  ssize_t size = pread(descriptor, text, sizeof text - 1, 0);
-  if (size <= 0) return -1;
-  text[size] = 0;
-  line = strstr(text, "\nTracerPid:");
-  return line != NULL ? strtol(line + 11, NULL, 10) : -1;
-}
-
-/// The thread of this folder, which is closed: 1 traced, 0 not, or ended meanwhile, -1 with `errno` if it cannot be
-/// told. No descriptor left is no answer, nor is a folder that somebody put there.
-static int thread_traced(int folder) {
-  int status = folder >= 0 ? pfp_proc_open(folder, "status", 0) : -1;
-  int error = errno;
-  long tracer = -1;
-  if (status >= 0) {
-    tracer = tracer_of(status);
-    error = errno;
-    (void)close(status);
-  }
-  if (folder >= 0) (void)close(folder);
-  errno = error;
-  if (tracer >= 0) return tracer > 0;
-  return error == ENOENT || error == ESRCH ? 0 : -1;
-}
-
-static DIR *open_threads(void) {
-  int descriptor = pfp_proc_open(-1, "self/task", O_DIRECTORY);
-  DIR *threads = descriptor >= 0 ? fdopendir(descriptor) : NULL;
-  int error = errno;
-  if (threads == NULL && descriptor >= 0) (void)close(descriptor);
-  errno = error;
-  return threads;
-}
-
-/// A tracer may hold one thread only, and not the first. 1 traced, 0 not, -1 with `errno` if it cannot be told.
-static int any_thread_traced(const struct pfp_process *process) {
-  int traced, error;
-  long first = process->status >= 0 ? tracer_of(process->status) : -1;
-  DIR *threads;
-  if (first < 0) return -1;
-  threads = open_threads();
-  if (threads == NULL) return -1;
-  traced = first > 0;
-  while (traced == 0) {
-    const struct dirent *entry;
-    errno = 0;
-    entry = readdir(threads);
-    if (entry == NULL) {
-      traced = errno == 0 ? 0 : -1;
-      break;
-    }
-    if (entry->d_name[0] == '.') continue;
-    traced = thread_traced(pfp_proc_open(dirfd(threads), entry->d_name, O_PATH | O_DIRECTORY));
-  }
-  error = errno;
-  (void)closedir(threads);
-  errno = error;
-  return traced;
-}
-
-/// The kernel tells a process of no tracer that stands outside of its process namespace: there "none" means "none that
-/// can be seen". 1 in the first namespace, beside which there is nobody.
-static int sees_every_tracer(void) {
-  static const char FIRST[] = "pid:[4026531836]";  // PROC_PID_INIT_INO: a constant of the kernel's interface
-  char name[64];
-  int link = pfp_proc_open(-1, "self/ns/pid", O_PATH | O_NOFOLLOW);
-  ssize_t size = link >= 0 ? readlinkat(link, "", name, sizeof name) : -1;
-  if (link >= 0) (void)close(link);
-  return size == (ssize_t)(sizeof FIRST - 1) && memcmp(name, FIRST, sizeof FIRST - 1) == 0;
-}
-
-static void report_tracer(struct pfp_evidence *evidence, const struct pfp_process *process) {
-  int traced;
-  struct pfp_record *record;
-  if (!pfp_evidence_wants(evidence, PFC_CLASS_ENVIRONMENT, PFP_ENVIRONMENT_TRACER)) return;
-  errno = 0;
-  traced = any_thread_traced(process);
-  if (traced < 0) {
-    if (pfp_error_is_resource(errno)) evidence->failed = 1;
-    (void)pfp_evidence_add(evidence, PFC_CLASS_ENVIRONMENT, PFP_ENVIRONMENT_TRACER, "tracer", NULL);
-    return;
-  }
-  record = add(evidence, PFP_ENVIRONMENT_TRACER, "tracer",
-               traced ? "attached" : sees_every_tracer() ? "none" : "none in this process namespace");
-  if (traced) pfp_record_note(record, 1, "debugger attached");
 }
 
 // Preloading -----------------------------------------------------------------------------------------------------
@@ -188,6 +94,7 @@ static void report_preload(struct pfp_evidence *evidence, const struct pfp_proce
   } else {
     uint8_t digest[PFC_DIGEST_BYTES];
     ssize_t length = pfp_read_file(initial, ENVIRONMENT_MAX, FILE_PATH);
+    if (length < 0 && pfp_error_is_resource(errno)) evidence->failed = 1;
     if (length >= 0) digest_file(digest, initial, (size_t)length);
     pfp_record_note(pfp_evidence_add(evidence, PFC_CLASS_ENVIRONMENT, PFP_ENVIRONMENT_PRELOAD, "ld.so.preload",
                                      length >= 0 ? digest : NULL),
@@ -237,7 +144,7 @@ static int translated(void) {
 
 /// Whoever runs this program inside another answers questions about /proc/self for it, and forgets that there is a
 /// second way to ask: there the other program shows, and there this very function must be executable memory of ours.
-/// 1 they agree, 0 they do not, -1 if it cannot be told.
+/// 1 they agree, 0 they do not, -1 with `errno` if it cannot be told.
 static int views_agree(void) {
   char one[4096], other[4096];
   struct pfp_process second = {.maps = -1, .pagemap = -1, .status = -1, .initial = -1};
@@ -267,7 +174,9 @@ static void report_instrumentation(struct pfp_evidence *evidence) {
   if (emulated) pfp_record_note(record, 1, "the processor is emulated by QEMU");
   record = add(evidence, PFP_ENVIRONMENT_INSTRUMENTATION, "valgrind", under_valgrind() ? "running" : "none");
   if (under_valgrind()) pfp_record_note(record, 1, "the program runs under valgrind");
+  errno = 0;
   agree = views_agree();
+  if (agree < 0 && pfp_error_is_resource(errno)) evidence->failed = 1;
   if (agree < 0) {
     (void)pfp_evidence_add(evidence, PFC_CLASS_ENVIRONMENT, PFP_ENVIRONMENT_INSTRUMENTATION, "views", NULL);
   } else {
@@ -285,7 +194,8 @@ static void report_system(struct pfp_evidence *evidence) {
   struct utsname names;
   if (pfp_evidence_wants(evidence, PFC_CLASS_ENVIRONMENT, PFP_ENVIRONMENT_OS)) {
     ssize_t size = pfp_read_file(text, sizeof text, "/etc/os-release");
-    if (size < 0) size = pfp_read_file(text, sizeof text, "/usr/lib/os-release");
+    if (size < 0 && !pfp_error_is_resource(errno)) size = pfp_read_file(text, sizeof text, "/usr/lib/os-release");
+    if (size < 0 && pfp_error_is_resource(errno)) evidence->failed = 1;
     if (size >= 0) pfp_fact(digest, text, (size_t)size);
     (void)pfp_evidence_add(evidence, PFC_CLASS_ENVIRONMENT, PFP_ENVIRONMENT_OS, "os-release",
                            size >= 0 ? digest : NULL);
@@ -297,8 +207,8 @@ static void report_system(struct pfp_evidence *evidence) {
   }
 }
 
+/// The look at who watches comes last (watch.h): nothing that is read here can hold the process up after it.
 void pfp_environment_report(struct pfp_evidence *evidence, const struct pfp_process *process) {
-  report_tracer(evidence, process);
   report_preload(evidence, process);
   report_instrumentation(evidence);
   report_system(evidence);

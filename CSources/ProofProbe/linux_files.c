@@ -16,6 +16,8 @@
 
 // Not in every libc's headers yet; Linux 6.8. Unlike the older number it is never used twice.
 #define STATX_MNT_ID_UNIQUE_ 0x4000u
+// Linux 5.5.
+#define STATX_ATTR_VERITY_ 0x00100000u
 
 int pfp_here(void) { return AT_FDCWD; }
 
@@ -89,6 +91,12 @@ static void normalize(struct pfp_identity *identity, uint64_t size, uint64_t spe
   }
 }
 
+/// With an ACL, the group's bits of the mode are its mask: without the mask's write bit no entry of it may write.
+static uint8_t guard_of(const struct statx *found) {
+  if ((found->stx_attributes & STATX_ATTR_VERITY_) != 0) return PFP_GUARD_VERITY;
+  return found->stx_uid == 0 && (found->stx_mode & (S_IWGRP | S_IWOTH)) == 0 ? PFP_GUARD_ROOT : PFP_GUARD_NONE;
+}
+
 static int identify(struct pfp_identity *identity, int folder, const char *name, int flags) {
   struct statx found;
   memset(identity, 0, sizeof *identity);
@@ -101,6 +109,7 @@ static int identify(struct pfp_identity *identity, int folder, const char *name,
   identity->modified = nanoseconds(found.stx_mtime.tv_sec, found.stx_mtime.tv_nsec);
   identity->mode = found.stx_mode & 07777;
   identity->type = type_of(found.stx_mode);
+  identity->guard = guard_of(&found);
   normalize(identity, found.stx_size, (uint64_t)found.stx_rdev_major << 32 | found.stx_rdev_minor);
   return 0;
 }

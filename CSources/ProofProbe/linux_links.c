@@ -1,5 +1,4 @@
 #define _GNU_SOURCE
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,14 +6,19 @@
 #include <unistd.h>
 
 #include "linux_machine.h"
+#include "linux_symbols.h"
 #include "process.h"
 #include "transcript.h"
 
 // Words that relocation fills and that nobody may change after it: the RELRO part, the PLT's slots, and GOT words
-// wherever they stand. A word is told by the object it leads to and the offset in it, which no load address changes.
+// wherever they stand. A word that names a symbol is told by the object it leads to, the symbol and its version; any
+// other by the object and the offset in it. No load address changes either.
 //
-// Slots bound lazily change once in a lawful way, from "not bound" to what the loader finds. Both count as the same
-// observation; anything else is told as what it is.
+// Slots bound lazily change once in a lawful way, from "not bound" to what the loader finds. Both are told as what the
+// loader finds; anything else is told as what it is.
+//
+// A function whose implementation is chosen at run time is told as its symbol, if the word holds what its resolver
+// chooses.
 
 #if PFP_HAS_LINKS
 
@@ -22,8 +26,9 @@ typedef uintptr_t word;
 
 _Static_assert(sizeof(word) == 8, "64-bit ELF");
 
-/// Slots of the PLT as the file has them: what an unbound one holds, before the load address is added.
-struct unbound {
+/// Words as the file has them: what an unbound slot of the PLT, or a relative word, holds before the load address is
+/// added.
+struct original {
   uintptr_t start;
   size_t size;
   uint8_t *bytes;
@@ -31,12 +36,16 @@ struct unbound {
 
 struct walk {
   struct pfp_object *object;
-  const struct pfp_objects *objects;
+  struct pfp_scopes *scopes;
+  const struct pfp_symbols *symbols;  ///< Of the object
   struct pfp_transcript transcript;
-  struct unbound unbound;
-  const ElfW(Sym) *symbols;
-  const ElfW(Half) *versions;
+  struct original unbound;  ///< Slots of the PLT
+  struct original sealed;   ///< RELRO, of a system module whose relative words are packed
+  uintptr_t slots, slots_end;  ///< Of the PLT
 };
+
+/// What a word is told as; first in what is told of it.
+enum { NOTHING = 0, OUTSIDE = 1, SYMBOL = 2, PLACE = 3, CHOSEN = 4 };
 
 static word load(uintptr_t at) {
   word value;
@@ -59,63 +68,33 @@ static int in_data(const struct pfp_object *object, uintptr_t at) {
   return 0;
 }
 
-static const char *symbol_name(const struct walk *walk, uint32_t index) {
-  const ElfW(Sym) *symbol = &walk->symbols[index];
-  if (walk->object->strings == NULL || symbol->st_name >= walk->object->strings_size) return "";
-  return walk->object->strings + symbol->st_name;
-}
+// Telling --------------------------------------------------------------------------------------------------------
 
-/// The version that the object asks of a symbol, or NULL.
-static const char *symbol_version(const struct walk *walk, uint32_t index) {
-  const struct pfp_object *object = walk->object;
-  uintptr_t needs = pfp_dynamic_address(object, DT_VERNEED);
-  uint64_t count = pfp_dynamic_value(object, DT_VERNEEDNUM, 0);
-  ElfW(Half) wanted;
-  if (walk->versions == NULL || needs == 0) return NULL;
-  wanted = walk->versions[index] & 0x7FFF;
-  for (uint64_t i = 0; i < count; i++) {
-    const ElfW(Verneed) *need = (const ElfW(Verneed) *)needs;
-    uintptr_t at = needs + need->vn_aux;
-    for (unsigned j = 0; j < need->vn_cnt; j++) {
-      const ElfW(Vernaux) *aux = (const ElfW(Vernaux) *)at;
-      if (aux->vna_other == wanted && aux->vna_name < object->strings_size) return object->strings + aux->vna_name;
-      at += aux->vna_next;
-    }
-    needs += need->vn_next;
-  }
-  return NULL;
-}
-
-/// Whether the loader itself would bind the symbol to this. It takes the first definition that has the version asked
-/// for, or none: an app's own `malloc` has none, and stands before libc's. dlvsym looks for the version alone.
-static int expected(const struct walk *walk, uint32_t index, uintptr_t value) {
-  const char *version = symbol_version(walk, index);
-  const char *name = symbol_name(walk, index);
-  return (version != NULL && value == (uintptr_t)dlvsym(RTLD_DEFAULT, name, version)) ||
-         value == (uintptr_t)dlsym(RTLD_DEFAULT, name);
-}
-
-/// Whether an object exports this very name at this very address: the answer for symbols outside the global scope.
-static int exported_as(const char *name, uintptr_t value) {
-  Dl_info info;
-  return dladdr((const void *)value, &info) != 0 && info.dli_sname != NULL && (uintptr_t)info.dli_saddr == value &&
-         strcmp(info.dli_sname, name) == 0;
-}
-
-/// Tells where a word leads. Returns the object, or NULL if it leads to none.
-static const struct pfp_object *tell(struct walk *walk, uintptr_t at, word value) {
-  const struct pfp_object *owner = value != 0 ? pfp_objects_at(walk->objects, value) : NULL;
+/// Where the word is, what it is told as, and, unless there is none, the object it leads to.
+static void tell(struct walk *walk, uintptr_t at, uint64_t as, const struct pfp_object *owner) {
   pfp_transcript_number(&walk->transcript, at - walk->object->bias);
-  if (value == 0) {
-    pfp_transcript_text(&walk->transcript, "nothing");
-  } else if (owner == NULL) {
-    pfp_transcript_text(&walk->transcript, "outside");
-  } else {
-    // The kernel may lay out its own object anew at each release: there the object alone counts.
-    pfp_transcript_text(&walk->transcript, owner->name);
-    pfp_transcript_number(&walk->transcript, owner->is_vdso ? 0 : value - owner->bias);
-  }
+  pfp_transcript_number(&walk->transcript, as);
+  if (owner == NULL) return;
+  pfp_transcript_text(&walk->transcript, owner->name);
+  // A second object of a name is not the first.
+  pfp_transcript_number(&walk->transcript, walk->scopes->namesakes[owner - walk->scopes->objects->items]);
+}
+
+/// Tells a word by the place it leads to. Returns the object there, or NULL.
+static const struct pfp_object *tell_place(struct walk *walk, uintptr_t at, word value) {
+  const struct pfp_object *owner = value != 0 ? pfp_objects_at(walk->scopes->objects, value) : NULL;
+  tell(walk, at, value == 0 ? NOTHING : owner == NULL ? OUTSIDE : PLACE, owner);
+  // The kernel may lay out its own object anew at each release: there the object alone counts.
+  if (owner != NULL) pfp_transcript_number(&walk->transcript, owner->is_vdso ? 0 : value - owner->bias);
   return owner;
+}
+
+static void tell_symbol(struct walk *walk, uintptr_t at, const struct pfp_definition *definition,
+                        const struct pfp_wanted *wanted, word addend) {
+  tell(walk, at, SYMBOL, definition->object);
+  pfp_transcript_text(&walk->transcript, wanted->name);
+  pfp_transcript_text(&walk->transcript, definition->version);
+  pfp_transcript_number(&walk->transcript, addend);
 }
 
 static void stray(struct walk *walk, const char *name, const struct pfp_object *owner, word value) {
@@ -129,47 +108,124 @@ static void stray(struct walk *walk, const char *name, const struct pfp_object *
   }
 }
 
-/// A slot of the PLT. `eager`: bound before the program began, so it has one value for good.
-static void slot(struct walk *walk, uintptr_t at, uint32_t symbol, int eager) {
-  const char *name = symbol_name(walk, symbol);
+// Symbols --------------------------------------------------------------------------------------------------------
+
+/// Whether a word is the file's plus the load address.
+static int is_original(const struct original *original, const struct pfp_object *object, uintptr_t at) {
+  word value;
+  if (original->bytes == NULL || at < original->start || original->size < sizeof value ||
+      at - original->start > original->size - sizeof value) {
+    return 0;
+  }
+  memcpy(&value, original->bytes + (at - original->start), sizeof value);
+  return load(at) == value + object->bias;
+}
+
+/// Whether the object at an address has an entry of the name for it.
+static int named_there(struct pfp_definition *found, const struct walk *walk, const struct pfp_wanted *wanted,
+                       word value) {
+  const struct pfp_object *owner = pfp_objects_at(walk->scopes->objects, value);
+  return owner != NULL && pfp_symbols_named(found, pfp_scopes_symbols(walk->scopes, owner), wanted, value);
+}
+
+/// A slot of the PLT that the loader fills at the first call: what it will find and what it has found are told alike.
+static void lazy_slot(struct walk *walk, uintptr_t at, const struct pfp_wanted *wanted) {
+  struct pfp_definition expected, there;
   word value = load(at);
-  int lawful = 0;
-  const struct unbound *unbound = &walk->unbound;
-  if (unbound->bytes != NULL && at >= unbound->start && at - unbound->start <= unbound->size - sizeof value) {
-    word original;
-    memcpy(&original, unbound->bytes + (at - unbound->start), sizeof original);
-    lawful = value == original + walk->object->bias;
+  int finds = pfp_scopes_find(&expected, walk->scopes, walk->object, wanted);
+  int lawful = is_original(&walk->unbound, walk->object, at);
+  if (!lawful && finds) {
+    // Only a word that was filled is asked for in this way: a resolver has been called for it before.
+    lawful = pfp_objects_at(walk->scopes->objects, value) != NULL && pfp_scopes_lead(walk->scopes, &expected, value);
   }
-  if (!lawful) lawful = expected(walk, symbol, value) || exported_as(name, value);
-  if (lawful && !eager) {
-    pfp_transcript_number(&walk->transcript, at - walk->object->bias);
-    pfp_transcript_text(&walk->transcript, "as the loader binds it");
-    return;
+  if (!lawful && finds && named_there(&there, walk, wanted, value)) {
+    lawful = pfp_scopes_may_find(&there, walk->scopes, walk->object, wanted);
   }
-  {
-    const struct pfp_object *owner = tell(walk, at, value);
-    if (!lawful && value != 0) stray(walk, name, owner, value);
+  if (lawful && finds) {
+    tell_symbol(walk, at, &expected, wanted, 0);
+  } else if (lawful) {
+    tell(walk, at, NOTHING, NULL);
+  } else if (value != 0 && named_there(&there, walk, wanted, value)) {
+    tell_symbol(walk, at, &there, wanted, 0);
+    stray(walk, wanted->name, there.object, value);
+  } else {
+    const struct pfp_object *owner = tell_place(walk, at, value);
+    if (value != 0) stray(walk, wanted->name, owner, value);
   }
 }
+
+/// A word with a symbol that the loader has filled before the program could run.
+static void symbolic(struct walk *walk, uintptr_t at, const struct pfp_wanted *wanted, word addend) {
+  struct pfp_definition found, expected;
+  word value = load(at);
+  int known = value != 0 && named_there(&found, walk, wanted, value - addend);
+  int exactly = known && (wanted->version == NULL || strcmp(found.version, wanted->version) == 0);
+  // Chosen by a resolver, which may lead to where another version is, or into the kernel's own object; or at the very
+  // end of an object.
+  if (!exactly && value != 0 && pfp_scopes_find(&expected, walk->scopes, walk->object, wanted) &&
+      pfp_scopes_lead(walk->scopes, &expected, value - addend)) {
+    found = expected;
+    known = 1;
+  }
+  if (known) {
+    tell_symbol(walk, at, &found, wanted, addend);
+  } else {
+    const struct pfp_object *owner = tell_place(walk, at, value);
+    if (value != 0 && wanted->name[0] != 0) stray(walk, wanted->name, owner, value);
+  }
+}
+
+/// A word that a resolver of this object's own chooses.
+static void chosen(struct walk *walk, uintptr_t at, word resolver) {
+  struct pfp_object *object = walk->object;
+  word value = load(at);
+  // What the loader has not filled yet leads nowhere.
+  if (pfp_objects_at(walk->scopes->objects, value) != NULL &&
+      pfp_scopes_choose(walk->scopes, object, object->bias + resolver) == value) {
+    tell(walk, at, CHOSEN, object);
+    pfp_transcript_number(&walk->transcript, resolver);
+  } else {
+    const struct pfp_object *owner = tell_place(walk, at, value);
+    if (value != 0) stray(walk, "a chosen function", owner, value);
+  }
+}
+
+// Relocations ----------------------------------------------------------------------------------------------------
+
+static int is_slot(const struct walk *walk, uintptr_t at) { return at >= walk->slots && at < walk->slots_end; }
 
 static void relocation(struct walk *walk, const ElfW(Rela) *entry) {
   struct pfp_object *object = walk->object;
   uintptr_t at = object->bias + entry->r_offset;
   uint32_t type = (uint32_t)ELF64_R_TYPE(entry->r_info);
   uint32_t symbol = (uint32_t)ELF64_R_SYM(entry->r_info);
+  word addend = (word)entry->r_addend;
+  int sealed = in_relro(object, at);
   if (!in_data(object, at)) return;
-  if (type == PFP_R_SLOT) {
-    slot(walk, at, symbol, object->binds_now || in_relro(object, at));
-  } else if (type == PFP_R_GLOBAL) {
-    word value = load(at);
-    const struct pfp_object *owner = tell(walk, at, value);
-    unsigned kind = ELF64_ST_TYPE(walk->symbols[symbol].st_info);
-    if (!in_relro(object, at)) object->loose++;
-    if (value != 0 && owner == NULL && kind == STT_FUNC) stray(walk, symbol_name(walk, symbol), owner, value);
-  } else if (type == PFP_R_CHOSEN || (in_relro(object, at) && (type == PFP_R_WORD || type == PFP_R_RELATIVE))) {
-    if (!in_relro(object, at)) object->loose++;
-    (void)tell(walk, at, load(at));
+  if (type == PFP_R_SLOT || type == PFP_R_GLOBAL || (type == PFP_R_WORD && sealed)) {
+    struct pfp_wanted wanted = pfp_symbols_wanted(walk->symbols, symbol);
+    wanted.is_call = type == PFP_R_SLOT;
+    if (type == PFP_R_SLOT && !object->binds_now && !sealed) {
+      lazy_slot(walk, at, &wanted);
+    } else {
+      symbolic(walk, at, &wanted, type == PFP_R_WORD ? addend : 0);
+    }
+  } else if (type == PFP_R_CHOSEN) {
+    chosen(walk, at, addend);
+  } else if (type == PFP_R_RELATIVE && sealed) {
+    if (load(at) != object->bias + addend) object->moved++;
+    (void)tell_place(walk, at, load(at));
+  } else {
+    return;
   }
+  if (!sealed && !is_slot(walk, at)) object->loose++;
+}
+
+static void packed_word(struct walk *walk, uintptr_t at) {
+  if (!in_relro(walk->object, at)) return;
+  // The word itself had its place in it: only the file still has that.
+  if (!is_original(&walk->sealed, walk->object, at)) walk->object->moved++;
+  (void)tell_place(walk, at, load(at));
 }
 
 /// Packed relative relocations: an address, then bitmaps of the 63 words behind it.
@@ -183,13 +239,13 @@ static void packed(struct walk *walk) {
     word entry = load(table + i * sizeof entry);
     if ((entry & 1) == 0) {
       uintptr_t at = object->bias + entry;
-      if (in_relro(object, at)) (void)tell(walk, at, load(at));
+      packed_word(walk, at);
       next = at + sizeof(word);
       continue;
     }
     for (unsigned bit = 1; bit < 64; bit++) {
       uintptr_t at = next + (bit - 1) * sizeof(word);
-      if ((entry >> bit & 1) != 0 && in_relro(object, at)) (void)tell(walk, at, load(at));
+      if ((entry >> bit & 1) != 0) packed_word(walk, at);
     }
     next += 63 * sizeof(word);
   }
@@ -218,42 +274,47 @@ static int slot_range(const struct pfp_object *object, uintptr_t *start, uintptr
   return *end > *start;
 }
 
-static void read_unbound(struct unbound *unbound, const struct pfp_object *object) {
-  uintptr_t start, end;
+/// Reads what the file has at these addresses; nothing if that cannot be told.
+static void read_original(struct original *original, const struct pfp_object *object, uintptr_t start, uintptr_t end) {
   int descriptor;
-  memset(unbound, 0, sizeof *unbound);
-  if (object->binds_now || object->path[0] == 0 || !slot_range(object, &start, &end)) return;
+  if (object->path[0] == 0 || end <= start) return;
   for (size_t i = 0; i < object->segment_count; i++) {
     const struct pfp_segment *segment = &object->segments[i];
-    if (start < segment->start || end > segment->start + segment->file_size) continue;
+    if (start < segment->start || start - segment->start >= segment->file_size) continue;
+    // RELRO may go on where the file does not.
+    if (end > segment->start + segment->file_size) end = segment->start + segment->file_size;
     descriptor = open(object->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (descriptor < 0) return;
-    unbound->bytes = malloc(end - start);
-    if (unbound->bytes != NULL &&
-        pread(descriptor, unbound->bytes, end - start, (off_t)(segment->offset + (start - segment->start))) ==
+    original->bytes = malloc(end - start);
+    if (original->bytes != NULL &&
+        pread(descriptor, original->bytes, end - start, (off_t)(segment->offset + (start - segment->start))) ==
             (ssize_t)(end - start)) {
-      unbound->start = start;
-      unbound->size = end - start;
+      original->start = start;
+      original->size = end - start;
     } else {
-      free(unbound->bytes);
-      unbound->bytes = NULL;
+      free(original->bytes);
+      original->bytes = NULL;
     }
     (void)close(descriptor);
     return;
   }
 }
 
-void pfp_object_links(struct pfp_object *object, const struct pfp_objects *objects) {
-  struct walk walk = {.object = object, .objects = objects};
+void pfp_object_links(struct pfp_object *object, struct pfp_scopes *scopes) {
+  struct walk walk = {.object = object, .scopes = scopes};
   uintptr_t table_pointer = pfp_dynamic_address(object, DT_PLTGOT);
   object->loose = 0;
   object->astray = 0;
+  object->moved = 0;
   object->astray_first[0] = 0;
   if (object->is_vdso || object->dynamic == NULL) return;
-  walk.symbols = (const ElfW(Sym) *)pfp_dynamic_address(object, DT_SYMTAB);
-  walk.versions = (const ElfW(Half) *)pfp_dynamic_address(object, DT_VERSYM);
-  if (walk.symbols == NULL) return;
-  read_unbound(&walk.unbound, object);
+  walk.symbols = pfp_scopes_symbols(scopes, object);
+  if (walk.symbols->symbols == NULL) return;
+  if (!slot_range(object, &walk.slots, &walk.slots_end)) walk.slots = walk.slots_end = 0;
+  if (!object->binds_now) read_original(&walk.unbound, object, walk.slots, walk.slots_end);
+  if (object->is_system_module && pfp_dynamic_address(object, DT_RELR) != 0) {
+    read_original(&walk.sealed, object, object->relro, object->relro_end);
+  }
   pfp_transcript_init(&walk.transcript, PFP_LABEL_LINKS);
   table(&walk, pfp_dynamic_address(object, DT_RELA), pfp_dynamic_value(object, DT_RELASZ, 0));
   if (pfp_dynamic_value(object, DT_PLTREL, DT_RELA) == DT_RELA) {
@@ -263,16 +324,17 @@ void pfp_object_links(struct pfp_object *object, const struct pfp_objects *objec
   // The third word is the loader's resolver, through which every unbound slot goes.
   if (!object->binds_now && table_pointer != 0 && in_data(object, table_pointer + 2 * sizeof(word))) {
     word resolver = load(table_pointer + 2 * sizeof(word));
-    const struct pfp_object *owner = resolver != 0 ? pfp_objects_at(objects, resolver) : NULL;
+    const struct pfp_object *owner = resolver != 0 ? pfp_objects_at(scopes->objects, resolver) : NULL;
     // Zero where LD_BIND_NOW was set: then there is no lazy slot either, and both are told alike.
     if (resolver != 0 && (owner == NULL || strncmp(owner->name, "ld", 2) != 0)) {
-      (void)tell(&walk, table_pointer + 2 * sizeof(word), resolver);
+      (void)tell_place(&walk, table_pointer + 2 * sizeof(word), resolver);
       stray(&walk, "the loader's resolver", owner, resolver);
     }
   }
   pfp_transcript_final(object->links, &walk.transcript);
   object->has_links = 1;
   free(walk.unbound.bytes);
+  free(walk.sealed.bytes);
 }
 
 enum { PARTS_MAX = 3 };
@@ -325,8 +387,8 @@ int pfp_objects_links_raw(struct pfp_objects *objects, const struct pfp_hash *ha
 
 #else
 
-void pfp_object_links(struct pfp_object *object, const struct pfp_objects *objects) {
-  (void)objects;
+void pfp_object_links(struct pfp_object *object, struct pfp_scopes *scopes) {
+  (void)scopes;
   object->has_links = 0;
 }
 

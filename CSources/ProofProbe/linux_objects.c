@@ -149,9 +149,31 @@ static int add_object(struct dl_phdr_info *info, size_t size, void *context) {
   return 0;
 }
 
+/// For qsort, which takes no context: the objects that `by_address` is sorted by. One thread at a time uses a probe,
+/// but several probes may be used.
+static _Thread_local const struct pfp_object *sorted_items;
+
+static int compare_addresses(const void *left, const void *right) {
+  const struct pfp_object *a = &sorted_items[*(const size_t *)left], *b = &sorted_items[*(const size_t *)right];
+  return (a->low > b->low) - (a->low < b->low);
+}
+
+static void sort_by_address(struct pfp_objects *objects) {
+  objects->by_address = calloc(objects->count + 1, sizeof *objects->by_address);
+  if (objects->by_address == NULL) {
+    objects->failed = 1;
+    return;
+  }
+  for (size_t i = 0; i < objects->count; i++) objects->by_address[i] = i;
+  sorted_items = objects->items;
+  qsort(objects->by_address, objects->count, sizeof *objects->by_address, compare_addresses);
+  sorted_items = NULL;
+}
+
 int pfp_objects_read(struct pfp_objects *objects) {
   memset(objects, 0, sizeof *objects);
   (void)dl_iterate_phdr(add_object, objects);
+  if (!objects->failed) sort_by_address(objects);
   if (objects->failed) pfp_objects_free(objects);
   return objects->items == NULL ? -1 : 0;
 }
@@ -171,40 +193,95 @@ int pfp_objects_current(const struct pfp_objects *objects) {
   return now.added == objects->added && now.removed == objects->removed;
 }
 
+// Names ----------------------------------------------------------------------------------------------------------
+
+static int compare_names(const void *left, const void *right) {
+  const struct pfp_object_name *a = left, *b = right;
+  int order = strcmp(a->text, b->text);
+  return order != 0 ? order : (a->index > b->index) - (a->index < b->index);
+}
+
+/// Without memory for it, names are looked for one by one.
+static void sort_names(struct pfp_objects *objects) {
+  free(objects->names);
+  objects->names = calloc(2 * objects->count + 1, sizeof *objects->names);
+  if (objects->names == NULL) return;
+  for (size_t i = 0; i < objects->count; i++) {
+    objects->names[2 * i] = (struct pfp_object_name){objects->items[i].name, i};
+    objects->names[2 * i + 1] = (struct pfp_object_name){base_name(objects->items[i].path), i};
+  }
+  qsort(objects->names, 2 * objects->count, sizeof *objects->names, compare_names);
+}
+
+size_t pfp_objects_named(const struct pfp_objects *objects, const char *name) {
+  size_t low = 0, high = 2 * objects->count;
+  if (objects->names == NULL) {
+    for (size_t i = 0; i < objects->count; i++) {
+      const struct pfp_object *object = &objects->items[i];
+      if (strcmp(object->name, name) == 0 || strcmp(base_name(object->path), name) == 0) return i;
+    }
+    return SIZE_MAX;
+  }
+  while (low < high) {
+    size_t middle = low + (high - low) / 2;
+    if (strcmp(objects->names[middle].text, name) < 0) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  if (low == 2 * objects->count || strcmp(objects->names[low].text, name) != 0) return SIZE_MAX;
+  return objects->names[low].index;
+}
+
+size_t pfp_objects_needed(const struct pfp_objects *objects, const struct pfp_object *object, uint64_t offset) {
+  const char *name = string_at(object, offset);
+  return name != NULL ? pfp_objects_named(objects, base_name(name)) : SIZE_MAX;
+}
+
 /// Marks the first object of this name, and then what that one needs. Only the first: a second one of the same name is
 /// not what anything asked for.
-static void explain(struct pfp_objects *objects, const char *name, unsigned depth) {
-  for (size_t i = 0; i < objects->count; i++) {
-    struct pfp_object *object = &objects->items[i];
-    if (strcmp(object->name, name) != 0 && strcmp(base_name(object->path), name) != 0) continue;
-    if (object->explained) return;
-    object->explained = 1;
-    if (depth == 0) return;
-    for (const ElfW(Dyn) *entry = object->dynamic; entry != NULL && entry->d_tag != DT_NULL; entry++) {
-      const char *needed = entry->d_tag == DT_NEEDED ? string_at(object, entry->d_un.d_val) : NULL;
-      if (needed != NULL) explain(objects, base_name(needed), depth - 1);
+static void explain(struct pfp_objects *objects, size_t index, unsigned depth) {
+  struct pfp_object *object;
+  if (index == SIZE_MAX || objects->items[index].explained) return;
+  object = &objects->items[index];
+  object->explained = 1;
+  if (depth == 0) return;
+  for (const ElfW(Dyn) *entry = object->dynamic; entry != NULL && entry->d_tag != DT_NULL; entry++) {
+    if (entry->d_tag == DT_NEEDED) {
+      explain(objects, pfp_objects_needed(objects, object, entry->d_un.d_val), depth - 1);
     }
-    return;
   }
 }
 
 void pfp_objects_explain(struct pfp_objects *objects, const char *const *plugins, size_t plugin_count) {
   enum { DEPTH = 256 };  // Longer than any chain of libraries; each object is visited once.
-  explain(objects, "executable", DEPTH);
-  for (size_t i = 0; i < plugin_count; i++) explain(objects, plugins[i], DEPTH);
+  sort_names(objects);
+  explain(objects, pfp_objects_named(objects, "executable"), DEPTH);
+  for (size_t i = 0; i < plugin_count; i++) explain(objects, pfp_objects_named(objects, plugins[i]), DEPTH);
   for (size_t i = 0; i < objects->count; i++) {
     if (objects->items[i].is_vdso) objects->items[i].explained = 1;
   }
 }
 
 const struct pfp_object *pfp_objects_at(const struct pfp_objects *objects, uintptr_t address) {
-  for (size_t i = 0; i < objects->count; i++) {
-    if (address >= objects->items[i].low && address < objects->items[i].high) return &objects->items[i];
+  size_t low = 0, high = objects->count;
+  // The last one that begins at or before the address.
+  while (low < high) {
+    size_t middle = low + (high - low) / 2;
+    if (objects->items[objects->by_address[middle]].low <= address) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
   }
-  return NULL;
+  if (low == 0 || address >= objects->items[objects->by_address[low - 1]].high) return NULL;
+  return &objects->items[objects->by_address[low - 1]];
 }
 
 void pfp_objects_free(struct pfp_objects *objects) {
+  free(objects->by_address);
+  free(objects->names);
   free(objects->items);
   memset(objects, 0, sizeof *objects);
 }

@@ -5,16 +5,21 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "files_platform.h"
 #include "linux_proc.h"
 #include "process.h"
 
 /// Some of these belong to root once the process is not dumpable, and open no more; hence they are opened once.
-void pfp_process_open(struct pfp_process *process) {
-  process->maps = pfp_proc_open(-1, "self/maps", 0);
-  process->pagemap = pfp_proc_open(-1, "self/pagemap", 0);
-  process->status = pfp_proc_open(-1, "self/status", 0);
-  process->initial = pfp_proc_open(-1, "self/environ", 0);
-  process->owner = getpid();
+int pfp_process_open(struct pfp_process *process) {
+  static const char *const NAMES[] = {"self/maps", "self/pagemap", "self/status", "self/environ"};
+  int *const places[] = {&process->maps, &process->pagemap, &process->status, &process->initial};
+  int result = 0;
+  for (size_t i = 0; i < sizeof NAMES / sizeof NAMES[0]; i++) {
+    *places[i] = pfp_proc_open(-1, NAMES[i], 0);
+    if (*places[i] < 0 && pfp_error_is_resource(errno)) result = -1;
+  }
+  process->owner = result == 0 ? getpid() : 0;
+  return result;
 }
 
 static void close_one(int *descriptor) {
@@ -32,24 +37,26 @@ void pfp_process_close(struct pfp_process *process) {
   process->cache_count = 0;
 }
 
-void pfp_process_renew(struct pfp_process *process) {
-  int no_query = process->no_query;
-  if (process->owner == getpid()) return;
+int pfp_process_renew(struct pfp_process *process) {
+  int no_query = process->no_query, result;
+  if (process->owner == getpid()) return 0;
   pfp_process_close(process);
-  pfp_process_open(process);
+  result = pfp_process_open(process);
   process->no_query = no_query;
+  return result;
 }
 
 int pfp_process_executable(void) {
   // Of the link itself: over it, too, something may be mounted.
   int link = pfp_proc_open(-1, "self/exe", O_PATH | O_NOFOLLOW);
-  if (link < 0) return 0;
+  if (link < 0) return pfp_error_is_resource(errno) ? -1 : 0;
   (void)close(link);
   return 1;
 }
 
 ssize_t pfp_read_descriptor(void *bytes, size_t capacity, int descriptor) {
   size_t size = 0;
+  errno = EBADF;
   if (descriptor < 0) return -1;
   while (size < capacity) {
     ssize_t count = pread(descriptor, (uint8_t *)bytes + size, capacity - size, (off_t)size);
@@ -58,15 +65,18 @@ ssize_t pfp_read_descriptor(void *bytes, size_t capacity, int descriptor) {
     if (count == 0) return (ssize_t)size;
     size += (size_t)count;
   }
+  errno = EFBIG;
   return -1;
 }
 
 ssize_t pfp_read_file(void *bytes, size_t capacity, const char *path) {
   // A FIFO or a device in the place of a file must not block.
-  int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  int error, descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   ssize_t size;
   if (descriptor < 0) return -1;
   size = pfp_read_descriptor(bytes, capacity, descriptor);
+  error = errno;
   (void)close(descriptor);
+  errno = error;
   return size;
 }

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "crypto.h"
+#include "files_platform.h"
 #include "secret.h"
 #include "storage.h"
 
@@ -16,6 +17,7 @@ static int open_folder(int *descriptor, const char *folder) {
   struct stat status;
   *descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (*descriptor < 0) {
+    if (pfp_error_is_resource(errno)) return PFP_E_RESOURCE;
     return errno == ENOENT ? PFP_E_MISSING : errno == ENOTDIR ? PFP_E_TYPE : PFP_E_UNREADABLE;
   }
   if (fstat(*descriptor, &status) != 0 || status.st_uid != geteuid() || (status.st_mode & 077) != 0) {
@@ -49,13 +51,15 @@ static int fill_random(uint8_t *bytes, size_t size) {
 int pfp_secret_read(uint8_t secret[PFP_SECRET_BYTES], const char *folder) {
   uint8_t bytes[PFP_SECRET_BYTES + 1];
   struct stat status;
-  int directory, descriptor;
+  int directory, descriptor, error;
   ssize_t size;
   int result = open_folder(&directory, folder);
   if (result != PFP_OK) return result;
   descriptor = openat(directory, PFP_SECRET_NAME, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  error = errno;
   (void)close(directory);
-  if (descriptor < 0) return errno == ENOENT ? PFP_E_MISSING : PFP_E_UNREADABLE;
+  if (descriptor < 0 && pfp_error_is_resource(error)) return PFP_E_RESOURCE;
+  if (descriptor < 0) return error == ENOENT ? PFP_E_MISSING : PFP_E_UNREADABLE;
   result = PFP_E_EXPOSED;
   if (fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == geteuid() &&
       (status.st_mode & 077) == 0 && status.st_nlink == 1) {

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "linux_symbols.h"
 #include "process.h"
 #include "transcript.h"
 
@@ -159,18 +160,26 @@ static int file_reaches(const struct pfp_object *object) {
   return 1;
 }
 
-static void hash_code(struct pfp_object *object, const struct pfp_look *look) {
+/// Hashes what does not change as it stands in memory. Executable segments always; constants only if no digest of them
+/// may be kept: then `kept` is NULL.
+static void hash_code(struct pfp_object *object, const struct pfp_code_cache *kept, const struct pfp_look *look) {
   struct pfp_content contents[PFP_SEGMENTS_MAX];
+  size_t segments[PFP_SEGMENTS_MAX];
   struct pfp_transcript transcript;
-  size_t count = 0, at = 0;
+  size_t count = 0;
   for (size_t i = 0; i < object->segment_count; i++) {
     const struct pfp_segment *segment = &object->segments[i];
     if (!is_constant(segment)) continue;
+    if (kept != NULL && (segment->flags & PFP_EXECUTE) == 0) {
+      memcpy(object->contents[i], kept->contents[i], PFP_HASH_BYTES);
+      continue;
+    }
     contents[count].bytes = (const uint8_t *)segment->start;
     contents[count].size = segment->file_size;
-    count++;
+    segments[count++] = i;
   }
   if (pfp_hash_memory(look->hash, contents, count) != 0) return;
+  for (size_t i = 0; i < count; i++) memcpy(object->contents[segments[i]], contents[i].digest, PFP_HASH_BYTES);
   pfp_transcript_init(&transcript, PFP_LABEL_CODE);
   pfp_transcript_add(&transcript, object->build_id, object->build_id_size);
   for (size_t i = 0; i < object->segment_count; i++) {
@@ -179,7 +188,7 @@ static void hash_code(struct pfp_object *object, const struct pfp_look *look) {
     pfp_transcript_number(&transcript, segment->start - object->bias);
     pfp_transcript_number(&transcript, segment->size);
     pfp_transcript_number(&transcript, segment->flags);
-    pfp_transcript_raw(&transcript, contents[at++].digest, PFP_HASH_BYTES);
+    pfp_transcript_raw(&transcript, object->contents[i], PFP_HASH_BYTES);
   }
   pfp_transcript_final(object->code, &transcript);
   object->has_code = 1;
@@ -197,7 +206,7 @@ static uint64_t constant_bytes(const struct pfp_object *object) {
 /// between the two shows at the next question.
 static int ask_unchanged(const struct pfp_object *object, const struct pfp_look *look) {
   struct pfp_entry entry;
-  if (look->files == NULL || object->path[0] == 0) return 0;
+  if (look->files == NULL || object->path[0] == 0 || !pfp_files_may_keep(look->files, object->path)) return 0;
   if (pfp_files_digest_file(look->files, object->path, &entry) != PFP_OK) return 0;
   return pfp_files_statistics(look->files)->reused == 1;
 }
@@ -213,30 +222,38 @@ static const struct pfp_code_cache *known(const struct pfp_process *process, con
   return NULL;
 }
 
-/// 1 if the kernel vouches for the object: placed as it should be, no private page, its file as it was.
+/// 1 if the kernel vouches for the object's constants: placed as they should be, no private page, the file as it was.
+/// Code is never vouched for: it is hashed at each measurement.
 static int is_vouched_for(const struct pfp_object *object, const struct pfp_code_cache *entry) {
   return entry != NULL && object->unchanged && object->misplaced == 0 && object->private_pages == 0;
 }
 
-/// Interprets the words of objects that are new or whose words are not what they were.
+/// Interprets the words of objects that are new or whose words are not what they were. Where words lead is told by the
+/// objects there are: when one came or went, all are new.
 static int look_at_links(struct pfp_view *view, const struct pfp_process *process, const struct pfp_look *look) {
   int incremental = look->files != NULL;
+  int as_before = process->cache_added == view->objects.added && process->cache_removed == view->objects.removed;
+  struct pfp_scopes scopes = {0};
+  int result = PFP_OK;
   if (incremental && pfp_objects_links_raw(&view->objects, look->hash) != 0) return PFP_E_RESOURCE;
-  for (size_t i = 0; i < view->objects.count; i++) {
+  for (size_t i = 0; i < view->objects.count && result == PFP_OK; i++) {
     struct pfp_object *object = &view->objects.items[i];
-    const struct pfp_code_cache *entry = incremental ? known(process, object) : NULL;
+    const struct pfp_code_cache *entry = incremental && as_before ? known(process, object) : NULL;
     if (!object->readable) continue;
     if (entry != NULL && entry->has_links &&
         memcmp(entry->links_raw, object->links_raw, sizeof object->links_raw) == 0) {
       memcpy(object->links, entry->links, sizeof object->links);
       object->astray = entry->astray;
+      object->moved = entry->moved;
       memcpy(object->astray_first, entry->astray_first, sizeof object->astray_first);
       object->has_links = 1;
-    } else {
-      pfp_object_links(object, &view->objects);
+      continue;
     }
+    if (scopes.objects == NULL && pfp_scopes_make(&scopes, &view->objects) != 0) result = PFP_E_RESOURCE;
+    if (result == PFP_OK) pfp_object_links(object, &scopes);
   }
-  return PFP_OK;
+  pfp_scopes_free(&scopes);
+  return result;
 }
 
 static int look_at(struct pfp_object *object, struct pfp_view *view, const struct pfp_process *process,
@@ -252,20 +269,17 @@ static int look_at(struct pfp_object *object, struct pfp_view *view, const struc
   object->readable = view->has_mappings ? check_tiles(object, &view->mappings) : 1;
   object->unchanged = ask_unchanged(object, look);
   entry = incremental ? known(process, object) : NULL;
-  if (is_vouched_for(object, entry)) {
-    memcpy(object->code, entry->code, sizeof object->code);
-    object->has_code = 1;
+  if (!is_vouched_for(object, entry)) entry = NULL;
+  if (entry != NULL) {
     object->replaced = entry->replaced;
-  } else {
+  } else if (object->path[0] != 0) {
     uint64_t device, inode;
-    *hashed = 1;
-    if (object->path[0] != 0) {
-      object->replaced = pfp_mapped_identity(&device, &inode, object->path, process) != 0 ||
-                         device != object->device || inode != object->inode;
-    }
-    if (look->wants_code && object->readable && !object->relocates_text && file_reaches(object)) {
-      hash_code(object, look);
-    }
+    object->replaced = pfp_mapped_identity(&device, &inode, object->path, process) != 0 ||
+                       device != object->device || inode != object->inode;
+  }
+  *hashed |= entry == NULL || look->wants_code;
+  if (look->wants_code && object->readable && !object->relocates_text && file_reaches(object)) {
+    hash_code(object, entry, look);
   }
   if (look->pace.step != NULL && look->pace.step(look->pace.context, constant_bytes(object)) != 0) {
     return PFP_E_CANCELLED;
@@ -292,6 +306,8 @@ static void remember(struct pfp_process *process, const struct pfp_objects *obje
   free(process->cache);
   process->cache = cache;
   process->cache_count = 0;
+  process->cache_added = objects->added;
+  process->cache_removed = objects->removed;
   if (cache == NULL) return;  // Then the next measurement reads everything.
   for (size_t i = 0; i < objects->count; i++) {
     const struct pfp_object *object = &objects->items[i];
@@ -302,11 +318,12 @@ static void remember(struct pfp_process *process, const struct pfp_objects *obje
     entry->device = object->device;
     entry->inode = object->inode;
     entry->replaced = object->replaced;
-    memcpy(entry->code, object->code, sizeof entry->code);
+    memcpy(entry->contents, object->contents, sizeof entry->contents);
     entry->has_links = object->has_links && object->loose == 0;
     memcpy(entry->links, object->links, sizeof entry->links);
     memcpy(entry->links_raw, object->links_raw, sizeof entry->links_raw);
     entry->astray = object->astray;
+    entry->moved = object->moved;
     memcpy(entry->astray_first, object->astray_first, sizeof entry->astray_first);
     process->cache_count++;
   }
@@ -324,6 +341,7 @@ static int take_once(struct pfp_view *view, struct pfp_process *process, const s
   for (size_t i = 0; i < view->objects.count; i++) view->objects.items[i].private_pages = view->has_mappings ? 0 : -1;
   if (view->has_mappings && count_private(&view->objects, process) != 0) return PFP_E_RESOURCE;
   pfp_objects_explain(&view->objects, look->plugins, look->plugin_count);
+  pfp_objects_find_modules(&view->objects);
   for (size_t i = 0; i < view->objects.count && result == PFP_OK; i++) {
     result = look_at(&view->objects.items[i], view, process, look, &hashed);
   }

@@ -8,6 +8,7 @@
 #include "crypto.h"
 #include "probe_parts.h"
 #include "transcript.h"
+#include "watch.h"
 
 // Create and free ------------------------------------------------------------------------------------------------
 
@@ -27,7 +28,17 @@ static int copy_options(struct pfp_probe_options *own, const struct pfp_probe_op
   int whole = copy(&own->executable, options->executable) && copy(&own->bundle, options->bundle) &&
               copy(&own->storage, options->storage);
   own->harden = options->harden;
+  if (whole && options->folder_count != 0) {
+    struct pfp_probe_folder *folders = calloc(options->folder_count, sizeof *folders);
+    own->folders = folders;
+    whole = folders != NULL;
+    for (size_t i = 0; i < options->folder_count && whole; i++) {
+      own->folder_count++;
+      whole = copy(&folders[i].name, options->folders[i].name) && copy(&folders[i].path, options->folders[i].path);
+    }
+  }
   own->descriptors = options->descriptors;
+  own->cache_bytes = options->cache_bytes;
   own->progress = options->progress;
   own->user = options->user;
   if (whole && options->plugin_count != 0) {
@@ -40,6 +51,20 @@ static int copy_options(struct pfp_probe_options *own, const struct pfp_probe_op
     whole = copy(&plugins[i], options->plugins[i]);
   }
   return whole;
+}
+
+/// Names are what tells folders apart: in records, and for people.
+static int are_folders(const struct pfp_probe_options *options) {
+  if (options->folder_count > PFP_FOLDERS_MAX) return 0;
+  for (size_t i = 0; i < options->folder_count; i++) {
+    const char *name = options->folders[i].name;
+    if (name == NULL || options->folders[i].path == NULL || strchr(name, '/') != NULL) return 0;
+    if (name[0] == 0 || strlen(name) > PFP_FOLDER_NAME_MAX) return 0;
+    for (size_t j = 0; j < i; j++) {
+      if (strcmp(name, options->folders[j].name) == 0) return 0;
+    }
+  }
+  return 1;
 }
 
 static void release(const void *bytes) {
@@ -55,6 +80,10 @@ int pfp_probe_create(struct pfp_probe **probe, const struct pfp_probe_options *o
   struct pfp_probe *made = calloc(1, sizeof *made);
   *probe = NULL;
   if (made == NULL) return PFP_E_RESOURCE;
+  if (!are_folders(options)) {
+    free(made);
+    return PFP_E_ARGUMENT;
+  }
   made->process.maps = made->process.pagemap = made->process.status = made->process.initial = -1;
   made->failure.path = "";
   if (!copy_options(&made->options, options) ||
@@ -63,7 +92,10 @@ int pfp_probe_create(struct pfp_probe **probe, const struct pfp_probe_options *o
     return PFP_E_RESOURCE;
   }
   // In this order: what a process that is not dumpable may not open is open before.
-  pfp_process_open(&made->process);
+  if (pfp_process_open(&made->process) != 0) {
+    pfp_probe_free(made);
+    return PFP_E_RESOURCE;
+  }
   if (options->harden && pfp_harden() != 0) {
     pfp_probe_free(made);
     return PFP_E_RESOURCE;
@@ -77,6 +109,10 @@ static void free_files(struct pfp_probe *probe) {
   pfp_files_free(probe->object_files);
   probe->files = NULL;
   probe->object_files = NULL;
+  for (size_t i = 0; i < PFP_FOLDERS_MAX; i++) {
+    pfp_files_free(probe->folder_files[i]);
+    probe->folder_files[i] = NULL;
+  }
 }
 
 void pfp_probe_free(struct pfp_probe *probe) {
@@ -86,6 +122,11 @@ void pfp_probe_free(struct pfp_probe *probe) {
   release(probe->options.executable);
   release(probe->options.bundle);
   release(probe->options.storage);
+  for (size_t i = 0; i < probe->options.folder_count; i++) {
+    release(probe->options.folders[i].name);
+    release(probe->options.folders[i].path);
+  }
+  release(probe->options.folders);
   for (size_t i = 0; i < probe->options.plugin_count; i++) release(probe->options.plugins[i]);
   release(probe->options.plugins);
   free(probe);
@@ -94,6 +135,9 @@ void pfp_probe_free(struct pfp_probe *probe) {
 void pfp_probe_forget(struct pfp_probe *probe) {
   if (probe->files != NULL) pfp_files_forget(probe->files);
   if (probe->object_files != NULL) pfp_files_forget(probe->object_files);
+  for (size_t i = 0; i < PFP_FOLDERS_MAX; i++) {
+    if (probe->folder_files[i] != NULL) pfp_files_forget(probe->folder_files[i]);
+  }
   free(probe->process.cache);
   probe->process.cache = NULL;
   probe->process.cache_count = 0;
@@ -145,6 +189,7 @@ static int ready_files(struct pfp_probe *probe, const struct pfc_config *config)
   struct pfp_files_options options = {.policy = config->policy,
                                       .limit_log2 = config->limit_log2,
                                       .descriptors = probe->options.descriptors,
+                                      .cache_bytes = probe->options.cache_bytes,
                                       .progress = files_progress,
                                       .user = probe};
   struct pfp_files_options objects = {.policy = config->policy,
@@ -159,9 +204,15 @@ static int ready_files(struct pfp_probe *probe, const struct pfc_config *config)
   memcpy(options.key, EVIDENCE_KEY, sizeof options.key);
   memcpy(objects.key, EVIDENCE_KEY, sizeof objects.key);
   if (pfp_files_create(&probe->files, &options) != PFP_OK) return PFP_E_RESOURCE;
-  if (config->policy == PFC_POLICY_INCREMENTAL && pfp_files_create(&probe->object_files, &objects) != PFP_OK) {
+  if (config->policy != PFC_POLICY_FULL && pfp_files_create(&probe->object_files, &objects) != PFP_OK) {
     free_files(probe);
     return PFP_E_RESOURCE;
+  }
+  for (size_t i = 0; i < probe->options.folder_count; i++) {
+    if (pfp_files_create(&probe->folder_files[i], &options) != PFP_OK) {
+      free_files(probe);
+      return PFP_E_RESOURCE;
+    }
   }
   probe->policy = config->policy;
   probe->limit_log2 = config->limit_log2;
@@ -175,9 +226,11 @@ static int is_about_the_call(int result) {
 static int gather_executable(struct pfp_probe *probe, struct pfp_evidence *evidence) {
   const char *path = probe->options.executable != NULL ? probe->options.executable : "/proc/self/exe";
   struct pfp_entry entry;
-  int result = PFP_E_MISSING;
+  int result = PFP_E_MISSING, own = 1;
   if (!pfp_evidence_wants(evidence, PFC_CLASS_APP, PFP_APP_EXECUTABLE)) return PFP_OK;
-  if (probe->options.executable != NULL || pfp_process_executable()) {
+  if (probe->options.executable == NULL) own = pfp_process_executable();
+  if (own < 0) return pfp_probe_fail(probe, PFP_E_RESOURCE, 0, 0, path);
+  if (own > 0) {
     result = pfp_files_digest_file(probe->files, path, &entry);
   }
   if (result != PFP_OK && is_about_the_call(result)) {
@@ -196,7 +249,7 @@ static int gather_executable(struct pfp_probe *probe, struct pfp_evidence *evide
 struct shards {
   struct pfp_transcript transcripts[PFP_BUNDLE_SHARDS];
   uint64_t counts[PFP_BUNDLE_SHARDS];
-  struct pfp_shard_paths *paths;
+  struct pfp_bundle_look *look;
 };
 
 /// FNV-1a, as groups use it.
@@ -209,14 +262,9 @@ static uint32_t shard_of(const struct pfp_entry *entry) {
 static int add_entry(void *user, const struct pfp_entry *entry) {
   struct shards *shards = user;
   uint32_t shard = shard_of(entry);
-  struct pfp_shard_paths *paths = shards->paths;
   pfp_transcript_raw(&shards->transcripts[shard], entry->digest, sizeof entry->digest);
   shards->counts[shard]++;
-  if (paths != NULL) {
-    size_t count = paths->count[shard]++;
-    // Without memory for words the words are missing, not the evidence.
-    if (count < sizeof paths->paths[0] / sizeof paths->paths[0][0]) paths->paths[shard][count] = strdup(entry->path);
-  }
+  if (shards->look != NULL) pfp_index_entry(shards->look, shard, entry);
   return 0;
 }
 
@@ -237,7 +285,7 @@ static void finish_shards(struct pfp_probe *probe, struct shards *shards, const 
 static int read_bundle(struct pfp_probe *probe, struct shards *shards, struct pfp_bundle *bundle) {
   const uint8_t *known = NULL;
   int result;
-  if (probe->policy == PFC_POLICY_INCREMENTAL && probe->knows_shards && shards->paths == NULL) known = probe->shards_of;
+  if (probe->policy != PFC_POLICY_FULL && probe->knows_shards && shards->look == NULL) known = probe->shards_of;
   for (size_t i = 0; i < PFP_BUNDLE_SHARDS; i++) pfp_transcript_init(&shards->transcripts[i], PFP_LABEL_SHARD);
   result = pfp_files_digest_known_bundle(probe->files, probe->options.bundle, known, add_entry, shards, bundle);
   if (result != PFP_OK) {
@@ -250,7 +298,7 @@ static int read_bundle(struct pfp_probe *probe, struct shards *shards, struct pf
   return PFP_OK;
 }
 
-static int gather_bundle(struct pfp_probe *probe, struct pfp_evidence *evidence, struct pfp_shard_paths *paths) {
+static int gather_bundle(struct pfp_probe *probe, struct pfp_evidence *evidence, struct pfp_bundle_look *look) {
   struct shards *shards;
   struct pfp_bundle bundle;
   int result;
@@ -258,7 +306,7 @@ static int gather_bundle(struct pfp_probe *probe, struct pfp_evidence *evidence,
   if (probe->options.bundle != NULL) {
     shards = calloc(1, sizeof *shards);
     if (shards == NULL) return pfp_probe_fail(probe, PFP_E_RESOURCE, 0, 0, "");
-    shards->paths = paths;
+    shards->look = look;
     result = read_bundle(probe, shards, &bundle);
     free(shards);
     if (result != PFP_OK) return result;
@@ -269,6 +317,31 @@ static int gather_bundle(struct pfp_probe *probe, struct pfp_evidence *evidence,
     const char name[2] = {(char)(PFP_BUNDLE_SHARD_FIRST + (int)i), 0};
     (void)pfp_evidence_add(evidence, PFC_CLASS_APP, PFP_APP_BUNDLE, name,
                            probe->options.bundle != NULL ? probe->shards[i] : NULL);
+  }
+  return PFP_OK;
+}
+
+/// Each further folder is one record, made of its digest as a bundle.
+static int gather_folders(struct pfp_probe *probe, struct pfp_evidence *evidence) {
+  if (!pfp_evidence_wants(evidence, PFC_CLASS_APP, PFP_APP_BUNDLE)) return PFP_OK;
+  for (size_t i = 0; i < probe->options.folder_count; i++) {
+    const struct pfp_probe_folder *folder = &probe->options.folders[i];
+    char name[PFP_FOLDER_NAME_MAX + sizeof PFP_FOLDER_RECORD];
+    struct pfp_transcript transcript;
+    struct pfp_bundle bundle;
+    uint8_t digest[PFC_DIGEST_BYTES];
+    int result = pfp_files_digest_bundle(probe->folder_files[i], folder->path, NULL, NULL, &bundle);
+    if (result != PFP_OK) {
+      const struct pfp_failure *failure = pfp_files_failure(probe->folder_files[i]);
+      return pfp_probe_fail(probe, result, 0, failure->error, failure->path);
+    }
+    probe->done.files += bundle.entries;
+    probe->done.bytes += bundle.bytes;
+    pfp_transcript_init(&transcript, PFP_LABEL_FOLDER);
+    pfp_transcript_raw(&transcript, bundle.digest, sizeof bundle.digest);
+    pfp_transcript_final(digest, &transcript);
+    (void)snprintf(name, sizeof name, PFP_FOLDER_RECORD "%s", folder->name);
+    (void)pfp_evidence_add(evidence, PFC_CLASS_APP, PFP_APP_BUNDLE, name, digest);
   }
   return PFP_OK;
 }
@@ -306,12 +379,22 @@ static int gather_process(struct pfp_probe *probe, struct pfp_evidence *evidence
   return PFP_OK;
 }
 
-int pfp_probe_gather(struct pfp_probe *probe, struct pfp_evidence *evidence, struct pfp_shard_paths *paths) {
+/// The last look of a measurement, and the first of two (watch.h).
+static void watch(struct pfp_probe *probe, struct pfp_evidence *evidence) {
+  struct pfp_sight sight;
+  pfp_watch_remember(NULL);
+  if (!pfp_evidence_wants(evidence, PFC_CLASS_ENVIRONMENT, PFP_ENVIRONMENT_TRACER)) return;
+  if (pfp_watch_look(&sight, &probe->process) != 0) evidence->failed = 1;
+  pfp_watch_report(evidence, &sight);
+  pfp_watch_remember(&sight);
+}
+
+int pfp_probe_gather(struct pfp_probe *probe, struct pfp_evidence *evidence, struct pfp_bundle_look *look) {
   uint8_t digest[PFC_DIGEST_BYTES];
   size_t index;
   int result;
   (void)pfp_probe_fail(probe, PFP_OK, 0, 0, "");
-  pfp_process_renew(&probe->process);
+  if (pfp_process_renew(&probe->process) != 0) return pfp_probe_fail(probe, PFP_E_RESOURCE, 0, 0, "");
   memset(&probe->done, 0, sizeof probe->done);
   if (pfp_sources_check(evidence->asked, &index) != PFC_OK) {
     const struct pfc_source *source = &evidence->asked->sources[index];
@@ -320,17 +403,22 @@ int pfp_probe_gather(struct pfp_probe *probe, struct pfp_evidence *evidence, str
   result = ready_files(probe, evidence->asked);
   if (result != PFP_OK) return pfp_probe_fail(probe, result, 0, 0, "");
 
-  // Files first, the process and its environment last: whoever meddles while files are read is still seen.
-  result = gather_bundle(probe, evidence, paths);
+  // Files first, the process and its environment last: a change that is made while files are read is still seen.
+  pfp_watch_begin();
+  result = gather_bundle(probe, evidence, look);
+  if (result == PFP_OK) result = gather_folders(probe, evidence);
   if (result == PFP_OK) result = gather_executable(probe, evidence);
   if (result == PFP_OK) {
     pfp_fact(digest, PFP_SDK_VERSION, sizeof PFP_SDK_VERSION - 1);
     (void)pfp_evidence_add(evidence, PFC_CLASS_APP, PFP_APP_SDK, "sdk", digest);
     pfp_device_report(evidence, probe->options.storage, &probe->process,
-                      evidence->asked->policy == PFC_POLICY_INCREMENTAL);
+                      evidence->asked->policy != PFC_POLICY_FULL);
     if (wants_view(evidence)) result = gather_process(probe, evidence);
   }
   if (result == PFP_OK) pfp_environment_report(evidence, &probe->process);
+  if (result == PFP_OK) pfp_variables_report(evidence, &probe->process);
+  if (result == PFP_OK) watch(probe, evidence);
+  pfp_watch_end();
   if (result == PFP_OK && atomic_load(&probe->cancelled)) result = pfp_probe_fail(probe, PFP_E_CANCELLED, 0, 0, "");
   if (result == PFP_OK && evidence->failed) result = pfp_probe_fail(probe, PFP_E_RESOURCE, 0, 0, "");
   atomic_store(&probe->cancelled, 0);
@@ -367,22 +455,31 @@ static int fold_record(void *context, uint8_t class_, uint8_t number, const uint
   return pfc_measurement_update(context, class_, number, name, name_size, digest);
 }
 
+/// No key is loaded before everything was looked at.
 int pfp_probe_measure(struct pfc_measured *measured, struct pfp_probe *probe, const uint8_t *config, size_t size,
                       const struct pfc_key *key) {
   struct pfc_measurement fold;
   struct pfc_config decoded;
-  int core;
-  int result = PFP_OK;
+  struct pfp_evidence evidence = {.asked = &decoded};
+  int core, result;
   memset(measured, 0, sizeof *measured);
   core = pfc_config_decode(&decoded, config, size);
-  if (core == PFC_OK) core = pfc_measurement_init(&fold, config, size, key, 0);
   if (core != PFC_OK) return pfp_probe_fail(probe, PFP_E_CORE, core, 0, "");
-  result = pfp_probe_collect(probe, &decoded, fold_record, &fold);
+  pfp_watch_begin();
+  result = pfp_probe_gather(probe, &evidence, NULL);
   if (result == PFP_OK) {
-    core = pfc_measurement_final(measured, &fold);
+    core = pfc_measurement_init(&fold, config, size, key, 0);
+    for (size_t i = 0; i < evidence.count && core == PFC_OK; i++) {
+      const struct pfp_record *record = evidence.records[i];
+      core = fold_record(&fold, record->class_, record->number, (const uint8_t *)record->name, record->name_size,
+                         record->present ? record->digest : NULL);
+    }
+    if (core == PFC_OK) core = pfc_measurement_final(measured, &fold);
     if (core != PFC_OK) result = pfp_probe_fail(probe, PFP_E_CORE, core, 0, "");
+    pfc_measurement_wipe(&fold);
   }
-  pfc_measurement_wipe(&fold);
+  pfp_evidence_free(&evidence);
+  pfp_watch_end();
   return result;
 }
 
@@ -399,5 +496,47 @@ int pfp_probe_baseline(struct pfc_config *config, struct pfp_probe *probe, const
     if (core != PFC_OK) result = pfp_probe_fail(probe, PFP_E_CORE, core, 0, "");
   }
   pfc_measurement_wipe(&fold);
+  return result;
+}
+
+// Proofs ---------------------------------------------------------------------------------------------------------
+
+void pfp_probe_hold(void) { pfp_watch_begin(); }
+
+void pfp_probe_let_go(void) { pfp_watch_end(); }
+
+static int release_after(struct pfp_probe *probe, uint8_t proof[PFC_PROOF_BYTES], enum pfp_release_after after) {
+  int result = pfp_process_renew(&probe->process) == 0 ? PFP_OK : PFP_E_RESOURCE;
+  if (result == PFP_OK) result = pfp_release(proof, &probe->process, after);
+  if (result != PFP_OK) pfc_wipe(proof, PFC_PROOF_BYTES);
+  return result == PFP_OK ? PFP_OK : pfp_probe_fail(probe, result, 0, 0, "");
+}
+
+int pfp_probe_release(struct pfp_probe *probe, uint8_t proof[PFC_PROOF_BYTES]) {
+  return release_after(probe, proof, PFP_AFTER_MEASUREMENT);
+}
+
+int pfp_probe_release_next(struct pfp_probe *probe, uint8_t proof[PFC_PROOF_BYTES]) {
+  return release_after(probe, proof, PFP_AFTER_PROOF);
+}
+
+int pfp_probe_command(uint8_t *message, size_t capacity, size_t *size, uint8_t nonce[PFC_NONCE_BYTES],
+                      struct pfp_probe *probe, const struct pfc_request *request, const struct pfc_secrets *secrets) {
+  int result = PFP_OK;
+  enum pfp_release_after after = PFP_AFTER_MEASUREMENT;
+  int core = pfc_command_begin(message, capacity, size, nonce, request, secrets);
+  if (core != PFC_OK) return pfp_probe_fail(probe, PFP_E_CORE, core, 0, "");
+  if (request->kind == PFC_KIND_INTEGRITY) {
+    result = release_after(probe, message + PFC_COMMAND_HEAD_BYTES, after);
+    after = PFP_AFTER_PROOF;
+  }
+  if (result == PFP_OK) {
+    pfc_command_end(message, nonce, secrets);
+    result = release_after(probe, pfc_command_device_proof(message), after);
+  }
+  if (result != PFP_OK) {
+    pfc_wipe(message, *size);
+    *size = 0;
+  }
   return result;
 }

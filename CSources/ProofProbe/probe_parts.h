@@ -5,6 +5,7 @@
 
 #include <stdatomic.h>
 
+#include "bundle_index.h"
 #include "evidence.h"
 #include "probe.h"
 #include "process.h"
@@ -14,6 +15,7 @@ struct pfp_probe {
   struct pfp_probe_options options;  ///< Its strings are this probe's own copies.
   struct pfp_process process;
   struct pfp_files *files;         ///< Of the bundle and the executable; NULL before the first measurement
+  struct pfp_files *folder_files[PFP_FOLDERS_MAX];  ///< Of further folders
   struct pfp_files *object_files;  ///< Of loaded objects, incremental policy only
   uint8_t policy, limit_log2;      ///< Those the two above were made for
   struct pfp_hash hash;
@@ -26,14 +28,8 @@ struct pfp_probe {
   char failure_path[4096];
 };
 
-/// Paths of the entries in one shard of the bundle, for diagnosis.
-struct pfp_shard_paths {
-  char *paths[PFP_BUNDLE_SHARDS][4];  ///< The first few of each
-  size_t count[PFP_BUNDLE_SHARDS];
-};
-
-/// Collects everything that `evidence->asked` asks for, sorted. `paths` may be NULL.
-int pfp_probe_gather(struct pfp_probe *probe, struct pfp_evidence *evidence, struct pfp_shard_paths *paths);
+/// Collects everything that `evidence->asked` asks for, sorted. `look` gets the bundle's entries; it may be NULL.
+int pfp_probe_gather(struct pfp_probe *probe, struct pfp_evidence *evidence, struct pfp_bundle_look *look);
 
 /// Sets the failure and returns the result.
 int pfp_probe_fail(struct pfp_probe *probe, int result, int core, int error, const char *path);

@@ -22,15 +22,17 @@ struct pfp_process {
   int no_query;  ///< 1: leave PROCMAP_QUERY and PAGEMAP_SCAN alone, as on kernels before 6.11
   struct pfp_code_cache *cache;
   size_t cache_count;
+  unsigned long long cache_added, cache_removed;  ///< The loader's counters when `cache` was filled
   int knows_processor;  ///< `processor` was read in this process: no processor becomes another one while it runs.
   uint8_t processor[PFC_DIGEST_BYTES];
 };
 
-void pfp_process_open(struct pfp_process *process);
+/// 0, or -1 if no descriptor or memory is left. What cannot be opened for another reason is -1.
+int pfp_process_open(struct pfp_process *process);
 void pfp_process_close(struct pfp_process *process);
-/// In a child of the process that opened them: opens its own. They would go on showing the parent.
-void pfp_process_renew(struct pfp_process *process);
-/// 1 if /proc/self/exe is the kernel's link.
+/// In a child of the process that opened them: opens its own. They would go on showing the parent. As `_open`.
+int pfp_process_renew(struct pfp_process *process);
+/// 1 if /proc/self/exe is the kernel's link, 0 if not, -1 if no descriptor is left to ask with.
 int pfp_process_executable(void);
 
 // Mappings -------------------------------------------------------------------------------------------------------
@@ -102,6 +104,7 @@ struct pfp_object {
   int is_executable;
   int is_vdso;
   int explained;  ///< Something the executable needs needs it.
+  int is_system_module;  ///< A system library opened it, or may have: linux_modules.c has the rule.
   uintptr_t bias, low, high;
   struct pfp_segment segments[PFP_SEGMENTS_MAX];
   size_t segment_count;
@@ -123,18 +126,28 @@ struct pfp_object {
   int unchanged;        ///< The file's content is what it was at the last measurement.
   int has_code;
   uint8_t code[PFC_DIGEST_BYTES];
+  uint8_t contents[PFP_SEGMENTS_MAX][PFP_HASH_BYTES];  ///< Of what `code` is made of, by segment
   int has_links;
   uint8_t links[PFC_DIGEST_BYTES];
   uint8_t links_raw[PFC_DIGEST_BYTES];  ///< Of the same bytes, uninterpreted
   unsigned loose;                       ///< Words that `links_raw` does not cover
   unsigned astray;                      ///< Words that lead where they should not
+  unsigned moved;                       ///< Words that are not their place in the file plus the load address
   char astray_first[192];               ///< The first of them, in words
 };
 
+/// A name of an object: its own, or its file's.
+struct pfp_object_name {
+  const char *text;
+  size_t index;
+};
+
 struct pfp_objects {
-  struct pfp_object *items;
+  struct pfp_object *items;  ///< In the order of loading
   size_t count;
   size_t capacity;
+  size_t *by_address;             ///< Indexes, in the order of `low`
+  struct pfp_object_name *names;  ///< Sorted; two for each object. NULL before `pfp_objects_explain`
   unsigned long long added, removed;  ///< The loader's counters when the list was taken
   int failed;
 };
@@ -145,6 +158,14 @@ int pfp_objects_read(struct pfp_objects *objects);
 int pfp_objects_current(const struct pfp_objects *objects);
 /// Follows DT_NEEDED from the executable and from `plugins` (SONAMEs the app opens itself), and sets `explained`.
 void pfp_objects_explain(struct pfp_objects *objects, const char *const *plugins, size_t plugin_count);
+/// Sets `is_system_module` where it holds. After `pfp_objects_explain`.
+void pfp_objects_find_modules(struct pfp_objects *objects);
+/// 1 if this is a system module whose code is what root installed: it is then no observation whether it is open.
+int pfp_object_is_quiet(const struct pfp_object *object);
+/// The index of the first object with this name, its own or its file's, or SIZE_MAX.
+size_t pfp_objects_named(const struct pfp_objects *objects, const char *name);
+/// The index of the object that a DT_NEEDED entry of `object` asks for, or SIZE_MAX.
+size_t pfp_objects_needed(const struct pfp_objects *objects, const struct pfp_object *object, uint64_t offset);
 /// The object over an address, or NULL.
 const struct pfp_object *pfp_objects_at(const struct pfp_objects *objects, uintptr_t address);
 /// Where an object's code ends that has its place at this address, in pages that are compared with the object's file
@@ -158,8 +179,10 @@ uintptr_t pfp_dynamic_address(const struct pfp_object *object, ElfW(Sxword) tag)
 /// The value of a dynamic entry as a number, or `otherwise`.
 uint64_t pfp_dynamic_value(const struct pfp_object *object, ElfW(Sxword) tag, uint64_t otherwise);
 
+struct pfp_scopes;
+
 /// Reads every relocated word that must not change after loading and fills `links`, `astray`, and so on.
-void pfp_object_links(struct pfp_object *object, const struct pfp_objects *objects);
+void pfp_object_links(struct pfp_object *object, struct pfp_scopes *scopes);
 /// Digests, for all readable objects, of the bytes those words stand in, as they are: same bytes, same links. All at
 /// once, because many small contents are hashed side by side. 0, or -1 for lack of memory.
 int pfp_objects_links_raw(struct pfp_objects *objects, const struct pfp_hash *hash);
@@ -171,12 +194,12 @@ struct pfp_code_cache {
   char name[PFC_NAME_MAX + 1];
   uintptr_t bias;
   uint64_t device, inode;
-  uint8_t code[PFC_DIGEST_BYTES];
+  uint8_t contents[PFP_SEGMENTS_MAX][PFP_HASH_BYTES];  ///< Used for segments that are not executable
   int replaced;
   int has_links;
   uint8_t links[PFC_DIGEST_BYTES];
   uint8_t links_raw[PFC_DIGEST_BYTES];
-  unsigned astray;
+  unsigned astray, moved;
   char astray_first[192];
 };
 
@@ -215,10 +238,18 @@ int pfp_hash_memory(const struct pfp_hash *hash, struct pfp_content *contents, s
 // Facts ----------------------------------------------------------------------------------------------------------
 
 void pfp_environment_report(struct pfp_evidence *evidence, const struct pfp_process *process);
+/// Source PFP_ENVIRONMENT_VARIABLES.
+void pfp_variables_report(struct pfp_evidence *evidence, const struct pfp_process *process);
 void pfp_device_report(struct pfp_evidence *evidence, const char *storage, struct pfp_process *process,
                        int incremental);
 
-/// Reads at most `capacity` bytes of a file. The number of bytes, or -1 if it cannot be read or is longer.
+#define PFP_ROOT_TEXT_MAX 64
+
+/// The identity of the file system that holds the folder `path`: type and UUID, as text. Its size; 0 if the type has no
+/// UUID that each kernel tells alike; -1 with `errno` if it cannot be asked.
+int pfp_root_identity(char text[PFP_ROOT_TEXT_MAX], const char *path);
+
+/// Reads at most `capacity` bytes of a file. The number of bytes, or -1 with `errno` if it cannot be read or is longer.
 ssize_t pfp_read_file(void *bytes, size_t capacity, const char *path);
 /// The same from an open descriptor, from its start.
 ssize_t pfp_read_descriptor(void *bytes, size_t capacity, int descriptor);

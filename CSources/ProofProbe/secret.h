@@ -7,7 +7,7 @@
 
 #include "storage.h"
 
-/// Reads the secret. PFP_E_MISSING, PFP_E_EXPOSED or PFP_E_UNREADABLE, as `pfp_storage_prepare` has them.
+/// Reads the secret. PFP_E_MISSING, PFP_E_EXPOSED, PFP_E_UNREADABLE or PFP_E_RESOURCE, as `pfp_storage_prepare`.
 PFP_MUST_USE int pfp_secret_read(uint8_t secret[PFP_SECRET_BYTES], const char *folder);
 
 #endif

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "crypto.h"
+
 static const uint8_t NO_SALT[crypto_generichash_blake2b_SALTBYTES];
 
 void pfp_transcript_init(struct pfp_transcript *transcript, const char label[17]) {
@@ -39,4 +41,6 @@ void pfp_fact(uint8_t digest[PFC_DIGEST_BYTES], const void *bytes, size_t size) 
   pfp_transcript_init(&transcript, PFP_LABEL_FACT);
   pfp_transcript_add(&transcript, bytes, size);
   pfp_transcript_final(digest, &transcript);
+  // A fact may be the installation's secret.
+  pfc_wipe(&transcript, sizeof transcript);
 }

@@ -30,24 +30,34 @@ static void record_name(char name[PFC_NAME_MAX + 1], const struct pfp_object *co
 }
 
 static void report_code(struct pfp_evidence *evidence, const struct pfp_object *object, const char *name) {
-  struct pfp_record *record =
-      pfp_evidence_add(evidence, PFC_CLASS_APP, PFP_APP_CODE, name, object->has_code ? object->code : NULL);
+  struct pfp_record *record;
+  if (pfp_object_is_quiet(object)) return;
+  record = pfp_evidence_add(evidence, PFC_CLASS_APP, PFP_APP_CODE, name, object->has_code ? object->code : NULL);
   if (!object->has_code) {
     pfp_record_note(record, 0,
                     object->relocates_text ? "relocates its own code, which no digest can follow" : "cannot be read");
   } else if (object->private_pages > 0 || object->misplaced != 0) {
-    pfp_record_note(record, 1, "code differs from its file");
+    pfp_record_note(record, PFP_ALARM_CHANGED, "code differs from its file");
   } else if (!object->explained) {
-    pfp_record_note(record, 1, "is loaded, and nothing needs it");
+    pfp_record_note(record, PFP_ALARM_UNEXPLAINED, "is loaded, and nothing needs it");
   }
+}
+
+/// Nothing to compare a module's words with: they are judged by where they must lead.
+static int has_quiet_links(const struct pfp_object *object) {
+  return pfp_object_is_quiet(object) && object->has_links && object->astray == 0 && object->moved == 0;
 }
 
 static void report_links(struct pfp_evidence *evidence, const struct pfp_object *object, const char *name) {
   struct pfp_record *record;
-  if (object->is_vdso) return;
+  if (object->is_vdso || has_quiet_links(object)) return;
   record = pfp_evidence_add(evidence, PFC_CLASS_ENVIRONMENT, PFP_ENVIRONMENT_LINKS, name,
                             object->has_links ? object->links : NULL);
-  if (object->astray != 0) pfp_record_note(record, 1, "%s", object->astray_first);
+  if (object->astray != 0) {
+    pfp_record_note(record, PFP_ALARM_CHANGED, "%s", object->astray_first);
+  } else if (pfp_object_is_quiet(object) && object->moved != 0) {
+    pfp_record_note(record, PFP_ALARM_CHANGED, "a constant leads elsewhere than in its file");
+  }
 }
 
 // Findings -------------------------------------------------------------------------------------------------------
@@ -183,7 +193,7 @@ static void report_objects(struct pfp_evidence *evidence, const struct pfp_view 
   int known = 1;
   for (size_t i = 0; i < view->objects.count; i++) {
     const struct pfp_object *object = &view->objects.items[i];
-    if (!object->explained) found(&unexplained, object->name);
+    if (!object->explained && !pfp_object_is_quiet(object)) found(&unexplained, object->name);
     if (object->private_pages > 0) found(&patched, object->name);
     if (object->private_pages < 0) known = 0;
   }
@@ -198,13 +208,17 @@ static void report_objects(struct pfp_evidence *evidence, const struct pfp_view 
 }
 
 void pfp_view_report(struct pfp_evidence *evidence, const struct pfp_view *view) {
-  size_t count = view->objects.count;
-  const struct pfp_object **sorted = calloc(count, sizeof *sorted);
+  size_t count = 0;
+  const struct pfp_object **sorted = calloc(view->objects.count + 1, sizeof *sorted);
   if (sorted == NULL) {
     evidence->failed = 1;
     return;
   }
-  for (size_t i = 0; i < count; i++) sorted[i] = &view->objects.items[i];
+  for (size_t i = 0; i < view->objects.count; i++) {
+    const struct pfp_object *object = &view->objects.items[i];
+    // Before names are given: a module must not make another object the second of its name.
+    if (!pfp_object_is_quiet(object) || (object->has_links && !has_quiet_links(object))) sorted[count++] = object;
+  }
   qsort(sorted, count, sizeof *sorted, compare_objects);
   for (size_t i = 0; i < count; i++) {
     char name[PFC_NAME_MAX + 1];

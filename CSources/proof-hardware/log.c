@@ -113,6 +113,7 @@ static const char *verdict_name(uint8_t verdict) {
     case PFC_VERDICT_REVOKED: return "revoked";
     case PFC_VERDICT_WRONG_MODE: return "wrong mode";
     case PFC_VERDICT_NO_ROOM: return "no room";
+    case PFC_VERDICT_TOO_NEW: return "too new";
     case PFC_VERDICT_MALFORMED: return "malformed";
     case PFC_VERDICT_BUSY: return "busy";
     case PFC_VERDICT_FAULT: return "fault";
@@ -130,14 +131,23 @@ static const char *done_name(uint8_t done) {
   return done == PFD_DONE ? "done" : done == PFD_DONE_RANGE ? "number out of range" : "no such command";
 }
 
+/// How many of a kind there were in this hour, where the lines between are left out; otherwise nothing.
+static const char *nth(uint64_t number) {
+  static char text[48];
+  if (number <= 10) return "";
+  (void)snprintf(text, sizeof text, "; number %" PRIu64 " in this hour", number);
+  return text;
+}
+
 static void log_judged(const struct pfd_event *event) {
   char id[2 * sizeof event->id + 1];
   // Challenges are frequent and decide nothing.
   enum log_level level = event->b == PFC_VERDICT_NONE ? LOG_DEBUG : LOG_INFO;
   if (event->b == PFC_VERDICT_FAULT) level = LOG_ERROR;
   log_hex(id, event->id, sizeof event->id);
-  log_line(level, "link %d: %s of %s: %s (%d), detail %d", event->link, message_name(event->a),
-           strcmp(id, "00000000") == 0 ? "anyone" : id, verdict_name(event->b), event->b, event->detail);
+  log_line(level, "link %d: %s of %s: %s (%d), detail %d%s", event->link, message_name(event->a),
+           strcmp(id, "00000000") == 0 ? "anyone" : id, verdict_name(event->b), event->b, event->detail,
+           nth(event->number));
 }
 
 void log_event(const struct pfd_event *event) {
@@ -169,7 +179,7 @@ void log_event(const struct pfd_event *event) {
       log_line(LOG_INFO, "the lock closed itself");
       break;
     case PFD_EVENT_EVICTED:
-      log_line(LOG_INFO, "link %d: closed to make room, it proved nothing", event->link);
+      log_line(LOG_INFO, "link %d: closed to make room: no command accepted%s", event->link, nth(event->number));
       break;
     default:
       break;

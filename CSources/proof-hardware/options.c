@@ -19,7 +19,8 @@ static const char usage[] =
     "  --provision [FILE]     write identity and an empty ledger, print the public part, end\n"
     "  What to provision stands in FILE, lines of `name = value`, or here, as --name value:\n"
     "  mode production|development, issuer HEX (up to four), id HEX, allow-literal yes|no,\n"
-    "  challenge-seconds N, floor UNIX-SECONDS, counter N; secret-key HEX in FILE alone.\n"
+    "  challenge-seconds N, epoch UNIX-SECONDS (now; 0: unknown), floor UNIX-SECONDS, counter N,\n"
+    "  renew yes|no (another id and key); secret-key HEX in FILE alone.\n"
     "  What is not named stays what it was; at first, id and keys are drawn at random.\n";
 
 static int complain(const char *what, const char *value) {

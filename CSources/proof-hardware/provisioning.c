@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,8 @@
 enum {
   FILE_MAX_BYTES = 4096,
   COUNTER_SHIFT = 24,
+  DAY_SECONDS = 86400,
+  AHEAD_SECONDS = DAY_SECONDS,  ///< By so much a ledger's time may be ahead of this machine's clock.
 
   // The ledger's global record (docs/SPEC.md, section 12).
   GLOBAL_RECORD = 0,
@@ -85,6 +88,13 @@ bool provisioning_set(struct provisioning *provisioning, const char *name, const
   } else if (strcmp(name, "floor") == 0) {
     field = GIVEN_FLOOR;
     right = read_decimal(&provisioning->floor, value, UINT64_MAX);
+  } else if (strcmp(name, "epoch") == 0) {
+    field = GIVEN_EPOCH;
+    right = read_decimal(&provisioning->epoch, value, UINT64_MAX);
+  } else if (strcmp(name, "renew") == 0) {
+    field = GIVEN_RENEW;
+    right = strcmp(value, "yes") == 0 || strcmp(value, "no") == 0;
+    provisioning->renew = strcmp(value, "yes") == 0;
   } else if (strcmp(name, "counter") == 0) {
     field = GIVEN_COUNTER;
     right = read_decimal(&provisioning->counter, value, UINT64_MAX >> 1);
@@ -170,6 +180,8 @@ void provisioning_merge(struct provisioning *under, const struct provisioning *o
   if (over->given & GIVEN_MODE) to->mode = from->mode;
   if (over->given & GIVEN_LITERAL) to->allow_literal = from->allow_literal;
   if (over->given & GIVEN_SECONDS) to->challenge_seconds = from->challenge_seconds;
+  if (over->given & GIVEN_RENEW) under->renew = over->renew;
+  if (over->given & GIVEN_EPOCH) under->epoch = over->epoch;
   if (over->given & GIVEN_FLOOR) under->floor = over->floor;
   if (over->given & GIVEN_COUNTER) under->counter = over->counter;
   if (over->given & GIVEN_ID) memcpy(to->id, from->id, sizeof to->id);
@@ -189,42 +201,79 @@ static uint64_t read_number(const uint8_t bytes[8]) {
 
 static uint64_t higher(uint64_t a, uint64_t b) { return a > b ? a : b; }
 
+/// Whether a signature of the past counts in the future: id and key stay, and an issuer does.
+static bool trusts_the_past(const struct provisioning *old, const struct provisioning *provisioning) {
+  const struct pfc_hardware *before = &old->hardware, *after = &provisioning->hardware;
+  if (provisioning->renew || (provisioning->given & GIVEN_ID) != 0) return false;
+  if ((provisioning->given & GIVEN_ISSUER) == 0) return true;
+  for (unsigned i = 0; i < before->issuer_count; i++) {
+    for (unsigned j = 0; j < after->issuer_count; j++) {
+      if (memcmp(&before->issuers[i], &after->issuers[j], sizeof before->issuers[i]) == 0) return true;
+    }
+  }
+  return false;
+}
+
 /// Old tokens and old challenges must not come back with an empty ledger: floor and counter are those of now, and never
-/// below what the ledger that stands there has seen, since the clock here may be behind.
-static void outlive_ledger(struct provisioning *old, const struct flash_file *flash) {
+/// below what the ledger that stands there has seen, since the clock here may be behind. A ledger whose time is far
+/// ahead of the clock here was poisoned, or the clock is wrong: the operator decides.
+static int outlive_ledger(struct provisioning *old, const struct provisioning *provisioning,
+                          const struct flash_file *flash) {
   struct pfc_storage storage = pfd_flash_storage(&flash->port);
   struct pfc_record record;
-  struct timespec time;
   uint8_t key[32], bytes[PFC_RECORD_BYTES(PFC_LEDGER_GLOBAL_BYTES)];
-  (void)clock_gettime(CLOCK_REALTIME, &time);
-  old->floor = (uint64_t)time.tv_sec;
-  old->counter = (uint64_t)time.tv_sec << COUNTER_SHIFT;
+  uint64_t seen = 0, here = old->epoch;
   pfc_record_key(key, old->hardware.secret_key);
+  old->floor = here;
+  old->counter = here << COUNTER_SHIFT;
   if (pfc_record_load(&record, bytes, PFC_LEDGER_GLOBAL_BYTES, &storage, GLOBAL_RECORD, key) == PFC_OK) {
     old->counter = higher(old->counter, read_number(bytes + AT_COUNTER));
-    old->floor = higher(old->floor, higher(read_number(bytes + AT_EPOCH), read_number(bytes + AT_FLOOR)));
+    seen = higher(read_number(bytes + AT_EPOCH), read_number(bytes + AT_FLOOR));
   }
   pfc_wipe(key, sizeof key);
+  // A floor that is given decides; and what no signature can say again is forgotten.
+  if ((provisioning->given & GIVEN_FLOOR) != 0 || !trusts_the_past(old, provisioning)) return GO_ON;
+  if (seen > here && seen - here > AHEAD_SECONDS) {
+    log_line(LOG_ERROR,
+             "the ledger's time %" PRIu64 " is %" PRIu64 " days ahead of this machine's clock. If the clock is wrong, "
+             "set it. If the lock's time is wrong, provision with --renew yes (another id and key: register it again), "
+             "or with other issuers, or say --floor UNIX-SECONDS",
+             seen, (seen - here) / DAY_SECONDS);
+    return STATUS_FAILED;
+  }
+  old->floor = old->epoch = higher(here, seen);
+  return GO_ON;
 }
 
 /// What is not given: as it was, or, on new flash, drawn.
 static int complete(struct provisioning *provisioning, const struct flash_file *flash) {
   struct provisioning old;
+  struct timespec time;
+  bool known;
+  int status = GO_ON;
   memset(&old, 0, sizeof old);
+  (void)clock_gettime(CLOCK_REALTIME, &time);
+  old.epoch = (uint64_t)time.tv_sec;
   old.hardware.challenge_seconds = 30;
   old.counter = 1;
-  if (pfd_identity_load(&old.hardware, &flash->port) == PFC_OK) {
-    outlive_ledger(&old, flash);
+  known = pfd_identity_load(&old.hardware, &flash->port) == PFC_OK;
+  if (known) {
     old.given = GIVEN_MODE | GIVEN_ISSUER;
-    log_line(LOG_INFO, "the identity in flash is kept where nothing else is said");
-  } else if (system_random(NULL, old.hardware.id, sizeof old.hardware.id) != 0 ||
-             system_random(NULL, old.hardware.secret_key, sizeof old.hardware.secret_key) != 0) {
-    log_line(LOG_ERROR, "no random bytes: %s", system_error());
-    return STATUS_FAILED;
+    status = outlive_ledger(&old, provisioning, flash);
+    if (status == GO_ON) log_line(LOG_INFO, "the identity in flash is kept where nothing else is said");
   }
-  provisioning_merge(&old, provisioning);
-  *provisioning = old;
+  if (status == GO_ON && (!known || provisioning->renew) &&
+      (system_random(NULL, old.hardware.id, sizeof old.hardware.id) != 0 ||
+       system_random(NULL, old.hardware.secret_key, sizeof old.hardware.secret_key) != 0)) {
+    log_line(LOG_ERROR, "no random bytes: %s", system_error());
+    status = STATUS_FAILED;
+  }
+  if (status == GO_ON) {
+    provisioning_merge(&old, provisioning);
+    *provisioning = old;
+  }
   pfc_wipe(&old, sizeof old);
+  if (status != GO_ON) return status;
   pfc_public_key(provisioning->hardware.public_key, provisioning->hardware.secret_key);
   if ((provisioning->given & GIVEN_MODE) != 0 && (provisioning->given & GIVEN_ISSUER) != 0) return GO_ON;
   log_line(LOG_ERROR, "new hardware needs a mode and an issuer: --mode production --issuer HEX");
@@ -254,7 +303,8 @@ int provision(struct options *options, struct flash_file *flash) {
   if (options->provision_file != NULL) status = read_file(provisioning, options->provision_file);
   if (status == GO_ON) status = complete(provisioning, flash);
   if (status == GO_ON) {
-    result = pfd_unit_provision(&port, &provisioning->hardware, provisioning->floor, provisioning->counter);
+    result = pfd_unit_provision(&port, &provisioning->hardware, provisioning->epoch, provisioning->floor,
+                                provisioning->counter);
     if (result == PFC_OK) {
       status = print_public(&provisioning->hardware);
     } else {

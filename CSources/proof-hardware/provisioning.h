@@ -16,12 +16,16 @@ enum provisioning_field {
   GIVEN_LITERAL = 16,
   GIVEN_SECONDS = 32,
   GIVEN_FLOOR = 64,
-  GIVEN_COUNTER = 128
+  GIVEN_COUNTER = 128,
+  GIVEN_EPOCH = 256,
+  GIVEN_RENEW = 512
 };
 
 struct provisioning {
   unsigned given;  ///< enum provisioning_field, or-ed
   struct pfc_hardware hardware;
+  bool renew;      ///< Draw another id and another key
+  uint64_t epoch;
   uint64_t floor;
   uint64_t counter;
 };

@@ -14,7 +14,16 @@
 #include "system.h"
 #include "wire.h"
 
-enum { AT_SIGNAL = 0, AT_DOOR = 1, AT_LINKS = 2, POLLED = AT_LINKS + PFD_LINKS, TICK_MILLISECONDS = 1000 };
+enum {
+  AT_SIGNAL = 0,
+  AT_DOOR = 1,
+  AT_LINKS = 2,
+  AT_WAITING = AT_LINKS + PFD_LINKS,
+  POLLED = AT_WAITING + WIRE_WAITING,
+
+  TICK_MILLISECONDS = 1000,
+  WAIT_MILLISECONDS = 100  ///< While centrals wait for a link
+};
 
 // All the process needs, before the first central comes.
 static struct pfd_unit unit;
@@ -35,18 +44,26 @@ static void disconnect(unsigned link) {
   wire_detach(&wire, link);
 }
 
+/// Gives links to the centrals that wait, in the order in which they came, while there is room.
 static void welcome(void) {
-  int descriptor = wire_accept(&wire);
-  int link, eldest;
-  if (descriptor == WIRE_NONE) return;
-  eldest = pfd_unit_eldest(&unit);
-  if (eldest >= 0) disconnect((unsigned)eldest);
-  link = pfd_unit_connect(&unit);
-  if (link < 0) {
-    log_line(LOG_INFO, "a central was sent away: all %d links are in use", PFD_LINKS);
-    wire_refuse(&wire, descriptor);
-  } else if (!wire_attach(&wire, (unsigned)link, descriptor)) {
-    pfd_unit_disconnect(&unit, (unsigned)link);
+  while (wire.waiters > 0 && pfd_unit_has_room(&unit)) {
+    int yielding = pfd_unit_yield(&unit);
+    int descriptor = wire_next(&wire);
+    int link;
+    if (yielding >= 0) disconnect((unsigned)yielding);
+    link = pfd_unit_connect(&unit);
+    if (link < 0) {
+      wire_refuse(&wire, descriptor);
+    } else if (!wire_attach(&wire, (unsigned)link, descriptor)) {
+      pfd_unit_disconnect(&unit, (unsigned)link);
+    }
+  }
+}
+
+/// FIFOs carry one central, and the next one cannot be seen while it waits: an overdue link ends.
+static void end_overdue(void) {
+  for (unsigned i = 0; i < PFD_LINKS && wire.path == NULL; i++) {
+    if (wire.in[i] != WIRE_NONE && pfd_unit_is_overdue(&unit, i)) disconnect(i);
   }
 }
 
@@ -76,11 +93,15 @@ static void attend(unsigned link, short happened) {
 
 static void watch(struct pollfd polled[POLLED], int signals) {
   polled[AT_SIGNAL] = (struct pollfd){.fd = signals, .events = POLLIN};
-  polled[AT_DOOR] = (struct pollfd){.fd = wire.door, .events = POLLIN};
+  polled[AT_DOOR] = (struct pollfd){.fd = wire.waiters < WIRE_WAITING ? wire.door : WIRE_NONE, .events = POLLIN};
   for (unsigned i = 0; i < PFD_LINKS; i++) {
     int sending = wire.in[i] != WIRE_NONE && pfd_unit_is_sending(&unit, i);
     polled[AT_LINKS + i] =
         (struct pollfd){.fd = sending ? wire.out[i] : wire.in[i], .events = sending ? POLLOUT : POLLIN};
+  }
+  // Waiting centrals are not read. Their end is reported without being asked for.
+  for (unsigned i = 0; i < WIRE_WAITING; i++) {
+    polled[AT_WAITING + i] = (struct pollfd){.fd = i < wire.waiters ? wire.waiting[i] : WIRE_NONE};
   }
 }
 
@@ -88,16 +109,21 @@ static int loop(int signals) {
   struct pollfd polled[POLLED];
   for (;;) {
     watch(polled, signals);
-    if (poll(polled, POLLED, TICK_MILLISECONDS) < 0 && errno != EINTR) {
+    if (poll(polled, POLLED, wire.waiters > 0 ? WAIT_MILLISECONDS : TICK_MILLISECONDS) < 0 && errno != EINTR) {
       log_line(LOG_ERROR, "poll: %s", system_error());
       return STATUS_FAILED;
     }
     if (polled[AT_SIGNAL].revents != 0) return STATUS_OK;
-    // Links before the door: what a newcomer's link is was not polled for.
+    // Links before waiting centrals before the door: none of those that come later was polled for.
     for (unsigned i = 0; i < PFD_LINKS; i++) {
       if (polled[AT_LINKS + i].revents != 0) attend(i, polled[AT_LINKS + i].revents);
     }
-    if (polled[AT_DOOR].revents != 0) welcome();
+    for (unsigned i = WIRE_WAITING; i-- > 0;) {
+      if ((polled[AT_WAITING + i].revents & (POLLHUP | POLLERR)) != 0) wire_forget(&wire, i);
+    }
+    if (polled[AT_DOOR].revents != 0) wire_queue(&wire);
+    welcome();
+    end_overdue();
     pfd_unit_tick(&unit);
   }
 }

@@ -26,12 +26,15 @@ static bool remove_stale(const struct sockaddr_un *address) {
   struct stat status;
   int probe;
   int result;
+  const int error = errno;  // of the bind that failed: told if the socket is not stale
   if (lstat(address->sun_path, &status) != 0 || !S_ISSOCK(status.st_mode)) return false;
-  probe = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+  // Not blocking: a listener whose queue is full would hold this process up for as long as it does not accept.
+  probe = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (probe < 0) return false;
   result = connect(probe, (const struct sockaddr *)address, sizeof *address);
   if (result != 0 && errno == ECONNREFUSED) result = unlink(address->sun_path) == 0 ? 1 : 0;
   (void)close(probe);
+  errno = error;
   return result == 1;
 }
 
@@ -50,7 +53,7 @@ static int open_socket(struct wire *wire) {
   if (result != 0 && errno == EADDRINUSE && remove_stale(&address)) result = bind(wire->door, where, sizeof address);
   if (result != 0) return complain(path, system_error());
   wire->path = path;
-  return listen(wire->door, PFD_LINKS) == 0 ? GO_ON : complain(path, system_error());
+  return listen(wire->door, WIRE_WAITING) == 0 ? GO_ON : complain(path, system_error());
 }
 
 // The FIFOs ------------------------------------------------------------------------------------------------------
@@ -120,6 +123,7 @@ void wire_close(struct wire *wire) {
   for (unsigned i = 0; i < PFD_LINKS; i++) {
     if (wire->in[i] != WIRE_NONE) wire_detach(wire, i);
   }
+  while (wire->waiters > 0) wire_forget(wire, 0);
   if (wire->door >= 0) (void)close(wire->door);
   wire->door = WIRE_NONE;
   if (wire->path != NULL) (void)unlink(wire->path);
@@ -143,6 +147,25 @@ int wire_accept(struct wire *wire) {
   descriptor = accept4(wire->door, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
   return descriptor >= 0 ? descriptor : WIRE_NONE;
 }
+
+void wire_queue(struct wire *wire) {
+  while (wire->waiters < WIRE_WAITING && wire->door != WIRE_NONE) {
+    int descriptor = wire_accept(wire);
+    if (descriptor == WIRE_NONE) return;
+    wire->waiting[wire->waiters++] = descriptor;
+  }
+}
+
+static int take_waiting(struct wire *wire, unsigned index) {
+  int descriptor = wire->waiting[index];
+  wire->waiters--;
+  for (unsigned i = index; i < wire->waiters; i++) wire->waiting[i] = wire->waiting[i + 1];
+  return descriptor;
+}
+
+int wire_next(struct wire *wire) { return wire->waiters > 0 ? take_waiting(wire, 0) : WIRE_NONE; }
+
+void wire_forget(struct wire *wire, unsigned index) { wire_refuse(wire, take_waiting(wire, index)); }
 
 void wire_refuse(struct wire *wire, int descriptor) {
   if (wire->path == NULL) leave_fifo(wire, descriptor);

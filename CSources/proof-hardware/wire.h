@@ -9,7 +9,11 @@
 
 #include "ProofDevice.h"
 
-enum { WIRE_NONE = -1, WIRE_LENGTH_BYTES = 2 };
+enum {
+  WIRE_NONE = -1,
+  WIRE_LENGTH_BYTES = 2,
+  WIRE_WAITING = 16  ///< Centrals that may wait for a link. The kernel lets as many wait behind them.
+};
 
 struct options;
 
@@ -20,6 +24,8 @@ struct wire {
   int door;              ///< The listening socket, or the FIFO that is read; WIRE_NONE if none
   int in[PFD_LINKS];     ///< What is read for each link; WIRE_NONE if there is no link
   int out[PFD_LINKS];
+  unsigned waiters;
+  int waiting[WIRE_WAITING];  ///< Centrals that came and have no link yet, the first to come first
   size_t filled;         ///< Of `bytes`: what came through the FIFO and is not a whole PDU yet
   uint8_t bytes[WIRE_LENGTH_BYTES + PFD_MTU_MAX];
 };
@@ -36,6 +42,13 @@ void wire_close(struct wire *wire);
 
 /// A central that waits at the door: its descriptor, or WIRE_NONE.
 int wire_accept(struct wire *wire);
+
+/// Takes centrals from the door into the queue, while there is room in it.
+void wire_queue(struct wire *wire);
+/// Takes the first central out of the queue: its descriptor, or WIRE_NONE.
+int wire_next(struct wire *wire);
+/// Forgets a waiting central that has gone.
+void wire_forget(struct wire *wire, unsigned index);
 /// Makes the descriptor that `wire_accept` gave a link's. False if it cannot be: it is closed then.
 bool wire_attach(struct wire *wire, unsigned link, int descriptor);
 /// Sends a central away.

@@ -3,15 +3,20 @@ package struct Option: Sendable {
   package let name: String
   package let placeholder: String?
   package let help: String
+  package let isRepeatable: Bool
 
   /// - Parameters:
   ///   - name: With its dashes.
   ///   - placeholder: What stands for the value, for options that take one.
   ///   - help: What it does, in a line.
-  package init(_ name: String, _ placeholder: String? = nil, help: String) {
+  ///   - isRepeatable: Whether it may be given several times, each with a value.
+  package init(
+    _ name: String, _ placeholder: String? = nil, help: String, isRepeatable: Bool = false
+  ) {
     self.name = name
     self.placeholder = placeholder
     self.help = help
+    self.isRepeatable = isRepeatable
   }
 
   /// As it is typed: `--filter WORD`.
@@ -30,6 +35,7 @@ package struct Options: Sendable {
   /// What is no option and no option's value, in order.
   package private(set) var operands: [String] = []
   private var values: [String: String] = [:]
+  private var allValues: [String: [String]] = [:]
 
   /// - Parameters:
   ///   - arguments: Without the program's own name.
@@ -52,13 +58,14 @@ package struct Options: Sendable {
         operands.append(argument)
         continue
       }
-      guard values[option.name] == nil else {
+      guard values[option.name] == nil || option.isRepeatable else {
         throw UsageError("\(option.name) stands there twice")
       }
       if option.placeholder == nil {
         values[option.name] = ""
       } else if let value = rest.first, !value.hasPrefix("--") {
         values[option.name] = value
+        allValues[option.name, default: []].append(value)
         rest = rest.dropFirst()
       } else {
         throw UsageError("\(option.name) needs a value")
@@ -69,6 +76,9 @@ package struct Options: Sendable {
   package func has(_ name: String) -> Bool { values[name] != nil }
 
   package func value(_ name: String) -> String? { values[name] }
+
+  /// All values of a repeatable option, in the order they were given.
+  package func values(_ name: String) -> [String] { allValues[name] ?? [] }
 
   /// A value that must be there.
   package func needed(_ name: String) throws(UsageError) -> String {

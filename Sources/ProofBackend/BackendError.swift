@@ -14,6 +14,8 @@ public enum BackendError: Error, Sendable, Hashable {
   case superseded(issued: UInt32, offered: UInt32)
   /// The app's tokens for this hardware were revoked up to a generation.
   case revokedInstance(InstanceID, through: UInt32)
+  /// The issuer's clock is further beyond the ledger's latest record than it may be.
+  case clockAhead(of: UInt64, by: UInt64)
   /// Permissions out of range, or a public key that nothing can be sealed to.
   case refused(ProofError)
   /// A file of the backend could not be read or written. Nothing was issued.
@@ -44,6 +46,10 @@ extension BackendError: CustomStringConvertible {
     case .revokedInstance(let id, let through):
       "Instance \(id) is revoked at this hardware"
         + (through == .max ? " for good." : " up to generation \(through). It must measure anew.")
+    case .clockAhead(let latest, let seconds):
+      "The clock is \(seconds / 86_400) days beyond the ledger's latest record (\(latest)). Nothing was "
+        + "signed, because hardware never forgets a time. If the clock is right, sign once with "
+        + "--trust-clock; if not, set it."
     case .refused(let error): error.description
     case .storage(let path, let reason):
       "\(path) could not be read or written: \(reason). Nothing was issued."

@@ -19,6 +19,13 @@ public struct IssuePair: Sendable, Hashable {
 ///
 /// What is noted outlasts the process, and is noted before anything is handed out.
 public protocol IssueLedger: Sendable {
+  /// The latest time that was noted, in Unix seconds; nil if nothing was.
+  ///
+  /// An issuer compares its clock with it.
+  ///
+  /// - Throws: ``BackendError/storage(path:reason:)``.
+  func latestTime() throws(BackendError) -> UInt64?
+
   /// Notes that a token of a generation will be issued.
   ///
   /// The same generation may be issued again: an answer can be lost.

@@ -3,12 +3,18 @@ import ProofModel
 
 /// A ledger in a file that grows by 64 bytes with each token: for one backend process.
 ///
-/// A record is on the medium before the token of it is handed out. What a power cut leaves of the last
-/// record belongs to a token that nobody got, and is cut off; damage anywhere else is an error.
+/// A record is on the medium, and a second file says how many there are, before the token of it is handed
+/// out. So at most one record is not counted: the one that a power cut interrupted, whose token nobody got.
+/// It is kept if it is whole, and cut off otherwise. A counted record that is missing or was changed is
+/// damage, wherever it stands. Both files brought back to an earlier state cannot be told from that state.
 public final class IssueLedgerFile: IssueLedger {
   static let fileName = "issued"
   static let recordByteCount = 64
-  static let label = Array("pfb1.ledger.....".utf8)
+  static let countName = "issued.count"
+  static let label = Array("pfb2.ledger.....".utf8)
+  /// Records of ledgers that were begun before there was a count.
+  static let uncountedLabel = Array("pfb1.ledger.....".utf8)
+  static let countLabel = Array("pfb2.ledgercount".utf8)
   private static let byteCountMax = 1 << 30
 
   private enum Event: UInt8 {
@@ -18,6 +24,10 @@ public final class IssueLedgerFile: IssueLedger {
 
   private struct State {
     var histories: [IssuePair: IssueHistory] = [:]
+    /// How many records are counted.
+    var count = 0
+    /// The latest time of a record.
+    var latest: UInt64?
     /// Nil at first, and after a failed write, whose remains the next one must cut off.
     var file: OpenFile?
   }
@@ -51,13 +61,16 @@ public final class IssueLedgerFile: IssueLedger {
     folder = DurableFolder(access)
     self.lock = lock
     var state = State()
-    for record in try Self.wholeRecords(in: folder) { Self.apply(record, to: &state) }
+    try Self.load(&state, from: folder)
     self.state = CoreLock(state)
   }
 
   deinit {
     if let file = state.withLock({ $0.file }) { folder.access.close(file) }
   }
+
+  /// The latest time of a record.
+  public func latestTime() -> UInt64? { state.withLock { $0.latest } }
 
   /// Notes that a token of a generation will be issued; returns when that is on the medium.
   public func noteIssue(
@@ -83,21 +96,25 @@ public final class IssueLedgerFile: IssueLedger {
   ) throws(BackendError) {
     let record = Self.record(event, pair, generation, time)
     let file: OpenFile
-    if let open = state.file { file = open } else { file = try open() }
+    if let open = state.file { file = open } else { file = try open(&state) }
     state.file = nil
-    do throws(FileFailure) {
-      try folder.append(record, to: file)
+    do throws(BackendError) {
+      do throws(FileFailure) { try folder.append(record, to: file) } catch {
+        throw Self.failed(folder, error)
+      }
+      try Self.write(count: state.count + 1, in: folder)
     } catch {
       folder.access.close(file)
-      throw Self.failed(folder, error)
+      throw error
     }
     state.file = file
+    state.count += 1
     Self.apply(record[...], to: &state)
   }
 
-  /// Opens the file at the end of its last good record.
-  private func open() throws(BackendError) -> OpenFile {
-    _ = try Self.wholeRecords(in: folder)
+  /// Opens the file at the end of its last good record, and knows what stands in it.
+  private func open(_ state: inout State) throws(BackendError) -> OpenFile {
+    try Self.load(&state, from: folder)
     do throws(FileFailure) {
       let file = try folder.access.openAtEnd(Self.fileName)
       do throws(FileFailure) {
@@ -123,8 +140,18 @@ public final class IssueLedgerFile: IssueLedger {
     try result.get()
   }
 
-  /// The good records; what is left of one that was not finished is cut off.
-  private static func wholeRecords(
+  private static func load(
+    _ state: inout State, from folder: DurableFolder
+  ) throws(BackendError) {
+    let records = try countedRecords(in: folder)
+    state.histories = [:]
+    state.latest = nil
+    state.count = records.count
+    for record in records { apply(record, to: &state) }
+  }
+
+  /// The records, all of them counted from now on; what is left of one that was not finished is cut off.
+  private static func countedRecords(
     in folder: DurableFolder
   ) throws(BackendError) -> [ArraySlice<UInt8>] {
     let bytes: [UInt8]
@@ -136,23 +163,59 @@ public final class IssueLedgerFile: IssueLedger {
     var records = stride(from: 0, to: bytes.count, by: recordByteCount).map {
       bytes[$0..<min($0 + recordByteCount, bytes.count)]
     }
-    guard let last = records.last else { return [] }
-    let isTorn = last.count < recordByteCount || !isIntact(last)
-    if isTorn { records.removeLast() }
-    if let bad = records.firstIndex(where: { !isIntact($0) }) {
-      throw .damaged(
-        path: "\(folder.access.path)/\(fileName)",
-        reason: "record \(bad + 1) of \(records.count) was changed")
+    let noted = try count(in: folder)
+    // A ledger of before has no count yet. Its last record may be torn, and nothing says whether it is.
+    let isUncounted = noted == nil && !records.contains { isIntact($0, label) }
+    guard let count = noted ?? (isUncounted ? max(0, records.count - 1) : nil) else {
+      throw damaged(folder, "\(countName) is missing: restore both files from one backup")
     }
-    guard isTorn else { return records }
+    guard records.count >= count, records.count <= count + 1 else {
+      throw damaged(folder, "there are \(records.count) records, and \(count) were counted")
+    }
+    if let bad = records.prefix(count).firstIndex(where: { !isIntact($0) }) {
+      throw damaged(folder, "record \(bad + 1) of \(count) was changed")
+    }
+    if records.count > count, !isIntact(records[count]) {
+      records.removeLast()
+      try replace(fileName, with: Array(records.joined()), in: folder)
+    }
+    // Before the first record that a count must cover.
+    if noted != records.count { try write(count: records.count, in: folder) }
+    return records
+  }
+
+  /// How many records were counted; nil if there is no count.
+  private static func count(in folder: DurableFolder) throws(BackendError) -> Int? {
+    let bytes: [UInt8]?
+    do throws(FileFailure) { bytes = try folder.read(countName, limit: 24) } catch {
+      throw failed(folder, error)
+    }
+    guard let bytes else { return nil }
+    guard bytes.count == 24, check(of: bytes[..<8], countLabel).elementsEqual(bytes[8...]) else {
+      throw damaged(folder, "\(countName) was changed")
+    }
+    return (0..<8).reduce(0) { $0 | Int(bytes[$1]) << (8 * $1) }
+  }
+
+  private static func write(count: Int, in folder: DurableFolder) throws(BackendError) {
+    let bytes = (0..<8).map { UInt8(truncatingIfNeeded: count >> (8 * $0)) }
+    try replace(countName, with: bytes + check(of: bytes[...], countLabel), in: folder)
+  }
+
+  private static func replace(
+    _ name: String, with bytes: [UInt8], in folder: DurableFolder
+  ) throws(BackendError) {
     do throws(DurableFolder.Failure) {
-      try folder.replace(fileName, with: Array(records.joined()))
+      try folder.replace(name, with: bytes)
     } catch {
       switch error {
       case .unchanged(let failure), .notDurable(let failure): throw failed(folder, failure)
       }
     }
-    return records
+  }
+
+  private static func damaged(_ folder: DurableFolder, _ reason: String) -> BackendError {
+    .damaged(path: "\(folder.access.path)/\(fileName)", reason: reason)
   }
 
   private static func failed(_ folder: DurableFolder, _ failure: FileFailure) -> BackendError {
@@ -165,6 +228,8 @@ public final class IssueLedgerFile: IssueLedger {
       let hardware = try? HardwareID(Array(bytes[16..<32])), let event = Event(rawValue: bytes[32])
     else { preconditionFailure("A record under a right check was made by this type.") }
     let generation = (0..<4).reduce(UInt32(0)) { $0 | UInt32(bytes[36 + $1]) << (8 * UInt32($1)) }
+    let time = (0..<8).reduce(UInt64(0)) { $0 | UInt64(bytes[40 + $1]) << (8 * UInt64($1)) }
+    state.latest = max(state.latest ?? 0, time)
     let pair = IssuePair(instance, at: hardware)
     var history = state.histories[pair] ?? IssueHistory()
     switch event {
@@ -180,16 +245,21 @@ public final class IssueLedgerFile: IssueLedger {
     var record = pair.instance.bytes + pair.hardware.bytes + [event.rawValue, 0, 0, 0]
     record += (0..<4).map { UInt8(truncatingIfNeeded: generation >> (8 * UInt32($0))) }
     record += (0..<8).map { UInt8(truncatingIfNeeded: time >> (8 * UInt64($0))) }
-    return record + check(of: record[...])
+    return record + check(of: record[...], label)
   }
 
-  private static func check(of record: ArraySlice<UInt8>) -> [UInt8] {
-    Array(Digest(hashing: label + record).bytes.prefix(16))
+  private static func check(of bytes: ArraySlice<UInt8>, _ label: [UInt8]) -> [UInt8] {
+    Array(Digest(hashing: label + bytes).bytes.prefix(16))
   }
 
   private static func isIntact(_ record: ArraySlice<UInt8>) -> Bool {
+    isIntact(record, label) || isIntact(record, uncountedLabel)
+  }
+
+  private static func isIntact(_ record: ArraySlice<UInt8>, _ label: [UInt8]) -> Bool {
     let start = record.startIndex
-    return check(of: record.dropLast(16)).elementsEqual(record.suffix(16))
+    return record.count == recordByteCount
+      && check(of: record.dropLast(16), label).elementsEqual(record.suffix(16))
       && Event(rawValue: record[start + 32]) != nil
       && !record[start..<start + 16].allSatisfy { $0 == 0 }
       && !record[start + 16..<start + 32].allSatisfy { $0 == 0 }

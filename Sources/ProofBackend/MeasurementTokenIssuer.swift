@@ -34,6 +34,11 @@ public struct MeasurementTokenIssuer: Sendable {
   private let registry: any HardwareRegistry
   private let ledger: any IssueLedger
   private let clock: JOSEClock
+  private let clockStep: UInt64?
+
+  /// How far the clock may be beyond the ledger's latest record, in seconds: 90 days. It is less
+  /// than hardware takes (``/ProofModel/Order/epochStep``).
+  public static var defaultClockStep: UInt64 { 90 * 86_400 }
 
   /// An issuer.
   ///
@@ -42,14 +47,17 @@ public struct MeasurementTokenIssuer: Sendable {
   ///   - registry: Knows the hardware.
   ///   - ledger: Remembers what was issued.
   ///   - clock: Where the time comes from.
+  ///   - clockStep: How many seconds the clock may be beyond the ledger's latest record; nil for
+  ///     any number. A time that was signed cannot be taken back.
   public init(
     _ key: IssuerKey, for registry: any HardwareRegistry, ledger: any IssueLedger,
-    clock: JOSEClock = .system
+    clock: JOSEClock = .system, clockStep: UInt64? = Self.defaultClockStep
   ) {
     self.key = key
     self.registry = registry
     self.ledger = ledger
     self.clock = clock
+    self.clockStep = clockStep
   }
 
   /// The key under which hardware checks what this issuer signs.
@@ -74,7 +82,7 @@ public struct MeasurementTokenIssuer: Sendable {
       throw .otherMode(app: app.mode, hardware: hardware.mode)
     }
     guard form == .diversified || hardware.allowsLiteral else { throw .literalRefused(id) }
-    let now = now
+    let now = try checkedNow()
     let token = try proven { () throws(ProofError) in
       let grant = try MeasurementGrant(
         for: id, instance: app.instance, mode: app.mode,
@@ -92,12 +100,34 @@ public struct MeasurementTokenIssuer: Sendable {
 
   /// Orders that it is at least now: tokens that have ended end there too.
   ///
-  /// - Parameter id: The hardware; nil for any.
+  /// - Parameter id: The hardware.
   /// - Returns: What apps carry.
-  /// - Throws: ``BackendError/unknownHardware(_:)``.
-  public func orderEpoch(for id: HardwareID? = nil) throws(BackendError) -> SignedOrder {
-    if let id { _ = try known(id) }
+  /// - Throws: ``BackendError/unknownHardware(_:)``, ``BackendError/clockAhead(of:by:)``.
+  public func orderEpoch(for id: HardwareID) throws(BackendError) -> SignedOrder {
+    _ = try known(id)
     return try sign(.epoch(id))
+  }
+
+  /// Orders that bring hardware up to now that lay without power for longer than one order may move
+  /// its time.
+  ///
+  /// - Parameters:
+  ///   - id: The hardware.
+  ///   - epoch: The hardware's own time, as its status tells it.
+  /// - Returns: What an app carries, in this order; at most 256.
+  /// - Throws: ``BackendError/unknownHardware(_:)``, ``BackendError/clockAhead(of:by:)``.
+  public func orderEpochs(
+    for id: HardwareID, from epoch: UInt64
+  ) throws(BackendError) -> [SignedOrder] {
+    _ = try known(id)
+    let now = try checkedNow()
+    var orders: [SignedOrder] = []
+    var time = epoch
+    while time < now, orders.count < 256 {
+      time = now - time > Order.epochStep ? time + Order.epochStep : now
+      orders.append(try sign(.epoch(id), at: time))
+    }
+    return orders
   }
 
   /// Orders that an app's tokens are revoked, and issues none of these generations any more.
@@ -112,9 +142,10 @@ public struct MeasurementTokenIssuer: Sendable {
     of instance: InstanceID, through generation: UInt32? = nil, at id: HardwareID
   ) throws(BackendError) -> SignedOrder {
     _ = try known(id)
-    let order = try sign(.revoke(instance, through: generation, id))
+    let time = try checkedNow()
+    let order = try sign(.revoke(instance, through: generation, id), at: time)
     try ledger.noteRevocation(
-      through: generation ?? .max, of: IssuePair(instance, at: id), at: now)
+      through: generation ?? .max, of: IssuePair(instance, at: id), at: time)
     return order
   }
 
@@ -136,9 +167,21 @@ public struct MeasurementTokenIssuer: Sendable {
     return hardware
   }
 
-  private func sign(_ action: Order.Action) throws(BackendError) -> SignedOrder {
+  /// Now, if the clock has not jumped since the ledger's latest record.
+  private func checkedNow() throws(BackendError) -> UInt64 {
     let now = now
-    return try proven { () throws(ProofError) in try Order(action, issued: now).signed(by: key) }
+    guard let clockStep, let latest = try ledger.latestTime(), now > latest,
+      now - latest > clockStep
+    else { return now }
+    throw .clockAhead(of: latest, by: now - latest)
+  }
+
+  private func sign(_ action: Order.Action) throws(BackendError) -> SignedOrder {
+    try sign(action, at: checkedNow())
+  }
+
+  private func sign(_ action: Order.Action, at time: UInt64) throws(BackendError) -> SignedOrder {
+    try proven { () throws(ProofError) in try Order(action, issued: time).signed(by: key) }
   }
 
   private func proven<Value>(

@@ -1,10 +1,14 @@
 import ProofJOSE
 public import ProofModel
 
-/// A protected API in full: who shows a measured app's token gets a measurement token.
+/// A protected API in full: a measured app, in the hands of a user whom the backend knows, gets a measurement
+/// token.
 ///
 ///     POST /unlock-grant?hardware=<32 hexadecimal digits>[&form=literal]
 ///     Proof-Token: <token>            or  Authorization: Bearer <token>
+///
+/// A token says that an app passed. It says nothing of the person: the backend authorises the user by means
+/// of its own, such as the session of a sign-in.
 ///
 /// The answer is the measurement token's bytes. A refusal is one word and tells a stranger nothing
 /// more; the log gets the words for people.
@@ -36,13 +40,38 @@ public struct UnlockGrant: Sendable {
     public var body: [UInt8]
   }
 
-  /// What an app may get; nil for nothing.
-  public typealias Permit =
-    @Sendable (_ app: MeasuredApp, _ hardware: HardwareID) -> GrantPermissions?
+  /// Who uses the app, as the backend knows it.
+  public struct User: Sendable, Hashable {
+    /// The user's name in the backend.
+    public var name: String
+
+    /// A user of this name.
+    public init(_ name: String) { self.name = name }
+  }
+
+  /// What is asked for.
+  public struct Application: Sendable {
+    /// What the service says of the app.
+    public var app: MeasuredApp
+    /// Who uses it.
+    public var user: User
+    /// The hardware that the token would be for.
+    public var hardware: HardwareID
+    /// The form of the token.
+    public var form: TokenForm
+  }
+
+  /// Says who sent a request, by a credential of the backend's own; nil if the request shows none that is
+  /// good. The app's token is no such credential.
+  public typealias Authorization = @Sendable (_ request: Request) -> User?
+
+  /// The rights of a user with an app; nil for none.
+  public typealias Permit = @Sendable (_ application: Application) -> GrantPermissions?
 
   private let verifier: TokenVerifier
   private let issuer: MeasurementTokenIssuer
   private let bindingHeader: String?
+  private let authorization: Authorization
   private let permit: Permit
   private let log: @Sendable (String) -> Void
 
@@ -54,14 +83,17 @@ public struct UnlockGrant: Sendable {
   ///   - bindingHeader: The header, in lower case, whose whole value tokens must be bound to; nil if
   ///     they need not be.
   ///   - log: Takes a line for people at each refusal. No line has a secret.
-  ///   - permit: Decides what an app may get.
+  ///   - authorization: Says who sent a request.
+  ///   - permit: Decides what that user may get.
   public init(
     _ verifier: TokenVerifier, _ issuer: MeasurementTokenIssuer, bindingHeader: String? = nil,
-    log: @escaping @Sendable (String) -> Void = { _ in }, permit: @escaping Permit
+    log: @escaping @Sendable (String) -> Void = { _ in },
+    authorization: @escaping Authorization, permit: @escaping Permit
   ) {
     self.verifier = verifier
     self.issuer = issuer
     self.bindingHeader = bindingHeader
+    self.authorization = authorization
     self.permit = permit
     self.log = log
   }
@@ -70,8 +102,9 @@ public struct UnlockGrant: Sendable {
   ///
   /// - Parameter request: A request.
   /// - Returns: 200 with a measurement token; 400 for a request that says nothing; 401 for a token
-  ///   that was refused; 403 for hardware or rights that the app does not get; 405 for another method
-  ///   than POST; 409 if the app must measure anew; 503 if the backend is at fault.
+  ///   that was refused, and for an unknown user; 403 for hardware or rights that the user does not
+  ///   get; 405 for another method than POST; 409 if the app must measure anew; 503 if the backend
+  ///   is at fault.
   public func answer(_ request: Request) -> Answer {
     guard request.method == "POST" else { return refusal(405, "method") }
     let app: MeasuredApp
@@ -81,10 +114,15 @@ public struct UnlockGrant: Sendable {
       log("unlock-grant: \(error)")
       return refusal(error.reason == .unavailable ? 503 : 401, error.reason.rawValue)
     }
+    guard let user = authorization(request) else {
+      log("unlock-grant: instance \(app.instance) came without a user who is known")
+      return refusal(401, "user")
+    }
     guard let id = hardware(in: request) else { return refusal(400, "hardware") }
     guard let form = form(in: request) else { return refusal(400, "form") }
-    guard let permissions = permit(app, id) else {
-      log("unlock-grant: instance \(app.instance) may have nothing at \(id)")
+    let application = Application(app: app, user: user, hardware: id, form: form)
+    guard let permissions = permit(application) else {
+      log("unlock-grant: instance \(app.instance) may have nothing at \(id) for its user")
       return refusal(403, "rights")
     }
     do throws(BackendError) {
@@ -129,7 +167,7 @@ public struct UnlockGrant: Sendable {
     case .unknownHardware, .revokedHardware, .otherMode, .literalRefused, .revokedInstance:
       refusal(403, "hardware")
     case .superseded: refusal(409, "superseded")
-    case .refused, .storage, .damaged, .inUse: refusal(503, "unavailable")
+    case .clockAhead, .refused, .storage, .damaged, .inUse: refusal(503, "unavailable")
     }
   }
 

@@ -20,12 +20,29 @@ public final class Probe: EvidenceObserver {
     public let byteCount: UInt64
   }
 
+  /// A further folder of the app.
+  public struct Folder: Sendable, Hashable {
+    /// 1 to 64 bytes without a slash; no two folders have the same.
+    public let name: String
+    /// Where it is on this device.
+    public let path: String
+
+    /// Names a folder. ``Probe/init(_:)`` refuses a name that is out of range.
+    public init(_ name: String, path: String) {
+      self.name = name
+      self.path = path
+    }
+  }
+
   /// What a probe is made for.
   public struct Options: Sendable {
     /// Another executable than this process's, for tools that look at an app's files.
     package var executable: String?
     /// The folder that is the app's bundle; nil if the app has none.
     public var bundle: String?
+    /// Further folders that belong to the app, such as an interpreter's libraries: at most 8, in any
+    /// order, by names that are the same on every device.
+    public var folders: [Folder]
     /// The folder of the storage secret, open to this user alone; nil if there is none.
     public var storage: String?
     /// Names (SONAMEs) of the libraries that the app itself opens at run time.
@@ -34,17 +51,26 @@ public final class Probe: EvidenceObserver {
     public var hardens: Bool
     /// How many files may stay open between measurements, which makes the next one faster.
     public var keptDescriptorCount: UInt32
+    /// How many bytes of memory may hold what is known of the bundle between measurements, and as
+    /// many of each further folder; nil for 64 MiB, 0 to keep nothing.
+    ///
+    /// Memory is taken as files are kept: 80 bytes for each, and its name. The policy `full` keeps
+    /// nothing.
+    public var cacheByteLimit: UInt32?
 
     /// Describes what a probe is made for.
     public init(
-      bundle: String? = nil, storage: String? = nil, plugins: [String] = [], hardens: Bool = true,
-      keptDescriptorCount: UInt32 = 0
+      bundle: String? = nil, folders: [Folder] = [], storage: String? = nil,
+      plugins: [String] = [], hardens: Bool = true, keptDescriptorCount: UInt32 = 0,
+      cacheByteLimit: UInt32? = nil
     ) {
       self.bundle = bundle
+      self.folders = folders
       self.storage = storage
       self.plugins = plugins
       self.hardens = hardens
       self.keptDescriptorCount = keptDescriptorCount
+      self.cacheByteLimit = cacheByteLimit
     }
   }
 
@@ -62,6 +88,26 @@ public final class Probe: EvidenceObserver {
   /// Observes what a configuration asks for, now, on the calling thread.
   public func collect(for config: MeasurementConfig) throws(ProofError) -> EvidenceSet {
     try withCore { core throws(ProofError) in try core.collect(for: config, pace: Pace()) }
+  }
+
+  /// Measures what a configuration asks for, now, on the calling thread. Its evidence is wiped.
+  public func measurement(
+    under config: MeasurementConfig, with key: MeasurementProofKey
+  ) throws(ProofError) -> Measurement {
+    try withCore { core throws(ProofError) in try core.measure(config, key: key, pace: Pace()) }
+  }
+
+  /// Looks again at what can watch the app. A changed answer makes the proof another one.
+  public func release(_ proof: inout Proof, after previous: Proof?) throws(ProofError) {
+    let (made, isFirst) = (proof, previous == nil)
+    proof = try withCore { core throws(ProofError) in try core.release(made, isFirst: isFirst) }
+  }
+
+  /// Runs a closure, and keeps other programs from setting hardware breakpoints in the calling thread.
+  public func guarding<R>(_ body: () throws(ProofError) -> R) throws(ProofError) -> R {
+    CoreProbe.hold()
+    defer { CoreProbe.letGo() }
+    return try body()
   }
 
   /// Observes what a configuration asks for, off the calling thread. Cancelling the task stops it.
@@ -136,7 +182,9 @@ public final class Probe: EvidenceObserver {
     _ config: MeasurementConfig, key: MeasurementProofKey = .sdk,
     progress: (@Sendable (Progress) -> Void)? = nil
   ) async throws -> Measurement {
-    try Measurement(of: await evidence(for: config, progress: progress), under: config, with: key)
+    try await run(progress) { core, pace throws(ProofError) in
+      try core.measure(config, key: key, pace: pace)
+    }
   }
 
   /// Tells what differs from the baseline, for people.
@@ -151,6 +199,20 @@ public final class Probe: EvidenceObserver {
   ) async throws -> Diagnosis {
     try await run(nil) { core, pace throws(ProofError) in
       try core.diagnose(config, key: key, pace: pace)
+    }
+  }
+
+  /// Keeps an index of the bundle's entries in the storage folder, so that a later diagnosis names
+  /// the entry that changed. Call it when a configuration was adopted: the bundle is read.
+  ///
+  /// - Parameters:
+  ///   - config: The configuration, whose baseline the bundle must be.
+  ///   - key: This build's key, unless a test has its own.
+  /// - Throws: `CancellationError`; ``/ProofModel/ProofError/evidenceUnavailable(reason:)`` without
+  ///   bundle or storage, and if the bundle is not the configuration's.
+  public func index(_ config: MeasurementConfig, key: MeasurementProofKey = .sdk) async throws {
+    try await run(nil) { core, pace throws(ProofError) in
+      try core.index(config, key: key, pace: pace)
     }
   }
 

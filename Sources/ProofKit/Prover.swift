@@ -32,7 +32,7 @@ public struct Prover<Collector: EvidenceCollector>: Sendable {
   ///   the baseline, and what collecting throws. A changed app is no error: its proof is another.
   public func integrityMeasurementProof(nonce: ProofNonce) throws(ProofError) -> Proof {
     try config.check(key)
-    return try measure().proof(of: .integrity, for: nonce, with: key)
+    return try proof(of: .integrity, for: nonce)
   }
 
   /// Proves that app, environment and device are as they were measured.
@@ -51,7 +51,7 @@ public struct Prover<Collector: EvidenceCollector>: Sendable {
   /// - Returns: The proof.
   /// - Throws: What collecting throws.
   public func deviceMeasurementProof(nonce: ProofNonce) throws(ProofError) -> Proof {
-    try measure().proof(of: .device, for: nonce, with: key)
+    try proof(of: .device, for: nonce)
   }
 
   /// Proves that the device is as it was measured; app and SDK may have been updated since.
@@ -80,9 +80,14 @@ public struct Prover<Collector: EvidenceCollector>: Sendable {
     answering challenge: Challenge, form: TokenForm = .diversified
   ) throws(ProofError) -> ProvedCommand {
     if kind == .integrity { try config.check(key) }
-    let secrets = try secrets(for: hardware, form: form)
-    return ProvedCommand(
-      command, proving: kind, from: instance, to: hardware, answering: challenge, with: secrets)
+    return try collector.guarding { () throws(ProofError) in
+      try ProvedCommand(
+        command, proving: kind, from: instance, to: hardware, answering: challenge,
+        with: secrets(for: hardware, form: form)
+      ) { proof, previous throws(ProofError) in
+        try collector.release(&proof, after: previous)
+      }
+    }
   }
 
   /// Checks the hardware's answer to a token.
@@ -110,7 +115,17 @@ public struct Prover<Collector: EvidenceCollector>: Sendable {
   }
 
   private func measure() throws(ProofError) -> Measurement {
-    try Measurement(of: collector.collect(for: config), under: config, with: key)
+    try collector.measurement(under: config, with: key)
+  }
+
+  private func proof(
+    of kind: ProofKind, for nonce: ProofNonce
+  ) throws(ProofError) -> Proof {
+    try collector.guarding { () throws(ProofError) in
+      var proof = try measure().proof(of: kind, for: nonce, with: key)
+      try collector.release(&proof, after: nil)
+      return proof
+    }
   }
 
   /// What this measurement shares with a piece of hardware.

@@ -7,6 +7,9 @@ public enum LinkError: Error, Sendable, Hashable {
   case measureAgain
   /// The token or the order does not serve: the backend has to help. The verdict says with what.
   case askBackend(Verdict)
+  /// The hardware is older than the token, the order or the command. Update the hardware's
+  /// firmware, or ask the backend for a token of the hardware's version.
+  case hardwareTooOld
   /// The hardware wants no more of this link: connect again after so many seconds.
   case wait(seconds: Int)
   /// The link does not carry. If the command may be done, nobody could tell so far what became of
@@ -31,7 +34,7 @@ extension LinkError {
   public var commandMayBeDone: Bool {
     switch self {
     case .linkLost(let maybe), .deadlinePassed(let maybe), .cancelled(let maybe): maybe
-    case .measureAgain, .askBackend, .wait, .earlierCommand, .notRemembered: false
+    case .measureAgain, .askBackend, .hardwareTooOld, .wait, .earlierCommand, .notRemembered: false
     }
   }
 }
@@ -45,9 +48,13 @@ extension LinkError: CustomStringConvertible {
         + "permits."
     case .askBackend(let verdict):
       "The hardware answered \"\(verdict)\". \(verdict.advice(to: .command))"
+    case .hardwareTooOld:
+      "The hardware answered \"too new\". \(Advice.updateHardware)"
     case .wait(let seconds):
       "The hardware is busy. Connect again after \(seconds) seconds."
-    case .linkLost(let maybe): "The link was lost\(Self.end(maybe)) Come closer and try again."
+    case .linkLost(let maybe):
+      "No link could be kept open\(Self.end(maybe)) Check that the hardware is near and that its "
+        + "address is right, then try again."
     case .deadlinePassed(let maybe): "The deadline passed\(Self.end(maybe))"
     case .cancelled(let maybe): "It was cancelled\(Self.end(maybe))"
     case .earlierCommand(.tooOldToTell):

@@ -106,9 +106,13 @@ extension LinkExchange {
   /// The one place where a command is given up for a new one.
   private mutating func retry() {
     outstanding = nil
-    if let hint, hint == .busy || hint == .fault {
-      fail(hint == .busy ? .wait(seconds: 5) : .askBackend(hint))
-    } else if commandCount > 1 {
+    switch hint {
+    case .busy: return fail(.wait(seconds: 5))
+    case .fault: return fail(.askBackend(.fault))
+    case .tooNew: return fail(.hardwareTooOld)
+    default: break
+    }
+    if commandCount > 1 {
       // Two commands that never arrived: they may have gone to a handle that is another's.
       doubtTable()
     } else {
@@ -138,9 +142,10 @@ extension LinkExchange {
     case .busy: fail(.wait(seconds: max(1, Int(answer.detail))))
     case .stale: break
     case .malformed:
-      // A token or an order may be too new for this hardware; a recall never is.
+      // A damaged recall is sent again.
       if case .recalling = phase { break }
       fail(.askBackend(.malformed))
+    case .tooNew: fail(.hardwareTooOld)
     default: fail(.askBackend(answer.verdict))
     }
   }

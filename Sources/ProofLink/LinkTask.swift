@@ -29,6 +29,11 @@ package enum LinkOutcome: Sendable, Hashable {
 package struct OpenLink: Sendable, Hashable {
   package let mtu: Int
   package let table: AttributeTable
+
+  package init(mtu: Int, table: AttributeTable) {
+    self.mtu = mtu
+    self.table = table
+  }
 }
 
 /// What the app brings to an exchange.

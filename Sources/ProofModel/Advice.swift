@@ -21,6 +21,8 @@ public enum Advice: Sendable, CaseIterable, CustomStringConvertible {
   case askForRoom
   /// Use a build of the hardware's mode.
   case useOtherBuild
+  /// Update the hardware's firmware, or ask the backend for a token of the hardware's version.
+  case updateHardware
   /// Disconnect, wait as many seconds as the answer's detail says, connect again.
   case reconnectLater
   /// Report a defect of this app or of the link.
@@ -41,6 +43,8 @@ public enum Advice: Sendable, CaseIterable, CustomStringConvertible {
     case .askForNewToken: "Ask the backend for a new token."
     case .askForRoom: "Ask the backend to free a slot."
     case .useOtherBuild: "Use a build of the hardware's mode."
+    case .updateHardware:
+      "The hardware is older than this app or its token. Update the hardware's firmware."
     case .reconnectLater: "Disconnect, wait, and connect again."
     case .reportDefect: "Report a defect."
     case .callService: "The hardware needs service."
@@ -81,6 +85,7 @@ extension Verdict {
       .askForNewToken
     case .noRoom: .askForRoom
     case .wrongMode: .useOtherBuild
+    case .tooNew: .updateHardware
     case .busy: .reconnectLater
     case .malformed: .reportDefect
     case .fault: .callService

@@ -13,6 +13,18 @@ public struct HardwareID: RandomBytes {
     if storage.isZero { throw .allZeros(of: "hardware id") }
   }
 
+  /// Reads an id as the tools print it: 32 hexadecimal digits, in either case.
+  ///
+  /// - Parameter text: The digits.
+  /// - Throws: ``ProofError/malformed(_:byteCount:)`` if the text is anything else,
+  ///   ``ProofError/allZeros(of:)``.
+  public init(_ text: String) throws(ProofError) {
+    guard let bytes = Hexadecimal.decode(text), bytes.count == Self.byteCount else {
+      throw .malformed("hardware id", byteCount: text.utf8.count)
+    }
+    try self.init(bytes)
+  }
+
   /// Lends the bytes, for as long as the closure runs.
   public func withBytes<R: ~Copyable, E: Error>(
     _ body: (Span<UInt8>) throws(E) -> R

@@ -2,10 +2,14 @@
 ///
 /// Orders only ever move the hardware forward: carrying one twice, late or out of turn does no harm.
 public struct Order: Sendable, Hashable {
+  /// By how many seconds one order or token moves the hardware's time at most: 400 days. Hardware
+  /// answers ``Verdict/expired`` to what was issued later.
+  public static var epochStep: UInt64 { CoreOrder.epochStep }
+
   /// What is ordered.
   public enum Action: Sendable, Hashable {
-    /// It is at least the time of issue. Without hardware it is for any.
-    case epoch(HardwareID?)
+    /// It is at least the time of issue.
+    case epoch(HardwareID)
     /// Tokens of an instance, up to and including a generation, are revoked; nil for all, for good.
     case revoke(InstanceID, through: UInt32?, HardwareID)
     /// Tokens issued before this order are superseded, and their slots become free.

@@ -28,9 +28,21 @@ public struct ProvedCommand: Sendable {
     _ command: Command, proving kind: ProofKind, from instance: InstanceID,
     to hardware: HardwareID, answering challenge: Challenge, with secrets: HardwareSecrets
   ) {
+    self.init(
+      command, proving: kind, from: instance, to: hardware, answering: challenge, with: secrets,
+      releasing: { _, _ in })
+  }
+
+  /// Proves a command, and lends each proof once its MAC is done: what it then is goes into the
+  /// message, and the device proof binds it.
+  package init<E: Error>(
+    _ command: Command, proving kind: ProofKind, from instance: InstanceID,
+    to hardware: HardwareID, answering challenge: Challenge, with secrets: HardwareSecrets,
+    releasing release: (inout Proof, _ previous: Proof?) throws(E) -> Void
+  ) throws(E) {
     let request = CoreRequest(
       command: command, kind: kind, instance: instance, hardware: hardware, challenge: challenge)
-    (message, nonce) = request.encode(with: secrets.core)
+    (message, nonce) = try request.encode(with: secrets.core, releasing: release)
     self.kind = kind
     counter = challenge.counter
     self.instance = instance

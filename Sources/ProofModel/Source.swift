@@ -2,8 +2,14 @@
 public enum MeasurementPolicy: UInt8, Sendable, CaseIterable {
   /// Every byte is read at each measurement.
   case full = 1
-  /// What the kernel vouches for as unchanged is not read again.
+  /// Code is hashed at each measurement. A file is read again unless it did not change and no
+  /// program of the app's user can change it: it has fs-verity, lies on a read-only file system, or
+  /// belongs to root while the app has no privileges.
   case incremental = 2
+  /// Code is hashed at each measurement. A file is read again unless its times say that it did not
+  /// change. Trusts every program that runs as the owner of the files: such a program can change a
+  /// file without moving its times.
+  case trusting = 3
 }
 
 /// A source of evidence that a configuration asks for.

@@ -38,6 +38,8 @@ public enum Verdict: UInt8, Sendable, CaseIterable {
   case wrongMode = 37
   /// All slots serve other instances.
   case noRoom = 38
+  /// The message is of a later version than the hardware: update its firmware.
+  case tooNew = 39
   /// The message does not parse.
   case malformed = 48
   /// Too many refusals on this link.
@@ -74,6 +76,7 @@ extension Verdict: CustomStringConvertible {
     case .revoked: "revoked"
     case .wrongMode: "wrong mode"
     case .noRoom: "no room"
+    case .tooNew: "too new"
     case .malformed: "malformed"
     case .busy: "busy"
     case .fault: "fault"

@@ -22,14 +22,18 @@ public final class Verifier: Sendable {
   /// - Parameters:
   ///   - keys: What the hardware is.
   ///   - platform: Randomness, time and storage.
+  ///   - epoch: The time of provisioning, in Unix seconds. With 0, and a floor of 0, the first
+  ///     signature sets the time to anything.
   ///   - floor: Tokens issued before are refused, in Unix seconds. When hardware that lost its
   ///     storage comes back, pass the time of provisioning: what was revoked stays so.
   ///   - counter: The first challenge's counter; higher than any before, if one is known.
   /// - Throws: ``ProofError/storageFailed``.
   public static func provision(
-    _ keys: HardwareKeys, on platform: some Platform, floor: UInt64 = 0, counter: UInt64 = 0
+    _ keys: HardwareKeys, on platform: some Platform, epoch: UInt64 = 0, floor: UInt64 = 0,
+    counter: UInt64 = 0
   ) throws(ProofError) {
-    try CoreVerifier.provision(keys.core, platform, floor: floor, counter: counter)
+    try CoreVerifier.provision(
+      keys.core, platform, epoch: epoch, floor: floor, counter: counter)
   }
 
   /// Judges one message.

@@ -11,9 +11,10 @@ struct RunningService: Sendable {
     self.options = options
     log = HTTPLog(options.logForm)
     do {
-      let (files, isTooMany) =
-        options.server.limits.connections.addingReportingOverflow(Self.otherFiles)
-      try OpenFiles.allow(isTooMany ? .max : files)
+      // Connections that make room for others are open a moment longer.
+      let (connections, isTooMany) =
+        options.server.limits.connections.multipliedReportingOverflow(by: 2)
+      try OpenFiles.allow(isTooMany ? .max : connections.addingClamped(Self.otherFiles))
       let service = try Service.open(options, log: log)
       let metrics = HTTPMetrics()
       let observer = try HTTPObserver(
@@ -55,6 +56,13 @@ struct RunningService: Sendable {
     } catch {
       log.note("certificate not renewed", [("reason", .text("\(error)"))])
     }
+  }
+}
+
+extension Int {
+  fileprivate func addingClamped(_ other: Int) -> Int {
+    let (sum, isTooMany) = addingReportingOverflow(other)
+    return isTooMany ? .max : sum
   }
 }
 

@@ -22,7 +22,9 @@ struct ServiceOptions: Sendable {
     Option("--private-key", "FILE", help: "the certificate's private key, PEM"),
     Option("--plain", help: "HTTP without TLS, for a proxy on this machine"),
     Option("--insecure", help: "allows --plain on an address that others reach"),
-    Option("--trusted-proxy", "ADDRESS,…", help: "proxies whose X-Forwarded-For is believed"),
+    Option(
+      "--trusted-proxy", "ADDRESS,…",
+      help: "proxies: their X-Forwarded-For is believed, and they read no measures"),
     Option("--metrics-reader", "ADDRESS,…", help: "who may read /metrics, beside this machine"),
     Option("--log", "json|text", help: "how the log's lines look; text if missing"),
     Option("--quiet", help: "does not log every request"),
@@ -30,7 +32,8 @@ struct ServiceOptions: Sendable {
     Option("--threads", "N", help: "threads that answer; 8 if missing"),
     Option("--connections", "N", help: "connections open at once; 1024 if missing"),
     Option(
-      "--connections-per-address", "N", help: "the same from one address; no limit if missing"),
+      "--connections-per-address", "N",
+      help: "the same from one address that is no trusted proxy's; 64 if missing, 0 for no limit"),
     Option("--request-seconds", "N", help: "how long a request may take to arrive; 10 if missing"),
     Option("--idle-seconds", "N", help: "how long a connection may be idle; 60 if missing"),
     Option("--drain-seconds", "N", help: "how long a stop waits for requests; 30 if missing"),

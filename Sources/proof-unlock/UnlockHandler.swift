@@ -19,11 +19,18 @@ struct UnlockHandler: HTTPHandler {
     let issuer = MeasurementTokenIssuer(
       try IssuerKey(seed: SecretBytes(copying: seed.span)),
       for: try AccountHardware(in: SQLiteStore(at: options.store)),
-      ledger: try IssueLedgerFile(folder: options.ledger))
+      ledger: try IssueLedgerFile(folder: options.ledger),
+      clockStep: options.trustsClock ? nil : MeasurementTokenIssuer.defaultClockStep)
     let permissions = options.permissions
+    let users = try options.usersFile.map { try UnlockUsers(file: $0) }
     grant = UnlockGrant(
       try TokenVerifier(keys, rules: options.rules), issuer, bindingHeader: options.bindingHeader,
-      log: { Terminal.complain($0) }, permit: { _, _ in permissions })
+      log: { Terminal.complain($0) },
+      authorization: { request in users?.user(of: request) ?? (users == nil ? .anyone : nil) },
+      permit: { application in
+        guard users?.mayUse(application) ?? true else { return nil }
+        return permissions
+      })
   }
 
   func respond(to request: HTTPRequest) -> HTTPResponse {

@@ -5,12 +5,15 @@ import ProofService
 
 /// What the command line asked for.
 struct UnlockOptions: Sendable {
-  let server: HTTPServerSettings
+  var server: HTTPServerSettings
   let keyFiles: [String]
   let issuerFile: String
   let store: String
   let ledger: String
+  let trustsClock: Bool
   let bindingHeader: String?
+  /// Nil if each app that passes gets a token, for any user.
+  let usersFile: String?
   let permissions: GrantPermissions
   var rules = TokenVerifier.Rules()
 
@@ -20,6 +23,9 @@ struct UnlockOptions: Sendable {
     Option("--issuer-key", "FILE", help: "the backend's signing key, as `proofctl` made it"),
     Option("--store", "FILE", help: "the account's store, for its hardware; no lock is opened"),
     Option("--ledger", "FOLDER", help: "remembers what was issued"),
+    Option("--users", "FILE", help: "the users: NAME SHA256-OF-SECRET HARDWARE,…|* a line"),
+    Option("--anyone", help: "instead of --users: each app that passes, for any user"),
+    Option("--trust-clock", help: "signs although the clock is 90 days beyond the ledger"),
     Option("--binding-header", "NAME", help: "tokens must be bound to this header's value"),
     Option("--audience", "NAME", help: "tokens must be for this API"),
     Option("--classes", "N,…", help: "command classes of an integrity match"),
@@ -30,7 +36,8 @@ struct UnlockOptions: Sendable {
   ]
 
   private static let usage = Usage(
-    "proof-unlock", "--keys FILE --issuer-key FILE --store FILE --ledger FOLDER --classes N,…",
+    "proof-unlock",
+    "--keys FILE --issuer-key FILE --store FILE --ledger FOLDER --classes N,… --users FILE",
     "Answers POST /unlock-grant?hardware=ID with a measurement token, until its standard input ends.",
     known)
 
@@ -40,11 +47,19 @@ struct UnlockOptions: Sendable {
 
   private init(_ options: Options) throws {
     server = HTTPServerSettings(port: try options.number("--port", within: 0...65_535) ?? 0)
+    // It runs behind a proxy, from which all its connections come.
+    server.limits.connectionsPerAddress = 0
     _ = try options.needed("--keys")
     keyFiles = options.list("--keys")
     issuerFile = try options.needed("--issuer-key")
     store = try options.needed("--store")
     ledger = try options.needed("--ledger")
+    usersFile = options.value("--users")
+    guard (usersFile == nil) == options.has("--anyone") else {
+      throw UsageError(
+        "--users and --anyone: give one of the two")
+    }
+    trustsClock = options.has("--trust-clock")
     bindingHeader = options.value("--binding-header")?.lowercased()
     permissions = try GrantPermissions(
       classes: options.needed("--classes"), deviceClasses: options.value("--device-classes"),

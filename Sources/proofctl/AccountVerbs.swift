@@ -87,6 +87,13 @@ enum AccountVerbs {
       "secret change", [], [Option("--printable", help: "a secret of printable characters")],
       "draws another secret: tokens under the old one are refused", as: "secret/change"
     ) { ["printable": .bool($0.has("--printable"))] },
+    verb(
+      "customkey get", [], encoding, "shows the key of custom tokens, for those who read them",
+      as: "customkey/get"
+    ) { ["encoding": $0.has("--base64url") ? "base64url" : "base64"] },
+    verb(
+      "customkey change", "draws another key: custom tokens under the old one are refused",
+      as: "customkey/change"),
     verb("sealing get", [], encoding, "shows the key that seals tokens", as: "sealing/get") {
       ["encoding": $0.has("--base64url") ? "base64url" : "base64"]
     },
@@ -116,6 +123,9 @@ enum AccountVerbs {
         Option("--jwe", help: "its tokens are sealed, so that they may carry measurements"),
         Option("--no-token", help: "no tokens: the host is pinned only"),
         Option("--keyset", "KID", help: "the key that signs or seals its tokens"),
+        Option(
+          "--audience", "on|off",
+          help: "whether its tokens name it in “aud”; the policy's choice if missing"),
         Option("--pin", "PIN,…", help: "its pins: base64 of the SHA-256 of public keys"),
       ], "adds an API"
     ) { invocation in
@@ -128,6 +138,12 @@ enum AccountVerbs {
         invocation.has("--jwe") ? "measurement" : invocation.has("--no-token") ? "none" : "token"
       var api: JSONObject = ["host": .string(host), "kind": .string(kind)]
       set(&api, "kid", invocation.value("--keyset"))
+      if let word = invocation.value("--audience") {
+        guard ["on", "off"].contains(word) else {
+          throw Failure.usage("--audience is on or off")
+        }
+        api["audience"] = .bool(word == "on")
+      }
       // In one step: what is refused leaves neither an API without pins nor another one's pins changed.
       if let pins = invocation.value("--pin") { api["pins"] = list(pins) }
       return Answer(try account.perform("api/add", api))
@@ -145,19 +161,25 @@ enum AccountVerbs {
     .array(text.split(separator: ",").map { .string(String($0)) })
   }
 
+  private static let bundleOption = Option(
+    "--bundle", "FOLDER",
+    help: "the app's bundle, as it is installed; NAME=FOLDER: a further folder", isRepeatable: true)
+
   private static let registrations: [Verb] = [
     Verb(
       "registration add", [Operand("EXECUTABLE")],
       [
-        Option("--bundle", "FOLDER", help: "the app's bundle, as it is installed"),
+        bundleOption,
         Option("--name", "TEXT", help: "what people call the build"),
         Option("--development", help: "a build for development"),
         Option("--expire-after", "TIME", help: "such as 90s, 15m, 1h, 30d"),
+        Option(
+          "--without", "SOURCE,…", help: "evidence that does not count, such as 3/4/anonymous"),
       ], "registers a build of an app by its files"
     ) { invocation in
       let executable = invocation.operands[0]
       let digest = try InstalledApp(
-        executable: executable, bundle: invocation.value("--bundle")
+        executable: executable, folderArguments: invocation.values("--bundle")
       ).digest()
       let name = executable.split(separator: "/").last.map(String.init) ?? ""
       var arguments: JSONObject = [
@@ -165,6 +187,7 @@ enum AccountVerbs {
         "development": .bool(invocation.has("--development")),
         "name": .string(invocation.value("--name") ?? name),
       ]
+      set(&arguments, "without", invocation.value("--without"))
       if let time = invocation.value("--expire-after") {
         arguments["expireAfter"] = .number(JSONNumber(try seconds(time)))
       }
@@ -172,11 +195,11 @@ enum AccountVerbs {
     },
     Verb(
       "registration digest", [Operand("EXECUTABLE")],
-      [Option("--bundle", "FOLDER", help: "the app's bundle, as it is installed")],
+      [bundleOption],
       "computes the name of a build from its files, without an account"
     ) { invocation in
       let digest = try InstalledApp(
-        executable: invocation.operands[0], bundle: invocation.value("--bundle")
+        executable: invocation.operands[0], folderArguments: invocation.values("--bundle")
       ).digest()
       return Answer(["digest": .string(digest.description)], text: digest.description)
     },
@@ -196,8 +219,13 @@ enum AccountVerbs {
 
   private static let policy: [Verb] = [
     verb("policy show", "shows the policy", as: "policy/show"),
-    verb("policy set", [Operand("NAME=VALUE", .some)], [], "changes settings", as: "policy/set") {
-      invocation in
+    policySet,
+  ]
+
+  private static let policySet: Verb = {
+    var set = verb(
+      "policy set", [Operand("NAME=VALUE", .some)], [], "changes settings", as: "policy/set"
+    ) { invocation in
       var settings = JSONObject()
       for operand in invocation.operands {
         guard let equals = operand.firstIndex(of: "=") else {
@@ -206,8 +234,12 @@ enum AccountVerbs {
         settings[String(operand[..<equals])] = .string(String(operand[equals...].dropFirst()))
       }
       return settings
-    },
-  ]
+    }
+    let settings = PolicySetting.allCases.map { ($0.rawValue, $0.meaning) }
+    set.details =
+      "Settings; “proofctl policy show” prints their values:\n\n" + Usage.columns(settings)
+    return set
+  }()
 
   private static let device = [Operand("DEVICE|latest")]
 

@@ -26,6 +26,7 @@ enum Help {
       Usage.columns(flags.map { ($0.words, $0.help) })
     }
     let own = verb.flags.isEmpty ? "" : "\n\n" + rows(verb.flags)
-    return "usage: \(verb.usage)\n\n\(verb.summary)\(own)\n\n" + rows(Invocation.globals)
+    let details = verb.details.isEmpty ? "" : "\n\n" + verb.details
+    return "usage: \(verb.usage)\n\n\(verb.summary)\(details)\(own)\n\n" + rows(Invocation.globals)
   }
 }

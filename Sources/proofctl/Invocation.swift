@@ -47,6 +47,8 @@ struct Invocation: Sendable {
 
   func value(_ flag: String) -> String? { options.value(flag) }
 
+  func values(_ flag: String) -> [String] { options.values(flag) }
+
   func needed(_ flag: String) throws(Failure) -> String {
     do { return try options.needed(flag) } catch { throw .usage("\(error)") }
   }

@@ -11,6 +11,7 @@ enum MeasurementTokenVerbs {
   private static let backend = [
     Option("--issuer-key", "FILE", help: "the backend's signing key, as \"issuer new\" made it"),
     Option("--ledger", "FOLDER", help: "remembers what was issued; else PROOF_LEDGER"),
+    Option("--trust-clock", help: "signs although the clock is 90 days beyond the ledger"),
   ]
 
   private static func issuer(_ invocation: Invocation) throws -> MeasurementTokenIssuer {
@@ -20,13 +21,15 @@ enum MeasurementTokenVerbs {
     return MeasurementTokenIssuer(
       try HardwareVerbs.issuer(invocation.needed("--issuer-key")),
       for: NamedAccountHardware(access: try AccountAccess(invocation)),
-      ledger: try IssueLedgerFile(folder: ledger))
+      ledger: try IssueLedgerFile(folder: ledger),
+      clockStep: invocation.has("--trust-clock") ? nil : MeasurementTokenIssuer.defaultClockStep)
   }
 
   private static let issue = Verb(
     "measurement-token issue", [Operand("TOKEN|@FILE|-"), Operand("HARDWARE")],
     [
       Option("--key", "FILE,…", help: "opens the service's token: one JWK in each file"),
+      Option("--audience", "NAME", help: "the API that the service's token names, if any"),
       Option("--classes", "N,…", help: "command classes of an integrity match"),
       Option("--device-classes", "N,…", help: "command classes of a device match; none if missing"),
       Option("--attempts", "N", help: "integrity failures allowed; 5 if missing"),
@@ -41,7 +44,9 @@ enum MeasurementTokenVerbs {
       classes: invocation.needed("--classes"), deviceClasses: invocation.value("--device-classes"),
       attempts: invocation.value("--attempts"), uses: invocation.value("--uses"),
       lifetime: invocation.value("--lifetime"))
-    let verifier = try TokenVerifier(TokenVerbs.keys(invocation.needed("--key")))
+    var rules = TokenVerifier.Rules()
+    rules.audience = invocation.value("--audience")
+    let verifier = try TokenVerifier(TokenVerbs.keys(invocation.needed("--key")), rules: rules)
     let app = try verifier.measurement(of: Invocation.text(of: invocation.operands[0]))
     let token = try issuer(invocation).issue(
       to: app, for: hardware, permissions,
@@ -117,25 +122,32 @@ enum MeasurementTokenVerbs {
   }
 
   private static let order = Verb(
-    "order sign", [Operand("epoch|revoke|floor"), Operand("HARDWARE", .optional)],
+    "order sign", [Operand("epoch|revoke|floor"), Operand("HARDWARE")],
     [
+      Option("--from", "EPOCH", help: "epoch: orders in steps, from the hardware's own time"),
       Option("--instance", "ID", help: "revoke: whose tokens"),
       Option(
         "--through", "GENERATION", help: "revoke: the last generation; all, for good, if missing"),
     ] + backend, "signs an order that any app may carry to the hardware"
   ) { invocation in
     let issuer = try issuer(invocation)
-    let hardware = try invocation.operand(1).map {
-      try Invocation.parse($0, "HARDWARE") as HardwareID
-    }
-    func needed() throws(Failure) -> HardwareID {
-      guard let hardware else { throw .usage("HARDWARE is missing") }
-      return hardware
-    }
+    let hardware = try Invocation.parse(invocation.operands[1], "HARDWARE") as HardwareID
     let order: SignedOrder
     switch invocation.operands[0] {
-    case "epoch": order = try issuer.orderEpoch(for: hardware)
-    case "floor": order = try issuer.orderFloor(for: needed())
+    case "epoch":
+      guard let text = invocation.value("--from") else {
+        order = try issuer.orderEpoch(for: hardware)
+        break
+      }
+      guard let from = UInt64(text), from > 0 else {
+        throw Failure.usage("--from takes Unix seconds from 1, as the hardware's status tells them")
+      }
+      let orders = try issuer.orderEpochs(for: hardware, from: from).map {
+        Hexadecimal.encode($0.bytes)
+      }
+      return Answer(
+        ["orders": .array(orders.map { .string($0) })], text: orders.joined(separator: "\n"))
+    case "floor": order = try issuer.orderFloor(for: hardware)
     case "revoke":
       let through = try invocation.value("--through").map { text in
         guard let generation = UInt32(text), generation > 0, generation < .max else {
@@ -144,7 +156,7 @@ enum MeasurementTokenVerbs {
         return generation
       }
       order = try issuer.orderRevocation(
-        of: invocation.hexadecimal("--instance", InstanceID.self), through: through, at: needed())
+        of: invocation.hexadecimal("--instance", InstanceID.self), through: through, at: hardware)
     case let word: throw Failure.usage("\"\(word)\" is no order; write epoch, revoke or floor")
     }
     let text = Hexadecimal.encode(order.bytes)

@@ -7,16 +7,19 @@ import ProofModel
 
 /// Verbs about builds of the SDK and their measurement proof keys.
 enum SDKVerbs {
-  static let all: [Verb] = [new, add, list, revoke, configString]
+  static let all: [Verb] = [new, add, list, sources, revoke, configString]
 
   private static let mode = Option("--mode", "MODE", help: "production or development")
   private static let name = Option("--name", "TEXT", help: "what people call the build")
+  private static let without = Option(
+    "--without", "SOURCE,…", help: "sources its apps are not asked for, such as 3/4")
 
   /// The key itself is made by the one script that also writes it into the SDK's sources.
   private static let new = Verb(
     "sdk new", [],
     [
-      mode, name, Option("--key", "FILE", help: "the key, 16 bytes; made if it is not there"),
+      mode, name, without,
+      Option("--key", "FILE", help: "the key, 16 bytes; made if it is not there"),
       Option("--sources", "FOLDER", help: "the SDK's sources; this folder if missing"),
       Option("--output", "FILE", help: "the generated code; the SDK's own file if missing"),
     ], "makes a measurement proof key, writes it into the SDK's sources and registers it"
@@ -43,7 +46,7 @@ enum SDKVerbs {
   private static let add = Verb(
     "sdk add", [],
     [
-      mode, name, Option("--key", "FILE", help: "the key, 16 bytes"),
+      mode, name, without, Option("--key", "FILE", help: "the key, 16 bytes"),
       Option("--development", help: "the public key that is checked in, for the bench"),
     ], "registers a key that is there already"
   ) { invocation in
@@ -57,6 +60,11 @@ enum SDKVerbs {
 
   private static let list = AccountVerbs.verb(
     "sdk list", [], [], "lists the builds of the SDK", as: "sdk/list")
+
+  private static let sources = AccountVerbs.verb(
+    "sdk sources", [Operand("KEY-ID"), Operand("SOURCE,…|none")], [],
+    "says which sources apps with a key are not asked for", as: "sdk/sources"
+  ) { ["id": .string($0.operands[0]), "without": .string($0.operands[1])] }
 
   private static let revoke = AccountVerbs.verb(
     "sdk revoke", [Operand("KEY-ID")], [], "refuses a build's reports from now on", as: "sdk/revoke"
@@ -75,6 +83,7 @@ enum SDKVerbs {
   private static func register(_ invocation: Invocation, mode: String) throws -> Answer {
     var arguments: JSONObject = ["mode": .string(mode)]
     if let name = invocation.value("--name") { arguments["name"] = .string(name) }
+    if let without = invocation.value("--without") { arguments["without"] = .string(without) }
     arguments["key"] = .string(try keyText(invocation, mode: mode))
     return Answer(try AccountAccess(invocation).perform("sdk/add", arguments))
   }

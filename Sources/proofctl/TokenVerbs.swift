@@ -13,12 +13,18 @@ enum TokenVerbs {
     "token check", [Operand("TOKEN|@FILE|-")],
     [
       Option("--key", "FILE,…", help: "keys instead of an account: one JWK in each file"),
+      Option("--audience", "NAME", help: "with --key: the API that the token must name, if any"),
       Option("--data-hash", "TEXT", help: "what the token must be bound to"),
     ], "says whether a token is good, and what it says"
   ) { invocation in
     let token = try Invocation.text(of: invocation.operands[0])
     if let files = invocation.value("--key") {
-      return try check(token, with: keys(files), boundTo: invocation.value("--data-hash"))
+      return try check(
+        token, with: keys(files), for: invocation.value("--audience"),
+        boundTo: invocation.value("--data-hash"))
+    }
+    guard invocation.value("--audience") == nil else {
+      throw Failure.usage("--audience goes with --key: an account's APIs are known")
     }
     let value = try AccountAccess(invocation).perform("token/check", ["token": .string(token)])
     guard case .object(var object) = value else { return Answer(value) }
@@ -32,10 +38,11 @@ enum TokenVerbs {
   }
 
   private static func check(
-    _ token: String, with keys: [JSONWebKey], boundTo text: String?
+    _ token: String, with keys: [JSONWebKey], for audience: String?, boundTo text: String?
   ) throws -> Answer {
     do throws(TokenRefusal) {
-      let claims = try TokenVerifier(verifying: keys).claims(of: token, boundTo: text)
+      let claims = try TokenVerifier(verifying: keys, for: audience)
+        .claims(of: token, boundTo: text)
       return Answer(["valid": true, "claims": shown(claims)])
     } catch {
       return Answer(
@@ -57,7 +64,8 @@ enum TokenVerbs {
     func set(_ name: String, _ value: String?) {
       if let value { object[name] = .string(value) }
     }
-    set("exp", claims.expiry?.description)
+    // A number of Unix seconds, with a key file as with the account.
+    if let expiry = claims.expiry { object["exp"] = .number(JSONNumber(expiry.seconds)) }
     set("iss", claims.issuer)
     set("sub", claims.subject)
     set("did", claims.deviceID?.text)
@@ -115,9 +123,13 @@ enum TokenVerbs {
 
 extension TokenVerifier {
   /// A verifier for keys that were read from files.
-  fileprivate init(verifying keys: [JSONWebKey]) throws(TokenRefusal) {
+  fileprivate init(
+    verifying keys: [JSONWebKey], for audience: String?
+  ) throws(TokenRefusal) {
+    var rules = Rules()
+    rules.audience = audience
     do throws(JOSEError) {
-      try self.init(keys)
+      try self.init(keys, rules: rules)
     } catch {
       throw TokenRefusal(of: error)
     }

@@ -46,6 +46,8 @@ struct Verb: Sendable {
   let operands: [Operand]
   let flags: [Option]
   let summary: String
+  /// Further lines of the verb's own help, such as the names that it takes.
+  var details = ""
   let run: @Sendable (Invocation) throws -> Answer
 
   init(

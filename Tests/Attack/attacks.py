@@ -28,11 +28,19 @@ class Attack:
     verdicts: typing.Tuple[int, ...] = (16,)
     not_seen_by: typing.Tuple[str, ...] = ()
     says: typing.Optional[str] = None
+    arranged: typing.Optional[typing.Callable] = None  # (stage): before the app is enrolled; returns what undoes it
+    trusting: typing.Optional[typing.Tuple[int, ...]] = None  # Verdicts under the trusting policy, where they differ
     may_end_app: bool = False  # The tool may send the app nowhere instead of attacking: nobody is left to judge
 
     @property
     def survives(self):
         return self.verdicts == (1,)
+
+    def verdicts_under(self, policy):
+        return self.trusting if policy == "trusting" and self.trusting is not None else self.verdicts
+
+    def seen_under(self, policy):
+        return () if self.verdicts_under(policy) == (1,) else self.seen_by
 
 
 CODE, PAGES, LINKS, MEMORY = "code in memory", "code pages", "links", "executable memory"
@@ -42,6 +50,18 @@ ATTACKS = [
     Attack("software breakpoint left in code", "gdb", (CODE, PAGES), live=live.gdb_breakpoint,
            not_seen_by=("debugger",)),
     Attack("hardware breakpoint, debugger attached", "gdb", ("debugger",), live=live.gdb_hardware_breakpoint),
+    Attack("hardware breakpoint set before the program starts", "perf_event_open", ("debugger",),
+           start=beginning.under(str(BUILD / "breakpoint"), "start"),
+           says="another program holds breakpoints of the processor"),
+    Attack("hardware breakpoint set while it runs", "perf_event_open", ("debugger",), live=live.watched("thread"),
+           says="another program holds breakpoints of the processor"),
+    Attack("hardware breakpoint on every processor", "perf_event_open", ("debugger",), live=live.watched("everywhere"),
+           says="another program holds breakpoints of the processor"),
+    Attack("debugger attached while a file is read", "fanotify, ptrace", ("debugger",),
+           live=live.lurked_in_measurement, says="debugger attached"),
+    Attack("debugger attached between measurement and proof", "fanotify, ptrace", (), live=live.lurked_before_proof),
+    Attack("started without address randomisation", "setarch", ("debugger",), start=beginning.under("setarch", "-R"),
+           says="personality: addresses are not randomised"),
     Attack("library injected by a debugger that left", "gdb", ("loaded objects",), live=live.gdb_loads_library,
            not_seen_by=("debugger",)),
     Attack("system calls traced", "strace", ("debugger",), live=live.strace_attached),
@@ -74,6 +94,10 @@ ATTACKS = [
            live=live.inside_with("dlopen", "libpreload.so")),
     Attack("library replaced while it runs", "rename", (MEMORY,), live=live.library_replaced),
     Attack("library file overwritten while it runs", "write", (CODE,), live=live.library_overwritten),
+    Attack("library constants overwritten while it runs", "write", (CODE,), live=live.constants_overwritten),
+    Attack("library constants patched from outside", "/proc/PID/mem", (CODE, PAGES), live=live.constants_from_outside),
+    Attack("page of another file over constants", "mmap", (MEMORY, CODE),
+           live=live.inside_with("mapconstants", None)),
     Attack("bind mount over the executable", "mount", (MEMORY,), live=live.executable_covered),
     Attack("bind mount over a library", "mount", (MEMORY,), live=live.library_covered),
     Attack("bind mount over a bundle file", "mount", ("bundle",), live=live.bundle_covered),
@@ -86,6 +110,22 @@ ATTACKS = [
     Attack("bundle file renamed", "rename", ("bundle",), live=live.bundle_renamed),
     Attack("bundle file made executable", "chmod", ("bundle",), live=live.bundle_made_executable),
     Attack("bundle link turned elsewhere", "symlink", ("bundle",), live=live.bundle_link_turned),
+    Attack("bundle file changed through a pinned page", "userfaultfd", ("bundle",), live=live.pinned("userfaultfd"),
+           trusting=(1,)),
+    Attack("bundle file changed through a page held by FUSE", "FUSE", ("bundle",), live=live.pinned("fuse"),
+           trusting=(1,)),
+    Attack("bundle file changed by a direct read", "O_DIRECT, FUSE", ("bundle",), live=live.pinned("direct"),
+           trusting=(1,)),
+    Attack("library code changed through a pinned page", "userfaultfd", (CODE,),
+           live=live.pinned("userfaultfd", library=True)),
+    Attack("library code changed through a page held by FUSE", "FUSE", (CODE,),
+           live=live.pinned("fuse", library=True)),
+    Attack("library code changed by a direct read", "O_DIRECT, FUSE", (CODE,),
+           live=live.pinned("direct", library=True)),
+    Attack("block of a bundle file moved away", "EXT4_IOC_MOVE_EXT", ("bundle",), live=live.bundle_block_moved,
+           trusting=(1,)),
+    Attack("extents of a bundle file swapped", "XFS_IOC_SWAPEXT", ("bundle",), live=live.bundle_extents_swapped,
+           arranged=live.on_xfs, trusting=(1,)),
     Attack("library preloaded, variable hidden", "LD_PRELOAD", ("preloading", "loaded objects"),
            start=beginning.environment(LD_PRELOAD=BUILD / "libpreload.so")),
     Attack("library preloaded for every program", "/etc/ld.so.preload", ("preloading", "loaded objects"),
@@ -93,8 +133,18 @@ ATTACKS = [
     Attack("loader audited", "LD_AUDIT", ("preloading", MEMORY),
            start=beginning.environment(LD_AUDIT=BUILD / "libaudit.so")),
     Attack("library of another folder", "LD_LIBRARY_PATH", ("preloading",), start=beginning.other_library_folder),
+    Attack("modules of an interpreter from another folder", "PYTHONPATH", ("variables",),
+           start=beginning.environment(PYTHONPATH=BUILD)),
+    Attack("script required before the app's own", "NODE_OPTIONS", ("variables",),
+           start=beginning.environment(NODE_OPTIONS="--require=/tmp/evil.js")),
+    Attack("agent loaded into a virtual machine", "JAVA_TOOL_OPTIONS", ("variables",),
+           start=beginning.environment(JAVA_TOOL_OPTIONS="-javaagent:/tmp/evil.jar")),
+    Attack("configuration of a library from another file", "OPENSSL_CONF", ("variables",),
+           start=beginning.environment(OPENSSL_CONF="/tmp/evil.cnf")),
+    Attack("character set module of another folder", "GCONV_PATH", ("variables", "loaded objects"),
+           live=live.character_set_of_another_folder),
     Attack("library swapped on disk", "cp", (CODE,), start=beginning.library_swapped,
-           says="libsample.so.1: code differs"),
+           says="libsample.so.1: changed, or one beside it is gone"),
     Attack("executable: one byte, never loaded", "write", ("executable file",), start=beginning.executable_byte),
     Attack("executable: one byte of its constants", "write", (CODE, "executable file"),
            start=beginning.executable_constant),
@@ -121,6 +171,10 @@ ATTACKS = [
     Attack("older configuration, newer token", "cp", (), stored=stored.older_configuration, verdicts=(17,)),
     Attack("newer configuration, older token", "cp", (), stored=stored.newer_configuration, verdicts=(17,)),
     Attack("older token presented again", "cp", (), stored=stored.older_token, verdicts=(35,)),
+    Attack("bundle file given to another owner", "chown", (), live=live.bundle_given_away, verdicts=(1,)),
+    Attack("capability given to a bundle file", "setcap", (), live=live.bundle_capability, verdicts=(1,)),
+    Attack("ACL entry added within the mask", "setfacl", (), live=live.bundle_acl, verdicts=(1,)),
     Attack("writable data changed", "/proc/PID/mem", (), live=live.data_from_outside, verdicts=(1,)),
+    Attack("registers and stack sampled", "perf_event_open", (), live=live.watched("sample"), verdicts=(1,)),
     Attack("debugger came and went", "gdb", (), live=live.gdb_came_and_went, verdicts=(1,)),
 ]

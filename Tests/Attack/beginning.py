@@ -131,17 +131,29 @@ def other_board(stage):
 
 
 def other_root(stage):
-    """The same folders under the root of another file system."""
-    root = stage.spare / "root"
+    """The same folders under the root of another file system, of a type that has a UUID."""
+    root, image = stage.spare / "root", stage.spare / "root.image"
     root.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "root", root], check=True)
-    for path in pathlib.Path("/").iterdir():
-        if path.is_symlink():
-            (root / path.name).symlink_to(os.readlink(path))
-        elif path.is_dir():
-            (root / path.name).mkdir()
-            subprocess.run(["mount", "--rbind", path, root / path.name], check=True)
-    return {"wrapper": ["chroot", root], "undo": lambda: subprocess.run(["umount", "-R", "-l", root], check=True)}
+    with open(image, "wb") as file:
+        file.truncate(8 << 20)
+    subprocess.run(["mkfs.ext4", "-q", image], check=True)
+    subprocess.run(["mount", "-o", "loop", image, root], check=True)
+
+    def undo():
+        subprocess.run(["umount", "-R", "-l", root], check=True)
+
+    try:
+        for path in pathlib.Path("/").iterdir():
+            if path.is_symlink():
+                (root / path.name).symlink_to(os.readlink(path))
+            elif path.is_dir():
+                # mkfs has made lost+found.
+                (root / path.name).mkdir(exist_ok=True)
+                subprocess.run(["mount", "--rbind", path, root / path.name], check=True)
+    except BaseException:
+        undo()
+        raise
+    return {"wrapper": ["chroot", root], "undo": undo}
 
 
 def other_release(stage):

@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include <elf.h>
 #include <fcntl.h>
+#include <iconv.h>
 #include <link.h>
 #include <pthread.h>
 #include <spawn.h>
@@ -27,6 +28,7 @@ static void *address_of(int (*function)(int)) {
 }
 
 void *inside_address_of_library(void) { return dlsym(RTLD_DEFAULT, "sample_may_open"); }
+void *inside_address_of_constant(void) { return dlsym(RTLD_DEFAULT, "sample_doors"); }
 void *inside_address_of_ask(void) { return address_of(inside_ask); }
 
 static uintptr_t page_of(void *address) {
@@ -139,7 +141,30 @@ static const char *take_place(const char *path) {
   return placed == MAP_FAILED ? "mmap" : NULL;
 }
 
+/// Has the C library convert to a character set whose module is in a folder of the attacker's.
+static const char *convert(const char *folder) {
+  char module[4096];
+  if (setenv("GCONV_PATH", folder, 1) != 0) return "setenv";
+  if (iconv_open("KOI8-R", "UTF-8") == (iconv_t)-1) return "iconv_open";
+  (void)snprintf(module, sizeof module, "%s/evil.so", folder);
+  return dlopen(module, RTLD_LAZY | RTLD_NOLOAD) != NULL ? NULL : "no module was opened";
+}
+
 enum { PAGE = 4096 };
+
+/// Takes the place of the library's page of constants with a page of a file, which has its permissions.
+static const char *take_constants(const char *path) {
+  static uint8_t copy[PAGE];
+  void *page = (void *)page_of(inside_address_of_constant());
+  int descriptor = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0700);
+  void *placed = MAP_FAILED;
+  memcpy(copy, page, sizeof copy);
+  copy[0] ^= 1;
+  if (descriptor < 0 || write(descriptor, copy, sizeof copy) != (ssize_t)sizeof copy) return "write";
+  placed = mmap(page, sizeof copy, PROT_READ, MAP_PRIVATE | MAP_FIXED, descriptor, 0);
+  (void)close(descriptor);
+  return placed == MAP_FAILED ? "mmap" : NULL;
+}
 
 /// Variables that nobody uses.
 static _Alignas(PAGE) uint8_t room[3 * PAGE];
@@ -197,8 +222,10 @@ const char *inside_do(char *attack) {
     (void)prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
     return NULL;
   }
+  if (strcmp(attack, "convert") == 0 && argument != NULL) return convert(argument);
   if (strcmp(attack, "overmap") == 0) return take_place(NULL);
   if (strcmp(attack, "mapfile") == 0 && argument != NULL) return take_place(argument);
+  if (strcmp(attack, "mapconstants") == 0 && argument != NULL) return take_constants(argument);
   if (strcmp(attack, "room") == 0 && argument != NULL) return take_room(argument);
   return "unknown attack";
 }

@@ -8,6 +8,8 @@ int inside_ask(int door);
 
 void *inside_address_of_library(void);
 void *inside_address_of_ask(void);
+/// A constant of the library's.
+void *inside_address_of_constant(void);
 /// Where the word stands that leads to the library's function.
 void *inside_address_of_slot(void);
 

@@ -69,7 +69,7 @@ static const char *start(void) {
   pfc_signing_key(hardware.issuers[0].public_key, signing_key, seed);
   hardware.mode = pfc_sdk_key.mode;
   hardware.issuer_count = 1;
-  if (pfc_verifier_provision(&hardware, &platform, 0, 0) != PFC_OK) return "provision";
+  if (pfc_verifier_provision(&hardware, &platform, 0, 0, 0) != PFC_OK) return "provision";
   if (pfc_verifier_init(&verifier, &hardware, &platform) != PFC_OK) return "start";
   pfc_session_init(&session);
   return NULL;
@@ -150,7 +150,9 @@ static const char *enrol(const char *policy, uint32_t generation) {
     if (count == RECORDS_MAX || read_record(&records[count++], text) != 0) return "record";
   }
   memset(&draft, 0, sizeof draft);
-  draft.policy = strcmp(policy, "full") == 0 ? PFC_POLICY_FULL : PFC_POLICY_INCREMENTAL;
+  draft.policy = strcmp(policy, "full") == 0       ? PFC_POLICY_FULL
+                 : strcmp(policy, "trusting") == 0 ? PFC_POLICY_TRUSTING
+                                                   : PFC_POLICY_INCREMENTAL;
   draft.limit_log2 = 34;
   draft.generation = generation;
   if (draw(NULL, draft.salt, sizeof draft.salt) != 0) return "random";

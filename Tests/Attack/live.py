@@ -2,6 +2,7 @@
 
 import mmap
 import os
+import pathlib
 import shutil
 import subprocess
 import sys
@@ -37,6 +38,27 @@ def gdb_loads_library(_, app):
                           check=True, capture_output=True, text=True)
     if "$1 = 1" not in done.stdout:
         raise RuntimeError("gdb: " + done.stdout[-200:] + done.stderr[-200:])
+
+
+def watched(mode):
+    """Without ptrace: `breakpoint.c`."""
+    def attack(_, app):
+        return Tool([BUILD / "breakpoint", mode, app.pid]).wait_for("set").kill
+
+    return attack
+
+
+def lurked_in_measurement(_, app):
+    """A debugger that is attached from the moment the measurement reads os-release to the next one's beginning."""
+    return Tool([BUILD / "lurker", app.pid, "/etc/os-release", "/etc/machine-id"]).wait_for("armed").kill
+
+
+def lurked_before_proof(stage, app):
+    """A debugger that is attached after the measurement, and sees the keys of the proof only."""
+    file = stage.spare / "between"
+    file.write_text("opened between measurement and proof\n")
+    app.ask(f"between {file}")
+    return Tool([BUILD / "lurker", app.pid, file, "/etc/machine-id"]).wait_for("armed").kill
 
 
 def strace_attached(_, app):
@@ -118,6 +140,14 @@ def inside_with(command, source):
     return attack
 
 
+def character_set_of_another_folder(stage, app):
+    """A folder with a list of modules and one module, which the C library opens for the app. As a good module that
+    ends nothing: a copy of the system's own."""
+    (stage.spare / "gconv-modules").write_text("module KOI8-R// INTERNAL evil 1\nmodule INTERNAL KOI8-R// evil 1\n")
+    shutil.copy(next(pathlib.Path("/usr/lib").glob("*/gconv/KOI8-R.so")), stage.spare / "evil.so")
+    app.ask(f"do convert {stage.spare}")
+
+
 def library_replaced(stage, _):
     new = stage.spare / "new"
     shutil.copy(BUILD / "libforged.so", new)
@@ -136,6 +166,114 @@ def library_overwritten(stage, app):
     with open(stage.library, "r+b", buffering=0) as file:
         file.seek(offset)
         file.write(YES)
+
+
+def file_offset(app, address):
+    """Where in its file a mapped byte stands."""
+    with open(f"/proc/{app.pid}/maps", encoding="utf-8") as maps:
+        for line in maps:
+            words = line.split()
+            start, end = (int(word, 16) for word in words[0].split("-"))
+            if start <= address < end:
+                return int(words[2], 16) + address - start
+    raise RuntimeError("not mapped")
+
+
+def constants_overwritten(stage, app):
+    """Constants of the very file that is mapped: no private page, the same code."""
+    with open(stage.library, "r+b", buffering=0) as file:
+        file.seek(file_offset(app, where(app)["constant"]))
+        file.write(b"open")
+
+
+def constants_from_outside(_, app):
+    write_memory(app.pid, where(app)["constant"], b"open")
+
+
+def settle(app):
+    """What changed a moment ago counts as long settled: the app keeps digests of it."""
+    app.ask("clock 60")
+    app.ask("measure")
+
+
+def pinned(way, library=False):
+    """A page of a file is pinned, the app measures, and only then the bytes come: no time moves."""
+
+    def attack(stage, app):
+        path = stage.library if library else stage.bundle / "rules"
+        offset = file_offset(app, where(app)["may_open"]) if library else 70000
+        folder = stage.spare / "slow"
+        folder.mkdir()
+        tool = Tool([BUILD / "pin", way, path, offset, YES.hex(), folder]).wait_for("held")
+        settle(app)
+        before = path.stat()
+        tool.process.stdin.write("\n")
+        tool.process.stdin.flush()
+        tool.wait_for("written")
+        with open(path, "rb") as file:
+            file.seek(offset)
+            arrived = file.read(len(YES)) == YES
+        if not arrived or path.stat().st_ctime_ns != before.st_ctime_ns:
+            raise RuntimeError("the bytes did not come in secret")
+        return tool.end
+
+    return attack
+
+
+def in_secret(path, command):
+    """Runs what changes a file's content and no time of it."""
+    before, content = path.stat(), path.read_bytes()
+    subprocess.run([str(word) for word in command], check=True, capture_output=True)
+    after = path.stat()
+    moved = (before.st_ctime_ns, before.st_mtime_ns) != (after.st_ctime_ns, after.st_mtime_ns)
+    if moved or path.read_bytes() == content:
+        raise RuntimeError("the content did not change in secret")
+
+
+def bundle_block_moved(stage, app):
+    settle(app)
+    in_secret(stage.bundle / "rules", [BUILD / "move", stage.bundle / "rules", stage.spare / "other"])
+
+
+def on_xfs(stage):
+    """The bundle on a file system of its own, as before the app starts."""
+    image, content = stage.spare / "xfs", stage.spare / "content"
+    shutil.move(stage.bundle, content)
+    stage.bundle.mkdir()
+    subprocess.run(["truncate", "-s", "320M", image], check=True)
+    subprocess.run(["mkfs.xfs", "-q", image], check=True, capture_output=True)
+    subprocess.run(["mount", "-o", "loop", image, stage.bundle], check=True)
+    shutil.copytree(content, stage.bundle, symlinks=True, dirs_exist_ok=True)
+    os.sync()
+    return lambda: subprocess.run(["umount", "--lazy", stage.bundle], check=True)
+
+
+def bundle_extents_swapped(stage, app):
+    rules, other = stage.bundle / "rules", stage.bundle / ".other"
+    settle(app)
+    other.write_bytes(b"doors stand open\n" * 8000)
+    with open(other, "r+b") as file:
+        file.truncate(rules.stat().st_size)
+        os.fsync(file.fileno())
+    in_secret(rules, ["xfs_io", "-c", f"swapext {other}", rules])
+    other.unlink()
+
+
+def bundle_given_away(stage, _):
+    os.chown(stage.bundle / "rules", 65534, 65534)
+
+
+def bundle_capability(stage, _):
+    """CAP_SETUID, effective: a program of these bytes would gain it."""
+    os.setxattr(stage.bundle / "rules", "security.capability", bytes.fromhex("0100000280000000") + bytes(12))
+
+
+def bundle_acl(stage, _):
+    """An entry for another user within the mask: the mode stays as it was."""
+    entries = [(1, 6, 0xFFFFFFFF), (2, 4, 65534), (4, 4, 0xFFFFFFFF), (16, 4, 0xFFFFFFFF), (32, 4, 0xFFFFFFFF)]
+    acl = b"".join(tag.to_bytes(2, "little") + rights.to_bytes(2, "little") + who.to_bytes(4, "little")
+                   for tag, rights, who in entries)
+    os.setxattr(stage.bundle / "rules", "system.posix_acl_access", (2).to_bytes(4, "little") + acl)
 
 
 def executable_covered(stage, _):

@@ -13,6 +13,7 @@
 //   ask                     "answer N": what the library says
 //   where                   "where NAME ADDRESS" for parts of the program
 //   clock SECONDS           sets the app's clock this far ahead of the system's
+//   between FILE            opens this file between measurement and proof, as an app may do
 //   do ATTACK [ARGUMENT]    one of the attacks of inside.c, by the app's own hand
 
 #define _GNU_SOURCE
@@ -42,6 +43,7 @@ static const char marker[] = "sample marker";
 static struct pfp_probe *probe;
 static uint8_t config[PFC_CONFIG_BYTES_MAX];
 static size_t config_size;
+static char between[COMMAND_LINE_MAX];
 
 static void end(const char *error) {
   if (error == NULL) {
@@ -81,7 +83,9 @@ static int print_record(void *context, uint8_t class_, uint8_t number, const uin
 static void do_records(const char *policy) {
   struct pfc_config draft;
   memset(&draft, 0, sizeof draft);
-  draft.policy = strcmp(policy, "full") == 0 ? PFC_POLICY_FULL : PFC_POLICY_INCREMENTAL;
+  draft.policy = strcmp(policy, "full") == 0       ? PFC_POLICY_FULL
+                 : strcmp(policy, "trusting") == 0 ? PFC_POLICY_TRUSTING
+                                                   : PFC_POLICY_INCREMENTAL;
   draft.limit_log2 = 34;
   pfp_sources_propose(&draft);
   end_with(pfp_probe_collect(probe, &draft, print_record, NULL));
@@ -130,10 +134,18 @@ static void do_command(char *arguments) {
   request.kind = (uint8_t)atoi(kind);
   request.command = (const uint8_t *)"open";
   request.command_size = 4;
+  pfp_probe_hold();
   result = pfp_probe_measure(&measured, probe, config, config_size, &pfc_sdk_key);
+  if (between[0] != 0) {
+    FILE *file = fopen(between, "r");
+    if (file != NULL) (void)fclose(file);
+  }
   if (result == PFP_OK &&
-      pfc_secrets_make(&secrets, &pfc_sdk_key, &measured, PFC_FORM_DIVERSIFIED, request.hardware_id) == PFC_OK &&
-      pfc_command_create(message, sizeof message, &size, nonce, &request, &secrets) == PFC_OK) {
+      pfc_secrets_make(&secrets, &pfc_sdk_key, &measured, PFC_FORM_DIVERSIFIED, request.hardware_id) == PFC_OK) {
+    result = pfp_probe_command(message, sizeof message, &size, nonce, probe, &request, &secrets);
+  }
+  pfp_probe_let_go();
+  if (result == PFP_OK) {
     printf("command ");
     hex_print(message, size);
     putchar('\n');
@@ -159,6 +171,7 @@ static void do_diagnose(void) {
 static void do_where(void) {
   printf("where may_open %p\n", inside_address_of_library());
   printf("where ask %p\n", inside_address_of_ask());
+  printf("where constant %p\n", inside_address_of_constant());
   printf("where marker %p\n", (const void *)marker);
   printf("where slot %p\n", inside_address_of_slot());
   end(NULL);
@@ -184,6 +197,9 @@ static void run(char *line) {
     end(NULL);
   } else if (strcmp(line, "clock") == 0 && argument != NULL) {
     clock_shift(atol(argument));
+    end(NULL);
+  } else if (strcmp(line, "between") == 0 && argument != NULL) {
+    (void)snprintf(between, sizeof between, "%s", argument);
     end(NULL);
   } else if (strcmp(line, "where") == 0) {
     do_where();

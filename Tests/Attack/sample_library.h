@@ -6,4 +6,7 @@
 /// May the door be opened? The genuine library says no (0).
 int sample_may_open(int door);
 
+/// Constants that the library has beside its code.
+extern const unsigned char sample_doors[4096];
+
 #endif

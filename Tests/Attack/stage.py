@@ -71,7 +71,10 @@ def compile_all():
         run(*flags, "-c", source, "-o", objects[-1])
     for name, binding in (("sample", "-Wl,-z,lazy"), ("sample-now", "-Wl,-z,now")):
         link_app(name, objects, binding)
-    run(*flags, HERE / "rank.c", "-o", BUILD / "rank")
+    for name in ("rank", "breakpoint", "lurker"):
+        run(*flags, HERE / f"{name}.c", "-o", BUILD / name)
+    run(*flags, "-D_GNU_SOURCE", HERE / "move.c", "-o", BUILD / "move")
+    run(*flags, "-pthread", HERE / "pin.c", "-o", BUILD / "pin")
     run(*flags, HERE / "judge.c", *core, ROOT / "CSources/ProofProbe/sources.c", "-lsodium", "-o", BUILD / "judge")
 
 
@@ -134,6 +137,23 @@ class Judge(Process):
         return int(self.ask(f"command {message}")[0].split(" ")[1])
 
 
+def mounts_below(folder):
+    """Mount points in a folder, as this process sees them."""
+    inside = str(pathlib.Path(folder).resolve()) + "/"
+    with open("/proc/self/mountinfo", encoding="utf-8") as mounts:
+        points = [line.split(" ")[4].replace("\\040", " ") for line in mounts]
+    return [point for point in points if (point + "/").startswith(inside)]
+
+
+def remove_folder(folder):
+    """Deletes a folder, and never what is mounted in it: an attack that failed between two mounts may have left the
+    system's own folders there."""
+    left = mounts_below(folder)
+    if left:
+        raise SystemExit(f"{folder} is not deleted: something is mounted at {', '.join(left[:3])}")
+    shutil.rmtree(folder, ignore_errors=True)
+
+
 class Stage:
     """One installation: executable, library, bundle, storage. Made anew for each attack."""
 
@@ -152,7 +172,7 @@ class Stage:
         self.install()
 
     def install(self):
-        shutil.rmtree(self.folder, ignore_errors=True)
+        remove_folder(self.folder)
         for folder in (self.app_folder, self.bundle / "views", self.storage, self.spare):
             folder.mkdir(parents=True)
         self.storage.chmod(0o700)

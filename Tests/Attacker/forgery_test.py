@@ -8,7 +8,7 @@ from proofspec.basics import DEVELOPMENT
 from proofspec.curves import sign
 from proofspec.keys import LITERAL
 from proofspec.message import Type, Verdict, parse_answer
-from proofspec.order import EPOCH, FLOOR, REVOKE
+from proofspec.order import EPOCH, FLOOR, REVOKE, sign_order
 from proofspec.proof import DEVICE
 from proofspec.token import seal_token, signed_bytes, token_header
 from stage import BEGIN, App, Backend, epoch_of
@@ -65,7 +65,7 @@ class Forgery(Attack):
                     changed = bytearray(fresh)
                     changed[index] ^= 1 << index % 8
                     verdict = self.thief.present(link, self.hardware, bytes(changed))
-                    self.assertIn(verdict, (Verdict.MALFORMED, Verdict.NOT_FOR_ME), f"byte {index}")
+                    self.assertIn(verdict, (Verdict.MALFORMED, Verdict.NOT_FOR_ME, Verdict.TOO_NEW), f"byte {index}")
         self.assert_thief_stays_out()
 
     def test_older_and_revoked_generations_are_refused(self):
@@ -119,6 +119,17 @@ class Forgery(Attack):
         self.assertEqual(epoch_of(link), before)
         self.assert_owner_gets_in()
 
+    def test_what_a_later_version_sends_is_told_as_too_new(self):
+        with self.connect() as link:
+            now = self.backend.order(EPOCH, BEGIN + 1, self.hardware.id)[:60]
+            for later in (now[:4] + b"\x04" + now[5:], now[:7] + b"\x01" + now[8:]):
+                order = sign_order(self.backend.seed, later)
+                self.assertEqual(parse_answer(link.say(Type.ORDER, order)[1]).verdict, Verdict.TOO_NEW)
+            token = self.thief.token(self.backend, self.hardware)
+            for changed in (b"PT\x02" + token[3:], b"PT\x01\x02" + token[4:]):
+                self.assertEqual(self.thief.present(link, self.hardware, changed), Verdict.TOO_NEW)
+        self.assert_owner_gets_in()
+
     def test_an_epoch_never_goes_back(self):
         link = self.connect()
 
@@ -166,7 +177,7 @@ class NoClock(Attack):
         self.assertEqual(self.owner.send(link, command.encoded()).verdict, Verdict.STALE)
         self.assertEqual(epoch_of(link), BEGIN)
         for issued, expected in ((BEGIN + 100, Verdict.ACCEPTED), (BEGIN + 101, Verdict.EXPIRED)):
-            order = self.backend.order(EPOCH, issued, bytes(16))
+            order = self.backend.order(EPOCH, issued, self.hardware.id)
             self.assertEqual(parse_answer(link.say(Type.ORDER, order)[1]).verdict, Verdict.ORDER_DONE)
             self.assertEqual(self.owner.do(link, self.hardware).verdict, expected)
         self.power_cycle()

@@ -10,6 +10,7 @@ import json
 import os
 import pathlib
 import struct
+import subprocess
 import sys
 import time
 import unittest
@@ -107,14 +108,31 @@ class Flow(unittest.TestCase):
             with self.subTest(algorithm):
                 status, token, _, reason = self.app.fetch(f"{name}.example.com")
                 self.assertEqual(status, "success", reason)
-                claims = jwt.decode(token, key, algorithms=[algorithm])
+                host = f"{name}.example.com"
+                claims = jwt.decode(token, key, algorithms=[algorithm], audience=host)
+                # A backend that expects no audience, or another API's, takes it for somebody else's.
+                for other in (None, "other.example.com"):
+                    with self.assertRaises(jwt.InvalidAudienceError):
+                        jwt.decode(token, key, algorithms=[algorithm], audience=other)
                 self.assertTrue(0 < claims["exp"] - time.time() <= 300)
                 self.assertEqual(len(base64.b64decode(claims["did"], validate=True)), 16)
                 status, token, _, _ = self.stranger.fetch(f"{name}.example.com")
                 self.assertEqual(status, "success", "a failing app cannot tell")
                 self.assertEqual(sorted(jwt.decode(token, options={"verify_signature": False})), sorted(claims))
                 with self.assertRaises(jwt.InvalidSignatureError):
-                    jwt.decode(token, key, algorithms=[algorithm])
+                    jwt.decode(token, key, algorithms=[algorithm], audience=host)
+
+    def test_a_backend_that_knows_no_audience_is_told_none(self):
+        self.place.ask("api", "add", "old.example.com", "--audience", "off")
+        status, token, _, reason = self.app.fetch("old.example.com")
+        self.assertEqual(status, "success", reason)
+        self.assertNotIn("aud", jwt.decode(token, self.secret, algorithms=["HS256"]))
+
+    def test_a_custom_token_is_signed_by_a_key_of_its_own(self):
+        self.place.ask("policy", "set", "custom-tokens=on")
+        made = self.place.ask("customkey", "get")["secret"]
+        self.assertNotEqual(base64.b64decode(made), self.secret)
+        self.assertEqual(len(base64.b64decode(made)), 64)
 
     def test_jwcrypto_opens_our_token_and_reads_the_measurement(self):
         _, claims = self.measured()
@@ -172,17 +190,27 @@ class Flow(unittest.TestCase):
         new = place.ask("hardware", "new", "--output", place.path("door.key"), "--literal", "--development")
         strict = place.ask("hardware", "new", "--output", place.path("strict.key"), "--development", where=place.remote)
         issuer = place.ask("issuer", "new", "--output", place.path("issuer.key"), where=[])
-        server = place.start(BIN / "proof-unlock", *files, "--issuer-key", place.path("issuer.key"), "--store",
-                             place.store, "--ledger", place.path("backend/ledger"), "--classes", "0,1")
+        secrets = {name: os.urandom(16).hex() for name in ("ada", "bob")}
+        users = [f"{name} {hashlib.sha256(secret.encode()).hexdigest()} {may}" for (name, secret), may in zip(
+            secrets.items(), ("*", f"{strict['id']},{'00' * 15}02"), strict=True)]
+        users = place.write("users", "\n".join(users) + "\n")
+        options = [*files, "--issuer-key", place.path("issuer.key"), "--store", place.store, "--ledger",
+                   place.path("backend/ledger"), "--classes", "0,1"]
+        for given in ([], ["--users", users, "--anyone"]):
+            refused = subprocess.run([BIN / "proof-unlock", *map(str, options), *given], capture_output=True, text=True,
+                                     env=place.environment, check=False)
+            self.assertEqual(refused.returncode, 2, refused.stderr)
+            self.assertIn("one of the two", refused.stderr)
+        server = place.start(BIN / "proof-unlock", *options, "--users", users, "--audience", "door.example.com")
         port = int(server.stdout.readline().split()[-1])
         limits = pathlib.Path(f"/proc/{server.pid}/limits").read_text(encoding="ascii")
         self.assertRegex(limits, r"Max core file size +1 +1 ", "a core dump would hold its keys")
 
-        def grant(token, hardware, form="literal", method="POST"):
+        def grant(token, hardware, form="literal", method="POST", user=secrets["ada"]):
             connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
             try:
                 connection.request(method, f"/unlock-grant?hardware={hardware}&form={form}",
-                                   headers={"Proof-Token": token, "Content-Length": "0"})
+                                   headers={"Proof-Token": token, "Content-Length": "0", "User-Token": user})
                 response = connection.getresponse()
                 return response.status, response.read()
             finally:
@@ -201,6 +229,10 @@ class Flow(unittest.TestCase):
 
         self.assertEqual(grant(token, strict["id"]), (403, b"hardware\n"), "literal by name only")
         self.assertEqual(grant(token, strict["id"], "diversified")[0], 200)
+        self.assertEqual(grant(token, new["id"], user=""), (401, b"user\n"), "an app is not a person")
+        self.assertEqual(grant(token, new["id"], user="ada"), (401, b"user\n"))
+        self.assertEqual(grant(token, new["id"], user=secrets["bob"]), (403, b"rights\n"), "this door is not bob's")
+        self.assertEqual(grant(token, strict["id"], "diversified", user=secrets["bob"])[0], 200)
         self.assertEqual(grant(token, "00" * 15 + "01"), (403, b"hardware\n"))
         self.assertEqual(grant(token[:-4] + "AAAA", new["id"]), (401, b"signature\n"))
         self.assertEqual(grant("", new["id"]), (401, b"missing\n"))

@@ -14,10 +14,10 @@ PASSPHRASE = "four words of test"
 
 
 # Verbs that change nothing: they are asked in both forms, for people and as JSON.
-READING = {"secret get", "sealing get", "devkey get", "api list", "registration list", "registration digest",
-           "policy show", "device list", "pin list", "config show", "keyset list", "keyset get", "keyset jwks",
-           "string list", "metrics show", "sdk list", "sdk config-string", "hardware list", "issuer show",
-           "token check", "proof compute", "measurement-token inspect", "diagnose"}
+READING = {"secret get", "customkey get", "sealing get", "devkey get", "api list", "registration list",
+           "registration digest", "policy show", "device list", "pin list", "config show", "keyset list", "keyset get",
+           "keyset jwks", "string list", "metrics show", "sdk list", "sdk config-string", "hardware list",
+           "issuer show", "token check", "proof compute", "measurement-token inspect", "diagnose"}
 
 
 class Place:

@@ -279,7 +279,7 @@ class Everything(unittest.TestCase):
              "completion bash"}
     STORE = {"init"}
     # A flag that stands for an account.
-    ELSEWHERE = {("token check", "--key"): "neither"}
+    ELSEWHERE = {("token check", "--key"): "neither", ("token check", "--audience"): "neither"}
 
     def test_every_verb_and_flag_was_used(self):
         place = Place()

@@ -1,11 +1,14 @@
 """What every verb of the operator's tool does wherever the account is, on a store or behind a running service."""
 
 import base64
+import hashlib
 import json
 import os
 import pathlib
 import re
 import stat
+import struct
+import time
 
 from jwcrypto import jwe, jwk
 
@@ -57,6 +60,14 @@ class Verbs:
         self.ask("sealing", "change")
         self.assertNotEqual(self.ask("sealing", "get")["secret"], key)
 
+    def test_the_key_of_custom_tokens(self):
+        key = base64.b64decode(self.ask("customkey", "get")["secret"], validate=True)
+        self.assertEqual(len(key), 64)
+        url = self.ask("customkey", "get", "--base64url")["secret"]
+        self.assertEqual(base64.urlsafe_b64decode(url + "=" * (-len(url) % 4)), key)
+        self.ask("customkey", "change")
+        self.assertNotEqual(base64.b64decode(self.ask("customkey", "get")["secret"]), key)
+
     def test_development_key(self):
         key = self.ask("devkey", "change")["key"]
         self.assertEqual(self.ask("devkey", "get")["key"], key)
@@ -79,11 +90,14 @@ class Verbs:
         self.ask("api", "add", "one.example.com")
         self.ask("api", "add", "two.example.com", "--jwe", "--pin", PIN)
         self.ask("api", "add", "three.example.com", "--no-token")
-        self.ask("api", "add", "four.example.com", "--keyset", "for-api")
+        self.ask("api", "add", "four.example.com", "--keyset", "for-api", "--audience", "off")
+        self.refused(2, "on or off", "api", "add", "five.example.com", "--audience", "maybe")
         listed = {api["host"]: api for api in self.ask("api", "list")}
         self.assertEqual(listed["two.example.com"]["kind"], "measurement")
         self.assertEqual(listed["three.example.com"]["kind"], "none")
         self.assertEqual(listed["four.example.com"]["kid"], "for-api")
+        self.assertIs(listed["four.example.com"]["audience"], False)
+        self.assertNotIn("audience", listed["one.example.com"])
         pins = {entry["host"]: entry["pins"] for entry in self.ask("pin", "list")}
         self.assertEqual(pins["two.example.com"], [PIN])
         self.refused(1, "already", "api", "add", "one.example.com")
@@ -154,6 +168,26 @@ class Verbs:
             self.refused(1, "none", "policy", "set", f"rejection={nothing}")
         self.ask("policy", "set", "token-lifetime=300", "issuer=none")
 
+    def test_the_page_says_how_to_leave_sources_out(self):
+        page = (pathlib.Path(__file__).resolve().parents[2] / "docs" / "MANAGEMENT.md").read_text()
+        section = page.split("## Sources left out")[1].split("\n## ")[0]
+        lines = [line.split()[1:] for line in section.splitlines() if line.startswith("proofctl ")]
+        self.assertEqual(len(lines), 3)
+        key = self.place.write(f"{type(self).__name__}.jit.key", os.urandom(16))
+        build = self.ask("sdk", "add", "--key", key, "--name", "jit", "--without", "3/5")
+        self.assertEqual(build["without"], "3/5")
+        words = {"KEY-ID": build["id"], "app": str(BIN / "app-peer")}
+        answers = [self.ask(*[words.get(word, word) for word in line]) for line in lines]
+        self.assertEqual(answers[0]["sources-without"], "3/8,3/9")
+        self.assertEqual(answers[1]["without"], "3/4")
+        self.assertEqual(answers[2]["without"], "3/4/anonymous,3/4/writable")
+        self.refused(1, "such as 3/4,3/8", "policy", "set", "sources-without=1/5")
+        self.refused(1, "such as 3/4,3/8", "sdk", "sources", build["id"], "3/4/anonymous")
+        self.refused(1, "3/4/anonymous", "registration", "add", BIN / "app-peer", "--without", "3/6/libc.so.6")
+        self.ask("policy", "set", "sources-without=none")
+        self.assertNotIn("without", self.ask("sdk", "sources", build["id"], "none"))
+        self.ask("registration", "remove", answers[2]["digest"])
+
     def test_devices(self):
         device = "00" * 15 + "07"
         self.assertEqual(self.ask("device", "list", "--count", 3), [])
@@ -189,7 +223,16 @@ class Verbs:
         secret = base64.b64decode(self.ask("secret", "get")["secret"])
         key = {"kty": "oct", "alg": "HS256", "k": base64.urlsafe_b64encode(secret).rstrip(b"=").decode()}
         path = self.place.write(f"{type(self).__name__}.jwk", json.dumps(key))
-        self.assertTrue(self.place.ask("token", "check", good, "--key", path, where=[])["valid"])
+        local = ["token", "check", good, "--key", path]
+        offline = self.place.ask(*local, "--audience", "token.example.com", where=[])
+        self.assertTrue(offline["valid"])
+        # A number of seconds, with a key file as with the account.
+        self.assertIsInstance(offline["claims"]["exp"], int)
+        self.assertEqual(offline["claims"]["exp"], checked["claims"]["exp"])
+        for other in ([], ["--audience", "other.example.com"]):
+            code, output, _ = self.place.run(*local, *other, "--json", where=[])
+            self.assertEqual((code, json.loads(output)["reason"]), (1, "audience"))
+        self.refused(2, "--audience goes with --key", "token", "check", good, "--audience", "x")
         code, output, _ = self.place.run("token", "check", bad, "--key", path, "--json", where=[])
         self.assertEqual((code, json.loads(output)["reason"]), (1, "signature"))
         self.refused(1, "response code", "arc", "read", "AAAAAAAAAA")
@@ -222,7 +265,7 @@ class Verbs:
         name = type(self).__name__
         key = self.place.path(f"{name}.mpk")
         made = self.ask("sdk", "new", "--key", key, "--name", name, "--mode", "production", "--sources", ROOT,
-                        "--output", self.place.path(f"{name}.c"))
+                        "--output", self.place.path(f"{name}.c"), "--without", "none")
         self.assertEqual(made["mode"], "production")
         self.assertEqual(os.stat(key).st_size, 16)
         with open(self.place.path(f"{name}.c"), encoding="ascii") as file:
@@ -272,16 +315,34 @@ class Verbs:
         issuer = self.place.ask("issuer", "show", name, where=[])
         return ["--issuer-key", name, "--ledger", self.place.path(f"{type(self).__name__}-ledger")], issuer["publicKey"]
 
+    def old_ledger(self):
+        """Flags of a ledger whose only record is 200 days old. It is of an earlier version, without a count."""
+        folder = pathlib.Path(self.place.path(f"{type(self).__name__}-old-ledger"))
+        folder.mkdir(mode=0o700, exist_ok=True)
+        record = bytes([8]) * 16 + bytes([9]) * 16 + struct.pack("<BxxxIQ", 1, 1, int(time.time()) - 200 * 86400)
+        issued = folder / "issued"
+        issued.write_bytes(record + hashlib.sha256(b"pfb1.ledger....." + record).digest()[:16])
+        issued.chmod(0o600)
+        (folder / "issued.count").unlink(missing_ok=True)
+        return ["--ledger", folder]
+
     def test_orders(self):
         own, _ = self.backend()
         new = self.ask("hardware", "new", "--output", self.place.path(f"{type(self).__name__}.ordered"))
-        for arguments in (["epoch"], ["epoch", new["id"]], ["floor", new["id"]],
+        for arguments in (["epoch", new["id"]], ["floor", new["id"]],
                           ["revoke", new["id"], "--instance", "07" * 16, "--through", "3"],
                           ["revoke", new["id"], "--instance", "07" * 16]):
             order = bytes.fromhex(self.ask("order", "sign", *arguments, *own)["order"])
             self.assertEqual((len(order), order[:2]), (124, b"PO"))
-        self.refused(2, "epoch, revoke or floor", "order", "sign", "party", *own)
-        self.refused(2, "HARDWARE is missing", "order", "sign", "floor", *own)
+        steps = self.ask("order", "sign", "epoch", new["id"], "--from", str(int(time.time()) - 900 * 86400), *own)
+        self.assertEqual([bytes.fromhex(step)[:5] for step in steps["orders"]], [b"PO\1\1\1"] * 3)
+        behind = [*own[:2], *self.old_ledger()]
+        self.refused(1, "The clock is 200 days beyond", "order", "sign", "floor", new["id"], *behind)
+        self.ask("order", "sign", "floor", new["id"], "--trust-clock", *behind)
+        self.refused(2, "Unix seconds from 1", "order", "sign", "epoch", new["id"], "--from", "0", *own)
+        self.refused(2, "epoch, revoke or floor", "order", "sign", "party", new["id"], *own)
+        for word in ("epoch", "floor"):
+            self.refused(2, "HARDWARE is missing", "order", "sign", word, *own)
         self.refused(2, "1 to 4294967294", "order", "sign", "revoke", new["id"], "--instance", "07" * 16, "--through",
                      "0", *own)
         self.refused(1, "No hardware .*hardware new", "order", "sign", "floor", "01" * 16, *own)
@@ -310,6 +371,14 @@ class Verbs:
             return self.place.ask("measurement-token", "inspect", token, "--hardware", hardware["id"], "--hardware-key",
                                   hardware["secretKey"].removeprefix("in "), "--issuer", issuer, *flags, where=[])
 
+        named = sealed(mmd="production", aud="door.example.com")
+        self.refused(1, "not for this service", *issue(new, named, "--classes", "0"))
+        self.ask(*issue(new, named, "--classes", "0", "--audience", "door.example.com"))
+        behind = ["--classes", "0", "--audience", "door.example.com", *self.old_ledger()]
+        own, first = own[:2], own
+        self.refused(1, "The clock is 200 days beyond", *issue(new, named, *behind))
+        self.ask(*issue(new, named, *behind, "--trust-clock"))
+        own = first
         production = sealed(mmd="production")
         limits = ["--classes", "0,2", "--device-classes", "0", "--uses", "7", "--lifetime", "60", "--attempts", "4"]
         made = self.ask(*issue(new, production, *limits))

@@ -26,6 +26,15 @@ struct OptionsTests {
     #expect(try self.options("--filter", "-5").value("--filter") == "-5")
   }
 
+  @Test("takes an option again only where it says so")
+  func repeated() throws {
+    let folders = [Option("--bundle", "FOLDER", help: "folders", isRepeatable: true)]
+    let options = try Options(["--bundle", "one", "--bundle", "two"], taking: folders)
+    #expect(options.values("--bundle") == ["one", "two"])
+    #expect(try Options([], taking: folders).values("--bundle").isEmpty)
+    #expect(refusal { _ = try self.options("--filter", "a", "--filter", "b") } != nil)
+  }
+
   @Test(
     "that nobody understands is refused, with the word that was not understood",
     arguments: [

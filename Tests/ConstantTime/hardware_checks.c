@@ -145,7 +145,7 @@ static void verifier(void) {
   struct pfc_platform platform = {.context = &next, .random = count_random, .storage = storage};
   make_parties(&parties);
   make_token(bytes, &parties, &token);
-  expect("provisioned", pfc_verifier_provision(&parties.hardware, &platform, 0, 0) == PFC_OK);
+  expect("provisioned", pfc_verifier_provision(&parties.hardware, &platform, 0, 0, 0) == PFC_OK);
   expect("started", pfc_verifier_init(&verifier, &parties.hardware, &platform) == PFC_OK);
   pfc_session_init(&session);
   pfc_verifier_receive(&verifier, &session, PFC_MESSAGE_TOKEN, bytes, sizeof bytes, &outcome);

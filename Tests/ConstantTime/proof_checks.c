@@ -35,6 +35,21 @@ static void proofs(void) {
   expect("the right proof alone", right == PFC_OK && wrong == PFC_E_DIFFERS);
 }
 
+static void two_proofs(void) {
+  struct pfc_proof_key expanded[2];
+  const struct pfc_proof_key *const keys[2] = {&expanded[0], &expanded[1]};
+  uint8_t key[2][PFC_KEY_BYTES], measurement[2][PFC_MEASUREMENT_BYTES], proofs_made[2][PFC_PROOF_BYTES];
+  static const uint8_t nonce[PFC_NONCE_BYTES] = "a public nonce";
+  const uint8_t *const nonces[2] = {nonce, nonce};
+  const uint8_t *const measurements[2] = {measurement[0], measurement[1]};
+  make_secret(key, sizeof key, 1);
+  make_secret(measurement, sizeof measurement, 2);
+  for (unsigned i = 0; i < 2; i++) pfc_proof_key_init(&expanded[i], key[i]);
+  pfc_proof_make_two(proofs_made, keys, nonces, measurements);
+  expect_secret("the first proof", proofs_made[0], PFC_PROOF_BYTES);
+  expect_secret("the second proof", proofs_made[1], PFC_PROOF_BYTES);
+}
+
 static void literal(void) {
   struct pfc_measured measured;
   uint8_t mpk[PFC_KEY_BYTES], proof[PFC_PROOF_BYTES];
@@ -115,6 +130,7 @@ static void secrets(void) {
 const struct check checks_proof[] = {
     {"equal and is-zero", equal},
     {"proof: make and check", proofs},
+    {"proof: two at once", two_proofs},
     {"proof: literal, both kinds", literal},
     {"receipt: make and check", receipts},
     {"recall: create and check", recalls},

@@ -35,6 +35,10 @@ readonly MUTANTS=(
   'derive_branch|pfc_derive|crypto|measurement: fold'
   'secrets_shortcut|pfc_secrets_make|key|secrets: diversified and literal'
 )
+# The same, of the native path's transcripts.
+readonly NATIVE_MUTANTS=(
+  'native_short_branch|pfc_native_mac_short|sha256_native|proof: make and check'
+)
 
 # link OUTPUT COMPILER OBJECT…: with the functions of revealed.c around those they name.
 link() {
@@ -77,8 +81,23 @@ kill_mutant() {
     grep -q "^  FAILED  $seen_by: [0-9]* places depend on a secret" "$log"
 }
 
+# mutate COMPILER LEVEL OUT CORE-FOLDER MUTANT…
+mutate() {
+  local compiler=$1 level=$2 out=$3 core=$4 entry mutant replaced object seen_by
+  shift 4
+  for entry in "$@"; do
+    IFS='|' read -r mutant replaced object seen_by <<<"$entry"
+    compile "$compiler" "$level" "$out/mutants" "$here/mutants/$mutant.c"
+    rm -rf "$out/weak"
+    cp -r "$core" "$out/weak"
+    objcopy --weaken-symbol="$replaced" "$out/weak/$object.o"
+    link "$out/$mutant" "$compiler" "$out"/checks/*.o "$out/mutants/$mutant.o" "$out"/weak/*.o
+    kill_mutant "$out/$mutant.log" "$mutant ($(basename "$out"))" "$seen_by" "$out/$mutant"
+  done
+}
+
 judge() {
-  local compiler=$1 level=$2 name mutant replaced object seen_by
+  local compiler=$1 level=$2 name
   name=$(basename "$compiler")$level
   local out=$BUILD/$name
   mkdir -p "$out"
@@ -89,15 +108,17 @@ judge() {
   terse "$out/log" "$name" "${JUDGE[@]}" "$out/constant_time"
   terse "$out/log-init" "$name, after sodium_init" env SODIUM_INIT=1 "${JUDGE[@]}" "$out/constant_time"
 
-  for mutant in "${MUTANTS[@]}"; do
-    IFS='|' read -r mutant replaced object seen_by <<<"$mutant"
-    compile "$compiler" "$level" "$out/mutants" "$here/mutants/$mutant.c"
-    rm -rf "$out/weak"
-    cp -r "$out/core" "$out/weak"
-    objcopy --weaken-symbol="$replaced" "$out/weak/$object.o"
-    link "$out/$mutant" "$compiler" "$out"/checks/*.o "$out/mutants/$mutant.o" "$out"/weak/*.o
-    kill_mutant "$out/$mutant.log" "$mutant ($name)" "$seen_by" "$out/$mutant"
-  done
+  mutate "$compiler" "$level" "$out" "$out/core" "${MUTANTS[@]}"
+
+  rm -rf "$out/native"
+  cp -r "$out/core" "$out/native"
+  rm "$out"/native/sha256.o "$out"/native/sha256_{x86,arm}.o
+  includes=("-I$CORE")
+  compile "$compiler" "$level" "$out/native" "$here/standin/kernel.c"
+  link "$out/native_transcripts" "$compiler" "$out"/checks/*.o "$out"/native/*.o
+  terse "$out/log-native" "$name, native transcripts" env NATIVE_TRANSCRIPTS=1 "${JUDGE[@]}" "$out/native_transcripts"
+  NATIVE_TRANSCRIPTS=1 mutate "$compiler" "$level" "$out" "$out/native" "${NATIVE_MUTANTS[@]}"
+
   includes=("-I$here/mutants/dissolved")
   compile "$compiler" "$level" "$out/dissolved" "$here"/*.c
   link "$out/dissolved_table" "$compiler" "$out"/dissolved/*.o "$out"/core/*.o
@@ -109,5 +130,6 @@ includes=()
 for compiler in "${COMPILERS[@]}"; do
   for level in "${LEVELS[@]}"; do judge "$compiler" "$level"; done
 done
-echo "mutants: $(((${#MUTANTS[@]} + 1) * ${#COMPILERS[@]} * ${#LEVELS[@]})) planted"
+part 'kernels of SHA-256' /usr/bin/python3 "$here/kernels.py"
+echo "mutants: $(((${#MUTANTS[@]} + ${#NATIVE_MUTANTS[@]} + 1) * ${#COMPILERS[@]} * ${#LEVELS[@]})) planted"
 closing

@@ -13,7 +13,7 @@ import sys
 import unittest
 
 from builds import HERE, LANGUAGES, ROOT, STATIC, make_firmware, run, swift_build
-from linkage import Linkage
+from linkage import Dependency, Linkage
 
 sys.path[:0] = [str(HERE.parent / name) for name in ("Backend", "Runner")]
 
@@ -63,7 +63,7 @@ class Consumers(unittest.TestCase):
         backend = place.start(
             BIN / "proof-unlock", "--keys", place.write("sealing.jwk", json.dumps(key)), "--issuer-key",
             place.path("issuer.key"), "--store", place.store, "--ledger", place.path("ledger"),
-            "--classes", "0,1")
+            "--classes", "0,1", "--audience", "door.example.com", "--anyone")
         cls.backend = f"http://127.0.0.1:{int(backend.stdout.readline().split()[-1])}"
 
     def install(self, apps=None):
@@ -162,4 +162,4 @@ class Readme(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    sys.exit(runner.run(runner.of_classes(Consumers, Linkage, Readme), sys.argv[1:]))
+    sys.exit(runner.run(runner.of_classes(Consumers, Dependency, Linkage, Readme), sys.argv[1:]))

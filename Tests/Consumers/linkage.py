@@ -3,6 +3,7 @@
 import json
 import pathlib
 import re
+import shutil
 import unittest
 
 from builds import OUT, ROOT, STATIC, run, swift_build
@@ -27,6 +28,47 @@ def functions_of(program, library):
     offered = {line.split()[-1].split("@")[0] for line in run("nm", "-D", "--defined-only", path).splitlines()}
     asked = {line.split()[-1].split("@")[0] for line in run("nm", "-D", "--undefined-only", program).splitlines()}
     return offered & asked
+
+
+CLIENT = """// swift-tools-version: 6.2
+import PackageDescription
+let package = Package(
+  name: "client", dependencies: [.package(url: "%s", from: "1.0.0")],
+  targets: [.executableTarget(
+    name: "client", dependencies: [.product(name: "ProofKit", package: "proofkit")], path: ".")])
+"""
+
+
+class Dependency(unittest.TestCase):
+    def test_a_debug_build_of_an_app_optimises_the_c_that_measures_and_proves(self):
+        swift_build()
+        manifest = (OUT / "app" / "debug.yaml").read_text()
+        for folder in ("ProofCore", "ProofKey", "ProofProbe"):
+            compiled = [json.loads(line.split("args: ", 1)[1]) for line in manifest.splitlines()
+                        if "args: " in line and re.search(rf'"-c","[^"]*/CSources/{folder}/', line)]
+            self.assertTrue(compiled, folder)
+            # The last one counts.
+            self.assertEqual({[word for word in words if word.startswith("-O")][-1] for words in compiled}, {"-O2"})
+
+    def test_the_package_can_be_a_dependency_by_version(self):
+        place = OUT / "by-version"
+        shutil.rmtree(place, ignore_errors=True)
+        package, client = place / "proofkit", place / "client"
+        client.mkdir(parents=True)
+        tracked = run("git", "-C", ROOT, "ls-files", "-z", "--cached", "--others", "--exclude-standard").split("\0")
+        for name in filter(None, tracked):
+            if (ROOT / name).is_file():
+                (package / name).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy2(ROOT / name, package / name)
+        identity = ["-c", "user.name=tests", "-c", "user.email=tests@example.com"]
+        for words in (["init", "-q"], ["add", "-A"], [*identity, "commit", "-qm", "all"], ["tag", "1.0.0"]):
+            run("git", "-C", package, *words)
+        (client / "Package.swift").write_text(CLIENT % package)
+        (client / "main.swift").write_text("import ProofKit\n")
+        # Loads the whole graph, and refuses flags that a dependency may not have.
+        shown = run("swift", "package", "--package-path", client, "show-dependencies", "--format", "json")
+        graph = json.loads(shown[shown.index("{"):])
+        self.assertEqual([one["version"] for one in graph["dependencies"]], ["1.0.0"])
 
 
 class Linkage(unittest.TestCase):

@@ -69,7 +69,7 @@ class Silence(Beside):
         self.radio.turn()
         self.assertIsNone(self.radio.central)
         self.assertEqual(self.central.recv(100), b"")
-        self.assertIn("a central said nothing for 30 seconds: given up", self.said.getvalue())
+        self.assertIn("a central said nothing for 4 seconds: given up", self.said.getvalue())
         self.assert_the_next_is_served()
 
     def test_who_has_said_something_is_left_to_the_firmware(self):

@@ -111,7 +111,7 @@ class Story(Firmware):
                 link.receive()
         said = io.StringIO()
         EventLog("info", said).take(board.logged())
-        self.assertIn("link 0: closed to make room, it proved nothing", said.getvalue())
+        self.assertIn("link 0: closed to make room: no command accepted", said.getvalue())
 
     def test_provisioning_that_is_refused_leaves_the_hardware_as_it_was(self):
         self.hold()

@@ -22,7 +22,7 @@ static void tag_of(uint8_t tag[32], const uint8_t *mc, size_t size) {
 static int in_range(const uint8_t *mc, size_t size) {
   size_t sources = mc[57], leaves = mc[58], groups = 0;
   int device = 0, app = 0, before = -1;
-  if (mc[6] < 1 || mc[6] > 2 || mc[7] < 1 || mc[7] > 2 || mc[12] != mc[6]) return 0;
+  if (mc[6] < 1 || mc[6] > 2 || mc[7] < 1 || mc[7] > 3 || mc[12] != mc[6]) return 0;
   if (fuzz_get32(mc + 8) == 0 || fuzz_get32(mc + 8) == UINT32_MAX) return 0;
   if (fuzz_all(mc + 20, PFC_SALT_BYTES, 0)) return 0;
   if (mc[56] < 16 || mc[56] > 50 || mc[59] != 0) return 0;

@@ -158,7 +158,7 @@ static void begin(struct pfc_measurement *fold, const uint8_t *mc, size_t mc_siz
 /// Everything that follows from a complete baseline.
 static void check_measuring(struct record *records, unsigned count, const struct pfc_config *config) {
   struct pfc_measurement plain, leaves;
-  struct pfc_measured measured, again, reference;
+  struct pfc_measured measured, none, reference;
   struct pfc_difference difference;
   uint8_t mc[PFC_CONFIG_BYTES_MAX];
   size_t size;
@@ -169,9 +169,9 @@ static void check_measuring(struct record *records, unsigned count, const struct
     REQUIRE(add(&plain, &records[i]) == PFC_OK && add(&leaves, &records[i]) == PFC_OK);
   }
   REQUIRE(pfc_measurement_final(&measured, &plain) == PFC_OK);
-  REQUIRE(pfc_measurement_final(&again, &leaves) == PFC_OK);
+  REQUIRE(pfc_measurement_final(&none, &leaves) == PFC_E_ARGUMENT && fuzz_all(&none, sizeof none, 0));
   whole(&reference, records, count, config, mc, size);
-  REQUIRE(memcmp(&measured, &reference, sizeof measured) == 0 && memcmp(&again, &measured, sizeof again) == 0);
+  REQUIRE(memcmp(&measured, &reference, sizeof measured) == 0);
   REQUIRE(fuzz_all(&plain, sizeof plain, 0) && fuzz_all(&leaves, sizeof leaves, 0));
 
   begin(&leaves, mc, size, PFC_MEASURE_LEAVES);

@@ -10,17 +10,14 @@
 enum { BODY = 60 };
 
 static int expected(const uint8_t *body, unsigned signer, int damaged, const struct pfc_hardware *hardware) {
-  int any = fuzz_all(body + 24, PFC_ID_BYTES, 0);
   int instance = !fuzz_all(body + 40, PFC_ID_BYTES, 0), generation = fuzz_get32(body + 56) != 0;
   if (memcmp(body, "PO", 2) != 0) return PFC_E_MALFORMED;
   if (body[2] != 1 || body[3] != 1) return PFC_E_TOO_NEW;
-  if (memcmp(body + 24, hardware->id, PFC_ID_BYTES) != 0 && !(any && body[4] == PFC_ORDER_EPOCH)) {
-    return PFC_E_RECIPIENT;
-  }
+  if (memcmp(body + 24, hardware->id, PFC_ID_BYTES) != 0) return PFC_E_RECIPIENT;
   if (signer >= hardware->issuer_count || damaged) return PFC_E_SIGNATURE;
   if (memcmp(body + 8, fuzz_fixture()->issuer_ids[signer], PFC_ISSUER_ID_BYTES) != 0) return PFC_E_SIGNATURE;
-  if (body[4] < PFC_ORDER_EPOCH || body[4] > PFC_ORDER_FLOOR) return PFC_E_MALFORMED;
-  if (!fuzz_all(body + 5, 3, 0) || fuzz_get64(body + 16) == 0) return PFC_E_MALFORMED;
+  if (body[4] > PFC_ORDER_FLOOR || !fuzz_all(body + 5, 3, 0)) return PFC_E_TOO_NEW;
+  if (body[4] < PFC_ORDER_EPOCH || fuzz_get64(body + 16) == 0) return PFC_E_MALFORMED;
   if (body[4] == PFC_ORDER_REVOKE ? !(instance && generation) : (instance || generation)) return PFC_E_MALFORMED;
   return PFC_OK;
 }
@@ -72,8 +69,7 @@ static void check_create(struct fuzz_input *input) {
   int result = pfc_order_create(bytes, &order, fuzz_fixture()->signing_keys[0]);
   REQUIRE(result == PFC_OK || (result == PFC_E_ARGUMENT && fuzz_all(bytes, sizeof bytes, 0)));
   if (result != PFC_OK) return;
-  int mine = memcmp(order.hardware_id, fuzz_fixture()->hardware.id, PFC_ID_BYTES) == 0 ||
-             (order.type == PFC_ORDER_EPOCH && fuzz_all(order.hardware_id, PFC_ID_BYTES, 0));
+  int mine = memcmp(order.hardware_id, fuzz_fixture()->hardware.id, PFC_ID_BYTES) == 0;
   REQUIRE(open(&opened, bytes, sizeof bytes) == (mine ? PFC_OK : PFC_E_RECIPIENT));
   REQUIRE(!mine || (opened.type == order.type && opened.issued == order.issued &&
                     opened.generation == order.generation));

@@ -84,7 +84,7 @@ static void make_order(struct world *world, struct memory *memory, struct fuzz_i
   uint8_t how = fuzz_u8(input), bytes[PFC_ORDER_BYTES];
   order.type = (uint8_t)(PFC_ORDER_EPOCH + how % 3);
   order.issued = 1000u + (fuzz_u8(input) & 31u);
-  if (order.type != PFC_ORDER_EPOCH || (how & 0x80) == 0) memcpy(order.hardware_id, world->hardware.id, PFC_ID_BYTES);
+  memcpy(order.hardware_id, world->hardware.id, PFC_ID_BYTES);
   if (order.type == PFC_ORDER_REVOKE) {
     uint8_t whom = fuzz_u8(input);
     memset(order.instance_id, whom % INSTANCES + 1, PFC_ID_BYTES);

@@ -29,7 +29,7 @@ void world_start(struct world *world) {
   world->hardware.challenge_seconds = 60;
   world->platform = world_platform(world);
   memset(world->areas, 0xFF, sizeof world->areas);
-  REQUIRE(pfc_verifier_provision(&world->hardware, &world->platform, 0, 0) == PFC_OK);
+  REQUIRE(pfc_verifier_provision(&world->hardware, &world->platform, 0, 0, 0) == PFC_OK);
   world_restart(world);
 }
 
@@ -254,7 +254,7 @@ static void after_command(struct world *world, struct link *link, const struct p
     REQUIRE(++issued->refused <= issued->token.attempts);
     REQUIRE(answer->detail <= issued->token.attempts - issued->refused);
   }
-  if (verdict != PFC_VERDICT_BUSY && verdict != PFC_VERDICT_MALFORMED) link->live = 0;
+  if (verdict != PFC_VERDICT_BUSY && verdict != PFC_VERDICT_MALFORMED && verdict != PFC_VERDICT_TOO_NEW) link->live = 0;
 }
 
 static void after_recall(struct world *world, const struct pfc_verifier *before, const uint8_t *message,

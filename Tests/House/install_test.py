@@ -1,5 +1,6 @@
 """What `make install` puts down is all that a C or C++ program needs."""
 
+import re
 import shutil
 import unittest
 
@@ -20,52 +21,99 @@ int main(void) {
 """
 
 
+# Headers that a program may have of its own, by the same names: whichever is found, each must be the right one.
+OWN_HEADERS = {"config.h": "#define PACKAGE_NAME \"own\"\n", "key.h": "#define OWN_KEY 1\n",
+               "hash.h": "#define OWN_HASH 1\n", "result.h": "#define OWN_RESULT 1\n"}
+
+CLASHING = """
+#include %s
+#include %s
+#include <config.h>
+#include <key.h>
+#include "hash.h"
+#include <result.h>
+#include <stdio.h>
+
+int main(void) {
+  struct pfc_config config;
+  struct pfp_probe_options options;
+  printf("%%s %%d %%d\\n", PACKAGE_NAME, OWN_KEY + OWN_HASH + OWN_RESULT, (int)(sizeof config > sizeof options));
+  return 0;
+}
+"""
+
+C_PAGE = ROOT / "docs" / "C.md"
+COMPILERS = {"gcc": ("c11", "c"), "clang": ("c11", "c"), "g++": ("c++17", "cpp"), "clang++": ("c++17", "cpp")}
+WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wshadow", "-Werror"]
+
+
+def declared(*folders):
+    """The functions that the public headers of these folders declare; words in comments are none."""
+    text = "\n".join(re.sub(r"//.*", "", path.read_text()) for folder in folders
+                     for path in sorted((ROOT / "CSources" / folder / "include").glob("*.h")))
+    return set(re.findall(r"^[a-zA-Z][^;{#]*?\b(pf[cp]_\w+)\([^;{]*\);", text, re.MULTILINE))
+
+
 class Install(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.build = fresh("install") / "build"
+
     def setUp(self):
         self.folder = fresh(self.id().rsplit(".", 1)[1])
 
     def make(self, target, **variables):
-        # A build of its own: nobody else's is touched, and this one is known to be from scratch.
-        variables.setdefault("BUILD", self.folder / "build")
+        # A build of these tests' own, made from scratch once; a test with other flags has a folder for itself.
+        variables.setdefault("BUILD", self.folder / "build" if "SLOTS" in variables else self.build)
         result = run("make", target, *(f"{name}={value}" for name, value in variables.items()))
         self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
 
-    def consumed(self, compiler, standard, suffix, **variables):
-        """Compiles and runs a program that knows nothing but `pkg-config proofcore`; what it prints."""
-        flags = run("pkg-config", "--cflags", "--libs", "proofcore", **variables)
-        self.assertEqual(flags.returncode, 0, flags.stderr)
-        source, program = self.folder / f"consumer.{suffix}", self.folder / f"consumer-{suffix}"
-        source.write_text(CONSUMER)
-        built = run(compiler, f"-std={standard}", "-Wall", "-Wextra", "-Wpedantic", "-Werror", source, "-o", program,
-                    *flags.stdout.split())
+    def flags(self, *libraries, **variables):
+        """What pkg-config says of the libraries, and nothing else a program needs."""
+        result = run("pkg-config", "--cflags", "--libs", *libraries, **variables)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return result.stdout.split()
+
+    def compiled(self, compiler, text, flags, *others):
+        standard, suffix = COMPILERS[compiler]
+        source, program = self.folder / f"consumer.{suffix}", self.folder / f"consumer-{compiler}"
+        source.write_text(text)
+        built = run(compiler, f"-std={standard}", *WARNINGS, *others, source, "-o", program, *flags)
         self.assertEqual(built.returncode, 0, built.stderr)
-        ran = run(program)
+        return program
+
+    def consumed(self, compiler, **variables):
+        """Compiles and runs a program that knows nothing but `pkg-config proofcore`; what it prints."""
+        ran = run(self.compiled(compiler, CONSUMER, self.flags("proofcore", **variables)))
         self.assertEqual(ran.returncode, 0, ran.stderr)
         return ran.stdout
 
-    def test_a_c11_and_a_cpp17_program_need_pkg_config_alone(self):
+    def installed(self, **variables):
+        """An installation below a prefix of this test's own, and the environment in which pkg-config finds it."""
         prefix = self.folder / "prefix"
-        self.make("install", PREFIX=prefix)
-        found = {"PKG_CONFIG_PATH": str(prefix / "lib" / "pkgconfig")}
-        self.assertEqual(self.consumed("clang", "c11", "c", **found), "mode 2, slots 8\n")
-        self.assertEqual(self.consumed("clang++", "c++17", "cpp", **found), "mode 2, slots 8\n")
+        self.make("install", PREFIX=prefix, **variables)
+        return prefix, {"PKG_CONFIG_PATH": str(prefix / "lib" / "pkgconfig")}
+
+    def test_a_c11_and_a_cpp17_program_need_pkg_config_alone(self):
+        _, found = self.installed()
+        for compiler in COMPILERS:
+            with self.subTest(compiler=compiler):
+                self.assertEqual(self.consumed(compiler, **found), "mode 2, slots 8\n")
 
     def test_a_staged_installation_serves_through_the_sysroot_of_pkg_config(self):
         stage = self.folder / "stage"
         self.make("install", PREFIX="/usr", DESTDIR=stage)
         found = {"PKG_CONFIG_SYSROOT_DIR": str(stage), "PKG_CONFIG_PATH": str(stage / "usr" / "lib" / "pkgconfig")}
-        self.assertEqual(self.consumed("gcc", "c11", "c", **found), "mode 2, slots 8\n")
+        self.assertEqual(self.consumed("gcc", **found), "mode 2, slots 8\n")
 
     def test_a_program_sees_the_number_of_slots_the_library_was_built_with(self):
-        prefix = self.folder / "prefix"
-        self.make("install", PREFIX=prefix, SLOTS=2)
-        found = {"PKG_CONFIG_PATH": str(prefix / "lib" / "pkgconfig")}
-        self.assertEqual(self.consumed("gcc", "c11", "c", **found), "mode 2, slots 2\n")
+        _, found = self.installed(SLOTS=2)
+        self.assertEqual(self.consumed("gcc", **found), "mode 2, slots 2\n")
 
     def test_the_uninstalled_build_serves_as_well(self):
         self.make("core")
-        found = {"PKG_CONFIG_PATH": str(self.folder / "build")}
-        self.assertEqual(self.consumed("gcc", "c11", "c", **found), "mode 2, slots 8\n")
+        found = {"PKG_CONFIG_PATH": str(self.build)}
+        self.assertEqual(self.consumed("gcc", **found), "mode 2, slots 8\n")
 
     def test_uninstall_removes_what_install_put_there_and_nothing_else(self):
         prefix = self.folder / "prefix"
@@ -76,19 +124,86 @@ class Install(unittest.TestCase):
         left = [str(path.relative_to(prefix)) for path in prefix.rglob("*") if path.is_file()]
         self.assertEqual(left, ["lib/other.txt"])
 
-    def test_the_key_of_an_sdk_build_has_a_library_of_its_own_and_is_not_installed(self):
-        prefix = self.folder / "prefix"
-        self.make("install", PREFIX=prefix)
-        build = self.folder / "build"
-        self.assertIn("pfc_sdk_key", run("nm", build / "libproofkey.a").stdout)
-        self.assertNotIn("pfc_sdk_key", run("nm", build / "libproofcore.a").stdout)
-        self.assertEqual([path.name for path in prefix.rglob("*.a")], ["libproofcore.a"])
+    def test_the_key_of_an_sdk_build_has_a_library_of_its_own_that_hardware_is_not_linked_with(self):
+        prefix, found = self.installed()
+        library = prefix / "lib"
+        self.assertIn("pfc_sdk_key", run("nm", library / "libproofkey.a").stdout)
+        for other in ("libproofcore.a", "libproofprobe.a", "libproofprobe.so"):
+            self.assertNotIn("pfc_sdk_key", run("nm", library / other).stdout)
+        for libraries in (["proofcore"], ["proofprobe"]):
+            self.assertNotIn("-lproofkey", self.flags(*libraries, **found))
+
+    def test_the_program_of_the_page_measures_itself_by_every_compiler_and_both_kinds_of_library(self):
+        prefix, found = self.installed()
+        text = re.search(r"```c\n(.*?)```", C_PAGE.read_text(), re.DOTALL).group(1)
+        bundle, storage = self.folder / "bundle", self.folder / "storage"
+        bundle.mkdir()
+        (bundle / "rules").write_text("the door stays shut\n")
+        storage.mkdir(mode=0o700)
+        shared = self.flags("proofprobe", "proofkey", **found)
+        static = ["-static-libgcc" if flag == "-lproofprobe" else flag for flag in shared]
+        static.insert(0, str(prefix / "lib" / "libproofprobe.a"))
+        for compiler in COMPILERS:
+            for kind, flags in ("shared", [*shared, f"-Wl,-rpath,{prefix}/lib"]), ("static", static):
+                with self.subTest(compiler=compiler, kind=kind):
+                    program = self.compiled(compiler, text, flags)
+                    needed = run("readelf", "-dW", program).stdout
+                    self.assertEqual("libproofprobe.so" in needed, kind == "shared")
+                    ran = run(program, bundle, storage)
+                    self.assertEqual(ran.returncode, 0, ran.stdout + ran.stderr)
+                    self.assertRegex(ran.stdout, r"^integrity [0-9a-f]{64}\ndevice [0-9a-f]{64}\n$")
+
+    def test_the_headers_and_a_programs_own_of_the_same_names_are_never_taken_for_each_other(self):
+        prefix, found = self.installed()
+        own = self.folder / "own"
+        own.mkdir()
+        for name, text in OWN_HEADERS.items():
+            (own / name).write_text(text)
+        flags = [*self.flags("proofprobe", **found), f"-Wl,-rpath,{prefix}/lib"]
+        orders = {"<%s>": [*flags, f"-I{own}"], "<proofcore/%s>": [f"-I{own}", *flags]}
+        for compiler in COMPILERS:
+            for spelling, order in orders.items():
+                with self.subTest(compiler=compiler, spelling=spelling):
+                    text = CLASHING % (spelling % "ProofProbe.h", spelling % "ProofCore.h")
+                    ran = run(self.compiled(compiler, text, order))
+                    self.assertEqual((ran.returncode, ran.stdout), (0, "own 3 1\n"))
+
+    def test_the_shared_library_exports_what_the_public_headers_declare_and_nothing_else(self):
+        prefix, _ = self.installed()
+        library = prefix / "lib" / "libproofprobe.so"
+        dynamic = run("readelf", "-dW", library).stdout
+        version = self.version()
+        short = ".".join(version.split(".")[:2])
+        self.assertIn(f"[libproofprobe.so.{short}]", dynamic)
+        self.assertEqual(library.resolve().name, f"libproofprobe.so.{version}")
+        exported = run("nm", "-D", "--defined-only", "-P", library).stdout.splitlines()
+        functions = {line.split("@")[0] for line in exported if line.split()[1] == "T"}
+        self.assertEqual({line.split()[1] for line in exported}, {"A", "T"})
+        self.assertEqual(functions, declared("ProofCore", "ProofProbe"))
+
+    def test_no_name_of_the_archives_is_without_a_prefix_of_theirs(self):
+        prefix, _ = self.installed()
+        for archive in sorted((prefix / "lib").glob("*.a")):
+            defined = re.findall(r"^(\w+) [A-Z] ", run("nm", "-g", "-P", "--defined-only", archive).stdout, re.M)
+            self.assertTrue(defined)
+            self.assertEqual([name for name in defined if not re.match(r"pf[cp]_", name)], [])
+
+    def version(self):
+        header = (ROOT / "CSources" / "ProofProbe" / "include" / "sources.h").read_text()
+        return re.search(r'PFP_SDK_VERSION "(.+)"', header).group(1)
+
+    def test_every_library_has_the_version_that_the_probe_measures(self):
+        _, found = self.installed()
+        for library in ("proofcore", "proofkey", "proofprobe"):
+            self.assertEqual(run("pkg-config", "--modversion", library, **found).stdout, self.version() + "\n")
 
     def test_the_same_sources_give_the_same_library_wherever_the_tree_stands(self):
+        names = ("libproofcore.a", "libproofkey.a", "libproofprobe.a", "libproofprobe.so")
         self.make("core")
-        here = (self.folder / "build" / "libproofcore.a").read_bytes()
+        here = {name: (self.build / name).read_bytes() for name in names}
         elsewhere = self.folder / "elsewhere"
         shutil.copytree(ROOT / "CSources", elsewhere / "CSources")
         result = run("make", "-C", elsewhere / "CSources")
         self.assertEqual(result.returncode, 0, result.stderr)
-        self.assertEqual((elsewhere / ".build" / "core" / "libproofcore.a").read_bytes(), here)
+        self.assertEqual({name: (elsewhere / ".build" / "core" / name).read_bytes() == here[name] for name in names},
+                         dict.fromkeys(names, True))

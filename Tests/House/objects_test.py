@@ -56,6 +56,30 @@ class Objects(unittest.TestCase):
                             "void pfc_x(void *p) { randombytes_buf(p, 1); }\n", "crypto.o asks for randombytes_buf",
                             name="crypto")
 
+    def test_the_byte_of_the_hash_path_passes_in_its_object_alone(self):
+        source = ("static unsigned char chosen;\nunsigned char *pfc_x(void);\n"
+                  "unsigned char *pfc_x(void) { return &chosen; }\n")
+        self.assert_symbols(source, None, name="sha256")
+        self.assert_symbols(source, "planted.o keeps writable data in chosen")
+
+    def test_more_than_the_byte_of_the_hash_path_is_found(self):
+        self.assert_symbols("static int chosen;\nint *pfc_x(void);\nint *pfc_x(void) { return &chosen; }\n",
+                            "sha256.o keeps writable data in chosen", name="sha256")
+        self.assert_symbols("static char other;\nchar *pfc_x(void);\nchar *pfc_x(void) { return &other; }\n",
+                            "sha256.o keeps writable data in other", name="sha256")
+
+    def test_a_memory_function_in_the_native_hash_is_found(self):
+        self.assert_symbols("#include <string.h>\nvoid pfc_x(char *a, const char *b, size_t n);\n"
+                            "void pfc_x(char *a, const char *b, size_t n) { memcpy(a, b, n); }\n",
+                            "sha256_native.o asks for memcpy", name="sha256_native")
+
+    def test_the_self_test_may_ask_for_sha256_alone(self):
+        self.assert_symbols("void crypto_hash_sha256_init(void *);\n"
+                            "void pfc_x(void *p) { crypto_hash_sha256_init(p); }\n", None, name="sha256_trial")
+        self.assert_symbols("void sodium_memzero(void *, unsigned long);\n"
+                            "void pfc_x(void *p) { sodium_memzero(p, 1); }\n",
+                            "sha256_trial.o asks for sodium_memzero", name="sha256_trial")
+
     def test_a_name_without_the_prefix_is_found(self):
         self.assert_symbols("int helper(int n) { return n + 1; }\n", "planted.o shows helper")
 

@@ -116,7 +116,7 @@ int main(void) {
   memcpy(token.instance_id, instance_id, sizeof token.instance_id);
   memset(&token.secrets, 3, sizeof token.secrets);
   REQUIRE(pfc_token_create(token_bytes, &token, hardware.public_key, signing_key, ephemeral) == PFC_OK);
-  REQUIRE(pfc_verifier_provision(&hardware, &platform, 0, 0) == PFC_OK);
+  REQUIRE(pfc_verifier_provision(&hardware, &platform, 0, 0, 0) == PFC_OK);
 
   print_depth("start (load every record)", start);
   pfc_session_init(&session);

@@ -100,7 +100,58 @@ struct MeasurementTokenIssuerTests {
       try issuer.issue(to: backend.app(generation: 4_294_967_294), for: id, Backend.permissions)
     }
     #expect(try backend.keys.open(issuer.orderFloor(for: id)).action == .floor(id))
-    #expect(try backend.keys.open(issuer.orderEpoch()).action == .epoch(nil))
+    #expect(try backend.keys.open(issuer.orderEpoch(for: id)).action == .epoch(id))
+  }
+
+  @Test("a clock that jumped since the ledger's latest record signs nothing, unless it is trusted")
+  func jumpedClock() throws {
+    let backend = try Backend()
+    let id = backend.hardware
+    let app = try backend.app()
+    func issuer(_ days: UInt64, _ step: UInt64? = 90 * 86_400) -> MeasurementTokenIssuer {
+      MeasurementTokenIssuer(
+        backend.issuerKey, for: backend.registry, ledger: backend.ledger,
+        clock: .fixed(UnixTime(seconds: Backend.now + Int64(days) * 86_400)), clockStep: step)
+    }
+    // An empty ledger knows no time.
+    _ = try issuer(0).issue(to: app, for: id, Backend.permissions)
+    let ahead = BackendError.clockAhead(of: UInt64(Backend.now), by: 91 * 86_400)
+    #expect(throws: ahead) { try issuer(91).issue(to: app, for: id, Backend.permissions) }
+    #expect(throws: ahead) { try issuer(91).orderEpoch(for: id) }
+    #expect(throws: ahead) { try issuer(91).orderEpochs(for: id, from: 1) }
+    #expect(throws: ahead) { try issuer(91).orderFloor(for: id) }
+    #expect(throws: ahead) { try issuer(91).orderRevocation(of: app.instance, at: id) }
+    #expect(ahead.description.contains("91 days"))
+    // Nothing was noted: the revocation revokes nothing, and the time is the one before.
+    #expect(backend.ledger.latestTime() == UInt64(Backend.now))
+    _ = try issuer(90).orderEpoch(for: id)
+    _ = try issuer(90).issue(to: app, for: id, Backend.permissions)
+    _ = try issuer(180).issue(to: app, for: id, Backend.permissions)
+    _ = try issuer(40_000, nil).issue(to: app, for: id, Backend.permissions)
+    _ = try issuer(40_001).orderFloor(for: id)
+  }
+
+  @Test("hardware that lay in a drawer is brought up in steps, which it takes one by one")
+  func steps() throws {
+    let backend = try Backend()
+    let id = backend.hardware
+    let now = UInt64(Backend.now)
+    let from = now - 5 * 365 * 86_400
+    let times = try backend.issuer.orderEpochs(for: id, from: from).map { order in
+      let opened = try backend.keys.open(order)
+      #expect(opened.action == .epoch(id))
+      return opened.issued
+    }
+    #expect(times.count == 5)
+    #expect(times.last == now)
+    for (before, after) in zip([from] + times, times) {
+      #expect(after > before && after - before <= Order.epochStep)
+    }
+    #expect(try backend.issuer.orderEpochs(for: id, from: now).isEmpty)
+    let other = HardwareID.random()
+    #expect(throws: BackendError.unknownHardware(other)) {
+      try backend.issuer.orderEpochs(for: other, from: 1)
+    }
   }
 
   @Test("permissions out of range are refused and leave no trace")
@@ -133,7 +184,7 @@ struct IssueLedgerFileTests {
       try ledger.noteIssue(of: 5, to: pair(), at: 1)
     }
     let before = start.contents
-    for cut in 0..<12 {
+    for cut in 0..<40 {
       let folder = ModelFolder(.init(cut: cut), holding: before)
       var promised: UInt32 = 5
       if let ledger = try? IssueLedgerFile(folder) {
@@ -151,7 +202,7 @@ struct IssueLedgerFileTests {
     }
   }
 
-  @Test("after a failed write the ledger goes on, and nothing of it stays", arguments: 0..<9)
+  @Test("after a failed write the ledger goes on, and nothing of it stays", arguments: 0..<24)
   func failing(call: Int) throws {
     let folder = ModelFolder(.init(failing: (call, 28), writeMax: 10))
     guard let ledger = try? IssueLedgerFile(folder) else { return }
@@ -166,28 +217,129 @@ struct IssueLedgerFileTests {
     }
   }
 
-  @Test("damage anywhere but in the last record stops the ledger; the last one is cut off")
-  func damage() throws {
+  /// A ledger of three records: its two files.
+  private func three() throws -> [String: [UInt8]] {
     let folder = ModelFolder()
     let ledger = try IssueLedgerFile(folder)
     for number in UInt8(1)...3 { try ledger.noteIssue(of: 1, to: pair(number), at: 1) }
-    let bytes = try #require(folder.contents[name])
-    for index in bytes.indices {
-      var changed = bytes
-      changed[index] ^= 1
-      let damaged = ModelFolder(holding: [name: changed])
-      if index < 128 {
-        #expect(throws: BackendError.self) { try IssueLedgerFile(damaged) }
-        #expect(damaged.contents == [name: changed])
-      } else {
-        _ = try IssueLedgerFile(damaged)
-        #expect(damaged.contents == [name: Array(bytes.prefix(128))])
+    return folder.contents
+  }
+
+  private func refuses(_ contents: [String: [UInt8]]) -> Bool {
+    let folder = ModelFolder(holding: contents)
+    do throws(BackendError) {
+      _ = try IssueLedgerFile(folder)
+      return false
+    } catch {
+      guard case .damaged = error else { return false }
+      // Whoever looks into it finds it as it was.
+      return folder.contents == contents
+    }
+  }
+
+  @Test("a changed byte of any record stops the ledger, also of the last one")
+  func damage() throws {
+    let whole = try three()
+    for file in [name, IssueLedgerFile.countName] {
+      let bytes = try #require(whole[file])
+      for index in bytes.indices {
+        var contents = whole
+        contents[file]?[index] ^= 1
+        #expect(refuses(contents), "\(file), byte \(index)")
       }
     }
-    for count in bytes.indices {
-      let cut = ModelFolder(holding: [name: Array(bytes.prefix(count))])
-      _ = try IssueLedgerFile(cut)
-      #expect(cut.contents[name]?.count == count / 64 * 64)
+  }
+
+  @Test("a ledger that lost its end stops, whether or not whole records are missing")
+  func truncation() throws {
+    let whole = try three()
+    for file in [name, IssueLedgerFile.countName] {
+      let bytes = try #require(whole[file])
+      for count in bytes.indices {
+        var contents = whole
+        contents[file] = Array(bytes.prefix(count))
+        #expect(refuses(contents), "\(file), \(count) bytes")
+      }
+      var contents = whole
+      contents[file] = nil
+      #expect(refuses(contents), "without \(file)")
     }
+  }
+
+  @Test("a revocation that was cut off or damaged is never forgotten in silence")
+  func lostRevocation() throws {
+    let folder = ModelFolder()
+    let ledger = try IssueLedgerFile(folder)
+    try ledger.noteIssue(of: 1, to: pair(), at: 1)
+    try ledger.noteRevocation(through: .max, of: pair(), at: 2)
+    var cut = folder.contents
+    cut[name]?.removeLast(64)
+    var changed = folder.contents
+    changed[name]?[127] ^= 1
+    #expect(refuses(cut) && refuses(changed))
+  }
+
+  @Test("an uncounted record is kept if it is whole, and cut off if it is torn")
+  func tornAppend() throws {
+    let folder = ModelFolder(holding: try three())
+    let count = try #require(folder.contents[IssueLedgerFile.countName])
+    try IssueLedgerFile(folder).noteIssue(of: 8, to: pair(4), at: 2)
+    let bytes = try #require(folder.contents[name])
+    for length in 192...256 {
+      for isTorn in [false, true] where isTorn || length < 256 {
+        var left = Array(bytes.prefix(length))
+        if isTorn { left += [UInt8](repeating: 0, count: 256 - length) }
+        if left == bytes { continue }
+        let after = ModelFolder(holding: [name: left, IssueLedgerFile.countName: count])
+        let ledger = try IssueLedgerFile(after)
+        #expect(after.contents[name] == Array(bytes.prefix(192)), "\(length)")
+        try ledger.noteIssue(of: 7, to: pair(4), at: 3)
+      }
+    }
+    let after = ModelFolder(holding: [name: bytes, IssueLedgerFile.countName: count])
+    let ledger = try IssueLedgerFile(after)
+    #expect(after.contents == folder.contents)
+    #expect(throws: BackendError.superseded(issued: 8, offered: 7)) {
+      try ledger.noteIssue(of: 7, to: pair(4), at: 3)
+    }
+  }
+
+  @Test("more records than one beyond the counted ones stop the ledger")
+  func olderCount() throws {
+    let folder = ModelFolder(holding: try three())
+    let count = try #require(folder.contents[IssueLedgerFile.countName])
+    let ledger = try IssueLedgerFile(folder)
+    for number in UInt8(4)...5 { try ledger.noteIssue(of: 1, to: pair(number), at: 2) }
+    var contents = folder.contents
+    contents[IssueLedgerFile.countName] = count
+    #expect(refuses(contents))
+  }
+
+  @Test("a ledger of before is counted when it is opened, and from then on")
+  func uncounted() throws {
+    let contents = try three()
+    let records = try #require(contents[name])
+    var old: [UInt8] = []
+    for start in stride(from: 0, to: records.count, by: 64) {
+      let body = Array(records[start..<start + 48])
+      let check = Digest(hashing: IssueLedgerFile.uncountedLabel + body).bytes.prefix(16)
+      old += body + check
+    }
+    for end in [old.count, old.count - 1, old.count - 63] {
+      let folder = ModelFolder(holding: [name: Array(old.prefix(end))])
+      let ledger = try IssueLedgerFile(folder)
+      let whole = end / 64 * 64
+      #expect(folder.contents[name] == Array(old.prefix(whole)))
+      try ledger.noteIssue(of: 2, to: pair(2), at: 2)
+      var cut = folder.contents
+      cut[name]?.removeLast(64)
+      #expect(refuses(cut))
+      var uncounted = folder.contents
+      uncounted[IssueLedgerFile.countName] = nil
+      #expect(refuses(uncounted))
+    }
+    var changed = old
+    changed[70] ^= 1
+    #expect(refuses([name: changed]))
   }
 }

@@ -7,11 +7,13 @@ import Testing
 struct UnlockGrantTests {
   private func ask(
     _ backend: Backend, method: String = "POST", query: [String: String]? = nil,
-    headers: [String: String], bindingHeader: String? = nil, permits: Bool = true
+    headers: [String: String], bindingHeader: String? = nil, permits: Bool = true,
+    user: String? = "ada", permit: UnlockGrant.Permit? = nil
   ) throws -> (status: Int, body: String, answer: UnlockGrant.Answer) {
-    let grant = UnlockGrant(try backend.verifier(), backend.issuer, bindingHeader: bindingHeader) {
-      _, _ in permits ? Backend.permissions : nil
-    }
+    let grant = UnlockGrant(
+      try backend.verifier(), backend.issuer, bindingHeader: bindingHeader,
+      authorization: { _ in user.map { UnlockGrant.User($0) } },
+      permit: permit ?? { _ in permits ? Backend.permissions : nil })
     let answer = grant.answer(
       .init(
         method: method, query: query ?? ["hardware": backend.hardware.description],
@@ -59,6 +61,26 @@ struct UnlockGrantTests {
     #expect(says(403, "hardware", try ask(backend, query: stranger, headers: good)))
     _ = try ask(backend, headers: ["proof-token": backend.sealed(backend.claims(generation: 4))])
     #expect(says(409, "superseded", try ask(backend, headers: good)))
+  }
+
+  @Test("an app that passes gets nothing for a user who is not known, or has no rights")
+  func users() throws {
+    let backend = try Backend()
+    let headers = ["proof-token": try backend.sealed(backend.claims())]
+    let stranger = try ask(backend, headers: headers, user: nil)
+    #expect(stranger.status == 401 && stranger.body == "user\n")
+    let permit: UnlockGrant.Permit = { application in
+      application.user.name == "ada" && application.form == .diversified
+        && application.hardware == backend.hardware && application.app.generation == 3
+        ? Backend.permissions : nil
+    }
+    #expect(try ask(backend, headers: headers, user: "ada", permit: permit).status == 200)
+    let other = try ask(backend, headers: headers, user: "eve", permit: permit)
+    #expect(other.status == 403 && other.body == "rights\n")
+    let query = ["hardware": backend.hardware.description, "form": "literal"]
+    #expect(try ask(backend, query: query, headers: headers, permit: permit).status == 403)
+    // A known user without an app that passes gets nothing either.
+    #expect(try ask(backend, headers: ["proof-token": "x"]).status == 401)
   }
 
   @Test("a token bound to a header's value is good with that value alone")

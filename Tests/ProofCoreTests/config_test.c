@@ -167,7 +167,7 @@ static void fields_out_of_range_are_malformed(void) {
       {"a mode that is not the key id's", 6, {2}, 1},
       {"a key id whose mode is not the configuration's", 12, {2}, 1},
       {"policy 0", 7, {0}, 1},
-      {"policy 3", 7, {3}, 1},
+      {"policy 4", 7, {4}, 1},
       {"generation 0", 8, {0, 0, 0, 0}, 4},
       {"generation 2^32 - 1", 8, {255, 255, 255, 255}, 4},
       {"limit 15", 56, {15}, 1},
@@ -276,7 +276,7 @@ static void encoder_keeps_the_ranges(void) {
       case 1: config.mode = 0; break;
       case 2: config.mode = 2; break;
       case 3: config.policy = 0; break;
-      case 4: config.policy = 3; break;
+      case 4: config.policy = 4; break;
       case 5: config.generation = 0; break;
       case 6: config.generation = 0xFFFFFFFFu; break;
       case 7: memset(config.salt, 0, 16); break;

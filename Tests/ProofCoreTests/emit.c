@@ -289,7 +289,7 @@ static void emit_literal(void) {
     }
   }
   emit_order("an epoch", PFC_ORDER_EPOCH, WORLD_BEGIN, true, 0, 0);
-  emit_order("an epoch for any hardware", PFC_ORDER_EPOCH, UINT64_MAX, false, 0, 0);
+  emit_order("an epoch, the last second", PFC_ORDER_EPOCH, UINT64_MAX, true, 0, 0);
   emit_order("a revocation", PFC_ORDER_REVOKE, WORLD_BEGIN + 1, true, 0x77, 3);
   emit_order("a revocation for good", PFC_ORDER_REVOKE, 1, true, 0x77, PFC_GENERATION_ALL);
   emit_order("a floor", PFC_ORDER_FLOOR, WORLD_BEGIN + 2, true, 0, 0);
@@ -335,6 +335,7 @@ static void emit_frames(void) {
   memset(&order, 0, sizeof order);
   order.type = PFC_ORDER_EPOCH;
   order.issued = WORLD_BEGIN;
+  memcpy(order.hardware_id, world.hardware.id, PFC_ID_BYTES);
   CHECK_NUMBER(pfc_order_create(bytes, &order, world.issuer.signing_key), PFC_OK);
   emit_frames_of(PFC_MESSAGE_ORDER, bytes, sizeof bytes);
 }

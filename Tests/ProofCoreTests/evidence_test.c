@@ -153,8 +153,9 @@ static void ends_wipe(void) {
     if (way == 2) {
       REQUIRE(CHECK_NUMBER(pfc_measurement_baseline_init(&fold, &sample.draft, &sample.key), PFC_OK));
     } else {
-      REQUIRE(CHECK_NUMBER(pfc_measurement_init(&fold, sample.bytes, sample.size, &sample.key, PFC_MEASURE_LEAVES),
-                           PFC_OK));
+      REQUIRE(CHECK_NUMBER(
+          pfc_measurement_init(&fold, sample.bytes, sample.size, &sample.key, way == 1 ? PFC_MEASURE_LEAVES : 0),
+          PFC_OK));
     }
     // The fourth way leaves the last source out.
     REQUIRE(CHECK_NUMBER(add(&fold, sample.records, way == 3 ? 10 : SAMPLE_RECORDS), PFC_OK));

@@ -103,15 +103,24 @@ void test_note(const char *format, ...) {
   va_end(arguments);
 }
 
-int harness_run(const struct suite *const *suites, size_t count) {
-  unsigned passed = 0, failed = 0;
+static bool is_chosen(const struct suite *suite, const struct test *test) {
+  return options.filter == NULL || strstr(suite->noun, options.filter) != NULL ||
+         strstr(test->property, options.filter) != NULL;
+}
+
+unsigned harness_chosen(const struct suite *const *suites, size_t count) {
+  unsigned chosen = 0;
+  for (size_t s = 0; s < count; s++) {
+    for (size_t t = 0; t < suites[s]->count; t++) chosen += is_chosen(suites[s], &suites[s]->tests[t]);
+  }
+  return chosen;
+}
+
+void harness_play(const struct suite *const *suites, size_t count, unsigned *passed, unsigned *failed) {
   for (size_t s = 0; s < count; s++) {
     for (size_t t = 0; t < suites[s]->count; t++) {
       const struct test *test = &suites[s]->tests[t];
-      if (options.filter != NULL && strstr(suites[s]->noun, options.filter) == NULL &&
-          strstr(test->property, options.filter) == NULL) {
-        continue;
-      }
+      if (!is_chosen(suites[s], test)) continue;
       current.noun = suites[s]->noun;
       current.property = test->property;
       current.label[0] = '\0';
@@ -119,12 +128,17 @@ int harness_run(const struct suite *const *suites, size_t count) {
       test->run();
       (void)fflush(stdout);
       if (current.failures == 0) {
-        passed++;
+        ++*passed;
       } else {
-        failed++;
+        ++*failed;
       }
     }
   }
+}
+
+int harness_run(const struct suite *const *suites, size_t count) {
+  unsigned passed = 0, failed = 0;
+  harness_play(suites, count, &passed, &failed);
   printf("%u passed, %u failed\n", passed, failed);
   return failed == 0 ? 0 : 1;
 }

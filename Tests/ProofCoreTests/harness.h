@@ -32,12 +32,19 @@ struct options {
   const char *filter;      ///< Run only tests whose noun or property contains this
   bool emit;
   bool thorough;  ///< `--long`
+  int native;     ///< The hash path that this build and processor have beside the portable one, or the portable one
 };
 
 extern struct options options;
 
 /// Runs every test that passes the filter. 0 if none failed.
 int harness_run(const struct suite *const *suites, size_t count);
+
+/// The same without the closing line; adds to the counts.
+void harness_play(const struct suite *const *suites, size_t count, unsigned *passed, unsigned *failed);
+
+/// How many tests pass the filter.
+unsigned harness_chosen(const struct suite *const *suites, size_t count);
 
 /// The `main` of a program whose only options are `--long` and `--filter TEXT`. 2 for any other.
 int harness_main(int argc, char **argv, const char *program, const struct suite *const *suites, size_t count);

@@ -151,29 +151,31 @@ static void judge_check_recall(const struct block *block) {
   CHECK_NUMBER(pfc_recall_check(message, dpk), expected_of(block));
 }
 
-/// Whether a message parses, by whatever reads its type.
-static bool parses(uint8_t type, const uint8_t *message, size_t size) {
+/// The result of the reader of this message type.
+static int parses(uint8_t type, const uint8_t *message, size_t size) {
   struct pfc_challenge challenge;
   struct pfc_command command;
   struct pfc_answer answer;
   struct pfc_recall recall;
   struct pfc_status status;
-  if (!pfc_message_fits(type, size)) return false;
+  if (!pfc_message_fits(type, size)) return PFC_E_MALFORMED;
   switch (type) {
-    case PFC_MESSAGE_ASK: return message[0] == PFC_ASK_CHALLENGE || message[0] == PFC_ASK_STATUS;
-    case PFC_MESSAGE_CHALLENGE: return pfc_challenge_decode(&challenge, message, size) == PFC_OK;
-    case PFC_MESSAGE_COMMAND: return pfc_command_decode(&command, message, size) == PFC_OK;
-    case PFC_MESSAGE_VERDICT: return pfc_answer_decode(&answer, message, size) == PFC_OK;
-    case PFC_MESSAGE_RECALL: return pfc_recall_decode(&recall, message, size) == PFC_OK;
-    case PFC_MESSAGE_STATUS: return pfc_status_decode(&status, message, size) == PFC_OK;
-    default: return true;  // Tokens and orders are opened, which is other files' business.
+    // The verifier reads it itself; its answers are in verifier.txt.
+    case PFC_MESSAGE_ASK:
+      return message[0] == PFC_ASK_CHALLENGE || message[0] == PFC_ASK_STATUS ? PFC_OK : PFC_E_TOO_NEW;
+    case PFC_MESSAGE_CHALLENGE: return pfc_challenge_decode(&challenge, message, size);
+    case PFC_MESSAGE_COMMAND: return pfc_command_decode(&command, message, size);
+    case PFC_MESSAGE_VERDICT: return pfc_answer_decode(&answer, message, size);
+    case PFC_MESSAGE_RECALL: return pfc_recall_decode(&recall, message, size);
+    case PFC_MESSAGE_STATUS: return pfc_status_decode(&status, message, size);
+    default: return PFC_OK;  // Tokens and orders are opened, which is other files' business.
   }
 }
 
 static void judge_parse_message(const struct block *block) {
   static uint8_t message[2048];
   size_t size = block_bytes(block, "message", message, sizeof message);
-  CHECK_NUMBER(parses((uint8_t)block_number(block, "type"), message, size), expected_of(block) == PFC_OK);
+  CHECK_NUMBER(parses((uint8_t)block_number(block, "type"), message, size), expected_of(block));
 }
 
 static int frame_result_of(const char *word) {

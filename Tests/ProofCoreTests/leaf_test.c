@@ -206,17 +206,19 @@ static void equal_records_have_unequal_leaves(void) {
   }
 }
 
-static void leaves_are_outside_the_measurement(void) {
+static void a_comparison_folds_no_measurement(void) {
   struct pfc_measurement fold;
-  struct pfc_measured with, without;
+  struct pfc_measured measured;
   sample_make(&sample, 9);
   REQUIRE(
-      CHECK_NUMBER(measure(&without, sample.bytes, sample.size, &sample.key, sample.records, SAMPLE_RECORDS), PFC_OK));
-  REQUIRE(
       CHECK_NUMBER(pfc_measurement_init(&fold, sample.bytes, sample.size, &sample.key, PFC_MEASURE_LEAVES), PFC_OK));
+  CHECK_ZEROS(&fold.integrity, sizeof fold.integrity);
   REQUIRE(CHECK_NUMBER(add(&fold, sample.records, SAMPLE_RECORDS), PFC_OK));
-  REQUIRE(CHECK_NUMBER(pfc_measurement_final(&with, &fold), PFC_OK));
-  CHECK_BYTES(&with, &without, sizeof with);
+  CHECK_ZEROS(&fold.integrity, sizeof fold.integrity);
+  memset(&measured, 0xa5, sizeof measured);
+  CHECK_NUMBER(pfc_measurement_final(&measured, &fold), PFC_E_ARGUMENT);
+  CHECK_ZEROS(&measured, sizeof measured);
+  CHECK_ZEROS(&fold, sizeof fold);
 }
 
 static void baseline_sets_what_the_draft_leaves_open(void) {
@@ -240,7 +242,7 @@ static void draft_out_of_range_begins_no_baseline(void) {
     switch (i) {
       case 1: memset(draft.salt, 0, 16); break;
       case 2: draft.policy = 0; break;
-      case 3: draft.policy = 3; break;
+      case 3: draft.policy = 4; break;
       case 4: draft.generation = 0; break;
       case 5: draft.generation = 0xFFFFFFFFu; break;
       case 6: draft.limit_log2 = 15; break;
@@ -308,7 +310,7 @@ static const struct test tests[] = {
          another_key_and_device_tell_nothing),
     TEST("leaves under two salts cannot be linked", leaves_do_not_link_configurations),
     TEST("equal contents have unequal leaves, empty groups included", equal_records_have_unequal_leaves),
-    TEST("computing leaves does not change the measurement", leaves_are_outside_the_measurement),
+    TEST("a comparison folds no measurement and ends in none", a_comparison_folds_no_measurement),
     TEST("a baseline sets mode, key id and leaf count", baseline_sets_what_the_draft_leaves_open),
     TEST("a draft out of range begins no baseline", draft_out_of_range_begins_no_baseline),
     TEST("one changed record among 20,000 is found in its group", one_of_many_is_found),

@@ -98,7 +98,7 @@ static void hear_done(struct life *life) {
 static void do_provision(struct life *life, uint32_t number, bool strict) {
   uint64_t floor = number == 0 ? 0 : WORLD_BEGIN + number;
   uint64_t counter = life->world.highest_counter + 1;
-  int result = pfc_verifier_provision(&life->world.hardware, &life->world.platform, floor, counter);
+  int result = pfc_verifier_provision(&life->world.hardware, &life->world.platform, 0, floor, counter);
   if (strict) CHECK_NUMBER(result, PFC_OK);
   if (result != PFC_OK || !heard(life)) return;
   life->provisioned = true;

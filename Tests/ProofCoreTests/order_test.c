@@ -120,10 +120,11 @@ static void ranges_and_addressees(void) {
     int expected;
   } cases[] = {
       {"type 0", 1, 4, 1, 0, PFC_E_MALFORMED},
-      {"type 4", 1, 4, 1, 4, PFC_E_MALFORMED},
-      {"a zero that is not", 1, 7, 1, 1, PFC_E_MALFORMED},
+      {"type 4", 1, 4, 1, 4, PFC_E_TOO_NEW},
+      {"type 255", 1, 4, 1, 255, PFC_E_TOO_NEW},
+      {"a reserved byte that is not zero", 1, 7, 1, 1, PFC_E_TOO_NEW},
       {"issued at 0", 1, 16, 8, 0, PFC_E_MALFORMED},
-      {"an epoch for any hardware", 1, 24, 16, 0, PFC_OK},
+      {"an epoch for any hardware", 1, 24, 16, 0, PFC_E_RECIPIENT},
       {"a revocation for any hardware", 2, 24, 16, 0, PFC_E_RECIPIENT},
       {"a floor for any hardware", 3, 24, 16, 0, PFC_E_RECIPIENT},
       {"other hardware", 1, 39, 1, 0x5a, PFC_E_RECIPIENT},

@@ -164,7 +164,7 @@ static void many_cuts_in_one_life(void) {
   unsigned count = 0;
   for (unsigned round = 0; round < (options.thorough ? 2000u : 40u); round++) {
     life_begin(&now, 500 + round);
-    CHECK_NUMBER(pfc_verifier_provision(&now.world.hardware, &now.world.platform, 0, 1), PFC_OK);
+    CHECK_NUMBER(pfc_verifier_provision(&now.world.hardware, &now.world.platform, 0, 0, 1), PFC_OK);
     CHECK_NUMBER(world_restart(&now.world), PFC_OK);
     for (unsigned step = 2; step < LIFE_STEPS; step++) {
       test_case("round %u, step %u (%s)", round, step, life_step_name(step));

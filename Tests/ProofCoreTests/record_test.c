@@ -198,6 +198,26 @@ static void copies_of_others_do_not_count(void) {
   CHECK_NUMBER(payload_load(&record, payload, SIZE - 1, &storage, 3, key), PFC_E_DAMAGED);
 }
 
+static void a_format_wins_from_its_first_write_on(void) {
+  // Power fails between the two writes: one copy is new, the other still holds the older record, whole.
+  for (unsigned saves = 0; saves < 4; saves++) {
+    struct pfc_record record;
+    uint8_t payload[SIZE];
+    test_case("over a record saved %u times", saves);
+    begin();
+    fill(payload, 20);
+    REQUIRE(CHECK_NUMBER(payload_format(&record, payload, SIZE, &storage, 3, key), PFC_OK));
+    for (unsigned i = 0; i < saves; i++) {
+      REQUIRE(CHECK_NUMBER(payload_save(&record, payload, SIZE, &storage, 3, key), PFC_OK));
+    }
+    flash.fail_write = flash.writes + 1;
+    fill(payload, 21);
+    CHECK_NUMBER(payload_format(&record, payload, SIZE, &storage, 3, key), PFC_E_STORAGE);
+    flash_power(&flash);
+    CHECK_NUMBER(find(), 21);
+  }
+}
+
 static void sequences_do_not_wrap(void) {
   struct pfc_record record;
   uint8_t payload[SIZE];
@@ -291,6 +311,7 @@ static const struct test tests[] = {
     TEST("a save goes to the other copy, and the newest copy is the record", newest_copy_is_the_record),
     TEST("a write torn at any byte leaves the old content or the new", torn_writes_leave_old_or_new),
     TEST("a format cut at any byte can be repeated", cut_formats_recover),
+    TEST("a format wins from its first write on", a_format_wins_from_its_first_write_on),
     TEST("a copy with any bit flipped does not count", altered_copies_do_not_count),
     TEST("a copy of another record, hardware or length does not count", copies_of_others_do_not_count),
     TEST("the last sequence never brings the past back", sequences_do_not_wrap),

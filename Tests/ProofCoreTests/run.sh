@@ -4,7 +4,7 @@
 #   Tests/ProofCoreTests/run.sh [options of proofcore-tests]
 #
 # CC, CFLAGS, LDFLAGS, LDLIBS and BUILD may be set; RUN goes before the program (an emulator, a tool).
-# PROOFKIT_WYCHEPROOF names the Wycheproof folder; without it, ../shared/vectors/wycheproof beside the repository.
+# PROOFKIT_WYCHEPROOF names another Wycheproof folder than Tests/Vectors/wycheproof.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -19,7 +19,7 @@ root=$(cd "$here/../.." && pwd)
 make -s -j2 -C "$here" -f Makefile \
   ROOT="$root" BUILD="$BUILD" CC="$CC" CFLAGS="$CFLAGS" LDFLAGS="$LDFLAGS" LDLIBS="$LDLIBS"
 
-wycheproof=${PROOFKIT_WYCHEPROOF:-$root/../shared/vectors/wycheproof}
+wycheproof=${PROOFKIT_WYCHEPROOF:-$root/Tests/Vectors/wycheproof}
 if [ -d "$wycheproof" ]; then
   set -- --wycheproof "$wycheproof" "$@"
 fi

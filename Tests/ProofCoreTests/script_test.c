@@ -7,6 +7,8 @@
 #include "harness.h"
 #include "vectors.h"
 
+enum { LINKS = 2 };
+
 /// Hardware as a script describes it, with the script's clock and randomness.
 static struct {
   struct flash flash;
@@ -16,7 +18,8 @@ static struct {
   struct pfc_hardware hardware;
   struct pfc_platform platform;
   struct pfc_verifier verifier;
-  struct pfc_session session;
+  struct pfc_session sessions[LINKS];
+  struct pfc_session *session;
   struct pfc_outcome outcome;
 } stage;
 
@@ -31,6 +34,11 @@ static int take_random(void *context, uint8_t *bytes, size_t size) {
 static uint32_t read_clock(void *context) {
   (void)context;
   return stage.seconds;
+}
+
+static void begin_links(void) {
+  for (unsigned i = 0; i < LINKS; i++) pfc_session_init(&stage.sessions[i]);
+  stage.session = &stage.sessions[0];
 }
 
 static bool set_stage(const struct block *block) {
@@ -55,8 +63,8 @@ static bool set_stage(const struct block *block) {
   CHECK_NUMBER(block_number(block, "busy_wait"), PFC_SESSION_WAIT_SECONDS);
   if (!CHECK_NUMBER(block_number(block, "slots"), PFC_SLOTS)) return false;
   // The first challenge has counter 1.
-  if (!CHECK_NUMBER(pfc_verifier_provision(&stage.hardware, &stage.platform, 0, 1), PFC_OK)) return false;
-  pfc_session_init(&stage.session);
+  if (!CHECK_NUMBER(pfc_verifier_provision(&stage.hardware, &stage.platform, 0, 0, 1), PFC_OK)) return false;
+  begin_links();
   return CHECK_NUMBER(pfc_verifier_init(&stage.verifier, &stage.hardware, &stage.platform), PFC_OK);
 }
 
@@ -87,7 +95,7 @@ static void judge_script(const struct block *block) {
       stage.random_given = true;
     } else if (strcmp(name, "send") == 0) {
       REQUIRE(CHECK(parse_typed(value, &type, bytes, sizeof bytes, &size)));
-      pfc_verifier_receive(&stage.verifier, &stage.session, type, bytes, size, &stage.outcome);
+      pfc_verifier_receive(&stage.verifier, stage.session, type, bytes, size, &stage.outcome);
     } else if (strcmp(name, "reply") == 0) {
       REQUIRE(CHECK(parse_typed(value, &type, bytes, sizeof bytes, &size)));
       test_case("script line %u, case %s (%s), step: %s, line %u", block->line, block_word(block, "case"),
@@ -95,11 +103,14 @@ static void judge_script(const struct block *block) {
       CHECK_NUMBER(stage.outcome.reply_type, type);
       if (!CHECK_NUMBER(stage.outcome.reply_size, size)) return;
       if (!CHECK_BYTES(stage.outcome.reply, bytes, size)) return;
+    } else if (strcmp(name, "link") == 0) {
+      REQUIRE(CHECK(parse_number(value, &number) && number >= 1 && number <= LINKS));
+      stage.session = &stage.sessions[number - 1];
     } else if (strcmp(name, "disconnect") == 0) {
-      pfc_session_close(&stage.session);
-      pfc_session_init(&stage.session);
+      pfc_session_close(stage.session);
+      pfc_session_init(stage.session);
     } else if (strcmp(name, "restart") == 0) {
-      pfc_session_init(&stage.session);
+      begin_links();
       REQUIRE(CHECK_NUMBER(pfc_verifier_init(&stage.verifier, &stage.hardware, &stage.platform), PFC_OK));
     } else if (strcmp(name, "step") == 0) {
       step = value;

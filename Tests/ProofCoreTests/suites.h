@@ -7,6 +7,8 @@
 
 extern const struct suite crypto_suite;
 extern const struct suite crypto_curves_suite;
+extern const struct suite sha256_suite;
+extern const struct suite cavp_suite;
 extern const struct suite wycheproof_suite;
 extern const struct suite key_suite;
 extern const struct suite config_suite;

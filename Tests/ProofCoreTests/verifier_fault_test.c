@@ -42,11 +42,25 @@ static void zeros_are_no_randomness(void) {
   world.random = RANDOM_REPEATS;
   CHECK(!world_ask(&world, &challenge));
   CHECK_NUMBER(world.outcome.verdict, PFC_VERDICT_FAULT);
+  // Also after a good challenge, from which zeros differ.
+  world.random = RANDOM_GOOD;
+  REQUIRE(CHECK(world_ask(&world, &challenge)));
+  memset(world.last_random, 0, sizeof world.last_random);
+  world.random = RANDOM_REPEATS;
+  CHECK(!world_ask(&world, &challenge));
+  CHECK_NUMBER(world.outcome.verdict, PFC_VERDICT_FAULT);
 }
 
 static void fault_leaves_no_live_challenge(void) {
   struct pfc_challenge challenge;
   begin(3);
+  REQUIRE(CHECK(world_ask(&world, &app.challenge)));
+  CHECK_NUMBER(world.link->live, 1);
+  world.random = RANDOM_FAILS;
+  CHECK(!world_ask(&world, &challenge));
+  CHECK_NUMBER(world.link->live, 0);
+  CHECK_ZEROS(world.link->challenge.bytes, sizeof world.link->challenge.bytes);
+  world.random = RANDOM_GOOD;
   REQUIRE(CHECK(world_ask(&world, &app.challenge)));
   app_command(&app, &world, PFC_KIND_INTEGRITY, 1, "go");
   world.random = RANDOM_FAILS;
@@ -94,7 +108,7 @@ static void counters_never_wrap(void) {
     test_case("%u", i + 1);
     begin(6);
     world.highest_counter = 0;
-    if (pfc_verifier_provision(&world.hardware, &world.platform, 0, starts[i]) != PFC_OK) continue;
+    if (pfc_verifier_provision(&world.hardware, &world.platform, 0, 0, starts[i]) != PFC_OK) continue;
     for (unsigned restart = 0; restart < 5; restart++) {
       struct pfc_challenge challenge;
       if (world_restart(&world) != PFC_OK) break;
@@ -235,7 +249,8 @@ static void damaged_records_stop_everything(void) {
     pfc_verifier_status(&world.verifier, &status);
     CHECK_NUMBER(status.slots_used, 0);
     test_case("record %u, provisioned again with a floor", record);
-    REQUIRE(CHECK_NUMBER(pfc_verifier_provision(&world.hardware, &world.platform, WORLD_BEGIN + 100, 1000000), PFC_OK));
+    REQUIRE(CHECK_NUMBER(pfc_verifier_provision(&world.hardware, &world.platform, 0, WORLD_BEGIN + 100, 1000000),
+                         PFC_OK));
     REQUIRE(CHECK_NUMBER(world_restart(&world), PFC_OK));
     CHECK_NUMBER(app_present(&app, &world), PFC_VERDICT_SUPERSEDED);
     app.token.issued = WORLD_BEGIN + 100;
@@ -280,7 +295,7 @@ static void impossible_hardware_does_not_start(void) {
     }
     CHECK_NUMBER(pfc_verifier_init(&world.verifier, &hardware, &platform), PFC_E_ARGUMENT);
     CHECK_NUMBER(act(), PFC_VERDICT_FAULT);
-    CHECK_NUMBER(pfc_verifier_provision(&hardware, &platform, 0, 0), PFC_E_ARGUMENT);
+    CHECK_NUMBER(pfc_verifier_provision(&hardware, &platform, 0, 0, 0), PFC_E_ARGUMENT);
     test_case("%u, and nothing was written over", i);
     REQUIRE(CHECK_NUMBER(world_restart(&world), PFC_OK));
     CHECK_NUMBER(act(), PFC_VERDICT_ACCEPTED);

@@ -9,7 +9,7 @@
 static void epochs_only_rise(void) {
   static const struct {
     uint64_t issued, epoch;
-  } cases[] = {{100, 100}, {99, 100}, {100, 100}, {101, 101}, {1, 101}, {UINT64_MAX, UINT64_MAX}, {5, UINT64_MAX}};
+  } cases[] = {{100, 100}, {99, 100}, {100, 100}, {101, 101}, {1, 101}, {1000, 1000}, {5, 1000}};
   begin(1);
   for (unsigned i = 0; i < sizeof cases / sizeof cases[0]; i++) {
     test_case("%u", i + 1);
@@ -30,16 +30,96 @@ static void every_order_tells_the_time(void) {
   CHECK_COUNT(pfc_verifier_epoch(&world.verifier), 600);
 }
 
-static void epoch_for_any_hardware(void) {
-  struct pfc_order order;
+static void orders_for_any_hardware_are_refused(void) {
+  struct pfc_order order = {.type = PFC_ORDER_EPOCH, .issued = 700};
   uint8_t bytes[PFC_ORDER_BYTES];
   begin(3);
-  memset(&order, 0, sizeof order);
-  order.type = PFC_ORDER_EPOCH;
-  order.issued = 700;
+  CHECK_NUMBER(pfc_order_create(bytes, &order, world.issuer.signing_key), PFC_E_ARGUMENT);
+  memcpy(order.hardware_id, world.hardware.id, PFC_ID_BYTES);
   REQUIRE(CHECK_NUMBER(pfc_order_create(bytes, &order, world.issuer.signing_key), PFC_OK));
-  CHECK_NUMBER(world_send(&world, PFC_MESSAGE_ORDER, bytes, sizeof bytes), PFC_VERDICT_DONE);
-  CHECK_COUNT(pfc_verifier_epoch(&world.verifier), 700);
+  memset(bytes + 24, 0, PFC_ID_BYTES);
+  CHECK_NUMBER(world_send(&world, PFC_MESSAGE_ORDER, bytes, sizeof bytes), PFC_VERDICT_NOT_FOR_ME);
+  CHECK_COUNT(pfc_verifier_epoch(&world.verifier), 0);
+}
+
+static uint8_t tell(uint8_t type, uint64_t issued) {
+  new_link();
+  return world_order(&world, type, issued, type == PFC_ORDER_REVOKE ? app.token.instance_id : NULL,
+                     type == PFC_ORDER_REVOKE);
+}
+
+/// Presents a token of this time under a generation that is news.
+static uint8_t present(uint64_t issued, uint32_t generation) {
+  new_link();
+  return hold(generation, issued);
+}
+
+static void one_signature_moves_time_by_a_step_at_most(void) {
+  static const uint8_t types[] = {PFC_ORDER_EPOCH, PFC_ORDER_REVOKE, PFC_ORDER_FLOOR};
+  for (unsigned clock = 0; clock < 2; clock++) {
+    for (unsigned i = 0; i < sizeof types; i++) {
+      uint64_t time = WORLD_BEGIN;
+      test_case("type %u, %s clock", types[i], clock ? "with" : "without");
+      begin(30 + i);
+      world_clock(&world, clock == 1);
+      CHECK_NUMBER(tell(PFC_ORDER_EPOCH, time), PFC_VERDICT_DONE);
+      if (clock) time += 1000;
+      world.seconds += 1000;
+      CHECK_NUMBER(tell(types[i], time + PFC_EPOCH_STEP + 1), PFC_VERDICT_EXPIRED);
+      CHECK_NUMBER(world.answer.detail, PFC_DETAIL_AHEAD);
+      CHECK_NUMBER(tell(types[i], UINT64_MAX), PFC_VERDICT_EXPIRED);
+      CHECK_COUNT(pfc_verifier_epoch(&world.verifier), time);
+      CHECK_COUNT(world.verifier.ledger.epoch, WORLD_BEGIN);
+      CHECK_COUNT(world.verifier.ledger.floor, 0);
+      CHECK_NUMBER(world_status(&world).slots_used, 0);
+      CHECK_NUMBER(present(time + PFC_EPOCH_STEP + 1, 1), PFC_VERDICT_EXPIRED);
+      CHECK_NUMBER(world.answer.detail, PFC_DETAIL_AHEAD);
+      CHECK_NUMBER(world_status(&world).slots_used, 0);
+      CHECK_NUMBER(tell(types[i], time + PFC_EPOCH_STEP), PFC_VERDICT_DONE);
+      CHECK_COUNT(pfc_verifier_epoch(&world.verifier), time + PFC_EPOCH_STEP);
+      // The next step counts from there, also after a restart.
+      REQUIRE(CHECK_NUMBER(world_restart(&world), PFC_OK));
+      time += PFC_EPOCH_STEP;
+      CHECK_NUMBER(tell(types[i], time + PFC_EPOCH_STEP + 1), PFC_VERDICT_EXPIRED);
+      CHECK_NUMBER(present(time + PFC_EPOCH_STEP, 7), PFC_VERDICT_HELD);
+      CHECK_COUNT(pfc_verifier_epoch(&world.verifier), time + PFC_EPOCH_STEP);
+    }
+  }
+}
+
+static void a_provisioned_time_bounds_the_first_signature(void) {
+  for (unsigned floor = 0; floor < 2; floor++) {
+    test_case("%s", floor ? "floor" : "epoch");
+    begin(40);
+    CHECK_NUMBER(pfc_verifier_provision(&world.hardware, &world.platform, floor ? 0 : WORLD_BEGIN,
+                                        floor ? WORLD_BEGIN : 0, 1),
+                 PFC_OK);
+    REQUIRE(CHECK_NUMBER(world_restart(&world), PFC_OK));
+    CHECK_COUNT(pfc_verifier_epoch(&world.verifier), floor ? 0 : WORLD_BEGIN);
+    CHECK_NUMBER(tell(PFC_ORDER_EPOCH, WORLD_BEGIN + PFC_EPOCH_STEP + 1), PFC_VERDICT_EXPIRED);
+    CHECK_NUMBER(present(WORLD_BEGIN + PFC_EPOCH_STEP + 1, 1), PFC_VERDICT_EXPIRED);
+    CHECK_NUMBER(present(WORLD_BEGIN + PFC_EPOCH_STEP, 1), PFC_VERDICT_HELD);
+  }
+}
+
+static void an_unknown_time_takes_the_first_signature_as_it_comes(void) {
+  begin(41);
+  CHECK_NUMBER(tell(PFC_ORDER_EPOCH, UINT64_MAX), PFC_VERDICT_DONE);
+  CHECK_COUNT(pfc_verifier_epoch(&world.verifier), UINT64_MAX);
+  // Near the last second no time is beyond the step.
+  begin(42);
+  CHECK_NUMBER(tell(PFC_ORDER_EPOCH, UINT64_MAX - 5), PFC_VERDICT_DONE);
+  CHECK_NUMBER(tell(PFC_ORDER_EPOCH, UINT64_MAX), PFC_VERDICT_DONE);
+}
+
+static void what_is_beyond_the_step_counts_as_an_opening(void) {
+  begin(43);
+  CHECK_NUMBER(tell(PFC_ORDER_EPOCH, WORLD_BEGIN), PFC_VERDICT_DONE);
+  new_link();
+  for (unsigned i = 0; i < PFC_SESSION_OPENINGS_MAX; i++) {
+    CHECK_NUMBER(world_order(&world, PFC_ORDER_EPOCH, UINT64_MAX - i, NULL, 0), PFC_VERDICT_EXPIRED);
+  }
+  CHECK_NUMBER(world_order(&world, PFC_ORDER_EPOCH, WORLD_BEGIN + 1, NULL, 0), PFC_VERDICT_BUSY);
 }
 
 static void marker_outlives_the_clock(void) {
@@ -88,6 +168,19 @@ static void floor_supersedes_and_frees(void) {
   CHECK_NUMBER(app_present(&app, &world), PFC_VERDICT_SUPERSEDED);
   CHECK_NUMBER(hold(2, 149), PFC_VERDICT_SUPERSEDED);
   CHECK_NUMBER(hold(2, 150), PFC_VERDICT_HELD);
+}
+
+static void a_floor_holds_though_its_slots_could_not_be_stored(void) {
+  begin(16);
+  CHECK_NUMBER(hold(1, 100), PFC_VERDICT_HELD);
+  // The floor is written, and then the slot is not.
+  world.flash.fail_write = world.flash.writes + 1;
+  CHECK_NUMBER(floor_at(150), PFC_VERDICT_FAULT);
+  flash_power(&world.flash);
+  REQUIRE(CHECK_NUMBER(world_restart(&world), PFC_OK));
+  CHECK_COUNT(world.verifier.ledger.floor, 150);
+  CHECK_NUMBER(world_status(&world).slots_used, 0);
+  CHECK_NUMBER(act(), PFC_VERDICT_UNKNOWN);
 }
 
 static void floors_only_rise(void) {
@@ -151,10 +244,10 @@ static void refusals_are_told_apart(void) {
                                      "another suite",
                                      "other hardware",
                                      "a stranger's signature",
-                                     "a type that is none",
+                                     "a type of a later version",
                                      "a revocation of no instance"};
-  static const uint8_t expected[] = {PFC_VERDICT_MALFORMED,  PFC_VERDICT_MALFORMED,  PFC_VERDICT_MALFORMED,
-                                     PFC_VERDICT_NOT_FOR_ME, PFC_VERDICT_NOT_SIGNED, PFC_VERDICT_MALFORMED,
+  static const uint8_t expected[] = {PFC_VERDICT_MALFORMED,  PFC_VERDICT_TOO_NEW,    PFC_VERDICT_TOO_NEW,
+                                     PFC_VERDICT_NOT_FOR_ME, PFC_VERDICT_NOT_SIGNED, PFC_VERDICT_TOO_NEW,
                                      PFC_VERDICT_MALFORMED};
   for (unsigned i = 0; i < 7; i++) {
     struct pfc_order order;
@@ -184,10 +277,16 @@ static void refusals_are_told_apart(void) {
 static const struct test tests[] = {
     TEST("the epoch rises and never goes back, restarts included", epochs_only_rise),
     TEST("every order tells the time", every_order_tells_the_time),
-    TEST("an epoch may be for any hardware", epoch_for_any_hardware),
+    TEST("an order for any hardware is refused", orders_for_any_hardware_are_refused),
+    TEST("one signature moves the time by a step at most", one_signature_moves_time_by_a_step_at_most),
+    TEST("a provisioned time bounds the first signature", a_provisioned_time_bounds_the_first_signature),
+    TEST("an unknown time takes the first signature as it comes",
+         an_unknown_time_takes_the_first_signature_as_it_comes),
+    TEST("an order or a token beyond the step counts as an opening", what_is_beyond_the_step_counts_as_an_opening),
     TEST("a marker that the clock has passed already still counts after a restart", marker_outlives_the_clock),
     TEST("a clock runs on from the last marker that was news", clock_runs_on_after_a_marker),
     TEST("a floor supersedes older tokens and frees their slots", floor_supersedes_and_frees),
+    TEST("a floor holds though its slots could not be stored", a_floor_holds_though_its_slots_could_not_be_stored),
     TEST("a floor never goes down", floors_only_rise),
     TEST("a freed slot holds nothing, in memory and in storage", freed_slots_hold_nothing),
     TEST("orders twice, late or out of turn do no harm", orders_twice_late_or_out_of_turn_do_no_harm),

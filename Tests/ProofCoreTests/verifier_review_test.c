@@ -248,6 +248,13 @@ static void tokens_must_be_of_their_time(void) {
   world.verifier.ledger.floor = 0;
   world.verifier.epoch++;
   CHECK(!token_passes(&opened));
+  test_case("beyond the step");
+  world.verifier.epoch = opened.issued - PFC_EPOCH_STEP;
+  CHECK(token_passes(&opened));
+  world.verifier.epoch--;
+  CHECK(!token_passes(&opened));
+  world.verifier.ledger.floor = opened.issued - PFC_EPOCH_STEP;
+  CHECK(token_passes(&opened));
 }
 
 static void tokens_must_be_newer_than_what_is_known(void) {
@@ -279,6 +286,18 @@ static void tokens_must_be_newer_than_what_is_known(void) {
 
 // Orders and recalls. ---------------------------------------------------------------------------------------------
 
+static void no_time_is_raised_without_the_second_look(void) {
+  static const uint32_t reviews[] = {0, 1, ~PFC_REVIEW_PASSED};
+  world_make(&world, 46);
+  for (unsigned i = 0; i < sizeof reviews / sizeof reviews[0]; i++) {
+    int changed = 0;
+    CHECK_NUMBER(pfc_verifier_raise(&world.verifier, &reviews[i], WORLD_BEGIN, WORLD_BEGIN, &changed), PFC_E_STORAGE);
+    CHECK_NUMBER(changed, 0);
+    CHECK_COUNT(world.verifier.ledger.epoch, 0);
+    CHECK_COUNT(world.verifier.ledger.floor, 0);
+  }
+}
+
 static void orders_are_opened_again(void) {
   struct pfc_order order = {.type = PFC_ORDER_FLOOR, .issued = WORLD_BEGIN + 5}, other;
   uint8_t bytes[PFC_ORDER_BYTES];
@@ -287,6 +306,12 @@ static void orders_are_opened_again(void) {
   CHECK_NUMBER(pfc_order_create(bytes, &order, world.issuer.signing_key), PFC_OK);
   CHECK_NUMBER(pfc_order_open(&order, bytes, sizeof bytes, &world.hardware), PFC_OK);
   CHECK_NUMBER(pfc_review_order(&world.verifier, bytes, sizeof bytes, &order), PFC_REVIEW_PASSED);
+  test_case("beyond the step");
+  world.verifier.epoch = order.issued - PFC_EPOCH_STEP - 1;
+  CHECK(pfc_review_order(&world.verifier, bytes, sizeof bytes, &order) != PFC_REVIEW_PASSED);
+  world.verifier.epoch++;
+  CHECK_NUMBER(pfc_review_order(&world.verifier, bytes, sizeof bytes, &order), PFC_REVIEW_PASSED);
+  world.verifier.epoch = 0;
   test_case("another order than the first look's");
   other = order;
   other.issued++;
@@ -369,6 +394,7 @@ static const struct test tests[] = {
     TEST("the second look asks for the classes of the kind that is proved", classes_are_the_kinds_own),
     TEST("no slot and no command pass the second look", no_slot_and_no_command_do_not_pass),
     TEST("the second look opens a token again, and compares", tokens_are_opened_again),
+    TEST("no time is raised without the second look", no_time_is_raised_without_the_second_look),
     TEST("the second look knows floor and epoch", tokens_must_be_of_their_time),
     TEST("the second look knows an instance's slot and generations", tokens_must_be_newer_than_what_is_known),
     TEST("the second look opens an order again, and compares", orders_are_opened_again),

@@ -131,7 +131,7 @@ static void malformed_leaves_the_challenge(void) {
   app_command(&app, &world, PFC_KIND_INTEGRITY, 1, "open");
   uint8_t kept = app.message[0];
   app.message[0] = 3;
-  CHECK_NUMBER(app_send(&app, &world), PFC_VERDICT_MALFORMED);
+  CHECK_NUMBER(app_send(&app, &world), PFC_VERDICT_TOO_NEW);
   app.message[0] = kept;
   app.message[1] = 16;
   CHECK_NUMBER(app_send(&app, &world), PFC_VERDICT_MALFORMED);
@@ -245,7 +245,8 @@ static void flip_every_bit_of(uint8_t kind) {
     } else if (byte >= 18 && byte < 26) {
       CHECK_NUMBER(verdict, PFC_VERDICT_STALE);
     } else if (byte < 2) {
-      CHECK(verdict == PFC_VERDICT_MALFORMED || verdict == PFC_VERDICT_DEVICE_DIFFERS);
+      CHECK(verdict == PFC_VERDICT_MALFORMED || verdict == PFC_VERDICT_TOO_NEW ||
+            verdict == PFC_VERDICT_DEVICE_DIFFERS);
     } else {
       CHECK_NUMBER(verdict, PFC_VERDICT_DEVICE_DIFFERS);
     }
@@ -269,7 +270,8 @@ static void every_other_length_is_refused(void) {
       if (size == app.size) continue;
       memcpy(longer, app.message, app.size);
       uint8_t verdict = world_send(&world, PFC_MESSAGE_COMMAND, longer, size);
-      CHECK(verdict == PFC_VERDICT_MALFORMED || verdict == PFC_VERDICT_DEVICE_DIFFERS);
+      CHECK(verdict == PFC_VERDICT_MALFORMED || verdict == PFC_VERDICT_TOO_NEW ||
+            verdict == PFC_VERDICT_DEVICE_DIFFERS);
       CHECK_NUMBER(attempts_left(), 3);
     }
   }

@@ -98,8 +98,8 @@ static void refusals_are_told_apart(void) {
     uint8_t expected;
   } cases[] = {
       {"a wrong magic", PFC_VERDICT_MALFORMED},
-      {"another version", PFC_VERDICT_MALFORMED},
-      {"another suite", PFC_VERDICT_MALFORMED},
+      {"another version", PFC_VERDICT_TOO_NEW},
+      {"another suite", PFC_VERDICT_TOO_NEW},
       {"another hint", PFC_VERDICT_NOT_FOR_ME},
       {"sealed to other hardware", PFC_VERDICT_NOT_FOR_ME},
       {"another hardware id inside", PFC_VERDICT_NOT_FOR_ME},
@@ -181,7 +181,7 @@ static void expired_tokens_are_refused(void) {
       {WORLD_BEGIN, WORLD_BEGIN, PFC_VERDICT_EXPIRED},
       {WORLD_BEGIN + 200, WORLD_BEGIN + 200, PFC_VERDICT_HELD},
       {1, UINT64_MAX, PFC_VERDICT_HELD},
-      {UINT64_MAX, UINT64_MAX, PFC_VERDICT_HELD},
+      {WORLD_BEGIN + 100 + PFC_EPOCH_STEP, UINT64_MAX, PFC_VERDICT_HELD},
   };
   for (unsigned i = 0; i < sizeof cases / sizeof cases[0]; i++) {
     test_case("%u", i + 1);

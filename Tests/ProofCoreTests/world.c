@@ -40,7 +40,7 @@ void world_make(struct world *world, uint64_t seed) {
   world->platform.context = world;
   world->platform.random = world_random;
   world->platform.storage = flash_storage(&world->flash);
-  CHECK_NUMBER(pfc_verifier_provision(&world->hardware, &world->platform, 0, 1), PFC_OK);
+  CHECK_NUMBER(pfc_verifier_provision(&world->hardware, &world->platform, 0, 0, 1), PFC_OK);
   CHECK_NUMBER(world_restart(world), PFC_OK);
 }
 
@@ -70,6 +70,8 @@ static bool may_have_detail(uint8_t type, uint8_t verdict) {
     case PFC_VERDICT_HELD:
     case PFC_VERDICT_INTEGRITY_DIFFERS:
     case PFC_VERDICT_BUSY: return true;
+    // Beyond the step.
+    case PFC_VERDICT_EXPIRED: return type == PFC_MESSAGE_TOKEN || type == PFC_MESSAGE_ORDER;
     default: return false;
   }
 }

@@ -1,5 +1,5 @@
-/// C2SP/wycheproof, through the core's own entry points. The files are not part of this project; without the folder
-/// these tests say so and hold nothing.
+/// C2SP/wycheproof, through the core's own entry points. The files stand in Tests/Vectors/wycheproof; without the
+/// folder these tests say so and hold nothing.
 
 #include <stdio.h>
 #include <string.h>

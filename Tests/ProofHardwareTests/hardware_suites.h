@@ -10,6 +10,7 @@ extern const struct suite device_suite;
 extern const struct suite link_suite;
 extern const struct suite unit_suite;
 extern const struct suite unit_power_suite;
+extern const struct suite admission_suite;
 extern const struct suite flood_suite;
 
 #endif

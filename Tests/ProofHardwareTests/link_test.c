@@ -96,7 +96,7 @@ static void refuses_by_the_table_of_errors(void) {
   expect(link, "12 0800 c101000000", "01 12 0800 80");
   // A whole ASK, at the wrong characteristic and at the right one.
   expect(link, "12 0800 c100 0100 01 65d5", "01 12 0800 80");
-  expect(link, "04 0100 ffff", "01 04 0000 06");
+  expect(link, "0e 0300 0500", "01 0e 0000 06");
   expect(link, "0e 0300 0500", "01 0e 0000 06");
   expect(link, "16 0300 0000", "01 16 0000 06");
   // Commands, answers and confirmations get no answer.
@@ -112,6 +112,57 @@ static void refuses_by_the_table_of_errors(void) {
   // Longer than the MTU.
   expect(link, "12 0300 c301 0000000000000000000000000000000000000000", "01 12 0000 04");
   expect(link, "52 0300 c301 0000000000000000000000000000000000000000", "");
+}
+
+static void attributes_are_found_as_the_bluetooth_core_says(void) {
+  // Vol 3, Part F, 3.4.3: Find Information, then Find By Type Value.
+  static const uint8_t numbers[] = {2, 3, 4, 5, 6, 7, 8, 9};
+  unsigned link = make(185), values = 0;
+  expect(link, "04 0100 ffff", "05 01 0100 0028 0200 0328");
+  expect(link, "04 0300 ffff", "05 02 0300 54453292db07cdb2444fda3e020019db");
+  expect(link, "04 0600 0700", "05 01 0600 0229 0700 0328");
+  expect(link, "04 0600 0600", "05 01 0600 0229");
+  expect(link, "04 1300 ffff", "05 02 1300 54453292db07cdb2444fda3e090019db");
+  expect(link, "04 1400 ffff", "01 04 1400 0a");
+  expect(link, "04 0000 ffff", "01 04 0000 01");
+  expect(link, "04 0500 0400", "01 04 0500 01");
+  expect(link, "04 0100 ff", "01 04 0100 04");
+  expect(link, "04 0100 ffff 00", "01 04 0100 04");
+  expect(link, "04", "01 04 0000 04");
+  // A client that goes on behind the last handle it was told finds each attribute once.
+  for (unsigned mtu = 23; mtu <= 185; mtu += 81) {
+    unsigned other = rig_connect(&rig, (uint16_t)mtu);
+    uint16_t next = 1;
+    values = 0;
+    for (;;) {
+      uint8_t pdu[5] = {0x04, 0, 0, 0xff, 0xff};
+      put16(pdu + 1, next);
+      CHECK_NUMBER(rig_write(&rig, other, pdu, sizeof pdu), PFD_LINK_OPEN);
+      size_t size = rig_take(&rig, other, answer);
+      if (answer[0] == PFD_ATT_ERROR) break;
+      size_t entry = answer[1] == 1 ? 4 : 18;
+      REQUIRE(CHECK(size > 2 && (size - 2) % entry == 0));
+      for (size_t at = 2; at < size; at += entry) {
+        REQUIRE(CHECK_NUMBER(answer[at] | answer[at + 1] << 8, next));
+        next++;
+        if (entry != 18) continue;
+        REQUIRE(CHECK(values < sizeof numbers));
+        CHECK_NUMBER(answer[at + 2 + 12], numbers[values++]);
+      }
+    }
+    CHECK_NUMBER(next, PFD_HANDLE_LAST + 1);
+    CHECK_NUMBER(values, sizeof numbers);
+  }
+  expect(link, "06 0100 ffff 0028 54453292db07cdb2444fda3e010019db", "07 0100 1300");
+  expect(link, "06 0100 0100 0028 54453292db07cdb2444fda3e010019db", "07 0100 1300");
+  expect(link, "06 0200 ffff 0028 54453292db07cdb2444fda3e010019db", "01 06 0200 0a");
+  expect(link, "06 0100 ffff 0028 54453292db07cdb2444fda3e020019db", "01 06 0100 0a");
+  expect(link, "06 0100 ffff 0028 0f18", "01 06 0100 0a");
+  expect(link, "06 0100 ffff 0028", "01 06 0100 0a");
+  expect(link, "06 0100 ffff 0328 54453292db07cdb2444fda3e010019db", "01 06 0100 0a");
+  expect(link, "06 0000 ffff 0028 54453292db07cdb2444fda3e010019db", "01 06 0000 01");
+  expect(link, "06 0200 0100 0028 54453292db07cdb2444fda3e010019db", "01 06 0200 01");
+  expect(link, "06 0100 ffff 00", "01 06 0100 04");
 }
 
 static void long_values_are_read_from_one_snapshot(void) {
@@ -136,6 +187,30 @@ static void long_values_are_read_from_one_snapshot(void) {
   CHECK_NUMBER(rig_put(&rig, link, PFD_ATT_READ_REQUEST, PFD_HANDLE_CHALLENGE, NULL, 0), PFD_LINK_OPEN);
   CHECK_NUMBER(rig_take(&rig, link, answer), 23);
   CHECK_COUNT(get64(answer + 1), get64(value) + 1);
+}
+
+static int no_random(void *context, uint8_t *bytes, size_t size) {
+  (void)context;
+  memset(bytes, 0, size);
+  return -1;
+}
+
+static void a_failed_read_leaves_no_snapshot_to_continue(void) {
+  unsigned link = make(23);
+  CHECK_NUMBER(rig_put(&rig, link, PFD_ATT_READ_REQUEST, PFD_HANDLE_CHALLENGE, NULL, 0), PFD_LINK_OPEN);
+  CHECK_NUMBER(rig_take(&rig, link, answer), 23);
+  rig.unit.verifier.platform.random = no_random;
+  expect(link, "0a 0500", "01 0a 0500 0e");
+  expect(link, "0c 0500 1600", "01 0c 0500 07");
+}
+
+static void an_answer_that_was_sent_is_erased(void) {
+  struct owner owner;
+  unsigned link = make(185);
+  owner_make(&owner, &rig, 1, 1, 5);
+  CHECK_NUMBER(owner_present(&owner, &rig, link), PFC_VERDICT_HELD);
+  CHECK_ZEROS(rig.unit.links[link].reply, sizeof rig.unit.links[link].reply);
+  CHECK_ZEROS(rig.unit.links[link].out, sizeof rig.unit.links[link].out);
 }
 
 static void nothing_is_judged_whose_answer_nobody_could_hear(void) {
@@ -253,10 +328,13 @@ static void the_budget_of_the_page_holds(void) {
 
 static const struct test tests[] = {
     TEST("discovery finds what the page says", discovery_finds_what_the_page_says),
+    TEST("attributes are found as the Bluetooth core says", attributes_are_found_as_the_bluetooth_core_says),
     TEST("the smaller MTU counts, and is exchanged once", the_smaller_mtu_counts_and_once),
     TEST("what is refused is refused by the table of errors", refuses_by_the_table_of_errors),
     TEST("a long value is read from one snapshot, and reading the challenge asks for it",
          long_values_are_read_from_one_snapshot),
+    TEST("a failed read leaves no snapshot to continue", a_failed_read_leaves_no_snapshot_to_continue),
+    TEST("an answer that was sent is erased", an_answer_that_was_sent_is_erased),
     TEST("nothing is judged whose answer nobody could hear", nothing_is_judged_whose_answer_nobody_could_hear),
     TEST("a write request says what became of the fragment", a_write_request_says_what_became_of_the_fragment),
     TEST("a second request while one is open ends the link", a_second_open_request_ends_the_link),

@@ -1,9 +1,11 @@
 """The hardware as a process: what it takes to provision, start, serve and stop it. Over the real socket, and FIFOs."""
 
+import contextlib
 import os
 import pathlib
 import select
 import signal
+import socket
 import subprocess
 import unittest
 
@@ -105,6 +107,23 @@ class Process(Attack):
         self.assertEqual(done.returncode, 1)
         self.assertIn("in use", done.stderr)
         self.assert_owner_gets_in()
+
+    def test_a_socket_whose_queue_is_full_is_in_use_and_does_not_hold_the_start_up(self):
+        self.hardware.stop()
+        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener, contextlib.ExitStack() as callers:
+            path = str(pathlib.Path(self.hardware.room.name) / "full")
+            listener.bind(path)
+            listener.listen(0)
+            while True:
+                caller = callers.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET))
+                caller.setblocking(False)
+                try:
+                    caller.connect(path)
+                except BlockingIOError:
+                    break
+            done = self.hardware.run("--socket", path)
+            self.assertEqual(done.returncode, 1)
+            self.assertIn("in use", done.stderr)
 
     def test_what_stands_where_no_socket_can_be_made_stays_there(self):
         self.hardware.stop()
@@ -310,6 +329,14 @@ class Fifo(unittest.TestCase):
                     link.receive()
             with FifoCentral(self.to, self.back) as link:
                 self.assertEqual(self.owner.send(link, old).verdict, Verdict.STALE)
+
+    def test_a_central_without_an_accepted_command_is_sent_away_and_the_next_one_is_served(self):
+        with FifoCentral(self.to, self.back) as link, self.assertRaises(LinkEnded):
+            link.receive()
+        token = self.owner.token(self.backend, self.hardware)
+        with FifoCentral(self.to, self.back) as link:
+            self.assertEqual(self.owner.present(link, self.hardware, token), Verdict.HELD)
+            self.assertEqual(self.owner.do(link, self.hardware).verdict, Verdict.ACCEPTED)
 
     def test_it_stops_cleanly(self):
         with FifoCentral(self.to, self.back):

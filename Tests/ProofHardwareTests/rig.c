@@ -53,7 +53,7 @@ static void attach(struct rig *rig) {
 
 int rig_provision(struct rig *rig, uint64_t floor, uint64_t counter) {
   attach(rig);
-  return pfd_unit_provision(&rig->port, &rig->hardware, floor, counter);
+  return pfd_unit_provision(&rig->port, &rig->hardware, 0, floor, counter);
 }
 
 int rig_start(struct rig *rig) {

@@ -86,6 +86,37 @@ struct ProbeTests {
     #expect(diagnosis.findings.first?.name == Array("rules".utf8))
   }
 
+  @Test("with an index the changed file of a large bundle is named, and nothing else is")
+  func indexed() async throws {
+    let installation = try Installation()
+    for number in 0..<700 { try installation.write("view \(number)\n", to: "view-\(number)") }
+    let probe = try installation.probe()
+    let config = try await installation.baseline(probe, .full, of: files)
+    try await probe.index(config)
+    try installation.write("another view\n", to: "view-471")
+    let diagnosis = try await probe.diagnose(config)
+    #expect(diagnosis.findings.map(\.text) == ["bundle: view-471: changed"])
+    #expect(diagnosis.findings.first?.isCertain == true)
+    await #expect(throws: ProofError.self) { try await probe.index(config) }
+  }
+
+  @Test("a build of several folders is named by all of them, one of one folder as before")
+  func severalFolders() throws {
+    let installation = try Installation()
+    let folder = installation.bundle
+    func digest(_ arguments: String...) throws -> AppDigest {
+      try InstalledApp(executable: "/proc/self/exe", folderArguments: arguments).digest()
+    }
+    let one = try InstalledApp(executable: "/proc/self/exe", bundle: folder).digest()
+    #expect(try digest(folder) == one)
+    let two = try digest(folder, "library=\(folder)")
+    #expect(two != one)
+    #expect(try digest("library=\(folder)", folder) == two)
+    #expect(try digest(folder, "other=\(folder)") != two)
+    #expect(throws: ProofError.self) { try digest(folder, folder) }
+    #expect(throws: ProofError.self) { try digest("a=\(folder)", "a=\(folder)") }
+  }
+
   @Test("each difference is a value: its source, its kind, its name, a line for people")
   func findings() async throws {
     let installation = try Installation()
@@ -186,7 +217,9 @@ struct ProbeTests {
     try FileManager.default.setAttributes(
       [.posixPermissions: 0o755], ofItemAtPath: installation.storage)
     #expect(
-      throws: ProofError.evidenceUnavailable(reason: "storage folder: is open to other users")
+      throws: ProofError.evidenceUnavailable(
+        reason: "storage folder \(installation.storage): is open to other users; "
+          + "create it with mode 0700 as the user that the app runs as")
     ) { _ = try installation.probe() }
   }
 

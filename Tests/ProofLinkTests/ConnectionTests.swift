@@ -51,8 +51,9 @@ extension BenchTests {
         await door.disconnect()
       }
       let door = stage.connection()
-      let later: UInt64 = 1_800_000_000
-      try await door.deliver(Order(.epoch(nil), issued: later).signed(by: bench.issuer))
+      let later: UInt64 = 1_720_000_000
+      let epoch = Order.Action.epoch(bench.identity.id)
+      try await door.deliver(Order(epoch, issued: later).signed(by: bench.issuer))
       #expect(try await door.status().epoch == later)
       let revoke = try Order(
         .revoke(bench.instance, through: nil, bench.identity.id), issued: later
@@ -61,7 +62,7 @@ extension BenchTests {
       await #expect(throws: LinkError.askBackend(.revoked)) { try await door.send(Stage.open) }
       let stranger = try IssuerKey(
         seed: SecretBytes(copying: [UInt8](repeating: 1, count: 32).span))
-      let forged = try Order(.epoch(nil), issued: later + 1).signed(by: stranger)
+      let forged = try Order(epoch, issued: later + 1).signed(by: stranger)
       await #expect(throws: LinkError.askBackend(.notSigned)) { try await door.deliver(forged) }
       await #expect(throws: LinkError.askBackend(.revoked)) { try await door.present() }
     }

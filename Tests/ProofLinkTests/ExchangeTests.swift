@@ -231,6 +231,33 @@ extension BenchTests {
       }
     }
 
+    @Test("hardware that answers \"too new\" is told as too old, and nothing is sent again")
+    func tooNew() throws {
+      let bench = try Bench(seed: 6)
+      let (table, _) = try discovered(bench, mtu: 185)
+      let token = try bench.token()
+      let order = try Order(.epoch(bench.identity.id), issued: 1_800_000_000)
+        .signed(by: bench.issuer)
+      for task in [LinkTask.order(order), .present] {
+        var exchange = LinkExchange(
+          LinkRequest(
+            task, token: token, isHeld: false, mtu: 185, link: OpenLink(mtu: 185, table: table),
+            prove: { _ throws(LinkError) in throw .measureAgain },
+            tokenReceipt: { _ throws(ProofError) in throw .storageFailed }))
+        _ = exchange.start()
+        let verdict = [Verdict.tooNew.rawValue] + [UInt8](repeating: 0, count: 42)
+        var ended: Result<LinkOutcome, LinkError>?
+        for packet in try Message(.verdict, verdict).packets(of: 182) {
+          let handle = table[.verdict]
+          let notification = [0x1B, UInt8(handle & 0xFF), UInt8(handle >> 8)] + packet
+          for case .finish(let result) in exchange.handle(.received(notification)) {
+            ended = result
+          }
+        }
+        #expect(throws: LinkError.hardwareTooOld) { try ended?.get() }
+      }
+    }
+
     private func first(_ bench: Bench, _ token: MeasurementToken) throws {
       try once(bench, token, isHeld: false)
     }

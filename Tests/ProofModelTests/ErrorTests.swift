@@ -50,10 +50,30 @@ struct ErrorTests {
     #expect(Self.everyError[10].description.contains("app 3 \"libdoor.so\""))
   }
 
+  @Test("of hardware ids take what the tools print")
+  func hardwareIDs() throws {
+    let digits = "dbe6593c14ef260cebc52d4439f49983"
+    let id = try HardwareID(digits)
+    #expect(try HardwareID(digits.uppercased()) == id)
+    let bytes: [UInt8] = [
+      0xdb, 0xe6, 0x59, 0x3c, 0x14, 0xef, 0x26, 0x0c,
+      0xeb, 0xc5, 0x2d, 0x44, 0x39, 0xf4, 0x99, 0x83,
+    ]
+    #expect(try HardwareID(bytes) == id)
+    for wrong in ["", String(digits.dropLast()), digits + "00", digits.dropLast(2) + "0x"] {
+      #expect(throws: ProofError.malformed("hardware id", byteCount: wrong.utf8.count)) {
+        try HardwareID(wrong)
+      }
+    }
+    #expect(throws: ProofError.allZeros(of: "hardware id")) {
+      try HardwareID(String(repeating: "0", count: 32))
+    }
+  }
+
   @Test("of a verdict are those of docs/SPEC.md, each once")
   func verdicts() {
-    #expect(Verdict.allCases.count == 22)
-    #expect(Set(Verdict.allCases.map(\.description)).count == 22)
+    #expect(Verdict.allCases.count == 23)
+    #expect(Set(Verdict.allCases.map(\.description)).count == 23)
     #expect(Verdict.acceptedDeviceOnly.description == "accepted, device only")
     #expect(Verdict.allCases.filter(\.isSuccess).map(\.rawValue) == [1, 2, 3, 4])
   }

@@ -91,15 +91,22 @@ struct MessageTests {
     }
   }
 
-  @Test("with an unknown kind or class of command does not parse")
+  @Test("with an unknown class of command does not parse, with an unknown kind is too new")
   func badCommand() throws {
     let world = try World()
     let challenge = try Challenge(counter: 5, bytes: [UInt8](repeating: 3, count: 32))
     let bytes = world.prove(openDoor, answering: challenge).message.bytes
-    for (index, value) in [(0, 0), (0, 3), (1, 16), (1, 255)] as [(Int, UInt8)] {
+    for (index, value) in [(1, 16), (1, 255)] as [(Int, UInt8)] {
       var other = bytes
       other[index] = value
       #expect(throws: ProofError.malformed("command", byteCount: other.count)) {
+        try ReceivedCommand(Message(.command, other))
+      }
+    }
+    for kind in [0, 3, 255] as [UInt8] {
+      var other = bytes
+      other[0] = kind
+      #expect(throws: ProofError.tooNew("command")) {
         try ReceivedCommand(Message(.command, other))
       }
     }

@@ -8,7 +8,7 @@ struct OrderTests {
     let world = try World()
     let id = world.hardware.identity.id
     let actions: [Order.Action] = [
-      .epoch(nil), .epoch(id), .revoke(world.instance, through: 1, id),
+      .epoch(id), .revoke(world.instance, through: 1, id),
       .revoke(world.instance, through: .max - 1, id), .revoke(world.instance, through: nil, id),
       .floor(id),
     ]
@@ -39,7 +39,8 @@ struct OrderTests {
     #expect(throws: ProofError.notForThisHardware("order")) {
       try world.hardware.checkAddressee(of: there)
     }
-    let stranger = try Order(.epoch(nil), issued: 1).signed(by: .random())
+    let stranger = try Order(.epoch(world.hardware.identity.id), issued: 1)
+      .signed(by: .random())
     #expect(throws: ProofError.notSigned("order")) { try world.hardware.open(stranger) }
     #expect(throws: Never.self) { try world.hardware.checkAddressee(of: stranger) }
   }
@@ -47,7 +48,7 @@ struct OrderTests {
   @Test("has a time, and a generation within its range")
   func ranges() throws {
     let id = HardwareID.random()
-    #expect(throws: ProofError.self) { try Order(.epoch(nil), issued: 0) }
+    #expect(throws: ProofError.self) { try Order(.epoch(id), issued: 0) }
     for generation: UInt32 in [0, .max] {
       #expect(throws: ProofError.self) {
         try Order(.revoke(.random(), through: generation, id), issued: 1)
@@ -57,7 +58,7 @@ struct OrderTests {
 
   @Test("of another length, magic or version is refused before any key is needed")
   func shape() throws {
-    let signed = try Order(.epoch(nil), issued: 1).signed(by: .random())
+    let signed = try Order(.epoch(.random()), issued: 1).signed(by: .random())
     for count in [0, 123, 125] {
       #expect(throws: ProofError.malformed("order", byteCount: count)) {
         try SignedOrder(Array((signed.bytes + [0]).prefix(count)))

@@ -83,6 +83,34 @@ struct ProverTests {
     #expect(collector.count == 5)
   }
 
+  @Test("sends a proof only after the collector has looked again and released it")
+  func released() throws {
+    let world = try World()
+    let collector = CountingCollector(evidence: world.evidence)
+    let prover = Prover(config: world.config, collector: collector, key: world.key)
+    var link = Link(try world.verifier())
+    _ = try link.present(world.token(world.grant()))
+    let hardware = world.hardware.identity.id
+    func verdict(_ kind: ProofKind) throws -> Verdict? {
+      let proved = try prover.prove(
+        ringBell, kind, from: world.instance, to: hardware, answering: link.challenge())
+      return link.send(proved.message).verdict
+    }
+    #expect(try verdict(.integrity) == .accepted)
+    // The first proof of an integrity command, the second, and a literal one.
+    collector.spoil(release: 0)
+    #expect(try verdict(.integrity) == .integrityDiffers)
+    collector.spoil(release: 1)
+    #expect(try verdict(.integrity) == .deviceDiffers)
+    collector.spoil(release: 0)
+    #expect(try verdict(.device) == .deviceDiffers)
+    let nonce = ProofNonce.random()
+    let right = try prover.integrityMeasurementProof(nonce: nonce)
+    collector.spoil(release: 0)
+    #expect(try prover.integrityMeasurementProof(nonce: nonce) != right)
+    #expect(try prover.integrityMeasurementProof(nonce: nonce) == right)
+  }
+
   @Test("throws what its collector throws")
   func failingCollector() throws {
     struct Failing: EvidenceCollector {
@@ -120,6 +148,7 @@ struct SDKKeyTests {
 /// Counts its calls, and can change its mind.
 private final class CountingCollector: EvidenceCollector {
   private let state: Mutex<(evidence: EvidenceSet, count: Int)>
+  private let spoiled = Mutex(-1)
 
   init(evidence: EvidenceSet) { state = Mutex((evidence, 0)) }
 
@@ -128,6 +157,17 @@ private final class CountingCollector: EvidenceCollector {
       state.count += 1
       return state.evidence
     }
+  }
+
+  /// Sees something new when it is asked to release, so many releases from now.
+  func spoil(release: Int) { spoiled.withLock { $0 = release } }
+
+  func release(_ proof: inout Proof, after previous: Proof?) throws(ProofError) {
+    let spoils = spoiled.withLock { left in
+      left -= 1
+      return left == -1
+    }
+    if spoils { proof = try Proof([UInt8](repeating: 7, count: Proof.byteCount)) }
   }
 
   func replace(with evidence: EvidenceSet) { state.withLock { $0.evidence = evidence } }

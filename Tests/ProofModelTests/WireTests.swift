@@ -41,6 +41,7 @@ struct WireTests {
     #expect(UInt32(EvidenceClass.environment.rawValue) == PFC_CLASS_ENVIRONMENT.rawValue)
     #expect(UInt32(MeasurementPolicy.full.rawValue) == PFC_POLICY_FULL.rawValue)
     #expect(UInt32(MeasurementPolicy.incremental.rawValue) == PFC_POLICY_INCREMENTAL.rawValue)
+    #expect(UInt32(MeasurementPolicy.trusting.rawValue) == PFC_POLICY_TRUSTING.rawValue)
     #expect(UInt32(TokenForm.diversified.rawValue) == PFC_FORM_DIVERSIFIED.rawValue)
     #expect(UInt32(TokenForm.literal.rawValue) == PFC_FORM_LITERAL.rawValue)
     let types = [
@@ -54,7 +55,7 @@ struct WireTests {
       PFC_VERDICT_STALE, PFC_VERDICT_NOT_PERMITTED, PFC_VERDICT_NO_ATTEMPTS, PFC_VERDICT_NO_USES,
       PFC_VERDICT_UNKNOWN, PFC_VERDICT_NOT_FOR_ME, PFC_VERDICT_NOT_SIGNED, PFC_VERDICT_EXPIRED,
       PFC_VERDICT_SUPERSEDED, PFC_VERDICT_REVOKED, PFC_VERDICT_WRONG_MODE, PFC_VERDICT_NO_ROOM,
-      PFC_VERDICT_MALFORMED, PFC_VERDICT_BUSY, PFC_VERDICT_FAULT,
+      PFC_VERDICT_TOO_NEW, PFC_VERDICT_MALFORMED, PFC_VERDICT_BUSY, PFC_VERDICT_FAULT,
     ]
     #expect(Verdict.allCases.map { UInt32($0.rawValue) } == verdicts.map(\.rawValue))
   }

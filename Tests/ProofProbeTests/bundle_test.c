@@ -229,7 +229,7 @@ static void every_way(void) {
   for (unsigned way = 0; way < 32; way++) {
     struct pfp_files_options file_options = {.key = {1, 2, 3},
                                              .salt = {4, 5, 6},
-                                             .policy = (way & 1) != 0 ? PFP_POLICY_INCREMENTAL : PFP_POLICY_FULL,
+                                             .policy = (way & 1) != 0 ? PFP_POLICY_TRUSTING : PFP_POLICY_FULL,
                                              .limit_log2 = 40,
                                              .kernel = (uint8_t)(way >> 1 & 3),
                                              .workers = (uint8_t)(1 + (way >> 3 & 1))};

@@ -19,11 +19,11 @@ strict := -std=c11 -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wsha
   -Wmissing-prototypes -Wcast-qual -Wundef -Wvla -Werror
 includes := -I$(probe)/include -I$(probe) -I$(HARNESS) -I$(root)/Benchmarks/probe-files
 
-platform := linux_files linux_folder linux_map linux_keep linux_lease linux_proc
+platform := linux_files linux_folder linux_map linux_keep linux_lease linux_trust linux_proc
 sources := $(wildcard $(probe)/hash*.c $(probe)/files*.c) $(probe)/thread.c $(platform:%=$(probe)/%.c)
 headers := $(wildcard $(probe)/*.h $(probe)/include/*.h $(here)/*.h)
 tests := hash_test names_test known_test bundle_test files_bad_test files_cost_test files_moving_test files_warm_test \
-  files_attack_test tree files_faults files_main
+  files_attack_test files_trust_test files_again_test tree files_faults files_main
 test_sources := $(tests:%=$(here)/%.c) $(HARNESS)/harness.c
 
 # The platform functions that files_faults.c stands before.
@@ -31,12 +31,25 @@ wrapped := pfp_read pfp_read_at pfp_open_file pfp_open_folder pfp_map_begin pfp_
   pfp_lease_begin pfp_mounts_watch pfp_identify pfp_identify_name pfp_unmoved
 wrap := $(wrapped:%=-Wl,--wrap=%)
 
-.PHONY: test long sanitized sanitized-address sanitized-thread
+# The hand-over between threads: the same sources with smaller numbers, and pthread as schedule.c has it.
+handover_tests := handover_test schedule tree files_faults
+handover_sources := $(handover_tests:%=$(here)/%.c) $(HARNESS)/harness.c
+small := -DPFP_LONG_FROM=131072u -DPFP_WINDOW_LEAVES=1u -DPFP_WINDOWS_AHEAD=2u
+scheduled := pthread_mutex_lock pthread_mutex_unlock pthread_cond_wait pthread_cond_timedwait pthread_cond_broadcast \
+  pthread_cond_signal pthread_join pfp_thread_start
+
+.PHONY: test long handover handover-long sanitized sanitized-address sanitized-thread
 test: $(BUILD)/probe-files-tests
 	$< --scratch $(BUILD)/scratch
 
 long: $(BUILD)/probe-files-tests
 	$< --scratch $(BUILD)/scratch --long
+
+handover: $(BUILD)/handover-tests
+	$< --scratch $(BUILD)/scratch-handover
+
+handover-long: $(BUILD)/handover-tests
+	$< --scratch $(BUILD)/scratch-handover --long
 
 sanitized: sanitized-address sanitized-thread
 
@@ -57,5 +70,9 @@ $(BUILD)/probe-files-tests-thread: $(sources) $(test_sources) $(headers)
 	$(call compile,-fsanitize=thread)
 # A clang that comes with Swift wants libdispatch for this one.
 $(BUILD)/probe-files-tests-thread: CC := gcc
+
+handover_wrap := $(scheduled:%=-Wl,--wrap=%)
+$(BUILD)/handover-tests: $(sources) $(handover_sources) $(headers)
+	$(call compile,$(small) $(handover_wrap))
 
 comma := ,

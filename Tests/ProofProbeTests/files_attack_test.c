@@ -30,7 +30,7 @@ static struct pfp_bundle before_attack[WAYS];
 /// `unkept`: files that may not be kept.
 static void watch(const struct tree *tree, unsigned unkept) {
   for (unsigned way = 0; way < WAYS; way++) {
-    ways[way] = files_new(way == 0 ? PFP_POLICY_FULL : PFP_POLICY_INCREMENTAL, way == 2 ? 1000 : 0);
+    ways[way] = files_new(way == 0 ? PFP_POLICY_FULL : PFP_POLICY_TRUSTING, way == 2 ? 1000 : 0);
     before_attack[way] = measure(ways[way], tree);
     struct pfp_bundle again = measure(ways[way], tree);
     CHECK(same_digest(&again, &before_attack[way]));
@@ -230,7 +230,7 @@ static void mapped_after(void) {
 /// Once nobody can write any more the file is kept again.
 static void writers_come_and_go(void) {
   struct tree tree = tree_sample();
-  struct pfp_files *files = files_new(PFP_POLICY_INCREMENTAL, 1000);
+  struct pfp_files *files = files_new(PFP_POLICY_TRUSTING, 1000);
   int fd = open(tree_path(&tree, "lib/one-leaf"), O_WRONLY | O_CLOEXEC);
   faults_reset();
   for (unsigned round = 0; round < 3; round++) {

@@ -24,7 +24,7 @@ static bool failed_at(const struct pfp_files *files, int result, const char *pat
 
 static void bad_roots(void) {
   struct tree tree = tree_make();
-  struct pfp_files *files = files_new(PFP_POLICY_INCREMENTAL, 10);
+  struct pfp_files *files = files_new(PFP_POLICY_TRUSTING, 10);
   static const struct {
     const char *path;
     int as_bundle, as_file;
@@ -69,10 +69,10 @@ static void bad_options(void) {
   struct pfp_files_options bad[] = {good, good, good, good, good, good, good};
   struct pfp_files *files;
   bad[0].policy = 0;
-  bad[1].policy = 3;
+  bad[1].policy = 4;
   bad[2].limit_log2 = 15;
   bad[3].limit_log2 = 51;
-  bad[4].workers = 3;
+  bad[4].workers = 5;
   bad[5].kernel = 4;
   bad[6].descriptors = UINT32_MAX;
   for (unsigned i = 0; i < sizeof bad / sizeof bad[0]; i++) {
@@ -107,7 +107,7 @@ static bool unreadable_in_child(void *user) {
   bool good = true;
   if (chdir(tree->root) != 0) return false;
   become_ordinary();
-  for (unsigned policy = PFP_POLICY_FULL; policy <= PFP_POLICY_INCREMENTAL; policy++) {
+  for (unsigned policy = PFP_POLICY_FULL; policy <= PFP_POLICY_TRUSTING; policy++) {
     struct pfp_files *files = files_new((enum pfp_policy)policy, 10);
     for (unsigned round = 0; round < 3; round++) {
       struct pfp_bundle bundle;
@@ -174,7 +174,7 @@ static void read_errors(void) {
 // Limits ---------------------------------------------------------------------------------------------------------
 
 static struct pfp_files *files_limited(uint8_t limit_log2) {
-  struct pfp_files_options file_options = {.policy = PFP_POLICY_INCREMENTAL, .limit_log2 = limit_log2};
+  struct pfp_files_options file_options = {.policy = PFP_POLICY_TRUSTING, .limit_log2 = limit_log2};
   struct pfp_files *files;
   CHECK_NUMBER(pfp_files_create(&files, &file_options), PFP_OK);
   return files;
@@ -297,7 +297,7 @@ static void no_means(void) {
   test_case("threads");
   if (!SANITIZED) CHECK(in_child(no_threads, &tree));
   // Memory runs out at each allocation in turn, until all succeed.
-  for (unsigned policy = PFP_POLICY_FULL; policy <= PFP_POLICY_INCREMENTAL; policy++) {
+  for (unsigned policy = PFP_POLICY_FULL; policy <= PFP_POLICY_TRUSTING; policy++) {
     struct pfp_files *files = files_new((enum pfp_policy)policy, 10);
     int result = PFP_E_RESOURCE;
     for (unsigned good = 0; good < 20 && result != PFP_OK; good++) {

@@ -15,7 +15,7 @@ void faults_reset(void) {
   faults.after_read = NULL;
   faults.before_open = NULL;
   faults.after_map = NULL;
-  faults.no_maps = faults.no_leases = faults.no_mounts = faults.pages_fail = false;
+  faults.no_maps = faults.no_leases = faults.no_mounts = faults.folders_move = faults.pages_fail = false;
   faults.read_error = 0;
   faults.reads_good = faults.pages_good = 0;
   faults.clock_ahead = UINT64_C(60000000000);
@@ -69,6 +69,7 @@ WRAPPED(int, pfp_identify_name, struct pfp_identity *identity, int folder, const
 
 WRAPPED(bool, pfp_unmoved, const struct pfp_identity *identity, int fd) {
   atomic_fetch_add(&faults.looks, 1);
+  if (faults.folders_move && identity->type == PFP_TYPE_FOLDER) return false;
   return __real_pfp_unmoved(identity, fd);
 }
 

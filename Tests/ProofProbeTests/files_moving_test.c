@@ -108,7 +108,7 @@ static int measure_while(struct pfp_files *files, unsigned kind, void (*what)(vo
 
 static void changes_once(void) {
   static void (*const changes[])(void) = {change, grow, shrink, empty};
-  for (unsigned policy = PFP_POLICY_FULL; policy <= PFP_POLICY_INCREMENTAL; policy++) {
+  for (unsigned policy = PFP_POLICY_FULL; policy <= PFP_POLICY_TRUSTING; policy++) {
     for (unsigned kind = 0; kind < KINDS; kind++) {
       for (unsigned c = 0; c < sizeof changes / sizeof changes[0]; c++) {
         struct pfp_files *files = files_new((enum pfp_policy)policy, 10);
@@ -131,7 +131,7 @@ static void changes_once(void) {
 
 static void changes_always(void) {
   static void (*const changes[])(void) = {change, grow};
-  for (unsigned policy = PFP_POLICY_FULL; policy <= PFP_POLICY_INCREMENTAL; policy++) {
+  for (unsigned policy = PFP_POLICY_FULL; policy <= PFP_POLICY_TRUSTING; policy++) {
     for (unsigned kind = 0; kind < KINDS; kind++) {
       for (unsigned c = 0; c < sizeof changes / sizeof changes[0]; c++) {
         struct pfp_files *files = files_new((enum pfp_policy)policy, 10);
@@ -153,7 +153,7 @@ static void changes_always(void) {
 }
 
 static void touched_always(void) {
-  for (unsigned policy = PFP_POLICY_FULL; policy <= PFP_POLICY_INCREMENTAL; policy++) {
+  for (unsigned policy = PFP_POLICY_FULL; policy <= PFP_POLICY_TRUSTING; policy++) {
     for (unsigned kind = 0; kind < KINDS; kind++) {
       struct pfp_files *files = files_new((enum pfp_policy)policy, 10);
       struct tree tree;
@@ -210,7 +210,7 @@ static void folder_to_file(void) {
 static void folders_too(void) {
   static void (*const changes[])(void) = {folder_gone, folder_to_file};
   for (unsigned c = 0; c < 2; c++) {
-    struct pfp_files *files = files_new(PFP_POLICY_INCREMENTAL, 10);
+    struct pfp_files *files = files_new(PFP_POLICY_TRUSTING, 10);
     struct tree tree = tree_make();
     faults_reset();
     tree_folder(&tree, "victim");
@@ -312,7 +312,7 @@ static void progress_and_cancel(void) {
     tree_noise(&tree, name, i, i);
   }
   struct pfp_bundle expected = measure_cold(&tree), bundle;
-  for (unsigned policy = PFP_POLICY_FULL; policy <= PFP_POLICY_INCREMENTAL; policy++) {
+  for (unsigned policy = PFP_POLICY_FULL; policy <= PFP_POLICY_TRUSTING; policy++) {
     struct watcher watcher = {0};
     struct pfp_files_options file_options = {.key = {1, 2, 3},
                                              .salt = {4, 5, 6},

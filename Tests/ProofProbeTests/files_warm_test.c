@@ -45,7 +45,7 @@ static void nothing_is_read(void) {
   for (unsigned way = 0; way < 3; way++) {
     static const uint32_t descriptors[] = {0, 5, 1000};
     struct tree tree = tree_sample();
-    struct pfp_files *files = files_new(PFP_POLICY_INCREMENTAL, descriptors[way]);
+    struct pfp_files *files = files_new(PFP_POLICY_TRUSTING, descriptors[way]);
     struct sum first = {0};
     struct pfp_bundle cold, warm;
     faults_reset();
@@ -70,7 +70,7 @@ static void nothing_is_read(void) {
 /// Who kept what the entries told is told again only if it may be another bundle.
 static void known_entries_are_not_told_again(void) {
   struct tree tree = tree_sample();
-  struct pfp_files *files = files_new(PFP_POLICY_INCREMENTAL, 1000);
+  struct pfp_files *files = files_new(PFP_POLICY_TRUSTING, 1000);
   struct sum first = {0}, again = {0}, other = {0};
   struct pfp_bundle cold, warm;
   uint8_t known[32], wrong[32];
@@ -98,7 +98,7 @@ static void known_entries_are_not_told_again(void) {
 static void only_what_changed(void) {
   for (uint32_t descriptors = 0; descriptors <= 1000; descriptors += 1000) {
     struct tree tree = tree_sample();
-    struct pfp_files *files = files_new(PFP_POLICY_INCREMENTAL, descriptors);
+    struct pfp_files *files = files_new(PFP_POLICY_TRUSTING, descriptors);
     faults_reset();
     (void)measure(files, &tree);
     tree_poke(&tree, "lib/small-9", 3, '!');
@@ -137,7 +137,7 @@ static void full_keeps_nothing(void) {
 
 static void forgotten(void) {
   struct tree tree = tree_sample(), other = tree_sample();
-  struct pfp_files *files = files_new(PFP_POLICY_INCREMENTAL, 1000);
+  struct pfp_files *files = files_new(PFP_POLICY_TRUSTING, 1000);
   faults_reset();
   struct pfp_bundle first = measure(files, &tree), again;
   pfp_files_forget(files);
@@ -157,7 +157,7 @@ static void forgotten(void) {
 /// The same path leads to another folder.
 static void another_root(void) {
   struct tree tree = tree_sample(), other = tree_sample(), link;
-  struct pfp_files *files = files_new(PFP_POLICY_INCREMENTAL, 1000);
+  struct pfp_files *files = files_new(PFP_POLICY_TRUSTING, 1000);
   faults_reset();
   tree_text(&other, "readme", "changed!\n");
   link = tree_make();
@@ -176,7 +176,7 @@ static void another_root(void) {
 
 static void single_files(void) {
   struct tree tree = tree_sample();
-  struct pfp_files *files = files_new(PFP_POLICY_INCREMENTAL, 0), *full = files_new(PFP_POLICY_FULL, 0);
+  struct pfp_files *files = files_new(PFP_POLICY_TRUSTING, 0), *full = files_new(PFP_POLICY_FULL, 0);
   static const char *const paths[] = {"empty", "lib/one-more", "lib/long", "link"};
   faults_reset();
   for (unsigned i = 0; i < sizeof paths / sizeof paths[0]; i++) {
@@ -217,7 +217,7 @@ static void recent(void) {
       {300 * s + 5, 200 * s, false},
   };
   struct tree tree = tree_sample();
-  struct pfp_files *files = files_new(PFP_POLICY_INCREMENTAL, 1000);
+  struct pfp_files *files = files_new(PFP_POLICY_TRUSTING, 1000);
   for (unsigned i = 0; i < sizeof cases / sizeof cases[0]; i++) {
     test_case("case %u", i);
     CHECK(pfp_keep_settled(cases[i].changed, cases[i].now) == cases[i].settled);
@@ -245,7 +245,7 @@ static void recent(void) {
 static void memory_file_systems(void) {
   char root[] = "/dev/shm/probe-files-XXXXXX";
   struct tree tree = tree_sample(), memory;
-  struct pfp_files *files = files_new(PFP_POLICY_INCREMENTAL, 1000);
+  struct pfp_files *files = files_new(PFP_POLICY_TRUSTING, 1000);
   faults_reset();
   REQUIRE(CHECK(mkdtemp(root) != NULL && chmod(root, 0755) == 0));
   (void)snprintf(memory.root, sizeof memory.root, "%s", root);
@@ -267,7 +267,7 @@ static void little_room(void) {
   struct pfp_files *files;
   struct pfp_files_options file_options = {.key = {1, 2, 3},
                                            .salt = {4, 5, 6},
-                                           .policy = PFP_POLICY_INCREMENTAL,
+                                           .policy = PFP_POLICY_TRUSTING,
                                            .limit_log2 = 40,
                                            .cache_bytes = 40000,
                                            .descriptors = 1000};
@@ -296,7 +296,7 @@ static void no_word_about_mounts(void) {
   struct tree tree = tree_sample();
   faults_reset();
   faults.no_mounts = true;
-  struct pfp_files *files = files_new(PFP_POLICY_INCREMENTAL, 1000);
+  struct pfp_files *files = files_new(PFP_POLICY_TRUSTING, 1000);
   faults_reset();
   struct pfp_bundle first = measure(files, &tree), again = measure(files, &tree);
   CHECK_COUNT(pfp_files_statistics(files)->descriptors, 0);
@@ -315,7 +315,7 @@ static int stop(void *user, const struct pfp_entry *entry) {
 /// What was learned before a measurement failed is not lost, nor is anything believed that was not learned.
 static void after_failure(void) {
   struct tree tree = tree_make();
-  struct pfp_files *files = files_new(PFP_POLICY_INCREMENTAL, 2000);
+  struct pfp_files *files = files_new(PFP_POLICY_TRUSTING, 2000);
   faults_reset();
   for (unsigned i = 0; i < 1200; i++) {
     char name[64];
@@ -336,6 +336,43 @@ static void after_failure(void) {
     CHECK(files_read(files) < 1200);
     CHECK(round == 0 || pfp_files_statistics(files)->reused > 0);
   }
+  pfp_files_free(files);
+  tree_drop(&tree);
+}
+
+static int stop_at_once(void *user, const struct pfp_progress *progress) {
+  (void)progress;
+  return atomic_load((atomic_bool *)user);
+}
+
+/// A bundle that is known is not walked: looking at each entry of it must hear a cancel too.
+static void cancelled_while_looking(void) {
+  enum { COUNT = 3000 };
+  atomic_bool stops = false;
+  struct tree tree = tree_make();
+  struct pfp_files_options made = {
+      .policy = PFP_POLICY_TRUSTING, .limit_log2 = 40, .workers = 1, .progress = stop_at_once, .user = &stops};
+  struct pfp_files *files;
+  struct pfp_bundle first, bundle;
+  faults_reset();
+  for (unsigned i = 0; i < COUNT; i++) {
+    char name[16];
+    (void)snprintf(name, sizeof name, "%04u", i);
+    tree_noise(&tree, name, i % 7, i);
+  }
+  REQUIRE(CHECK_NUMBER(pfp_files_create(&files, &made), PFP_OK));
+  first = measure(files, &tree);
+  atomic_store(&faults.looks, 0);
+  (void)measure(files, &tree);
+  CHECK(atomic_load(&faults.looks) >= COUNT);
+  atomic_store(&stops, true);
+  atomic_store(&faults.looks, 0);
+  CHECK_NUMBER(pfp_files_digest_bundle(files, tree.root, NULL, NULL, &bundle), PFP_E_CANCELLED);
+  CHECK(atomic_load(&faults.looks) < COUNT / 2);
+  // What was known still is.
+  atomic_store(&stops, false);
+  bundle = measure(files, &tree);
+  CHECK_BYTES(bundle.digest, first.digest, 32);
   pfp_files_free(files);
   tree_drop(&tree);
 }
@@ -365,7 +402,7 @@ static void meddle(const struct tree *tree, const struct tree *backup) {
 static void no_false_alarm(void) {
   unsigned proofs = options.thorough ? 100000 : 2000;
   struct tree tree = tree_sample(), backup = tree_make();
-  struct pfp_files *files = files_new(PFP_POLICY_INCREMENTAL, 1000);
+  struct pfp_files *files = files_new(PFP_POLICY_TRUSTING, 1000);
   uint64_t retries = 0, reread = 0;
   faults_reset();
   struct pfp_bundle first = measure(files, &tree);
@@ -405,6 +442,7 @@ static const struct test tests[] = {
     TEST("what does not fit is read each time, and counted", little_room),
     TEST("without a word about mounts no descriptor is kept", no_word_about_mounts),
     TEST("a measurement that was cancelled loses little and invents nothing", after_failure),
+    TEST("a cancel is heard while a known bundle is looked at", cancelled_while_looking),
     TEST("reading, touching and copying raise no alarm", no_false_alarm),
 };
 

@@ -14,5 +14,7 @@ extern const struct suite files_cost_suite;
 extern const struct suite files_moving_suite;
 extern const struct suite files_warm_suite;
 extern const struct suite files_attack_suite;
+extern const struct suite files_trust_suite;
+extern const struct suite files_again_suite;
 
 #endif

@@ -93,7 +93,7 @@ static void roots_that_are_no_bundle(void) {
                {in_folder("fifo"), PFP_E_TYPE},       {in_folder("device"), PFP_E_TYPE},
                {in_folder("file"), PFP_E_TYPE},       {in_folder("loop"), PFP_E_UNREADABLE}};
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-    for (uint8_t policy = PFC_POLICY_FULL; policy <= PFC_POLICY_INCREMENTAL; policy++) {
+    for (uint8_t policy = PFC_POLICY_FULL; policy <= PFC_POLICY_TRUSTING; policy++) {
       test_case("%s, policy %u", cases[i].path, policy);
       (void)collects(cases[i].path, policy, 30, cases[i].result, cases[i].path);
     }
@@ -106,7 +106,7 @@ static void a_file_beyond_the_limit(void) {
   CHECK_NUMBER(mkdir(in_folder("bundle"), 0755), 0);
   make_file("bundle/small", 1000);
   make_file("bundle/vast", (off_t)1 << 40);
-  for (uint8_t policy = PFC_POLICY_FULL; policy <= PFC_POLICY_INCREMENTAL; policy++) {
+  for (uint8_t policy = PFC_POLICY_FULL; policy <= PFC_POLICY_TRUSTING; policy++) {
     test_case("policy %u", policy);
     (void)collects(in_folder("bundle"), policy, 34, PFP_E_LIMIT, "vast");
   }
@@ -146,7 +146,7 @@ static void odd_entries(void) {
   make_file("bundle/\xff\xfe not UTF-8 \x80", 10);
   CHECK_NUMBER(mkfifo(in_folder("bundle/fifo"), 0600), 0);
   CHECK(symlink("loop", in_folder("bundle/loop")) == 0 && symlink(".", in_folder("bundle/self")) == 0);
-  for (uint8_t policy = PFC_POLICY_FULL; policy <= PFC_POLICY_INCREMENTAL; policy++) {
+  for (uint8_t policy = PFC_POLICY_FULL; policy <= PFC_POLICY_TRUSTING; policy++) {
     test_case("policy %u", policy);
     (void)collects(in_folder("bundle"), policy, 30, PFP_OK, "");
   }

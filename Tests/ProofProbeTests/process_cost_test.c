@@ -41,7 +41,7 @@ static unsigned looks_of(struct pfp_probe *probe, const struct pfc_config *draft
 
 static void no_look_without_a_source(void) {
   REQUIRE(place_begin());
-  for (uint8_t policy = PFC_POLICY_FULL; policy <= PFC_POLICY_INCREMENTAL; policy++) {
+  for (uint8_t policy = PFC_POLICY_FULL; policy <= PFC_POLICY_TRUSTING; policy++) {
     const struct pfc_config all = place_draft(policy, 1);
     struct pfc_config one = all, others = all;
     struct pfp_probe *probe = place_probe();

@@ -209,7 +209,8 @@ static int traced_without_descriptors(const void *unused) {
       if (result == PFP_E_RESOURCE) continue;
       answers++;
       if (result != PFP_OK) return 11;
-      if (now.present && memcmp(now.digest, sight.digest, sizeof sight.digest) == 0) return 12;
+      if (!now.present) return 14;
+      if (memcmp(now.digest, sight.digest, sizeof sight.digest) == 0) return 12;
     }
     if (answers == 0) return 13;
   }

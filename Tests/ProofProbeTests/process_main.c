@@ -3,7 +3,8 @@
 #include "process_suites.h"
 
 static const struct suite *const suites[] = {&process_suite, &process_storage_suite, &process_probe_suite,
-                                             &process_bad_suite, &process_cost_suite,   &process_cover_suite};
+                                             &process_bad_suite, &process_cost_suite,   &process_cover_suite,
+                                             &process_links_suite, &process_modules_suite, &process_watch_suite};
 
 int main(int argc, char **argv) {
   return harness_main(argc, argv, "probe-process-tests", suites, sizeof suites / sizeof suites[0]);

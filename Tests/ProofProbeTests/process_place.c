@@ -47,6 +47,8 @@ struct pfp_probe *place_probe(void) {
   return probe;
 }
 
+struct pfc_key place_key(void) { return pfc_key_plain(KEY, PFC_MODE_DEVELOPMENT); }
+
 struct pfc_config place_draft(uint8_t policy, uint8_t salt) {
   struct pfc_config draft;
   memset(&draft, 0, sizeof draft);

@@ -29,6 +29,8 @@ struct baseline {
   struct pfc_config config;
 };
 
+/// The key of every baseline here.
+struct pfc_key place_key(void);
 bool baseline_take(struct baseline *baseline, struct pfp_probe *probe, uint8_t policy, uint8_t salt);
 int baseline_measure(struct pfc_measured *measured, struct pfp_probe *probe, const struct baseline *baseline);
 /// The same memory each time.

@@ -165,6 +165,17 @@ struct pfp_files *files_new(enum pfp_policy policy, uint32_t descriptors) {
   return files;
 }
 
+struct pfp_files *files_workers(unsigned workers) {
+  struct pfp_files_options file_options = {.key = {1, 2, 3},
+                                           .salt = {4, 5, 6},
+                                           .policy = PFP_POLICY_FULL,
+                                           .limit_log2 = 40,
+                                           .workers = (uint8_t)workers};
+  struct pfp_files *files;
+  if (pfp_files_create(&files, &file_options) != PFP_OK) die("pfp_files_create", "");
+  return files;
+}
+
 struct pfp_bundle measure(struct pfp_files *files, const struct tree *tree) {
   struct pfp_bundle bundle;
   CHECK_NUMBER(pfp_files_digest_bundle(files, tree->root, NULL, NULL, &bundle), PFP_OK);

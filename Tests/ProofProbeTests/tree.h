@@ -13,18 +13,7 @@
 #include <sys/types.h>
 
 #include "files.h"
-
-/// 1 under a sanitizer: memory is mostly the sanitizer's, and everything takes ten times as long.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define SANITIZED 1
-#endif
-#endif
-#ifndef SANITIZED
-#define SANITIZED 0
-#endif
+#include "sanitized.h"
 
 /// Set before anything else; emptied when the program ends.
 void tree_scratch(const char *folder);
@@ -64,6 +53,8 @@ struct tree tree_sample(void);
 
 /// A context under the policy, key and salt fixed. Descriptors kept if incremental and `descriptors` is not 0.
 struct pfp_files *files_new(enum pfp_policy policy, uint32_t descriptors);
+/// The same under the full policy, with so many workers.
+struct pfp_files *files_workers(unsigned workers);
 /// Measures the root; checks that it went well.
 struct pfp_bundle measure(struct pfp_files *files, const struct tree *tree);
 /// By a fresh context under the full policy.
@@ -89,6 +80,7 @@ struct faults {
   void (*after_map)(int fd);
   bool no_maps;        ///< Nothing can be mapped.
   bool no_leases;      ///< Files are somebody else's.
+  bool folders_move;   ///< Every folder is another one after it was listed.
   bool no_mounts;      ///< Mounts cannot be watched: /proc is not there.
   int read_error;      ///< Errno of the reads from `reads_good` on
   unsigned reads_good;

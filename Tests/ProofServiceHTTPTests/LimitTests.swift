@@ -207,15 +207,162 @@ struct LimitTests {
     #expect(try wire.answer()?.status == 200)
   }
 
-  @Test("An address has no more than its share of connections")
-  func share() throws {
-    let server = try HTTPServer { $0.limits.connectionsPerAddress = 2 }
-    let first = try server.connect()
-    let second = try server.connect()
-    #expect(try first.ask("GET", "/")?.status == 200)
-    #expect(try second.ask("GET", "/")?.status == 200)
-    let third = try server.connect()
-    #expect(try third.ask("GET", "/") == nil)
-    #expect(try first.ask("GET", "/")?.status == 200)
+  /// Which of two limits is reached.
+  enum Limit: CaseIterable { case address, all }
+
+  private func server(_ count: Int, _ limit: Limit) throws -> HTTPServer {
+    try HTTPServer {
+      $0.limits.connectionsPerAddress = limit == .address ? count : 0
+      if limit == .all { $0.limits.connections = count }
+    }
+  }
+
+  /// A connection that the server has counted.
+  private func counted(_ server: HTTPServer) throws -> Wire {
+    let before = server.counts.connectionsAccepted
+    let wire = try server.connect()
+    while server.counts.connectionsAccepted == before { sched_yield() }
+    return wire
+  }
+
+  @Test("When there is no room, the eldest connection that has sent nothing goes")
+  func silent() throws {
+    for limit in Limit.allCases {
+      let server = try server(3, limit)
+      let talking = try counted(server)
+      #expect(try talking.ask("GET", "/")?.status == 200)
+      while server.counts.requestsInFlight != 0 { sched_yield() }
+      let silent = [try counted(server), try counted(server)]
+      let new = try counted(server)
+      #expect(try silent[0].rest().isEmpty)
+      #expect(try new.ask("GET", "/")?.status == 200)
+      #expect(try silent[1].ask("GET", "/")?.status == 200)
+      #expect(try talking.ask("GET", "/")?.status == 200)
+      #expect(server.counts.connectionsDisplaced == 1)
+      #expect(server.counts.requestsTimedOut == 0)
+    }
+  }
+
+  @Test("If all have sent something, the eldest between two requests goes, then the eldest in one")
+  func busy() throws {
+    for limit in Limit.allCases {
+      let gate = Gate()
+      let handler = Answering { request in
+        if request.path == "/slow" { gate.pass() }
+        return HTTPResponse(status: 200)
+      }
+      let server = try HTTPServer(handler) {
+        $0.limits.threads = 2
+        $0.limits.connectionsPerAddress = limit == .address ? 3 : 0
+        if limit == .all { $0.limits.connections = 3 }
+      }
+      let answering = try counted(server)
+      answering.send("GET /slow HTTP/1.1\r\nHost: localhost\r\n\r\n")
+      gate.waitForArrival()
+      let receiving = try counted(server)
+      receiving.send("POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n\r\nhell")
+      while server.counts.requestsInFlight != 2 { sched_yield() }
+      let idle = try counted(server)
+      #expect(try idle.ask("GET", "/")?.status == 200)
+      while server.counts.requestsInFlight != 2 { sched_yield() }
+      let first = try counted(server)
+      #expect(try idle.rest().isEmpty)
+      #expect(try first.ask("GET", "/")?.status == 200)
+      while server.counts.requestsInFlight != 2 { sched_yield() }
+      first.send("POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n\r\nhell")
+      while server.counts.requestsInFlight != 3 { sched_yield() }
+      let second = try counted(server)
+      #expect(try receiving.rest().isEmpty)
+      #expect(try second.ask("GET", "/")?.status == 200)
+      gate.open()
+      #expect(try answering.answer()?.status == 200, "no answer is cut off")
+    }
+  }
+
+  @Test("Where all are being answered, the new connection goes")
+  func answering() throws {
+    let gate = Gate()
+    let handler = Answering { _ in
+      gate.pass()
+      return HTTPResponse(status: 200)
+    }
+    let server = try HTTPServer(handler) {
+      // One more than wait at the gate, to accept.
+      $0.limits.threads = 3
+      $0.limits.connectionsPerAddress = 2
+    }
+    let wires = try (0..<2).map { _ in
+      let wire = try counted(server)
+      wire.send("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+      gate.waitForArrival()
+      return wire
+    }
+    #expect(try counted(server).rest().isEmpty)
+    for _ in wires { gate.open() }
+    for wire in wires { #expect(try wire.answer()?.status == 200) }
+  }
+
+  @Test("A trusted proxy has as many connections as there are")
+  func proxy() throws {
+    let server = try HTTPServer {
+      $0.limits.connectionsPerAddress = 1
+      $0.trustedProxies = ["::ffff:127.0.0.1"]
+    }
+    let wires = try (0..<5).map { _ in try counted(server) }
+    for wire in wires { #expect(try wire.ask("GET", "/")?.status == 200) }
+    #expect(server.counts.connectionsDisplaced == 0)
+  }
+
+  @Test("Many silent connections of one address keep nobody out")
+  func flood() throws {
+    let server = try HTTPServer { $0.limits.connectionsPerAddress = 8 }
+    var wires: [Wire] = []
+    for round in 0..<300 {
+      wires.append(try server.connect())
+      if round % 50 == 0 { #expect(try server.connect().ask("GET", "/")?.status == 200) }
+    }
+    #expect(try server.connect().ask("GET", "/")?.status == 200)
+  }
+
+  @Test(
+    "A bare line feed, a continued line or a control character in the head is refused",
+    arguments: [
+      "GET / HTTP/1.1\nHost: a\r\n\r\n", "GET / HTTP/1.1\r\nHost: a\n\r\n",
+      "GET / HTTP/1.1\nHost: a\n\n", "GET / HTTP/1.1\r\nHost: a\r\nX: a\r\n b\r\n\r\n",
+      "GET / HTTP/1.1\r\nX: a\r\n\tb\r\nHost: a\r\n\r\n", "GET / HTTP/1.0\nX: y\r\n\r\n",
+      "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\nhello",
+      "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\n\0ello",
+      "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\n\r\nhello",
+      "GET / HTTP/1.1\r\nHost: a\r\n\nGET / HTTP/1.1\r\nHost: a\r\n\r\n",
+      "GET / HTTP/1.1\r\nHost: a\rX: b\r\n\r\n", "GET / HTTP/1.1\r\nHost: a\r\nX: a\u{1}\r\n\r\n",
+    ])
+  func lenient(request: String) throws {
+    for isWhole in [true, false] {
+      let server = try HTTPServer()
+      let wire = try server.connect()
+      if isWhole { wire.send(request) } else { for byte in request.utf8 { wire.send([byte]) } }
+      wire.finish()
+      let said = String(decoding: try wire.rest(), as: UTF8.self)
+      #expect(said.hasPrefix("HTTP/1.1 400 "), "\(said)")
+      #expect(!said.contains("HTTP/1.1 200"), "\(said)")
+    }
+  }
+
+  @Test("A strict head is taken as it comes, with blanks, without values, long, and again")
+  func strict() throws {
+    let server = try HTTPServer()
+    let wire = try server.connect()
+    let long = String(repeating: "x", count: 15_000)
+    for _ in 0..<3 {
+      let headers = ["X-Sent:   y  ", "Empty:", "Cookie: a=b; c=d", "X-Long: \(long)"]
+      let body = [UInt8](repeating: 7, count: 100_000)
+      #expect(try wire.ask("POST", "/?a=b&c", headers: headers, body: body)?.body == body)
+      wire.send("GET / HTTP/1.1\r\nHost: a\r\n\r\nGET /2 HTTP/1.1\r\nHost: a\r\n\r\n")
+      #expect(try wire.answer()?.headers["x-path"] == "/")
+      #expect(try wire.answer()?.headers["x-path"] == "/2")
+    }
+    let old = try server.connect()
+    old.send("GET /old HTTP/1.0\r\n\r\n")
+    #expect(try old.answer()?.headers["x-path"] == "/old")
   }
 }

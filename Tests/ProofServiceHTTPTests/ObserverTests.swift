@@ -48,6 +48,17 @@ struct ObserverTests {
   }
 
   @Test(
+    "Of a path, borders are what was sent as such, and nothing is encoded without need",
+    arguments: [
+      ("/v1/a%20b/%C3%A9", "/v1/a b/é"), ("/a%5Cb", "/a\\b"), ("/a%2fb", nil), ("/a%2Fb", nil),
+      ("/%61", nil), ("/%5A", nil), ("/%30", nil), ("/%2d", nil), ("/%2E%2E/a", nil), ("/%5f", nil),
+      ("/%7E", nil), ("/a%252fb", "/a%2fb"), ("/%00", nil), ("/%ff", nil), ("//a/", "//a/"),
+    ])
+  func paths(text: String, plain: String?) {
+    #expect(PercentEncoding.decodedPath(Array(text.utf8)) == plain)
+  }
+
+  @Test(
     "A path is known by its template",
     arguments: [
       ("/v1/config/acme", "/v1/config/{account}"), ("/v1/config/", "other"),
@@ -142,6 +153,31 @@ struct ObserverTests {
     }
   }
 
+  @Test("A named proxy reads no measures, whomever it speaks for")
+  func proxiedReaders() throws {
+    let observer = try HTTPObserver(
+      Answering { _ in HTTPResponse(status: 500) }, routes: [], metrics: HTTPMetrics(),
+      readers: ["192.0.2.7"])
+    for (trusted, status) in [([], 200), (["127.0.0.1"], 404), (["127.0.0.2"], 200)] {
+      let server = try HTTPServer(observer) { $0.trustedProxies = Set(trusted) }
+      #expect(try server.connect().ask("GET", "/metrics")?.status == status, "\(trusted)")
+      for reader in ["192.0.2.7", "127.0.0.1"] {
+        let headers = ["X-Forwarded-For: \(reader)"]
+        #expect(try server.connect().ask("GET", "/metrics", headers: headers)?.status == 404)
+      }
+    }
+  }
+
+  @Test("The measures can be read so often a second, and then after a while again")
+  func readingRate() throws {
+    let observer = try HTTPObserver(
+      Answering { _ in HTTPResponse(status: 500) }, routes: [], metrics: HTTPMetrics())
+    let request = HTTPRequest(method: "GET", path: "/metrics", peer: "127.0.0.1")
+    var last = observer.respond(to: request)
+    for _ in 0..<10_000 where last.status == 200 { last = observer.respond(to: request) }
+    #expect(last.status == 429 && last.headers["retry-after"] == "1")
+  }
+
   @Test("Peers are noted while the policy says so")
   func peers() throws {
     let lines = Mutex<[String]>([])
@@ -175,6 +211,11 @@ struct ObserverTests {
     #expect(status("127.0.0.1", method: "POST") == 405)
     #expect(status("127.0.0.1", ["x-forwarded-for": "127.0.0.1"]) == 404)
     #expect(status("127.0.0.1", ["forwarded": "for=192.0.2.8"]) == 404)
+    for header in ["via", "x-real-ip", "x-forwarded-proto", "x-forwarded-host", "x-forwarded-x"] {
+      for peer in ["127.0.0.1", "192.0.2.7"] {
+        #expect(status(peer, [header: ""]) == 404, "\(header) for \(peer)")
+      }
+    }
     #expect(throws: HTTPServerError.address("x")) {
       try HTTPObserver(Echo(), routes: [], metrics: HTTPMetrics(), readers: ["x"])
     }

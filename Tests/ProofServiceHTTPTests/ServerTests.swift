@@ -93,8 +93,11 @@ struct ServerTests {
   }
 
   @Test(
-    "A path or query that is not percent-encoded UTF-8 is refused",
-    arguments: ["/%", "/%4", "/%zz", "/%00", "/v1%00/report", "/%ff", "/?a=%00", "/?%c3=1"])
+    "A path or query that is not percent-encoded UTF-8, or in which a slash or letter is, is refused",
+    arguments: [
+      "/%", "/%4", "/%zz", "/%00", "/v1%00/report", "/%ff", "/?a=%00", "/?%c3=1",
+      "/v1/manage%2fsdk%2flist", "/v1%2Fmanage%2Fsdk%2Flist", "/v1/%6danage/sdk/list", "/%2e",
+    ])
   func encoding(target: String) throws {
     let server = try HTTPServer()
     #expect(try server.connect().ask("GET", target)?.status == 400)

@@ -20,7 +20,7 @@ import Testing
     #expect(claims.attestationCode == answer.responseCode)
     #expect(answer.responseCode.utf8.count == 10)
     #expect(claims.binding == (try Claims.Binding(to: "Bearer session")))
-    #expect(claims.annotations == nil && claims.audience == [] && claims.issuer == nil)
+    #expect(claims.annotations == nil && claims.audience == [Bench.api] && claims.issuer == nil)
     #expect(claims.issuedAt == nil && claims.subject == nil && claims.measurement == nil)
     #expect(answer.rejectionReasons == "")
   }

@@ -148,8 +148,9 @@ import Testing
     let challenge = try bench.challenge(bench.app, .secureString)
     let subject = AttestationReport.Subject(.secureString, name: "n", payload: [2])
     let report = try bench.app.report(subject, answering: challenge)
-    #expect(try bench.store.use(challenge.draft.salt, for: nil))
     #expect(bench.post("/v1/report", report).status == 400)
+    #expect(try bench.store.pending(challenge.draft.salt) != nil)
+    #expect(try bench.store.counts().devices == 0)
   }
 
   @Test func `what an app says of itself hides neither the devices nor a clone`() throws {
@@ -160,7 +161,7 @@ import Testing
       return .init(name, String(repeating: "\"", count: 1_024))
     }
     #expect(try bench.attest(bench.app, subject).outcome == .done)
-    #expect(try #require(try bench.store.device(bench.app.device)).note.count < 32_768)
+    #expect(try #require(try bench.store.device(bench.app.device)).note.count < 8_192)
     #expect(try bench.management.devices().map(\.device) == [bench.app.device])
     var clone = bench.app
     clone.evidence[TestApp.Name(.device, 1, "machine-id")] = Digest(hashing: [1])
@@ -186,6 +187,46 @@ import Testing
       #expect(done == 1)
       #expect(outcomes.withLock { $0.filter { $0 == .askAgain }.count } == 7)
     }
+  }
+
+  @Test func `a report's records are read only when its head is in order`() throws {
+    let bench = try Bench(policy: [.deviceRate: "0"])
+    let challenge = try bench.challenge(bench.app)
+    let subject = AttestationReport.Subject(.token, name: Bench.api)
+    let whole = try bench.app.report(subject, answering: challenge)
+    let head = 4 + KeyID.byteCount + Salt.byteCount + DeviceID.byteCount
+    var parsed = 0
+    /// What follows the head of each is no report, which is not found out.
+    func expect(_ status: Int, _ change: (inout [UInt8]) -> Void, peer: String = "192.0.2.7") {
+      var bytes = Array(whole.prefix(head + 64)) + [UInt8](repeating: 255, count: 400_000)
+      change(&bytes)
+      let response = bench.post("/v1/report", bytes, peer: peer)
+      #expect(response.status == status)
+      #expect(bench.service.metrics[.parsed] == parsed)
+    }
+    expect(404) { $0[4] ^= 1 }  // an unknown key
+    expect(404) { $0[head + 7] ^= 1 }  // another account
+    expect(200) { $0[12] ^= 1 }  // an unknown salt
+    let other = try bench.challenge(bench.app, .measurement)
+    expect(200) { $0.replaceSubrange(12..<28, with: other.draft.salt.bytes) }  // another purpose
+    #expect(try bench.store.pending(other.draft.salt) == nil, "it is used up all the same")
+    let third = try bench.challenge(bench.app)
+    expect(200) {
+      $0.replaceSubrange(12..<28, with: third.draft.salt.bytes)
+      $0[28] ^= 1  // another device
+    }
+    // With the right head the rest is read, and found to be none.
+    parsed = 1
+    expect(400) { _ in }
+    #expect(try bench.send(whole, challenge.draft.salt, bench.app).outcome == .done)
+    parsed = 2
+    expect(200) { _ in }  // a used salt
+    bench.clock.advance(by: 60)
+    let late = try bench.challenge(bench.app)
+    bench.clock.advance(by: 60)
+    expect(200) { $0.replaceSubrange(12..<28, with: late.draft.salt.bytes) }
+    try bench.management.revokeSDKBuild(bench.app.key.id)
+    expect(404) { _ in }
   }
 
   @Test func `random questions and paths never crash`() throws {

@@ -1,3 +1,4 @@
+import Foundation
 import ProofJOSE
 import ProofModel
 import SeededRandom
@@ -16,6 +17,17 @@ import Testing
     return try bench.management.read(responseCode: bench.attest(app).responseCode)
   }
 
+  @Test func `every setting stands in MANAGEMENT.md, with its default and its meaning`() throws {
+    let page = try String(
+      contentsOf: URL(filePath: #filePath).deletingLastPathComponent()
+        .appending(path: "../../docs/MANAGEMENT.md"), encoding: .utf8)
+    let policy = Policy()
+    for setting in PolicySetting.allCases {
+      let row = "| `\(setting.rawValue)` | `\(policy[setting])` | \(setting.meaning) |"
+      #expect(page.contains(row + "\n"), "\(row)")
+    }
+  }
+
   @Test func `an app with nothing special passes, and the code says so`() throws {
     let bench = try Bench()
     let first = try bench.management.read(responseCode: bench.attest(bench.app).responseCode)
@@ -26,7 +38,8 @@ import Testing
 
   @Test(
     arguments: [
-      (1, "tracer", .debug), (2, "LD_AUDIT", .preload), (2, "LD_LIBRARY_PATH", .preload),
+      (1, "tracer", .debug), (1, "hardware breakpoints", .debug),
+      (2, "LD_AUDIT", .preload), (2, "LD_LIBRARY_PATH", .preload),
       (2, "LD_PRELOAD", .preload), (2, "ld.so.preload", .preload), (3, "unexplained", .injected),
       (4, "anonymous", .injected), (4, "deleted", .injected), (4, "foreign", .injected),
       (4, "memfd", .injected), (4, "misplaced", .patched), (4, "replaced", .patched),
@@ -51,6 +64,16 @@ import Testing
     let elsewhere = try seen(
       2, "ld.so.preload", Digest(hex(TestApp.factContained)), class: .environment)
     #expect(elsewhere.properties.contains(.preload) && !elsewhere.isPassed)
+  }
+
+  @Test func `where no app may ask for breakpoints, that says nothing of this one`() throws {
+    let unasked = try seen(
+      1, "hardware breakpoints", Digest(hex(TestApp.factUnasked)), class: .environment)
+    let plain = try seen(1, "tracer", Digest(hex(TestApp.factNone)), class: .environment)
+    #expect(unasked.properties == plain.properties && unasked.isPassed)
+    let elsewhere = try seen(
+      1, "personality", Digest(hashing: Array("00040000".utf8)), class: .environment)
+    #expect(elsewhere.properties == plain.properties && elsewhere.isPassed)
   }
 
   @Test(arguments: [
@@ -78,6 +101,42 @@ import Testing
     let code = try bench.management.read(
       responseCode: bench.attest(bench.app, subject).responseCode)
     #expect(code.isPassed && code.properties == Properties([.firstFetch]))
+  }
+
+  @Test func `tokens name their API unless the API or the policy says otherwise`() throws {
+    let bench = try Bench()
+    let old = "old.example.com"
+    try bench.management.add(API(old, hasAudience: false))
+    func audience(_ host: String, _ expected: String?) throws -> [String] {
+      let answer = try bench.attest(bench.app, name: host)
+      let example = try bench.management.exampleToken(for: host)
+      let claims = try bench.claims(answer.token, audience: expected)
+      #expect(try bench.claims(example, audience: expected).audience == claims.audience)
+      return claims.audience
+    }
+    #expect(try audience(Bench.api, Bench.api) == [Bench.api])
+    #expect(try audience(old, nil) == [])
+    // One API's token is no other's, though all have the account's secret.
+    try bench.management.add(API("bank.example.com"))
+    let token = try bench.attest(bench.app).token
+    for host in ["bank.example.com", nil] {
+      #expect(throws: JOSEError.self) { try bench.claims(token, audience: host) }
+    }
+    _ = try bench.management.perform("policy/set", ["audience": "off"])
+    #expect(try audience(Bench.api, nil) == [])
+    _ = try bench.management.perform(
+      "api/add", ["host": "new.example.com", "audience": true])
+    #expect(try audience("new.example.com", "new.example.com") == ["new.example.com"])
+    #expect(try bench.management.apis().map(\.hasAudience) == [nil, nil, nil, true, false, nil])
+  }
+
+  @Test func `an account of before keeps tokens without an audience`() throws {
+    let bench = try Bench()
+    // What the policy of such an account says of it.
+    var fields = Policy().fields
+    fields["audience"] = "off"
+    try bench.store.apply([AccountDocument.policy.put(fields)])
+    #expect(try bench.claims(bench.attest(bench.app).token, audience: nil).audience == [])
   }
 
   @Test func `the policy says what counts`() throws {
@@ -197,7 +256,7 @@ import Testing
   @Test func `annotations, address, issuer, audience and times are the policy's`() throws {
     let bench = try Bench(policy: [
       .annotations: "debug,first-fetch", .addressTracking: "off", .responseCodes: "off",
-      .issuer: "door.example.com", .audience: "on", .issuedAt: "on", .subject: "on",
+      .issuer: "door.example.com", .issuedAt: "on", .subject: "on",
       .tokenLifetime: "60",
     ])
     let answer = try bench.attest(bench.app)
@@ -230,21 +289,37 @@ import Testing
     let response = bench.get("/v1/jwks/door")
     let published = try JWKS(parsing: response.body.span)
     #expect(published.keys.map(\.id) == ["1", "es"])
-    let policy = try ClaimsPolicy(clock: bench.clock.clock)
+    func policy(_ host: String) throws -> ClaimsPolicy {
+      try ClaimsPolicy(clock: bench.clock.clock, audience: host)
+    }
     for host in ["es.example.com", "ed.example.com"] {
       let good = try bench.attest(bench.app, name: host)
-      _ = try JWSVerifier(published).claims(of: good.token, under: policy)
+      _ = try JWSVerifier(published).claims(of: good.token, under: policy(host))
       try bench.management.set(.fail, for: bench.app.device)
       let bad = try bench.attest(bench.app, name: host)
       #expect(throws: JOSEError.signatureWrong) {
-        try JWSVerifier(published).claims(of: bad.token, under: policy)
+        try JWSVerifier(published).claims(of: bad.token, under: policy(host))
       }
       try bench.management.set(nil, for: bench.app.device)
     }
     let sealed = try bench.attest(bench.app, .measurement, name: "kw.example.com")
     let key = try bench.management.key("wrap")
-    let claims = try JWEDecrypter(key).claims(of: sealed.token, under: policy)
+    let claims = try JWEDecrypter(key).claims(of: sealed.token, under: policy("kw.example.com"))
     #expect(claims.measurement != nil)
+  }
+
+  @Test(arguments: [
+    ("full", MeasurementPolicy.full), ("incremental", .incremental),
+    ("incremental-trusting-owner", .trusting),
+  ])
+  func `each way to measure has a word, and the trusting one says so`(
+    _ word: String, _ measurement: MeasurementPolicy
+  ) throws {
+    var policy = Policy()
+    #expect(policy.measurement == .full)
+    try policy.set(.measurement, to: word)
+    #expect(policy.measurement == measurement)
+    #expect(policy[.measurement] == word)
   }
 
   @Test(arguments: PolicySetting.allCases)

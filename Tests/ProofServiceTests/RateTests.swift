@@ -69,6 +69,20 @@ import Testing
     #expect(bench.post("/v1/challenge", question, peer: "192.0.2.8").status == 200)
   }
 
+  @Test func `reports beyond an address's rate are refused before they are read`() throws {
+    let bench = try Bench(policy: [.addressRate: "1", .deviceRate: "0"])
+    let challenge = try bench.challenge(bench.app)
+    let report = try bench.app.report(.init(.token, name: Bench.api), answering: challenge)
+    var stale = report
+    stale[12] ^= 1
+    for _ in 0..<9 { #expect(bench.post("/v1/report", stale).status == 200) }
+    let refused = bench.post("/v1/report", report)
+    #expect(refused.status == 429 && refused.headers["retry-after"] == "1")
+    #expect(bench.service.metrics[.parsed] == 0)
+    #expect(bench.post("/v1/report", report, peer: "192.0.2.8").status == 200)
+    #expect(bench.service.metrics[.parsed] == 1)
+  }
+
   @Test func `whoever has an IPv6 network has one limit, however many addresses`() throws {
     let bench = try Bench(policy: [.addressRate: "1", .deviceRate: "0"])
     func ask(_ peer: String) -> Int {

@@ -1,4 +1,5 @@
 import Dispatch
+import ProofBackend
 import ProofJOSE
 import ProofModel
 import Testing
@@ -80,7 +81,7 @@ import Testing
 
   @Test func `a custom token has the app's claims, and the service's end and device`() throws {
     let bench = try Bench(policy: [.customTokens: "on"])
-    let claims = try bench.claims(custom(bench, #"{"role":"guest","n":[1,2]}"#).token)
+    let claims = try bench.customClaims(custom(bench, #"{"role":"guest","n":[1,2]}"#).token)
     #expect(claims.others.text("role") == "guest" && claims.others["n"] == [1, 2])
     #expect(claims.expiry == UnixTime(seconds: bench.clock.seconds + 300))
     #expect(claims.deviceID?.bytes == bench.app.device.bytes)
@@ -88,9 +89,52 @@ import Testing
     #expect(try custom(bench, "{}").outcome == .rejected)
   }
 
+  @Test func `no backend takes a custom token for one of an API`() throws {
+    let bench = try Bench(policy: [.customTokens: "on", .audience: "off"])
+    let payload = #"{"anno":["debug"],"role":"admin"}"#
+    #expect(try custom(bench, payload).outcome == .badPayload)
+    let token = try custom(bench, #"{"role":"admin","ten":"acme"}"#).token
+    #expect(throws: JOSEError.signatureWrong) { try bench.claims(token, audience: nil) }
+    // Even a backend that was given both keys.
+    let keys = try [
+      JSONWebKey(secret: bench.management.secret(), algorithm: .hs256),
+      JSONWebKey(secret: bench.management.customKey(), algorithm: .hs256),
+    ]
+    for key in keys {
+      var rules = TokenVerifier.Rules()
+      rules.clock = bench.clock.clock
+      let verifier = try TokenVerifier([key], rules: rules)
+      #expect(throws: TokenRefusal.self) { try verifier.claims(of: token) }
+    }
+    #expect(try UnverifiedToken(reading: token).type == "custom+jwt")
+    let api = try bench.attest(bench.app).token
+    #expect(throws: JOSEError.signatureWrong) { try bench.customClaims(api) }
+    let check = try bench.management.check(token: token)
+    #expect(check.isValid && check.isCustom && check.shown.flag("custom") == true)
+    #expect(try !bench.management.check(token: api).isCustom)
+    try bench.management.changeCustomKey()
+    #expect(throws: JOSEError.signatureWrong) { try bench.customClaims(token) }
+    _ = try bench.claims(api, audience: nil)
+    #expect(try !bench.management.check(token: token).isAuthentic)
+  }
+
+  @Test func `an account of before gets a key for custom tokens when it is opened`() throws {
+    let bench = try Bench(policy: [.customTokens: "on"])
+    try bench.store.apply([.remove(.account, "customKey")])
+    #expect(bench.get("/health").status == 503)
+    let account = try Account.open(in: bench.store, with: keyFile())
+    let management = Management(account, clock: bench.clock.clock)
+    let key = try management.customKey().withBytes { Array(copying: $0) }
+    #expect(key.count == 64)
+    _ = try Account.open(in: bench.store, with: keyFile())
+    #expect(try bench.management.customKey().withBytes { Array(copying: $0) } == key)
+    _ = try bench.customClaims(custom(bench, "{}").token)
+  }
+
   @Test(arguments: [
     "", "[]", "3", "{", #"{"exp":9}"#, #"{"did":"x"}"#, #"{"pay":"x"}"#, #"{"mpk":"x"}"#,
-    #"{"dpk":"x"}"#, #"{"a":1,"a":2}"#,
+    #"{"dpk":"x"}"#, #"{"a":1,"a":2}"#, #"{"dpk":1}"#, #"{"mgn":"x"}"#, #"{"mgn":4}"#,
+    #"{"mmd":"production"}"#, #"{"role":"x","mmd":null}"#,
   ])
   func `a custom token's payload is an object, and sets nothing that API tokens mean`(
     _ payload: String

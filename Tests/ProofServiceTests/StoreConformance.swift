@@ -103,6 +103,38 @@ import Testing
   }
 
   @Test(arguments: Kind.allCases)
+  func `devices that were not seen for long are dropped, and their generations are not`(
+    _ kind: Kind
+  ) throws {
+    let (store, place) = try kind.make()
+    defer { withExtendedLifetime(place) {} }
+    func see(_ number: UInt8, at time: Int64, _ generation: UInt32) throws -> DeviceID {
+      let device = try DeviceID([UInt8](repeating: number, count: 16))
+      let salt = Salt.random()
+      try store.keep(PendingSalt(salt, expiry: 100, note: []))
+      let sighting = DeviceSighting(device, at: time, generation: generation, note: [number])
+      #expect(try store.use(salt, for: sighting))
+      try store.apply([.put(.deviceString, device.description, [number])])
+      return device
+    }
+    let devices = try [(1, 10, 4), (2, 20, 9), (3, 30, 5), (4, 40, 2)].map {
+      try see($0, at: $1, $2)
+    }
+    #expect(try store.generationFloor() == 0)
+    #expect(try store.dropDevices(lastSeenBefore: 10, atMost: 9) == 0)
+    #expect(try store.dropDevices(lastSeenBefore: 40, atMost: 2) == 2)
+    #expect(try store.devices(latest: 9).map(\.device) == [devices[3], devices[2]])
+    #expect(try store.generationFloor() == 9)
+    #expect(try store.row(devices[0].description, of: .deviceString) == nil)
+    #expect(try store.row(devices[2].description, of: .deviceString) == [3])
+    let revision = try store.revision()
+    #expect(try store.dropDevices(lastSeenBefore: 40, atMost: 9) == 1)
+    #expect(try store.generationFloor() == 9, "it never goes down")
+    #expect(try store.revision() == revision)
+    #expect(try store.counts() == StoreCounts(devices: 1, salts: 0))
+  }
+
+  @Test(arguments: Kind.allCases)
   func `a generation never goes down, and must rise where that is asked`(_ kind: Kind) throws {
     let (store, place) = try kind.make()
     defer { withExtendedLifetime(place) {} }

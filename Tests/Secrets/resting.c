@@ -25,7 +25,7 @@ static void measure(void) {
   }
   if (result == PFC_OK) result = pfc_measurement_baseline_final(&draft, &fold);
   if (result == PFC_OK) result = pfc_config_encode(mc, sizeof mc, &size, &draft);
-  if (result == PFC_OK) result = pfc_measurement_init(&fold, mc, size, &pfc_sdk_key, PFC_MEASURE_LEAVES);
+  if (result == PFC_OK) result = pfc_measurement_init(&fold, mc, size, &pfc_sdk_key, 0);
   for (uint8_t i = 0; i < 2 && result == PFC_OK; i++) {
     result = pfc_measurement_update(&fold, draft.sources[i].class_, 1, (const uint8_t *)"n", 1, digest);
   }

@@ -5,8 +5,9 @@
 #
 # Four parts. Wiping: each call with secrets on a painted stack, which is then searched, with static memory, for any
 # eight bytes of them; for both compilers at several levels, with libsodium's portable code and with what it picks for
-# this processor. Without wiping: the same calls, linked so that the core's wipes do nothing, must be caught. Each wipe:
-# taken out one at a time (each_wipe.py). The key: binaries and memory at rest (key_search.py).
+# this processor, on both paths of SHA-256. Without wiping: the same calls, linked so that the core's wipes do nothing,
+# must be caught. Each wipe: taken out one at a time (each_wipe.py). The key: binaries and memory at rest
+# (key_search.py).
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(cd "$here/../.." && pwd)
@@ -48,16 +49,29 @@ link() {
 
 mkdir -p $BUILD
 : >$BUILD/seen
+# Numbers of enum pfc_hash_path: libsodium's, and this machine's own if it has one.
+PATHS=(1)
+case $(uname -m) in x86_64) native=2 ;; aarch64) native=3 ;; *) native=0 ;; esac
+link "$BUILD/wipe-path" gcc -O2
+status=0
+HASH_PATH=$native "$BUILD/wipe-path" >/dev/null 2>&1 || status=$?
+if [[ $native -ne 0 && $status -ne 2 ]]; then
+  PATHS+=("$native")
+else
+  echo "$((2 * ${#COMPILERS[@]} * ${#LEVELS[@]})) runs of the wipe test skipped: this processor has no native SHA-256"
+fi
 export LEFTOVERS=$here/leftovers.txt LEFTOVERS_SEEN=$root/$BUILD/seen
 for compiler in "${COMPILERS[@]}"; do
   for level in "${LEVELS[@]}"; do
     name=$(basename "$compiler")$level
     link "$BUILD/wipe-$name" "$compiler" "$level"
-    terse "wiping, $name" "$BUILD/wipe-$name"
-    terse "wiping, $name, after sodium_init" env SODIUM_INIT=1 "$BUILD/wipe-$name"
+    for path in "${PATHS[@]}"; do
+      terse "wiping, $name, hash path $path" env HASH_PATH="$path" "$BUILD/wipe-$name"
+      terse "wiping, $name, hash path $path, after sodium_init" env HASH_PATH="$path" SODIUM_INIT=1 "$BUILD/wipe-$name"
+    done
     # The core's one way to wipe, made to do nothing; libsodium's own wipes stay.
     link "$BUILD/unwiped-$name" "$compiler" "$level" -Dsodium_memzero=no_memzero "$here/no_memzero.c"
-    terse "without wiping, $name" "$BUILD/unwiped-$name" --without-wiping
+    terse "without wiping, $name" env HASH_PATH=1 "$BUILD/unwiped-$name" --without-wiping
   done
 done
 

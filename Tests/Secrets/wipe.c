@@ -3,6 +3,8 @@
 ///     wipe                   every secret must be gone, but for what LEFTOVERS lists
 ///     wipe --without-wiping  linked without the core's wiping: every case whose secrets the core holds must be caught
 ///
+/// HASH_PATH, a number of `enum pfc_hash_path`, forces that path of SHA-256.
+///
 /// LEFTOVERS (a path in the environment) lists what is left in spite of the core's wiping: case|secret. The lines that
 /// were needed are added to the file LEFTOVERS_SEEN.
 
@@ -141,6 +143,10 @@ int main(int argc, char **argv) {
   int without_wiping = argc == 2 && strcmp(argv[1], "--without-wiping") == 0;
   unsigned passed = 0, failed = 0;
   if (getenv("SODIUM_INIT") != NULL && sodium_init() < 0) return 2;
+  if (getenv("HASH_PATH") != NULL && pfc_hash_use((enum pfc_hash_path)atoi(getenv("HASH_PATH"))) != PFC_OK) {
+    fprintf(stderr, "wipe: this build or this processor lacks path %s of SHA-256\n", getenv("HASH_PATH"));
+    return 2;
+  }
   vault = map(sizeof *vault);
   stack = map(STACK_BYTES);
   read_leftovers(getenv("LEFTOVERS"));

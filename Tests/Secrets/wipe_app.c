@@ -191,7 +191,7 @@ static void prepare_measurement(struct vault *vault) {
   run_baseline(vault);
   vault_expect(pfc_config_encode(vault->mc, sizeof vault->mc, &vault->mc_size, &vault->config) == PFC_OK, "encoded");
 
-  vault_expect(pfc_measurement_init(&vault->fold, vault->mc, vault->mc_size, &vault->key, 1) == PFC_OK, "begun");
+  vault_expect(pfc_measurement_init(&vault->fold, vault->mc, vault->mc_size, &vault->key, 0) == PFC_OK, "begun");
   add_records(vault);
   memcpy(device_set, vault->fold.device_digest, sizeof device_set);
   vault_expect(pfc_measurement_final(&vault->measured, &vault->fold) == PFC_OK, "ended");
@@ -206,6 +206,10 @@ static void prepare_measurement(struct vault *vault) {
 }
 
 static void begin(struct vault *vault) {
+  vault_expect(pfc_measurement_init(&vault->fold, vault->mc, vault->mc_size, &vault->key, 0) == PFC_OK, "begun");
+}
+
+static void begin_comparison(struct vault *vault) {
   vault_expect(pfc_measurement_init(&vault->fold, vault->mc, vault->mc_size, &vault->key, PFC_MEASURE_LEAVES) == PFC_OK,
                "begun");
 }
@@ -235,8 +239,7 @@ static void run_device_record(struct vault *vault) { add_record(vault, 0); }
 
 /// Without leaves, whose keys are made later and stand over the mask that unwraps DPK.
 static void prepare_app_record(struct vault *vault) {
-  prepare_measurement(vault);
-  vault_expect(pfc_measurement_init(&vault->fold, vault->mc, vault->mc_size, &vault->key, 0) == PFC_OK, "begun");
+  prepare_records(vault);
   add_record(vault, 0);
 }
 
@@ -244,6 +247,16 @@ static void run_app_record(struct vault *vault) { add_record(vault, 1); }
 
 static void prepare_end(struct vault *vault) {
   prepare_records(vault);
+  add_records(vault);
+}
+
+static void prepare_comparison(struct vault *vault) {
+  prepare_measurement(vault);
+  begin_comparison(vault);
+}
+
+static void prepare_comparison_end(struct vault *vault) {
+  prepare_comparison(vault);
   add_records(vault);
 }
 
@@ -281,6 +294,8 @@ const struct wipe_case wipe_app_cases[] = {
     {"measurement, end", prepare_end, end, 1, GONE(fold)},
     {"measurement, given up", prepare_end, run_wipe, 1, GONE(fold)},
     {"measurement, refused", prepare_end, run_refused_record, 1, GONE(fold)},
-    {"comparison, end", prepare_end, run_compare, 1, GONE(fold)},
+    {"comparison, begin", prepare_measurement, begin_comparison, 1, 0, 0},
+    {"comparison, a device record", prepare_comparison, run_device_record, 1, 0, 0},
+    {"comparison, end", prepare_comparison_end, run_compare, 1, GONE(fold)},
     {NULL, NULL, NULL, 0, 0, 0},
 };

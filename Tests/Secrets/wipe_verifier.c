@@ -16,7 +16,7 @@ static void start(struct vault *vault) {
 static void prepare_verifier(struct vault *vault) {
   wipe_prepare_token(vault);
   needle_add_derived("record key", PFC_LABEL_RECORD_KEY, vault->hardware.secret_key, 32, NULL, 0);
-  vault_expect(pfc_verifier_provision(&vault->hardware, &vault->platform, 0, 0) == PFC_OK, "provisioned");
+  vault_expect(pfc_verifier_provision(&vault->hardware, &vault->platform, 0, 0, 0) == PFC_OK, "provisioned");
   start(vault);
 }
 
@@ -25,7 +25,7 @@ static void take_token(struct vault *vault) {
 }
 
 static void run_provision(struct vault *vault) {
-  vault_expect(pfc_verifier_provision(&vault->hardware, &vault->platform, 0, 0) == PFC_OK, "provisioned");
+  vault_expect(pfc_verifier_provision(&vault->hardware, &vault->platform, 0, 0, 0) == PFC_OK, "provisioned");
 }
 
 static void ask(struct vault *vault) {

@@ -7,6 +7,7 @@ import json
 import os
 import pathlib
 import re
+import resource
 import shutil
 import signal
 import socket
@@ -324,7 +325,7 @@ def test_options(store, chain, key):
 
 
 def test_metrics(store):
-    with Service(*store, "--plain", "--trusted-proxy", "127.0.0.1", "--metrics-reader", "192.0.2.7") as service:
+    with Service(*store, "--plain", "--trusted-proxy", "127.0.0.2", "--metrics-reader", "192.0.2.7") as service:
         for path in ["/health", "/health", "/secret-path", "/other-path", "/health?x=1"]:
             get(service.port, path)
         status, text = get(service.port, "/metrics")
@@ -338,14 +339,56 @@ def test_metrics(store):
                      'proof_request_seconds_bucket{route="/health",le="+Inf"} 3']:
             checks.that(line in text.splitlines(), f"not among the measures: {line}")
         checks.that("secret-path" not in text, "a path is not among the measures")
-        for peer, expected in [("192.0.2.7", 200), ("192.0.2.8", 404), ("192.0.2.7, 192.0.2.8", 404),
-                               ("192.0.2.8, 192.0.2.7", 200), ("rubbish", 404)]:
-            status, _ = get(service.port, "/metrics", {"X-Forwarded-For": peer})
-            checks.that(status == expected, f"/metrics for {peer}: {status}")
+    for options in ([], ["--trusted-proxy", "127.0.0.1", "--metrics-reader", "192.0.2.7"]):
+        with Service(*store, "--plain", *options) as service:
+            status, _ = get(service.port, "/metrics")
+            checks.that(status == (404 if options else 200), f"{options}: /metrics without a header: {status}")
+            for peer in ["192.0.2.7", "192.0.2.8", "127.0.0.1", "192.0.2.8, 192.0.2.7", ""]:
+                status, _ = get(service.port, "/metrics", {"X-Forwarded-For": peer})
+                checks.that(status == 404, f"{options}: /metrics through a proxy for {peer}: {status}")
+            for header in ["Via", "Forwarded", "X-Real-IP", "X-Forwarded-Proto"]:
+                status, _ = get(service.port, "/metrics", {header: "x"})
+                checks.that(status == 404, f"{options}: /metrics with {header}: {status}")
+
+
+def test_silent_connections(store, chain, key):
+    """4,000 connections of one client that says nothing: `/health` is served within 10 seconds, each time."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    bound = 10
+
+    def health(port, context):
+        with socket.create_connection(("127.0.0.1", port), timeout=bound) as plain:
+            with context.wrap_socket(plain, server_hostname="127.0.0.1") if context else plain as one:
+                one.sendall(b"GET /health HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+                return everything(one).startswith(b"HTTP/1.1 200 ")
+
+    # Without a share, the room for all connections is what they fill.
+    for options, context in [(["--plain"], None), (["--plain", "--connections-per-address", 0], None),
+                             (["--certificate", chain, "--private-key", key], trusting(chain))]:
+        with Service(*store, "--quiet", *options) as service, contextlib.ExitStack() as held:
+            # Long enough that none of them is closed for its silence.
+            for number in range(4_000):
+                with contextlib.suppress(OSError):
+                    held.enter_context(socket.create_connection(("127.0.0.1", service.port), timeout=bound))
+                if number % 400 == 399:
+                    try:
+                        served = health(service.port, context)
+                    except OSError as error:
+                        served = error
+                    checks.that(served is True, f"{options}: /health beside {number + 1} silent connections: {served}")
+
+
+def test_strict_heads(store):
+    # As bytes: no client library sends them.
     with Service(*store, "--plain") as service:
-        for peer in ["192.0.2.8", "127.0.0.1", ""]:
-            status, _ = get(service.port, "/metrics", {"X-Forwarded-For": peer})
-            checks.that(status == 404, f"/metrics through a proxy that is not trusted: {status}")
+        for said in [b"GET /health HTTP/1.1\nHost: a\n\n", b"GET /health HTTP/1.1\r\nHost: a\r\nX: a\r\n b\r\n\r\n",
+                     b"POST /v1/manage%2fsdk%2flist HTTP/1.1\r\nHost: a\r\n\r\n",
+                     b"POST /v1%2Fmanage%2Fsdk%2Flist HTTP/1.1\r\nHost: a\r\n\r\n"]:
+            with socket.create_connection(("127.0.0.1", service.port), timeout=PATIENCE) as one:
+                one.sendall(said)
+                answer = one.recv(65536)
+                checks.that(answer.startswith(b"HTTP/1.1 400 "), f"{said}: {answer[:40]}")
 
 
 def test_core_dumps(store):
@@ -453,6 +496,8 @@ def main():
         test_impatient_stop(store)
         test_stop_with_a_full_log(store)
         test_metrics(store)
+        test_silent_connections(store, chain, key)
+        test_strict_heads(store)
         test_core_dumps(store)
         test_log(store)
         test_many_clients(store, chain, key)

@@ -17,7 +17,9 @@ from generators import (
     hostile_token,
     plain,
     scripts_command,
+    scripts_corners,
     scripts_recall,
+    scripts_time,
     scripts_token,
 )
 from generators.example import example
@@ -51,7 +53,7 @@ HOSTILE = {
 
 
 def scripts() -> Iterator[Block]:
-    for module in (scripts_command, scripts_token, scripts_recall):
+    for module in (scripts_command, scripts_token, scripts_recall, scripts_time, scripts_corners):
         for script in module.scripts():
             yield script.block
 

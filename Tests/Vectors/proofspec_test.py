@@ -326,6 +326,7 @@ class TheModel(unittest.TestCase):
             Verdict.STALE,
             Verdict.UNKNOWN_INSTANCE,
             Verdict.MALFORMED,
+            Verdict.TOO_NEW,
         }
         # Each of them, or the model judges less than it seems to.
         self.assertEqual({verdict(changed) for changed in flips(sent)}, harmless)

@@ -30,6 +30,8 @@ class Player:
                 self.now = int(value)
             elif name == "random":
                 self.random.append(bytes.fromhex(value))
+            elif name == "link":
+                self.hardware.use(int(value))
             elif name == "disconnect":
                 self.hardware.disconnect()
             elif name == "restart":

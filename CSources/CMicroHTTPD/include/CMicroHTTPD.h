@@ -116,9 +116,11 @@ typedef void (*pfh_respond)(void *context, const struct pfh_request *request, pf
 struct pfh_limits {
   /// Threads that answer.
   unsigned threads;
-  /// Connections open at once; those beyond wait to be accepted.
+  /// Connections open at once. When a further one comes, one is closed: the eldest that has sent nothing, else the
+  /// eldest between two requests, else the eldest whose request is still arriving, else the new one.
   unsigned connections;
-  /// The same for one address; those beyond are closed. 0: no such limit.
+  /// The same among the connections of one address; IPv6 addresses with the same first 64 bits count as one. 0: no
+  /// such limit.
   unsigned connections_per_address;
   /// Bytes of request line and headers; beyond them the status is 431 or 414.
   size_t head;
@@ -137,6 +139,8 @@ struct pfh_limits {
 struct pfh_counts {
   uint64_t connections_open;
   uint64_t connections_accepted;
+  /// Connections closed to make room for another.
+  uint64_t connections_displaced;
   uint64_t requests_in_flight;
   uint64_t requests_timed_out;
   uint64_t requests_too_large;
@@ -147,10 +151,11 @@ struct pfh_counts {
 typedef struct pfh_server pfh_server;
 
 /// Listens and answers. `certificate` is NULL for plain HTTP; otherwise the server takes it over when it starts, and
-/// only TLS 1.2 and later are spoken. Port 0 lets the system choose.
+/// only TLS 1.2 and later are spoken. Port 0 lets the system choose. `unlimited` names addresses, in canonical form and
+/// with spaces between them, to which `connections_per_address` does not apply: proxies, which speak for many.
 PFH_MUST_USE enum pfh_result pfh_server_start(pfh_server **server, const char *address, uint16_t port,
                                               pfh_certificate *certificate, const struct pfh_limits *limits,
-                                              pfh_respond respond, void *context);
+                                              const char *unlimited, pfh_respond respond, void *context);
 
 PFH_MUST_USE uint16_t pfh_server_port(const pfh_server *server);
 

@@ -8,6 +8,7 @@
 
 #include "wire.h"
 #include "result.h"
+#include "sha256.h"
 #include "crypto.h"
 #include "key.h"
 #include "config.h"

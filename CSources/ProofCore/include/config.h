@@ -32,7 +32,8 @@ enum pfc_class {
 /// How the app may measure.
 enum pfc_policy {
   PFC_POLICY_FULL = 1,        ///< Every byte is read at each measurement.
-  PFC_POLICY_INCREMENTAL = 2  ///< What the kernel vouches for as unchanged is not read again.
+  PFC_POLICY_INCREMENTAL = 2,  ///< Files that no program of the app's user can have changed are not read again.
+  PFC_POLICY_TRUSTING = 3  ///< Nor are files of which the kernel says so: trusts every program of the files' owner.
 };
 
 /// One source asked for.

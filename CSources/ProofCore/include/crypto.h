@@ -1,4 +1,6 @@
-/// The core's one door to libsodium. No other source of the core names a libsodium function.
+/// The core's one door to libsodium. No other source of the core names a libsodium function, but for the self-test of
+/// the native SHA-256 (sha256_trial.c). On that path the functions of SHA-256, HMAC and HKDF below are code of our own
+/// (sha256.h); wiping, comparing, Curve25519 and BLAKE2b are libsodium's everywhere.
 ///
 /// Nothing here allocates, asks the operating system or needs `sodium_init`. Every function that held a secret on its
 /// stack wipes it before it returns. Inputs may be NULL only where their length is 0.
@@ -45,6 +47,22 @@ void pfc_mac_init(struct pfc_mac *mac, const uint8_t *key, size_t key_size);
 void pfc_mac_update(struct pfc_mac *mac, const void *bytes, size_t size);
 /// Ends the transcript and wipes it, the key state included.
 void pfc_mac_final(uint8_t tag[32], struct pfc_mac *mac);
+
+/// A short message, in one or two pieces, under a key state that nothing was added to. The key stays as it is and may
+/// serve any number of messages, also at once. At most 55 bytes in all take two compressions; more are not wrong, only
+/// slower.
+struct pfc_short {
+  const struct pfc_mac *key;
+  const void *a;
+  size_t a_size;
+  const void *b;  ///< NULL if there is no second piece.
+  size_t b_size;
+};
+
+/// The HMAC-SHA-256 of a short message.
+void pfc_mac_short(uint8_t tag[32], const struct pfc_short *message);
+/// Computes two of them; on the native path both take little longer than one.
+void pfc_mac_short_two(uint8_t tags[2][32], const struct pfc_short messages[2]);
 
 /// The HMAC-SHA-256 of one piece of bytes. Its state is off the stack when it returns.
 void pfc_mac_once(uint8_t tag[32], const uint8_t *key, size_t key_size, const void *bytes, size_t size);

@@ -35,8 +35,8 @@ struct pfc_ledger {
 
 /// Writes an empty ledger over whatever stands in storage.
 PFC_MUST_USE int pfc_ledger_format(const struct pfc_storage *storage,
-                                   const uint8_t hardware_secret_key[PFC_SECRET_KEY_BYTES], uint64_t floor,
-                                   uint64_t counter);
+                                   const uint8_t hardware_secret_key[PFC_SECRET_KEY_BYTES], uint64_t epoch,
+                                   uint64_t floor, uint64_t counter);
 
 /// Loads, and reserves the first block of counters. PFC_E_DAMAGED if a record has no intact copy. On failure `*ledger`
 /// is all zeros.

@@ -26,7 +26,7 @@
 extern "C" {
 #endif
 
-/// Also compute the leaves (one more HMAC for each record), for `pfc_measurement_compare`.
+/// Computes the leaves for `pfc_measurement_compare`, and neither IM nor DM.
 #define PFC_MEASURE_LEAVES 1u
 
 /// A fold in progress. Owned by the caller, secret, about 1.9 KiB. Its fields are the core's own business.
@@ -63,7 +63,7 @@ PFC_MUST_USE int pfc_measurement_update(struct pfc_measurement *fold, uint8_t cl
                                         const uint8_t *name, size_t name_size, const uint8_t *digest);
 
 /// Ends the fold and wipes it. PFC_E_SOURCE if an asked-for source had no record at all: nothing is skipped in
-/// silence. On failure `*measured` is all zeros.
+/// silence; PFC_E_ARGUMENT for a fold of leaves. On failure `*measured` is all zeros.
 PFC_MUST_USE int pfc_measurement_final(struct pfc_measured *measured, struct pfc_measurement *fold);
 
 /// What changed since the baseline, group by group.

@@ -61,6 +61,7 @@ enum pfc_verdict {
   PFC_VERDICT_REVOKED = 36,
   PFC_VERDICT_WRONG_MODE = 37,  ///< Development on production or the reverse, or a literal token where not allowed.
   PFC_VERDICT_NO_ROOM = 38,     ///< All slots serve other instances.
+  PFC_VERDICT_TOO_NEW = 39,     ///< A version, suite, type or kind that this hardware does not know: update it.
   PFC_VERDICT_MALFORMED = 48,   ///< The message does not parse.
   PFC_VERDICT_BUSY = 49,        ///< Too many refusals on this link. detail: seconds to wait, then reconnect.
   PFC_VERDICT_FAULT = 50        ///< The hardware could not store or draw random bytes; nothing was done.
@@ -92,6 +93,15 @@ struct pfc_request {
 PFC_MUST_USE int pfc_command_create(uint8_t *message, size_t capacity, size_t *size,
                                     uint8_t nonce[PFC_NONCE_BYTES], const struct pfc_request *request,
                                     const struct pfc_secrets *secrets);
+
+/// The same in two steps, for an app that looks at its surroundings after each proof. Writes everything but the device
+/// proof; an integrity proof is then at PFC_COMMAND_HEAD_BYTES.
+PFC_MUST_USE int pfc_command_begin(uint8_t *message, size_t capacity, size_t *size, uint8_t nonce[PFC_NONCE_BYTES],
+                                   const struct pfc_request *request, const struct pfc_secrets *secrets);
+/// The second step: makes the device proof, which binds the integrity proof as it now is in the message.
+void pfc_command_end(uint8_t *message, const uint8_t nonce[PFC_NONCE_BYTES], const struct pfc_secrets *secrets);
+/// Where a begun message has its device proof.
+uint8_t *pfc_command_device_proof(uint8_t *message);
 
 /// A COMMAND, parsed. Pointers lead into the message.
 struct pfc_command {

@@ -1,6 +1,7 @@
 /// Signed orders that any app may carry to the hardware: time, revocation, a floor under old tokens.
 ///
-/// Orders only ever move the hardware forward, so carrying one twice, late or out of turn does no harm.
+/// Orders only ever move the hardware forward, so carrying one twice, late or out of turn does no harm. Each names one
+/// piece of hardware, so that hardware that is provisioned with another id obeys none of the orders before.
 
 #ifndef PFC_ORDER_H
 #define PFC_ORDER_H
@@ -18,7 +19,7 @@ extern "C" {
 
 /// What is ordered. The numbers are on the wire and never reused.
 enum pfc_order_type {
-  PFC_ORDER_EPOCH = 1,   ///< "It is at least `issued`." The hardware id may be all zeros: for any hardware.
+  PFC_ORDER_EPOCH = 1,   ///< "It is at least `issued`."
   PFC_ORDER_REVOKE = 2,  ///< Tokens of `instance_id` up to and including `generation` are revoked.
   PFC_ORDER_FLOOR = 3    ///< Tokens issued before `issued` are superseded, revocations before it forgotten.
 };
@@ -28,7 +29,7 @@ struct pfc_order {
   uint8_t type;         ///< enum pfc_order_type
   uint32_t generation;  ///< PFC_ORDER_REVOKE: 1 to PFC_GENERATION_ALL (all, for good); otherwise 0
   uint64_t issued;      ///< Unix seconds; 1 or more. Every order is an epoch marker too
-  uint8_t hardware_id[PFC_ID_BYTES];
+  uint8_t hardware_id[PFC_ID_BYTES];       ///< Not all zeros
   uint8_t instance_id[PFC_ID_BYTES];       ///< PFC_ORDER_REVOKE: not all zeros; otherwise all zeros
   uint8_t issuer_id[PFC_ISSUER_ID_BYTES];  ///< Set by `pfc_order_create`
 };

@@ -40,6 +40,11 @@ void pfc_proof_key_wipe(struct pfc_proof_key *expanded);
 void pfc_proof_make(uint8_t proof[PFC_PROOF_BYTES], const struct pfc_proof_key *expanded,
                     const uint8_t nonce[PFC_NONCE_BYTES], const uint8_t measurement[PFC_MEASUREMENT_BYTES]);
 
+/// Two proofs at once, for callers that have both nonces: on the native path of sha256.h they take little longer than
+/// one. Over the link the device proof of an integrity command answers the escort nonce, which needs the first proof.
+void pfc_proof_make_two(uint8_t proofs[2][PFC_PROOF_BYTES], const struct pfc_proof_key *const keys[2],
+                        const uint8_t *const nonces[2], const uint8_t *const measurements[2]);
+
 /// One proof by a key that serves once: no expanded key, half the stack.
 void pfc_proof_make_once(uint8_t proof[PFC_PROOF_BYTES], const uint8_t key[PFC_KEY_BYTES],
                          const uint8_t nonce[PFC_NONCE_BYTES], const uint8_t measurement[PFC_MEASUREMENT_BYTES]);

@@ -69,6 +69,12 @@ struct pfc_session {
   uint8_t refusals;   ///< Commands and recalls whose device proof was wrong
 };
 
+/// Seconds by which one signature can move the hardware's time: 400 days. A token or an order that was issued later
+/// than this beyond the known time is refused, so that an issuer whose clock was wrong once ends no token for good.
+/// A lock that was without power for longer is brought up by several epoch orders, each within the step.
+#define PFC_EPOCH_STEP 34560000u
+#define PFC_DETAIL_AHEAD 65535u  ///< Detail of *expired* where a token or an order is beyond the step.
+
 #define PFC_SESSION_OPENINGS_MAX 4
 #define PFC_SESSION_REFUSALS_MAX 16
 #define PFC_SESSION_WAIT_SECONDS 5
@@ -93,12 +99,14 @@ struct pfc_outcome {
   size_t reply_size;
 };
 
-/// Formats the storage: no slots, the epoch unknown. Tokens issued before `floor` (Unix seconds, 0 for none) will be
+/// Formats the storage: no slots. It is at least `epoch` (Unix seconds): pass the time of provisioning. With 0 and a
+/// floor of 0 the time is unknown, and the first signature sets it to anything. Tokens issued before `floor` (0 for
+/// none) will be
 /// refused: pass the time of provisioning when hardware that lost its storage comes back, so that what was revoked or
 /// superseded before stays so. The challenge counter starts at `counter`: pass 0 the first time, and later a value no
 /// challenge had before, if one is known.
 PFC_MUST_USE int pfc_verifier_provision(const struct pfc_hardware *hardware, const struct pfc_platform *platform,
-                                        uint64_t floor, uint64_t counter);
+                                        uint64_t epoch, uint64_t floor, uint64_t counter);
 
 /// Starts: loads every record, reserves challenge counters. `hardware` is borrowed, `platform` is copied.
 /// PFC_E_DAMAGED if a record has no intact copy: the hardware then refuses everything until it is provisioned again.

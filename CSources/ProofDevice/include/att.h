@@ -10,10 +10,18 @@
 #define PFD_MTU_MAX 517u  ///< A profile may take less: it is what the hardware answers to an exchange.
 #endif
 
+#ifndef PFD_FINDS_ATTRIBUTES
+#define PFD_FINDS_ATTRIBUTES 1  ///< 0: Find Information and Find By Type Value are not supported.
+#endif
+
 enum pfd_att_opcode {
   PFD_ATT_ERROR = 0x01,            ///< request opcode 1 ‖ handle 2 ‖ code 1
   PFD_ATT_MTU_REQUEST = 0x02,      ///< MTU 2
   PFD_ATT_MTU_RESPONSE = 0x03,     ///< MTU 2
+  PFD_ATT_INFORMATION_REQUEST = 0x04,   ///< Find Information: first 2 ‖ last 2
+  PFD_ATT_INFORMATION_RESPONSE = 0x05,  ///< format 1 ‖ (handle 2 ‖ type 2 or 16) …
+  PFD_ATT_FIND_REQUEST = 0x06,     ///< Find By Type Value: first 2 ‖ last 2 ‖ type 2 ‖ value
+  PFD_ATT_FIND_RESPONSE = 0x07,    ///< (handle 2 ‖ end 2) …
   PFD_ATT_TYPE_REQUEST = 0x08,     ///< Read By Type: first 2 ‖ last 2 ‖ type 2 or 16
   PFD_ATT_TYPE_RESPONSE = 0x09,    ///< length of each 1 ‖ (handle 2 ‖ value) …
   PFD_ATT_READ_REQUEST = 0x0A,     ///< handle 2

@@ -21,11 +21,13 @@ enum pfd_event_kind {
   PFD_EVENT_REFUSES = 2,      ///< Not started, refuses everything. result: enum pfc_result
   PFD_EVENT_CONNECTED = 3,    ///< link
   PFD_EVENT_DISCONNECTED = 4, ///< link, number: PDUs refused on it
-  PFD_EVENT_JUDGED = 5,       ///< link, a: message type, b: verdict, or 0 for a challenge or status, detail, id
+  PFD_EVENT_JUDGED = 5,       ///< link, a: message type, b: verdict, or 0 for a challenge or status, detail, id. Of
+                              ///< verdicts that a stranger can cause: number, how many; told as EVICTED is
   PFD_EVENT_DONE = 6,         ///< link, a: class, b: enum pfd_done
   PFD_EVENT_REFUSED = 7,      ///< link, a: opcode, b: enum pfd_att_error, number: how many; told at 1, 10, 100, …
   PFD_EVENT_LOCKED = 8,       ///< The lock closed itself.
-  PFD_EVENT_EVICTED = 9       ///< link: closed to make room for a newcomer
+  PFD_EVENT_EVICTED = 9       ///< link: closed to make room for a newcomer, or overdue. number: how many in this
+                              ///< hour; told for the first ten, the 100th, the 1000th, …
 };
 
 struct pfd_event {

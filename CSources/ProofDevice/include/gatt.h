@@ -46,7 +46,8 @@ uint8_t pfd_gatt_properties(uint16_t handle);
 /// The message type that may be written at `handle`, 0 if none.
 uint8_t pfd_gatt_message_type(uint16_t handle);
 
-/// Answers Read By Group Type and Read By Type: fills `response` with at most `mtu` bytes and returns its size, or 0
+/// Answers Read By Group Type and Read By Type, and where PFD_FINDS_ATTRIBUTES says so Find Information and Find By
+/// Type Value (of the service, by its UUID): fills `response` with at most `mtu` bytes and returns its size, or 0
 /// with the reason in `*error`. `cccd[0]` and `cccd[1]` are the descriptors' values.
 size_t pfd_gatt_discover(uint8_t *response, uint8_t *error, const uint8_t *request, size_t size, size_t mtu,
                          const uint8_t cccd[2]);

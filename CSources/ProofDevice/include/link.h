@@ -19,6 +19,9 @@
 extern "C" {
 #endif
 
+#ifndef PFD_LINKS
+#define PFD_LINKS 8  ///< Centrals at a time
+#endif
 #define PFD_VALUE_MAX 40  ///< The longest value that can be read: a CHALLENGE.
 /// The longest PDU that is sent: no longer than an MTU, and nothing is longer than a discovery's answer.
 #define PFD_OUT_MAX (PFD_MTU_MAX < PFD_DISCOVERY_MAX ? PFD_MTU_MAX : PFD_DISCOVERY_MAX)
@@ -56,10 +59,13 @@ struct pfd_link {
   struct pfc_reassembler reassembler;
 
   struct pfc_session session;
-  uint32_t since;    ///< Seconds when the link began
-  uint64_t order;    ///< How many links began before
-  uint8_t proved;    ///< 1 once a command was accepted
+  uint32_t since;    ///< Seconds when the link began, or when its last command was accepted
   uint32_t refused;  ///< PDUs and fragments that were not taken
+#if PFD_LINKS > 1
+  uint32_t began;    ///< Seconds when the link began
+  uint64_t proved;   ///< Number of its last accepted command, counted over all links; 0 while it has proved nothing
+  uint8_t instance[PFC_ID_BYTES];  ///< Whose command that was
+#endif
 };
 
 enum pfd_link_state {

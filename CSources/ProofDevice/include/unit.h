@@ -2,6 +2,8 @@
 ///
 ///     pfd_unit_provision(...)                     once, in the factory, and after flash was damaged
 ///     pfd_unit_start(...)                         at each start
+///     pfd_unit_has_room(&unit)                    whether a central that waits can be served now
+///     link = pfd_unit_yield(&unit)                the link to disconnect first, if it is full
 ///     link = pfd_unit_connect(&unit)              a central came
 ///     pfd_unit_receive(&unit, link, pdu, size)    for each PDU
 ///     pfd_unit_flush(&unit, link)                 when the central takes PDUs again
@@ -24,10 +26,11 @@
 extern "C" {
 #endif
 
-#ifndef PFD_LINKS
-#define PFD_LINKS 8  ///< Centrals at a time
-#endif
-#define PFD_PROVE_SECONDS 30  ///< A newcomer never takes the place of a link younger than this.
+#define PFD_PROVE_SECONDS 2   ///< A link younger than this is not closed for a newcomer.
+#define PFD_KEPT_LINKS (PFD_LINKS / 2)  ///< At most so many proved links are kept. All others are open to newcomers.
+#define PFD_IDLE_SECONDS 30   ///< A proved link is kept for so long after its last accepted command.
+#define PFD_ALONE_SECONDS 4   ///< Limit of `pfd_unit_is_overdue`
+#define PFD_TALLY_SECONDS 3600  ///< Counts of refused messages start again after so long, where there is a clock.
 #define PFD_REPLY_BYTES 18
 
 /// What the port provides.
@@ -48,16 +51,21 @@ struct pfd_unit {
   struct pfc_hardware hardware;
   struct pfc_verifier verifier;
   struct pfd_device device;
-  uint64_t connections;  ///< So far
+  uint64_t accepted;  ///< Commands since the start
   uint8_t used[PFD_LINKS];
+#if PFD_TELLS_EVENTS
+  uint32_t tally_since;  ///< Seconds when the counts below started
+  uint32_t evicted;
+  uint16_t judged[PFC_VERDICT_FAULT + 1];  ///< By verdict, of those that a stranger can cause
+#endif
   struct pfd_link links[PFD_LINKS];
   uint8_t replies[PFD_LINKS][PFD_REPLY_BYTES];
 };
 
-/// Writes identity and an empty ledger. `floor` and `counter` as `pfc_verifier_provision`. Also what recovers hardware
-/// whose flash was damaged.
-PFC_MUST_USE int pfd_unit_provision(const struct pfd_port *port, const struct pfc_hardware *hardware, uint64_t floor,
-                                    uint64_t counter);
+/// Writes identity and an empty ledger. `epoch`, `floor` and `counter` as `pfc_verifier_provision`. Also what recovers
+/// hardware whose flash was damaged.
+PFC_MUST_USE int pfd_unit_provision(const struct pfd_port *port, const struct pfc_hardware *hardware, uint64_t epoch,
+                                    uint64_t floor, uint64_t counter);
 
 /// Starts. `port` is borrowed; `*unit` must not move afterwards. On failure the unit serves all the same, and refuses:
 /// every message is answered *fault*. PFC_E_DAMAGED if identity or ledger must be provisioned anew.
@@ -66,12 +74,28 @@ PFC_MUST_USE int pfd_unit_start(struct pfd_unit *unit, const struct pfd_port *po
 /// Wipes everything. No link is open afterwards.
 void pfd_unit_stop(struct pfd_unit *unit);
 
-/// Which link must make room if another central is to be served: -1 while there is room, or when none has to. A link
-/// that had a command accepted stays; of the others the eldest goes, where there is a clock not before
-/// PFD_PROVE_SECONDS. So strangers who only hold links do not keep an owner out.
-PFC_MUST_USE int pfd_unit_eldest(struct pfd_unit *unit);
+// Admission. A link is *proved* from its first accepted command on, until another link of the same instance has one
+// accepted. A link is *kept* while it is younger than PFD_PROVE_SECONDS, or while it is one of the PFD_KEPT_LINKS that
+// had a command accepted last and is not idle for PFD_IDLE_SECONDS. Any other link may be closed for a newcomer.
+// Without a clock unproved links are never kept, and proved links are never idle.
 
-/// A central came. Its link, or -1 if there is no room: ask `pfd_unit_eldest`, disconnect that one, try again.
+#if PFD_LINKS > 1
+/// 1 if another central can be served now: a link is free, or one is not kept. While it is 0, a port lets newcomers
+/// wait in the order in which they came. At least PFD_LINKS - PFD_KEPT_LINKS links serve a newcomer each
+/// PFD_PROVE_SECONDS.
+PFC_MUST_USE int pfd_unit_has_room(const struct pfd_unit *unit);
+
+/// Draws the link to disconnect before `pfd_unit_connect` from those that are not kept. The draw is random, so that a
+/// stranger who times his connections cannot choose whose link ends. -1 if a link is free, or all are kept.
+PFC_MUST_USE int pfd_unit_yield(struct pfd_unit *unit);
+#endif
+
+/// 1 if this link had no command accepted for PFD_ALONE_SECONDS: since the last one, or since it began. For a port that
+/// serves one central and does not see who waits: it disconnects such a link, of which the log is told here. Always 0
+/// without a clock.
+PFC_MUST_USE int pfd_unit_is_overdue(struct pfd_unit *unit, unsigned link);
+
+/// A central came. Its link, or -1 if none is free.
 PFC_MUST_USE int pfd_unit_connect(struct pfd_unit *unit);
 PFC_MUST_USE enum pfd_link_state pfd_unit_receive(struct pfd_unit *unit, unsigned link, const uint8_t *pdu,
                                                   size_t size);

@@ -3,7 +3,11 @@
 /// It comes from the blinded leaves of the configuration alone (docs/SPEC.md, section 5). A leaf tells that a group of
 /// records differs, not what it was: so a finding names what stands in that group now. Where a record is suspicious by
 /// itself, it is named alone; where several could be meant, all are named and `certain` is 0; where the group is empty
-/// now, something that was there is gone.
+/// now, something that was there is gone. An entry of the bundle is named by the index in the storage folder
+/// (`pfp_probe_index`); without one, a finding tells of how many entries one differs, and names none.
+///
+/// Of loaded objects one finding names those that are new: a group that is the baseline's without one or two of its
+/// records is known to have gained them. Where that is not so, one line says "one of N" and accuses no object.
 ///
 /// For people. An app must not decide anything by it: whoever controls the process can patch such a decision. The
 /// verifier decides, by the measurement.
@@ -58,6 +62,15 @@ struct pfp_diagnosis {
 /// them, but not the measurement.)
 PFP_MUST_USE int pfp_probe_diagnose(struct pfp_diagnosis *diagnosis, struct pfp_probe *probe, const uint8_t *config,
                                     size_t size, const struct pfc_key *key);
+
+/// Keeps an index of the bundle's entries in the storage folder, 16 bytes each, so that a later diagnosis names the
+/// entry that changed. Call it once when a configuration was adopted: the bundle is read. Without an index a diagnosis
+/// tells of how many entries one changed. It decides nothing, and nothing is measured by it.
+///
+/// PFP_E_MISSING without bundle or storage, PFP_E_CHANGING if the bundle is not the configuration's, and as
+/// `pfp_probe_measure` fails. The index that was there then stays.
+PFP_MUST_USE int pfp_probe_index(struct pfp_probe *probe, const uint8_t *config, size_t size,
+                                 const struct pfc_key *key);
 
 #ifdef __cplusplus
 }

@@ -3,7 +3,8 @@
 /// A context holds what does not change between measurements (key, salt, limits, policy) and, under the incremental
 /// policy, what the last measurement learned. One thread at a time may use a context; `pfp_files_cancel` alone may be
 /// called by any. Two worker threads, without signals, live during each call that has to read; callbacks come on the
-/// calling thread. Heap and mapped memory together stay below 8 MiB for each context, whatever is measured.
+/// calling thread. Heap and mapped memory together stay below 8 MiB for each context, whatever is measured. Added to
+/// this is what is kept between measurements: nothing under the policy full, at most `cache_bytes` otherwise.
 ///
 /// **Bundle.** Entries are the files, folders, links and special files below the root, in order of their relative
 /// paths as byte strings ("a", "a-b", "a/c", "a0"): no locale, no encoding, no order of the file system. Links are
@@ -22,11 +23,18 @@
 ///
 /// **Incremental.** docs/SECURITY.md says what this policy cannot see. A digest is reused when statx still gives the
 /// same device, mount, inode, size, mode, mtime and ctime as when the content was read, on a file system that is known
-/// to move ctime with every change, for a file that nobody could be writing at that moment.
+/// to move ctime with every change, for a file that was not being written at that moment, and whose bytes no program of
+/// this process's user can change: it has fs-verity, or lies on a file system that cannot be written (squashfs, EROFS),
+/// or is root's and not writable for others, while this process has neither root's rights nor capabilities. Every other
+/// file is read each time.
+///
+/// **Trusting.** The same without the last condition: it trusts every program that runs as the owner of the files, or
+/// as any user who may write to them. Such a program can change bytes without moving ctime (linux_keep.c, no. 5).
 
 #ifndef PFP_FILES_H
 #define PFP_FILES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -41,12 +49,15 @@ extern "C" {
 #define PFP_DEPTH_MAX 128      ///< Folders within folders.
 #define PFP_LIMIT_LOG2_MIN 16  ///< As in a configuration.
 #define PFP_LIMIT_LOG2_MAX 50
-#define PFP_CACHE_BYTES 2359296  ///< Unless the caller says otherwise; room for about 20,000 entries.
+#define PFP_CACHE_BYTES 67108864  ///< Unless the caller says otherwise: 64 MiB, some 600,000 entries.
+/// Memory of an entry that is kept, to which the bytes of its path are added that the entry before it does not share.
+#define PFP_CACHE_ENTRY_BYTES 80
 
 /// The numbers of a configuration's policy.
 enum pfp_policy {
   PFP_POLICY_FULL = 1,        ///< Every byte is read and hashed at every measurement. Nothing is kept.
-  PFP_POLICY_INCREMENTAL = 2  ///< What provably did not change since it was read is not read again.
+  PFP_POLICY_INCREMENTAL = 2,  ///< What no program of this process's user can have changed is not read again.
+  PFP_POLICY_TRUSTING = 3  ///< Trusts the owner: what ctime says did not change is not read again. See below.
 };
 
 /// Types of entries, as hashed.
@@ -83,7 +94,10 @@ struct pfp_files_options {
   /// Incremental: at most so many descriptors stay open between measurements, which makes the next one about twice as
   /// fast. 0 keeps none. Beyond it, and beyond RLIMIT_NOFILE, entries are looked up by name.
   uint32_t descriptors;
-  uint32_t cache_bytes;      ///< Incremental: memory for what is known; 0 is PFP_CACHE_BYTES.
+  /// Incremental and trusting: the limit of the memory for what is known; 0 is PFP_CACHE_BYTES. The memory grows with
+  /// the entries that are kept, in pages of 32 KiB; less than one page keeps no entry of a bundle. Entries beyond the
+  /// limit are read at each measurement.
+  uint32_t cache_bytes;
   pfp_progress_fn progress;  ///< May be NULL.
   void *user;                ///< Passed to `progress`.
 };
@@ -145,6 +159,10 @@ PFP_MUST_USE int pfp_files_digest_known_bundle(struct pfp_files *files, const ch
 /// PFP_E_UNREADABLE, not an absent entry. On failure `*entry` is all zeros.
 PFP_MUST_USE int pfp_files_digest_file(struct pfp_files *files, const char *path, struct pfp_entry *entry);
 
+/// Whether a digest of this file, following links, may be kept under the context's policy, or is: then asking again is
+/// cheap. False for what cannot be read.
+bool pfp_files_may_keep(struct pfp_files *files, const char *path);
+
 /// About the last call that failed. Valid until the next call.
 struct pfp_failure {
   int result;        ///< enum pfp_result
@@ -165,6 +183,7 @@ struct pfp_files_statistics {
   uint64_t unkept_recent; ///< Not kept: changed too shortly before for this kernel's clock.
   uint64_t unkept_writers;///< Not kept: somebody has it open, or mapped, for writing.
   uint64_t unkept_full;   ///< Not kept: no room.
+  uint64_t unkept_writable;  ///< Not kept: programs of this process's user can change it. Incremental policy only.
   uint64_t descriptors;   ///< Open between this call and the next.
 };
 const struct pfp_files_statistics *pfp_files_statistics(const struct pfp_files *files);

@@ -13,7 +13,8 @@
 /// condition.
 ///
 /// One thread at a time may use a probe. While it measures, no other thread may unload a library (dlclose). What the
-/// app loads later with dlopen must be loaded before the first measurement, and named in `plugins`.
+/// app loads later with dlopen must be loaded before the first measurement, and named in `plugins`. Modules that the
+/// system's libraries open for themselves need neither (docs/PROBE.md, "System modules").
 
 #ifndef PFP_PROBE_H
 #define PFP_PROBE_H
@@ -25,11 +26,21 @@
 #include "files.h"
 #include "key.h"
 #include "measurement.h"
+#include "message.h"
 #include "probe_result.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+#define PFP_FOLDERS_MAX 8
+#define PFP_FOLDER_NAME_MAX 64
+
+/// A further folder of the app. The limit on bytes, and the cache, count for each folder by itself.
+struct pfp_probe_folder {
+  const char *name;  ///< 1 to PFP_FOLDER_NAME_MAX bytes, without a slash, one of each; the same on every device
+  const char *path;
+};
 
 /// What a probe is made with. Strings and arrays are copied. All zeros is valid.
 struct pfp_probe_options {
@@ -37,6 +48,10 @@ struct pfp_probe_options {
   const char *executable;
   /// The folder that is the app's bundle. NULL: source PFP_APP_BUNDLE is absent.
   const char *bundle;
+  /// Further folders that belong to the app, such as an interpreter's libraries: at most PFP_FOLDERS_MAX. Each is one
+  /// more record of source PFP_APP_BUNDLE, by its name. Without any, the source is as it is for one folder.
+  const struct pfp_probe_folder *folders;
+  size_t folder_count;
   /// The folder of the storage secret (storage.h). NULL: source PFP_DEVICE_SECRET is absent.
   const char *storage;
   /// SONAMEs of the libraries that the app itself opens at run time: they, and what they need, count as explained.
@@ -44,8 +59,11 @@ struct pfp_probe_options {
   size_t plugin_count;
   /// 1: makes this process hard to look into (`pfp_harden`), after opening what must stay readable.
   int harden;
-  /// For the incremental policy: see files.h.
+  /// For the policies incremental and trusting: see files.h.
   uint32_t descriptors;
+  /// For the policies incremental and trusting: the limit of the memory for what is known of the bundle, and as much of
+  /// each further folder; 0 is PFP_CACHE_BYTES. It is taken only as entries are kept: see files.h.
+  uint32_t cache_bytes;
   /// Called now and then by the measuring thread. Any answer but 0 cancels. May be NULL.
   pfp_progress_fn progress;
   void *user;
@@ -54,7 +72,8 @@ struct pfp_probe_options {
 /// A probe: open descriptors, and what earlier measurements learned.
 struct pfp_probe;
 
-/// PFP_E_RESOURCE without memory. `*probe` is NULL on failure.
+/// PFP_E_RESOURCE without memory, PFP_E_ARGUMENT for folders that are too many, or whose names are not as above.
+/// `*probe` is NULL on failure.
 PFP_MUST_USE int pfp_probe_create(struct pfp_probe **probe, const struct pfp_probe_options *options);
 /// NULL is fine.
 void pfp_probe_free(struct pfp_probe *probe);
@@ -90,6 +109,31 @@ PFP_MUST_USE int pfp_probe_observe(struct pfp_probe *probe, const struct pfc_con
 /// decode. On failure `*measured` is all zeros.
 PFP_MUST_USE int pfp_probe_measure(struct pfc_measured *measured, struct pfp_probe *probe, const uint8_t *config,
                                    size_t size, const struct pfc_key *key);
+
+// Proofs. A measurement ends with a look at what can watch the process: tracers, breakpoints in debug registers,
+// personality. After the last MAC of a proof the probe looks again. The proof is masked under the first look's answer
+// and unmasked under the second's, with a key that is drawn for this call and wiped: the same answer twice leaves the
+// proof as it was, and any other answer leaves a wrong proof of the same length. No branch decides.
+
+/// Looks again, and releases a proof that was made of this thread's last measurement. PFP_E_RESOURCE if no descriptor,
+/// memory or random number is left: the proof is then all zeros.
+PFP_MUST_USE int pfp_probe_release(struct pfp_probe *probe, uint8_t proof[PFC_PROOF_BYTES]);
+
+/// The same for a proof of the same message as the one that this thread released last, compared with the look of that
+/// release. A debugger that the first release saw has made the first proof a wrong one; the second is still right, so
+/// that the hardware answers *integrity differs*, and not that it is another device.
+PFP_MUST_USE int pfp_probe_release_next(struct pfp_probe *probe, uint8_t proof[PFC_PROOF_BYTES]);
+
+/// `pfc_command_create`, each proof released. PFP_E_CORE with the core's answer, or as `pfp_probe_release`; on failure
+/// `*size` is 0.
+PFP_MUST_USE int pfp_probe_command(uint8_t *message, size_t capacity, size_t *size, uint8_t nonce[PFC_NONCE_BYTES],
+                                   struct pfp_probe *probe, const struct pfc_request *request,
+                                   const struct pfc_secrets *secrets);
+
+/// From here to `pfp_probe_let_go` the calling thread holds all of its breakpoints, so that no other program can set
+/// one between the measurement and the release. Calls nest. Each measurement and each look holds them by itself, too.
+void pfp_probe_hold(void);
+void pfp_probe_let_go(void);
 
 /// A complete configuration from a draft (`pfc_measurement_baseline_init`), taken from this app as it is now. For tests
 /// and demonstrations where service and app are one; elsewhere the app sends its records and the service makes the

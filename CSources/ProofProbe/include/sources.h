@@ -1,7 +1,7 @@
 /// Every source of evidence on Linux: class, number, version, name. The one place where these numbers stand.
 ///
 /// A number is never reused, and a version never changes its meaning: a source that is collected in another way gets a
-/// new version, and the old one stays here for as long as the probe can still reproduce it. A configuration that asks
+/// new version, and the old one goes. A configuration that asks
 /// for a source or version which is not here is answered by PFP_E_UNSUPPORTED, before anything is measured.
 
 #ifndef PFP_SOURCES_H
@@ -24,7 +24,7 @@ enum pfp_device_source {
   PFP_DEVICE_MACHINE = 1,    ///< /etc/machine-id
   PFP_DEVICE_PROCESSOR = 2,  ///< Maker, family, model, stepping: nothing that microcode, kernel or load may change
   PFP_DEVICE_BOARD = 3,      ///< DMI or device-tree serials, as far as this user may read them
-  PFP_DEVICE_ROOT = 4,       ///< Type and identity of the root file system
+  PFP_DEVICE_ROOT = 4,       ///< Type and UUID of the root file system
   PFP_DEVICE_SECRET = 5      ///< 32 random bytes made at installation, in the app's own storage
 };
 
@@ -38,7 +38,7 @@ enum pfp_app_source {
 
 /// PFC_CLASS_ENVIRONMENT.
 enum pfp_environment_source {
-  PFP_ENVIRONMENT_TRACER = 1,           ///< Whether any thread of this process is traced
+  PFP_ENVIRONMENT_TRACER = 1,           ///< Tracers of any thread, hardware breakpoints, personality
   PFP_ENVIRONMENT_PRELOAD = 2,          ///< LD_PRELOAD, LD_AUDIT, LD_LIBRARY_PATH, /etc/ld.so.preload
   PFP_ENVIRONMENT_OBJECTS = 3,          ///< Loaded objects that nothing the executable needs explains
   PFP_ENVIRONMENT_MAPPINGS = 4,         ///< Executable memory that no object on disk explains
@@ -46,12 +46,16 @@ enum pfp_environment_source {
   PFP_ENVIRONMENT_LINKS = 6,            ///< Where the words that relocation filled lead: GOT, PLT, tables of constants
   PFP_ENVIRONMENT_INSTRUMENTATION = 7,  ///< valgrind, emulation in user space
   PFP_ENVIRONMENT_OS = 8,               ///< os-release
-  PFP_ENVIRONMENT_KERNEL = 9            ///< The kernel's release
+  PFP_ENVIRONMENT_KERNEL = 9,           ///< The kernel's release
+  PFP_ENVIRONMENT_VARIABLES = 10        ///< Variables that bring code or options into interpreters and libraries
 };
 
 /// Records of PFP_APP_BUNDLE, named by one character from PFP_BUNDLE_SHARD_FIRST on. An entry belongs to shard
 /// FNV-1a(path) mod PFP_BUNDLE_SHARDS. The names are chosen so that 64 groups hold one shard each, hence a bundle of
 /// any size costs the same fold, and a difference still names one entry in 64.
+///
+/// A further folder of the app is one record more, named PFP_FOLDER_RECORD and the folder's name.
+#define PFP_FOLDER_RECORD "folder:"
 #define PFP_BUNDLE_SHARDS 64
 #define PFP_BUNDLE_SHARD_FIRST '0'
 

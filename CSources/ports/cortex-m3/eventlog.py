@@ -22,10 +22,16 @@ VERDICTS = {
     GIVEN: "given", 1: "accepted", 2: "accepted, device only", 3: "held", 4: "order done", 5: "not executed",
     16: "integrity differs", 17: "device differs", 18: "stale", 19: "not permitted", 20: "attempts exhausted",
     21: "uses exhausted", 22: "unknown instance", 32: "not for me", 33: "not signed", 34: "expired",
-    35: "superseded", 36: "revoked", 37: "wrong mode", 38: "no room", 48: "malformed", 49: "busy", FAULT: "fault",
+    35: "superseded", 36: "revoked", 37: "wrong mode", 38: "no room", 39: "too new", 48: "malformed", 49: "busy",
+    FAULT: "fault",
 }
 MESSAGES = dict(enumerate(("?", "ask", "challenge", "token", "command", "verdict", "order", "recall", "status")))
 DONE = {1: "done", 3: "number out of range"}
+
+
+def nth(number):
+    """How many of a kind there were in this hour, where the lines between are left out."""
+    return f"; number {number} in this hour" if number > 10 else ""
 
 
 def words(event):
@@ -44,7 +50,7 @@ def words(event):
         level = DEBUG if b == GIVEN else ERROR if b == FAULT else INFO
         who = id_.hex() if any(id_) else "anyone"
         return level, (f"link {link}: {MESSAGES.get(a, '?')} of {who}: "
-                       f"{VERDICTS.get(b, 'unknown verdict')} ({b}), detail {detail}")
+                       f"{VERDICTS.get(b, 'unknown verdict')} ({b}), detail {detail}{nth(number)}")
     if kind == 6:
         return INFO, f"link {link}: command of class {a}: {DONE.get(b, 'no such command')}"
     if kind == 7:
@@ -52,7 +58,7 @@ def words(event):
     if kind == 8:
         return INFO, "the lock closed itself"
     if kind == 9:
-        return INFO, f"link {link}: closed to make room, it proved nothing"
+        return INFO, f"link {link}: closed to make room: no command accepted{nth(number)}"
     return None
 
 

@@ -50,8 +50,8 @@ int main(void) {
     int over = 0;
     if (came == UART_LATER) {
       pfd_unit_tick(&unit);
-      // Nobody here knows who waits at the radio: whoever proved nothing for long makes room for anyone.
-      over = link >= 0 && pfd_unit_eldest(&unit) >= 0;
+      // The radio alone knows who waits for the one link. So each link without an accepted command ends by itself.
+      over = link >= 0 && pfd_unit_is_overdue(&unit, (unsigned)link);
       if (!over) {
         wait();
         continue;

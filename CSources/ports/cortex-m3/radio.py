@@ -11,8 +11,8 @@ from board import END, framed
 from eventlog import INFO
 
 PDU_MAX = 65535
-# As long as the firmware bears with a link that proves nothing. Of one that says nothing it never hears.
-PATIENCE = 30
+# As PFD_ALONE_SECONDS. The firmware never hears of a link that says nothing, so the radio ends such a link.
+PATIENCE = 4
 
 
 def clear(path):

@@ -40,7 +40,7 @@ extension Attestor {
   /// Clears ``FetchResult/isForceApplyPins`` for the fetches that follow.
   ///
   /// - Parameter type: How pins are made.
-  /// - Returns: The pins; ``Pins/rule(for:)`` says what a connection is held to.
+  /// - Returns: The pins; ``Pins/rule(for:unlisted:)`` says what a connection is held to.
   public func pins(_ type: PinType = .publicKeySHA256) -> Pins? {
     state.withLock { state in
       guard let session = state.session else { return nil }

@@ -18,6 +18,14 @@ public struct Pins: Sendable, Hashable {
     case unknown
   }
 
+  /// The rule for a host that the account does not list.
+  public enum UnlistedHosts: Sendable {
+    /// Nothing is said about it: ``Rule/unknown``.
+    case unknown
+    /// The trusted roots, if the account has any, as the SDKs of other vendors do.
+    case trustRoots
+  }
+
   /// The host name that stands for the trusted roots.
   public static let trustRootsHost = "*"
 
@@ -32,19 +40,23 @@ public struct Pins: Sendable, Hashable {
 
   /// What a connection is held to.
   ///
-  /// A host that is listed without pins is held to the trusted roots, if there are any; a host that is
-  /// not listed is held to nothing.
+  /// A host that is listed without pins is held to the trusted roots, if there are any.
   ///
-  /// - Parameter host: The host's name, in either case, with or without the root's dot at its end.
+  /// - Parameters:
+  ///   - host: The host's name, in either case, with or without the root's dot at its end.
+  ///   - unlisted: What holds for a host that is not listed. The default says nothing about it, so
+  ///     that an account's roots do not decide about hosts that its operator never named.
   /// - Returns: The rule for its certificates.
-  public func rule(for host: String) -> Rule {
+  public func rule(for host: String, unlisted: UnlistedHosts = .unknown) -> Rule {
     var name = host.lowercased()
     // The whole name of a host ends with the root's dot, and is the same host.
     if name.last == "." { name.removeLast() }
-    guard name != Self.trustRootsHost, let own = byHost[name] else { return .unknown }
-    if !own.isEmpty { return .keys(own) }
+    if name == Self.trustRootsHost { return .unknown }
+    let own = byHost[name]
+    if let own, !own.isEmpty { return .keys(own) }
+    if own == nil, unlisted == .unknown { return .unknown }
     if let roots = byHost[Self.trustRootsHost], !roots.isEmpty { return .trustRoots(roots) }
-    return .unpinned
+    return own == nil ? .unknown : .unpinned
   }
 
   /// The pins as JSON: an object of arrays, hosts in order.

@@ -73,7 +73,10 @@ struct ServiceChannel {
   }
 
   private static func failure(_ response: TransportResponse) -> Failure {
-    let words = Observation.line(String(decoding: response.body.prefix(200), as: UTF8.self))
+    var text = String(decoding: response.body.prefix(200), as: UTF8.self)[...]
+    // The service ends its sentence with a line end.
+    while text.last?.isWhitespace == true { text.removeLast() }
+    let words = Observation.line(String(text))
     let reason = "the service answers with status \(response.status): \(words)"
     // What the service itself says it will not take is this side's defect or set-up.
     let isOurs = [400, 404, 405, 413].contains(response.status)

@@ -13,27 +13,39 @@ struct CoreProbe: ~Copyable, @unchecked Sendable {
     if let storage = options.storage {
       let result = unsafe storage.withCString { unsafe pfp_storage_prepare($0) }
       guard result == PFP_OK.rawValue else {
-        throw .evidenceUnavailable(reason: "storage folder: " + Self.words(of: result))
+        throw .evidenceUnavailable(
+          reason: "storage folder \(storage): " + Self.words(of: result)
+            + "; create it with mode 0700 as the user that the app runs as")
       }
     }
     let pacer = Pacer()
     var made: OpaquePointer?
     let result = unsafe Self.withStrings(
-      [options.bundle, options.storage, options.executable] + options.plugins
+      [options.bundle, options.storage, options.executable]
+        + options.folders.flatMap { [$0.name, $0.path] } + options.plugins
     ) { strings in
-      let plugins = unsafe Array(strings.dropFirst(3))
-      return unsafe plugins.withUnsafeBufferPointer { plugins in
-        var own = unsafe pfp_probe_options()
-        unsafe own.bundle = strings[0]
-        unsafe own.storage = strings[1]
-        unsafe own.executable = strings[2]
-        unsafe own.plugins = plugins.baseAddress
-        unsafe own.plugin_count = plugins.count
-        unsafe own.harden = options.hardens ? 1 : 0
-        unsafe own.descriptors = options.keptDescriptorCount
-        unsafe own.progress = reportProgress
-        unsafe own.user = Unmanaged.passUnretained(pacer).toOpaque()
-        return unsafe pfp_probe_create(&made, &own)
+      let folders = unsafe (0..<options.folders.count).map { index in
+        unsafe pfp_probe_folder(name: strings[3 + 2 * index], path: strings[4 + 2 * index])
+      }
+      let plugins = unsafe Array(strings.dropFirst(3 + 2 * options.folders.count))
+      return unsafe folders.withUnsafeBufferPointer { folders in
+        unsafe plugins.withUnsafeBufferPointer { plugins in
+          var own = unsafe pfp_probe_options()
+          unsafe own.bundle = strings[0]
+          unsafe own.storage = strings[1]
+          unsafe own.executable = strings[2]
+          unsafe own.plugins = plugins.baseAddress
+          unsafe own.plugin_count = plugins.count
+          unsafe own.harden = options.hardens ? 1 : 0
+          unsafe own.descriptors = options.keptDescriptorCount
+          // The core's 0 is its default; a byte is less than the smallest thing it keeps.
+          unsafe own.cache_bytes = options.cacheByteLimit.map { max($0, 1) } ?? 0
+          unsafe own.progress = reportProgress
+          unsafe own.user = Unmanaged.passUnretained(pacer).toOpaque()
+          unsafe own.folders = folders.baseAddress
+          unsafe own.folder_count = folders.count
+          return unsafe pfp_probe_create(&made, &own)
+        }
       }
     }
     guard let made = unsafe made else {
@@ -107,6 +119,39 @@ struct CoreProbe: ~Copyable, @unchecked Sendable {
     return Observation(try EvidenceSet(records.all), alarms: records.alarms)
   }
 
+  borrowing func measure(
+    _ config: MeasurementConfig, key: MeasurementProofKey, pace: Pace
+  ) throws(ProofError) -> Measurement {
+    pacer.pace = pace
+    defer { pacer.pace = nil }
+    let bytes = config.bytes
+    return try unsafe Measurement(filledBy: { measured throws(ProofError) in
+      let result = unsafe bytes.withUnsafeBufferPointer { bytes in
+        unsafe key.withCoreKey { key in
+          unsafe pfp_probe_measure(
+            measured.assumingMemoryBound(to: pfc_measured.self), probe, bytes.baseAddress,
+            bytes.count, key.assumingMemoryBound(to: pfc_key.self))
+        }
+      }
+      try check(result)
+    })
+  }
+
+  borrowing func release(_ proof: Proof, isFirst: Bool) throws(ProofError) -> Proof {
+    var bytes = proof.bytes
+    let result = unsafe bytes.withUnsafeMutableBufferPointer { bytes in
+      unsafe isFirst
+        ? pfp_probe_release(probe, bytes.baseAddress)
+        : pfp_probe_release_next(probe, bytes.baseAddress)
+    }
+    try check(result)
+    return try Proof(bytes)
+  }
+
+  static func hold() { pfp_probe_hold() }
+
+  static func letGo() { pfp_probe_let_go() }
+
   borrowing func diagnose(
     _ config: MeasurementConfig, key: MeasurementProofKey, pace: Pace
   ) throws(ProofError) -> Diagnosis {
@@ -124,6 +169,21 @@ struct CoreProbe: ~Copyable, @unchecked Sendable {
     }
     try check(result)
     return unsafe Diagnosis(told)
+  }
+
+  borrowing func index(
+    _ config: MeasurementConfig, key: MeasurementProofKey, pace: Pace
+  ) throws(ProofError) {
+    pacer.pace = pace
+    defer { pacer.pace = nil }
+    let bytes = config.bytes
+    let result = unsafe bytes.withUnsafeBufferPointer { bytes in
+      unsafe key.withCoreKey { key in
+        unsafe pfp_probe_index(
+          probe, bytes.baseAddress, bytes.count, key.assumingMemoryBound(to: pfc_key.self))
+      }
+    }
+    try check(result)
   }
 
   private borrowing func check(_ result: Int32) throws(ProofError) {

@@ -47,16 +47,56 @@ public struct AttestationReport: Sendable {
     }
   }
 
+  /// Whose report it is, to which challenge. It stands first, so that a service can look at it before it reads
+  /// what an app may make as long as it likes.
+  public struct Head: Sendable, Hashable {
+    /// The measurement proof key of the app's SDK build.
+    public let keyID: KeyID
+    /// The challenge's salt.
+    public let salt: Salt
+    /// Which device reports.
+    public let device: DeviceID
+    /// What for.
+    public let purpose: AttestationPurpose
+    /// The serial of the account's configuration that the app has; 0 for none.
+    public let configSerial: UInt32
+    /// The account.
+    public let account: String
+
+    /// Reads the head of a report. What follows it may be anything.
+    ///
+    /// - Parameter bytes: The request's whole body.
+    /// - Throws: ``ProofError/malformed(_:byteCount:)``, ``ProofError/tooNew(_:)``.
+    public init(_ bytes: [UInt8]) throws(ProofError) {
+      var reader = try AttestationReader(bytes, .report, noun: "attestation report")
+      try self.init(from: &reader)
+    }
+
+    fileprivate init(from reader: inout AttestationReader) throws(ProofError) {
+      keyID = try reader.read(KeyID.self)
+      salt = try reader.read(Salt.self)
+      device = try reader.read(DeviceID.self)
+      guard let purpose = AttestationPurpose(rawValue: try reader.readByte()) else {
+        throw reader.malformed
+      }
+      self.purpose = purpose
+      configSerial = try reader.readUInt32()
+      account = try reader.readText()
+    }
+  }
+
+  /// Whose report it is.
+  public let head: Head
   /// The measurement proof key of the app's SDK build.
-  public let keyID: KeyID
+  public var keyID: KeyID { head.keyID }
   /// The challenge's salt.
-  public let salt: Salt
+  public var salt: Salt { head.salt }
   /// Which device reports.
-  public let device: DeviceID
+  public var device: DeviceID { head.device }
   /// The serial of the account's configuration that the app has; 0 for none.
-  public let configSerial: UInt32
+  public var configSerial: UInt32 { head.configSerial }
   /// The account.
-  public let account: String
+  public var account: String { head.account }
   /// What the report is about.
   public let subject: Subject
   /// The SDK's version.
@@ -75,15 +115,8 @@ public struct AttestationReport: Sendable {
   /// - Throws: ``ProofError/malformed(_:byteCount:)``, ``ProofError/tooNew(_:)``.
   public init(_ bytes: [UInt8]) throws(ProofError) {
     var reader = try AttestationReader(bytes, .report, noun: "attestation report")
-    keyID = try reader.read(KeyID.self)
-    salt = try reader.read(Salt.self)
-    device = try reader.read(DeviceID.self)
-    guard let purpose = AttestationPurpose(rawValue: try reader.readByte()) else {
-      throw reader.malformed
-    }
-    configSerial = try reader.readUInt32()
-    account = try reader.readText()
-    var subject = Subject(purpose, name: try reader.readText())
+    head = try Head(from: &reader)
+    var subject = Subject(head.purpose, name: try reader.readText())
     subject.payload = try reader.readBlob(max: AttestationWire.payloadMax)
     sdkVersion = try reader.readText()
     subject.userProperty = try reader.readText(max: AttestationWire.userPropertyMax)

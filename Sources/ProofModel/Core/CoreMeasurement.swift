@@ -160,3 +160,13 @@ extension SecretBytes {
     }
   }
 }
+
+extension Measurement {
+  /// Takes what the core measures into a block of its own: `pfc_measured`, filled by the closure.
+  package init<E: Error>(filledBy fill: (UnsafeMutableRawPointer) throws(E) -> Void) throws(E) {
+    self.init(
+      core: try unsafe CoreMeasurement { measured throws(E) in
+        try unsafe fill(UnsafeMutableRawPointer(measured))
+      })
+  }
+}

@@ -144,30 +144,69 @@ struct CoreRequest {
   let hardware: HardwareID
   let challenge: Challenge
 
-  func encode(with secrets: CoreSecrets) -> (Message, ProofNonce) {
+  func encode<E: Error>(
+    with secrets: CoreSecrets, releasing release: (inout Proof, Proof?) throws(E) -> Void
+  ) throws(E) -> (Message, ProofNonce) {
     var message: [UInt8] = []
-    let nonce = unsafe InlineBytes<16> { nonce in
-      message = unsafe [UInt8](
-        unsafeUninitializedCapacity: CoreWire.commandIntegrity + command.bytes.count
-      ) { buffer, count in
-        unsafe command.bytes.withUnsafeBufferPointer { bytes in
-          var raw = unsafe pfc_request()
-          unsafe raw.kind = kind.rawValue
-          unsafe raw.command_class = command.commandClass.rawValue
-          unsafe instance.storage.copy(to: &raw.instance_id)
-          unsafe hardware.storage.copy(to: &raw.hardware_id)
-          unsafe raw.challenge = challenge.core
-          unsafe raw.command = bytes.baseAddress
-          unsafe raw.command_size = bytes.count
-          unsafe secrets.withSecrets { secrets in
-            unsafe CoreResult(
-              pfc_command_create(buffer.baseAddress, buffer.count, &count, nonce, &raw, secrets)
-            ).mustBeOK()
-          }
+    let nonce = ProofNonce(
+      storage: unsafe InlineBytes<16> { nonce in
+        message = unsafe [UInt8](
+          unsafeUninitializedCapacity: CoreWire.commandIntegrity + command.bytes.count
+        ) { buffer, count in
+          unsafe begin(buffer, &count, nonce, secrets)
         }
+      })
+    var previous: Proof?
+    if kind == .integrity {
+      previous = try Self.lend(&message, at: CoreWire.commandHead, after: nil, to: release)
+    }
+    let offset = unsafe message.withUnsafeMutableBufferPointer { message in
+      unsafe nonce.storage.withPointer { nonce in
+        unsafe secrets.withSecrets { unsafe pfc_command_end(message.baseAddress, nonce, $0) }
+      }
+      return unsafe pfc_command_device_proof(message.baseAddress) - message.baseAddress!
+    }
+    _ = try Self.lend(&message, at: offset, after: previous, to: release)
+    return (Message(encoded: .command, message), nonce)
+  }
+
+  private func begin(
+    _ buffer: UnsafeMutableBufferPointer<UInt8>, _ count: inout Int,
+    _ nonce: UnsafeMutablePointer<UInt8>, _ secrets: CoreSecrets
+  ) {
+    unsafe command.bytes.withUnsafeBufferPointer { bytes in
+      var raw = unsafe pfc_request()
+      unsafe raw.kind = kind.rawValue
+      unsafe raw.command_class = command.commandClass.rawValue
+      unsafe instance.storage.copy(to: &raw.instance_id)
+      unsafe hardware.storage.copy(to: &raw.hardware_id)
+      unsafe raw.challenge = challenge.core
+      unsafe raw.command = bytes.baseAddress
+      unsafe raw.command_size = bytes.count
+      unsafe secrets.withSecrets { secrets in
+        unsafe CoreResult(
+          pfc_command_begin(buffer.baseAddress, buffer.count, &count, nonce, &raw, secrets)
+        ).mustBeOK()
       }
     }
-    return (Message(encoded: .command, message), ProofNonce(storage: nonce))
+  }
+
+  /// Lends the proof at an offset of a message. Returns what it became.
+  private static func lend<E: Error>(
+    _ message: inout [UInt8], at offset: Int, after previous: Proof?,
+    to release: (inout Proof, Proof?) throws(E) -> Void
+  ) throws(E) -> Proof {
+    var proof = Proof(
+      storage: unsafe message.withUnsafeBufferPointer {
+        unsafe InlineBytes(copying: $0.baseAddress! + offset)
+      })
+    try release(&proof, previous)
+    unsafe message.withUnsafeMutableBufferPointer { message in
+      unsafe proof.storage.withPointer {
+        unsafe (message.baseAddress! + offset).update(from: $0, count: Proof.byteCount)
+      }
+    }
+    return proof
   }
 }
 

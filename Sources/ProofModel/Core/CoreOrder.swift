@@ -2,13 +2,15 @@ internal import ProofCore
 
 /// Signs and opens orders, which are public.
 enum CoreOrder {
+  static var epochStep: UInt64 { UInt64(PFC_EPOCH_STEP) }
+
   static func sign(_ order: Order, by issuer: CoreIssuer) -> [UInt8] {
     var raw = pfc_order()
     raw.issued = order.issued
     switch order.action {
     case .epoch(let hardware):
       raw.type = UInt8(PFC_ORDER_EPOCH.rawValue)
-      hardware?.storage.copy(to: &raw.hardware_id)
+      hardware.storage.copy(to: &raw.hardware_id)
     case .revoke(let instance, let generation, let hardware):
       raw.type = UInt8(PFC_ORDER_REVOKE.rawValue)
       raw.generation = generation ?? PFC_GENERATION_ALL
@@ -47,7 +49,7 @@ enum CoreOrder {
     let action: Order.Action
     switch UInt32(raw.type) {
     case PFC_ORDER_EPOCH.rawValue:
-      action = .epoch(hardware.storage.isZero ? nil : hardware)
+      action = .epoch(hardware)
     case PFC_ORDER_REVOKE.rawValue:
       action = .revoke(
         InstanceID(storage: InlineBytes(tuple: raw.instance_id)),

@@ -23,13 +23,14 @@ struct CoreVerifier: ~Copyable, Sendable {
   }
 
   static func provision(
-    _ hardware: CoreHardware, _ platform: some Platform, floor: UInt64, counter: UInt64
+    _ hardware: CoreHardware, _ platform: some Platform, epoch: UInt64, floor: UInt64,
+    counter: UInt64
   ) throws(ProofError) {
     let platform = CorePlatform(platform)
     let result = withExtendedLifetime(platform) {
       unsafe hardware.withHardware { hardware in
         unsafe withUnsafePointer(to: platform.raw) { raw in
-          unsafe CoreResult(pfc_verifier_provision(hardware, raw, floor, counter))
+          unsafe CoreResult(pfc_verifier_provision(hardware, raw, epoch, floor, counter))
         }
       }
     }

@@ -45,7 +45,23 @@ public final class Account: Sendable {
     guard let name = fields.text("account"), let wrapped = WrappedKey(fields) else {
       throw .damaged("document “lock”")
     }
-    return Account(name, store, Vault(try wrapped.open(with: lock)))
+    let account = Account(name, store, Vault(try wrapped.open(with: lock)))
+    try account.addCustomKey()
+    return account
+  }
+
+  /// Draws the key of custom tokens for an account of an earlier version, which has none.
+  private func addCustomKey() throws(ServiceError) {
+    let document = AccountDocument.customKey
+    guard try document.read(from: store) == nil else { return }
+    var fields = JSONObject()
+    fields.set("key", try vault.freshKey(64, for: document))
+    let bytes = Array(JSONValue.object(fields).text.utf8)
+    do { try store.apply([.insert(.account, document.rawValue, bytes)]) } catch .alreadyThere {
+      // Another process has drawn one in this moment. Its key counts.
+    } catch {
+      throw .store(error)
+    }
   }
 
   /// The name of a store's account, which no key is needed for.
@@ -65,8 +81,8 @@ public final class Account: Sendable {
 
   /// Makes an account in a store that holds none.
   ///
-  /// It gets fresh keys: the 64-byte secret of HS256, the configuration's Ed25519 key, the key that
-  /// seals measurement tokens, and a management token.
+  /// It gets fresh keys: the 64-byte secret of HS256, another one for custom tokens, the configuration's
+  /// Ed25519 key, the key that seals measurement tokens, and a management token.
   ///
   /// - Parameters:
   ///   - name: 1 to 64 lower-case letters, digits and hyphens.
@@ -96,12 +112,15 @@ public final class Account: Sendable {
     var secret = JSONObject()
     secret.set("key", try vault.freshKey(64, for: .secret))
     secret.set("changed", now)
+    var custom = JSONObject()
+    custom.set("key", try vault.freshKey(64, for: .customKey))
     var sealing = JSONObject()
     sealing.set("key", try vault.freshKey(32, for: .sealingKey))
     let token = ManagementToken.fresh()
     let documents: [(AccountDocument, JSONObject)] = [
-      (.lock, lockDocument), (.secret, secret), (.sealingKey, sealing),
-      (.configuration, configuration), (.policy, Policy().fields), (.management, token.document),
+      (.lock, lockDocument), (.secret, secret), (.customKey, custom),
+      (.sealingKey, sealing), (.configuration, configuration), (.policy, Policy().fields),
+      (.management, token.document),
     ]
     do {
       try store.apply(

@@ -6,6 +6,8 @@ enum AccountDocument: String, CaseIterable {
   case lock
   /// The secret of HS256, sealed.
   case secret
+  /// The key that signs custom tokens, sealed.
+  case customKey
   /// The key that seals measurement tokens, sealed.
   case sealingKey
   /// Serial, address and key of the configuration.

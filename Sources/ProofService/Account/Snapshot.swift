@@ -7,6 +7,7 @@ final class Snapshot: Sendable {
   let configuration: ConfigurationSettings
   let configurationKey: TokenKey
   let secret: TokenKey
+  let customKey: TokenKey
   let sealingKey: TokenKey
   let policy: Policy
   let developmentKey: [UInt8]?
@@ -36,6 +37,7 @@ final class Snapshot: Sendable {
     configurationKey = try account.key(
       sealed, at: AccountDocument.configuration.rawValue, .edDSA, id: nil)
     secret = try Self.key(.secret, .hs256, of: account)
+    customKey = try Self.key(.customKey, .hs256, of: account)
     sealingKey = try Self.key(.sealingKey, .direct, of: account)
     policy = try Policy(fields: AccountDocument.policy.needed(from: store))
     if let sealed = try AccountDocument.developmentKey.read(from: store)?.bytes("key") {
@@ -93,6 +95,14 @@ final class Snapshot: Sendable {
     let key = secret.withBytes { try? MessageKey(SecretBytes(copying: $0)) }
     guard let key else { throw .damaged("document “\(place.rawValue)”") }
     return (id, key)
+  }
+
+  /// Whether an API's tokens name it.
+  func hasAudience(_ api: API) -> Bool { api.hasAudience ?? policy.hasAudience }
+
+  /// The sources that apps with a build's key are not asked for.
+  func leftOut(of build: SDKBuild) -> LeftOutSources {
+    policy.sourcesWithout.union(build.sourcesWithout)
   }
 
   /// The key of an API's tokens; nil if it names one that is gone.

@@ -25,6 +25,7 @@ public final class AttestationService: HTTPHandler {
   let management: Management
   let addresses = RateLimiter()
   let devices = RateLimiter()
+  let firstFetches = FirstFetches()
   let sweeper = Sweeper()
 
   /// A service.
@@ -69,7 +70,7 @@ public final class AttestationService: HTTPHandler {
       return HTTPResponse(status: 200, text: "ok")
     case ("metrics", 2):
       try require("GET", request)
-      return HTTPResponse(status: 200, text: metrics.text + countsText())
+      return HTTPResponse(status: 200, text: metrics.text + firstFetches.text + countsText())
     case ("v1", 3) where parts[2] == "challenge":
       try require("POST", request)
       return try challenge(request)

@@ -53,12 +53,21 @@ extension AttestationService {
       rate: snapshot.policy.deviceRate, at: now)
     if let wait { throw .tooMany(retryAfter: wait) }
 
+    // A device that was dropped must not begin again below what backends know of it.
+    let before: UInt32
+    if let known {
+      before = known.generation
+    } else {
+      before = try store { (store) throws(StoreError) in try store.generationFloor() }
+    }
     // 2^32 measurements of one device are out of reach; the last number is not a generation.
-    let generation = min(known?.generation ?? 0, .max - 2) + 1
+    let generation = min(before, .max - 2) + 1
     let draft: BaselineDraft
     do {
       draft = try BaselineDraft(
-        salt: makeSalt(), sources: SourcesAsked.sources(for: question.purpose),
+        salt: makeSalt(),
+        sources: SourcesAsked.sources(
+          for: question.purpose, without: snapshot.leftOut(of: build.build)),
         policy: snapshot.policy.measurement, generation: generation,
         limitLog2: UInt8(snapshot.policy.limitLog2))
     } catch {
@@ -71,7 +80,8 @@ extension AttestationService {
       draft.salt, expiry: now.seconds + Int64(snapshot.policy.saltLifetime),
       note: SaltNote(question, challenge).bytes)
     try store { (store) throws(StoreError) in
-      try sweeper.sweep(store, at: now.seconds)
+      let dropped = try sweeper.sweep(store, under: snapshot.policy, at: now.seconds)
+      metrics.count(.devicesDropped, by: dropped)
       try store.keep(pending)
     }
     metrics.count(.challenges)
@@ -79,17 +89,32 @@ extension AttestationService {
   }
 }
 
-/// Drops expired salts, at most once in ten seconds, so that the store does not grow.
+/// Drops expired salts, at most once in ten seconds, and devices that were not seen for long, at most once
+/// a minute, so that the store does not grow.
 final class Sweeper: Sendable {
-  private let next = CoreLock<Int64>(.min)
+  private let salts = CoreLock<Int64>(.min)
+  private let devices = CoreLock<Int64>(.min)
 
-  func sweep(_ store: any Store, at now: Int64) throws(StoreError) {
-    let isDue = next.withLock { next in
+  /// How many devices are dropped at once: a request waits for it.
+  static let devicesMax = 1_000
+
+  /// - Returns: How many devices were dropped.
+  func sweep(
+    _ store: any Store, under policy: Policy, at now: Int64
+  ) throws(StoreError) -> Int {
+    if Self.isDue(salts, every: 10, now) { try store.dropSalts(expiredBefore: now) }
+    guard policy.deviceRetention > 0, Self.isDue(devices, every: 60, now) else { return 0 }
+    // What is needed to tell a clone is kept at least as long as clones are looked for.
+    let seconds = max(Int64(policy.deviceRetention) * 86_400, Int64(policy.cloneWindow))
+    return try store.dropDevices(lastSeenBefore: now - seconds, atMost: Self.devicesMax)
+  }
+
+  private static func isDue(_ next: CoreLock<Int64>, every seconds: Int64, _ now: Int64) -> Bool {
+    next.withLock { next in
       // A clock that was set back does not stop the sweeping.
-      guard now >= next || now < next - 10 else { return false }
-      next = now + 10
+      guard now >= next || now < next - seconds else { return false }
+      next = now + seconds
       return true
     }
-    if isDue { try store.dropSalts(expiredBefore: now) }
   }
 }

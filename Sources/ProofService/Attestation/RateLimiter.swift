@@ -1,11 +1,11 @@
 internal import ProofModel
 internal import ProofJOSE
 
-/// Lets each name through so many times a second, and so many at once as in ten seconds: a bucket of
-/// tokens each, filled by the clock that is passed in.
+/// Lets each name through so many times a second or hour, with a burst at once: a bucket of tokens each,
+/// filled by the clock that is passed in.
 ///
-/// Names are forgotten when their bucket is full again, so memory follows the traffic of the last ten
-/// seconds, and never exceeds a bound: beyond it, unknown names share one bucket.
+/// Names are forgotten when their bucket is full again, so memory follows the traffic of the time of one
+/// burst, and never exceeds a bound: beyond it, unknown names share one bucket.
 final class RateLimiter: Sendable {
   private struct Bucket {
     var tokens: Double
@@ -19,24 +19,37 @@ final class RateLimiter: Sendable {
 
   /// Names that are told apart at the same time.
   static let namesMax = 100_000
-  static let burstSeconds = 10.0
 
+  private let unit: Double
+  private let burst: Double
   private let state = CoreLock(State())
+
+  /// A limiter.
+  ///
+  /// - Parameters:
+  ///   - unit: Of how many seconds rates are.
+  ///   - burst: Worth how many seconds a full bucket is.
+  init(per unit: Double = 1, burst: Double = 10) {
+    self.unit = unit
+    self.burst = burst
+  }
 
   /// Takes a token of a name's bucket.
   ///
   /// - Parameters:
   ///   - name: Whose.
-  ///   - rate: Tokens a second; 0 for no limit.
+  ///   - rate: Tokens a second, or what else was said; 0 for no limit.
   ///   - now: The time.
+  ///   - isTaken: Whether the token is taken; otherwise it is only looked for.
   /// - Returns: Nil if there was one, otherwise after how many seconds there will be.
-  func wait(of name: [UInt8], rate: Int, at now: UnixTime) -> Int? {
+  func wait(of name: [UInt8], rate: Int, at now: UnixTime, isTaken: Bool = true) -> Int? {
     guard rate > 0 else { return nil }
     let time = Double(now.seconds) + Double(now.nanoseconds) / 1e9
-    let rate = Double(rate)
-    let burst = rate * Self.burstSeconds
+    let rate = Double(rate) / unit
+    let burstSeconds = burst
+    let burst = rate * burstSeconds
     return state.withLock { state in
-      if time - state.swept >= Self.burstSeconds || time < state.swept {
+      if time - state.swept >= burstSeconds || time < state.swept {
         state.swept = time
         state.buckets = state.buckets.filter { _, bucket in
           bucket.tokens + (time - bucket.filled) * rate < burst && bucket.filled <= time
@@ -50,7 +63,7 @@ final class RateLimiter: Sendable {
       bucket.filled = time
       defer { state.buckets[key] = bucket }
       guard bucket.tokens >= 1 else { return Int(((1 - bucket.tokens) / rate).rounded(.up)) }
-      bucket.tokens -= 1
+      if isTaken { bucket.tokens -= 1 }
       return nil
     }
   }

@@ -4,34 +4,32 @@ internal import ProofModel
 // The second half: a report is judged and answered.
 
 extension AttestationService {
+  /// Judges a report's head before its records are read: a stranger may send 65,535 of them.
   func report(_ request: HTTPRequest) throws(Refusal) -> HTTPResponse {
-    let report: AttestationReport
+    let head: AttestationReport.Head
     do {
-      report = try AttestationReport(request.body)
+      head = try AttestationReport.Head(request.body)
     } catch {
       throw .malformed(error.description)
     }
-    let definition = try DeviceStrings.definition(in: report.subject)
-    let (snapshot, known) = try glance(at: report.device)
+    let (snapshot, known) = try glance(at: head.device)
     try limitAddress(request, snapshot)
-    guard report.account == account.name else { throw .unknownAccount }
-    guard let build = snapshot.builds[report.keyID], !build.build.isRevoked else {
+    guard head.account == account.name else { throw .unknownAccount }
+    guard let build = snapshot.builds[head.keyID], !build.build.isRevoked else {
       throw .unknownKey
     }
-    let work = ReportWork(
-      service: self, report: report, definition: definition, build: build.build, key: build.key,
-      snapshot: snapshot, known: known, peer: request.peer, now: clock.now)
-    let answer = try work.answer()
+    let desk = ReportDesk(
+      service: self, head: head, build: build.build, key: build.key, snapshot: snapshot,
+      known: known, peer: request.peer, now: clock.now)
+    let answer = try desk.answer(to: request.body)
     return Self.binary(answer.bytes(with: build.key))
   }
 }
 
-/// One report on its way to an answer.
-struct ReportWork {
+/// Where a report comes from, before it is read.
+struct ReportDesk {
   let service: AttestationService
-  let report: AttestationReport
-  /// What the report defines a secure string as; nil if it defines none.
-  let definition: String?
+  let head: AttestationReport.Head
   let build: SDKBuild
   let key: MeasurementProofKey
   let snapshot: Snapshot
@@ -40,29 +38,91 @@ struct ReportWork {
   let peer: String
   let now: UnixTime
 
-  /// Nothing of the report counts before it was believed, and nothing leaves before the salt is used
-  /// up for good: of two equal reports at the same time one gets an answer, the other asks again.
-  func answer() throws(Refusal) -> AttestationAnswer {
-    let pending = try service.store { (store) throws(StoreError) in try store.pending(report.salt) }
+  func answer(to body: [UInt8]) throws(Refusal) -> AttestationAnswer {
+    let pending = try service.store { (store) throws(StoreError) in try store.pending(head.salt) }
     guard let pending, pending.expiry > now.seconds, let note = SaltNote(pending.note) else {
       return stale()
     }
-    guard note.keyID == report.keyID, note.device == report.device,
-      note.purpose == report.subject.purpose,
-      let believed = try? Belief(in: report, under: note.challenge.draft, with: key)
-    else {
-      try useUp()
-      service.metrics.count(.unbelievable)
-      log("unbelievable", [])
-      return answer(.unbelievable)
+    guard note.keyID == head.keyID, note.device == head.device, note.purpose == head.purpose else {
+      return try unbelievable()
     }
+    if known == nil { try service.checkFirstFetch(of: build, from: peer, under: snapshot.policy) }
+    let report: AttestationReport
+    service.metrics.count(.parsed)
+    do {
+      report = try AttestationReport(body)
+    } catch {
+      throw .malformed(error.description)
+    }
+    let definition = try DeviceStrings.definition(in: report.subject)
+    let work = ReportWork(desk: self, report: report, definition: definition)
+    return try work.answer(under: note.challenge.draft)
+  }
 
-    var deviceNote = known.flatMap { DeviceNote($0.note) }
+  /// Uses the salt up for nothing.
+  func useUp() throws(Refusal) {
+    _ = try service.store { (store) throws(StoreError) in try store.use(head.salt, for: nil) }
+  }
+
+  /// An answer without token.
+  func answer(_ outcome: AttestationAnswer.Outcome) -> AttestationAnswer {
+    AttestationAnswer(
+      to: head.salt, outcome, configSerial: snapshot.configuration.serial,
+      forcedPinsSerial: snapshot.configuration.forcedPinsSerial)
+  }
+
+  func stale() -> AttestationAnswer {
+    service.metrics.count(.staleReports)
+    return answer(.askAgain)
+  }
+
+  func unbelievable() throws(Refusal) -> AttestationAnswer {
+    try useUp()
+    service.metrics.count(.unbelievable)
+    log("unbelievable", [])
+    return answer(.unbelievable)
+  }
+
+  func log(_ outcome: String, _ details: [(name: String, value: String)]) {
+    service.log(
+      AttestationService.Event(
+        name: "report",
+        details: [
+          ("outcome", outcome), ("device", head.device.description), ("purpose", "\(head.purpose)"),
+        ] + details))
+  }
+}
+
+/// One report on its way to an answer.
+struct ReportWork {
+  let desk: ReportDesk
+  let report: AttestationReport
+  /// What the report defines a secure string as; nil if it defines none.
+  let definition: String?
+
+  var service: AttestationService { desk.service }
+  var key: MeasurementProofKey { desk.key }
+  var snapshot: Snapshot { desk.snapshot }
+  var peer: String { desk.peer }
+  var now: UnixTime { desk.now }
+
+  /// An answer without token.
+  func answer(_ outcome: AttestationAnswer.Outcome) -> AttestationAnswer { desk.answer(outcome) }
+
+  /// Nothing of the report counts before it was believed, and nothing leaves before the salt is used
+  /// up for good: of two equal reports at the same time one gets an answer, the other asks again.
+  func answer(under draft: BaselineDraft) throws(Refusal) -> AttestationAnswer {
+    guard let believed = try? Belief(in: report, under: draft, with: key) else {
+      return try desk.unbelievable()
+    }
+    if desk.known == nil { try service.takeFirstFetch(of: desk.build, from: peer, snapshot.policy) }
+
+    var deviceNote = desk.known.flatMap { DeviceNote($0.note) }
     let judgement = Judgement(
-      of: report, mode: build.mode, note: deviceNote, under: snapshot, at: now.seconds)
+      of: report, build: desk.build, note: deviceNote, under: snapshot, at: now.seconds)
     let code = responseCode(judgement)
     let measures = report.subject.purpose == .measurement
-    let generation = note.challenge.draft.generation
+    let generation = draft.generation
     let minter = TokenMinter(
       work: self, judgement: judgement, code: code,
       measurement: believed.measurement.map { ($0, generation) })
@@ -80,8 +140,8 @@ struct ReportWork {
     }
     guard isOurs else {
       // Of two reports under one generation the second one's salt is used up all the same.
-      try useUp()
-      return stale()
+      try desk.useUp()
+      return desk.stale()
     }
     if let definition, answer.outcome == .done {
       let isKept = try DeviceStrings.keep(
@@ -90,27 +150,10 @@ struct ReportWork {
       if !isKept { answer = minter.dressed(self.answer(.badKey)) }
     }
     service.metrics.count(judgement.isPassed ? .passed : .failed)
-    log(
+    desk.log(
       judgement.isPassed ? "passed" : "failed",
       [("arc", code), ("properties", judgement.properties.text)])
     return answer
-  }
-
-  /// Uses the salt up for nothing.
-  private func useUp() throws(Refusal) {
-    _ = try service.store { (store) throws(StoreError) in try store.use(report.salt, for: nil) }
-  }
-
-  /// An answer without token.
-  func answer(_ outcome: AttestationAnswer.Outcome) -> AttestationAnswer {
-    AttestationAnswer(
-      to: report.salt, outcome, configSerial: snapshot.configuration.serial,
-      forcedPinsSerial: snapshot.configuration.forcedPinsSerial)
-  }
-
-  private func stale() -> AttestationAnswer {
-    service.metrics.count(.staleReports)
-    return answer(.askAgain)
   }
 
   private func responseCode(_ judgement: Judgement) -> String {
@@ -118,16 +161,6 @@ struct ReportWork {
     let noise = CoreSodium.random(count: 2).reduce(0) { $0 << 8 | UInt64($1) }
     return ResponseCode(isPassed: judgement.isPassed, properties: judgement.properties)
       .text(key: service.account.vault.responseCodeKey(), noise: noise)
-  }
-
-  private func log(_ outcome: String, _ details: [(name: String, value: String)]) {
-    service.log(
-      AttestationService.Event(
-        name: "report",
-        details: [
-          ("outcome", outcome), ("device", report.device.description),
-          ("purpose", "\(report.subject.purpose)"),
-        ] + details))
   }
 }
 

@@ -10,6 +10,16 @@ public final class ServiceMetrics: Sendable {
     case passed
     /// Reports believed, and failed.
     case failed
+    /// Reports that were read whole, after their heads were in order.
+    case parsed
+    /// First reports of devices that were not seen before.
+    case firstFetches
+    /// First reports beyond the account's budget.
+    case firstFetchesRefused
+    /// Builds of the SDK with more first reports in an hour than the alarm says.
+    case firstFetchAlarms
+    /// Devices dropped because they were not seen for so long.
+    case devicesDropped
     /// Reports under an unknown, used or expired salt.
     case staleReports
     /// Reports that did not add up.
@@ -35,7 +45,9 @@ public final class ServiceMetrics: Sendable {
   /// All at 0.
   public init() {}
 
-  func count(_ event: Event) { counts.withLock { $0[event.rawValue] += 1 } }
+  func count(_ event: Event, by count: Int = 1) {
+    counts.withLock { $0[event.rawValue] += count }
+  }
 
   /// How often something happened.
   public subscript(event: Event) -> Int { counts.withLock { $0[event.rawValue] } }
@@ -56,6 +68,11 @@ extension ServiceMetrics.Event {
     case .challenges: "challenges"
     case .passed: "reports_passed"
     case .failed: "reports_failed"
+    case .parsed: "reports_parsed"
+    case .firstFetches: "first_fetches"
+    case .firstFetchesRefused: "first_fetches_refused"
+    case .firstFetchAlarms: "first_fetch_alarms"
+    case .devicesDropped: "devices_dropped"
     case .staleReports: "reports_stale"
     case .unbelievable: "reports_unbelievable"
     case .malformed: "requests_malformed"

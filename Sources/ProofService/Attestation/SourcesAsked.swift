@@ -1,10 +1,14 @@
 internal import ProofModel
 
-/// What the service asks apps to measure: every source of PROBE.md, version 1.
+/// What the service asks apps to measure unless an operator leaves sources out: every source of
+/// PROBE.md, in its newest version.
 enum SourcesAsked {
-  /// What is asked for a purpose.
-  static func sources(for purpose: AttestationPurpose) -> [Source] {
-    purpose == .measurement ? all : ungrouped
+  /// What is asked for a purpose, less what is left out.
+  static func sources(
+    for purpose: AttestationPurpose, without leftOut: LeftOutSources = .none
+  ) -> [Source] {
+    let sources = purpose == .measurement ? all : ungrouped
+    return leftOut.all.isEmpty ? sources : sources.filter { !leftOut.all.contains($0.id) }
   }
 
   /// One group each. Only a configuration that the app keeps is ever asked what differs from it, and
@@ -20,17 +24,23 @@ enum SourcesAsked {
 
   /// With as many groups as tell a difference well.
   static let all: [Source] = {
+    // Class, number and groups; the version is 1 where `versions` says no other.
+    let versions: [EvidenceClass: [UInt8: UInt8]] = [
+      .device: [4: 2], .environment: [1: 2, 6: 2],
+    ]
     let rows: [(EvidenceClass, UInt8, UInt8)] = [
       (.device, 1, 0), (.device, 2, 0), (.device, 3, 2), (.device, 4, 0), (.device, 5, 0),
       (.app, 1, 4), (.app, 2, 0), (.app, 3, 6), (.app, 4, 0),
-      (.environment, 1, 0), (.environment, 2, 2), (.environment, 3, 0), (.environment, 4, 3),
+      (.environment, 1, 2), (.environment, 2, 2), (.environment, 3, 0), (.environment, 4, 3),
       (.environment, 5, 0), (.environment, 6, 3), (.environment, 7, 1), (.environment, 8, 0),
-      (.environment, 9, 0),
+      (.environment, 9, 0), (.environment, 10, 0),
     ]
     do throws(ProofError) {
       var sources: [Source] = []
       for (evidenceClass, number, groups) in rows {
-        sources.append(try Source(SourceID(evidenceClass, number), groupsLog2: groups))
+        let version = versions[evidenceClass]?[number] ?? 1
+        sources.append(
+          try Source(SourceID(evidenceClass, number), version: version, groupsLog2: groups))
       }
       return sources
     } catch {

@@ -1,6 +1,7 @@
 /// Whom a request comes from, where proxies stand between.
 struct ForwardedPeer: Sendable {
-  private let trusted: Set<IPAddress>
+  /// The proxies that are named.
+  let trusted: Set<IPAddress>
 
   init(trusting addresses: Set<String>) throws(HTTPServerError) {
     var trusted: Set<IPAddress> = []
@@ -10,6 +11,9 @@ struct ForwardedPeer: Sendable {
     }
     self.trusted = trusted
   }
+
+  /// Whether an address is a named proxy's.
+  func isProxy(_ peer: String) -> Bool { IPAddress(peer).map(trusted.contains) ?? false }
 
   /// The last address in `X-Forwarded-For` that is no trusted proxy's. Each proxy appends whom it
   /// heard; what stands before the last stranger is that stranger's claim, and not believed.

@@ -18,6 +18,9 @@ public struct HTTPRequest: Sendable, Hashable {
   /// The address that the request came from, without a port.
   public var peer: String
 
+  /// Whether a proxy that the server knows by name sent it.
+  public var isForwarded = false
+
   /// A request with these parts.
   public init(
     method: String, path: String, query: [String: String] = [:], headers: [String: String] = [:],

@@ -120,6 +120,9 @@ extension HTTPServerCounts {
         "proof_connections_total", .counter, help: "Connections accepted.",
         Double(connectionsAccepted)),
       HTTPMetric(
+        "proof_connections_displaced_total", .counter,
+        help: "Connections closed to make room for another.", Double(connectionsDisplaced)),
+      HTTPMetric(
         "proof_requests_open", .gauge,
         help: "Requests whose head has arrived and whose answer is not sent.",
         Double(requestsInFlight)),

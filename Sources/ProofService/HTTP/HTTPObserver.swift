@@ -1,9 +1,12 @@
+internal import ProofJOSE
+
 /// Stands before a handler: measures and logs each request, and answers `GET /metrics`.
 public struct HTTPObserver: HTTPHandler {
   /// Whether requests' peers are logged. Asked for each request, so that a policy can change.
   public typealias PeerPolicy = @Sendable () -> Bool
 
   private static let metricsPath = "/metrics"
+  private static let readingsASecond = 10
 
   private let handler: any HTTPHandler
   private let routes: HTTPRoutes
@@ -12,6 +15,8 @@ public struct HTTPObserver: HTTPHandler {
   private let logsPeers: PeerPolicy
   private let readers: Set<IPAddress>
   private let clock = ContinuousClock()
+  private let start = ContinuousClock().now
+  private let limiter = RateLimiter()
 
   /// An observer of a handler.
   ///
@@ -75,18 +80,31 @@ public struct HTTPObserver: HTTPHandler {
     guard request.method == "GET" else {
       return HTTPResponse(status: 405, text: "the measures can only be read: use GET")
     }
+    // To read the measures is to count the store's rows, and a proxy that says nothing of itself makes
+    // strangers look like this machine.
+    let now = UnixTime(seconds: (clock.now - start).components.seconds)
+    if let wait = limiter.wait(of: [], rate: Self.readingsASecond, at: now) {
+      var response = HTTPResponse(status: 429, text: "the measures were read too often: wait")
+      response.headers["retry-after"] = "\(wait)"
+      return response
+    }
     let own = handler.respond(to: request)
     return HTTPResponse(
       status: 200, headers: ["content-type": "text/plain; version=0.0.4; charset=utf-8"],
       body: Array(metrics.text.utf8) + (own.status == 200 ? own.body : []))
   }
 
-  /// Behind a proxy that is not trusted everybody seems to be this machine. Proxies say that they are
-  /// there, so a request that came through one counts as a stranger's.
+  /// A request through a proxy is a stranger's, whomever the proxy speaks for: the measures are read
+  /// directly. A proxy that is neither named nor says of itself that it is there cannot be told from a
+  /// program of its machine.
   private func mayRead(_ request: HTTPRequest) -> Bool {
-    guard let peer = IPAddress(request.peer) else { return false }
-    if readers.contains(peer) { return true }
-    return peer.isLoopback && request.headers["x-forwarded-for"] == nil
-      && request.headers["forwarded"] == nil
+    guard !request.isForwarded, !request.headers.keys.contains(where: Self.isOfProxies),
+      let peer = IPAddress(request.peer)
+    else { return false }
+    return peer.isLoopback || readers.contains(peer)
+  }
+
+  private static func isOfProxies(_ header: String) -> Bool {
+    header.hasPrefix("x-forwarded-") || ["forwarded", "via", "x-real-ip"].contains(header)
   }
 }

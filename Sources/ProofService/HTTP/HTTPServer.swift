@@ -32,8 +32,9 @@ public final class HTTPServer: Sendable {
     }
     files = settings.certificate
     state = CoreLock(State(certificateEnd: end))
-    core = try CoreServer(settings) { request in
+    core = try CoreServer(settings, proxies: forwarded.trusted) { request in
       var request = request
+      request.isForwarded = forwarded.isProxy(request.peer)
       request.peer = forwarded.peer(of: request)
       return handler.respond(to: request)
     }
@@ -83,6 +84,8 @@ public struct HTTPServerCounts: Sendable, Hashable {
   public let connectionsOpen: UInt64
   /// Connections accepted.
   public let connectionsAccepted: UInt64
+  /// Connections closed to make room for another.
+  public let connectionsDisplaced: UInt64
   /// Requests whose head has arrived and whose answer is not yet sent.
   public let requestsInFlight: UInt64
   /// Connections ended because a request or an answer took too long.

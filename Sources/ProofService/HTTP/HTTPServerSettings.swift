@@ -51,11 +51,14 @@ public struct HTTPLimits: Sendable, Hashable {
   /// Threads that answer, 1 to 256.
   public var threads = 8
 
-  /// Connections open at once, over all threads; further ones wait to be accepted.
+  /// Connections open at once, over all threads. When a further one comes, one is closed: the eldest that
+  /// has sent nothing, else the eldest between two requests, else the eldest whose request is still
+  /// arriving, else the new one.
   public var connections = 1024
 
-  /// Connections open at once from one address; further ones are closed. 0 means no such limit.
-  public var connectionsPerAddress = 0
+  /// Connections open at once from one address, closed in the same order. IPv6 addresses with the same
+  /// first 64 bits count as one. 0 means no such limit; trusted proxies have none.
+  public var connectionsPerAddress = 64
 
   /// Bytes of request line and headers, 1 KiB to 1 MiB.
   public var headByteCount = 32 << 10

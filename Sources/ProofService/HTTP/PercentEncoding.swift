@@ -3,6 +3,25 @@ enum PercentEncoding {
   /// Undoes the encoding. `nil` for a percent sign without two hexadecimal digits, for a zero byte, and
   /// for what is then not UTF-8.
   static func decoded(_ text: [UInt8]) -> String? {
+    decoded(text) { _ in false }
+  }
+
+  /// A path with its encoding undone. `nil` also for an encoded slash, which is part of a name here and a
+  /// border in a proxy's rules, and for an encoded letter, digit, hyphen, dot, underscore or tilde: they
+  /// need no encoding, and a rule that compares texts would not see the path that is meant.
+  static func decodedPath(_ path: [UInt8]) -> String? {
+    decoded(path) { byte in
+      switch byte {
+      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+        UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."),
+        UInt8(ascii: "_"), UInt8(ascii: "~"), UInt8(ascii: "/"):
+        true
+      default: false
+      }
+    }
+  }
+
+  private static func decoded(_ text: [UInt8], refusing: (UInt8) -> Bool) -> String? {
     var bytes: [UInt8] = []
     bytes.reserveCapacity(text.count)
     var rest = text[...]
@@ -10,6 +29,7 @@ enum PercentEncoding {
       if byte == UInt8(ascii: "%") {
         guard let high = rest.popFirst().flatMap(digit), let low = rest.popFirst().flatMap(digit)
         else { return nil }
+        guard !refusing(high << 4 | low) else { return nil }
         bytes.append(high << 4 | low)
       } else {
         bytes.append(byte)

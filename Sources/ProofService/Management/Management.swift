@@ -55,6 +55,21 @@ public struct Management: Sendable {
     try account.apply([AccountDocument.secret.put(fields)])
   }
 
+  /// The key of custom tokens, as those who read them need it. No API needs it.
+  public func customKey() throws(ServiceError) -> JOSESecret {
+    let key = try account.snapshot().customKey.key
+    return try ServiceError.ofJOSE { () throws(JOSEError) in
+      try key.withSecret { JOSESecret(copying: $0) }
+    }
+  }
+
+  /// Draws another key of custom tokens. Those under the old one are refused from now on.
+  public func changeCustomKey() throws(ServiceError) {
+    var fields = JSONObject()
+    fields.set("key", try account.vault.freshKey(64, for: .customKey))
+    try account.apply([AccountDocument.customKey.put(fields)])
+  }
+
   /// The key that seals the tokens of measurement APIs (`dir`, A256GCM), as API backends need it.
   public func sealingKey() throws(ServiceError) -> JOSESecret {
     let key = try account.snapshot().sealingKey.key
@@ -175,18 +190,20 @@ public struct Management: Sendable {
   ///   - name: What people call it.
   ///   - isDevelopment: Whether it is a build for development.
   ///   - seconds: After how many seconds it stops being registered; nil for never.
+  ///   - without: Which evidence does not count when its reports are judged.
   /// - Returns: The registration.
   /// - Throws: ``ServiceError``.
   @discardableResult
   public func register(
-    _ digest: AppDigest, name: String, isDevelopment: Bool = false, expireAfter seconds: Int? = nil
+    _ digest: AppDigest, name: String, isDevelopment: Bool = false, expireAfter seconds: Int? = nil,
+    without: LeftOutEvidence = .none
   ) throws(ServiceError) -> Registration {
     if let seconds, !(1...315_360_000).contains(seconds) {
       throw .invalid("expiry", value: "\(seconds) seconds", allowed: "1 second to 10 years")
     }
     let registration = Registration(
       digest, name: try Self.checked(name: name), isDevelopment: isDevelopment, added: now,
-      expiry: seconds.map { now + Int64($0) })
+      expiry: seconds.map { now + Int64($0) }, without: without)
     try account.apply([.put(.registration, registration.key, registration.bytes)])
     return registration
   }

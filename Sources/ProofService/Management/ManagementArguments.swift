@@ -37,6 +37,14 @@ struct ManagementArguments {
     }
   }
 
+  mutating func optionalFlag(_ name: String) throws(ServiceError) -> Bool? {
+    switch value(name) {
+    case nil, .null: return nil
+    case .bool(let flag): return flag
+    default: throw .invalid(name, value: "of another type", allowed: "true, false")
+    }
+  }
+
   mutating func integer(_ name: String) throws(ServiceError) -> Int? {
     switch value(name) {
     case nil, .null: return nil

@@ -222,11 +222,12 @@ extension Management {
   ///   - key: The measurement proof key of the build: 16 random bytes.
   ///   - name: What people call the build.
   ///   - mode: Whether it is for the field.
+  ///   - without: Which sources its apps are not asked for.
   /// - Returns: The build.
   /// - Throws: ``ServiceError/alreadyThere(_:name:)``, ``ServiceError/invalid(_:value:allowed:)``.
   @discardableResult
   public func addSDKBuild(
-    key: borrowing JOSESecret, name: String, mode: Mode
+    key: borrowing JOSESecret, name: String, mode: Mode, without: LeftOutSources = .none
   ) throws(ServiceError) -> SDKBuild {
     guard key.count == MeasurementProofKey.byteCount else {
       throw .invalid(
@@ -237,11 +238,22 @@ extension Management {
       (try? MeasurementProofKey(SecretBytes(copying: bytes), mode: mode))?.id
     }
     guard let id else { throw .invalid("measurement proof key", value: "", allowed: "16 bytes") }
-    let build = SDKBuild(
+    var build = SDKBuild(
       id, mode, name: try Self.checked(name: name), added: now,
       sealedKey: account.vault.seal(key, for: SDKBuild.place(of: id)))
+    build.sourcesWithout = without
     try add(build)
     return build
+  }
+
+  /// Says which sources apps with a build's key are not asked for, beside those of the policy. It counts
+  /// from the next challenge on.
+  ///
+  /// - Throws: ``ServiceError/unknown(_:name:)``.
+  public func setSources(
+    without: LeftOutSources, ofSDKBuild id: KeyID
+  ) throws(ServiceError) {
+    try rewrite(id.description, SDKBuild.self) { $0.sourcesWithout = without }
   }
 
   /// Refuses a build's reports from now on.

@@ -27,7 +27,10 @@ public struct TokenCheck: Sendable {
   /// What its response code says, if it has one of this account.
   public var responseCode: ResponseCode?
 
-  /// Whether an API should take it.
+  /// Whether it is a custom token: its claims are the app's, and no API takes it for one of its own.
+  public var isCustom = false
+
+  /// Whether it is authentic and has not ended.
   public var isValid: Bool { isAuthentic && !isExpired }
 
   /// All of it as JSON.
@@ -36,6 +39,7 @@ public struct TokenCheck: Sendable {
       "form": .string(form.rawValue), "valid": .bool(isValid), "authentic": .bool(isAuthentic),
       "expired": .bool(isExpired), "claims": .object(claims),
     ]
+    if isCustom { shown.set("custom", true) }
     if !problem.isEmpty { shown.set("problem", problem) }
     if let responseCode { shown["arc"] = .object(responseCode.shown) }
     return shown
@@ -88,7 +92,9 @@ extension Management {
     do { read = try UnverifiedToken(reading: text) } catch { throw .jose(error) }
     var check = TokenCheck(
       form: .signed, isAuthentic: true, isExpired: false, problem: "", claims: read.payload)
-    let key = read.keyID.flatMap { snapshot.keys[$0]?.key } ?? snapshot.secret.key
+    check.isCustom = read.type == TokenKey.customType
+    let own = check.isCustom ? snapshot.customKey : snapshot.secret
+    let key = read.keyID.flatMap { snapshot.keys[$0]?.key } ?? own.key
     do {
       _ = try JWSVerifier(key).verify(text)
     } catch {
@@ -167,7 +173,7 @@ extension Management {
       if let boundText { claims.binding = try Claims.Binding(to: boundText) }
       return claims
     }
-    if policy.hasAudience { claims.audience = [api.host] }
+    if snapshot.hasAudience(api) { claims.audience = [api.host] }
     if !policy.issuer.isEmpty { claims.issuer = policy.issuer }
     return isValid ? try key.token(claims) : try key.decoy(claims)
   }

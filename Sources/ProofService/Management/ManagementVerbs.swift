@@ -20,7 +20,7 @@ extension Management {
     var arguments = ManagementArguments(arguments)
     let result: JSONValue?
     switch parts[0] {
-    case "secret", "sealing", "management", "devkey", "messagekey":
+    case "secret", "customkey", "sealing", "management", "devkey", "messagekey":
       result = try performSecret(parts[0], parts[1], &arguments)
     case "api": result = try performAPI(parts[1], &arguments)
     case "registration": result = try performRegistration(parts[1], &arguments)
@@ -73,10 +73,17 @@ extension Management {
     _ noun: String, _ verb: String, _ arguments: inout ManagementArguments
   ) throws(ServiceError) -> JSONValue? {
     switch (noun, verb) {
-    case ("secret", "get"), ("sealing", "get"):
+    case ("secret", "get"), ("customkey", "get"), ("sealing", "get"):
       let encoding = try arguments.optionalText("encoding")
       try arguments.finish()
-      return try Self.base64(noun == "secret" ? secret() : sealingKey(), encoding)
+      switch noun {
+      case "secret": return try Self.base64(secret(), encoding)
+      case "customkey": return try Self.base64(customKey(), encoding)
+      default: return try Self.base64(sealingKey(), encoding)
+      }
+    case ("customkey", "change"):
+      try arguments.finish()
+      try changeCustomKey()
     case ("secret", "change"):
       let isPrintable = try arguments.flag("printable")
       try arguments.finish()
@@ -134,7 +141,9 @@ extension Management {
           "kind", value: String(word.prefix(80)),
           allowed: API.Kind.allCases.map(\.rawValue).joined(separator: ", "))
       }
-      let api = try API(arguments.text("host"), kind, keyID: arguments.optionalText("kid"))
+      let api = try API(
+        arguments.text("host"), kind, keyID: arguments.optionalText("kid"),
+        hasAudience: arguments.optionalFlag("audience"))
       let pins = try arguments.optionalTexts("pins")
       try arguments.finish()
       try add(api, pins: pins)
@@ -159,9 +168,10 @@ extension Management {
       let name = try arguments.optionalText("name") ?? ""
       let isDevelopment = try arguments.flag("development")
       let seconds = try arguments.integer("expireAfter")
+      let without = try LeftOutEvidence(parsing: arguments.optionalText("without") ?? "none")
       try arguments.finish()
       let registration = try register(
-        digest, name: name, isDevelopment: isDevelopment, expireAfter: seconds)
+        digest, name: name, isDevelopment: isDevelopment, expireAfter: seconds, without: without)
       return .object(registration.shown)
     case "remove":
       let digest = try arguments.bytes("digest", AppDigest.self)
@@ -333,11 +343,19 @@ extension Management {
       let key =
         verb == "add"
         ? try arguments.secret("key") : CoreSodium.random(count: MeasurementProofKey.byteCount)
+      let without = try LeftOutSources(parsing: arguments.optionalText("without") ?? "none")
       try arguments.finish()
-      let build = try addSDKBuild(key: JOSESecret(copying: key.span), name: name, mode: mode)
+      let build = try addSDKBuild(
+        key: JOSESecret(copying: key.span), name: name, mode: mode, without: without)
       var shown = build.shown
       if verb == "new" { shown.set("key", key) }
       return .object(shown)
+    case "sources":
+      let id = try arguments.bytes("id", KeyID.self)
+      let without = try LeftOutSources(parsing: arguments.text("without"))
+      try arguments.finish()
+      try setSources(without: without, ofSDKBuild: id)
+      return .object(try one(id.description, SDKBuild.self).shown)
     case "revoke":
       let id = try arguments.bytes("id", KeyID.self)
       try arguments.finish()

@@ -4,11 +4,15 @@ internal import ProofModel
 /// compared with the digest of “nothing special” (PROBE.md), and where there is no such constant, the
 /// SDK's own findings count.
 enum EvidenceReading {
-  /// What a report shows.
-  static func properties(of report: AttestationReport) -> Properties {
+  /// What a report shows, but for evidence that does not count.
+  static func properties(
+    of report: AttestationReport, without leftOut: LeftOutEvidence = .none
+  ) -> Properties {
     var properties: Properties = []
-    for record in report.evidence.records(of: .environment) {
+    for record in report.evidence.records(of: .environment)
+    where !leftOut.contains(record.source, record.name) {
       guard let meaning = meanings[Place(record.source.number, record.name)] else { continue }
+      if record.digest == unasked { continue }
       switch record.digest {
       case nil, meaning.untold: properties.insert(.unreadable)
       case meaning.nothing: break
@@ -20,12 +24,20 @@ enum EvidenceReading {
         properties.insert(.root)
       } else if property.name == "launch", property.value == "other" {
         properties.insert(.automatedLaunch)
-      } else if let found = findings[source(of: property.name)] {
+      } else if let source = source(of: property.name), let found = findings[source],
+        !leftOut.containsFinding(source)
+      {
         properties.insert(found)
       }
     }
     if report.subject.userProperty == "$error" { properties.insert(.measurementError) }
     return properties
+  }
+
+  /// Whether a record of the environment has a digest of “nothing special”.
+  static func hasConstant(_ source: SourceID, _ name: String) -> Bool {
+    source.evidenceClass == .environment
+      && meanings[Place(source.number, Array(name.utf8))] != nil
   }
 
   /// What tells one machine from another: the device sources but the storage secret.
@@ -53,6 +65,10 @@ enum EvidenceReading {
   /// digest that says that it cannot be told here.
   private typealias Meaning = (property: Property, nothing: Digest, untold: Digest?)
 
+  /// What record `hardware breakpoints` says where containers and some distributions let no app ask. It
+  /// says nothing of the app, and would make every app there unreadable.
+  private static let unasked = fact("cannot be asked")
+
   /// By source and record.
   private static let meanings: [Place: Meaning] = {
     // Two flags of 8 bytes: unset at the start, unset now.
@@ -62,7 +78,7 @@ enum EvidenceReading {
     // A finding is its names and their number.
     let none = digest("pfp1.finding....", [UInt8](repeating: 0, count: 8))
     let rows: [(UInt8, String, Property, Digest)] = [
-      (1, "tracer", .debug, fact("none")),
+      (1, "tracer", .debug, fact("none")), (1, "hardware breakpoints", .debug, fact("none")),
       (2, "LD_AUDIT", .preload, unset), (2, "LD_LIBRARY_PATH", .preload, unset),
       (2, "LD_PRELOAD", .preload, unset), (2, "ld.so.preload", .preload, fact("none")),
       (3, "unexplained", .injected, none),
@@ -80,17 +96,29 @@ enum EvidenceReading {
       })
   }()
 
-  /// What the SDK's findings mean, by class and number of the source.
-  private static let findings: [String: Property] = [
-    "2.1": .patched, "3.1": .debug, "3.2": .preload, "3.3": .injected, "3.4": .injected,
-    "3.5": .patched, "3.6": .hooked, "3.7": .emulator,
-  ]
+  /// The meaning of the SDK's findings.
+  private static let findings: [SourceID: Property] = {
+    let rows: [(EvidenceClass, UInt8, Property)] = [
+      (.app, 1, .patched), (.environment, 1, .debug), (.environment, 2, .preload),
+      (.environment, 3, .injected), (.environment, 4, .injected), (.environment, 5, .patched),
+      (.environment, 6, .hooked), (.environment, 7, .emulator),
+    ]
+    return Dictionary(
+      uniqueKeysWithValues: rows.map { evidenceClass, number, property in
+        guard let source = try? SourceID(evidenceClass, number) else {
+          preconditionFailure("The numbers are in range.")
+        }
+        return (source, property)
+      })
+  }()
 
-  /// `C.N` of `finding.C.N` or `finding.C.N.NAME`.
-  private static func source(of name: String) -> String {
+  /// The source of `finding.C.N` or `finding.C.N.NAME`.
+  private static func source(of name: String) -> SourceID? {
     let parts = name.split(separator: ".")
-    guard parts.count >= 3, parts[0] == "finding" else { return "" }
-    return "\(parts[1]).\(parts[2])"
+    guard parts.count >= 3, parts[0] == "finding" else { return nil }
+    return findings.keys.first { source in
+      parts[1] == "\(source.evidenceClass.rawValue)" && parts[2] == "\(source.number)"
+    }
   }
 
   private static func fact(_ text: StaticString) -> Digest {

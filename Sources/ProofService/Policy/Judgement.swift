@@ -20,25 +20,28 @@ struct Judgement: Sendable {
   ///
   /// - Parameters:
   ///   - report: The report.
-  ///   - mode: The mode of the SDK's key.
+  ///   - build: The SDK's build, with the mode of its key.
   ///   - note: What was noted of the device before; nil at its first report.
   ///   - snapshot: The account.
   ///   - now: Unix seconds.
   init(
-    of report: AttestationReport, mode: Mode, note: DeviceNote?, under snapshot: Snapshot,
+    of report: AttestationReport, build: SDKBuild, note: DeviceNote?, under snapshot: Snapshot,
     at now: Int64
   ) {
     let policy = snapshot.policy
-    var seen = EvidenceReading.properties(of: report)
     app = AppDigest(of: report.evidence)
     machine = EvidenceReading.machine(of: report)
     let registered = snapshot.registrations[app]
     registration = registered.flatMap { ($0.expiry ?? .max) > now ? $0 : nil }
+    // The SDK looks at sources that it was not asked to measure, too, and tells its findings about them.
+    var leftOut = LeftOutEvidence(snapshot.leftOut(of: build))
+    if let registration { leftOut = leftOut.union(registration.without) }
+    var seen = EvidenceReading.properties(of: report, without: leftOut)
     if registration == nil { seen.insert(.appNotRegistered) }
     if !policy.sdkVersions.isEmpty, !policy.sdkVersions.contains(report.sdkVersion) {
       seen.insert(.sdkVersion)
     }
-    if mode == .development { seen.insert(.developmentSDK) }
+    if build.mode == .development { seen.insert(.developmentSDK) }
     if note == nil { seen.insert(.firstFetch) }
     if let note, note.isActiveElsewhere(than: machine, since: now - Int64(policy.cloneWindow)) {
       seen.insert(.clonedStorage)
@@ -84,7 +87,9 @@ struct DeviceNote: Sendable {
   static let machineMax = 4
   /// How many bytes of JSON are kept of what an app says of itself. What is beyond is left out: a note
   /// that is too long to be read would be lost with the machines in it.
-  static let saidMax = 16_384
+  static let saidMax = 4_096
+  /// How many characters are kept of the SDK's version.
+  static let versionMax = 64
 
   var fields: JSONObject
   var machines: [Machine]
@@ -126,7 +131,7 @@ struct DeviceNote: Sendable {
     fields.set("passed", judgement.isPassed)
     fields.set("properties", judgement.properties.names)
     fields.set("arc", code)
-    fields.set("sdk", report.sdkVersion)
+    fields.set("sdk", String(report.sdkVersion.unicodeScalars.prefix(Self.versionMax)))
     fields.set("app", judgement.app.description)
     fields.set("appName", judgement.registration?.name)
     fields.set("keyID", report.keyID.description)

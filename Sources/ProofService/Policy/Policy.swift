@@ -27,8 +27,8 @@ public struct Policy: Sendable, Hashable {
   public var hasResponseCodes = true
   /// The claim `iss`, or empty for none.
   public var issuer = ""
-  /// Whether tokens have the claim `aud`: the API's domain.
-  public var hasAudience = false
+  /// Whether tokens have the claim `aud`: the API's domain. An API's own choice comes first.
+  public var hasAudience = true
   /// Whether tokens have the claim `iat`.
   public var hasIssuedAt = false
   /// Whether tokens have the claim `sub`.
@@ -39,10 +39,18 @@ public struct Policy: Sendable, Hashable {
   public var hasCustomTokens = false
   /// How apps may measure.
   public var measurement = MeasurementPolicy.full
+  /// Which sources no app is asked for.
+  public var sourcesWithout = LeftOutSources.none
   /// Apps read at most 2 to this power bytes of files.
   public var limitLog2 = 33
   /// Seconds for which a device counts as active after a report, when cloned storage is looked for.
   public var cloneWindow = 86_400
+  /// Days for which a device is known after its last report; 0 for ever.
+  public var deviceRetention = 400
+  /// First reports of unknown devices an hour, and as many at once; 0 for no limit.
+  public var firstFetchRate = 10_000
+  /// First reports of one SDK build within an hour that raise an alarm; 0 for none.
+  public var firstFetchAlarm = 1_000
   /// Requests a second of one device, and as many at once as in ten seconds; 0 for no limit.
   public var deviceRate = 5
   /// Requests a second of one address, and as many at once as in ten seconds; 0 for no limit.
@@ -84,10 +92,18 @@ public enum PolicySetting: String, Sendable, CaseIterable {
   case customTokens = "custom-tokens"
   /// The setting of ``Policy/measurement``.
   case measurement
+  /// The setting of ``Policy/sourcesWithout``.
+  case sourcesWithout = "sources-without"
   /// The setting of ``Policy/limitLog2``.
   case readLimit = "read-limit"
   /// The setting of ``Policy/cloneWindow``.
   case cloneWindow = "clone-window"
+  /// The setting of ``Policy/deviceRetention``.
+  case deviceRetention = "device-retention"
+  /// The setting of ``Policy/firstFetchRate``.
+  case firstFetchRate = "first-fetch-rate"
+  /// The setting of ``Policy/firstFetchAlarm``.
+  case firstFetchAlarm = "first-fetch-alarm"
   /// The setting of ``Policy/deviceRate``.
   case deviceRate = "device-rate"
   /// The setting of ``Policy/addressRate``.
@@ -110,9 +126,13 @@ public enum PolicySetting: String, Sendable, CaseIterable {
     case .subject: "whether tokens have “sub”: on or off"
     case .secureStrings: "whether there are secure strings: on or off"
     case .customTokens: "whether there are custom tokens: on or off"
-    case .measurement: "how apps measure: full or incremental"
+    case .measurement: "how apps measure: full, incremental, or incremental-trusting-owner"
+    case .sourcesWithout: "sources that no app is asked for, such as 3/4,3/8, or none"
     case .readLimit: "apps read at most 2 to this power bytes, 16 to 50"
     case .cloneWindow: "seconds for which a device counts as active, 60 to 31536000"
+    case .deviceRetention: "days a device is known after its last report, 1 to 3650, 0 for ever"
+    case .firstFetchRate: "first reports of unknown devices an hour, 0 for no limit"
+    case .firstFetchAlarm: "first reports of one SDK build an hour that are logged, 0 for none"
     case .deviceRate: "requests a second of one device, 0 for no limit"
     case .addressRate: "requests a second of one address, 0 for no limit"
     }
@@ -137,9 +157,13 @@ extension Policy {
     case .subject: Self.word(hasSubject)
     case .secureStrings: Self.word(hasSecureStrings)
     case .customTokens: Self.word(hasCustomTokens)
-    case .measurement: measurement == .full ? "full" : "incremental"
+    case .measurement: measurement.settingText
+    case .sourcesWithout: sourcesWithout.text
     case .readLimit: "\(limitLog2)"
     case .cloneWindow: "\(cloneWindow)"
+    case .deviceRetention: "\(deviceRetention)"
+    case .firstFetchRate: "\(firstFetchRate)"
+    case .firstFetchAlarm: "\(firstFetchAlarm)"
     case .deviceRate: "\(deviceRate)"
     case .addressRate: "\(addressRate)"
     }
@@ -188,12 +212,17 @@ extension Policy {
     case .secureStrings: hasSecureStrings = try flag()
     case .customTokens: hasCustomTokens = try flag()
     case .measurement:
-      guard text == "full" || text == "incremental" else {
-        throw .invalid(setting.rawValue, value: text, allowed: "full, incremental")
+      guard let policy = MeasurementPolicy.allCases.first(where: { $0.settingText == text }) else {
+        let allowed = MeasurementPolicy.allCases.map(\.settingText).joined(separator: ", ")
+        throw .invalid(setting.rawValue, value: text, allowed: allowed)
       }
-      measurement = text == "full" ? .full : .incremental
+      measurement = policy
+    case .sourcesWithout: sourcesWithout = try LeftOutSources(parsing: text)
     case .readLimit: limitLog2 = try number(16...50)
     case .cloneWindow: cloneWindow = try number(60...31_536_000)
+    case .deviceRetention: deviceRetention = try number(0...3_650)
+    case .firstFetchRate: firstFetchRate = try number(0...1_000_000_000)
+    case .firstFetchAlarm: firstFetchAlarm = try number(0...1_000_000_000)
     case .deviceRate: deviceRate = try number(0...1_000_000)
     case .addressRate: addressRate = try number(0...1_000_000)
     }
@@ -223,6 +252,17 @@ extension Policy {
     for (name, value) in fields.members {
       guard case .string(let text) = value else { throw .damaged("policy") }
       try set(name, to: text)
+    }
+  }
+}
+
+extension MeasurementPolicy {
+  /// The word of the setting `measurement`. It says what the fast way trusts.
+  var settingText: String {
+    switch self {
+    case .full: "full"
+    case .incremental: "incremental"
+    case .trusting: "incremental-trusting-owner"
     }
   }
 }

@@ -18,6 +18,8 @@ public struct API: Record, Hashable {
   public var kind: Kind
   /// The key that signs or seals its tokens; nil for the account's own.
   public var keyID: String?
+  /// Whether its tokens name it in `aud`; nil for what the policy says.
+  public var hasAudience: Bool?
 
   /// An API of these parts.
   ///
@@ -25,11 +27,15 @@ public struct API: Record, Hashable {
   ///   - host: In lower case.
   ///   - kind: What its tokens are.
   ///   - keyID: The key that signs or seals them; nil for the account's own.
+  ///   - hasAudience: Whether they name it in `aud`; nil for what the policy says.
   /// - Throws: ``ServiceError/invalid(_:value:allowed:)``.
-  public init(_ host: String, _ kind: Kind = .token, keyID: String? = nil) throws(ServiceError) {
+  public init(
+    _ host: String, _ kind: Kind = .token, keyID: String? = nil, hasAudience: Bool? = nil
+  ) throws(ServiceError) {
     self.host = try Host.checked(host)
     self.kind = kind
     self.keyID = keyID
+    self.hasAudience = hasAudience
     guard keyID == nil || kind != .none else {
       throw .invalid("key of an API without tokens", value: keyID ?? "", allowed: "none")
     }
@@ -46,6 +52,7 @@ public struct API: Record, Hashable {
   public var fields: JSONObject {
     var fields: JSONObject = ["kind": .string(kind.rawValue)]
     fields.set("kid", keyID)
+    fields["audience"] = hasAudience.map { .bool($0) }
     return fields
   }
 
@@ -57,6 +64,7 @@ public struct API: Record, Hashable {
     host = checked
     self.kind = kind
     keyID = fields.text("kid")
+    hasAudience = fields.flag("audience")
   }
 
   /// What may be shown.

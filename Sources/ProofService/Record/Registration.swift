@@ -13,17 +13,20 @@ public struct Registration: Record, Hashable {
   public var added: Int64
   /// When it stops being registered, in Unix seconds; nil for never.
   public var expiry: Int64?
+  /// Which evidence does not count when the build's reports are judged.
+  public var without: LeftOutEvidence
 
   /// A registration of these parts.
   public init(
     _ digest: AppDigest, name: String, isDevelopment: Bool = false, added: Int64,
-    expiry: Int64? = nil
+    expiry: Int64? = nil, without: LeftOutEvidence = .none
   ) {
     self.digest = digest
     self.name = name
     self.isDevelopment = isDevelopment
     self.added = added
     self.expiry = expiry
+    self.without = without
   }
 
   /// Where it stands.
@@ -38,6 +41,7 @@ public struct Registration: Record, Hashable {
     var fields: JSONObject = ["name": .string(name), "development": .bool(isDevelopment)]
     fields.set("added", added)
     fields.set("expiry", expiry)
+    if without != .none { fields.set("without", without.text) }
     return fields
   }
 
@@ -45,11 +49,12 @@ public struct Registration: Record, Hashable {
   public init?(key: String, fields: JSONObject) {
     guard let bytes = Hexadecimal.decode(key), let digest = try? AppDigest(bytes),
       let name = fields.text("name"), let isDevelopment = fields.flag("development"),
-      let added = fields.integer("added")
+      let added = fields.integer("added"),
+      let without = try? LeftOutEvidence(parsing: fields.text("without") ?? "none")
     else { return nil }
     self.init(
       digest, name: name, isDevelopment: isDevelopment, added: added,
-      expiry: fields.integer("expiry"))
+      expiry: fields.integer("expiry"), without: without)
   }
 
   /// What may be shown.

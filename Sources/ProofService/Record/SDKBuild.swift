@@ -13,6 +13,8 @@ public struct SDKBuild: Record, Hashable {
   public var added: Int64
   /// Whether its reports are refused from now on.
   public var isRevoked: Bool
+  /// Which sources apps with this key are not asked for, beside those of the policy.
+  public var sourcesWithout = LeftOutSources.none
   var sealedKey: [UInt8]
 
   /// Where it stands.
@@ -47,6 +49,10 @@ public struct SDKBuild: Record, Hashable {
     else { return nil }
     self.init(id, mode, name: name, added: added, sealedKey: sealed)
     isRevoked = fields.flag("revoked") ?? false
+    if let text = fields.text("without") {
+      guard let without = try? LeftOutSources(parsing: text) else { return nil }
+      sourcesWithout = without
+    }
   }
 
   /// What may be shown.
@@ -56,6 +62,7 @@ public struct SDKBuild: Record, Hashable {
       "revoked": .bool(isRevoked),
     ]
     shown.set("added", added)
+    if sourcesWithout != .none { shown.set("without", sourcesWithout.text) }
     return shown
   }
 }

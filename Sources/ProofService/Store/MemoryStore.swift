@@ -9,6 +9,7 @@ public final class MemoryStore: Store {
     var counters: [String: UInt64] = [:]
     var salts: [Salt: PendingSalt] = [:]
     var devices: [DeviceID: DeviceRow] = [:]
+    var generationFloor: UInt32 = 0
   }
 
   private let state = CoreLock(State())
@@ -104,6 +105,27 @@ public final class MemoryStore: Store {
       state.salts = state.salts.filter { $0.value.expiry >= time }
       return before - state.salts.count
     }
+  }
+
+  /// Forgets devices that were not seen for long.
+  public func dropDevices(
+    lastSeenBefore time: Int64, atMost count: Int
+  ) throws(StoreError) -> Int {
+    state.withLock { state in
+      let eldest = state.devices.values.filter { $0.lastSeen < time }
+        .sorted { $0.lastSeen < $1.lastSeen }.prefix(count)
+      for row in eldest {
+        state.devices[row.device] = nil
+        state.rows[.deviceString]?[Array(row.device.description.utf8)] = nil
+        state.generationFloor = max(state.generationFloor, row.generation)
+      }
+      return eldest.count
+    }
+  }
+
+  /// The highest generation of a device that was dropped.
+  public func generationFloor() throws(StoreError) -> UInt32 {
+    state.withLock { $0.generationFloor }
   }
 
   /// What is known of a device.

@@ -29,6 +29,15 @@ enum SQLiteStatement: String, CaseIterable {
     ON CONFLICT DO UPDATE SET last_seen = max(last_seen, excluded.last_seen),
     generation = max(generation, excluded.generation), note = excluded.note
     """
+  case eldestDevices = """
+    SELECT device, first_seen, last_seen, generation, x'' FROM device WHERE last_seen < ?
+    ORDER BY last_seen LIMIT ?
+    """
+  case dropDevice = "DELETE FROM device WHERE device = ?"
+  case raise = """
+    INSERT INTO counter (name, value) VALUES (?, ?)
+    ON CONFLICT DO UPDATE SET value = max(value, excluded.value)
+    """
   case countDevices = "SELECT count(*) FROM device"
   case countSalts = "SELECT count(*) FROM salt"
 
@@ -44,6 +53,10 @@ enum SQLiteStatement: String, CaseIterable {
   static let applicationID: Int64 = 0x5066_5374
   /// The schema's version. What is newer is not touched.
   static let schemaVersion: Int64 = 1
+
+  /// Made also in stores of earlier programs, which need not know of it.
+  static let index = "CREATE INDEX IF NOT EXISTS device_last_seen ON device (last_seen);"
+  static let hasIndex = "SELECT count(*) FROM sqlite_master WHERE name = 'device_last_seen'"
 
   /// Keys and names are the bytes of their UTF-8, so that they compare as bytes.
   static let schema = """

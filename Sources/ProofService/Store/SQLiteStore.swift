@@ -36,6 +36,9 @@ public final class SQLiteStore: Store {
     }
     try Self.check(connection)
     try connection.execute("PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON")
+    if try connection.number(SQLiteStatement.hasIndex) == 0 {
+      try connection.execute(SQLiteStatement.index)
+    }
     self.path = path
     writer = WriteQueue(connection)
     reader = CoreLock(try SQLiteConnection(path: path, patience: patience))
@@ -226,11 +229,46 @@ public final class SQLiteStore: Store {
     return Int(count)
   }
 
+  /// Forgets devices that were not seen for long.
+  public func dropDevices(
+    lastSeenBefore time: Int64, atMost count: Int
+  ) throws(StoreError) -> Int {
+    let path = path
+    let result = try writer.run(
+      WriteJob(mustLast: true) { (connection) throws(StoreError) in
+        let rows = try Self.devices(
+          .eldestDevices, [.integer(time), .integer(Int64(count))], connection, path: path)
+        for row in rows {
+          try connection.run(.dropDevice, [.bytes(row.device.bytes)])
+          try connection.run(
+            .removeRow,
+            [StoreTable.deviceString.sqlite, .bytes(Array(row.device.description.utf8))])
+        }
+        if let floor = rows.map(\.generation).max(), floor > 0 {
+          try connection.run(.raise, [Self.generationFloorName, .integer(Int64(floor))])
+        }
+        return .count(UInt64(rows.count))
+      })
+    guard case .count(let count) = result else { preconditionFailure("The job counts.") }
+    return Int(count)
+  }
+
+  /// The highest generation of a device that was dropped.
+  public func generationFloor() throws(StoreError) -> UInt32 {
+    let floor = try read { (connection) throws(StoreError) in
+      try Self.counter(Self.generationFloorName, connection)
+    }
+    guard let floor = UInt32(exactly: floor) else {
+      throw .damaged(path: path, detail: "a generation that is none")
+    }
+    return floor
+  }
+
   /// What is known of a device.
   public func device(_ id: DeviceID) throws(StoreError) -> DeviceRow? {
     let path = path
     return try read { (connection) throws(StoreError) in
-      try Self.devices(.device, .bytes(id.bytes), connection, path: path)
+      try Self.devices(.device, [.bytes(id.bytes)], connection, path: path)
     }.first
   }
 
@@ -243,7 +281,7 @@ public final class SQLiteStore: Store {
       try connection.run(.beginReading)
       do throws(StoreError) {
         let revision = try Self.counter(Self.revisionName, connection)
-        let rows = try Self.devices(.device, .bytes(id.bytes), connection, path: path)
+        let rows = try Self.devices(.device, [.bytes(id.bytes)], connection, path: path)
         try connection.run(.commit)
         return (revision, rows.first)
       } catch {
@@ -257,7 +295,7 @@ public final class SQLiteStore: Store {
   public func devices(latest count: Int) throws(StoreError) -> [DeviceRow] {
     let path = path
     return try surveyor.withLock { (connection) throws(StoreError) in
-      try Self.devices(.latestDevices, .integer(Int64(count)), connection, path: path)
+      try Self.devices(.latestDevices, [.integer(Int64(count))], connection, path: path)
     }
   }
 
@@ -272,11 +310,12 @@ public final class SQLiteStore: Store {
   }
 
   private static func devices(
-    _ statement: SQLiteStatement, _ value: SQLiteValue, _ connection: SQLiteConnection, path: String
+    _ statement: SQLiteStatement, _ values: [SQLiteValue], _ connection: SQLiteConnection,
+    path: String
   ) throws(StoreError) -> [DeviceRow] {
     var rows: [DeviceRow] = []
     var isDamaged = false
-    try connection.run(statement, [value]) { row in
+    try connection.run(statement, values) { row in
       guard let device = try? DeviceID(row.bytes(0)),
         let generation = UInt32(exactly: row.integer(3))
       else {
@@ -298,6 +337,7 @@ public final class SQLiteStore: Store {
     return (counts.transactions, counts.lasting)
   }
 
+  private static let generationFloorName = SQLiteValue.bytes(Array("generation floor".utf8))
   private static let revisionName = SQLiteValue.bytes(Array("revision".utf8))
 
   private static func counter(

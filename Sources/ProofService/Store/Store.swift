@@ -59,6 +59,19 @@ public protocol Store: Sendable {
   @discardableResult
   func dropSalts(expiredBefore time: Int64) throws(StoreError) -> Int
 
+  /// Forgets devices that were last seen before a time, the eldest first, with the secure strings that they
+  /// defined. The highest of their generations becomes the floor, unless that is higher.
+  ///
+  /// - Parameters:
+  ///   - time: Unix seconds.
+  ///   - count: How many at most.
+  /// - Returns: How many were dropped.
+  /// - Throws: ``StoreError``.
+  func dropDevices(lastSeenBefore time: Int64, atMost count: Int) throws(StoreError) -> Int
+
+  /// The highest generation of a device that was dropped; 0 for none.
+  func generationFloor() throws(StoreError) -> UInt32
+
   /// What is known of a device.
   func device(_ id: DeviceID) throws(StoreError) -> DeviceRow?
 

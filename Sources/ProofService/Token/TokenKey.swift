@@ -22,10 +22,20 @@ final class TokenKey: Sendable {
     self.store = store
   }
 
+  /// The `typ` of custom tokens: backends expect `JWT` of an API's token.
+  static let customType = "custom+jwt"
+
   /// A signed or sealed token.
   func token(_ claims: Claims) throws(ServiceError) -> String {
     try reserve()
     return try Self.token(claims, by: key)
+  }
+
+  /// A signed token with the app's own claims.
+  func customToken(_ claims: Claims) throws(ServiceError) -> String {
+    try ServiceError.ofJOSE { () throws(JOSEError) in
+      try JWSSigner(key).sign(claims, type: Self.customType)
+    }
   }
 
   /// A token that looks like one of this key, under a key that nobody has.

@@ -44,7 +44,7 @@ struct TokenMinter {
     if measurement != nil, api.kind != .measurement { return work.answer(.notEncrypted) }
     guard let key = snapshot.key(of: api) else { throw .failed }
     var claims = claims()
-    if policy.hasAudience { claims.audience = [api.host] }
+    if snapshot.hasAudience(api) { claims.audience = [api.host] }
     claims.messageKeyID = snapshot.messageKey?.id
     if let (measurement, generation) = measurement {
       try add(measurement, generation, to: &claims)
@@ -152,7 +152,7 @@ struct TokenMinter {
     do {
       var answer = work.answer(.done)
       answer.tokenLifetime = UInt32(policy.tokenLifetime)
-      answer.token = try snapshot.secret.token(claims)
+      answer.token = try snapshot.customKey.customToken(claims)
       return answer
     } catch .jose {
       // Such as a payload that a token has no room for.

@@ -109,6 +109,8 @@ final class SampleApp {
     }
     let token = try StoredToken(MeasurementToken(response.body), for: hardware)
     try store.save(StoredMeasurement(config, of: instance(), tokens: [token]))
+    // Without an index a diagnosis names no entry of the bundle. Proofs do not need it.
+    try? await probe.probe.index(config)
     return AppAnswer(
       outcome: "fetched",
       detail: "configuration of \(config.bytes.count) bytes, token of \(token.token.bytes.count),"
@@ -222,6 +224,7 @@ final class SampleApp {
     switch error {
     case .measureAgain: "measure again"
     case .askBackend(let verdict): "ask the backend: \(verdict)"
+    case .hardwareTooOld: "update the lock"
     case .wait: "wait"
     case .linkLost: "link lost"
     case .deadlinePassed: "deadline passed"

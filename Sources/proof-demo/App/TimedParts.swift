@@ -11,6 +11,22 @@ struct TimedProbe: EvidenceObserver {
     try stopwatch.time(.measurement) { () throws(ProofError) in try probe.collect(for: config) }
   }
 
+  func measurement(
+    under config: MeasurementConfig, with key: MeasurementProofKey
+  ) throws(ProofError) -> Measurement {
+    try stopwatch.time(.measurement) { () throws(ProofError) in
+      try probe.measurement(under: config, with: key)
+    }
+  }
+
+  func release(_ proof: inout Proof, after previous: Proof?) throws(ProofError) {
+    try probe.release(&proof, after: previous)
+  }
+
+  func guarding<R>(_ body: () throws(ProofError) -> R) throws(ProofError) -> R {
+    try probe.guarding(body)
+  }
+
   func observe(
     _ sources: [Source], policy: MeasurementPolicy, limitLog2: UInt8, cancellation: Cancellation
   ) throws(ProofError) -> Observation {

@@ -42,7 +42,7 @@ final class BackendSide {
       [
         "--port", "\(port)", "--keys", key, "--issuer-key", issuerKey,
         "--store", service.store, "--ledger", ledger, "--classes", "0,1,2",
-        "--device-classes", "0", "--attempts", "20",
+        "--device-classes", "0", "--attempts", "20", "--audience", AttestationSide.api, "--anyone",
       ], in: cast)
     let line = try child.line(with: "listening on port")
     guard let found = line.split(separator: " ").last.flatMap({ Int($0) }) else {

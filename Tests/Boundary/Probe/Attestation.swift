@@ -32,6 +32,8 @@ func probeAttestation(_ baseline: BaselineProbe) throws {
     subject, of: evidence, answering: challenge, account: "acme", configSerial: 4,
     sdkVersion: "1.0", with: key)
   let report = try AttestationReport(made.bytes)
+  let head = try AttestationReport.Head(made.bytes)
+  try expect(report.head == head && head.purpose == .measurement)
   try expect(report.subject == subject && report.subject.purpose == .measurement)
   try expect(report.subject.payload == [1] && report.subject.userProperty == "beta")
   try expect(report.subject.developmentKey.count == 9 && report.subject.dataHash != nil)

@@ -99,7 +99,9 @@ private func probeResult(_ result: FetchResult) throws {
 private func probePins() throws {
   let pins = Pins(["a.example": ["x"], "b.example": [], Pins.trustRootsHost: ["y"]])
   let rules: [Pins.Rule] = [.keys(["x"]), .trustRoots(["y"]), .unknown]
-  try expect(["a.example", "b.example", "c.example"].map(pins.rule(for:)) == rules)
+  try expect(["a.example", "b.example", "c.example"].map { pins.rule(for: $0) } == rules)
+  let unlisted: Pins.UnlistedHosts = .trustRoots
+  try expect(pins.rule(for: "c.example", unlisted: unlisted) == .trustRoots(["y"]))
   try expect(Pins(["b.example": []]).rule(for: "b.example") == .unpinned)
 }
 

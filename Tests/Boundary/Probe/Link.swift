@@ -37,10 +37,11 @@ func probeTokens(_ baseline: BaselineProbe) throws {
 
   let hardware = baseline.hardware.identity.id
   let actions: [Order.Action] = [
-    .epoch(nil), .revoke(baseline.instance, through: 1, hardware), .floor(hardware),
+    .epoch(hardware), .revoke(baseline.instance, through: 1, hardware), .floor(hardware),
   ]
   for action in actions {
     let order = try Order(action, issued: 7)
+    try expect(Order.epochStep == 34_560_000)
     let signed: SignedOrder = order.signed(by: baseline.issuer)
     try expect(try baseline.hardware.open(SignedOrder(signed.bytes)) == order)
     try expect(order.action == action && order.issued == 7 && SignedOrder.byteCount == 124)

@@ -9,6 +9,10 @@ func probeProbing() async throws {
   options.plugins = []
   options.hardens = false
   options.keptDescriptorCount = 1
+  options.cacheByteLimit = 1 << 20
+  var further = options
+  further.folders = [Probe.Folder("data", path: "/nowhere")]
+  try expect(further.folders[0].name == "data" && further.folders[0].path == "/nowhere")
   let probe = try Probe(options)
   let sources = Probe.sources
   let evidence = try await probe.evidence(of: sources) { (progress: Probe.Progress) in
@@ -20,6 +24,15 @@ func probeProbing() async throws {
   try expect(await probe.evidence(for: config) == evidence)
   let measurement = try await probe.measure(config)
   try expect(measurement.description == "Measurement(secret)")
+  let nonce = ProofNonce.random()
+  let (proof, released) = try probe.guarding { () throws(ProofError) in
+    let now = try probe.measurement(under: config, with: .sdk)
+    let proof = now.proof(of: .integrity, for: nonce, with: .sdk)
+    var released = proof
+    try probe.release(&released, after: nil)
+    return (proof, released)
+  }
+  try expect(proof == released)
   probe.forget()
 
   let diagnosis: Diagnosis = try await probe.diagnose(config)

@@ -107,7 +107,7 @@ static bool start(const char *line) {
   platform.storage.read = board_read;
   platform.storage.write = board_write;
   pfc_session_init(&session);
-  return pfc_verifier_provision(&hardware, &platform, 0, 0) == PFC_OK &&
+  return pfc_verifier_provision(&hardware, &platform, 0, 0, 0) == PFC_OK &&
          pfc_verifier_init(&verifier, &hardware, &platform) == PFC_OK;
 }
 

@@ -76,7 +76,7 @@ int hardware_bench_make(uint8_t id, uint8_t secret, const uint8_t issuer[32], ui
                                      .program = flash_program},
                            .send = send_pdu,
                            .event = hear};
-  if (pfd_unit_provision(&port, &hardware, 0, 1) != PFC_OK) return -1;
+  if (pfd_unit_provision(&port, &hardware, 0, 0, 1) != PFC_OK) return -1;
   return hardware_bench_restart();
 }
 

@@ -117,12 +117,11 @@ extension Block {
   }
 
   func order() throws -> Order {
-    let zeros = [UInt8](repeating: 0, count: 16)
     let id = bytes("hardware_id")
     let generation: UInt32 = number("generation")
     let action: Order.Action =
       switch self["type"] {
-      case "1": .epoch(id == zeros ? nil : try HardwareID(id))
+      case "1": .epoch(try HardwareID(id))
       case "2":
         .revoke(
           try InstanceID(bytes("instance_id")), through: generation == .max ? nil : generation,

@@ -40,6 +40,10 @@ final class InterruptedStore: Store {
   func dropSalts(expiredBefore time: Int64) throws(StoreError) -> Int {
     try store.dropSalts(expiredBefore: time)
   }
+  func dropDevices(lastSeenBefore time: Int64, atMost count: Int) throws(StoreError) -> Int {
+    try store.dropDevices(lastSeenBefore: time, atMost: count)
+  }
+  func generationFloor() throws(StoreError) -> UInt32 { try store.generationFloor() }
   func device(_ id: DeviceID) throws(StoreError) -> DeviceRow? { try store.device(id) }
   func glance(at id: DeviceID) throws(StoreError) -> (revision: UInt64, device: DeviceRow?) {
     try store.glance(at: id)

@@ -27,6 +27,7 @@ struct TestApp {
   static let factContained = "da215a3056ac4a1e35446b21ecf291338f6b2f1f99ab9e908b6fecffc185ddec"
   static let factAgree = "4f0f22aa9bf81eea04fd494d392b5362f3444afbebdf21ae4309dd32e7b6e362"
   static let unset = "c9af8ed296b128cf9e8daf53045b24d2cd2b16fadfc1ef949456f6643aad1fbe"
+  static let factUnasked = "100f5d28204f5e8e2b7f7f22c1b5bf8d416a6899b90cf1b12a1a9622bd2c2837"
   static let nothingFound = "24b9ca00c3b000d8f5d97df89eaa00a02170c4672600b16f1553e88062863154"
 
   static let clean: [Name: Digest?] = {
@@ -47,7 +48,8 @@ struct TestApp {
       evidence[Name(.app, 3, name)] = Digest(hashing: Array("shard \(name)".utf8))
     }
     for (number, name, digest) in [
-      (1, "tracer", factNone), (2, "LD_AUDIT", unset), (2, "LD_LIBRARY_PATH", unset),
+      (1, "tracer", factNone), (1, "hardware breakpoints", factNone),
+      (1, "personality", factNone), (2, "LD_AUDIT", unset), (2, "LD_LIBRARY_PATH", unset),
       (2, "LD_PRELOAD", unset), (2, "ld.so.preload", factNone), (3, "unexplained", nothingFound),
       (4, "anonymous", nothingFound), (4, "deleted", nothingFound), (4, "foreign", nothingFound),
       (4, "memfd", nothingFound), (4, "misplaced", nothingFound), (4, "replaced", nothingFound),
@@ -56,9 +58,9 @@ struct TestApp {
     ] as [(UInt8, String, String)] {
       evidence[Name(.environment, number, name)] = try! Digest(hex(digest))
     }
-    for (number, name) in [(6, "executable"), (8, "os-release"), (9, "kernel")]
-      as [(UInt8, String)]
-    {
+    for (number, name) in [
+      (6, "executable"), (8, "os-release"), (9, "kernel"), (10, "variables"),
+    ] as [(UInt8, String)] {
       evidence[Name(.environment, number, name)] = Digest(hashing: Array("env \(name)".utf8))
     }
     return evidence
@@ -84,8 +86,10 @@ struct TestApp {
   func report(
     _ subject: AttestationReport.Subject, answering challenge: AttestationChallenge
   ) throws -> [UInt8] {
-    try AttestationReport.make(
-      subject, of: set, answering: challenge, account: account, configSerial: 0,
+    let asked = Set(challenge.draft.sources.map(\.id))
+    let observed = try EvidenceSet(set.records.filter { asked.contains($0.source) })
+    return try AttestationReport.make(
+      subject, of: observed, answering: challenge, account: account, configSerial: 0,
       sdkVersion: sdkVersion, with: key
     ).bytes
   }

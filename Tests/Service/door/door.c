@@ -36,7 +36,7 @@ int main(int count, char **arguments) {
       .idle_ms = 500,
   };
   pfh_server *server;
-  if (pfh_server_start(&server, "127.0.0.1", 0, certificate, &limits, echo, NULL) != PFH_OK) return 3;
+  if (pfh_server_start(&server, "127.0.0.1", 0, certificate, &limits, "", echo, NULL) != PFH_OK) return 3;
   printf("%u\n", (unsigned)pfh_server_port(server));
   fflush(stdout);
   char line[8];

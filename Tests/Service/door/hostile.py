@@ -26,6 +26,8 @@ WHOLE = b"POST /a?b=c HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhello"
 REQUESTS = [
     WHOLE, WHOLE * 2, WHOLE * 20,
     b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n",
+    b"GET / HTTP/1.1\nHost: a\n\n", b"GET / HTTP/1.1\r\nHost: a\nX: y\r\n\r\n",
+    b"GET / HTTP/1.1\r\nHost: a\r\nX: y\r\n\tz\r\n\r\n", b"GET / HTTP/1.1\r\nHost: a\r\nX:\r\n\r\n",
     b"GET / HTTP/1.1\r\nHost : a\r\n\r\n", b"GET / HTTP/9.1\r\n\r\n", b"HEAD /%00%zz HTTP/1.0\r\n\r\n",
     b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nhello!",
     b"GET /" + b"x" * 40000 + b" HTTP/1.1\r\n", b"GET / HTTP/1.1\r\n" + b"X: y\r\n" * 3000 + b"\r\n",

@@ -124,7 +124,6 @@ def put_order(
 def orders() -> Iterator[Block]:
     who = world.app("one").instance_id
     yield put_order("epoch for one piece of hardware", EPOCH)
-    yield put_order("epoch for any hardware", EPOCH, where=bytes(16))
     yield put_order("epoch by another issuer, the last second", EPOCH, 2**64 - 1, by=OTHER_BACKEND)
     yield put_order("revoke the first generation", REVOKE, instance_id=who, generation=1)
     yield put_order("revoke for good", REVOKE, instance_id=who, generation=FOREVER)
@@ -190,7 +189,7 @@ def messages() -> Iterator[Block]:
         made.put_all(verdict=verdict, detail=detail, counter=counter, receipt=tag)
         answer = Answer(verdict, detail, counter, tag)
         yield made.put_all(type=Type.VERDICT, message=answer.encoded())
-    order = create_order(BACKEND.seed, EPOCH, START, bytes(16))
+    order = create_order(BACKEND.seed, EPOCH, START, DOOR.id)
     made = case("message_order", "an order is its own message")
     yield made.put_all(order=order, type=Type.ORDER, message=order)
     for counter in (1, 2**64 - 1):
@@ -235,7 +234,7 @@ def frames() -> Iterator[Block]:
         for packet in (20, 182, 514):
             yield put_frame(name, type, message, packet)
     rest: tuple[tuple[str, int, bytes], ...] = (
-        ("order", Type.ORDER, create_order(BACKEND.seed, EPOCH, START, bytes(16))),
+        ("order", Type.ORDER, create_order(BACKEND.seed, EPOCH, START, DOOR.id)),
         ("recall", Type.RECALL, stuff("any recall", 72)),
         ("status", Type.STATUS, Status(1, DOOR.id, 8, 0, 0).encoded()),
         ("shortest command", Type.COMMAND, b"\x02" + stuff("short", 57)),

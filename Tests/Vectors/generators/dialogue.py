@@ -72,6 +72,11 @@ class Script:
         self.block.put("clock", now)
         return self
 
+    def link(self, number: int) -> "Script":
+        self.hardware.use(number)
+        self.block.put("link", number)
+        return self
+
     def disconnect(self) -> "Script":
         self.hardware.disconnect()
         self.block.put("disconnect", 1)

@@ -12,7 +12,7 @@ from proofspec.order import EPOCH, create_order
 from . import world
 from .hostile import expect
 from .plain import many_sources, one_record_each
-from .world import BACKEND, START, evidence, mpk, stuff
+from .world import BACKEND, DOOR, START, evidence, mpk, stuff
 
 PLAIN = world.config()
 D, A, E = Source(DEVICE, 1, 1, 0), Source(APP, 1, 1, 0), Source(ENVIRONMENT, 1, 1, 0)
@@ -76,7 +76,7 @@ def _accepted() -> Iterator[Block]:
 
 def _foreign() -> Iterator[Block]:
     token = world.app("one").token()
-    order = create_order(BACKEND.seed, EPOCH, START, bytes(16))
+    order = create_order(BACKEND.seed, EPOCH, START, DOOR.id)
     for comment, data in (
         ("four other bytes", b"PKMD"),
         ("zeros", bytes(136)),
@@ -160,7 +160,7 @@ def _fields() -> Iterator[Block]:
         yield read(f"mode {mode}, the key id alike", patched(6, u8(mode), both), *bad)
     yield read("mode 2, the key id of mode 1", patched(6, u8(2)), "malformed", "Inconsistent")
     yield read("mode 1, the key id of mode 2", patched(12, u8(2)), "malformed", "Inconsistent")
-    for policy in (0, 3, 255):
+    for policy in (0, 4, 255):
         yield read(f"policy {policy}", patched(7, u8(policy)), *bad)
     yield read("generation 0", patched(8, u32(0)), *bad)
     yield read("generation 2^32 - 1", patched(8, u32(2**32 - 1)), *bad)

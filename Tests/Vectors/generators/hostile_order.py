@@ -52,7 +52,6 @@ def orders() -> Iterator[Block]:
 def _accepted() -> Iterator[Block]:
     for order, comment in (
         (EPOCH_ORDER, "epoch"),
-        (replace(EPOCH_ORDER, hardware_id=ANYONE), "epoch for any hardware"),
         (REVOKE_ORDER, "revoke"),
         (FLOOR_ORDER, "floor"),
     ):
@@ -88,6 +87,7 @@ def _address() -> Iterator[Block]:
         (replace(EPOCH_ORDER, hardware_id=GATE.id), "epoch for the gate"),
         (replace(REVOKE_ORDER, hardware_id=GATE.id), "revoke for the gate"),
         (replace(FLOOR_ORDER, hardware_id=GATE.id), "floor for the gate"),
+        (replace(EPOCH_ORDER, hardware_id=ANYONE), "epoch for any hardware"),
         (replace(REVOKE_ORDER, hardware_id=ANYONE), "revoke for any hardware"),
         (replace(FLOOR_ORDER, hardware_id=ANYONE), "floor for any hardware"),
         (replace(EPOCH_ORDER, hardware_id=flipped(DOOR.id, 15)), "epoch, a bit of the id"),
@@ -123,7 +123,9 @@ def _signature() -> Iterator[Block]:
     anyone = part[:24] + ANYONE + part[40:]
     epoch = anyone[:4] + u8(EPOCH) + anyone[5:]
     moved = epoch + good[60:]
-    yield offer("turned into an epoch for any hardware", moved, "not-signed", "Recombined")
+    comment = "turned into an epoch for any hardware"
+    yield offer(comment, moved, "not-for-me", "Recombined")
+    yield offer("turned into an epoch", part[:4] + u8(EPOCH) + good[5:], "not-signed", "Recombined")
     for at in (60, 91, 92, 123):
         yield offer(
             f"a bit of the signature, byte {at}", flipped(good, at), "not-signed", "BitFlip"
@@ -147,10 +149,11 @@ def _signature() -> Iterator[Block]:
 
 
 def _ranges() -> Iterator[Block]:
-    for type in (0, 4, 255):
-        yield offer(f"type {type}", raw(4, u8(type)), "malformed", "OutOfRange")
+    yield offer("type 0", raw(4, u8(0)), "malformed", "OutOfRange")
+    for type in (4, 255):
+        yield offer(f"type {type}", raw(4, u8(type)), "too-new", "UnknownVersion")
     for at in (5, 6, 7):
-        yield offer(f"byte {at} is not zero", raw(at, u8(1)), "malformed", "Reserved")
+        yield offer(f"byte {at} is not zero", raw(at, u8(1)), "too-new", "Reserved")
     for order, comment in (
         (replace(REVOKE_ORDER, issued=0), "revoke issued in second 0"),
         (replace(EPOCH_ORDER, issued=0), "epoch issued in second 0"),
@@ -199,7 +202,7 @@ def messages() -> Iterator[Block]:
         long = fill[: length + 1]
         yield parse(f"{name} of {length + 1}", type, long, "malformed", "WrongLength")
     for what in (0, 3, 255):
-        yield parse(f"ask for {what}", Type.ASK, u8(what), "malformed", "OutOfRange")
+        yield parse(f"ask for {what}", Type.ASK, u8(what), "too-new", "UnknownVersion")
     yield parse("ask for the status", Type.ASK, u8(2), "none")
     yield from _commands()
     for type in (0, 9, 15):
@@ -218,9 +221,14 @@ def _commands() -> Iterator[Block]:
         comment = f"command of kind {kind}, {length} bytes"
         message = command(kind, 0, length)
         yield parse(comment, Type.COMMAND, message, "malformed", "WrongLength")
-    for kind in (0, 3, 255):
-        message = command(kind, 0, 98)
-        yield parse(f"command of kind {kind}", Type.COMMAND, message, "malformed", "OutOfRange")
+    for kind, cls, length in ((0, 0, 98), (3, 0, 98), (255, 0, 98), (3, 16, 58), (6, 0, 346)):
+        comment = f"command of kind {kind}, class {cls}, {length} bytes"
+        message = command(kind, cls, length)
+        yield parse(comment, Type.COMMAND, message, "too-new", "UnknownVersion")
+    for length in (57, 347):
+        message = command(3, 0, length)
+        comment = f"command of kind 3, {length} bytes"
+        yield parse(comment, Type.COMMAND, message, "malformed", "WrongLength")
     for cls in (16, 128, 255):
         message = command(1, cls, 98)
         yield parse(f"command of class {cls}", Type.COMMAND, message, "malformed", "OutOfRange")

@@ -112,7 +112,7 @@ def _header() -> Iterator[Block]:
         header = magic + token_header(DOOR.id)[2:]
         sealed = signed(BODY, header=header)
         yield offer(f"{comment}, signed so", sealed, "malformed", "WrongMagic")
-    order = create_order(BACKEND.seed, EPOCH, START, bytes(16))
+    order = create_order(BACKEND.seed, EPOCH, START, DOOR.id)
     padded = order + bytes(288 - len(order))
     yield offer("an order, padded", padded, "malformed", "WrongMagic")
     for at, what in ((2, "version"), (3, "suite")):

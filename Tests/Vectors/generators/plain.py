@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from blocks import Block, case, put_records
 from proofspec.baseline import device_set, make_config
 from proofspec.basics import DEVELOPMENT, GENERATION_MAX, PRODUCTION, xor
-from proofspec.config import CONFIG_BYTES_MAX, FULL, INCREMENTAL, Config, Source, config_tag
+from proofspec.config import CONFIG_BYTES_MAX, FULL, INCREMENTAL, TRUSTING, Config, Source, config_tag
 from proofspec.curves import hardware_public
 from proofspec.evidence import APP, DEVICE, ENVIRONMENT, Record
 from proofspec.keys import (
@@ -177,6 +177,7 @@ def configs() -> Iterator[Block]:
     yield put_config("five sources of three classes")
     yield put_config("development mode", mode=DEVELOPMENT)
     yield put_config("incremental policy", policy=INCREMENTAL)
+    yield put_config("trusting policy", policy=TRUSTING)
     yield put_config("the highest generation", generation=GENERATION_MAX)
     yield put_config("the lowest limit", small, one_each, limit=16)
     yield put_config("the highest limit", small, one_each, limit=50)

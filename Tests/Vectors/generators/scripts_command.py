@@ -308,7 +308,7 @@ def _limits() -> Iterator[Script]:
     s.order(create_order(BACKEND.seed, EPOCH, START + 100, DOOR.id))
     s.step("the last second")
     s.command(ONE, s.ask(), ACCEPTED, 65535)
-    s.order(create_order(BACKEND.seed, EPOCH, START + 101, bytes(16)))
+    s.order(create_order(BACKEND.seed, EPOCH, START + 101, DOOR.id))
     s.command(ONE, s.ask(), Verdict.EXPIRED)
     s.command(ONE, s.ask(), Verdict.EXPIRED, secrets=wrong_device(ONE))
     s.step("the token is held nevertheless")
@@ -347,12 +347,19 @@ def _limits() -> Iterator[Script]:
 
 
 def _shapes() -> Iterator[Script]:
-    s = ready("malformed commands leave the challenge alone")
+    s = ready("malformed commands leave the challenge alone, and so do those of a later version")
     live = s.ask()
     sent = _wire(live, b"open")
     for comment, wire in (
         ("kind 0", u8(0) + sent[1:]),
         ("kind 3", u8(3) + sent[1:]),
+        ("kind 255, of the shortest length", u8(255) + sent[1:58]),
+        ("kind 3, class 16", u8(3) + u8(16) + sent[2:]),
+    ):
+        s.step(comment).expect(Type.COMMAND, wire, Verdict.TOO_NEW)
+    for comment, wire in (
+        ("kind 3, shorter than any command", u8(3) + sent[1:57]),
+        ("kind 3, longer than any command", u8(3) + sent[1:] + bytes(347 - len(sent))),
         ("class 16", sent[:1] + u8(16) + sent[2:]),
         ("empty", b""),
         ("without its device proof", sent[:58]),
@@ -366,8 +373,6 @@ def _shapes() -> Iterator[Script]:
     s = ready("what is no question is malformed, and nothing else")
     live = s.ask()
     for type, message in (
-        (Type.ASK, b"\x00"),
-        (Type.ASK, b"\x03"),
         (Type.ASK, b""),
         (Type.ASK, b"\x01\x01"),
         (Type.CHALLENGE, u64(1) + bytes(32)),
@@ -380,5 +385,7 @@ def _shapes() -> Iterator[Script]:
         *((type, b"\x01") for type in (0, 2, 3, 4, 5, 6, 7, 8, 9, 15)),
     ):
         s.expect(type, message, Verdict.MALFORMED)
+    for what in (0, 3, 4, 255):
+        s.expect(Type.ASK, u8(what), Verdict.TOO_NEW)
     s.command(ONE, live, ACCEPTED, 65535)
     yield s

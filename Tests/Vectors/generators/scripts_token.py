@@ -31,8 +31,8 @@ SUPERSEDED, REVOKED, EXPIRED = Verdict.SUPERSEDED, Verdict.REVOKED, Verdict.EXPI
 CROWD = [bare_app(f"tenant {i}") for i in range(9)]
 
 
-def epoch(issued: int, where: bytes = DOOR.id) -> bytes:
-    return create_order(BACKEND.seed, EPOCH, issued, where)
+def epoch(issued: int) -> bytes:
+    return create_order(BACKEND.seed, EPOCH, issued, DOOR.id)
 
 
 def floor(issued: int) -> bytes:
@@ -144,7 +144,7 @@ def _refused_tokens() -> Iterator[Script]:
         ("another id in the body", signed(replace(BODY, hardware_id=TWIN.id)), Verdict.NOT_FOR_ME),
         ("a bit changed in the box", flipped(good, 100), Verdict.NOT_FOR_ME),
         ("a range left", signed(replace(BODY, uses=0)), Verdict.MALFORMED),
-        ("a version too new", good[:2] + u8(2) + good[3:], Verdict.MALFORMED),
+        ("a version too new", good[:2] + u8(2) + good[3:], Verdict.TOO_NEW),
         ("a byte short", good[:-1], Verdict.MALFORMED),
         ("a byte more", good + b"\x00", Verdict.MALFORMED),
         ("another magic", b"PX" + good[2:], Verdict.MALFORMED),
@@ -197,14 +197,18 @@ def _openings() -> Iterator[Script]:
     for _ in range(3):
         s.token(ONE.token(GATE), Verdict.NOT_FOR_ME)
         s.token(ONE.token()[:100], Verdict.MALFORMED)
-        s.token(b"PT\x02\x01" + ONE.token()[4:], Verdict.MALFORMED)
+        s.token(b"PT\x02\x01" + ONE.token()[4:], Verdict.TOO_NEW)
     s.hold(ONE, ONE.token())
     yield s
 
     s = Script("nor do orders with wrong headers")
     order = epoch(START)
-    for wrong in (b"PT" + order[2:], b"PO\x02" + order[3:], b"PO\x01\x02" + order[4:]):
-        s.order(wrong, Verdict.MALFORMED).order(wrong[:-1], Verdict.MALFORMED)
+    for wrong, verdict in (
+        (b"PT" + order[2:], Verdict.MALFORMED),
+        (b"PO\x02" + order[3:], Verdict.TOO_NEW),
+        (b"PO\x01\x02" + order[4:], Verdict.TOO_NEW),
+    ):
+        s.order(wrong, verdict).order(wrong[:-1], Verdict.MALFORMED)
     s.order(order).status(0, START)
     yield s
 
@@ -225,19 +229,21 @@ def _openings() -> Iterator[Script]:
 def _orders() -> Iterator[Script]:
     s = Script("the epoch rises and never falls")
     s.order(epoch(START)).status(0, START)
-    s.order(epoch(START + 9, ANYONE)).status(0, START + 9)
+    s.order(epoch(START + 9)).status(0, START + 9)
     s.order(epoch(START + 3)).status(0, START + 9)
     yield s
 
     far = replace(EPOCH_ORDER, hardware_id=GATE.id)
+    any_epoch = replace(EPOCH_ORDER, hardware_id=ANYONE)
     all_revoked = replace(REVOKE_ORDER, hardware_id=ANYONE)
     good = epoch(START)
     for comment, order, verdict in (
         ("an order for the gate", signed_order(far), Verdict.NOT_FOR_ME),
+        ("an epoch for any hardware", signed_order(any_epoch), Verdict.NOT_FOR_ME),
         ("a revocation for any hardware", signed_order(all_revoked), Verdict.NOT_FOR_ME),
         ("a stranger's order", signed_order(EPOCH_ORDER, STRANGER), Verdict.NOT_SIGNED),
-        ("a type of its own", signed_order(replace(EPOCH_ORDER, type=4)), Verdict.MALFORMED),
-        ("a version too new", good[:2] + u8(2) + good[3:], Verdict.MALFORMED),
+        ("a type too new", signed_order(replace(EPOCH_ORDER, type=4)), Verdict.TOO_NEW),
+        ("a version too new", good[:2] + u8(2) + good[3:], Verdict.TOO_NEW),
         ("a byte short", good[:-1], Verdict.MALFORMED),
         ("another magic", b"PT" + good[2:], Verdict.MALFORMED),
     ):

@@ -8,7 +8,7 @@ from .evidence import APP, DEVICE, ENVIRONMENT
 
 MAGIC = b"PKMC"
 VERSION, SUITE = 1, 1
-FULL, INCREMENTAL = 1, 2
+FULL, INCREMENTAL, TRUSTING = 1, 2, 3
 HEAD_BYTES, TAG_BYTES = 60, 16
 CONFIG_BYTES_MIN, CONFIG_BYTES_MAX = HEAD_BYTES + TAG_BYTES, 684
 SOURCES_MAX, LEAVES_MAX, GROUPS_LOG2_MAX = 24, 128, 6
@@ -109,7 +109,7 @@ def in_range(c: Config) -> bool:
     order = [(s.cls, s.number) for s in c.sources]
     return (
         c.mode in (1, 2)
-        and c.policy in (FULL, INCREMENTAL)
+        and c.policy in (FULL, INCREMENTAL, TRUSTING)
         and 1 <= c.generation <= GENERATION_MAX
         and c.key_id[0] == c.mode
         and not is_zero(c.salt)

@@ -24,12 +24,14 @@ from .stored import FREE, HELD, NO_SECRETS, REVOKED, Global, Slot
 from .token import Body, check_header, open_token, token_digest
 
 OPENINGS_MAX, REFUSALS_MAX = 4, 16
+EPOCH_STEP = 400 * 86_400  # seconds by which one signature moves the time
+AHEAD = 65535  # detail of what is beyond the step
 COUNTER_BLOCK = 64  # the page leaves the size open
 UNLIMITED = 65535  # detail for a token without limit
 
 WORDS = {
     "malformed": Verdict.MALFORMED,
-    "too-new": Verdict.MALFORMED,
+    "too-new": Verdict.TOO_NEW,
     "not-for-me": Verdict.NOT_FOR_ME,
     "not-signed": Verdict.NOT_SIGNED,
     "wrong-mode": Verdict.WRONG_MODE,
@@ -77,7 +79,7 @@ def uses_left(slot: Slot) -> int:
 
 
 class Hardware:
-    """One piece of hardware with one link at a time."""
+    """One piece of hardware; `use` says over which of its links the next message comes."""
 
     def __init__(
         self, settings: Settings, random: Callable[[], bytes], clock: Callable[[], int]
@@ -99,10 +101,15 @@ class Hardware:
         for slot in self.store.slots:
             if slot.state != FREE and slot.uses == FOREVER:
                 slot.last_verdict, slot.last_counter = 0, self.next_counter
-        self.disconnect()
+        self.links: dict[int, Link] = {}
+        self.use(1)
+
+    def use(self, number: int) -> None:
+        self.number = number
+        self.link = self.links.setdefault(number, Link())
 
     def disconnect(self) -> None:
-        self.link = Link()
+        self.link = self.links[self.number] = Link()
 
     def receive(self, type: int, message: bytes) -> tuple[int, bytes]:
         """The one answer to a message."""
@@ -111,6 +118,7 @@ class Hardware:
                 return self._challenge()
             if message[0] == ASK_STATUS:
                 return Type.STATUS, self._status().encoded()
+            return Type.VERDICT, Answer(Verdict.TOO_NEW).encoded()
         handler = {
             Type.TOKEN: self._token,
             Type.COMMAND: self._command,
@@ -162,7 +170,7 @@ class Hardware:
             verdict, i = WORDS[refused.word], -1
         if verdict != Verdict.HELD:
             self.link.openings += 1
-            return Answer(verdict)
+            return Answer(verdict, AHEAD if i == AHEAD else 0)
         self._take(i, body, digest)
         return self._held(self.store.slots[i])
 
@@ -173,6 +181,8 @@ class Hardware:
         slot = Slot() if i is None else self.store.slots[i]
         if body.issued < known.floor:
             return Verdict.SUPERSEDED, -1
+        if self._is_ahead(body.issued):
+            return Verdict.EXPIRED, AHEAD
         if body.generation <= slot.revoked_generation:
             return Verdict.REVOKED, -1
         if body.generation <= slot.generation:
@@ -206,8 +216,8 @@ class Hardware:
     def _command(self, message: bytes) -> Answer:
         try:
             c = parse_command(message)
-        except Refused:
-            return Answer(Verdict.MALFORMED)
+        except Refused as refused:
+            return Answer(WORDS[refused.word])
         if self.link.refusals >= REFUSALS_MAX:
             return self._busy(c.counter)
         live, self.link.live = self.link.live, None
@@ -297,9 +307,13 @@ class Hardware:
             check_address(s.hardware_id, message)
         except Refused as refused:
             return Answer(WORDS[refused.word])  # cost no public-key work: not counted
-        before = deepcopy(self.store)
+        before, detail = deepcopy(self.store), 0
         try:
-            verdict = self._obey(open_order(s.hardware_id, s.issuers, message))
+            order = open_order(s.hardware_id, s.issuers, message)
+            if self._is_ahead(order.issued):
+                verdict, detail = Verdict.EXPIRED, AHEAD
+            else:
+                verdict = self._obey(order)
         except Refused as refused:
             verdict = WORDS[refused.word]
         if self.store == before:
@@ -308,7 +322,7 @@ class Hardware:
             if slot != before.slots[i]:
                 self._keep(i)
         self._keep_globals()
-        return Answer(verdict)
+        return Answer(verdict, detail)
 
     def _obey(self, order: Order) -> Verdict:
         if order.type == REVOKE and not self._revoke(order):
@@ -355,6 +369,11 @@ class Hardware:
     def _epoch(self) -> int:
         """It is at least this late: the epoch as signed, and what the clock has counted since."""
         return self.epoch + self.clock() - self.epoch_since if self.epoch else 0
+
+    def _is_ahead(self, issued: int) -> bool:
+        """Where a time is known, one signature may not move it further than the step."""
+        known = max(self._epoch(), self.store.globals.floor)
+        return known != 0 and issued > known + EPOCH_STEP
 
     def _raise_epoch(self, issued: int) -> None:
         if issued > self._epoch():

@@ -44,6 +44,7 @@ class Verdict(IntEnum):
     REVOKED = 36
     WRONG_MODE = 37
     NO_ROOM = 38
+    TOO_NEW = 39
     MALFORMED = 48
     BUSY = 49
     FAULT = 50
@@ -154,8 +155,10 @@ def make_recall(device_key: bytes, instance_id: bytes, counter: int, nonce: byte
 
 
 def parse_command(data: bytes) -> Command:
-    if not data or data[0] not in (INTEGRITY, DEVICE):
+    if not length_allowed(Type.COMMAND, len(data)):
         raise Refused("malformed")
+    if data[0] not in (INTEGRITY, DEVICE):
+        raise Refused("too-new")
     fixed = 90 if data[0] == INTEGRITY else 58
     if not fixed <= len(data) <= fixed + COMMAND_BYTES_MAX or data[1] > 15:
         raise Refused("malformed")
@@ -192,4 +195,4 @@ def parse(type: int, data: bytes) -> None:
     if type == Type.COMMAND:
         parse_command(data)
     if type == Type.ASK and data[0] not in (ASK_CHALLENGE, ASK_STATUS):
-        raise Refused("malformed")
+        raise Refused("too-new")

@@ -69,8 +69,8 @@ def in_range(part: bytes) -> bool:
     revoke = o.type == REVOKE
     return (
         o.type in (EPOCH, REVOKE, FLOOR)
-        and is_zero(part[5:8])
         and o.issued != 0
+        and not is_zero(o.hardware_id)
         and is_zero(o.instance_id) != revoke
         and (o.generation != 0) == revoke
     )
@@ -82,8 +82,7 @@ def check_address(hardware_id: bytes, order: bytes) -> None:
         raise Refused("malformed")
     if order[2] != VERSION or order[3] != SUITE:
         raise Refused("too-new")
-    to, epoch = order[24:40], order[4] == EPOCH
-    if to != hardware_id and not (epoch and to == ANYONE):
+    if order[24:40] != hardware_id:
         raise Refused("not-for-me")
 
 
@@ -95,6 +94,8 @@ def open_order(hardware_id: bytes, issuers: Collection[bytes], order: bytes) -> 
     known = [p for p in issuers if issuer_id(p) == decoded.issuer_id]
     if not any(verifies(p, label("pfc1.order-sign.") + part, signature) for p in known):
         raise Refused("not-signed")
+    if decoded.type > FLOOR or not is_zero(part[5:8]):
+        raise Refused("too-new")
     if not in_range(part):
         raise Refused("malformed")
     return decoded

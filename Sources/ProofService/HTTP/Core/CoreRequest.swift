@@ -17,7 +17,9 @@ enum CoreRequest {
 
   /// `nil` if the path or the query is not percent-encoded UTF-8.
   private static func value(of request: UnsafePointer<pfh_request>) -> HTTPRequest? {
-    guard let path = unsafe PercentEncoding.decoded(bytes(request.pointee.path)) else { return nil }
+    guard let path = unsafe PercentEncoding.decodedPath(bytes(request.pointee.path)) else {
+      return nil
+    }
     var query: [String: String] = [:]
     let isRead = unsafe eachField(request.pointee.query, request.pointee.query_count) {
       name, value in

@@ -8,15 +8,18 @@ final class CoreServer: Sendable {
   private let answering: Unmanaged<Answering>
 
   init(
-    _ settings: HTTPServerSettings, answer: @escaping @Sendable (HTTPRequest) -> HTTPResponse
+    _ settings: HTTPServerSettings, proxies: Set<IPAddress>,
+    answer: @escaping @Sendable (HTTPRequest) -> HTTPResponse
   ) throws(HTTPServerError) {
     var limits = try CoreLimits.checked(settings.limits)
     var certificate: OpaquePointer?
     if let files = settings.certificate { unsafe certificate = try Self.read(files) }
     let answering = unsafe Unmanaged.passRetained(Answering(answer))
     var server: OpaquePointer?
+    // A proxy speaks for many: its connections have no share of one address.
+    let unlimited = proxies.map(\.text).joined(separator: " ")
     let result = unsafe pfh_server_start(
-      &server, settings.address, settings.port, certificate, &limits, respond,
+      &server, settings.address, settings.port, certificate, &limits, unlimited, respond,
       answering.toOpaque())
     let failure = CoreSystem.failure
     guard result == PFH_OK, let server = unsafe server else {
@@ -46,6 +49,7 @@ final class CoreServer: Sendable {
     let counts = unsafe pfh_server_counts(server)
     return HTTPServerCounts(
       connectionsOpen: counts.connections_open, connectionsAccepted: counts.connections_accepted,
+      connectionsDisplaced: counts.connections_displaced,
       requestsInFlight: counts.requests_in_flight, requestsTimedOut: counts.requests_timed_out,
       requestsTooLarge: counts.requests_too_large,
       requestsRefusedBusy: counts.requests_refused_busy,

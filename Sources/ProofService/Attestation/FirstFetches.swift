@@ -1,0 +1,101 @@
+internal import ProofJOSE
+internal import ProofModel
+
+// The first report of a device makes a row in the store. An attacker who has the key of one SDK build can
+// invent devices, so an account has a budget for first reports, and each build an alarm.
+
+/// How many devices were seen for the first time.
+final class FirstFetches: Sendable {
+  /// One hour of one build.
+  private struct Hour {
+    var start: Int64
+    var count = 0
+  }
+
+  private struct State {
+    var hours: [KeyID: Hour] = [:]
+    var totals: [KeyID: Int] = [:]
+  }
+
+  /// Of the account's budget one address gets at most this part.
+  static let addressPart = 10
+
+  private let account = RateLimiter(per: 3_600, burst: 3_600)
+  private let addresses = RateLimiter(per: 3_600, burst: 3_600)
+  private let state = CoreLock(State())
+
+  /// After how many seconds there is room for a first fetch from an address; nil for now.
+  ///
+  /// - Parameters:
+  ///   - network: What counts as one address.
+  ///   - rate: The account's budget an hour; 0 for no limit.
+  ///   - now: The time.
+  ///   - isTaken: Whether to count one; otherwise only looks.
+  /// - Returns: The seconds to wait, or nil.
+  func wait(for network: [UInt8], rate: Int, at now: UnixTime, isTaken: Bool) -> Int? {
+    guard rate > 0 else { return nil }
+    // Rounded up, so that an address has at least one.
+    let part = (rate - 1) / Self.addressPart + 1
+    if let wait = addresses.wait(of: network, rate: part, at: now, isTaken: isTaken) { return wait }
+    return account.wait(of: [], rate: rate, at: now, isTaken: isTaken)
+  }
+
+  /// Counts one of a build.
+  ///
+  /// - Returns: Whether it is the one that reaches the alarm in this hour.
+  func count(_ build: KeyID, alarm: Int, at now: Int64) -> Bool {
+    state.withLock { state in
+      state.totals[build, default: 0] += 1
+      var hour = state.hours[build] ?? Hour(start: now)
+      // A clock that was set back begins another hour.
+      if now - hour.start >= 3_600 || now < hour.start { hour = Hour(start: now) }
+      hour.count += 1
+      state.hours[build] = hour
+      return alarm > 0 && hour.count == alarm
+    }
+  }
+
+  /// How many there were of each build, in the text format of Prometheus.
+  var text: String {
+    let totals = state.withLock { $0.totals }
+    guard !totals.isEmpty else { return "" }
+    let name = "proof_service_first_fetches_of_build_total"
+    return "# TYPE \(name) counter\n"
+      + totals.map { "\(name){build=\"\($0.key)\"} \($0.value)\n" }.sorted().joined()
+  }
+}
+
+extension AttestationService {
+  /// Refuses a device's first report before it is read, where the budget is spent.
+  func checkFirstFetch(
+    of build: SDKBuild, from peer: String, under policy: Policy
+  ) throws(Refusal) {
+    try firstFetch(from: peer, policy, isTaken: false)
+  }
+
+  /// Counts a device's first report, which was believed.
+  func takeFirstFetch(of build: SDKBuild, from peer: String, _ policy: Policy) throws(Refusal) {
+    try firstFetch(from: peer, policy, isTaken: true)
+    metrics.count(.firstFetches)
+    if firstFetches.count(build.id, alarm: policy.firstFetchAlarm, at: clock.now.seconds) {
+      metrics.count(.firstFetchAlarms)
+      log(
+        Event(
+          name: "first fetches",
+          details: [
+            ("build", build.id.description), ("within an hour", "\(policy.firstFetchAlarm)"),
+          ]))
+    }
+  }
+
+  private func firstFetch(
+    from peer: String, _ policy: Policy, isTaken: Bool
+  ) throws(Refusal) {
+    let wait = firstFetches.wait(
+      for: Array(IPAddress.network(of: peer).utf8), rate: policy.firstFetchRate, at: clock.now,
+      isTaken: isTaken)
+    guard let wait else { return }
+    metrics.count(.firstFetchesRefused)
+    throw .tooMany(retryAfter: wait)
+  }
+}

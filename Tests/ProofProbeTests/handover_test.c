@@ -1,0 +1,295 @@
+/// The hand-over between the calling thread and its workers (files_parts.h), in all orders with few deviations, and
+/// among real threads that are held back at random.
+///
+/// This program is built with smaller numbers than the library: a file of two leaves is a long one, a window has one
+/// leaf, and two windows may be ahead.
+
+#define _GNU_SOURCE
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "files.h"
+#include "files_parts.h"
+#include "harness.h"
+#include "schedule.h"
+#include "tree.h"
+
+/// Longer than any of these tests takes on a busy machine. An end of the test, and no part of what it asserts.
+enum { SECONDS = 240 };
+
+static struct pfp_files *context(unsigned workers) {
+  struct pfp_files_options made = {
+      .policy = PFP_POLICY_FULL, .limit_log2 = 40, .kernel = PFP_KERNEL_PORTABLE, .workers = (uint8_t)workers};
+  struct pfp_files *files = NULL;
+  CHECK_NUMBER(pfp_files_create(&files, &made), PFP_OK);
+  return files;
+}
+
+static void file(const struct tree *tree, char name, unsigned leaves, unsigned more) {
+  const char text[] = {name, '\0'};
+  tree_noise(tree, text, (size_t)leaves * PFP_LEAF_BYTES + more, (uint64_t)(unsigned char)name);
+}
+
+// Every order ----------------------------------------------------------------------------------------------------
+
+static void hangs(void) {
+  (void)printf("handover: hangs in the order %s\n", schedule_words());
+  (void)fflush(stdout);
+  _exit(1);
+}
+
+struct story {
+  const struct tree *tree;
+  unsigned workers, deviations;
+};
+
+static bool play_all(void *user) {
+  const struct story *story = user;
+  const struct schedule schedule = {.deviations = story->deviations};
+  struct pfp_files *files = context(story->workers);
+  struct pfp_bundle expected, bundle;
+  uint64_t runs = 0;
+  bool good = CHECK_NUMBER(pfp_files_digest_bundle(files, story->tree->root, NULL, NULL, &expected), PFP_OK);
+  schedule_hangs = hangs;
+  schedule_begin(&schedule);
+  do {
+    schedule_start();
+    int result = pfp_files_digest_bundle(files, story->tree->root, NULL, NULL, &bundle);
+    (void)schedule_stop();
+    runs++;
+    good = CHECK_NUMBER(result, PFP_OK) && CHECK_BYTES(bundle.digest, expected.digest, 32) && good;
+  } while (good && schedule_next());
+  test_note("%u workers, %u deviations: %llu orders", story->workers, story->deviations, (unsigned long long)runs);
+  pfp_files_free(files);
+  return good;
+}
+
+/// A long file whose windows are held back, and short ones behind it in the same batch.
+static struct tree long_before_short(void) {
+  struct tree tree = tree_make();
+  file(&tree, 'a', 4, 0);
+  for (char name = 'b'; name < 'j'; name++) file(&tree, name, 0, 10);
+  return tree;
+}
+
+static void one_long(void) {
+  struct tree tree = long_before_short();
+  faults_reset();
+  faults.no_maps = true;
+  CHECK(in_child(play_all, &(struct story){&tree, 1, 2}));
+  CHECK(in_child(play_all, &(struct story){&tree, 2, options.thorough ? 3 : 2}));
+  CHECK(in_child(play_all, &(struct story){&tree, 4, options.thorough ? 2 : 1}));
+  tree_drop(&tree);
+}
+
+static void several_long(void) {
+  struct tree tree = tree_make();
+  faults_reset();
+  faults.no_maps = true;
+  file(&tree, 'a', 3, 1);
+  file(&tree, 'b', 0, 5);
+  file(&tree, 'c', 2, 7);
+  file(&tree, 'd', 3, 0);
+  file(&tree, 'e', 1, 9);
+  CHECK(in_child(play_all, &(struct story){&tree, 2, options.thorough ? 3 : 2}));
+  CHECK(in_child(play_all, &(struct story){&tree, 3, 1}));
+  tree_drop(&tree);
+}
+
+// A cancel at every step -----------------------------------------------------------------------------------------
+
+static void cancel(void *files) { pfp_files_cancel(files); }
+
+static bool cancel_everywhere(void *user) {
+  const struct story *story = user;
+  struct pfp_files *files = context(story->workers);
+  struct pfp_bundle bundle;
+  unsigned cancelled = 0, late = 0;
+  bool good = true, more = true;
+  schedule_hangs = hangs;
+  for (uint64_t at = 1; good && more; at++) {
+    const struct schedule schedule = {
+        .deviations = story->deviations, .interrupt_at = at, .interrupt = cancel, .user = files};
+    more = false;
+    schedule_begin(&schedule);
+    do {
+      schedule_start();
+      int result = pfp_files_digest_bundle(files, story->tree->root, NULL, NULL, &bundle);
+      struct schedule_run run = schedule_stop();
+      test_case("cancelled at step %llu, order %s", (unsigned long long)at, schedule_words());
+      more = more || run.interrupted;
+      cancelled += result == PFP_E_CANCELLED;
+      late += run.interrupted && result == PFP_OK;
+      if (result != PFP_OK) good = CHECK_NUMBER(result, PFP_E_CANCELLED);
+      if (result != PFP_OK) good = CHECK_NUMBER(pfp_files_failure(files)->result, PFP_E_CANCELLED) && good;
+      if (!run.interrupted) good = CHECK_NUMBER(result, PFP_OK) && good;
+    } while (good && schedule_next());
+  }
+  good = CHECK(cancelled > 0) && good;
+  test_note("%u workers: %u runs cancelled, %u were over", story->workers, cancelled, late);
+  pfp_files_free(files);
+  return good;
+}
+
+static void cancelled_anywhere(void) {
+  struct tree tree = long_before_short();
+  faults_reset();
+  faults.no_maps = true;
+  for (unsigned workers = 1; workers <= PFP_WORKERS_MAX; workers *= 2) {
+    CHECK(in_child(cancel_everywhere, &(struct story){&tree, workers, workers < 4}));
+  }
+  tree_drop(&tree);
+}
+
+// Real threads ---------------------------------------------------------------------------------------------------
+
+static atomic_uint_fast64_t rolls;
+
+/// Now and then another thread goes first.
+static void throttle(int fd) {
+  struct dice dice = {atomic_fetch_add(&rolls, 1)};
+  (void)fd;
+  for (uint32_t i = dice_below(&dice, 4) == 0 ? dice_below(&dice, 200) : 0; i != 0; i--) (void)sched_yield();
+}
+
+/// Long files of 9, 12, 24 and 48 windows' worth, each among short ones.
+static struct tree mixed(void) {
+  static const unsigned lengths[] = {9, 12, 24, 48};
+  struct tree tree = tree_make();
+  char name = 'A';
+  for (unsigned i = 0; i < 4; i++) {
+    file(&tree, name++, lengths[i], 0);
+    for (unsigned j = 0; j < 6; j++) file(&tree, name++, j == 3, j);
+  }
+  return tree;
+}
+
+static bool stress(void *user) {
+  const struct story *story = user;
+  struct pfp_files *files = context(story->workers);
+  struct pfp_bundle expected, bundle;
+  bool good = true;
+  (void)alarm(SECONDS);
+  good = CHECK_NUMBER(pfp_files_digest_bundle(files, story->tree->root, NULL, NULL, &expected), PFP_OK);
+  for (unsigned round = 0; round < (options.thorough ? 2000u : 60u) && good; round++) {
+    good = CHECK_NUMBER(pfp_files_digest_bundle(files, story->tree->root, NULL, NULL, &bundle), PFP_OK) &&
+           CHECK_BYTES(bundle.digest, expected.digest, 32);
+  }
+  (void)alarm(0);
+  pfp_files_free(files);
+  return good;
+}
+
+static void throttled(void) {
+  struct tree tree = mixed();
+  for (unsigned workers = 1; workers <= PFP_WORKERS_MAX; workers *= 2) {
+    faults_reset();
+    faults.no_maps = true;
+    faults.after_read = throttle;
+    test_case("%u workers", workers);
+    CHECK(in_child(stress, &(struct story){&tree, workers, 0}));
+  }
+  faults_reset();
+  tree_drop(&tree);
+}
+
+struct canceller {
+  struct pfp_files *files;
+  atomic_uint_fast64_t go;  ///< Reads from which on the call is cancelled
+  atomic_uint_fast64_t reads;
+  atomic_bool over;
+};
+static struct canceller canceller;
+
+static void count_read(int fd) {
+  throttle(fd);
+  atomic_fetch_add(&canceller.reads, 1);
+}
+
+/// Cancels again and again from the read of that number on: a cancel before the call began does nothing.
+static void *cancel_later(void *user) {
+  (void)user;
+  while (!atomic_load(&canceller.over)) {
+    if (atomic_load(&canceller.reads) >= atomic_load(&canceller.go)) pfp_files_cancel(canceller.files);
+    (void)sched_yield();
+  }
+  return NULL;
+}
+
+static bool cancel_threads(void *user) {
+  const struct story *story = user;
+  struct dice dice = {2026 + story->workers};
+  struct pfp_bundle bundle;
+  unsigned cancelled = 0;
+  bool good = true;
+  canceller.files = context(story->workers);
+  (void)alarm(SECONDS);
+  for (unsigned round = 0; round < (options.thorough ? 2000u : 100u) && good; round++) {
+    pthread_t thread;
+    atomic_store(&canceller.reads, 0);
+    atomic_store(&canceller.over, false);
+    atomic_store(&canceller.go, dice_below(&dice, 130));
+    if (!CHECK(pthread_create(&thread, NULL, cancel_later, NULL) == 0)) return false;
+    int result = pfp_files_digest_bundle(canceller.files, story->tree->root, NULL, NULL, &bundle);
+    atomic_store(&canceller.over, true);
+    (void)pthread_join(thread, NULL);
+    cancelled += result == PFP_E_CANCELLED;
+    if (result != PFP_OK) good = CHECK_NUMBER(result, PFP_E_CANCELLED);
+  }
+  (void)alarm(0);
+  good = CHECK(cancelled > 0) && good;
+  pfp_files_free(canceller.files);
+  return good;
+}
+
+static void cancelled_by_threads(void) {
+  struct tree tree = mixed();
+  for (unsigned workers = 1; workers <= PFP_WORKERS_MAX; workers *= 2) {
+    faults_reset();
+    faults.no_maps = true;
+    faults.after_read = count_read;
+    test_case("%u workers", workers);
+    CHECK(in_child(cancel_threads, &(struct story){&tree, workers, 0}));
+  }
+  faults_reset();
+  tree_drop(&tree);
+}
+
+static const struct test tests[] = {
+    TEST("a long file before short ones ends in every order", one_long),
+    TEST("several long files end in every order", several_long),
+    TEST("a cancel at any step ends the call", cancelled_anywhere),
+    TEST("throttled long files among short ones end on 1, 2 and 4 threads", throttled),
+    TEST("a cancel by another thread ends the call", cancelled_by_threads),
+};
+
+static const struct suite handover_suite = SUITE("handover", tests);
+static const struct suite *const suites[] = {&handover_suite};
+
+int main(int argc, char **argv) {
+  const char *scratch = NULL;
+  for (int i = 1; i < argc; i++) {
+    if (strcmp(argv[i], "--long") == 0) {
+      options.thorough = true;
+    } else if (strcmp(argv[i], "--filter") == 0 && i + 1 < argc) {
+      options.filter = argv[++i];
+    } else if (strcmp(argv[i], "--scratch") == 0 && i + 1 < argc) {
+      scratch = argv[++i];
+    } else {
+      scratch = NULL;
+      break;
+    }
+  }
+  if (scratch == NULL) {
+    (void)fprintf(stderr, "usage: handover-tests --scratch DIR [--long] [--filter TEXT]\n");
+    return 2;
+  }
+  tree_scratch(scratch);
+  faults_reset();
+  return harness_run(suites, 1);
+}

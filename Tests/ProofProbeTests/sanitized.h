@@ -1,0 +1,18 @@
+/// Whether the tests run under a sanitizer.
+
+#ifndef PROBE_SANITIZED_H
+#define PROBE_SANITIZED_H
+
+/// 1 under a sanitizer: memory is mostly the sanitizer's, and everything takes ten times as long.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define SANITIZED 1
+#endif
+#endif
+#ifndef SANITIZED
+#define SANITIZED 0
+#endif
+
+#endif
