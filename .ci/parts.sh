@@ -2,6 +2,7 @@
 # What a script is made of that runs parts and adds up what they count. It sources this file; errors end a pipe.
 #
 #   part NAME COMMAND…     shows the output, and tallies its last line
+#   spoken LOG             prints LOG without what SwiftPM says while it waits
 #   tally STATUS LINE      adds what LINE counts, `N passed, M failed`; good and bad are its two numbers
 #   check FAULT COMMAND…   one check of the script's own; names the fault if the command fails
 #   closing                prints the sum in the same form; fails if anything has
@@ -13,6 +14,12 @@ passed=0
 failed=0
 good=0
 bad=0
+
+# SwiftPM ends this message without a line feed, so the next line of the target, its count perhaps, stands behind it.
+spoken() {
+  sed -E "s/Another instance of SwiftPM \(PID: [0-9]+\) is already running[^.]*'[^']*', waiting until that process has \
+finished execution\.\.\.//g" "$1"
+}
 
 tally() {
   good=0
@@ -32,7 +39,7 @@ part() {
   printf -- '-- %s\n' "$1"
   shift
   "$@" 2>&1 | tee "$log" || status=1
-  tally "$status" "$(tail -n 1 "$log")"
+  tally "$status" "$(spoken "$log" | tail -n 1)"
   rm -f "$log"
 }
 

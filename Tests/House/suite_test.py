@@ -39,6 +39,13 @@ class Suite(unittest.TestCase):
         result = self.suite(house_a="echo so far 3 passed, 0 failed or so")
         self.assertEqual(result.returncode, 1)
 
+    def test_a_count_behind_a_message_of_swiftpm_counts(self):
+        # Two lanes build in one folder, and SwiftPM ends its message without a line feed.
+        message = ("Another instance of SwiftPM (PID: 15069) is already running using '/a.b/c/.build', waiting until "
+                   "that process has finished execution...")
+        result = self.suite(house_a=f"printf '%s' \"{message}\" \"{message}\"; echo 18 passed, 0 failed")
+        self.assertEqual((result.returncode, result.stdout.splitlines()[-1]), (0, "18 passed, 0 failed"))
+
     def test_lanes_run_side_by_side_and_add_up(self):
         meeting = fresh("lanes_meeting")
         # Each waits for the other: one after the other they would never end.
