@@ -107,7 +107,7 @@ public struct AccountConfiguration: Sendable, Hashable {
   private static func object(
     _ part: Substring, _ noun: String
   ) throws(AttestorError) -> [String: JSONText] {
-    guard let bytes = Base64.decode(part.utf8, .urlUnpadded),
+    guard let bytes = Base64.decode(String(part), .url),
       let members = (try? JSONText.parse(bytes))?.members
     else { throw .malformedConfiguration(reason: "its \(noun) are no JSON object in base64url") }
     return members
@@ -115,7 +115,7 @@ public struct AccountConfiguration: Sendable, Hashable {
 
   private static func key(of claims: [String: JSONText]) throws(AttestorError) -> IssuerPublicKey {
     let text = try claim(claims, "key", \.text)
-    guard let bytes = Base64.decode(text.utf8, .urlUnpadded), let key = try? IssuerPublicKey(bytes)
+    guard let bytes = Base64.decode(text, .url), let key = try? IssuerPublicKey(bytes)
     else { throw .malformedConfiguration(reason: "claim key is no Ed25519 key in base64url") }
     return key
   }
@@ -124,7 +124,7 @@ public struct AccountConfiguration: Sendable, Hashable {
     _ parts: [Substring], by key: IssuerPublicKey
   ) throws(AttestorError) {
     let signed = Array((parts[0] + "." + parts[1]).utf8)
-    guard let signature = Base64.decode(parts[2].utf8, .urlUnpadded),
+    guard let signature = Base64.decode(String(parts[2]), .url),
       (try? CoreCrypto.verify(signature.span, of: signed.span, by: key)) != nil
     else { throw .untrustedConfiguration(reason: "its signature is not its key's") }
   }

@@ -34,7 +34,7 @@ struct InitialConfiguration: Sendable, Hashable {
       throw .malformedConfiguration(reason: "HOST:PORT is no host with or without a port")
     }
     serviceURL = address.url
-    guard let bytes = Base64.decode(parts[2].utf8), let digest = try? Digest(bytes) else {
+    guard let bytes = Base64.decode(String(parts[2])), let digest = try? Digest(bytes) else {
       throw .malformedConfiguration(reason: "the fingerprint is not 32 bytes in base64")
     }
     fingerprint = digest

@@ -1,3 +1,5 @@
+internal import ProofModel
+
 extension FetchResult {
   /// The token in a form that may be logged: always a JSON object.
   ///
@@ -8,7 +10,7 @@ extension FetchResult {
     guard status == .success else { return Self.loggable(error: status.description) }
     let parts = token.split(separator: ".", omittingEmptySubsequences: false)
     if parts.count == 5 { return Self.loggable(error: "encrypted token") }
-    guard parts.count == 3, let payload = Base64.decode(parts[1].utf8, .urlUnpadded),
+    guard parts.count == 3, let payload = Base64.decode(String(parts[1]), .url),
       let claims = try? JSONText.parse(payload), let members = claims.members,
       members["sip"] == nil, let text = String(validating: payload, as: UTF8.self),
       let end = text.lastIndex(of: "}")

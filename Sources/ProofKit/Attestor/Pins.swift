@@ -1,3 +1,5 @@
+internal import ProofModel
+
 /// How a pin is made of a certificate.
 public enum PinType: String, Sendable, CaseIterable {
   /// Base64 of SHA-256 of the certificate's SubjectPublicKeyInfo.
@@ -67,5 +69,5 @@ public struct Pins: Sendable, Hashable {
     return "{" + hosts.joined(separator: ",") + "}"
   }
 
-  static func isPin(_ text: String) -> Bool { Base64.decode(text.utf8)?.count == 32 }
+  static func isPin(_ text: String) -> Bool { Base64.decode(text)?.count == 32 }
 }

@@ -1,4 +1,5 @@
 internal import ProofJOSE
+internal import ProofModel
 
 /// What an operator's tool shows to a running service. The store keeps a hash of it.
 enum ManagementToken {

@@ -1,4 +1,5 @@
 public import ProofJOSE
+internal import ProofModel
 
 /// The pins of one host, or of the trusted roots (`*`).
 public struct HostPins: Record, Hashable {

@@ -1,4 +1,5 @@
 public import ProofJOSE
+internal import ProofModel
 
 /// Something of an account that an operator can see: a row of a table, as JSON.
 ///

@@ -64,17 +64,17 @@ final class InProcessService: Transport {
     var all = [
       "acc": JSONText.quote(account ?? self.account), "ser": "\(serial ?? state.serial)",
       "iat": "1900000000", "url": JSONText.quote("https://attest.example.com"),
-      "key": JSONText.quote(Base64.encode(issuer.publicKey.bytes, .urlUnpadded)),
+      "key": JSONText.quote(Base64.encode(issuer.publicKey.bytes, .url)),
       "spk": #"["\#(pin(9))"]"#, "pin": Pins(state.pins).json,
       "dom": #"{"api.example.com":"token"}"#, "fps": "\(state.forced)",
     ]
     all.merge(claims) { $1 }
     let payload = "{" + all.map { JSONText.quote($0) + ":" + $1 }.joined(separator: ",") + "}"
     let signed =
-      Base64.encode(Array(header.utf8), .urlUnpadded) + "."
-      + Base64.encode(Array(payload.utf8), .urlUnpadded)
+      Base64.encode(Array(header.utf8), .url) + "."
+      + Base64.encode(Array(payload.utf8), .url)
     let signature = CoreCrypto.sign(Array(signed.utf8).span, with: signer ?? issuer)
-    return signed + "." + Base64.encode(signature, .urlUnpadded)
+    return signed + "." + Base64.encode(signature, .url)
   }
 
   func send(_ request: TransportRequest) throws(TransportError) -> TransportResponse {
@@ -156,8 +156,8 @@ final class InProcessService: Transport {
   private func token(_ state: State, _ salt: Salt) -> String {
     if state.isEncrypted { return "e30..AAAA.AAAA.\(salt)" }
     let claims = #"{"exp":\#((state.time ?? 1_900_000_000) + Int64(state.tokenLife)),"did":"x"}"#
-    return "e30." + Base64.encode(Array(claims.utf8), .urlUnpadded) + "."
-      + Base64.encode(Array(salt.bytes), .urlUnpadded)
+    return "e30." + Base64.encode(Array(claims.utf8), .url) + "."
+      + Base64.encode(Array(salt.bytes), .url)
   }
 }
 
