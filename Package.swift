@@ -30,6 +30,7 @@ let package = Package(
   products: [
     .library(name: "ProofModel", targets: ["ProofModel"]),
     .library(name: "ProofKit", targets: ["ProofKit"]),
+    .library(name: "ProofRequest", targets: ["ProofRequest"]),
     .library(name: "ProofKitHTTP", targets: ["ProofKitHTTP"]),
     .library(name: "ProofLink", targets: ["ProofLink"]),
     .library(name: "ProofJOSE", targets: ["ProofJOSE"]),
@@ -68,6 +69,7 @@ let package = Package(
 
     .target(
       name: "ProofModel", dependencies: ["ProofCore", "CSodium"], swiftSettings: strictSwift),
+    .target(name: "ProofRequest", dependencies: ["ProofModel"], swiftSettings: strictSwift),
     .target(name: "DurableFiles", swiftSettings: strictSwift),
     .target(
       name: "ProofKit", dependencies: ["ProofModel", "ProofKey", "ProofProbe", "DurableFiles"],
@@ -188,6 +190,9 @@ let package = Package(
       name: "ProofModelTests",
       dependencies: ["ProofKit", "ProofModel", "ProofCore", "MemoryWitness", "SeededRandom"],
       exclude: ["MemoryWitness", "Mutants"], swiftSettings: strictSwift),
+    .testTarget(
+      name: "ProofRequestTests", dependencies: ["ProofRequest", "ProofModel", "SeededRandom"],
+      swiftSettings: strictSwift),
     .target(
       name: "FolderModel", dependencies: ["DurableFiles"], path: "Tests/FolderModel",
       swiftSettings: strictSwift),
