@@ -27,7 +27,7 @@ import Testing
       let input = try #require(test["input"])
       try head.fields.append("Signature-Input", "\(label)=\(input)")
       try head.fields.append("Signature", "\(label)=:\(tag):")
-      let signature = try #require(try MessageSignature.read(from: head).first)
+      let signature = try MessageSignature.read(from: head, label: label)
       let base = try signature.base(of: head)
       if test["alg"] == "hmac-sha256" {
         let text = try #require(keys["test-shared-secret"])
@@ -56,8 +56,7 @@ import Testing
     for name in try Vectors.names("request-signing/positive") where !Self.rewritten.contains(name) {
       let foreign = try ForeignRequest("positive/\(name)")
       let head = try foreign.standardHead()
-      let signature = try #require(
-        try MessageSignature.read(from: head).first { $0.label == "sig1" })
+      let signature = try MessageSignature.read(from: head, label: "sig1")
       var base = try signature.base(of: head)
       if name.hasPrefix("008") {
         // The profile writes hexadecimal digits of escapes in upper case.

@@ -267,7 +267,7 @@ import Testing
     try head.fields.set("signature-input", String(repeating: "a", count: 5000))
     #expect(throws: RequestRefusal.tooLong) { try StandardProof(reading: head) }
     let many = (0..<40).map { "\"x\($0)\"" }.joined(separator: " ")
-    try head.fields.set("signature-input", "a=(\(many));tag=\"proofkit\"")
+    try head.fields.set("signature-input", "proofkit=(\(many));tag=\"proofkit\"")
     #expect(throws: RequestRefusal.tooLong) { try StandardProof(reading: head) }
   }
 }

@@ -1,3 +1,5 @@
+internal import ProofModel
+
 /// The header fields of a request in their order, with names in lower case.
 public struct HeaderFields: Sendable, Hashable {
   /// One line of the header.
@@ -59,18 +61,36 @@ public struct HeaderFields: Sendable, Hashable {
     fields.reduce(0) { $0 + ($1.name == name ? 1 : 0) }
   }
 
-  /// The combined value of RFC 9421, section 2.1: all lines of the name, joined by a comma and a space.
-  func combined(_ name: String) -> [UInt8]? {
-    var value: [UInt8]?
-    for field in fields where field.name == name {
-      if value == nil {
-        value = Array(field.value.utf8)
-      } else {
-        value! += ", ".utf8
-        value! += field.value.utf8
-      }
+  /// The first value of a name, in lower case.
+  func first(_ name: String) -> String? {
+    for field in fields where field.name == name { return field.value }
+    return nil
+  }
+
+  /// Writes the combined value of RFC 9421, section 2.1: all lines of the name, joined by a comma and a
+  /// space. Returns false if there is no line.
+  func writeCombined(_ name: some Collection<UInt8>, to output: inout [UInt8]) -> Bool {
+    var isFirst = true
+    for field in fields where field.name.utf8.elementsEqual(name) {
+      if !isFirst { output += ", ".utf8 }
+      isFirst = false
+      output += field.value.utf8
     }
-    return value
+    return !isFirst
+  }
+
+  /// Writes each line of the name as a byte sequence (RFC 9421, section 2.1.3). Returns false if there is
+  /// no line.
+  func writeWrapped(_ name: some Collection<UInt8>, to output: inout [UInt8]) -> Bool {
+    var isFirst = true
+    for field in fields where field.name.utf8.elementsEqual(name) {
+      if !isFirst { output += ", ".utf8 }
+      isFirst = false
+      output.append(UInt8(ascii: ":"))
+      output += Base64.encode(Array(field.value.utf8)).utf8
+      output.append(UInt8(ascii: ":"))
+    }
+    return !isFirst
   }
 
   private static func trimmed(_ value: String) -> String {

@@ -16,24 +16,17 @@ public struct ContentDigest: Sendable, Hashable {
   ///
   /// - Throws: ``RequestRefusal/malformedDigest``.
   public init(reading field: String) throws(RequestRefusal) {
-    guard field.utf8.count <= 512,
-      let dictionary = StructuredParser.dictionary(Array(field.utf8)),
-      dictionary.elements.allSatisfy({ Self.isDigest($0.member) }),
-      case .item(let item)? = dictionary["sha-256"], item.parameters.elements.isEmpty,
-      case .bytes(let bytes) = item.value, let digest = try? Digest(bytes.span)
+    guard field.utf8.count <= 512, let dictionary = StructuredDictionary(Array(field.utf8)),
+      dictionary.members.allSatisfy({ dictionary.places[$0 + 1].kind == .bytes }),
+      let member = dictionary.member("sha-256".utf8),
+      Int(dictionary.places[member].after) == member + 2,
+      let bytes = Base64.decode(
+        dictionary.text.span.extracting(dictionary.base64(member + 1))),
+      let digest = try? Digest(bytes.span)
     else { throw .malformedDigest }
     self.digest = digest
   }
 
   /// The value of the field.
-  public var text: String {
-    var text = Array("sha-256=".utf8)
-    StructuredValue.bytes(Array(digest.bytes)).write(to: &text)
-    return String(decoding: text, as: UTF8.self)
-  }
-
-  private static func isDigest(_ member: StructuredMember) -> Bool {
-    guard case .item(let item) = member, case .bytes = item.value else { return false }
-    return true
-  }
+  public var text: String { "sha-256=:" + Base64.encode(digest.bytes) + ":" }
 }

@@ -1,96 +1,155 @@
-/// One signature of a request: its label, the components that it covers, its parameters and its bytes
-/// (RFC 9421).
-public struct MessageSignature: Sendable, Hashable {
-  /// The label that joins `Signature-Input` and `Signature`.
-  public let label: String
-  /// The components in the order of the signature.
-  public let components: [SignatureComponent]
-  /// `created`, `keyid` and the others in the order of the signature.
-  public let parameters: StructuredParameters
-  /// The bytes; empty while the request is being signed.
-  public let bytes: [UInt8]
+internal import ProofModel
 
-  /// Takes what is to be signed.
-  init(
-    label: String, components: [SignatureComponent], parameters: StructuredParameters,
-    bytes: [UInt8] = []
-  ) {
-    self.label = label
-    self.components = components
-    self.parameters = parameters
+/// One signature of a request (RFC 9421): the components that it covers, its parameters and its bytes.
+struct MessageSignature: Sendable {
+  let input: StructuredDictionary
+  /// The place of its label in the input. Its list follows.
+  let member: Int
+  /// The bytes of the signature; empty while the request is being signed.
+  let bytes: [UInt8]
+
+  private var list: StructuredDictionary.Place { input.places[member + 1] }
+
+  /// Reads the signature whose parameter `tag` is the given string; without a tag, the one with the label.
+  ///
+  /// Every other signature is left alone, but a malformed one is refused with the whole field.
+  ///
+  /// - Throws: ``RequestRefusal/noSignature``, ``RequestRefusal/severalSignatures``,
+  ///   ``RequestRefusal/malformedInput``, ``RequestRefusal/malformedSignature``,
+  ///   ``RequestRefusal/labelWithoutSignature``, ``RequestRefusal/repeatedComponent`` or
+  ///   ``RequestRefusal/tooLong``.
+  static func read(
+    from head: RequestHead, tag: String? = nil, label: String = ""
+  ) throws(RequestRefusal) -> MessageSignature {
+    var text: [UInt8] = []
+    var tags: [UInt8] = []
+    let hasTags = head.fields.writeCombined("signature".utf8, to: &tags)
+    guard head.fields.writeCombined("signature-input".utf8, to: &text) else {
+      throw hasTags ? .malformedInput : .noSignature
+    }
+    guard text.count <= RequestLimits.fieldBytes, tags.count <= RequestLimits.fieldBytes else {
+      throw .tooLong
+    }
+    guard let input = StructuredDictionary(text) else { throw .malformedInput }
+    guard let signatures = StructuredDictionary(tags) else { throw .malformedSignature }
+    var found: MessageSignature?
+    for member in input.members {
+      let bytes = try Self.bytes(of: member, input, signatures)
+      let signature = MessageSignature(input: input, member: member, bytes: bytes)
+      try signature.checkComponents()
+      if let tag {
+        guard signature.string("tag", is: tag) else { continue }
+      } else {
+        guard input.bytes(member).elementsEqual(label.utf8) else { continue }
+      }
+      guard found == nil else { throw .severalSignatures }
+      found = signature
+    }
+    guard let found else { throw .noSignature }
+    return found
+  }
+
+  /// Takes the input of a request that is to be signed: one label with its list.
+  init?(signing text: [UInt8]) {
+    guard let input = StructuredDictionary(text), let member = input.members.first,
+      input.places[member + 1].kind == .list
+    else { return nil }
+    self.init(input: input, member: member, bytes: [])
+  }
+
+  private init(input: StructuredDictionary, member: Int, bytes: [UInt8]) {
+    self.input = input
+    self.member = member
     self.bytes = bytes
   }
 
-  /// Reads all signatures of a request.
-  ///
-  /// A request without both fields has none.
-  ///
-  /// - Throws: ``RequestRefusal/malformedInput``, ``RequestRefusal/malformedSignature``,
-  ///   ``RequestRefusal/labelWithoutSignature``, ``RequestRefusal/repeatedComponent`` or
-  ///   ``RequestRefusal/tooLong``.
-  public static func read(from head: RequestHead) throws(RequestRefusal) -> [MessageSignature] {
-    guard let input = head.fields.combined("signature-input") else {
-      if head.fields.count(of: "signature") > 0 { throw .malformedInput }
-      return []
+  private static func bytes(
+    of member: Int, _ input: StructuredDictionary, _ signatures: StructuredDictionary
+  ) throws(RequestRefusal) -> [UInt8] {
+    guard input.places[member + 1].kind == .list else { throw .malformedInput }
+    guard let signature = signatures.member(input.bytes(member)) else {
+      throw .labelWithoutSignature
     }
-    let signature = head.fields.combined("signature") ?? []
-    guard input.count <= RequestLimits.fieldBytes, signature.count <= RequestLimits.fieldBytes
-    else { throw .tooLong }
-    guard let inputs = StructuredParser.dictionary(input) else { throw .malformedInput }
-    guard let signatures = StructuredParser.dictionary(signature) else { throw .malformedSignature }
-    var read: [MessageSignature] = []
-    for element in inputs.elements {
-      guard case .list(let items, let parameters) = element.member else { throw .malformedInput }
-      guard items.count <= RequestLimits.components else { throw .tooLong }
-      var components: [SignatureComponent] = []
-      for item in items {
-        guard let component = SignatureComponent(item) else { throw .malformedInput }
-        guard !components.contains(component) else { throw .repeatedComponent }
-        components.append(component)
+    guard signatures.places[signature + 1].kind == .bytes,
+      let bytes = Base64.decode(
+        signatures.text.span.extracting(signatures.base64(signature + 1)))
+    else { throw .malformedSignature }
+    return bytes
+  }
+
+  /// Refuses a component that is no string, one that stands twice, and too many of them.
+  private func checkComponents() throws(RequestRefusal) {
+    var count = 0
+    var item = member + 2
+    while item < Int(list.number) {
+      guard input.places[item].kind == .string else { throw .malformedInput }
+      count += 1
+      guard count <= RequestLimits.components else { throw .tooLong }
+      var other = member + 2
+      while other < item {
+        if isSame(other, item) { throw .repeatedComponent }
+        other = Int(input.places[other].after)
       }
-      guard let member = signatures[element.key] else { throw .labelWithoutSignature }
-      guard case .item(let item) = member, case .bytes(let bytes) = item.value else {
-        throw .malformedSignature
-      }
-      read.append(
-        MessageSignature(
-          label: element.key, components: components, parameters: parameters, bytes: bytes))
+      item = Int(input.places[item].after)
     }
-    return read
+  }
+
+  /// Whether two components have one name, and parameters of the same text.
+  private func isSame(_ one: Int, _ other: Int) -> Bool {
+    let count = Int(input.places[one].after) - one
+    guard Int(input.places[other].after) - other == count else { return false }
+    for offset in 0..<count where input.bytes(one + offset) != input.bytes(other + offset) {
+      return false
+    }
+    return true
+  }
+
+  /// Whether the list covers a component by its name alone, without parameters.
+  func covers(_ name: some Collection<UInt8>) -> Bool {
+    var item = member + 2
+    while item < Int(list.number) {
+      let place = input.places[item]
+      if Int(place.after) == item + 1, place.end - place.start == name.count + 2,
+        input.text[Int(place.start) + 1..<Int(place.end) - 1].elementsEqual(name)
+      {
+        return true
+      }
+      item = Int(place.after)
+    }
+    return false
+  }
+
+  /// The places of the parameters' keys.
+  func forEachParameter<E: Error>(_ body: (Int) throws(E) -> Void) throws(E) {
+    try input.forEach(from: Int(list.number), to: Int(list.after), body)
+  }
+
+  private func string(_ key: String, is value: String) -> Bool {
+    var isValue = false
+    forEachParameter { parameter in
+      guard input.stands(key, at: input.range(parameter)) else { return }
+      let place = input.places[parameter + 1]
+      let content = Int(place.start) + 1..<max(Int(place.start) + 1, Int(place.end) - 1)
+      isValue = place.kind == .string && input.stands(value, at: content)
+    }
+    return isValue
   }
 
   /// The bytes that are signed: a line for each component, and the parameters (RFC 9421, 2.5).
   ///
   /// - Throws: ``RequestRefusal/unknownComponent``, ``RequestRefusal/missingField`` or
   ///   ``RequestRefusal/repeatedComponent``.
-  public func base(of head: RequestHead) throws(RequestRefusal) -> [UInt8] {
+  func base(of head: RequestHead) throws(RequestRefusal) -> [UInt8] {
     var base: [UInt8] = []
-    base.reserveCapacity(512)
-    for component in components {
-      try component.write(head, to: &base)
+    base.reserveCapacity(1024)
+    var item = member + 2
+    while item < Int(list.number) {
+      try SignatureComponent(input: input, place: item).write(head, to: &base)
       base.append(0x0a)
+      item = Int(input.places[item].after)
     }
     base += "\"@signature-params\": ".utf8
-    input.write(to: &base)
+    input.write(member + 1, to: &base)
     return base
-  }
-
-  /// The member of `Signature-Input`.
-  var input: StructuredMember { .list(components.map(\.item), parameters) }
-
-  /// The member of `Signature-Input` as text, with its label.
-  var inputText: String {
-    var text = Array(label.utf8)
-    text.append(UInt8(ascii: "="))
-    input.write(to: &text)
-    return String(decoding: text, as: UTF8.self)
-  }
-
-  /// The member of `Signature` as text, with its label.
-  static func text(_ label: String, _ bytes: [UInt8]) -> String {
-    var text = Array(label.utf8)
-    text.append(UInt8(ascii: "="))
-    StructuredValue.bytes(bytes).write(to: &text)
-    return String(decoding: text, as: UTF8.self)
   }
 }

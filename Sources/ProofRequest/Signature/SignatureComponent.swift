@@ -1,81 +1,74 @@
-internal import ProofModel
+/// Writes the line of one covered component (RFC 9421, section 2): its identifier as it was given, a colon
+/// and the value that this request has.
+struct SignatureComponent {
+  let input: StructuredDictionary
+  /// The place of the identifier, a string with parameters.
+  let place: Int
 
-/// A part of a request that a signature covers: a derived component such as `@method`, or a header
-/// field by its name in lower case (RFC 9421, section 2).
-public struct SignatureComponent: Sendable, Hashable {
-  let item: StructuredItem
+  /// Where the name stands, without quotes. A name with an escape is none that this module knows.
+  private var name: Range<Int> { input.range(place).dropFirst().dropLast() }
+  private var parameters: Range<Int> { place + 1..<Int(input.places[place].after) }
 
-  /// A component without parameters.
-  public init(_ name: String) {
-    item = StructuredItem(value: .string(name), parameters: StructuredParameters())
-  }
-
-  init?(_ item: StructuredItem) {
-    guard case .string = item.value else { return nil }
-    self.item = item
-  }
-
-  /// The name, such as `@path` or `content-type`.
-  public var name: String {
-    guard case .string(let name) = item.value else { return "" }
-    return name
-  }
-
-  /// Whether the component has parameters, such as `;bs`.
-  public var isPlain: Bool { item.parameters.elements.isEmpty }
-
-  /// Writes `"name";parameters: value` of this request.
   func write(_ head: RequestHead, to base: inout [UInt8]) throws(RequestRefusal) {
-    item.write(to: &base)
+    input.write(place, to: &base)
     base.append(UInt8(ascii: ":"))
     base.append(0x20)
-    if name.utf8.first == UInt8(ascii: "@") {
+    if input.text[name].first == UInt8(ascii: "@") {
       try writeDerived(head, to: &base)
     } else {
       try writeField(head.fields, to: &base)
     }
   }
 
+  private func isNamed(_ expected: String) -> Bool { input.stands(expected, at: name) }
+
   private func writeDerived(_ head: RequestHead, to base: inout [UInt8]) throws(RequestRefusal) {
-    if name == "@query-param" { return try writeQueryParameter(head, to: &base) }
-    guard isPlain else { throw .unknownComponent }
-    switch name {
-    case "@method": base += head.method.utf8
-    case "@scheme": base += head.scheme.rawValue.utf8
-    case "@authority": base += head.authority.utf8
-    case "@path": base += head.path.utf8
-    case "@query": base += (head.query ?? "?").utf8
-    case "@request-target": base += head.target.utf8
-    case "@target-uri":
+    if isNamed("@query-param") { return try writeQueryParameter(head, to: &base) }
+    guard parameters.isEmpty else { throw .unknownComponent }
+    if isNamed("@method") {
+      base += head.method.utf8
+    } else if isNamed("@authority") {
+      base += head.authority.utf8
+    } else if isNamed("@path") {
+      base += head.path.utf8
+    } else if isNamed("@query") {
+      base += (head.query ?? "?").utf8
+    } else if isNamed("@scheme") {
+      base += head.scheme.rawValue.utf8
+    } else if isNamed("@request-target") {
+      base += head.target.utf8
+    } else if isNamed("@target-uri") {
       base += head.scheme.rawValue.utf8
       base += "://".utf8
       base += head.authority.utf8
       base += head.target.utf8
-    default: throw .unknownComponent
+    } else {
+      throw .unknownComponent
     }
   }
 
   private func writeField(_ fields: HeaderFields, to base: inout [UInt8]) throws(RequestRefusal) {
+    let name = input.text[name]
     guard !name.isEmpty,
-      name.utf8.allSatisfy({ ASCII.isTokenCharacter($0) && !ASCII.isUpper($0) })
+      name.allSatisfy({ ASCII.isTokenCharacter($0) && !ASCII.isUpper($0) })
     else { throw .unknownComponent }
-    guard let value = fields.combined(name) else { throw .missingField }
-    let parameters = item.parameters.elements
     guard let parameter = parameters.first else {
-      base += value
+      guard fields.writeCombined(name, to: &base) else { throw .missingField }
       return
     }
-    guard parameters.count == 1 else { throw .unknownComponent }
-    switch (parameter.key, parameter.value) {
-    case ("bs", .boolean(true)):
-      for (index, line) in fields.values(of: name).enumerated() {
-        if index > 0 { base += ", ".utf8 }
-        StructuredValue.bytes(Array(line.utf8)).write(to: &base)
-      }
-    case ("key", .string(let key)):
-      guard let member = StructuredParser.dictionary(value)?[key] else { throw .missingField }
-      member.write(to: &base)
-    default: throw .unknownComponent
+    guard parameters.count == 2 else { throw .unknownComponent }
+    let value = input.places[parameter + 1]
+    if input.stands("bs", at: input.range(parameter)), value.kind == .boolean, value.number == 1 {
+      guard fields.writeWrapped(name, to: &base) else { throw .missingField }
+    } else if input.stands("key", at: input.range(parameter)), value.kind == .string {
+      var combined: [UInt8] = []
+      guard fields.writeCombined(name, to: &combined),
+        let dictionary = StructuredDictionary(combined),
+        let member = dictionary.member(input.string(parameter + 1).utf8)
+      else { throw .missingField }
+      dictionary.write(member + 1, to: &base)
+    } else {
+      throw .unknownComponent
     }
   }
 
@@ -84,8 +77,11 @@ public struct SignatureComponent: Sendable, Hashable {
   private func writeQueryParameter(
     _ head: RequestHead, to base: inout [UInt8]
   ) throws(RequestRefusal) {
-    guard item.parameters.elements.count == 1, case .string(let name)? = item.parameters["name"]
+    guard let parameter = parameters.first, parameters.count == 2,
+      input.stands("name", at: input.range(parameter)),
+      input.places[parameter + 1].kind == .string
     else { throw .unknownComponent }
+    let name = input.string(parameter + 1)
     var found: [UInt8]?
     for pair in (head.query?.dropFirst() ?? "").utf8.split(separator: UInt8(ascii: "&")) {
       let parts = pair.split(
@@ -98,42 +94,5 @@ public struct SignatureComponent: Sendable, Hashable {
     }
     guard let found else { throw .missingField }
     base += FormEncoding.encode(found)
-  }
-}
-
-/// `application/x-www-form-urlencoded` as the URL standard of WHATWG parses and writes it.
-private enum FormEncoding {
-  static func decode(_ text: some Collection<UInt8>) -> [UInt8] {
-    var bytes: [UInt8] = []
-    var rest = text[...]
-    while let byte = rest.popFirst() {
-      switch byte {
-      case UInt8(ascii: "+"): bytes.append(0x20)
-      case UInt8(ascii: "%"):
-        let digits = rest.prefix(2).compactMap(ASCII.hexValue)
-        if digits.count == 2 {
-          bytes.append(digits[0] << 4 | digits[1])
-          rest = rest.dropFirst(2)
-        } else {
-          bytes.append(byte)
-        }
-      default: bytes.append(byte)
-      }
-    }
-    return bytes
-  }
-
-  /// The percent-encoded text: letters, digits and `*-._` stay, a space becomes `%20`.
-  static func encode(_ bytes: [UInt8]) -> [UInt8] {
-    let digits = Array("0123456789ABCDEF".utf8)
-    var text: [UInt8] = []
-    for byte in bytes {
-      if ASCII.isLetter(byte) || ASCII.isDigit(byte) || "*-._".utf8.contains(byte) {
-        text.append(byte)
-      } else {
-        text += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
-      }
-    }
-    return text
   }
 }

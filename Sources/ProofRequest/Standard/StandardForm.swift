@@ -32,16 +32,21 @@ public struct StandardForm: Sendable, Hashable {
   /// Whether a request with this method always has a digest of its body.
   static func needsDigest(_ method: String) -> Bool { method != "GET" && method != "HEAD" }
 
-  /// The components that a request has to cover, in the order in which a signer writes them.
-  func components(of head: RequestHead) -> [SignatureComponent] {
-    var names = Self.always
+  /// Calls with each component that a request has to cover, in the order in which a signer writes them.
+  func forEachComponent<E: Error>(
+    of head: RequestHead, _ body: (String) throws(E) -> Void
+  ) throws(E) {
+    for name in Self.always { try body(name) }
     if Self.needsDigest(head.method) || head.fields.count(of: "content-digest") > 0 {
-      names.append("content-digest")
+      try body("content-digest")
     }
-    for name in Self.whenPresent + moreFields where head.fields.count(of: name) > 0 {
-      if !names.contains(name) { names.append(name) }
+    for name in Self.whenPresent where head.fields.count(of: name) > 0 { try body(name) }
+    for name in moreFields
+    where !Self.whenPresent.contains(name) && name != "content-digest"
+      && head.fields.count(of: name) > 0
+    {
+      try body(name)
     }
-    return names.map { SignatureComponent($0) }
   }
 
   /// Refuses what two readers could read differently: the target's spelling, fields that stand twice, a
@@ -52,12 +57,12 @@ public struct StandardForm: Sendable, Hashable {
       throw .ambiguousTarget
     }
     for name in Self.single where head.fields.count(of: name) > 1 { throw .repeatedField }
-    guard !Self.isList(head.fields.values(of: "content-type").first ?? "") else {
+    guard !Self.isList(head.fields.first("content-type") ?? "") else {
       throw .repeatedField
     }
     if head.fields.count(of: "content-digest") == 0 {
       guard !Self.needsDigest(head.method), head.fields.count(of: "transfer-encoding") == 0,
-        head.fields.values(of: "content-length").allSatisfy({ $0 == "0" })
+        head.fields.first("content-length") ?? "0" == "0"
       else { throw .uncoveredBody }
     }
   }

@@ -25,29 +25,21 @@ public struct StandardProof: Sendable {
   /// - Throws: ``RequestRefusal``.
   public init(reading head: RequestHead, form: StandardForm = StandardForm()) throws(RequestRefusal)
   {
-    var found: MessageSignature?
-    for signature in try MessageSignature.read(from: head)
-    where signature.parameters["tag"] == .string(StandardForm.tag) {
-      guard found == nil else { throw .severalSignatures }
-      found = signature
-    }
-    guard let found else { throw .noSignature }
+    let found = try MessageSignature.read(from: head, tag: StandardForm.tag)
     try form.check(head)
     // Each required component must be covered as it stands: with a parameter it would be another.
-    for component in form.components(of: head) where !found.components.contains(component) {
-      throw .uncoveredComponent
+    try form.forEachComponent(of: head) { name throws(RequestRefusal) in
+      guard found.covers(name.utf8) else { throw .uncoveredComponent }
     }
-    guard found.bytes.count == 32, let signature = try? Digest(found.bytes.span) else {
-      throw .wrongSignature
-    }
-    let parameters = try Parameters(found.parameters)
+    let parameters = try Parameters(found)
+    guard let signature = try? Digest(found.bytes) else { throw .wrongSignature }
     keyID = parameters.keyID
     created = parameters.created
     expires = parameters.expires
     nonce = parameters.nonce
     base = try found.base(of: head)
     self.signature = signature
-    if let field = head.fields.values(of: "content-digest").first {
+    if let field = head.fields.first("content-digest") {
       body = try ContentDigest(reading: field)
     } else {
       body = nil
@@ -69,24 +61,36 @@ public struct StandardProof: Sendable {
     var expires: Int64?
     var nonce = ""
 
-    init(_ parameters: StructuredParameters) throws(RequestRefusal) {
-      for required in ["created", "keyid", "nonce"] where parameters[required] == nil {
-        throw .missingParameter
-      }
-      for element in parameters.elements {
-        switch (element.key, element.value) {
-        case ("created", .integer(let value)): created = value
-        case ("expires", .integer(let value)): expires = value
-        case ("keyid", .string(let value)) where !value.isEmpty: keyID = value
-        case ("nonce", .string(let value))
-        where 1...RequestLimits.nonceBytes ~= value.utf8.count:
-          nonce = value
-        case ("alg", .string(let value)):
-          guard value == StandardForm.algorithm else { throw .wrongAlgorithm }
-        case ("tag", .string): break
-        default: throw .badParameter
+    init(_ signature: MessageSignature) throws(RequestRefusal) {
+      let input = signature.input
+      var isAlgorithm = true
+      var hasCreated = false
+      try signature.forEachParameter { parameter throws(RequestRefusal) in
+        let key = input.range(parameter)
+        let value = input.places[parameter + 1]
+        if input.stands("created", at: key), value.kind == .integer {
+          created = value.number
+          hasCreated = true
+        } else if input.stands("expires", at: key), value.kind == .integer {
+          expires = value.number
+        } else {
+          guard value.kind == .string else { throw .badParameter }
+          let text = input.string(parameter + 1)
+          if input.stands("keyid", at: key), !text.isEmpty {
+            keyID = text
+          } else if input.stands("nonce", at: key),
+            1...RequestLimits.nonceBytes ~= text.utf8.count
+          {
+            nonce = text
+          } else if input.stands("alg", at: key) {
+            isAlgorithm = text == StandardForm.algorithm
+          } else if !input.stands("tag", at: key) {
+            throw .badParameter
+          }
         }
       }
+      guard isAlgorithm else { throw .wrongAlgorithm }
+      guard hasCreated, !keyID.isEmpty, !nonce.isEmpty else { throw .missingParameter }
     }
   }
 }

@@ -20,22 +20,38 @@ extension StandardForm {
     var signed = head
     if let body { try Self.set("content-digest", body.text, in: &signed.fields) }
     try check(signed)
-    var parameters = StructuredParameters()
-    _ = parameters.append("created", .integer(created))
-    _ = parameters.append("keyid", .string(keyID))
-    _ = parameters.append("alg", .string(Self.algorithm))
-    _ = parameters.append("nonce", .string(nonce))
-    _ = parameters.append("tag", .string(Self.tag))
-    let signature = MessageSignature(
-      label: Self.label, components: components(of: signed), parameters: parameters)
+    let input = try input(signed, keyID, created, nonce)
+    guard let signature = MessageSignature(signing: Array(input.utf8)) else { throw .badParameter }
     let base = try signature.base(of: signed)
     let tag = CoreCrypto.hmac(key: key, base.span)
-    try Self.add("signature-input", signature.inputText, to: &signed.fields)
-    try Self.add("signature", MessageSignature.text(Self.label, tag.bytes), to: &signed.fields)
+    try Self.add("signature-input", input, to: &signed.fields)
+    try Self.add(
+      "signature", "\(Self.label)=:\(Base64.encode(tag.bytes)):", to: &signed.fields)
     // Reads the result as the verifier will, so that a parameter that cannot be written, or a second
     // signature with this tag, is found here.
     _ = try StandardProof(reading: signed, form: self)
     head = signed
+  }
+
+  /// `Signature-Input` with the one label.
+  private func input(
+    _ head: RequestHead, _ keyID: String, _ created: Int64, _ nonce: String
+  ) throws(RequestRefusal) -> String {
+    guard Self.isPlain(keyID), Self.isPlain(nonce) else { throw .badParameter }
+    var input = Self.label + "=("
+    forEachComponent(of: head) { name in
+      if input.utf8.last != UInt8(ascii: "(") { input += " " }
+      input += "\"" + name + "\""
+    }
+    input += ");created=\(created);keyid=\"" + keyID + "\";alg=\"" + Self.algorithm
+    return input + "\";nonce=\"" + nonce + "\";tag=\"" + Self.tag + "\""
+  }
+
+  /// Whether a text can stand between quotes as it is.
+  private static func isPlain(_ text: String) -> Bool {
+    text.utf8.allSatisfy {
+      0x20...0x7e ~= $0 && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\")
+    }
   }
 
   private static func set(
