@@ -224,9 +224,7 @@ check-faults-long: ## The same for tokens too, with each adjacent pair, at -O2 a
 
 check-mutants-probe: ## The same with the probe's: the attack each is there for must then pass (root)
 	@.ci/setup base python attack
-	@Tests/ProofProbeTests/mutants.py
-	@Tests/ProofProbeTests/files_mutants.py
-	@Tests/Attack/mutants.py
+	@Tests/ProofProbeTests/mutants.sh
 
 check-jose: ## Signed and sealed tokens against PyJWT and jwcrypto, both ways; the C shim without memory
 	@.ci/setup swift base jose

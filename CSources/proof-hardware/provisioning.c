@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -151,9 +152,16 @@ static int read_file(struct provisioning *provisioning, const char *path) {
   size_t size = 0;
   ssize_t count = 0;
   int status;
-  int file = open(path, O_RDONLY | O_CLOEXEC);
+  struct stat kind;
+  // A FIFO whose writer never comes must not hold provisioning up, nor a terminal or /dev/zero.
+  int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   if (file < 0) {
     log_line(LOG_ERROR, "%s: %s", path, system_error());
+    return STATUS_FAILED;
+  }
+  if (fstat(file, &kind) != 0 || !S_ISREG(kind.st_mode)) {
+    log_line(LOG_ERROR, "%s: not a regular file: write the lines into one that only you can read (chmod 600)", path);
+    (void)close(file);
     return STATUS_FAILED;
   }
   do {

@@ -73,8 +73,9 @@ mount --bind status /proc/$$/task/$$/status && mount --bind status /proc/$$/stat
 
 
 def tracer_covered(stage):
-    """Traced from the beginning; where the kernel would tell, other files are mounted."""
-    return {"wrapper": ["strace", "-f", "-o", "/dev/null", "sh", "-c", COVER, stage.spare]}
+    """Traced from the beginning; where the kernel would tell, other files are mounted. New threads are not followed:
+    the probe's helper thread has a `status` that nothing covers, and would tell of the tracer."""
+    return {"wrapper": ["strace", "-o", "/dev/null", "sh", "-c", COVER, stage.spare]}
 
 
 def tracer_outside(_):

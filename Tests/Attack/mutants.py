@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Takes out the probe's defences one by one, and sees to it that the attack each is there for is no longer seen.
 
-  mutants.py [WORD]     all, or those whose description has the word
+  mutants.py [WORD…]     all, or those whose description has one of the words
 
-A mutant is (what is taken out, the attack that must then pass unseen or half seen, edits); an edit is (file, old text,
-new text), and the old text stands in the file exactly once. A mutant is caught when the matrix fails for that attack.
+A mutant is (what is taken out, the attack that must then pass unseen or half seen, edits), as Tests/Runner/mutation.py
+has it. A mutant is caught when the matrix fails for that attack.
 """
 
 import dataclasses
@@ -17,6 +17,7 @@ from stage import BUILD, OBJECTS, ROOT, compiler, link_app
 from stage import run as command
 
 sys.path.insert(0, str(ROOT / "Tests" / "Runner"))
+from mutation import Broken, Mutant, play  # noqa: E402
 from planting import changed  # noqa: E402
 
 PROBE = ROOT / "CSources" / "ProofProbe"
@@ -149,6 +150,7 @@ MUTANTS = [
 ]
 
 # The same for what hardening prevents: the tool must then get in.
+HARDENED = "hardened: "  # Before the name of such a test
 HARDENING = [
     ("the hardened process stays dumpable", "debugger attached",
      [("linux_harden.c", "PR_SET_DUMPABLE, 0,", "PR_SET_DUMPABLE, 1,")]),
@@ -173,12 +175,12 @@ def build(edits):
     link_app("mutant", objects.values())
 
 
-def holds(attack):
-    """Whether the matrix passes for this attack, and what it objects to."""
+def faults(attack):
+    """What the matrix objects to for this attack."""
     checks = run.Checks(tells=False)
     for _ in run.matrix(checks, [attack]):
         pass
-    return checks.failed == 0, checks.faults
+    return checks.faults
 
 
 def prevented(name, program):
@@ -188,37 +190,31 @@ def prevented(name, program):
         return not run.attempt(tool, "full", harden=True, program=program)[0]
 
 
-def main():
-    wanted = sys.argv[1] if len(sys.argv) > 1 else ""
-    mutants = [mutant for mutant in MUTANTS if wanted in mutant[0]]
+class Probe:
+    """The probe in the app. A test is an attack of the matrix, or a tool that hardening prevents."""
     attacks = {attack.name: attack for attack in ATTACKS}
-    run.begin()
-    for name in sorted({name for _, name, _ in mutants}):
-        fine, problems = holds(attacks[name])
-        if not fine:
-            sys.exit("mutants: the untouched probe does not see: " + "; ".join(problems))
-    caught = survived = 0
-    for what, name, edits in mutants:
-        build(edits)
-        fine, problems = holds(dataclasses.replace(attacks[name], program="mutant"))
-        print(f"{'SURVIVED' if fine else 'caught  '}  {what} ({name})", flush=True)
-        if problems and any("is not accepted" in problem for problem in problems):
-            sys.exit(f"mutants: this one breaks the app, it does not blind it: {problems}")
-        survived += fine
-        caught += not fine
-    for what, name, edits in HARDENING:
-        if wanted not in what:
-            continue
-        build(edits)
-        if not prevented(name, "sample"):
-            sys.exit(f"mutants: the untouched probe does not prevent: {name}")
-        fine = prevented(name, "mutant")
-        print(f"{'SURVIVED' if fine else 'caught  '}  {what} ({name})", flush=True)
-        survived += fine
-        caught += not fine
-    print(f"{caught} passed, {survived} failed")
-    return survived != 0
+
+    def untouched(self, names):
+        for name in names:
+            if name.startswith(HARDENED):
+                if not prevented(name.removeprefix(HARDENED), "sample"):
+                    return f"{name}: not prevented"
+            elif problems := faults(self.attacks[name]):
+                return f"{name}: not seen: " + "; ".join(problems)
+        return None
+
+    def notices(self, mutant):
+        build(mutant.edits)
+        if mutant.by.startswith(HARDENED):
+            return not prevented(mutant.by.removeprefix(HARDENED), "mutant")
+        problems = faults(dataclasses.replace(self.attacks[mutant.by], program="mutant"))
+        if any("is not accepted" in problem for problem in problems):
+            raise Broken(f"the app is not accepted: {problems}")
+        return bool(problems)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run.begin()
+    chosen = [Mutant(what, name, edits) for what, name, edits in MUTANTS]
+    chosen += [Mutant(what, HARDENED + name, edits) for what, name, edits in HARDENING]
+    sys.exit(play(Probe(), chosen, sys.argv[1:]))

@@ -59,3 +59,98 @@ class Checked(unittest.TestCase):
         program = f"import sys\nfrom checks import Checks\nchecks = Checks()\n{lines}\nsys.exit(checks.close())"
         result = run("python3", "-c", program, PYTHONPATH=str(ROOT / "Tests" / "Runner"))
         return result.returncode, result.stdout
+
+
+SUBJECT = """
+import sys
+from mutation import Broken, Mutant, play
+
+class Subject:
+    def untouched(self, names):
+        return "it fails" if "bad" in names else None
+
+    def notices(self, mutant):
+        if mutant.edits is None:
+            raise Broken("no such text")
+        return mutant.edits
+
+sys.exit(play(Subject(), [{}], {}))
+"""
+
+
+class Mutated(unittest.TestCase):
+    """`Tests/Runner/mutation.py`: a mutant has passed when it was noticed, and in no other case."""
+
+    def test_a_mutant_that_is_noticed_has_passed(self):
+        self.assertEqual(self.played("Mutant('a', 'test', True), Mutant('b', 'test', 'words')"),
+                         (0, ["caught a (test)", "caught b (test): words", "2 passed, 0 failed"]))
+
+    def test_a_mutant_that_survives_has_failed(self):
+        self.assertEqual(self.played("Mutant('a', 'test', True), Mutant('b', 'test', False)"),
+                         (1, ["caught a (test)", "FAILED b (test): SURVIVED", "1 passed, 1 failed"]))
+
+    def test_a_mutant_that_tests_nothing_has_failed(self):
+        self.assertEqual(self.played("Mutant('a', 'test', None)"),
+                         (1, ["FAILED a (test): tests nothing: no such text", "0 passed, 1 failed"]))
+
+    def test_tests_that_fail_without_an_edit_catch_nothing(self):
+        self.assertEqual(self.played("Mutant('a', 'bad', True)"),
+                         (1, ["FAILED without any edit: it fails", "0 passed, 1 failed"]))
+
+    def test_words_choose_and_words_that_choose_nothing_are_an_error(self):
+        two = "Mutant('a', 'test', True), Mutant('b', 'bad', True)"
+        self.assertEqual(self.played(two, ["a"]), (0, ["caught a (test)", "1 passed, 0 failed"]))
+        self.assertEqual(self.played(two, ["c"]), (1, ["0 passed, 0 failed"]))
+
+    def played(self, mutants, words=()):
+        result = run("python3", "-c", SUBJECT.format(mutants, list(words)),
+                     PYTHONPATH=str(ROOT / "Tests" / "Runner"))
+        return result.returncode, result.stdout.splitlines()
+
+
+PROGRAM = """
+#include <stdio.h>
+#include <string.h>
+int held(void);
+int main(int argc, char **argv) {
+  if (argc != 3 || strcmp(argv[2], "held") != 0) return puts("0 passed, 0 failed") < 0;
+  if (held() == 9) return 9;
+  printf("%d passed, %d failed\\n", held(), !held());
+  return !held();
+}
+"""
+
+
+class MutatedProgram(unittest.TestCase):
+    """`Program` of `Tests/Runner/mutation.py`."""
+
+    def test_an_edit_that_the_test_sees_is_noticed(self):
+        self.assertEqual(self.played("return 0;"), (0, "1 passed, 0 failed"))
+
+    def test_an_edit_that_the_test_does_not_see_is_not(self):
+        self.assertEqual(self.played("return 2 - 1;"), (1, "0 passed, 1 failed"))
+
+    def test_a_test_that_does_not_exist_catches_nothing(self):
+        self.assertEqual(self.played("return 0;", by="other"), (1, "0 passed, 1 failed"))
+
+    def test_a_program_that_dies_has_noticed_unless_it_must_end(self):
+        self.assertEqual(self.played("return 9;"), (0, "1 passed, 0 failed"))
+        self.assertEqual(self.played("return 9;", must_end=True), (1, "0 passed, 1 failed"))
+
+    def test_an_edit_that_does_not_compile_has_failed(self):
+        self.assertEqual(self.played("return"), (1, "0 passed, 1 failed"))
+
+    def played(self, instead, by="held", must_end=False):
+        folder = fresh(self.id().rsplit(".", 1)[1])
+        (folder / "main.c").write_text(PROGRAM)
+        (folder / "held.c").write_text("int held(void) { return 1; }\n")
+        program = f"""
+import pathlib, sys
+from mutation import CC, Mutant, Program, play
+folder = pathlib.Path({str(folder)!r})
+subject = Program(folder, folder / "built", [CC], [folder / "main.c", folder / "held.c"], ([CC], []),
+                  must_end={must_end})
+sys.exit(play(subject, [Mutant("a", {by!r}, [("held.c", "return 1;", {instead!r})])]))
+"""
+        result = run("python3", "-c", program, PYTHONPATH=str(ROOT / "Tests" / "Runner"))
+        return result.returncode, result.stdout.splitlines()[-1]

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 """Takes out the hardware's defences one by one and sees to it that a test notices each time.
 
+  mutants.py [WORD…]     all, or those whose file, defence or replacement has one of the words
+
 Those of the core have their own (Tests/Mutants). Each mutant is one piece of source replaced by another; it is killed
-when it builds and the tests fail. The last line is `N passed, M failed`.
+when it builds and the tests fail.
 """
 
 import os
@@ -12,7 +14,8 @@ import subprocess
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "Runner"))
-from planting import planted  # noqa: E402
+from mutation import Broken, Mutant, play  # noqa: E402
+from planting import changed  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 COPY = ROOT / ".build" / "hardware-mutants"
@@ -85,7 +88,8 @@ MUTANTS = [
     (PROCESS, "proof-hardware/wire.c", "  wire->path = NULL;\n", ""),
     (PROCESS, "proof-hardware/wire.c", "if (length == 0 || length > PFD_MTU_MAX) return WIRE_END;", ""),
     (PROCESS, "proof-hardware/log.c", "log_hex(id, event->id, sizeof event->id);",
-     "static void *volatile kept;\n  kept = malloc(3);\n  log_hex(id, event->id, sizeof event->id);"),
+     "extern void *malloc(unsigned long);\n  static void *volatile kept;\n  kept = malloc(3);\n"
+     "  log_hex(id, event->id, sizeof event->id);"),
     (PROCESS, "proof-hardware/serve.c", "pfd_unit_flush(&unit, link);", ""),
     (PROCESS, "proof-hardware/serve.c", "    if (yielding >= 0) disconnect((unsigned)yielding);\n", ""),
     (PROCESS, "proof-hardware/serve.c", "(POLLHUP | POLLERR)) != 0) wire_forget(&wire, i);",
@@ -96,8 +100,8 @@ MUTANTS = [
 ]
 
 
-def build_and_test(which):
-    """None if it does not build; otherwise whether the tests noticed."""
+def noticed(which):
+    """Whether these tests of the copy fail."""
     flags = {"CFLAGS": "-O1 -Wno-error", "BUILD": str(COPY / ".build" / "core"), "LINK_SECONDS": "10"}
     variables = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")} | flags
     tests = COPY / "Tests"
@@ -111,34 +115,39 @@ def build_and_test(which):
                "&& /usr/bin/python3 Tests/Attacker/run.py --rounds 1000"]
     built = subprocess.run(build, env=variables, cwd=COPY, capture_output=True, text=True)
     if built.returncode != 0:
-        print(built.stderr[-400:])
-        return None
+        raise Broken("does not build: " + built.stderr[-400:])
     try:
         return subprocess.run(run, cwd=COPY, env=variables, capture_output=True, timeout=300).returncode != 0
     except subprocess.TimeoutExpired:
         return True
 
 
-def main():
-    passed = failed = 0
-    chosen = [mutant for mutant in MUTANTS if len(sys.argv) < 2 or any(text in str(mutant) for text in sys.argv[1:])]
-    shutil.rmtree(COPY, ignore_errors=True)
-    for folder in ("CSources", *(f"Tests/{name}" for name in (
-            "ProofHardwareTests", "ProofCoreTests", "Attacker", "Runner", "Vectors"))):
-        shutil.copytree(ROOT / folder, COPY / folder)
-    for which, name, defence, instead in chosen:
-        path = COPY / "CSources" / name
-        original = path.read_text()
-        path.write_text(planted(original, defence, instead, name).replace('#include "log.h"\n',
-                                                                          '#include "log.h"\n#include <stdlib.h>\n', 1))
-        noticed = build_and_test(which)
-        path.write_text(original)
-        passed, failed = passed + bool(noticed), failed + (not noticed)
-        if not noticed:
-            print(f"{name}: {'does not build' if noticed is None else 'nobody noticed'}: {defence} -> {instead}")
-    print(f"{passed} passed, {failed} failed")
-    return 1 if failed or not chosen else 0
+class Hardware:
+    """A copy of the hardware and its tests. A test is all units, or all of the process."""
+
+    def __init__(self):
+        shutil.rmtree(COPY, ignore_errors=True)
+        for folder in ("CSources", *(f"Tests/{name}" for name in (
+                "ProofHardwareTests", "ProofCoreTests", "Attacker", "Runner", "Vectors"))):
+            shutil.copytree(ROOT / folder, COPY / folder)
+
+    def untouched(self, names):
+        return next((f"{name} fail" for name in names if noticed(name)), None)
+
+    def notices(self, mutant):
+        original = {}
+        for name, text in changed(COPY / "CSources", mutant.edits).items():
+            path = COPY / "CSources" / name
+            original[path] = path.read_text()
+            path.write_text(text)
+        try:
+            return noticed(mutant.by)
+        finally:
+            for path, text in original.items():
+                path.write_text(text)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    mutants = [Mutant(f"{name}: {defence} -> {instead}", which, [(name, defence, instead)])
+               for which, name, defence, instead in MUTANTS]
+    sys.exit(play(Hardware(), mutants, sys.argv[1:]))

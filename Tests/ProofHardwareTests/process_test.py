@@ -71,6 +71,10 @@ class Provision(unittest.TestCase):
         self.file.write_bytes(b"mode = production\0")
         self.assert_refused(1, "not a provisioning file", "--provision", str(self.file))
         self.assert_refused(1, "No such file", "--provision", str(self.file) + "-missing")
+        pipe = self.hardware.folder / "pipe"
+        os.mkfifo(pipe)
+        for path in (pipe, "/dev/zero", "/dev/null", self.hardware.folder):
+            self.assert_refused(1, "not a regular file", "--provision", str(path))
         # A command line is public.
         self.assert_refused(2, "secret-key", "--provision", "--secret-key", SECRET.hex())
         for _ in range(4):

@@ -1,22 +1,20 @@
 #!/usr/bin/env python3
 """Takes out lines of the probe's files one by one, and sees to it that the test each has fails.
 
-  files_mutants.py [WORD]     all, or those whose description has the word
+  files_mutants.py [WORD…]     all, or those whose description has one of the words
 
-A mutant is (what is taken out, words of the name of the test that must fail, edits); an edit is (file, old text, new
-text), and the old text stands in the file exactly once.
+A mutant is (what is taken out, words of the name of the test that must fail, edits), as Tests/Runner/mutation.py has
+it.
 """
 
 import pathlib
-import shutil
-import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "Tests" / "Runner"))
-from planting import changed  # noqa: E402
+from mutation import Mutant, Program, command, main  # noqa: E402
 
-PROBE = "CSources/ProofProbe"
+PROBE = ROOT / "CSources" / "ProofProbe"
 PLACE = ROOT / ".build" / "probe-mutants"
 FILES, READ, WALK, KEEP, TRUST = "linux_files.c", "files_read.c", "files_walk.c", "linux_keep.c", "linux_trust.c"
 IDENTITY = "two identities are one"
@@ -59,70 +57,17 @@ MUTANTS = [
 ]
 
 
-def run(*command):
-    done = subprocess.run([str(word) for word in command], capture_output=True, text=True)
-    if done.returncode != 0:
-        sys.exit(f"{command[0]} failed:\n{done.stderr[-2000:]}")
-    return done.stdout
-
-
-def plan():
+def begin():
     """The compiler's words, the sources, and the linker's words, as files.mk has them."""
-    words = run("make", "-n", "-f", ROOT / "Tests/ProofProbeTests/files.mk", f"BUILD={PLACE}/build", "CFLAGS=-O1 -w",
-                PLACE / "build/probe-files-tests").split("&& ", 1)[1].split()
+    words = command("make", "-n", "-f", ROOT / "Tests/ProofProbeTests/files.mk", f"BUILD={PLACE}/build",
+                    "CFLAGS=-O1 -w", PLACE / "build/probe-files-tests").split("&& ", 1)[1].split()
     output = words.index("-o")
-    sources = [word for word in words[output + 2:] if word.endswith(".c")]
-    return words[:output], sources, [word for word in words[output + 2:] if not word.endswith(".c")]
-
-
-COMPILER, SOURCES, LINKER = plan()
-
-
-def compile_one(source, target):
-    run(*COMPILER, "-c", source, "-o", target)
-    return target
-
-
-def tests(objects, words):
-    """Whether the test passes in a program of these objects."""
-    program = PLACE / "tests"
-    run(*COMPILER, *objects.values(), *LINKER, "-o", program)
-    done = subprocess.run([program, "--scratch", PLACE / "scratch", "--filter", words], capture_output=True, text=True)
-    if "passed" not in done.stdout or "0 passed, 0 failed" in done.stdout.splitlines():
-        sys.exit(f"no test is called so, or it did not end: {words}\n{done.stdout}{done.stderr}")
-    return done.returncode == 0
-
-
-def with_edits(objects, edits):
-    """The same objects, but for those of the changed files."""
-    objects = dict(objects)
-    for name, text in changed(ROOT / PROBE, edits).items():
-        source = PLACE / name
-        source.write_text(text, encoding="utf-8")
-        objects[name] = compile_one(source, source.with_suffix(".o"))
-    return objects
-
-
-def main():
-    wanted = sys.argv[1] if len(sys.argv) > 1 else ""
-    shutil.rmtree(PLACE, ignore_errors=True)
-    (PLACE / "objects").mkdir(parents=True)
-    objects = {pathlib.Path(source).name: compile_one(source, PLACE / "objects" / (pathlib.Path(source).stem + ".o"))
-               for source in SOURCES}
-    caught = survived = 0
-    for words in sorted({mutant[1] for mutant in MUTANTS if wanted in mutant[0]}):
-        if not tests(objects, words):
-            sys.exit(f"the untouched probe fails: {words}")
-    for what, words, edits in MUTANTS:
-        if wanted not in what:
-            continue
-        fine = tests(with_edits(objects, edits), words)
-        print(f"{'SURVIVED' if fine else 'caught  '}  {what} ({words})", flush=True)
-        survived += fine
-        caught += not fine
-    print(f"{caught} passed, {survived} failed")
-    return survived != 0
+    compiler, rest = words[:output], words[output + 2:]
+    sources = [pathlib.Path(word) for word in rest if word.endswith(".c")]
+    libraries = [word for word in rest if not word.endswith(".c")]
+    return Program(PROBE, PLACE, compiler, sources, (compiler, libraries), ["--scratch", PLACE / "scratch"],
+                   must_end=True)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(begin, [Mutant(*mutant) for mutant in MUTANTS], __doc__))

@@ -1,21 +1,17 @@
 #!/usr/bin/env python3
 """Takes out defences of the probe one by one; the test program of its process must fail each time.
 
-  mutants.py [WORD]     all, or those whose description has the word
+  mutants.py [WORD…]     all, or those whose description has one of the words
 
-A mutant is (what is taken out, the filter of the test that must notice, edits); an edit is (file, old text, new text),
-and the old text stands in the file exactly once. The last line is `N passed, M failed`.
+A mutant is (what is taken out, the filter of the test that must notice, edits), as Tests/Runner/mutation.py has it.
 """
 
-import os
 import pathlib
-import shutil
-import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT / "Tests" / "Runner"))
-from planting import changed  # noqa: E402
+from mutation import CC, Mutant, Program, command, main  # noqa: E402
 
 PROBE = ROOT / "CSources" / "ProofProbe"
 BUILD = ROOT / ".build" / "probe" / "mutants"
@@ -58,64 +54,20 @@ MUTANTS = [
 ]
 
 
-def run(*command):
-    done = subprocess.run([str(word) for word in command], capture_output=True, text=True)
-    if done.returncode != 0:
-        raise SystemExit(f"{command[0]} failed:\n{done.stdout}{done.stderr}")
-
-
-def compile_one(source, target):
+def begin():
+    library = ROOT / ".build/probe/liblazy.so"
+    library.parent.mkdir(parents=True, exist_ok=True)
+    command(CC, "-shared", "-fPIC", "-O2", "-Wl,-z,lazy", "-o", library, ROOT / "Tests/ProofProbeTests/lazy_caller.c")
     folders = ["CSources/ProofCore/include", "CSources/ProofKey/include", "CSources/ProofProbe/include",
                "CSources/ProofProbe", "Tests/ProofCoreTests", "Tests/ProofProbeTests"]
-    run(os.environ.get("CC", "cc"), "-std=c11", "-w", "-O1", "-pthread", *[f"-I{ROOT / folder}" for folder in folders],
-        "-c", source, "-o", target)
-
-
-def link(objects):
-    run(os.environ.get("CC", "cc"), "-pthread", "-rdynamic",
-        "-Wl,--wrap=pfp_mappings_read,--wrap=pfp_objects_read", "-o", BUILD / "tests", *objects,
-        ROOT / ".build/probe/liblazy.so", f"-Wl,-rpath,{ROOT / '.build/probe'}", "-lsodium")
-
-
-def passes(word):
-    """Whether the tests whose name has this word pass."""
-    done = subprocess.run([BUILD / "tests", "--filter", word], capture_output=True, text=True)
-    return done.returncode == 0 and not done.stdout.rstrip().endswith("0 passed, 0 failed")
-
-
-def main():
-    wanted = sys.argv[1] if len(sys.argv) > 1 else ""
-    shutil.rmtree(BUILD, ignore_errors=True)
-    BUILD.mkdir(parents=True)
-    run(os.environ.get("CC", "cc"), "-shared", "-fPIC", "-O2", "-Wl,-z,lazy", "-o", ROOT / ".build/probe/liblazy.so",
-        ROOT / "Tests/ProofProbeTests/lazy_caller.c")
     sources = [*(ROOT / "Tests/ProofProbeTests").glob("process_*.c"), ROOT / "Tests/ProofCoreTests/harness.c",
                *(ROOT / "CSources/ProofCore").glob("*.c"), *(ROOT / "CSources/ProofKey").glob("*.c"),
                *PROBE.glob("*.c")]
-    objects = {source.name: BUILD / f"{source.stem}.o" for source in sources}
-    for source in sources:
-        compile_one(source, objects[source.name])
-    link(objects.values())
-    mutants = [mutant for mutant in MUTANTS if wanted in mutant[0]]
-    for word in sorted({word for _, word, _ in mutants}):
-        if not passes(word):
-            raise SystemExit(f"mutants: the untouched probe fails: {word}")
-    caught = survived = 0
-    for what, word, edits in mutants:
-        own = dict(objects)
-        for name, text in changed(PROBE, edits).items():
-            source = BUILD / f"mutant-{name}"
-            source.write_text(text, encoding="utf-8")
-            own[name] = source.with_suffix(".o")
-            compile_one(source, own[name])
-        link(own.values())
-        seen = not passes(word)
-        print(f"{'caught  ' if seen else 'SURVIVED'}  {what}", flush=True)
-        caught += seen
-        survived += not seen
-    print(f"{caught} passed, {survived} failed")
-    return survived != 0
+    compiler = [CC, "-std=c11", "-w", "-O1", "-pthread", *[f"-I{ROOT / folder}" for folder in folders]]
+    linker = [CC, "-pthread", "-rdynamic", "-Wl,--wrap=pfp_mappings_read,--wrap=pfp_objects_read"]
+    return Program(PROBE, BUILD, compiler, sources,
+                   (linker, [library, f"-Wl,-rpath,{library.parent}", "-lsodium"]))
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(begin, [Mutant(*mutant) for mutant in MUTANTS], __doc__))

@@ -172,6 +172,18 @@ def test_certificate_files(store, chain, key, folder):
         checks.that(said.count("\n") == 1, f"one line: {said}")
 
 
+def test_secret_files(store, folder):
+    """A start reads a secret from a regular file, and waits for nothing else."""
+    pipe, missing = folder / "secret-pipe", folder / "missing"
+    os.mkfifo(pipe)
+    for path, words in [(pipe, "no regular file"), ("/dev/zero", "no regular file"), (folder, "no regular file"),
+                        (missing, "No such file")]:
+        for option in ("--key-file", "--passphrase-file"):
+            status, said = refusal(*store[:2], option, path, "--listen", "127.0.0.1:0", "--plain")
+            checks.that(status == 1 and f"cannot read {path}" in said and words in said,
+                        f"{option} {path}: {status} {said}")
+
+
 def test_renewal(store, folder):
     chain, key = folder / "now.pem", folder / "now.key"
     first, first_key = make_certificate(folder, "first")
@@ -491,6 +503,7 @@ def main():
         test_strangers_at_tls(store, chain, key)
         test_hanging_handshake(store, chain, key)
         test_certificate_files(store, chain, key, folder)
+        test_secret_files(store, folder)
         test_renewal(store, folder)
         test_graceful_stop(store, chain, key)
         test_impatient_stop(store)

@@ -21,6 +21,9 @@ public enum AttestorTimes {
   /// How long one fetch waits for the service, all requests together; measuring the app is not
   /// counted.
   public static let fetch = Duration.seconds(10)
+  /// How long a blocking fetch waits, at most, unless the call says otherwise: the network's time,
+  /// and time to measure a large app on a slow disk.
+  public static let wait = Duration.seconds(120)
   /// How long a failure is remembered, so that a burst of calls fails at once.
   public static let failure = Duration.milliseconds(500)
   /// How long it is remembered that an API is unknown or needs no token.

@@ -18,9 +18,17 @@ extension Attestor {
     try await fetch(FetchRequest.token(domain))
   }
 
-  /// Fetches a token for an API, blocking the calling thread for as long as it takes.
-  public func fetchTokenAndWait(for domain: String) -> FetchResult {
-    fetchAndWait(FetchRequest.token(domain))
+  /// Fetches a token for an API, blocking the calling thread.
+  ///
+  /// - Parameters:
+  ///   - domain: The API's host, as in ``fetchToken(for:)``.
+  ///   - time: How long the call waits, at most. It then gives up its place: the status is
+  ///     ``FetchStatus/poorNetwork``, and the fetch ends if nobody else waits for it.
+  /// - Returns: The token, or why there is none.
+  public func fetchTokenAndWait(
+    for domain: String, within time: Duration = AttestorTimes.wait
+  ) -> FetchResult {
+    fetchAndWait(FetchRequest.token(domain), time)
   }
 
   /// Fetches a token for an API, and calls back on another thread.
@@ -45,11 +53,18 @@ extension Attestor {
     try await fetch(FetchRequest.secureString(key, newDefinition: newDefinition))
   }
 
-  /// Fetches a secure string, or defines it anew, blocking the calling thread for as long as it takes.
+  /// Fetches a secure string, or defines it anew, blocking the calling thread.
+  ///
+  /// - Parameters:
+  ///   - key: The string's name, 1 to 64 characters.
+  ///   - newDefinition: Nil to leave it as it is; empty to remove it.
+  ///   - time: How long the call waits, at most. It then gives up its place: the status is
+  ///     ``FetchStatus/poorNetwork``, and whether the string was defined is not known.
+  /// - Returns: The string, or why there is none.
   public func fetchSecureStringAndWait(
-    _ key: String, newDefinition: String? = nil
+    _ key: String, newDefinition: String? = nil, within time: Duration = AttestorTimes.wait
   ) -> FetchResult {
-    fetchAndWait(FetchRequest.secureString(key, newDefinition: newDefinition))
+    fetchAndWait(FetchRequest.secureString(key, newDefinition: newDefinition), time)
   }
 
   /// Fetches a secure string, or defines it anew, and calls back on another thread.
@@ -71,10 +86,17 @@ extension Attestor {
     try await fetch(FetchRequest.customJWT(payload))
   }
 
-  /// Fetches a token with claims of the app's own, blocking the calling thread for as long as it
-  /// takes.
-  public func fetchCustomJWTAndWait(_ payload: String) -> FetchResult {
-    fetchAndWait(FetchRequest.customJWT(payload))
+  /// Fetches a token with claims of the app's own, blocking the calling thread.
+  ///
+  /// - Parameters:
+  ///   - payload: The claims: a JSON object, at most 64 KiB.
+  ///   - time: How long the call waits, at most. It then gives up its place: the status is
+  ///     ``FetchStatus/poorNetwork``, and the fetch ends if nobody else waits for it.
+  /// - Returns: The token, or why there is none.
+  public func fetchCustomJWTAndWait(
+    _ payload: String, within time: Duration = AttestorTimes.wait
+  ) -> FetchResult {
+    fetchAndWait(FetchRequest.customJWT(payload), time)
   }
 
   /// Fetches a token with claims of the app's own, and calls back on another thread.
@@ -102,11 +124,15 @@ extension Attestor {
     return result
   }
 
-  private func fetchAndWait(_ request: FetchRequest.Checked) -> FetchResult {
+  private func fetchAndWait(_ request: FetchRequest.Checked, _ time: Duration) -> FetchResult {
     let answer = Handover<FetchResult?>()
-    begin(request, Seat { answer.give($0) })
-    guard let result = answer.wait() else { preconditionFailure("Nobody gives this seat up.") }
-    return result
+    let seat = Seat { answer.give($0) }
+    begin(request, seat)
+    if answer.wait(for: time) == nil { leave(seat) }
+    // The seat is over now: a result that came while it was left counts.
+    return answer.wait()
+      ?? FetchResult(
+        .poorNetwork, reason: "the fetch did not end within \(time): try again, or wait longer")
   }
 
   private func fetch(

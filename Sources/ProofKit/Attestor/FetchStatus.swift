@@ -7,7 +7,7 @@ public enum FetchStatus: Int, Sendable, CaseIterable {
   /// Somebody else answers in the service's name: a certificate or key that was not expected. Nothing
   /// was told to it.
   case mitmDetected
-  /// The network is there, and too slow or too unreliable.
+  /// The network is there, and too slow or too unreliable; or a blocking call's time was over.
   case poorNetwork
   /// Whoever answers does not give the service's answers: it is down, stopping or overloaded.
   case noService

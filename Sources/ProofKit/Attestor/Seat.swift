@@ -29,23 +29,28 @@ final class Handover<Value: Sendable>: Sendable {
     signal.signal()
   }
 
+  /// May be asked again after it was given.
   func wait() -> Value {
     signal.wait()
+    signal.signal()
     return value.withLock { value in
       guard let value else { preconditionFailure("A value was signalled before it was given.") }
       return value
     }
   }
 
-  /// Nil if nothing was given in time.
+  /// Nil if nothing was given in time. A time over 30 years is taken for 30 years.
   func wait(for time: Duration) -> Value? {
-    let (seconds, attoseconds) = time.components
+    let (seconds, attoseconds) = min(max(time, .zero), Self.longest).components
     let nanoseconds = seconds * 1_000_000_000 + attoseconds / 1_000_000_000
     guard signal.wait(timeout: .now() + .nanoseconds(Int(nanoseconds))) == .success else {
       return nil
     }
+    signal.signal()
     return value.withLock { $0 }
   }
+
+  private static var longest: Duration { .seconds(30 * 365 * 86_400) }
 }
 
 /// Where a task and its cancellation, which may come first, agree on a seat.

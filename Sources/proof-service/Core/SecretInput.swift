@@ -10,14 +10,16 @@ struct SecretInputError: Error, CustomStringConvertible {
 enum SecretInput {
   private static let byteCountMax = 64 << 10
 
-  /// A file's content.
+  /// A regular file's content.
   static func file(_ path: String) throws(SecretInputError) -> JOSESecret {
-    let file = unsafe open(path, O_RDONLY | O_CLOEXEC)
+    // A FIFO whose writer never comes must not hold up the start.
+    let file = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
     guard file >= 0 else { throw SecretInputError(description: "cannot read \(path): \(reason)") }
     defer { close(file) }
     var status = stat()
     guard unsafe fstat(file, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
-      throw SecretInputError(description: "cannot read \(path): it is no file")
+      throw SecretInputError(
+        description: "cannot read \(path): it is no regular file; write the secret into one")
     }
     guard status.st_mode & S_IROTH == 0 else {
       throw SecretInputError(

@@ -143,6 +143,59 @@ struct SharingTests {
     #expect(try await stays.value.status == .success)
   }
 
+  /// A service that answers a challenge once it is cancelled, or the gate is open.
+  private func waiting(_ gate: Handover<Bool>) -> InProcessService {
+    InProcessService { path, cancellation in
+      guard path == "challenge" else { return }
+      // A blocking call without a deadline ends by this time, with a token.
+      cancellation.withHandler({ gate.give(true) }, { _ = gate.wait(for: .seconds(20)) })
+    }
+  }
+
+  @Test("a blocking call ends when its time is over, and gives up its place")
+  func deadline() throws {
+    let stage = try Stage(waiting(Handover()))
+    let result = stage.attestor.fetchTokenAndWait(for: api, within: .milliseconds(20))
+    #expect(result.status == .poorNetwork && result.reason.contains("0.02 seconds"))
+    #expect(result.token.isEmpty && stage.attestor.seatCount == 0)
+    // What it came to is not remembered as a failure.
+    #expect(stage.attestor.fetchTokenAndWait(for: api).status == .success)
+  }
+
+  @Test("each blocking call has a deadline", arguments: [Duration.zero, .seconds(-1), .nanoseconds(1)])
+  func deadlines(time: Duration) throws {
+    let calls: [@Sendable (Attestor) -> FetchResult] = [
+      { $0.fetchTokenAndWait(for: "api.example.com", within: time) },
+      { $0.fetchSecureStringAndWait("key", within: time) },
+      { $0.fetchCustomJWTAndWait("{}", within: time) },
+    ]
+    for call in calls {
+      let attestor = try Stage(waiting(Handover())).attestor
+      let result = call(attestor)
+      #expect(result.status == .poorNetwork && result.reason.contains("did not end within"))
+      #expect(attestor.seatCount == 0)
+    }
+  }
+
+  @Test("a time without end is no overflow", arguments: [Int64.max, 1 << 40, 120])
+  func longDeadline(seconds: Int64) throws {
+    let result = try Stage().attestor.fetchTokenAndWait(for: api, within: .seconds(seconds))
+    #expect(result.status == .success)
+  }
+
+  @Test("one whose time is over leaves the others their token")
+  func deadlineOfOne() async throws {
+    let gate = Handover<Bool>()
+    let stage = try Stage(waiting(gate))
+    let attestor = stage.attestor
+    let stays = Task { try await attestor.fetchToken(for: api) }
+    await attestor.waitForSeats(1)
+    #expect(attestor.fetchTokenAndWait(for: api, within: .zero).status == .poorNetwork)
+    #expect(attestor.seatCount == 1)
+    gate.give(true)
+    #expect(try await stays.value.status == .success)
+  }
+
   @Test("when the last one leaves the request ends, and the next fetch is a new one")
   func allLeave() async throws {
     let cancelled = Handover<Bool>()

@@ -23,6 +23,11 @@ struct TimeTests {
     service.state.withLock { $0.timeouts }
   }
 
+  @Test("a blocking call has two minutes, unless it says otherwise")
+  func blocking() {
+    #expect(AttestorTimes.wait == .seconds(120))
+  }
+
   @Test("all requests of one fetch together have ten seconds")
   func fetch() throws {
     let (service, attestor) = try stage(answeringAfter: .seconds(4), isShort: true)

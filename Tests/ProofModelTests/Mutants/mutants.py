@@ -13,6 +13,9 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
+sys.path.insert(0, str(ROOT / "Tests" / "Runner"))
+from mutation import Broken, Mutant, play  # noqa: E402
+
 COPY = ROOT / ".build" / "mutants" / "tree"
 CORE = "Sources/ProofModel/Core"
 
@@ -73,55 +76,52 @@ def test(suite):
     return result.returncode, result.stdout + result.stderr
 
 
-def make_copy():
-    COPY.mkdir(parents=True, exist_ok=True)
-    for name in ("Sources", "CSources", "Tests", "Benchmarks"):
-        shutil.copytree(ROOT / name, COPY / name, dirs_exist_ok=True)
-    shutil.copy2(ROOT / "Package.swift", COPY)
-
-
-def plant(path, changes):
-    text = path.read_text()
-    for old, new in changes:
+def planted(text, edits):
+    """The text with each old text replaced, wherever it stands."""
+    for name, old, new in edits:
         if old not in text:
-            sys.exit(f"mutants: {path.relative_to(COPY)} does not contain: {old}")
+            sys.exit(f"mutants: {name} does not contain: {old}")
         text = text.replace(old, new)
-    path.write_text(text)
+    return text
 
 
-def main():
-    words = sys.argv[1:]
-    wanted = [m for m in MUTANTS if not words or any(word in m[0] for word in words)]
-    if not wanted:
-        sys.exit("mutants: no fault is called like that")
-    make_copy()
-    plain = sorted({m[4] for m in wanted if ":" not in m[4]})
-    for suites in ["|".join(plain)] * bool(plain) + sorted({m[4] for m in wanted if ":" in m[4]}):
-        status, output = test(suites)
-        if status != 0:
-            print(output)
-            sys.exit("mutants: the tests fail without any fault")
-    missed = []
-    for name, file, old, new, suite, more in wanted:
-        path = COPY / file
+class Package:
+    """A copy of the package, which stays from run to run for what is built of it. A test is a suite."""
+
+    def __init__(self):
+        COPY.mkdir(parents=True, exist_ok=True)
+        for name in ("Sources", "CSources", "Tests", "Benchmarks"):
+            shutil.copytree(ROOT / name, COPY / name, dirs_exist_ok=True)
+        shutil.copy2(ROOT / "Package.swift", COPY)
+
+    def untouched(self, names):
+        plain = [name for name in names if ":" not in name]
+        for suites in ["|".join(plain)] * bool(plain) + [name for name in names if ":" in name]:
+            status, output = test(suites)
+            if status != 0:
+                print(output)
+                return f"{suites} fail"
+        return None
+
+    def notices(self, mutant):
+        path = COPY / mutant.edits[0][0]
         original = path.read_text()
-        plant(path, [(old, new)] + more)
-        status, output = test(suite)
-        path.write_text(original)
+        path.write_text(planted(original, mutant.edits))
+        try:
+            status, output = test(mutant.by)
+        finally:
+            path.write_text(original)
         noticed = re.findall(r'✘ Test "(.*?)"', output)
         if "error: " in output and not noticed and "unexpected" not in output:
             print(output)
-            sys.exit(f"mutants: does not compile: {name}")
+            raise Broken("does not compile")
         if status == 0:
-            missed.append(name)
-            print(f"MISSED  {name}", flush=True)
-        else:
-            silent = "the sanitizer" if "ThreadSanitizer" in output else "the process, which ended"
-            by = noticed[0] if noticed else silent
-            print(f"noticed {name}: {by}", flush=True)
-    print(f"{len(wanted) - len(missed)} passed, {len(missed)} failed")
-    if missed:
-        sys.exit(1)
+            return False
+        silent = "the sanitizer" if "ThreadSanitizer" in output else "the process, which ended"
+        return noticed[0] if noticed else silent
 
 
-main()
+if __name__ == "__main__":
+    mutants = [Mutant(name, suite, [(file, old, new) for old, new in [(old, new), *more]])
+               for name, file, old, new, suite, more in MUTANTS]
+    sys.exit(play(Package(), mutants, sys.argv[1:]))

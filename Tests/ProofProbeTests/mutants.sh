@@ -1,0 +1,11 @@
+#!/usr/bin/env bash
+# Takes out the probe's defences one by one: the test or attack each is there for must notice. Needs root.
+set -uo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
+# shellcheck source=.ci/parts.sh
+. .ci/parts.sh
+
+part 'its process' Tests/ProofProbeTests/mutants.py
+part 'its files' Tests/ProofProbeTests/files_mutants.py
+part 'under attack' Tests/Attack/mutants.py
+closing
