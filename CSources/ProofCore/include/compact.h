@@ -57,7 +57,7 @@ struct pfc_compact {
   uint32_t created;                  ///< Unix seconds
   uint16_t event;                    ///< PFC_COMPACT_EVENT: its number. Otherwise 0
   uint32_t start;                    ///< Random for each process, and drawn anew after a fork
-  uint32_t count;                    ///< 1 or more; one more for each token since `start`
+  uint32_t count;                    ///< 1 or more; one more for each token since `start`, of all kinds together
   uint8_t flags;                     ///< enum pfc_compact_flag
   uint8_t measured;                  ///< Seconds since the measurement, 255 for more; or an error state's cause
   uint8_t beacon[PFC_BEACON_BYTES];  ///< The newest that the app knows; zeros for none

@@ -24,7 +24,7 @@ struct pfc_http {
   size_t method_size;
   const char *scheme;  ///< `http` or `https`
   size_t scheme_size;
-  const char *authority;  ///< Host in lower case, `:port` unless it is the scheme's; at most PFC_HTTP_AUTHORITY_MAX
+  const char *authority;  ///< Host in lower case, `:port` unless it is the scheme's own; at most PFC_HTTP_AUTHORITY_MAX
   size_t authority_size;
   const char *target;  ///< Path and query as sent, beginning with `/`; or `*` alone
   size_t target_size;

@@ -31,7 +31,7 @@ enum pfc_refusal {
   PFC_REFUSAL_TOKEN_AHEAD = 13,       ///< Issued more than 5 minutes ahead of the gate's time.
   PFC_REFUSAL_TOKEN_EXPIRED = 14,     ///< Its end has passed.
   PFC_REFUSAL_TOKEN_SUPERSEDED = 15,  ///< Issued before the floor of the gate's configuration.
-  PFC_REFUSAL_TOKEN_REVOKED = 16,     ///< The configuration revokes the instance. The caller has the list, and tells it.
+  PFC_REFUSAL_TOKEN_REVOKED = 16,     ///< The configuration revokes the instance. The caller finds this out.
 
   // A compact token's shape.
   PFC_REFUSAL_TEXT = 32,            ///< Not 88 characters of base64url.
@@ -57,7 +57,7 @@ enum pfc_refusal {
   PFC_REFUSAL_UNANCHORED = 69,  ///< No beacon, or none of the last 15 minutes, where the rule asks for one.
   PFC_REFUSAL_MEASURED = 70,    ///< The measurement behind it is older than the rule allows.
   PFC_REFUSAL_KEPT = 71,        ///< Kept by the app while it made many others.
-  PFC_REFUSAL_REPLAYED = 72     ///< Used before. Told by the caller, which has the replay store.
+  PFC_REFUSAL_REPLAYED = 72     ///< Used before. The caller has the replay store, and finds this out.
 };
 
 /// The class of a refusal: all that a client is told.
