@@ -22,7 +22,8 @@ static const struct suite *const suites[] = {
     &verifier_fault_suite, &powercut_suite, &base64url_suite,
     &gate_suite, &gate_token_suite, &http_suite,
     &compact_suite, &kinds_suite, &vectors_suite,
-    &wire_vectors_suite, &hostile_vectors_suite, &script_suite,
+    &wire_vectors_suite, &hostile_vectors_suite, &gate_vectors_suite,
+    &script_suite,
 };
 
 static int usage(void) {
