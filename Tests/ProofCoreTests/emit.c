@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "ProofCore.h"
+#include "emit.h"
 #include "packets.h"
 #include "sample.h"
 #include "suites.h"
@@ -12,22 +13,24 @@
 
 static unsigned cases;
 
-static void begin_block(const char *type, const char *comment) {
+void begin_block(const char *type, const char *comment) {
   printf("%scase = %u\ncomment = %s\nblock = %s\n", cases == 0 ? "" : "\n", cases + 1, comment, type);
   cases++;
 }
 
-static void field_number(const char *name, uint64_t number) { printf("%s = %" PRIu64 "\n", name, number); }
+void field_number(const char *name, uint64_t number) { printf("%s = %" PRIu64 "\n", name, number); }
 
 static void print_hex(const uint8_t *bytes, size_t size) {
   for (size_t i = 0; i < size; i++) printf("%02x", bytes[i]);
 }
 
-static void field_bytes(const char *name, const void *bytes, size_t size) {
+void field_bytes(const char *name, const void *bytes, size_t size) {
   printf("%s =%s", name, size != 0 ? " " : "");
   print_hex(bytes, size);
   printf("\n");
 }
+
+void field_text(const char *name, const char *text) { printf("%s = %s\n", name, text); }
 
 static void field_records(const struct evidence *records, size_t count) {
   for (size_t i = 0; i < count; i++) {
@@ -346,5 +349,6 @@ int emit_all(void) {
   emit_dialogue();
   emit_literal();
   emit_frames();
+  emit_gates();
   return harness_failures() == 0 ? 0 : 1;
 }

@@ -19,8 +19,11 @@ static const struct suite *const suites[] = {
     &slot_suite, &verifier_suite, &verifier_review_suite,
     &verifier_rights_suite, &verifier_token_suite, &verifier_order_suite,
     &verifier_revocation_suite, &verifier_recall_suite, &verifier_limit_suite,
-    &verifier_fault_suite, &powercut_suite, &vectors_suite,
-    &wire_vectors_suite, &hostile_vectors_suite, &script_suite,
+    &verifier_fault_suite, &powercut_suite, &base64url_suite,
+    &gate_suite, &gate_token_suite, &http_suite,
+    &compact_suite, &kinds_suite, &vectors_suite,
+    &wire_vectors_suite, &hostile_vectors_suite, &gate_vectors_suite,
+    &script_suite,
 };
 
 static int usage(void) {

@@ -33,9 +33,16 @@ extern const struct suite verifier_recall_suite;
 extern const struct suite verifier_limit_suite;
 extern const struct suite verifier_fault_suite;
 extern const struct suite powercut_suite;
+extern const struct suite base64url_suite;
+extern const struct suite gate_suite;
+extern const struct suite gate_token_suite;
+extern const struct suite http_suite;
+extern const struct suite compact_suite;
+extern const struct suite kinds_suite;
 extern const struct suite vectors_suite;
 extern const struct suite wire_vectors_suite;
 extern const struct suite hostile_vectors_suite;
+extern const struct suite gate_vectors_suite;
 extern const struct suite script_suite;
 
 /// Prints structures made by the core, for Tests/Vectors/check.py. 0 if all were made.

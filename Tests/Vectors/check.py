@@ -5,7 +5,8 @@ import sys
 from pathlib import Path
 
 from blocks import Block, read
-from judging import parse_records
+from judging import compact_keys, compact_subject, parse_records, request_of
+from proofspec import compact, gate, gate_token
 from proofspec.baseline import make_config
 from proofspec.basics import Refused
 from proofspec.config import Source, decode_config
@@ -167,6 +168,62 @@ def made_frames(b: Block) -> None:
     equal("reassembled", (type, message), (receiver.type, receiver.message))
 
 
+def made_gate_keys(b: Block) -> None:
+    generation, audience = b.int("generation"), b.bytes("audience")
+    where, who = b.bytes("gate_id"), b.bytes("instance_id")
+    s = gate.secret(b.bytes("mpk"), b.bytes("im"), where, who, generation)
+    plain, events = gate.request_keys(s, generation), gate.event_keys(s, generation, audience)
+    equal("secret", s, b.bytes("secret"))
+    equal("handle", gate.handle(s), b.bytes("handle"))
+    equal("request_key", gate.standard_key(s), b.bytes("request_key"))
+    equal("proof_key", gate.proof_key(s), b.bytes("proof_key"))
+    equal("compact_key", plain.tag, b.bytes("compact_key"))
+    equal("mask_key", plain.mask, b.bytes("mask_key"))
+    equal("event_key", events.tag, b.bytes("event_key"))
+    equal("event_mask_key", events.mask, b.bytes("event_mask_key"))
+
+
+def made_beacon(b: Block) -> None:
+    key = gate.beacon_key(b.bytes("own_secret"), b.bytes("gate_id"), b.int("number"))
+    equal("message", gate.beacon_message(key, b.int("time")), b.bytes("message"))
+
+
+def made_gate_token(b: Block) -> None:
+    body = gate_token.open_token(
+        b.bytes("gate_id"),
+        {b.int("key_number"): b.bytes("gate_secret")},
+        b.int("mode"),
+        [b.bytes("issuer_public")],
+        0,
+        b.int("issued"),
+        b.bytes("token"),
+    )
+    for name in ("flags", "generation", "issued", "not_after", "first_seen", "properties"):
+        equal(name, getattr(body, name), b.int(name))
+    for name in ("instance_id", "arc", "secret", "findings", "app"):
+        equal(name, getattr(body, name), b.bytes(name))
+
+
+def made_request(b: Block) -> None:
+    equal("digest", request_of(b).digest(), b.bytes("digest"))
+
+
+def made_compact(b: Block) -> None:
+    fields = compact.Fields(
+        b.int("created"),
+        b.int("event"),
+        b.int("start"),
+        b.int("count"),
+        b.int("flags"),
+        b.int("measured"),
+        b.bytes("beacon"),
+    )
+    kind, subject, keys = b.int("kind"), compact_subject(b), compact_keys(b)
+    equal("token", compact.make(kind, b.int("account_key"), fields, subject, keys), b.bytes("token"))
+    equal("text", compact.to_text(b.bytes("token")), b.word("text"))
+    equal("read", compact.check(compact.from_text(b.word("text")), kind, subject, keys), fields)
+
+
 CHECKS = {
     "made_config": made_config,
     "made_measurement": made_measurement,
@@ -176,6 +233,11 @@ CHECKS = {
     "made_answer": made_answer,
     "made_recall": made_recall,
     "made_frames": made_frames,
+    "made_gate_keys": made_gate_keys,
+    "made_beacon": made_beacon,
+    "made_gate_token": made_gate_token,
+    "made_request": made_request,
+    "made_compact": made_compact,
 }
 
 

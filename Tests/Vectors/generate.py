@@ -10,8 +10,11 @@ from blocks import Block, write
 from generators import (
     attacks,
     carried,
+    gates,
+    hostile_compact,
     hostile_config,
     hostile_frame,
+    hostile_gate,
     hostile_order,
     hostile_proof,
     hostile_token,
@@ -23,11 +26,13 @@ from generators import (
     scripts_token,
 )
 from generators.example import example
+from generators.gate_example import example as gate_example
 from generators.hostile import to_json
 
 HERE = Path(__file__).resolve().parent
 SPEC = HERE.parents[1] / "docs" / "SPEC.md"
-BEGIN, END = "<!-- example:begin -->\n", "<!-- example:end -->"
+# Where each example stands in the page.
+EXAMPLES = {"example": example, "gate-example": gate_example}
 
 PLAIN = {
     "key": ("Keys, section 3 of docs/SPEC.md.", plain.keys),
@@ -39,6 +44,9 @@ PLAIN = {
     "message": ("Messages, section 10.", carried.messages),
     "frame": ("Frames, section 11.", carried.frames),
     "record": ("Stored records, section 12.", carried.records),
+    "gate": ("Gates: keys, accounts, beacons, tokens, section 15.", gates.keys),
+    "request": ("Digests of requests, section 15.", gates.requests),
+    "compact": ("Compact tokens of requests and events, section 15.", gates.compacts),
 }
 
 HOSTILE = {
@@ -49,6 +57,9 @@ HOSTILE = {
     "proof": ("Proofs, receipts and recalls that do not fit.", hostile_proof.proofs),
     "message": ("Messages that are malformed.", hostile_order.messages),
     "frame": ("Packets of every kind.", hostile_frame.frames),
+    "gate": ("Gate tokens and beacons that are refused.", hostile_gate.gates),
+    "request": ("Requests in another spelling.", hostile_compact.requests),
+    "compact": ("Compact tokens that are refused.", hostile_compact.compacts),
 }
 
 
@@ -71,12 +82,14 @@ def files() -> dict[str, str]:
 
 
 def spec(current: str) -> str:
-    """The page with the example between its two comments."""
-    before, begin, rest = current.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not begin or not end:
-        raise ValueError(f"{SPEC} has no place for the example")
-    return f"{before}{begin}\n{example()}\n{end}{after}"
+    """The page with each example between its two comments."""
+    for name, made in EXAMPLES.items():
+        before, begin, rest = current.partition(f"<!-- {name}:begin -->\n")
+        _, end, after = rest.partition(f"<!-- {name}:end -->")
+        if not begin or not end:
+            raise ValueError(f"{SPEC} has no place for {name}")
+        current = f"{before}{begin}\n{made()}\n{end}{after}"
+    return current
 
 
 def main() -> int:

@@ -1,6 +1,7 @@
 """Runs one hostile case, as its block says, through the Python implementation."""
 
 from blocks import Block
+from proofspec import compact, gate, gate_token
 from proofspec.basics import Refused
 from proofspec.config import decode_config
 from proofspec.curves import hardware_public
@@ -10,6 +11,7 @@ from proofspec.measurement import measure
 from proofspec.message import parse, parse_recall
 from proofspec.order import open_order
 from proofspec.proof import Occasion, check_digest, escort, proof, recall_tag, receipt
+from proofspec.request import Request
 from proofspec.token import open_token
 
 VALID = "none"
@@ -127,6 +129,63 @@ def _reassemble(block: Block) -> None:
         raise Refused("incomplete")
 
 
+def _open_gate_token(block: Block) -> None:
+    keys = [value.split(" ") for value in block.all("gate_key")]
+    gate_token.open_token(
+        block.bytes("gate_id"),
+        {int(number): bytes.fromhex(secret) for number, secret in keys},
+        block.int("mode"),
+        _issuers(block),
+        block.int("floor"),
+        block.int("now"),
+        block.bytes("token"),
+    )
+
+
+def _read_beacon(block: Block) -> None:
+    gate.read_beacon(block.bytes("message"))
+
+
+def compact_keys(block: Block) -> gate.Keys:
+    """From `secret`, `generation`, `audience` and `kind`."""
+    s, generation = block.bytes("secret"), block.int("generation")
+    if block.int("kind") == compact.EVENT:
+        return gate.event_keys(s, generation, block.bytes("audience"))
+    return gate.request_keys(s, generation)
+
+
+def compact_subject(block: Block) -> compact.Subject:
+    return compact.Subject(
+        block.bytes("account"), block.bytes("digest"), block.bytes("body_digest")
+    )
+
+
+def _check_compact(block: Block) -> None:
+    token = compact.from_text(block.word("text"))
+    kind, now = block.int("kind"), block.int("now")
+    found = compact.check(token, kind, compact_subject(block), compact_keys(block))
+    rules = compact.Rules(
+        now,
+        block.int("window"),
+        block.int("newest"),
+        block.int("event"),
+        block.int("measured_max"),
+        bool(block.int("unanchored")),
+        gate.valid_beacons(block.bytes("beacon_key"), now),
+    )
+    compact.judge(found, rules)
+
+
+def request_of(block: Block) -> Request:
+    """From `method` to `body_digest`."""
+    names = ("method", "scheme", "authority", "target", "body_digest", "authorization")
+    return Request(*(block.bytes(name) for name in names))
+
+
+def _read_request(block: Block) -> None:
+    request_of(block).digest()
+
+
 _JUDGES = {
     "read_config": _read_config,
     "measure": _measure,
@@ -138,4 +197,8 @@ _JUDGES = {
     "check_recall": _check_recall,
     "parse_message": _parse_message,
     "reassemble": _reassemble,
+    "open_gate_token": _open_gate_token,
+    "read_beacon": _read_beacon,
+    "check_compact": _check_compact,
+    "read_request": _read_request,
 }

@@ -9,11 +9,11 @@ from pathlib import Path
 from nacl.public import PrivateKey, PublicKey, SealedBox
 
 from blocks import read
-from generators import carried, plain, world
+from generators import carried, gates, plain, world
 from generators.dialogue import Script, wrong_integrity
 from generators.world import BACKEND, DOOR, START, stuff
 from judging import VALID, refusal
-from proofspec import curves, stored
+from proofspec import compact, curves, gate, gate_token, stored
 from proofspec.baseline import fnv1a
 from proofspec.basics import LABELS, Refused, kdf, mac
 from proofspec.config import decode_config
@@ -21,6 +21,7 @@ from proofspec.frame import COMPLETE, MORE, Receiver, crc16, fragments
 from proofspec.hardware import Hardware, Settings
 from proofspec.message import LENGTHS, Type, Verdict, parse_answer
 from proofspec.order import REVOKE, create_order, open_order
+from proofspec.refusals import Refusal
 from proofspec.token import open_token
 from replay import Player
 
@@ -168,6 +169,30 @@ class RoundTrips(unittest.TestCase):
             with self.assertRaises(Refused):
                 open_order(DOOR.id, [BACKEND.public], changed)
 
+    def test_no_changed_bit_of_a_compact_token_is_accepted(self) -> None:
+        for kind in gates.NAMES:
+            subject, keys = gates.SUBJECTS[kind], gates.site_keys(kind)
+            token = compact.make(kind, 3, gates.fields(kind), subject, keys)
+            compact.check(token, kind, subject, keys)
+            for changed in flips(token):
+                with self.assertRaises(Refused):
+                    compact.check(changed, kind, subject, keys)
+
+    def test_every_changed_bit_of_a_gate_token_is_refused(self) -> None:
+        front, by = gates.FRONT, gates.GATE_ISSUER
+        token = next(b for b in gates.keys() if b.word("block") == "gate_token").bytes("token")
+        for changed in flips(token):
+            with self.assertRaises(Refused):
+                gate_token.open_token(front.id, front.secrets, 1, [by.public], 0, START, changed)
+
+    def test_base64url_is_strict(self) -> None:
+        for length in range(70):
+            data = stuff(f"text {length}", length)
+            self.assertEqual(gate.decode_text(gate.encode_text(data)), data)
+        for text in ("A", "Zh", "Zm9=", "Zm+v", "Zm9vY", "Zm9", " Zg", "Zg\n"):
+            with self.assertRaises(Refused):
+                gate.decode_text(text)
+
     def test_stored_records_and_the_newer_copy(self) -> None:
         key = stored.record_key(DOOR.secret)
         for block in carried.records():
@@ -247,6 +272,21 @@ class CommittedVectors(unittest.TestCase):
 
     def test_hostile_frames(self) -> None:
         self.hostile("frame", 50)
+
+    def test_hostile_gate_tokens(self) -> None:
+        self.hostile("gate", 90)
+
+    def test_hostile_requests(self) -> None:
+        self.hostile("request", 60)
+
+    def test_hostile_compact_tokens(self) -> None:
+        self.hostile("compact", 100)
+
+    def test_hostile_cases_reach_every_refusal_of_gates(self) -> None:
+        told = {b.word("refusal") for noun in ("gate", "compact") for b in blocks(f"hostile_{noun}.txt")}
+        # Another length than a text gives cannot be written here.
+        expected = {str(int(r)) for r in Refusal} - {str(int(Refusal.LENGTH))}
+        self.assertEqual(expected - told, set())
 
     def test_the_model_answers_every_script_as_written(self) -> None:
         scripts = blocks("verifier.txt")

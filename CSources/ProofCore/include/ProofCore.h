@@ -1,7 +1,8 @@
 /// ProofCore: measurement, proof, measurement token, verifier. Both sides, any CPU, no heap, no operating system.
 ///
 /// The headers stand in the order in which data flows:
-/// evidence, measurement, configuration, proof, token, frames, verifier, verdict, receipt.
+/// evidence, measurement, configuration, proof, token, frames, verifier, verdict, receipt. Those of gates, which verify
+/// over HTTP, follow: refusals, keys, gate token, request, compact token. Firmware does not link them.
 
 #ifndef PROOFCORE_H
 #define PROOFCORE_H
@@ -23,5 +24,11 @@
 #include "slot.h"
 #include "ledger.h"
 #include "verifier.h"
+#include "base64url.h"
+#include "refusal.h"
+#include "gate.h"
+#include "gate_token.h"
+#include "http.h"
+#include "compact.h"
 
 #endif

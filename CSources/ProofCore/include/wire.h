@@ -115,6 +115,43 @@
 #define PFC_RECORD_BYTES_MAX (PFC_RECORD_HEAD_BYTES + PFC_RECORD_PAYLOAD_MAX + PFC_RECORD_TAG_BYTES)
 #define PFC_COUNTER_BLOCK 65536u  ///< Challenge counters reserved by one write.
 
+// Gates: tokens, compact tokens, beacons (section 15) -------------------------------------------------------------
+
+#define PFC_GATE_TOKEN_MAGIC "PG"
+#define PFC_GATE_FORM 3  ///< Beside enum pfc_form: no lock accepts it.
+#define PFC_GATE_SECRET_BYTES 32
+#define PFC_GATE_KEYS_MAX 2  ///< X25519 keys that one gate holds while it rotates.
+#define PFC_GATE_KEY_BYTES 32
+#define PFC_GATE_TOKEN_HEAD_BYTES 8
+#define PFC_GATE_TOKEN_BODY_BYTES 168
+#define PFC_GATE_TOKEN_BYTES \
+  (PFC_GATE_TOKEN_HEAD_BYTES + PFC_SEAL_BYTES + PFC_GATE_TOKEN_BODY_BYTES + PFC_SIGNATURE_BYTES)
+#define PFC_GATE_LIFE_SECONDS 86400u  ///< A gate token's longest life.
+#define PFC_GATE_AHEAD_SECONDS 300u   ///< The most by which `issued` is ahead of the gate's time.
+#define PFC_ARC_BYTES 10              ///< A response code (docs/MANAGEMENT.md).
+#define PFC_FINDINGS_MAX 16           ///< Findings that a gate token names.
+#define PFC_APP_BYTES 16              ///< The first bytes of an app digest (docs/SERVICE.md, section 7).
+
+#define PFC_HANDLE_BYTES 16
+#define PFC_COMPACT_VERSION 1
+#define PFC_COMPACT_HEAD_BYTES (2 + PFC_HANDLE_BYTES)
+#define PFC_COMPACT_PLAIN_BYTES 24
+#define PFC_COMPACT_TAG_BYTES 24
+#define PFC_COMPACT_BYTES (PFC_COMPACT_HEAD_BYTES + PFC_COMPACT_PLAIN_BYTES + PFC_COMPACT_TAG_BYTES)
+#define PFC_COMPACT_TEXT_BYTES 88  ///< In base64url, without a terminator.
+#define PFC_COMPACT_WINDOW_SECONDS 60u  ///< The window before and after `created`, unless a rule says otherwise.
+#define PFC_COMPACT_COUNTS_KEPT 64u     ///< A token with a count this far behind the newest was kept.
+#define PFC_REPLAY_KEY_BYTES (PFC_HANDLE_BYTES + 4 + 4)
+#define PFC_ACCOUNT_MAX 128  ///< A user account's name, in bytes; at least 1.
+
+#define PFC_BEACON_BYTES 4
+#define PFC_BEACON_MESSAGE_BYTES 9  ///< Version and kind, interval, beacon: 12 characters of base64url.
+#define PFC_BEACON_SECONDS 300u     ///< An interval.
+#define PFC_BEACONS_VALID 4         ///< The next interval, the present one, the two before.
+
+#define PFC_HTTP_METHOD_MAX 32
+#define PFC_HTTP_AUTHORITY_MAX 255
+
 // Labels ---------------------------------------------------------------------------------------------------------
 // 16 ASCII characters each, no terminator on the wire. One use, one label: no two uses can be swapped.
 
@@ -147,5 +184,23 @@
 #define PFC_LABEL_TOKEN_ID "pfc1.token-id..."
 #define PFC_LABEL_ORDER_SIGN "pfc1.order-sign."
 #define PFC_LABEL_ISSUER_ID "pfc1.issuer-id.."
+
+#define PFC_LABEL_GATE_KEY "pfc1.gate-key..."
+#define PFC_LABEL_GATE_IM "pfc1.gate-im...."
+#define PFC_LABEL_GATE_SECRET "pfc1.gate-secret"
+#define PFC_LABEL_GATE_HANDLE "pfc1.gate-handle"
+#define PFC_LABEL_REQUEST_KEY "pfc1.request-key"
+#define PFC_LABEL_COMPACT_KEY "pfc1.compact-key"
+#define PFC_LABEL_EVENT_KEY "pfc1.event-key.."
+#define PFC_LABEL_MASK_KEY "pfc1.mask-key..."
+#define PFC_LABEL_GATE_PROOF_KEY "pfc1.gproof-key."
+#define PFC_LABEL_BEACON_KEY "pfc1.beacon-key."
+#define PFC_LABEL_GATE_SIGN "pfc1.gate-sign.."
+#define PFC_LABEL_COMPACT_REQUEST "pfc1.mac-request"
+#define PFC_LABEL_COMPACT_BODY "pfc1.mac-body..."
+#define PFC_LABEL_COMPACT_EVENT "pfc1.mac-event.."
+#define PFC_LABEL_MASK "pfc1.mask......."
+#define PFC_LABEL_ACCOUNT "pfc1.account...."
+#define PFC_LABEL_BEACON "pfc1.beacon....."
 
 #endif

@@ -39,5 +39,9 @@ NOTES: dict[str, tuple[str, str]] = {
     "WrongLast": ("MISSING_STEP", "A mark of the last fragment that is missing or too early."),
     "Interleaved": ("MISSING_STEP", "Fragments of two messages among each other."),
     "Repetition": ("FUNCTIONALITY", "A fragment twice, as links repeat them."),
+    "WrongKind": ("CONFUSION", "A compact token of another kind."),
+    "WrongTime": ("REPLAY", "A token before its time or after it, or without an anchor in it."),
+    "ErrorState": ("AUTH_BYPASS", "A token of an app that says it can prove nothing."),
+    "Spelling": ("CONFUSION", "A request in another spelling than the one that both sides hash."),
     "Noise": ("FUNCTIONALITY", "Garbage around a message that still arrives."),
 }

@@ -10,7 +10,9 @@ from .flags import NOTES
 
 GENERATOR_VERSION = "1"
 INTEGERS = ("mode", "literal", "counter", "kind", "class", "verdict", "detail", "type")
-LISTS = ("issuer", "record")
+# Those of gates. `now` and `floor` may be beyond 2^53 and stay texts.
+INTEGERS += ("generation", "window", "newest", "event", "measured_max", "unanchored")
+LISTS = ("issuer", "record", "gate_key")
 
 
 def expect(block: Block, word: str, *flags: str) -> Block:
@@ -71,7 +73,7 @@ def _fields(block: Block) -> dict:
             made.setdefault(name, []).append(text)
         else:
             made[name] = _value(name, text)
-    if block.word("block") in ("open_token", "open_order"):
+    if block.word("block") in ("open_token", "open_order", "open_gate_token"):
         made.setdefault("issuer", [])
     return made
 

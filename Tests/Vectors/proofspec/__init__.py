@@ -16,6 +16,11 @@ Read it in the order in which the page goes:
     hardware     section 10      what the hardware does
     frame        section 11
     stored       section 12
+    gate         section 15      keys, accounts, beacons, base64url
+    gate_token   section 15
+    request      section 15      the digest of a request
+    compact      section 15      the token of requests and events
+    refusals     section 15      their numbers
 
 It is a model to compare with: clear, slow, and not constant-time except where secrets are compared.
 """

@@ -30,6 +30,23 @@ LABELS = (
     b"pfc1.token-id...",
     b"pfc1.order-sign.",
     b"pfc1.issuer-id..",
+    b"pfc1.gate-key...",
+    b"pfc1.gate-im....",
+    b"pfc1.gate-secret",
+    b"pfc1.gate-handle",
+    b"pfc1.request-key",
+    b"pfc1.compact-key",
+    b"pfc1.event-key..",
+    b"pfc1.mask-key...",
+    b"pfc1.gproof-key.",
+    b"pfc1.beacon-key.",
+    b"pfc1.gate-sign..",
+    b"pfc1.mac-request",
+    b"pfc1.mac-body...",
+    b"pfc1.mac-event..",
+    b"pfc1.mask.......",
+    b"pfc1.account....",
+    b"pfc1.beacon.....",
 )
 
 KEY_BYTES = 16  # MPK, DPK, nonce, salt, hardware id, instance id

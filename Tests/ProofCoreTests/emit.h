@@ -1,0 +1,21 @@
+/// What the sources of `--emit` share: fields of a block on standard output.
+
+#ifndef EMIT_H
+#define EMIT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/// Begins a block with its number, a sentence for people, and its type.
+void begin_block(const char *type, const char *comment);
+/// An integer.
+void field_number(const char *name, uint64_t number);
+/// Bytes in hexadecimal.
+void field_bytes(const char *name, const void *bytes, size_t size);
+/// A word.
+void field_text(const char *name, const char *text);
+
+/// Everything that gates are about.
+void emit_gates(void);
+
+#endif
