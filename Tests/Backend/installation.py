@@ -9,12 +9,13 @@ import tempfile
 import unittest
 
 from place import App, Place
-from tpm import TPM, Authority, NoTPM
+from tpm import TPM, Authority, Mutator, NoTPM
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "Runner"))
 import runner  # noqa: E402
 
 HOST = "api.example.com"
+ROUNDS = 60
 
 
 class InstallationKeys(unittest.TestCase):
@@ -201,6 +202,33 @@ class InstallationKeys(unittest.TestCase):
         self.assertEqual(self.seen(fresh), (True, []))
         self.assertIn("storage", fresh.ask("key"))
         self.assertEqual(self.place.ask("metrics", "show")["devices"], before + 1)
+
+    def test_answers_of_a_tpm_that_are_almost_right_end_no_app(self):
+        self.rule("hardware")
+        own = self.another_tpm()
+        app = self.app(own.device)
+        self.assertEqual(self.seen(app), (True, []))
+        seed = 20
+        print(f"seed {seed}", end=" ", flush=True)
+        mutator = Mutator(own, seed)
+        self.addCleanup(mutator.close)
+        ends = {}
+        for number in range(ROUNDS):
+            # In turn an installation with a key, and one that makes its key and proves it.
+            storage = app.storage if number % 2 else None
+            mutated = self.app(mutator.device, storage=storage)
+            status, _, _, reason = mutated.fetch(HOST)
+            self.assertIn(status, ("success", "key unavailable", "internal error"), reason)
+            ends[status] = ends.get(status, 0) + 1
+            # A transient object of an operation that broke off stays: the kernel's resource manager takes it out,
+            # and swtpm has none.
+            if status != "success":
+                own.stop()
+                own.start()
+            self.end(mutated)
+        self.assertGreater(mutator.changed, ROUNDS // 2)
+        self.assertGreater(ends.get("key unavailable", 0), 0, ends)
+        self.assertEqual(self.seen(self.app(own.device, storage=app.storage)), (True, []))
 
     def test_damage_and_open_files_are_told(self):
         app = self.app("stored")

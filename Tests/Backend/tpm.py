@@ -1,6 +1,7 @@
 """TPMs for tests: swtpm, unmodified, with a certificate of its own local authority; and things that are no TPM."""
 
 import pathlib
+import random
 import shutil
 import socket
 import struct
@@ -73,6 +74,69 @@ class TPM:
 
     def close(self):
         self.stop()
+        shutil.rmtree(self.home)
+
+
+class Mutator:
+    """A socket before a TPM that changes some of its answers: bytes, lengths, ends. The seed decides."""
+
+    def __init__(self, tpm, seed):
+        self.home = pathlib.Path(tempfile.mkdtemp(prefix="tpm-"))
+        self.device = self.home / "s"
+        self.tpm = tpm
+        self.dice = random.Random(seed)
+        self.changed = 0
+        self.listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.listener.bind(str(self.device))
+        self.listener.listen(8)
+        self.thread = threading.Thread(target=self.serve, daemon=True)
+        self.thread.start()
+
+    def mutant(self, answer):
+        """Half of the answers are changed, in one of five ways."""
+        if self.dice.random() < 0.5:
+            return answer
+        self.changed += 1
+        data = bytearray(answer)
+        way = self.dice.randrange(5)
+        if way == 0:
+            data[self.dice.randrange(len(data))] ^= 1 << self.dice.randrange(8)
+        elif way == 1:
+            at = self.dice.randrange(len(data) - 1)
+            data[at:at + 2] = self.dice.choice((b"\0\0", b"\xff\xff", b"\x7f\xff", b"\x10\0"))
+        elif way == 2:
+            data = data[:self.dice.randrange(10, len(data) + 1)]
+            data[2:6] = struct.pack(">I", len(data))
+        elif way == 3:
+            data += self.dice.randbytes(self.dice.randrange(1, 300))
+            data[2:6] = struct.pack(">I", len(data))
+        else:
+            data[10:] = self.dice.randbytes(len(data) - 10)
+        return bytes(data)
+
+    def serve(self):
+        while True:
+            try:
+                peer, _ = self.listener.accept()
+            except OSError:
+                return
+            # Of a client's connection to swtpm nothing is left when the next one comes.
+            with peer, socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as inner:
+                inner.connect(str(self.tpm.device))
+                try:
+                    while command := peer.recv(4096):
+                        inner.sendall(command)
+                        answer = b""
+                        while len(answer) < 10 or len(answer) < struct.unpack(">I", answer[2:6])[0]:
+                            answer += inner.recv(4096)
+                        peer.sendall(self.mutant(answer))
+                except OSError:
+                    continue
+
+    def close(self):
+        self.listener.shutdown(socket.SHUT_RDWR)
+        self.listener.close()
+        self.thread.join(timeout=PATIENCE)
         shutil.rmtree(self.home)
 
 
