@@ -116,7 +116,7 @@ bench-service: ## Measure attestations a second, plain and over TLS; an hour of 
 	@Tests/Service/run.sh load --hour
 
 test-backend: ## Play the token fetch and every verb of proofctl against real processes, with PyJWT and jwcrypto
-	@.ci/setup swift base python
+	@.ci/setup swift base python backend
 	@Tests/Backend/run.sh
 
 test-consumers: ## Build and run an app and a firmware outside the package; what ProofKit links; static release

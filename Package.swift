@@ -32,6 +32,8 @@ let package = Package(
     .library(name: "ProofKit", targets: ["ProofKit"]),
     .library(name: "ProofRequest", targets: ["ProofRequest"]),
     .library(name: "ProofKitHTTP", targets: ["ProofKitHTTP"]),
+    .library(name: "ProofKitKeys", targets: ["ProofKitKeys"]),
+    .library(name: "ProofKitTPM", targets: ["ProofKitTPM"]),
     .library(name: "ProofLink", targets: ["ProofLink"]),
     .library(name: "ProofJOSE", targets: ["ProofJOSE"]),
     .library(name: "ProofBackend", targets: ["ProofBackend"]),
@@ -94,6 +96,19 @@ let package = Package(
     .target(
       name: "CCrypto", dependencies: ["LibCrypto"], path: "CSources/CCrypto",
       exclude: ["libcrypto"], cSettings: strictC),
+    .target(
+      name: "ProofKitKeys", dependencies: ["ProofKit", "ProofModel", "DurableFiles", "CCrypto"],
+      swiftSettings: strictSwift),
+    .systemLibrary(
+      name: "LibTSS2", path: "CSources/CTPM/libtss2", pkgConfig: "tss2-esys",
+      providers: [.apt(["libtss2-dev"])]),
+    .target(
+      name: "CTPM", dependencies: ["LibTSS2"], path: "CSources/CTPM", exclude: ["libtss2"],
+      cSettings: strictC),
+    .target(
+      name: "ProofKitTPM", dependencies: ["ProofKitKeys", "ProofKit", "ProofModel", "CTPM"],
+      swiftSettings: strictSwift),
+
     .target(name: "ProofJOSE", dependencies: ["CCrypto"], swiftSettings: strictSwift),
     .target(
       name: "ProofBackend", dependencies: ["ProofModel", "ProofJOSE", "DurableFiles"],
@@ -114,7 +129,7 @@ let package = Package(
     .target(
       name: "ProofService",
       dependencies: [
-        "ProofBackend", "ProofModel", "ProofJOSE", "CSodium", "CSQLite", "CMicroHTTPD",
+        "ProofBackend", "ProofModel", "ProofJOSE", "CSodium", "CSQLite", "CMicroHTTPD", "CCrypto",
       ],
       swiftSettings: strictSwift),
 
@@ -144,7 +159,8 @@ let package = Package(
     .executableTarget(
       name: "proof-elsewhere", path: "CSources/proof-elsewhere", cSettings: strictC),
     .executableTarget(
-      name: "proof-service", dependencies: ["ProofService", "ProofJOSE", "Console"],
+      name: "proof-service",
+      dependencies: ["ProofService", "ProofJOSE", "DurableFiles", "Console"],
       swiftSettings: strictSwift),
     .target(
       name: "AllocationCounter", path: "Benchmarks/AllocationCounter", cSettings: strictC),
@@ -201,7 +217,8 @@ let package = Package(
       dependencies: ["ProofKit", "ProofModel", "DurableFiles", "FolderModel", "SeededRandom"],
       swiftSettings: strictSwift),
     .executableTarget(
-      name: "app-peer", dependencies: ["ProofKit", "ProofKitHTTP", "ProofModel"],
+      name: "app-peer",
+      dependencies: ["ProofKit", "ProofKitHTTP", "ProofKitKeys", "ProofKitTPM", "ProofModel"],
       path: "Tests/Backend/app-peer", swiftSettings: strictSwift),
     .executableTarget(
       name: "store-victim", dependencies: ["ProofKit", "ProofModel"],

@@ -20,6 +20,11 @@ package struct FileFailure: Error, Sendable, Hashable {
     FileFailure("lock", name, code: EBUSY)
   }
 
+  /// There is no such file.
+  package var isMissing: Bool { code == ENOENT }
+  /// The file is longer than its reader takes.
+  package var isTooLong: Bool { code == EFBIG }
+
   /// The system's words for its number.
   package var reason: String {
     unsafe strerror(code).map { unsafe String(cString: $0) } ?? "error \(code)"

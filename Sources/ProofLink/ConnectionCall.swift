@@ -6,6 +6,8 @@ struct ConnectionLink {
   /// Opens it, and hears what comes then.
   var task: Task<Void, Never>?
   var channel: (any LinkChannel)?
+  /// Whether the hardware has said anything on it: it is not in a queue any more.
+  var isServed = false
   /// Once it is ready for messages.
   var ready: OpenLink?
 }
@@ -119,7 +121,7 @@ extension HardwareConnection {
           // Patience is for the link: a pause that used it up would leave none to open one.
           if pause > .zero, let number = timer?.number {
             timer?.task.cancel()
-            timer = (number, wait(for: pause + options.patience, timer: number, mailbox))
+            timer = (number, wait(for: pause + currentPatience, timer: number, mailbox))
           }
           open(after: pause)
           attempt += 1
@@ -128,7 +130,7 @@ extension HardwareConnection {
         case .send(let pdu): link?.channel?.send(pdu)
         case .setTimer(let number):
           timer?.task.cancel()
-          timer = (number, wait(for: options.patience, timer: number, mailbox))
+          timer = (number, wait(for: currentPatience, timer: number, mailbox))
         case .finish(let result):
           link?.ready = exchange.link
           return result
@@ -151,6 +153,11 @@ extension HardwareConnection {
       case nil: preconditionFailure("a call's events end with its task alone")
       }
     }
+  }
+
+  /// For a link on which nothing was heard yet, as long as the hardware may let a newcomer wait.
+  private var currentPatience: Duration {
+    link?.isServed == true ? options.patience : max(options.patience, transport.admission)
   }
 
   private func wait(
@@ -215,7 +222,9 @@ extension HardwareConnection {
   }
 
   private func received(_ pdu: [UInt8], _ number: Int) {
-    if link?.number == number { calls.first?.tell(.link(number, .received(pdu))) }
+    guard link?.number == number else { return }
+    link?.isServed = true
+    calls.first?.tell(.link(number, .received(pdu)))
   }
 
   private func ended(_ number: Int) {

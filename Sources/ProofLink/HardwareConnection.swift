@@ -18,7 +18,8 @@ public actor HardwareConnection {
   public struct Options: Sendable, Hashable {
     /// The largest packet to ask the hardware for, 23 to 517 bytes.
     public var mtu: Int
-    /// How long to wait for a link, or for an answer, before trying anew.
+    /// How long to wait for a link, or for an answer, before trying anew. A link's first answer may take
+    /// as long as the transport's ``LinkTransport/admission`` says.
     public var patience: Duration
 
     /// Describes a connection.

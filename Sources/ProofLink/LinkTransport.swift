@@ -4,6 +4,13 @@
 /// few lines for it: everything above them, discovery, fragments, proofs and what happens when the
 /// link is lost, stays as it is. docs/LINK.md, section 9, shows one.
 public protocol LinkTransport: Sendable {
+  /// How long the hardware may let a newcomer wait on an open link before it answers at all.
+  ///
+  /// A connection waits as long for a link's first PDU, if that is longer than its patience: a link
+  /// that is given up loses its place in the queue. Zero, the default, if the hardware has no queue, as
+  /// over a radio.
+  var admission: Duration { get }
+
   /// Opens a link.
   ///
   /// It may take as long as it likes: the connection waits as long as its options say, and cancels
@@ -12,6 +19,11 @@ public protocol LinkTransport: Sendable {
   /// - Returns: The link, on which nothing was sent so far.
   /// - Throws: ``LinkUnavailable``, for now: the connection tries again.
   func open() async throws(LinkUnavailable) -> any LinkChannel
+}
+
+extension LinkTransport {
+  /// The hardware has no queue.
+  public var admission: Duration { .zero }
 }
 
 /// One link to the hardware, from its beginning to its end.

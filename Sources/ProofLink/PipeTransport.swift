@@ -10,12 +10,30 @@ public struct PipeTransport: LinkTransport {
     case fifos(to: String, from: String)
   }
 
+  /// How long the hardware may let a newcomer wait.
+  public let admission: Duration
+
   private let path: Path
   /// The link before, which the hardware may not have left yet.
   private let before = CoreLock<PipeChannel?>(nil)
 
+  /// Hardware at a socket serves an owner within this time, whoever else is there (docs/LINK.md,
+  /// section 7).
+  public static let socketAdmission = Duration.seconds(10)
+
   /// Names a pipe. It is opened when a link is needed.
-  public init(_ path: Path) { self.path = path }
+  ///
+  /// - Parameters:
+  ///   - path: Which pipe.
+  ///   - admission: How long the hardware may let a newcomer wait; nil for ``socketAdmission`` at a
+  ///     socket, and no time at FIFOs. Zero for a socket behind which PDUs are lost, such as a relay's.
+  public init(_ path: Path, admission: Duration? = nil) {
+    self.path = path
+    switch path {
+    case .socket: self.admission = admission ?? Self.socketAdmission
+    case .fifos: self.admission = admission ?? .zero
+    }
+  }
 
   /// Opens a link.
   ///

@@ -1,3 +1,4 @@
+import DurableFiles
 import ProofJOSE
 import ProofService
 
@@ -13,8 +14,14 @@ enum Service {
   static func open(_ options: ServiceOptions, log: HTTPLog) throws -> AttestationService {
     let store = try SQLiteStore(at: options.store)
     let account = try Account.open(in: store, with: options.key.lock())
+    let authorities = try options.tpmAuthorities.map { path in
+      guard let pem = try SmallFile.read(path, limit: 1 << 20) else {
+        throw TPMAuthorities.Refusal.unreadable(path: path, reason: "there is no such file")
+      }
+      return try TPMAuthorities(pem: pem, path: path)
+    }
     return AttestationService(
-      account: account,
+      account: account, tpmAuthorities: authorities,
       log: { event in
         guard options.notesRequests || event.name != "report" else { return }
         let details = event.details.filter { options.logsPeers || $0.name != "peer" }

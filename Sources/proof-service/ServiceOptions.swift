@@ -6,6 +6,7 @@ struct ServiceOptions: Sendable {
   let store: String
   let key: StoreKeySource
   let server: HTTPServerSettings
+  let tpmAuthorities: String?
   let metricsReaders: Set<String>
   let logForm: HTTPLog.Form
   let notesRequests: Bool
@@ -20,6 +21,9 @@ struct ServiceOptions: Sendable {
     Option("--listen", "ADDRESS:PORT", help: "where to listen; 127.0.0.1:8443 if missing"),
     Option("--certificate", "FILE", help: "the certificate and its chain, PEM"),
     Option("--private-key", "FILE", help: "the certificate's private key, PEM"),
+    Option(
+      "--tpm-authorities", "FILE",
+      help: "certificates (PEM) that may vouch for TPMs; without it no key counts as hardware"),
     Option("--plain", help: "HTTP without TLS, for a proxy on this machine"),
     Option("--insecure", help: "allows --plain on an address that others reach"),
     Option(
@@ -80,6 +84,7 @@ struct ServiceOptions: Sendable {
       ?? server.limits.idleTime
     server.trustedProxies = Set(options.list("--trusted-proxy"))
     self.server = server
+    tpmAuthorities = options.value("--tpm-authorities")
     metricsReaders = Set(options.list("--metrics-reader"))
     logForm = try options.choice("--log") ?? .text
     notesRequests = !options.has("--quiet")

@@ -75,10 +75,11 @@ class Place:
     def make_account(self):
         self.ask("init", "acme", "--url", "http://127.0.0.1:1", "--management-token", self.path("management"))
 
-    def start_service(self):
+    def start_service(self, *options):
         """Starts the service on a port of the system's choice, and tells apps where it is."""
         process = subprocess.Popen(
-            [BIN / "proof-service", "--store", self.store, "--listen", "127.0.0.1:0", "--plain", "--log", "json"],
+            [BIN / "proof-service", "--store", self.store, "--listen", "127.0.0.1:0", "--plain", "--log", "json",
+             *options],
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=self.environment)
         self.processes.append(process)
         self.url = f"http://127.0.0.1:{self.port(process)}"
@@ -113,14 +114,20 @@ class Place:
 class App:
     """An installed app, running."""
 
-    def __init__(self, place, name="app"):
-        self.bundle, storage = place.folder / name, place.folder / f"{name}-storage"
+    def __init__(self, place, name="app", *, key=(), storage=None):
+        """`key`: what the app says its key with; `storage`: one that another app left."""
+        self.place = place
+        self.bundle = place.folder / name
+        self.storage = storage or place.folder / f"{name}-storage"
         self.bundle.mkdir()
-        storage.mkdir(mode=0o700)
+        self.storage.mkdir(mode=0o700, exist_ok=True)
         (self.bundle / "rules").write_text(f"{name}: doors stay shut\n")
         (self.bundle / "views").mkdir()
         (self.bundle / "views" / "main").write_text("view\n")
-        self.process = place.start(BIN / "app-peer", self.bundle, storage)
+        self.start(*key)
+
+    def start(self, *key):
+        self.process = self.place.start(BIN / "app-peer", self.bundle, self.storage, *key)
 
     def ask(self, *words):
         self.process.stdin.write(" ".join(words) + "\n")

@@ -27,4 +27,5 @@ export PROOF_BIN
 . "$root/.ci/parts.sh"
 part 'the fetch' "$python" "$here/flow.py"
 part proofctl "$python" "$here/proofctl.py"
+part 'installation keys' "$python" "$here/installation.py"
 closing

@@ -166,7 +166,7 @@ struct ProcessTests {
     let app = try app(1, at: hardware)
     let door = HardwareConnection(
       to: hardware.identity.id, as: app.instance, presenting: app.token, proving: app.prover,
-      over: PipeTransport(.socket(hardware.path("air"))),
+      over: PipeTransport(.socket(hardware.path("air")), admission: .zero),
       options: .init(mtu: 64, patience: .milliseconds(300)))
     var accepted = 0
     var open = 0
@@ -203,7 +203,7 @@ struct ProcessTests {
           "--interval", "1", "--latency", "0", "--duplication", "300", "--reordering", "0",
         ], until: "listening:")
       let app = try app(1, at: hardware)
-      let door = app.connection(over: PipeTransport(.socket(hardware.path("air"))), mtu: 23)
+      let door = app.connection(over: PipeTransport(.socket(hardware.path("air")), admission: .zero), mtu: 23)
       _ = try await door.send(Self.open, within: Self.ample)
       await door.disconnect()
       await relay.end()

@@ -149,6 +149,45 @@ PFJ_MUST_USE enum pfj_result pfj_es256_sign(uint8_t signature[PFJ_SIGNATURE_BYTE
 PFJ_MUST_USE enum pfj_result pfj_es256_verify(const uint8_t signature[PFJ_SIGNATURE_BYTES], const pfj_key *key,
                                               const uint8_t *message, size_t size);
 
+// Keys in a TPM 2.0 (endorsement.c).
+
+enum {
+  /// The name of an object of a TPM: 2 bytes that name SHA-256, then the digest of its public area.
+  PFJ_TPM_NAME_BYTES = 34,
+  /// The secret in a credential.
+  PFJ_TPM_SECRET_BYTES = 32,
+  /// TPMS_ID_OBJECT: a tag of 32 bytes, and the enciphered secret, each with its size.
+  PFJ_TPM_CREDENTIAL_BYTES = 2 + 32 + 2 + PFJ_TPM_SECRET_BYTES,
+  /// The seed encrypted for an RSA-2048 endorsement key.
+  PFJ_TPM_SEED_BYTES = 256,
+  /// Longer ones are refused: a certificate, a file of authorities.
+  PFJ_CERTIFICATE_MAX = 4096,
+  PFJ_AUTHORITIES_MAX = 1 << 20,
+};
+
+/// Certificates of makers of TPMs that may vouch for an endorsement key. Never changes.
+typedef struct x509_store_st pfj_authorities;
+
+/// Reads PEM certificates: authorities at the root or between; each is trusted by itself. PFJ_E_KEY where one does not
+/// parse or there is none, PFJ_E_SIZE over PFJ_AUTHORITIES_MAX.
+PFJ_MUST_USE enum pfj_result pfj_authorities_new(pfj_authorities **authorities, const char *pem, size_t size);
+
+/// `authorities` may be NULL.
+void pfj_authorities_free(pfj_authorities *authorities);
+
+/// Makes a credential (TPM2_MakeCredential): only the TPM with the certificate's endorsement key opens it, and only
+/// while an object of this name is in it.
+///
+/// PFJ_E_REFUSED unless the certificate (DER) is valid at `time` (Unix seconds), is for an endorsement key (extended key
+/// usage 2.23.133.8.1), and one of `authorities` signed it, with certificates of `authorities` between. PFJ_E_KEY if it
+/// does not parse, or its key is not RSA-2048.
+PFJ_MUST_USE enum pfj_result pfj_tpm_credential(uint8_t credential[PFJ_TPM_CREDENTIAL_BYTES],
+                                                uint8_t seed[PFJ_TPM_SEED_BYTES],
+                                                const uint8_t secret[PFJ_TPM_SECRET_BYTES],
+                                                const uint8_t name[PFJ_TPM_NAME_BYTES], const uint8_t *certificate,
+                                                size_t certificate_size, const pfj_authorities *authorities,
+                                                int64_t time);
+
 #ifdef __cplusplus
 }
 #endif

@@ -31,6 +31,7 @@ struct AttestationExchange {
   struct Surroundings: Sendable {
     let observer: any EvidenceObserver
     let key: MeasurementProofKey
+    let installationKey: (any InstallationKey)?
     let appName: String
     let clock: AttestorClock
   }
@@ -71,16 +72,9 @@ struct AttestationExchange {
     if channel.configuration == nil { try channel.updateConfiguration() }
     let environment = try observe(pace.environment)
     let storage = try observe([DeviceID.secret])
-    let question = AttestationQuestion(
-      keyID: surroundings.key.id,
-      device: DeviceID(of: storage.evidence, account: channel.initial.account),
-      purpose: request.purpose, configSerial: channel.configuration?.serial ?? 0,
-      account: channel.initial.account, sdkVersion: CoreProbe.version)
-    let challengeBytes = try channel.post("challenge", question.bytes).body
-    guard let challenge = try? AttestationChallenge(challengeBytes) else {
-      throw Failure(.noService, "what answers is no challenge")
-    }
-    let (report, measured) = try report(challenge, of: channel)
+    let device = DeviceID(of: storage.evidence, account: channel.initial.account)
+    let (challenge, claim) = try challenge(for: device, &channel)
+    let (report, measured) = try report(challenge, claim, of: channel)
     let sent = surroundings.clock.uptime()
     let response = try channel.post("report", report)
     let answer: AttestationAnswer
@@ -114,8 +108,9 @@ struct AttestationExchange {
   }
 
   private func report(
-    _ challenge: AttestationChallenge, of channel: ServiceChannel
+    _ challenge: AttestationChallenge, _ claim: InstallationClaim?, of channel: ServiceChannel
   ) throws(Failure) -> (bytes: [UInt8], measured: FetchResult.Measured) {
+    var refusal: InstallationKeyError?
     do throws(ProofError) {
       let draft = challenge.draft
       let observation = try surroundings.observer.observe(
@@ -130,7 +125,8 @@ struct AttestationExchange {
       var made = try AttestationReport.make(
         subject, of: observation.evidence, answering: challenge,
         account: channel.initial.account, configSerial: channel.configuration?.serial ?? 0,
-        sdkVersion: CoreProbe.version, with: surroundings.key)
+        sdkVersion: CoreProbe.version, with: surroundings.key,
+        signedBy: claim.map { claim in (claim, { sign($0, &refusal) }) })
       // The tag ends the report. A look that differs makes it one that the service does not believe.
       var tag = try Proof(Array(made.bytes.suffix(Proof.byteCount)))
       try surroundings.observer.release(&tag, after: nil)
@@ -138,6 +134,7 @@ struct AttestationExchange {
       let device = DeviceID(of: observation.evidence, account: channel.initial.account)
       return (made.bytes, (made.config, try InstanceID(device.bytes)))
     } catch {
+      if let refusal { throw Failure(refusal) }
       throw Failure(.internalError, "\(error)")
     }
   }
@@ -199,6 +196,8 @@ struct AttestationExchange {
       result = FetchResult(status, reason: reason)
       self.isWorthAnotherRound = isWorthAnotherRound
     }
+
+    init(_ error: InstallationKeyError) { self.init(.keyUnavailable, error.description) }
 
     init(_ error: TransportError) {
       let status: FetchStatus

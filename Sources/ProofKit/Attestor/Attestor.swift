@@ -21,15 +21,19 @@ public final class Attestor: Sendable {
   ///   - observer: Who observes the app; a ``Probe``.
   ///   - transport: The way to the service.
   ///   - appName: The app's name in reports; nil for the executable's.
+  ///   - installationKey: The key that signs this installation's reports; nil for none. An account can
+  ///     demand one (`policy set installation-key=signed` or `hardware`).
   ///   - key: This build's key, unless a test has its own.
   ///   - clock: The system's, unless a test has its own.
   public init(
     observer: any EvidenceObserver, over transport: any Transport, appName: String? = nil,
+    installationKey: (any InstallationKey)? = nil,
     key: MeasurementProofKey = .sdk, clock: AttestorClock = .system
   ) {
     self.transport = transport
     surroundings = AttestationExchange.Surroundings(
-      observer: observer, key: key, appName: appName ?? CoreSystem.executableName, clock: clock)
+      observer: observer, key: key, installationKey: installationKey,
+      appName: appName ?? CoreSystem.executableName, clock: clock)
   }
 
   /// Where newer configurations come from and go to.

@@ -145,7 +145,7 @@ struct AttestorState {
   private static func isRemembered(_ status: FetchStatus) -> Bool {
     switch status {
     case .noNetwork, .poorNetwork, .mitmDetected, .noService, .internalError, .rejected, .disabled,
-      .unknownKey, .badKey, .badPayload, .badURL:
+      .unknownKey, .badKey, .badPayload, .badURL, .keyUnavailable:
       true
     case .success, .unknownURL, .unprotectedURL, .notInitialized: false
     }

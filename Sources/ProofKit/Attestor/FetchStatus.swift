@@ -32,6 +32,9 @@ public enum FetchStatus: Int, Sendable, CaseIterable {
   case badPayload
   /// Something that should not happen in an app in the field.
   case internalError
+  /// The installation's key cannot be used at the moment: its TPM is busy, locked out, away, or does not
+  /// answer. ``FetchResult/reason`` says which, and what to do.
+  case keyUnavailable
 
   /// What an app does next.
   public enum Recommendation: Sendable, CaseIterable {
@@ -51,7 +54,7 @@ public enum FetchStatus: Int, Sendable, CaseIterable {
   public var recommendation: Recommendation {
     switch self {
     case .success, .unprotectedURL, .unknownURL, .noService: .continue
-    case .noNetwork, .poorNetwork, .mitmDetected: .retry
+    case .noNetwork, .poorNetwork, .mitmDetected, .keyUnavailable: .retry
     case .rejected: .message
     case .badURL, .notInitialized, .disabled, .unknownKey, .badKey, .badPayload, .internalError:
       .error
@@ -78,6 +81,7 @@ extension FetchStatus: CustomStringConvertible {
     case .badKey: "bad key"
     case .badPayload: "bad payload"
     case .internalError: "internal error"
+    case .keyUnavailable: "key unavailable"
     }
   }
 }

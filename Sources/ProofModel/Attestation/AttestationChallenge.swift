@@ -6,9 +6,14 @@ public struct AttestationChallenge: Sendable, Hashable {
   public let lifetime: UInt16
   /// The serial of the account's newest configuration.
   public let configSerial: UInt32
+  /// What is wanted of the installation's key; nil for an app that asked without one.
+  public let key: KeyDemand?
 
   /// Describes a challenge.
-  public init(_ draft: BaselineDraft, lifetime: UInt16, configSerial: UInt32) {
+  public init(
+    _ draft: BaselineDraft, lifetime: UInt16, configSerial: UInt32, key: KeyDemand? = nil
+  ) {
+    self.key = key
     self.draft = draft
     self.lifetime = lifetime
     self.configSerial = configSerial
@@ -20,7 +25,8 @@ public struct AttestationChallenge: Sendable, Hashable {
   /// - Throws: ``ProofError/malformed(_:byteCount:)``, ``ProofError/tooNew(_:)``, and what a
   ///   ``BaselineDraft`` throws.
   public init(_ bytes: [UInt8]) throws(ProofError) {
-    var reader = try AttestationReader(bytes, .challenge, noun: "attestation challenge")
+    var reader = try AttestationReader(
+      bytes, .challenge, noun: "attestation challenge", knowsKeys: true)
     let salt = try reader.read(Salt.self)
     lifetime = try reader.readUInt16()
     guard let policy = MeasurementPolicy(rawValue: try reader.readByte()) else {
@@ -41,6 +47,7 @@ public struct AttestationChallenge: Sendable, Hashable {
       if let last = sources.last, !(last.id < source.id) { throw reader.malformed }
       sources.append(source)
     }
+    key = try reader.hasKey ? reader.readDemand() : nil
     try reader.finish()
     draft = try BaselineDraft(
       salt: salt, sources: sources, policy: policy, generation: generation, limitLog2: limitLog2)
@@ -48,7 +55,8 @@ public struct AttestationChallenge: Sendable, Hashable {
 
   /// The bytes to send.
   public var bytes: [UInt8] {
-    var writer = AttestationWriter(.challenge)
+    var writer = AttestationWriter(
+      .challenge, version: AttestationWire.version(hasKey: key != nil))
     writer.write(draft.salt)
     writer.write(lifetime)
     writer.write(draft.policy.rawValue)
@@ -62,6 +70,7 @@ public struct AttestationChallenge: Sendable, Hashable {
       writer.write(source.version)
       writer.write(source.groupsLog2)
     }
+    if let key { writer.write(key) }
     return writer.bytes
   }
 }

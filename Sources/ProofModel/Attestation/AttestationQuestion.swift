@@ -12,11 +12,15 @@ public struct AttestationQuestion: Sendable, Hashable {
   public let account: String
   /// The SDK's version.
   public let sdkVersion: String
+  /// Whether the app has an installation key, and asks by version 2.
+  public let hasKey: Bool
+  /// What the app's TPM shows of itself, if the service wanted that.
+  public let endorsement: Endorsement?
 
   /// Describes a question.
   public init(
     keyID: KeyID, device: DeviceID, purpose: AttestationPurpose, configSerial: UInt32,
-    account: String, sdkVersion: String
+    account: String, sdkVersion: String, hasKey: Bool = false, endorsement: Endorsement? = nil
   ) {
     self.keyID = keyID
     self.device = device
@@ -24,6 +28,8 @@ public struct AttestationQuestion: Sendable, Hashable {
     self.configSerial = configSerial
     self.account = account
     self.sdkVersion = sdkVersion
+    self.hasKey = hasKey || endorsement != nil
+    self.endorsement = endorsement
   }
 
   /// Reads a question.
@@ -31,7 +37,8 @@ public struct AttestationQuestion: Sendable, Hashable {
   /// - Parameter bytes: The request's whole body.
   /// - Throws: ``ProofError/malformed(_:byteCount:)``, ``ProofError/tooNew(_:)``.
   public init(_ bytes: [UInt8]) throws(ProofError) {
-    var reader = try AttestationReader(bytes, .question, noun: "attestation question")
+    var reader = try AttestationReader(
+      bytes, .question, noun: "attestation question", knowsKeys: true)
     keyID = try reader.read(KeyID.self)
     device = try reader.read(DeviceID.self)
     guard let purpose = AttestationPurpose(rawValue: try reader.readByte()) else {
@@ -41,18 +48,21 @@ public struct AttestationQuestion: Sendable, Hashable {
     configSerial = try reader.readUInt32()
     account = try reader.readText()
     sdkVersion = try reader.readText()
+    hasKey = reader.hasKey
+    endorsement = try reader.hasKey ? reader.readEndorsement() : nil
     try reader.finish()
   }
 
   /// The bytes to send.
   public var bytes: [UInt8] {
-    var writer = AttestationWriter(.question)
+    var writer = AttestationWriter(.question, version: AttestationWire.version(hasKey: hasKey))
     writer.write(keyID)
     writer.write(device)
     writer.write(purpose.rawValue)
     writer.write(configSerial)
     writer.write(text: account)
     writer.write(text: sdkVersion)
+    if hasKey { writer.write(endorsement) }
     return writer.bytes
   }
 }

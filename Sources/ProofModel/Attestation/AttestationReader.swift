@@ -4,13 +4,22 @@ struct AttestationReader {
   private let bytes: [UInt8]
   private var position = 0
   private let noun: String
+  /// Whether the message is of the version that speaks of the installation's key.
+  private(set) var hasKey = false
 
-  init(_ bytes: [UInt8], _ kind: AttestationWire.Kind, noun: String) throws(ProofError) {
+  /// - Parameter knowsKeys: Whether there is a version of this message that speaks of the installation's key.
+  init(
+    _ bytes: [UInt8], _ kind: AttestationWire.Kind, noun: String, knowsKeys: Bool = false
+  ) throws(ProofError) {
     self.bytes = bytes
     self.noun = noun
     guard bytes.count <= AttestationWire.messageMax, try take(2) == AttestationWire.magic[...]
     else { throw malformed }
-    guard try readByte() == AttestationWire.version else { throw .tooNew(noun) }
+    switch try readByte() {
+    case AttestationWire.version: break
+    case AttestationWire.keyVersion where knowsKeys: hasKey = true
+    default: throw .tooNew(noun)
+    }
     guard try readByte() == kind.rawValue else { throw malformed }
   }
 

@@ -68,7 +68,8 @@ public struct AttestationReport: Sendable {
     /// - Parameter bytes: The request's whole body.
     /// - Throws: ``ProofError/malformed(_:byteCount:)``, ``ProofError/tooNew(_:)``.
     public init(_ bytes: [UInt8]) throws(ProofError) {
-      var reader = try AttestationReader(bytes, .report, noun: "attestation report")
+      var reader = try AttestationReader(
+        bytes, .report, noun: "attestation report", knowsKeys: true)
       try self.init(from: &reader)
     }
 
@@ -103,6 +104,12 @@ public struct AttestationReport: Sendable {
   public let sdkVersion: String
   /// What the app saw.
   public let evidence: EvidenceSet
+  /// The key that signed the report; nil if none did.
+  public let key: InstallationClaim?
+  /// The signature under ``key``. Whoever believes the report checks it, over ``signedMessage``.
+  public let signature: InstallationSignature?
+  /// What ``signature`` is over: the whole report before it.
+  public let signedMessage: [UInt8]
 
   private let integrity: Digest
   private let deviceMeasurement: Digest
@@ -114,7 +121,8 @@ public struct AttestationReport: Sendable {
   /// - Parameter bytes: The request's whole body.
   /// - Throws: ``ProofError/malformed(_:byteCount:)``, ``ProofError/tooNew(_:)``.
   public init(_ bytes: [UInt8]) throws(ProofError) {
-    var reader = try AttestationReader(bytes, .report, noun: "attestation report")
+    var reader = try AttestationReader(
+      bytes, .report, noun: "attestation report", knowsKeys: true)
     head = try Head(from: &reader)
     var subject = Subject(head.purpose, name: try reader.readText())
     subject.payload = try reader.readBlob(max: AttestationWire.payloadMax)
@@ -131,6 +139,9 @@ public struct AttestationReport: Sendable {
     evidence = try reader.readRecords()
     integrity = try reader.read(Digest.self)
     deviceMeasurement = try reader.read(Digest.self)
+    key = try reader.hasKey ? reader.readClaim() : nil
+    signedMessage = key == nil ? [] : Self.signedMessage(reader.readBytes)
+    signature = try key == nil ? nil : reader.read(InstallationSignature.self)
     tagged = reader.readBytes
     tag = try reader.read(Digest.self)
     try reader.finish()
@@ -195,14 +206,18 @@ public struct AttestationReport: Sendable {
   ///   - configSerial: The serial of the configuration that the app has; 0 for none.
   ///   - sdkVersion: The SDK's version.
   ///   - key: The key of the SDK build.
+  ///   - installation: The installation's key; nil if it has none.
   /// - Returns: The bytes to send, and the configuration to keep if the service agrees.
-  /// - Throws: What a ``MeasurementConfig`` throws.
+  /// - Throws: What a ``MeasurementConfig`` throws, and ``ProofError/differs(_:)`` if the installation's key
+  ///   does not sign.
   public static func make(
     _ subject: Subject, of evidence: EvidenceSet, answering challenge: AttestationChallenge,
-    account: String, configSerial: UInt32, sdkVersion: String, with key: MeasurementProofKey
+    account: String, configSerial: UInt32, sdkVersion: String, with key: MeasurementProofKey,
+    signedBy installation: InstallationClaim.Signer? = nil
   ) throws(ProofError) -> (bytes: [UInt8], config: MeasurementConfig) {
     let config = try MeasurementConfig(baseline: evidence, challenge.draft, with: key)
-    var writer = AttestationWriter(.report)
+    var writer = AttestationWriter(
+      .report, version: AttestationWire.version(hasKey: installation != nil))
     writer.write(key.id)
     writer.write(challenge.draft.salt)
     writer.write(DeviceID(of: evidence, account: account))
@@ -229,11 +244,22 @@ public struct AttestationReport: Sendable {
       writer.write(integrity)
       writer.write(device)
     }
+    if let installation {
+      writer.write(installation.claim)
+      guard let signature = installation.sign(signedMessage(writer.bytes[...])) else {
+        throw .differs("signature of the installation key")
+      }
+      writer.write(signature)
+    }
     writer.write(
       AttestationTag.tag(
         writer.bytes[...], label: AttestationWire.reportLabel, salt: challenge.draft.salt, key: key)
     )
     return (writer.bytes, config)
+  }
+
+  private static func signedMessage(_ bytes: ArraySlice<UInt8>) -> [UInt8] {
+    Array(AttestationWire.signatureLabel.utf8) + bytes
   }
 }
 

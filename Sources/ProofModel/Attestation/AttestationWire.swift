@@ -1,7 +1,10 @@
 /// The numbers of the attestation's messages: docs/SERVICE.md says what each means.
 package enum AttestationWire {
   static let magic: [UInt8] = [0x50, 0x41]
+  /// Of an answer, and of messages without a key of the installation.
   static let version: UInt8 = 1
+  /// Of questions, challenges and reports that speak of the installation's key.
+  static let keyVersion: UInt8 = 2
 
   enum Kind: UInt8 {
     case question = 1
@@ -19,6 +22,8 @@ package enum AttestationWire {
   package static let messageMax = 1 << 20
 
   static let reportLabel = "pfa1.report-key."
+  /// Begins the message that an installation's key signs: no other use of the key has it.
+  static let signatureLabel = "pfa1.install-sig"
   static let answerLabel = "pfa1.answer-key."
   static let deviceLabel = "pfa1.device-id.."
   static let appLabel = "pfa1.app-digest."

@@ -2,8 +2,8 @@
 struct AttestationWriter {
   private(set) var bytes: [UInt8] = []
 
-  init(_ kind: AttestationWire.Kind) {
-    bytes = AttestationWire.magic + [AttestationWire.version, kind.rawValue]
+  init(_ kind: AttestationWire.Kind, version: UInt8 = AttestationWire.version) {
+    bytes = AttestationWire.magic + [version, kind.rawValue]
   }
 
   /// Without a head: for transcripts that share the encoding of a field.

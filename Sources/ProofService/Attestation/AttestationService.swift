@@ -22,6 +22,8 @@ public final class AttestationService: HTTPHandler {
   let clock: JOSEClock
   let makeSalt: @Sendable () -> Salt
   let log: @Sendable (Event) -> Void
+  /// Who may vouch for TPMs; nil: no key counts as hardware.
+  let tpmAuthorities: TPMAuthorities?
   let management: Management
   let addresses = RateLimiter()
   let devices = RateLimiter()
@@ -34,15 +36,18 @@ public final class AttestationService: HTTPHandler {
   ///   - account: The account to serve.
   ///   - clock: Says what time it is.
   ///   - makeSalt: Draws a salt that was never seen before.
+  ///   - tpmAuthorities: The certificates that may vouch for TPMs; nil: no key counts as hardware.
   ///   - log: Takes what was done; from several threads.
   public init(
     account: Account, clock: JOSEClock = .system,
     makeSalt: @escaping @Sendable () -> Salt = { Salt.random() },
+    tpmAuthorities: TPMAuthorities? = nil,
     log: @escaping @Sendable (Event) -> Void = { _ in }
   ) {
     self.account = account
     self.clock = clock
     self.makeSalt = makeSalt
+    self.tpmAuthorities = tpmAuthorities
     self.log = log
     management = Management(account, clock: clock)
   }

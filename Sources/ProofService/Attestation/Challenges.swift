@@ -9,8 +9,24 @@ struct SaltNote: Sendable {
   let device: DeviceID
   let purpose: AttestationPurpose
   let challenge: AttestationChallenge
+  /// What a report that proves a key in hardware tells: the digest of a secret, for that key.
+  let credential: Credential?
 
-  init(_ question: AttestationQuestion, _ challenge: AttestationChallenge) {
+  struct Credential: Sendable, Hashable {
+    let secret: Digest
+    let point: InstallationPoint
+
+    /// Whether a report told the secret of the credential for its key.
+    func isProved(by claim: InstallationClaim) -> Bool {
+      guard let secret = claim.secret, claim.point == point else { return false }
+      return CoreSodium.areEqual(Digest(hashing: secret.bytes).bytes, self.secret.bytes)
+    }
+  }
+
+  init(
+    _ question: AttestationQuestion, _ challenge: AttestationChallenge, _ credential: Credential?
+  ) {
+    self.credential = credential
     keyID = question.keyID
     device = question.device
     purpose = question.purpose
@@ -18,18 +34,44 @@ struct SaltNote: Sendable {
   }
 
   init?(_ bytes: [UInt8]) {
-    guard bytes.count > 25, let keyID = try? KeyID(Array(bytes[0..<8])),
+    guard bytes.count > Self.fixed, let keyID = try? KeyID(Array(bytes[0..<8])),
       let device = try? DeviceID(Array(bytes[8..<24])),
       let purpose = AttestationPurpose(rawValue: bytes[24]),
-      let challenge = try? AttestationChallenge(Array(bytes[25...]))
+      let rest = Self.split(bytes), let challenge = try? AttestationChallenge(rest.challenge)
     else { return nil }
+    credential = rest.credential
     self.keyID = keyID
     self.device = device
     self.purpose = purpose
     self.challenge = challenge
   }
 
-  var bytes: [UInt8] { keyID.bytes + device.bytes + [purpose.rawValue] + challenge.bytes }
+  /// Key id, device, purpose, and whether there is a credential.
+  private static let fixed = 26
+
+  private static func split(
+    _ bytes: [UInt8]
+  ) -> (credential: Credential?, challenge: [UInt8])? {
+    let rest = bytes[fixed...]
+    switch bytes[fixed - 1] {
+    case 0: return (nil, Array(rest))
+    case 1:
+      let end = rest.startIndex + Digest.byteCount
+      let challenge = end + InstallationPoint.byteCount
+      guard rest.endIndex > challenge, let secret = try? Digest(Array(rest[..<end])),
+        let point = try? InstallationPoint(Array(rest[end..<challenge]))
+      else { return nil }
+      return (Credential(secret: secret, point: point), Array(rest[challenge...]))
+    // Of a version before this one: the device asks again.
+    default: return nil
+    }
+  }
+
+  var bytes: [UInt8] {
+    var bytes = keyID.bytes + device.bytes + [purpose.rawValue, credential == nil ? 0 : 1]
+    if let credential { bytes += credential.secret.bytes + credential.point.bytes }
+    return bytes + challenge.bytes
+  }
 }
 
 extension AttestationService {
@@ -73,12 +115,16 @@ extension AttestationService {
     } catch {
       preconditionFailure("The policy's settings are in range. \(error)")
     }
+    let (demand, credential) = keyDemand(of: question, known, snapshot.policy, at: now.seconds)
     let challenge = AttestationChallenge(
       draft, lifetime: UInt16(snapshot.policy.saltLifetime),
-      configSerial: snapshot.configuration.serial)
+      configSerial: snapshot.configuration.serial, key: demand)
     let pending = PendingSalt(
       draft.salt, expiry: now.seconds + Int64(snapshot.policy.saltLifetime),
-      note: SaltNote(question, challenge).bytes)
+      note: SaltNote(
+        question, AttestationChallenge(draft, lifetime: challenge.lifetime, configSerial: 0),
+        credential
+      ).bytes)
     try store { (store) throws(StoreError) in
       let dropped = try sweeper.sweep(store, under: snapshot.policy, at: now.seconds)
       metrics.count(.devicesDropped, by: dropped)

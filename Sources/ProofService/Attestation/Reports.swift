@@ -55,7 +55,8 @@ struct ReportDesk {
       throw .malformed(error.description)
     }
     let definition = try DeviceStrings.definition(in: report.subject)
-    let work = ReportWork(desk: self, report: report, definition: definition)
+    let work = ReportWork(
+      desk: self, report: report, definition: definition, credential: note.credential)
     return try work.answer(under: note.challenge.draft)
   }
 
@@ -99,6 +100,8 @@ struct ReportWork {
   let report: AttestationReport
   /// What the report defines a secure string as; nil if it defines none.
   let definition: String?
+  /// What proves that the report's key is in hardware; nil if nothing was asked.
+  let credential: SaltNote.Credential?
 
   var service: AttestationService { desk.service }
   var key: MeasurementProofKey { desk.key }
@@ -115,11 +118,21 @@ struct ReportWork {
     guard let believed = try? Belief(in: report, under: draft, with: key) else {
       return try desk.unbelievable()
     }
+    // The tag says that the SDK made the report; the signature, that its installation did.
+    if let claim = report.key {
+      guard let signature = report.signature,
+        claim.point.hasSigned(report.signedMessage, signature)
+      else { return try desk.unbelievable() }
+    }
     if desk.known == nil { try service.takeFirstFetch(of: desk.build, from: peer, snapshot.policy) }
 
     var deviceNote = desk.known.flatMap { DeviceNote($0.note) }
+    let keySeen = InstallationKeySighting(
+      report.key, isProved: report.key.map { credential?.isProved(by: $0) ?? false } ?? false,
+      known: deviceNote?.key, under: snapshot.policy.installationKey, at: now.seconds)
     let judgement = Judgement(
-      of: report, build: desk.build, note: deviceNote, under: snapshot, at: now.seconds)
+      of: report, build: desk.build, note: deviceNote, key: keySeen, under: snapshot,
+      at: now.seconds)
     let code = responseCode(judgement)
     let measures = report.subject.purpose == .measurement
     let generation = draft.generation
@@ -130,7 +143,7 @@ struct ReportWork {
 
     if deviceNote == nil { deviceNote = DeviceNote() }
     deviceNote!.note(
-      report, judgement, code: code, peer: snapshot.policy.tracksAddress ? peer : nil,
+      report, judgement, key: keySeen, code: code, peer: snapshot.policy.tracksAddress ? peer : nil,
       at: now.seconds)
     let sighting = DeviceSighting(
       report.device, at: now.seconds, generation: measures ? generation : 0,

@@ -22,6 +22,7 @@ public struct DeviceSummary: Sendable {
   public var shown: JSONObject {
     var shown = note
     shown["machines"] = nil
+    if case .object(let key) = note["key"] { shown.set("key", key.text("kind")) }
     shown.set("device", device.description)
     shown.set("did", Base64.encode(device.bytes))
     shown.set("firstSeen", firstSeen)

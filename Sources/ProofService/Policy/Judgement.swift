@@ -22,11 +22,12 @@ struct Judgement: Sendable {
   ///   - report: The report.
   ///   - build: The SDK's build, with the mode of its key.
   ///   - note: What was noted of the device before; nil at its first report.
+  ///   - key: What the report shows of its installation's key.
   ///   - snapshot: The account.
   ///   - now: Unix seconds.
   init(
-    of report: AttestationReport, build: SDKBuild, note: DeviceNote?, under snapshot: Snapshot,
-    at now: Int64
+    of report: AttestationReport, build: SDKBuild, note: DeviceNote?, key: InstallationKeySighting,
+    under snapshot: Snapshot, at now: Int64
   ) {
     let policy = snapshot.policy
     app = AppDigest(of: report.evidence)
@@ -41,6 +42,7 @@ struct Judgement: Sendable {
     if !policy.sdkVersions.isEmpty, !policy.sdkVersions.contains(report.sdkVersion) {
       seen.insert(.sdkVersion)
     }
+    seen.formUnion(key.properties)
     if build.mode == .development { seen.insert(.developmentSDK) }
     if note == nil { seen.insert(.firstFetch) }
     if let note, note.isActiveElsewhere(than: machine, since: now - Int64(policy.cloneWindow)) {
@@ -52,7 +54,7 @@ struct Judgement: Sendable {
       seen.insert(.developmentKey)
     }
 
-    var counting = policy.rejection
+    var counting = policy.rejection.union(policy.installationKey.rejection)
     if registration?.isDevelopment == true {
       seen.insert(.developmentApp)
       counting.subtract(Properties([.debug]))
@@ -93,12 +95,18 @@ struct DeviceNote: Sendable {
 
   var fields: JSONObject
   var machines: [Machine]
+  /// The installation's key; nil while it has shown none.
+  var key: InstallationKeyNote?
 
   init?(_ bytes: [UInt8]) {
     guard case .object(let fields) = try? JSONValue(parsing: bytes.span),
       case .array(let values) = fields["machines"]
     else { return nil }
     self.fields = fields
+    if case .object(let key) = fields["key"] {
+      guard let key = InstallationKeyNote(key) else { return nil }
+      self.key = key
+    }
     machines = []
     for case .object(let machine) in values {
       guard let digest = machine.bytes("machine"), let time = machine.integer("seen") else {
@@ -120,8 +128,10 @@ struct DeviceNote: Sendable {
 
   /// Notes a report.
   mutating func note(
-    _ report: AttestationReport, _ judgement: Judgement, code: String, peer: String?, at now: Int64
+    _ report: AttestationReport, _ judgement: Judgement, key: InstallationKeySighting,
+    code: String, peer: String?, at now: Int64
   ) {
+    self.key = key.note
     let machine = judgement.machine
     machines.removeAll { $0.digest == machine }
     machines.insert(Machine(digest: machine, lastSeen: now), at: 0)
@@ -152,6 +162,7 @@ struct DeviceNote: Sendable {
 
   var bytes: [UInt8] {
     var fields = fields
+    fields["key"] = key.map { .object($0.fields) }
     fields["machines"] = .array(
       machines.map { machine in
         var object = JSONObject()

@@ -8,7 +8,7 @@ public struct Policy: Sendable, Hashable {
   public var rejection: Properties = [
     Properties([
       .debug, .preload, .injected, .patched, .hooked, .emulator, .root, .appNotRegistered,
-      .sdkVersion, .clonedStorage,
+      .sdkVersion, .clonedStorage, .installationKeyChanged, .installationKeyMissing,
     ])
   ]
   /// Which properties are told in the claim `anno`.
@@ -37,6 +37,8 @@ public struct Policy: Sendable, Hashable {
   public var hasSecureStrings = false
   /// Whether there are custom tokens.
   public var hasCustomTokens = false
+  /// What is demanded of installation keys.
+  public var installationKey = InstallationKeyRule.any
   /// How apps may measure.
   public var measurement = MeasurementPolicy.full
   /// Which sources no app is asked for.
@@ -90,6 +92,8 @@ public enum PolicySetting: String, Sendable, CaseIterable {
   case secureStrings = "secure-strings"
   /// The setting of ``Policy/hasCustomTokens``.
   case customTokens = "custom-tokens"
+  /// The setting of ``Policy/installationKey``.
+  case installationKey = "installation-key"
   /// The setting of ``Policy/measurement``.
   case measurement
   /// The setting of ``Policy/sourcesWithout``.
@@ -126,6 +130,7 @@ public enum PolicySetting: String, Sendable, CaseIterable {
     case .subject: "whether tokens have “sub”: on or off"
     case .secureStrings: "whether there are secure strings: on or off"
     case .customTokens: "whether there are custom tokens: on or off"
+    case .installationKey: "what signs reports: any, signed, or hardware"
     case .measurement: "how apps measure: full, incremental, or incremental-trusting-owner"
     case .sourcesWithout: "sources that no app is asked for, such as 3/4,3/8, or none"
     case .readLimit: "apps read at most 2 to this power bytes, 16 to 50"
@@ -157,6 +162,7 @@ extension Policy {
     case .subject: Self.word(hasSubject)
     case .secureStrings: Self.word(hasSecureStrings)
     case .customTokens: Self.word(hasCustomTokens)
+    case .installationKey: installationKey.rawValue
     case .measurement: measurement.settingText
     case .sourcesWithout: sourcesWithout.text
     case .readLimit: "\(limitLog2)"
@@ -211,6 +217,12 @@ extension Policy {
     case .subject: hasSubject = try flag()
     case .secureStrings: hasSecureStrings = try flag()
     case .customTokens: hasCustomTokens = try flag()
+    case .installationKey:
+      guard let rule = InstallationKeyRule(rawValue: text) else {
+        let allowed = InstallationKeyRule.allCases.map(\.rawValue).joined(separator: ", ")
+        throw .invalid(setting.rawValue, value: String(text.prefix(80)), allowed: allowed)
+      }
+      installationKey = rule
     case .measurement:
       guard let policy = MeasurementPolicy.allCases.first(where: { $0.settingText == text }) else {
         let allowed = MeasurementPolicy.allCases.map(\.settingText).joined(separator: ", ")

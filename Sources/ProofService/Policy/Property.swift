@@ -39,6 +39,12 @@ public enum Property: UInt8, Sendable, CaseIterable {
   case unreadable = 17
   /// The app says what it was started for, and that neither a desktop nor a terminal started it.
   case automatedLaunch = 18
+  /// The report is signed by another key than the device's.
+  case installationKeyChanged = 19
+  /// The report is not signed, though the device has a key or the policy demands one.
+  case installationKeyMissing = 20
+  /// The policy demands a key in hardware, and there is no evidence that this one is.
+  case installationKeyUnproved = 21
 
   /// The name.
   public var name: String {
@@ -62,6 +68,9 @@ public enum Property: UInt8, Sendable, CaseIterable {
     case .firstFetch: "first-fetch"
     case .unreadable: "unreadable"
     case .automatedLaunch: "automated-launch"
+    case .installationKeyChanged: "installation-key-changed"
+    case .installationKeyMissing: "installation-key-missing"
+    case .installationKeyUnproved: "installation-key-unproved"
     }
   }
 

@@ -214,7 +214,7 @@ final class SampleApp {
       to: hardware, as: stored.instance, presenting: token.token, form: token.form,
       proving: TimedProver(
         prover: Prover(config: stored.config, collector: probe), stopwatch: stopwatch),
-      over: PipeTransport(.socket(link)), options: .init(patience: Self.patience),
+      over: PipeTransport(.socket(link), admission: .zero), options: .init(patience: Self.patience),
       memory: home.memory(), remember: { try home.keep($0) })
     connection = (made, stored.generation)
     return made

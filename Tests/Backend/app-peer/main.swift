@@ -1,15 +1,21 @@
 import Foundation
 import ProofKit
 import ProofKitHTTP
+import ProofKitKeys
+import ProofKitTPM
 import ProofModel
 
-// An app with the SDK in it: `app-peer BUNDLE STORAGE` answers each line of its standard input.
+// An app with the SDK in it: `app-peer BUNDLE STORAGE [KEY]` answers each line of its standard input.
+//
+//   KEY: stored, an installation key in the storage; or a TPM's device or socket. None if it is missing.
 //
 //   initialise CONFIG        well
 //   fetch DOMAIN             status, token, measurement configuration in hexadecimal
 //   prove KIND NONCE         a proof under the last configuration
 //   keep FOLDER              stores the last configuration, and holds the store
 //   digest                   the name of this build, as its own evidence gives it
+//   device                   the name of this installation, in base64
+//   key                      where the installation's key is, and its public half in hexadecimal
 
 /// A line answers in the order of its request, or with `error: …`.
 func answer(_ words: [String], _ app: App) throws -> String {
@@ -36,6 +42,12 @@ func answer(_ words: [String], _ app: App) throws -> String {
     try store.save(StoredMeasurement(config, of: InstanceID([UInt8](repeating: 7, count: 16))))
     app.store = store
     return "well"
+  case "device":
+    return app.attestor.deviceID ?? "none"
+  case "key":
+    guard let key = app.key else { return "none" }
+    let identity = try key.identity()
+    return "\(identity.place) \(identity.point) \(identity.note)"
   default:
     let evidence = try app.probe.collectAll()
     return AppDigest(of: evidence).description
@@ -45,13 +57,25 @@ func answer(_ words: [String], _ app: App) throws -> String {
 final class App {
   let probe: Probe
   let attestor: Attestor
+  let key: (any InstallationKey)?
   var config: MeasurementConfig?
   var store: MeasurementStore?
 
   init(_ arguments: [String]) throws {
     probe = try Probe(.init(bundle: arguments[1], storage: arguments[2], hardens: false))
+    key = Self.key(arguments)
     attestor = Attestor(
-      observer: probe, over: CurlTransport(.init(allowsPlainLoopback: true)))
+      observer: probe, over: CurlTransport(.init(allowsPlainLoopback: true)), installationKey: key)
+  }
+}
+
+extension App {
+  private static func key(_ arguments: [String]) -> (any InstallationKey)? {
+    guard arguments.count > 3 else { return nil }
+    if arguments[3] == "stored" { return StoredInstallationKey(folder: arguments[2]) }
+    return TPMInstallationKey(
+      folder: arguments[2],
+      options: .init(device: arguments[3], signingTime: .seconds(2), provingTime: .seconds(10)))
   }
 }
 

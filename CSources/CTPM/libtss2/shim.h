@@ -1,0 +1,1 @@
+#include <tss2/tss2_esys.h>

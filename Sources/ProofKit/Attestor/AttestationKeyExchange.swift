@@ -1,0 +1,61 @@
+import ProofModel
+
+// The part of a fetch that is about the installation's key.
+
+extension AttestationExchange {
+  /// Asks for a challenge; a second time with what the TPM shows of itself, if the service wants that.
+  ///
+  /// - Returns: The challenge, and what the report is to say of the key; nil if there is no key.
+  func challenge(
+    for device: DeviceID, _ channel: inout ServiceChannel
+  ) throws(Failure) -> (AttestationChallenge, InstallationClaim?) {
+    guard let key = surroundings.installationKey else {
+      return (try ask(for: device, nil, hasKey: false, &channel), nil)
+    }
+    let identity = try Self.keyed { () throws(InstallationKeyError) in try key.identity() }
+    func claim(_ secret: CredentialSecret? = nil) -> InstallationClaim {
+      InstallationClaim(identity.point, in: identity.place, secret: secret)
+    }
+    let first = try ask(for: device, nil, hasKey: true, &channel)
+    guard first.key == .evidence, identity.place == .tpm,
+      let certificate = try Self.keyed({ () throws(InstallationKeyError) in
+        try key.endorsementCertificate()
+      }), certificate.count <= Endorsement.certificateMax
+    else { return (first, claim()) }
+    // The first challenge's salt is used for nothing, and expires.
+    let second = try ask(
+      for: device, Endorsement(identity.point, certificate: certificate), hasKey: true, &channel)
+    guard case .credential(let credential) = second.key else { return (second, claim()) }
+    let secret = try Self.keyed { () throws(InstallationKeyError) in try key.open(credential) }
+    return (second, claim(secret))
+  }
+
+  private func ask(
+    for device: DeviceID, _ endorsement: Endorsement?, hasKey: Bool, _ channel: inout ServiceChannel
+  ) throws(Failure) -> AttestationChallenge {
+    let question = AttestationQuestion(
+      keyID: surroundings.key.id, device: device, purpose: request.purpose,
+      configSerial: channel.configuration?.serial ?? 0, account: channel.initial.account,
+      sdkVersion: CoreProbe.version, hasKey: hasKey, endorsement: endorsement)
+    let bytes = try channel.post("challenge", question.bytes).body
+    guard let challenge = try? AttestationChallenge(bytes), (challenge.key != nil) == hasKey else {
+      throw Failure(.noService, "what answers is no challenge")
+    }
+    return challenge
+  }
+
+  func sign(_ message: [UInt8], _ refusal: inout InstallationKeyError?) -> InstallationSignature? {
+    do throws(InstallationKeyError) {
+      return try surroundings.installationKey?.signature(of: message)
+    } catch {
+      refusal = error
+      return nil
+    }
+  }
+
+  private static func keyed<Value>(
+    _ body: () throws(InstallationKeyError) -> Value
+  ) throws(Failure) -> Value {
+    do throws(InstallationKeyError) { return try body() } catch { throw Failure(error) }
+  }
+}

@@ -1,0 +1,123 @@
+public import ProofModel
+
+/// The P-256 key of one installation of an app: it signs the app's reports to the attestation service.
+///
+/// The service knows an installation by its key from the first report on. `ProofKitKeys` has one in the
+/// app's storage (`StoredInstallationKey`), `ProofKitTPM` one in a TPM 2.0 where the machine has one
+/// (`TPMInstallationKey`).
+///
+/// All functions may be called from several threads at once, may block for as long as the key's place
+/// says, and end then. What they sign is told from other uses by its beginning: each use of the key signs
+/// messages that begin otherwise than every other use's.
+public protocol InstallationKey: Sendable {
+  /// The public half, and where the private half is; made at the first call.
+  ///
+  /// - Throws: ``InstallationKeyError``.
+  func identity() throws(InstallationKeyError) -> InstallationKeyIdentity
+
+  /// Signs a message: ES256.
+  ///
+  /// - Parameter message: The whole message; its SHA-256 is signed.
+  /// - Returns: r and s.
+  /// - Throws: ``InstallationKeyError``.
+  func signature(of message: [UInt8]) throws(InstallationKeyError) -> InstallationSignature
+
+  /// The certificate (DER) of the TPM's endorsement key; nil if the key is in no TPM, or the TPM has no
+  /// certificate that the service can use.
+  ///
+  /// It names this one TPM, so it leaves the device only if the account's policy demands hardware.
+  ///
+  /// - Throws: ``InstallationKeyError``.
+  func endorsementCertificate() throws(InstallationKeyError) -> [UInt8]?
+
+  /// Opens a credential that the service made for this key and the TPM of the certificate.
+  ///
+  /// - Parameter credential: The service's.
+  /// - Returns: The secret in it.
+  /// - Throws: ``InstallationKeyError``.
+  func open(_ credential: KeyCredential) throws(InstallationKeyError) -> CredentialSecret
+}
+
+/// Which key an installation has.
+public struct InstallationKeyIdentity: Sendable, Hashable {
+  /// The public half.
+  public let point: InstallationPoint
+  /// Where the private half is.
+  public let place: InstallationKeyPlace
+  /// Why the key is not in a TPM, for a log; empty if it is, or if none was looked for.
+  public let note: String
+
+  /// Describes a key.
+  public init(_ point: InstallationPoint, in place: InstallationKeyPlace, note: String = "") {
+    self.point = point
+    self.place = place
+    self.note = note
+  }
+}
+
+/// Why the installation's key cannot be used now. None of these says that anybody did anything wrong.
+public enum InstallationKeyError: Error, Sendable, Hashable {
+  /// The key's file cannot be read or written.
+  case storage(path: String, reason: String)
+  /// The key's file is none, or of a later version.
+  case damaged(path: String)
+  /// Another process makes the key at this moment.
+  case inUse(path: String)
+  /// The key is in a TPM, and this machine has none, or none that it shows to this user.
+  case tpmAbsent(device: String)
+  /// The key is in a TPM that this user may not open.
+  case tpmDenied(device: String)
+  /// The TPM has no room at the moment, or another program has it.
+  case tpmBusy(device: String)
+  /// The TPM refuses everyone for a time, after wrong passwords of any program.
+  case tpmLockedOut(device: String)
+  /// The TPM did not answer in time.
+  case tpmTimedOut(device: String)
+  /// The connection to the TPM ended, or what came is no answer of a TPM.
+  case tpmBrokenOff(device: String)
+  /// The TPM makes another key: it was cleared, or the storage came from another machine.
+  case tpmHasOtherKey(device: String, path: String)
+  /// The TPM, or the library, refused with this code.
+  case tpmFailed(device: String, code: UInt32)
+  /// The key cannot be used: libcrypto failed.
+  case libraryFailed
+}
+
+extension InstallationKeyError: CustomStringConvertible {
+  /// What failed, with which value, and what to do next.
+  public var description: String {
+    switch self {
+    case .storage(let path, let reason):
+      "The installation key \(path) cannot be read or made: \(reason). Check the folder and its owner."
+    case .damaged(let path):
+      "The file \(path) holds no installation key that this version can read. Restore it; or install the"
+        + " app anew, and it becomes a new installation."
+    case .inUse(let path):
+      "Another process makes the installation key \(path) at this moment. Try again."
+    case .tpmAbsent(let device):
+      "The installation key is in a TPM, and there is none at \(device) now. Switch the TPM on (firmware"
+        + " setup) and try again."
+    case .tpmDenied(let device):
+      "The installation key is in a TPM, and this user may not open \(device). Add the user to the group"
+        + " of that device (often “tss”), and log in again."
+    case .tpmBusy(let device):
+      "The TPM at \(device) has no room at the moment. Try again."
+    case .tpmLockedOut(let device):
+      "The TPM at \(device) is locked out after wrong passwords of some program. Wait until it recovers,"
+        + " or have the machine's owner reset it (tpm2_dictionarylockout --clear-lockout)."
+    case .tpmTimedOut(let device):
+      "The TPM at \(device) did not answer in time. Try again."
+    case .tpmBrokenOff(let device):
+      "The connection to the TPM at \(device) ended before its answer. Try again."
+    case .tpmHasOtherKey(let device, let path):
+      "The TPM at \(device) does not make the key that \(path) names: the TPM was cleared, or the storage"
+        + " comes from another machine. Install the app anew, and it becomes a new installation."
+    case .tpmFailed(let device, let code):
+      "The TPM at \(device) refused with code 0x\(String(code, radix: 16)) (tpm2_rc_decode explains it)."
+        + " Try again; if it stays, look at the TPM's state."
+    case .libraryFailed:
+      "libcrypto could not sign with the installation key. Try again; if it stays, check the machine's"
+        + " OpenSSL configuration."
+    }
+  }
+}

@@ -1,0 +1,35 @@
+internal import ProofModel
+
+extension AttestationService {
+  /// What a challenge says of the installation's key, and what the service notes of it.
+  ///
+  /// A certificate names one TPM, so it is asked for only where the policy demands hardware and the device
+  /// has not shown evidence before.
+  func keyDemand(
+    of question: AttestationQuestion, _ known: DeviceRow?, _ policy: Policy, at now: Int64
+  ) -> (KeyDemand?, SaltNote.Credential?) {
+    guard question.hasKey else { return (nil, nil) }
+    guard policy.installationKey == .hardware, let tpmAuthorities else { return (.nothing, nil) }
+    guard let endorsement = question.endorsement else {
+      let isProved = known.flatMap { DeviceNote($0.note)?.key?.kind } == .tpm
+      return (isProved ? .nothing : .evidence, nil)
+    }
+    guard let secret = try? CredentialSecret(CoreSodium.random(count: CredentialSecret.byteCount))
+    else { preconditionFailure("The count is right.") }
+    guard let credential = tpmAuthorities.credential(holding: secret, for: endorsement, at: now)
+    else {
+      log(
+        Event(
+          name: "endorsement refused",
+          details: [
+            ("device", question.device.description),
+            ("reason", "no TPM authority vouches for its certificate"),
+          ]))
+      return (.nothing, nil)
+    }
+    return (
+      .credential(credential),
+      SaltNote.Credential(secret: Digest(hashing: secret.bytes), point: endorsement.point)
+    )
+  }
+}

@@ -1,0 +1,102 @@
+internal import ProofJOSE
+internal import ProofModel
+
+/// What an account demands of the keys of its installations.
+public enum InstallationKeyRule: String, Sendable, CaseIterable {
+  /// Nothing: apps without a key pass. A device that has shown a key is held to it.
+  case any
+  /// Each report is signed by the key of its installation.
+  case signed
+  /// The same, and the key is proved to be in a TPM that an authority of the operator's vouches for.
+  case hardware
+
+  /// The properties that reject under this rule, whatever the setting `rejection` says.
+  var rejection: Properties {
+    switch self {
+    case .any: []
+    case .signed: Properties([.installationKeyMissing, .installationKeyChanged])
+    case .hardware:
+      Properties([
+        .installationKeyMissing, .installationKeyChanged, .installationKeyUnproved,
+      ])
+    }
+  }
+}
+
+/// The key of an installation, as the service knows it.
+struct InstallationKeyNote: Sendable, Hashable {
+  /// What is known of where the key is.
+  enum Kind: String, Sendable {
+    /// In a file; or in a TPM that has shown no evidence.
+    case storage
+    /// The app says in a TPM, and there is no evidence.
+    case unproved = "tpm-unproved"
+    /// In a TPM, shown by evidence.
+    case tpm
+  }
+
+  let point: InstallationPoint
+  var kind: Kind
+  /// When the device first showed it, in Unix seconds.
+  let since: Int64
+
+  init(_ point: InstallationPoint, _ kind: Kind, since: Int64) {
+    self.point = point
+    self.kind = kind
+    self.since = since
+  }
+
+  init?(_ fields: JSONObject) {
+    guard let bytes = fields.bytes("point"), let point = try? InstallationPoint(bytes),
+      let kind = fields.text("kind").flatMap(Kind.init), let since = fields.integer("since")
+    else { return nil }
+    self.init(point, kind, since: since)
+  }
+
+  var fields: JSONObject {
+    var fields = JSONObject()
+    fields.set("point", point.bytes)
+    fields.set("kind", kind.rawValue)
+    fields.set("since", since)
+    return fields
+  }
+}
+
+/// What a believed report shows of its installation's key. Its signature was checked.
+struct InstallationKeySighting: Sendable {
+  /// What the rule, and the device's earlier reports, have against it.
+  let properties: Properties
+  /// What is to be noted of the device; nil for nothing.
+  let note: InstallationKeyNote?
+
+  /// - Parameters:
+  ///   - claim: The key that signed; nil for none.
+  ///   - isProved: Whether the report told the secret of a credential for this key.
+  ///   - known: The device's key.
+  ///   - rule: The account's.
+  ///   - now: Unix seconds.
+  init(
+    _ claim: InstallationClaim?, isProved: Bool, known: InstallationKeyNote?,
+    under rule: InstallationKeyRule, at now: Int64
+  ) {
+    guard let claim else {
+      // A device that has a key does not get rid of it by not using it.
+      properties = known != nil || rule != .any ? Properties([.installationKeyMissing]) : []
+      note = known
+      return
+    }
+    var kind: InstallationKeyNote.Kind = claim.place == .tpm ? .unproved : .storage
+    if isProved { kind = .tpm }
+    var seen: Properties = []
+    if let known, known.point != claim.point {
+      seen.insert(.installationKeyChanged)
+      note = known
+    } else {
+      // Evidence once shown holds: the key does not leave its TPM.
+      if known?.kind == .tpm { kind = .tpm }
+      note = InstallationKeyNote(claim.point, kind, since: known?.since ?? now)
+    }
+    if rule == .hardware, kind != .tpm { seen.insert(.installationKeyUnproved) }
+    properties = seen
+  }
+}

@@ -1,0 +1,274 @@
+#!/usr/bin/env python3
+"""The installation's key: in storage, in a TPM (swtpm), copied, forged, demanded and missing. Real processes."""
+
+import json
+import pathlib
+import shutil
+import sys
+import tempfile
+import unittest
+
+from place import App, Place
+from tpm import TPM, Authority, Mutator, NoTPM
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "Runner"))
+import runner  # noqa: E402
+
+HOST = "api.example.com"
+ROUNDS = 60
+
+
+class InstallationKeys(unittest.TestCase):
+    """One account, one service, one maker of TPMs; each test has apps and TPMs of its own."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = pathlib.Path(tempfile.mkdtemp(prefix="proofkit-tpm-"))
+        cls.authority = Authority(cls.folder / "authority")
+        cls.stranger = Authority(cls.folder / "stranger")
+        cls.stranger.make(cls.folder / "first")
+        cls.tpm = TPM(cls.authority, cls.folder, "usual")
+        place = cls.place = Place()
+        place.make_account()
+        place.start_service("--tpm-authorities", str(cls.authority.certificates))
+        place.ask("sdk", "add", "--development")
+        place.ask("api", "add", HOST)
+        cls.config = place.ask("config", "show")["signed"]
+        cls.count = 0
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.tpm.close()
+        cls.place.close()
+        shutil.rmtree(cls.folder)
+
+    def setUp(self):
+        self.rule("any")
+
+    def rule(self, rule, rejection="installation-key-changed,installation-key-missing"):
+        self.place.ask("policy", "set", f"installation-key={rule}", f"rejection={rejection}")
+
+    def app(self, *key, storage=None):
+        type(self).count += 1
+        app = App(self.place, f"app{self.count}", key=key, storage=storage)
+        self.assertEqual(app.ask("initialise", self.config), "well")
+        self.addCleanup(self.end, app)
+        return app
+
+    @staticmethod
+    def end(app):
+        app.process.kill()
+        app.process.wait(timeout=60)
+
+    def another_tpm(self, authority=None, **options):
+        type(self).count += 1
+        tpm = TPM(authority or self.authority, self.folder, f"tpm{self.count}", **options)
+        self.addCleanup(tpm.close)
+        return tpm
+
+    def fetch(self, app):
+        """What the service noted of a fetch that succeeded from the app's side."""
+        status, _, _, reason = app.fetch(HOST)
+        self.assertEqual(status, "success", reason)
+        return self.noted(app)
+
+    def noted(self, app):
+        """What the service noted of the app's device."""
+        name = app.ask("device")
+        return next(device for device in self.place.ask("device", "list") if device["did"] == name)
+
+    def key(self, app):
+        """What an operator is told of the device's key; nil if it has shown none."""
+        return self.noted(app).get("key")
+
+    def seen(self, app):
+        """Whether it passed, and the properties about its key."""
+        device = self.fetch(app)
+        return device["passed"], [one for one in device["properties"] if one.startswith("installation-key")]
+
+    def copy(self, app):
+        """The app's storage, on another machine."""
+        type(self).count += 1
+        storage = self.place.folder / f"copy{self.count}"
+        shutil.copytree(app.storage, storage)
+        return storage
+
+    def test_a_key_in_storage_signs_each_report_and_is_listed(self):
+        app = self.app("stored")
+        self.assertEqual(self.seen(app), (True, []))
+        self.assertEqual(self.key(app), "storage")
+        self.assertEqual((app.storage / "installation-key").stat().st_mode & 0o777, 0o600)
+        again = self.app("stored", storage=app.storage)
+        self.assertEqual(again.ask("key"), app.ask("key"))
+        self.assertEqual(self.seen(again), (True, []))
+
+    def test_an_app_without_a_key_passes_until_the_policy_demands_one(self):
+        app = self.app()
+        self.assertEqual(self.seen(app), (True, []))
+        self.assertIsNone(self.key(app))
+        for rule in ("signed", "hardware"):
+            # The rule rejects whatever `rejection` says.
+            self.rule(rule, rejection="none")
+            self.assertEqual(self.seen(self.app()), (False, ["installation-key-missing"]), rule)
+
+    def test_a_device_that_has_a_key_is_held_to_it(self):
+        app = self.app("stored")
+        self.assertEqual(self.seen(app), (True, []))
+        self.assertEqual(self.seen(self.app(storage=self.copy(app))), (False, ["installation-key-missing"]))
+        storage = self.copy(app)
+        (storage / "installation-key").unlink()
+        self.assertEqual(self.seen(self.app("stored", storage=storage)), (False, ["installation-key-changed"]))
+        # What the others tried took nothing from the installation.
+        self.assertEqual(self.seen(self.app("stored", storage=app.storage)), (True, []))
+
+    def test_a_key_in_a_tpm_is_proved_where_the_policy_demands_it(self):
+        app = self.app(self.tpm.device)
+        self.assertTrue(app.ask("key").startswith("tpm "), app.ask("key"))
+        self.assertEqual(self.seen(app), (True, []))
+        # Unproved: nobody asked for the TPM's certificate.
+        self.assertEqual(self.key(app), "tpm-unproved")
+        self.rule("hardware")
+        again = self.app(self.tpm.device, storage=app.storage)
+        self.assertEqual(self.seen(again), (True, []))
+        self.assertEqual(self.key(app), "tpm")
+        # Evidence once shown holds.
+        self.assertEqual(self.seen(self.app(self.tpm.device, storage=app.storage)), (True, []))
+
+    def test_a_new_installation_proves_its_key_with_its_first_report(self):
+        self.rule("hardware")
+        app = self.app(self.tpm.device)
+        self.assertEqual(self.seen(app), (True, []))
+        self.assertEqual(self.key(app), "tpm")
+
+    def test_storage_copied_to_a_machine_with_another_tpm_cannot_report(self):
+        app = self.app(self.tpm.device)
+        self.assertEqual(self.seen(app), (True, []))
+        thief = self.app(self.another_tpm().device, storage=self.copy(app))
+        status, _, _, reason = thief.fetch(HOST)
+        self.assertEqual(status, "key unavailable", reason)
+        self.assertIn("does not make the key", reason)
+        # Nor with a key of the thief's own, in storage or in the thief's TPM.
+        for key in ("stored", self.another_tpm().device):
+            storage = self.copy(app)
+            (storage / "installation-key").unlink()
+            self.assertEqual(self.seen(self.app(key, storage=storage)), (False, ["installation-key-changed"]))
+
+    def test_a_claim_without_proof_is_no_hardware(self):
+        self.rule("hardware")
+        unproved = (False, ["installation-key-unproved"])
+        self.assertEqual(self.seen(self.app("stored")), unproved)
+        # A TPM without a certificate, and one whose maker the operator does not know.
+        uncertified = self.app(self.another_tpm(certified=False).device)
+        self.assertEqual(self.seen(uncertified), unproved)
+        self.assertEqual(self.key(uncertified), "tpm-unproved")
+        self.assertEqual(self.seen(self.app(self.another_tpm(self.stranger).device)), unproved)
+        # A file that says “TPM” of a private number: no TPM makes that key.
+        app = self.app("stored")
+        app.ask("key")
+        data = bytearray((app.storage / "installation-key").read_bytes())
+        data[3] = 2
+        (app.storage / "installation-key").write_bytes(data)
+        status, _, _, reason = self.app(self.tpm.device, storage=app.storage).fetch(HOST)
+        self.assertEqual(status, "key unavailable", reason)
+
+    def test_a_tpm_that_does_not_serve_is_a_readable_error(self):
+        app = self.app(self.tpm.device)
+        self.assertEqual(self.seen(app), (True, []))
+        self.tpm.stop()
+        self.addCleanup(self.tpm.start)
+        before = self.place.ask("metrics", "show")["devices"]
+        status, _, _, reason = self.app(self.tpm.device, storage=app.storage).fetch(HOST)
+        self.assertEqual((status, "there is none at" in reason), ("key unavailable", True), reason)
+        for answer, words in (
+                (None, "did not answer in time"), ("end", "ended before its answer"), (0x921, "locked out"),
+                (0x922, "has no room"), (0x902, "has no room"), (0x101, "code 0x101"), (b"\0" * 64, "ended before"),
+                (b"\x80\x01\xff\xff\xff\xff\0\0\0\0", "ended before")):
+            with self.subTest(answer=answer):
+                fake = NoTPM(answer, self.tpm.device)
+                try:
+                    status, _, _, reason = self.app(self.tpm.device, storage=app.storage).fetch(HOST)
+                finally:
+                    fake.close()
+                self.assertEqual((status, words in reason), ("key unavailable", True), reason)
+                for word in ("attack", "tamper", "stolen", "clone", "fraud"):
+                    self.assertNotIn(word, reason)
+        # A new installation does not settle for less because a TPM is busy, and gets a key where there is none.
+        fake = NoTPM(0x922, self.tpm.device)
+        fresh = self.app(self.tpm.device)
+        self.assertEqual(fresh.fetch(HOST)[0], "key unavailable")
+        self.assertFalse((fresh.storage / "installation-key").exists())
+        fake.close()
+        fresh = self.app(self.tpm.device, storage=fresh.storage)
+        self.assertEqual(self.seen(fresh), (True, []))
+        self.assertIn("storage", fresh.ask("key"))
+        self.assertEqual(self.place.ask("metrics", "show")["devices"], before + 1)
+
+    def test_answers_of_a_tpm_that_are_almost_right_end_no_app(self):
+        self.rule("hardware")
+        own = self.another_tpm()
+        app = self.app(own.device)
+        self.assertEqual(self.seen(app), (True, []))
+        seed = 20
+        print(f"seed {seed}", end=" ", flush=True)
+        mutator = Mutator(own, seed)
+        self.addCleanup(mutator.close)
+        ends = {}
+        for number in range(ROUNDS):
+            # In turn an installation with a key, and one that makes its key and proves it.
+            storage = app.storage if number % 2 else None
+            mutated = self.app(mutator.device, storage=storage)
+            status, _, _, reason = mutated.fetch(HOST)
+            self.assertIn(status, ("success", "key unavailable", "internal error"), reason)
+            ends[status] = ends.get(status, 0) + 1
+            # A transient object of an operation that broke off stays: the kernel's resource manager takes it out,
+            # and swtpm has none.
+            if status != "success":
+                own.stop()
+                own.start()
+            self.end(mutated)
+        self.assertGreater(mutator.changed, ROUNDS // 2)
+        self.assertGreater(ends.get("key unavailable", 0), 0, ends)
+        self.assertEqual(self.seen(self.app(own.device, storage=app.storage)), (True, []))
+
+    def test_damage_and_open_files_are_told(self):
+        app = self.app("stored")
+        app.ask("key")
+        path = app.storage / "installation-key"
+        whole = path.read_bytes()
+        for data in (b"", whole[:-1], whole + b"x", bytes(100), whole[:3] + b"\x09" + whole[4:]):
+            path.write_bytes(data)
+            status, _, _, reason = self.app("stored", storage=app.storage).fetch(HOST)
+            self.assertEqual((status, "holds no installation key" in reason), ("key unavailable", True), reason)
+        path.write_bytes(whole)
+        path.chmod(0o644)
+        status, _, _, reason = self.app("stored", storage=app.storage).fetch(HOST)
+        self.assertEqual((status, "cannot be read" in reason), ("key unavailable", True), reason)
+
+    def test_a_service_without_authorities_counts_no_key_as_hardware(self):
+        self.rule("hardware")
+        place = self.place
+        before = place.url
+        try:
+            place.start_service()
+            type(self).config = place.ask("config", "show")["signed"]
+            self.assertEqual(self.seen(self.app(self.tpm.device)), (False, ["installation-key-unproved"]))
+        finally:
+            place.ask("config", "url", before)
+            type(self).config = place.ask("config", "show")["signed"]
+
+    def test_authorities_that_are_none_end_the_service_at_once(self):
+        for data in (b"", b"no certificate", self.authority.certificates.read_bytes() + b"-----BEGIN CERTIFICATE-----\nx"):
+            path = self.place.write("authorities.pem", data)
+            with self.assertRaises(AssertionError):
+                self.place.start_service("--tpm-authorities", path)
+
+    def test_the_settings_words(self):
+        code, _, words = self.place.run("policy", "set", "installation-key=maybe")
+        self.assertNotEqual(code, 0)
+        self.assertIn("any, signed, hardware", words)
+        shown = json.dumps(self.place.ask("policy", "show"))
+        self.assertIn('"installation-key": "any"', shown)
+
+
+if __name__ == "__main__":
+    sys.exit(runner.run(runner.of_classes(InstallationKeys), sys.argv[1:]))
