@@ -160,7 +160,7 @@ test-house: ## Test the house itself: set-up, checks, installation
 # Check: thorough, before a release
 
 check: ## Format, symbols, stack, constant time, secrets, sanitizers, coverage, mutants, faults, attacks, pages
-	@.ci/setup swift base python check probe attack jose service consumers foreign firmware apps models
+	@.ci/setup swift base python check probe attack jose service backend consumers foreign firmware apps models
 	@.ci/pypi attack jose backend firmware apps
 	@.ci/suite --lanes 2 check-format check-sanitizers check-faults check-symbols check-stack check-constant-time \
 	  check-secrets check-coverage check-boundary check-mutants attack check-jose test-service test-changes \
