@@ -56,7 +56,7 @@ static int is_named(const char *name, int count, char **names) {
 }
 
 int main(int argc, char **argv) {
-  static const struct check *const groups[] = {checks_proof, checks_measurement, checks_hardware};
+  static const struct check *const groups[] = {checks_proof, checks_measurement, checks_hardware, checks_gate};
   unsigned passed = 0, failed = 0;
   if (!RUNNING_ON_VALGRIND) {
     fprintf(stderr, "constant_time: means nothing without valgrind\n");

@@ -92,3 +92,20 @@ int __wrap_pfc_hardware_check(const struct pfc_hardware *hardware) {
   reveal(&shown, sizeof shown);
   return __real_pfc_hardware_check(&shown);
 }
+
+int __real_pfc_verify(const uint8_t signature[PFC_SIGNATURE_BYTES], const uint8_t *message, size_t size,
+                      const uint8_t public_key[PFC_PUBLIC_KEY_BYTES]);
+int __wrap_pfc_verify(const uint8_t signature[PFC_SIGNATURE_BYTES], const uint8_t *message, size_t size,
+                      const uint8_t public_key[PFC_PUBLIC_KEY_BYTES]);
+
+/// The same of a gate token, whose message holds 32 secret bytes.
+int __wrap_pfc_verify(const uint8_t signature[PFC_SIGNATURE_BYTES], const uint8_t *message, size_t size,
+                      const uint8_t public_key[PFC_PUBLIC_KEY_BYTES]) {
+  uint8_t sign[PFC_SIGNATURE_BYTES], shown[512];
+  expect("the signed message fits", size <= sizeof shown);
+  memcpy(sign, signature, sizeof sign);
+  memcpy(shown, message, size);
+  reveal(sign, sizeof sign);
+  reveal(shown, size);
+  return __real_pfc_verify(sign, shown, size, public_key);
+}

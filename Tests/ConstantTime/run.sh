@@ -34,6 +34,8 @@ readonly MUTANTS=(
   'proof_key_table|pfc_proof_key_init|proof|proof: make and check'
   'derive_branch|pfc_derive|crypto|measurement: fold'
   'secrets_shortcut|pfc_secrets_make|key|secrets: diversified and literal'
+  'equal_early_exit|pfc_equal|crypto|compact: make and check'
+  'gate_keys_branch|pfc_gate_keys_make|gate|gate: secret and keys'
 )
 # The same, of the native path's transcripts.
 readonly NATIVE_MUTANTS=(

@@ -215,6 +215,31 @@ static void scripts(void) {
   seed("verifier", "orders", orders, sizeof orders, "", 0);
 }
 
+/// The valid case of each reader of gates; all that differs from it is the fuzzer's.
+static void gates(void) {
+  static const uint8_t beacon[10] = {2, 0x14, 1, 2, 3, 4, 5, 6, 7, 8};
+  static const char text[] =
+      "\x02\xff" "EQOLtXQwoW4S79OApefB50XSVoi2aWrJNCqLuCzoPIt8pdRQJ0zUOHCYmkl3NCnQF2_r8cX1FXRNI4uYqmS477MC";
+  static const uint8_t zeros[48] = {0};
+  uint8_t error[2 + PFC_COMPACT_BYTES] = {3, PFC_COMPACT_EVENT};
+  for (uint8_t what = 0; what < 2; what++) {
+    seed("gate", what == 0 ? "made" : "created", &what, 1, zeros, 16);
+    seed("compact", what == 0 ? "made" : "makes", &what, 1, zeros, 16);
+  }
+  for (uint8_t kind = 0; kind < 3; kind++) {
+    char name[] = {'k', 'i', 'n', 'd', (char)('1' + kind), 0};
+    const uint8_t head[2] = {0, kind};
+    seed("compact", name, head, sizeof head, zeros, 16);
+  }
+  seed("gate", "beacon", beacon, 1, beacon + 1, sizeof beacon - 1);
+  seed("compact", "text", text, sizeof text - 1, "", 0);
+  REQUIRE(pfc_compact_make_error(error + 2, PFC_COMPACT_EVENT, 1, zeros) == PFC_OK);
+  seed("compact", "error", error, sizeof error, "", 0);
+  seed("http", "request", zeros, 8, "", 0);
+  seed("http", "ipv6", "\0\0\x0a[::1]:8443\0\0", 15, "", 0);
+  seed("http", "texts", "\x06" "Basic \x04/a?b\x01" "b\x04POST\x04http", 24, "", 0);
+}
+
 int main(int argc, char **argv) {
   if (argc != 2) {
     fprintf(stderr, "usage: seeds FOLDER\n");
@@ -226,5 +251,6 @@ int main(int argc, char **argv) {
   signed_structures();
   messages();
   scripts();
+  gates();
   return 0;
 }

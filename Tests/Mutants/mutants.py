@@ -4,6 +4,8 @@ A mutant is (rule of docs/SECURITY.md or 0, what is taken out, noun of the tests
 (file, old text, new text); the old text stands in the file exactly once.
 """
 
+from gate_mutants import GATE_MUTANTS
+
 JUDGEMENT = "verifier_judgement.c"
 REVIEW = "verifier_review.c"
 ADMISSION = "verifier_admission.c"
@@ -333,4 +335,5 @@ MUTANTS = [
        "return key != 0 &&")]),
     (0, "a forced path is not tested", "sha256",
      [("sha256.c", "if (path != (enum pfc_hash_path)NATIVE || !native_works()) return PFC_E_ARGUMENT;", "")]),
+    *GATE_MUTANTS,
 ]

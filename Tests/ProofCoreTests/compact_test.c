@@ -50,8 +50,8 @@ static void what_is_made_is_checked(void) {
   }
 }
 
-/// A token put together from docs/SPEC.md, section 15, with any plain part.
-static void forge(uint8_t kind, const uint8_t plain[24]) {
+/// A token put together from docs/SPEC.md, section 15, with any plain part, and with this in one byte of its tag.
+static void forge_tag(uint8_t kind, const uint8_t plain[24], unsigned at, uint8_t change) {
   static const char *const labels[] = {"pfc1.mac-request", "pfc1.mac-body...", "pfc1.mac-event.."};
   const struct pfc_compact_keys *keys = keys_of(&world, kind);
   uint8_t message[122], mask[40], full[32];
@@ -68,6 +68,7 @@ static void forge(uint8_t kind, const uint8_t plain[24]) {
   pfc_mac_update(&mac, message, sizeof message);
   pfc_mac_final(full, &mac);
   memcpy(made + 42, full, 24);
+  made[42 + at] ^= change;
   memcpy(mask, "pfc1.mask.......", 16);
   memcpy(mask + 16, made + 42, 24);
   pfc_mac_init(&mac, keys->mask, 32);
@@ -75,6 +76,8 @@ static void forge(uint8_t kind, const uint8_t plain[24]) {
   pfc_mac_final(full, &mac);
   for (unsigned i = 0; i < 24; i++) made[18 + i] = plain[i] ^ full[i];
 }
+
+static void forge(uint8_t kind, const uint8_t plain[24]) { forge_tag(kind, plain, 0, 0); }
 
 static void plain_of(uint8_t plain[24], uint8_t kind) {
   const struct pfc_compact compact = compact_of(&world, kind, 5);
@@ -119,6 +122,20 @@ static void flipped_bits_never_verify(void) {
       CHECK(refusal != PFC_REFUSAL_NONE && refusal != PFC_REFUSAL_ERROR_STATE);
       CHECK_ZEROS(&compact, sizeof compact);
       made[bit / 8] ^= (uint8_t)(1u << bit % 8);
+    }
+  }
+}
+
+/// The mask is made to fit, so that the tag alone is wrong.
+static void every_byte_of_the_tag_counts(void) {
+  for (uint8_t kind = 1; kind <= 3; kind++) {
+    uint8_t plain[24];
+    begin(16, kind);
+    plain_of(plain, kind);
+    for (unsigned at = 0; at < PFC_COMPACT_TAG_BYTES; at++) {
+      test_case("kind %u, byte %u of the tag", kind, at);
+      forge_tag(kind, plain, at, 0x80);
+      (void)checks(kind, PFC_REFUSAL_TAG);
     }
   }
 }
@@ -438,6 +455,7 @@ static const struct test tests[] = {
     TEST("a compact token that is made is checked, and says what it was made of", what_is_made_is_checked),
     TEST("a compact token's bytes are the page's", bytes_are_the_specs),
     TEST("no flipped bit of a compact token verifies", flipped_bits_never_verify),
+    TEST("every byte of a compact token's tag is compared", every_byte_of_the_tag_counts),
     TEST("a compact token binds every bit of account and digest", the_subject_is_bound),
     TEST("a compact token's refusal says what differs", the_word_says_what_differs),
     TEST("a compact token verifies under its own keys alone", keys_of_another_do_not_serve),
