@@ -75,6 +75,7 @@ def compile_all():
         run(*flags, HERE / f"{name}.c", "-o", BUILD / name)
     run(*flags, "-D_GNU_SOURCE", HERE / "move.c", "-o", BUILD / "move")
     run(*flags, "-pthread", HERE / "pin.c", "-o", BUILD / "pin")
+    run(*flags, HERE / "exchange.c", "-o", BUILD / "exchange")
     run(*flags, HERE / "judge.c", *core, ROOT / "CSources/ProofProbe/sources.c", "-lsodium", "-o", BUILD / "judge")
 
 
