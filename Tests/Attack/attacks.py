@@ -57,7 +57,7 @@ ATTACKS = [
            says="another program holds breakpoints of the processor"),
     Attack("hardware breakpoint set while it runs", "perf_event_open", ("debugger",), live=live.watched("thread"),
            says="another program holds breakpoints of the processor"),
-    Attack("hardware breakpoint on every processor", "perf_event_open", ("debugger",), live=live.watched("everywhere"),
+    Attack("hardware breakpoint on every processor", "perf_event_open", ("debugger",), live=live.watched_everywhere,
            says="another program holds breakpoints of the processor"),
     Attack("debugger attached while a file is read", "fanotify, ptrace", ("debugger",),
            live=live.lurked_in_measurement, says="debugger attached"),

@@ -49,6 +49,17 @@ def watched(mode):
     return attack
 
 
+def watched_everywhere(_, app):
+    """The kernel refuses a breakpoint for every program while a probe anywhere measures and holds all of one thread's.
+    Here another program holds them when the tool begins, so that the row is the same on a busy machine."""
+    with subprocess.Popen(["cat"], stdin=subprocess.PIPE) as other:
+        holders = [Tool([BUILD / "breakpoint", "thread", other.pid]).wait_for("set") for _ in range(4)]
+        tool = Tool([BUILD / "breakpoint", "everywhere"]).wait_for("waiting")
+        for holder in holders:
+            holder.kill()
+    return tool.wait_for("set").kill
+
+
 def lurked_in_measurement(_, app):
     """A debugger that is attached from the moment the measurement reads os-release to the next one's beginning."""
     return Tool([BUILD / "lurker", app.pid, "/etc/os-release", "/etc/machine-id"]).wait_for("armed").kill
