@@ -6,7 +6,8 @@
 ///
 /// 1. nothing that the executable needs explains it;
 /// 2. its file is where one of PATTERNS says, in a library folder of the system: /lib or /usr/lib, with "", "32", "64",
-///    "x32" or one folder named after the machine, such as x86_64-linux-gnu;
+///    "x32" or one folder named after the machine, such as x86_64-linux-gnu. Or it is where one of OPENED says, and the
+///    library that opens it is loaded, is explained or a system module, is in a library folder, and 3 holds for it;
 /// 3. file and folders, up to the root, belong to root, and only root may write to them;
 /// 4. this process is in the first user namespace. In another one, an ordinary user may be called root.
 ///
@@ -57,6 +58,16 @@ static const char *const PATTERNS[] = {
     "pipewire-*/*.so",       //
     "spa-*/*.so",            //
     "libtss2-tcti-*.so.0*",  // TPM
+};
+
+/// Libraries that programs open by name, and that one library of the system's opens for itself: only beside that one.
+static const struct {
+  const char *pattern, *opener;
+} OPENED[] = {
+    // libepoxy, which GTK draws with, opens what it finds of OpenGL at the first question.
+    {"libGL.so.1*", "libepoxy.so.0*"},        {"libEGL.so.1*", "libepoxy.so.0*"},
+    {"libOpenGL.so.0*", "libepoxy.so.0*"},    {"libGLX.so.[01]*", "libepoxy.so.0*"},
+    {"libGLESv1_CM.so.1*", "libepoxy.so.0*"}, {"libGLESv2.so.2*", "libepoxy.so.0*"},
 };
 
 /// What is left of a path behind the system's library folder, or NULL if it is not in one.
@@ -111,6 +122,21 @@ static int only_root_writes(const char *path) {
   }
 }
 
+/// 1 if a library is loaded that opens this one for itself: one that the app needs, as root installed it.
+static int is_opened_by_a_library(const struct pfp_objects *objects, const char *path) {
+  const char *rest = below_library_folder(path);
+  for (size_t i = 0; rest != NULL && i < sizeof OPENED / sizeof OPENED[0]; i++) {
+    if (fnmatch(OPENED[i].pattern, rest, 0) != 0) continue;
+    for (size_t j = 0; j < objects->count; j++) {
+      const struct pfp_object *opener = &objects->items[j];
+      const char *name = below_library_folder(opener->path);
+      if (name == NULL || (!opener->explained && !opener->is_system_module)) continue;
+      if (fnmatch(OPENED[i].opener, name, 0) == 0 && only_root_writes(opener->path)) return 1;
+    }
+  }
+  return 0;
+}
+
 /// 1 if root is the machine's root: in the first user namespace.
 static int root_is_root(void) {
   static const char FIRST[] = "user:[4026531837]";  // PROC_USER_INIT_INO: a constant of the kernel's interface
@@ -139,7 +165,8 @@ void pfp_objects_find_modules(struct pfp_objects *objects) {
   int known = 0, trusted = 0;
   for (size_t i = 0; i < objects->count; i++) {
     struct pfp_object *object = &objects->items[i];
-    if (object->explained || object->is_system_module || !has_pattern(object->path)) continue;
+    if (object->explained || object->is_system_module) continue;
+    if (!has_pattern(object->path) && !is_opened_by_a_library(objects, object->path)) continue;
     if (!known) trusted = root_is_root();
     known = 1;
     if (trusted && only_root_writes(object->path)) follow(objects, object, DEPTH);

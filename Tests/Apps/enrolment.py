@@ -57,6 +57,10 @@ class Account:
     def register(self, executable, bundle):
         self.place.ask("registration", "add", executable, "--bundle", bundle, "--expire-after", "1h")
 
+    def ask_without(self, sources):
+        """Apps are not asked for these sources from now on."""
+        self.place.ask("policy", "set", "sources-without=" + (",".join(sources) or "none"))
+
     def is_good(self, token):
         code, said, _ = self.place.run("token", "check", token, "--json")
         return code == 0, said.strip()

@@ -58,7 +58,7 @@ def name_of(path):
 
 
 def opened_by_itself(program, path):
-    return any(place.search(path) if hasattr(place, "search") else place in path for place in program.own)
+    return any(place in path for place in program.own)
 
 
 class Subject:
@@ -131,6 +131,7 @@ def enrol(checks, subject, account, desktop):
     """The program is registered by its files, starts, works, and gets a token that its API accepts; with another file
     in its bundle it gets one that is refused."""
     name = subject.program.__name__
+    account.ask_without(subject.program.left_out)
     with subject.start(1, desktop) as started:
         account.register(started.executable(), started.bundle)
         started.work()
@@ -185,7 +186,7 @@ def main():
                     play(checks, subject, index, desktop)
                     if checks.failed > before and not asked.keep:
                         break
-                if account and not program.left_out:
+                if account:
                     enrol(checks, subject, account, desktop)
             except Refusal as refusal:
                 checks.that(False, f"{name}: {refusal}")

@@ -11,6 +11,7 @@ import dataclasses
 import typing
 
 import beginning
+import file_systems
 import live
 import stored
 from stage import BUILD
@@ -30,6 +31,7 @@ class Attack:
     says: typing.Optional[str] = None
     arranged: typing.Optional[typing.Callable] = None  # (stage): before the app is enrolled; returns what undoes it
     trusting: typing.Optional[typing.Tuple[int, ...]] = None  # Verdicts under the trusting policy, where they differ
+    impossible: typing.Optional[typing.Callable] = None  # (): why this machine cannot make it, or None
     may_end_app: bool = False  # The tool may send the app nowhere instead of attacking: nobody is left to judge
 
     @property
@@ -55,7 +57,7 @@ ATTACKS = [
            says="another program holds breakpoints of the processor"),
     Attack("hardware breakpoint set while it runs", "perf_event_open", ("debugger",), live=live.watched("thread"),
            says="another program holds breakpoints of the processor"),
-    Attack("hardware breakpoint on every processor", "perf_event_open", ("debugger",), live=live.watched("everywhere"),
+    Attack("hardware breakpoint on every processor", "perf_event_open", ("debugger",), live=live.watched_everywhere,
            says="another program holds breakpoints of the processor"),
     Attack("debugger attached while a file is read", "fanotify, ptrace", ("debugger",),
            live=live.lurked_in_measurement, says="debugger attached"),
@@ -126,6 +128,11 @@ ATTACKS = [
            trusting=(1,)),
     Attack("extents of a bundle file swapped", "XFS_IOC_SWAPEXT", ("bundle",), live=live.bundle_extents_swapped,
            arranged=live.on_xfs, trusting=(1,)),
+    Attack("ranges of a bundle file exchanged", "XFS_IOC_EXCHANGE_RANGE", ("bundle",),
+           live=live.bundle_ranges_exchanged, arranged=live.on_exchanging_xfs,
+           impossible=file_systems.no_exchange, trusting=(1,)),
+    Attack("bundle file under fs-verity replaced by another", "FS_IOC_ENABLE_VERITY, rename", ("bundle",),
+           live=live.bundle_verity_replaced, arranged=live.on_verity, impossible=file_systems.no_verity),
     Attack("library preloaded, variable hidden", "LD_PRELOAD", ("preloading", "loaded objects"),
            start=beginning.environment(LD_PRELOAD=BUILD / "libpreload.so")),
     Attack("library preloaded for every program", "/etc/ld.so.preload", ("preloading", "loaded objects"),

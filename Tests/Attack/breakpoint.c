@@ -2,14 +2,16 @@
 //
 //   breakpoint start PROGRAM ARGUMENT…   sets a hardware breakpoint on itself, which stays when it executes PROGRAM
 //   breakpoint thread PID                sets one on a running program
-//   breakpoint everywhere                sets one on every processor, for all programs
+//   breakpoint everywhere                sets one on every processor, for all programs; says "waiting" while it cannot
 //   breakpoint sample PID                samples registers and stack of a running program, without a breakpoint
 //
 // All but `start` say "set" and wait to be ended.
 
 #define _GNU_SOURCE
+#include <errno.h>
 #include <linux/hw_breakpoint.h>
 #include <linux/perf_event.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,6 +30,21 @@ static int set_breakpoint(pid_t pid, int processor) {
   struct perf_event_attr event = {.type = PERF_TYPE_BREAKPOINT, .bp_type = HW_BREAKPOINT_X, .bp_addr = ADDRESS};
   event.bp_len = sizeof(long);
   return open_event(&event, pid, processor);
+}
+
+/// On one processor, for every thread. Any probe on this machine that measures just now holds all four breakpoints for
+/// its own thread, and the kernel then refuses this one: it is asked for until that measurement is over.
+static int set_machine_breakpoint(int processor) {
+  int result = set_breakpoint(-1, processor);
+  if (result < 0 && errno == ENOSPC) {
+    puts("waiting");
+    (void)fflush(stdout);
+    do {
+      (void)sched_yield();
+      result = set_breakpoint(-1, processor);
+    } while (result < 0 && errno == ENOSPC);
+  }
+  return result;
 }
 
 static int sample(pid_t pid) {
@@ -51,7 +68,8 @@ int main(int count, char **arguments) {
     result = set_breakpoint(atoi(arguments[2]), -1);
   } else if (strcmp(mode, "everywhere") == 0) {
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
-    for (int i = 0; i < processors; i++) result = set_breakpoint(-1, i);
+    result = 0;
+    for (int i = 0; i < processors && result >= 0; i++) result = set_machine_breakpoint(i);
   } else if (strcmp(mode, "sample") == 0 && count > 2) {
     result = sample(atoi(arguments[2]));
   }

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 
+import file_systems
 from stage import BUILD, where
 from tools import Tool, frida, gdb, mount_over, read_memory, strace, write_memory
 
@@ -46,6 +47,17 @@ def watched(mode):
         return Tool([BUILD / "breakpoint", mode, app.pid]).wait_for("set").kill
 
     return attack
+
+
+def watched_everywhere(_, app):
+    """The kernel refuses a breakpoint for every program while a probe anywhere measures and holds all of one thread's.
+    Here another program holds them when the tool begins, so that the row is the same on a busy machine."""
+    with subprocess.Popen(["cat"], stdin=subprocess.PIPE) as other:
+        holders = [Tool([BUILD / "breakpoint", "thread", other.pid]).wait_for("set") for _ in range(4)]
+        tool = Tool([BUILD / "breakpoint", "everywhere"]).wait_for("waiting")
+        for holder in holders:
+            holder.kill()
+    return tool.wait_for("set").kill
 
 
 def lurked_in_measurement(_, app):
@@ -235,17 +247,33 @@ def bundle_block_moved(stage, app):
     in_secret(stage.bundle / "rules", [BUILD / "move", stage.bundle / "rules", stage.spare / "other"])
 
 
-def on_xfs(stage):
+def on_file_system(make):
     """The bundle on a file system of its own, as before the app starts."""
-    image, content = stage.spare / "xfs", stage.spare / "content"
-    shutil.move(stage.bundle, content)
-    stage.bundle.mkdir()
-    subprocess.run(["truncate", "-s", "320M", image], check=True)
-    subprocess.run(["mkfs.xfs", "-q", image], check=True, capture_output=True)
-    subprocess.run(["mount", "-o", "loop", image, stage.bundle], check=True)
-    shutil.copytree(content, stage.bundle, symlinks=True, dirs_exist_ok=True)
-    os.sync()
-    return lambda: subprocess.run(["umount", "--lazy", stage.bundle], check=True)
+
+    def arrange(stage):
+        content = stage.spare / "content"
+        shutil.move(stage.bundle, content)
+        stage.bundle.mkdir()
+        undo = file_systems.mounted(make, stage.spare / "image", stage.bundle)
+        shutil.copytree(content, stage.bundle, symlinks=True, dirs_exist_ok=True)
+        os.sync()
+        return undo
+
+    return arrange
+
+
+on_xfs = on_file_system(file_systems.make_xfs)
+on_exchanging_xfs = on_file_system(file_systems.make_exchanging_xfs)
+
+
+def on_verity(stage):
+    undo = on_file_system(file_systems.make_verity)(stage)
+    try:
+        file_systems.enable_verity(stage.bundle / "rules")
+    except BaseException:
+        undo()
+        raise
+    return undo
 
 
 def bundle_extents_swapped(stage, app):
@@ -257,6 +285,26 @@ def bundle_extents_swapped(stage, app):
         os.fsync(file.fileno())
     in_secret(rules, ["xfs_io", "-c", f"swapext {other}", rules])
     other.unlink()
+
+
+def bundle_ranges_exchanged(stage, app):
+    """A file of the same size takes the place of its content, by descriptors that leave times as they are."""
+    rules, other = stage.bundle / "rules", stage.bundle / ".other"
+    settle(app)
+    other.write_bytes(b"doors stand open\n".ljust(rules.stat().st_size))
+    in_secret(rules, [BUILD / "exchange", stage.bundle, rules.name, other.name])
+    other.unlink()
+
+
+def bundle_verity_replaced(stage, app):
+    """The other file has fs-verity, too: that a file is guarded says nothing of its bytes."""
+    rules, other = stage.bundle / "rules", stage.bundle / ".other"
+    settle(app)
+    before = rules.stat()
+    other.write_bytes(b"doors stand open\n".ljust(before.st_size))
+    os.utime(other, ns=(before.st_atime_ns, before.st_mtime_ns))
+    file_systems.enable_verity(other)
+    os.replace(other, rules)
 
 
 def bundle_given_away(stage, _):

@@ -43,9 +43,10 @@ def link_app(name, objects, binding="-Wl,-z,lazy"):
 
 
 def alone():
-    """Waits until no other run plays on this stage, and keeps it to the end of this process."""
-    # Nobody closes it: the kernel lets go of the lock with the process.
-    fcntl.flock(os.open(BUILD / "alone", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC), fcntl.LOCK_EX)
+    """Waits until no other run plays on this machine, and keeps it to the end of this process. One attack sets
+    breakpoints on every processor: the untouched app of another run would not be accepted meanwhile."""
+    # The kernel lets go of the lock with the process.
+    fcntl.flock(os.open("/run/proofkit-attack.lock", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600), fcntl.LOCK_EX)
 
 
 def compile_all():
@@ -75,6 +76,7 @@ def compile_all():
         run(*flags, HERE / f"{name}.c", "-o", BUILD / name)
     run(*flags, "-D_GNU_SOURCE", HERE / "move.c", "-o", BUILD / "move")
     run(*flags, "-pthread", HERE / "pin.c", "-o", BUILD / "pin")
+    run(*flags, HERE / "exchange.c", "-o", BUILD / "exchange")
     run(*flags, HERE / "judge.c", *core, ROOT / "CSources/ProofProbe/sources.c", "-lsodium", "-o", BUILD / "judge")
 
 

@@ -213,6 +213,48 @@ static int opens_no_module(uint8_t policy) {
 
 static void other_libraries_are_seen(void) { under_each_policy(opens_no_module); }
 
+/// What GTK draws with opens OpenGL for itself; the app needs the first, and either opens the second.
+static int draws(uint8_t policy, bool needs_opener) {
+  static const char *const NAMES[] = {"libepoxy.so.0"};
+  struct pfp_probe_options own = {.bundle = place.bundle, .storage = place.storage};
+  struct pfp_probe *probe = NULL;
+  if (dlopen(NAMES[0], RTLD_NOW | RTLD_LOCAL) == NULL) return NOT_HERE;
+  own.plugins = NAMES;
+  own.plugin_count = needs_opener;
+  if (pfp_probe_create(&probe, &own) != PFP_OK) return CANNOT_COLLECT;
+  if (!collect(&before, probe, policy)) return CANNOT_COLLECT;
+  if (dlopen("libGL.so.1", RTLD_NOW | RTLD_LOCAL) == NULL) return NOT_HERE;
+  if (!collect(&after, probe, policy)) return CANNOT_COLLECT;
+  pfp_probe_free(probe);
+  return same() ? SAME : DIFFERS;
+}
+
+static int draws_by_a_library(uint8_t policy) {
+  int answer = draws(policy, true);
+  return answer == SAME ? AS_EXPECTED : answer;
+}
+
+static int draws_by_a_stray_library(uint8_t policy) { return expects_difference(draws(policy, false)); }
+
+/// The same with an opener that is not as root installed it.
+static int draws_by_anyones_library(uint8_t policy) {
+  char folder[512], real[4096], target[600], copy[256];
+  if (!own_mounts()) return NO_RIGHTS;
+  if (!library_folder(folder)) return NOT_HERE;
+  (void)snprintf(target, sizeof target, "%s/libepoxy.so.0", folder);
+  (void)snprintf(copy, sizeof copy, "%s/opener", place.folder);
+  if (realpath(target, real) == NULL) return NOT_HERE;
+  if (!copy_file(copy, real, 0666) || !put_over(copy, real)) return NO_RIGHTS;
+  return expects_difference(draws(policy, true));
+}
+
+static void opened_libraries_are_no_injection(void) { under_each_policy(draws_by_a_library); }
+
+static void libraries_opened_by_others_are_seen(void) {
+  under_each_policy(draws_by_a_stray_library);
+  under_each_policy(draws_by_anyones_library);
+}
+
 /// Changes a byte of a module that is open, where no later test asks; puts it back or not.
 static int changes(uint8_t policy, bool code, bool put_back) {
   struct pfp_probe *probe = place_probe();
@@ -387,6 +429,10 @@ static const struct test tests[] = {
     TEST("a module in its place that others can write is seen", others_modules_are_seen),
     TEST("a module in a folder that others can write is seen", modules_elsewhere_are_seen),
     TEST("a library of the system's that is no module is seen", other_libraries_are_seen),
+    TEST("a library that a library of the system's opens is one observation, open or not",
+         opened_libraries_are_no_injection),
+    TEST("the same library is seen if the app does not need the one that opens it, or others can write that one",
+         libraries_opened_by_others_are_seen),
     TEST("a module whose code was written to is seen, also when it was put back", patched_modules_are_seen),
     TEST("a module with a word that leads elsewhere is seen", turned_modules_are_seen),
     TEST("in another user namespace a module is seen", no_root_no_module),

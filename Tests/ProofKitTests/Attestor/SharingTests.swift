@@ -162,7 +162,8 @@ struct SharingTests {
     #expect(stage.attestor.fetchTokenAndWait(for: api).status == .success)
   }
 
-  @Test("each blocking call has a deadline", arguments: [Duration.zero, .seconds(-1), .nanoseconds(1)])
+  @Test(
+    "each blocking call has a deadline", arguments: [Duration.zero, .seconds(-1), .nanoseconds(1)])
   func deadlines(time: Duration) throws {
     let calls: [@Sendable (Attestor) -> FetchResult] = [
       { $0.fetchTokenAndWait(for: "api.example.com", within: time) },
