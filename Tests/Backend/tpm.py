@@ -120,7 +120,7 @@ class Mutator:
                 peer, _ = self.listener.accept()
             except OSError:
                 return
-            # Of a client's connection to swtpm nothing is left when the next one comes.
+            # The connection to swtpm ends with the client's.
             with peer, socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as inner:
                 inner.connect(str(self.tpm.device))
                 try:

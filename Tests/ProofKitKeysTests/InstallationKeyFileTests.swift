@@ -96,7 +96,9 @@ struct InstallationKeyFileTests {
     }
   }
 
-  @Test("and a machine without a TPM, or with something else there: the key is in storage, with the reason")
+  @Test(
+    "and a machine without a TPM, or with something else there: the key is in storage, with the reason"
+  )
   func noTPM() throws {
     for device in ["/dev/null", "/nowhere/tpmrm0", "/etc/hostname"] {
       let place = Place()
@@ -115,7 +117,7 @@ struct InstallationKeyFileTests {
     }
   }
 
-  @Test("Each error says what to do next, and accuses nobody")
+  @Test("Each error says what to do next, without an accusation")
   func words() {
     let errors: [InstallationKeyError] = [
       .storage(path: "p", reason: "r"), .damaged(path: "p"), .inUse(path: "p"),
@@ -126,7 +128,9 @@ struct InstallationKeyFileTests {
     for error in errors {
       let words = error.description
       #expect(
-        ["ry again", "Check", "nstall", "Add", "Switch", "Wait", "Restore"].contains { words.contains($0) },
+        ["ry again", "Check", "nstall", "Add", "Switch", "Wait", "Restore"].contains {
+          words.contains($0)
+        },
         "\(words)")
       for accusation in ["attack", "tamper", "stolen", "clone", "illegal"] {
         #expect(!words.lowercased().contains(accusation), "\(words)")

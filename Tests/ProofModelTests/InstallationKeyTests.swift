@@ -79,7 +79,13 @@ struct InstallationKeyTests {
         let signature = try InstallationSignature([UInt8](repeating: 6, count: 64))
         var message: [UInt8] = []
         let claim = InstallationClaim(point, in: place, secret: secret)
-        let bytes = try report((claim, { message = $0; return signature }))
+        let bytes = try report(
+          (
+            claim,
+            {
+              message = $0; return signature
+            }
+          ))
         let end = bytes.count - 64 - 32
         #expect(message == Array("pfa1.install-sig".utf8) + bytes[..<end])
         let read = try AttestationReport(bytes)

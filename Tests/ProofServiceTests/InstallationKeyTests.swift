@@ -6,7 +6,7 @@ import Testing
 
 @testable import ProofService
 
-/// What the service makes of installation keys. Those in TPMs are in Tests/Backend.
+/// The service and installation keys. Tests/Backend has those in TPMs.
 @Suite struct InstallationKeyTests {
   /// A key in a folder of its own.
   private final class Place {
@@ -71,7 +71,8 @@ import Testing
     let (_, sign) = try Place().signer()
     #expect(try attest(bench, (claim, sign)).outcome == .unbelievable)
     // Bytes that are no point of the curve.
-    let nowhere = InstallationClaim(try InstallationPoint([UInt8](repeating: 1, count: 64)), in: .storage)
+    let nowhere = InstallationClaim(
+      try InstallationPoint([UInt8](repeating: 1, count: 64)), in: .storage)
     #expect(try attest(bench, (nowhere, sign)).outcome == .unbelievable)
   }
 
@@ -80,7 +81,14 @@ import Testing
     let place = Place()
     var kept: InstallationSignature?
     let (claim, sign) = try place.signer()
-    _ = try attest(bench, (claim, { kept = sign($0); return kept }))
+    _ = try attest(
+      bench,
+      (
+        claim,
+        {
+          kept = sign($0); return kept
+        }
+      ))
     #expect(kept != nil)
     #expect(try attest(bench, (claim, { _ in kept })).outcome == .unbelievable)
   }
@@ -121,7 +129,8 @@ import Testing
     #expect(credential.isProved(by: claim(point, secret)))
     #expect(!credential.isProved(by: claim(point, nil)))
     #expect(
-      try !credential.isProved(by: claim(point, CredentialSecret([UInt8](repeating: 5, count: 32)))))
+      try !credential.isProved(by: claim(point, CredentialSecret([UInt8](repeating: 5, count: 32))))
+    )
     #expect(
       try !credential.isProved(
         by: claim(InstallationPoint([UInt8](repeating: 5, count: 64)), secret)))
@@ -179,7 +188,9 @@ import Testing
     #expect(SaltNote(before) == nil)
   }
 
-  @Test func `evidence is asked for only where the policy wants it and an authority is known`() throws {
+  @Test func `evidence is asked for only where the policy wants it and an authority is known`()
+    throws
+  {
     let question = try Bench().app.question(hasKey: true)
     for rule in InstallationKeyRule.allCases {
       let bench = try Bench(policy: [.installationKey: rule.rawValue])

@@ -25,7 +25,8 @@ func probeInstallationKey(_ baseline: BaselineProbe) throws {
     [UInt8](repeating: 2, count: InstallationSignature.byteCount))
   let secret = try CredentialSecret([UInt8](repeating: 3, count: CredentialSecret.byteCount))
   let endorsement = Endorsement(point, certificate: [4])
-  try expect(endorsement.point == point && endorsement.certificate.count < Endorsement.certificateMax)
+  try expect(
+    endorsement.point == point && endorsement.certificate.count < Endorsement.certificateMax)
   let evidence = try evidence()
   let asked = AttestationQuestion(
     keyID: baseline.key.id, device: DeviceID(of: evidence, account: "acme"), purpose: .token,
