@@ -210,17 +210,21 @@ class InstallationKeys(unittest.TestCase):
         self.assertEqual(self.place.ask("metrics", "show")["devices"], before + 1)
 
     def demand(self, certificate):
-        """What the service wants of a key after a question with this certificate: 0 nothing, 1 evidence, 2 a secret."""
+        """The demand of a challenge after a question with this certificate: 0 nothing, 1 evidence, 2 a secret."""
+        return self.challenge(certificate)[0]
+
+    def challenge(self, certificate, point=bytes(64)):
+        """The end of a challenge to a key and a certificate: its demand, and a credential if there is one."""
         def text(words):
             return struct.pack("<H", len(words)) + words.encode()
         key = bytes.fromhex(self.place.ask("sdk", "list")[0]["id"])
         endorsement = b"\0"
         if certificate is not None:
-            endorsement = b"\1" + bytes(64) + struct.pack("<I", len(certificate)) + certificate
+            endorsement = b"\1" + point + struct.pack("<I", len(certificate)) + certificate
         body = b"PA\2\1" + key + bytes(15) + b"\1" + b"\1" + bytes(4) + text("acme") + text("1") + endorsement
         with urllib.request.urlopen(f"{self.place.url}/v1/challenge", data=body, timeout=60) as answer:
             challenge = answer.read()
-        return challenge[33 + 4 * challenge[32]]
+        return challenge[33 + 4 * challenge[32]:]
 
     def signed(self, name, *, usage="2.23.133.8.1", kind=("-newkey", "rsa:2048"), end="20991231235959Z", own=False):
         """A certificate by the maker's authority, in DER."""
@@ -265,6 +269,68 @@ class InstallationKeys(unittest.TestCase):
             for _ in range(dice.randrange(1, 4)):
                 mutant[dice.randrange(len(mutant))] = dice.randrange(256)
             self.assertEqual(self.demand(bytes(mutant)), 2 if mutant == good else 0, mutant.hex())
+
+    def tool(self, tpm, *words):
+        """A program of tpm2-tools: its exit status, and what it says."""
+        run = subprocess.run([f"tpm2_{words[0]}", "-T", tpm.transport, *map(str, words[1:])],
+                             capture_output=True, timeout=60, cwd=tpm.home)
+        return run.returncode, run.stdout + run.stderr
+
+    def well(self, tpm, *words):
+        # No resource manager is there: the tools leave objects behind, and swtpm has room for three.
+        self.tool(tpm, "flushcontext", "-t")
+        code, said = self.tool(tpm, *words)
+        self.assertEqual(code, 0, said)
+
+    def opens(self, tpm, certificate, context, public):
+        """Whether a TPM opens the service's credential for the key in `context`, whose public area is `public`."""
+        x, y = public[-66:-34], public[-32:]
+        demand = self.challenge(certificate, x + y)
+        self.assertEqual(demand[0], 2)
+        size = struct.unpack("<I", demand[1:5])[0]
+        parts = demand[5:5 + size], demand[9 + size:]
+        (tpm.home / "credential").write_bytes(
+            struct.pack(">II", 0xBADCC0DE, 1) + b"".join(struct.pack(">H", len(part)) + part for part in parts))
+        self.well(tpm, "startauthsession", "--policy-session", "-S", "session")
+        self.well(tpm, "policysecret", "-S", "session", "-c", "e")
+        self.tool(tpm, "flushcontext", "-t")
+        code, said = self.tool(tpm, "activatecredential", "-c", context, "-C", "0x81010001", "-i", "credential", "-o",
+                               "secret", "-P", "session:session")
+        self.tool(tpm, "flushcontext", "session")
+        return code == 0, said
+
+    def test_no_key_that_was_made_outside_or_can_leave_opens_a_credential(self):
+        """The attacker has root, a certified TPM, and tpm2-tools."""
+        self.rule("hardware")
+        tpm = self.another_tpm()
+        self.well(tpm, "nvread", "0x1c00002", "-o", "certificate")
+        certificate = (tpm.home / "certificate").read_bytes()
+        genuine = "fixedtpm|fixedparent|sensitivedataorigin|userwithauth|noda|sign"
+        for attributes, expected in (
+                (genuine, True), (genuine.replace("fixedtpm|fixedparent|", ""), False),
+                (genuine + "|restricted", False), (genuine.replace("|noda", ""), False)):
+            with self.subTest(attributes):
+                self.well(tpm, "createprimary", "-C", "o", "-g", "sha256", "-G", "ecc256:ecdsa-sha256:null", "-a",
+                          attributes, "-c", "key", "-f", "tss", "-o", "public")
+                public = (tpm.home / "public").read_bytes()
+                self.assertEqual(self.opens(tpm, certificate, "key", public)[0], expected)
+        # The public half of a software key under the attributes of a key in hardware.
+        self.well(tpm, "createprimary", "-C", "o", "-g", "sha256", "-G", "ecc256:ecdsa-sha256:null", "-a", genuine,
+                  "-c", "key", "-f", "tss", "-o", "public")
+        public = bytearray((tpm.home / "public").read_bytes())
+        subprocess.run(["openssl", "ecparam", "-name", "prime256v1", "-genkey", "-noout", "-out", tpm.home / "own"],
+                       check=True)
+        point = subprocess.run(["openssl", "ec", "-in", tpm.home / "own", "-pubout", "-outform", "DER"], check=True,
+                               capture_output=True).stdout[-64:]
+        public[-66:-34], public[-32:] = point[:32], point[32:]
+        (tpm.home / "forged").write_bytes(public)
+        self.well(tpm, "loadexternal", "-C", "o", "-u", "forged", "-c", "outside")
+        self.tool(tpm, "flushcontext", "-t")
+        is_open, said = self.opens(tpm, certificate, "outside", bytes(public))
+        self.assertFalse(is_open, said)
+        # With its private half the TPM does not take it under these attributes.
+        code, said = self.tool(tpm, "loadexternal", "-C", "n", "-G", "ecc", "-r", "own", "-a", genuine, "-c", "whole")
+        self.assertNotEqual(code, 0, said)
 
     def test_answers_of_a_tpm_that_are_almost_right_end_no_app(self):
         self.rule("hardware")
