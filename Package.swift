@@ -216,6 +216,10 @@ let package = Package(
       name: "ProofKitTests",
       dependencies: ["ProofKit", "ProofModel", "DurableFiles", "FolderModel", "SeededRandom"],
       swiftSettings: strictSwift),
+    .testTarget(
+      name: "ProofKitKeysTests",
+      dependencies: ["ProofKitKeys", "ProofKitTPM", "ProofKit", "ProofModel", "SeededRandom"],
+      swiftSettings: strictSwift),
     .executableTarget(
       name: "app-peer",
       dependencies: ["ProofKit", "ProofKitHTTP", "ProofKitKeys", "ProofKitTPM", "ProofModel"],
@@ -255,8 +259,8 @@ let package = Package(
     .testTarget(
       name: "ProofServiceTests",
       dependencies: [
-        "ProofService", "ProofBackend", "ProofKit", "ProofModel", "ProofJOSE", "SeededRandom",
-        "OwnThreads",
+        "ProofService", "ProofBackend", "ProofKit", "ProofKitKeys", "ProofModel", "ProofJOSE",
+        "SeededRandom", "OwnThreads",
       ],
       swiftSettings: strictSwift),
     .target(

@@ -20,9 +20,9 @@ package struct FileFailure: Error, Sendable, Hashable {
     FileFailure("lock", name, code: EBUSY)
   }
 
-  /// There is no such file.
+  /// Whether the file is missing.
   package var isMissing: Bool { code == ENOENT }
-  /// The file is longer than its reader takes.
+  /// Whether the file is longer than its reader takes.
   package var isTooLong: Bool { code == EFBIG }
 
   /// The system's words for its number.

@@ -15,7 +15,7 @@ package struct InstallationKeyFile: Sendable {
 
   package init(folder: String) { self.folder = folder }
 
-  /// What the file holds.
+  /// The file's contents.
   package struct Contents: Sendable {
     package let place: InstallationKeyPlace
     package let secret: CoreSecret

@@ -3,8 +3,8 @@ public import ProofModel
 
 /// An installation key in the app's storage folder: a file that its owner alone may read.
 ///
-/// It is worth as much as the file is secret. Who copies the storage copies the key: another machine then
-/// signs as this installation, and nothing in a signature tells the two apart.
+/// The key is as secret as the file. A copy of the storage is a copy of the key: another machine then signs as
+/// this installation, and its signatures look the same.
 public final class StoredInstallationKey: InstallationKey {
   private let file: InstallationKeyFile
   private let held = CoreLock<CoreScalar?>(nil)

@@ -17,8 +17,7 @@ public struct PipeTransport: LinkTransport {
   /// The link before, which the hardware may not have left yet.
   private let before = CoreLock<PipeChannel?>(nil)
 
-  /// Hardware at a socket serves an owner within this time, whoever else is there (docs/LINK.md,
-  /// section 7).
+  /// Hardware at a socket serves an owner within this time under every flood of docs/LINK.md, section 7.
   public static let socketAdmission = Duration.seconds(10)
 
   /// Names a pipe. It is opened when a link is needed.

@@ -3,10 +3,14 @@
 
 import json
 import pathlib
+import random
 import shutil
+import struct
+import subprocess
 import sys
 import tempfile
 import unittest
+import urllib.request
 
 from place import App, Place
 from tpm import TPM, Authority, Mutator, NoTPM
@@ -43,6 +47,8 @@ class InstallationKeys(unittest.TestCase):
         shutil.rmtree(cls.folder)
 
     def setUp(self):
+        # The requests of this file come from one address.
+        self.place.ask("policy", "set", "address-rate=0", "device-rate=0", "first-fetch-rate=0")
         self.rule("any")
 
     def rule(self, rule, rejection="installation-key-changed,installation-key-missing"):
@@ -118,14 +124,14 @@ class InstallationKeys(unittest.TestCase):
         storage = self.copy(app)
         (storage / "installation-key").unlink()
         self.assertEqual(self.seen(self.app("stored", storage=storage)), (False, ["installation-key-changed"]))
-        # What the others tried took nothing from the installation.
+        # The attempts of the others changed nothing for the installation.
         self.assertEqual(self.seen(self.app("stored", storage=app.storage)), (True, []))
 
     def test_a_key_in_a_tpm_is_proved_where_the_policy_demands_it(self):
         app = self.app(self.tpm.device)
         self.assertTrue(app.ask("key").startswith("tpm "), app.ask("key"))
         self.assertEqual(self.seen(app), (True, []))
-        # Unproved: nobody asked for the TPM's certificate.
+        # Unproved: the service did not ask for the TPM's certificate.
         self.assertEqual(self.key(app), "tpm-unproved")
         self.rule("hardware")
         again = self.app(self.tpm.device, storage=app.storage)
@@ -203,6 +209,129 @@ class InstallationKeys(unittest.TestCase):
         self.assertIn("storage", fresh.ask("key"))
         self.assertEqual(self.place.ask("metrics", "show")["devices"], before + 1)
 
+    def demand(self, certificate):
+        """The demand of a challenge after a question with this certificate: 0 nothing, 1 evidence, 2 a secret."""
+        return self.challenge(certificate)[0]
+
+    def challenge(self, certificate, point=bytes(64)):
+        """The end of a challenge to a key and a certificate: its demand, and a credential if there is one."""
+        def text(words):
+            return struct.pack("<H", len(words)) + words.encode()
+        key = bytes.fromhex(self.place.ask("sdk", "list")[0]["id"])
+        endorsement = b"\0"
+        if certificate is not None:
+            endorsement = b"\1" + point + struct.pack("<I", len(certificate)) + certificate
+        body = b"PA\2\1" + key + bytes(15) + b"\1" + b"\1" + bytes(4) + text("acme") + text("1") + endorsement
+        with urllib.request.urlopen(f"{self.place.url}/v1/challenge", data=body, timeout=60) as answer:
+            challenge = answer.read()
+        return challenge[33 + 4 * challenge[32]:]
+
+    def signed(self, name, *, usage="2.23.133.8.1", kind=("-newkey", "rsa:2048"), end="20991231235959Z", own=False):
+        """A certificate by the maker's authority, in DER."""
+        type(self).count += 1
+        base = self.folder / f"certificate{self.count}"
+        subprocess.run(["openssl", "req", *kind, "-nodes", "-subj", f"/CN={name}", "-keyout", f"{base}.key",
+                        "-out", f"{base}.csr"], check=True, capture_output=True)
+        (self.folder / "extensions").write_text(
+            "basicConstraints = critical,CA:FALSE\n" + (f"extendedKeyUsage = {usage}\n" if usage else ""))
+        issuer = f"{base}.key" if own else self.authority.folder / "signkey.pem"
+        (self.folder / "index").write_text("")
+        (self.folder / "ca.conf").write_text(
+            f"[ca]\ndefault_ca = it\n[it]\ndatabase = {self.folder / 'index'}\nnew_certs_dir = {self.folder}\n"
+            "default_md = sha256\npolicy = all\nrand_serial = yes\nunique_subject = no\n"
+            "[all]\ncommonName = supplied\n")
+        words = ["-selfsign"] if own else ["-cert", self.authority.folder / "issuer.pem"]
+        subprocess.run(["openssl", "ca", "-batch", "-notext", "-config", self.folder / "ca.conf", "-in", f"{base}.csr",
+                        "-keyfile", issuer, *words, "-startdate", "20200101000000Z", "-enddate", end, "-extfile",
+                        self.folder / "extensions", "-out", f"{base}.pem"], check=True, capture_output=True)
+        return subprocess.run(["openssl", "x509", "-in", f"{base}.pem", "-outform", "DER"], check=True,
+                              capture_output=True).stdout
+
+    def test_only_a_certificate_of_an_endorsement_key_is_believed(self):
+        good = self.signed("good")
+        self.assertEqual((self.demand(None), self.demand(good)), (0, 0), "the policy does not ask")
+        self.rule("hardware")
+        self.assertEqual((self.demand(None), self.demand(good)), (1, 2))
+        for name, certificate in (
+                ("no usage", self.signed("x", usage=None)), ("a server's", self.signed("x", usage="serverAuth")),
+                ("an attestation key's", self.signed("x", usage="2.23.133.8.3")),
+                ("one that has ended", self.signed("x", end="20200201000000Z")),
+                ("an elliptic key's", self.signed("x", kind=("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256"))),
+                ("a longer key's", self.signed("x", kind=("-newkey", "rsa:3072"))),
+                ("one of its own", self.signed("x", own=True)), ("with a byte more", good + b"\0"),
+                ("cut short", good[:-1]), ("with another signature", good[:-1] + bytes([good[-1] ^ 1])),
+                ("empty", b""), ("none", b"certificate")):
+            with self.subTest(name):
+                self.assertEqual(self.demand(certificate), 0)
+        dice = random.Random(21)
+        for _ in range(300):
+            mutant = bytearray(good)
+            for _ in range(dice.randrange(1, 4)):
+                mutant[dice.randrange(len(mutant))] = dice.randrange(256)
+            self.assertEqual(self.demand(bytes(mutant)), 2 if mutant == good else 0, mutant.hex())
+
+    def tool(self, tpm, *words):
+        """A program of tpm2-tools: its exit status, and what it says."""
+        run = subprocess.run([f"tpm2_{words[0]}", "-T", tpm.transport, *map(str, words[1:])],
+                             capture_output=True, timeout=60, cwd=tpm.home)
+        return run.returncode, run.stdout + run.stderr
+
+    def well(self, tpm, *words):
+        # No resource manager is there: the tools leave objects behind, and swtpm has room for three.
+        self.tool(tpm, "flushcontext", "-t")
+        code, said = self.tool(tpm, *words)
+        self.assertEqual(code, 0, said)
+
+    def opens(self, tpm, certificate, context, public):
+        """Whether a TPM opens the service's credential for the key in `context`, whose public area is `public`."""
+        x, y = public[-66:-34], public[-32:]
+        demand = self.challenge(certificate, x + y)
+        self.assertEqual(demand[0], 2)
+        size = struct.unpack("<I", demand[1:5])[0]
+        parts = demand[5:5 + size], demand[9 + size:]
+        (tpm.home / "credential").write_bytes(
+            struct.pack(">II", 0xBADCC0DE, 1) + b"".join(struct.pack(">H", len(part)) + part for part in parts))
+        self.well(tpm, "startauthsession", "--policy-session", "-S", "session")
+        self.well(tpm, "policysecret", "-S", "session", "-c", "e")
+        self.tool(tpm, "flushcontext", "-t")
+        code, said = self.tool(tpm, "activatecredential", "-c", context, "-C", "0x81010001", "-i", "credential", "-o",
+                               "secret", "-P", "session:session")
+        self.tool(tpm, "flushcontext", "session")
+        return code == 0, said
+
+    def test_no_key_that_was_made_outside_or_can_leave_opens_a_credential(self):
+        """The attacker has root, a certified TPM, and tpm2-tools."""
+        self.rule("hardware")
+        tpm = self.another_tpm()
+        self.well(tpm, "nvread", "0x1c00002", "-o", "certificate")
+        certificate = (tpm.home / "certificate").read_bytes()
+        genuine = "fixedtpm|fixedparent|sensitivedataorigin|userwithauth|noda|sign"
+        for attributes, expected in (
+                (genuine, True), (genuine.replace("fixedtpm|fixedparent|", ""), False),
+                (genuine + "|restricted", False), (genuine.replace("|noda", ""), False)):
+            with self.subTest(attributes):
+                self.well(tpm, "createprimary", "-C", "o", "-g", "sha256", "-G", "ecc256:ecdsa-sha256:null", "-a",
+                          attributes, "-c", "key", "-f", "tss", "-o", "public")
+                public = (tpm.home / "public").read_bytes()
+                self.assertEqual(self.opens(tpm, certificate, "key", public)[0], expected)
+        # The public half of a software key under the attributes of a key in hardware.
+        self.well(tpm, "createprimary", "-C", "o", "-g", "sha256", "-G", "ecc256:ecdsa-sha256:null", "-a", genuine,
+                  "-c", "key", "-f", "tss", "-o", "public")
+        public = bytearray((tpm.home / "public").read_bytes())
+        subprocess.run(["openssl", "ecparam", "-name", "prime256v1", "-genkey", "-noout", "-out", tpm.home / "own"],
+                       check=True)
+        point = subprocess.run(["openssl", "ec", "-in", tpm.home / "own", "-pubout", "-outform", "DER"], check=True,
+                               capture_output=True).stdout[-64:]
+        public[-66:-34], public[-32:] = point[:32], point[32:]
+        (tpm.home / "forged").write_bytes(public)
+        self.well(tpm, "loadexternal", "-C", "o", "-u", "forged", "-c", "outside")
+        self.tool(tpm, "flushcontext", "-t")
+        is_open, said = self.opens(tpm, certificate, "outside", bytes(public))
+        self.assertFalse(is_open, said)
+        # With its private half the TPM does not take it under these attributes.
+        code, said = self.tool(tpm, "loadexternal", "-C", "n", "-G", "ecc", "-r", "own", "-a", genuine, "-c", "whole")
+        self.assertNotEqual(code, 0, said)
+
     def test_answers_of_a_tpm_that_are_almost_right_end_no_app(self):
         self.rule("hardware")
         own = self.another_tpm()
@@ -257,7 +386,8 @@ class InstallationKeys(unittest.TestCase):
             type(self).config = place.ask("config", "show")["signed"]
 
     def test_authorities_that_are_none_end_the_service_at_once(self):
-        for data in (b"", b"no certificate", self.authority.certificates.read_bytes() + b"-----BEGIN CERTIFICATE-----\nx"):
+        whole = self.authority.certificates.read_bytes()
+        for data in (b"", b"no certificate", whole + b"-----BEGIN CERTIFICATE-----\nx"):
             path = self.place.write("authorities.pem", data)
             with self.assertRaises(AssertionError):
                 self.place.start_service("--tpm-authorities", path)

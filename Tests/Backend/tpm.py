@@ -6,6 +6,7 @@ import shutil
 import socket
 import struct
 import subprocess
+import sys
 import tempfile
 import threading
 
@@ -65,6 +66,11 @@ class TPM:
             if self.process.poll() is not None:
                 raise RuntimeError(f"swtpm has ended: {self.process.returncode}")
 
+    @property
+    def transport(self):
+        """For tpm2-tools, whose transport for swtpm knows no Unix sockets in Debian 12: this file carries the bytes."""
+        return f"cmd:{sys.executable} {pathlib.Path(__file__).resolve()} {self.device}"
+
     def stop(self):
         if self.process:
             self.process.kill()
@@ -120,7 +126,7 @@ class Mutator:
                 peer, _ = self.listener.accept()
             except OSError:
                 return
-            # Of a client's connection to swtpm nothing is left when the next one comes.
+            # The connection to swtpm ends with the client's.
             with peer, socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as inner:
                 inner.connect(str(self.tpm.device))
                 try:
@@ -181,3 +187,17 @@ class NoTPM:
             peer.close()
         self.device.unlink(missing_ok=True)
         shutil.rmtree(self.home)
+
+
+def carry(device):
+    """Carries commands from standard input to a TPM, and its answers to standard output."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as tpm:
+        tpm.connect(device)
+        while command := sys.stdin.buffer.read1(4096):
+            tpm.sendall(command)
+            sys.stdout.buffer.write(tpm.recv(4096))
+            sys.stdout.buffer.flush()
+
+
+if __name__ == "__main__":
+    carry(sys.argv[1])

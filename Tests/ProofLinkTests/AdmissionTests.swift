@@ -138,7 +138,7 @@ extension BenchTests {
     /// The call's deadline, the link's timer and the queue's turn.
     private static let together = 3
 
-    /// What came of a command, and over how many links.
+    /// The result of a command, and the number of links.
     private func sent(
       turn: Duration, admission: Duration
     ) async throws -> (result: Result<Verdict, LinkError>, openings: Int) {

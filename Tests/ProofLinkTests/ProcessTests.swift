@@ -203,7 +203,8 @@ struct ProcessTests {
           "--interval", "1", "--latency", "0", "--duplication", "300", "--reordering", "0",
         ], until: "listening:")
       let app = try app(1, at: hardware)
-      let door = app.connection(over: PipeTransport(.socket(hardware.path("air")), admission: .zero), mtu: 23)
+      let door = app.connection(
+        over: PipeTransport(.socket(hardware.path("air")), admission: .zero), mtu: 23)
       _ = try await door.send(Self.open, within: Self.ample)
       await door.disconnect()
       await relay.end()

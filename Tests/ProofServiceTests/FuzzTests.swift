@@ -22,11 +22,26 @@ import Testing
       AttestationAnswer(to: salt, .done, tokenLifetime: 300, token: "a.b.c", responseCode: "ARC"),
       AttestationAnswer(to: salt, .rejected, rejectionReasons: "debug,root", secureString: "s"),
     ].map { $0.bytes(with: bench.app.key) }
+    let point = try InstallationPoint([UInt8](repeating: 9, count: 64))
+    let claim = InstallationClaim(
+      point, in: .tpm, secret: try CredentialSecret([UInt8](repeating: 8, count: 32)))
+    let credential = KeyCredential(
+      object: [UInt8](repeating: 7, count: 68), seed: [UInt8](repeating: 6, count: 256))
+    let signed = try bench.app.report(
+      subject, answering: challenge,
+      signedBy: (claim, { _ in try? InstallationSignature([UInt8](repeating: 5, count: 64)) }))
     let inputs =
       try [
         bench.app.question().bytes, bench.app.question(.measurement).bytes, challenge.bytes,
-        bench.app.report(subject, answering: challenge),
-      ] + answers
+        bench.app.report(subject, answering: challenge), signed,
+        bench.app.question(hasKey: true).bytes,
+        bench.app.question(
+          endorsement: Endorsement(point, certificate: [UInt8](repeating: 4, count: 900))
+        ).bytes,
+      ]
+      + [KeyDemand.nothing, .evidence, .credential(credential)].map {
+        AttestationChallenge(challenge.draft, lifetime: 60, configSerial: 1, key: $0).bytes
+      } + answers
     var swapped = challenge.bytes
     swapped.swapAt(38, 42)
     #expect(throws: ProofError.self, "sources in another order") {
@@ -44,7 +59,7 @@ import Testing
         taken += 1
       }
       if let report = try? AttestationReport(bytes) {
-        let isOriginal = bytes == inputs[3]
+        let isOriginal = bytes == inputs[3] || bytes == signed
         let isBelieved =
           (try? report.measurement(under: challenge.draft, with: bench.app.key)) != nil
         #expect(isBelieved == isOriginal, "only the app's own report is believed")
@@ -65,7 +80,12 @@ import Testing
       let challenge = try bench.challenge(bench.app)
       let report = try bench.app.report(
         AttestationReport.Subject(.token, name: Bench.api), answering: challenge)
-      let bodies = [report, bench.app.question().bytes, challenge.bytes]
+      let endorsement = Endorsement(
+        try InstallationPoint([UInt8](repeating: 9, count: 64)), certificate: [0x30, 0x82, 0, 0])
+      let bodies = [
+        report, bench.app.question().bytes, challenge.bytes,
+        bench.app.question(endorsement: endorsement).bytes,
+      ]
       let body = mutator.mutant(of: bodies)
       let path = round % 4 == 0 ? "/v1/challenge" : "/v1/report"
       let response = bench.post(path, body)

@@ -178,9 +178,9 @@ void pfj_authorities_free(pfj_authorities *authorities);
 /// Makes a credential (TPM2_MakeCredential): only the TPM with the certificate's endorsement key opens it, and only
 /// while an object of this name is in it.
 ///
-/// PFJ_E_REFUSED unless the certificate (DER) is valid at `time` (Unix seconds), is for an endorsement key (extended key
-/// usage 2.23.133.8.1), and one of `authorities` signed it, with certificates of `authorities` between. PFJ_E_KEY if it
-/// does not parse, or its key is not RSA-2048.
+/// PFJ_E_REFUSED unless the certificate (DER) is valid at `time` (Unix seconds), is for an endorsement key (extended
+/// key usage 2.23.133.8.1), and one of `authorities` signed it, with certificates of `authorities` between. PFJ_E_KEY
+/// if it does not parse, or its key is not RSA-2048.
 PFJ_MUST_USE enum pfj_result pfj_tpm_credential(uint8_t credential[PFJ_TPM_CREDENTIAL_BYTES],
                                                 uint8_t seed[PFJ_TPM_SEED_BYTES],
                                                 const uint8_t secret[PFJ_TPM_SECRET_BYTES],

@@ -7,8 +7,8 @@ public import ProofModel
 /// (`TPMInstallationKey`).
 ///
 /// All functions may be called from several threads at once, may block for as long as the key's place
-/// says, and end then. What they sign is told from other uses by its beginning: each use of the key signs
-/// messages that begin otherwise than every other use's.
+/// says, and end then. Each use of the key begins its messages with a label of its own, so that a signature
+/// for one use is none for another.
 public protocol InstallationKey: Sendable {
   /// The public half, and where the private half is; made at the first call.
   ///
@@ -55,7 +55,7 @@ public struct InstallationKeyIdentity: Sendable, Hashable {
   }
 }
 
-/// Why the installation's key cannot be used now. None of these says that anybody did anything wrong.
+/// Why the installation's key cannot be used now. No case accuses the user or the app.
 public enum InstallationKeyError: Error, Sendable, Hashable {
   /// The key's file cannot be read or written.
   case storage(path: String, reason: String)
@@ -84,7 +84,7 @@ public enum InstallationKeyError: Error, Sendable, Hashable {
 }
 
 extension InstallationKeyError: CustomStringConvertible {
-  /// What failed, with which value, and what to do next.
+  /// The failure, its value, and the next step.
   public var description: String {
     switch self {
     case .storage(let path, let reason):

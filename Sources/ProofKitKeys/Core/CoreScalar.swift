@@ -44,7 +44,7 @@ package final class CoreSecret {
 
   private let base: UnsafeMutablePointer<UInt8>
 
-  /// Copies bytes out of an array; whoever has it wipes it.
+  /// Copies bytes out of an array. The caller wipes the array.
   package init?(copying bytes: ArraySlice<UInt8>) {
     guard bytes.count == Self.byteCount, let base = unsafe pfj_secret_new(Self.byteCount) else {
       return nil
@@ -66,7 +66,7 @@ package final class CoreSecret {
 
   var scalar: CoreScalar? { unsafe CoreScalar(base) }
 
-  /// Adds a copy to an array; whoever has it wipes it.
+  /// Adds a copy to an array. The caller wipes the array.
   func append(to bytes: inout [UInt8]) {
     for offset in 0..<Self.byteCount { unsafe bytes.append(base[offset]) }
   }

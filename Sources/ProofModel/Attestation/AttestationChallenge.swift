@@ -6,7 +6,7 @@ public struct AttestationChallenge: Sendable, Hashable {
   public let lifetime: UInt16
   /// The serial of the account's newest configuration.
   public let configSerial: UInt32
-  /// What is wanted of the installation's key; nil for an app that asked without one.
+  /// The service's demand on the installation's key; nil for an app that asked without one.
   public let key: KeyDemand?
 
   /// Describes a challenge.

@@ -14,7 +14,7 @@ public struct AttestationQuestion: Sendable, Hashable {
   public let sdkVersion: String
   /// Whether the app has an installation key, and asks by version 2.
   public let hasKey: Bool
-  /// What the app's TPM shows of itself, if the service wanted that.
+  /// Evidence of the app's TPM, if the service wanted it.
   public let endorsement: Endorsement?
 
   /// Describes a question.

@@ -7,7 +7,7 @@ struct AttestationReader {
   /// Whether the message is of the version that speaks of the installation's key.
   private(set) var hasKey = false
 
-  /// - Parameter knowsKeys: Whether there is a version of this message that speaks of the installation's key.
+  /// `knowsKeys`: whether a version of this message speaks of the installation's key.
   init(
     _ bytes: [UInt8], _ kind: AttestationWire.Kind, noun: String, knowsKeys: Bool = false
   ) throws(ProofError) {

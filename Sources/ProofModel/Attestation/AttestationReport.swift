@@ -106,9 +106,9 @@ public struct AttestationReport: Sendable {
   public let evidence: EvidenceSet
   /// The key that signed the report; nil if none did.
   public let key: InstallationClaim?
-  /// The signature under ``key``. Whoever believes the report checks it, over ``signedMessage``.
+  /// The signature under ``key``. The service verifies it, over ``signedMessage``.
   public let signature: InstallationSignature?
-  /// What ``signature`` is over: the whole report before it.
+  /// The bytes that ``signature`` is over: a label, and the whole report before the signature.
   public let signedMessage: [UInt8]
 
   private let integrity: Digest

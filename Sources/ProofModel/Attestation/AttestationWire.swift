@@ -1,9 +1,9 @@
 /// The numbers of the attestation's messages: docs/SERVICE.md says what each means.
 package enum AttestationWire {
   static let magic: [UInt8] = [0x50, 0x41]
-  /// Of an answer, and of messages without a key of the installation.
+  /// The version of an answer, and of messages without a key of the installation.
   static let version: UInt8 = 1
-  /// Of questions, challenges and reports that speak of the installation's key.
+  /// The version of questions, challenges and reports that speak of the installation's key.
   static let keyVersion: UInt8 = 2
 
   enum Kind: UInt8 {

@@ -62,13 +62,13 @@ public struct CredentialSecret: FixedBytes {
 
 /// Where an installation says that its key is. The numbers are the wire's.
 public enum InstallationKeyPlace: UInt8, Sendable, CaseIterable {
-  /// In a file of the app's storage: who copies the storage copies the key.
+  /// In a file of the app's storage: a copy of the storage is a copy of the key.
   case storage = 1
   /// In a TPM. A claim, until the service has evidence.
   case tpm = 2
 }
 
-/// What a TPM shows of itself before it can prove that it holds a key.
+/// Evidence that a TPM shows before it can prove that it holds a key.
 public struct Endorsement: Sendable, Hashable {
   /// A longer certificate is refused.
   public static let certificateMax = 4096
@@ -102,7 +102,7 @@ public struct KeyCredential: Sendable, Hashable {
   }
 }
 
-/// What the service wants to know of an installation's key beyond a signature.
+/// The service's demand on an installation's key beyond a signature.
 public enum KeyDemand: Sendable, Hashable {
   /// Nothing.
   case nothing
@@ -112,7 +112,7 @@ public enum KeyDemand: Sendable, Hashable {
   case credential(KeyCredential)
 }
 
-/// What a signed report says of the key that signs it.
+/// The statement of a signed report about the key that signs it.
 public struct InstallationClaim: Sendable, Hashable {
   /// The key.
   public let point: InstallationPoint

@@ -22,7 +22,7 @@ public final class AttestationService: HTTPHandler {
   let clock: JOSEClock
   let makeSalt: @Sendable () -> Salt
   let log: @Sendable (Event) -> Void
-  /// Who may vouch for TPMs; nil: no key counts as hardware.
+  /// The certificates that may vouch for TPMs; nil: no key counts as hardware.
   let tpmAuthorities: TPMAuthorities?
   let management: Management
   let addresses = RateLimiter()

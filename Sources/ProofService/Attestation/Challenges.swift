@@ -9,7 +9,7 @@ struct SaltNote: Sendable {
   let device: DeviceID
   let purpose: AttestationPurpose
   let challenge: AttestationChallenge
-  /// What a report that proves a key in hardware tells: the digest of a secret, for that key.
+  /// The digest of the secret that proves a key in hardware, and that key.
   let credential: Credential?
 
   struct Credential: Sendable, Hashable {
@@ -62,7 +62,7 @@ struct SaltNote: Sendable {
         let point = try? InstallationPoint(Array(rest[end..<challenge]))
       else { return nil }
       return (Credential(secret: secret, point: point), Array(rest[challenge...]))
-    // Of a version before this one: the device asks again.
+    // A note of an earlier version: the device asks again.
     default: return nil
     }
   }

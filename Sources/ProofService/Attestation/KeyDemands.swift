@@ -1,7 +1,7 @@
 internal import ProofModel
 
 extension AttestationService {
-  /// What a challenge says of the installation's key, and what the service notes of it.
+  /// The demand of a challenge on the installation's key, and the service's note of it.
   ///
   /// A certificate names one TPM, so it is asked for only where the policy demands hardware and the device
   /// has not shown evidence before.
@@ -18,13 +18,8 @@ extension AttestationService {
     else { preconditionFailure("The count is right.") }
     guard let credential = tpmAuthorities.credential(holding: secret, for: endorsement, at: now)
     else {
-      log(
-        Event(
-          name: "endorsement refused",
-          details: [
-            ("device", question.device.description),
-            ("reason", "no TPM authority vouches for its certificate"),
-          ]))
+      // Counted, not logged: a stranger can send such questions without end.
+      metrics.count(.endorsementsRefused)
       return (.nothing, nil)
     }
     return (

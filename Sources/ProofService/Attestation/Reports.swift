@@ -100,7 +100,7 @@ struct ReportWork {
   let report: AttestationReport
   /// What the report defines a secure string as; nil if it defines none.
   let definition: String?
-  /// What proves that the report's key is in hardware; nil if nothing was asked.
+  /// The evidence that the service asked for; nil if it asked for none.
   let credential: SaltNote.Credential?
 
   var service: AttestationService { desk.service }

@@ -22,6 +22,8 @@ public final class ServiceMetrics: Sendable {
     case devicesDropped
     /// Reports under an unknown, used or expired salt.
     case staleReports
+    /// Certificates of TPMs that no authority vouches for.
+    case endorsementsRefused
     /// Reports that did not add up.
     case unbelievable
     /// Requests that did not parse.
@@ -73,6 +75,7 @@ extension ServiceMetrics.Event {
     case .firstFetchesRefused: "first_fetches_refused"
     case .firstFetchAlarms: "first_fetch_alarms"
     case .devicesDropped: "devices_dropped"
+    case .endorsementsRefused: "endorsements_refused"
     case .staleReports: "reports_stale"
     case .unbelievable: "reports_unbelievable"
     case .malformed: "requests_malformed"

@@ -10,7 +10,7 @@ public final class TPMAuthorities {
     /// The file holds no certificate in PEM, or something that is none.
     case unreadable(path: String, reason: String)
 
-    /// What failed, and what to do next.
+    /// The failure and the next step.
     public var description: String {
       switch self {
       case .unreadable(let path, let reason):

@@ -1,7 +1,7 @@
 internal import ProofJOSE
 internal import ProofModel
 
-/// What an account demands of the keys of its installations.
+/// An account's demand on the keys of its installations.
 public enum InstallationKeyRule: String, Sendable, CaseIterable {
   /// Nothing: apps without a key pass. A device that has shown a key is held to it.
   case any
@@ -25,7 +25,7 @@ public enum InstallationKeyRule: String, Sendable, CaseIterable {
 
 /// The key of an installation, as the service knows it.
 struct InstallationKeyNote: Sendable, Hashable {
-  /// What is known of where the key is.
+  /// The place of the key, as far as it is known.
   enum Kind: String, Sendable {
     /// In a file; or in a TPM that has shown no evidence.
     case storage
@@ -62,11 +62,11 @@ struct InstallationKeyNote: Sendable, Hashable {
   }
 }
 
-/// What a believed report shows of its installation's key. Its signature was checked.
+/// The key of a believed report, whose signature was verified.
 struct InstallationKeySighting: Sendable {
-  /// What the rule, and the device's earlier reports, have against it.
+  /// The objections of the rule, and of the device's earlier reports.
   let properties: Properties
-  /// What is to be noted of the device; nil for nothing.
+  /// The note for the device; nil for none.
   let note: InstallationKeyNote?
 
   /// - Parameters:

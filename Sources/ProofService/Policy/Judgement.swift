@@ -22,7 +22,7 @@ struct Judgement: Sendable {
   ///   - report: The report.
   ///   - build: The SDK's build, with the mode of its key.
   ///   - note: What was noted of the device before; nil at its first report.
-  ///   - key: What the report shows of its installation's key.
+  ///   - key: The report's installation key.
   ///   - snapshot: The account.
   ///   - now: Unix seconds.
   init(

@@ -37,7 +37,7 @@ public struct Policy: Sendable, Hashable {
   public var hasSecureStrings = false
   /// Whether there are custom tokens.
   public var hasCustomTokens = false
-  /// What is demanded of installation keys.
+  /// The demand on installation keys.
   public var installationKey = InstallationKeyRule.any
   /// How apps may measure.
   public var measurement = MeasurementPolicy.full

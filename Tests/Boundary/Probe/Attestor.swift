@@ -42,7 +42,8 @@ private struct Still: EvidenceObserver {
 func probeAttestor() throws {
   let clock = AttestorClock(uptime: { .zero })
   try expect(clock.uptime() == .zero && AttestorClock.system.uptime() >= .zero)
-  let attestor = Attestor(observer: Still(), over: Nowhere(), clock: clock)
+  let attestor = Attestor(
+    observer: Still(), over: Nowhere(), installationKey: nil, clock: clock)
   try probeResult(attestor.fetchTokenAndWait(for: "api.example.com"))
   let digest = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="
   try attestor.initializeAndWait("#a@127.0.0.1:1#\(digest)", updates: .none, comment: nil)
@@ -88,7 +89,7 @@ private func probeResult(_ result: FetchResult) throws {
   let statuses: [FetchStatus] = [
     .success, .noNetwork, .mitmDetected, .poorNetwork, .noService, .badURL, .unknownURL,
     .unprotectedURL, .notInitialized, .rejected, .disabled, .unknownKey, .badKey, .badPayload,
-    .internalError,
+    .internalError, .keyUnavailable,
   ]
   try expect(statuses == FetchStatus.allCases)
   let recommendations: [FetchStatus.Recommendation] = [.continue, .retry, .message, .error]

@@ -8,7 +8,7 @@ import Testing
 struct FetchTests {
   let api = "api.example.com"
 
-  @Test("the fifteen statuses have their order, their words and their recommendations")
+  @Test("the sixteen statuses have their order, their words and their recommendations")
   func statuses() {
     let table: [(FetchStatus, String, FetchStatus.Recommendation)] = [
       (.success, "success", .continue), (.noNetwork, "no network", .retry),
@@ -18,7 +18,7 @@ struct FetchTests {
       (.notInitialized, "not initialized", .error), (.rejected, "rejected", .message),
       (.disabled, "disabled", .error), (.unknownKey, "unknown key", .error),
       (.badKey, "bad key", .error), (.badPayload, "bad payload", .error),
-      (.internalError, "internal error", .error),
+      (.internalError, "internal error", .error), (.keyUnavailable, "key unavailable", .retry),
     ]
     #expect(FetchStatus.allCases == table.map(\.0))
     for (number, row) in table.enumerated() {

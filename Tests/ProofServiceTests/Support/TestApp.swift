@@ -77,20 +77,23 @@ struct TestApp {
   var device: DeviceID { DeviceID(of: set, account: account) }
   var digest: AppDigest { AppDigest(of: set) }
 
-  func question(_ purpose: AttestationPurpose = .token) -> AttestationQuestion {
+  func question(
+    _ purpose: AttestationPurpose = .token, hasKey: Bool = false, endorsement: Endorsement? = nil
+  ) -> AttestationQuestion {
     AttestationQuestion(
       keyID: key.id, device: device, purpose: purpose, configSerial: 0, account: account,
-      sdkVersion: sdkVersion)
+      sdkVersion: sdkVersion, hasKey: hasKey, endorsement: endorsement)
   }
 
   func report(
-    _ subject: AttestationReport.Subject, answering challenge: AttestationChallenge
+    _ subject: AttestationReport.Subject, answering challenge: AttestationChallenge,
+    signedBy installation: InstallationClaim.Signer? = nil
   ) throws -> [UInt8] {
     let asked = Set(challenge.draft.sources.map(\.id))
     let observed = try EvidenceSet(set.records.filter { asked.contains($0.source) })
     return try AttestationReport.make(
       subject, of: observed, answering: challenge, account: account, configSerial: 0,
-      sdkVersion: sdkVersion, with: key
+      sdkVersion: sdkVersion, with: key, signedBy: installation
     ).bytes
   }
 }
