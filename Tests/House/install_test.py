@@ -189,8 +189,8 @@ class Install(unittest.TestCase):
             self.assertEqual([name for name in defined if not re.match(r"pf[cp]_", name)], [])
 
     def version(self):
-        header = (ROOT / "CSources" / "ProofProbe" / "include" / "sources.h").read_text()
-        return re.search(r'PFP_SDK_VERSION "(.+)"', header).group(1)
+        header = (ROOT / "CSources" / "ProofCore" / "include" / "version.h").read_text()
+        return re.search(r'PROOFKIT_VERSION "(.+)"', header).group(1)
 
     def test_every_library_has_the_version_that_the_probe_measures(self):
         _, found = self.installed()
