@@ -9,7 +9,7 @@ struct SecretFileTests {
     let path = "/var/tmp/proofkit-\(UUID().uuidString)"
     defer { try? FileManager.default.removeItem(atPath: path) }
     for mode in [0o604, 0o640, 0o620] {
-      FileManager.default.createFile(
+      _ = FileManager.default.createFile(
         atPath: path, contents: Data([1]), attributes: [.posixPermissions: mode])
       let error = #expect(throws: FileFailure.self) { try SecretFile.read(path, limit: 32) }
       #expect(error?.code == EPERM)

@@ -162,6 +162,8 @@ class Site:
                    f"{(self.folder / f'{name}.key').read_bytes().hex()}\n")
         subprocess.run([BIN / "proof-hardware", "--flash", f"{name}.flash", "--provision", "provisioning"], check=True,
                        cwd=self.folder, capture_output=True, timeout=SECONDS)
+        for secret in ("provisioning", f"{name}.key"):
+            (self.folder / secret).unlink()
         return lock
 
     def make_phone(self, name, lock, link="lock.sock"):

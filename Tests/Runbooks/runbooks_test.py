@@ -69,7 +69,7 @@ class Runbooks(unittest.TestCase):
         self.fetched("other-phone")
         # It comes back: the service lets it pass, the backend does not.
         shell.play('proofctl device clear "$PHONE"')
-        self.assert_outcome("phone", "fetch", "not fetched: the backend says superseded")
+        self.assert_outcome("phone", "fetch", "not fetched: the backend says hardware")
 
     def test_a_replaced_lock(self):
         revoking, making = blocks(PAGE, "## 2. Replace a lock")
@@ -85,7 +85,7 @@ class Runbooks(unittest.TestCase):
         site.stop("lock")
         site.start_lock("new")
         site.pair("phone", new, "new.sock")
-        self.assert_outcome("phone", "open", "not done")
+        self.assert_outcome("phone", "open", "failed")
         self.fetched()
         self.assert_outcome("phone", "open", "accepted")
 
