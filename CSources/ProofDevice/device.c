@@ -2,11 +2,9 @@
 
 #include <string.h>
 
-enum { AUTOLOCK_MAX = 3600, FACTORY_FIRMWARE = 1 };
-
 void pfd_device_init(struct pfd_device *device) {
   memset(device, 0, sizeof *device);
-  device->firmware = FACTORY_FIRMWARE;
+  device->firmware = PFD_FIRMWARE_FIRST;
 }
 
 static int is_word(const uint8_t *command, size_t size, const char *word) {
@@ -42,7 +40,7 @@ static enum pfd_done turn(struct pfd_device *device, const uint8_t *command, siz
 static enum pfd_done set_autolock(struct pfd_device *device, const uint8_t *command, size_t size) {
   int32_t number = number_after(command, size, "autolock ");
   if (number < 0) return PFD_DONE_UNKNOWN;
-  if (number > AUTOLOCK_MAX) return PFD_DONE_RANGE;
+  if (number > PFD_AUTOLOCK_MAX) return PFD_DONE_RANGE;
   device->autolock = (uint16_t)number;
   return PFD_DONE;
 }

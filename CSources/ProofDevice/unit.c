@@ -81,14 +81,39 @@ static void note_reply(struct pfd_unit *unit, unsigned link, uint64_t counter, e
   put32(reply + 14, unit->device.done);
 }
 
+/// Has the port store the device's state if that differs from `before`. 0 if it is stored, or did not change.
+static int keep_state(struct pfd_unit *unit, const struct pfd_device *before) {
+#if PFD_KEEPS_STATE
+  const struct pfd_device *device = &unit->device;
+  uint8_t state[PFD_STATE_BYTES];
+  if (unit->port->keep == NULL || (device->open == before->open && device->autolock == before->autolock &&
+                                   device->firmware == before->firmware)) {
+    return 0;
+  }
+  pfd_state_encode(state, device);
+  return unit->port->keep(unit->port->context, state);
+#else
+  (void)unit;
+  (void)before;
+  return 0;
+#endif
+}
+
 /// Does an accepted command. It asks again for what its caller asked for, as it stands in memory by now, so that one
 /// skipped instruction does nothing (docs/SECURITY.md, "A skipped instruction").
 static void do_command(struct pfd_unit *unit, unsigned link, const struct pfc_outcome *outcome) {
   const volatile uint32_t *execute = &outcome->execute;
   struct pfd_event event = {.kind = PFD_EVENT_DONE, .link = (uint8_t)link, .a = outcome->command_class};
+  struct pfd_device before;
   enum pfd_done done;
   if (*execute != PFC_EXECUTE) return;
+  before = unit->device;
   done = pfd_device_do(&unit->device, outcome->command_class, outcome->command, outcome->command_size, now(unit));
+  // The state is durable before the reply tells it.
+  if (keep_state(unit, &before) != 0) {
+    unit->device = before;
+    done = PFD_DONE_NOT_STORED;
+  }
   note_reply(unit, link, outcome->counter, done);
   event.b = (uint8_t)done;
   tell(unit, &event);
@@ -214,6 +239,12 @@ PFC_APART int pfd_unit_start(struct pfd_unit *unit, const struct pfd_port *port)
   return result;
 }
 
+#if PFD_KEEPS_STATE
+int pfd_unit_restore(struct pfd_unit *unit, const uint8_t state[PFD_STATE_BYTES]) {
+  return pfd_state_decode(&unit->device, state, now(unit));
+}
+#endif
+
 void pfd_unit_stop(struct pfd_unit *unit) {
   pfc_verifier_wipe(&unit->verifier);
   pfc_wipe(unit, sizeof *unit);
@@ -300,8 +331,12 @@ void pfd_unit_disconnect(struct pfd_unit *unit, unsigned link) {
 }
 
 void pfd_unit_tick(struct pfd_unit *unit) {
+  struct pfd_device before = unit->device;
   if (pfd_device_tick(&unit->device, now(unit))) {
     struct pfd_event event = {.kind = PFD_EVENT_LOCKED};
+    // The lock stays closed if this fails. After a restart it is open, and autolock closes it again.
+    int ignored = keep_state(unit, &before);
+    (void)ignored;
     tell(unit, &event);
   }
 }

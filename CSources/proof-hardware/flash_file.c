@@ -94,7 +94,8 @@ int flash_file_open(struct flash_file *flash, const struct options *options) {
   if (!S_ISREG(status.st_mode)) return complain(path, "not a file");
   if ((status.st_mode & 077) != 0) return complain(path, "others can read or write the keys in it: chmod 600");
   if (flock(flash->file, LOCK_EX | LOCK_NB) != 0) return complain(path, "another process is this hardware");
-  if (status.st_size == 0 && options->provision && format(flash) != 0) return complain(path, system_error());
+  flash->formatted = status.st_size == 0 && options->provision;
+  if (flash->formatted && format(flash) != 0) return complain(path, system_error());
   if (status.st_size != 0 && status.st_size != FLASH_BYTES) {
     return complain(path, "not the flash of this build: it has another size");
   }

@@ -20,6 +20,7 @@ struct flash_file {
   unsigned long cut;  ///< As in `struct options`
   uint64_t cut_seed;
   unsigned long worn;
+  bool formatted;  ///< The file was new: this is another device.
 };
 
 /// Opens the file and locks it: two pieces of hardware with one flash would be one that forgets. With `provision` a

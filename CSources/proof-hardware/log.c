@@ -128,7 +128,12 @@ static const char *message_name(uint8_t type) {
 }
 
 static const char *done_name(uint8_t done) {
-  return done == PFD_DONE ? "done" : done == PFD_DONE_RANGE ? "number out of range" : "no such command";
+  switch (done) {
+    case PFD_DONE: return "done";
+    case PFD_DONE_RANGE: return "number out of range";
+    case PFD_DONE_NOT_STORED: return "not done: its state could not be stored";
+    default: return "no such command";
+  }
 }
 
 /// How many of a kind there were in this hour, where the lines between are left out; otherwise nothing.

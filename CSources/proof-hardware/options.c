@@ -8,7 +8,7 @@ static const char usage[] =
     "usage: proof-hardware --flash FILE [--socket PATH | --fifo IN OUT] [options]\n"
     "       proof-hardware --flash FILE --provision [FILE] [what to provision]\n"
     "\n"
-    "  --flash FILE           the flash; holds keys, so nobody else may read it\n"
+    "  --flash FILE           the flash; holds keys: mode 0600. The device's state is beside it: FILE.state\n"
     "  --socket PATH          listen there (SOCK_SEQPACKET), one PDU a datagram\n"
     "  --fifo IN OUT          speak over two FIFOs, one central, u16 length before each PDU\n"
     "  --clock system|none    whether the hardware has a clock (system)\n"
@@ -21,6 +21,8 @@ static const char usage[] =
     "  mode production|development, issuer HEX (up to four), id HEX, allow-literal yes|no,\n"
     "  challenge-seconds N, epoch UNIX-SECONDS (now; 0: unknown), floor UNIX-SECONDS, counter N,\n"
     "  renew yes|no (another id and key); secret-key HEX in FILE alone.\n"
+    "  --version              prints the version and ends\n"
+    "  --open-provision       take a FILE that others may read; it must hold no secret key\n"
     "  What is not named stays what it was; at first, id and keys are drawn at random.\n";
 
 static int complain(const char *what, const char *value) {
@@ -88,10 +90,16 @@ int options_read(struct options *options, int argc, char **argv) {
       log_plain("%s", usage);
       return STATUS_OK;
     }
+    if (strcmp(name, "--version") == 0) {
+      log_plain("proof-hardware %s\n", PROOFKIT_VERSION);
+      return STATUS_OK;
+    }
     if (strncmp(name, "--", 2) != 0) return complain("not an option", name);
     if (strcmp(name, "--provision") == 0) {
       options->provision = true;
       if (i + 1 < argc && strncmp(argv[i + 1], "--", 2) != 0) options->provision_file = argv[++i];
+    } else if (strcmp(name, "--open-provision") == 0) {
+      options->open_provision = true;
     } else if (strcmp(name, "--fifo") == 0) {
       if (i + 2 >= argc) return complain("two paths are missing behind", name);
       options->fifo_in = argv[++i];

@@ -27,6 +27,7 @@ struct options {
   enum log_level log_level;
   bool provision;
   const char *provision_file;  ///< NULL if everything stands on the command line
+  bool open_provision;         ///< Others may read it.
   struct provisioning provisioning;
   unsigned long cut;  ///< Power fails in this flash operation, counted from 1; 0 for never
   uint64_t cut_seed;

@@ -14,6 +14,7 @@
 #include "flash_file.h"
 #include "log.h"
 #include "options.h"
+#include "state_file.h"
 #include "system.h"
 
 enum {
@@ -147,22 +148,36 @@ static int read_lines(struct provisioning *provisioning, const char *path, char 
   return status;
 }
 
-static int read_file(struct provisioning *provisioning, const char *path) {
+/// Whether others may read the file, or write it.
+static bool is_open(const struct stat *status) { return S_ISREG(status->st_mode) && (status->st_mode & 077) != 0; }
+
+static int complain_open(const char *path) {
+  log_line(LOG_ERROR, "%s: others can read or write it: chmod 600. With --open-provision such a file is taken if it "
+           "has no secret-key", path);
+  return STATUS_FAILED;
+}
+
+static int read_file(struct provisioning *provisioning, const char *path, bool open_provision) {
   char text[FILE_MAX_BYTES + 1];
   size_t size = 0;
   ssize_t count = 0;
+  struct stat mode;
   int status;
-  struct stat kind;
   // A FIFO whose writer never comes must not hold provisioning up, nor a terminal or /dev/zero.
   int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-  if (file < 0) {
+  if (file < 0 || fstat(file, &mode) != 0) {
     log_line(LOG_ERROR, "%s: %s", path, system_error());
+    if (file >= 0) (void)close(file);
     return STATUS_FAILED;
   }
-  if (fstat(file, &kind) != 0 || !S_ISREG(kind.st_mode)) {
+  if (!S_ISREG(mode.st_mode)) {
     log_line(LOG_ERROR, "%s: not a regular file: write the lines into one that only you can read (chmod 600)", path);
     (void)close(file);
     return STATUS_FAILED;
+  }
+  if (is_open(&mode) && !open_provision) {
+    (void)close(file);
+    return complain_open(path);
   }
   do {
     count = read(file, text + size, sizeof text - 1 - size);
@@ -175,6 +190,9 @@ static int read_file(struct provisioning *provisioning, const char *path) {
     status = STATUS_FAILED;
   } else {
     status = read_lines(provisioning, path, text);
+    if (status == GO_ON && is_open(&mode) && (provisioning->given & GIVEN_SECRET_KEY) != 0) {
+      status = complain_open(path);
+    }
   }
   pfc_wipe(text, sizeof text);
   return status;
@@ -300,6 +318,15 @@ static int print_public(const struct pfc_hardware *hardware) {
   return STATUS_FAILED;
 }
 
+/// New flash is another device: it does not go on with the state of the one before.
+static int forget_state(const struct options *options) {
+  struct state_file state;
+  int status = state_file_open(&state, options->flash);
+  if (status == GO_ON) status = state_file_remove(&state);
+  state_file_close(&state);
+  return status;
+}
+
 int provision(struct options *options, struct flash_file *flash) {
   struct provisioning *provisioning = &options->provisioning;
   struct pfd_port port;
@@ -308,8 +335,11 @@ int provision(struct options *options, struct flash_file *flash) {
   memset(&port, 0, sizeof port);
   port.random = system_random;
   port.flash = flash->port;
-  if (options->provision_file != NULL) status = read_file(provisioning, options->provision_file);
+  if (options->provision_file != NULL) {
+    status = read_file(provisioning, options->provision_file, options->open_provision);
+  }
   if (status == GO_ON) status = complete(provisioning, flash);
+  if (status == GO_ON && flash->formatted) status = forget_state(options);
   if (status == GO_ON) {
     result = pfd_unit_provision(&port, &provisioning->hardware, provisioning->epoch, provisioning->floor,
                                 provisioning->counter);

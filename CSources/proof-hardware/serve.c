@@ -11,6 +11,7 @@
 #include "flash_file.h"
 #include "log.h"
 #include "options.h"
+#include "state_file.h"
 #include "system.h"
 #include "wire.h"
 
@@ -28,6 +29,7 @@ enum {
 // All the process needs, before the first central comes.
 static struct pfd_unit unit;
 static struct wire wire;
+static struct state_file state;
 
 static int send_pdu(void *context, unsigned link, const uint8_t *pdu, size_t size) {
   (void)context;
@@ -37,6 +39,11 @@ static int send_pdu(void *context, unsigned link, const uint8_t *pdu, size_t siz
 static void hear(void *context, const struct pfd_event *event) {
   (void)context;
   log_event(event);
+}
+
+static int keep(void *context, const uint8_t bytes[PFD_STATE_BYTES]) {
+  (void)context;
+  return state_file_keep(&state, bytes);
 }
 
 static void disconnect(unsigned link) {
@@ -139,12 +146,23 @@ static int open_signals(void) {
   return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
+static int listen_and_loop(const struct options *options, int signals) {
+  int status = wire_open(&wire, options);
+  if (status == GO_ON) {
+    log_line(LOG_INFO, "listening: %s", options->socket != NULL ? options->socket : options->fifo_in);
+    status = loop(signals);
+  }
+  wire_close(&wire);
+  return status;
+}
+
 int serve(const struct options *options, struct flash_file *flash) {
   struct pfd_port port = {.random = system_random,
                           .seconds = options->clock ? system_seconds : NULL,
                           .flash = flash->port,
                           .send = send_pdu,
-                          .event = hear};
+                          .event = hear,
+                          .keep = keep};
   int signals = open_signals();
   int status = STATUS_FAILED;
   if (signals < 0) {
@@ -152,12 +170,10 @@ int serve(const struct options *options, struct flash_file *flash) {
   } else {
     // Hardware that cannot start serves all the same: it refuses, and says so.
     if (pfd_unit_start(&unit, &port) == PFC_OK) log_line(LOG_DEBUG, "%lu flash operations", flash->operations);
-    status = wire_open(&wire, options);
-    if (status == GO_ON) {
-      log_line(LOG_INFO, "listening: %s", options->socket != NULL ? options->socket : options->fifo_in);
-      status = loop(signals);
-    }
-    wire_close(&wire);
+    status = state_file_open(&state, options->flash);
+    if (status == GO_ON) status = state_file_load(&state, &unit);
+    if (status == GO_ON) status = listen_and_loop(options, signals);
+    state_file_close(&state);
     (void)close(signals);
   }
   log_line(LOG_INFO, "stopped after %lu flash operations, %lu erases", flash->operations, flash->erases);

@@ -7,6 +7,7 @@
 
 extern const struct suite flash_suite;
 extern const struct suite device_suite;
+extern const struct suite state_suite;
 extern const struct suite link_suite;
 extern const struct suite unit_suite;
 extern const struct suite unit_power_suite;

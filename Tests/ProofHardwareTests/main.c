@@ -2,7 +2,7 @@
 
 #include "hardware_suites.h"
 
-static const struct suite *const suites[] = {&device_suite, &flash_suite, &link_suite, &unit_suite,
+static const struct suite *const suites[] = {&device_suite, &state_suite, &flash_suite, &link_suite, &unit_suite,
                                              &unit_power_suite, &admission_suite, &flood_suite};
 
 int main(int argc, char **argv) {

@@ -28,6 +28,7 @@ class Provision(unittest.TestCase):
         self.hardware = Hardware(self.id().rsplit(".", 1)[1], [self.backend.public])
         self.addCleanup(self.hardware.scrap)
         self.file = self.hardware.folder / "provisioning"
+        self.file.touch(0o600)
 
     def test_a_file_says_what_the_hardware_is_and_the_command_line_overrides_it(self):
         other = Backend(8)
@@ -79,6 +80,19 @@ class Provision(unittest.TestCase):
         self.assert_refused(2, "secret-key", "--provision", "--secret-key", SECRET.hex())
         for _ in range(4):
             self.assertEqual(self.hardware.flash.read_bytes(), before)
+
+    def test_a_file_that_others_may_read_is_refused_unless_it_holds_no_secret_and_the_option_says_so(self):
+        before = self.hardware.flash.read_bytes()
+        for mode in (0o640, 0o604, 0o620):
+            self.file.write_text("secret-key = " + SECRET.hex() + "\n")
+            self.file.chmod(mode)
+            self.assert_refused(1, "chmod 600", "--provision", str(self.file))
+            self.assert_refused(1, "chmod 600", "--provision", str(self.file), "--open-provision")
+            self.assertEqual(self.hardware.flash.read_bytes(), before)
+            self.file.write_text("mode = development\n")
+            self.assert_refused(1, "chmod 600", "--provision", str(self.file))
+        self.hardware.provision(str(self.file), "--open-provision")
+        self.assertNotEqual(self.hardware.flash.read_bytes(), before)
 
     def test_flash_that_others_may_read_or_that_is_missing_or_foreign_is_refused(self):
         self.hardware.flash.chmod(0o640)

@@ -15,6 +15,7 @@
 #include "flash.h"
 #include "identity.h"
 #include "device.h"
+#include "state.h"
 #include "event.h"
 #include "unit.h"
 

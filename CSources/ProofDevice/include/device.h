@@ -9,8 +9,8 @@
 /// | 2 settings | `autolock N` | closes N seconds after opening, 0 to 3600, 0 never; needs a clock |
 /// | 3 firmware | `install N` | sets the firmware's version, 1 to 65535, never to a lower one |
 ///
-/// Whether a command may be done at all is the verifier's to say; the device says whether it knows how. Its state is
-/// in memory: after a power cut the lock is closed, and setting and version are the factory's.
+/// The verifier decides whether a command may be done; the device says whether it knows how. A port that stores the
+/// state (state.h) brings lock, setting and version back after a power cut; otherwise they are the factory's then.
 
 #ifndef PFD_DEVICE_H
 #define PFD_DEVICE_H
@@ -21,6 +21,9 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+#define PFD_AUTOLOCK_MAX 3600    ///< Seconds
+#define PFD_FIRMWARE_FIRST 1     ///< The factory's
 
 enum pfd_class {
   PFD_CLASS_STATUS = 0,
@@ -34,7 +37,8 @@ enum pfd_done {
   PFD_DONE_NOTHING = 0,   ///< No command was accepted on this link.
   PFD_DONE = 1,
   PFD_DONE_UNKNOWN = 2,   ///< No such command in this class
-  PFD_DONE_RANGE = 3      ///< Its number is out of range, or lower than what is installed
+  PFD_DONE_RANGE = 3,     ///< Its number is out of range, or lower than what is installed
+  PFD_DONE_NOT_STORED = 4 ///< The port could not store the new state, so the device is as it was
 };
 
 struct pfd_device {

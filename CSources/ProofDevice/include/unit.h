@@ -2,6 +2,7 @@
 ///
 ///     pfd_unit_provision(...)                     once, in the factory, and after flash was damaged
 ///     pfd_unit_start(...)                         at each start
+///     pfd_unit_restore(&unit, state)              then, where a state is stored
 ///     pfd_unit_has_room(&unit)                    whether a central that waits can be served now
 ///     link = pfd_unit_yield(&unit)                the link to disconnect first, if it is full
 ///     link = pfd_unit_connect(&unit)              a central came
@@ -21,6 +22,7 @@
 #include "flash.h"
 #include "identity.h"
 #include "link.h"
+#include "state.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -43,6 +45,12 @@ struct pfd_port {
   int (*send)(void *context, unsigned link, const uint8_t *pdu, size_t size);
   /// For the log. NULL if nobody listens.
   void (*event)(void *context, const struct pfd_event *event);
+#if PFD_KEEPS_STATE
+  /// Stores the device's state in the place of the one before, as a whole: a power cut leaves one of the two. 0 once
+  /// it is durable; otherwise the device goes on with the state before. Called only when the state has changed. NULL:
+  /// the state is lost with the power.
+  int (*keep)(void *context, const uint8_t state[PFD_STATE_BYTES]);
+#endif
 };
 
 /// Secret: it holds the verifier and the hardware's key. Its fields are its own business.
@@ -70,6 +78,12 @@ PFC_MUST_USE int pfd_unit_provision(const struct pfd_port *port, const struct pf
 /// Starts. `port` is borrowed; `*unit` must not move afterwards. On failure the unit serves all the same, and refuses:
 /// every message is answered *fault*. PFC_E_DAMAGED if identity or ledger must be provisioned anew.
 PFC_MUST_USE int pfd_unit_start(struct pfd_unit *unit, const struct pfd_port *port);
+
+#if PFD_KEEPS_STATE
+/// Gives the device the state that `keep` stored, after `pfd_unit_start` and before the first link. PFC_E_DAMAGED as
+/// `pfd_state_decode`.
+PFC_MUST_USE int pfd_unit_restore(struct pfd_unit *unit, const uint8_t state[PFD_STATE_BYTES]);
+#endif
 
 /// Wipes everything. No link is open afterwards.
 void pfd_unit_stop(struct pfd_unit *unit);

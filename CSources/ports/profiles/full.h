@@ -8,5 +8,6 @@
 #define PFD_LINKS 1       ///< Centrals at a time: a serial line carries one
 #define PFD_MTU_MAX 247u  ///< What a radio of 251-byte packets carries
 #define PFD_TELLS_EVENTS 1
+#define PFD_KEEPS_STATE 0  ///< After a restart the lock is closed and its version is 1.
 
 #endif

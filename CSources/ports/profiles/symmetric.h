@@ -10,6 +10,7 @@
 #define PFD_LINKS 1
 #define PFD_MTU_MAX 60u     ///< A command in two packets
 #define PFD_TELLS_EVENTS 0
+#define PFD_KEEPS_STATE 0
 #define PFD_FINDS_ATTRIBUTES 0  ///< Its app knows the handles, or reads by type.
 
 #endif

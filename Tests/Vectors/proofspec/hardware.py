@@ -1,4 +1,4 @@
-"""Section 10, "What the hardware does": a model that follows it sentence by sentence."""
+"""Section 10, "Rules for the hardware": a model that follows it sentence by sentence."""
 
 from collections.abc import Callable
 from copy import deepcopy
