@@ -64,7 +64,7 @@ public final class IssueLedgerFile: IssueLedger {
     folder = DurableFolder(access)
     self.lockPath = lockPath
     state = CoreLock(State())
-    // Whatever stands there is looked at before anything is promised.
+    // Reads the files before anything is promised.
     try step { _ throws(BackendError) in }
   }
 

@@ -39,7 +39,8 @@ enum KeyVerbs {
     return [
       AccountVerbs.verb(
         "\(noun) get", [], [base64url], "shows \(purpose(kind))", as: "\(noun)/get", encoding),
-      AccountVerbs.verb("\(noun) list", "shows which keys there are, without secrets", as: "\(noun)/list"),
+      AccountVerbs.verb(
+        "\(noun) list", "shows which keys there are, without secrets", as: "\(noun)/list"),
       AccountVerbs.verb(
         "\(noun) next", [], printable, "draws the next key; it makes no token yet",
         as: "\(noun)/next", drawn),
@@ -127,7 +128,7 @@ enum KeyVerbs {
     else { return Answer(answer) }
     do { try SecretFile.replace(path, Array(token.utf8).span) } catch {
       throw Failure(
-        "\(error) The token was drawn, and nobody has it: \"proofctl management change\" draws "
+        "\(error) The token was drawn and is lost: \"proofctl management change\" draws "
           + "another one.")
     }
     return Answer(["token": .string("in \(path)")])

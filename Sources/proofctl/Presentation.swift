@@ -42,7 +42,8 @@ enum Presentation {
 
   /// Columns in the order in which people look for them; others follow by name.
   private static let columns = [
-    "what", "host", "kid", "id", "device", "digest", "name", "state", "role", "passed", "kind", "alg",
+    "what", "host", "kid", "id", "device", "digest", "name", "state", "role", "passed", "kind",
+    "alg",
     "mode", "detail", "lastSeen", "rule", "appName", "added", "expiry", "until",
   ]
   /// The same as another column in another form.
@@ -55,7 +56,8 @@ enum Presentation {
 
   /// Members that are Unix seconds.
   private static let times: Set<String> = [
-    "added", "changed", "exp", "expiry", "firstSeen", "iat", "issued", "lastSeen", "nbf", "notAfter",
+    "added", "changed", "exp", "expiry", "firstSeen", "iat", "issued", "lastSeen", "nbf",
+    "notAfter",
     "until",
   ]
 

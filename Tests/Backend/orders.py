@@ -2,7 +2,7 @@
 """Orders are signed while the backend issues tokens: two processes, one ledger.
 
 The invariant of docs/BACKEND.md: the records have one order, and each obeys all before it. No issue stands behind a
-revocation that covers it, or behind a newer generation; what was acknowledged is there, whoever was killed."""
+revocation that covers it, or behind a newer generation; acknowledged records are there, whichever process was killed."""
 
 import base64
 import hashlib
@@ -90,7 +90,7 @@ class Orders(unittest.TestCase):
         cls.port = int(cls.backend.stdout.readline().split()[-1])
 
     def token(self, instance, generation):
-        """What the service says of an app that passed."""
+        """A service token of an app that passed."""
         claims = {name: base64.b64encode(bytes([value] * count)).decode() for name, value, count in
                   (("imh", 1, 32), ("dmh", 2, 32), ("mpk", 3, 16), ("dpk", 4, 16))}
         claims |= {"did": base64.b64encode(instance).decode(), "exp": 4_000_000_000, "mgn": generation,

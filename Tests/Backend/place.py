@@ -87,7 +87,7 @@ class Place:
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=self.environment)
         self.processes.append(process)
         self.url = f"http://127.0.0.1:{self.port(process)}"
-        # A log that nobody reads fills its pipe, and then the service waits.
+        # Reads the log: a full pipe would stop the service.
         self.log = threading.Thread(target=lambda: [None for _ in process.stdout], daemon=True)
         self.log.start()
         self.ask("config", "url", self.url)

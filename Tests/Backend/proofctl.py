@@ -14,6 +14,7 @@ import subprocess
 import sys
 import unittest
 
+from key_verbs import KeyVerbs
 from place import App, Place
 from verbs import Verbs, flags, verbs
 
@@ -22,7 +23,7 @@ import certificates  # noqa: E402
 import runner  # noqa: E402
 
 
-class OnTheStore(Verbs, unittest.TestCase):
+class OnTheStore(KeyVerbs, Verbs, unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.place = Place()
@@ -137,7 +138,7 @@ class OnTheStore(Verbs, unittest.TestCase):
                      "--measurement", measured.hex(), where=[])
 
 
-class BehindAService(Verbs, unittest.TestCase):
+class BehindAService(KeyVerbs, Verbs, unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.place = Place()

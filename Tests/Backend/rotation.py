@@ -258,7 +258,7 @@ class Rotation(unittest.TestCase):
         old = {noun: [key["kid"] for key in self.backends.keys(noun)["keys"]] for noun in OWN}
         for noun in OWN:
             self.assertEqual(len(lines[noun]), 5)
-            # Out of turn: nothing to promote, nothing to retire, and a next key that nobody has.
+            # Out of turn: no key to promote, no key to retire, and a next key that was not handed out.
             self.run_line(f"proofctl {noun} promote", refused="no next key")
             self.run_line(f"proofctl {noun} retire", refused="no old key")
             self.run_line(lines[noun][0])
@@ -300,8 +300,8 @@ class Rotation(unittest.TestCase):
         self.load.go_on()
         self.run_line(change + " --at-once")
         self.load.go_on()
-        self.assertEqual({api.get("kid") for api in self.place.ask("api", "list") if api["host"] == "curve.example.com"},
-                         {"2027"})
+        listed = {api["host"]: api.get("kid") for api in self.place.ask("api", "list")}
+        self.assertEqual(listed["curve.example.com"], "2027")
         self.run_line(remove, refused=r"end in \d+ seconds")
         self.run_line("proofctl api change curve.example.com --keyset 2026 --audience on --at-once")
         self.run_line("proofctl api change curve.example.com --keyset 2027 --at-once")

@@ -334,6 +334,10 @@ class Verbs:
                           ["revoke", new["id"], "--instance", "07" * 16]):
             order = bytes.fromhex(self.ask("order", "sign", *arguments, *own)["order"])
             self.assertEqual((len(order), order[:2]), (124, b"PO"))
+        path = self.place.path(f"{type(self).__name__}.order")
+        self.assertEqual(self.ask("order", "sign", "floor", new["id"], "--output", path, *own), {"order": f"in {path}"})
+        self.assertEqual(bytes.fromhex(pathlib.Path(path).read_text())[:2], b"PO")
+        self.refused(1, "File exists", "order", "sign", "floor", new["id"], "--output", path, *own)
         steps = self.ask("order", "sign", "epoch", new["id"], "--from", str(int(time.time()) - 900 * 86400), *own)
         self.assertEqual([bytes.fromhex(step)[:5] for step in steps["orders"]], [b"PO\1\1\1"] * 3)
         behind = [*own[:2], *self.old_ledger()]

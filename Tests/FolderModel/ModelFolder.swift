@@ -70,7 +70,7 @@ package final class ModelFolder: FolderAccess {
     state.withLock { state in state.names.mapValues { state.files[$0].bytes } }
   }
 
-  /// Puts other files in the place of those that are there, as somebody outside would.
+  /// Puts other files in the place of those that are there, as another program would.
   package func put(_ contents: [String: [UInt8]]) {
     state.withLock { state in
       state.names = [:]

@@ -37,7 +37,9 @@ struct SharedLedgerTests {
     #expect(folder.contents[IssueLedgerFile.fileName]?.count == 4 * 64)
   }
 
-  @Test("a user whose power went in any call leaves the other one whole, which goes on", arguments: 0..<20)
+  @Test(
+    "a user whose power went in any call leaves the other one whole, which goes on",
+    arguments: 0..<20)
   func diesInBetween(cut: Int) throws {
     let start = ModelFolder()
     try IssueLedgerFile(start).noteIssue(of: 5, to: pair(), at: 1)

@@ -17,7 +17,9 @@ import Testing
   @Test(arguments: [
     (ManagementRole.read, ["api/list", "metrics/show", "hardware/list", "secret/list"]),
     (.hardware, ["hardware/list"]),
-    (.enrol, ["registration/list", "registration/add", "registration/remove", "sdk/config-string"]),
+    (
+      .enrol, ["registration/list", "registration/add", "registration/remove", "sdk/config-string"]
+    ),
   ])
   func `a role covers its verbs, and no other`(_ role: ManagementRole, _ covered: [String]) throws {
     let bench = try Bench(policy: [.addressRate: "0"])

@@ -321,8 +321,10 @@ import Testing
       ("hardware/list", [:]), ("hardware/revoke", ["id": .string(hardware)]),
       ("string/set", ["name": "a", "value": "b"]), ("string/list", [:]),
       ("string/remove", ["name": "a"]), ("metrics/show", [:]), ("secret/get", [:]),
-      ("secret/get", ["encoding": "base64url"]), ("secret/change", ["printable": true, "atOnce": true]),
-      ("sealing/get", [:]), ("sealing/change", ["atOnce": true]), ("devkey/change", [:]), ("devkey/get", [:]),
+      ("secret/get", ["encoding": "base64url"]),
+      ("secret/change", ["printable": true, "atOnce": true]),
+      ("sealing/get", [:]), ("sealing/change", ["atOnce": true]), ("devkey/change", [:]),
+      ("devkey/get", [:]),
       ("devkey/remove", [:]), ("messagekey/get", [:]), ("messagekey/change", [:]),
       ("messagekey/get", ["encoding": "base64url"]), ("messagekey/remove", [:]),
       ("secret/list", [:]), ("secret/next", ["printable": true]), ("secret/keys", [:]),
@@ -368,7 +370,8 @@ import Testing
       ("api/change", ["host": .string(Bench.api), "kid": "x", "ownKey": true], 400),
       ("api/change", ["host": .string(Bench.api), "audience": "perhaps"], 400),
       ("api/change", ["host": .string(Bench.plain), "kid": "x"], 400),
-      ("keyset/change", ["kid": "x", "to": "y"], 404), ("config/retire-keys", ["confirm": "y"], 409),
+      ("keyset/change", ["kid": "x", "to": "y"], 404),
+      ("config/retire-keys", ["confirm": "y"], 409),
     ]
     for (verb, arguments, expected) in steps {
       let (status, value) = try manage(bench, verb, arguments)

@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// What tells whether a file is another than it was: replaced, or written to.
+/// Differs from an earlier mark if the file was replaced or written to.
 package struct FileMark: Sendable, Hashable {
   private let values: [Int]
 

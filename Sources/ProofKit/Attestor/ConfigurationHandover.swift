@@ -7,7 +7,7 @@ enum ConfigurationHandover {
   ///
   /// - Parameters:
   ///   - fingerprint: What the app was built with.
-  ///   - claims: A configuration's claims, whose signature nobody has checked yet.
+  ///   - claims: A configuration's claims. Its signature is not checked yet.
   /// - Returns: That fingerprint, and those that the handovers lead to.
   /// - Throws: ``AttestorError/malformedConfiguration(reason:)``,
   ///   ``AttestorError/untrustedConfiguration(reason:)``.
@@ -19,11 +19,12 @@ enum ConfigurationHandover {
     let account = try AccountConfiguration.claim(claims, "acc", \.text)
     guard handovers.count <= AttestationWire.handoversMax else {
       throw .malformedConfiguration(
-        reason: "claim hnd has \(handovers.count) handovers, \(AttestationWire.handoversMax) are allowed")
+        reason:
+          "claim hnd has \(handovers.count) handovers, \(AttestationWire.handoversMax) are allowed")
     }
     var trusted = [fingerprint]
     for text in handovers {
-      // Of an account whose key changed before this app was built: not this app's to follow.
+      // Skips handovers from before this app was built: they begin with keys that it does not know.
       let (old, new) = try read(text, of: account)
       guard trusted.last == AccountConfiguration.fingerprint(of: old.key) else { continue }
       try AccountConfiguration.verify(old.parts, by: old.key)
@@ -34,7 +35,8 @@ enum ConfigurationHandover {
 
   private static func read(
     _ text: String, of account: String
-  ) throws(AttestorError) -> (old: (key: IssuerPublicKey, parts: [Substring]), new: IssuerPublicKey) {
+  ) throws(AttestorError) -> (old: (key: IssuerPublicKey, parts: [Substring]), new: IssuerPublicKey)
+  {
     let parts = text.split(separator: ".", omittingEmptySubsequences: false)
     guard parts.count == 3 else {
       throw .malformedConfiguration(reason: "claim hnd has what is no JWS")

@@ -32,7 +32,7 @@ enum AccountConfiguration {
     }
   }
 
-  /// What a key says of the key after it: a JWS of its own kind, so that it is no configuration.
+  /// A key names the key after it: a JWS of its own type, so that it is no configuration.
   static func handover(
     of account: String, from old: JSONWebKey, to new: JSONWebKey
   ) throws(ServiceError) -> String {

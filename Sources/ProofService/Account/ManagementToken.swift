@@ -1,6 +1,6 @@
 public import ProofJOSE
 
-/// What the holder of a management token may do.
+/// The verbs that a management token covers.
 public enum ManagementRole: String, Sendable, CaseIterable {
   /// Every verb.
   case all
@@ -36,9 +36,9 @@ public enum ManagementRole: String, Sendable, CaseIterable {
 
 /// A management token without its text.
 public struct ManagementTokenEntry: Sendable, Hashable {
-  /// What people call it.
+  /// Its name.
   public var name: String
-  /// What its holder may do.
+  /// The verbs that it covers.
   public var role: ManagementRole
   /// When it was drawn, in Unix seconds; nil of an account of an earlier version.
   public var added: Int64?
@@ -52,7 +52,7 @@ public struct ManagementTokenEntry: Sendable, Hashable {
   }
 }
 
-/// What operators' tools show to a running service. The store keeps a hash of each.
+/// Operators' tools show one to a running service. The store keeps a hash of each.
 enum ManagementToken {
   static let label: StaticString = "pfs1.management."
   /// The token that an account is made with.

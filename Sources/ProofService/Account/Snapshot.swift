@@ -74,7 +74,7 @@ final class Snapshot: Sendable {
       account.name, settings, configurationKey.key, apis: apis, pins: pins)
   }
 
-  /// What makes the tokens of the account's own keys.
+  /// The keys that make tokens now.
   var secret: TokenKey { secrets.active }
   var customKey: TokenKey { customKeys.active }
   var sealingKey: TokenKey { sealingKeys.active }
@@ -105,7 +105,7 @@ final class Snapshot: Sendable {
   }
 }
 
-/// The keys of one kind, opened: what makes tokens, and what is rotated in or out.
+/// The keys of one kind, opened: the active one, and those that are rotated in or out.
 struct OwnKeys: Sendable {
   let active: TokenKey
   /// The active one first.

@@ -114,7 +114,6 @@ public struct Management: Sendable {
   public func removeAPI(_ host: String) throws(ServiceError) {
     let api = try one(host.lowercased(), API.self)
     try changeConfiguration([.remove(.api, api.host), .remove(.pin, api.host)])
-    try noteEnd(of: api)
   }
 
   // MARK: Registrations

@@ -11,8 +11,8 @@ extension Management {
   /// Draws a management token beside those that are there.
   ///
   /// - Parameters:
-  ///   - name: What people call it: 1 to 64 letters, digits, dots, hyphens and underscores.
-  ///   - role: What its holder may do.
+  ///   - name: Its name: 1 to 64 letters, digits, dots, hyphens and underscores.
+  ///   - role: The verbs that it covers.
   /// - Returns: The token, which is told only here.
   /// - Throws: ``ServiceError/alreadyThere(_:name:)``, ``ServiceError/invalid(_:value:allowed:)``.
   public func addManagementToken(

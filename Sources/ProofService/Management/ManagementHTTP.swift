@@ -42,7 +42,10 @@ extension AttestationService {
     metrics.count(.management)
     do throws(ServiceError) {
       let result = try management.perform(verb, arguments)
-      log(Event(name: "management", details: [("outcome", "done"), ("verb", verb), ("token", token.name)]))
+      log(
+        Event(
+          name: "management", details: [("outcome", "done"), ("verb", verb), ("token", token.name)])
+      )
       return Self.json(200, result)
     } catch {
       return Self.json(error.status, ["error": .string("\(error)")])

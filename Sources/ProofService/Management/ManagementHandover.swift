@@ -18,7 +18,8 @@ extension Management {
       guard settings.handovers.count < Self.handoversMax else {
         throw .outOfTurn(
           "the configuration carries \(settings.handovers.count) changes of its key already",
-          instead: "When no app with an initial configuration of before is left: “config retire-keys”.")
+          instead:
+            "When no app with an initial configuration of before is left: “config retire-keys”.")
       }
       let fresh = try account.vault.freshKey(32, for: place)
       func opened(_ sealed: [UInt8]) throws(ServiceError) -> JSONWebKey {

@@ -75,7 +75,7 @@ extension Management {
 
   // MARK: Which key an API has
 
-  /// What of an API is changed. What is nil stays.
+  /// A change of an API. Parts that are nil stay.
   public struct APIChange: Sendable {
     /// The key of its tokens: a key set's by name, or the account's own.
     public enum Key: Sendable, Hashable {
@@ -99,7 +99,7 @@ extension Management {
   ///
   /// - Parameters:
   ///   - host: The API.
-  ///   - change: What is changed.
+  ///   - change: The change.
   ///   - atOnce: Whether to do it although those who check tokens may not have the key.
   /// - Throws: ``ServiceError/unknown(_:name:)``, ``ServiceError/invalid(_:value:allowed:)``,
   ///   ``ServiceError/outOfTurn(_:instead:)``.
@@ -189,13 +189,6 @@ extension Management {
         continue
       }
     }
-  }
-
-  /// Notes until when tokens by the key of an API that is gone are good.
-  func noteEnd(of api: API) throws(ServiceError) {
-    guard let id = api.keyID, try store.one(id, KeySetKey.self) != nil else { return }
-    let end = now + Int64(try policy().tokenLifetime) + Self.endMargin
-    try rewrite(id, KeySetKey.self) { $0.end = end }
   }
 
   func checkUse(of key: KeySetKey, by api: API) throws(ServiceError) {

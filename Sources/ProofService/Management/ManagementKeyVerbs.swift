@@ -31,7 +31,9 @@ extension Management {
     case "keys":
       try arguments.finish()
       let keys = try handOutKeys(of: kind)
-      return .object(["keys": .array(try keys.map { key throws(ServiceError) in try shownKey(key) })])
+      return .object([
+        "keys": .array(try keys.map { key throws(ServiceError) in try shownKey(key) })
+      ])
     case "next":
       let isPrintable = kind == .secret ? try arguments.flag("printable") : false
       try arguments.finish()
@@ -68,7 +70,8 @@ extension Management {
     guard !atOnce, try keyStates(of: kind).contains(where: { $0.stage == .active }) else { return }
     throw .outOfTurn(
       "backends would refuse every token until they have the new key",
-      instead: "Rotate it: “\(kind.rawValue) next”, “keys”, “promote”, “retire”. If others know the "
+      instead:
+        "Rotate it: “\(kind.rawValue) next”, “keys”, “promote”, “retire”. If others know the "
         + "key, add --at-once.")
   }
 

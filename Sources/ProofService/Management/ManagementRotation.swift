@@ -82,7 +82,8 @@ extension Management {
       }
       if let old = stages.old {
         throw .outOfTurn(
-          "the key “\(old.id)” is not retired yet", instead: "Retire it: “\(kind.rawValue) retire”.")
+          "the key “\(old.id)” is not retired yet", instead: "Retire it: “\(kind.rawValue) retire”."
+        )
       }
       guard next.isGiven || atOnce else {
         throw .outOfTurn(

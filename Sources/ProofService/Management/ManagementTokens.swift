@@ -143,7 +143,9 @@ extension Management {
     var isAuthentic = false
     for key in snapshot.secrets.all {
       // With the key's name in the header, and as earlier versions signed, without.
-      for named in [key.key, try ServiceError.ofJOSE { () throws(JOSEError) in try key.key.named(nil) }] {
+      for named in [
+        key.key, try ServiceError.ofJOSE { () throws(JOSEError) in try key.key.named(nil) },
+      ] {
         let token = try ServiceError.ofJOSE { () throws(JOSEError) in
           try JWSSigner(named).sign(payload: payload.span, type: "JWT")
         }

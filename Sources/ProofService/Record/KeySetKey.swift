@@ -8,7 +8,7 @@ public struct KeySetKey: Record, Hashable {
   public var algorithm: KeyAlgorithm
   /// When it was made, in Unix seconds.
   public var added: Int64
-  /// Of a symmetric key: whether it was handed out.
+  /// Whether a symmetric key was handed out.
   public internal(set) var isGiven = false
   /// When the last token by it ends, in Unix seconds; nil if an API uses it, or none ever did.
   public internal(set) var end: Int64?

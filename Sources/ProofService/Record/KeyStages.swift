@@ -19,9 +19,9 @@ public struct KeyState: Sendable, Hashable {
   public var stage: KeyStage
   /// When it was drawn, in Unix seconds; nil of an account of an earlier version.
   public var added: Int64?
-  /// Of the next key: whether it was handed out.
+  /// Whether the next key was handed out.
   public var isGiven: Bool
-  /// Of the old key: when the last token by it ends, in Unix seconds.
+  /// When the last token by the old key ends, in Unix seconds.
   public var end: Int64?
 
   /// All of it as JSON.

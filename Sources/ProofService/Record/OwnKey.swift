@@ -11,7 +11,7 @@ public enum OwnKey: String, Sendable, CaseIterable {
   /// Apps sign messages with it (HMAC-SHA-256).
   case message = "messagekey"
 
-  /// What its keys are for. Backends check messages as they check HS256.
+  /// The algorithm of its keys. Backends check messages as they check HS256.
   public var algorithm: KeyAlgorithm { self == .sealing ? .direct : .hs256 }
 
   /// How long its keys are.

@@ -35,7 +35,8 @@ func answer(_ words: [String], _ app: App) throws -> String {
     return "\(result.status)|\(result.token)|-|\(result.reason)"
   case "sign": return app.attestor.messageSignature(of: words[1]) ?? "-"
   case "configure":
-    return try app.attestor.fetchConfigAndWait().map { "\(try AccountConfiguration($0).serial)" } ?? "-"
+    return try app.attestor.fetchConfigAndWait().map { "\(try AccountConfiguration($0).serial)" }
+      ?? "-"
   case "prove":
     guard let config = app.config else { throw CocoaError(.featureUnsupported) }
     guard let nonce = Hexadecimal.decode(words[2]) else { throw CocoaError(.formatting) }

@@ -3,13 +3,13 @@ import Testing
 
 @testable import ProofKit
 
-/// What one configuration key says of the next.
+/// A configuration key names the next one.
 func handover(
   _ old: IssuerKey, to new: IssuerKey, account: String = "acme", signer: IssuerKey? = nil,
   header: String = #"{"alg":"EdDSA","typ":"handover+jwt"}"#
 ) -> String {
   func encoded(_ key: IssuerKey) -> String { Base64.encode(key.publicKey.bytes, .urlUnpadded) }
-  let claims = #"{"acc":"\(account)","key":"\(encoded(old))","nxt":"\(encoded(new))"}"#
+  let claims = #"{"acc":"\#(account)","key":"\#(encoded(old))","nxt":"\#(encoded(new))"}"#
   let signed = [header, claims].map { Base64.encode(Array($0.utf8), .urlUnpadded) }
     .joined(separator: ".")
   let signature = CoreCrypto.sign(Array(signed.utf8).span, with: signer ?? old)
@@ -66,10 +66,12 @@ struct HandoverTests {
 
   @Test("a handover is no configuration, and one to a key is not the key's signature")
   func confusion() {
-    #expect(throws: AttestorError.self) { _ = try AccountConfiguration(handover(first, to: second)) }
+    #expect(throws: AttestorError.self) {
+      _ = try AccountConfiguration(handover(first, to: second))
+    }
     let stranger = IssuerKey.random()
     let text = service.configuration(
-      signer: stranger, claims: ["hnd": #"["\(handover(first, to: service.issuer))"]"#])
+      signer: stranger, claims: ["hnd": #"["\#(handover(first, to: service.issuer))"]"#])
     #expect(throws: AttestorError.self) {
       _ = try AccountConfiguration(text, signedBy: fingerprint(first))
     }
