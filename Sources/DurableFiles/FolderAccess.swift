@@ -11,6 +11,12 @@ package protocol FolderAccess: Sendable {
   /// - Returns: Its bytes, at most `limit + 1`, or nil if there is no such file.
   func read(_ name: String, limit: Int) throws(FileFailure) -> [UInt8]?
 
+  /// Reads a regular file from a place on.
+  ///
+  /// - Returns: Its bytes from `offset` on, at most `limit + 1`; none if it ends before; nil if there is no
+  ///   such file.
+  func read(_ name: String, from offset: Int, limit: Int) throws(FileFailure) -> [UInt8]?
+
   /// Makes a file that was not there, for its owner alone, and opens it for writing.
   func create(_ name: String) throws(FileFailure) -> OpenFile
 

@@ -22,7 +22,7 @@ public enum BackendError: Error, Sendable, Hashable {
   case storage(path: String, reason: String)
   /// A file of the backend is damaged. Nothing is issued until an operator has looked at it.
   case damaged(path: String, reason: String)
-  /// Another process has the file.
+  /// Another process holds the file and does not let go.
   case inUse(path: String, processID: Int32?)
 }
 
@@ -57,7 +57,8 @@ extension BackendError: CustomStringConvertible {
       "\(path) is damaged: \(reason). Nothing is issued until it is restored, or moved away."
     case .inUse(let path, let processID):
       "\(path) is in use by "
-        + (processID.map { "process \($0)" } ?? "another process") + ". Wait until it has ended."
+        + (processID.map { "process \($0)" } ?? "another process")
+        + ", which did not let go of it within 10 seconds. Nothing was issued: look at that process."
     }
   }
 }

@@ -1,7 +1,13 @@
 package import DurableFiles
 import ProofModel
 
-/// A ledger in a file that grows by 64 bytes with each token: for one backend process.
+/// A ledger in a file that grows by 64 bytes with each token. Several processes may have it, such as a backend
+/// that runs and a tool that signs an order.
+///
+/// The records have one order. A process reads and appends under the folder's lock, which it holds for this one
+/// step, and it appends only after it has read every record before: so what one process has noted, the next
+/// step of any other obeys. The kernel gives the lock of a process that was killed to the next one, which finds
+/// what a power cut could have left, and no more.
 ///
 /// A record is on the medium, and a second file says how many there are, before the token of it is handed
 /// out. So at most one record is not counted: the one that a power cut interrupted, whose token nobody got.
@@ -28,12 +34,16 @@ public final class IssueLedgerFile: IssueLedger {
     var count = 0
     /// The latest time of a record.
     var latest: UInt64?
-    /// Nil at first, and after a failed write, whose remains the next one must cut off.
-    var file: OpenFile?
+    /// The last record that is known.
+    var last: ArraySlice<UInt8> = []
   }
 
+  /// How long a process waits for another one's step, in milliseconds.
+  private static let waitMax = 10_000
+
   private let folder: DurableFolder
-  private let lock: FolderLock?
+  /// The lock's file; nil for a folder that has one user.
+  private let lockPath: String?
   private let state: CoreLock<State>
 
   /// Opens the ledger of a folder.
@@ -43,40 +53,33 @@ public final class IssueLedgerFile: IssueLedger {
   ///   ``BackendError/damaged(path:reason:)``.
   public convenience init(folder path: String) throws(BackendError) {
     let access: LiveFolder
-    let lock: FolderLock
     do throws(FileFailure) { access = try LiveFolder(path) } catch {
       throw .storage(path: path, reason: error.description)
     }
-    do throws(FolderLock.Refusal) { lock = try FolderLock(path + "/lock") } catch {
-      switch error {
-      case .held(let processID): throw .inUse(path: path, processID: processID)
-      case .failed(let failure): throw .storage(path: path, reason: failure.description)
-      }
-    }
-    try self.init(access, lock: lock)
+    try self.init(access, lockPath: path + "/lock")
   }
 
   /// For tests that bring their own folder.
-  package init(_ access: any FolderAccess, lock: FolderLock? = nil) throws(BackendError) {
+  package init(_ access: any FolderAccess, lockPath: String? = nil) throws(BackendError) {
     folder = DurableFolder(access)
-    self.lock = lock
-    var state = State()
-    try Self.load(&state, from: folder)
-    self.state = CoreLock(state)
-  }
-
-  deinit {
-    if let file = state.withLock({ $0.file }) { folder.access.close(file) }
+    self.lockPath = lockPath
+    state = CoreLock(State())
+    // Reads the files before anything is promised.
+    try step { _ throws(BackendError) in }
   }
 
   /// The latest time of a record.
-  public func latestTime() -> UInt64? { state.withLock { $0.latest } }
+  public func latestTime() throws(BackendError) -> UInt64? {
+    var latest: UInt64?
+    try step { state throws(BackendError) in latest = state.latest }
+    return latest
+  }
 
   /// Notes that a token of a generation will be issued; returns when that is on the medium.
   public func noteIssue(
     of generation: UInt32, to pair: IssuePair, at time: UInt64
   ) throws(BackendError) {
-    try change { state throws(BackendError) in
+    try step { state throws(BackendError) in
       try (state.histories[pair] ?? IssueHistory()).checkIssue(of: generation, to: pair)
       try append(.issued, pair, generation, time, &state)
     }
@@ -86,7 +89,7 @@ public final class IssueLedgerFile: IssueLedger {
   public func noteRevocation(
     through generation: UInt32, of pair: IssuePair, at time: UInt64
   ) throws(BackendError) {
-    try change { state throws(BackendError) in
+    try step { state throws(BackendError) in
       try append(.revoked, pair, generation, time, &state)
     }
   }
@@ -95,93 +98,108 @@ public final class IssueLedgerFile: IssueLedger {
     _ event: Event, _ pair: IssuePair, _ generation: UInt32, _ time: UInt64, _ state: inout State
   ) throws(BackendError) {
     let record = Self.record(event, pair, generation, time)
-    let file: OpenFile
-    if let open = state.file { file = open } else { file = try open(&state) }
-    state.file = nil
-    do throws(BackendError) {
-      do throws(FileFailure) { try folder.append(record, to: file) } catch {
-        throw Self.failed(folder, error)
-      }
-      try Self.write(count: state.count + 1, in: folder)
-    } catch {
-      folder.access.close(file)
-      throw error
-    }
-    state.file = file
-    state.count += 1
-    Self.apply(record[...], to: &state)
-  }
-
-  /// Opens the file at the end of its last good record, and knows what stands in it.
-  private func open(_ state: inout State) throws(BackendError) -> OpenFile {
-    try Self.load(&state, from: folder)
     do throws(FileFailure) {
+      // Opened each time: another process may have replaced the file, to cut off what was torn.
       let file = try folder.access.openAtEnd(Self.fileName)
       do throws(FileFailure) {
-        try folder.access.synchronizeFolder()
+        if state.count == 0 { try folder.access.synchronizeFolder() }
+        try folder.append(record, to: file)
       } catch {
         folder.access.close(file)
         throw error
       }
-      return file
+      folder.access.close(file)
     } catch {
       throw Self.failed(folder, error)
     }
+    try Self.write(count: state.count + 1, in: folder)
+    state.count += 1
+    state.last = record[...]
+    Self.apply(record[...], to: &state)
   }
 
-  private func change(
-    _ body: (inout State) throws(BackendError) -> Void
-  ) throws(BackendError) {
+  /// Does one step: alone in the folder, and knowing all that stands there.
+  private func step(_ body: (inout State) throws(BackendError) -> Void) throws(BackendError) {
     let result = state.withLock { state -> Result<Void, BackendError> in
-      do throws(BackendError) { return .success(try body(&state)) } catch {
+      do throws(BackendError) {
+        let lock = try takeLock()
+        return try withExtendedLifetime(lock) { () throws(BackendError) in
+          try Self.catchUp(&state, in: folder)
+          return .success(try body(&state))
+        }
+      } catch {
         return .failure(error)
       }
     }
     try result.get()
   }
 
-  private static func load(
-    _ state: inout State, from folder: DurableFolder
-  ) throws(BackendError) {
-    let records = try countedRecords(in: folder)
-    state.histories = [:]
-    state.latest = nil
-    state.count = records.count
-    for record in records { apply(record, to: &state) }
+  private func takeLock() throws(BackendError) -> FolderLock? {
+    guard let lockPath else { return nil }
+    do throws(FolderLock.Refusal) {
+      return try FolderLock(lockPath, waiting: Self.waitMax)
+    } catch {
+      switch error {
+      case .held(let processID): throw .inUse(path: folder.access.path, processID: processID)
+      case .failed(let failure):
+        throw .storage(path: folder.access.path, reason: failure.description)
+      }
+    }
   }
 
-  /// The records, all of them counted from now on; what is left of one that was not finished is cut off.
-  private static func countedRecords(
-    in folder: DurableFolder
-  ) throws(BackendError) -> [ArraySlice<UInt8>] {
+  /// Reads the records that are not known yet. All of them are counted from then on; what is left of one that
+  /// was not finished is cut off.
+  private static func catchUp(
+    _ state: inout State, in folder: DurableFolder
+  ) throws(BackendError) {
+    let known = state.count
+    // From the last known record on: a file that lost it, or has another there, is not the one that was read.
+    let start = max(0, known - 1) * recordByteCount
+    let bytes: [UInt8]
+    do throws(FileFailure) {
+      bytes = try folder.access.read(fileName, from: start, limit: byteCountMax) ?? []
+    } catch {
+      throw failed(folder, error)
+    }
+    guard bytes.starts(with: state.last) else {
+      throw damaged(folder, "record \(known) is not the one that was read before")
+    }
+    var records = stride(from: state.last.count, to: bytes.count, by: recordByteCount).map {
+      bytes[$0..<min($0 + recordByteCount, bytes.count)]
+    }
+    let noted = try count(in: folder)
+    // A ledger of before has no count yet. Its last record may be torn, and nothing says whether it is.
+    let isUncounted = noted == nil && known == 0 && !records.contains { isIntact($0, label) }
+    guard let count = noted ?? (isUncounted ? max(0, records.count - 1) : nil) else {
+      throw damaged(folder, "\(countName) is missing: restore both files from one backup")
+    }
+    let present = known + records.count
+    guard count >= known, present >= count, present <= count + 1 else {
+      throw damaged(folder, "there are \(present) records, and \(count) were counted")
+    }
+    if let bad = records.prefix(count - known).firstIndex(where: { !isIntact($0) }) {
+      throw damaged(folder, "record \(known + bad + 1) of \(count) was changed")
+    }
+    if present > count, !isIntact(records[count - known]) {
+      records.removeLast()
+      try cutOff(after: count, in: folder)
+    }
+    // Before the first record that a count must cover.
+    if noted != known + records.count { try write(count: known + records.count, in: folder) }
+    for record in records { apply(record, to: &state) }
+    state.count = known + records.count
+    if let last = records.last { state.last = ArraySlice(Array(last)) }
+  }
+
+  /// Leaves so many records, whole, and nothing behind them.
+  private static func cutOff(after count: Int, in folder: DurableFolder) throws(BackendError) {
     let bytes: [UInt8]
     do throws(FileFailure) {
       bytes = try folder.read(fileName, limit: byteCountMax) ?? []
     } catch {
       throw failed(folder, error)
     }
-    var records = stride(from: 0, to: bytes.count, by: recordByteCount).map {
-      bytes[$0..<min($0 + recordByteCount, bytes.count)]
-    }
-    let noted = try count(in: folder)
-    // A ledger of before has no count yet. Its last record may be torn, and nothing says whether it is.
-    let isUncounted = noted == nil && !records.contains { isIntact($0, label) }
-    guard let count = noted ?? (isUncounted ? max(0, records.count - 1) : nil) else {
-      throw damaged(folder, "\(countName) is missing: restore both files from one backup")
-    }
-    guard records.count >= count, records.count <= count + 1 else {
-      throw damaged(folder, "there are \(records.count) records, and \(count) were counted")
-    }
-    if let bad = records.prefix(count).firstIndex(where: { !isIntact($0) }) {
-      throw damaged(folder, "record \(bad + 1) of \(count) was changed")
-    }
-    if records.count > count, !isIntact(records[count]) {
-      records.removeLast()
-      try replace(fileName, with: Array(records.joined()), in: folder)
-    }
-    // Before the first record that a count must cover.
-    if noted != records.count { try write(count: records.count, in: folder) }
-    return records
+    try replace(fileName, with: Array(bytes.prefix(count * recordByteCount)), in: folder)
   }
 
   /// How many records were counted; nil if there is no count.

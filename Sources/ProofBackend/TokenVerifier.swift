@@ -31,7 +31,8 @@ public struct TokenVerifier: Sendable {
   ///
   /// - Parameters:
   ///   - keys: What the service's tokens are checked or opened with. If there are several of a kind,
-  ///     each has a name; one alone also takes tokens that name none.
+  ///     each has a name, and tokens must name theirs: old and new keys while one replaces the other.
+  ///     One alone also takes tokens that name none; one alone without a name takes any name.
   ///   - rules: What tokens must say.
   /// - Throws: `JOSEError` for keys that cannot check or open anything, or rules out of range.
   public init(_ keys: [JSONWebKey], rules: Rules = Rules()) throws(JOSEError) {
@@ -40,12 +41,12 @@ public struct TokenVerifier: Sendable {
     let sealing = keys.filter { !$0.algorithm.isSignature }
     switch signing.count {
     case 0: signed = nil
-    case 1: signed = try JWSVerifier(signing[0], keyID: .optional)
+    case 1: signed = try JWSVerifier(signing[0], keyID: Self.rule(signing[0]))
     default: signed = try JWSVerifier(JWKS(signing))
     }
     switch sealing.count {
     case 0: sealed = nil
-    case 1: sealed = try JWEDecrypter(sealing[0], keyID: .optional)
+    case 1: sealed = try JWEDecrypter(sealing[0], keyID: Self.rule(sealing[0]))
     default: sealed = try JWEDecrypter(JWKS(sealing))
     }
     // Rules out of range are found here and not with the first token.
@@ -89,6 +90,8 @@ public struct TokenVerifier: Sendable {
   ) throws(TokenRefusal) -> MeasuredApp {
     try MeasuredApp(claims(of: token, boundTo: text))
   }
+
+  private static func rule(_ key: JSONWebKey) -> KeyIDRule { key.id == nil ? .any : .optional }
 
   private static func isSealed(_ token: String) -> Bool {
     token.utf8.reduce(0) { $0 + ($1 == UInt8(ascii: ".") ? 1 : 0) } == 4

@@ -70,6 +70,7 @@ public struct UnlockGrant: Sendable {
 
   private let verifier: TokenVerifier
   private let issuer: MeasurementTokenIssuer
+  private let tokenHeader: String
   private let bindingHeader: String?
   private let authorization: Authorization
   private let permit: Permit
@@ -80,18 +81,21 @@ public struct UnlockGrant: Sendable {
   /// - Parameters:
   ///   - verifier: Checks the tokens.
   ///   - issuer: Issues measurement tokens.
+  ///   - tokenHeader: The header with the token; `Authorization: Bearer` is read where it is missing.
   ///   - bindingHeader: The header, in lower case, whose whole value tokens must be bound to; nil if
   ///     they need not be.
   ///   - log: Takes a line for people at each refusal. No line has a secret.
   ///   - authorization: Says who sent a request.
   ///   - permit: Decides what that user may get.
   public init(
-    _ verifier: TokenVerifier, _ issuer: MeasurementTokenIssuer, bindingHeader: String? = nil,
+    _ verifier: TokenVerifier, _ issuer: MeasurementTokenIssuer,
+    tokenHeader: String = "Proof-Token", bindingHeader: String? = nil,
     log: @escaping @Sendable (String) -> Void = { _ in },
     authorization: @escaping Authorization, permit: @escaping Permit
   ) {
     self.verifier = verifier
     self.issuer = issuer
+    self.tokenHeader = tokenHeader.lowercased()
     self.bindingHeader = bindingHeader
     self.authorization = authorization
     self.permit = permit
@@ -138,7 +142,7 @@ public struct UnlockGrant: Sendable {
   }
 
   private func token(in request: Request) -> String {
-    if let token = request.headers["proof-token"] { return token }
+    if let token = request.headers[tokenHeader] { return token }
     let scheme = "Bearer "
     guard let value = request.headers["authorization"], value.hasPrefix(scheme) else { return "" }
     return String(value.dropFirst(scheme.count))

@@ -4,28 +4,49 @@ import ProofBackend
 import ProofJOSE
 import ProofModel
 import ProofService
+import Synchronization
 
 /// Puts ``UnlockGrant`` behind the web server.
-struct UnlockHandler: HTTPHandler {
-  private let grant: UnlockGrant
+///
+/// Its files (keys, issuer key, users) may be replaced while it runs: they are read again before the next request.
+/// Where the new ones cannot be used, the old ones go on, and a line says why.
+final class UnlockHandler: HTTPHandler {
+  private struct State {
+    var marks: [FileMark]
+    var grant: UnlockGrant
+  }
+
+  private let options: UnlockOptions
+  private let registry: AccountHardware
+  private let ledger: IssueLedgerFile
+  private let state: Mutex<State>
 
   init(_ options: UnlockOptions) throws {
+    self.options = options
+    registry = try AccountHardware(in: SQLiteStore(at: options.store))
+    ledger = try IssueLedgerFile(folder: options.ledger)
+    let marks = options.files.map { FileMark($0) }
+    state = Mutex(
+      State(marks: marks, grant: try Self.grant(options, for: registry, ledger: ledger)))
+  }
+
+  private static func grant(
+    _ options: UnlockOptions, for registry: AccountHardware, ledger: IssueLedgerFile
+  ) throws -> UnlockGrant {
     var keys: [JSONWebKey] = []
     for path in options.keyFiles {
-      let text = try SecretFile.read(path, limit: 4_096)
-      keys.append(try JSONWebKey(parsing: text.span))
+      let text = try SecretFile.read(path, limit: 65_536)
+      keys += try JSONWebKey.keys(parsing: text.span)
     }
     let seed = try SecretFile.read(options.issuerFile, limit: 32)
     let issuer = MeasurementTokenIssuer(
-      try IssuerKey(seed: SecretBytes(copying: seed.span)),
-      for: try AccountHardware(in: SQLiteStore(at: options.store)),
-      ledger: try IssueLedgerFile(folder: options.ledger),
+      try IssuerKey(seed: SecretBytes(copying: seed.span)), for: registry, ledger: ledger,
       clockStep: options.trustsClock ? nil : MeasurementTokenIssuer.defaultClockStep)
     let permissions = options.permissions
     let users = try options.usersFile.map { try UnlockUsers(file: $0) }
-    grant = UnlockGrant(
-      try TokenVerifier(keys, rules: options.rules), issuer, bindingHeader: options.bindingHeader,
-      log: { Terminal.complain($0) },
+    return UnlockGrant(
+      try TokenVerifier(keys, rules: options.rules), issuer, tokenHeader: options.tokenHeader,
+      bindingHeader: options.bindingHeader, log: { Terminal.complain($0) },
       authorization: { request in users?.user(of: request) ?? (users == nil ? .anyone : nil) },
       permit: { application in
         guard users?.mayUse(application) ?? true else { return nil }
@@ -33,11 +54,29 @@ struct UnlockHandler: HTTPHandler {
       })
   }
 
+  /// The grant by the files as they are now.
+  private func present() -> UnlockGrant {
+    state.withLock { state in
+      let marks = options.files.map { FileMark($0) }
+      guard marks != state.marks else { return state.grant }
+      // Noted before they are read: files that change meanwhile are read once more.
+      state.marks = marks
+      do {
+        state.grant = try Self.grant(options, for: registry, ledger: ledger)
+        Terminal.complain("proof-unlock: read its files again")
+      } catch {
+        Terminal.complain(
+          "proof-unlock: \(error). The files of before go on; replace the one that is named.")
+      }
+      return state.grant
+    }
+  }
+
   func respond(to request: HTTPRequest) -> HTTPResponse {
     guard request.path == "/unlock-grant" else {
       return HTTPResponse(status: 404, text: "there is no such path")
     }
-    let answer = grant.answer(
+    let answer = present().answer(
       UnlockGrant.Request(
         method: request.method, query: request.query, headers: request.headers))
     return HTTPResponse(status: answer.status, headers: answer.headers, body: answer.body)

@@ -11,21 +11,26 @@ struct UnlockOptions: Sendable {
   let store: String
   let ledger: String
   let trustsClock: Bool
+  let tokenHeader: String
   let bindingHeader: String?
   /// Nil if each app that passes gets a token, for any user.
   let usersFile: String?
   let permissions: GrantPermissions
   var rules = TokenVerifier.Rules()
 
+  /// The files that may be replaced while it runs.
+  var files: [String] { keyFiles + [issuerFile] + (usersFile.map { [$0] } ?? []) }
+
   private static let known = [
     Option("--port", "N", help: "port on this machine; the system chooses one if missing"),
-    Option("--keys", "FILE,…", help: "keys of the service's tokens, one JWK in each file"),
+    Option("--keys", "FILE,…", help: "keys of the service's tokens: a JWK or a JWKS in each file"),
     Option("--issuer-key", "FILE", help: "the backend's signing key, as `proofctl` made it"),
     Option("--store", "FILE", help: "the account's store, for its hardware; no lock is opened"),
     Option("--ledger", "FOLDER", help: "remembers what was issued"),
     Option("--users", "FILE", help: "the users: NAME SHA256-OF-SECRET HARDWARE,…|* a line"),
     Option("--anyone", help: "instead of --users: each app that passes, for any user"),
     Option("--trust-clock", help: "signs although the clock is 90 days beyond the ledger"),
+    Option("--token-header", "NAME", help: "tokens come in this header; Proof-Token if missing"),
     Option("--binding-header", "NAME", help: "tokens must be bound to this header's value"),
     Option("--audience", "NAME", help: "tokens must be for this API"),
     Option("--classes", "N,…", help: "command classes of an integrity match"),
@@ -60,6 +65,10 @@ struct UnlockOptions: Sendable {
         "--users and --anyone: give one of the two")
     }
     trustsClock = options.has("--trust-clock")
+    tokenHeader = options.value("--token-header") ?? "Proof-Token"
+    guard !tokenHeader.isEmpty, tokenHeader.utf8.allSatisfy({ (0x21..<0x7F).contains($0) }),
+      !tokenHeader.contains(":")
+    else { throw UsageError("--token-header takes the name of a header, such as Proof-Token") }
     bindingHeader = options.value("--binding-header")?.lowercased()
     permissions = try GrantPermissions(
       classes: options.needed("--classes"), deviceClasses: options.value("--device-classes"),

@@ -8,7 +8,7 @@ import ProofService
 /// The verbs about an account: each is one of the management API, whoever performs it.
 enum AccountVerbs {
   static let all: [Verb] = [
-    [initialise], secrets, apis, registrations, policy, devices, pins, keys,
+    [initialise], KeyVerbs.all, apis, registrations, policy, devices, pins, strings,
   ].flatMap { $0 }
 
   /// A verb whose arguments follow from the command line alone.
@@ -69,51 +69,14 @@ enum AccountVerbs {
     return Answer(.object(value))
   }
 
-  private static func set(
+  static func verb(_ path: String, _ summary: String, as api: String) -> Verb {
+    verb(path, [], [], summary, as: api)
+  }
+
+  static func set(
     _ object: inout JSONObject, _ name: String, _ value: String?
   ) {
     if let value { object[name] = .string(value) }
-  }
-
-  private static let encoding = [Option("--base64url", help: "in base64url instead of base64")]
-
-  private static let secrets: [Verb] = [
-    verb(
-      "secret get", [], encoding, "shows the secret of HS256, for API backends", as: "secret/get"
-    ) {
-      ["encoding": $0.has("--base64url") ? "base64url" : "base64"]
-    },
-    verb(
-      "secret change", [], [Option("--printable", help: "a secret of printable characters")],
-      "draws another secret: tokens under the old one are refused", as: "secret/change"
-    ) { ["printable": .bool($0.has("--printable"))] },
-    verb(
-      "customkey get", [], encoding, "shows the key of custom tokens, for those who read them",
-      as: "customkey/get"
-    ) { ["encoding": $0.has("--base64url") ? "base64url" : "base64"] },
-    verb(
-      "customkey change", "draws another key: custom tokens under the old one are refused",
-      as: "customkey/change"),
-    verb("sealing get", [], encoding, "shows the key that seals tokens", as: "sealing/get") {
-      ["encoding": $0.has("--base64url") ? "base64url" : "base64"]
-    },
-    verb("sealing change", "draws another sealing key", as: "sealing/change"),
-    verb("management change", "draws another management token", as: "management/change"),
-    verb("devkey get", "shows the development key", as: "devkey/get"),
-    verb("devkey change", "draws another development key", as: "devkey/change"),
-    verb("devkey remove", "takes the development key away", as: "devkey/remove"),
-    verb(
-      "messagekey get", [], encoding, "shows the key that apps sign messages with",
-      as: "messagekey/get"
-    ) { ["encoding": $0.has("--base64url") ? "base64url" : "base64"] },
-    verb(
-      "messagekey change", "draws another message key: apps get it with their next token",
-      as: "messagekey/change"),
-    verb("messagekey remove", "apps sign messages no more", as: "messagekey/remove"),
-  ]
-
-  private static func verb(_ path: String, _ summary: String, as api: String) -> Verb {
-    verb(path, [], [], summary, as: api)
   }
 
   private static let apis: [Verb] = [
@@ -147,6 +110,25 @@ enum AccountVerbs {
       // In one step: what is refused leaves neither an API without pins nor another one's pins changed.
       if let pins = invocation.value("--pin") { api["pins"] = list(pins) }
       return Answer(try account.perform("api/add", api))
+    },
+    verb(
+      "api change", [Operand("DOMAIN")],
+      [
+        Option("--keyset", "KID", help: "the key that signs or seals its tokens from now on"),
+        Option("--own-key", help: "the account's own key instead of one of a key set"),
+        Option("--audience", "on|off|policy", help: "whether its tokens name it in “aud”"),
+        KeyVerbs.atOnce,
+      ], "changes the key or the audience of an API's tokens", as: "api/change"
+    ) { invocation in
+      var change: JSONObject = ["host": .string(invocation.operands[0])]
+      guard ["--keyset", "--own-key", "--audience"].contains(where: { invocation.has($0) }) else {
+        throw Failure.usage("say what to change: --keyset KID, --own-key or --audience")
+      }
+      set(&change, "kid", invocation.value("--keyset"))
+      if invocation.has("--own-key") { change["ownKey"] = .bool(true) }
+      set(&change, "audience", invocation.value("--audience"))
+      change["atOnce"] = .bool(invocation.has("--at-once"))
+      return change
     },
     verb("api list", "lists the APIs", as: "api/list"),
     verb("api remove", [Operand("DOMAIN")], [], "removes an API with its pins", as: "api/remove") {
@@ -262,7 +244,7 @@ enum AccountVerbs {
       ["device": .string($0.operands[0])]
     },
     verb(
-      "device policy", device + [Operand("PROPERTIES")], [],
+      "device annotate", device + [Operand("PROPERTIES")], [],
       "tells properties of a device in its tokens (“anno”)", as: "device/annotate"
     ) {
       ["device": .string($0.operands[0]), "annotations": .string($0.operands[1])]
@@ -285,9 +267,16 @@ enum AccountVerbs {
       as: "pin/service"
     ) { ["pins": try pins($0, from: 0)] },
     Verb(
-      "pin force-apply", [], [], "makes running apps apply the present pins at once",
+      "pin force", [], [], "makes running apps apply the present pins at once",
       run: PinForce.run),
     verb("config show", "shows the apps' configuration", as: "config/show"),
+    verb(
+      "config change-key", "signs the configuration with a fresh key, which the present one names",
+      as: "config/change-key"),
+    verb(
+      "config retire-keys", [Operand("YES")], [],
+      "leaves out how apps get from earlier keys to the present one", as: "config/retire-keys"
+    ) { ["confirm": .string($0.operands[0])] },
     verb("config url", [Operand("URL")], [], "says where the service is", as: "config/url") {
       ["url": .string($0.operands[0])]
     },
@@ -298,27 +287,7 @@ enum AccountVerbs {
     return .array(pins.map { .string($0) })
   }
 
-  private static let keys: [Verb] = [
-    verb(
-      "keyset add", [Operand("ALGORITHM")],
-      [Option("--kid", "NAME", help: "its name; the next number if missing")],
-      "makes a key: HS256, ES256, EdDSA, dir or A256KW", as: "keyset/add"
-    ) { invocation in
-      var arguments: JSONObject = ["alg": .string(invocation.operands[0])]
-      set(&arguments, "kid", invocation.value("--kid"))
-      return arguments
-    },
-    verb("keyset list", "lists the keys", as: "keyset/list"),
-    verb("keyset get", [Operand("KID")], [], "shows a key for API backends", as: "keyset/get") {
-      ["kid": .string($0.operands[0])]
-    },
-    verb("keyset remove", [Operand("KID")], [], "removes a key", as: "keyset/remove") {
-      ["kid": .string($0.operands[0])]
-    },
-    Verb("keyset jwks", [], [], "shows the public keys, a JWKS") { invocation in
-      let keys = try AccountAccess(invocation).perform("keyset/jwks")
-      return Answer(keys, text: keys.text)
-    },
+  private static let strings: [Verb] = [
     verb("arc read", [Operand("CODE")], [], "says what a response code means", as: "arc/read") {
       ["code": .string($0.operands[0])]
     },

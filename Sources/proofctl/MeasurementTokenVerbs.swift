@@ -1,5 +1,6 @@
 import Console
 import DurableFiles
+import Glibc
 import ProofBackend
 import ProofJOSE
 import ProofModel
@@ -28,7 +29,7 @@ enum MeasurementTokenVerbs {
   private static let issue = Verb(
     "measurement-token issue", [Operand("TOKEN|@FILE|-"), Operand("HARDWARE")],
     [
-      Option("--key", "FILE,…", help: "opens the service's token: one JWK in each file"),
+      Option("--key", "FILE,…", help: "opens the service's token: a JWK or a JWKS in each file"),
       Option("--audience", "NAME", help: "the API that the service's token names, if any"),
       Option("--classes", "N,…", help: "command classes of an integrity match"),
       Option("--device-classes", "N,…", help: "command classes of a device match; none if missing"),
@@ -128,8 +129,13 @@ enum MeasurementTokenVerbs {
       Option("--instance", "ID", help: "revoke: whose tokens"),
       Option(
         "--through", "GENERATION", help: "revoke: the last generation; all, for good, if missing"),
+      Option("--output", "FILE", help: "writes the order there; else it is shown"),
     ] + backend, "signs an order that any app may carry to the hardware"
   ) { invocation in
+    // A revocation counts once it is signed: where the order cannot be written, none is.
+    if let path = invocation.value("--output"), unsafe access(path, F_OK) == 0 {
+      throw Failure("\(path): File exists. Nothing was signed; name another file.")
+    }
     let issuer = try issuer(invocation)
     let hardware = try Invocation.parse(invocation.operands[1], "HARDWARE") as HardwareID
     let order: SignedOrder
@@ -145,8 +151,8 @@ enum MeasurementTokenVerbs {
       let orders = try issuer.orderEpochs(for: hardware, from: from).map {
         Hexadecimal.encode($0.bytes)
       }
-      return Answer(
-        ["orders": .array(orders.map { .string($0) })], text: orders.joined(separator: "\n"))
+      let lines = orders.joined(separator: "\n")
+      return try written(lines, ["orders": .array(orders.map { .string($0) })], invocation)
     case "floor": order = try issuer.orderFloor(for: hardware)
     case "revoke":
       let through = try invocation.value("--through").map { text in
@@ -160,6 +166,15 @@ enum MeasurementTokenVerbs {
     case let word: throw Failure.usage("\"\(word)\" is no order; write epoch, revoke or floor")
     }
     let text = Hexadecimal.encode(order.bytes)
-    return Answer(["order": .string(text)], text: text)
+    return try written(text, ["order": .string(text)], invocation)
+  }
+
+  /// Orders in hexadecimal, one a line: shown, or in a file.
+  private static func written(
+    _ text: String, _ value: JSONObject, _ invocation: Invocation
+  ) throws -> Answer {
+    guard let path = invocation.value("--output") else { return Answer(.object(value), text: text) }
+    try SecretFile.create(path, Array((text + "\n").utf8).span)
+    return Answer(["order": .string("in \(path)")])
   }
 }

@@ -1,4 +1,5 @@
 import Console
+import Foundation
 import ProofJOSE
 
 /// JSON as people read it: a list of objects as a table, an object as lines, a value as itself.
@@ -16,7 +17,7 @@ enum Presentation {
     let width = object.members.map(\.name.count).max() ?? 0
     return object.members.map { name, value in
       let blanks = String(repeating: " ", count: width - name.count)
-      return "\(name)\(blanks)  \(plain(value))"
+      return "\(name)\(blanks)  \(cell(name, value))"
     }.joined(separator: "\n")
   }
 
@@ -33,9 +34,39 @@ enum Presentation {
       rows.append(object)
     }
     if rows.isEmpty { return "none" }
+    names = ordered(names)
     var table = Table(names, names.map { _ in .left })
-    for row in rows { table.add(names.map { row[$0].map(plain) ?? "" }) }
+    for row in rows { table.add(names.map { name in row[name].map { cell(name, $0) } ?? "" }) }
     return table.lines { _, _, cell in cell }.joined(separator: "\n")
+  }
+
+  /// Columns in the order in which people look for them; others follow by name.
+  private static let columns = [
+    "what", "host", "kid", "id", "device", "digest", "name", "state", "role", "passed", "kind",
+    "alg",
+    "mode", "detail", "lastSeen", "rule", "appName", "added", "expiry", "until",
+  ]
+  /// The same as another column in another form.
+  private static let hidden: Set<String> = ["did"]
+
+  private static func ordered(_ names: [String]) -> [String] {
+    columns.filter(names.contains)
+      + names.filter { !columns.contains($0) && !hidden.contains($0) }.sorted()
+  }
+
+  /// Members that are Unix seconds.
+  private static let times: Set<String> = [
+    "added", "changed", "exp", "expiry", "firstSeen", "iat", "issued", "lastSeen", "nbf",
+    "notAfter",
+    "until",
+  ]
+
+  /// A value as people read it: a time as a date in UTC.
+  private static func cell(_ name: String, _ value: JSONValue) -> String {
+    guard times.contains(name), case .number(let number) = value, let seconds = number.integer,
+      (0...253_402_300_799).contains(seconds)
+    else { return plain(value) }
+    return Date(timeIntervalSince1970: TimeInterval(seconds)).formatted(.iso8601)
   }
 
   private static func plain(_ value: JSONValue) -> String {

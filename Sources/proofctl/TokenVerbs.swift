@@ -12,7 +12,7 @@ enum TokenVerbs {
   private static let check = Verb(
     "token check", [Operand("TOKEN|@FILE|-")],
     [
-      Option("--key", "FILE,…", help: "keys instead of an account: one JWK in each file"),
+      Option("--key", "FILE,…", help: "keys instead of an account: a JWK or a JWKS in each file"),
       Option("--audience", "NAME", help: "with --key: the API that the token must name, if any"),
       Option("--data-hash", "TEXT", help: "what the token must be bound to"),
     ], "says whether a token is good, and what it says"
@@ -52,9 +52,9 @@ enum TokenVerbs {
   }
 
   static func keys(_ files: String) throws -> [JSONWebKey] {
-    try files.split(separator: ",").map { file in
-      let text = try SecretFile.read(String(file), limit: 4_096)
-      return try JSONWebKey(parsing: text.span)
+    try files.split(separator: ",").flatMap { file in
+      let text = try SecretFile.read(String(file), limit: 65_536)
+      return try JSONWebKey.keys(parsing: text.span)
     }
   }
 

@@ -8,13 +8,15 @@ import re
 import shutil
 import subprocess
 import tempfile
+import threading
 
 BIN = pathlib.Path(os.environ["PROOF_BIN"])
 PASSPHRASE = "four words of test"
 
 
 # Verbs that change nothing: they are asked in both forms, for people and as JSON.
-READING = {"secret get", "customkey get", "sealing get", "devkey get", "api list", "registration list",
+READING = {"secret get", "customkey get", "sealing get", "devkey get", "secret list", "customkey list", "sealing list",
+           "messagekey list", "management list", "api list", "registration list",
            "registration digest", "policy show", "device list", "pin list", "config show", "keyset list", "keyset get",
            "keyset jwks", "string list", "metrics show", "sdk list", "sdk config-string", "hardware list",
            "issuer show", "token check", "proof compute", "measurement-token inspect", "diagnose"}
@@ -36,6 +38,9 @@ class Place:
         for process in self.processes:
             process.kill()
             process.wait(timeout=60)
+        if hasattr(self, "log"):
+            self.log.join(timeout=60)
+        for process in self.processes:
             for stream in (process.stdin, process.stdout):
                 if stream:
                     stream.close()
@@ -83,6 +88,9 @@ class Place:
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=self.environment)
         self.processes.append(process)
         self.url = f"http://127.0.0.1:{self.port(process)}"
+        # Reads the log: a full pipe would stop the service.
+        self.log = threading.Thread(target=lambda: [None for _ in process.stdout], daemon=True)
+        self.log.start()
         self.ask("config", "url", self.url)
         self.remote = ["--service", self.url, "--token-file", self.path("management")]
         return self.url

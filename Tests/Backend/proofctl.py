@@ -14,6 +14,7 @@ import subprocess
 import sys
 import unittest
 
+from key_verbs import KeyVerbs
 from place import App, Place
 from verbs import Verbs, flags, verbs
 
@@ -22,7 +23,7 @@ import certificates  # noqa: E402
 import runner  # noqa: E402
 
 
-class OnTheStore(Verbs, unittest.TestCase):
+class OnTheStore(KeyVerbs, Verbs, unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.place = Place()
@@ -84,7 +85,7 @@ class OnTheStore(Verbs, unittest.TestCase):
 
     def test_what_is_not_understood_ends_with_2(self):
         for arguments, words in (
-                (["nonsense"], "nothing called"), (["api"], "add, list, remove, check"),
+                (["nonsense"], "nothing called"), (["api"], "add, change, list, remove, check"),
                 (["api", "nonsense"], "has no"),
                 (["api", "add"], "DOMAIN is missing"), (["api", "list", "x"], "too many"),
                 (["api", "list", "--nonsense"], "unknown argument: --nonsense"),
@@ -137,7 +138,7 @@ class OnTheStore(Verbs, unittest.TestCase):
                      "--measurement", measured.hex(), where=[])
 
 
-class BehindAService(Verbs, unittest.TestCase):
+class BehindAService(KeyVerbs, Verbs, unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.place = Place()
@@ -245,7 +246,7 @@ class WithAnApp(unittest.TestCase):
                 self.app.fetch("door.example.com?measurement")
                 self.assertIs(self.place.ask("device", "list", where=where)[0]["passed"], True)
                 self.place.ask("device", "clear", "latest", where=where)
-                self.place.ask("device", "policy", "latest", "debug,root", where=where)
+                self.place.ask("device", "annotate", "latest", "debug,root", where=where)
 
     def test_apis_and_a_service_behind_tls(self):
         folder = self.place.path("certificates")

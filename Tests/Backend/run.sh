@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The token fetch from outside, and every verb of the operator's tool, against real processes.
+# The token fetch from outside, every verb of the operator's tool, orders and rotations, against real processes.
 #
 #   Tests/Backend/run.sh
 #
@@ -28,4 +28,6 @@ export PROOF_BIN
 part 'the fetch' "$python" "$here/flow.py"
 part proofctl "$python" "$here/proofctl.py"
 part 'installation keys' "$python" "$here/installation.py"
+part 'orders beside a running backend' "$python" "$here/orders.py"
+part 'keys that rotate' "$python" "$here/rotation.py"
 closing

@@ -51,13 +51,13 @@ class Verbs:
         self.assertEqual(len(before), 64)
         url = self.ask("secret", "get", "--base64url")["secret"]
         self.assertEqual(base64.urlsafe_b64decode(url + "=" * (-len(url) % 4)), before)
-        self.assertEqual(self.ask("secret", "change"), {})
+        self.assertEqual(self.ask("secret", "change", "--at-once"), {})
         self.assertNotEqual(base64.b64decode(self.ask("secret", "get")["secret"]), before)
-        self.ask("secret", "change", "--printable")
+        self.ask("secret", "change", "--printable", "--at-once")
         self.assertTrue(base64.b64decode(self.ask("secret", "get")["secret"]).decode().isprintable())
         key = self.ask("sealing", "get")["secret"]
         self.assertRegex(self.ask("sealing", "get", "--base64url")["secret"], "^[A-Za-z0-9_-]{43}$")
-        self.ask("sealing", "change")
+        self.ask("sealing", "change", "--at-once")
         self.assertNotEqual(self.ask("sealing", "get")["secret"], key)
 
     def test_the_key_of_custom_tokens(self):
@@ -65,7 +65,7 @@ class Verbs:
         self.assertEqual(len(key), 64)
         url = self.ask("customkey", "get", "--base64url")["secret"]
         self.assertEqual(base64.urlsafe_b64decode(url + "=" * (-len(url) % 4)), key)
-        self.ask("customkey", "change")
+        self.ask("customkey", "change", "--at-once")
         self.assertNotEqual(base64.b64decode(self.ask("customkey", "get")["secret"]), key)
 
     def test_development_key(self):
@@ -81,7 +81,7 @@ class Verbs:
         self.assertEqual(self.ask("messagekey", "get"), made)
         url = self.ask("messagekey", "get", "--base64url")["secret"]
         self.assertEqual(base64.urlsafe_b64decode(url + "="), base64.b64decode(made["secret"]))
-        self.assertNotEqual(self.ask("messagekey", "change")["id"], made["id"])
+        self.assertNotEqual(self.ask("messagekey", "change", "--at-once")["id"], made["id"])
         self.ask("messagekey", "remove")
         self.assertIsNone(self.ask("messagekey", "get")["secret"])
 
@@ -132,9 +132,9 @@ class Verbs:
     def test_forcing_pins_needs_a_typed_yes(self):
         before = self.ask("config", "show")
         for given in ("", "yes\n", "no\n", "YES please\n"):
-            self.refused(1, "Type YES.*YES|YES", "pin", "force-apply", given=given)
+            self.refused(1, "Type YES.*YES|YES", "pin", "force", given=given)
         self.assertEqual(self.ask("config", "show")["serial"], before["serial"])
-        self.ask("pin", "force-apply", given="YES\n")
+        self.ask("pin", "force", given="YES\n")
         self.assertGreater(self.ask("config", "show")["serial"], before["serial"])
 
     def test_registration(self):
@@ -193,7 +193,7 @@ class Verbs:
         self.assertEqual(self.ask("device", "list", "--count", 3), [])
         for verb in ("pass", "fail", "clear"):
             self.assertEqual(self.ask("device", verb, device), {"device": device})
-        self.ask("device", "policy", device, "debug")
+        self.ask("device", "annotate", device, "debug")
         self.refused(1, "no device", "device", "pass", "latest")
         self.refused(1, "32 hexadecimal", "device", "pass", "x")
         self.refused(2, "DEVICE", "device", "pass")
@@ -340,6 +340,10 @@ class Verbs:
                           ["revoke", new["id"], "--instance", "07" * 16]):
             order = bytes.fromhex(self.ask("order", "sign", *arguments, *own)["order"])
             self.assertEqual((len(order), order[:2]), (124, b"PO"))
+        path = self.place.path(f"{type(self).__name__}.order")
+        self.assertEqual(self.ask("order", "sign", "floor", new["id"], "--output", path, *own), {"order": f"in {path}"})
+        self.assertEqual(bytes.fromhex(pathlib.Path(path).read_text())[:2], b"PO")
+        self.refused(1, "File exists", "order", "sign", "floor", new["id"], "--output", path, *own)
         steps = self.ask("order", "sign", "epoch", new["id"], "--from", str(int(time.time()) - 900 * 86400), *own)
         self.assertEqual([bytes.fromhex(step)[:5] for step in steps["orders"]], [b"PO\1\1\1"] * 3)
         behind = [*own[:2], *self.old_ledger()]

@@ -70,6 +70,18 @@ package final class ModelFolder: FolderAccess {
     state.withLock { state in state.names.mapValues { state.files[$0].bytes } }
   }
 
+  /// Puts other files in the place of those that are there, as another program would.
+  package func put(_ contents: [String: [UInt8]]) {
+    state.withLock { state in
+      state.names = [:]
+      for (name, bytes) in contents.sorted(by: { $0.key < $1.key }) {
+        state.names[name] = state.files.count
+        state.files.append(File(bytes: bytes, durable: bytes))
+      }
+      state.durableNames = state.names
+    }
+  }
+
   /// The calls from now on go right.
   package func mend() { state.withLock { $0.fault = Fault() } }
 
@@ -113,8 +125,17 @@ package final class ModelFolder: FolderAccess {
   }
 
   package func read(_ name: String, limit: Int) throws(FileFailure) -> [UInt8]? {
+    try read(name, from: 0, limit: limit)
+  }
+
+  package func read(
+    _ name: String, from offset: Int, limit: Int
+  ) throws(FileFailure) -> [UInt8]? {
     try call("read") { state in
-      .success(state.names[name].map { Array(state.files[$0].bytes.prefix(limit + 1)) })
+      .success(
+        state.names[name].map {
+          Array(state.files[$0].bytes.dropFirst(offset).prefix(limit + 1))
+        })
     }
   }
 

@@ -123,7 +123,7 @@ struct MeasurementTokenIssuerTests {
     #expect(throws: ahead) { try issuer(91).orderRevocation(of: app.instance, at: id) }
     #expect(ahead.description.contains("91 days"))
     // Nothing was noted: the revocation revokes nothing, and the time is the one before.
-    #expect(backend.ledger.latestTime() == UInt64(Backend.now))
+    #expect(try backend.ledger.latestTime() == UInt64(Backend.now))
     _ = try issuer(90).orderEpoch(for: id)
     _ = try issuer(90).issue(to: app, for: id, Backend.permissions)
     _ = try issuer(180).issue(to: app, for: id, Backend.permissions)

@@ -32,6 +32,20 @@ struct UnlockGrantTests {
     }
   }
 
+  @Test("a header of another name is read where it was chosen, in any case, and then alone")
+  func otherHeader() throws {
+    let backend = try Backend()
+    let grant = UnlockGrant(
+      try backend.verifier(), backend.issuer, tokenHeader: "Approov-Token",
+      authorization: { _ in UnlockGrant.User("ada") }, permit: { _ in Backend.permissions })
+    let token = try backend.sealed(backend.claims())
+    for (name, status) in [("approov-token", 200), ("proof-token", 401)] {
+      let request = UnlockGrant.Request(
+        method: "POST", query: ["hardware": backend.hardware.description], headers: [name: token])
+      #expect(grant.answer(request).status == status)
+    }
+  }
+
   @Test("a refusal is a status and a word")
   func refused() throws {
     let backend = try Backend()

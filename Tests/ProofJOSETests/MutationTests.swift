@@ -51,6 +51,7 @@ struct MutationTests {
     #"{"kty":"EC","crv":"P-256","x":"f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU","y":"x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0"}"#,
     #"{"kty":"oct","alg":"HS256","k":"AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8","key_ops":["sign"]}"#,
     #"{"keys":[{"kty":"OKP","crv":"Ed25519","kid":"a","x":"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"}]}"#,
+    #"{"keys":[{"kty":"oct","alg":"dir","kid":"a","k":"AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8"},{"kty":"oct","alg":"dir","kid":"b","k":"AQECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8"}]}"#,
     #"["\ud83d\ude00","\u00e9",-0.0e-1,[[[[[[[[[[[[[]]]]]]]]]]]]]]"#,
   ].map { Array($0.utf8) }
 
@@ -68,6 +69,9 @@ struct MutationTests {
       if let key = try? JSONWebKey(parsing: bytes.span), key.isPrivate {
         let isSame = try JSONWebKey(parsing: key.privateJSON()).isSameKey(as: key)
         #expect(isSame)
+      }
+      if let keys = try? JSONWebKey.keys(parsing: bytes.span) {
+        #expect(!keys.isEmpty && (keys.count == 1 || keys.allSatisfy { $0.id != nil }))
       }
       if let set = try? JWKS(parsing: bytes.span) {
         #expect(try JWKS(parsing: set.publicJSON).publicJSON == set.publicJSON)

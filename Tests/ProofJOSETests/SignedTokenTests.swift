@@ -208,6 +208,16 @@ struct SignedTokenTests {
     _ = try keyWithoutName.verify(unnamed)
     let named = try JWSSigner(key).sign(Sample.claims())
     #expect(error { try keyWithoutName.verify(named) } == .keyUnknown("“Kk1”"))
+    // The rule for one key without a name: the key alone decides.
+    let any = try JWSVerifier(key.named(nil), keyID: .any)
+    for token in [named, unnamed] { _ = try any.verify(token) }
+    let other = try JWSSigner(Sample.key(.hs256, id: "Kk1").named("x")).sign(Sample.claims())
+    _ = try any.verify(other)
+    let foreign = try JWSSigner(JSONWebKey.random(.hs256, id: "Kk1")).sign(Sample.claims())
+    #expect(error { try any.verify(foreign) } == .signatureWrong)
+    // A key that has a name is no key of any name.
+    let strict = try JWSVerifier(key, keyID: .any)
+    #expect(error { try strict.verify(other) } == .keyUnknown("“x”"))
   }
 
   @Test("Among several keys the name finds the one, which alone is tried")

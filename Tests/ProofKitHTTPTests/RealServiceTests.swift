@@ -81,7 +81,7 @@ struct RealServiceTests {
 
   @Test("the account's message key signs what its backend believes; a failing app's does not")
   func signedMessages() throws {
-    try management.changeMessageKey()
+    try management.changeKey(of: .message)
     let (id, key) = try #require(try management.messageKey())
     try attestor.initializeAndWait(management.signedConfiguration())
     let result = attestor.fetchTokenAndWait(for: "api.example.com")

@@ -101,7 +101,7 @@ import Testing
   @Test func `a changed secret ends the old one's tokens`() throws {
     let bench = try Bench()
     let old = try bench.attest(bench.app).token
-    try bench.management.changeSecret(isPrintable: true)
+    try bench.management.changeKey(of: .secret, isPrintable: true)
     let text = try bench.management.secret().withBytes { Array(copying: $0) }
     #expect(text.count == 64 && text.allSatisfy { (0x21..<0x7F).contains($0) })
     #expect(throws: JOSEError.signatureWrong) { try bench.claims(old) }
@@ -339,10 +339,24 @@ import Testing
       ("hardware/list", [:]), ("hardware/revoke", ["id": .string(hardware)]),
       ("string/set", ["name": "a", "value": "b"]), ("string/list", [:]),
       ("string/remove", ["name": "a"]), ("metrics/show", [:]), ("secret/get", [:]),
-      ("secret/get", ["encoding": "base64url"]), ("secret/change", ["printable": true]),
-      ("sealing/get", [:]), ("sealing/change", [:]), ("devkey/change", [:]), ("devkey/get", [:]),
+      ("secret/get", ["encoding": "base64url"]),
+      ("secret/change", ["printable": true, "atOnce": true]),
+      ("sealing/get", [:]), ("sealing/change", ["atOnce": true]), ("devkey/change", [:]),
+      ("devkey/get", [:]),
       ("devkey/remove", [:]), ("messagekey/get", [:]), ("messagekey/change", [:]),
       ("messagekey/get", ["encoding": "base64url"]), ("messagekey/remove", [:]),
+      ("secret/list", [:]), ("secret/next", ["printable": true]), ("secret/keys", [:]),
+      ("secret/promote", [:]), ("secret/retire", ["atOnce": true]), ("sealing/next", [:]),
+      ("sealing/drop", [:]), ("customkey/next", [:]), ("customkey/promote", ["atOnce": true]),
+      ("customkey/list", [:]), ("keyset/add", ["alg": "HS256", "kid": "h1"]),
+      ("keyset/add", ["alg": "HS256", "kid": "h2"]), ("keyset/get", ["kid": "h1"]),
+      ("api/change", ["host": "x.example.com", "kid": "h1", "audience": "off"]),
+      ("keyset/change", ["kid": "h1", "to": "h2", "atOnce": true]),
+      ("keyset/remove", ["kid": "h1", "atOnce": true]),
+      ("api/change", ["host": "x.example.com", "ownKey": true, "audience": "policy"]),
+      ("config/change-key", [:]), ("config/retire-keys", ["confirm": "YES"]),
+      ("management/list", [:]), ("management/add", ["name": "ci", "role": "enrol"]),
+      ("management/change", ["name": "ci"]), ("management/remove", ["name": "ci"]),
     ]
     for (verb, arguments) in steps {
       let (status, value) = try manage(bench, verb, arguments)
@@ -364,7 +378,18 @@ import Testing
       ("pin/force", ["confirm": "no"], 409), ("arc/read", ["code": "AAAAAAAAAA"], 400),
       ("registration/add", ["digest": "00"], 400), ("sdk/new", ["mode": "x"], 400),
       ("secret/get", ["encoding": "hex"], 400), ("keyset/add", ["alg": "RS256"], 400),
-      ("messagekey/none", [:], 404),
+      ("messagekey/none", [:], 404), ("secret/change", [:], 409), ("secret/promote", [:], 409),
+      ("secret/retire", [:], 409), ("secret/drop", [:], 409), ("secret/none", [:], 404),
+      ("management/add", ["name": "a b", "role": "all"], 400),
+      ("management/add", ["name": "a", "role": "king"], 400),
+      ("management/add", ["name": "owner", "role": "read"], 409),
+      ("management/remove", ["name": "owner"], 409), ("management/remove", ["name": "x"], 404),
+      ("api/change", ["host": "none.example.com", "ownKey": true], 404),
+      ("api/change", ["host": .string(Bench.api), "kid": "x", "ownKey": true], 400),
+      ("api/change", ["host": .string(Bench.api), "audience": "perhaps"], 400),
+      ("api/change", ["host": .string(Bench.plain), "kid": "x"], 400),
+      ("keyset/change", ["kid": "x", "to": "y"], 404),
+      ("config/retire-keys", ["confirm": "y"], 409),
     ]
     for (verb, arguments, expected) in steps {
       let (status, value) = try manage(bench, verb, arguments)

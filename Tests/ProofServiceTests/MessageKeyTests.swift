@@ -15,7 +15,7 @@ import Testing
 
   @Test func `an app that passes gets the account's key with each token, not with others`() throws {
     let bench = try Bench(policy: [.secureStrings: "on", .customTokens: "on", .deviceRate: "0"])
-    try bench.management.changeMessageKey()
+    try bench.management.changeKey(of: .message)
     let (id, key) = try #require(try bench.management.messageKey())
     let answer = try bench.attest(bench.app)
     #expect(answer.messageKey == key)
@@ -38,7 +38,7 @@ import Testing
     let bench = try Bench()
     var decoys: [MessageKey] = []
     for _ in 0..<2 {
-      try bench.management.changeMessageKey()
+      try bench.management.changeKey(of: .message)
       let (_, key) = try #require(try bench.management.messageKey())
       var other = bench.app
       other.evidence[TestApp.Name(.device, 5, "secret")] = Digest(hashing: [2])
@@ -54,9 +54,9 @@ import Testing
 
   @Test func `another key has another name, and a removed one is gone`() throws {
     let bench = try Bench()
-    try bench.management.changeMessageKey()
+    try bench.management.changeKey(of: .message)
     let old = try #require(try bench.management.messageKey())
-    try bench.management.changeMessageKey()
+    try bench.management.changeKey(of: .message)
     let new = try #require(try bench.management.messageKey())
     #expect(old.id != new.id && old.key != new.key)
     #expect(try bench.attest(bench.app).messageKey == new.key)
@@ -66,7 +66,7 @@ import Testing
 
   @Test func `the key stands sealed in the store, for its place`() throws {
     let bench = try Bench()
-    try bench.management.changeMessageKey()
+    try bench.management.changeKey(of: .message)
     let key = try #require(try bench.management.messageKey()).key
     let secret = key.withBytes { JOSESecret(copying: $0) }
     let bytes = secret.withBytes { Array(copying: $0) }

@@ -112,7 +112,7 @@ import Testing
     let check = try bench.management.check(token: token)
     #expect(check.isValid && check.isCustom && check.shown.flag("custom") == true)
     #expect(try !bench.management.check(token: api).isCustom)
-    try bench.management.changeCustomKey()
+    try bench.management.changeKey(of: .custom)
     #expect(throws: JOSEError.signatureWrong) { try bench.customClaims(token) }
     _ = try bench.claims(api, audience: nil)
     #expect(try !bench.management.check(token: token).isAuthentic)

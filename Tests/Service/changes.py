@@ -91,7 +91,7 @@ def secrets(place, checks):
     let_unregistered_apps_pass(place.store)
     checks.that(is_by(place.fetch(), before), "after proofctl changed the policy, the app passes")
     for name, tool in (("proofctl on the store", place.direct), ("the management API", place.remote)):
-        tool("secret", "change")
+        tool("secret", "change", "--at-once")
         after = place.secret()
         token = place.fetch()
         checks.that(after != before, f"{name} changes the secret")

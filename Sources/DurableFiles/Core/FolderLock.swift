@@ -15,18 +15,27 @@ package final class FolderLock: Sendable {
 
   private let file: Int32
 
-  /// Takes the lock, or says who has it. Never waits.
+  /// Takes the lock, or says who has it.
   ///
-  /// - Parameter path: The lock's file, made if it is not there. It stays: a lock whose file comes
-  ///   and goes is no lock.
+  /// - Parameters:
+  ///   - path: The lock's file, made if it is not there. It stays: a lock whose file comes
+  ///     and goes is no lock.
+  ///   - milliseconds: How long to wait for another user to end; 0 to say at once that there is one.
   /// - Throws: ``Refusal``.
-  package init(_ path: String) throws(Refusal) {
+  package init(_ path: String, waiting milliseconds: Int = 0) throws(Refusal) {
     let flags = O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC
     let file = unsafe open(path, flags, mode_t(0o600))
     guard file >= 0 else { throw .failed(FileFailure("open", path, code: errno)) }
+    var waited = 0
     while flock(file, LOCK_EX | LOCK_NB) != 0 {
       let code = errno
       if code == EINTR { continue }
+      // The kernel's own wait has no end: it would outlast a user that was stopped.
+      if code == EWOULDBLOCK, waited < milliseconds {
+        waited += 1
+        _ = usleep(1_000)
+        continue
+      }
       let holder = code == EWOULDBLOCK ? Self.holder(file) : nil
       _ = close(file)
       guard code == EWOULDBLOCK else { throw .failed(FileFailure("lock", path, code: code)) }

@@ -30,6 +30,12 @@ package final class LiveFolder: FolderAccess {
   deinit { _ = Glibc.close(folder) }
 
   package func read(_ name: String, limit: Int) throws(FileFailure) -> [UInt8]? {
+    try read(name, from: 0, limit: limit)
+  }
+
+  package func read(
+    _ name: String, from offset: Int, limit: Int
+  ) throws(FileFailure) -> [UInt8]? {
     // Not blocking: a FIFO in the place of a file must not hang its reader.
     let file = unsafe openat(folder, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
     guard file >= 0 else {
@@ -41,6 +47,9 @@ package final class LiveFolder: FolderAccess {
     guard unsafe fstat(file, &status) == 0 else { throw FileFailure("read", name, code: errno) }
     guard status.st_mode & S_IFMT == S_IFREG else {
       throw FileFailure("read", name, code: EINVAL)
+    }
+    guard offset == 0 || lseek(file, off_t(offset), SEEK_SET) == off_t(offset) else {
+      throw FileFailure("read", name, code: errno)
     }
     return try SmallFile.bytes(of: file, name: name, limit: limit)
   }

@@ -44,6 +44,24 @@ package enum SecretFile {
     }
   }
 
+  /// Makes a file for its owner alone, or replaces one in one step: who reads it finds all of the old one
+  /// or all of the new one.
+  ///
+  /// - Throws: ``FileFailure``. The old one is still there.
+  package static func replace(_ path: String, _ bytes: Span<UInt8>) throws(FileFailure) {
+    let fresh = path + ".new"
+    guard unsafe unlink(fresh) == 0 || errno == ENOENT else {
+      throw FileFailure("remove", fresh, code: errno)
+    }
+    try create(fresh, bytes)
+    guard unsafe rename(fresh, path) == 0 else {
+      let code = errno
+      _ = unsafe unlink(fresh)
+      throw FileFailure("rename", fresh, code: code)
+    }
+    try LiveFolder.synchronizeParent(of: path)
+  }
+
   private static func write(
     _ bytes: Span<UInt8>, to file: Int32, _ path: String
   ) throws(FileFailure) {

@@ -43,6 +43,34 @@ extension JSONWebKey {
     try self.init(parsing: Array(text.utf8).span, as: algorithm)
   }
 
+  /// Reads what a backend's key file holds: one JSON Web Key, or a set of them, private or public.
+  ///
+  /// - Parameter text: The JSON. Secrets are decoded from where they stand.
+  /// - Returns: The keys. Those of a set have names, each its own, and each is of an algorithm of ours.
+  /// - Throws: ``JOSEError``.
+  public static func keys(parsing text: Span<UInt8>) throws(JOSEError) -> [JSONWebKey] {
+    let index: JSONIndex
+    do {
+      index = try JSONIndex(parsing: text)
+    } catch {
+      throw .notJSON(.key, error)
+    }
+    guard index.nodes[0].kind == .object else { throw .notAnObject(.key) }
+    let list = index.members(of: 0).first {
+      index.bytes(at: $0.name, in: text).elementsEqual("keys".utf8)
+    }
+    guard let list else { return [try JSONWebKey(index, at: 0, in: text, as: nil)] }
+    guard index.nodes[list.value].kind == .array else {
+      throw .keyInvalid("“keys” is no array")
+    }
+    var keys: [JSONWebKey] = []
+    for element in index.elements(of: list.value) {
+      keys.append(try JSONWebKey(index, at: element, in: text, as: nil))
+    }
+    guard !keys.isEmpty else { throw .keyInvalid("the set is empty") }
+    return try JWKS(keys).keys
+  }
+
   init(
     _ index: JSONIndex, at node: Int, in text: Span<UInt8>, as wanted: KeyAlgorithm?
   ) throws(JOSEError) {

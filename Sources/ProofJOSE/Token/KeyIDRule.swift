@@ -4,6 +4,8 @@ public enum KeyIDRule: Sendable, Hashable {
   case exact
   /// The token may leave the name out. If it has one, it is the key's.
   case optional
+  /// The token may have any name, or none: the key alone decides. For one key without a name.
+  case any
 }
 
 /// The keys that a verifier or decrypter has, and how it finds the one of a token.
@@ -23,9 +25,11 @@ struct KeyRing {
 
   /// The key of a header. The name alone finds it; the algorithm must then be that key's.
   func key(for header: TokenHeader) throws(JOSEError) -> JSONWebKey {
-    let mayBeUnnamed = rule == .optional && keys.count == 1
+    let mayBeUnnamed = rule != .exact && keys.count == 1
+    let mayHaveAnyName = rule == .any && keys.count == 1
     let key = keys.first { key in
       ExactText.areEqual(key.id, header.keyID) || (mayBeUnnamed && header.keyID == nil)
+        || (mayHaveAnyName && key.id == nil)
     }
     guard let key else { throw .keyUnknown(header.keyID.map(ExactText.quoted)) }
     guard key.algorithm == header.algorithm else {

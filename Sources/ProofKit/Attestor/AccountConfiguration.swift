@@ -41,8 +41,9 @@ public struct AccountConfiguration: Sendable, Hashable {
   ///
   /// - Parameters:
   ///   - text: A JWS in compact form.
-  ///   - fingerprint: Of the key that must have signed; nil takes the key it names itself, for a
-  ///     configuration that is part of the app.
+  ///   - fingerprint: Of the key that must have signed, or of an earlier one from which handovers in the
+  ///     configuration lead to it; nil takes the key it names itself, for a configuration that is part of
+  ///     the app.
   /// - Throws: ``AttestorError/malformedConfiguration(reason:)``,
   ///   ``AttestorError/untrustedConfiguration(reason:)``.
   public init(_ text: String, signedBy fingerprint: Digest? = nil) throws(AttestorError) {
@@ -59,8 +60,11 @@ public struct AccountConfiguration: Sendable, Hashable {
     }
     let claims = try Self.object(parts[1], "claims")
     let key = try Self.key(of: claims)
-    if let fingerprint, Self.fingerprint(of: key) != fingerprint {
-      throw .untrustedConfiguration(reason: "its key is not the one that the fingerprint names")
+    if let fingerprint {
+      let trusted = try ConfigurationHandover.trusted(from: fingerprint, by: claims)
+      guard trusted.contains(Self.fingerprint(of: key)) else {
+        throw .untrustedConfiguration(reason: "its key is not the one that the fingerprint names")
+      }
     }
     try Self.verify(parts, by: key)
     self = try AccountConfiguration(claims: claims, key: key, text: text)
@@ -104,7 +108,7 @@ public struct AccountConfiguration: Sendable, Hashable {
     Digest(hashing: Array(AttestationWire.configLabel.utf8) + key.bytes)
   }
 
-  private static func object(
+  static func object(
     _ part: Substring, _ noun: String
   ) throws(AttestorError) -> [String: JSONText] {
     guard let bytes = Base64.decode(String(part), .url),
@@ -113,14 +117,16 @@ public struct AccountConfiguration: Sendable, Hashable {
     return members
   }
 
-  private static func key(of claims: [String: JSONText]) throws(AttestorError) -> IssuerPublicKey {
-    let text = try claim(claims, "key", \.text)
+  static func key(
+    of claims: [String: JSONText], _ name: String = "key"
+  ) throws(AttestorError) -> IssuerPublicKey {
+    let text = try claim(claims, name, \.text)
     guard let bytes = Base64.decode(text, .url), let key = try? IssuerPublicKey(bytes)
-    else { throw .malformedConfiguration(reason: "claim key is no Ed25519 key in base64url") }
+    else { throw .malformedConfiguration(reason: "claim \(name) is no Ed25519 key in base64url") }
     return key
   }
 
-  private static func verify(
+  static func verify(
     _ parts: [Substring], by key: IssuerPublicKey
   ) throws(AttestorError) {
     let signed = Array((parts[0] + "." + parts[1]).utf8)
@@ -141,7 +147,7 @@ public struct AccountConfiguration: Sendable, Hashable {
     return Pins(byHost)
   }
 
-  private static func claim<Value>(
+  static func claim<Value>(
     _ claims: [String: JSONText], _ name: String, _ form: (JSONText) -> Value?
   ) throws(AttestorError) -> Value {
     guard let claim = claims[name] else {

@@ -129,7 +129,8 @@ extension Attestor {
   /// - Returns: HMAC-SHA-256 in base64, or nil if there is no key: no token was fetched yet, the
   ///   account has none, or the environment of the app has changed since.
   public func messageSignature(of message: String) -> String? {
-    state.withLock { $0.session?.messageKey }.map { Base64.encode($0.signature(of: message)) }
+    state.withLock { $0.session?.messageKey(for: message) }
+      .map { Base64.encode($0.signature(of: message)) }
   }
 
   // MARK: Proofs

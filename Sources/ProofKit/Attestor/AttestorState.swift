@@ -20,8 +20,32 @@ struct AttestorState {
     /// Whether the service was asked for a configuration or a token.
     var hasAsked = false
     var pace = ObservationPace()
-    /// The key for signed messages that came with the last token.
-    var messageKey: MessageKey?
+    /// The keys for signed messages, each with the token that it came with, the last one last.
+    private(set) var messageKeys: [(token: String, key: MessageKey)] = []
+
+    /// More than the tokens that an app has at once.
+    private static let messageKeysMax = 32
+
+    /// Takes the key that came with a token; nil if the account has none any more.
+    mutating func take(_ messageKey: MessageKey?, with token: String) {
+      guard let messageKey else {
+        messageKeys = []
+        return
+      }
+      messageKeys.append((token, messageKey))
+      if messageKeys.count > Self.messageKeysMax { messageKeys.removeFirst() }
+    }
+
+    mutating func dropMessageKeys() { messageKeys = [] }
+
+    /// The key for a message: of the token that stands in it, for while the account's key is rotated an app
+    /// has tokens that name different ones; else the last.
+    func messageKey(for message: String) -> MessageKey? {
+      guard let last = messageKeys.last else { return nil }
+      guard messageKeys.contains(where: { $0.key != last.key }) else { return last.key }
+      let bytes = Array(message.utf8)
+      return messageKeys.last { bytes.contains(Array($0.token.utf8)) }?.key ?? last.key
+    }
 
     /// Whether the app read pins that are older than they may be, and newer ones are here.
     var isForceApplyPins: Bool {
@@ -77,7 +101,7 @@ struct AttestorState {
   /// The app's environment is different: nothing that it got before holds any more.
   mutating func dropAll() {
     kept = [:]
-    session?.messageKey = nil
+    session?.dropMessageKeys()
   }
 
   /// What is kept and still good.
@@ -101,7 +125,7 @@ struct AttestorState {
     guard session?.number == key.session else { return }
     adopt(outcome)
     if outcome.result.status == .success, key.request.isForToken {
-      session?.messageKey = outcome.messageKey
+      session?.take(outcome.messageKey, with: outcome.result.token)
     }
     if key.request.purpose == .secureString && !key.request.isShared {
       // What other calls got before, or still get, does not hold any more.

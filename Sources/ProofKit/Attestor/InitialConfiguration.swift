@@ -55,12 +55,13 @@ struct InitialConfiguration: Sendable, Hashable {
       }
   }
 
-  /// Reads an update for this account: signed by the same key, of the same account, and not older than
-  /// what is there.
+  /// Reads an update for this account: signed by the key of what is there, or by one that this key has handed
+  /// over to; of the same account, and not older.
   func update(
     _ text: String, held: AccountConfiguration?
   ) throws(AttestorError) -> AccountConfiguration {
-    let update = try AccountConfiguration(text, signedBy: fingerprint)
+    let trusted = held.map { AccountConfiguration.fingerprint(of: $0.key) } ?? fingerprint
+    let update = try AccountConfiguration(text, signedBy: trusted)
     guard update.account == account else {
       throw .configurationOfAnotherAccount(expected: account, actual: update.account)
     }

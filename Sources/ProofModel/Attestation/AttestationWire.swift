@@ -28,6 +28,9 @@ package enum AttestationWire {
   static let deviceLabel = "pfa1.device-id.."
   static let appLabel = "pfa1.app-digest."
   package static let configLabel = "pfa1.config-key."
+  package static let handoverType = "handover+jwt"
+  /// How many changes of its key a configuration carries.
+  package static let handoversMax = 8
 }
 
 /// What an attestation is for.

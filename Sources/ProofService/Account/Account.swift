@@ -109,18 +109,15 @@ public final class Account: Sendable {
       serial: 1, forcedPinsSerial: 0, url: url, servicePins: [], changed: now
     ).fields
     configuration.set("key", try vault.freshKey(32, for: .configuration))
-    var secret = JSONObject()
-    secret.set("key", try vault.freshKey(64, for: .secret))
-    secret.set("changed", now)
-    var custom = JSONObject()
-    custom.set("key", try vault.freshKey(64, for: .customKey))
-    var sealing = JSONObject()
-    sealing.set("key", try vault.freshKey(32, for: .sealingKey))
-    let token = ManagementToken.fresh()
+    func fresh(_ kind: OwnKey) throws(ServiceError) -> JSONObject {
+      let sealed = try vault.freshKey(kind.byteCount, for: kind.document)
+      return KeyStages(active: SealedKey(sealed: sealed, added: now)).fields
+    }
+    let token = ManagementToken.fresh(ManagementToken.ownerName, .all, at: now)
     let documents: [(AccountDocument, JSONObject)] = [
-      (.lock, lockDocument), (.secret, secret), (.customKey, custom),
-      (.sealingKey, sealing), (.configuration, configuration), (.policy, Policy().fields),
-      (.management, token.document),
+      (.lock, lockDocument), (.secret, try fresh(.secret)), (.customKey, try fresh(.custom)),
+      (.sealingKey, try fresh(.sealing)), (.configuration, configuration),
+      (.policy, Policy().fields), (.management, ManagementTokens([token.entry]).fields),
     ]
     do {
       try store.apply(

@@ -23,11 +23,26 @@ enum AccountConfiguration {
     claims.set("iat", settings.changed)
     claims.set("fps", Int64(settings.forcedPinsSerial))
     claims.set("spk", settings.servicePins)
+    if !settings.handovers.isEmpty { claims.set("hnd", settings.handovers) }
     let payload = Array(JSONValue.object(claims).text.utf8)
     do {
       return try JWSSigner(key).sign(payload: payload.span, type: nil)
     } catch {
       throw .jose(error)
+    }
+  }
+
+  /// A key names the key after it: a JWS of its own type, so that it is no configuration.
+  static func handover(
+    of account: String, from old: JSONWebKey, to new: JSONWebKey
+  ) throws(ServiceError) -> String {
+    let claims: JSONObject = [
+      "acc": .string(account), "key": .string(Base64.encode(old.publicBytes ?? [], .url)),
+      "nxt": .string(Base64.encode(new.publicBytes ?? [], .url)),
+    ]
+    let payload = Array(JSONValue.object(claims).text.utf8)
+    return try ServiceError.ofJOSE { () throws(JOSEError) in
+      try JWSSigner(old).sign(payload: payload.span, type: AttestationWire.handoverType)
     }
   }
 

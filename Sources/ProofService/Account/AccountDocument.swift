@@ -35,6 +35,13 @@ enum AccountDocument: String, CaseIterable {
     return fields
   }
 
+  /// The keys of a document that holds them; nil if there is no such document.
+  func keys(in store: any Store) throws(ServiceError) -> KeyStages? {
+    guard let fields = try read(from: store) else { return nil }
+    guard let keys = KeyStages(fields) else { throw .damaged("document “\(rawValue)”") }
+    return keys
+  }
+
   func needed(from store: any Store) throws(ServiceError) -> JSONObject {
     guard let fields = try read(from: store) else { throw .damaged("document “\(rawValue)”") }
     return fields
@@ -53,6 +60,8 @@ public struct ConfigurationSettings: Sendable, Hashable {
   public var servicePins: [String]
   /// When it was last changed, in Unix seconds.
   public var changed: Int64
+  /// How apps get from the account's first key to the present one: SERVICE.md section 6.
+  public internal(set) var handovers: [String] = []
 
   var fields: JSONObject {
     var fields: JSONObject = ["url": .string(url)]
@@ -60,6 +69,7 @@ public struct ConfigurationSettings: Sendable, Hashable {
     fields.set("forcedPinsSerial", Int64(forcedPinsSerial))
     fields.set("servicePins", servicePins)
     fields.set("changed", changed)
+    if !handovers.isEmpty { fields.set("handovers", handovers) }
     return fields
   }
 
@@ -81,5 +91,9 @@ public struct ConfigurationSettings: Sendable, Hashable {
     else { return nil }
     self.init(
       serial: serial, forcedPinsSerial: forced, url: url, servicePins: pins, changed: changed)
+    if fields["handovers"] != nil {
+      guard let handovers = fields.texts("handovers") else { return nil }
+      self.handovers = handovers
+    }
   }
 }

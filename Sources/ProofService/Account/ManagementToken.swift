@@ -1,23 +1,114 @@
-internal import ProofJOSE
+public import ProofJOSE
 internal import ProofModel
 
-/// What an operator's tool shows to a running service. The store keeps a hash of it.
+/// The verbs that a management token covers.
+public enum ManagementRole: String, Sendable, CaseIterable {
+  /// Every verb.
+  case all
+  /// Verbs that change nothing and show no secret.
+  case read
+  /// Which hardware there is: for backends on other machines.
+  case hardware
+  /// Registered builds of apps: for a build machine.
+  case enrol
+
+  private static let reading: Set<String> = [
+    "api/list", "registration/list", "policy/show", "device/list", "pin/list", "config/show",
+    "config/keys", "keyset/list", "keyset/jwks", "sdk/list", "sdk/config-string", "hardware/list",
+    "string/list", "metrics/show", "token/check", "arc/read", "management/list", "secret/list",
+    "sealing/list", "customkey/list", "messagekey/list",
+  ]
+
+  /// Whether it covers a verb, such as `api/list`.
+  ///
+  /// - Parameter verb: Noun and verb.
+  /// - Returns: Whether the verb may be asked for.
+  public func covers(_ verb: String) -> Bool {
+    switch self {
+    case .all: true
+    case .read: Self.reading.contains(verb)
+    case .hardware: verb == "hardware/list"
+    case .enrol:
+      ["registration/add", "registration/list", "registration/remove", "sdk/config-string"]
+        .contains(verb)
+    }
+  }
+}
+
+/// A management token without its text.
+public struct ManagementTokenEntry: Sendable, Hashable {
+  /// Its name.
+  public var name: String
+  /// The verbs that it covers.
+  public var role: ManagementRole
+  /// When it was drawn, in Unix seconds; nil of an account of an earlier version.
+  public var added: Int64?
+  let hash: [UInt8]
+
+  /// All of it as JSON.
+  public var shown: JSONObject {
+    var shown: JSONObject = ["name": .string(name), "role": .string(role.rawValue)]
+    shown.set("added", added)
+    return shown
+  }
+}
+
+/// Operators' tools show one to a running service. The store keeps a hash of each.
 enum ManagementToken {
   static let label: StaticString = "pfs1.management."
+  /// The token that an account is made with.
+  static let ownerName = "owner"
 
-  static func fresh() -> (text: String, document: JSONObject) {
+  static func fresh(
+    _ name: String, _ role: ManagementRole, at time: Int64
+  ) -> (text: String, entry: ManagementTokenEntry) {
     let text = Base64.encode(CoreSodium.random(count: 32), .url)
-    return (text, document(for: text))
+    let hash = CoreSodium.hash(label, Array(text.utf8))
+    return (text, ManagementTokenEntry(name: name, role: role, added: time, hash: hash))
+  }
+}
+
+/// The management tokens of an account.
+struct ManagementTokens: Sendable, Hashable {
+  static let countMax = 64
+  var entries: [ManagementTokenEntry]
+
+  init(_ entries: [ManagementTokenEntry]) { self.entries = entries }
+
+  /// Reads what ``fields`` wrote, and the one token of an account of an earlier version.
+  init?(_ fields: JSONObject) {
+    guard let list = fields["tokens"] else {
+      guard let hash = fields.bytes("hash") else { return nil }
+      entries = [
+        ManagementTokenEntry(name: ManagementToken.ownerName, role: .all, added: nil, hash: hash)
+      ]
+      return
+    }
+    guard case .array(let values) = list else { return nil }
+    entries = []
+    for value in values {
+      guard case .object(let object) = value, let name = object.text("name"),
+        let role = object.text("role").flatMap(ManagementRole.init), let hash = object.bytes("hash")
+      else { return nil }
+      entries.append(
+        ManagementTokenEntry(name: name, role: role, added: object.integer("added"), hash: hash))
+    }
   }
 
-  static func document(for text: String) -> JSONObject {
-    var fields = JSONObject()
-    fields.set("hash", CoreSodium.hash(label, Array(text.utf8)))
-    return fields
+  var fields: JSONObject {
+    let list = entries.map { entry in
+      var object = entry.shown
+      object.set("hash", entry.hash)
+      return JSONValue.object(object)
+    }
+    return ["tokens": .array(list)]
   }
 
-  /// Whether a text is the token whose hash is kept.
-  static func matches(_ text: String, hash: [UInt8]) -> Bool {
-    CoreSodium.areEqual(CoreSodium.hash(label, Array(text.utf8)), hash)
+  /// The token whose text was shown. Each is compared, in constant time.
+  func entry(of text: String) -> ManagementTokenEntry? {
+    let hash = CoreSodium.hash(ManagementToken.label, Array(text.utf8))
+    var found: ManagementTokenEntry?
+    for entry in entries where CoreSodium.areEqual(entry.hash, hash) { found = entry }
+    return found
   }
 }

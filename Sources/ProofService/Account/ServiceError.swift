@@ -26,6 +26,8 @@ public enum ServiceError: Error, Sendable, Hashable {
   case invalid(String, value: String, allowed: String)
   /// Something else still needs what should go.
   case inUse(String, by: String)
+  /// A step of a rotation that would let good tokens be refused, or that has nothing to step from.
+  case outOfTurn(String, instead: String)
   /// The operator did not confirm.
   case notConfirmed
   /// The system has not the memory that the passphrase needs.
@@ -53,11 +55,15 @@ extension ServiceError: CustomStringConvertible {
     case .unknown(let noun, let name):
       "The account has no \(noun) “\(name)”. \(Self.advice(noun))"
     case .alreadyThere(let noun, let name):
-      "The \(noun) “\(name)” exists already. Remove it first, or choose another name."
+      "The \(noun) “\(name)” exists already. "
+        + (noun == API.noun
+          ? "The verb “api change” changes it." : "Choose another name, or remove it first.")
     case .invalid(let field, let value, let allowed):
       "The \(field) is “\(value)”; allowed: \(allowed)."
     case .inUse(let what, let user):
       "The \(what) is still used by \(user). Change that first."
+    case .outOfTurn(let why, let instead):
+      "Nothing was changed: \(why). \(instead)"
     case .notConfirmed:
       "Nothing was changed: this needs to be confirmed with YES."
     case .noMemory:

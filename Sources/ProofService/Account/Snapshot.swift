@@ -6,15 +6,15 @@ final class Snapshot: Sendable {
   let revision: UInt64
   let configuration: ConfigurationSettings
   let configurationKey: TokenKey
-  let secret: TokenKey
-  let customKey: TokenKey
-  let sealingKey: TokenKey
+  let secrets: OwnKeys
+  let customKeys: OwnKeys
+  let sealingKeys: OwnKeys
   let policy: Policy
   let developmentKey: [UInt8]?
   let messageKey: (id: String, key: MessageKey)?
   /// Where there is a message key, what apps that fail get.
   let messageDecoy: MessageKey?
-  let managementHash: [UInt8]
+  let managementTokens: ManagementTokens
   let apis: [String: API]
   let registrations: [AppDigest: Registration]
   let builds: [KeyID: (build: SDKBuild, key: MeasurementProofKey)]
@@ -36,9 +36,9 @@ final class Snapshot: Sendable {
     configuration = settings
     configurationKey = try account.key(
       sealed, at: AccountDocument.configuration.rawValue, .edDSA, id: nil)
-    secret = try Self.key(.secret, .hs256, of: account)
-    customKey = try Self.key(.customKey, .hs256, of: account)
-    sealingKey = try Self.key(.sealingKey, .direct, of: account)
+    secrets = try OwnKeys(.secret, of: account)
+    customKeys = try OwnKeys(.custom, of: account)
+    sealingKeys = try OwnKeys(.sealing, of: account)
     policy = try Policy(fields: AccountDocument.policy.needed(from: store))
     if let sealed = try AccountDocument.developmentKey.read(from: store)?.bytes("key") {
       let key = try account.vault.open(sealed, for: AccountDocument.developmentKey.rawValue)
@@ -48,10 +48,10 @@ final class Snapshot: Sendable {
     }
     messageKey = try Self.messageKey(of: account)
     messageDecoy = messageKey.flatMap { account.vault.messageDecoy(of: $0.id) }
-    guard let hash = try AccountDocument.management.needed(from: store).bytes("hash") else {
+    guard let tokens = ManagementTokens(try AccountDocument.management.needed(from: store)) else {
       throw .damaged("document “management”")
     }
-    managementHash = hash
+    managementTokens = tokens
 
     apis = Dictionary(uniqueKeysWithValues: try store.all(API.self).map { ($0.host, $0) })
     registrations = Dictionary(
@@ -74,27 +74,20 @@ final class Snapshot: Sendable {
       account.name, settings, configurationKey.key, apis: apis, pins: pins)
   }
 
-  private static func key(
-    _ document: AccountDocument, _ algorithm: KeyAlgorithm, of account: Account
-  ) throws(ServiceError) -> TokenKey {
-    guard let sealed = try document.needed(from: account.store).bytes("key") else {
-      throw .damaged("document “\(document.rawValue)”")
-    }
-    return try account.key(sealed, at: document.rawValue, algorithm, id: nil)
-  }
+  /// The keys that make tokens now.
+  var secret: TokenKey { secrets.active }
+  var customKey: TokenKey { customKeys.active }
+  var sealingKey: TokenKey { sealingKeys.active }
 
   private static func messageKey(
     of account: Account
   ) throws(ServiceError) -> (id: String, key: MessageKey)? {
     let place = AccountDocument.messageKey
-    guard let fields = try place.read(from: account.store) else { return nil }
-    guard let id = fields.text("id"), let sealed = fields.bytes("key") else {
-      throw .damaged("document “\(place.rawValue)”")
-    }
-    let secret = try account.vault.open(sealed, for: place.rawValue)
+    guard let active = try place.keys(in: account.store)?.active else { return nil }
+    let secret = try account.vault.open(active.sealed, for: place.rawValue)
     let key = secret.withBytes { try? MessageKey(SecretBytes(copying: $0)) }
     guard let key else { throw .damaged("document “\(place.rawValue)”") }
-    return (id, key)
+    return (active.id, key)
   }
 
   /// Whether an API's tokens name it.
@@ -109,6 +102,32 @@ final class Snapshot: Sendable {
   func key(of api: API) -> TokenKey? {
     if let id = api.keyID { return keys[id] }
     return api.kind == .measurement ? sealingKey : secret
+  }
+}
+
+/// The keys of one kind, opened: the active one, and those that are rotated in or out.
+struct OwnKeys: Sendable {
+  let active: TokenKey
+  /// The active one first.
+  let all: [TokenKey]
+
+  init(_ kind: OwnKey, of account: Account) throws(ServiceError) {
+    let document = kind.document
+    guard let stages = try document.keys(in: account.store), stages.active != nil else {
+      throw .damaged("document “\(document.rawValue)”")
+    }
+    var keys: [TokenKey] = []
+    for (_, key) in stages.all {
+      keys.append(
+        try account.key(key.sealed, at: document.rawValue, kind.algorithm, id: key.id))
+    }
+    active = keys[0]
+    all = keys
+  }
+
+  /// The key that a token names.
+  subscript(id: String) -> TokenKey? {
+    all.first { $0.key.id.map { $0.utf8.elementsEqual(id.utf8) } ?? false }
   }
 }
 

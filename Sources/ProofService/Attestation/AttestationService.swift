@@ -157,7 +157,10 @@ public final class AttestationService: HTTPHandler {
     guard let text = try? snapshot.jwks() else { throw .failed }
     return HTTPResponse(
       status: 200,
-      headers: ["content-type": "application/jwk-set+json", "cache-control": "max-age=300"],
+      headers: [
+        "content-type": "application/jwk-set+json",
+        "cache-control": "max-age=\(KeySetKey.publishedSeconds)",
+      ],
       body: Array(text.utf8))
   }
 

@@ -28,70 +28,23 @@ public struct Management: Sendable {
 
   /// The secret of HS256, as API backends need it.
   public func secret() throws(ServiceError) -> JOSESecret {
-    let key = try account.snapshot().secret.key
-    return try ServiceError.ofJOSE { () throws(JOSEError) in
-      try key.withSecret { JOSESecret(copying: $0) }
-    }
-  }
-
-  /// Draws another secret of HS256. Tokens under the old one are refused from now on.
-  ///
-  /// - Parameter isPrintable: Whether it is to have 64 printable characters, for libraries that take
-  ///   no other secrets.
-  /// - Throws: ``ServiceError``.
-  public func changeSecret(isPrintable: Bool = false) throws(ServiceError) {
-    var fields = JSONObject()
-    if isPrintable {
-      // 64 characters of base64url carry 384 random bits.
-      let random = try ServiceError.ofJOSE { () throws(JOSEError) in
-        try JOSESecret.random(count: 48)
-      }
-      let text = random.encoded(as: .url)
-      fields.set("key", account.vault.seal(text, for: AccountDocument.secret.rawValue))
-    } else {
-      fields.set("key", try account.vault.freshKey(64, for: .secret))
-    }
-    fields.set("changed", now)
-    try account.apply([AccountDocument.secret.put(fields)])
+    try Self.copied(account.snapshot().secret.key)
   }
 
   /// The key of custom tokens, as those who read them need it. No API needs it.
   public func customKey() throws(ServiceError) -> JOSESecret {
-    let key = try account.snapshot().customKey.key
-    return try ServiceError.ofJOSE { () throws(JOSEError) in
-      try key.withSecret { JOSESecret(copying: $0) }
-    }
-  }
-
-  /// Draws another key of custom tokens. Those under the old one are refused from now on.
-  public func changeCustomKey() throws(ServiceError) {
-    var fields = JSONObject()
-    fields.set("key", try account.vault.freshKey(64, for: .customKey))
-    try account.apply([AccountDocument.customKey.put(fields)])
+    try Self.copied(account.snapshot().customKey.key)
   }
 
   /// The key that seals the tokens of measurement APIs (`dir`, A256GCM), as API backends need it.
   public func sealingKey() throws(ServiceError) -> JOSESecret {
-    let key = try account.snapshot().sealingKey.key
-    return try ServiceError.ofJOSE { () throws(JOSEError) in
+    try Self.copied(account.snapshot().sealingKey.key)
+  }
+
+  private static func copied(_ key: JSONWebKey) throws(ServiceError) -> JOSESecret {
+    try ServiceError.ofJOSE { () throws(JOSEError) in
       try key.withSecret { JOSESecret(copying: $0) }
     }
-  }
-
-  /// Draws another sealing key. Tokens under the old one do not open from now on.
-  public func changeSealingKey() throws(ServiceError) {
-    var fields = JSONObject()
-    fields.set("key", try account.vault.freshKey(32, for: .sealingKey))
-    try account.apply([AccountDocument.sealingKey.put(fields)])
-  }
-
-  /// Draws another management token; the old one is refused from now on.
-  ///
-  /// - Returns: The token, which is told only here.
-  public func changeManagementToken() throws(ServiceError) -> String {
-    let token = ManagementToken.fresh()
-    try account.apply([AccountDocument.management.put(token.document)])
-    return token.text
   }
 
   /// The development key: whoever sets it in the SDK passes. Nil if there is none.
@@ -122,14 +75,6 @@ public struct Management: Sendable {
     try account.snapshot().messageKey
   }
 
-  /// Draws another message key: apps get it with their next token. Tokens under way name the old one.
-  public func changeMessageKey() throws(ServiceError) {
-    var fields = JSONObject()
-    fields.set("id", Hexadecimal.encode(CoreSodium.random(count: 4)))
-    fields.set("key", try account.vault.freshKey(MessageKey.byteCount, for: .messageKey))
-    try account.apply([AccountDocument.messageKey.put(fields)])
-  }
-
   /// Takes the message key away: apps cannot sign any more from their next token on.
   public func removeMessageKey() throws(ServiceError) {
     try account.apply([.remove(.account, AccountDocument.messageKey.rawValue)])
@@ -149,12 +94,7 @@ public struct Management: Sendable {
   ///   ``ServiceError/invalid(_:value:allowed:)`` for a key that is of the wrong use.
   public func add(_ api: API, pins: [String]? = nil) throws(ServiceError) {
     if let id = api.keyID {
-      let key = try one(id, KeySetKey.self)
-      guard key.algorithm.isSignature == (api.kind == .token) else {
-        throw .invalid(
-          "key of the API", value: "\(id) (\(key.algorithm.rawValue))",
-          allowed: api.kind == .token ? "a signing key" : "a sealing key (dir, A256KW)")
-      }
+      try checkUse(of: one(id, KeySetKey.self), by: api)
     }
     var changes = [StoreChange.insert(.api, api.key, api.bytes)]
     if let pins {

@@ -11,12 +11,26 @@ extension AttestationService {
     let prefix = "Bearer "
     let authorization = request.headers["authorization"] ?? ""
     guard authorization.hasPrefix(prefix),
-      ManagementToken.matches(
-        String(authorization.dropFirst(prefix.count)), hash: snapshot.managementHash)
+      let token = snapshot.managementTokens.entry(
+        of: String(authorization.dropFirst(prefix.count)))
     else {
       metrics.count(.managementRefused)
       log(Event(name: "management", details: [("outcome", "refused"), ("peer", request.peer)]))
       return Self.json(401, ["error": "Show the account's management token as a bearer token."])
+    }
+    guard token.role.covers(verb) else {
+      metrics.count(.managementRefused)
+      log(
+        Event(
+          name: "management",
+          details: [("outcome", "refused"), ("token", token.name), ("peer", request.peer)]))
+      return Self.json(
+        403,
+        [
+          "error": .string(
+            "The role “\(token.role.rawValue)” of this token does not cover “\(verb.prefix(80))”. "
+              + "Use a token of a role that does; “management list” shows the roles.")
+        ])
     }
     var arguments = JSONObject()
     if !request.body.isEmpty {
@@ -28,7 +42,10 @@ extension AttestationService {
     metrics.count(.management)
     do throws(ServiceError) {
       let result = try management.perform(verb, arguments)
-      log(Event(name: "management", details: [("outcome", "done"), ("verb", verb)]))
+      log(
+        Event(
+          name: "management", details: [("outcome", "done"), ("verb", verb), ("token", token.name)])
+      )
       return Self.json(200, result)
     } catch {
       return Self.json(error.status, ["error": .string("\(error)")])
@@ -47,7 +64,7 @@ extension ServiceError {
   var status: Int {
     switch self {
     case .unknown: 404
-    case .alreadyThere, .inUse, .accountThere, .notConfirmed: 409
+    case .alreadyThere, .inUse, .accountThere, .outOfTurn, .notConfirmed: 409
     case .invalid, .jose: 400
     case .store, .damaged, .noMemory, .noAccount, .wrongPassphrase, .wrongKeyFile, .otherLock: 503
     }

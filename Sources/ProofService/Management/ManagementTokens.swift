@@ -94,10 +94,11 @@ extension Management {
     var check = TokenCheck(
       form: .signed, isAuthentic: true, isExpired: false, problem: "", claims: read.payload)
     check.isCustom = read.type == TokenKey.customType
-    let own = check.isCustom ? snapshot.customKey : snapshot.secret
-    let key = read.keyID.flatMap { snapshot.keys[$0]?.key } ?? own.key
+    let own = check.isCustom ? snapshot.customKeys : snapshot.secrets
+    let key = read.keyID.flatMap { snapshot.keys[$0] ?? own[$0] } ?? own.active
     do {
-      _ = try JWSVerifier(key).verify(text)
+      // Tokens of earlier versions name no key.
+      _ = try JWSVerifier(key.key, keyID: .optional).verify(text)
     } catch {
       check.isAuthentic = false
       check.problem = "\(error)"
@@ -108,10 +109,10 @@ extension Management {
   private func checkSealed(_ text: String, _ snapshot: Snapshot) -> TokenCheck {
     var check = TokenCheck(
       form: .sealed, isAuthentic: false, isExpired: false, problem: "", claims: JSONObject())
-    let keys = [snapshot.sealingKey.key] + snapshot.keys.values.map(\.key)
+    let keys = snapshot.sealingKeys.all.map(\.key) + snapshot.keys.values.map(\.key)
     for key in keys where !key.algorithm.isSignature {
       do {
-        let opened = try JWEDecrypter(key).open(text)
+        let opened = try JWEDecrypter(key, keyID: .optional).open(text)
         let payload = try opened.payload.withBytes { try JSONValue(parsing: $0) }
         guard case .object(let claims) = payload else { continue }
         check.isAuthentic = true
@@ -140,11 +141,19 @@ extension Management {
     }
     claims["sip"] = nil
     let payload = Array(JSONValue.object(claims).text.utf8)
-    let token = try ServiceError.ofJOSE { () throws(JOSEError) in
-      try JWSSigner(snapshot.secret.key).sign(payload: payload.span, type: "JWT")
+    var isAuthentic = false
+    for key in snapshot.secrets.all {
+      // With the key's name in the header, and as earlier versions signed, without.
+      for named in [
+        key.key, try ServiceError.ofJOSE { () throws(JOSEError) in try key.key.named(nil) },
+      ] {
+        let token = try ServiceError.ofJOSE { () throws(JOSEError) in
+          try JWSSigner(named).sign(payload: payload.span, type: "JWT")
+        }
+        let signature = token.split(separator: ".").last ?? ""
+        if start.utf8.count == 6, signature.hasPrefix(start) { isAuthentic = true }
+      }
     }
-    let signature = token.split(separator: ".").last ?? ""
-    let isAuthentic = start.utf8.count == 6 && signature.hasPrefix(start)
     return TokenCheck(
       form: .loggable, isAuthentic: isAuthentic, isExpired: false,
       problem: isAuthentic ? "" : "The signature's first characters are not this account's.",

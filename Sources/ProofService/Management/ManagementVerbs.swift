@@ -20,8 +20,10 @@ extension Management {
     var arguments = ManagementArguments(arguments)
     let result: JSONValue?
     switch parts[0] {
-    case "secret", "customkey", "sealing", "management", "devkey", "messagekey":
-      result = try performSecret(parts[0], parts[1], &arguments)
+    case "secret", "customkey", "sealing", "messagekey":
+      result = try performOwnKey(parts[0], parts[1], &arguments)
+    case "management": result = try performManagement(parts[1], &arguments)
+    case "devkey": result = try performDevelopmentKey(parts[1], &arguments)
     case "api": result = try performAPI(parts[1], &arguments)
     case "registration": result = try performRegistration(parts[1], &arguments)
     case "policy": result = try performPolicy(parts[1], &arguments)
@@ -41,9 +43,9 @@ extension Management {
     return result
   }
 
-  private static var done: JSONValue { .object([:]) }
+  static var done: JSONValue { .object([:]) }
 
-  private static func list(_ records: [some Record]) -> JSONValue {
+  static func list(_ records: [some Record]) -> JSONValue {
     .array(records.map { .object($0.shown) })
   }
 
@@ -55,76 +57,6 @@ extension Management {
       throw .invalid("mode", value: String(word.prefix(80)), allowed: "production, development")
     }
     return mode
-  }
-
-  private static func base64(
-    _ secret: borrowing JOSESecret, _ encoding: String?
-  ) throws(ServiceError) -> JSONValue {
-    guard encoding == nil || encoding == "base64" || encoding == "base64url" else {
-      throw .invalid("encoding", value: encoding ?? "", allowed: "base64, base64url")
-    }
-    let text = secret.encoded(as: encoding == "base64url" ? .url : .standard)
-    return .object([
-      "secret": .string(text.withBytes { String(decoding: Array(copying: $0), as: UTF8.self) })
-    ])
-  }
-
-  private func performSecret(
-    _ noun: String, _ verb: String, _ arguments: inout ManagementArguments
-  ) throws(ServiceError) -> JSONValue? {
-    switch (noun, verb) {
-    case ("secret", "get"), ("customkey", "get"), ("sealing", "get"):
-      let encoding = try arguments.optionalText("encoding")
-      try arguments.finish()
-      switch noun {
-      case "secret": return try Self.base64(secret(), encoding)
-      case "customkey": return try Self.base64(customKey(), encoding)
-      default: return try Self.base64(sealingKey(), encoding)
-      }
-    case ("customkey", "change"):
-      try arguments.finish()
-      try changeCustomKey()
-    case ("secret", "change"):
-      let isPrintable = try arguments.flag("printable")
-      try arguments.finish()
-      try changeSecret(isPrintable: isPrintable)
-    case ("sealing", "change"):
-      try arguments.finish()
-      try changeSealingKey()
-    case ("management", "change"):
-      try arguments.finish()
-      return .object(["token": .string(try changeManagementToken())])
-    case ("devkey", "get"):
-      try arguments.finish()
-      return .object(["key": try developmentKey().map { .string($0) } ?? .null])
-    case ("devkey", "change"):
-      try arguments.finish()
-      return .object(["key": .string(try changeDevelopmentKey())])
-    case ("devkey", "remove"):
-      try arguments.finish()
-      try removeDevelopmentKey()
-    case ("messagekey", "get"):
-      let encoding = try arguments.optionalText("encoding")
-      try arguments.finish()
-      return try shownMessageKey(encoding)
-    case ("messagekey", "change"):
-      try arguments.finish()
-      try changeMessageKey()
-      return try shownMessageKey(nil)
-    case ("messagekey", "remove"):
-      try arguments.finish()
-      try removeMessageKey()
-    default: return nil
-    }
-    return Self.done
-  }
-
-  private func shownMessageKey(_ encoding: String?) throws(ServiceError) -> JSONValue {
-    guard let (id, key) = try messageKey() else { return .object(["id": .null, "secret": .null]) }
-    let secret = key.withBytes { JOSESecret(copying: $0) }
-    guard case .object(var shown) = try Self.base64(secret, encoding) else { return .null }
-    shown.set("id", id)
-    return .object(shown)
   }
 
   private func performAPI(
@@ -147,6 +79,12 @@ extension Management {
       let pins = try arguments.optionalTexts("pins")
       try arguments.finish()
       try add(api, pins: pins)
+    case "change":
+      let host = try arguments.text("host")
+      let change = try Self.apiChange(&arguments)
+      let atOnce = try arguments.flag("atOnce")
+      try arguments.finish()
+      try changeAPI(host, change, atOnce: atOnce)
     case "remove":
       let host = try arguments.text("host")
       try arguments.finish()
@@ -244,6 +182,13 @@ extension Management {
       let confirmation = try arguments.text("confirm")
       try arguments.finish()
       try forcePins(confirmation: confirmation)
+    case ("config", "change-key"):
+      try arguments.finish()
+      try changeConfigurationKey()
+    case ("config", "retire-keys"):
+      let confirmation = try arguments.text("confirm")
+      try arguments.finish()
+      try retireConfigurationKeys(confirmation: confirmation)
     case ("config", "url"):
       let url = try arguments.text("url")
       try arguments.finish()
@@ -258,53 +203,6 @@ extension Management {
     default: return nil
     }
     return Self.done
-  }
-
-  private func performKeySet(
-    _ verb: String, _ arguments: inout ManagementArguments
-  ) throws(ServiceError) -> JSONValue? {
-    switch verb {
-    case "list":
-      try arguments.finish()
-      return Self.list(try keys())
-    case "add":
-      let word = try arguments.text("alg")
-      guard let algorithm = KeyAlgorithm(rawValue: word) else {
-        throw .invalid(
-          "alg", value: String(word.prefix(80)),
-          allowed: KeyAlgorithm.allCases.map(\.rawValue).joined(separator: ", "))
-      }
-      let id = try arguments.optionalText("kid")
-      try arguments.finish()
-      return .object(try addKey(algorithm, id: id).shown)
-    case "remove":
-      let id = try arguments.text("kid")
-      try arguments.finish()
-      try removeKey(id)
-      return Self.done
-    case "get":
-      let id = try arguments.text("kid")
-      try arguments.finish()
-      return try shownKey(key(id))
-    case "jwks":
-      try arguments.finish()
-      guard let jwks = try? JSONValue(parsing: jwks()) else { throw .damaged("key set") }
-      return jwks
-    default: return nil
-    }
-  }
-
-  /// The public key, or the secret of one that has none.
-  private func shownKey(_ key: JSONWebKey) throws(ServiceError) -> JSONValue {
-    let text: String
-    if key.algorithm.isSymmetric {
-      let json = try ServiceError.ofJOSE { () throws(JOSEError) in try key.privateJSON() }
-      text = json.withBytes { String(decoding: Array(copying: $0), as: UTF8.self) }
-    } else {
-      text = try ServiceError.ofJOSE { () throws(JOSEError) in try key.publicJSON() }
-    }
-    guard let shown = try? JSONValue(parsing: text) else { throw .damaged("key") }
-    return shown
   }
 
   private func performToken(

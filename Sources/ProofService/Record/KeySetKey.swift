@@ -8,7 +8,14 @@ public struct KeySetKey: Record, Hashable {
   public var algorithm: KeyAlgorithm
   /// When it was made, in Unix seconds.
   public var added: Int64
+  /// Whether a symmetric key was handed out.
+  public internal(set) var isGiven = false
+  /// When the last token by it ends, in Unix seconds; nil if an API uses it, or none ever did.
+  public internal(set) var end: Int64?
   var sealedKey: [UInt8]
+
+  /// Seconds for which backends may keep the published keys.
+  static let publishedSeconds: Int64 = 300
 
   init(_ id: String, _ algorithm: KeyAlgorithm, added: Int64, sealedKey: [UInt8]) {
     self.id = id
@@ -38,12 +45,16 @@ public struct KeySetKey: Record, Hashable {
       let added = fields.integer("added"), let sealed = fields.bytes("key")
     else { return nil }
     self.init(key, algorithm, added: added, sealedKey: sealed)
+    isGiven = fields.flag("given") ?? false
+    end = fields.integer("until")
   }
 
   /// What may be shown.
   public var shown: JSONObject {
     var shown: JSONObject = ["kid": .string(id), "alg": .string(algorithm.rawValue)]
     shown.set("added", added)
+    if isGiven { shown.set("given", true) }
+    shown.set("until", end)
     return shown
   }
 }

@@ -11,6 +11,10 @@ import ProofModel
 //
 //   initialise CONFIG        well
 //   fetch DOMAIN             status, token, measurement configuration in hexadecimal
+//   bound TEXT DOMAIN        the same of a token bound to a text: fresh for each text
+//   custom CLAIMS            the same of a custom token; CLAIMS are JSON without blanks
+//   sign MESSAGE             the signature under the message key, or -
+//   configure                the serial of the newest configuration
 //   prove KIND NONCE         a proof under the last configuration
 //   keep FOLDER              stores the last configuration, and holds the store
 //   digest                   the name of this build, as its own evidence gives it
@@ -28,6 +32,17 @@ func answer(_ words: [String], _ app: App) throws -> String {
     app.config = result.measurementConfig ?? app.config
     let config = result.measurementConfig.map { Hexadecimal.encode($0.bytes) } ?? "-"
     return "\(result.status)|\(result.token)|\(config)|\(result.reason)"
+  case "bound":
+    app.attestor.setDataHash(of: words[1])
+    let result = app.attestor.fetchTokenAndWait(for: words[2])
+    return "\(result.status)|\(result.token)|-|\(result.reason)"
+  case "custom":
+    let result = app.attestor.fetchCustomJWTAndWait(words[1])
+    return "\(result.status)|\(result.token)|-|\(result.reason)"
+  case "sign": return app.attestor.messageSignature(of: words[1]) ?? "-"
+  case "configure":
+    return try app.attestor.fetchConfigAndWait().map { "\(try AccountConfiguration($0).serial)" }
+      ?? "-"
   case "prove":
     guard let config = app.config else { throw CocoaError(.featureUnsupported) }
     guard let nonce = Hexadecimal.decode(words[2]) else { throw CocoaError(.formatting) }

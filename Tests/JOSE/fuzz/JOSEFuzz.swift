@@ -43,6 +43,7 @@ private func fuzzJSON(_ bytes: [UInt8]) throws {
 }
 
 private func fuzzKeys(_ bytes: [UInt8]) throws {
+  if let keys = try? JSONWebKey.keys(parsing: bytes.span) { precondition(!keys.isEmpty) }
   if let set = try? JWKS(parsing: bytes.span) {
     precondition((try? JWKS(parsing: set.publicJSON).publicJSON) == set.publicJSON)
   }

@@ -19,6 +19,7 @@ struct ConfigurationFuzzTests {
       ("url", #""https://attest.example.com:8443""#), ("spk", #"["\#(pin(1))"]"#),
       ("pin", #"{"a.example":["\#(pin(1))"],"*":["\#(pin(2))"],"b.example":[]}"#),
       ("dom", #"{"a.example":"token","b.example":"measurement","c.example":"none"}"#),
+      ("hnd", #"["\#(handover(IssuerKey.random(), to: IssuerKey.random()))"]"#),
     ]
     var taken = 0
     for _ in 0..<Mutator.rounds {

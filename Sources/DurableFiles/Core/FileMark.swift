@@ -1,0 +1,19 @@
+internal import Glibc
+
+/// Differs from an earlier mark if the file was replaced or written to.
+package struct FileMark: Sendable, Hashable {
+  private let values: [Int]
+
+  /// Looks at a file; one that is not there has a mark of its own.
+  package init(_ path: String) {
+    var status = stat()
+    guard unsafe stat(path, &status) == 0 else {
+      values = []
+      return
+    }
+    values = [
+      Int(status.st_dev), Int(bitPattern: UInt(status.st_ino)), Int(status.st_size),
+      status.st_mtim.tv_sec, status.st_mtim.tv_nsec, status.st_ctim.tv_sec, status.st_ctim.tv_nsec,
+    ]
+  }
+}

@@ -1,0 +1,44 @@
+internal import ProofJOSE
+internal import ProofModel
+
+// The key that signs the configuration. Apps are built with its fingerprint, so a new key is handed over by the
+// one before: SERVICE.md section 6.
+
+extension Management {
+  /// How often the key can be handed over before ``retireConfigurationKeys(confirmation:)``.
+  public static var handoversMax: Int { AttestationWire.handoversMax }
+
+  /// Signs the configuration with a fresh key from now on. Apps that know the key before take it, because that
+  /// key names the fresh one.
+  ///
+  /// - Throws: ``ServiceError/outOfTurn(_:instead:)`` after ``handoversMax`` changes.
+  public func changeConfigurationKey() throws(ServiceError) {
+    let place = AccountDocument.configuration
+    try changeConfiguration { settings, key throws(ServiceError) in
+      guard settings.handovers.count < Self.handoversMax else {
+        throw .outOfTurn(
+          "the configuration carries \(settings.handovers.count) changes of its key already",
+          instead:
+            "When no app with an initial configuration of before is left: “config retire-keys”.")
+      }
+      let fresh = try account.vault.freshKey(32, for: place)
+      func opened(_ sealed: [UInt8]) throws(ServiceError) -> JSONWebKey {
+        try account.key(sealed, at: place.rawValue, .edDSA, id: nil).key
+      }
+      settings.handovers.append(
+        try AccountConfiguration.handover(
+          of: account.name, from: opened(key), to: opened(fresh)))
+      key = fresh
+    }
+  }
+
+  /// Leaves out how apps get from earlier keys to the present one. Apps that were built with an earlier key's
+  /// fingerprint get no configuration any more.
+  ///
+  /// - Parameter confirmation: `YES`.
+  /// - Throws: ``ServiceError/notConfirmed``.
+  public func retireConfigurationKeys(confirmation: String) throws(ServiceError) {
+    guard confirmation == "YES" else { throw .notConfirmed }
+    try changeConfiguration { $0.handovers = [] }
+  }
+}

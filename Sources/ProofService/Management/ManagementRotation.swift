@@ -1,0 +1,182 @@
+public import ProofJOSE
+
+// The account's own keys, and how each is replaced without a token that is refused: the next key is drawn,
+// handed out to those who check tokens, made the active one, and the old one is dropped when its last token
+// has ended. docs/ROTATION.md has the steps.
+
+extension Management {
+  /// Seconds after a token's end for which the key before is kept: for requests that had begun.
+  static let endMargin: Int64 = 60
+
+  /// The keys of a kind without their secrets, the active one first.
+  ///
+  /// - Parameter kind: The kind.
+  /// - Returns: At most one of each stage; none of a message key that the account does not have.
+  /// - Throws: ``ServiceError``.
+  public func keyStates(of kind: OwnKey) throws(ServiceError) -> [KeyState] {
+    try kind.document.keys(in: store)?.states ?? []
+  }
+
+  /// Draws the next key. It makes no token before ``promoteKey(of:atOnce:)``.
+  ///
+  /// - Parameters:
+  ///   - kind: The kind.
+  ///   - isPrintable: Whether a secret of HS256 is to have 64 printable characters.
+  /// - Returns: The key, without its secret.
+  /// - Throws: ``ServiceError/outOfTurn(_:instead:)`` if there is a next key.
+  @discardableResult
+  public func prepareKey(
+    of kind: OwnKey, isPrintable: Bool = false
+  ) throws(ServiceError) -> KeyState {
+    let fresh = try freshKey(kind, isPrintable: isPrintable)
+    try rewrite(kind) { stages throws(ServiceError) in
+      if let next = stages.next {
+        throw .outOfTurn(
+          "the key “\(next.id)” is the next one already",
+          instead: "Hand it out (“\(kind.rawValue) keys”) and promote it, or drop it.")
+      }
+      stages.next = fresh
+    }
+    return fresh.state(.next)
+  }
+
+  /// The keys with their secrets, for those who check tokens: all that a token may be made with now, after
+  /// the next step, and before the last.
+  ///
+  /// The next key counts as handed out from then on.
+  ///
+  /// - Parameter kind: The kind.
+  /// - Returns: The keys by name, the active one first.
+  /// - Throws: ``ServiceError``.
+  public func handOutKeys(of kind: OwnKey) throws(ServiceError) -> [JSONWebKey] {
+    guard let stages = try kind.document.keys(in: store) else { return [] }
+    if let next = stages.next, !next.isGiven {
+      try rewrite(kind) { stages in
+        if stages.next?.id == next.id { stages.next?.isGiven = true }
+      }
+    }
+    var keys: [JSONWebKey] = []
+    for (_, key) in stages.all {
+      let place = kind.document.rawValue
+      keys.append(try account.key(key.sealed, at: place, kind.algorithm, id: key.id).key)
+    }
+    return keys
+  }
+
+  /// Makes tokens with the next key from now on. Those by the key before are good until they end.
+  ///
+  /// - Parameters:
+  ///   - kind: The kind.
+  ///   - atOnce: Whether to do it although the next key was never handed out.
+  /// - Returns: The active key, without its secret.
+  /// - Throws: ``ServiceError/outOfTurn(_:instead:)``.
+  @discardableResult
+  public func promoteKey(
+    of kind: OwnKey, atOnce: Bool = false
+  ) throws(ServiceError) -> KeyState {
+    let end = now + Int64(try policy().tokenLifetime) + Self.endMargin
+    var promoted: KeyState?
+    try rewrite(kind) { stages throws(ServiceError) in
+      guard var next = stages.next else {
+        throw .outOfTurn("there is no next key", instead: "Draw one: “\(kind.rawValue) next”.")
+      }
+      if let old = stages.old {
+        throw .outOfTurn(
+          "the key “\(old.id)” is not retired yet", instead: "Retire it: “\(kind.rawValue) retire”."
+        )
+      }
+      guard next.isGiven || atOnce else {
+        throw .outOfTurn(
+          "the next key was never handed out, so those who check tokens would refuse them",
+          instead: "Hand it out: “\(kind.rawValue) keys”.")
+      }
+      stages.old = stages.active
+      stages.old?.end = end
+      next.isGiven = false
+      stages.active = next
+      stages.next = nil
+      promoted = next.state(.active)
+    }
+    guard let promoted else { throw .damaged(kind.document.rawValue) }
+    return promoted
+  }
+
+  /// Drops the key before the active one.
+  ///
+  /// - Parameters:
+  ///   - kind: The kind.
+  ///   - atOnce: Whether to do it although tokens by it have not ended.
+  /// - Throws: ``ServiceError/outOfTurn(_:instead:)``.
+  public func retireKey(of kind: OwnKey, atOnce: Bool = false) throws(ServiceError) {
+    let now = now
+    try rewrite(kind) { stages throws(ServiceError) in
+      guard let old = stages.old else {
+        throw .outOfTurn("there is no old key", instead: "“\(kind.rawValue) list” shows the keys.")
+      }
+      try Self.checkEnd(old.end, of: old.id, at: now, atOnce: atOnce)
+      stages.old = nil
+    }
+  }
+
+  /// Forgets the next key.
+  ///
+  /// - Throws: ``ServiceError/outOfTurn(_:instead:)`` if there is none.
+  public func dropKey(of kind: OwnKey) throws(ServiceError) {
+    try rewrite(kind) { stages throws(ServiceError) in
+      guard stages.next != nil else {
+        throw .outOfTurn("there is no next key", instead: "“\(kind.rawValue) list” shows the keys.")
+      }
+      stages.next = nil
+    }
+  }
+
+  /// Replaces all keys of a kind at once: for a key that others know. Tokens under way are refused.
+  ///
+  /// - Parameters:
+  ///   - kind: The kind.
+  ///   - isPrintable: Whether a secret of HS256 is to have 64 printable characters.
+  /// - Throws: ``ServiceError``.
+  public func changeKey(of kind: OwnKey, isPrintable: Bool = false) throws(ServiceError) {
+    let fresh = try freshKey(kind, isPrintable: isPrintable)
+    try rewrite(kind) { $0 = KeyStages(active: fresh) }
+  }
+
+  static func checkEnd(
+    _ end: Int64?, of id: String, at now: Int64, atOnce: Bool
+  ) throws(ServiceError) {
+    guard let end, end > now, !atOnce else { return }
+    throw .outOfTurn(
+      "tokens by the key “\(id)” end in \(end - now) seconds",
+      instead: "Try again then. If others know the key, add --at-once: those tokens are refused.")
+  }
+
+  private func freshKey(_ kind: OwnKey, isPrintable: Bool) throws(ServiceError) -> SealedKey {
+    let place = kind.document
+    guard isPrintable else {
+      return SealedKey(sealed: try account.vault.freshKey(kind.byteCount, for: place), added: now)
+    }
+    // 64 characters of base64url carry 384 random bits.
+    let random = try ServiceError.ofJOSE { () throws(JOSEError) in
+      try JOSESecret.random(count: 48)
+    }
+    let text = random.encoded(as: .url)
+    return SealedKey(sealed: account.vault.seal(text, for: place.rawValue), added: now)
+  }
+
+  private func rewrite(
+    _ kind: OwnKey, _ change: (inout KeyStages) throws(ServiceError) -> Void
+  ) throws(ServiceError) {
+    let place = kind.document
+    try rewrite(place.rawValue, of: .account) { present throws(ServiceError) in
+      var stages = KeyStages()
+      if let present {
+        guard case .object(let fields) = try? JSONValue(parsing: present.span),
+          let read = KeyStages(fields)
+        else { throw .damaged("document “\(place.rawValue)”") }
+        stages = read
+      }
+      try change(&stages)
+      return Array(JSONValue.object(stages.fields).text.utf8)
+    }
+  }
+}

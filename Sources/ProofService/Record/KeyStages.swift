@@ -1,0 +1,120 @@
+public import ProofJOSE
+internal import ProofModel
+
+/// Where one of the account's own keys stands while it is rotated.
+public enum KeyStage: String, Sendable, CaseIterable {
+  /// Drawn, and on its way to those who check tokens. It makes no token yet.
+  case next
+  /// Makes the tokens.
+  case active
+  /// Made the tokens before. Those that have not ended are good.
+  case old
+}
+
+/// One of the account's own keys without its secret.
+public struct KeyState: Sendable, Hashable {
+  /// Its name, the `kid` of tokens; of the message key, their `mskid`.
+  public var id: String
+  /// Where it stands.
+  public var stage: KeyStage
+  /// When it was drawn, in Unix seconds; nil of an account of an earlier version.
+  public var added: Int64?
+  /// Whether the next key was handed out.
+  public var isGiven: Bool
+  /// When the last token by the old key ends, in Unix seconds.
+  public var end: Int64?
+
+  /// All of it as JSON.
+  public var shown: JSONObject {
+    var shown: JSONObject = ["kid": .string(id), "state": .string(stage.rawValue)]
+    shown.set("added", added)
+    if stage == .next { shown.set("given", isGiven) }
+    shown.set("until", end)
+    return shown
+  }
+}
+
+/// One of the account's own keys as it stands in the store, sealed.
+struct SealedKey: Hashable {
+  var id: String
+  var sealed: [UInt8]
+  var added: Int64?
+  var isGiven = false
+  var end: Int64?
+
+  static let label: StaticString = "pfs1.key-name..."
+
+  /// A key under the name that follows from how it is sealed: no two are sealed the same.
+  init(sealed: [UInt8], added: Int64?) {
+    id = Hexadecimal.encode(CoreSodium.hash(Self.label, sealed).prefix(8))
+    self.sealed = sealed
+    self.added = added
+  }
+
+  /// Reads what ``fields`` wrote. Keys of earlier versions have no name beside them.
+  init?(_ fields: JSONObject) {
+    guard let sealed = fields.bytes("key") else { return nil }
+    self.init(sealed: sealed, added: fields.integer("added") ?? fields.integer("changed"))
+    if let id = fields.text("id") { self.id = id }
+    isGiven = fields.flag("given") ?? false
+    end = fields.integer("until")
+  }
+
+  var fields: JSONObject {
+    var fields = JSONObject()
+    fields.set("key", sealed)
+    fields.set("id", id)
+    fields.set("added", added)
+    if isGiven { fields.set("given", true) }
+    fields.set("until", end)
+    return fields
+  }
+
+  func state(_ stage: KeyStage) -> KeyState {
+    KeyState(id: id, stage: stage, added: added, isGiven: isGiven, end: end)
+  }
+}
+
+/// The document of one kind of the account's own keys: at most one of each stage.
+struct KeyStages: Hashable {
+  /// Nil only of the message key, which an account need not have.
+  var active: SealedKey?
+  var next: SealedKey?
+  var old: SealedKey?
+
+  init(active: SealedKey? = nil) { self.active = active }
+
+  /// Reads what ``fields`` wrote, and documents of earlier versions, which hold one key.
+  init?(_ fields: JSONObject) {
+    func key(_ name: String) -> SealedKey?? {
+      switch fields[name] {
+      case nil: .some(nil)
+      case .object(let object): SealedKey(object).map(Optional.some)
+      default: .none
+      }
+    }
+    if fields["key"] != nil {
+      guard let key = SealedKey(fields) else { return nil }
+      active = key
+    }
+    guard let next = key("next"), let old = key("old") else { return nil }
+    self.next = next
+    self.old = old
+  }
+
+  var fields: JSONObject {
+    var fields = active?.fields ?? JSONObject()
+    fields["next"] = next.map { .object($0.fields) }
+    fields["old"] = old.map { .object($0.fields) }
+    return fields
+  }
+
+  /// The keys that tokens may be checked with, the active one first.
+  var all: [(stage: KeyStage, key: SealedKey)] {
+    [(KeyStage.active, active), (.next, next), (.old, old)].compactMap { stage, key in
+      key.map { (stage, $0) }
+    }
+  }
+
+  var states: [KeyState] { all.map { $0.key.state($0.stage) } }
+}
