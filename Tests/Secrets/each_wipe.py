@@ -14,13 +14,14 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 HERE = ROOT / "Tests" / "Secrets"
 CORE = ROOT / "CSources" / "ProofCore"
 BUILD = ROOT / ".build" / "secrets" / "each"
-PARTS = ("needle", "wipe", "wipe_app", "wipe_hardware", "wipe_verifier", "wipe_sodium")
+PARTS = ("needle", "wipe", "wipe_app", "wipe_hardware", "wipe_verifier", "wipe_sodium", "wipe_gate")
 # Those of the native SHA-256 are its own, without the prefix.
 WIPE = re.compile(r"(?:pfc_(?:proof_key_)?|(?<=^  ))wipe\(([^;]*)\);")
 NATIVE = "sha256_native.c"
 FUNCTION = re.compile(r"^(?:PFC_APART )?[a-z].*?\b(\w+)\(")
 
 UNSEEN = {
+    ("compact.c", "make_tag", "message, sizeof message"): "so near its caller that the next call stands on it",
     ("config.c", "make_tag", "key, sizeof key"): "made from the salt alone, which is public",
     ("config.c", "make_tag", "full, sizeof full"): "the tag is public",
     ("crypto.c", "pfc_hash_final", "hash, sizeof *hash"): "libsodium 1.0.18 has done it already; do not count on that",
@@ -28,6 +29,8 @@ UNSEEN = {
     ("crypto.c", "pfc_shared_secret", "shared, 32"): "the answer to a point of low order: zeros, no secret",
     ("crypto.c", "pfc_seal", "sealed, size + PFC_SEAL_BYTES"): "an answer of zeros: nothing was sealed",
     ("crypto.c", "pfc_unseal", "message, size - PFC_SEAL_BYTES"): "an answer of zeros: nothing was opened",
+    ("gate.c", "make_handle", "derived, sizeof derived"): "the handle is public, and nothing uses the other bytes",
+    ("gate.c", "beacon_of", "full, sizeof full"): "the beacon is public, and nothing uses the other bytes",
     ("key.c", "pfc_key_id", "derived, sizeof derived"): "the key's public name, and bytes that nothing uses",
     ("key.c", "pfc_secrets_make", "secrets, sizeof *secrets"): "an answer of zeros: nothing was made",
     ("measurement.c", "leaf_end", "full, sizeof full"): "four bytes go into a leaf; nothing uses the others",

@@ -41,6 +41,15 @@ struct vault {
   struct pfc_session session;
   struct pfc_outcome outcome;
   uint8_t random_next;
+  struct pfc_gate gate;
+  struct pfc_gate_token gate_token, gate_opened;
+  uint8_t gate_sealed[PFC_GATE_TOKEN_BYTES];
+  struct pfc_gate_keys gate_keys;
+  struct pfc_compact_keys event_keys;
+  struct pfc_compact compact;
+  struct pfc_compact_subject subject;
+  struct pfc_http http;
+  char text[64];
   unsigned writes, broken_from;  ///< The storage fails from this write on; 0: it does not
 };
 
@@ -67,6 +76,7 @@ extern const struct wipe_case wipe_app_cases[];
 extern const struct wipe_case wipe_hardware_cases[];
 extern const struct wipe_case wipe_verifier_cases[];
 extern const struct wipe_case wipe_sodium_cases[];
+extern const struct wipe_case wipe_gate_cases[];
 
 /// Fills with bytes that look random and differ for each seed.
 void vault_fill(void *bytes, size_t size, uint32_t seed);
