@@ -1,4 +1,4 @@
-/// The inside of a probe, for probe.c and diagnosis.c.
+/// The inside of a probe, for probe.c, probe_gather.c and diagnosis.c.
 
 #ifndef PFP_PROBE_PARTS_H
 #define PFP_PROBE_PARTS_H
@@ -10,6 +10,9 @@
 #include "probe.h"
 #include "process.h"
 #include "sources.h"
+
+/// Of each digest of evidence: see probe.c.
+extern const uint8_t pfp_evidence_key[PFP_HASH_KEY_BYTES];
 
 struct pfp_probe {
   struct pfp_probe_options options;  ///< Its strings are this probe's own copies.
@@ -30,6 +33,9 @@ struct pfp_probe {
 
 /// Collects everything that `evidence->asked` asks for, sorted. `look` gets the bundle's entries; it may be NULL.
 int pfp_probe_gather(struct pfp_probe *probe, struct pfp_evidence *evidence, struct pfp_bundle_look *look);
+
+/// Forgets what was kept of files. The next measurement begins anew.
+void pfp_probe_free_files(struct pfp_probe *probe);
 
 /// Sets the failure and returns the result.
 int pfp_probe_fail(struct pfp_probe *probe, int result, int core, int error, const char *path);

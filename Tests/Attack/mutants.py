@@ -35,7 +35,7 @@ MUTANTS = [
      [(WATCH, "if (sight->personality == 0) return", "if (sight->personality != 1) return"),
       (WATCH, "(sight->personality & ADDR_NO_RANDOMIZE) != 0", "0")]),
     ("who watches is looked at before the environment is read", "debugger attached while a file is read",
-     [("probe.c", "  if (result == PFP_OK) pfp_environment_report(evidence, &probe->process);\n"
+     [("probe_gather.c", "  if (result == PFP_OK) pfp_environment_report(evidence, &probe->process);\n"
        "  if (result == PFP_OK) pfp_variables_report(evidence, &probe->process);\n"
        "  if (result == PFP_OK) watch(probe, evidence);\n",
        "  if (result == PFP_OK) watch(probe, evidence);\n"
@@ -130,9 +130,9 @@ MUTANTS = [
     ("code is taken from the file's name, not from memory", "executable code patched from outside",
      [(VIEW, "    contents[count].size = segment->file_size;\n", "    contents[count].size = 0;\n")]),
     ("the executable's file is not read", "executable: one byte, never loaded",
-     [("probe.c", "result == PFP_OK ? entry.content : NULL);", "NULL);")]),
+     [("probe_gather.c", "result == PFP_OK ? entry.content : NULL);", "NULL);")]),
     ("the bundle's entries are counted, not hashed", "bundle file changed",
-     [("probe.c", "pfp_transcript_raw(&shards->transcripts[shard], entry->digest, sizeof entry->digest);", "")]),
+     [("probe_gather.c", "pfp_transcript_raw(&shards->transcripts[shard], entry->digest, sizeof entry->digest);", "")]),
     ("the machine's identity is not read", "storage copied to another device",
      [(DEVICE, 'pfp_read_file(text, sizeof text, "/etc/machine-id")',
        'pfp_read_file(text, sizeof text, "/etc/hostname")')]),

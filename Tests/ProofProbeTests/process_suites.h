@@ -14,5 +14,8 @@ extern const struct suite process_cover_suite;
 extern const struct suite process_links_suite;
 extern const struct suite process_modules_suite;
 extern const struct suite process_watch_suite;
+extern const struct suite process_breakpoints_suite;
+extern const struct suite process_release_suite;
+extern const struct suite process_bundle_suite;
 
 #endif
