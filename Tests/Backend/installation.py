@@ -382,6 +382,7 @@ class InstallationKeys(unittest.TestCase):
             type(self).config = place.ask("config", "show")["signed"]
             self.assertEqual(self.seen(self.app(self.tpm.device)), (False, ["installation-key-unproved"]))
         finally:
+            place.url = before
             place.ask("config", "url", before)
             type(self).config = place.ask("config", "show")["signed"]
 
