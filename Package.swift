@@ -116,7 +116,7 @@ let package = Package(
       ],
       swiftSettings: strictSwift),
 
-    .target(name: "Console", swiftSettings: strictSwift),
+    .target(name: "Console", dependencies: ["ProofCore"], swiftSettings: strictSwift),
     .executableTarget(
       name: "proofctl",
       dependencies: [

@@ -21,6 +21,7 @@ static const char usage[] =
     "  mode production|development, issuer HEX (up to four), id HEX, allow-literal yes|no,\n"
     "  challenge-seconds N, epoch UNIX-SECONDS (now; 0: unknown), floor UNIX-SECONDS, counter N,\n"
     "  renew yes|no (another id and key); secret-key HEX in FILE alone.\n"
+    "  --version              prints the version and ends\n"
     "  --open-provision       take a FILE that others may read; it must hold no secret key\n"
     "  What is not named stays what it was; at first, id and keys are drawn at random.\n";
 
@@ -87,6 +88,10 @@ int options_read(struct options *options, int argc, char **argv) {
     const char *name = argv[i];
     if (strcmp(name, "--help") == 0) {
       log_plain("%s", usage);
+      return STATUS_OK;
+    }
+    if (strcmp(name, "--version") == 0) {
+      log_plain("proof-hardware %s\n", PROOFKIT_VERSION);
       return STATUS_OK;
     }
     if (strncmp(name, "--", 2) != 0) return complain("not an option", name);

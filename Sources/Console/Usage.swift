@@ -11,7 +11,7 @@ package struct Usage: Sendable {
   ///   - program: Its name, as it is typed.
   ///   - synopsis: What stands behind the name; further lines of it are whole.
   ///   - summary: What the program does, in a few lines.
-  ///   - options: All but `--help`.
+  ///   - options: All but `--help` and `--version`.
   ///   - takesOperands: Whether words without dashes may stand between the options.
   package init(
     _ program: String, _ synopsis: String, _ summary: String, _ options: [Option],
@@ -26,10 +26,13 @@ package struct Usage: Sendable {
 
   /// What `--help` prints.
   package var help: String {
-    let all = options + [Option("--help", help: "prints this")]
+    let all = options + [Self.version, Option("--help", help: "prints this")]
     return "usage: \(program) \(synopsis)\n\n\(summary)\n\n"
       + Self.columns(all.map { ($0.words, $0.help) })
   }
+
+  /// Taken by every program.
+  private static let version = Option("--version", help: "prints the version")
 
   /// What can be typed, and beside it what it does.
   package static func columns(_ rows: [(words: String, help: String)]) -> String {
@@ -41,7 +44,12 @@ package struct Usage: Sendable {
 
   /// Reads a command line, without the program's own name.
   package func read(_ arguments: some Sequence<String>) throws(UsageError) -> Options {
-    try Options(arguments, taking: options, takesOperands: takesOperands)
+    try Options(arguments, taking: options + [Self.version], takesOperands: takesOperands)
+  }
+
+  /// What `--version` prints. The first word of the program's name is the executable's.
+  package var versionLine: String {
+    "\(program.prefix { $0 != " " }) \(Version.text)"
   }
 
   /// Makes of a command line what the program goes by. If it asks for help, that is printed and the
@@ -53,6 +61,10 @@ package struct Usage: Sendable {
       let options = try read(arguments)
       if options.has("--help") {
         print(help)
+        Terminal.end(0)
+      }
+      if options.has("--version") {
+        print(versionLine)
         Terminal.end(0)
       }
       return try make(options)

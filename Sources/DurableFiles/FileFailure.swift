@@ -8,11 +8,14 @@ package struct FileFailure: Error, Sendable, Hashable {
   package let name: String
   /// The system's number, such as ENOSPC.
   package let code: Int32
+  /// What to do, where this code refused and not the system.
+  package let advice: String?
 
-  package init(_ operation: String, _ name: String, code: Int32) {
+  package init(_ operation: String, _ name: String, code: Int32, advice: String? = nil) {
     self.operation = operation
     self.name = name
     self.code = code
+    self.advice = advice
   }
 
   /// Somebody else is at work on it.
@@ -20,13 +23,16 @@ package struct FileFailure: Error, Sendable, Hashable {
     FileFailure("lock", name, code: EBUSY)
   }
 
-  /// The system's words for its number.
+  /// What to do, or the system's words for its number.
   package var reason: String {
-    unsafe strerror(code).map { unsafe String(cString: $0) } ?? "error \(code)"
+    if let advice { return advice }
+    return unsafe strerror(code).map { unsafe String(cString: $0) } ?? "error \(code)"
   }
 }
 
 extension FileFailure: CustomStringConvertible {
-  /// What failed, on what, and why.
-  package var description: String { "\(operation) \(name): \(reason)" }
+  /// What failed, on what, and why; or on what, and what to do.
+  package var description: String {
+    advice == nil ? "\(operation) \(name): \(reason)" : "\(name): \(reason)"
+  }
 }

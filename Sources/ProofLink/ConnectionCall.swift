@@ -76,7 +76,14 @@ extension HardwareConnection {
       }
     }
     var exchange = LinkExchange(try request(task(), proving: command, until: isOver))
-    let result = await play(&exchange, hearing: &iterator, telling: mailbox)
+    let opened = openedCount
+    var result = await play(&exchange, hearing: &iterator, telling: mailbox)
+    // Twelve links were tried and none was ever open.
+    if result == .failure(.linkLost(commandMayBeDone: false)), openedCount == opened,
+      let obstacle, obstacle.isAddressWrong
+    {
+      result = .failure(.nothingThere(reason: obstacle.reason))
+    }
     // Given up while a command was proved, it ended without an event.
     switch result {
     case .failure(.cancelled), .failure(.deadlinePassed): hangUp()
@@ -203,6 +210,7 @@ extension HardwareConnection {
   private func opened(_ channel: any LinkChannel, _ number: Int) -> Bool {
     guard link?.number == number else { return false }
     link?.channel = channel
+    openedCount += 1
     obstacle = nil
     calls.first?.tell(.link(number, .connected))
     return true

@@ -12,6 +12,8 @@ public struct DeviceReply: Sendable, Hashable {
     case unknownCommand = 2
     /// The command's number is out of range.
     case outOfRange = 3
+    /// It is not done: the device could not store its new state.
+    case notStored = 4
   }
 
   /// The counter of the challenge that the command answered.

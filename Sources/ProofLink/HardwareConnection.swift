@@ -97,6 +97,8 @@ public actor HardwareConnection {
   /// The link that is up, or on its way.
   var link: ConnectionLink?
   var linkCount = 0
+  /// How many links were open, over all calls.
+  var openedCount = 0
   /// Calls that wait for their turn; the first has it.
   var calls: [ConnectionCall] = []
   var callCount = 0

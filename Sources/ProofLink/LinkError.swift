@@ -15,6 +15,9 @@ public enum LinkError: Error, Sendable, Hashable {
   /// The link does not carry. If the command may be done, nobody could tell so far what became of
   /// it.
   case linkLost(commandMayBeDone: Bool)
+  /// No link could be opened, because nothing is at the hardware's address: the transport's reason.
+  /// The command was not done.
+  case nothingThere(reason: String)
   /// The deadline passed. The link is closed.
   case deadlinePassed(commandMayBeDone: Bool)
   /// The task was cancelled. The link is closed.
@@ -34,7 +37,9 @@ extension LinkError {
   public var commandMayBeDone: Bool {
     switch self {
     case .linkLost(let maybe), .deadlinePassed(let maybe), .cancelled(let maybe): maybe
-    case .measureAgain, .askBackend, .hardwareTooOld, .wait, .earlierCommand, .notRemembered: false
+    case .measureAgain, .askBackend, .hardwareTooOld, .wait, .nothingThere, .earlierCommand,
+      .notRemembered:
+      false
     }
   }
 }
@@ -53,8 +58,11 @@ extension LinkError: CustomStringConvertible {
     case .wait(let seconds):
       "The hardware is busy. Connect again after \(seconds) seconds."
     case .linkLost(let maybe):
-      "No link could be kept open\(Self.end(maybe)) Check that the hardware is near and that its "
-        + "address is right, then try again."
+      "No link could be kept open\(Self.end(maybe)) Check that the hardware has power and is near, "
+        + "then try again."
+    case .nothingThere(let reason):
+      "Nothing is at the hardware's address (\(reason)); the command was not done. Check the address, "
+        + "and that the hardware runs."
     case .deadlinePassed(let maybe): "The deadline passed\(Self.end(maybe))"
     case .cancelled(let maybe): "It was cancelled\(Self.end(maybe))"
     case .earlierCommand(.tooOldToTell):

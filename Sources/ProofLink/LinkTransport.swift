@@ -35,8 +35,19 @@ public struct LinkUnavailable: Error, Sendable, Hashable, CustomStringConvertibl
   /// What went wrong, for a log.
   public let reason: String
 
+  /// Whether nothing is at the address: a path that does not exist, say. Coming closer does not
+  /// help then.
+  public let isAddressWrong: Bool
+
   /// Says why.
-  public init(_ reason: String) { self.reason = reason }
+  ///
+  /// - Parameters:
+  ///   - reason: What went wrong, for a log.
+  ///   - isAddressWrong: Whether nothing is at the address.
+  public init(_ reason: String, isAddressWrong: Bool = false) {
+    self.reason = reason
+    self.isAddressWrong = isAddressWrong
+  }
 
   /// The reason.
   public var description: String { reason }

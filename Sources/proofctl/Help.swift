@@ -12,7 +12,7 @@ enum Help {
 
       \(Usage.columns(rows))
 
-      "proofctl NOUN VERB --help" explains one. Ends with 0 if it was done, 1 if it was refused or failed,
+      "proofctl NOUN VERB --help" explains one, "proofctl --version" prints the version. Ends with 0 if it was done, 1 if it was refused or failed,
       2 if it was not understood.
       """
   }()

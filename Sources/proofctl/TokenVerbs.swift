@@ -87,12 +87,14 @@ enum TokenVerbs {
     [
       Option("--invalid", help: "one that looks right and is not, as a failing app gets it"),
       Option("--data-hash", "TEXT", help: "binds it to this text"),
+      Option("--measurement", help: "with a measurement of random bytes; the API is one with --jwe"),
     ], "makes a token, for tests of an API backend"
   ) { invocation in
     var arguments: JSONObject = [
       "host": .string(invocation.operands[0]), "valid": .bool(!invocation.has("--invalid")),
     ]
     if let text = invocation.value("--data-hash") { arguments["boundTo"] = .string(text) }
+    if invocation.has("--measurement") { arguments["measured"] = true }
     let value = try AccountAccess(invocation).perform("token/example", arguments)
     guard case .object(let object) = value else { return Answer(value) }
     return Answer(value, text: object.text("token"))

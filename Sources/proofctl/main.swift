@@ -13,6 +13,10 @@ func perform() throws -> Int32 {
     print(Help.all)
     return arguments.isEmpty ? 2 : 0
   }
+  if arguments == ["--version"] {
+    print("proofctl \(Version.text)")
+    return 0
+  }
   if arguments.count == 2, arguments[1] == "--help",
     let first = VerbTable.verbs(of: arguments[0]).first, !first.name.isEmpty
   {

@@ -100,7 +100,7 @@ class Verbs:
         self.assertNotIn("audience", listed["one.example.com"])
         pins = {entry["host"]: entry["pins"] for entry in self.ask("pin", "list")}
         self.assertEqual(pins["two.example.com"], [PIN])
-        self.refused(1, "already", "api", "add", "one.example.com")
+        self.refused(1, "The API .one.example.com. exists already", "api", "add", "one.example.com")
         self.refused(1, "44 characters", "api", "add", "five.example.com", "--pin", "x")
         self.assertNotIn("five.example.com", {api["host"] for api in self.ask("api", "list")})
         self.refused(1, "already", "api", "add", "two.example.com", "--pin", base64.b64encode(bytes(32)).decode())
@@ -162,7 +162,7 @@ class Verbs:
         policy = self.ask("policy", "show")
         self.assertEqual((policy["rejection"], policy["token-lifetime"], policy["issuer"]), ("debug,root", "120", "us"))
         self.refused(1, "10 to 86400", "policy", "set", "token-lifetime=1")
-        self.refused(1, "no setting", "policy", "set", "colour=red")
+        self.refused(1, "setting .colour. is unknown.*proofctl policy show", "policy", "set", "colour=red")
         self.refused(2, "NAME=VALUE", "policy", "set", "rejection")
         for nothing in ["", ",", "debug,"]:
             self.refused(1, "none", "policy", "set", f"rejection={nothing}")
@@ -215,6 +215,12 @@ class Verbs:
         self.ask("api", "add", "token.example.com")
         good = self.ask("token", "example", "token.example.com", "--data-hash", "Bearer x")["token"]
         bad = self.ask("token", "example", "token.example.com", "--invalid")["token"]
+        self.ask("api", "add", "measured.example.com", "--jwe")
+        measured = self.ask("token", "example", "measured.example.com", "--measurement")["token"]
+        claims = self.ask("token", "check", measured)["claims"]
+        self.assertEqual((claims["imh"], claims["mmd"], claims["mgn"]), ("(secret)", "development", 1))
+        self.refused(1, "--jwe", "token", "example", "token.example.com", "--measurement")
+        self.ask("api", "remove", "measured.example.com")
         checked = self.ask("token", "check", good, "--data-hash", "Bearer x")
         self.assertTrue(checked["valid"] and checked["bound"])
         for arguments in ([good, "--data-hash", "Bearer y"], [bad], [good[:-2]]):

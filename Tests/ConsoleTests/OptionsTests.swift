@@ -129,6 +129,7 @@ struct UsageTests {
 
           --json         as JSON
           --filter WORD  some
+          --version      prints the version
           --help         prints this
         """)
   }
@@ -146,6 +147,13 @@ struct UsageTests {
     ])
   func refused(arguments: String, words: String) async throws {
     #expect(try await complaint(of: arguments, endingWith: .exitCode(2)) == words)
+  }
+
+  @Test("--version prints the program and the one version, and ends with 0")
+  func versioned() async throws {
+    #expect(Self.usage.versionLine == "bench \(Version.text)")
+    #expect(Version.text.split(separator: ".").compactMap { Int($0) }.count == 3)
+    _ = try await complaint(of: "--version", endingWith: .exitCode(0))
   }
 
   @Test("ends with 0 for help, whatever else is asked")

@@ -189,13 +189,20 @@ class Install(unittest.TestCase):
             self.assertEqual([name for name in defined if not re.match(r"pf[cp]_", name)], [])
 
     def version(self):
-        header = (ROOT / "CSources" / "ProofProbe" / "include" / "sources.h").read_text()
-        return re.search(r'PFP_SDK_VERSION "(.+)"', header).group(1)
+        header = (ROOT / "CSources" / "ProofCore" / "include" / "version.h").read_text()
+        return re.search(r'PROOFKIT_VERSION "(.+)"', header).group(1)
 
     def test_every_library_has_the_version_that_the_probe_measures(self):
         _, found = self.installed()
         for library in ("proofcore", "proofkey", "proofprobe"):
             self.assertEqual(run("pkg-config", "--modversion", library, **found).stdout, self.version() + "\n")
+
+    def test_a_compiler_that_finds_no_libsodium_is_told_what_to_do(self):
+        done = run("make", "-s", "-C", ROOT / "CSources", "CC=cc -nostdinc", f"BUILD={self.folder / 'build'}")
+        self.assertEqual(done.returncode, 2)
+        for told in ("finds no libsodium for", "make setup", "SYSROOT=DIR", "make firmware", "CPPFLAGS="):
+            self.assertIn(told, done.stderr)
+        self.assertNotIn("fatal error", done.stderr)
 
     def test_the_same_sources_give_the_same_library_wherever_the_tree_stands(self):
         names = ("libproofcore.a", "libproofkey.a", "libproofprobe.a", "libproofprobe.so")

@@ -293,6 +293,25 @@ extension BenchTests {
       #expect(await door.obstacle == nil)
     }
 
+    @Test("a wrong address is another error than a lost link, with the system's reason")
+    func wrongAddress() async throws {
+      let stage = try Stage(Bench(seed: 9))
+      for path in ["/var/tmp/proofkit-no-such-folder/socket", "/etc/passwd/socket"] {
+        let door = stage.connection(over: PipeTransport(.socket(path)))
+        do throws(LinkError) {
+          _ = try await door.send(Stage.open)
+          Issue.record("a command was sent to \(path)")
+        } catch {
+          guard case .nothingThere(let reason) = error else {
+            Issue.record("\(error)")
+            continue
+          }
+          #expect(reason.hasPrefix(path + ": ") && !error.commandMayBeDone)
+          #expect("\(error)".contains("Check the address"))
+        }
+      }
+    }
+
     @Test("calls made at the same time are served one after the other, each once")
     func inTurn() async throws {
       let bench = try Bench(seed: 6)

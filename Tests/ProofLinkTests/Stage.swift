@@ -38,11 +38,12 @@ struct Stage {
 
   func connection(
     mtu: Int = 185, proving prover: BenchProver? = nil, memory: LinkMemory = LinkMemory(),
+    over other: (any LinkTransport)? = nil,
     remember: @escaping @Sendable (LinkMemory) throws -> Void = { _ in }
   ) -> HardwareConnection {
     HardwareConnection(
       to: bench.identity.id, as: bench.instance, presenting: token,
-      proving: prover ?? BenchProver(secrets: bench.secrets), over: transport,
+      proving: prover ?? BenchProver(secrets: bench.secrets), over: other ?? transport,
       options: .init(mtu: mtu, patience: Self.patience), memory: memory, clock: clock,
       remember: remember)
   }

@@ -108,6 +108,16 @@ import Testing
     _ = try bench.claims(bench.attest(bench.app).token)
   }
 
+  @Test func `an unknown name is told where the names are listed, and grammar holds for every noun`() {
+    let setting = ServiceError.unknown("setting", name: "x").description
+    #expect(setting == "The setting “x” is unknown. “proofctl policy show” lists the settings.")
+    #expect(ServiceError.unknown("API", name: "x").description.contains("“list”"))
+    #expect(!ServiceError.unknown("verb", name: "x").description.contains("“list”"))
+    #expect(
+      ServiceError.alreadyThere("API", name: "x").description
+        == "The API “x” exists already. Remove it first, or choose another name.")
+  }
+
   @Test func `example tokens are as an app's, valid or not, bound or not`() throws {
     let bench = try Bench()
     let good = try bench.management.exampleToken(for: Bench.api, boundTo: "Bearer x")
@@ -119,6 +129,13 @@ import Testing
     #expect(try bench.management.check(token: sealed).isValid)
     let lost = try bench.management.exampleToken(for: Bench.lockAPI, isValid: false)
     #expect(try !bench.management.check(token: lost).isValid)
+    let measured = try bench.management.exampleToken(for: Bench.lockAPI, isMeasured: true)
+    let claims = try bench.management.check(token: measured)
+    #expect(claims.isValid && claims.claims.text("mmd") == "development")
+    #expect(["imh", "dmh", "mpk", "dpk"].allSatisfy { claims.claims.text($0) == "(secret)" })
+    #expect(throws: ServiceError.self) {
+      try bench.management.exampleToken(for: Bench.api, isMeasured: true)
+    }
     bench.clock.advance(by: 300)
     let late = try bench.management.check(token: good)
     #expect(late.isAuthentic && late.isExpired && !late.isValid)
@@ -311,6 +328,7 @@ import Testing
       ("pin/force", ["confirm": "YES"]), ("config/show", [:]),
       ("config/url", ["url": "https://b.example.com"]),
       ("token/example", ["host": "x.example.com", "valid": false, "boundTo": "t"]),
+      ("token/example", ["host": "x.example.com", "measured": false]),
       ("sdk/new", ["name": "s", "mode": "development"]), ("sdk/list", [:]),
       ("sdk/add", ["key": "AAECAwQFBgcICQoLDA0ODw==", "name": "s"]), ("sdk/config-string", [:]),
       ("sdk/revoke", ["id": .string(bench.app.key.id.description)]),

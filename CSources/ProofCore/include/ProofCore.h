@@ -6,6 +6,7 @@
 #ifndef PROOFCORE_H
 #define PROOFCORE_H
 
+#include "version.h"
 #include "wire.h"
 #include "result.h"
 #include "sha256.h"

@@ -11,13 +11,14 @@
 #include <stdint.h>
 
 #include "config.h"
+#include "version.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
 /// The version of the SDK this probe belongs to, as source PFP_APP_SDK reports it.
-#define PFP_SDK_VERSION "0.1.0"
+#define PFP_SDK_VERSION PROOFKIT_VERSION
 
 /// PFC_CLASS_DEVICE. One record each, except the board, which has one for each place a serial may stand.
 enum pfp_device_source {

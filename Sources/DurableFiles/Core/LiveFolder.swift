@@ -21,7 +21,9 @@ package final class LiveFolder: FolderAccess {
       throw FileFailure("look at", path, code: errno)
     }
     guard status.st_uid == geteuid(), status.st_mode & 0o022 == 0 else {
-      throw FileFailure("trust", path, code: EPERM)
+      throw FileFailure(
+        "trust", path, code: EPERM,
+        advice: "belongs to another user, or others can write in it. Say: chmod go-w \(path)")
     }
   }
 

@@ -12,8 +12,13 @@ package enum SecretFile {
     defer { _ = close(file) }
     var status = stat()
     guard unsafe fstat(file, &status) == 0 else { throw FileFailure("read", path, code: errno) }
-    guard status.st_mode & S_IFMT == S_IFREG, status.st_mode & 0o077 == 0 else {
-      throw FileFailure("trust (others may read it; chmod 600)", path, code: EPERM)
+    guard status.st_mode & S_IFMT == S_IFREG else {
+      throw FileFailure("read", path, code: EINVAL, advice: "is no file. Name a file")
+    }
+    guard status.st_mode & 0o077 == 0 else {
+      throw FileFailure(
+        "read", path, code: EPERM,
+        advice: "holds a secret, and others can read or write it. Say: chmod 600 \(path)")
     }
     let bytes = try SmallFile.bytes(of: file, name: path, limit: limit)
     guard bytes.count <= limit else { throw FileFailure("read", path, code: EFBIG) }

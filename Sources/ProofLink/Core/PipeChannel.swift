@@ -34,7 +34,7 @@ package final class PipeChannel: LinkChannel {
     let name = Array(path.utf8)
     guard name.count < room, !name.contains(0) else {
       _ = Glibc.close(file)
-      throw LinkUnavailable("\(path): too long for a socket's path")
+      throw LinkUnavailable("\(path): too long for a socket's path", isAddressWrong: true)
     }
     unsafe withUnsafeMutableBytes(of: &address.sun_path) { unsafe $0.copyBytes(from: name) }
     let size = socklen_t(MemoryLayout<sockaddr_un>.size)
@@ -227,6 +227,8 @@ extension LinkUnavailable {
   /// What the system has against it.
   static func system(_ what: String) -> LinkUnavailable {
     let code = errno
-    return LinkUnavailable("\(what): \(unsafe String(cString: strerror(code)))")
+    return LinkUnavailable(
+      "\(what): \(unsafe String(cString: strerror(code)))",
+      isAddressWrong: code == ENOENT || code == ENOTDIR)
   }
 }

@@ -51,9 +51,9 @@ extension ServiceError: CustomStringConvertible {
     case .damaged(let what):
       "The store's \(what) does not open or parse. Restore a backup of the store."
     case .unknown(let noun, let name):
-      "There is no \(noun) “\(name)”. The verb “list” shows those that there are."
+      "The \(noun) “\(name)” is unknown. \(Self.advice(noun))"
     case .alreadyThere(let noun, let name):
-      "There is a \(noun) “\(name)” already. Remove it first, or choose another name."
+      "The \(noun) “\(name)” exists already. Remove it first, or choose another name."
     case .invalid(let field, let value, let allowed):
       "The \(field) is “\(value)”; allowed: \(allowed)."
     case .inUse(let what, let user):
@@ -67,6 +67,15 @@ extension ServiceError: CustomStringConvertible {
 }
 
 extension ServiceError {
+  /// Where the names of a noun are listed.
+  private static func advice(_ noun: String) -> String {
+    switch noun {
+    case "setting": "“proofctl policy show” lists the settings."
+    case "verb", "argument": "docs/MANAGEMENT.md lists the verbs and their arguments."
+    default: "The verb “list” shows the names that exist."
+    }
+  }
+
   /// Runs what throws errors of tokens and keys, and throws them as this type.
   static func ofJOSE<R: ~Copyable>(
     _ body: () throws(JOSEError) -> R

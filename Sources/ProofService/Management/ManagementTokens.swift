@@ -1,4 +1,5 @@
 public import ProofJOSE
+internal import ProofModel
 
 // Checking and making tokens by hand.
 
@@ -156,14 +157,21 @@ extension Management {
   ///   - host: The API.
   ///   - isValid: Whether it is signed or sealed by the right key.
   ///   - boundText: What it is bound to, if anything.
+  ///   - isMeasured: Whether it has a measurement: random bytes, of generation 1 and mode development.
+  ///     No app makes proofs under it.
   /// - Returns: The token.
-  /// - Throws: ``ServiceError/unknown(_:name:)``.
+  /// - Throws: ``ServiceError/unknown(_:name:)``; ``ServiceError/invalid(_:value:allowed:)`` if a
+  ///   measurement was asked for and the API's tokens are not sealed.
   public func exampleToken(
-    for host: String, isValid: Bool = true, boundTo boundText: String? = nil
+    for host: String, isValid: Bool = true, boundTo boundText: String? = nil,
+    isMeasured: Bool = false
   ) throws(ServiceError) -> String {
     let snapshot = try account.snapshot()
     guard let api = snapshot.apis[host.lowercased()], api.kind != .none else {
       throw .unknown("API with tokens", name: String(host.prefix(80)))
+    }
+    guard !isMeasured || api.kind == .measurement else {
+      throw .invalid("API", value: host, allowed: "for a measurement, one with sealed tokens (--jwe)")
     }
     guard let key = snapshot.key(of: api) else { throw .damaged("key of the API “\(host)”") }
     let policy = snapshot.policy
@@ -171,11 +179,27 @@ extension Management {
     claims = try ServiceError.ofJOSE { () throws(JOSEError) in
       claims.deviceID = try Claims.DeviceID(CoreSodium.random(count: 16))
       if let boundText { claims.binding = try Claims.Binding(to: boundText) }
+      if isMeasured { try claims.addExampleMeasurement() }
       return claims
     }
     if snapshot.hasAudience(api) { claims.audience = [api.host] }
     if !policy.issuer.isEmpty { claims.issuer = policy.issuer }
     return isValid ? try key.token(claims) : try key.decoy(claims)
+  }
+}
+
+extension Claims {
+  /// Random bytes in the place of a measurement.
+  fileprivate mutating func addExampleMeasurement() throws(JOSEError) {
+    let integrity = CoreSodium.random(count: 32)
+    let device = CoreSodium.random(count: 32)
+    let proofKey = CoreSodium.random(count: 16)
+    let deviceKey = CoreSodium.random(count: 16)
+    measurement = try MeasurementClaims(
+      integrityMeasurement: integrity.span, deviceMeasurement: device.span, proofKey: proofKey.span,
+      deviceKey: deviceKey.span)
+    others["mgn"] = .number(JSONNumber(Int64(1)))
+    others["mmd"] = .string(Mode.development.word)
   }
 }
 

@@ -319,8 +319,10 @@ extension Management {
       let host = try arguments.text("host")
       let isValid = try arguments.flag("valid", default: true)
       let text = try arguments.optionalText("boundTo")
+      let isMeasured = try arguments.flag("measured", default: false)
       try arguments.finish()
-      let token = try exampleToken(for: host, isValid: isValid, boundTo: text)
+      let token = try exampleToken(
+        for: host, isValid: isValid, boundTo: text, isMeasured: isMeasured)
       return .object(["token": .string(token)])
     case ("arc", "read"):
       let code = try arguments.text("code")

@@ -25,7 +25,7 @@ extension StoreError: CustomStringConvertible {
   public var description: String {
     switch self {
     case .missing(let path):
-      "There is no store at \(path). Check the path, or make one with “proofctl init”."
+      "No store is at \(path). Check the path, or make one with “proofctl init”."
     case .foreign(let path):
       "\(path) is not a store of this service. Check the path; nothing was changed."
     case .damaged(let path, let detail):
@@ -37,12 +37,12 @@ extension StoreError: CustomStringConvertible {
     case .busy(let path):
       "The store \(path) is locked by another process. Stop that one, or try again."
     case .full(let path):
-      "There is no room left for the store \(path). Free some; what was confirmed is kept."
+      "No room is left for the store \(path). Free some; what was confirmed is kept."
     case .failed(let path, let detail):
       "The store \(path) cannot be used: \(detail). Check that the folder exists and that this "
         + "user may write there."
     case .alreadyThere(let table, let key):
-      "There is a row “\(key)” in the table “\(table)” already. Remove it first, or choose "
+      "The row “\(key)” exists in the table “\(table)” already. Remove it first, or choose "
         + "another name."
     case .changedMeanwhile(let table, let key):
       "Somebody else changed the row “\(key)” in the table “\(table)” at the same time. Try again."

@@ -186,7 +186,7 @@ final class SampleApp {
         return try await lock.send(command, proving: kind, within: Self.deadline).verdict
       } catch {
         switch error {
-        case .linkLost: lost = error
+        case .linkLost, .nothingThere: lost = error
         // The earlier command is this one: it was done, and its receipt was lost.
         case .earlierCommand(.accepted) where lost != nil: return .accepted
         case .earlierCommand(.acceptedDeviceOnly) where lost != nil: return .acceptedDeviceOnly
@@ -227,6 +227,7 @@ final class SampleApp {
     case .hardwareTooOld: "update the lock"
     case .wait: "wait"
     case .linkLost: "link lost"
+    case .nothingThere: "no lock at this address"
     case .deadlinePassed: "deadline passed"
     case .cancelled: "cancelled"
     case .earlierCommand: "an earlier command"
