@@ -9,6 +9,7 @@ import http.client
 import json
 import os
 import pathlib
+import re
 import struct
 import subprocess
 import sys
@@ -121,6 +122,19 @@ class Flow(unittest.TestCase):
                 self.assertEqual(sorted(jwt.decode(token, options={"verify_signature": False})), sorted(claims))
                 with self.assertRaises(jwt.InvalidSignatureError):
                     jwt.decode(token, key, algorithms=[algorithm], audience=host)
+
+    def test_the_page_reads_a_token_as_it_stands(self):
+        page = (pathlib.Path(__file__).resolve().parents[2] / "docs" / "BACKEND.md").read_text(encoding="utf-8")
+        block, = re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+        self.place.ask("api", "add", "api.example.com")
+        printed = self.place.ask("secret", "get")["secret"]
+        token = self.place.ask("token", "example", "api.example.com")["token"]
+        told = {"printed": printed, "token": token}
+        exec(block, told)  # pylint: disable=exec-used
+        self.assertEqual(told["claims"]["aud"], "api.example.com")
+        # As text it is another key.
+        with self.assertRaises(jwt.InvalidSignatureError):
+            jwt.decode(token, printed, algorithms=["HS256"], audience="api.example.com")
 
     def test_a_backend_that_knows_no_audience_is_told_none(self):
         self.place.ask("api", "add", "old.example.com", "--audience", "off")
