@@ -6,7 +6,15 @@
 
 #if PFD_KEEPS_STATE
 
-enum { AT_VERSION = 2, AT_OPEN = 3, AT_AUTOLOCK = 4, AT_FIRMWARE = 6, AT_CHECK = 8, CHECK_BYTES = 16, STATE_VERSION = 1 };
+enum {
+  AT_VERSION = 2,
+  AT_OPEN = 3,
+  AT_AUTOLOCK = 4,
+  AT_FIRMWARE = 6,
+  AT_CHECK = 8,
+  CHECK_BYTES = 16,
+  STATE_VERSION = 1
+};
 
 _Static_assert(AT_CHECK + CHECK_BYTES == PFD_STATE_BYTES, "the check ends the state");
 

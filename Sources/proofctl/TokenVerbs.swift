@@ -87,7 +87,7 @@ enum TokenVerbs {
     [
       Option("--invalid", help: "one that looks right and is not, as a failing app gets it"),
       Option("--data-hash", "TEXT", help: "binds it to this text"),
-      Option("--measurement", help: "with a measurement of random bytes; the API is one with --jwe"),
+      Option("--measurement", help: "with a measurement of random bytes, for an API with --jwe"),
     ], "makes a token, for tests of an API backend"
   ) { invocation in
     var arguments: JSONObject = [

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Secret files")
 struct SecretFileTests {
-  @Test("a file that others can read or write is refused with what to do, not with the system's words")
+  @Test("a file that others can read or write is refused, and the error says what to do")
   func shown() throws {
     let path = "/var/tmp/proofkit-\(UUID().uuidString)"
     defer { try? FileManager.default.removeItem(atPath: path) }

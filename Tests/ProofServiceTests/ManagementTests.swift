@@ -108,7 +108,7 @@ import Testing
     _ = try bench.claims(bench.attest(bench.app).token)
   }
 
-  @Test func `an unknown name is told where the names are listed, and grammar holds for every noun`() {
+  @Test func `an error of an unknown name says where names are listed, grammatically`() {
     let setting = ServiceError.unknown("setting", name: "x").description
     #expect(setting == "The setting “x” is unknown. “proofctl policy show” lists the settings.")
     #expect(ServiceError.unknown("API", name: "x").description.contains("“list”"))

@@ -1,5 +1,5 @@
-"""A site to play runbooks at: an account, its service behind TLS, a backend, a lock and two phones. All real processes, in one folder, under the names
-that the pages use."""
+"""A site to play runbooks at: an account, its service behind TLS, a backend, a lock and two phones. All real processes,
+in one folder, under the names that the pages use."""
 
 import json
 import os
@@ -38,9 +38,9 @@ class Shell:
     """The operator's shell: one session, that ends at the first command that fails."""
 
     def __init__(self, site, **variables):
-        # `pipefail` would blame `sed` and `od` pipes as a terminal does not; `-e` is what "it worked" means.
-        self.process = subprocess.Popen(["bash", "--norc"], cwd=site.folder, env=site.environment | variables, text=True,
-                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        self.process = subprocess.Popen(["bash", "--norc"], cwd=site.folder, env=site.environment | variables,
+                                        text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        stderr=subprocess.STDOUT)
         self.process.stdin.write("set -eu\n")
 
     def play(self, block):

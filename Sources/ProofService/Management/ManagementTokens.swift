@@ -171,7 +171,8 @@ extension Management {
       throw .unknown("API with tokens", name: String(host.prefix(80)))
     }
     guard !isMeasured || api.kind == .measurement else {
-      throw .invalid("API", value: host, allowed: "for a measurement, one with sealed tokens (--jwe)")
+      throw .invalid(
+        "API", value: host, allowed: "for a measurement, one with sealed tokens (--jwe)")
     }
     guard let key = snapshot.key(of: api) else { throw .damaged("key of the API “\(host)”") }
     let policy = snapshot.policy
