@@ -61,6 +61,7 @@ class Runbooks(unittest.TestCase):
         shell.play(failing)
         self.assert_outcome("phone", "fetch", "not fetched: the backend says signature")
         self.assert_outcome("phone", "open", "accepted")
+        # The page's cure for a ledger in use. It does no harm where the backend shares its ledger.
         site.stop("backend")
         shell.play(signing)
         site.start_backend()
