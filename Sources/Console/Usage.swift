@@ -47,7 +47,7 @@ package struct Usage: Sendable {
     try Options(arguments, taking: options + [Self.version], takesOperands: takesOperands)
   }
 
-  /// What `--version` prints. The first word of the program's name is the executable's.
+  /// The line that `--version` prints. The first word of the program's name is the executable's.
   package var versionLine: String {
     "\(program.prefix { $0 != " " }) \(Version.text)"
   }

@@ -8,7 +8,7 @@ package struct FileFailure: Error, Sendable, Hashable {
   package let name: String
   /// The system's number, such as ENOSPC.
   package let code: Int32
-  /// What to do, where this code refused and not the system.
+  /// The next step, where this code refused and not the system.
   package let advice: String?
 
   package init(_ operation: String, _ name: String, code: Int32, advice: String? = nil) {
@@ -23,7 +23,7 @@ package struct FileFailure: Error, Sendable, Hashable {
     FileFailure("lock", name, code: EBUSY)
   }
 
-  /// What to do, or the system's words for its number.
+  /// The next step, or the system's words for its number.
   package var reason: String {
     if let advice { return advice }
     return unsafe strerror(code).map { unsafe String(cString: $0) } ?? "error \(code)"
@@ -31,7 +31,7 @@ package struct FileFailure: Error, Sendable, Hashable {
 }
 
 extension FileFailure: CustomStringConvertible {
-  /// What failed, on what, and why; or on what, and what to do.
+  /// Operation, name and the system's reason; or the name and the next step.
   package var description: String {
     advice == nil ? "\(operation) \(name): \(reason)" : "\(name): \(reason)"
   }

@@ -162,7 +162,7 @@ class Verbs:
         policy = self.ask("policy", "show")
         self.assertEqual((policy["rejection"], policy["token-lifetime"], policy["issuer"]), ("debug,root", "120", "us"))
         self.refused(1, "10 to 86400", "policy", "set", "token-lifetime=1")
-        self.refused(1, "setting .colour. is unknown.*proofctl policy show", "policy", "set", "colour=red")
+        self.refused(1, "no setting .colour.*proofctl policy show", "policy", "set", "colour=red")
         self.refused(2, "NAME=VALUE", "policy", "set", "rejection")
         for nothing in ["", ",", "debug,"]:
             self.refused(1, "none", "policy", "set", f"rejection={nothing}")

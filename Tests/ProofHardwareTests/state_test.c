@@ -8,7 +8,7 @@
 static struct rig rig;
 static struct owner owner;
 
-/// What the port has stored.
+/// The port's storage.
 static struct {
   uint8_t state[PFD_STATE_BYTES];
   unsigned count;

@@ -110,7 +110,7 @@ import Testing
 
   @Test func `an error of an unknown name says where names are listed, grammatically`() {
     let setting = ServiceError.unknown("setting", name: "x").description
-    #expect(setting == "The setting “x” is unknown. “proofctl policy show” lists the settings.")
+    #expect(setting == "The account has no setting “x”. “proofctl policy show” lists the settings.")
     #expect(ServiceError.unknown("API", name: "x").description.contains("“list”"))
     #expect(!ServiceError.unknown("verb", name: "x").description.contains("“list”"))
     #expect(

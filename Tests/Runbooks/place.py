@@ -120,7 +120,7 @@ class Site:
         process.stdout.close()
         process.wait(timeout=SECONDS)
 
-    # What stands here -------------------------------------------------------------------------------------------------
+    # The parties -------------------------------------------------------------------------------------------------
 
     def make(self):
         """The account and its service, by the page's section on local development."""

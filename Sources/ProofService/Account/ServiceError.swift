@@ -51,7 +51,7 @@ extension ServiceError: CustomStringConvertible {
     case .damaged(let what):
       "The store's \(what) does not open or parse. Restore a backup of the store."
     case .unknown(let noun, let name):
-      "The \(noun) “\(name)” is unknown. \(Self.advice(noun))"
+      "The account has no \(noun) “\(name)”. \(Self.advice(noun))"
     case .alreadyThere(let noun, let name):
       "The \(noun) “\(name)” exists already. Remove it first, or choose another name."
     case .invalid(let field, let value, let allowed):
