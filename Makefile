@@ -120,7 +120,7 @@ test-backend: ## Play the token fetch and every verb of proofctl against real pr
 	@Tests/Backend/run.sh
 
 test-runbooks: ## Play the commands of docs/RUNBOOKS.md, as they stand, against real processes
-	@.ci/setup swift base python runbooks
+	@.ci/setup swift base python service
 	@Tests/Runbooks/run.sh
 
 test-consumers: ## Build and run an app and a firmware outside the package; what ProofKit links; static release
@@ -164,7 +164,7 @@ test-house: ## Test the house itself: set-up, checks, installation
 # Check: thorough, before a release
 
 check: ## Format, symbols, stack, constant time, secrets, sanitizers, coverage, mutants, faults, attacks, pages
-	@.ci/setup swift base python check probe attack jose service backend runbooks consumers foreign firmware apps models
+	@.ci/setup swift base python check probe attack jose service backend consumers foreign firmware apps models
 	@.ci/pypi attack jose backend firmware apps
 	@.ci/suite --lanes 2 check-format check-sanitizers check-faults check-symbols check-stack check-constant-time \
 	  check-secrets check-coverage check-boundary check-mutants attack check-jose test-service test-changes \
