@@ -1,5 +1,6 @@
 """Draws mutants from a seed: a module by its lines of code, a line, one of the operators it has room for, a place."""
 
+import functools
 import random
 
 import operators_c
@@ -8,18 +9,22 @@ from modules import MODULES, ROOT
 from source import Source
 
 
+@functools.cache
+def sources(folder):
+    """The sources of a module."""
+    language = "swift" if folder.startswith("Sources/") else "c"
+    paths = sorted((ROOT / folder).rglob("*.swift" if language == "swift" else "*.[ch]"))
+    return [Source(path, str(path.relative_to(ROOT)), language) for path in paths if "generate" not in path.parts]
+
+
 class Drawing:
     """Every source of the product, and one random sequence for each index, so that a run can go on anywhere."""
 
     def __init__(self, seed):
         self.seed, self.sources, self.lines = seed, {}, {}
         for folder in MODULES:
-            kept = self.sources[folder] = []
-            language = "swift" if folder.startswith("Sources/") else "c"
-            for path in sorted((ROOT / folder).rglob("*.swift" if language == "swift" else "*.[ch]")):
-                if "generate" not in path.parts:
-                    kept.append(Source(path, str(path.relative_to(ROOT)), language))
-            self.lines[folder] = [(source, line) for source in kept for line in source.code_lines()]
+            self.sources[folder] = sources(folder)
+            self.lines[folder] = [(source, line) for source in sources(folder) for line in source.code_lines()]
         self.random, self.taken = {}, {}
 
     def weights(self):
@@ -27,7 +32,9 @@ class Drawing:
 
     def draw(self, index):
         """The next mutant of this index: its module and itself. No two indices have the same line."""
-        own = self.random.setdefault(index, random.Random(f"{self.seed}/{index}"))
+        own = self.random.get(index)
+        if own is None:
+            own = self.random[index] = random.Random(f"{self.seed}/{index}")
         self.taken.pop(index, None)
         while True:
             folder = own.choices(list(self.lines), weights=[len(lines) for lines in self.lines.values()])[0]

@@ -10,21 +10,23 @@ C_TREE = FOLDER / "c-tree"  # The C tests' copy
 # `result` is compared, so a pointer for a size and a pointer of another type count as "does not compile".
 C_FLAGS = "-Wno-error -Werror=incompatible-pointer-types -Werror=int-conversion"
 SANITIZED = f"-O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all {C_FLAGS}"
+# A failure is told at once; the address sanitizer need not be loaded before that.
+LINES = "env ASAN_OPTIONS=verify_asan_link_order=0 stdbuf -oL"
 
-# Name: (its command, seen from the copy; a time limit in seconds at least, on a quiet machine).
+# Name: its command, played in the copy.
 STAGES = {
     "core": f"CFLAGS='{SANITIZED}' LDFLAGS='-fsanitize=address,undefined' BUILD=$PWD/.build/core-asan "
-            "Tests/ProofCoreTests/run.sh",
+            f"RUN='{LINES}' Tests/ProofCoreTests/run.sh",
     "units": f"make -s -j2 -C Tests/ProofHardwareTests BUILD=$PWD/.build/hardware-tests CFLAGS='-O1 {C_FLAGS}' && "
-             ".build/hardware-tests/proof-hardware-tests",
+             f"{LINES} .build/hardware-tests/proof-hardware-tests",
     "process": f"make -s -j2 -C CSources hardware CFLAGS='-O1 {C_FLAGS}' && "
                "/usr/bin/python3 Tests/Attacker/run.py --folder Tests/ProofHardwareTests",
     "attacker": f"make -s -j2 -C CSources hardware CFLAGS='-O1 {C_FLAGS}' && "
                 "/usr/bin/python3 Tests/Attacker/run.py --rounds 1000",
     "each wipe": "mkdir -p .build/secrets && python3 Tests/Secrets/each_wipe.py",
     "faults": "Tests/Faults/run.py",
-    "probe files": f"make --no-print-directory -f Tests/ProofProbeTests/files.mk CFLAGS='-O1 -g {C_FLAGS}'",
-    "probe hand-over": f"make --no-print-directory -f Tests/ProofProbeTests/files.mk CFLAGS='-O1 -g {C_FLAGS}' handover",
+    "probe files": f"{LINES} make --no-print-directory -f Tests/ProofProbeTests/files.mk CFLAGS='-O1 -g {C_FLAGS}'",
+    "probe hand-over": f"{LINES} make --no-print-directory -f Tests/ProofProbeTests/files.mk CFLAGS='-O1 -g {C_FLAGS}' handover",
     "probe process": f"CFLAGS='{C_FLAGS}' Tests/ProofProbeTests/run.sh process",
     "probe roots": f"CFLAGS='{C_FLAGS}' Tests/ProofProbeTests/run.sh roots",
     "door": f"CC='gcc {C_FLAGS}' Tests/Service/door/hostile.py",

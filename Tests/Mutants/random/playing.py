@@ -1,7 +1,10 @@
 """Copies of the tree, and the tests played in them: each against a time limit from a run without any mutant."""
 
+import contextlib
 import json
 import os
+import re
+import select
 import shlex
 import signal
 import subprocess
@@ -9,9 +12,13 @@ import sys
 import time
 
 from modules import C_TREE, FOLDER, ROOT, STAGES, TREE
+from source import squeezed
 
 # A mutant that takes this many times as long as no mutant hangs. The machine may be busy with other work by then.
 PATIENCE_FACTOR, PATIENCE_MIN = 6, 240
+# How the harness in C, its sanitizers, Swift and Python tell of a failure.
+TOLD = re.compile(r"^[\w/.-]+\.[ch]:\d+: \w+: \"|✘ Test \S|runtime error: |ERROR: \w+Sanitizer|^FAIL|Fatal error|\.\.\. (?:FAIL|ERROR)$",
+                  re.MULTILINE)
 BASELINES = FOLDER / "baselines.json"
 
 
@@ -41,20 +48,25 @@ def write(path, data, mode=None):
 
 
 def play(command, folder, seconds, environment=None):
-    """The exit status, None for one that hangs, and what was printed."""
+    """The exit status, None for one that hangs, and what was printed. The first failure that is told ends it."""
     variables = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))}
+    variables["PYTHONUNBUFFERED"] = "1"
     process = subprocess.Popen(command, shell=True, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                                stdin=subprocess.DEVNULL, env={**variables, **(environment or {})},
                                start_new_session=True, executable="/bin/bash")
-    try:
-        output = process.communicate(timeout=seconds)[0]
-        status = process.returncode
-    except subprocess.TimeoutExpired:
-        status, output = None, b""
-    try:
+    end, output, status = time.monotonic() + seconds, b"", None
+    while time.monotonic() < end:
+        if select.select([process.stdout], [], [], 1)[0]:
+            piece = os.read(process.stdout.fileno(), 65536)
+            output += piece
+            if not piece or TOLD.search(output[-len(piece) - 200:].decode(errors="replace")):
+                status = process.wait() if not piece else 1
+                break
+        elif process.poll() is not None:  # Something it left behind holds the pipe.
+            status = process.returncode
+            break
+    with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
-    except ProcessLookupError:
-        pass
     process.stdout.close()
     process.wait()
     return status, output.decode(errors="replace")
@@ -106,8 +118,9 @@ def judge(names, number=0):
 
 def last_word(output):
     """The first line that tells of a failure."""
+    told = TOLD.search(output)
+    if told:
+        begin = output.rfind("\n", 0, told.start()) + 1
+        return squeezed(output[begin:].split("\n", 1)[0])[:160]
     lines = [line.strip() for line in output.splitlines() if line.strip()]
-    for line in lines:
-        if any(word in line for word in ("✘ Test", "FAIL", "not ok", "ERROR: ", "runtime error", "Fatal error", "failed:")):
-            return line[:200]
-    return lines[-1][:200] if lines else "the process ended"
+    return lines[-1][:160] if lines else "the process ended"

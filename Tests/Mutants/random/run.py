@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Draws mutants of all modules from a seed, and sees to it that the tests notice at least 95 of 100.
 
-    run.py --seed S --count N [--seed T --count M] [--c-only] [--draw-only]
+    run.py --seed S --count N [--seed T --count M] [--c-only | --part c | --part swift] [--draw-only]
 
 Several samples share the build of Swift. `survivors.md` lists by seed, index and line those that no test can notice,
 with the reason; they do not count. Results stand in .build/mutants/random; a run that was stopped goes on where it
@@ -9,6 +9,7 @@ was. README.md tells the operators, the tests of each module, and the time it ta
 """
 
 import argparse
+import fcntl
 import hashlib
 import json
 import pathlib
@@ -19,7 +20,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import c_side  # noqa: E402
 import swift_side  # noqa: E402
 from drawing import Drawing  # noqa: E402
-from modules import C_MODULES, FOLDER, SWIFT_MODULES, stages  # noqa: E402
+from modules import BRIDGES, C_MODULES, FOLDER, SWIFT_MODULES, stages  # noqa: E402
 
 BOUND = 0.95
 SURVIVORS = pathlib.Path(__file__).resolve().parent / "survivors.md"
@@ -40,12 +41,28 @@ class Sample:
         self.state = json.loads(self.path.read_text()) if self.path.exists() else {}
         if self.state.get("sources") != digest:
             self.state = {"sources": digest, "draws": {}, "results": {}}
-        self.draws = self.state["draws"]
-        self.results = self.state["results"]
+        self.own = {"draws": {}, "results": {}}  # Of this process
         self.mutants, self.counts = {}, {}
 
+    @property
+    def draws(self):
+        return self.state["draws"]
+
+    @property
+    def results(self):
+        return self.state["results"]
+
     def save(self):
-        self.path.write_text(json.dumps(self.state, indent=1) + "\n")
+        """Writes the state; another process may play the other part of this sample."""
+        with open(self.path.with_suffix(".lock"), "w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if self.path.exists():
+                other = json.loads(self.path.read_text())
+                if other.get("sources") == self.state["sources"]:
+                    self.state = other
+            for name, values in self.own.items():
+                self.state[name].update(values)
+            self.path.write_text(json.dumps(self.state, indent=1) + "\n")
 
     def draw(self, index):
         self.counts[index] = self.counts.get(index, 0) + 1
@@ -62,9 +79,9 @@ class Sample:
     def note(self, index, verdict, by, word):
         folder, mutant = self.mutants[index]
         before, after = mutant.describe()
-        self.draws[str(index)] = self.counts[index]
-        self.results[str(index)] = {"file": mutant.source.name, "line": mutant.line, "operator": mutant.operator,
-                                    "before": before, "after": after, "verdict": verdict, "by": by, "word": word}
+        self.own["draws"][str(index)] = self.counts[index]
+        self.own["results"][str(index)] = {"file": mutant.source.name, "line": mutant.line, "operator": mutant.operator,
+                                           "before": before, "after": after, "verdict": verdict, "by": by, "word": word}
         self.save()
         print(f"{self.seed}/{index} {verdict} {mutant.source.name}:{mutant.line} {mutant.operator}"
               f"{f': {by}: {word}' if verdict == 'killed' else ''}", flush=True)
@@ -76,15 +93,21 @@ class Sample:
                 if str(index) not in self.results and self.mutants[index][0] in folders]
 
 
-def draw_all(samples):
-    """Draws every sample, or draws again what an earlier run has drawn; gives the Swift mutants of the build."""
+def draw_all(samples, part):
+    """Draws every sample, or draws again what an earlier run has drawn."""
     for sample in samples:
         for index in range(sample.count):
             if str(index) in sample.draws:
                 for _ in range(sample.draws[str(index)]):
                     sample.draw(index)
+            elif part == "swift" and sample.draw(index)[0] in C_MODULES:
+                pass  # The other part sees to it that it compiles.
             else:
+                sample.counts[index], sample.drawing.random[index] = 0, None
                 sample.redraw_c(index)
+                if part == "c":
+                    sample.own["draws"][str(index)] = sample.counts[index]
+        sample.save()
 
 
 def by_number(samples):
@@ -94,13 +117,12 @@ def by_number(samples):
 
 def compile_swift(samples):
     """Draws again what is Swift and does not compile, until one build has all."""
-    def redraw(number):
+    def redraw_swift(number):
         sample = next(s for s in samples if s.first <= number < s.first + s.count)
         sample.redraw_c(number - sample.first)
-        return sample.mutants[number - sample.first]
-
-    def redraw_swift(number):
-        folder, mutant = redraw(number)
+        sample.own["draws"][str(number - sample.first)] = sample.counts[number - sample.first]
+        sample.save()
+        folder, mutant = sample.mutants[number - sample.first]
         # Became C: it plays there, and the build goes without.
         return mutant if folder in SWIFT_MODULES else None
     asked = {number: sample.mutants[index][1] for number, (sample, index) in by_number(samples).items()}
@@ -117,11 +139,10 @@ def compile_swift(samples):
             if mutant:
                 asked[number] = mutant
     for sample in samples:
-        sample.draws.update({str(index): count for index, count in sample.counts.items()})
-        sample.state["alone"] = [number - sample.first for number in alone
-                                 if sample.first <= number < sample.first + sample.count]
+        sample.own["draws"].update({str(index): count for index, count in sample.counts.items()
+                                    if sample.mutants[index][0] not in C_MODULES})
         sample.save()
-    return together, alone
+    return together
 
 
 def play_c(sample):
@@ -136,7 +157,7 @@ def play_swift(sample, together):
         if number in together:
             folder, mutant = sample.mutants[index]
             sample.note(index, *swift_side.run_chosen(number, stages(folder, mutant.source.name)))
-    for index in [i for i in range(sample.count) if str(i) not in sample.results]:
+    for index in sample.waiting([*SWIFT_MODULES, *BRIDGES]):
         folder, mutant = sample.mutants[index]
         sample.note(index, *swift_side.run_alone(mutant, stages(folder, mutant.source.name)))
 
@@ -167,9 +188,11 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--seed", action="append", required=True)
     parser.add_argument("--count", action="append", type=int, required=True)
-    parser.add_argument("--c-only", action="store_true", help="the C modules alone: no Swift is built")
+    parser.add_argument("--c-only", action="store_true", help="draw from the C modules alone: no Swift is built")
+    parser.add_argument("--part", choices=["c", "swift"], help="play this part of the sample")
     parser.add_argument("--draw-only", action="store_true", help="print what is drawn, compiled or not")
     options = parser.parse_args()
+    options.part = "c" if options.c_only else options.part
     FOLDER.mkdir(parents=True, exist_ok=True)
     samples, first = [], 1
     for seed, count in zip(options.seed, options.count, strict=True):
@@ -177,8 +200,9 @@ def main():
         first += count
     for sample in samples:
         print(f"seed {sample.seed}, {sample.count} mutants; lines of code: {sample.drawing.weights()}")
-    c_side.prepare()
-    draw_all(samples)
+    if options.part != "swift":
+        c_side.prepare()
+    draw_all(samples, options.part)
     if options.draw_only:
         for sample in samples:
             for index, (_, mutant) in sorted(sample.mutants.items()):
@@ -186,12 +210,12 @@ def main():
                 print(f"{sample.seed}/{index} {mutant.source.name}:{mutant.line} {mutant.operator}\n"
                       f"    - {before}\n    + {after}")
         return 0
-    play_c(samples[0])
-    if not options.c_only:
-        together, _ = compile_swift(samples)
+    if options.part != "c":
+        together = compile_swift(samples)
     for sample in samples:
-        play_c(sample)
-        if not options.c_only:
+        if options.part != "swift":
+            play_c(sample)
+        if options.part != "c":
             play_swift(sample, together)
     good = [summary(sample) for sample in samples]
     print(f"{sum(good)} passed, {len(good) - sum(good)} failed")

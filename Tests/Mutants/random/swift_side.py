@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 from modules import ROOT, TREE
-from playing import judge, synchronise, write
+from playing import judge, patience, synchronise, write
 
 COPIED = ["Sources", "CSources", "Tests", "Benchmarks", "Package.swift"]
 CHOICE = """// The mutant that this process is.
@@ -74,7 +74,9 @@ def errors_of(module):
     arguments = iter(command["otherArguments"])
     kept = []
     for word in arguments:
-        if word in ("-index-store-path", "-emit-objc-header-path"):
+        if word == "-Xcc":
+            kept += [word, next(arguments)]
+        elif word in ("-index-store-path", "-emit-objc-header-path"):
             next(arguments)
         elif word not in ("-incremental", "-enable-batch-mode", "-serialize-diagnostics", "-parseable-output",
                           "-emit-objc-header", "-g", "-j2"):
@@ -93,23 +95,26 @@ def located(output):
 
 
 def blamed(errors, mutants):
-    """The numbers of the mutants on these lines."""
-    numbers = set()
+    """The numbers of the mutants on these lines; if none is, the nearest. Other lines fail because those do."""
+    exact, near = set(), set()
     for name, line in errors:
         if name.endswith("MutantChoice.swift"):
             text = (TREE / name).read_text().splitlines()[line - 1]
-            numbers |= {number for number in mutants if mark(number) in text}
+            exact |= {number for number in mutants if mark(number) in text}
             continue
         here = {number: mutant for number, mutant in mutants.items() if mutant.source.name == name}
+        if not here:
+            continue
 
         def distance(number):
             lines = [here[number].source.line_of(at) for edit in here[number].choice for at in edit[:2]]
             return 0 if min(lines) <= line <= max(lines) else min(abs(line - near) for near in lines)
-        near = min(map(distance, here), default=None)
-        if near is None:
-            sys.exit(f"mutants: {name}:{line} does not compile, and has no mutant")
-        numbers |= {number for number in here if distance(number) == near}
-    return numbers
+        closest = min(map(distance, here))
+        numbers = {number for number in here if distance(number) == closest}
+        if closest == 0:
+            exact |= numbers
+        near |= numbers
+    return exact or near or sys.exit(f"mutants: these do not compile, and have no mutant: {sorted(errors)}")
 
 
 def sort_out(drawn, redraw):
@@ -159,6 +164,8 @@ def prepare(together):
 
 def run_alone(mutant, names):
     name = mutant.source.name
+    for stage in names:
+        patience(stage)  # Played without the mutant if it never was.
     try:
         write(TREE / name, mutant.source.edited(mutant.edits))
         status, output = build()
