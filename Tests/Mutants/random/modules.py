@@ -24,9 +24,8 @@ STAGES = {
     "attacker": f"make -s -j2 -C CSources hardware CFLAGS='-O1 {C_FLAGS}' && "
                 "/usr/bin/python3 Tests/Attacker/run.py --rounds 1000",
     "each wipe": "mkdir -p .build/secrets && python3 Tests/Secrets/each_wipe.py",
-    "faults": "Tests/Faults/run.py",
-    "probe files": f"{LINES} make --no-print-directory -f Tests/ProofProbeTests/files.mk CFLAGS='-O1 -g {C_FLAGS}'",
-    "probe hand-over": f"{LINES} make --no-print-directory -f Tests/ProofProbeTests/files.mk CFLAGS='-O1 -g {C_FLAGS}' handover",
+    "probe files": f"{LINES} make -s -f Tests/ProofProbeTests/files.mk CFLAGS='-O1 -g {C_FLAGS}'",
+    "probe hand-over": f"{LINES} make -s -f Tests/ProofProbeTests/files.mk CFLAGS='-O1 -g {C_FLAGS}' handover",
     "probe process": f"CFLAGS='{C_FLAGS}' Tests/ProofProbeTests/run.sh process",
     "probe roots": f"CFLAGS='{C_FLAGS}' Tests/ProofProbeTests/run.sh roots",
     "door": f"CC='gcc {C_FLAGS}' Tests/Service/door/hostile.py",
@@ -35,7 +34,7 @@ STAGES = {
 PROBE_FILES = ["probe files", "probe hand-over", "probe process"]
 # Folder: its stages. A stage that is not in STAGES is a filter of `swift test`, or "!" and a script of process tests.
 C_MODULES = {
-    "CSources/ProofCore": ["core", "units", "process", "each wipe", "faults"],
+    "CSources/ProofCore": ["core", "units", "process", "each wipe"],
     "CSources/ProofKey": ["probe process"],
     "CSources/ProofProbe": ["probe process", "probe files", "probe hand-over", "probe roots"],
     "CSources/ProofDevice": ["units", "process", "attacker"],

@@ -60,14 +60,19 @@ def constants(source, masked, start):
                              masked):
         text = match.group(1) or match.group(2)
         at = start + match.start()
-        home = source.enclosing(at)
-        is_size = home is not None and source.masked[home] == "[" and source.masked[source.enclosing(home) or 0] == "("
         is_flag = text == "1" and source.text[start:].startswith("#define")
         # A return value has an operator of its own. A flag has no neighbours, and a parameter's size is a comment.
-        if re.search(r"\breturn -?$", masked[:match.start()]) or is_flag or (is_size and "(" in masked and
-                                                                             source.enclosing(source.enclosing(home)) is None):
+        if re.search(r"\breturn -?$", masked[:match.start()]) or is_flag or is_parameter_size(source, at):
             continue
         yield from off_by_one(source, at, text)
+
+
+def is_parameter_size(source, at):
+    size = source.enclosing(at)
+    if size is None or source.masked[size] != "[":
+        return False
+    parameters = source.enclosing(size)
+    return parameters is not None and source.masked[parameters] == "(" and source.enclosing(parameters) is None
 
 
 def off_by_one(source, at, text, choice=None):

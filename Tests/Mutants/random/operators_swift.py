@@ -9,10 +9,12 @@ from source import Mutant
 ASKED = "isMutant(NUMBER)"
 PREFIX = re.compile(r"(?:(?:try|await|unsafe)\b[?!]? ?)*")
 BINDING = re.compile(r"(?:let|var|case|#available|#unavailable)\b")
-DECLARING = re.compile(r"(?:let|var|func|case|default|init|deinit|subscript|import|public|package|private|internal|static|"
-                       r"struct|enum|class|actor|extension|protocol|typealias|if|guard|for|while|switch|do|repeat|else|"
-                       r"catch|defer|override|mutating|consuming|borrowing|nonisolated|final|indirect|some|any|get|set|"
-                       r"where|in|is|as|fileprivate|operator|precedencegroup|associatedtype|convenience|required|lazy|weak)\b")
+DECLARING = re.compile(r"(?:" + "|".join("""
+    let var func case default init deinit subscript import public package private internal static struct enum
+    class actor extension protocol typealias if guard for while switch do repeat else catch defer override
+    mutating consuming borrowing nonisolated final indirect some any get set where in is as fileprivate operator
+    precedencegroup associatedtype convenience required lazy weak
+""".split()) + r")\b")
 HEADER = re.compile(r"(?:\b(?:func|subscript)\b[^{}]*->\s*|\bvar\s+\w+\s*:\s*)([^{}=]+?)\s*$")
 
 
@@ -137,7 +139,9 @@ def statements(source, masked, start):
     for at in places:
         text = source.masked[at:]
         word = re.match(r"[\w.]+", PREFIX.sub("", text, count=1))
-        if not word or DECLARING.match(text) or re.match(r"return\b.|\w+:\s", text) or not is_statement_start(source, at):
+        if not word or DECLARING.match(text) or re.match(r"return\b.|\w+:\s", text):
+            continue
+        if not is_statement_start(source, at):
             continue
         begin, end = source.trimmed(at, statement_end(source, at))
         if end <= begin or re.match(r"[\w, ()]+ in\b", text) or re.fullmatch(r"[\w.]+", text[:end - begin]) and \
@@ -203,8 +207,8 @@ def replaced(source, at, kind, old, keyword):
         values = ['""'] if kind == "String" else []
     for value in values:
         if value != old.strip():
-            yield Mutant("return value replaced", source, at, [(at, at, f"if Bool(true) {{ return {value} }}; {keyword}")],
-                         [(at, at, f"if {ASKED} {{ return {value} }}; {keyword}")])
+            forms = [[(at, at, f"if {asked} {{ return {value} }}; {keyword}")] for asked in ("Bool(true)", ASKED)]
+            yield Mutant("return value replaced", source, at, *forms)
 
 
 def swaps(source, masked, start):

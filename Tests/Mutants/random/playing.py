@@ -17,8 +17,8 @@ from source import squeezed
 # A mutant that takes this many times as long as no mutant hangs. The machine may be busy with other work by then.
 PATIENCE_FACTOR, PATIENCE_MIN = 6, 240
 # How the harness in C, its sanitizers, Swift and Python tell of a failure.
-TOLD = re.compile(r"^[\w/.-]+\.[ch]:\d+: \w+: \"|✘ Test \S|runtime error: |ERROR: \w+Sanitizer|^FAIL|Fatal error|\.\.\. (?:FAIL|ERROR)$",
-                  re.MULTILINE)
+TOLD = re.compile(r"^[\w/.-]+\.[ch]:\d+: \w+: \"|✘ Test \S|runtime error: |ERROR: \w+Sanitizer|^FAIL|Fatal error|"
+                  r"\.\.\. (?:FAIL|ERROR)$", re.MULTILINE)
 BASELINES = FOLDER / "baselines.json"
 
 
