@@ -5,14 +5,18 @@ import shutil
 import subprocess
 import tempfile
 
-from modules import C_FLAGS, C_TREE, ROOT
+from modules import C_FLAGS, C_TREE, FOLDER, ROOT
 from playing import judge, patience, synchronise, write
 
+HERE = pathlib.Path(__file__).resolve().parent
 COPIED = ["CSources", "Tests", "Benchmarks/probe-files", ".ci"]
 
 
 def prepare():
     synchronise(C_TREE, COPIED)
+    for name in ("gcc", "clang"):
+        write(FOLDER / name, f'#!/bin/sh\nexec /usr/bin/python3 "{HERE / "compiler.py"}" "{FOLDER / "objects"}" {name} "$@"\n')
+        (FOLDER / name).chmod(0o755)
 
 
 def flags(tree, folder):
@@ -41,15 +45,26 @@ def compiles(folder, mutant):
         return compile_one(tree, folder, name)
 
 
+def forget_objects():
+    for made in (C_TREE / ".build").rglob("*.o"):
+        made.unlink()
+
+
 def run(mutant, names):
     path = C_TREE / mutant.source.name
+    if path.suffix == ".h":  # make knows of no header, because no dependency file comes with a remembered object.
+        forget_objects()
+    noun = path.stem.split("_")[0]
     for stage in names:
+        stage = stage.replace("of this noun", f"of {noun}")
         patience(stage)  # Played without the mutant if it never was.
         try:
             write(path, mutant.source.edited(mutant.edits))
             result = judge([stage])
         finally:
             write(path, (ROOT / mutant.source.name).read_bytes())
+            if path.suffix == ".h":
+                forget_objects()
         if result[0] != "survived":
             break
     return result

@@ -9,32 +9,31 @@ C_TREE = FOLDER / "c-tree"  # The C tests' copy
 
 # `result` is compared, so a pointer for a size and a pointer of another type count as "does not compile".
 C_FLAGS = "-Wno-error -Werror=incompatible-pointer-types -Werror=int-conversion"
-SANITIZED = f"-O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all {C_FLAGS}"
-# A failure is told at once; the address sanitizer need not be loaded before that.
-LINES = "env ASAN_OPTIONS=verify_asan_link_order=0 stdbuf -oL"
+# A failure is told at once, so that it can end the run.
+C_ENVIRONMENT = {"CFLAGS": f"-O1 {C_FLAGS}", "RUN": "stdbuf -oL", "CC": str(FOLDER / "gcc"),
+                 "CLANG": str(FOLDER / "clang"), "MUTANT_TREE": str(C_TREE)}
 
 # Name: its command, played in the copy.
 STAGES = {
-    "core": f"CFLAGS='{SANITIZED}' LDFLAGS='-fsanitize=address,undefined' BUILD=$PWD/.build/core-asan "
-            f"RUN='{LINES}' Tests/ProofCoreTests/run.sh",
-    "units": f"make -s -j2 -C Tests/ProofHardwareTests BUILD=$PWD/.build/hardware-tests CFLAGS='-O1 {C_FLAGS}' && "
-             f"{LINES} .build/hardware-tests/proof-hardware-tests",
-    "process": f"make -s -j2 -C CSources hardware CFLAGS='-O1 {C_FLAGS}' && "
+    "core of this noun": "Tests/ProofCoreTests/run.sh --filter {noun}",
+    "core": "Tests/ProofCoreTests/run.sh",
+    "units": "make -s -C Tests/ProofHardwareTests CC=$CC CFLAGS=\"$CFLAGS\" BUILD=$PWD/.build/hardware-tests && "
+             "$RUN .build/hardware-tests/proof-hardware-tests",
+    "process": "make -s -C CSources hardware CC=$CC CFLAGS=\"$CFLAGS\" && "
                "/usr/bin/python3 Tests/Attacker/run.py --folder Tests/ProofHardwareTests",
-    "attacker": f"make -s -j2 -C CSources hardware CFLAGS='-O1 {C_FLAGS}' && "
+    "attacker": "make -s -C CSources hardware CC=$CC CFLAGS=\"$CFLAGS\" && "
                 "/usr/bin/python3 Tests/Attacker/run.py --rounds 1000",
     "each wipe": "mkdir -p .build/secrets && python3 Tests/Secrets/each_wipe.py",
-    "probe files": f"{LINES} make -s -f Tests/ProofProbeTests/files.mk CFLAGS='-O1 -g {C_FLAGS}'",
-    "probe hand-over": f"{LINES} make -s -f Tests/ProofProbeTests/files.mk CFLAGS='-O1 -g {C_FLAGS}' handover",
-    "probe process": f"CFLAGS='{C_FLAGS}' Tests/ProofProbeTests/run.sh process",
-    "probe roots": f"CFLAGS='{C_FLAGS}' Tests/ProofProbeTests/run.sh roots",
-    "door": f"CC='gcc {C_FLAGS}' Tests/Service/door/hostile.py",
+    "probe files": "$RUN make -s -f Tests/ProofProbeTests/files.mk CC=$CLANG CFLAGS=\"$CFLAGS\"",
+    "probe hand-over": "$RUN make -s -f Tests/ProofProbeTests/files.mk CC=$CLANG CFLAGS=\"$CFLAGS\" handover",
+    "probe process": "Tests/ProofProbeTests/run.sh process",
+    "probe roots": "Tests/ProofProbeTests/run.sh roots",
 }
 
 PROBE_FILES = ["probe files", "probe hand-over", "probe process"]
 # Folder: its stages. A stage that is not in STAGES is a filter of `swift test`, or "!" and a script of process tests.
 C_MODULES = {
-    "CSources/ProofCore": ["core", "units", "process", "each wipe"],
+    "CSources/ProofCore": ["core of this noun", "core", "units", "process", "each wipe"],
     "CSources/ProofKey": ["probe process"],
     "CSources/ProofProbe": ["probe process", "probe files", "probe hand-over", "probe roots"],
     "CSources/ProofDevice": ["units", "process", "attacker"],

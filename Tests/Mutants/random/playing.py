@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 
-from modules import C_TREE, FOLDER, ROOT, STAGES, TREE
+from modules import C_ENVIRONMENT, C_TREE, FOLDER, ROOT, STAGES, TREE
 from source import squeezed
 
 # A mutant that takes this many times as long as no mutant hangs. The machine may be busy with other work by then.
@@ -74,8 +74,10 @@ def play(command, folder, seconds, environment=None):
 
 def command_of(stage):
     """The stage's command, the copy it is played in, and its environment."""
+    if stage.startswith("core of "):
+        return STAGES["core of this noun"].format(noun=stage.removeprefix("core of ")), C_TREE, C_ENVIRONMENT
     if stage in STAGES:
-        return STAGES[stage], C_TREE, {}
+        return STAGES[stage], C_TREE, C_ENVIRONMENT
     if stage.startswith("!"):
         binaries = str(TREE / ".build" / "debug")
         python = str(ROOT / ".build/pypi/bin/python") if "Backend" in stage else "/usr/bin/python3"
