@@ -15,7 +15,8 @@ COPIED = ["CSources", "Tests", "Benchmarks/probe-files", ".ci"]
 def prepare():
     synchronise(C_TREE, COPIED)
     for name in ("gcc", "clang"):
-        write(FOLDER / name, f'#!/bin/sh\nexec /usr/bin/python3 "{HERE / "compiler.py"}" "{FOLDER / "objects"}" {name} "$@"\n')
+        command = f'"{HERE / "compiler.py"}" "{FOLDER / "objects"}" {name}'
+        write(FOLDER / name, f'#!/bin/sh\nexec /usr/bin/python3 {command} "$@"\n')
         (FOLDER / name).chmod(0o755)
 
 

@@ -10,7 +10,7 @@ import sys
 from modules import ROOT, TREE
 from playing import judge, patience, synchronise, write
 
-COPIED = ["Sources", "CSources", "Tests", "Benchmarks", "Package.swift"]
+COPIED = ["Sources", "CSources", "Tests", "Benchmarks", "docs", "README.md", "Package.swift"]
 CHOICE = """// The mutant that this process is.
 internal import Glibc
 
