@@ -8,6 +8,7 @@ DESTDIR ?=
 FUZZ_SECONDS ?= 60
 APP_STARTS ?= 3
 DEMO ?=
+MUTANT_SEED ?= 1
 
 .DEFAULT_GOAL := all
 .NOTPARALLEL:
@@ -22,7 +23,7 @@ export MAKE
   check-boundary check-mutants check-mutants-swift check-faults check-faults-long check-mutants-probe check-jose \
   check-mutants-hardware test-consumers check-demo check-docs check-readme check-foreign firmware check-firmware \
   check-firmware-long check-apps check-apps-long demo-firmware fuzz fuzz-core fuzz-jose fuzz-swift check-fuzz \
-  bench bench-probe check-bench check-models
+  bench bench-probe check-bench check-models check-mutants-random
 
 help: ## List what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-20s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -175,7 +176,7 @@ check-long: ## What takes too long for every change: more mutants, kills, faults
 	@.ci/setup swift base python check probe attack service firmware apps
 	@.ci/pypi firmware apps
 	@.ci/suite check-mutants-swift check-mutants-probe check-mutants-hardware check-kill test-probe-long \
-	  attack-hardware-long check-faults-long check-firmware-long check-apps-long
+	  check-mutants-random attack-hardware-long check-faults-long check-firmware-long check-apps-long
 
 check-format: ## Format and lint of Swift, C, shell and Python; no path of anybody's machine
 	@.ci/setup swift check
@@ -217,6 +218,10 @@ check-mutants: ## Take out the core's defences one by one: a test must notice ea
 check-mutants-swift: ## The same with the Swift library's
 	@.ci/setup swift base python
 	@/usr/bin/python3 Tests/ProofModelTests/Mutants/mutants.py
+
+check-mutants-random: ## Ten mutants of the C modules, drawn from a seed: the tests must notice 95 of 100
+	@.ci/setup base python probe
+	@Tests/Mutants/random/run.py --seed $(MUTANT_SEED) --count 10 --c-only
 
 check-faults: ## Skip each instruction of the verdict path: nothing that is refused may come through (x86-64)
 	@.ci/setup base python check

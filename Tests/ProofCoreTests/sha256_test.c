@@ -18,6 +18,9 @@
 
 enum { LENGTH_MAX = 300 };
 
+_Static_assert(PFC_HASH_UNKNOWN == 0 && PFC_HASH_PORTABLE == 1 && PFC_HASH_X86 == 2 && PFC_HASH_ARM == 3,
+               "the paths' public numbers");
+
 static uint8_t bytes[LENGTH_MAX + 8];
 
 static void fill(uint64_t seed) {

@@ -2,7 +2,7 @@ import Testing
 
 @testable import ProofJOSE
 
-@Suite("Wycheproof", .enabled(if: Wycheproof.isPresent, Comment(rawValue: Wycheproof.absence)))
+@Suite("Wycheproof")
 struct WycheproofTests {
   /// Valid for Wycheproof, refused here: base64url with a foreign character inside. RFC 7515, 2,
   /// and RFC 4648, 3.3, refuse it, as does Wycheproof itself in cases 361 to 371.
@@ -41,6 +41,9 @@ struct WycheproofTests {
     }
     #expect(taken == 10)
     #expect(taken + refused + Self.mislabelled.count == 401)
+    Wycheproof.note(
+      skipped: Self.mislabelled.count, of: cases.count, in: "json_web_signature_test",
+      because: "labelled invalid, though equal to valid case 357")
   }
 
   @Test("Sealed tokens: every invalid one is refused, every valid one of our algorithms taken")
@@ -85,8 +88,9 @@ struct WycheproofTests {
 
   @Test("HMAC-SHA-256: whole tags are right or wrong as they should be")
   func mac() throws {
+    let cases = try Wycheproof.cases("hmac_sha256_test")
     var count = 0
-    for test in try Wycheproof.cases("hmac_sha256_test") {
+    for test in cases {
       let tag = test.bytes("tag")
       if tag.count != 32 { continue }
       let message = test.bytes("msg")
@@ -95,6 +99,9 @@ struct WycheproofTests {
       #expect(isRight == test.isValid, "\(test)")
       count += 1
     }
-    #expect(count > 50)
+    #expect(count == 87)
+    Wycheproof.note(
+      skipped: cases.count - count, of: cases.count, in: "hmac_sha256_test",
+      because: "a truncated tag")
   }
 }

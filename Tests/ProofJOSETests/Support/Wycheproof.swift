@@ -1,6 +1,6 @@
 import Foundation
 
-/// Vectors of the project Wycheproof, which stand outside the package.
+/// Vectors of the project Wycheproof, in `Tests/Vectors/wycheproof`.
 enum Wycheproof {
   struct Case: @unchecked Sendable, CustomStringConvertible {
     let number: Int
@@ -15,27 +15,11 @@ enum Wycheproof {
     func bytes(_ name: String) -> [UInt8] { Hex.bytes(text(name)) }
   }
 
-  /// Said when tests are skipped.
-  static let absence: String = """
-    No Wycheproof vectors: set PROOFKIT_WYCHEPROOF to their folder, or put them at \
-    ../shared/vectors/wycheproof beside the package.
-    """
-
-  static let folder: URL? = {
-    let root = URL(fileURLWithPath: #filePath)
-      .deletingLastPathComponent().deletingLastPathComponent()
-      .deletingLastPathComponent().deletingLastPathComponent()
-    let named = ProcessInfo.processInfo.environment["PROOFKIT_WYCHEPROOF"]
-    let folder =
-      named.map { URL(fileURLWithPath: $0) }
-      ?? root.appendingPathComponent("../shared/vectors/wycheproof").standardized
-    return FileManager.default.fileExists(atPath: folder.path) ? folder : nil
-  }()
-
-  static var isPresent: Bool { folder != nil }
+  static let folder = URL(fileURLWithPath: #filePath)
+    .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+    .appendingPathComponent("Vectors/wycheproof")
 
   static func cases(_ name: String) throws -> [Case] {
-    guard let folder else { return [] }
     let data = try Data(contentsOf: folder.appendingPathComponent("\(name).json"))
     let file = try JSONSerialization.jsonObject(with: data) as? [String: Any] ?? [:]
     var cases: [Case] = []
@@ -48,6 +32,11 @@ enum Wycheproof {
       }
     }
     return cases
+  }
+
+  /// Prints the number of a file's cases that a test does not judge, and the reason.
+  static func note(skipped: Int, of count: Int, in name: String, because reason: String) {
+    print("wycheproof: \(name): \(skipped) of \(count) cases skipped: \(reason)")
   }
 
   /// A group's key as JSON text; of a pair, the named half.

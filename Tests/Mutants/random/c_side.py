@@ -1,0 +1,71 @@
+"""Mutants of C: one after the other in a copy, each compiled alone first."""
+
+import pathlib
+import shutil
+import subprocess
+import tempfile
+
+from modules import C_FLAGS, C_TREE, FOLDER, ROOT
+from playing import judge, patience, synchronise, write
+
+HERE = pathlib.Path(__file__).resolve().parent
+COPIED = ["CSources", "Tests", "Benchmarks/probe-files", ".ci"]
+
+
+def prepare():
+    synchronise(C_TREE, COPIED)
+    for name in ("gcc", "clang"):
+        command = f'"{HERE / "compiler.py"}" "{FOLDER / "objects"}" {name}'
+        write(FOLDER / name, f'#!/bin/sh\nexec /usr/bin/python3 {command} "$@"\n')
+        (FOLDER / name).chmod(0o755)
+
+
+def flags(tree, folder):
+    names = ["CSources/ProofCore/include", "CSources/ProofKey/include", "CSources/ProofProbe/include",
+             "CSources/ProofDevice/include", folder, f"{folder}/include"]
+    return ["-std=c11", *C_FLAGS.split(), "-O0", *(f"-I{tree / name}" for name in names)]
+
+
+def compile_one(tree, folder, name):
+    """Whether the file, or those of the folder if it is a header, compiles."""
+    paths = sorted((tree / folder).glob("*.c")) if name.endswith(".h") else [tree / name]
+    packages = {"CSources/CCurl": "libcurl", "CSources/CCrypto": "libcrypto",
+                "CSources/CMicroHTTPD": "libmicrohttpd gnutls"}.get(folder, "libsodium")
+    more = subprocess.run(["pkg-config", "--cflags", *packages.split()], capture_output=True, text=True).stdout.split()
+    command = ["gcc", *flags(tree, folder), *more, "-fsyntax-only", *paths]
+    return subprocess.run(command, capture_output=True).returncode == 0
+
+
+def compiles(folder, mutant):
+    """Judged in a copy of its own: tests may be playing in the other."""
+    name = mutant.source.name
+    with tempfile.TemporaryDirectory() as place:
+        tree = pathlib.Path(place)
+        shutil.copytree(ROOT / "CSources", tree / "CSources")
+        (tree / name).write_text(mutant.source.edited(mutant.edits))
+        return compile_one(tree, folder, name)
+
+
+def forget_objects():
+    for made in (C_TREE / ".build").rglob("*.o"):
+        made.unlink()
+
+
+def run(mutant, names):
+    path = C_TREE / mutant.source.name
+    if path.suffix == ".h":  # make knows of no header, because no dependency file comes with a remembered object.
+        forget_objects()
+    noun = path.stem.split("_")[0]
+    for stage in names:
+        stage = stage.replace("of this noun", f"of {noun}")
+        patience(stage)  # Played without the mutant if it never was.
+        try:
+            write(path, mutant.source.edited(mutant.edits))
+            result = judge([stage])
+        finally:
+            write(path, (ROOT / mutant.source.name).read_bytes())
+            if path.suffix == ".h":
+                forget_objects()
+        if result[0] != "survived":
+            break
+    return result

@@ -1,0 +1,76 @@
+"""The product's modules, and the tests each one's mutants meet: the cheapest first, until one notices."""
+
+import pathlib
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+FOLDER = ROOT / ".build" / "mutants" / "random"
+TREE = FOLDER / "tree"      # SwiftPM's copy
+C_TREE = FOLDER / "c-tree"  # The C tests' copy
+
+# `result` is compared, so a pointer for a size and a pointer of another type count as "does not compile".
+C_FLAGS = "-Wno-error -Werror=incompatible-pointer-types -Werror=int-conversion"
+# A failure is told at once, so that it can end the run.
+C_ENVIRONMENT = {"CFLAGS": f"-O1 {C_FLAGS}", "RUN": "stdbuf -oL", "CC": str(FOLDER / "gcc"),
+                 "CLANG": str(FOLDER / "clang"), "MUTANT_TREE": str(C_TREE)}
+
+# Name: its command, played in the copy.
+STAGES = {
+    "core of this noun": "Tests/ProofCoreTests/run.sh --filter {noun}",
+    "core": "Tests/ProofCoreTests/run.sh",
+    "units": "make -s -C Tests/ProofHardwareTests CC=$CC CFLAGS=\"$CFLAGS\" BUILD=$PWD/.build/hardware-tests && "
+             "$RUN .build/hardware-tests/proof-hardware-tests",
+    "process": "make -s -C CSources hardware CC=$CC CFLAGS=\"$CFLAGS\" && "
+               "/usr/bin/python3 Tests/Attacker/run.py --folder Tests/ProofHardwareTests",
+    "attacker": "make -s -C CSources hardware CC=$CC CFLAGS=\"$CFLAGS\" && "
+                "/usr/bin/python3 Tests/Attacker/run.py --rounds 1000",
+    "each wipe": "mkdir -p .build/secrets && python3 Tests/Secrets/each_wipe.py",
+    "probe files": "$RUN make -s -f Tests/ProofProbeTests/files.mk CC=$CLANG CFLAGS=\"$CFLAGS\"",
+    "probe hand-over": "$RUN make -s -f Tests/ProofProbeTests/files.mk CC=$CLANG CFLAGS=\"$CFLAGS\" handover",
+    "probe process": "Tests/ProofProbeTests/run.sh process",
+    "probe roots": "Tests/ProofProbeTests/run.sh roots",
+}
+
+PROBE_FILES = ["probe files", "probe hand-over", "probe process"]
+# Folder: its stages. A stage that is not in STAGES is a filter of `swift test`, or "!" and a script of process tests.
+C_MODULES = {
+    "CSources/ProofCore": ["core of this noun", "core", "units", "process", "each wipe"],
+    "CSources/ProofKey": ["probe process"],
+    "CSources/ProofProbe": ["probe process", "probe files", "probe hand-over", "probe roots"],
+    "CSources/ProofDevice": ["units", "process", "attacker"],
+    "CSources/proof-hardware": ["process", "attacker"],
+}
+SERVER = "!Tests/Service/server_test.py"
+CHANGES = "!Tests/Service/changes.py"
+FETCH = "!Tests/Backend/flow.py"
+OPERATOR = "!Tests/Backend/proofctl.py"
+BRIDGES = {
+    "CSources/CCurl": ["ProofKitHTTPTests"],
+    "CSources/CCrypto": ["ProofJOSETests", "ProofBackendTests|ProofServiceTests"],
+    "CSources/CMicroHTTPD": ["ProofServiceHTTPTests", "ProofKitHTTPTests", SERVER],
+    "CSources/CSQLite": ["ProofServiceTests"],
+}
+SWIFT_MODULES = {
+    "Sources/DurableFiles": ["ProofKitTests|ProofBackendTests", OPERATOR],
+    "Sources/ProofModel": ["ProofModelTests", "ProofKitTests|ProofLinkTests|ProofBackendTests", "ProofServiceTests"],
+    "Sources/ProofJOSE": ["ProofJOSETests", "ProofBackendTests|ProofServiceTests", OPERATOR],
+    "Sources/ProofKit": ["ProofKitTests|ProofModelTests", "ProofServiceTests|ProofKitHTTPTests", "ProofLinkTests"],
+    "Sources/ProofKitHTTP": ["ProofKitHTTPTests", FETCH],
+    "Sources/ProofLink": ["ProofLinkTests"],
+    "Sources/ProofBackend": ["ProofBackendTests", "ProofServiceTests", FETCH, OPERATOR],
+    "Sources/ProofService": ["ProofServiceTests", "ProofServiceHTTPTests|ProofKitHTTPTests|ProofBackendTests", OPERATOR,
+                             SERVER, CHANGES],
+    "Sources/proofctl": [OPERATOR, FETCH],
+    "Sources/proof-unlock": [FETCH, OPERATOR],
+    "Sources/proof-service": [SERVER, CHANGES, OPERATOR],
+}
+MODULES = {**C_MODULES, **BRIDGES, **SWIFT_MODULES}
+
+
+def stages(folder, name):
+    """The stages of a file's mutants."""
+    stem = pathlib.Path(name).name
+    if folder == "CSources/ProofProbe" and stem.startswith(("hash", "files", "thread", "bundle", "linux_files",
+                                                            "linux_folder", "linux_map.", "linux_keep", "linux_lease",
+                                                            "linux_trust", "linux_proc.")):
+        return [*PROBE_FILES, "probe roots"]
+    return MODULES[folder]
