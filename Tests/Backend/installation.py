@@ -39,6 +39,7 @@ class InstallationKeys(unittest.TestCase):
         place.ask("sdk", "add", "--development")
         place.ask("api", "add", HOST)
         cls.config = place.ask("config", "show")["signed"]
+        cls.build = bytes.fromhex(place.ask("sdk", "list")[0]["id"])
         cls.count = 0
 
     @classmethod
@@ -218,11 +219,10 @@ class InstallationKeys(unittest.TestCase):
         """The end of a challenge to a key and a certificate: its demand, and a credential if there is one."""
         def text(words):
             return struct.pack("<H", len(words)) + words.encode()
-        key = bytes.fromhex(self.place.ask("sdk", "list")[0]["id"])
         endorsement = b"\0"
         if certificate is not None:
             endorsement = b"\1" + point + struct.pack("<I", len(certificate)) + certificate
-        body = b"PA\2\1" + key + bytes(15) + b"\1" + b"\1" + bytes(4) + text("acme") + text("1") + endorsement
+        body = b"PA\2\1" + self.build + bytes(15) + b"\1" + b"\1" + bytes(4) + text("acme") + text("1") + endorsement
         with urllib.request.urlopen(f"{self.place.url}/v1/challenge", data=body, timeout=60) as answer:
             challenge = answer.read()
         return challenge[33 + 4 * challenge[32]:]
