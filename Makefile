@@ -176,7 +176,7 @@ check-long: ## What takes too long for every change: more mutants, kills, faults
 	@.ci/setup swift base python check probe attack service firmware apps
 	@.ci/pypi firmware apps
 	@.ci/suite check-mutants-swift check-mutants-probe check-mutants-hardware check-kill test-probe-long \
-	  check-mutants-random attack-hardware-long check-faults-long check-firmware-long check-apps-long
+	  attack-hardware-long check-faults-long check-firmware-long check-apps-long
 
 check-format: ## Format and lint of Swift, C, shell and Python; no path of anybody's machine
 	@.ci/setup swift check

@@ -48,7 +48,9 @@ def main():
     if "-c" in words:
         shutil.copyfile(objects[0], output)
         return 0
-    return subprocess.run([compiler, *rest, *objects, *[word for word in rest if word.startswith("-l")],
+    # The linker looks into a library for what came before it.
+    libraries = [word for word in rest if word.startswith("-l") or word.endswith((".o", ".a", ".so"))]
+    return subprocess.run([compiler, *[word for word in rest if word not in libraries], *objects, *libraries,
                            "-o", output]).returncode
 
 

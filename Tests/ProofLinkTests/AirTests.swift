@@ -1,0 +1,40 @@
+import Testing
+
+@testable import ProofLink
+
+@Suite("What lies between app and hardware")
+struct AirTests {
+  private static let pdu: [UInt8] = [1, 2, 3, 4]
+
+  private static func fate(_ change: (inout LinkFaults) -> Void = { _ in }) -> (
+    fate: LinkAir.Fate, trace: String
+  ) {
+    var faults = LinkFaults()
+    change(&faults)
+    var air = LinkAir(faults, seed: 7)
+    let fate = air.carry(pdu, toApp: true, at: 31)
+    return (fate, air.traces.toApp)
+  }
+
+  /// A PDU at the next connection event after 31 ms, and its latency: 60 + 20 ms.
+  private static func delivery(after delay: Int = 0) -> LinkAir.Delivery {
+    .init(pdu: pdu, toApp: true, time: 80 + delay)
+  }
+
+  @Test("no fault has a chance: a PDU comes whole, once, at the next event")
+  func faultless() {
+    let (fate, trace) = Self.fate()
+    #expect(fate == .carried([Self.delivery()]))
+    #expect(trace == ".")
+  }
+
+  @Test("a fault with every chance happens to each PDU")
+  func certain() {
+    #expect(Self.fate { $0.loss = 1000 } == (.carried([]), "l"))
+    let twice = [Self.delivery(), Self.delivery()]
+    #expect(Self.fate { $0.duplication = 1000 }.fate == .carried(twice))
+    #expect(Self.fate { $0.reordering = 1000 } == (.carried([Self.delivery(after: 90)]), ".r"))
+    #expect(Self.fate { $0.disconnection = 1000 } == (.linkEnds, "e"))
+    #expect(Self.fate { $0.powerLoss = 1000 } == (.powerFails, "p"))
+  }
+}
