@@ -4,7 +4,6 @@ backends check them: proof-unlock, and this program with PyJWT and jwcrypto. Nei
 refuse tokens by a retired key."""
 
 import base64
-import hashlib
 import hmac
 import http.client
 import json

@@ -23,6 +23,9 @@ struct AttestorState {
     /// The keys for signed messages, each with the token that it came with, the last one last.
     private(set) var messageKeys: [(token: String, key: MessageKey)] = []
 
+    /// The key that came with the last token.
+    var messageKey: MessageKey? { messageKeys.last?.key }
+
     /// More than the tokens that an app has at once.
     private static let messageKeysMax = 32
 

@@ -106,6 +106,23 @@ struct LateFetchTests {
     #expect(state.session?.messageKey == nil)
   }
 
+  @Test("while the message key is rotated, a message is signed with the key of the token in it")
+  func rotatedMessageKey() throws {
+    var state = try state(session: 1)
+    let keys = (0..<40).map { _ in MessageKey.random() }
+    state.session?.take(keys[0], with: "token-a")
+    state.session?.take(keys[1], with: "token-b")
+    #expect(state.session?.messageKey(for: "open token-a") == keys[0])
+    #expect(state.session?.messageKey(for: "open token-b") == keys[1])
+    #expect(state.session?.messageKey(for: "open") == keys[1])
+    // Only so many are kept, the last ones.
+    for key in keys { state.session?.take(key, with: "token-\(key == keys[39])") }
+    #expect(state.session?.messageKey(for: "open token-a") == keys[39])
+    #expect(state.session?.messageKeys.count == 32)
+    state.session?.take(nil, with: "token-c")
+    #expect(state.session?.messageKey(for: "open token-a") == nil)
+  }
+
   @Test("a result is not kept if the settings have changed or the caller has left")
   func unwanted() throws {
     var state = try state(session: 1)
