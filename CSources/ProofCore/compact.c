@@ -200,7 +200,7 @@ enum pfc_refusal pfc_compact_check(struct pfc_compact *compact, const uint8_t *b
   make_tag(expected, kind, bytes, plain, subject, keys);
   intact = pfc_equal(expected, bytes + AT_TAG, sizeof expected);
   PFC_DECLASSIFY(&intact, sizeof intact);
-  // What the token says is public from here on: it chooses the answer.
+  // The token's fields are public from here on: it chooses the answer.
   PFC_DECLASSIFY(plain, sizeof plain);
   if (!intact) {
     refusal = guess_cause(plain, kind, subject, keys);

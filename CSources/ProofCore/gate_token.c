@@ -187,7 +187,7 @@ enum pfc_refusal pfc_gate_token_check_head(const uint8_t *bytes, size_t size, co
   return identity_of(gate, bytes[AT_KEY]) != NULL ? PFC_REFUSAL_NONE : PFC_REFUSAL_TOKEN_KEY;
 }
 
-/// Who signed it, judged over `message`, which has room for the signed bytes.
+/// Judges the signature over `message`, which has room for the signed bytes.
 static enum pfc_refusal check_signature(uint8_t message[SIGNED_BYTES], const uint8_t *head, const uint8_t *plain,
                                         const struct pfc_gate_identity *identity, const struct pfc_gate *gate) {
   const struct pfc_issuer *issuer;

@@ -51,7 +51,7 @@ static void forge(uint8_t bytes[66], uint8_t kind, uint8_t account_key, const ui
   for (int i = 0; i < 24; i++) bytes[18 + i] = plain[i] ^ stream[i];
 }
 
-/// What a checker says of a rightly tagged plain part.
+/// A checker's answer to a rightly tagged plain part.
 static enum pfc_refusal expected(uint8_t kind, const uint8_t plain[24], const struct pfc_compact_subject *subject) {
   uint16_t event = fuzz_get16(plain + 4);
   if (plain[14] > 3 || fuzz_get32(plain) == 0 || fuzz_get32(plain + 10) == 0) return PFC_REFUSAL_RESERVED;

@@ -125,3 +125,29 @@ struct pfc_compact_rules rules_of(const struct gate_world *world, uint8_t kind) 
   pfc_beacons_at(&rules.beacons, world->beacon_key, GATE_NOW);
   return rules;
 }
+
+void compact_forge(uint8_t made[66], uint8_t kind, const uint8_t plain[24], const struct pfc_compact_subject *subject,
+                   const struct pfc_compact_keys *keys, unsigned at, uint8_t change) {
+  static const char *const labels[] = {"pfc1.mac-request", "pfc1.mac-body...", "pfc1.mac-event.."};
+  uint8_t message[122], mask[40], full[32];
+  struct pfc_mac mac;
+  made[0] = (uint8_t)(0x10 + kind);
+  made[1] = 3;
+  memcpy(made + 2, keys->handle, 16);
+  memcpy(message, labels[kind - 1], 16);
+  memcpy(message + 16, made, 18);
+  memcpy(message + 34, plain, 24);
+  memcpy(message + 58, subject->account, 32);
+  memcpy(message + 90, subject->digest, 32);
+  pfc_mac_init(&mac, keys->tag, 32);
+  pfc_mac_update(&mac, message, sizeof message);
+  pfc_mac_final(full, &mac);
+  memcpy(made + 42, full, 24);
+  made[42 + at] ^= change;
+  memcpy(mask, "pfc1.mask.......", 16);
+  memcpy(mask + 16, made + 42, 24);
+  pfc_mac_init(&mac, keys->mask, 32);
+  pfc_mac_update(&mac, mask, sizeof mask);
+  pfc_mac_final(full, &mac);
+  for (unsigned i = 0; i < 24; i++) made[18 + i] = plain[i] ^ full[i];
+}

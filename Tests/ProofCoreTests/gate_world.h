@@ -51,6 +51,11 @@ const struct pfc_compact_keys *keys_of(const struct gate_world *world, uint8_t k
 /// The rules of a strict route at GATE_NOW.
 struct pfc_compact_rules rules_of(const struct gate_world *world, uint8_t kind);
 
+/// A token put together from docs/SPEC.md, section 15, with any plain part; `change` goes into one byte of its tag, and
+/// the mask is made to fit.
+void compact_forge(uint8_t made[66], uint8_t kind, const uint8_t plain[24], const struct pfc_compact_subject *subject,
+                   const struct pfc_compact_keys *keys, unsigned at, uint8_t change);
+
 /// The event number of `compact_of`.
 #define GATE_EVENT 3300
 

@@ -79,7 +79,7 @@ static void create(struct vault *vault) {
                "created");
 }
 
-/// Of the wipes of X25519, the box and Ed25519, wipe_hardware.c has the cases.
+/// The cases of X25519, the box and Ed25519 are in wipe_hardware.c.
 static void prepare_token(struct vault *vault) {
   struct pfc_gate *gate = &vault->gate;
   struct pfc_gate_token *token = &vault->gate_token;

@@ -26,7 +26,7 @@
 extern "C" {
 #endif
 
-/// What is proved. The numbers are on the wire and never reused; 4 is a beacon's.
+/// The thing that is proved. The numbers are on the wire and never reused; 4 is a beacon's.
 enum pfc_compact_kind {
   PFC_COMPACT_REQUEST = 1,  ///< A whole request (http.h).
   PFC_COMPACT_BODY = 2,     ///< A request's body alone: for migration, and only where a route names it.
@@ -49,7 +49,7 @@ enum pfc_compact_error {
   PFC_ERROR_INTERNAL = 6
 };
 
-/// What a token says. Public once it is checked.
+/// A token's fields. Public once it is checked.
 struct pfc_compact {
   uint8_t kind;         ///< enum pfc_compact_kind
   uint8_t account_key;  ///< Number of the key behind `account`; 0 where the app has none
@@ -64,7 +64,7 @@ struct pfc_compact {
   uint16_t generation;               ///< Set from the keys
 };
 
-/// What a token is bound to and does not carry. Both sides make it from what they see.
+/// The values that a token is bound to and does not carry. Both sides make them from what they see.
 struct pfc_compact_subject {
   uint8_t account[PFC_DIGEST_BYTES];  ///< `pfc_gate_account`; zeros for none
   uint8_t digest[PFC_DIGEST_BYTES];   ///< Of the request (http.h), the body, or the business data; zeros for no data
@@ -100,7 +100,7 @@ PFC_MUST_USE enum pfc_refusal pfc_compact_check(struct pfc_compact *compact, con
                                                 uint8_t kind, const struct pfc_compact_subject *subject,
                                                 const struct pfc_compact_keys *keys);
 
-/// What a route or an event asks of a token that was checked.
+/// The rules of a route or an event for a token that was checked.
 struct pfc_compact_rules {
   uint64_t now;           ///< Unix seconds: the highest time that the node has seen
   uint32_t window;        ///< Seconds before and after `created`; PFC_COMPACT_WINDOW_SECONDS as a rule

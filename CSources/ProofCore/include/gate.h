@@ -29,8 +29,8 @@ struct pfc_gate_identity {
   uint8_t secret_key[PFC_SECRET_KEY_BYTES];
 };
 
-/// What a gate is, and whom it trusts. All of it comes from the gate's signed configuration. No issuer of a gate is one
-/// that a lock knows.
+/// A gate's identity, and the issuers it trusts. All of it comes from the gate's signed configuration. No issuer of a
+/// gate is one that a lock knows.
 struct pfc_gate {
   uint8_t id[PFC_ID_BYTES];
   uint8_t mode;          ///< enum pfc_mode: tokens of the other mode are refused
@@ -61,7 +61,7 @@ struct pfc_compact_keys {
   uint8_t mask[PFC_GATE_KEY_BYTES];
 };
 
-/// What a gate derives from S. Secret; wipe it when done.
+/// The keys that a gate derives from S. Secret; wipe it when done.
 struct pfc_gate_keys {
   uint8_t request[PFC_GATE_KEY_BYTES];  ///< Standard form (RFC 9421, hmac-sha256). The only one for other libraries
   uint8_t proof[PFC_GATE_KEY_BYTES];    ///< Answers to challenges of kind proof

@@ -126,7 +126,7 @@ def _shape(kind: int) -> Iterator[Block]:
     yield offer(f"{name}: a tag of zeros", kind, good[:42] + bytes(24), R.TAG, "Guess")
     for at, what in ((18, "created"), (24, "start"), (33, "measured"), (36, "beacon")):
         yield offer(f"{name}: a masked bit of {what}", kind, flipped(good, at), R.TAG, "BitFlip")
-    # The mask is an exclusive or: who flips a masked bit flips the plain one, and so chooses the word.
+    # The mask is an exclusive or: a flipped masked bit flips the plain one, and so chooses the word.
     yield offer(f"{name}: the account's hint flipped", kind, flipped(good, 34), R.OTHER_ACCOUNT, "BitFlip")
     yield offer(f"{name}: the generation flipped", kind, flipped(good, 40), R.TAG, "BitFlip")
     yield offer(f"{name}: a reserved flag flipped", kind, flipped(good, 32, 7), R.TAG, "BitFlip")
