@@ -27,7 +27,7 @@ struct PublishedVectorTests {
   func deterministic() throws {
     for block in VectorFile.blocks("jws", in: "rfc") {
       let key = try JSONWebKey(parsing: block["key"])
-      if key.algorithm == .es256 { continue }
+      if key.algorithm == .es256 || !key.isPrivate { continue }
       let input = block["token"].split(separator: ".").prefix(2).joined(separator: ".")
       #expect(try Forge.token(input: input, key: key) == block["token"])
     }

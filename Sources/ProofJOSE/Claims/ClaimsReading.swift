@@ -19,7 +19,7 @@ extension Claims {
     binding = try members.bytes("pay", count: Binding.byteCount, in: text)
       .map { bytes throws(JOSEError) in try Binding(digest: bytes) }
     messageKeyID = try members.text("mskid", in: text)
-    let keyByteCount = SubjectPublicKeyInfo.p256.count + CoreKey.Kind.p256.publicByteCount
+    let keyByteCount = SubjectPublicKeyInfo.p256.count + CoreKey.Kind.p256.publicByteCounts[0]
     installPublicKey = try members.bytes("ipk", count: keyByteCount, form: .publicKey, in: text)
     measurement = try members.measurement(in: text)
     others = members.others(in: text)
