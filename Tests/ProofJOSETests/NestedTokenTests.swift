@@ -57,7 +57,7 @@ struct NestedTokenTests {
     }
   }
 
-  @Test("Anybody can seal to a public key: what the service did not sign is refused")
+  @Test("A token of a public key that the service did not sign is refused")
   func forgeries() throws {
     let verifier = try Self.verifier()
     let claims = try Sample.nestedClaims().secretJSON()
@@ -122,7 +122,7 @@ struct NestedTokenTests {
         try JWEDecrypter(theirs).claims(
           of: forwarded, signedBy: Self.verifier(), under: policy)
       } == .audienceRefused(["“\(Sample.audience)”"]))
-    // Signed rightly, for nobody: as an encrypter of ours never makes it.
+    // Signed rightly, without an audience: an encrypter of ours does not make it.
     var claims = try Sample.nestedClaims()
     claims.audience = []
     let signed = try JWSSigner(Sample.key(.es256)).signed(claims, type: "JWT")

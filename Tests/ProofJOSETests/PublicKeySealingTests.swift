@@ -37,7 +37,7 @@ struct PublicKeySealingTests {
   }
 
   @Test(
-    "Whatever part of the right form is wrong, the answer is the same",
+    "Each part of the right form that is wrong gets the same answer",
     arguments: Sample.sealingToPublic)
   func equalAnswers(algorithm: KeyAlgorithm) throws {
     let parts = Self.parts(try Sample.nestedToken(algorithm))

@@ -50,6 +50,22 @@ struct PublishedVectorTests {
   }
 
   @Test(
+    "What PyJWT signed and jwcrypto sealed to a public key is opened and verified",
+    arguments: VectorFile.blocks("nested", in: "peers"))
+  func nested(block: VectorFile.Block) throws {
+    let signer = try #require(
+      VectorFile.blocks("jws", in: "peers").first { $0["comment"] == "ES256 by PyJWT" })
+    let verifier = try JWSVerifier(#require(JSONWebKey(parsing: signer["key"]).publicKey))
+    let decrypter = try JWEDecrypter(JSONWebKey(parsing: block["key"]))
+    let claims = try decrypter.claims(
+      of: block["token"], signedBy: verifier, under: Sample.nestedPolicy())
+    let key = try #require(claims.measurement).withProofKey { bytes in
+      bytes.indices.map { bytes[$0] }
+    }
+    #expect(key == Array(8..<24))
+  }
+
+  @Test(
     "Algorithms that this library has not are refused by name",
     arguments: VectorFile.blocks("refused", in: "rfc"))
   func refused(block: VectorFile.Block) throws {

@@ -45,8 +45,8 @@ enum {
   PFJ_MESSAGE_MAX = 1 << 20,
 };
 
-/// The private numbers of an RSA key one behind the other, big-endian, each with leading zeros: d as long as the modulus;
-/// p, q, d mod p - 1, d mod q - 1 and 1/q mod p half as long (RFC 8017, 3.2).
+/// The private numbers of an RSA key one behind the other, big-endian, each with leading zeros: d as long as the
+/// modulus; p, q, d mod p - 1, d mod q - 1 and 1/q mod p half as long (RFC 8017, 3.2).
 #define PFJ_RSA_PRIVATE_BYTES(modulus_size) ((modulus_size) / 2 * 7)
 
 enum pfj_result {
@@ -150,10 +150,11 @@ PFJ_MUST_USE enum pfj_result pfj_rsa_generate(uint8_t *numbers, size_t modulus_s
 /// primes is not looked at.
 PFJ_MUST_USE enum pfj_result pfj_rsa_pair(pfj_key **key, uint8_t *modulus, size_t size, const uint8_t *numbers);
 
-/// PFJ_E_KEY for a modulus that lacks its first bit, is even, has a factor below 752, or is a prime or the power of one.
+/// PFJ_E_KEY for a modulus that lacks its first bit, is even, has a factor below 752, or is a prime or the power of
+/// one.
 PFJ_MUST_USE enum pfj_result pfj_rsa_public(pfj_key **key, const uint8_t *modulus, size_t size);
 
-// Keys for content keys: sealing for whoever has the private key (agreement.c, rsa.c).
+// Content keys for the owner of a private key (agreement.c, rsa.c).
 
 /// Elliptic-curve Diffie-Hellman with a pair of P-256. PFJ_E_KEY for a point that is not on the curve.
 PFJ_MUST_USE enum pfj_result pfj_p256_agree(uint8_t secret[PFJ_AGREED_BYTES], const pfj_key *key,

@@ -3,7 +3,7 @@ extension Claims {
   ///
   /// Nothing says yet that the claims are true: a verifier or decrypter calls this after it has found
   /// the token authentic.
-  init(parsing text: Span<UInt8>) throws(JOSEError) {
+  package init(parsing text: Span<UInt8>) throws(JOSEError) {
     let members = try ClaimMembers(text)
     expiry = try members.time("exp", in: text)
     issuedAt = try members.time("iat", in: text)

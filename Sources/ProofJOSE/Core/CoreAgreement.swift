@@ -5,8 +5,8 @@ internal import CCrypto
 extension CoreKey {
   static let agreedByteCount = PFJ_AGREED_BYTES
 
-  /// What this pair of P-256 and somebody's point agree on: the same as the other pair and this one's
-  /// point. `nil` for a point that is not on the curve.
+  /// The secret that this pair of P-256 and another pair's point agree on. `nil` for a point that is not
+  /// on the curve.
   func agreed(with point: [UInt8]) throws(JOSEError) -> JOSESecret? {
     precondition(isPair && kind == .p256 && point.count == PFJ_P256_POINT_BYTES)
     var result = PFJ_E_LIBRARY

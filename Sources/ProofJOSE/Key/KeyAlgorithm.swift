@@ -30,7 +30,8 @@ public enum KeyAlgorithm: String, Sendable, Hashable, CaseIterable {
   /// Whether both sides hold the same secret.
   public var isSymmetric: Bool { coreKind == nil }
 
-  /// Whether tokens are encrypted to a public key: anybody can make one, only the recipient opens it.
+  /// Whether tokens are encrypted to a public key: every sender can make one, only the recipient opens
+  /// it.
   public var isPublicKeyEncryption: Bool { !isSignature && !isSymmetric }
 
   /// How many bytes the secret may have.
@@ -53,7 +54,7 @@ public enum KeyAlgorithm: String, Sendable, Hashable, CaseIterable {
     }
   }
 
-  /// What libcrypto's key is; `nil` for symmetric algorithms.
+  /// The kind of libcrypto's key; `nil` for symmetric algorithms.
   var coreKind: CoreKey.Kind? {
     switch self {
     case .es256, .ecdhES: .p256
@@ -92,7 +93,7 @@ struct KeyOperations: OptionSet, Sendable {
   static let decrypt = KeyOperations(rawValue: 8)
   static let wrapKey = KeyOperations(rawValue: 16)
   static let unwrapKey = KeyOperations(rawValue: 32)
-  /// Of key agreement, which has one name for both directions.
+  /// Key agreement, which has one name for both directions.
   static let derive = KeyOperations(rawValue: 64)
 
   static let names: [(name: String, operation: KeyOperations)] = [
@@ -101,7 +102,7 @@ struct KeyOperations: OptionSet, Sendable {
     ("deriveBits", .derive),
   ]
 
-  /// What an algorithm can do, with a key that has its private part or not.
+  /// The operations of an algorithm, with a key that has its private part or not.
   static func all(of algorithm: KeyAlgorithm, isPrivate: Bool = true) -> KeyOperations {
     switch algorithm {
     case .hs256: [.sign, .verify]
@@ -113,7 +114,7 @@ struct KeyOperations: OptionSet, Sendable {
     }
   }
 
-  /// What names in a key's JSON allow: deriving is agreeing on the key that wraps and unwraps.
+  /// The operations that names in a key's JSON allow: deriving makes the key that wraps and unwraps.
   static func all(namedBy names: KeyOperations) -> KeyOperations {
     names.contains(.derive) ? names.union([.wrapKey, .unwrapKey]) : names
   }

@@ -19,8 +19,8 @@ struct ContentKey {
     let fresh = try JOSESecret.random(count: GCM.keyByteCount)
     switch (key.algorithm, key.material.coreKey) {
     case (.ecdhES, let recipient?):
-      // A pair for this token alone: who learns the recipient's key later, and has it alone, opens
-      // the token; the sender has nothing left to lose.
+      // A pair for this token alone. Its private half is wiped here, so that later only the recipient
+      // can open the token.
       let pair = try JSONWebKey.random(.ecdhES)
       guard let sender = pair.material.coreKey,
         let agreed = try sender.agreed(with: recipient.publicBytes)

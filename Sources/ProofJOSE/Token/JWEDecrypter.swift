@@ -35,7 +35,7 @@ public struct JWEDecrypter: Sendable {
     ring = try KeyRing(keys.keys, rule: .exact, for: [.decrypt, .unwrapKey], wanted: "decrypt")
   }
 
-  /// Opens a token, and judges nothing else. One that is sealed to a public key can be anybody's.
+  /// Opens a token, and judges nothing else. Any sender can seal to a public key.
   ///
   /// - Parameter token: The token, nothing around it.
   /// - Returns: What was sealed.
@@ -65,8 +65,8 @@ public struct JWEDecrypter: Sendable {
       key: key, type: header.type, contentType: header.contentType, payload: payload)
   }
 
-  /// Opens a token of a shared key, then judges its claims. One that is sealed to a public key can be
-  /// anybody's, and is refused: ``claims(of:signedBy:under:)`` takes it.
+  /// Opens a token of a shared key, then judges its claims. One that is sealed to a public key can
+  /// come from any sender, and is refused: ``claims(of:signedBy:under:)`` takes it.
   ///
   /// - Parameters:
   ///   - token: The token, nothing around it.
@@ -74,7 +74,12 @@ public struct JWEDecrypter: Sendable {
   /// - Returns: The claims.
   /// - Throws: ``JOSEError``.
   public func claims(of token: String, under policy: ClaimsPolicy) throws(JOSEError) -> Claims {
-    let opened = try open(token)
+    try claims(in: open(token), under: policy)
+  }
+
+  func claims(
+    in opened: borrowing OpenedToken, under policy: ClaimsPolicy
+  ) throws(JOSEError) -> Claims {
     guard !opened.key.algorithm.isPublicKeyEncryption else { throw .signatureMissing }
     try policy.judge(type: opened.type, contentType: opened.contentType)
     let claims = try opened.payload.withBytes { bytes throws(JOSEError) in

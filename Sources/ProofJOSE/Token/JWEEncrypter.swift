@@ -1,8 +1,8 @@
 /// Makes sealed tokens (JWE compact, RFC 7516): A256GCM under a shared key, or under a fresh key that
 /// is wrapped under a shared key or for the owner of a public one.
 ///
-/// Where both sides hold the same key, a sealed token is also authentic: nobody else can make one. A
-/// public key is everybody's: sign what is sealed to it, with ``seal(_:signedBy:type:)``.
+/// Where both sides hold the same key, a sealed token is also authentic: no third party can make one.
+/// Every sender may have a public key: sign what is sealed to it, with ``seal(_:signedBy:type:)``.
 public struct JWEEncrypter: Sendable {
   private let key: JSONWebKey
 
@@ -29,7 +29,7 @@ public struct JWEEncrypter: Sendable {
   /// How many tokens the key has sealed.
   public var sealedCount: UInt64 { key.material.sealedCount }
 
-  /// Seals claims under a shared key. To a public key they would be nobody's: sign them first, with
+  /// Seals claims under a shared key. To a public key they have to be signed first: use
   /// ``seal(_:signedBy:type:)``.
   ///
   /// - Parameters:

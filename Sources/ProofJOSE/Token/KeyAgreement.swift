@@ -1,4 +1,4 @@
-/// What a pair of keys agrees on, made into a key that wraps (RFC 7518, 4.6).
+/// Makes the secret that two pairs agree on into a key that wraps (RFC 7518, 4.6).
 enum KeyAgreement {
   /// The key of `alg`: the Concat KDF of NIST SP 800-56A with SHA-256, one round of it.
   ///
@@ -90,7 +90,7 @@ struct AgreementHeader {
     return bytes
   }
 
-  /// What a header says of the sender's key.
+  /// The sender's key as the header says it.
   var value: JSONValue {
     func text(_ range: Range<Int>) -> JSONValue {
       let bytes = TextWriter.bytes { writer, text in

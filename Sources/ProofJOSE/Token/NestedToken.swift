@@ -8,7 +8,7 @@ extension JWEEncrypter {
   ///
   /// - Parameters:
   ///   - claims: The claims; a measurement stands nowhere but in the sealed token. They name whom the
-  ///     token is for (`aud`): a recipient could seal what is signed again, to somebody else's key.
+  ///     token is for (`aud`): a recipient could seal what is signed again, to another backend's key.
   ///   - signer: Signs.
   ///   - type: The `typ` of both headers.
   /// - Returns: The token.
@@ -64,7 +64,7 @@ extension JWEDecrypter {
   /// - Parameters:
   ///   - token: The token, nothing around it.
   ///   - verifier: Checks the signature inside. For a token of a public key, only asymmetric keys count:
-  ///     a shared one would let whoever opens tokens make them.
+  ///     a shared one would let a backend that opens tokens make them.
   ///   - policy: What the claims must say.
   /// - Returns: The claims.
   /// - Throws: ``JOSEError``, among it ``JOSEError/signatureMissing`` if no token is inside.
@@ -74,14 +74,49 @@ extension JWEDecrypter {
     try claims(in: open(token), signedBy: verifier, under: policy)
   }
 
+  /// Opens a token that is sealed alone, or signed, then sealed: its content type says it. To a public
+  /// key only the latter is taken.
+  ///
+  /// - Parameters:
+  ///   - token: The token, nothing around it.
+  ///   - verifier: Checks the signature inside, if there is one; nil if none is expected.
+  ///   - policy: What the claims must say.
+  /// - Returns: The claims.
+  /// - Throws: ``JOSEError``.
+  package func claims(
+    of token: String, mayBeSignedBy verifier: JWSVerifier?, under policy: ClaimsPolicy
+  ) throws(JOSEError) -> Claims {
+    let opened = try open(token)
+    if let verifier, ExactText.areEqual(opened.contentType, Self.nested) {
+      return try claims(in: opened, signedBy: verifier, under: policy)
+    }
+    return try claims(in: opened, under: policy)
+  }
+
+  /// The claims' JSON of the token inside, once its signature was found right; not judged.
+  package static func signedPayload(
+    in opened: borrowing OpenedToken, by verifier: JWSVerifier
+  ) throws(JOSEError) -> JOSESecret {
+    guard ExactText.areEqual(opened.contentType, nested) else { throw .signatureMissing }
+    let isForPublicKey = opened.key.algorithm.isPublicKeyEncryption
+    return try opened.payload.withBytes { bytes throws(JOSEError) in
+      let inside = try verifier.payload(inside: bytes, asymmetricOnly: isForPublicKey)
+      return inside.payload.withBytes { JOSESecret(copying: $0) }
+    }
+  }
+
   func claims(
     in opened: borrowing OpenedToken, signedBy verifier: JWSVerifier, under policy: ClaimsPolicy
   ) throws(JOSEError) -> Claims {
     guard ExactText.areEqual(opened.contentType, Self.nested) else { throw .signatureMissing }
     try policy.judge(type: opened.type, contentType: nil)
     let isForPublicKey = opened.key.algorithm.isPublicKeyEncryption
-    let claims = try opened.payload.withBytes { bytes throws(JOSEError) in
-      try verifier.claims(inside: bytes, asymmetricOnly: isForPublicKey, under: policy)
+    let inside = try opened.payload.withBytes { bytes throws(JOSEError) in
+      try verifier.payload(inside: bytes, asymmetricOnly: isForPublicKey)
+    }
+    try policy.judge(type: inside.type, contentType: inside.contentType)
+    let claims = try inside.payload.withBytes { bytes throws(JOSEError) in
+      try Claims(parsing: bytes)
     }
     guard !isForPublicKey || !claims.audience.isEmpty else { throw .audienceRefused([]) }
     try policy.judge(claims)
@@ -89,11 +124,18 @@ extension JWEDecrypter {
   }
 }
 
+/// The content of a signed token that was sealed, after its signature was found right.
+struct InnerToken: ~Copyable {
+  let type: String?
+  let contentType: String?
+  let payload: JOSESecret
+}
+
 extension JWSVerifier {
-  /// The claims of a token that was opened, once its signature was found right.
-  func claims(
-    inside token: Span<UInt8>, asymmetricOnly: Bool, under policy: ClaimsPolicy
-  ) throws(JOSEError) -> Claims {
+  /// Checks the signature of a token that was opened, and returns its content.
+  func payload(
+    inside token: Span<UInt8>, asymmetricOnly: Bool
+  ) throws(JOSEError) -> InnerToken {
     let parts = try CompactToken.parts(of: token, 3)
     let header = try CompactToken.header(token.extracting(parts[0]))
     let key = try ring.key(for: header)
@@ -107,12 +149,11 @@ extension JWSVerifier {
     guard try Self.isSignature(signature.span, of: message, by: key) else {
       throw .signatureWrong
     }
-    try policy.judge(type: header.type, contentType: header.contentType)
     let text = token.extracting(parts[1])
     guard let count = Base64Alphabet.url.decodedCount(of: text) else { throw .notBase64(.payload) }
     let payload = try JOSESecret(count: count) { bytes throws(JOSEError) in
       guard Base64Alphabet.url.decode(text, into: &bytes) else { throw .notBase64(.payload) }
     }
-    return try payload.withBytes { bytes throws(JOSEError) in try Claims(parsing: bytes) }
+    return InnerToken(type: header.type, contentType: header.contentType, payload: payload)
   }
 }

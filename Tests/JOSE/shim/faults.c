@@ -139,8 +139,8 @@ static enum pfj_result rsa_public(uint8_t *output) {
   const enum pfj_result result = pfj_rsa_public(&key, modulus, MODULUS);
   return keep_nothing(key, result);
 }
-/// A pair that nothing was done with: libcrypto's blinding, which stands in the key, changes with each use, and so do the
-/// allocations. A failure in the middle leaves it wrong for the next 32.
+/// A pair that was not used yet: libcrypto's blinding, which stands in the key, changes with each use, and so do the
+/// allocations. A failure in the middle leaves it wrong for the next 32 uses.
 static pfj_key *fresh_pair(void) {
   const long kept = countdown;
   pfj_key *key = NULL;

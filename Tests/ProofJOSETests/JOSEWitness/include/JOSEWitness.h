@@ -19,7 +19,7 @@ void jose_witness_begin(void);
 /// Writes the last `size` bytes of the secret, at most JOSE_WITNESS_BYTES, to where it is to stand.
 void jose_witness_fill(uint8_t *secret, size_t size);
 
-/// Looks from now on for somebody else's secret, such as a number of RSA, of at least 16 bytes: for its end, forwards and
+/// Looks from now on for another secret, such as a number of RSA, of at least 16 bytes: for its end, forwards and
 /// backwards, and its beginning backwards, which is the end of libcrypto's number.
 void jose_witness_watch(const uint8_t *secret, size_t size);
 
