@@ -12,7 +12,7 @@ struct UnlockHandler: HTTPHandler {
   init(_ options: UnlockOptions) throws {
     var keys: [JSONWebKey] = []
     for path in options.keyFiles {
-      let text = try SecretFile.read(path, limit: 4_096)
+      let text = try SecretFile.read(path, limit: 8_192)
       keys.append(try JSONWebKey(parsing: text.span))
     }
     let seed = try SecretFile.read(options.issuerFile, limit: 32)

@@ -126,6 +126,7 @@ enum AccountVerbs {
         Option(
           "--audience", "on|off",
           help: "whether its tokens name it in “aud”; the policy's choice if missing"),
+        Option("--signed-by", "KID", help: "with --jwe: the key that signs what is sealed"),
         Option("--pin", "PIN,…", help: "its pins: base64 of the SHA-256 of public keys"),
       ], "adds an API"
     ) { invocation in
@@ -138,6 +139,7 @@ enum AccountVerbs {
         invocation.has("--jwe") ? "measurement" : invocation.has("--no-token") ? "none" : "token"
       var api: JSONObject = ["host": .string(host), "kind": .string(kind)]
       set(&api, "kid", invocation.value("--keyset"))
+      set(&api, "signedBy", invocation.value("--signed-by"))
       if let word = invocation.value("--audience") {
         guard ["on", "off"].contains(word) else {
           throw Failure.usage("--audience is on or off")
@@ -301,17 +303,19 @@ enum AccountVerbs {
   private static let keys: [Verb] = [
     verb(
       "keyset add", [Operand("ALGORITHM")],
-      [Option("--kid", "NAME", help: "its name; the next number if missing")],
-      "makes a key: HS256, ES256, EdDSA, dir or A256KW", as: "keyset/add"
+      [Option("--kid", "NAME", help: "its name; the next number if missing")]
+        + KeySetFiles.options,
+      "makes a key (HS256, ES256, EdDSA, RS256, dir, A256KW), or adds a backend's public one",
+      as: "keyset/add"
     ) { invocation in
       var arguments: JSONObject = ["alg": .string(invocation.operands[0])]
       set(&arguments, "kid", invocation.value("--kid"))
+      try KeySetFiles.add(invocation, to: &arguments)
       return arguments
     },
+    KeySetFiles.generate,
     verb("keyset list", "lists the keys", as: "keyset/list"),
-    verb("keyset get", [Operand("KID")], [], "shows a key for API backends", as: "keyset/get") {
-      ["kid": .string($0.operands[0])]
-    },
+    KeySetFiles.get,
     verb("keyset remove", [Operand("KID")], [], "removes a key", as: "keyset/remove") {
       ["kid": .string($0.operands[0])]
     },

@@ -345,7 +345,7 @@ import Testing
       ("device/pass", ["device": "x"], 400), ("device/list", ["count": 0], 400),
       ("pin/force", ["confirm": "no"], 409), ("arc/read", ["code": "AAAAAAAAAA"], 400),
       ("registration/add", ["digest": "00"], 400), ("sdk/new", ["mode": "x"], 400),
-      ("secret/get", ["encoding": "hex"], 400), ("keyset/add", ["alg": "RS256"], 400),
+      ("secret/get", ["encoding": "hex"], 400), ("keyset/add", ["alg": "RS384"], 400),
       ("messagekey/none", [:], 404),
     ]
     for (verb, arguments, expected) in steps {

@@ -153,9 +153,10 @@ public struct Management: Sendable {
       guard key.algorithm.isSignature == (api.kind == .token) else {
         throw .invalid(
           "key of the API", value: "\(id) (\(key.algorithm.rawValue))",
-          allowed: api.kind == .token ? "a signing key" : "a sealing key (dir, A256KW)")
+          allowed: api.kind == .token ? "a signing key" : "a sealing key")
       }
     }
+    try checkSigner(of: api)
     var changes = [StoreChange.insert(.api, api.key, api.bytes)]
     if let pins {
       let pinned = try HostPins(api.host, pins)

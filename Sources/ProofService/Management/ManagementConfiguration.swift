@@ -148,69 +148,6 @@ extension Management {
     return records
   }
 
-  // MARK: Key sets
-
-  /// The keys of the key sets.
-  public func keys() throws(ServiceError) -> [KeySetKey] { try store.all(KeySetKey.self) }
-
-  /// Makes a key.
-  ///
-  /// - Parameters:
-  ///   - algorithm: What it is for.
-  ///   - id: Its name; nil for the next number.
-  /// - Returns: The key.
-  /// - Throws: ``ServiceError/alreadyThere(_:name:)``.
-  @discardableResult
-  public func addKey(
-    _ algorithm: KeyAlgorithm, id: String? = nil
-  ) throws(ServiceError) -> KeySetKey {
-    let name: String
-    if let id {
-      name = id
-    } else {
-      let step = try ServiceError.ofStore { () throws(StoreError) in
-        try store.advance("keys", by: 1)
-      }
-      name = "\(step + 1)"
-    }
-    let others = try account.snapshot().keys.values.map(\.key).filter { $0.id != name }
-    let sealed = try ServiceError.ofJOSE { () throws(JOSEError) in
-      let made = try JSONWebKey.random(algorithm, id: name)
-      // They are published as one set, which takes no more than so many.
-      _ = try JWKS(others + [made])
-      return try made.withSecret { account.vault.seal($0, for: "key/\(name)") }
-    }
-    let key = KeySetKey(name, algorithm, added: now, sealedKey: sealed)
-    try add(key)
-    return key
-  }
-
-  /// Removes a key that no API names.
-  ///
-  /// - Throws: ``ServiceError/unknown(_:name:)``, ``ServiceError/inUse(_:by:)``.
-  public func removeKey(_ id: String) throws(ServiceError) {
-    let users = try apis().filter { $0.keyID == id }
-    guard users.isEmpty else {
-      throw .inUse("key “\(id)”", by: users.map(\.host).joined(separator: ", "))
-    }
-    try remove(id, KeySetKey.self)
-  }
-
-  /// The secret of a symmetric key, or the public key of another, for API backends.
-  ///
-  /// - Parameter id: The key's name.
-  /// - Returns: The key.
-  /// - Throws: ``ServiceError/unknown(_:name:)``.
-  public func key(_ id: String) throws(ServiceError) -> JSONWebKey {
-    guard let key = try account.snapshot().keys[id]?.key else {
-      throw .unknown(KeySetKey.noun, name: String(id.prefix(80)))
-    }
-    return key.publicKey ?? key
-  }
-
-  /// The public keys, a JWKS.
-  public func jwks() throws(ServiceError) -> String { try account.snapshot().jwks() }
-
   // MARK: Builds of the SDK
 
   /// The builds of the SDK.
@@ -310,13 +247,5 @@ extension Management {
   /// - Throws: ``ServiceError/unknown(_:name:)``.
   public func revokeHardware(_ id: HardwareID) throws(ServiceError) {
     try rewrite(id.description, RegisteredHardware.self) { $0.isRevoked = true }
-  }
-}
-
-extension Snapshot {
-  /// The public keys of the key sets; symmetric keys are left out.
-  func jwks() throws(ServiceError) -> String {
-    let keys = self.keys.values.map(\.key).sorted { ($0.id ?? "") < ($1.id ?? "") }
-    return try ServiceError.ofJOSE { () throws(JOSEError) in try JWKS(keys).publicJSON }
   }
 }

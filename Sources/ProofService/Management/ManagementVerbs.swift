@@ -143,7 +143,8 @@ extension Management {
       }
       let api = try API(
         arguments.text("host"), kind, keyID: arguments.optionalText("kid"),
-        hasAudience: arguments.optionalFlag("audience"))
+        hasAudience: arguments.optionalFlag("audience"),
+        signerID: arguments.optionalText("signedBy"))
       let pins = try arguments.optionalTexts("pins")
       try arguments.finish()
       try add(api, pins: pins)
@@ -275,8 +276,13 @@ extension Management {
           allowed: KeyAlgorithm.allCases.map(\.rawValue).joined(separator: ", "))
       }
       let id = try arguments.optionalText("kid")
+      let bits = try arguments.integer("bits")
+      let publicKey = try arguments.optionalText("public")
       try arguments.finish()
-      return .object(try addKey(algorithm, id: id).shown)
+      if let publicKey, bits == nil {
+        return .object(try addPublicKey(publicKey, for: algorithm, id: id).shown)
+      }
+      return .object(try addKey(algorithm, bits: bits, id: id).shown)
     case "remove":
       let id = try arguments.text("kid")
       try arguments.finish()
@@ -284,8 +290,12 @@ extension Management {
       return Self.done
     case "get":
       let id = try arguments.text("kid")
+      let isPEM = try arguments.flag("pem")
       try arguments.finish()
-      return try shownKey(key(id))
+      let key = try key(id)
+      guard isPEM else { return try shownKey(key) }
+      let pem = try ServiceError.ofJOSE { () throws(JOSEError) in try key.publicPEM() }
+      return .object(["pem": .string(pem)])
     case "jwks":
       try arguments.finish()
       guard let jwks = try? JSONValue(parsing: jwks()) else { throw .damaged("key set") }

@@ -8,9 +8,15 @@ public struct KeySetKey: Record, Hashable {
   public var algorithm: KeyAlgorithm
   /// When it was made, in Unix seconds.
   public var added: Int64
+  /// Whether the account holds its public part alone: the backend opens what is sealed to it.
+  public var isPublic: Bool
   var sealedKey: [UInt8]
 
-  init(_ id: String, _ algorithm: KeyAlgorithm, added: Int64, sealedKey: [UInt8]) {
+  init(
+    _ id: String, _ algorithm: KeyAlgorithm, added: Int64, isPublic: Bool = false,
+    sealedKey: [UInt8]
+  ) {
+    self.isPublic = isPublic
     self.id = id
     self.algorithm = algorithm
     self.added = added
@@ -37,13 +43,15 @@ public struct KeySetKey: Record, Hashable {
     guard let algorithm = fields.text("alg").flatMap(KeyAlgorithm.init),
       let added = fields.integer("added"), let sealed = fields.bytes("key")
     else { return nil }
-    self.init(key, algorithm, added: added, sealedKey: sealed)
+    self.init(
+      key, algorithm, added: added, isPublic: fields.flag("public") ?? false, sealedKey: sealed)
   }
 
   /// What may be shown.
   public var shown: JSONObject {
     var shown: JSONObject = ["kid": .string(id), "alg": .string(algorithm.rawValue)]
     shown.set("added", added)
+    if isPublic { shown.set("public", true) }
     return shown
   }
 }

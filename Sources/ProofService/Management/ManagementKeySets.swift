@@ -1,0 +1,139 @@
+public import ProofJOSE
+
+// Key sets: the keys of APIs, and those that backends hand in.
+
+extension Management {
+  /// The keys of the key sets.
+  public func keys() throws(ServiceError) -> [KeySetKey] { try store.all(KeySetKey.self) }
+
+  /// Makes a key.
+  ///
+  /// - Parameters:
+  ///   - algorithm: What it is for; not for sealing to a public key, whose owner makes it.
+  ///   - bits: The size of an RSA key: 2048, 3072 or 4096; nil for 3072.
+  ///   - id: Its name; nil for the next number.
+  /// - Returns: The key.
+  /// - Throws: ``ServiceError/alreadyThere(_:name:)``, ``ServiceError/invalid(_:value:allowed:)``.
+  @discardableResult
+  public func addKey(
+    _ algorithm: KeyAlgorithm, bits: Int? = nil, id: String? = nil
+  ) throws(ServiceError) -> KeySetKey {
+    guard !algorithm.isPublicKeyEncryption else {
+      throw .invalid(
+        "alg", value: algorithm.rawValue,
+        allowed: "with the public part of a key that the backend made: --public FILE")
+    }
+    let made = try ServiceError.ofJOSE { () throws(JOSEError) in
+      try JSONWebKey.random(algorithm, bits: bits)
+    }
+    return try add(made, named: id)
+  }
+
+  /// Takes a backend's public key, to seal tokens to.
+  ///
+  /// - Parameters:
+  ///   - text: A JSON Web Key, or one `PUBLIC KEY` in PEM.
+  ///   - algorithm: What it is for: ECDH-ES+A256KW or RSA-OAEP-256.
+  ///   - id: Its name; nil for its own `kid`, or the next number if it has none.
+  /// - Returns: The key.
+  /// - Throws: ``ServiceError/jose(_:)`` for a key of another kind, and for a private one,
+  ///   ``ServiceError/alreadyThere(_:name:)``.
+  @discardableResult
+  public func addPublicKey(
+    _ text: String, for algorithm: KeyAlgorithm, id: String? = nil
+  ) throws(ServiceError) -> KeySetKey {
+    guard algorithm.isPublicKeyEncryption else {
+      throw .invalid(
+        "alg of a public key", value: algorithm.rawValue,
+        allowed: KeyAlgorithm.allCases.filter(\.isPublicKeyEncryption).map(\.rawValue)
+          .joined(separator: ", "))
+    }
+    let key = try ServiceError.ofJOSE { () throws(JOSEError) in
+      text.contains("-----BEGIN")
+        ? try JSONWebKey(publicPEM: text, algorithm: algorithm)
+        : try JSONWebKey(parsing: text, as: algorithm)
+    }
+    guard !key.isPrivate else { throw .jose(.keyNotPublic) }
+    return try add(key, named: id ?? key.id)
+  }
+
+  private func add(_ key: JSONWebKey, named id: String?) throws(ServiceError) -> KeySetKey {
+    let name: String
+    if let id {
+      name = id
+    } else {
+      let step = try ServiceError.ofStore { () throws(StoreError) in
+        try store.advance("keys", by: 1)
+      }
+      name = "\(step + 1)"
+    }
+    let others = try account.snapshot().keys.values.map(\.key).filter { $0.id != name }
+    let isPublic = !key.isPrivate
+    let place = KeySetKey.place(of: name, isPublic: isPublic)
+    let sealed = try ServiceError.ofJOSE { () throws(JOSEError) in
+      // They are published as one set, which takes no more than so many.
+      _ = try JWKS(others + [key.named(name)])
+      if let bytes = key.publicBytes, isPublic { return account.vault.seal(bytes.span, for: place) }
+      return try key.withSecret { account.vault.seal($0, for: place) }
+    }
+    let record = KeySetKey(
+      name, key.algorithm, added: now, isPublic: isPublic, sealedKey: sealed)
+    try add(record)
+    return record
+  }
+
+  /// Refuses an API whose tokens are sealed to a public key and would not be signed, or lack `aud`.
+  func checkSigner(of api: API) throws(ServiceError) {
+    let sealing = try api.keyID.map { (id) throws(ServiceError) in try one(id, KeySetKey.self) }
+    let isForPublicKey = sealing?.algorithm.isPublicKeyEncryption ?? false
+    if let id = api.signerID {
+      let key = try one(id, KeySetKey.self)
+      guard key.algorithm.isSignature, !key.algorithm.isSymmetric else {
+        throw .invalid(
+          "key that signs inside", value: "\(id) (\(key.algorithm.rawValue))",
+          allowed: "a key of ES256, EdDSA or RS256")
+      }
+    } else if isForPublicKey {
+      throw .invalid(
+        "key that signs inside", value: "none",
+        allowed: "a key of ES256, EdDSA or RS256 (--signed-by): a public key seals for everybody")
+    }
+    guard !isForPublicKey || api.hasAudience != false else {
+      throw .invalid("audience", value: "off", allowed: "on: tokens of a public key need it")
+    }
+  }
+
+  /// Removes a key that no API names.
+  ///
+  /// - Throws: ``ServiceError/unknown(_:name:)``, ``ServiceError/inUse(_:by:)``.
+  public func removeKey(_ id: String) throws(ServiceError) {
+    let users = try apis().filter { $0.keyID == id || $0.signerID == id }
+    guard users.isEmpty else {
+      throw .inUse("key “\(id)”", by: users.map(\.host).joined(separator: ", "))
+    }
+    try remove(id, KeySetKey.self)
+  }
+
+  /// The secret of a symmetric key, or the public key of another, for API backends.
+  ///
+  /// - Parameter id: The key's name.
+  /// - Returns: The key.
+  /// - Throws: ``ServiceError/unknown(_:name:)``.
+  public func key(_ id: String) throws(ServiceError) -> JSONWebKey {
+    guard let key = try account.snapshot().keys[id]?.key else {
+      throw .unknown(KeySetKey.noun, name: String(id.prefix(80)))
+    }
+    return key.publicKey ?? key
+  }
+
+  /// The public keys, a JWKS.
+  public func jwks() throws(ServiceError) -> String { try account.snapshot().jwks() }
+}
+
+extension Snapshot {
+  /// The public keys of the key sets; symmetric keys are left out.
+  func jwks() throws(ServiceError) -> String {
+    let keys = self.keys.values.map(\.key).sorted { ($0.id ?? "") < ($1.id ?? "") }
+    return try ServiceError.ofJOSE { () throws(JOSEError) in try JWKS(keys).publicJSON }
+  }
+}
