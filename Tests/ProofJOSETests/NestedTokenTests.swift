@@ -107,6 +107,24 @@ struct NestedTokenTests {
     }
   }
 
+  @Test("A token of a public key that a shared key signed inside is refused")
+  func sharedSigner() throws {
+    let shared = try Sample.key(.hs256)
+    let signed = try JWSSigner(shared).signed(Sample.nestedClaims(), type: "JWT")
+    for algorithm in Self.all {
+      let key = try Sample.key(algorithm)
+      let token = try signed.withBytes { bytes in
+        try JWEEncrypter(key).seal(payload: bytes, type: "JWT", contentType: "JWT")
+      }
+      let decrypter = try JWEDecrypter(key)
+      let answer = error {
+        try decrypter.claims(
+          of: token, signedBy: JWSVerifier(shared), under: Sample.nestedPolicy())
+      }
+      #expect((answer == nil) == !algorithm.isPublicKeyEncryption, "\(algorithm)")
+    }
+  }
+
   @Test("A token for one recipient, sealed again to another, is refused by its audience")
   func forwarding() throws {
     let mine = try Sample.key(.ecdhES)

@@ -15,6 +15,8 @@ enum CustomClaims {
   /// - Parameters:
   ///   - payload: What the app sent.
   ///   - allowed: Which of ``registered`` it may set.
+  /// - Returns: The claims, without those of the service.
+  /// - Throws: ``Refusal``.
   static func read(
     _ payload: [UInt8], allowing allowed: [String]
   ) throws(Refusal) -> Claims {
