@@ -192,8 +192,9 @@ private func fuzzNested(_ bytes: [UInt8]) throws {
   }
   // The header is altered, with what agrees and what does not: epk, apu and apv among it.
   var parts = sealed.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+  let members = Array(bytes[..<cut])
   let header = TextWriter.bytes { writer, text in
-    writer.base64(bytes[..<cut].span, .url, into: &text)
+    writer.base64(members.span, .url, into: &text)
   }
   parts[0] = String(decoding: header, as: UTF8.self)
   _ = try decrypter.claims(
