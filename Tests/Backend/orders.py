@@ -2,7 +2,8 @@
 """Orders are signed while the backend issues tokens: two processes, one ledger.
 
 The invariant of docs/BACKEND.md: the records have one order, and each obeys all before it. No issue stands behind a
-revocation that covers it, or behind a newer generation; acknowledged records are there, whichever process was killed."""
+revocation that covers it, or behind a newer generation; acknowledged records are there, whichever process was killed.
+"""
 
 import base64
 import hashlib

@@ -8,12 +8,12 @@ func handover(
   _ old: IssuerKey, to new: IssuerKey, account: String = "acme", signer: IssuerKey? = nil,
   header: String = #"{"alg":"EdDSA","typ":"handover+jwt"}"#
 ) -> String {
-  func encoded(_ key: IssuerKey) -> String { Base64.encode(key.publicKey.bytes, .urlUnpadded) }
+  func encoded(_ key: IssuerKey) -> String { Base64.encode(key.publicKey.bytes, .url) }
   let claims = #"{"acc":"\#(account)","key":"\#(encoded(old))","nxt":"\#(encoded(new))"}"#
-  let signed = [header, claims].map { Base64.encode(Array($0.utf8), .urlUnpadded) }
+  let signed = [header, claims].map { Base64.encode(Array($0.utf8), .url) }
     .joined(separator: ".")
   let signature = CoreCrypto.sign(Array(signed.utf8).span, with: signer ?? old)
-  return signed + "." + Base64.encode(signature, .urlUnpadded)
+  return signed + "." + Base64.encode(signature, .url)
 }
 
 @Suite("Handover of the configuration key")
@@ -83,7 +83,7 @@ struct HandoverTests {
     let initial = try InitialConfiguration("#acme@attest.example.com#\(digest)")
     let text = configuration([handover(first, to: service.issuer)])
     let held = try initial.update(text, held: nil)
-    let encoded = Base64.encode(first.publicKey.bytes, .urlUnpadded)
+    let encoded = Base64.encode(first.publicKey.bytes, .url)
     let old = service.configuration(
       serial: 99, signer: first, claims: ["key": JSONText.quote(encoded)])
     #expect(try initial.update(old, held: nil).serial == 99)
