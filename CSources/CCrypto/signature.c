@@ -110,3 +110,27 @@ done:
   pfj_errors_drop();
   return result;
 }
+
+enum pfj_result pfj_rs256_sign(uint8_t *signature, size_t signature_size, const pfj_key *key, const uint8_t *message,
+                               size_t size) {
+  size_t written = signature_size;
+  enum pfj_result result = PFJ_E_SIZE;
+  pfj_errors_mark();
+  if (size <= PFJ_MESSAGE_MAX) {
+    // The padding of an RSA key is PKCS #1 v1.5 unless another is set.
+    const int is_signed = sign(signature, &written, key, EVP_sha256(), message, size) && written == signature_size;
+    result = is_signed ? PFJ_OK : PFJ_E_LIBRARY;
+  }
+  pfj_errors_drop();
+  if (result != PFJ_OK) pfj_wipe(signature, signature_size);
+  return result;
+}
+
+enum pfj_result pfj_rs256_verify(const uint8_t *signature, size_t signature_size, const pfj_key *key,
+                                 const uint8_t *message, size_t size) {
+  if (size > PFJ_MESSAGE_MAX) return PFJ_E_SIZE;
+  pfj_errors_mark();
+  const enum pfj_result result = verify(signature, signature_size, key, EVP_sha256(), message, size);
+  pfj_errors_drop();
+  return result;
+}

@@ -53,7 +53,7 @@ public struct TokenRefusal: Error, Sendable, Hashable {
       switch error {
       case .algorithmRefused, .algorithmMismatch, .encryptionRefused: .algorithm
       case .keyUnknown: .key
-      case .signatureWrong, .decryptionFailed: .signature
+      case .signatureWrong, .signatureMissing, .decryptionFailed: .signature
       case .expired: .expired
       case .notYetValid, .issuedInFuture: .early
       case .validTooLong: .lifetime

@@ -1,10 +1,12 @@
 public import ProofJOSE
 
-/// Checks the tokens that apps present to an API backend: signed ones (HS256, ES256, EdDSA) and
-/// sealed ones (JWE).
+/// Checks the tokens that apps present to an API backend: signed ones (HS256, ES256, EdDSA, RS256),
+/// sealed ones (JWE), and those that are signed, then sealed.
 ///
 /// A token's shape says whether it is signed or sealed, its `kid` which key is tried, and the key
-/// which algorithm: nothing else of the token chooses anything.
+/// which algorithm: nothing else of the token chooses anything. Any sender can seal to this backend's
+/// public key (ECDH-ES+A256KW, RSA-OAEP-256), so such a token has to hold one that the service signed
+/// for this audience.
 public struct TokenVerifier: Sendable {
   /// What tokens must say beside ending in the future.
   public struct Rules: Sendable {
@@ -34,7 +36,8 @@ public struct TokenVerifier: Sendable {
   ///     each has a name, and tokens must name theirs: old and new keys while one replaces the other.
   ///     One alone also takes tokens that name none; one alone without a name takes any name.
   ///   - rules: What tokens must say.
-  /// - Throws: `JOSEError` for keys that cannot check or open anything, or rules out of range.
+  /// - Throws: `JOSEError` for keys that cannot check or open anything, or rules out of range;
+  ///   `audienceRefused` for a private key of this backend without `Rules.audience`.
   public init(_ keys: [JSONWebKey], rules: Rules = Rules()) throws(JOSEError) {
     self.rules = rules
     let signing = keys.filter(\.algorithm.isSignature)
@@ -49,6 +52,8 @@ public struct TokenVerifier: Sendable {
     case 1: sealed = try JWEDecrypter(sealing[0], keyID: Self.rule(sealing[0]))
     default: sealed = try JWEDecrypter(JWKS(sealing))
     }
+    guard rules.audience != nil || !sealing.contains(where: \.algorithm.isPublicKeyEncryption)
+    else { throw .audienceRefused([]) }
     // Rules out of range are found here and not with the first token.
     _ = try policy(boundTo: nil)
   }
@@ -69,7 +74,7 @@ public struct TokenVerifier: Sendable {
       let policy = try policy(boundTo: text)
       if Self.isSealed(token) {
         guard let sealed else { throw .wrongParts(expected: 3, actual: 5) }
-        return try sealed.claims(of: token, under: policy)
+        return try sealed.claims(of: token, mayBeSignedBy: signed, under: policy)
       }
       guard let signed else { throw .wrongParts(expected: 5, actual: 3) }
       return try signed.claims(of: token, under: policy)

@@ -31,6 +31,8 @@ public enum JOSEError: Error, Sendable, Hashable {
   case encryptionRefused(String)
   /// The header demands an extension, compresses, or brings a key along.
   case headerRefused(String)
+  /// The sender's public key in the header (`epk`) is missing, or none of P-256.
+  case headerKeyInvalid
   /// The token names another key, no key, or one of no known name.
   case keyUnknown(String?)
   /// The header's type is not the expected one.
@@ -44,6 +46,8 @@ public enum JOSEError: Error, Sendable, Hashable {
   case signatureWrong
   /// The token does not open: wrong key or altered token, nobody can tell which.
   case decryptionFailed
+  /// A token that is sealed to a public key holds no signed one.
+  case signatureMissing
 
   // Claims.
 
@@ -80,6 +84,8 @@ public enum JOSEError: Error, Sendable, Hashable {
   case keyUnsupported(String)
   /// The key is not for this use.
   case keyForOtherUse(KeyAlgorithm, wanted: String)
+  /// The key is made elsewhere: only its public part belongs here.
+  case keyNotPublic
   /// The key has only its public part.
   case keyNotPrivate
   /// A set holds two keys of one name.

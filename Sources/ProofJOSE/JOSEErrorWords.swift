@@ -4,8 +4,9 @@ extension JOSEError: CustomStringConvertible {
     switch self {
     case .tooLong, .wrongParts, .notBase64, .notJSON, .wrongLength, .notAnObject, .headerMember:
       formWords
-    case .algorithmRefused, .algorithmMismatch, .encryptionRefused, .headerRefused, .keyUnknown,
-      .typeRefused, .contentTypeRefused, .signatureWrong, .decryptionFailed:
+    case .algorithmRefused, .algorithmMismatch, .encryptionRefused, .headerRefused,
+      .headerKeyInvalid, .keyUnknown, .typeRefused, .contentTypeRefused, .signatureWrong,
+      .signatureMissing, .decryptionFailed:
       headerWords
     case .claimMissing, .claimInvalid, .measurementInClear, .expired, .notYetValid,
       .issuedInFuture, .validTooLong, .issuerRefused, .audienceRefused, .subjectRefused,
@@ -54,6 +55,8 @@ extension JOSEError: CustomStringConvertible {
     case .headerRefused(let name):
       "The header has “\(name)”, which is not accepted: tokens neither bring keys along, nor "
         + "compress, nor demand extensions."
+    case .headerKeyInvalid:
+      "The header's “epk” is missing, or is not a public key of P-256."
     case .keyUnknown(nil):
       "The token names no key. Configure its issuer to write “kid”, or make it optional here."
     case .keyUnknown(let name?):
@@ -65,6 +68,9 @@ extension JOSEError: CustomStringConvertible {
       "The token's content is of type \(name), not claims."
     case .signatureWrong:
       "The signature is wrong: the token was altered, or signed with another key."
+    case .signatureMissing:
+      "The token is sealed to a public key, which everybody may have, and holds no signed token. "
+        + "Sign it first, then seal it with the content type “JWT”."
     case .decryptionFailed:
       "The token cannot be opened: it was altered, or sealed with another key."
     default: ""
@@ -114,6 +120,8 @@ extension JOSEError: CustomStringConvertible {
       "The key is of a kind that is not supported: \(reason)."
     case .keyForOtherUse(let algorithm, let wanted):
       "The key for \(algorithm.rawValue) may not be used to \(wanted)."
+    case .keyNotPublic:
+      "The key has its private part, which belongs to its owner alone. Give only the public part."
     case .keyNotPrivate:
       "The key has only its public part; the private one is needed."
     case .keyIDRepeated(let name):

@@ -89,6 +89,7 @@ enum AccountVerbs {
         Option(
           "--audience", "on|off",
           help: "whether its tokens name it in “aud”; the policy's choice if missing"),
+        Option("--signed-by", "KID", help: "with --jwe: the key that signs what is sealed"),
         Option("--pin", "PIN,…", help: "its pins: base64 of the SHA-256 of public keys"),
       ], "adds an API"
     ) { invocation in
@@ -101,6 +102,7 @@ enum AccountVerbs {
         invocation.has("--jwe") ? "measurement" : invocation.has("--no-token") ? "none" : "token"
       var api: JSONObject = ["host": .string(host), "kind": .string(kind)]
       set(&api, "kid", invocation.value("--keyset"))
+      set(&api, "signedBy", invocation.value("--signed-by"))
       if let word = invocation.value("--audience") {
         guard ["on", "off"].contains(word) else {
           throw Failure.usage("--audience is on or off")
@@ -116,16 +118,22 @@ enum AccountVerbs {
       [
         Option("--keyset", "KID", help: "the key that signs or seals its tokens from now on"),
         Option("--own-key", help: "the account's own key instead of one of a key set"),
+        Option("--signed-by", "KID", help: "the key that signs what is sealed, from now on"),
+        Option("--unsigned", help: "what is sealed is signed no more"),
         Option("--audience", "on|off|policy", help: "whether its tokens name it in “aud”"),
         KeyVerbs.atOnce,
-      ], "changes the key or the audience of an API's tokens", as: "api/change"
+      ], "changes the keys or the audience of an API's tokens", as: "api/change"
     ) { invocation in
       var change: JSONObject = ["host": .string(invocation.operands[0])]
-      guard ["--keyset", "--own-key", "--audience"].contains(where: { invocation.has($0) }) else {
-        throw Failure.usage("say what to change: --keyset KID, --own-key or --audience")
+      let flags = ["--keyset", "--own-key", "--signed-by", "--unsigned", "--audience"]
+      guard flags.contains(where: { invocation.has($0) }) else {
+        throw Failure.usage(
+          "say what to change: --keyset KID, --own-key, --signed-by KID, --unsigned or --audience")
       }
       set(&change, "kid", invocation.value("--keyset"))
       if invocation.has("--own-key") { change["ownKey"] = .bool(true) }
+      set(&change, "signedBy", invocation.value("--signed-by"))
+      if invocation.has("--unsigned") { change["unsigned"] = .bool(true) }
       set(&change, "audience", invocation.value("--audience"))
       change["atOnce"] = .bool(invocation.has("--at-once"))
       return change

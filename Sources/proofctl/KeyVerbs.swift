@@ -139,18 +139,19 @@ enum KeyVerbs {
   private static let keySets: [Verb] = [
     AccountVerbs.verb(
       "keyset add", [Operand("ALGORITHM")],
-      [Option("--kid", "NAME", help: "its name; the next number if missing")],
-      "makes a key: \(KeyAlgorithm.allCases.map(\.rawValue).joined(separator: ", "))",
+      [Option("--kid", "NAME", help: "its name; the next number if missing")]
+        + KeySetFiles.options,
+      "makes a key (HS256, ES256, EdDSA, RS256, dir, A256KW), or adds a backend's public one",
       as: "keyset/add"
     ) { invocation in
       var arguments: JSONObject = ["alg": .string(invocation.operands[0])]
       AccountVerbs.set(&arguments, "kid", invocation.value("--kid"))
+      try KeySetFiles.add(invocation, to: &arguments)
       return arguments
     },
+    KeySetFiles.generate,
     AccountVerbs.verb("keyset list", "lists the keys", as: "keyset/list"),
-    AccountVerbs.verb(
-      "keyset get", [Operand("KID")], [], "shows a key for API backends", as: "keyset/get"
-    ) { ["kid": .string($0.operands[0])] },
+    KeySetFiles.get,
     AccountVerbs.verb(
       "keyset change", [Operand("KID"), Operand("NEW-KID")], [atOnce],
       "makes the tokens of all APIs that have a key with another one", as: "keyset/change"

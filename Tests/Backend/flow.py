@@ -74,6 +74,12 @@ class Flow(unittest.TestCase):
         place.ask("api", "add", "curve.example.com", "--keyset", "curve")
         place.ask("api", "add", "edwards.example.com", "--keyset", "edwards")
         place.ask("api", "add", "door.example.com", "--jwe")
+        place.ask("keyset", "add", "RS256", "--kid", "rsa", "--bits", "2048")
+        place.ask("api", "add", "rsa.example.com", "--keyset", "rsa")
+        public = place.ask("keyset", "generate", "ECDH-ES+A256KW", "--output", place.path("vault.jwk"), "--kid", "own",
+                           where=[])
+        place.ask("keyset", "add", "ECDH-ES+A256KW", "--public", place.write("vault.public", json.dumps(public)))
+        place.ask("api", "add", "vault.example.com", "--jwe", "--keyset", "own", "--signed-by", "curve")
         cls.secret = base64.b64decode(place.ask("secret", "get")["secret"])
         cls.sealing = base64.b64decode(place.ask("sealing", "get")["secret"])
         cls.config = place.ask("config", "show")["signed"]
@@ -104,7 +110,7 @@ class Flow(unittest.TestCase):
     def test_pyjwt_accepts_our_token_and_refuses_a_failing_apps(self):
         jwks = jwt.PyJWKSet.from_dict(self.place.ask("keyset", "jwks"))
         keys = {"plain": (self.secret, "HS256"), "curve": (jwks["curve"].key, "ES256"),
-                "edwards": (jwks["edwards"].key, "EdDSA")}
+                "edwards": (jwks["edwards"].key, "EdDSA"), "rsa": (jwks["rsa"].key, "RS256")}
         for name, (key, algorithm) in keys.items():
             with self.subTest(algorithm):
                 status, token, _, reason = self.app.fetch(f"{name}.example.com")
@@ -158,6 +164,65 @@ class Flow(unittest.TestCase):
         self.assertEqual(status, "success")
         with self.assertRaises(JWException):
             self.open(token)
+
+    def test_only_the_backend_opens_what_is_sealed_to_its_public_key_and_only_the_service_makes_it(self):
+        with open(self.place.path("vault.jwk"), encoding="ascii") as file:
+            private = jwk.JWK(**json.load(file))
+        curve = jwt.PyJWKSet.from_dict(self.place.ask("keyset", "jwks"))["curve"].key
+
+        def inside(app):
+            status, token, _, reason = app.fetch("vault.example.com?measurement")
+            self.assertEqual(status, "success", reason)
+            opened = jwe.JWE()
+            opened.deserialize(token, private)
+            self.assertEqual(json.loads(opened.objects["protected"])["cty"], "JWT")
+            return token, opened.payload.decode()
+
+        token, signed = inside(self.app)
+        claims = jwt.decode(signed, curve, algorithms=["ES256"], audience="vault.example.com")
+        self.assertEqual(len(base64.b64decode(claims["imh"], validate=True)), 32)
+        _, failing = inside(self.stranger)
+        with self.assertRaises(jwt.InvalidSignatureError):
+            jwt.decode(failing, curve, algorithms=["ES256"], audience="vault.example.com")
+
+        place = self.place
+        new = place.ask("hardware", "new", "--output", place.path("vault.key"), "--literal", "--development")
+        place.ask("issuer", "new", "--output", place.path("vault-issuer.key"), where=[])
+        service = place.write("curve.jwk", json.dumps(place.ask("keyset", "get", "curve")))
+        options = ["--keys", f"{place.path('vault.jwk')},{service}", "--issuer-key", place.path("vault-issuer.key"),
+                   "--store", place.store, "--ledger", place.path("vault-ledger"), "--classes", "0", "--anyone"]
+        unlock = subprocess.run([BIN / "proof-unlock", *map(str, options)], stdin=subprocess.DEVNULL,
+                                capture_output=True, text=True, env=place.environment, check=False)
+        self.assertEqual(unlock.returncode, 1)
+        self.assertIn("for whom", unlock.stderr, "a public key's tokens need an audience")
+        server = place.start(BIN / "proof-unlock", *options, "--audience", "vault.example.com")
+        port = int(server.stdout.readline().split()[-1])
+
+        def grant(token):
+            connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+            try:
+                connection.request("POST", f"/unlock-grant?hardware={new['id']}&form=literal",
+                                   headers={"Proof-Token": token, "Content-Length": "0"})
+                response = connection.getresponse()
+                return response.status, response.read()
+            finally:
+                connection.close()
+
+        status, answer = grant(token)
+        self.assertEqual((status, len(answer)), (200, 288), answer)
+        header = {"alg": "ECDH-ES+A256KW", "enc": "A256GCM", "kid": "own", "typ": "JWT", "cty": "JWT"}
+        ours = jwk.JWK.generate(kty="EC", crv="P-256")
+        forged = jwt.encode(claims, jwt.PyJWK(json.loads(ours.export()) | {"alg": "ES256"}).key, algorithm="ES256",
+                            headers={"kid": "curve"})
+        for payload, content in ((forged, "JWT"), (failing, "JWT"), (json.dumps(claims), None)):
+            protected = {name: value for name, value in header.items() if name != "cty" or content}
+            box = jwe.JWE(payload.encode(), protected=json.dumps(protected))
+            box.add_recipient(jwk.JWK(**json.loads(private.export_public())))
+            self.assertEqual(grant(box.serialize(compact=True))[0], 401)
+        # The service's own token, sealed anew by this program, is the service's still.
+        box = jwe.JWE(signed.encode(), protected=json.dumps(header))
+        box.add_recipient(jwk.JWK(**json.loads(private.export_public())))
+        self.assertEqual(grant(box.serialize(compact=True))[0], 200)
 
     def test_the_literal_proofs_verify_by_the_formula_alone(self):
         _, claims = self.measured()

@@ -277,7 +277,7 @@ class Everything(unittest.TestCase):
 
     # Without an account; on the store alone, as there is no service yet.
     LOCAL = {"registration digest", "proof compute", "issuer new", "issuer show", "measurement-token inspect",
-             "completion bash"}
+             "keyset generate", "completion bash"}
     STORE = {"init"}
     # A flag that stands for an account.
     ELSEWHERE = {("token check", "--key"): "neither", ("token check", "--audience"): "neither"}

@@ -167,6 +167,10 @@ class Verbs:
         for nothing in ["", ",", "debug,"]:
             self.refused(1, "none", "policy", "set", f"rejection={nothing}")
         self.ask("policy", "set", "token-lifetime=300", "issuer=none")
+        self.assertEqual(policy["custom-claims"], "jti")
+        self.assertEqual(self.ask("policy", "set", "custom-claims=sub,iss")["custom-claims"], "iss,sub")
+        self.refused(1, "iss, sub, aud, nbf, iat, jti", "policy", "set", "custom-claims=exp")
+        self.ask("policy", "set", "custom-claims=jti")
 
     def test_the_page_says_how_to_leave_sources_out(self):
         page = (pathlib.Path(__file__).resolve().parents[2] / "docs" / "MANAGEMENT.md").read_text()
@@ -207,8 +211,66 @@ class Verbs:
         self.assertNotIn("d", self.ask("keyset", "get", "e1"))
         self.assertIn("k", self.ask("keyset", "get", "d1"))
         self.refused(1, "already", "keyset", "add", "ES256", "--kid", "e1")
-        self.refused(1, "allowed: HS256", "keyset", "add", "RS256")
+        self.refused(1, "allowed: HS256", "keyset", "add", "RS384")
         for kid in ("e1", "d1"):
+            self.ask("keyset", "remove", kid)
+
+    def test_keys_of_rsa(self):
+        self.ask("keyset", "add", "RS256", "--kid", "r1", "--bits", "2048")
+        self.refused(1, "2048, 3072 and 4096", "keyset", "add", "RS256", "--bits", "1024")
+        self.refused(1, "one size", "keyset", "add", "ES256", "--bits", "2048")
+        self.refused(2, "2048, 3072 or 4096", "keyset", "add", "RS256", "--bits", "many")
+        key = self.ask("keyset", "get", "r1")
+        self.assertEqual(sorted(key), ["alg", "e", "kid", "kty", "n", "use"])
+        pem = self.ask("keyset", "get", "r1", "--pem")["pem"]
+        self.assertEqual(jwk.JWK.from_pem(pem.encode()).thumbprint(), jwk.JWK(**key).thumbprint())
+        shown = self.place.run("keyset", "get", "r1", "--pem", where=self.where)[1]
+        self.assertEqual(shown, pem, "for people it is the PEM itself")
+        self.ask("keyset", "remove", "r1")
+        self.ask("keyset", "add", "dir", "--kid", "d1")
+        self.refused(1, "published", "keyset", "get", "d1", "--pem")
+        self.ask("keyset", "remove", "d1")
+
+    def test_a_backends_public_key(self):
+        own = f"own-{self.where and 'remote' or 'store'}.jwk"
+        path = self.place.path(own)
+        public = self.place.ask("keyset", "generate", "ECDH-ES+A256KW", "--output", path, "--kid", "b1", where=[])
+        self.place.ask("keyset", "generate", "RSA-OAEP-256", "--output", path + ".rsa", "--bits", "2048", where=[])
+        self.assertEqual(stat.S_IMODE(os.stat(path).st_mode), 0o600)
+        self.assertNotIn("d", public)
+        with open(path, encoding="ascii") as file:
+            private = json.load(file)
+        self.assertEqual({name: private[name] for name in public}, public)
+        file = self.place.write(own + ".public", json.dumps(public), mode=0o644)
+        self.assertEqual(self.ask("keyset", "add", "ECDH-ES+A256KW", "--public", file)["kid"], "b1")
+        pem = jwk.JWK(**public).export_to_pem()
+        file = self.place.write(own + ".pem", pem, mode=0o644)
+        added = self.ask("keyset", "add", "ECDH-ES+A256KW", "--public", file, "--kid", "b2")
+        self.assertIs(added["public"], True)
+        self.assertEqual(self.ask("keyset", "get", "b2", "--pem")["pem"], pem.decode())
+        self.refused(1, "private key", "keyset", "add", "ECDH-ES+A256KW", "--public", path)
+        secret = self.place.write(own + ".secret", jwk.JWK(**private).export_to_pem(True, None))
+        self.refused(1, "private key", "keyset", "add", "ECDH-ES+A256KW", "--public", secret)
+        self.refused(1, "not supported", "keyset", "add", "RSA-OAEP-256", "--public", file)
+        self.refused(1, "not there", "keyset", "add", "RSA-OAEP-256", "--public", self.place.path("nothing"))
+        self.refused(2, "exclude", "keyset", "add", "RSA-OAEP-256", "--public", file, "--bits", "2048")
+        self.refused(1, "--public FILE", "keyset", "add", "ECDH-ES+A256KW")
+        self.refused(2, "makes keys of", "keyset", "generate", "ES256", "--output", path, where=[])
+        self.refused(1, "exists", "keyset", "generate", "ECDH-ES+A256KW", "--output", path, where=[])
+        self.assertNotIn("b1", [key["kid"] for key in self.ask("keyset", "jwks")["keys"]])
+        self.ask("keyset", "add", "ES256", "--kid", "s1")
+        self.refused(1, "--signed-by", "api", "add", "vault.example.com", "--jwe", "--keyset", "b1")
+        self.ask("api", "add", "vault.example.com", "--jwe", "--keyset", "b1", "--signed-by", "s1")
+        self.refused(1, "still used by vault", "keyset", "remove", "s1")
+        token = self.ask("token", "example", "vault.example.com")["token"]
+        outer = jwe.JWE()
+        outer.deserialize(token, jwk.JWK(**private))
+        self.assertEqual(len(outer.payload.split(b".")), 3)
+        code, output, _ = self.place.run("token", "check", token, "--json", where=self.where)
+        self.assertEqual(code, 1)
+        self.assertIn("only that backend opens it", json.loads(output)["problem"])
+        self.ask("api", "remove", "vault.example.com")
+        for kid in ("b1", "b2", "s1"):
             self.ask("keyset", "remove", kid)
 
     def test_tokens(self):

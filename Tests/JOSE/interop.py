@@ -20,8 +20,10 @@ from peer import Peer, Refused
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "Runner"))
 import runner  # noqa: E402
 
-SIGNING = ["HS256", "ES256", "EdDSA"]
+SIGNING = ["HS256", "ES256", "EdDSA", "RS256"]
 SEALING = ["dir", "A256KW"]
+# To a public key: what is sealed is signed inside.
+PUBLIC = ["ECDH-ES+A256KW", "RSA-OAEP-256"]
 NOW = int(time.time())
 IM, DM, MPK = bytes(range(32)), bytes(range(100, 132)), bytes(range(200, 216))
 PLAIN = {"exp": NOW + 300, "did": bytes(range(16)).hex(), "ip": "2001:db8::1", "arc": "ABCDEFGH27",
@@ -43,8 +45,19 @@ def padded(data):
     return base64.b64encode(data).decode()
 
 
+rsa_keys = {}
+
+
 def generated(algorithm, kid="k1"):
-    return peer.ask("generate", alg=algorithm, kid=kid)
+    """A fresh key; of RSA one of two that are made once, because making one takes seconds on a busy machine."""
+    if not algorithm.startswith("RS"):
+        return peer.ask("generate", alg=algorithm, kid=kid)
+    made = rsa_keys.setdefault(algorithm, [])
+    if len(made) < 2:
+        made.append(peer.ask("generate", alg=algorithm, kid=kid))
+    else:
+        made.append(made.pop(0))
+    return made[-1] | {"kid": kid}
 
 
 def checking_key(key):
@@ -54,6 +67,16 @@ def checking_key(key):
 
 def accepted_by_pyjwt(token, key, **options):
     return jwt.decode(token, jwt.PyJWK(checking_key(key)).key, algorithms=[key["alg"]], **options)
+
+
+made_rsa = {}
+
+
+def rsa_of(size, algorithm):
+    """A key of jwcrypto, made once."""
+    if size not in made_rsa:
+        made_rsa[size] = jwk.JWK.generate(kty="RSA", size=size, alg=algorithm)
+    return made_rsa[size]
 
 
 class Signed(unittest.TestCase):
@@ -72,7 +95,7 @@ class Signed(unittest.TestCase):
     def test_pyjwt_finds_the_key_in_our_published_set(self):
         keys = [generated(algorithm, kid=algorithm) for algorithm in SIGNING]
         published = jwt.PyJWKSet.from_dict(peer.ask("publish", keys=keys))
-        self.assertEqual([key.key_id for key in published.keys], ["ES256", "EdDSA"])
+        self.assertEqual([key.key_id for key in published.keys], ["ES256", "EdDSA", "RS256"])
         for key in keys[1:]:
             token = peer.ask("sign", key=key, claims=PLAIN)
             found = published[jwt.get_unverified_header(token)["kid"]]
@@ -141,11 +164,11 @@ class Signed(unittest.TestCase):
                                                                                                "aud": []})
 
     def test_a_public_key_signs_nothing_as_a_shared_secret(self):
-        for algorithm in ("ES256", "EdDSA"):
+        for algorithm in ("ES256", "EdDSA", "RS256"):
             public = checking_key(generated(algorithm))
             pem = jwt.PyJWK(public).key.public_bytes(serialization.Encoding.PEM,
                                                      serialization.PublicFormat.SubjectPublicKeyInfo)
-            for secret in (pem, pem.strip(), json.dumps(public).encode(), decoded(public["x"])):
+            for secret in (pem, pem.strip(), json.dumps(public).encode(), decoded(public.get("x") or public["n"])):
                 parts = [unpadded(json.dumps({"alg": "HS256", "kid": "k1"}).encode()),
                          unpadded(json.dumps({"exp": NOW + 300}).encode())]
                 mac = hmac.digest(secret, ".".join(parts).encode(), "sha256")
@@ -262,10 +285,117 @@ class Sealed(unittest.TestCase):
             self.assertEqual({len(decoded(vector)) for vector in vectors}, {12})
 
 
+class Nested(unittest.TestCase):
+    """Signed, then sealed to a public key."""
+
+    CLAIMS = dict(MEASURED, aud=["api.example"])
+
+    def box(self, payload, key, header=None, cty="JWT"):
+        protected = {"alg": key["alg"], "enc": "A256GCM", "kid": key["kid"], "typ": "JWT", **(header or {})}
+        if cty:
+            protected["cty"] = cty
+        box = jwe.JWE(payload.encode(), protected=json.dumps(protected), algs=[protected["alg"], protected["enc"]])
+        box.add_recipient(jwk.JWK(**peer.ask("public", key=key)))
+        return box.serialize(compact=True)
+
+    def open(self, token, key, signer):
+        return peer.ask("unnest", key=key, signer=checking_key(signer), token=token, now=NOW, audience="api.example")
+
+    def test_jwcrypto_opens_our_tokens_and_pyjwt_verifies_what_is_inside(self):
+        for algorithm in PUBLIC:
+            for signing in ("ES256", "EdDSA", "RS256"):
+                with self.subTest(algorithm + signing):
+                    key, signer = generated(algorithm), generated(signing, kid="s1")
+                    token = peer.ask("nest", key=peer.ask("public", key=key), signer=signer, claims=self.CLAIMS)
+                    box = jwe.JWE()
+                    box.deserialize(token, jwk.JWK(**key))
+                    header = json.loads(box.objects["protected"])
+                    header.pop("epk", None)
+                    self.assertEqual(header, {"alg": algorithm, "cty": "JWT", "enc": "A256GCM", "kid": "k1",
+                                              "typ": "JWT"})
+                    claims = accepted_by_pyjwt(box.payload.decode(), signer, audience="api.example")
+                    self.assertEqual((claims["imh"], claims["dmh"], claims["mpk"]),
+                                     (padded(IM), padded(DM), padded(MPK)))
+
+    def test_we_open_what_pyjwt_signed_and_jwcrypto_sealed(self):
+        for algorithm in PUBLIC:
+            for signing in ("ES256", "EdDSA", "RS256"):
+                key, signer = generated(algorithm), generated(signing, kid="s1")
+                inner = jwt.encode({"exp": NOW + 300, "aud": "api.example", "imh": padded(IM), "dmh": padded(DM),
+                                    "mpk": padded(MPK)}, jwt.PyJWK(signer).key, algorithm=signing,
+                                   headers={"kid": "s1"})
+                for header in ({}, {"apu": unpadded(b"Alice"), "apv": unpadded(b"Bob")}):
+                    read = self.open(self.box(inner, key, header), key, signer)
+                    self.assertEqual((read["imh"], read["dmh"], read["mpk"]), (IM.hex(), DM.hex(), MPK.hex()))
+
+    def test_what_the_service_did_not_sign_is_refused(self):
+        for algorithm in PUBLIC:
+            key, signer = generated(algorithm), generated("ES256", kid="s1")
+            good = {"exp": NOW + 300, "aud": "api.example"}
+            stranger = generated("ES256", kid="s1")
+
+            def signed(claims, with_key=signer, name="ES256", kid="s1"):
+                return jwt.encode(claims, jwt.PyJWK(with_key).key, algorithm=name, headers={"kid": kid})
+
+            self.assertEqual(self.open(self.box(signed(good), key), key, signer)["aud"], ["api.example"])
+            public = jwt.PyJWK(checking_key(signer)).key.public_bytes(
+                serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo)
+            parts = [unpadded(json.dumps(part).encode()) for part in ({"alg": "HS256", "kid": "s1"}, good)]
+            mac = ".".join(parts + [unpadded(hmac.digest(public, ".".join(parts).encode(), "sha256"))])
+            for inner, cty in [(signed(good, stranger), "JWT"), (signed(good, kid="s2"), "JWT"),
+                               (mac, "JWT"), (jwt.encode(good, None, algorithm="none"), "JWT"),
+                               (json.dumps(good), "JWT"), (json.dumps(good), None), (signed(good), None),
+                               (signed(good), "json"), (signed(good)[:-2], "JWT"), ("", "JWT"),
+                               (signed(dict(good, aud="other")), "JWT"), (signed({"exp": NOW + 300}), "JWT"),
+                               (signed(dict(good, exp=NOW)), "JWT"), (self.box(signed(good), key), "JWT")]:
+                with self.assertRaises(Refused):
+                    self.open(self.box(inner, key, cty=cty), key, signer)
+
+    def test_other_algorithms_of_the_same_key_and_a_wrong_key_are_refused(self):
+        for algorithm, others in zip(PUBLIC, (["ECDH-ES", "ECDH-ES+A128KW"], ["RSA-OAEP", "RSA1_5"]), strict=True):
+            key, other, signer = generated(algorithm), generated(algorithm), generated("ES256", kid="s1")
+            inner = jwt.encode({"exp": NOW + 300, "aud": "api.example"}, jwt.PyJWK(signer).key, algorithm="ES256",
+                               headers={"kid": "s1"})
+            for name in others:
+                with self.assertRaises(Refused) as caught:
+                    self.open(self.box(inner, key, {"alg": name}), key, signer)
+                self.assertIn("not accepted", str(caught.exception))
+            with self.assertRaises(Refused):
+                self.open(self.box(inner, key, {"zip": "DEF"}), key, signer)
+            token = self.box(inner, key)
+            with self.assertRaises(Refused) as caught:
+                self.open(token, other, signer)
+            self.assertIn("cannot be opened", str(caught.exception))
+            parts = token.split(".")
+            for part in range(1, 5):
+                # The upper bits of a character: those of the last one to spare are another error.
+                altered = list(parts)
+                altered[part] = ("A" if parts[part][0] != "A" else "g") + parts[part][1:]
+                with self.assertRaises(Refused) as caught:
+                    self.open(".".join(altered), key, signer)
+                self.assertIn("cannot be opened", str(caught.exception))
+
+
 class Keys(unittest.TestCase):
+    def test_pem_is_the_one_of_cryptography_both_ways(self):
+        for algorithm in ("ES256", "EdDSA", "RS256", *PUBLIC):
+            key = generated(algorithm)
+            public = peer.ask("public", key=key)
+            theirs = jwk.JWK(**public).export_to_pem().decode()
+            self.assertEqual(peer.ask("pem", key=key), theirs)
+            self.assertEqual(peer.ask("from-pem", pem=theirs, alg=algorithm, kid="k1"), public)
+            secret = jwk.JWK(**key).export_to_pem(True, None).decode()
+            with self.assertRaises(Refused) as caught:
+                peer.ask("from-pem", pem=secret, alg=algorithm, kid="k1")
+            self.assertIn("public part", str(caught.exception))
+        for size in (1024, 2056):
+            theirs = jwk.JWK.generate(kty="RSA", size=size)
+            with self.assertRaises(Refused):
+                peer.ask("from-pem", pem=theirs.export_to_pem().decode(), alg="RS256", kid="k1")
+
     def test_our_keys_are_keys_to_jwcrypto_with_the_same_thumbprint(self):
-        for algorithm in SIGNING + SEALING:
-            for _ in range(20):
+        for algorithm in SIGNING + SEALING + PUBLIC:
+            for _ in range(2 if algorithm.startswith("RS") else 20):
                 key = generated(algorithm)
                 theirs = jwk.JWK(**key)
                 self.assertEqual(peer.ask("thumbprint", key=key), theirs.thumbprint())
@@ -278,6 +408,8 @@ class Keys(unittest.TestCase):
     def test_their_keys_are_keys_to_us_with_the_same_thumbprint(self):
         for make in [lambda: jwk.JWK.generate(kty="EC", crv="P-256"),
                      lambda: jwk.JWK.generate(kty="OKP", crv="Ed25519"),
+                     lambda: jwk.JWK.generate(kty="EC", crv="P-256", alg="ECDH-ES+A256KW"),
+                     lambda: rsa_of(2048, "RS256"), lambda: rsa_of(3072, "RSA-OAEP-256"),
                      lambda: jwk.JWK.generate(kty="oct", size=256, alg="dir"),
                      lambda: jwk.JWK.generate(kty="oct", size=512, alg="HS256")]:
             for _ in range(20):
@@ -288,7 +420,9 @@ class Keys(unittest.TestCase):
                 self.assertEqual({name: ours[name] for name in key}, key)
 
     def test_keys_of_other_kinds_are_refused_in_words(self):
-        for theirs in [jwk.JWK.generate(kty="RSA", size=2048), jwk.JWK.generate(kty="EC", crv="P-384"),
+        for theirs in [jwk.JWK.generate(kty="RSA", size=2048), jwk.JWK.generate(kty="RSA", size=1024, use="sig"),
+                       jwk.JWK.generate(kty="RSA", size=2048, public_exponent=3, use="sig"),
+                       jwk.JWK.generate(kty="RSA", size=2048, alg="PS256"), jwk.JWK.generate(kty="EC", crv="P-384"),
                        jwk.JWK.generate(kty="EC", crv="P-521"), jwk.JWK.generate(kty="EC", crv="secp256k1"),
                        jwk.JWK.generate(kty="OKP", crv="X25519"), jwk.JWK.generate(kty="OKP", crv="Ed448")]:
             with self.assertRaises(Refused) as caught:
@@ -320,6 +454,6 @@ class Keys(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    status = runner.run(runner.of_classes(Signed, Sealed, Keys), sys.argv[1:])
+    status = runner.run(runner.of_classes(Signed, Sealed, Nested, Keys), sys.argv[1:])
     peer.close()
     sys.exit(status)

@@ -8,6 +8,7 @@ The keys are made of counters; they protect nothing.
 
 import base64
 import json
+import pathlib
 import sys
 
 import jwt
@@ -40,6 +41,26 @@ EDWARDS = {
     "x": "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo", "d": "nWGxne_9WmC6hEr0kuwsxERJxWl7MmkZcDusAxyuf2A",
 }
 
+
+def published(comment):
+    """A key of the RFC examples."""
+    path = pathlib.Path(__file__).resolve().parent.parent / "ProofJOSETests/Vectors/rfc.txt"
+    for block in path.read_text(encoding="ascii").split("\n\n"):
+        fields = dict(line.split(" = ", 1) for line in block.strip().split("\n") if " = " in line)
+        if fields.get("comment") == comment:
+            return json.loads(fields["key"])
+    raise KeyError(comment)
+
+
+RSA = published("RFC 7515, A.2: RS256") | {"kid": "rsa"}
+# To a public key: RFC 7518, C, and the one above.
+AGREEING = {
+    "kty": "EC", "crv": "P-256", "alg": "ECDH-ES+A256KW", "kid": "agreeing",
+    "x": "weNJy2HscCSM6AEDTDg04biOvhFhyyWvOHQfeF_PxMQ", "y": "e8lnCO-AlStT-NJVX-crhB7QRYhiix03illJOVAOyck",
+    "d": "VEmDZpDXXK8p8N0Cndsxs924q6nS1RXFASRl6BfUqdw",
+}
+ENCRYPTING = RSA | {"alg": "RSA-OAEP-256", "kid": "encrypting"}
+
 PLAIN = {
     "exp": 1900000000.25, "did": base64.b64encode(counting(4, 16)).decode(), "ip": "192.0.2.1", "arc": "ABCDEFGH27",
     "anno": ["debug", "allow-debug"], "pay": base64.b64encode(counting(5, 32)).decode(),
@@ -61,19 +82,33 @@ def sealed(key):
     return token.serialize(compact=True)
 
 
+def nested(key):
+    inner = jwt.encode(MEASURED | {"aud": "api.example.com"}, jwt.PyJWK(CURVE).key, algorithm="ES256",
+                       headers={"kid": "curve"})
+    header = {"alg": key["alg"], "enc": "A256GCM", "kid": key["kid"], "typ": "JWT", "cty": "JWT"}
+    token = jwe.JWE(inner.encode(), protected=json.dumps(header))
+    token.add_recipient(jwk.JWK(**json.loads(jwk.JWK(**key).export_public())))
+    return token.serialize(compact=True)
+
+
 def payload_of(kind, key, token):
     """What the software that made the token reads out of it."""
     if kind == "jws":
-        claims = jwt.decode(token, jwt.PyJWK(key).key, algorithms=[key["alg"]], options={"verify_exp": False})
+        checking = key if key["kty"] == "oct" else json.loads(jwk.JWK(**key).export_public())
+        claims = jwt.decode(token, jwt.PyJWK(checking).key, algorithms=[key["alg"]], options={"verify_exp": False})
         return json.dumps(claims).encode()
     opened = jwe.JWE()
     opened.deserialize(token, jwk.JWK(**key))
+    if kind == "nested":
+        claims = jwt.decode(opened.payload, jwt.PyJWK(CURVE).key, algorithms=["ES256"], audience="api.example.com")
+        return json.dumps(claims).encode()
     return opened.payload
 
 
 def make(path):
-    cases = [("jws", "PyJWT", key, signed(key)) for key in (MAC, CURVE, EDWARDS)]
+    cases = [("jws", "PyJWT", key, signed(key)) for key in (MAC, CURVE, EDWARDS, RSA)]
     cases += [("jwe", "jwcrypto", key, sealed(key)) for key in (DIRECT, WRAPPING)]
+    cases += [("nested", "jwcrypto, signed by PyJWT", key, nested(key)) for key in (AGREEING, ENCRYPTING)]
     with open(path, "w", encoding="ascii") as file:
         file.write(HEAD)
         for number, (kind, maker, key, token) in enumerate(cases, 1):

@@ -24,10 +24,13 @@ struct TokenVerifierTests {
     }
   }
 
-  @Test("each algorithm's token is good under its own key alone", arguments: KeyAlgorithm.allCases)
+  @Test(
+    "each algorithm's token is good under its own key alone",
+    arguments: KeyAlgorithm.allCases.filter { !$0.isPublicKeyEncryption })
   func algorithms(algorithm: KeyAlgorithm) throws {
-    let key = try JSONWebKey.random(algorithm, id: "k")
-    let other = try JSONWebKey.random(algorithm, id: "k")
+    let bits = algorithm == .rs256 ? 2_048 : nil
+    let key = try JSONWebKey.random(algorithm, bits: bits, id: "k")
+    let other = try JSONWebKey.random(algorithm, bits: bits, id: "k")
     let token =
       algorithm.isSignature
       ? try JWSSigner(key).sign(claims()) : try JWEEncrypter(key).seal(claims())

@@ -135,7 +135,7 @@ struct KeySetTests {
     let text = set.publicJSON
     #expect(!text.contains("\"d\"") && !text.contains("\"k\""))
     let read = try JWKS(parsing: text)
-    #expect(read.keys.map(\.algorithm) == [.es256, .edDSA])
+    #expect(read.keys.map(\.algorithm) == [.es256, .edDSA, .rs256])
     #expect(read.publicJSON == text)
     #expect(try #require(read["key es256"]).isSameKey(as: keys[1]))
     #expect(read["key hs256"] == nil)

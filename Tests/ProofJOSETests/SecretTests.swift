@@ -44,17 +44,88 @@ struct SecretTests {
     #expect(text.utf8.count == 24)
   }
 
-  @Test("A key leaves nothing behind, in this library or in libcrypto", arguments: Sample.signing)
+  @Test(
+    "A key leaves nothing behind, in this library or in libcrypto",
+    arguments: [KeyAlgorithm.hs256, .es256, .edDSA])
   func signingKeys(algorithm: KeyAlgorithm) throws {
     try inScope {
       let key = try JSONWebKey(
-        secret: planted(algorithm.freshSecretByteCount), algorithm: algorithm, id: "k")
+        secret: planted(algorithm.freshSecretByteCount ?? 0), algorithm: algorithm, id: "k")
       let token = try JWSSigner(key).sign(Sample.claims())
       _ = try JWSVerifier(key).verify(token)
       let again = try JSONWebKey(parsing: key.privateJSON())
       #expect(again.isSameKey(as: key))
       #expect(error { try JWSVerifier(again).verify(Forge.spoiled(token)) } == .signatureWrong)
       #expect(jose_witness_traces() > 0)
+    }
+    #expect(jose_witness_traces() == 0)
+  }
+
+  @Test(
+    "A key of RSA leaves none of its private numbers behind", arguments: [0, 1, 2, 3, 4, 5])
+  func rsaKeys(number: Int) throws {
+    try inScope {
+      let key = try JSONWebKey.random(.rs256, bits: 2_048, id: "k")
+      let place = JSONWebKey.rsaPlaces(modulusByteCount: 256)[number].place
+      try key.withSecret { secret throws(JOSEError) in
+        unsafe secret.extracting(place).withUnsafeBufferPointer { bytes in
+          unsafe jose_witness_watch(bytes.baseAddress, bytes.count)
+        }
+      }
+      let token = try JWSSigner(key).sign(Sample.claims())
+      _ = try JWSVerifier(key).verify(token)
+      let again = try JSONWebKey(parsing: key.privateJSON())
+      #expect(again.isSameKey(as: key))
+      let pair = try again.withSecret { secret throws(JOSEError) in
+        try JSONWebKey(secret: JOSESecret(copying: secret), algorithm: .rsaOAEP256, id: "k")
+      }
+      let sealed = try JWEEncrypter(pair).seal(payload: ([1] as [UInt8]).span)
+      _ = try JWEDecrypter(pair).open(sealed)
+      #expect(error { try JWEDecrypter(pair).open(Forge.spoiled(sealed)) } == .decryptionFailed)
+      #expect(jose_witness_traces() > 0)
+    }
+    #expect(jose_witness_traces() == 0)
+  }
+
+  @Test("A key of agreement leaves nothing behind")
+  func agreementKeys() throws {
+    try inScope {
+      let key = try JSONWebKey(secret: planted(32), algorithm: .ecdhES, id: "k")
+      let token = try JWEEncrypter(key).seal(payload: ([1] as [UInt8]).span)
+      _ = try JWEDecrypter(key).open(token)
+      #expect(error { try JWEDecrypter(key).open(Forge.spoiled(token)) } == .decryptionFailed)
+      let again = try JSONWebKey(parsing: key.privateJSON())
+      #expect(again.isSameKey(as: key))
+      #expect(jose_witness_traces() > 0)
+    }
+    #expect(jose_witness_traces() == 0)
+  }
+
+  @Test(
+    "A measurement that is signed inside leaves nothing behind, opened or refused",
+    arguments: Sample.sealing + Sample.sealingToPublic)
+  func nestedMeasurement(algorithm: KeyAlgorithm) throws {
+    let key = try Sample.key(algorithm)
+    let signer = try JWSSigner(Sample.key(.es256))
+    let verifier = try JWSVerifier(Sample.key(.es256))
+    let stranger = try JWSVerifier(Sample.key(.es256, start: 9))
+    try inScope {
+      let proofKey = planted(16)
+      let zeros = [UInt8](repeating: 0, count: 32)
+      var claims = try Sample.nestedClaims()
+      claims.measurement = try proofKey.withBytes { bytes throws(JOSEError) in
+        try MeasurementClaims(
+          integrityMeasurement: zeros.span, deviceMeasurement: zeros.span, proofKey: bytes)
+      }
+      let token = try JWEEncrypter(key).seal(claims, signedBy: signer)
+      let decrypter = try JWEDecrypter(key)
+      let policy = try Sample.nestedPolicy()
+      let opened = try decrypter.claims(of: token, signedBy: verifier, under: policy)
+      #expect(opened.measurement != nil)
+      #expect(
+        error { try decrypter.claims(of: token, signedBy: stranger, under: policy) }
+          == .signatureWrong)
+      #expect(jose_witness_traces() == 3)
     }
     #expect(jose_witness_traces() == 0)
   }

@@ -90,7 +90,7 @@ struct SignedTokenTests {
           error { try verifier.verify(token) } == .algorithmMismatch(token: theirs, key: mine))
       }
       for name in [
-        "none", "None", "NONE", "nOnE", "HS384", "HS512", "RS256", "PS256", "ES384",
+        "none", "None", "NONE", "nOnE", "HS384", "HS512", "RS384", "PS256", "ES384",
         "ES256K", "hs256", "Ed25519", "", " HS256", "HS256 ", "HS256\0", "A128KW", "EdDSA2",
       ] {
         let header = #"{"alg":\#(JSONValue.string(name).text),"kid":"k1"}"#
@@ -107,7 +107,7 @@ struct SignedTokenTests {
 
   @Test("A public key's bytes are no HMAC secret")
   func publicKeyAsSecret() throws {
-    for algorithm in [KeyAlgorithm.es256, .edDSA] {
+    for algorithm in [KeyAlgorithm.es256, .edDSA, .rs256] {
       let key = try Sample.key(algorithm)
       let texts = [
         try #require(key.publicBytes), try #require(key.subjectPublicKeyInfo),
@@ -140,7 +140,7 @@ struct SignedTokenTests {
     let verifier = try JWSVerifier(Sample.key(algorithm))
     let input = try Sample.signedToken(algorithm).split(separator: ".").prefix(2)
       .joined(separator: ".")
-    for count in [0, 1, 16, 31, 32, 33, 63, 64, 65, 71, 72, 96, 128, 1_000] {
+    for count in [0, 1, 16, 31, 32, 33, 63, 64, 65, 71, 72, 96, 128, 255, 256, 257, 1_000] {
       for value in [UInt8(0), 1, 0xff] {
         let token = input + "." + Forge.base64([UInt8](repeating: value, count: count))
         #expect(error { try verifier.verify(token) } == .signatureWrong)

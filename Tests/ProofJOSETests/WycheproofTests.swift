@@ -28,7 +28,7 @@ struct WycheproofTests {
         payload = nil
       }
       let algorithm = ((test.group["public"] ?? test.group["private"]) as? [String: Any])?["alg"]
-      let isOurs = ["HS256", "ES256"].contains(algorithm as? String)
+      let isOurs = ["HS256", "ES256", "RS256"].contains(algorithm as? String)
       if Self.mislabelled.contains(test.number) {
         #expect(token == original)
       } else if test.isValid && isOurs && !Self.lenient.contains(test.number) {
@@ -39,7 +39,7 @@ struct WycheproofTests {
         refused += 1
       }
     }
-    #expect(taken == 10)
+    #expect(taken == 18)
     #expect(taken + refused + Self.mislabelled.count == 401)
     Wycheproof.note(
       skipped: Self.mislabelled.count, of: cases.count, in: "json_web_signature_test",
@@ -56,7 +56,8 @@ struct WycheproofTests {
       let isOurs =
         (try? JSONValue(parsing: header.span)).map { value in
           guard case .object(let object) = value else { return false }
-          return object["alg"] == "A256KW" && object["enc"] == "A256GCM"
+          let algorithms: [JSONValue] = ["A256KW", "ECDH-ES+A256KW", "RSA-OAEP-256"]
+          return object["alg"].map(algorithms.contains) == true && object["enc"] == "A256GCM"
         } ?? false
       let expected = JOSESecret(copying: test.bytes("pt").span)
       let isOpened: Bool
@@ -69,8 +70,52 @@ struct WycheproofTests {
       #expect(isOpened == (test.isValid && isOurs), "\(test)")
       if isOpened { taken += 1 } else { refused += 1 }
     }
-    #expect(taken == 1)
-    #expect(refused == 138)
+    #expect(taken == 3)
+    #expect(refused == 136)
+  }
+
+  @Test("RSA-OAEP: what opens is what was wrapped; all else gives a random key")
+  func encryptedKeys() throws {
+    var taken = 0
+    var refused = 0
+    for test in try Wycheproof.cases("rsa_oaep_2048_sha256_mgf1sha256_test") {
+      let jwk = try Wycheproof.key("privateKeyJwk", of: test.group)
+      let isEmpty = test.text("label").isEmpty
+      guard let key = try? JSONWebKey(parsing: jwk, as: .rsaOAEP256).material.coreKey,
+        test.bytes("ct").count == 256
+      else {
+        refused += 1
+        continue
+      }
+      let opened = try key.decrypt(test.bytes("ct").span)
+      let expected = JOSESecret(copying: test.bytes("msg").span)
+      let isRight = opened.matches(expected)
+      #expect(isRight == (test.isValid && isEmpty && expected.count == 32), "\(test)")
+      if isRight { taken += 1 } else { refused += 1 }
+    }
+    #expect(taken == 1 && refused == 36)
+  }
+
+  @Test("P-256: a point that is invalid is refused, every other agreement is right")
+  func agreement() throws {
+    var agreed = 0
+    for test in try Wycheproof.cases("ecdh_secp256r1_ecpoint_test") {
+      let point = test.bytes("public")
+      var scalar = Array(test.bytes("private").suffix(32))
+      scalar = [UInt8](repeating: 0, count: 32 - scalar.count) + scalar
+      guard point.count == 65, point[0] == 4 else { continue }
+      let key = try JSONWebKey(
+        secret: JOSESecret(copying: scalar.span), algorithm: .ecdhES)
+      let core = try #require(key.material.coreKey)
+      guard let secret = try core.agreed(with: Array(point.dropFirst())) else {
+        #expect(!test.isValid, "\(test)")
+        continue
+      }
+      let isRight = secret.matches(JOSESecret(copying: test.bytes("shared").span))
+      #expect(isRight == test.isValid, "\(test)")
+      agreed += 1
+    }
+    #expect(agreed > 50)
   }
 
   @Test("Ed25519: signatures are right or wrong as they should be")

@@ -207,9 +207,14 @@ struct StatusTests {
     // An app that fails has a key too, and another one.
     try service.set(["fails": true])
     attestor.setUserProperty("other")
-    #expect(try fetch().status == .success)
-    #expect(attestor.messageSignature(of: message) != nil)
-    #expect(attestor.messageSignature(of: message) != expected)
+    let failing = try fetch()
+    #expect(failing.status == .success)
+    let other = "POST /open " + failing.token
+    #expect(attestor.messageSignature(of: other) != nil)
+    #expect(
+      try attestor.messageSignature(of: other) != service.signature(of: other, key: hexadecimal))
+    // A message with the token of before is signed by the key that came with that.
+    #expect(attestor.messageSignature(of: message) == expected)
   }
 
   @Test("custom tokens: the claims as they are; disabled, rejected, bad payload")

@@ -77,12 +77,12 @@ import Testing
   }
 
   /// Another signature under the same claims would tell the app that it failed.
-  @Test(arguments: [KeyAlgorithm.hs256, .edDSA])
+  @Test(arguments: [KeyAlgorithm.hs256, .edDSA, .rs256])
   func `two tokens of one moment are alike, whether the app passes or fails`(
     _ algorithm: KeyAlgorithm
   ) throws {
     let bench = try Bench(policy: [.responseCodes: "off"])
-    try bench.management.addKey(algorithm, id: "k")
+    try bench.management.addKey(algorithm, bits: algorithm == .rs256 ? 2_048 : nil, id: "k")
     try bench.management.add(API("k.example.com", keyID: "k"))
     for decision in [DeviceRule.Decision.pass, .fail] {
       try bench.management.set(decision, for: bench.app.device)

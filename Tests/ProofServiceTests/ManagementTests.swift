@@ -115,7 +115,7 @@ import Testing
     #expect(!ServiceError.unknown("verb", name: "x").description.contains("“list”"))
     #expect(
       ServiceError.alreadyThere("API", name: "x").description
-        == "The API “x” exists already. Remove it first, or choose another name.")
+        == "The API “x” exists already. The verb “api change” changes it.")
   }
 
   @Test func `example tokens are as an app's, valid or not, bound or not`() throws {
@@ -377,7 +377,7 @@ import Testing
       ("device/pass", ["device": "x"], 400), ("device/list", ["count": 0], 400),
       ("pin/force", ["confirm": "no"], 409), ("arc/read", ["code": "AAAAAAAAAA"], 400),
       ("registration/add", ["digest": "00"], 400), ("sdk/new", ["mode": "x"], 400),
-      ("secret/get", ["encoding": "hex"], 400), ("keyset/add", ["alg": "RS256"], 400),
+      ("secret/get", ["encoding": "hex"], 400), ("keyset/add", ["alg": "RS384"], 400),
       ("messagekey/none", [:], 404), ("secret/change", [:], 409), ("secret/promote", [:], 409),
       ("secret/retire", [:], 409), ("secret/drop", [:], 409), ("secret/none", [:], 404),
       ("management/add", ["name": "a b", "role": "all"], 400),

@@ -36,17 +36,27 @@ enum {
   PFJ_P256_SCALAR_BYTES = 32,
   /// x and y.
   PFJ_P256_POINT_BYTES = 64,
+  /// The x coordinate that two keys of P-256 agree on.
+  PFJ_AGREED_BYTES = 32,
+  /// An RSA modulus has 256, 384 or 512 bytes (2048, 3072 or 4096 bits), with all its bits. The exponent is 65537.
+  PFJ_RSA_MIN_BYTES = 256,
+  PFJ_RSA_MAX_BYTES = 512,
   /// No message is longer: sizes stay far inside the `int` that libcrypto counts in.
   PFJ_MESSAGE_MAX = 1 << 20,
 };
+
+/// The private numbers of an RSA key one behind the other, big-endian, each with leading zeros: d as long as the
+/// modulus; p, q, d mod p - 1, d mod q - 1 and 1/q mod p half as long (RFC 8017, 3.2).
+#define PFJ_RSA_PRIVATE_BYTES(modulus_size) ((modulus_size) / 2 * 7)
 
 enum pfj_result {
   PFJ_OK = 0,
   /// A signature or tag is not the message's: the message is not authentic.
   PFJ_E_REFUSED = 1,
-  /// Bytes are not a key of this kind: a scalar out of range, a point off the curve or of small order.
+  /// Bytes are not a key of this kind: a scalar out of range, a point off the curve or of small order, numbers that do
+  /// not belong together.
   PFJ_E_KEY = 2,
-  /// A message is over PFJ_MESSAGE_MAX.
+  /// A message is over PFJ_MESSAGE_MAX, or a modulus has another size.
   PFJ_E_SIZE = 3,
   /// libcrypto failed: no memory, an algorithm that this machine's configuration took away.
   PFJ_E_LIBRARY = 4,
@@ -108,7 +118,7 @@ PFJ_MUST_USE enum pfj_result pfj_key_wrap(uint8_t wrapped[PFJ_WRAPPED_KEY_BYTES]
 PFJ_MUST_USE enum pfj_result pfj_key_unwrap(uint8_t key[PFJ_AES_KEY_BYTES], const uint8_t kek[PFJ_AES_KEY_BYTES],
                                             const uint8_t wrapped[PFJ_WRAPPED_KEY_BYTES]);
 
-// Keys of signatures (key.c).
+// Keys of curves (key.c).
 
 /// A key pair or a public key. Never changes; wiped when freed.
 typedef struct evp_pkey_st pfj_key;
@@ -131,6 +141,34 @@ PFJ_MUST_USE enum pfj_result pfj_p256_pair(pfj_key **key, uint8_t point[PFJ_P256
 /// PFJ_E_KEY for a point that is not on the curve, and for coordinates not below the field's prime.
 PFJ_MUST_USE enum pfj_result pfj_p256_public(pfj_key **key, const uint8_t point[PFJ_P256_POINT_BYTES]);
 
+// Keys of RSA (rsa.c).
+
+/// Draws the private numbers of a fresh key. Takes 0.05 to 3 s.
+PFJ_MUST_USE enum pfj_result pfj_rsa_generate(uint8_t *numbers, size_t modulus_size);
+
+/// The pair of private numbers, and its modulus. PFJ_E_KEY for numbers that do not belong together; whether p and q are
+/// primes is not looked at.
+PFJ_MUST_USE enum pfj_result pfj_rsa_pair(pfj_key **key, uint8_t *modulus, size_t size, const uint8_t *numbers);
+
+/// PFJ_E_KEY for a modulus that lacks its first bit, is even, has a factor below 752, or is a prime or the power of
+/// one.
+PFJ_MUST_USE enum pfj_result pfj_rsa_public(pfj_key **key, const uint8_t *modulus, size_t size);
+
+// Content keys for the owner of a private key (agreement.c, rsa.c).
+
+/// Elliptic-curve Diffie-Hellman with a pair of P-256. PFJ_E_KEY for a point that is not on the curve.
+PFJ_MUST_USE enum pfj_result pfj_p256_agree(uint8_t secret[PFJ_AGREED_BYTES], const pfj_key *key,
+                                            const uint8_t point[PFJ_P256_POINT_BYTES]);
+
+/// RSAES-OAEP with SHA-256 for hash and mask, without label. `wrapped` has the modulus's size.
+PFJ_MUST_USE enum pfj_result pfj_oaep_wrap(uint8_t *wrapped, size_t size, const pfj_key *key,
+                                           const uint8_t content_key[PFJ_AES_KEY_BYTES]);
+
+/// The reverse. Bytes that do not open, or open to another length, give PFJ_OK and a random key, after the same work:
+/// the caller learns of it, as of wrong content, from the content's tag (RFC 7516, 11.5).
+PFJ_MUST_USE enum pfj_result pfj_oaep_unwrap(uint8_t content_key[PFJ_AES_KEY_BYTES], const pfj_key *key,
+                                             const uint8_t *wrapped, size_t size);
+
 // Signatures (signature.c).
 
 PFJ_MUST_USE enum pfj_result pfj_ed25519_sign(uint8_t signature[PFJ_SIGNATURE_BYTES], const pfj_key *key,
@@ -147,6 +185,14 @@ PFJ_MUST_USE enum pfj_result pfj_es256_sign(uint8_t signature[PFJ_SIGNATURE_BYTE
 /// PFJ_E_REFUSED also for r or s that is 0 or not below the order of the group. Both of s and its negative are
 /// accepted: the standard does not choose one, and other people's signers do not.
 PFJ_MUST_USE enum pfj_result pfj_es256_verify(const uint8_t signature[PFJ_SIGNATURE_BYTES], const pfj_key *key,
+                                              const uint8_t *message, size_t size);
+
+/// RSASSA-PKCS1-v1_5 with SHA-256. `signature` has the modulus's size.
+PFJ_MUST_USE enum pfj_result pfj_rs256_sign(uint8_t *signature, size_t signature_size, const pfj_key *key,
+                                            const uint8_t *message, size_t size);
+
+/// PFJ_E_REFUSED also for a signature of another size, or not below the modulus.
+PFJ_MUST_USE enum pfj_result pfj_rs256_verify(const uint8_t *signature, size_t signature_size, const pfj_key *key,
                                               const uint8_t *message, size_t size);
 
 // Keys in a TPM 2.0 (endorsement.c).

@@ -45,7 +45,7 @@ public struct Claims: Sendable {
   public init(expiry: UnixTime) { self.expiry = expiry }
 
   /// The names that have a property of their own.
-  static let typedNames = [
+  package static let typedNames = [
     "exp", "iat", "nbf", "iss", "aud", "sub", "did", "ip", "arc", "anno", "pay", "mskid", "ipk",
     "imh", "dmh", "mpk", "dpk",
   ]

@@ -3,7 +3,7 @@ extension Claims {
   ///
   /// Nothing says yet that the claims are true: a verifier or decrypter calls this after it has found
   /// the token authentic.
-  init(parsing text: Span<UInt8>) throws(JOSEError) {
+  package init(parsing text: Span<UInt8>) throws(JOSEError) {
     let members = try ClaimMembers(text)
     expiry = try members.time("exp", in: text)
     issuedAt = try members.time("iat", in: text)
@@ -19,7 +19,7 @@ extension Claims {
     binding = try members.bytes("pay", count: Binding.byteCount, in: text)
       .map { bytes throws(JOSEError) in try Binding(digest: bytes) }
     messageKeyID = try members.text("mskid", in: text)
-    let keyByteCount = SubjectPublicKeyInfo.p256.count + CoreKey.Kind.p256.publicByteCount
+    let keyByteCount = SubjectPublicKeyInfo.p256.count + CoreKey.Kind.p256.publicByteCounts[0]
     installPublicKey = try members.bytes("ipk", count: keyByteCount, form: .publicKey, in: text)
     measurement = try members.measurement(in: text)
     others = members.others(in: text)

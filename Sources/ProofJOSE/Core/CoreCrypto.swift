@@ -48,11 +48,22 @@ enum Digest {
 
   static func sha256(_ message: Span<UInt8>) throws(JOSEError) -> [UInt8] {
     var digest = [UInt8](repeating: 0, count: byteCount)
-    let result = unsafe message.withUnsafeBufferPointer { message in
-      unsafe pfj_sha256(&digest, message.baseAddress, message.count)
+    var span = digest.mutableSpan
+    try sha256(message, into: &span)
+    return digest
+  }
+
+  /// The hash of a secret, into memory for secrets.
+  static func sha256(
+    _ message: Span<UInt8>, into digest: inout MutableSpan<UInt8>
+  ) throws(JOSEError) {
+    precondition(digest.count == byteCount)
+    let result = unsafe digest.withUnsafeMutableBufferPointer { digest in
+      unsafe message.withUnsafeBufferPointer { message in
+        unsafe pfj_sha256(digest.baseAddress, message.baseAddress, message.count)
+      }
     }
     try check(result)
-    return digest
   }
 
   static func hmac(_ message: Span<UInt8>, key: Span<UInt8>) throws(JOSEError) -> [UInt8] {

@@ -9,7 +9,7 @@ public struct JSONWebKey: Sendable {
   public var algorithm: KeyAlgorithm { material.algorithm }
   /// The key's name, the `kid` of tokens.
   public let id: String?
-  /// Whether the key can sign or seal, rather than only check.
+  /// Whether the key has its secret: the shared key, or the private part of a pair.
   public var isPrivate: Bool { material.secret != nil }
 
   init(_ material: KeyMaterial, id: String?, operations: KeyOperations) throws(JOSEError) {
@@ -23,8 +23,9 @@ public struct JSONWebKey: Sendable {
     self.operations = operations
   }
 
-  /// Takes a secret over: the shared key of a symmetric algorithm, the 32-byte seed of EdDSA, or
-  /// the 32-byte scalar of ES256.
+  /// Takes a secret over: the shared key of a symmetric algorithm, the 32-byte seed of EdDSA, the
+  /// 32-byte scalar of ES256 and ECDH-ES+A256KW, or the private numbers of RSA, big-endian, one behind
+  /// the other: d as long as the modulus; p, q, d mod p - 1, d mod q - 1 and 1/q mod p half as long.
   ///
   /// - Parameters:
   ///   - secret: The bytes.
@@ -42,30 +43,47 @@ public struct JSONWebKey: Sendable {
   /// A public key from its bytes.
   ///
   /// - Parameters:
-  ///   - bytes: For EdDSA the 32 bytes of the point; for ES256 x and y, 32 bytes each.
-  ///   - algorithm: EdDSA or ES256.
+  ///   - bytes: For EdDSA the 32 bytes of the point; for P-256 x and y, 32 bytes each; for RSA the
+  ///     modulus of 256, 384 or 512 bytes. The exponent of RSA is 65537.
+  ///   - algorithm: An asymmetric one.
   ///   - id: The key's name.
   /// - Throws: ``JOSEError/keyLength(_:allowed:actual:)``, ``JOSEError/keyInvalid(_:)``,
   ///   ``JOSEError/keyIDInvalid``.
   public init(
     publicBytes bytes: [UInt8], algorithm: KeyAlgorithm, id: String? = nil
   ) throws(JOSEError) {
-    try self.init(KeyMaterial(algorithm, publicBytes: bytes), id: id, operations: .verify)
+    try self.init(
+      KeyMaterial(algorithm, publicBytes: bytes), id: id,
+      operations: .all(of: algorithm, isPrivate: false))
   }
 
   /// A fresh key.
   ///
   /// - Parameters:
   ///   - algorithm: What the key is for.
+  ///   - bits: The size of an RSA key: 2048, 3072 or 4096; `nil` for 3072. Other keys have one size.
+  ///     A larger one takes seconds.
   ///   - id: The key's name.
   /// - Returns: A key that nobody else has.
-  /// - Throws: ``JOSEError/randomFailed``, ``JOSEError/keyIDInvalid``.
+  /// - Throws: ``JOSEError/randomFailed``, ``JOSEError/keyIDInvalid``,
+  ///   ``JOSEError/keyUnsupported(_:)`` for another size.
   public static func random(
-    _ algorithm: KeyAlgorithm, id: String? = nil
+    _ algorithm: KeyAlgorithm, bits: Int? = nil, id: String? = nil
   ) throws(JOSEError) -> JSONWebKey {
+    guard let count = algorithm.freshSecretByteCount else {
+      let bits = bits ?? JOSELimits.freshRSABits
+      guard JOSELimits.rsaBits.contains(bits) else {
+        throw .keyUnsupported("RSA of \(bits) bits; 2048, 3072 and 4096 are")
+      }
+      return try JSONWebKey(
+        secret: CoreKey.freshNumbers(bits: bits), algorithm: algorithm, id: id)
+    }
+    guard bits == nil else {
+      throw .keyUnsupported("\(algorithm.rawValue) of \(bits ?? 0) bits; it has one size")
+    }
     while true {
       do {
-        let secret = try JOSESecret.random(count: algorithm.freshSecretByteCount)
+        let secret = try JOSESecret.random(count: count)
         return try JSONWebKey(secret: secret, algorithm: algorithm, id: id)
       } catch .keyInvalid {
         // One of 2^32 draws is no scalar of P-256. Drawing again leaves the others equally likely.
@@ -80,9 +98,9 @@ public struct JSONWebKey: Sendable {
     return try? JSONWebKey(publicBytes: bytes, algorithm: algorithm, id: id)
   }
 
-  /// The bytes of the public key: the point of EdDSA, x and y of ES256; `nil` for a symmetric
-  /// algorithm.
-  public var publicBytes: [UInt8]? { material.signatureKey?.publicBytes }
+  /// The bytes of the public key: the point of EdDSA, x and y of P-256, the modulus of RSA; `nil` for
+  /// a symmetric algorithm.
+  public var publicBytes: [UInt8]? { material.coreKey?.publicBytes }
 
   /// The same key under another name.
   ///
@@ -93,7 +111,7 @@ public struct JSONWebKey: Sendable {
     try JSONWebKey(material, id: id, operations: operations)
   }
 
-  /// Lends the secret: the shared key, seed or scalar.
+  /// Lends the secret: the shared key, seed, scalar or private numbers.
   ///
   /// - Parameter body: Reads the bytes. It must not keep copies of them.
   /// - Returns: What `body` returns.

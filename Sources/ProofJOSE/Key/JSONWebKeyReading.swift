@@ -2,8 +2,9 @@ extension JSONWebKey {
   /// Reads a JSON Web Key (RFC 7517), private or public.
   ///
   /// Duplicate members are refused, unknown ones ignored; `use` and `key_ops` must fit the
-  /// algorithm. An EC or OKP key says its algorithm by its curve; an `oct` key must say it in `alg`,
-  /// or the caller does. If both say it, they must agree.
+  /// algorithm. An `oct` key says its algorithm in `alg`, or the caller does. An OKP key says it by its
+  /// curve; one of EC or RSA by `alg`, or by `use`, because it has one algorithm for each; an EC key
+  /// that says neither is for ES256. If several say it, they must agree.
   ///
   /// - Parameters:
   ///   - text: The JSON. The secret is decoded from where it stands; it is copied nowhere else.
@@ -82,20 +83,22 @@ extension JSONWebKey {
     switch algorithm {
     case .hs256, .direct, .a256kw:
       material = try KeyMaterial(algorithm, secret: members.secret("k", in: text))
-    case .es256, .edDSA:
-      let names = algorithm == .es256 ? ["x", "y"] : ["x"]
-      var publicBytes: [UInt8] = []
-      for name in names { publicBytes += try members.coordinate(name, in: text) }
+    case .es256, .edDSA, .ecdhES, .rs256, .rsaOAEP256:
+      let publicBytes = try members.publicBytes(of: algorithm, in: text)
       if members["d"] == nil {
         material = try KeyMaterial(algorithm, publicBytes: publicBytes)
       } else {
-        material = try KeyMaterial(algorithm, secret: members.secret("d", in: text))
-        guard material.signatureKey?.publicBytes == publicBytes else {
+        material = try KeyMaterial(
+          algorithm,
+          secret: algorithm.coreKind == .rsa
+            ? members.rsaNumbers(modulusByteCount: publicBytes.count, in: text)
+            : members.secret("d", in: text))
+        guard material.coreKey?.publicBytes == publicBytes else {
           throw .keyInvalid("its private and its public part do not belong together")
         }
       }
     }
-    let possible: KeyOperations = material.secret == nil ? .checking : [.making, .checking]
+    let possible = KeyOperations.all(of: algorithm, isPrivate: material.secret != nil)
     try self.init(material, id: id, operations: operations.intersection(possible))
   }
 }
@@ -131,23 +134,42 @@ private struct KeyMembers {
     guard let type = try self.text("kty", in: text) else { throw .keyInvalid("it has no “kty”") }
     let curve = try self.text("crv", in: text)
     let name = try self.text("alg", in: text)
+    let use = try self.text("use", in: text)
     let said: KeyAlgorithm?
     switch (type, curve) {
-    case ("EC", "P-256"?): said = .es256
+    case ("EC", "P-256"?), ("RSA", nil):
+      let isCurve = type == "EC"
+      // The same kind of key serves two algorithms. Its own word comes first.
+      said =
+        try name.map { (name) throws(JOSEError) in try Self.asymmetric(name, type) }
+        ?? use.flatMap { KeyAlgorithm.asymmetric(keyType: type, use: $0) }
+        ?? wanted.flatMap { $0.keyType == type ? $0 : nil } ?? (isCurve ? .es256 : nil)
     case ("OKP", "Ed25519"?): said = .edDSA
     case ("oct", _): said = try name.map(Self.symmetric) ?? wanted
     default:
       throw .keyUnsupported(
         "type \(ExactText.quoted(type)), curve \(ExactText.quoted(curve ?? ""))")
     }
-    guard let said else { throw .keyUnsupported("it does not say its algorithm") }
-    if type != "oct", let name, name != said.rawValue {
+    guard let said else {
+      throw .keyUnsupported("type \(ExactText.quoted(type)) does not say its algorithm")
+    }
+    if type == "OKP", let name, name != said.rawValue {
       throw .keyUnsupported("algorithm \(ExactText.quoted(name)) for its curve")
     }
     if let wanted, wanted != said {
       throw .keyForOtherUse(said, wanted: "work with \(wanted.rawValue)")
     }
     return said
+  }
+
+  private static func asymmetric(
+    _ name: String, _ type: String
+  ) throws(JOSEError) -> KeyAlgorithm {
+    guard let algorithm = KeyAlgorithm(rawValue: name), algorithm.keyType == type else {
+      throw .keyUnsupported(
+        "algorithm \(ExactText.quoted(name)) for its \(type == "EC" ? "curve" : "type")")
+    }
+    return algorithm
   }
 
   private static func symmetric(_ name: String) throws(JOSEError) -> KeyAlgorithm {
@@ -184,6 +206,7 @@ private struct KeyMembers {
         operations.insert(known.operation)
       }
     }
+    operations = .all(namedBy: operations)
     guard !operations.intersection(all).isEmpty else {
       throw .keyForOtherUse(algorithm, wanted: algorithm.isSignature ? "sign" : "encrypt")
     }
@@ -203,7 +226,57 @@ private struct KeyMembers {
     }
   }
 
-  func coordinate(_ name: String, in text: Span<UInt8>) throws(JOSEError) -> [UInt8] {
+  /// x and y, the encoded point, or the modulus.
+  func publicBytes(
+    of algorithm: KeyAlgorithm, in text: Span<UInt8>
+  ) throws(JOSEError) -> [UInt8] {
+    switch algorithm.coreKind {
+    case .rsa: try modulus(in: text)
+    case .p256: try coordinate("x", in: text) + coordinate("y", in: text)
+    default: try coordinate("x", in: text)
+    }
+  }
+
+  private func modulus(in text: Span<UInt8>) throws(JOSEError) -> [UInt8] {
+    var numbers: [String: [UInt8]] = [:]
+    for name in ["n", "e"] {
+      guard let node = nodes[name], index.nodes[node].kind == .string,
+        let bytes = Base64Alphabet.url.decode(index.bytes(at: node, in: text).span)
+      else { throw .keyInvalid("its “\(name)” is missing or not base64url") }
+      numbers[name] = bytes
+    }
+    guard numbers["e"] == SubjectPublicKeyInfo.exponent else {
+      throw .keyUnsupported("RSA with another exponent than 65537")
+    }
+    let modulus = numbers["n"] ?? []
+    guard CoreKey.rsaModulusByteCounts.contains(modulus.count), modulus[0] >= 0x80 else {
+      throw .keyUnsupported("RSA of another size than 2048, 3072 and 4096 bits")
+    }
+    return modulus
+  }
+
+  /// Decodes the private numbers where they stand, each to the end of its place: RFC 7518, 6.3.2, leaves
+  /// leading zeros out.
+  func rsaNumbers(
+    modulusByteCount: Int, in text: Span<UInt8>
+  ) throws(JOSEError) -> JOSESecret {
+    guard nodes["oth"] == nil else { throw .keyUnsupported("RSA with more than two primes") }
+    let count = CoreKey.privateByteCount(ofModulus: modulusByteCount)
+    return try JOSESecret(count: count) { bytes throws(JOSEError) in
+      for (name, place) in JSONWebKey.rsaPlaces(modulusByteCount: modulusByteCount) {
+        guard let node = nodes[name] else { throw .keyInvalid("it has no “\(name)”") }
+        let characters = index.nodes[node].end - index.nodes[node].start
+        let length = characters / 4 * 3 + max(0, characters % 4 - 1)
+        guard length <= place.count,
+          index.decodeBase64(
+            at: node, in: text, .url, into: &bytes,
+            (place.upperBound - length)..<place.upperBound)
+        else { throw .keyInvalid("its “\(name)” is not base64url, or is too long") }
+      }
+    }
+  }
+
+  private func coordinate(_ name: String, in text: Span<UInt8>) throws(JOSEError) -> [UInt8] {
     guard let node = nodes[name] else { throw .keyInvalid("it has no “\(name)”") }
     var bytes = [UInt8](repeating: 0, count: 32)
     var span = bytes.mutableSpan

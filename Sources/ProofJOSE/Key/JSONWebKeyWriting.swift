@@ -44,8 +44,8 @@ extension JSONWebKey {
 
   /// The public key as DER SubjectPublicKeyInfo, the content of PEM; `nil` for a symmetric key.
   public var subjectPublicKeyInfo: [UInt8]? {
-    guard let bytes = publicBytes else { return nil }
-    return (algorithm == .es256 ? SubjectPublicKeyInfo.p256 : SubjectPublicKeyInfo.ed25519) + bytes
+    guard let bytes = publicBytes, let kind = algorithm.coreKind else { return nil }
+    return SubjectPublicKeyInfo.encode(bytes, kind)
   }
 
   func members() -> [(name: String, member: JSONMember)] {
@@ -67,36 +67,54 @@ extension JSONWebKey {
     var members: [(name: String, member: JSONMember)] = [
       ("kty", .value(.string(algorithm.keyType)))
     ]
-    if let bytes = publicBytes {
-      let isCurve = algorithm == .es256
-      members.append(("crv", .value(.string(isCurve ? "P-256" : "Ed25519"))))
-      for (name, start) in [("x", 0), ("y", 32)] where start < bytes.count {
-        let coordinate = Array(bytes[start..<start + 32])
-        let text = TextWriter.bytes { writer, text in
-          writer.base64(coordinate.span, .url, into: &text)
-        }
-        members.append((name, .value(.string(String(decoding: text, as: UTF8.self)))))
+    func add(_ name: String, _ bytes: some Sequence<UInt8>) {
+      let bytes = Array(bytes)
+      let text = TextWriter.bytes { writer, text in
+        writer.base64(bytes.span, .url, into: &text)
       }
+      members.append((name, .value(.string(String(decoding: text, as: UTF8.self)))))
     }
-    if withPrivate, let secret = material.secret {
+    let bytes = publicBytes ?? []
+    switch algorithm.coreKind {
+    case .p256, .ed25519:
+      let isCurve = algorithm.coreKind == .p256
+      members.append(("crv", .value(.string(isCurve ? "P-256" : "Ed25519"))))
+      add("x", bytes.prefix(32))
+      if isCurve { add("y", bytes.suffix(32)) }
+    case .rsa:
+      add("n", bytes)
+      add("e", SubjectPublicKeyInfo.exponent)
+    case nil: break
+    }
+    guard withPrivate, let secret = material.secret else { return members }
+    guard algorithm.coreKind == .rsa else {
       let name = algorithm.isSymmetric ? "k" : "d"
-      members.append((name, .secret(secret, 0..<secret.count, .url)))
+      return members + [(name, .secret(secret, 0..<secret.count, .url))]
+    }
+    for (name, place) in Self.rsaPlaces(modulusByteCount: bytes.count) {
+      members.append((name, .secret(secret, secret.withoutLeadingZeros(place), .url)))
     }
     return members
   }
+
+  /// Where each private number of RSA stands in the secret, by its name in JSON.
+  static func rsaPlaces(modulusByteCount count: Int) -> [(name: String, place: Range<Int>)] {
+    var places = [("d", 0..<count)]
+    for name in ["p", "q", "dp", "dq", "qi"] {
+      let start = places[places.count - 1].1.upperBound
+      places.append((name, start..<start + count / 2))
+    }
+    return places
+  }
 }
 
-/// What stands before the point in a public key's DER (RFC 5480, RFC 8410).
-enum SubjectPublicKeyInfo {
-  /// A sequence of 89 bytes: id-ecPublicKey and prime256v1, then a bit string that begins with 4, the
-  /// mark of an uncompressed point.
-  static let p256: [UInt8] = [
-    0x30, 0x59, 0x30, 0x13, 0x06, 0x07, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x02, 0x01, 0x06, 0x08, 0x2a,
-    0x86, 0x48, 0xce, 0x3d, 0x03, 0x01, 0x07, 0x03, 0x42, 0x00, 0x04,
-  ]
-
-  /// A sequence of 42 bytes: id-Ed25519, then a bit string.
-  static let ed25519: [UInt8] = [
-    0x30, 0x2a, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x03, 0x21, 0x00,
-  ]
+extension SharedSecret {
+  /// The part of a range that a number is written in: RFC 7518, 2, leaves leading zeros out.
+  fileprivate func withoutLeadingZeros(_ range: Range<Int>) -> Range<Int> {
+    withBytes { bytes in
+      var start = range.lowerBound
+      while start < range.upperBound - 1 && bytes[start] == 0 { start += 1 }
+      return start..<range.upperBound
+    }
+  }
 }

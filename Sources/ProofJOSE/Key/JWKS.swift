@@ -25,8 +25,8 @@ public struct JWKS: Sendable {
 
   /// Reads a published set: public keys only.
   ///
-  /// Keys of other types, curves, algorithms and uses are left out, as RFC 7517 asks for, so that an
-  /// issuer may publish them beside ours. A key of ours that is malformed makes the set malformed.
+  /// Keys of other types, curves, algorithms and uses, and those that are sealed to, are left out, as
+  /// RFC 7517 asks for, so that an issuer may publish them beside ours. A key of ours that is malformed makes the set malformed.
   ///
   /// - Parameter text: The JSON.
   /// - Throws: ``JOSEError``, among it ``JOSEError/secretInPublishedSet``.
@@ -48,7 +48,8 @@ public struct JWKS: Sendable {
       do throws(JOSEError) {
         let key = try JSONWebKey(index, at: element, in: text, as: nil)
         if key.isPrivate { throw .secretInPublishedSet }
-        keys.append(key)
+        // A set is published for checking signatures.
+        if key.algorithm.isSignature { keys.append(key) }
       } catch .keyUnsupported {
         continue
       } catch .keyForOtherUse {
@@ -66,11 +67,12 @@ public struct JWKS: Sendable {
     try self.init(parsing: Array(text.utf8).span)
   }
 
-  /// The set as JSON for everyone: public parts only, canonical. Symmetric keys are left out.
+  /// The set as JSON for everyone: public parts only, canonical. Symmetric keys and those that tokens
+  /// are sealed to are left out.
   public var publicJSON: String {
     var published: [JSONValue] = []
     for key in keys {
-      guard let members = key.publicKey?.members() else { continue }
+      guard key.algorithm.isSignature, let members = key.publicKey?.members() else { continue }
       var object = JSONObject()
       for case (let name, .value(let value)) in members { object[name] = value }
       published.append(.object(object))

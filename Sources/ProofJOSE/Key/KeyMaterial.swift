@@ -3,10 +3,10 @@ import Synchronization
 /// What stands behind a key: shared by all copies of the value, wiped with the last of them.
 final class KeyMaterial: Sendable {
   let algorithm: KeyAlgorithm
-  /// The symmetric key, seed or scalar; none in a public key.
+  /// The symmetric key, seed, scalar or private numbers; none in a public key.
   let secret: SharedSecret?
   /// The key of libcrypto; none for symmetric algorithms.
-  let signatureKey: CoreKey?
+  let coreKey: CoreKey?
   /// How many tokens were sealed under this key. It counts for the key, not for one of its users.
   private let sealed = Atomic<UInt64>(0)
 
@@ -15,26 +15,27 @@ final class KeyMaterial: Sendable {
       throw .keyLength(algorithm, allowed: algorithm.secretByteCounts, actual: secret.count)
     }
     self.algorithm = algorithm
-    if let kind = algorithm.signatureKind {
-      signatureKey = try secret.withBytes { bytes throws(JOSEError) in
+    if let kind = algorithm.coreKind {
+      coreKey = try secret.withBytes { bytes throws(JOSEError) in
         try CoreKey(kind, secret: bytes)
       }
     } else {
-      signatureKey = nil
+      coreKey = nil
     }
     self.secret = SharedSecret(secret)
   }
 
   init(_ algorithm: KeyAlgorithm, publicBytes: [UInt8]) throws(JOSEError) {
-    guard let kind = algorithm.signatureKind else {
+    guard let kind = algorithm.coreKind else {
       throw .keyUnsupported("\(algorithm.rawValue) has no public keys")
     }
-    guard publicBytes.count == kind.publicByteCount else {
+    guard kind.publicByteCounts.contains(publicBytes.count) else {
       throw .keyLength(
-        algorithm, allowed: kind.publicByteCount...kind.publicByteCount, actual: publicBytes.count)
+        algorithm, allowed: kind.publicByteCounts[0]...(kind.publicByteCounts.last ?? 0),
+        actual: publicBytes.count)
     }
     self.algorithm = algorithm
-    signatureKey = try CoreKey(kind, publicBytes: publicBytes)
+    coreKey = try CoreKey(kind, publicBytes: publicBytes)
     secret = nil
   }
 

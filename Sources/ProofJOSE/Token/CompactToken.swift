@@ -10,10 +10,18 @@ struct CompactToken {
     guard count <= JOSELimits.tokenCharacters else {
       throw .tooLong("token", count: count, limit: JOSELimits.tokenCharacters)
     }
-    characters = Array(token.utf8)
+    let characters = Array(token.utf8)
+    parts = try Self.parts(of: characters.span, expected)
+    self.characters = characters
+  }
+
+  /// Where the parts of a token stand that may be a secret.
+  static func parts(
+    of characters: Span<UInt8>, _ expected: Int
+  ) throws(JOSEError) -> [Range<Int>] {
     var parts: [Range<Int>] = []
     var start = 0
-    for (index, character) in characters.enumerated() where character == UInt8(ascii: ".") {
+    for index in characters.indices where characters[index] == UInt8(ascii: ".") {
       parts.append(start..<index)
       start = index + 1
     }
@@ -21,7 +29,7 @@ struct CompactToken {
     guard parts.count == expected else {
       throw .wrongParts(expected: expected, actual: parts.count)
     }
-    self.parts = parts
+    return parts
   }
 
   /// What a signature is over: the first two parts and the dot between them, as they were sent.
@@ -48,11 +56,16 @@ struct CompactToken {
   }
 
   func header() throws(JOSEError) -> TokenHeader {
-    let count = parts[0].count / 4 * 3
+    try Self.header(characters.span.extracting(parts[0]))
+  }
+
+  /// Reads a header in base64url.
+  static func header(_ text: Span<UInt8>) throws(JOSEError) -> TokenHeader {
+    let count = text.count / 4 * 3
     guard count <= JOSELimits.headerBytes else {
       throw .tooLong("token's header", count: count, limit: JOSELimits.headerBytes)
     }
-    let bytes = try decoded(0, as: .header)
+    guard let bytes = Base64Alphabet.url.decode(text) else { throw .notBase64(.header) }
     return try TokenHeader(parsing: bytes.span)
   }
 }

@@ -20,22 +20,22 @@ public struct JWEDecrypter: Sendable {
   /// A decrypter with one key.
   ///
   /// - Parameters:
-  ///   - key: A key of `dir` or A256KW.
+  ///   - key: A key of `dir` or A256KW, or a private key of ECDH-ES+A256KW or RSA-OAEP-256.
   ///   - keyID: How tokens must name the key.
-  /// - Throws: ``JOSEError/keyForOtherUse(_:wanted:)``.
+  /// - Throws: ``JOSEError/keyForOtherUse(_:wanted:)``, ``JOSEError/keyNotPrivate``.
   public init(_ key: JSONWebKey, keyID: KeyIDRule = .exact) throws(JOSEError) {
     ring = try KeyRing([key], rule: keyID, for: [.decrypt, .unwrapKey], wanted: "decrypt")
   }
 
   /// A decrypter with several keys. Tokens must name the one they are sealed under.
   ///
-  /// - Parameter keys: Keys of `dir` and A256KW.
-  /// - Throws: ``JOSEError/keyForOtherUse(_:wanted:)``.
+  /// - Parameter keys: Keys of `dir`, A256KW, ECDH-ES+A256KW and RSA-OAEP-256.
+  /// - Throws: ``JOSEError/keyForOtherUse(_:wanted:)``, ``JOSEError/keyNotPrivate``.
   public init(_ keys: JWKS) throws(JOSEError) {
     ring = try KeyRing(keys.keys, rule: .exact, for: [.decrypt, .unwrapKey], wanted: "decrypt")
   }
 
-  /// Opens a token, and judges nothing else.
+  /// Opens a token, and judges nothing else. Any sender can seal to a public key.
   ///
   /// - Parameter token: The token, nothing around it.
   /// - Returns: What was sealed.
@@ -48,43 +48,25 @@ public struct JWEDecrypter: Sendable {
     guard encryption == TokenHeader.a256gcm else {
       throw .encryptionRefused(ExactText.quoted(encryption))
     }
-    let isWrapped = key.algorithm == .a256kw
     let wrapped = try parts.decoded(
-      1, as: .encryptedKey, count: isWrapped ? KeyWrap.wrappedByteCount : 0)
+      1, as: .encryptedKey, count: ContentKey.wrappedByteCount(of: key))
     let iv = try parts.decoded(2, as: .initializationVector, count: GCM.ivByteCount)
     let ciphertext = try parts.decoded(3, as: .ciphertext)
     let tag = try parts.decoded(4, as: .tag, count: GCM.tagByteCount)
 
-    var isKeyRight = true
-    var contentKey: JOSESecret?
-    if isWrapped {
-      contentKey = try key.withSecret { secret throws(JOSEError) in
-        try KeyWrap.unwrap(wrapped.span, under: secret)
-      }
-      if contentKey == nil {
-        // RFC 7516, 11.5: going on under a random key makes a wrong wrapped key look, and last, like
-        // wrong content.
-        isKeyRight = false
-        contentKey = try JOSESecret.random(count: GCM.keyByteCount)
-      }
-    }
-    let open = { (contentKey: Span<UInt8>) throws(JOSEError) -> JOSESecret? in
+    let contentKey = try ContentKey(of: header, wrapped: wrapped, for: key)
+    let payload = try contentKey.withBytes { (contentKey) throws(JOSEError) -> JOSESecret? in
       try GCM.open(
         ciphertext.span, tag: tag.span, key: contentKey, iv: iv.span,
         additionalData: parts.characters.span.extracting(parts.encodedHeader))
     }
-    let payload: JOSESecret?
-    if let contentKey {
-      payload = try contentKey.withBytes(open)
-    } else {
-      payload = try key.withSecret(open)
-    }
-    guard let payload, isKeyRight else { throw .decryptionFailed }
+    guard let payload else { throw .decryptionFailed }
     return OpenedToken(
       key: key, type: header.type, contentType: header.contentType, payload: payload)
   }
 
-  /// Opens a token, then judges its claims.
+  /// Opens a token of a shared key, then judges its claims. One that is sealed to a public key can
+  /// come from any sender, and is refused: ``claims(of:signedBy:under:)`` takes it.
   ///
   /// - Parameters:
   ///   - token: The token, nothing around it.
@@ -92,7 +74,13 @@ public struct JWEDecrypter: Sendable {
   /// - Returns: The claims.
   /// - Throws: ``JOSEError``.
   public func claims(of token: String, under policy: ClaimsPolicy) throws(JOSEError) -> Claims {
-    let opened = try open(token)
+    try claims(in: open(token), under: policy)
+  }
+
+  func claims(
+    in opened: borrowing OpenedToken, under policy: ClaimsPolicy
+  ) throws(JOSEError) -> Claims {
+    guard !opened.key.algorithm.isPublicKeyEncryption else { throw .signatureMissing }
     try policy.judge(type: opened.type, contentType: opened.contentType)
     let claims = try opened.payload.withBytes { bytes throws(JOSEError) in
       try Claims(parsing: bytes)

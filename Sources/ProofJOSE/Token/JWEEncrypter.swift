@@ -1,7 +1,8 @@
 /// Makes sealed tokens (JWE compact, RFC 7516): A256GCM under a shared key, or under a fresh key that
-/// is wrapped under a shared key.
+/// is wrapped under a shared key or for the owner of a public one.
 ///
-/// Both sides hold the same key, so a sealed token is also authentic: nobody else can make one.
+/// Where both sides hold the same key, a sealed token is also authentic: no third party can make one.
+/// Every sender may have a public key: sign what is sealed to it, with ``seal(_:signedBy:type:)``.
 public struct JWEEncrypter: Sendable {
   private let key: JSONWebKey
 
@@ -12,7 +13,7 @@ public struct JWEEncrypter: Sendable {
   /// that keeps a key over restarts stores ``sealedCount`` and hands it in again.
   ///
   /// - Parameters:
-  ///   - key: A key of `dir` or A256KW.
+  ///   - key: A key of `dir` or A256KW, or a public key of ECDH-ES+A256KW or RSA-OAEP-256.
   ///   - sealedBefore: How many tokens the key sealed before, at least.
   /// - Throws: ``JOSEError/keyForOtherUse(_:wanted:)``.
   public init(_ key: JSONWebKey, sealedBefore: UInt64 = 0) throws(JOSEError) {
@@ -23,17 +24,21 @@ public struct JWEEncrypter: Sendable {
     key.material.assumeSealed(sealedBefore)
   }
 
+  var isForPublicKey: Bool { key.algorithm.isPublicKeyEncryption }
+
   /// How many tokens the key has sealed.
   public var sealedCount: UInt64 { key.material.sealedCount }
 
-  /// Seals claims.
+  /// Seals claims under a shared key. To a public key they have to be signed first: use
+  /// ``seal(_:signedBy:type:)``.
   ///
   /// - Parameters:
   ///   - claims: The claims; a measurement is copied nowhere but into the token.
   ///   - type: The header's `typ`.
   /// - Returns: The token.
-  /// - Throws: ``JOSEError``.
+  /// - Throws: ``JOSEError``, among it ``JOSEError/signatureMissing``.
   public func seal(_ claims: Claims, type: String? = "JWT") throws(JOSEError) -> String {
+    guard !key.algorithm.isPublicKeyEncryption else { throw .signatureMissing }
     let json = try claims.secretJSON()
     return try json.withBytes { bytes throws(JOSEError) in
       try seal(payload: bytes, type: type)
@@ -54,34 +59,22 @@ public struct JWEEncrypter: Sendable {
     guard payload.count <= JOSELimits.payloadBytes else {
       throw .tooLong("payload", count: payload.count, limit: JOSELimits.payloadBytes)
     }
+    let contentKey = try ContentKey(for: key)
     let header = try TokenHeader(
       algorithm: key.algorithm, encryption: TokenHeader.a256gcm, keyID: key.id, type: type,
-      contentType: contentType
+      contentType: contentType, agreement: contentKey.agreement
     ).encoded()
     try key.material.countSealed()
     var iv = [UInt8](repeating: 0, count: GCM.ivByteCount)
     var ivBytes = iv.mutableSpan
     try Randomness.fillPublic(&ivBytes)
 
-    let wrapped: [UInt8]
-    let sealed: (ciphertext: [UInt8], tag: [UInt8])
-    if key.algorithm == .a256kw {
-      let contentKey = try JOSESecret.random(count: GCM.keyByteCount)
-      wrapped = try key.withSecret { key throws(JOSEError) in
-        try KeyWrap.wrap(contentKey, under: key)
-      }
-      sealed = try contentKey.withBytes { contentKey throws(JOSEError) in
-        try GCM.seal(payload, key: contentKey, iv: iv.span, additionalData: header.span)
-      }
-    } else {
-      wrapped = []
-      sealed = try key.withSecret { key throws(JOSEError) in
-        try GCM.seal(payload, key: key, iv: iv.span, additionalData: header.span)
-      }
+    let sealed = try contentKey.withBytes { bytes throws(JOSEError) in
+      try GCM.seal(payload, key: bytes, iv: iv.span, additionalData: header.span)
     }
 
     var token = header
-    for part in [wrapped, iv, sealed.ciphertext, sealed.tag] {
+    for part in [contentKey.wrapped, iv, sealed.ciphertext, sealed.tag] {
       token.append(UInt8(ascii: "."))
       token += TextWriter.bytes { writer, text in writer.base64(part.span, .url, into: &text) }
     }

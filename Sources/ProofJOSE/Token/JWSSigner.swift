@@ -1,10 +1,10 @@
 /// Makes signed tokens (JWS compact, RFC 7515) with one key and its one algorithm.
 public struct JWSSigner: Sendable {
-  private let key: JSONWebKey
+  let key: JSONWebKey
 
   /// A signer.
   ///
-  /// - Parameter key: A private or shared key of HS256, ES256 or EdDSA.
+  /// - Parameter key: A private or shared key of HS256, ES256, EdDSA or RS256.
   /// - Throws: ``JOSEError/keyForOtherUse(_:wanted:)``, ``JOSEError/keyNotPrivate``.
   public init(_ key: JSONWebKey) throws(JOSEError) {
     guard key.algorithm.isSignature else {
@@ -54,10 +54,8 @@ public struct JWSSigner: Sendable {
     return String(decoding: token, as: UTF8.self)
   }
 
-  private func signature(of message: Span<UInt8>) throws(JOSEError) -> [UInt8] {
-    if let signatureKey = key.material.signatureKey {
-      return try signatureKey.sign(message)
-    }
+  func signature(of message: Span<UInt8>) throws(JOSEError) -> [UInt8] {
+    if let coreKey = key.material.coreKey { return try coreKey.sign(message) }
     return try key.withSecret { secret throws(JOSEError) in
       try Digest.hmac(message, key: secret)
     }

@@ -12,12 +12,12 @@ public struct VerifiedToken: Sendable {
 
 /// Checks signed tokens (JWS compact, RFC 7515) with keys that each have one algorithm.
 public struct JWSVerifier: Sendable {
-  private let ring: KeyRing
+  let ring: KeyRing
 
   /// A verifier with one key.
   ///
   /// - Parameters:
-  ///   - key: A key of HS256, ES256 or EdDSA; its public part is enough.
+  ///   - key: A key of HS256, ES256, EdDSA or RS256; its public part is enough.
   ///   - keyID: How tokens must name the key.
   /// - Throws: ``JOSEError/keyForOtherUse(_:wanted:)``.
   public init(_ key: JSONWebKey, keyID: KeyIDRule = .exact) throws(JOSEError) {
@@ -26,7 +26,7 @@ public struct JWSVerifier: Sendable {
 
   /// A verifier with several keys. Tokens must name the one they are signed with.
   ///
-  /// - Parameter keys: Keys of HS256, ES256 and EdDSA.
+  /// - Parameter keys: Keys of HS256, ES256, EdDSA and RS256.
   /// - Throws: ``JOSEError/keyForOtherUse(_:wanted:)``.
   public init(_ keys: JWKS) throws(JOSEError) {
     ring = try KeyRing(keys.keys, rule: .exact, for: .verify, wanted: "check signatures")
@@ -67,11 +67,11 @@ public struct JWSVerifier: Sendable {
     return claims
   }
 
-  private static func isSignature(
+  static func isSignature(
     _ signature: Span<UInt8>, of message: Span<UInt8>, by key: JSONWebKey
   ) throws(JOSEError) -> Bool {
-    if let signatureKey = key.material.signatureKey {
-      return try signatureKey.isSignature(signature, of: message)
+    if let coreKey = key.material.coreKey {
+      return try coreKey.isSignature(signature, of: message)
     }
     return try key.withSecret { secret throws(JOSEError) in
       try Digest.isMAC(signature, of: message, key: secret)

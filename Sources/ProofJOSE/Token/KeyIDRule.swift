@@ -17,6 +17,7 @@ struct KeyRing {
     throws(JOSEError)
   {
     for key in keys where key.operations.isDisjoint(with: operation) {
+      if key.algorithm.isPublicKeyEncryption && !key.isPrivate { throw .keyNotPrivate }
       throw .keyForOtherUse(key.algorithm, wanted: wanted)
     }
     self.keys = keys

@@ -5,6 +5,8 @@ struct TokenHeader {
   var keyID: String?
   var type: String?
   var contentType: String?
+  /// The sender's part, of ECDH-ES+A256KW alone.
+  var agreement: AgreementHeader?
 
   /// The only content encryption.
   static let a256gcm = "A256GCM"
@@ -17,13 +19,14 @@ struct TokenHeader {
 
   init(
     algorithm: KeyAlgorithm, encryption: String? = nil, keyID: String?, type: String?,
-    contentType: String?
+    contentType: String?, agreement: AgreementHeader? = nil
   ) throws(JOSEError) {
     self.algorithm = algorithm
     self.encryption = encryption
     self.keyID = keyID
     self.type = type
     self.contentType = contentType
+    self.agreement = agreement
     for (name, value) in [("typ", type), ("cty", contentType)] {
       guard Self.isHarmless(value) else { throw .headerMember(name) }
     }
@@ -38,13 +41,17 @@ struct TokenHeader {
     }
     guard index.nodes[0].kind == .object else { throw .notAnObject(.header) }
     var strings: [String: String] = [:]
+    var others: [String: Int] = [:]
     for member in index.members(of: 0) {
       let bytes = index.bytes(at: member.name, in: text)
       // Swift compares strings by equivalence; among ASCII that is equality.
       guard bytes.allSatisfy({ $0 < 0x80 }) else { continue }
       let name = String(decoding: bytes, as: UTF8.self)
       if Self.refused.contains(name) { throw .headerRefused(name) }
-      guard ["alg", "enc", "kid", "typ", "cty"].contains(name) else { continue }
+      guard ["alg", "enc", "kid", "typ", "cty"].contains(name) else {
+        others[name] = member.value
+        continue
+      }
       guard index.nodes[member.value].kind == .string else { throw .headerMember(name) }
       strings[name] = index.string(at: member.value, in: text)
     }
@@ -53,6 +60,8 @@ struct TokenHeader {
       throw .algorithmRefused(ExactText.quoted(algorithm))
     }
     self.algorithm = known
+    // Parameters of other algorithms say nothing here, and are not looked at.
+    if known == .ecdhES { agreement = try AgreementHeader(others, index, in: text) }
     encryption = strings["enc"]
     keyID = strings["kid"]
     type = strings["typ"]
@@ -70,6 +79,7 @@ struct TokenHeader {
   /// The header as it goes into a token: canonical JSON in base64url.
   func encoded() -> [UInt8] {
     var object: JSONObject = ["alg": .string(algorithm.rawValue)]
+    object["epk"] = agreement?.value
     object["enc"] = encryption.map(JSONValue.string)
     object["kid"] = keyID.map(JSONValue.string)
     object["typ"] = type.map(JSONValue.string)

@@ -147,7 +147,8 @@ struct AttestationExchange {
         FetchResult(
           status, token: status == .success ? answer.token : "",
           secureString: status == .success ? answer.secureString : nil,
-          arc: answer.responseCode, rejectionReasons: answer.rejectionReasons,
+          arc: answer.responseCode,
+          rejectionReasons: status == .badPayload ? "" : answer.rejectionReasons,
           measured: status == .success && request.purpose == .measurement ? measured : nil,
           reason: reason))
     }
@@ -159,7 +160,10 @@ struct AttestationExchange {
     case .disabled: return result(.disabled, "the account has not switched this on")
     case .unknownKey: return result(.unknownKey, "there is no secure string of this name")
     case .badKey: return result(.badKey, "the service does not take this name")
-    case .badPayload: return result(.badPayload, "the service does not take these claims")
+    case .badPayload:
+      let reason = Observation.line(answer.rejectionReasons)
+      return result(
+        .badPayload, reason.isEmpty ? "the service does not take these claims" : reason)
     case .askAgain:
       throw Failure(
         .noService, "the service does not know the salt it gave", isWorthAnotherRound: true)

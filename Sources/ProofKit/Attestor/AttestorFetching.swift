@@ -79,7 +79,8 @@ extension Attestor {
 
   /// Fetches a token with claims of the app's own.
   ///
-  /// - Parameter payload: The claims: a JSON object, at most 64 KiB.
+  /// - Parameter payload: The claims: a JSON object, at most 40,000 bytes, nested at most 16 deep. `iss`,
+  ///   `sub`, `aud`, `nbf`, `iat` and `jti` may be among them where the account allows it.
   /// - Returns: The token, or why there is none.
   /// - Throws: If the task is cancelled; the fetch ends if nobody else waits for it.
   public func fetchCustomJWT(_ payload: String) async throws(CancellationError) -> FetchResult {

@@ -58,9 +58,9 @@ struct FetchRequest: Sendable, Hashable {
 
   static func customJWT(_ payload: String) -> Checked {
     let bytes = Array(payload.utf8)
-    guard bytes.count <= AttestationWire.payloadMax else {
+    guard bytes.count <= AttestationWire.customPayloadMax else {
       return refusal(
-        .badPayload, "the claims have \(bytes.count) bytes; at most 65,536 are allowed")
+        .badPayload, "the claims have \(bytes.count) bytes; at most 40,000 are allowed")
     }
     do throws(JSONText.Fault) {
       guard case .object = try JSONText.parse(bytes) else {

@@ -40,7 +40,8 @@ public struct AttestationAnswer: Sendable, Hashable {
   public var token: String
   /// The attestation response code, or empty.
   public var responseCode: String
-  /// Why the app failed, comma-separated, where the policy says so.
+  /// Why the app failed, comma-separated, where the policy says so; of a bad payload, what is wrong
+  /// with it.
   public var rejectionReasons: String
   /// The secure string, if one was asked for and found.
   public var secureString: String?

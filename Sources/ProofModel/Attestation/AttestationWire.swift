@@ -15,6 +15,8 @@ package enum AttestationWire {
 
   package static let textMax = 1024
   package static let payloadMax = 65_536
+  /// Bytes of the claims of a custom token: with the service's own they fit a token.
+  package static let customPayloadMax = 40_000
   package static let tokenMax = 262_144
   package static let userPropertyMax = 128
   package static let propertiesMax = 64

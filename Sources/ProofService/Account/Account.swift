@@ -1,5 +1,5 @@
-internal import ProofModel
 public import ProofJOSE
+internal import ProofModel
 
 /// An account whose secrets are unlocked: what service and operator's tool work with.
 ///
@@ -185,11 +185,12 @@ public final class Account: Sendable {
 
   /// The key that stands sealed in the store at a place.
   func key(
-    _ sealed: [UInt8], at place: String, _ algorithm: KeyAlgorithm, id: String?
+    _ sealed: [UInt8], at place: String, _ algorithm: KeyAlgorithm, id: String?,
+    isPublic: Bool = false
   ) throws(ServiceError) -> TokenKey {
     let keyPlace = KeyPlace(place: place, sealed: sealed)
     if let known = cache.withLock({ $0.keys[keyPlace] }) { return known }
-    let fresh = try makeKey(sealed, at: place, algorithm, id: id)
+    let fresh = try makeKey(sealed, at: place, algorithm, id: id, isPublic: isPublic)
     return cache.withLock { cache in
       if let known = cache.keys[keyPlace] { return known }
       cache.keys[keyPlace] = fresh
@@ -198,11 +199,15 @@ public final class Account: Sendable {
   }
 
   private func makeKey(
-    _ sealed: [UInt8], at place: String, _ algorithm: KeyAlgorithm, id: String?
+    _ sealed: [UInt8], at place: String, _ algorithm: KeyAlgorithm, id: String?, isPublic: Bool
   ) throws(ServiceError) -> TokenKey {
     let secret = try vault.open(sealed, for: place)
     do {
-      let key = try JSONWebKey(secret: secret, algorithm: algorithm, id: id)
+      let key =
+        isPublic
+        ? try JSONWebKey(
+          publicBytes: secret.withBytes { Array(copying: $0) }, algorithm: algorithm, id: id)
+        : try JSONWebKey(secret: secret, algorithm: algorithm, id: id)
       return TokenKey(key, counter: "sealed." + Hexadecimal.encode(sealed.prefix(16)), in: store)
     } catch {
       throw .jose(error)

@@ -67,7 +67,8 @@ final class Snapshot: Sendable {
     self.builds = builds
     var keys: [String: TokenKey] = [:]
     for key in try store.all(KeySetKey.self) {
-      keys[key.id] = try account.key(key.sealedKey, at: key.place, key.algorithm, id: key.id)
+      keys[key.id] = try account.key(
+        key.sealedKey, at: key.place, key.algorithm, id: key.id, isPublic: key.isPublic)
     }
     self.keys = keys
     signedConfiguration = try AccountConfiguration.signed(
@@ -90,8 +91,15 @@ final class Snapshot: Sendable {
     return (active.id, key)
   }
 
-  /// Whether an API's tokens name it.
-  func hasAudience(_ api: API) -> Bool { api.hasAudience ?? policy.hasAudience }
+  /// Whether an API's tokens name it. Those of a public key do: a backend that opens one
+  /// could seal what is signed in it again, for another API.
+  func hasAudience(_ api: API) -> Bool {
+    if key(of: api)?.key.algorithm.isPublicKeyEncryption == true { return true }
+    return api.hasAudience ?? policy.hasAudience
+  }
+
+  /// The key that signs what an API's tokens seal; nil if they hold the claims themselves.
+  func signer(of api: API) -> TokenKey? { api.signerID.flatMap { keys[$0] } }
 
   /// The sources that apps with a build's key are not asked for.
   func leftOut(of build: SDKBuild) -> LeftOutSources {
@@ -150,7 +158,13 @@ extension Store {
 }
 
 extension KeySetKey {
-  var place: String { "key/\(id)" }
+  var place: String { Self.place(of: id, isPublic: isPublic) }
+
+  /// A public key stands sealed too. Otherwise an attacker who can change the store, without the
+  /// account's key, could put another public key there and read what is for the backend.
+  static func place(of id: String, isPublic: Bool = false) -> String {
+    isPublic ? "recipient/\(id)" : "key/\(id)"
+  }
 }
 
 extension SDKBuild {

@@ -80,42 +80,6 @@ public struct Management: Sendable {
     try account.apply([.remove(.account, AccountDocument.messageKey.rawValue)])
   }
 
-  // MARK: APIs
-
-  /// The APIs, by host.
-  public func apis() throws(ServiceError) -> [API] { try store.all(API.self) }
-
-  /// Adds an API, with its pins or not at all.
-  ///
-  /// - Parameters:
-  ///   - api: The API.
-  ///   - pins: Its pins; nil to leave those that there are.
-  /// - Throws: ``ServiceError/alreadyThere(_:name:)``, ``ServiceError/unknown(_:name:)`` for its key,
-  ///   ``ServiceError/invalid(_:value:allowed:)`` for a key that is of the wrong use.
-  public func add(_ api: API, pins: [String]? = nil) throws(ServiceError) {
-    if let id = api.keyID {
-      try checkUse(of: one(id, KeySetKey.self), by: api)
-    }
-    var changes = [StoreChange.insert(.api, api.key, api.bytes)]
-    if let pins {
-      let pinned = try HostPins(api.host, pins)
-      changes.append(.put(.pin, pinned.key, pinned.bytes))
-    }
-    do {
-      try changeConfiguration(changes)
-    } catch .store(.alreadyThere) {
-      throw .alreadyThere(API.noun, name: api.key)
-    }
-  }
-
-  /// Removes an API with its pins.
-  ///
-  /// - Throws: ``ServiceError/unknown(_:name:)``.
-  public func removeAPI(_ host: String) throws(ServiceError) {
-    let api = try one(host.lowercased(), API.self)
-    try changeConfiguration([.remove(.api, api.host), .remove(.pin, api.host)])
-  }
-
   // MARK: Registrations
 
   /// The registered apps.

@@ -150,6 +150,15 @@ extension Management {
     case (_?, true):
       throw .invalid("key of the API", value: "kid and ownKey", allowed: "one of the two")
     }
+    let signer = try arguments.optionalText("signedBy")
+    switch (signer, try arguments.flag("unsigned")) {
+    case (let id?, false): change.signerID = .some(id)
+    case (nil, true): change.signerID = .some(nil)
+    case (nil, false): break
+    case (_?, true):
+      throw .invalid(
+        "key that signs inside", value: "signedBy and unsigned", allowed: "one of the two")
+    }
     if let word = try arguments.optionalText("audience") {
       switch word {
       case "on": change.hasAudience = .some(true)
@@ -177,8 +186,14 @@ extension Management {
           allowed: KeyAlgorithm.allCases.map(\.rawValue).joined(separator: ", "))
       }
       let id = try arguments.optionalText("kid")
+      let bits = try arguments.integer("bits")
+      let publicKey = try arguments.optionalText("public")
       try arguments.finish()
-      return .object(try addKey(algorithm, id: id).shown)
+      guard let publicKey else { return .object(try addKey(algorithm, bits: bits, id: id).shown) }
+      guard bits == nil else {
+        throw .invalid("bits", value: "\(bits ?? 0)", allowed: "none: a public key has its size")
+      }
+      return .object(try addPublicKey(publicKey, for: algorithm, id: id).shown)
     case "change":
       let old = try arguments.text("kid")
       let new = try arguments.text("to")
@@ -195,8 +210,9 @@ extension Management {
       return Self.done
     case "get":
       let id = try arguments.text("kid")
+      let isPEM = try arguments.flag("pem")
       try arguments.finish()
-      return try shownKey(key(id))
+      return isPEM ? .object(["pem": .string(try publicPEM(ofKey: id))]) : try shownKey(key(id))
     case "jwks":
       try arguments.finish()
       guard let jwks = try? JSONValue(parsing: jwks()) else { throw .damaged("key set") }

@@ -109,11 +109,20 @@ extension Management {
   private func checkSealed(_ text: String, _ snapshot: Snapshot) -> TokenCheck {
     var check = TokenCheck(
       form: .sealed, isAuthentic: false, isExpired: false, problem: "", claims: JSONObject())
-    let keys = snapshot.sealingKeys.all.map(\.key) + snapshot.keys.values.map(\.key)
-    for key in keys where !key.algorithm.isSignature {
+    let keySets = snapshot.keys.values.map(\.key)
+    let keys = snapshot.sealingKeys.all.map(\.key) + keySets
+    let verifier = try? JWSVerifier(JWKS(keySets.filter(\.algorithm.isSignature)))
+    for key in keys where !key.algorithm.isSignature && key.isPrivate {
       do {
         let opened = try JWEDecrypter(key, keyID: .optional).open(text)
-        let payload = try opened.payload.withBytes { try JSONValue(parsing: $0) }
+        let payload: JSONValue
+        if let verifier, opened.contentType == "JWT" {
+          payload = try JWEDecrypter.signedPayload(in: opened, by: verifier).withBytes {
+            try JSONValue(parsing: $0)
+          }
+        } else {
+          payload = try opened.payload.withBytes { try JSONValue(parsing: $0) }
+        }
         guard case .object(let claims) = payload else { continue }
         check.isAuthentic = true
         check.problem = ""
@@ -125,6 +134,9 @@ extension Management {
       } catch {
         check.problem = "\(error)"
       }
+    }
+    if !check.isAuthentic, keys.contains(where: { !$0.isPrivate }) {
+      check.problem += " If it is sealed to a backend's public key, only that backend opens it."
     }
     return check
   }
@@ -194,7 +206,9 @@ extension Management {
     }
     if snapshot.hasAudience(api) { claims.audience = [api.host] }
     if !policy.issuer.isEmpty { claims.issuer = policy.issuer }
-    return isValid ? try key.token(claims) : try key.decoy(claims)
+    let signer = snapshot.signer(of: api)
+    return isValid
+      ? try key.token(claims, signedBy: signer) : try key.decoy(claims, signedBy: signer)
   }
 }
 

@@ -75,7 +75,8 @@ extension Management {
       }
       let api = try API(
         arguments.text("host"), kind, keyID: arguments.optionalText("kid"),
-        hasAudience: arguments.optionalFlag("audience"))
+        hasAudience: arguments.optionalFlag("audience"),
+        signerID: arguments.optionalText("signedBy"))
       let pins = try arguments.optionalTexts("pins")
       try arguments.finish()
       try add(api, pins: pins)

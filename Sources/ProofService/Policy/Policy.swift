@@ -37,6 +37,8 @@ public struct Policy: Sendable, Hashable {
   public var hasSecureStrings = false
   /// Whether there are custom tokens.
   public var hasCustomTokens = false
+  /// Which registered claims apps may set in custom tokens, in the order of RFC 7519.
+  public var customClaims = ["jti"]
   /// The demand on installation keys.
   public var installationKey = InstallationKeyRule.any
   /// How apps may measure.
@@ -92,6 +94,8 @@ public enum PolicySetting: String, Sendable, CaseIterable {
   case secureStrings = "secure-strings"
   /// The setting of ``Policy/hasCustomTokens``.
   case customTokens = "custom-tokens"
+  /// The setting of ``Policy/customClaims``.
+  case customClaims = "custom-claims"
   /// The setting of ``Policy/installationKey``.
   case installationKey = "installation-key"
   /// The setting of ``Policy/measurement``.
@@ -130,6 +134,7 @@ public enum PolicySetting: String, Sendable, CaseIterable {
     case .subject: "whether tokens have “sub”: on or off"
     case .secureStrings: "whether there are secure strings: on or off"
     case .customTokens: "whether there are custom tokens: on or off"
+    case .customClaims: "claims apps may set in them, of iss,sub,aud,nbf,iat,jti, or none"
     case .installationKey: "what signs reports: any, signed, or hardware"
     case .measurement: "how apps measure: full, incremental, or incremental-trusting-owner"
     case .sourcesWithout: "sources that no app is asked for, such as 3/4,3/8, or none"
@@ -162,6 +167,7 @@ extension Policy {
     case .subject: Self.word(hasSubject)
     case .secureStrings: Self.word(hasSecureStrings)
     case .customTokens: Self.word(hasCustomTokens)
+    case .customClaims: customClaims.isEmpty ? "none" : customClaims.joined(separator: ",")
     case .installationKey: installationKey.rawValue
     case .measurement: measurement.settingText
     case .sourcesWithout: sourcesWithout.text
@@ -217,6 +223,16 @@ extension Policy {
     case .subject: hasSubject = try flag()
     case .secureStrings: hasSecureStrings = try flag()
     case .customTokens: hasCustomTokens = try flag()
+    case .customClaims:
+      let words = text.split(separator: ",", omittingEmptySubsequences: false)
+      let names = text == "none" ? [] : words.map(String.init)
+      guard names.allSatisfy(CustomClaims.registered.contains), Set(names).count == names.count
+      else {
+        throw .invalid(
+          setting.rawValue, value: String(text.prefix(80)),
+          allowed: CustomClaims.registered.joined(separator: ", ") + ", between commas, or none")
+      }
+      customClaims = CustomClaims.registered.filter(names.contains)
     case .installationKey:
       guard let rule = InstallationKeyRule(rawValue: text) else {
         let allowed = InstallationKeyRule.allCases.map(\.rawValue).joined(separator: ", ")

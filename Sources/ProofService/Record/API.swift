@@ -20,6 +20,8 @@ public struct API: Record, Hashable {
   public var keyID: String?
   /// Whether its tokens name it in `aud`; nil for what the policy says.
   public var hasAudience: Bool?
+  /// The key that signs what is sealed; nil if the sealed token holds the claims themselves.
+  public var signerID: String?
 
   /// An API of these parts.
   ///
@@ -28,18 +30,33 @@ public struct API: Record, Hashable {
   ///   - kind: What its tokens are.
   ///   - keyID: The key that signs or seals them; nil for the account's own.
   ///   - hasAudience: Whether they name it in `aud`; nil for what the policy says.
+  ///   - signerID: The key that signs what is sealed, of ``Kind/measurement``.
   /// - Throws: ``ServiceError/invalid(_:value:allowed:)``.
   public init(
-    _ host: String, _ kind: Kind = .token, keyID: String? = nil, hasAudience: Bool? = nil
+    _ host: String, _ kind: Kind = .token, keyID: String? = nil, hasAudience: Bool? = nil,
+    signerID: String? = nil
   ) throws(ServiceError) {
     self.host = try Host.checked(host)
     self.kind = kind
     self.keyID = keyID
     self.hasAudience = hasAudience
+    self.signerID = signerID
+    try check()
+  }
+
+  /// Refuses parts that do not go together.
+  func check() throws(ServiceError) {
+    guard signerID == nil || kind == .measurement else {
+      throw .invalid(
+        "key that signs inside", value: signerID ?? "", allowed: "none: its tokens are not sealed")
+    }
     guard keyID == nil || kind != .none else {
       throw .invalid("key of an API without tokens", value: keyID ?? "", allowed: "none")
     }
   }
+
+  /// The keys of key sets that its tokens are made with.
+  var keyIDs: [String] { [keyID, signerID].compactMap(\.self) }
 
   /// Where it stands.
   public static var table: StoreTable { .api }
@@ -53,6 +70,7 @@ public struct API: Record, Hashable {
     var fields: JSONObject = ["kind": .string(kind.rawValue)]
     fields.set("kid", keyID)
     fields["audience"] = hasAudience.map { .bool($0) }
+    fields.set("signedBy", signerID)
     return fields
   }
 
@@ -65,6 +83,7 @@ public struct API: Record, Hashable {
     self.kind = kind
     keyID = fields.text("kid")
     hasAudience = fields.flag("audience")
+    signerID = fields.text("signedBy")
   }
 
   /// What may be shown.

@@ -8,6 +8,8 @@ public struct KeySetKey: Record, Hashable {
   public var algorithm: KeyAlgorithm
   /// When it was made, in Unix seconds.
   public var added: Int64
+  /// Whether the account holds its public part alone: the backend opens what is sealed to it.
+  public var isPublic: Bool
   /// Whether a symmetric key was handed out.
   public internal(set) var isGiven = false
   /// When the last token by it ends, in Unix seconds; nil if an API uses it, or none ever did.
@@ -17,7 +19,11 @@ public struct KeySetKey: Record, Hashable {
   /// Seconds for which backends may keep the published keys.
   static let publishedSeconds: Int64 = 300
 
-  init(_ id: String, _ algorithm: KeyAlgorithm, added: Int64, sealedKey: [UInt8]) {
+  init(
+    _ id: String, _ algorithm: KeyAlgorithm, added: Int64, isPublic: Bool = false,
+    sealedKey: [UInt8]
+  ) {
+    self.isPublic = isPublic
     self.id = id
     self.algorithm = algorithm
     self.added = added
@@ -44,7 +50,8 @@ public struct KeySetKey: Record, Hashable {
     guard let algorithm = fields.text("alg").flatMap(KeyAlgorithm.init),
       let added = fields.integer("added"), let sealed = fields.bytes("key")
     else { return nil }
-    self.init(key, algorithm, added: added, sealedKey: sealed)
+    self.init(
+      key, algorithm, added: added, isPublic: fields.flag("public") ?? false, sealedKey: sealed)
     isGiven = fields.flag("given") ?? false
     end = fields.integer("until")
   }
@@ -53,6 +60,7 @@ public struct KeySetKey: Record, Hashable {
   public var shown: JSONObject {
     var shown: JSONObject = ["kid": .string(id), "alg": .string(algorithm.rawValue)]
     shown.set("added", added)
+    if isPublic { shown.set("public", true) }
     if isGiven { shown.set("given", true) }
     shown.set("until", end)
     return shown

@@ -1,5 +1,5 @@
-internal import ProofModel
 internal import ProofJOSE
+internal import ProofModel
 
 /// A key that signs or seals tokens. Of a sealing key the store counts the tokens, in blocks, so
 /// that no key seals more than is safe however often the service is killed.
@@ -25,10 +25,12 @@ final class TokenKey: Sendable {
   /// The `typ` of custom tokens: backends expect `JWT` of an API's token.
   static let customType = "custom+jwt"
 
-  /// A signed or sealed token.
-  func token(_ claims: Claims) throws(ServiceError) -> String {
+  /// A signed or sealed token; with a signer, one that is signed, then sealed.
+  func token(
+    _ claims: Claims, signedBy signer: TokenKey? = nil
+  ) throws(ServiceError) -> String {
     try reserve()
-    return try Self.token(claims, by: key)
+    return try Self.token(claims, by: key, signedBy: signer?.key)
   }
 
   /// A signed token with the app's own claims.
@@ -39,28 +41,49 @@ final class TokenKey: Sendable {
   }
 
   /// A token that looks like one of this key, under a key that nobody has.
-  func decoy(_ claims: Claims) throws(ServiceError) -> String {
+  ///
+  /// To a public key everybody can seal, so that there the signature inside is the wrong one: the app
+  /// cannot look inside, and the backend refuses it.
+  func decoy(
+    _ claims: Claims, signedBy signer: TokenKey? = nil
+  ) throws(ServiceError) -> String {
+    let signing = try signer?.signingDecoy()
+    guard !key.algorithm.isSignature else { return try Self.token(claims, by: signingDecoy()) }
+    if key.algorithm.isPublicKeyEncryption { return try token(claims, signedByKey: signing) }
     // What is sealed differs each time anyway, and a key seals no more than so many.
-    guard key.algorithm.isSignature else { return try Self.token(claims, by: freshDecoy()) }
-    let decoy = try decoyKey.withLock { (known) throws(ServiceError) in
+    return try Self.token(claims, by: freshDecoy(), signedBy: signing)
+  }
+
+  private func token(
+    _ claims: Claims, signedByKey signing: JSONWebKey?
+  ) throws(ServiceError) -> String {
+    try reserve()
+    return try Self.token(claims, by: key, signedBy: signing)
+  }
+
+  private func signingDecoy() throws(ServiceError) -> JSONWebKey {
+    try decoyKey.withLock { (known) throws(ServiceError) in
       if let known { return known }
       let decoy = try freshDecoy()
       known = decoy
       return decoy
     }
-    return try Self.token(claims, by: decoy)
   }
 
   private func freshDecoy() throws(ServiceError) -> JSONWebKey {
     try ServiceError.ofJOSE { () throws(JOSEError) in
-      try JSONWebKey.random(key.algorithm, id: key.id)
+      let bits = key.algorithm == .rs256 ? key.publicBytes.map { $0.count * 8 } : nil
+      return try JSONWebKey.random(key.algorithm, bits: bits, id: key.id)
     }
   }
 
-  private static func token(_ claims: Claims, by key: JSONWebKey) throws(ServiceError) -> String {
+  private static func token(
+    _ claims: Claims, by key: JSONWebKey, signedBy signer: JSONWebKey? = nil
+  ) throws(ServiceError) -> String {
     try ServiceError.ofJOSE { () throws(JOSEError) in
-      key.algorithm.isSignature
-        ? try JWSSigner(key).sign(claims) : try JWEEncrypter(key).seal(claims)
+      if key.algorithm.isSignature { return try JWSSigner(key).sign(claims) }
+      guard let signer else { return try JWEEncrypter(key).seal(claims) }
+      return try JWEEncrypter(key).seal(claims, signedBy: JWSSigner(signer))
     }
   }
 

@@ -44,6 +44,7 @@ struct TokenMinter {
     if measurement != nil, api.kind != .measurement { return work.answer(.notEncrypted) }
     guard let key = snapshot.key(of: api) else { throw .failed }
     var claims = claims()
+    let signer = snapshot.signer(of: api)
     if snapshot.hasAudience(api) { claims.audience = [api.host] }
     claims.messageKeyID = snapshot.messageKey?.id
     if let (measurement, generation) = measurement {
@@ -53,7 +54,8 @@ struct TokenMinter {
     // Of a failing app's token too: the two look alike.
     answer.tokenLifetime = UInt32(policy.tokenLifetime)
     answer.token = try minted { () throws(ServiceError) in
-      judgement.isPassed ? try key.token(claims) : try key.decoy(claims)
+      judgement.isPassed
+        ? try key.token(claims, signedBy: signer) : try key.decoy(claims, signedBy: signer)
     }
     // As with the token: whoever fails cannot tell, and signs nothing that anybody believes.
     answer.messageKey =
@@ -141,30 +143,34 @@ struct TokenMinter {
   private func customAnswer() throws(Refusal) -> AttestationAnswer {
     guard policy.hasCustomTokens else { return work.answer(.disabled) }
     guard judgement.isPassed else { return work.answer(.rejected) }
-    guard case .object(let payload) = try? JSONValue(parsing: report.subject.payload.span) else {
-      return work.answer(.badPayload)
+    var claims: Claims
+    do throws(CustomClaims.Refusal) {
+      claims = try CustomClaims.read(report.subject.payload, allowing: policy.customClaims)
+    } catch {
+      return badPayload(error.words)
     }
     // The end, the device and the names that API tokens use are the service's to say.
-    var claims = Claims(expiry: UnixTime(seconds: work.now.seconds + Int64(policy.tokenLifetime)))
+    claims.expiry = UnixTime(seconds: work.now.seconds + Int64(policy.tokenLifetime))
     claims.deviceID = try? Claims.DeviceID(report.device.bytes)
-    claims.others = payload
-    for name in Self.reserved where payload[name] != nil { return work.answer(.badPayload) }
     do {
       var answer = work.answer(.done)
       answer.tokenLifetime = UInt32(policy.tokenLifetime)
       answer.token = try snapshot.customKey.customToken(claims)
       return answer
-    } catch .jose {
-      // Such as a payload that a token has no room for.
-      return work.answer(.badPayload)
+    } catch .jose(let error) {
+      return badPayload(error.description)
     } catch {
       throw .failed
     }
   }
 
-  /// Names that API tokens give a meaning to and that are no typed claims; the typed ones are refused
-  /// when the token is made.
-  static let reserved = ["dpk", "mgn", "mmd"]
+  /// Tells what is wrong with the claims of an app that passed: it sent them, so it learns nothing of
+  /// others.
+  private func badPayload(_ words: String) -> AttestationAnswer {
+    var answer = work.answer(.badPayload)
+    answer.rejectionReasons = words
+    return answer
+  }
 
   private func minted<R>(_ body: () throws(ServiceError) -> R) throws(Refusal) -> R {
     do { return try body() } catch { throw .failed }

@@ -1,8 +1,68 @@
 // Compiled together with the sources of ProofJOSE into one module: run.sh says how.
 
+private let rsaKey =
+  "{"
+  + [
+    ("kty", "RSA"),
+    (
+      "n",
+      "ofgWCuLjybRlzo0tZWJjNiuSfb4p4fAkd_wWJcyQoTbji9k0l8W26mPddxHmfHQp-Vaw-4qPCJrcS2mJ"
+        + "PMEzP1Pt0Bm4d4QlL-yRT-SFd2lZS-pCgNMsD1W_YpRPEwOWvG6b32690r2jZ47soMZo9wGzjb_7OMg0"
+        + "LOL-bSf63kpaSHSXndS5z5rexMdbBYUsLA9e-KXBdQOS-UTo7WTBEMa2R2CapHg665xsmtdVMTBQY4uD"
+        + "Zlxvb3qCo5ZwKh9kG4LT6_I5IhlJH7aGhyxXFvUK-DWNmoudF8NAco9_h9iaGNj8q2ethFkMLs91kzk2"
+        + "PAcDTW9gb54h4FRWyuXpoQ"
+    ),
+    ("e", "AQAB"),
+    (
+      "d",
+      "Eq5xpGnNCivDflJsRQBXHx1hdR1k6Ulwe2JZD50LpXyWPEAeP88vLNO97IjlA7_GQ5sLKMgvfTeXZx9S"
+        + "E-7YwVol2NXOoAJe46sui395IW_GO-pWJ1O0BkTGoVEn2bKVRUCgu-GjBVaYLU6f3l9kJfFNS3E0QbVd"
+        + "xzubSu3Mkqzjkn439X0M_V51gfpRLI9JYanrC4D4qAdGcopV_0ZHHzQlBjudU2QvXt4ehNYTCBr6XCLQ"
+        + "UShb1juUO1ZdiYoFaFQT5Tw8bGUl_x_jTj3ccPDVZFD9pIuhLhBOneufuBiB4cS98l2SR_RQyGWSeWjn"
+        + "czT0QU91p1DhOVRuOopznQ"
+    ),
+    (
+      "p",
+      "4BzEEOtIpmVdVEZNCqS7baC4crd0pqnRH_5IB3jw3bcxGn6QLvnEtfdUdiYrqBdss1l58BQ3KhooKeQT"
+        + "a9AB0Hw_Py5PJdTJNPY8cQn7ouZ2KKDcmnPGBY5t7yLc1QlQ5xHdwW1VhvKn-nXqhJTBgIPgtldC-KDV"
+        + "5z-y2XDwGUc"
+    ),
+    (
+      "q",
+      "uQPEfgmVtjL0Uyyx88GZFF1fOunH3-7cepKmtH4pxhtCoHqpWmT8YAmZxaewHgHAjLYsp1ZSe7zFYHj7"
+        + "C6ul7TjeLQeZD_YwD66t62wDmpe_HlB-TnBA-njbglfIsRLtXlnDzQkv5dTltRJ11BKBBypeeF6689rj"
+        + "cJIDEz9RWdc"
+    ),
+    (
+      "dp",
+      "BwKfV3Akq5_MFZDFZCnW-wzl-CCo83WoZvnLQwCTeDv8uzluRSnm71I3QCLdhrqE2e9YkxvuxdBfpT_P"
+        + "I7Yz-FOKnu1R6HsJeDCjn12Sk3vmAktV2zb34MCdy7cpdTh_YVr7tss2u6vneTwrA86rZtu5Mbr1C1Xs"
+        + "mvkxHQAdYo0"
+    ),
+    (
+      "dq",
+      "h_96-mK1R_7glhsum81dZxjTnYynPbZpHziZjeeHcXYsXaaMwkOlODsWa7I9xXDoRwbKgB719rrmI2oK"
+        + "r6N3Do9U0ajaHF-NKJnwgjMd2w9cjz3_-kyNlxAr2v4IKhGNpmM5iIgOS1VZnOZ68m6_pbLBSp3nssTd"
+        + "lqvd0tIiTHU"
+    ),
+    (
+      "qi",
+      "IYd7DHOhrWvxkwPQsRM2tOgrjbcrfvtQJipd-DlcxyVuuM9sQLdgjVk2oy26F0EmpScGLq2MowX7fhd_"
+        + "QJQ3ydy5cY7YIBi87w93IKLEdfnbJtoOPLUW0ITrJReOgo1cq9SbsxYawBgfp_gh6A5603k2-ZQwVK0J"
+        + "KSHuLFkuQ3U"
+    ),
+  ].map { "\"\($0.0)\":\"\($0.1)\"" }.joined(separator: ",") + "}"
+
 /// Keys that are the same in every run, so that a found input stays one.
 private let keys = KeyAlgorithm.allCases.map { algorithm in
-  let secret = JOSESecret(count: algorithm.freshSecretByteCount) { bytes in
+  guard let count = algorithm.freshSecretByteCount else {
+    // RFC 7515, A.2: the same in every run, and made by no search.
+    guard let key = try? JSONWebKey(parsing: rsaKey, as: algorithm).named("k1") else {
+      fatalError("The key is right.")
+    }
+    return key
+  }
+  let secret = JOSESecret(count: count) { bytes in
     for index in bytes.indices { bytes[index] = UInt8(index + 1) }
   }
   guard let key = try? JSONWebKey(secret: secret, algorithm: algorithm, id: "k1") else {
@@ -19,12 +79,14 @@ public func fuzzOneInput(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
   guard count > 0 else { return 0 }
   let bytes = [UInt8](UnsafeBufferPointer(start: start + 1, count: count - 1))
   do {
-    switch start[0] % 6 {
+    switch start[0] % 8 {
     case 0: try fuzzJSON(bytes)
     case 1: try fuzzKeys(bytes)
     case 2: try fuzzClaims(bytes)
     case 3: try fuzzTokens(String(decoding: bytes, as: UTF8.self))
     case 4: try fuzzSigned(bytes)
+    case 6: try fuzzPEM(String(decoding: bytes, as: UTF8.self))
+    case 7: try fuzzNested(bytes)
     default: fuzzBase64(bytes)
     }
   } catch {
@@ -99,6 +161,45 @@ private func fuzzSigned(_ bytes: [UInt8]) throws {
   let claims = try verifier.claims(of: text, under: ClaimsPolicy(clock: clock))
   precondition(claims.expiry.map { $0 > clock.now } == true && claims.audience.isEmpty)
   precondition(claims.measurement == nil)
+}
+
+/// A public key that is taken is written as one, and taken again as the same.
+private func fuzzPEM(_ text: String) throws {
+  for algorithm in KeyAlgorithm.allCases {
+    guard let key = try? JSONWebKey(publicPEM: text, algorithm: algorithm) else { continue }
+    precondition(!key.isPrivate)
+    let again = try JSONWebKey(publicPEM: key.publicPEM(), algorithm: algorithm)
+    precondition(again.isSameKey(as: key))
+  }
+  _ = try JSONWebKey(publicPEM: text, algorithm: .es256)
+}
+
+/// Every sender can seal to the public key: header members (up to the first zero) and content come from
+/// outside, and no claims are taken, because none of it is signed.
+private func fuzzNested(_ bytes: [UInt8]) throws {
+  guard let own = keys.first(where: { $0.algorithm == .ecdhES }),
+    let signing = keys.first(where: { $0.algorithm == .es256 }), let other = own.publicKey
+  else { fatalError("The keys are there.") }
+  let cut = bytes.firstIndex(of: 0) ?? bytes.count
+  let content = Array(bytes[min(cut + 1, bytes.count)...])
+  let sealed = try JWEEncrypter(other).seal(
+    payload: content.span, type: "JWT", contentType: "JWT")
+  let verifier = try JWSVerifier(signing)
+  let policy = try ClaimsPolicy(clock: clock, audience: "a")
+  let decrypter = try JWEDecrypter(own)
+  if (try? decrypter.claims(of: sealed, signedBy: verifier, under: policy)) != nil {
+    fatalError("A forgery was taken.")
+  }
+  // The header is altered, with what agrees and what does not: epk, apu and apv among it.
+  var parts = sealed.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+  let members = Array(bytes[..<cut])
+  let header = TextWriter.bytes { writer, text in
+    writer.base64(members.span, .url, into: &text)
+  }
+  parts[0] = String(decoding: header, as: UTF8.self)
+  _ = try decrypter.claims(
+    of: parts.joined(separator: "."), signedBy: verifier, under: policy)
+  fatalError("A forgery was taken.")
 }
 
 /// What is decoded is encoded to the same text.

@@ -20,6 +20,10 @@ private func answer(to line: String) -> JSONValue {
     case "publish": return try ["keys": JSONValue(parsing: JWKS(request.keys()).publicJSON)]
     case "sign": return try ["token": .string(JWSSigner(request.key()).sign(request.claims()))]
     case "seal": return try ["token": .string(JWEEncrypter(request.key()).seal(request.claims()))]
+    case "nest": return try ["token": .string(nest(request))]
+    case "unnest": return try ["claims": unnest(request)]
+    case "pem": return try ["pem": .string(request.key().publicPEM())]
+    case "from-pem": return try ["key": JSONValue(parsing: readPEM(request).publicJSON())]
     case "verify": return try ["claims": verify(request)]
     case "open": return try ["claims": open(request)]
     case "canonical": return try ["text": .string(JSONValue(parsing: request.text("text")).text)]
@@ -38,8 +42,29 @@ private func generate(_ request: Request) throws -> JSONValue {
   guard let algorithm = KeyAlgorithm(rawValue: try request.text("alg")) else {
     throw JOSEError.keyUnsupported("algorithm")
   }
+  let bits = algorithm.rawValue.hasPrefix("RS") ? 2_048 : nil
   return try secretJSON(
-    JSONWebKey.random(algorithm, id: request.optionalText("kid")).privateJSON())
+    JSONWebKey.random(algorithm, bits: bits, id: request.optionalText("kid")).privateJSON())
+}
+
+private func nest(_ request: Request) throws -> String {
+  try JWEEncrypter(request.key()).seal(
+    request.claims(), signedBy: JWSSigner(request.key("signer")))
+}
+
+private func unnest(_ request: Request) throws -> JSONValue {
+  let verifier = try JWSVerifier(request.key("signer"))
+  return claimsJSON(
+    try JWEDecrypter(request.key()).claims(
+      of: request.text("token"), signedBy: verifier, under: request.policy()))
+}
+
+private func readPEM(_ request: Request) throws -> JSONWebKey {
+  guard let algorithm = KeyAlgorithm(rawValue: try request.text("alg")) else {
+    throw JOSEError.keyUnsupported("algorithm")
+  }
+  return try JSONWebKey(
+    publicPEM: request.text("pem"), algorithm: algorithm, id: request.optionalText("kid"))
 }
 
 private func verify(_ request: Request) throws -> JSONValue {

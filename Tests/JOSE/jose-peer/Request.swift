@@ -21,8 +21,8 @@ struct Request {
     return text
   }
 
-  func key() throws -> JSONWebKey {
-    guard let key = object["key"] else { throw JOSEError.claimMissing("key") }
+  func key(_ name: String = "key") throws -> JSONWebKey {
+    guard let key = object[name] else { throw JOSEError.claimMissing(name) }
     return try JSONWebKey(parsing: key.text)
   }
 

@@ -11,7 +11,7 @@
 
 #include "CCrypto.h"
 
-enum { OUTPUT = 160, NEVER = -1 };
+enum { MODULUS = PFJ_RSA_MIN_BYTES, OUTPUT = 1024, NEVER = -1 };
 
 static long countdown = NEVER;
 static int has_failed;
@@ -53,7 +53,12 @@ static uint8_t wrapped[PFJ_WRAPPED_KEY_BYTES];
 static uint8_t es256[PFJ_SIGNATURE_BYTES];
 static uint8_t ed25519[PFJ_SIGNATURE_BYTES];
 static pfj_key *p256_key;
+static uint8_t numbers[PFJ_RSA_PRIVATE_BYTES(MODULUS)];
+static uint8_t modulus[MODULUS];
+static uint8_t rs256[MODULUS];
+static uint8_t oaep[MODULUS];
 static pfj_key *edwards_key;
+static pfj_key *rsa_key;
 
 /// An operation writes its outputs one behind the other, or nothing.
 typedef enum pfj_result (*operation)(uint8_t output[OUTPUT]);
@@ -121,6 +126,59 @@ static enum pfj_result es256_verify(uint8_t *output) {
   (void)output;
   return pfj_es256_verify(es256, p256_key, message, sizeof message);
 }
+static enum pfj_result p256_agree(uint8_t *output) { return pfj_p256_agree(output, p256_key, point); }
+/// Making a key (pfj_rsa_generate) is left out: each of its hundreds of allocations would cost a search for primes.
+static enum pfj_result rsa_pair(uint8_t *output) {
+  pfj_key *key = NULL;
+  const enum pfj_result result = pfj_rsa_pair(&key, output, MODULUS, numbers);
+  return keep_nothing(key, result);
+}
+static enum pfj_result rsa_public(uint8_t *output) {
+  pfj_key *key = NULL;
+  (void)output;
+  const enum pfj_result result = pfj_rsa_public(&key, modulus, MODULUS);
+  return keep_nothing(key, result);
+}
+/// A pair that was not used yet: libcrypto's blinding, which stands in the key, changes with each use, and so do the
+/// allocations. A failure in the middle leaves it wrong for the next 32 uses.
+static pfj_key *fresh_pair(void) {
+  const long kept = countdown;
+  pfj_key *key = NULL;
+  uint8_t product[MODULUS];
+  countdown = NEVER;
+  if (pfj_rsa_pair(&key, product, MODULUS, numbers) != PFJ_OK) exit(1);
+  countdown = kept;
+  return key;
+}
+static enum pfj_result rs256_sign(uint8_t *output) {
+  pfj_key *key = fresh_pair();
+  const enum pfj_result result = pfj_rs256_sign(output, MODULUS, key, message, sizeof message);
+  pfj_key_free(key);
+  return result;
+}
+static enum pfj_result rs256_verify(uint8_t *output) {
+  (void)output;
+  return pfj_rs256_verify(rs256, MODULUS, rsa_key, message, sizeof message);
+}
+/// Wrapped bytes are others each time: they are opened here, and not compared.
+static enum pfj_result oaep_wrap(uint8_t *output) {
+  const enum pfj_result result = pfj_oaep_wrap(output, MODULUS, rsa_key, seed);
+  if (result != PFJ_OK) return result;
+  countdown = NEVER;
+  uint8_t opened[PFJ_AES_KEY_BYTES];
+  if (pfj_oaep_unwrap(opened, rsa_key, output, MODULUS) != PFJ_OK || memcmp(opened, seed, sizeof seed) != 0) exit(1);
+  memset(output, 0, MODULUS);
+  return PFJ_OK;
+}
+/// A failure gives a random key in place of an error.
+static enum pfj_result oaep_unwrap(uint8_t *output) {
+  pfj_key *key = fresh_pair();
+  const enum pfj_result result = pfj_oaep_unwrap(output, key, oaep, MODULUS);
+  pfj_key_free(key);
+  if (result != PFJ_OK || memcmp(output, seed, sizeof seed) == 0) return result;
+  memset(output, 0, sizeof seed);
+  return PFJ_E_REFUSED;
+}
 static enum pfj_result secret(uint8_t *output) {
   uint8_t *block = pfj_secret_new(40);
   if (block == NULL) return PFJ_E_LIBRARY;
@@ -147,6 +205,13 @@ static const struct {
     {"ed25519_verify", ed25519_verify},
     {"es256_sign", es256_sign},
     {"es256_verify", es256_verify},
+    {"p256_agree", p256_agree},
+    {"rsa_pair", rsa_pair},
+    {"rsa_public", rsa_public},
+    {"rs256_sign", rs256_sign},
+    {"rs256_verify", rs256_verify},
+    {"oaep_wrap", oaep_wrap},
+    {"oaep_unwrap", oaep_unwrap},
     {"secret_new", secret},
 };
 
@@ -155,7 +220,10 @@ static int prepare(void) {
          pfj_es256_sign(es256, p256_key, message, sizeof message) == PFJ_OK &&
          pfj_ed25519_sign(ed25519, edwards_key, message, sizeof message) == PFJ_OK &&
          pfj_gcm_seal(sealed, tag, seed, iv, message, sizeof message, plain, sizeof plain) == PFJ_OK &&
-         pfj_key_wrap(wrapped, seed, plain) == PFJ_OK;
+         pfj_key_wrap(wrapped, seed, plain) == PFJ_OK && pfj_rsa_generate(numbers, MODULUS) == PFJ_OK &&
+         pfj_rsa_pair(&rsa_key, modulus, MODULUS, numbers) == PFJ_OK &&
+         pfj_rs256_sign(rs256, MODULUS, rsa_key, message, sizeof message) == PFJ_OK &&
+         pfj_oaep_wrap(oaep, MODULUS, rsa_key, seed) == PFJ_OK;
 }
 
 /// How many allocations failed in turn; negative at the first wrong answer.
@@ -193,6 +261,7 @@ int main(void) {
   }
   pfj_key_free(p256_key);
   pfj_key_free(edwards_key);
+  pfj_key_free(rsa_key);
   printf("%d passed, %d failed\n", passed, failed);
   return failed > 0;
 }

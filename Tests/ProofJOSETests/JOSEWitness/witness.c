@@ -71,6 +71,16 @@ void jose_witness_fill(uint8_t *secret, size_t size) {
   for (size_t i = 0; i < size; i++) secret[i] = mask[start + i] ^ masked[start + i];
 }
 
+void jose_witness_watch(const uint8_t *secret, size_t size) {
+  uint8_t needle[NEEDLE];
+  hide(0, secret + size - NEEDLE);
+  for (size_t i = 0; i < NEEDLE; i++) needle[i] = secret[size - 1 - i];
+  hide(1, needle);
+  for (size_t i = 0; i < NEEDLE; i++) needle[i] = secret[NEEDLE - 1 - i];
+  hide(2, needle);
+  explicit_bzero(needle, sizeof needle);
+}
+
 static size_t count_in(const uint8_t *bytes, size_t size) {
   size_t count = 0;
   for (int which = 0; which < NEEDLES; which++) {

@@ -5,14 +5,20 @@ import Foundation
 /// Keys, claims and tokens that many tests begin with.
 enum Sample {
   static let now = UnixTime(seconds: 1_800_000_000)
-  static let signing: [KeyAlgorithm] = [.hs256, .es256, .edDSA]
+  static let signing: [KeyAlgorithm] = [.hs256, .es256, .edDSA, .rs256]
+  /// Under a shared key.
   static let sealing: [KeyAlgorithm] = [.direct, .a256kw]
+  /// To a public key.
+  static let sealingToPublic: [KeyAlgorithm] = [.ecdhES, .rsaOAEP256]
 
-  /// A key made of counters: the same in every run.
+  /// A key made of counters, or a published one of RSA: the same in every run.
   static func key(_ algorithm: KeyAlgorithm, id: String? = "k1", start: UInt8 = 1) throws
     -> JSONWebKey
   {
-    let secret = JOSESecret(count: algorithm.freshSecretByteCount) { bytes in
+    guard let count = algorithm.freshSecretByteCount else {
+      return try RSASample.key(algorithm, id: id, isFirst: start == 1)
+    }
+    let secret = JOSESecret(count: count) { bytes in
       for index in bytes.indices { bytes[index] = start &+ UInt8(index) }
     }
     return try JSONWebKey(secret: secret, algorithm: algorithm, id: id)
@@ -49,6 +55,27 @@ enum Sample {
     claims.measurement = try measurement()
     return try JWEEncrypter(key(algorithm)).seal(claims)
   }
+
+  /// For whom nested tokens are.
+  static let audience = "api.example.com"
+
+  static func nestedPolicy() throws -> ClaimsPolicy {
+    try ClaimsPolicy(clock: .fixed(now), audience: audience)
+  }
+
+  static func nestedClaims() throws -> Claims {
+    var claims = try claims()
+    claims.measurement = try measurement()
+    claims.audience = [audience]
+    return claims
+  }
+
+  /// Signed by the key of ES256, then sealed.
+  static func nestedToken(_ algorithm: KeyAlgorithm) throws -> String {
+    let signer = try JWSSigner(key(.es256))
+    let key = try key(algorithm)
+    return try JWEEncrypter(key.publicKey ?? key).seal(nestedClaims(), signedBy: signer)
+  }
 }
 
 /// Tokens that our signer would never make.
@@ -72,8 +99,8 @@ enum Forge {
   static func token(input: String, key: JSONWebKey) throws -> String {
     let message = Array(input.utf8)
     let signature: [UInt8]
-    if let signatureKey = key.material.signatureKey {
-      signature = try signatureKey.sign(message.span)
+    if let coreKey = key.material.coreKey {
+      signature = try coreKey.sign(message.span)
     } else {
       signature = try key.withSecret { secret throws(JOSEError) in
         try Digest.hmac(message.span, key: secret)

@@ -237,10 +237,12 @@ struct FetchTests {
     for claims in ["", "[]", "7", "{", #"{"a":1,"a":2}"#, #"{"a":1}x"#, "{'a':1}"] {
       #expect(attestor.fetchCustomJWTAndWait(claims).status == .badPayload)
     }
-    #expect(
-      attestor.fetchCustomJWTAndWait(
-        #"{"a":"\#(String(repeating: "x", count: 65_536))"}"#
-      ).status == .badPayload)
+    func claims(_ count: Int) -> String {
+      #"{"a":"\#(String(repeating: "x", count: count - 8))"}"#
+    }
+    let long40001 = attestor.fetchCustomJWTAndWait(claims(40_001))
+    #expect(long40001.status == .badPayload)
+    #expect(long40001.reason.contains("40001 bytes; at most 40,000"))
     #expect(attestor.fetchCustomJWTAndWait(#"{"a":[1,{"b":null}]}"#).status == .success)
     #expect(stage.service.count("report") == 2)
   }

@@ -19,6 +19,10 @@ void jose_witness_begin(void);
 /// Writes the last `size` bytes of the secret, at most JOSE_WITNESS_BYTES, to where it is to stand.
 void jose_witness_fill(uint8_t *secret, size_t size);
 
+/// Looks from now on for another secret, such as a number of RSA, of at least 16 bytes: for its end, forwards and
+/// backwards, and its beginning backwards, which is the end of libcrypto's number.
+void jose_witness_watch(const uint8_t *secret, size_t size);
+
 /// How many traces of the secret stand in readable memory now. Mappings over 4 GiB are left out: no allocator of these
 /// tests makes such, and a sanitizer's shadow is terabytes.
 size_t jose_witness_traces(void);

@@ -1,0 +1,103 @@
+/// Makes the secret that two pairs agree on into a key that wraps (RFC 7518, 4.6).
+enum KeyAgreement {
+  /// The key of `alg`: the Concat KDF of NIST SP 800-56A with SHA-256, one round of it.
+  ///
+  /// - Parameters:
+  ///   - agreed: What both pairs agree on.
+  ///   - algorithm: The name of the algorithm that the key is for.
+  ///   - partyU: Whom the token is from, as its header says.
+  ///   - partyV: Whom it is for, as its header says.
+  ///   - byteCount: How long the key is, at most 32.
+  /// - Returns: The key.
+  /// - Throws: ``JOSEError/libraryFailed``.
+  static func key(
+    from agreed: borrowing JOSESecret, for algorithm: String, partyU: [UInt8], partyV: [UInt8],
+    byteCount: Int = GCM.keyByteCount
+  ) throws(JOSEError) -> JOSESecret {
+    precondition(byteCount <= Digest.byteCount)
+    var context: [UInt8] = []
+    for text in [Array(algorithm.utf8), partyU, partyV] {
+      context += bigEndian(text.count) + text
+    }
+    context += bigEndian(byteCount * 8)
+    let input = agreed.withBytes { agreed in
+      JOSESecret(count: 4 + agreed.count + context.count) { input in
+        input[3] = 1  // the round
+        for index in agreed.indices { input[4 + index] = agreed[index] }
+        for (index, byte) in context.enumerated() { input[4 + agreed.count + index] = byte }
+      }
+    }
+    let digest = try JOSESecret(count: Digest.byteCount) { digest throws(JOSEError) in
+      try input.withBytes { input throws(JOSEError) in try Digest.sha256(input, into: &digest) }
+    }
+    return digest.withBytes { JOSESecret(copying: $0.extracting(0..<byteCount)) }
+  }
+
+  private static func bigEndian(_ count: Int) -> [UInt8] {
+    (0..<4).map { UInt8(truncatingIfNeeded: count >> (24 - 8 * $0)) }
+  }
+}
+
+/// The sender's part of a key agreement, which a token's header carries: `epk`, `apu` and `apv`.
+struct AgreementHeader {
+  /// x and y of the sender's public key, made for this token alone.
+  let point: [UInt8]
+  /// Whom the token is from (`apu`), and for whom it is (`apv`); empty unless the header says it.
+  var partyU: [UInt8] = []
+  var partyV: [UInt8] = []
+
+  init(point: [UInt8]) { self.point = point }
+
+  /// Reads the parameters. A key of another curve, one with a private part, and a point that is not
+  /// 64 bytes are refused; whether it is on the curve is found out where it is used.
+  init(_ members: [String: Int], _ index: JSONIndex, in text: Span<UInt8>) throws(JOSEError) {
+    guard let node = members["epk"], index.nodes[node].kind == .object else {
+      throw .headerKeyInvalid
+    }
+    var names: [String: Int] = [:]
+    for member in index.members(of: node) {
+      let name = index.bytes(at: member.name, in: text)
+      if name.allSatisfy({ $0 < 0x80 }) {
+        names[String(decoding: name, as: UTF8.self)] = member.value
+      }
+    }
+    for (name, expected) in [("kty", "EC"), ("crv", "P-256")] {
+      guard let node = names[name], index.nodes[node].kind == .string,
+        ExactText.areEqual(index.string(at: node, in: text), expected)
+      else { throw .headerKeyInvalid }
+    }
+    guard names["d"] == nil, let x = names["x"], let y = names["y"] else {
+      throw .headerKeyInvalid
+    }
+    var point = [UInt8](repeating: 0, count: 64)
+    var span = point.mutableSpan
+    guard index.decodeBase64(at: x, in: text, .url, into: &span, 0..<32),
+      index.decodeBase64(at: y, in: text, .url, into: &span, 32..<64)
+    else { throw .headerKeyInvalid }
+    self.point = point
+    partyU = try Self.party("apu", members, index, in: text)
+    partyV = try Self.party("apv", members, index, in: text)
+  }
+
+  private static func party(
+    _ name: String, _ members: [String: Int], _ index: JSONIndex, in text: Span<UInt8>
+  ) throws(JOSEError) -> [UInt8] {
+    guard let node = members[name] else { return [] }
+    guard index.nodes[node].kind == .string,
+      let bytes = Base64Alphabet.url.decode(index.bytes(at: node, in: text).span),
+      bytes.count <= JOSELimits.partyBytes
+    else { throw .headerMember(name) }
+    return bytes
+  }
+
+  /// The sender's key as the header says it.
+  var value: JSONValue {
+    func text(_ range: Range<Int>) -> JSONValue {
+      let bytes = TextWriter.bytes { writer, text in
+        writer.base64(point.span.extracting(range), .url, into: &text)
+      }
+      return .string(String(decoding: bytes, as: UTF8.self))
+    }
+    return ["kty": "EC", "crv": "P-256", "x": text(0..<32), "y": text(32..<64)]
+  }
+}
