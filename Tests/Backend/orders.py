@@ -2,13 +2,8 @@
 """Orders are signed while the backend issues tokens: two processes, one ledger.
 
 The invariant of docs/BACKEND.md: the records have one order, and each obeys all before it. No issue stands behind a
-<<<<<<< HEAD
 revocation that covers it, or behind a newer generation. Acknowledged records are there, whichever process was
 killed."""
-=======
-revocation that covers it, or behind a newer generation; acknowledged records are there, whichever process was killed.
-"""
->>>>>>> 161c7588bf165d5687a7f308d2c269d7c0cd8fb0
 
 import base64
 import hashlib
