@@ -126,7 +126,7 @@ import Testing
     refused("300 more seconds", "a")
     refused("keyset get b", "b")
     refused("a signing key", "d")
-    refused("There is no key", "none")
+    refused("has no key", "none")
     bench.clock.advance(by: 300)
     change.key = .named("a")
     try management.changeAPI(Bench.api, change)
