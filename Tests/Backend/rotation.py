@@ -64,7 +64,7 @@ class Backends:
         except jwt.PyJWTError as error:
             raise Refused(f"{noun}: {error}") from error
 
-    def published(self, token):
+    def published(self, token, audience="curve.example.com"):
         connection = http.client.HTTPConnection(self.place.url.removeprefix("http://"), timeout=60)
         connection.request("GET", "/v1/jwks/acme")
         keys = {key.key_id: key for key in jwt.PyJWKSet.from_dict(json.loads(connection.getresponse().read())).keys}
@@ -73,7 +73,7 @@ class Backends:
         if name not in keys:
             raise Refused(f"key set: no key {name}")
         try:
-            return jwt.decode(token, keys[name].key, algorithms=["ES256"], audience="curve.example.com")
+            return jwt.decode(token, keys[name].key, algorithms=["ES256"], audience=audience)
         except jwt.PyJWTError as error:
             raise Refused(f"key set: {error}") from error
 
@@ -87,6 +87,19 @@ class Backends:
         except JWException as error:
             raise Refused(f"sealing: {error}") from error
         return json.loads(opened.payload)
+
+    def own(self, token):
+        """By the backend's own pairs: those that its folder holds. What is sealed is signed by a published key."""
+        name = header(token).get("kid")
+        file = self.place.folder / f"{name}.jwk"
+        if not re.fullmatch(r"b\d", name or "") or not file.exists():
+            raise Refused(f"own pair: no key {name}")
+        try:
+            opened = jwe.JWE()
+            opened.deserialize(token, jwk.JWK.from_json(file.read_text()))
+        except JWException as error:
+            raise Refused(f"own pair: {error}") from error
+        return self.published(opened.payload.decode(), "vault.example.com")
 
     def message(self, token, message, signature):
         """By the key that the token names, and no other."""
@@ -158,6 +171,7 @@ class Load:
                 self.hold("customkey", token, lambda token: self.backends.signed(token, "customkey"))
                 token = self.fetch(app, "fetch", "curve.example.com")
                 self.hold("keyset", token, self.backends.published)
+                self.hold("own pair", self.fetch(app, "fetch", "vault.example.com?measurement"), self.backends.own)
             except Exception as error:  # noqa: BLE001  Whatever it is, the test tells it.
                 with self.changed:
                     self.failures.append(f"app {number}, round {count}: {error!r}")
@@ -202,6 +216,11 @@ class Rotation(unittest.TestCase):
             place.ask("api", "add", *arguments)
         place.ask("keyset", "add", "ES256", "--kid", "2026")
         place.ask("api", "add", "curve.example.com", "--keyset", "2026")
+        public = place.ask("keyset", "generate", "ECDH-ES+A256KW", "--output", place.path("b1.jwk"), "--kid", "b1",
+                           where=[])
+        place.ask("keyset", "add", "ECDH-ES+A256KW", "--public", place.write("b1.public", json.dumps(public)))
+        place.ask("keyset", "add", "ES256", "--kid", "s1")
+        place.ask("api", "add", "vault.example.com", "--jwe", "--keyset", "b1", "--signed-by", "s1")
         for noun in OWN:
             place.ask(noun, "keys", "--output", place.path(f"{noun}.jwks"))
         place.config = place.ask("config", "show")["signed"]
@@ -312,11 +331,37 @@ class Rotation(unittest.TestCase):
         self.run_line("proofctl keyset add HS256 --kid shared")
         self.run_line("proofctl api change plain.example.com --keyset shared", refused="never handed out")
 
-    def test_3_configuration_key(self):
+    def test_3_own_pair(self):
+        generate, add, change, remove = commands(3)
+        self.run_line(remove, refused="still used by vault.example.com")
+        self.run_line(generate)
+        self.run_line(generate.split(" >")[0], refused="b2.jwk")
+        self.run_line(add)
+        self.load.go_on()
+        # Its backend handed it in, so nothing has to be waited for.
+        self.run_line(change)
+        held = self.load.go_on()
+        self.assertEqual({header(token)["kid"] for kind, token, _ in held if kind == "own pair"}, {"b1", "b2"})
+        self.run_line(remove, refused=r"end in \d+ seconds")
+        # The key that signs inside moves as any other published key.
+        self.run_line("proofctl keyset add ES256 --kid s2")
+        self.run_line("proofctl keyset change s1 s2", refused=r"for \d+ more seconds")
+        self.run_line("proofctl api change vault.example.com --signed-by s2", refused=r"for \d+ more seconds")
+        self.run_line("proofctl api change vault.example.com --unsigned", refused="--signed-by")
+        self.run_line("proofctl keyset change s1 s2 --at-once")
+        self.load.go_on()
+        self.run_line("proofctl keyset remove s1", refused=r"end in \d+ seconds")
+        signers = {api["host"]: api.get("signedBy") for api in self.place.ask("api", "list")}
+        self.assertEqual(signers["vault.example.com"], "s2")
+        # The service's copy of a public key opens nothing: tokens by it are good while the backend has its pair.
+        self.run_line(remove + " --at-once")
+        self.load.go_on()
+
+    def test_4_configuration_key(self):
         before = json.loads(json.dumps(self.place.ask("config", "show")))
         held, late = App(self.place, "held"), App(self.place, "late")
         self.assertEqual(held.ask("initialise", before["signed"]), "well")
-        (change, retire) = commands(3)
+        (change, retire) = commands(4)
 
         def serial(app):
             """A newer configuration comes with a fetch."""
@@ -345,7 +390,7 @@ class Rotation(unittest.TestCase):
         self.assertNotEqual(serial(left), newest, "an app of before the first change is left behind")
         self.load.go_on()
 
-    def test_4_issuer_key(self):
+    def test_5_issuer_key(self):
         secret = pathlib.Path(self.place.path("door.key")).read_bytes()
 
         def signers(token):
@@ -367,7 +412,7 @@ class Rotation(unittest.TestCase):
         def newest():
             return signers(self.load.fetch(app, "fetch", "door.example.com?measurement"))
 
-        show, move = commands(4)
+        show, move = commands(5)
         self.assertEqual(newest(), [self.issuers[0]])
         self.assertIn(self.issuers[1].hex(), self.run_line(show))
         self.run_line(move)
@@ -380,8 +425,8 @@ class Rotation(unittest.TestCase):
         self.place.write("issuer.key", good)
         self.assertEqual(newest(), [self.issuers[1]])
 
-    def test_5_management_tokens(self):
-        add, remove = commands(5)
+    def test_6_management_tokens(self):
+        add, remove = commands(6)
         first = ["--service", self.place.url, "--token-file", self.place.path("management")]
         second = ["--service", self.place.url, "--token-file", self.place.path("second-token")]
         self.run_line(remove, refused="no token with the role .all. would be left")
@@ -394,7 +439,7 @@ class Rotation(unittest.TestCase):
         self.assertEqual([token["name"] for token in self.place.ask("management", "list")], ["second"])
         self.load.go_on()
 
-    def test_6_nothing_was_refused(self):
+    def test_7_nothing_was_refused(self):
         self.load.stop()
         self.assertEqual(self.load.failures, [])
         print(f"rotation: {self.load.checked} tokens checked while keys changed, none refused")

@@ -262,6 +262,13 @@ class Verbs:
         self.refused(1, "--signed-by", "api", "add", "vault.example.com", "--jwe", "--keyset", "b1")
         self.ask("api", "add", "vault.example.com", "--jwe", "--keyset", "b1", "--signed-by", "s1")
         self.refused(1, "still used by vault", "keyset", "remove", "s1")
+        self.ask("keyset", "add", "EdDSA", "--kid", "s2")
+        change = ["api", "change", "vault.example.com"]
+        self.refused(1, "more seconds", *change, "--signed-by", "s2")
+        self.refused(1, "one of the two", *change, "--signed-by", "s2", "--unsigned")
+        self.refused(1, "--signed-by", *change, "--unsigned")
+        self.ask(*change, "--signed-by", "s2", "--at-once")
+        self.refused(1, r"end in \d+ seconds", "keyset", "remove", "s1")
         token = self.ask("token", "example", "vault.example.com")["token"]
         outer = jwe.JWE()
         outer.deserialize(token, jwk.JWK(**private))
@@ -269,9 +276,10 @@ class Verbs:
         code, output, _ = self.place.run("token", "check", token, "--json", where=self.where)
         self.assertEqual(code, 1)
         self.assertIn("only that backend opens it", json.loads(output)["problem"])
+        self.ask(*change, "--own-key", "--unsigned")
         self.ask("api", "remove", "vault.example.com")
-        for kid in ("b1", "b2", "s1"):
-            self.ask("keyset", "remove", kid)
+        for kid in ("b1", "b2", "s1", "s2"):
+            self.ask("keyset", "remove", kid, "--at-once")
 
     def test_tokens(self):
         self.ask("api", "add", "token.example.com")

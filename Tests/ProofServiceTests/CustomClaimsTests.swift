@@ -47,7 +47,7 @@ import Testing
     let answer = try answer(bench, payload)
     #expect(answer.outcome == .done, "\(answer.rejectionReasons)")
     let claims = try JWSVerifier(
-      JSONWebKey(secret: bench.management.customKey(), algorithm: .hs256)
+      bench.management.handOutKeys(of: .custom)[0]
     ).claims(
       of: answer.token,
       under: ClaimsPolicy(clock: bench.clock.clock, audience: "b", type: "custom+jwt"))

@@ -116,6 +116,9 @@ import Testing
     #expect(
       ServiceError.alreadyThere("API", name: "x").description
         == "The API “x” exists already. The verb “api change” changes it.")
+    #expect(
+      ServiceError.alreadyThere("key", name: "x").description
+        == "The key “x” exists already. Choose another name, or remove it first.")
   }
 
   @Test func `example tokens are as an app's, valid or not, bound or not`() throws {

@@ -20,9 +20,13 @@ extension Attestor {
     state.withLock { $0.flights.values.reduce(0) { $0 + $1.seats.count } }
   }
 
-  /// Goes on once so many wait.
-  fileprivate func waitForSeats(_ count: Int) async {
-    while seatCount != count { await Task.yield() }
+  /// Goes on once so many wait. Fails after five minutes: a fetch that has ended gives its seats back.
+  fileprivate func waitForSeats(_ count: Int) async throws {
+    let end = ContinuousClock.now + .seconds(300)
+    while seatCount != count {
+      try #require(ContinuousClock.now < end, "\(seatCount) seats are taken, not \(count)")
+      await Task.yield()
+    }
   }
 }
 
@@ -49,13 +53,14 @@ struct SharingTests {
           default:
             return await withCheckedContinuation { continuation in
               DispatchQueue(label: "caller").async {
-                continuation.resume(returning: attestor.fetchTokenAndWait(for: domain))
+                continuation.resume(
+                  returning: attestor.fetchTokenAndWait(for: domain, within: .seconds(300)))
               }
             }
           }
         }
       }
-      await attestor.waitForSeats(64)
+      try await attestor.waitForSeats(64)
       gate.open()
       return try await group.reduce(into: []) { $0.append($1) }
     }
@@ -135,7 +140,7 @@ struct SharingTests {
     let attestor = stage.attestor
     let stays = Task { try await attestor.fetchToken(for: api) }
     let leaves = Task { try await attestor.fetchToken(for: api) }
-    await attestor.waitForSeats(2)
+    try await attestor.waitForSeats(2)
     leaves.cancel()
     await #expect(throws: CancellationError.self) { try await leaves.value }
     #expect(attestor.seatCount == 1)
@@ -147,8 +152,9 @@ struct SharingTests {
   private func waiting(_ gate: Handover<Bool>) -> InProcessService {
     InProcessService { path, cancellation in
       guard path == "challenge" else { return }
-      // A blocking call without a deadline ends by this time, with a token.
-      cancellation.withHandler({ gate.give(true) }, { _ = gate.wait(for: .seconds(20)) })
+      // A blocking call without a deadline ends by this time, with a token. Tests beside this one may hold
+      // all threads for many seconds.
+      cancellation.withHandler({ gate.give(true) }, { _ = gate.wait(for: .seconds(300)) })
     }
   }
 
@@ -190,7 +196,7 @@ struct SharingTests {
     let stage = try Stage(waiting(gate))
     let attestor = stage.attestor
     let stays = Task { try await attestor.fetchToken(for: api) }
-    await attestor.waitForSeats(1)
+    try await attestor.waitForSeats(1)
     #expect(attestor.fetchTokenAndWait(for: api, within: .zero).status == .poorNetwork)
     #expect(attestor.seatCount == 1)
     gate.give(true)
@@ -213,7 +219,7 @@ struct SharingTests {
     let stage = try Stage(service)
     let attestor = stage.attestor
     let tasks = (0..<3).map { _ in Task { try await attestor.fetchToken(for: api) } }
-    await attestor.waitForSeats(3)
+    try await attestor.waitForSeats(3)
     for task in tasks { task.cancel() }
     for task in tasks {
       await #expect(throws: CancellationError.self) { try await task.value }
@@ -271,10 +277,10 @@ struct SharingTests {
     let attestor = stage.attestor
     attestor.setDataHash(of: "1")
     let first = Task { try await attestor.fetchToken(for: api) }
-    await attestor.waitForSeats(1)
+    try await attestor.waitForSeats(1)
     attestor.setDataHash(of: "2")
     let second = Task { try await attestor.fetchToken(for: api) }
-    await attestor.waitForSeats(2)
+    try await attestor.waitForSeats(2)
     gate.open()
     let results = (try await first.value, try await second.value)
     #expect(results.0 != results.1)
@@ -291,7 +297,7 @@ struct SharingTests {
     let attestor = stage.attestor
     let other = InProcessService("other").configuration()
     let fetch = Task { try await attestor.fetchToken(for: api) }
-    await attestor.waitForSeats(1)
+    try await attestor.waitForSeats(1)
     #expect(throws: AttestorError.fetchesInFlight(count: 1)) {
       try attestor.initializeAndWait(other, comment: "reinit")
     }
