@@ -114,6 +114,29 @@ static void refuses_by_the_table_of_errors(void) {
   expect(link, "52 0300 c301 0000000000000000000000000000000000000000", "");
 }
 
+// Readers of docs/LINK.md guessed each of these wrong once.
+static void corners_of_the_page_hold(void) {
+  unsigned link = make(23);
+  // A declaration is read by type only.
+  expect(link, "0a 0100", "01 0a 0100 02");
+  expect(link, "0a 0200", "01 0a 0200 02");
+  // The handle of an Error Response is the request's first one, also if the length is wrong.
+  expect(link, "08 0500 ffff 03", "01 08 0500 04");
+  expect(link, "10 0700 ffff", "01 10 0700 04");
+  // Odd opcodes, and those with bit 6, are ignored; other even ones are requests.
+  expect(link, "1e", "");
+  expect(link, "15", "");
+  expect(link, "25", "");
+  expect(link, "99", "");
+  expect(link, "42", "");
+  expect(link, "18", "01 18 0000 06");
+  // A type of 16 bytes is well formed; no attribute and no group has it.
+  expect(link, "08 0100 ffff fb349b5f800000800010000003280000", "01 08 0100 0a");
+  expect(link, "10 0100 ffff fb349b5f800000800010000000280000", "01 10 0100 10");
+  // Read By Type finds characteristics and descriptors, not services.
+  expect(link, "08 0100 ffff 0028", "01 08 0100 0a");
+}
+
 static void attributes_are_found_as_the_bluetooth_core_says(void) {
   // Vol 3, Part F, 3.4.3: Find Information, then Find By Type Value.
   static const uint8_t numbers[] = {2, 3, 4, 5, 6, 7, 8, 9};
@@ -331,6 +354,7 @@ static const struct test tests[] = {
     TEST("attributes are found as the Bluetooth core says", attributes_are_found_as_the_bluetooth_core_says),
     TEST("the smaller MTU counts, and is exchanged once", the_smaller_mtu_counts_and_once),
     TEST("what is refused is refused by the table of errors", refuses_by_the_table_of_errors),
+    TEST("corners that readers of the page guessed wrong", corners_of_the_page_hold),
     TEST("a long value is read from one snapshot, and reading the challenge asks for it",
          long_values_are_read_from_one_snapshot),
     TEST("a failed read leaves no snapshot to continue", a_failed_read_leaves_no_snapshot_to_continue),
