@@ -71,7 +71,7 @@ func probeAttestor() throws {
   try probeAttestorErrors(attestor)
   let times = [
     AttestorTimes.startUp, AttestorTimes.configuration, AttestorTimes.fetch, AttestorTimes.failure,
-    AttestorTimes.unprotected, AttestorTimes.life,
+    AttestorTimes.unprotected, AttestorTimes.life, AttestorTimes.wait,
   ]
   try expect(times.allSatisfy { $0 > .zero })
   let cancellation = Cancellation()
