@@ -56,11 +56,12 @@ public struct RequestHead: Sendable, Hashable {
     method: String, url: String, fields: HeaderFields = HeaderFields()
   ) throws(RequestFormatError) {
     let bytes = Array(url.utf8)
-    guard let mark = bytes.firstRange(of: Array("://".utf8)),
+    guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")),
+      bytes[colon...].starts(with: "://".utf8),
       let scheme = Scheme(
-        rawValue: String(decoding: bytes[..<mark.lowerBound].map(ASCII.lower), as: UTF8.self))
+        rawValue: String(decoding: bytes[..<colon].map(ASCII.lower), as: UTF8.self))
     else { throw .badURL(url) }
-    let rest = bytes[mark.upperBound...]
+    let rest = bytes[(colon + 3)...]
     let end =
       rest.firstIndex {
         $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#")
