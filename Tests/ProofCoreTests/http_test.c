@@ -97,7 +97,7 @@ static void one_spelling_of_an_authority(void) {
   static const char *const bad[] = {"",          "A.example",  "a.example:443", "a.example:",  "a.example:0",
                                     "a:065",     "a:65536",    "a:99999",       "a:100000",    "a:4x",
                                     "a:+1",      ":80",        "u@a.example",   "a/b",         "a?b",
-                                    "a#b",       "a\\b",       "a b",           "a\tb",        "b\xc3\xbc" "cher",
+                                    "a#b",       "a\\b",       "a b",           "a\tb",        ("b\xc3\xbc" "cher"),
                                     "[::1",      "[]",         "[::1]x",        "[::1]:443",   "a:1:2", "::1", "a\x7f"};
   for (unsigned i = 0; i < sizeof good / sizeof good[0]; i++) spells("GET", "https", good[i], "/", PFC_OK);
   for (unsigned i = 0; i < sizeof bad / sizeof bad[0]; i++) spells("GET", "https", bad[i], "/", PFC_E_MALFORMED);
