@@ -26,7 +26,7 @@ VERDICTS = {
     FAULT: "fault",
 }
 MESSAGES = dict(enumerate(("?", "ask", "challenge", "token", "command", "verdict", "order", "recall", "status")))
-DONE = {1: "done", 3: "number out of range"}
+DONE = {1: "done", 3: "number out of range", 4: "not done: its state could not be stored"}
 
 
 def nth(number):
