@@ -19,6 +19,9 @@ LINKS = 8
 class Stranger(threading.Thread):
     """Opens links without end. Each of `held` sockets stays until the hardware ends it; one more comes and goes."""
 
+    # Notified after each round of each stranger.
+    rounds = threading.Condition()
+
     def __init__(self, path, held, says=b""):
         super().__init__(daemon=True)
         self.path, self.held, self.says, self.ended, self.connected = path, held, says, threading.Event(), 0
@@ -55,6 +58,8 @@ class Stranger(threading.Thread):
                 self.sockets.append(link)
             if link := self.open():
                 link.close()
+            with self.rounds:
+                self.rounds.notify_all()
 
     def stop(self):
         self.ended.set()
@@ -70,6 +75,10 @@ class Admission(Attack):
             stranger.start()
             self.addCleanup(stranger.stop)
             yield stranger
+
+    def wait_until(self, holds):
+        with Stranger.rounds:
+            self.assertTrue(Stranger.rounds.wait_for(holds, 6 * DEADLINE), "the strangers did not get their links")
 
     def prove(self, guest, links):
         for link in links:
@@ -94,6 +103,7 @@ class Admission(Attack):
                     self.assertEqual(self.owner.do(link, self.hardware).verdict, Verdict.ACCEPTED)
                     break
             self.assertLess(time.monotonic() - began, DEADLINE, f"not served in {tries} tries")
+            # The pace of an app that is sent away: a central without one would flood the hardware itself.
             time.sleep(0.02)
         took = time.monotonic() - began
         print(f"served after {took:.1f} s, try {tries}; ", end="", flush=True)
@@ -119,8 +129,7 @@ class Admission(Attack):
     def test_a_stranger_who_reconnects_without_end(self):
         self.link.close()
         strangers = list(self.strangers(5, 5))
-        while min(stranger.connected for stranger in strangers) < 50:
-            time.sleep(0.01)
+        self.wait_until(lambda: min(stranger.connected for stranger in strangers) >= 50)
         self.assert_owner_served()
 
     def test_twelve_strangers_links_and_proved_idle_links_together(self):
@@ -130,23 +139,20 @@ class Admission(Attack):
         for n, link in enumerate(links):
             self.prove(guests[n % 4], [link])
         strangers = list(self.strangers(6, 6))
-        while min(len(stranger.sockets) for stranger in strangers) < 6:
-            time.sleep(0.01)
+        self.wait_until(lambda: min(len(stranger.sockets) for stranger in strangers) >= 6)
         self.assert_owner_served()
 
     def test_half_open_messages_on_all_links(self):
         half = bytes([WRITE_COMMAND]) + u16(COMMAND) + bytes([0x84, 0, 90, 0]) + bytes(16)
         self.link.close()
         strangers = list(self.strangers(8, 4, says=half))
-        while sum(len(stranger.sockets) for stranger in strangers) < 12:
-            time.sleep(0.01)
+        self.wait_until(lambda: sum(len(stranger.sockets) for stranger in strangers) >= 12)
         self.assert_owner_served()
 
     def test_an_owner_in_session_is_not_disturbed(self):
         self.assert_owner_gets_in(self.link)
         strangers = list(self.strangers(6, 6))
-        while min(len(stranger.sockets) for stranger in strangers) < 6:
-            time.sleep(0.01)
+        self.wait_until(lambda: min(len(stranger.sockets) for stranger in strangers) >= 6)
         for _ in range(200):
             self.assert_owner_gets_in(self.link)
 
