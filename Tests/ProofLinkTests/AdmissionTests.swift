@@ -97,35 +97,59 @@ private final class QueueTransport: LinkTransport {
 }
 
 private final class QueueChannel: LinkChannel {
+  private enum Turn {
+    case none
+    case waiting(Task<Void, Never>, [[UInt8]])
+    case come
+  }
+
   let received: AsyncStream<[UInt8]>
   private let channel: any LinkChannel
-  private let waiting = CoreLock<[[UInt8]]?>([])
-  private let turn = CoreLock<Task<Void, Never>?>(nil)
+  private let clock: EventClock
+  private let time: Duration
+  private let turn = CoreLock(Turn.none)
 
   init(_ channel: any LinkChannel, _ clock: EventClock, _ time: Duration) {
     self.channel = channel
+    self.clock = clock
+    self.time = time
     received = channel.received
-    let task = Task { [weak self] in
-      guard (try? await clock.sleep(for: time)) != nil else { return }
-      let sent = self?.waiting.withLock { waiting in
-        defer { waiting = nil }
-        return waiting
-      }
-      for pdu in sent ?? [] { self?.channel.send(pdu) }
-    }
-    turn.withLock { $0 = task }
   }
 
+  /// The wait begins with the first PDU, not with the link: by then the connection has replaced the timer
+  /// of the connecting by the timer of the answer. Begun earlier, the wait could last beside a timer that
+  /// is about to be replaced, and time would pass too soon.
   func send(_ pdu: [UInt8]) {
-    let isWaiting = waiting.withLock { waiting in
-      waiting?.append(pdu)
-      return waiting != nil
+    let mayPass = turn.withLock { turn in
+      switch turn {
+      case .none: turn = .waiting(wait(), [pdu])
+      case .waiting(let task, let sent): turn = .waiting(task, sent + [pdu])
+      case .come: return true
+      }
+      return false
     }
-    if !isWaiting { channel.send(pdu) }
+    if mayPass { channel.send(pdu) }
+  }
+
+  private func wait() -> Task<Void, Never> {
+    Task { [weak self, clock, time] in
+      guard (try? await clock.sleep(for: time)) != nil else { return }
+      self?.come()
+    }
+  }
+
+  private func come() {
+    turn.withLock { turn in
+      guard case .waiting(_, let sent) = turn else { return }
+      for pdu in sent { channel.send(pdu) }
+      turn = .come
+    }
   }
 
   func close() {
-    turn.withLock { $0?.cancel() }
+    turn.withLock { turn in
+      if case .waiting(let task, _) = turn { task.cancel() }
+    }
     channel.close()
   }
 }
