@@ -56,6 +56,8 @@ public enum ProofError: Error, Sendable, Hashable {
   case wrongMode(String)
   /// A hardware public key is not a point that anything can be sealed to.
   case unusablePublicKey(of: HardwareID)
+  /// A gate's public key is not a point that anything can be sealed to.
+  case unusableGateKey(number: UInt8)
 
   // Proofs and answers.
 
@@ -135,6 +137,9 @@ extension ProofError: CustomStringConvertible {
     case .unusablePublicKey(let hardware):
       "Nothing can be sealed to the public key of hardware \(hardware). Check what the factory "
         + "wrote down."
+
+    case .unusableGateKey(let number):
+      "Nothing can be sealed to the gate's public key number \(number). Check the gate's record."
 
     case .differs(let noun):
       "The \(noun) is not the expected one. Key, nonce or content is another; measure again."

@@ -35,7 +35,21 @@ enum CoreWire {
   static let records = 1 + slots
   static let recordMax = Int(PFC_RECORD_HEAD_BYTES + PFC_RECORD_PAYLOAD_MAX + PFC_RECORD_TAG_BYTES)
 
+  static let gateSecret = Int(PFC_GATE_SECRET_BYTES)
+  static let gateKey = Int(PFC_GATE_KEY_BYTES)
+  static let gateKeysMax = Int(PFC_GATE_KEYS_MAX)
+  static let gateToken =
+    Int(PFC_GATE_TOKEN_HEAD_BYTES + PFC_SEAL_BYTES + PFC_GATE_TOKEN_BODY_BYTES)
+    + Int(PFC_SIGNATURE_BYTES)
+  static let gateLife = UInt64(PFC_GATE_LIFE_SECONDS)
+  static let gateApp = Int(PFC_APP_BYTES)
+  static let findingsMax = Int(PFC_FINDINGS_MAX)
+  static let accountMax = Int(PFC_ACCOUNT_MAX)
+  static let compactText = Int(PFC_COMPACT_TEXT_BYTES)
+  static let compactWindow = UInt32(PFC_COMPACT_WINDOW_SECONDS)
+
   static let tokenMagic = PFC_TOKEN_MAGIC
+  static let gateTokenMagic = PFC_GATE_TOKEN_MAGIC
   static let orderMagic = PFC_ORDER_MAGIC
 
   /// What tokens and orders begin with: two bytes of magic, a version, a suite.
