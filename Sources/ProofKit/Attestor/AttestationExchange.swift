@@ -172,6 +172,7 @@ struct AttestationExchange {
     case .notEncrypted:
       return result(
         .badURL, "tokens of \(request.name) are not encrypted, so no measurement is sent there")
+    case .noGate: return result(.badURL, "the API \(request.name) has no gate")
     }
   }
 

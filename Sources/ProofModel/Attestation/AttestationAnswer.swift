@@ -24,6 +24,8 @@ public struct AttestationAnswer: Sendable, Hashable {
     case unbelievable = 10
     /// The API's tokens are not encrypted, so no measurement is sent there.
     case notEncrypted = 11
+    /// The API has no gate.
+    case noGate = 12
   }
 
   /// The report's salt.
@@ -48,12 +50,15 @@ public struct AttestationAnswer: Sendable, Hashable {
   /// The account's key for signed messages, with a token and where the account has one; random for
   /// an app that failed.
   public var messageKey: MessageKey?
+  /// The admission to a gate, if one was asked for and ``outcome`` is ``Outcome/done``.
+  public var admission: GateAdmission?
 
   /// Describes an answer.
   public init(
     to salt: Salt, _ outcome: Outcome, configSerial: UInt32 = 0, forcedPinsSerial: UInt32 = 0,
     tokenLifetime: UInt32 = 0, token: String = "", responseCode: String = "",
-    rejectionReasons: String = "", secureString: String? = nil, messageKey: MessageKey? = nil
+    rejectionReasons: String = "", secureString: String? = nil, messageKey: MessageKey? = nil,
+    admission: GateAdmission? = nil
   ) {
     self.salt = salt
     self.outcome = outcome
@@ -65,6 +70,7 @@ public struct AttestationAnswer: Sendable, Hashable {
     self.rejectionReasons = rejectionReasons
     self.secureString = secureString
     self.messageKey = messageKey
+    self.admission = admission
   }
 
   /// Reads and checks an answer.
@@ -76,7 +82,8 @@ public struct AttestationAnswer: Sendable, Hashable {
   /// - Throws: ``ProofError/malformed(_:byteCount:)``, ``ProofError/tooNew(_:)``,
   ///   ``ProofError/differs(_:)`` if the tag is another.
   public init(_ bytes: [UInt8], to salt: Salt, with key: MeasurementProofKey) throws(ProofError) {
-    var reader = try AttestationReader(bytes, .answer, noun: "attestation answer")
+    var reader = try AttestationReader(
+      bytes, .answer, noun: "attestation answer", knowsKeys: true)
     self.salt = try reader.read(Salt.self)
     guard let outcome = Outcome(rawValue: try reader.readByte()) else { throw reader.malformed }
     self.outcome = outcome
@@ -91,12 +98,16 @@ public struct AttestationAnswer: Sendable, Hashable {
     rejectionReasons = try reader.readText()
     secureString = try reader.readFlag() ? try reader.readText(max: .max) : nil
     messageKey = try reader.readFlag() ? try reader.readMessageKey() : nil
+    // Version 2 has an admission, and version 1 has none: one answer has one encoding.
+    let admission = reader.hasKey ? try reader.readBlob(max: GateAdmission.byteCountMax) : nil
+    guard admission == nil || outcome == .done else { throw reader.malformed }
     let tagged = reader.readBytes
     let tag = try reader.read(Digest.self)
     try reader.finish()
     let expected = AttestationTag.tag(
       tagged, label: AttestationWire.answerLabel, salt: salt, key: key)
     guard self.salt == salt, tag == expected else { throw .differs("tag of the answer") }
+    self.admission = try admission.map { bytes throws(ProofError) in try GateAdmission(bytes) }
   }
 
   /// The bytes to send.
@@ -104,7 +115,9 @@ public struct AttestationAnswer: Sendable, Hashable {
   /// - Parameter key: The measurement proof key of the report's key id.
   /// - Returns: The bytes, the tag included.
   public func bytes(with key: MeasurementProofKey) -> [UInt8] {
-    var writer = AttestationWriter(.answer)
+    var writer = AttestationWriter(
+      .answer,
+      version: admission == nil ? AttestationWire.version : AttestationWire.admissionVersion)
     writer.write(salt)
     writer.write(outcome.rawValue)
     writer.write(configSerial)
@@ -117,6 +130,7 @@ public struct AttestationAnswer: Sendable, Hashable {
     if let secureString { writer.write(text: secureString) }
     writer.write(messageKey == nil ? 0 : 1 as UInt8)
     messageKey?.withBytes { writer.write($0) }
+    if let admission { writer.write(blob: admission.bytes) }
     writer.write(
       AttestationTag.tag(
         writer.bytes[...], label: AttestationWire.answerLabel, salt: salt, key: key))

@@ -12,6 +12,9 @@ public struct AttestationQuestion: Sendable, Hashable {
   public let account: String
   /// The SDK's version.
   public let sdkVersion: String
+  /// The API whose gate the app wants to be admitted to; empty for every purpose but
+  /// ``AttestationPurpose/gate``.
+  public let host: String
   /// Whether the app has an installation key, and asks by version 2.
   public let hasKey: Bool
   /// Evidence of the app's TPM, if the service wanted it.
@@ -20,8 +23,10 @@ public struct AttestationQuestion: Sendable, Hashable {
   /// Describes a question.
   public init(
     keyID: KeyID, device: DeviceID, purpose: AttestationPurpose, configSerial: UInt32,
-    account: String, sdkVersion: String, hasKey: Bool = false, endorsement: Endorsement? = nil
+    account: String, sdkVersion: String, host: String = "", hasKey: Bool = false,
+    endorsement: Endorsement? = nil
   ) {
+    self.host = purpose == .gate ? host : ""
     self.keyID = keyID
     self.device = device
     self.purpose = purpose
@@ -48,6 +53,7 @@ public struct AttestationQuestion: Sendable, Hashable {
     configSerial = try reader.readUInt32()
     account = try reader.readText()
     sdkVersion = try reader.readText()
+    host = purpose == .gate ? try reader.readText() : ""
     hasKey = reader.hasKey
     endorsement = try reader.hasKey ? reader.readEndorsement() : nil
     try reader.finish()
@@ -62,6 +68,7 @@ public struct AttestationQuestion: Sendable, Hashable {
     writer.write(configSerial)
     writer.write(text: account)
     writer.write(text: sdkVersion)
+    if purpose == .gate { writer.write(text: host) }
     if hasKey { writer.write(endorsement) }
     return writer.bytes
   }

@@ -4,10 +4,11 @@ struct AttestationReader {
   private let bytes: [UInt8]
   private var position = 0
   private let noun: String
-  /// Whether the message is of the version that speaks of the installation's key.
+  /// Whether the message is of version 2: it speaks of the installation's key, or, as an answer, has an
+  /// admission to a gate.
   private(set) var hasKey = false
 
-  /// `knowsKeys`: whether a version of this message speaks of the installation's key.
+  /// `knowsKeys`: whether this message has a version 2.
   init(
     _ bytes: [UInt8], _ kind: AttestationWire.Kind, noun: String, knowsKeys: Bool = false
   ) throws(ProofError) {
@@ -21,6 +22,12 @@ struct AttestationReader {
     default: throw .tooNew(noun)
     }
     guard try readByte() == kind.rawValue else { throw malformed }
+  }
+
+  /// For bytes that are part of a message, without a head.
+  init(part bytes: [UInt8], noun: String) {
+    self.bytes = bytes
+    self.noun = noun
   }
 
   var malformed: ProofError { .malformed(noun, byteCount: bytes.count) }

@@ -5,6 +5,8 @@ package enum AttestationWire {
   static let version: UInt8 = 1
   /// The version of questions, challenges and reports that speak of the installation's key.
   static let keyVersion: UInt8 = 2
+  /// The version of an answer with an admission to a gate.
+  static let admissionVersion: UInt8 = 2
 
   enum Kind: UInt8 {
     case question = 1
@@ -45,4 +47,6 @@ public enum AttestationPurpose: UInt8, Sendable, CaseIterable {
   case secureString = 3
   /// A token with claims of the app's own.
   case customJWT = 4
+  /// The token and the keys for a gate: a ``GateAdmission``.
+  case gate = 5
 }

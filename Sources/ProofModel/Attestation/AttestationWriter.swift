@@ -6,6 +6,9 @@ struct AttestationWriter {
     bytes = AttestationWire.magic + [version, kind.rawValue]
   }
 
+  /// Without a head but for a version: for parts of a message.
+  init(part version: UInt8) { bytes = [version] }
+
   /// Without a head: for transcripts that share the encoding of a field.
   init(transcript label: String) { bytes = Array(label.utf8) }
 

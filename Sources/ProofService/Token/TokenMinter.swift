@@ -20,6 +20,7 @@ struct TokenMinter {
       case .token, .measurement: try tokenAnswer()
       case .secureString: try stringAnswer()
       case .customJWT: try customAnswer()
+      case .gate: work.answer(.noGate)
       }
     return dressed(answer)
   }

@@ -15,7 +15,7 @@ func probeAttestation(_ baseline: BaselineProbe) throws {
   try expect(question == asked && question.keyID == key.id && question.device == device)
   try expect(question.purpose == AttestationPurpose(rawValue: 2) && question.configSerial == 4)
   try expect(question.account == "acme" && question.sdkVersion == "1.0")
-  try expect(AttestationPurpose.allCases == [.token, .measurement, .secureString, .customJWT])
+  try expect(AttestationPurpose.allCases == [.token, .measurement, .secureString, .customJWT, .gate])
 
   let draft = try BaselineDraft(salt: .random(), sources: baseline.config.sources)
   let sent = AttestationChallenge(draft, lifetime: 30, configSerial: 5)
@@ -48,7 +48,7 @@ func probeAttestation(_ baseline: BaselineProbe) throws {
 
   let outcomes: [AttestationAnswer.Outcome] = [
     .done, .unknownDomain, .unprotectedDomain, .rejected, .disabled, .unknownKey, .badKey,
-    .badPayload, .askAgain, .unbelievable, .notEncrypted,
+    .badPayload, .askAgain, .unbelievable, .notEncrypted, .noGate,
   ]
   try expect(AttestationAnswer.Outcome.allCases == outcomes && outcomes[10].rawValue == 11)
   var answer = AttestationAnswer(to: draft.salt, .done, token: "a.b.c")
@@ -69,4 +69,5 @@ func probeAttestation(_ baseline: BaselineProbe) throws {
   let received = try AttestationAnswer(answer.bytes(with: key), to: draft.salt, with: key)
   try expect(received == answer && received.salt == draft.salt && received.outcome == .done)
   try expect(received.token == "a.b.c" && received.tokenLifetime == 300)
+  try expect(received.admission == nil && question.host.isEmpty)
 }

@@ -35,6 +35,7 @@ struct FetchTests {
       (.unprotectedDomain, .unprotectedURL), (.rejected, .rejected), (.disabled, .disabled),
       (.unknownKey, .unknownKey), (.badKey, .badKey), (.badPayload, .badPayload),
       (.askAgain, .noService), (.unbelievable, .internalError), (.notEncrypted, .badURL),
+      (.noGate, .badURL),
     ])
   func outcomes(outcome: AttestationAnswer.Outcome, status: FetchStatus) async throws {
     let stage = try Stage()
