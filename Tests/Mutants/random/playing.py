@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 
-from modules import C_ENVIRONMENT, C_TREE, FOLDER, ROOT, STAGES, TREE
+from modules import C_ENVIRONMENT, C_TREE, FOLDER, OF_SWIFT, ROOT, STAGES, TREE
 from source import squeezed
 
 # A mutant that takes this many times as long as no mutant hangs. The machine may be busy with other work by then.
@@ -76,6 +76,8 @@ def command_of(stage):
     """The stage's command, the copy it is played in, and its environment."""
     if stage.startswith("core of "):
         return STAGES["core of this noun"].format(noun=stage.removeprefix("core of ")), C_TREE, C_ENVIRONMENT
+    if stage in OF_SWIFT:
+        return STAGES[stage], TREE, {"PYPI_FOLDER": str(ROOT / ".build/pypi")}
     if stage in STAGES:
         return STAGES[stage], C_TREE, C_ENVIRONMENT
     if stage.startswith("!"):
@@ -111,8 +113,10 @@ def judge(names, number=0):
         command, folder, environment = command_of(stage)
         seconds = patience(stage)
         status, output = play(command, folder, seconds, {**environment, "MUTANT_CHOSEN": str(number)})
+        if status is None:  # Other work may have held it up: it hangs if it does so again.
+            status, output = play(command, folder, seconds, {**environment, "MUTANT_CHOSEN": str(number)})
         if status is None:
-            return "killed", stage, "hangs"
+            return "killed", stage, "hangs, twice"
         if status != 0:
             return "killed", stage, last_word(output)
     return "survived", names[-1], ""
