@@ -9,7 +9,7 @@ from modules import C_FLAGS, C_TREE, FOLDER, ROOT, SODIUM
 from playing import judge, patience, synchronise, write
 
 HERE = pathlib.Path(__file__).resolve().parent
-COPIED = ["CSources", "Tests", "Benchmarks/probe-files", ".ci"]
+COPIED = ["CSources", "Tests", "Benchmarks/probe-files", ".ci", "docs"]
 
 
 def prepare():

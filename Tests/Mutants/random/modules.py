@@ -37,9 +37,10 @@ STAGES = {
                 "admission_test figures_test log_test power_test radio_test story_test",
     "interoperation": "Tests/JOSE/run.sh",
     "kills": "Tests/Store/run.sh",
+    "door": "/usr/bin/python3 Tests/Service/door/hostile.py",
 }
 # Of those, what is played in SwiftPM's copy.
-OF_SWIFT = {"interoperation", "kills"}
+OF_SWIFT = {"interoperation", "kills", "door"}
 
 PROBE_FILES = ["probe files", "probe hand-over", "probe process"]
 # Folder: its stages. A stage that is not in STAGES is a filter of `swift test`, or "!" and a script of process tests.
@@ -65,7 +66,7 @@ BRIDGES = {
     "CSources/ProofKey": ["ProofKitHTTPTests", FETCH, DEMO],
     "CSources/CCurl": ["ProofKitHTTPTests", FETCH],
     "CSources/CCrypto": ["ProofJOSETests", "ProofBackendTests|ProofServiceTests", "interoperation"],
-    "CSources/CMicroHTTPD": ["ProofServiceHTTPTests", "ProofKitHTTPTests", SERVER],
+    "CSources/CMicroHTTPD": ["door", "ProofServiceHTTPTests", "ProofKitHTTPTests", SERVER],
     "CSources/CSQLite": ["ProofServiceTests"],
     "CSources/CTPM": [INSTALLATION],
 }
