@@ -33,8 +33,10 @@ STAGES = {
     "second implementation": "CC=$CC .ci/vectors",
     "constant time": "Tests/ConstantTime/run.sh",
     "secrets": "Tests/Secrets/run.sh",
-    "firmware": f"make -s -C CSources/ports/cortex-m3 SODIUM={SODIUM} && /usr/bin/python3 Tests/Firmware/run.py "
+    "firmware": f"mkdir -p .build && ln -sfn {ROOT}/.build/foreign .build/foreign && "
+                "make -s -C CSources/ports/cortex-m3 && /usr/bin/python3 Tests/Firmware/run.py "
                 "admission_test figures_test log_test power_test radio_test story_test",
+    "log's words": "/usr/bin/python3 Tests/Firmware/run.py in_the_words_of_proof_hardware",
     "interoperation": "Tests/JOSE/run.sh",
     "kills": "Tests/Store/run.sh",
     "door": "/usr/bin/python3 Tests/Service/door/hostile.py",
@@ -49,7 +51,7 @@ C_MODULES = {
                            "constant time", "secrets"],
     "CSources/ProofProbe": ["probe process", "probe files", "probe hand-over", "probe roots", "probe sanitized"],
     "CSources/ProofDevice": ["units", "process", "attacker"],
-    "CSources/proof-hardware": ["process", "attacker"],
+    "CSources/proof-hardware": ["process", "attacker", "log's words"],
     "CSources/ports": ["firmware"],
 }
 SERVER = "!Tests/Service/server_test.py"
