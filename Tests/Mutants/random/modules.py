@@ -32,9 +32,9 @@ STAGES = {
     "probe sanitized": "make -s -f Tests/ProofProbeTests/files.mk sanitized-address",
     "second implementation": "CC=$CC .ci/vectors",
     "constant time": "Tests/ConstantTime/run.sh",
-    "secrets": "Tests/Secrets/run.sh",
+    "wiping": "Tests/Secrets/run.sh --wiping",
     "firmware": f"mkdir -p .build && ln -sfn {ROOT}/.build/foreign .build/foreign && "
-                "make -s -C CSources/ports/cortex-m3 && /usr/bin/python3 Tests/Firmware/run.py "
+                "env -u CC -u CFLAGS make -s -C CSources/ports/cortex-m3 && /usr/bin/python3 Tests/Firmware/run.py "
                 "admission_test figures_test log_test power_test radio_test story_test",
     "log's words": "/usr/bin/python3 Tests/Firmware/run.py in_the_words_of_proof_hardware",
     "interoperation": "Tests/JOSE/run.sh",
@@ -48,7 +48,7 @@ PROBE_FILES = ["probe files", "probe hand-over", "probe process"]
 # Folder: its stages. A stage that is not in STAGES is a filter of `swift test`, or "!" and a script of process tests.
 C_MODULES = {
     "CSources/ProofCore": ["core of this noun", "core", "units", "process", "each wipe", "second implementation",
-                           "constant time", "secrets"],
+                           "wiping", "constant time"],
     "CSources/ProofProbe": ["probe process", "probe files", "probe hand-over", "probe roots", "probe sanitized"],
     "CSources/ProofDevice": ["units", "process", "attacker"],
     "CSources/proof-hardware": ["process", "attacker", "log's words"],

@@ -146,8 +146,9 @@ def compile_swift(samples):
 
 
 def play_c(sample):
-    # The probe's tests take longest.
-    for index in sorted(sample.waiting(C_MODULES), key=lambda i: sample.mutants[i][0] == "CSources/ProofProbe"):
+    # The tests of the probe and of the firmware take longest.
+    last = ("CSources/ProofProbe", "CSources/ports")
+    for index in sorted(sample.waiting(C_MODULES), key=lambda i: sample.mutants[i][0] in last):
         folder, mutant = sample.mutants[index]
         sample.note(index, *c_side.run(mutant, stages(folder, mutant.source.name)))
 
