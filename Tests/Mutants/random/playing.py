@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import pathlib
 import re
 import select
 import shlex
@@ -47,6 +48,14 @@ def write(path, data, mode=None):
             path.chmod(mode)
 
 
+def end_session(session):
+    """Ends what was begun, also what has a process group of its own."""
+    for entry in pathlib.Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(ProcessLookupError, FileNotFoundError):
+            if os.getsid(int(entry.name)) == session:
+                os.kill(int(entry.name), signal.SIGKILL)
+
+
 def play(command, folder, seconds, environment=None):
     """The exit status, None for one that hangs, and what was printed. The first failure that is told ends it."""
     variables = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))}
@@ -65,8 +74,7 @@ def play(command, folder, seconds, environment=None):
         elif process.poll() is not None:  # Something it left behind holds the pipe.
             status = process.returncode
             break
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
+    end_session(process.pid)
     process.stdout.close()
     process.wait()
     return status, output.decode(errors="replace")
