@@ -31,6 +31,14 @@ struct InstallationKeyFileTests {
     #expect(try StoredInstallationKey(folder: other.path).identity().point != identity.point)
   }
 
+  @Test("in a TPM takes the times of the page unless told otherwise")
+  func times() {
+    let options = TPMInstallationKey.Options()
+    #expect(options.device == "/dev/tpmrm0")
+    #expect(options.signingTime == .seconds(4))
+    #expect(options.provingTime == .seconds(20))
+  }
+
   @Test("is made by one of many at the same time, or the others are told to try again")
   func together() async throws {
     let place = Place()

@@ -71,4 +71,22 @@ struct PipeTests {
     first.close()
     third.close()
   }
+
+  @Test("of PDUs that wait for a reader keeps the latest 256")
+  func unread() async throws {
+    var ends: [Int32] = [0, 0]
+    let paired = unsafe socketpair(AF_UNIX, Int32(SOCK_SEQPACKET.rawValue), 0, &ends)
+    try #require(paired == 0)
+    let channel = try PipeChannel(reading: ends[0], writing: ends[0])
+    for number in UInt16(0)..<300 {
+      let pdu = [UInt8(number >> 8), UInt8(truncatingIfNeeded: number)]
+      let sent = unsafe write(ends[1], pdu, pdu.count)
+      #expect(sent == pdu.count)
+    }
+    _ = close(ends[1])
+    while !channel.isOver { await Task.yield() }
+    var kept: [Int] = []
+    for await pdu in channel.received { kept.append(Int(pdu[0]) << 8 | Int(pdu[1])) }
+    #expect(kept == Array(44..<300))
+  }
 }

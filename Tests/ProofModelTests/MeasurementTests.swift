@@ -235,6 +235,23 @@ struct DifferenceTests {
     #expect(difference.description.contains("cannot be compared: another key"))
   }
 
+  @Test("of a fold that refused a record is refused as well")
+  func refused() throws {
+    let world = try World()
+    let records = world.evidence.records
+    var fold = MeasurementFold(under: world.config, with: world.key, comparing: true)
+    try fold.update(records[0])
+    #expect(throws: ProofError.evidenceRepeated(EvidenceName(records[0]))) {
+      try fold.update(records[0])
+    }
+    do throws(ProofError) {
+      _ = try fold.difference(among: world.evidence)
+      Issue.record("a refused measurement was compared")
+    } catch {
+      #expect(error == .measurementEnded)
+    }
+  }
+
   @Test("of a fold that was not begun for it ends the process")
   func notComparing() async {
     await #expect(processExitsWith: .failure) {

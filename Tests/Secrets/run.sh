@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Secrets are wiped when a call is done, and the measurement proof key stands nowhere.
 #
-#   Tests/Secrets/run.sh
+#   Tests/Secrets/run.sh              all of it
+#   Tests/Secrets/run.sh --wiping     the first two parts alone
 #
 # Four parts. Wiping: each call with secrets on a painted stack, which is then searched, with static memory, for any
 # eight bytes of them; for both compilers at several levels, with libsodium's portable code and with what it picks for
@@ -80,6 +81,10 @@ while IFS= read -r line; do
   check "leftovers.txt: found no more, take it off: $line" grep -qxF "$line" $BUILD/seen
 done < <(grep -v '^#' "$here/leftovers.txt")
 
+if [[ ${1:-} == --wiping ]]; then
+  closing
+  exit
+fi
 terse "each wipe" python3 "$here/each_wipe.py"
 terse "the key" python3 "$here/key_search.py"
 closing

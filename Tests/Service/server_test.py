@@ -184,16 +184,30 @@ def test_secret_files(store, folder):
                         f"{option} {path}: {status} {said}")
 
 
+def end_of(chain):
+    """When a certificate ends, in seconds since 1970."""
+    found = subprocess.run(["openssl", "x509", "-in", chain, "-noout", "-enddate"], check=True, capture_output=True,
+                           text=True)
+    return ssl.cert_time_to_seconds(found.stdout.strip().removeprefix("notAfter="))
+
+
+def end_measured(port, chain):
+    found = re.search(r"^proof_certificate_end_seconds (\S+)$", get(port, "/metrics", context=trusting(chain))[1],
+                      re.MULTILINE)
+    return float(found.group(1)) if found else None
+
+
 def test_renewal(store, folder):
     chain, key = folder / "now.pem", folder / "now.key"
     first, first_key = make_certificate(folder, "first")
-    second, second_key = make_certificate(folder, "second")
+    second, second_key = make_certificate(folder, "second", days=60)
     for source, target in [(first, chain), (first_key, key)]:
         shutil.copy(source, target)
     with Service(*store, "--certificate", chain, "--private-key", key) as service:
         old = http.client.HTTPSConnection("127.0.0.1", service.port, timeout=PATIENCE, context=trusting(first))
         old.request("GET", "/health")
         old.getresponse().read()
+        checks.that(end_measured(service.port, first) == end_of(first), "the first one's end is measured")
         checks.that(handshake(service.port, trusting(second)) == "CERTIFICATE_VERIFY_FAILED", "not yet the second")
         for source, target in [(second, chain), (second_key, key)]:
             shutil.copy(source, target)
@@ -201,6 +215,7 @@ def test_renewal(store, folder):
         service.wait_for("certificate renewed")
         checks.that(handshake(service.port, trusting(second)) == "TLSv1.3", "the second is served")
         checks.that(handshake(service.port, trusting(first)) == "CERTIFICATE_VERIFY_FAILED", "the first no longer")
+        checks.that(end_measured(service.port, second) == end_of(second), "the second one's end is measured")
         old.request("GET", "/health")
         checks.that(old.getresponse().read() != b"", "a connection under the first goes on")
         old.close()
@@ -348,6 +363,7 @@ def test_metrics(store):
         for line in ['proof_requests_total{route="/health",method="GET",status="200"} 3',
                      'proof_requests_total{route="other",method="GET",status="404"} 2',
                      'proof_request_seconds_count{route="/health"} 3', "proof_requests_in_flight 1",
+                     "proof_connections_total 6",
                      'proof_request_seconds_bucket{route="/health",le="+Inf"} 3']:
             checks.that(line in text.splitlines(), f"not among the measures: {line}")
         checks.that("secret-path" not in text, "a path is not among the measures")

@@ -22,6 +22,10 @@ static const char *name_of(unsigned long long number) {
     case SYS_fchmod: return "fchmod";
     case SYS_write: return "write";
     case SYS_fsync: return "fsync";
+    case SYS_mkdirat: return "mkdir";
+#ifdef SYS_mkdir
+    case SYS_mkdir: return "mkdir";
+#endif
     case SYS_close: return "close";
     case SYS_renameat: return "renameat";
     case SYS_read: return "read";

@@ -7,6 +7,7 @@ Also: two real processes and one folder, and a lock that ends with its process, 
 """
 
 import pathlib
+import shutil
 import signal
 import subprocess
 import sys
@@ -42,6 +43,24 @@ def cuts(folder):
     return calls, stored
 
 
+def making(place, *missing):
+    """A folder, and those above it that are missing, are on the medium one after the other before the store is used."""
+    calls, folder = [], place.joinpath("new", *missing)
+    folder.parents[len(missing) - 1].mkdir(exist_ok=True)
+    for number in range(1, 1000):
+        run = subprocess.run([TRACER, str(number), VICTIM, "make", str(folder)], capture_output=True, text=True,
+                             timeout=60)
+        shutil.rmtree(place / "new" / missing[0], ignore_errors=True)
+        if run.returncode == 3:
+            break
+        checks.that(run.returncode == 0, f"cut {number} of making {folder}: {run.stderr}")
+        calls.append(run.stdout.strip())
+    # The first of those that fails for want of a folder above is tried again.
+    made = [call for call in calls if call in ("mkdir", "fsync")]
+    expected = ["mkdir"] * (len(missing) - 1) + ["mkdir", "fsync"] * len(missing)
+    checks.that(made[:len(expected)] == expected, f"each folder is on the medium before the next: {made}")
+
+
 def masks(place):
     """For its owner alone, whatever mask the process has: one that forbids nothing, and one that forbids everything."""
     for umask in (0, 0o277):
@@ -60,6 +79,8 @@ def masks(place):
 def main():
     with tempfile.TemporaryDirectory() as place:
         masks(pathlib.Path(place))
+        making(pathlib.Path(place), "store")
+        making(pathlib.Path(place), "state", "store")
         folder = pathlib.Path(place) / "store"
         calls, stored = cuts(str(folder))
         print("cut before each of:", " ".join(calls))

@@ -5,11 +5,11 @@ import shutil
 import subprocess
 import tempfile
 
-from modules import C_FLAGS, C_TREE, FOLDER, ROOT
+from modules import C_FLAGS, C_TREE, FOLDER, ROOT, SODIUM
 from playing import judge, patience, synchronise, write
 
 HERE = pathlib.Path(__file__).resolve().parent
-COPIED = ["CSources", "Tests", "Benchmarks/probe-files", ".ci"]
+COPIED = ["CSources", "Tests", "Benchmarks/probe-files", ".ci", "docs"]
 
 
 def prepare():
@@ -28,11 +28,17 @@ def flags(tree, folder):
 
 def compile_one(tree, folder, name):
     """Whether the file, or those of the folder if it is a header, compiles."""
-    paths = sorted((tree / folder).glob("*.c")) if name.endswith(".h") else [tree / name]
+    paths = sorted((tree / folder).rglob("*.c")) if name.endswith(".h") else [tree / name]
     packages = {"CSources/CCurl": "libcurl", "CSources/CCrypto": "libcrypto",
-                "CSources/CMicroHTTPD": "libmicrohttpd gnutls"}.get(folder, "libsodium")
+                "CSources/CMicroHTTPD": "libmicrohttpd gnutls", "CSources/CTPM": "tss2-esys"}.get(folder, "libsodium")
     more = subprocess.run(["pkg-config", "--cflags", *packages.split()], capture_output=True, text=True).stdout.split()
-    command = ["gcc", *flags(tree, folder), *more, "-fsyntax-only", *paths]
+    if folder == "CSources/ports":
+        gcc, more = ["arm-none-eabi-gcc", "-mcpu=cortex-m3", "-mthumb"], [
+            "-DPFC_PROFILE=\"full.h\"", f"-I{tree / folder}/profiles", f"-I{tree / folder}/cortex-m3",
+            *(f"-isystem{SODIUM}/src/libsodium/{name}" for name in ("", "include", "include/sodium"))]
+    else:
+        gcc = ["gcc"]
+    command = [*gcc, *flags(tree, folder), *more, "-fsyntax-only", *paths]
     return subprocess.run(command, capture_output=True).returncode == 0
 
 

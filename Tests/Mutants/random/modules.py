@@ -6,6 +6,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[3]
 FOLDER = ROOT / ".build" / "mutants" / "random"
 TREE = FOLDER / "tree"      # SwiftPM's copy
 C_TREE = FOLDER / "c-tree"  # The C tests' copy
+SODIUM = ROOT / ".build" / "foreign" / "libsodium" / "source"
 
 # `result` is compared, so a pointer for a size and a pointer of another type count as "does not compile".
 C_FLAGS = "-Wno-error -Werror=incompatible-pointer-types -Werror=int-conversion"
@@ -28,41 +29,73 @@ STAGES = {
     "probe hand-over": "$RUN make -s -f Tests/ProofProbeTests/files.mk CC=$CLANG CFLAGS=\"$CFLAGS\" handover",
     "probe process": "Tests/ProofProbeTests/run.sh process",
     "probe roots": "Tests/ProofProbeTests/run.sh roots",
+    "probe sanitized": "make -s -f Tests/ProofProbeTests/files.mk sanitized-address",
+    "second implementation": "CC=$CC .ci/vectors",
+    "constant time": "Tests/ConstantTime/run.sh",
+    "wiping": "Tests/Secrets/run.sh --wiping",
+    "firmware": f"mkdir -p .build && ln -sfn {ROOT}/.build/foreign .build/foreign && "
+                "env -u CC -u CFLAGS make -s -C CSources/ports/cortex-m3 && /usr/bin/python3 Tests/Firmware/run.py "
+                "admission_test figures_test log_test power_test radio_test story_test",
+    "log's words": "/usr/bin/python3 Tests/Firmware/run.py in_the_words_of_proof_hardware",
+    "interoperation": "Tests/JOSE/run.sh",
+    "kills": "Tests/Store/run.sh",
+    "door": "/usr/bin/python3 Tests/Service/door/hostile.py",
 }
+# Of those, what is played in SwiftPM's copy.
+OF_SWIFT = {"interoperation", "kills", "door"}
 
 PROBE_FILES = ["probe files", "probe hand-over", "probe process"]
 # Folder: its stages. A stage that is not in STAGES is a filter of `swift test`, or "!" and a script of process tests.
 C_MODULES = {
-    "CSources/ProofCore": ["core of this noun", "core", "units", "process", "each wipe"],
-    "CSources/ProofKey": ["probe process"],
-    "CSources/ProofProbe": ["probe process", "probe files", "probe hand-over", "probe roots"],
+    "CSources/ProofCore": ["core of this noun", "core", "units", "process", "each wipe", "second implementation",
+                           "wiping", "constant time"],
+    "CSources/ProofProbe": ["probe process", "probe files", "probe hand-over", "probe roots", "probe sanitized"],
     "CSources/ProofDevice": ["units", "process", "attacker"],
-    "CSources/proof-hardware": ["process", "attacker"],
+    "CSources/proof-hardware": ["process", "attacker", "log's words"],
+    "CSources/ports": ["firmware"],
 }
 SERVER = "!Tests/Service/server_test.py"
 CHANGES = "!Tests/Service/changes.py"
 FETCH = "!Tests/Backend/flow.py"
 OPERATOR = "!Tests/Backend/proofctl.py"
+INSTALLATION = "!Tests/Backend/installation.py"
+ORDERS = "!Tests/Backend/orders.py"
+ROTATION = "!Tests/Backend/rotation.py"
+RUNBOOKS = "!Tests/Runner/runner.py Tests/Runbooks"
+DEMO = "!Tests/Demo/run.py"
+# C that only Swift tests reach.
 BRIDGES = {
-    "CSources/CCurl": ["ProofKitHTTPTests"],
-    "CSources/CCrypto": ["ProofJOSETests", "ProofBackendTests|ProofServiceTests"],
-    "CSources/CMicroHTTPD": ["ProofServiceHTTPTests", "ProofKitHTTPTests", SERVER],
+    "CSources/ProofKey": ["ProofKitHTTPTests", FETCH, DEMO],
+    "CSources/CCurl": ["ProofKitHTTPTests", FETCH],
+    "CSources/CCrypto": ["ProofJOSETests", "ProofBackendTests|ProofServiceTests", "interoperation"],
+    "CSources/CMicroHTTPD": ["door", "ProofServiceHTTPTests", "ProofKitHTTPTests", SERVER],
     "CSources/CSQLite": ["ProofServiceTests"],
+    "CSources/CTPM": [INSTALLATION],
 }
 SWIFT_MODULES = {
-    "Sources/DurableFiles": ["ProofKitTests|ProofBackendTests", OPERATOR],
-    "Sources/ProofModel": ["ProofModelTests", "ProofKitTests|ProofLinkTests|ProofBackendTests", "ProofServiceTests"],
-    "Sources/ProofJOSE": ["ProofJOSETests", "ProofBackendTests|ProofServiceTests", OPERATOR],
-    "Sources/ProofKit": ["ProofKitTests|ProofModelTests", "ProofServiceTests|ProofKitHTTPTests", "ProofLinkTests"],
+    "Sources/Console": ["ConsoleTests", OPERATOR, SERVER, DEMO],
+    "Sources/DurableFiles": ["ProofKitTests|ProofBackendTests", OPERATOR, "kills"],
+    "Sources/ProofModel": ["ProofModelTests", "ProofKitTests|ProofLinkTests|ProofBackendTests|ProofRequestTests",
+                           "ProofServiceTests", OPERATOR],
+    "Sources/ProofRequest": ["ProofRequestTests"],
+    "Sources/ProofJOSE": ["ProofJOSETests", "ProofBackendTests|ProofServiceTests", OPERATOR, "interoperation"],
+    "Sources/ProofKit": ["ProofKitTests|ProofModelTests", "ProofServiceTests|ProofKitHTTPTests", "ProofLinkTests",
+                         FETCH, "kills"],
     "Sources/ProofKitHTTP": ["ProofKitHTTPTests", FETCH],
-    "Sources/ProofLink": ["ProofLinkTests"],
-    "Sources/ProofBackend": ["ProofBackendTests", "ProofServiceTests", FETCH, OPERATOR],
+    "Sources/ProofKitKeys": ["ProofKitKeysTests", INSTALLATION],
+    "Sources/ProofKitTPM": ["ProofKitKeysTests", INSTALLATION],
+    "Sources/ProofLink": ["ProofLinkTests", DEMO],
+    "Sources/ProofBackend": ["ProofBackendTests", "ProofServiceTests", FETCH, OPERATOR, ORDERS],
     "Sources/ProofService": ["ProofServiceTests", "ProofServiceHTTPTests|ProofKitHTTPTests|ProofBackendTests", OPERATOR,
-                             SERVER, CHANGES],
-    "Sources/proofctl": [OPERATOR, FETCH],
-    "Sources/proof-unlock": [FETCH, OPERATOR],
-    "Sources/proof-service": [SERVER, CHANGES, OPERATOR],
+                             SERVER, CHANGES, INSTALLATION, ORDERS, ROTATION],
+    "Sources/proof-demo": [DEMO],
+    "Sources/proof-relay": ["ProofLinkTests", DEMO, RUNBOOKS],
+    "Sources/proofctl": [OPERATOR, FETCH, ROTATION, ORDERS, INSTALLATION, RUNBOOKS],
+    "Sources/proof-unlock": [FETCH, ORDERS, OPERATOR],
+    "Sources/proof-service": [SERVER, CHANGES, OPERATOR, RUNBOOKS],
 }
+# The demonstration starts its programs in a clean environment: their mutants are built alone.
+ALONE = ("Sources/proof-demo/", "Sources/proof-relay/")
 MODULES = {**C_MODULES, **BRIDGES, **SWIFT_MODULES}
 
 
@@ -72,5 +105,5 @@ def stages(folder, name):
     if folder == "CSources/ProofProbe" and stem.startswith(("hash", "files", "thread", "bundle", "linux_files",
                                                             "linux_folder", "linux_map.", "linux_keep", "linux_lease",
                                                             "linux_trust", "linux_proc.")):
-        return [*PROBE_FILES, "probe roots"]
+        return [*PROBE_FILES, "probe roots", "probe sanitized"]
     return MODULES[folder]

@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import pathlib
 import re
 import select
 import shlex
@@ -11,7 +12,7 @@ import subprocess
 import sys
 import time
 
-from modules import C_ENVIRONMENT, C_TREE, FOLDER, ROOT, STAGES, TREE
+from modules import C_ENVIRONMENT, C_TREE, FOLDER, OF_SWIFT, ROOT, STAGES, TREE
 from source import squeezed
 
 # A mutant that takes this many times as long as no mutant hangs. The machine may be busy with other work by then.
@@ -47,6 +48,14 @@ def write(path, data, mode=None):
             path.chmod(mode)
 
 
+def end_session(session):
+    """Ends what was begun, also what has a process group of its own."""
+    for entry in pathlib.Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(ProcessLookupError, FileNotFoundError):
+            if os.getsid(int(entry.name)) == session:
+                os.kill(int(entry.name), signal.SIGKILL)
+
+
 def play(command, folder, seconds, environment=None):
     """The exit status, None for one that hangs, and what was printed. The first failure that is told ends it."""
     variables = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))}
@@ -65,8 +74,7 @@ def play(command, folder, seconds, environment=None):
         elif process.poll() is not None:  # Something it left behind holds the pipe.
             status = process.returncode
             break
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
+    end_session(process.pid)
     process.stdout.close()
     process.wait()
     return status, output.decode(errors="replace")
@@ -76,6 +84,8 @@ def command_of(stage):
     """The stage's command, the copy it is played in, and its environment."""
     if stage.startswith("core of "):
         return STAGES["core of this noun"].format(noun=stage.removeprefix("core of ")), C_TREE, C_ENVIRONMENT
+    if stage in OF_SWIFT:
+        return STAGES[stage], TREE, {"PYPI_FOLDER": str(ROOT / ".build/pypi")}
     if stage in STAGES:
         return STAGES[stage], C_TREE, C_ENVIRONMENT
     if stage.startswith("!"):
@@ -111,8 +121,10 @@ def judge(names, number=0):
         command, folder, environment = command_of(stage)
         seconds = patience(stage)
         status, output = play(command, folder, seconds, {**environment, "MUTANT_CHOSEN": str(number)})
+        if status is None:  # Other work may have held it up: it hangs if it does so again.
+            status, output = play(command, folder, seconds, {**environment, "MUTANT_CHOSEN": str(number)})
         if status is None:
-            return "killed", stage, "hangs"
+            return "killed", stage, "hangs, twice"
         if status != 0:
             return "killed", stage, last_word(output)
     return "survived", names[-1], ""

@@ -2,15 +2,17 @@
 C that only Swift tests reach, is built alone."""
 
 import collections
+import hashlib
 import json
 import re
 import subprocess
 import sys
 
-from modules import ROOT, TREE
+from modules import ALONE, FOLDER, ROOT, TREE
 from playing import judge, patience, synchronise, write
 
-COPIED = ["Sources", "CSources", "Tests", "Benchmarks", "docs", "README.md", "Package.swift"]
+COPIED = ["Sources", "CSources", "Tests", "Benchmarks", "docs", "README.md", "Package.swift", ".ci"]
+BEGUN = FOLDER / "begun"  # The state of the tree that its modules were built from
 CHOICE = """// The mutant that this process is.
 internal import Glibc
 
@@ -24,9 +26,24 @@ let chosenMutant: Int = {
 SAME_IN_BOTH = ("statement removed", "branch removed", "arguments swapped", "return value replaced")
 
 
-def build():
-    done = subprocess.run(["swift", "build", "--build-tests"], cwd=TREE, capture_output=True, text=True)
+def build(*what):
+    done = subprocess.run(["swift", "build", *(what or ("--build-tests",))], cwd=TREE, capture_output=True, text=True)
     return done.returncode, done.stdout + done.stderr
+
+
+def begin():
+    """Builds the modules without mutants, once for each state of the tree: one is compiled against the others."""
+    digest = hashlib.sha256()
+    for path in sorted(path for name in ("Sources", "CSources") for path in (ROOT / name).rglob("*.[chms]*")):
+        digest.update(path.read_bytes() if path.is_file() else b"")
+    digest.update((ROOT / "Package.swift").read_bytes())
+    if BEGUN.exists() and BEGUN.read_text() == digest.hexdigest():
+        return
+    synchronise(TREE, COPIED)
+    status, output = build("--quiet")
+    if status:
+        sys.exit(f"mutants: without any mutant this does not compile:\n{output[-3000:]}")
+    BEGUN.write_text(digest.hexdigest())
 
 
 def mark(number):
@@ -119,10 +136,12 @@ def blamed(errors, mutants):
 
 def sort_out(drawn, redraw):
     """Redraws what does not compile. Leaves {number: mutant} of one build, and of those that are built alone."""
+    begin()
     together, alone, unchecked = {}, {}, dict(drawn)
     while unchecked:
         for number, mutant in unchecked.items():
-            clash = mutant.choice is None or any(overlap(mutant, other) for other in together.values())
+            clash = (mutant.choice is None or mutant.source.name.startswith(ALONE)
+                     or any(overlap(mutant, other) for other in together.values()))
             (alone if clash else together)[number] = mutant
         modules = {mutant.source.name.split("/")[1] for number, mutant in unchecked.items() if number in together}
         unchecked = {}

@@ -3,8 +3,9 @@ import ProofKit
 import ProofModel
 
 // A process to be killed: `store-victim save FOLDER GENERATION` saves a pair, `store-victim load
-// FOLDER` prints the generation of what is stored, or what the store says. `getpgrp` marks where
-// the save begins and ends, for the tracer beside this file.
+// FOLDER` prints the generation of what is stored, or what the store says. `store-victim make
+// FOLDER` makes the folder. `getpgrp` marks where the save, or the making, begins and ends, for the
+// tracer beside this file.
 
 func pair(_ generation: UInt32) throws -> StoredMeasurement {
   let device = try Source(SourceID(.device, 1), version: 1, groupsLog2: 0)
@@ -22,6 +23,12 @@ func pair(_ generation: UInt32) throws -> StoredMeasurement {
 
 func run(_ arguments: [String]) throws {
   guard arguments.count >= 2 else { throw CocoaError(.featureUnsupported) }
+  if arguments[0] == "make" {
+    _ = getpgrp()
+    _ = try MeasurementStore(folder: arguments[1])
+    _ = getpgrp()
+    return
+  }
   let store = try MeasurementStore(folder: arguments[1])
   switch arguments[0] {
   case "save":
