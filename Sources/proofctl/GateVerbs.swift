@@ -51,7 +51,16 @@ enum GateVerbs {
   }
 
   private static let publicKey = Option(
-    "--public", "HEX|@FILE", help: "the public part of the gate's key, as \"gate keys\" shows it")
+    "--public", "FILE", help: "the public part of the gate's key, as \"gate keys\" shows it")
+
+  /// A public key in a file, in hexadecimal. It is no secret: anyone may read the file.
+  private static func publicKey(in path: String) throws -> JSONValue {
+    guard let bytes = try SmallFile.read(path, limit: 4_096) else {
+      throw Failure("\(path) is not there; name the file with the gate's public key")
+    }
+    let text = String(decoding: bytes, as: UTF8.self)
+    return .string(String(text.filter { !$0.isWhitespace }))
+  }
 
   private static let add = Verb(
     "gate add", [Operand("NAME")],
@@ -62,7 +71,7 @@ enum GateVerbs {
   ) { invocation in
     var arguments: JSONObject = [
       "name": .string(invocation.operands[0]),
-      "publicKey": .string(try Invocation.text(of: invocation.needed("--public"))),
+      "publicKey": try publicKey(in: invocation.needed("--public")),
       "mode": .string(invocation.has("--development") ? "development" : "production"),
     ]
     AccountVerbs.set(&arguments, "id", invocation.value("--id"))
@@ -103,8 +112,8 @@ enum GateVerbs {
     var arguments = named(invocation)
     arguments["what"] = .string(invocation.operands[1])
     arguments["step"] = .string(invocation.operands[2])
-    if let text = invocation.value("--public") {
-      arguments["publicKey"] = .string(try Invocation.text(of: text))
+    if let path = invocation.value("--public") {
+      arguments["publicKey"] = try publicKey(in: path)
     }
     arguments["atOnce"] = .bool(invocation.has("--at-once"))
     return arguments

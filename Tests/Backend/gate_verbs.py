@@ -14,7 +14,7 @@ class GateVerbs:
         self.assertEqual((stat.S_IMODE(os.stat(path).st_mode), os.stat(path).st_size), (0o600, 32))
         self.assertEqual(self.place.ask("gate", "keys", "show", path, where=[]), {"publicKey": public})
         self.refused(1, "File exists", "gate", "keys", "new", path, where=[])
-        return public
+        return self.place.write(f"{type(self).__name__}.{name}.public", public + "\n", 0o644)
 
     def test_gates(self):
         name, public = f"gate.{type(self).__name__.lower()}", self.gate_key("x1")
@@ -24,14 +24,15 @@ class GateVerbs:
         made = self.ask("gate", "add", name, "--public", public, "--id", "0a" * 8 + os.urandom(8).hex(), *settings)
         self.assertEqual((made["life"], made["form"], made["freshness"], made["floor"]), (600, "compact", 5, 7))
         self.assertEqual((made["proofHeader"], made["digestHeader"]), ("x-proof", "x-digest"))
-        self.assertEqual([key["public"] for key in made["keys"]], [public])
+        self.assertEqual([key["public"] for key in made["keys"]], [pathlib.Path(public).read_text().strip()])
         self.assertEqual(self.ask("gate", "show", name), made)
         self.assertIn(name, [gate["name"] for gate in self.ask("gate", "list")])
         self.assertEqual(self.ask("gate", "change", name, *settings[:2], *settings[2:])["life"], 600)
         bench = self.ask("gate", "add", name + ".bench", "--public", self.gate_key("x0"), "--development")
         self.assertEqual((bench["mode"], made["mode"]), ("development", "production"))
         self.refused(1, "exists already", "gate", "add", name, "--public", public)
-        self.refused(1, "64 hexadecimal", "gate", "add", "other", "--public", "xyz")
+        self.refused(1, "64 hexadecimal", "gate", "add", "other", "--public", self.place.write("bad.public", "xyz"))
+        self.refused(1, "is not there", "gate", "add", "other", "--public", self.place.path("none"))
         self.refused(1, "60 to 86400", "gate", "change", name, "--life", "1")
         self.refused(1, "each|different names", "gate", "change", name, "--proof-header", "x-token")
         self.refused(2, "say what to change", "gate", "change", name)
@@ -48,12 +49,12 @@ class GateVerbs:
         self.refused(1, "no admission|never", "gate", "revoke", name, "07" * 16)
         self.refused(1, "no device|no admission", "gate", "revoke", name, "latest")
 
-        for what, public in (("key", ["--public", self.gate_key("x2")]), ("account", []), ("issuer", [])):
+        for what, given in (("key", ["--public", self.gate_key("x2")]), ("account", []), ("issuer", [])):
             with self.subTest(what):
                 self.refused(1, "no next key", "gate", "rotate", name, what, "promote")
-                self.assertEqual(self.ask("gate", "rotate", name, what, "next", *public)["state"], "next")
+                self.assertEqual(self.ask("gate", "rotate", name, what, "next", *given)["state"], "next")
                 self.ask("gate", "rotate", name, what, "drop")
-                self.ask("gate", "rotate", name, what, "next", *public)
+                self.ask("gate", "rotate", name, what, "next", *given)
                 if what != "key":
                     self.refused(1, "never handed out", "gate", "rotate", name, what, "promote")
                 path = self.place.path(f"{type(self).__name__}.jws")
@@ -67,8 +68,7 @@ class GateVerbs:
         self.assertEqual(self.ask("gate", "configuration", name)["configuration"].count("."), 2)
         self.refused(1, "key, account, issuer", "gate", "rotate", name, "party", "next")
         self.refused(1, "next, promote, retire, drop", "gate", "rotate", name, "key", "party")
-        self.refused(1, "with the gate's own key", "gate", "rotate", name, "issuer", "next", *public[:0], "--public",
-                     made["keys"][0]["public"])
+        self.refused(1, "with the gate's own key", "gate", "rotate", name, "issuer", "next", "--public", public)
         self.ask("api", "remove", host)
         self.ask("gate", "remove", name)
         self.ask("gate", "remove", name + ".bench")
