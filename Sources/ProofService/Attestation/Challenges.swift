@@ -181,7 +181,7 @@ final class Sweeper: Sendable {
   ) throws(StoreError) -> Int {
     if Self.isDue(salts, every: 10, now) { try store.dropSalts(expiredBefore: now) }
     guard policy.deviceRetention > 0, Self.isDue(devices, every: 60, now) else { return 0 }
-    // What is needed to tell a clone is kept at least as long as clones are looked for.
+    // Rows that tell a clone are kept at least as long as clones are looked for.
     let seconds = max(Int64(policy.deviceRetention) * 86_400, Int64(policy.cloneWindow))
     return try store.dropDevices(lastSeenBefore: now - seconds, atMost: Self.devicesMax)
   }

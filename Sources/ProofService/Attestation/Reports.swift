@@ -104,7 +104,7 @@ struct ReportDesk {
 struct ReportWork {
   let desk: ReportDesk
   let report: AttestationReport
-  /// What the report defines a secure string as; nil if it defines none.
+  /// The value that the report defines for a secure string; nil if it defines none.
   let definition: String?
   /// The evidence that the service asked for; nil if it asked for none.
   let credential: SaltNote.Credential?
