@@ -111,7 +111,7 @@ import Testing
     #expect(try bench.store.device(device)?.generation == 1)
     let challenge = try bench.challenge(bench.app, .measurement)
     #expect(challenge.draft.generation == 2, "the lock's line goes on where it was")
-    // Neither does a measurement for locks touch the gate's line, nor another gate.
+    // A measurement for locks leaves the gate's line as it was, and so does another gate.
     _ = try bench.attest(bench.app, .measurement, name: Bench.lockAPI)
     #expect(try world.admit(bench.app).admission.generation == 101)
     let other = [UInt8](repeating: 0x51, count: 32)

@@ -62,7 +62,7 @@ public struct GateAdmission: Sendable {
   ///
   /// An app counts from before it sent its report, so that neither a wrong clock nor a slow answer makes it late.
   public let life: UInt32
-  /// What the app sends to the gate, and cannot read.
+  /// Sent to the gate as it is. The app cannot read it.
   public let token: GateToken
   /// The key for the names of user accounts; nil if the gate knows none.
   public let accountKey: GateAccountKey?

@@ -84,7 +84,7 @@ public struct EventRange: Sendable, Hashable {
     return first...last
   }
 
-  /// What ``numbers(parsing:)`` reads.
+  /// The text that ``numbers(parsing:)`` reads.
   static func text(of numbers: ClosedRange<UInt16>) -> String {
     numbers.count == 1
       ? "\(numbers.lowerBound)" : "\(numbers.lowerBound)-\(numbers.upperBound)"

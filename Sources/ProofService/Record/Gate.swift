@@ -64,9 +64,9 @@ public struct Gate: Record, Hashable {
     self.keys = keys
   }
 
-  /// Where it stands.
+  /// Its table in the store.
   public static var table: StoreTable { .gate }
-  /// What people call it.
+  /// The noun in messages.
   public static var noun: String { "gate" }
   /// Its name among those of its kind.
   public var key: String { name }
@@ -135,7 +135,7 @@ public struct Gate: Record, Hashable {
     }
   }
 
-  /// What may be shown.
+  /// The fields without secrets.
   public var shown: JSONObject {
     var shown = settings
     shown.set("name", name)

@@ -22,7 +22,7 @@ struct GateBench {
     try GateIdentity.Key(SecretBytes(copying: secretKey.span), number: 1).publicKey.bytes
   }
 
-  /// What an app gets: the admission, and the secret that it derives itself.
+  /// An app's result: the admission, and the secret that it derives itself.
   struct Admitted {
     let admission: GateAdmission
     let secret: GateSecret
@@ -85,7 +85,7 @@ struct NoAdmission: Error {
   let outcome: AttestationAnswer.Outcome
 }
 
-/// What a service logged.
+/// The events that a service logged.
 final class HandLog: Sendable {
   private let events = CoreLock<[AttestationService.Event]>([])
 
