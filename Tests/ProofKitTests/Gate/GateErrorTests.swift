@@ -163,7 +163,9 @@ struct GateLogTests {
       secrets += sent.values(of: name).map { String($0.prefix(12)) }
     }
     secret.keys.withRequestKey { key in
-      let bytes = (0..<key.byteCount).map { unsafe key.unsafeLoad(fromByteOffset: $0, as: UInt8.self) }
+      let bytes = (0..<key.byteCount).map {
+        unsafe key.unsafeLoad(fromByteOffset: $0, as: UInt8.self)
+      }
       secrets.append(String(Base64.encode(bytes).prefix(8)))
       secrets.append(bytes.prefix(6).map { String($0, radix: 16) }.joined())
     }
