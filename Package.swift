@@ -74,7 +74,8 @@ let package = Package(
     .target(name: "ProofRequest", dependencies: ["ProofModel"], swiftSettings: strictSwift),
     .target(name: "DurableFiles", swiftSettings: strictSwift),
     .target(
-      name: "ProofKit", dependencies: ["ProofModel", "ProofKey", "ProofProbe", "DurableFiles"],
+      name: "ProofKit",
+      dependencies: ["ProofModel", "ProofRequest", "ProofKey", "ProofProbe", "DurableFiles"],
       swiftSettings: strictSwift),
 
     .systemLibrary(

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "CCurl.h"
 
@@ -20,6 +21,8 @@ struct phc_client {
   long connections;
   uint8_t *body;
   size_t size, capacity, limit;
+  char *head;
+  size_t head_size;
   int over;  ///< The answer is longer than its limit.
   char words[CURL_ERROR_SIZE];
 };
@@ -49,6 +52,7 @@ void phc_client_free(struct phc_client *client) {
   if (client->multi != NULL) (void)curl_multi_cleanup(client->multi);
   free(client->authorities);
   free(client->body);
+  free(client->head);
   free(client);
 }
 
@@ -138,6 +142,12 @@ static int prepare(struct phc_client *client, const struct phc_request *request,
     SET(CURLOPT_POSTFIELDS, request->body);
     SET(CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)request->body_size);
   }
+  if (request->method != NULL) {
+    if (request->body == NULL && strcmp(request->method, "HEAD") == 0) SET(CURLOPT_NOBODY, 1L);
+    SET(CURLOPT_CUSTOMREQUEST, request->method);
+  }
+  // The target is what was signed: libcurl would take dot segments out of it.
+  if (request->fields != NULL) SET(CURLOPT_PATH_AS_IS, 1L);
 #undef SET
   return bad ? -1 : 0;
 }
@@ -241,12 +251,55 @@ static void free_fields(struct curl_slist *fields) {
   curl_slist_free_all(fields);
 }
 
+/// Fields of the request's own: exactly those, and no type that libcurl would make up for a body. NULL without memory.
+static struct curl_slist *own_fields(const struct phc_request *request) {
+  // One without a value and without a colon is taken out by libcurl, wherever it would come from.
+  struct curl_slist *fields = curl_slist_append(NULL, "Expect:");
+  int has_type = 0;
+  for (size_t i = 0; fields != NULL && i < request->field_count; i++) {
+    struct curl_slist *more = curl_slist_append(fields, request->fields[i]);
+    if (more == NULL) curl_slist_free_all(fields);
+    fields = more;
+    if (strncasecmp(request->fields[i], "content-type:", 13) == 0) has_type = 1;
+  }
+  if (fields != NULL && !has_type) {
+    struct curl_slist *more = curl_slist_append(fields, "Content-Type:");
+    if (more == NULL) curl_slist_free_all(fields);
+    fields = more;
+  }
+  return fields;
+}
+
+/// Copies the header of the answer. Without memory there is none: -1.
+static int keep_head(struct phc_client *client) {
+  struct curl_header *header = NULL;
+  size_t size = 0;
+  char *end;
+  while ((header = curl_easy_nextheader(client->easy, CURLH_HEADER, -1, header)) != NULL) {
+    size += strlen(header->name) + strlen(header->value) + 2;
+  }
+  free(client->head);
+  client->head_size = 0;
+  client->head = malloc(size + 1);
+  if (client->head == NULL) return -1;
+  end = client->head;
+  while ((header = curl_easy_nextheader(client->easy, CURLH_HEADER, -1, header)) != NULL) {
+    end = stpcpy(end, header->name) + 1;
+    end = stpcpy(end, header->value) + 1;
+  }
+  client->head_size = (size_t)(end - client->head);
+  return 0;
+}
+
 enum phc_result phc_client_send(struct phc_answer *answer, struct phc_client *client,
                                 const struct phc_request *request) {
   enum phc_result result = PHC_E_REFUSED;
   CURLcode code = CURLE_OUT_OF_MEMORY;
-  struct curl_slist *fields = curl_slist_append(NULL, "Content-Type: application/octet-stream");
-  struct curl_slist *more = fields != NULL ? curl_slist_append(fields, "Expect:") : NULL;
+  struct curl_slist *fields = request->fields != NULL
+                                  ? own_fields(request)
+                                  : curl_slist_append(NULL, "Content-Type: application/octet-stream");
+  struct curl_slist *more = fields;
+  if (fields != NULL && request->fields == NULL) more = curl_slist_append(fields, "Expect:");
   client->words[0] = 0;
   if (more != NULL && request->authorization != NULL) {
     more = append_authorization(fields, request->authorization, client->words);
@@ -268,6 +321,14 @@ enum phc_result phc_client_send(struct phc_answer *answer, struct phc_client *cl
       answer->server_time = date_of(client->easy);
       answer->body = client->body;
       answer->body_size = client->size;
+      if (request->fields != NULL) {
+        if (keep_head(client) == 0) {
+          answer->head = client->head;
+          answer->head_size = client->head_size;
+        } else {
+          result = PHC_E_REFUSED;
+        }
+      }
     }
     (void)curl_multi_remove_handle(client->multi, client->easy);
   }

@@ -45,6 +45,7 @@ public final class CurlTransport: Transport {
   /// Sends one request and waits for its answer.
   public func send(_ request: TransportRequest) throws(TransportError) -> TransportResponse {
     try check(request)
+    try Self.check(method: request.method, request.fields ?? [])
     guard let client = pool.withLock({ $0.idle.popLast() }) ?? makeClient() else {
       throw .refused("there is no memory for a connection")
     }
@@ -79,6 +80,27 @@ public final class CurlTransport: Transport {
       throw .refused("http is allowed to this machine only, and only where it was asked for")
     }
     guard request.pins.isEmpty else { throw .refused("pins are given, and http has no keys") }
+  }
+
+  /// Method and fields stand in the request as they are: none of them may begin another line.
+  private static func check(
+    method: String?, _ fields: [HeaderField]
+  ) throws(TransportError) {
+    func isToken(_ text: String) -> Bool {
+      !text.isEmpty
+        && text.utf8.allSatisfy { byte in
+          switch byte {
+          case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
+          default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
+          }
+        }
+    }
+    if let method, !isToken(method) { throw .refused("the method is no HTTP method") }
+    for field in fields {
+      guard isToken(field.name),
+        field.value.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 })
+      else { throw .refused("the header field \(field.name) has a character that HTTP forbids") }
+    }
   }
 
   /// A name other than `localhost` could lead anywhere.

@@ -47,6 +47,11 @@ struct phc_request {
   const char *pins;
   /// The value of the field `Authorization`, or NULL.
   const char *authorization;
+  /// NULL for a GET or a POST by `body`. Otherwise a token of HTTP; the caller has checked it.
+  const char *method;
+  /// `Name: value` each, for a request with fields of its own; NULL: those of the attestation. `Name;` has no value.
+  const char *const *fields;
+  size_t field_count;
   /// NULL for a GET.
   const uint8_t *body;
   size_t body_size;
@@ -59,6 +64,10 @@ struct phc_answer {
   uint8_t *body;  ///< Owned by the client, valid until its next request.
   size_t body_size;
   int64_t server_time;  ///< The `Date` field in Unix seconds, or -1
+  /// The header of the answer, if the request had fields of its own: names and values in turn, each with a zero at its
+  /// end. Owned by the client, valid until its next request.
+  char *head;
+  size_t head_size;
   char words[256];      ///< What went wrong, for people
 };
 

@@ -74,7 +74,7 @@ struct AttestationExchange {
     let storage = try observe([DeviceID.secret])
     let device = DeviceID(of: storage.evidence, account: channel.initial.account)
     let (challenge, claim) = try challenge(for: device, &channel)
-    let (report, measured) = try report(challenge, claim, of: channel)
+    let (report, measured, evidence) = try report(challenge, claim, of: channel)
     let sent = surroundings.clock.uptime()
     let response = try channel.post("report", report)
     let answer: AttestationAnswer
@@ -82,9 +82,12 @@ struct AttestationExchange {
       answer = try AttestationAnswer(
         response.body, to: challenge.draft.salt, with: surroundings.key)
     } catch {
-      throw Failure(.noService, "what answers is no answer of the service: \(error)")
+      throw Failure(
+        .noService, "what answers is no answer of the service: \(error)",
+        response.body.isEmpty ? .empty : .garbled)
     }
-    var outcome = try outcome(of: answer, measured)
+    let admitted = try admitted(answer, measured, evidence, response.serverTime)
+    var outcome = try outcome(of: answer, measured, admitted)
     outcome.pace = ObservationPace(challenge.draft)
     outcome.environment = environment.evidence
     outcome.forcedPinsSerial = answer.forcedPinsSerial
@@ -109,7 +112,7 @@ struct AttestationExchange {
 
   private func report(
     _ challenge: AttestationChallenge, _ claim: InstallationClaim?, of channel: ServiceChannel
-  ) throws(Failure) -> (bytes: [UInt8], measured: FetchResult.Measured) {
+  ) throws(Failure) -> (bytes: [UInt8], measured: FetchResult.Measured, evidence: EvidenceSet) {
     var refusal: InstallationKeyError?
     do throws(ProofError) {
       let draft = challenge.draft
@@ -132,7 +135,9 @@ struct AttestationExchange {
       try surroundings.observer.release(&tag, after: nil)
       made.bytes.replaceSubrange((made.bytes.count - Proof.byteCount)..., with: tag.bytes)
       let device = DeviceID(of: observation.evidence, account: channel.initial.account)
-      return (made.bytes, (made.config, try InstanceID(device.bytes)))
+      return (
+        made.bytes, (made.config, try InstanceID(device.bytes)), observation.evidence
+      )
     } catch {
       if let refusal { throw Failure(refusal) }
       throw Failure(.internalError, "\(error)")
@@ -140,7 +145,7 @@ struct AttestationExchange {
   }
 
   private func outcome(
-    of answer: AttestationAnswer, _ measured: FetchResult.Measured
+    of answer: AttestationAnswer, _ measured: FetchResult.Measured, _ admitted: Admitted?
   ) throws(Failure) -> Outcome {
     func result(_ status: FetchStatus, _ reason: String = "") -> Outcome {
       Outcome(
@@ -150,7 +155,7 @@ struct AttestationExchange {
           arc: answer.responseCode,
           rejectionReasons: status == .badPayload ? "" : answer.rejectionReasons,
           measured: status == .success && request.purpose == .measurement ? measured : nil,
-          reason: reason))
+          reason: reason, admitted: admitted))
     }
     switch answer.outcome {
     case .done: return result(.success)
@@ -176,6 +181,32 @@ struct AttestationExchange {
     }
   }
 
+  /// Checks an answer's admission, and derives the name under which the gate knows the app that was reported.
+  private func admitted(
+    _ answer: AttestationAnswer, _ measured: FetchResult.Measured, _ evidence: EvidenceSet,
+    _ serverTime: Int64?
+  ) throws(Failure) -> Admitted? {
+    guard request.purpose == .gate, answer.outcome == .done else { return nil }
+    guard let admission = answer.admission,
+      admission.generation == measured.config.generation
+    else {
+      throw Failure(
+        .noService, "the service's admission is not the one that was asked for", .garbled)
+    }
+    do throws(ProofError) {
+      let measurement = try Measurement(
+        of: evidence, under: measured.config, with: surroundings.key)
+      let secret = try GateSecret(
+        of: measurement, for: admission.gate, instance: measured.instance,
+        generation: admission.generation, with: surroundings.key)
+      return Admitted(
+        admission: admission, config: measured.config, instance: measured.instance,
+        handle: secret.keys.handle, serverTime: serverTime)
+    } catch {
+      throw Failure(.internalError, "\(error)")
+    }
+  }
+
   /// How long after the report a result may be handed out again. The service says how long a token
   /// lives, which the SDK could not read out of an encrypted one; no clock of the day is asked.
   private func life(of result: FetchResult, _ answer: AttestationAnswer) -> Duration? {
@@ -197,8 +228,11 @@ struct AttestationExchange {
     let result: FetchResult
     let isWorthAnotherRound: Bool
 
-    init(_ status: FetchStatus, _ reason: String, isWorthAnotherRound: Bool = false) {
-      result = FetchResult(status, reason: reason)
+    init(
+      _ status: FetchStatus, _ reason: String, _ fault: ServiceFault? = nil,
+      isWorthAnotherRound: Bool = false
+    ) {
+      result = FetchResult(status, reason: reason, fault: fault)
       self.isWorthAnotherRound = isWorthAnotherRound
     }
 

@@ -36,10 +36,11 @@ extension AttestationExchange {
     let question = AttestationQuestion(
       keyID: surroundings.key.id, device: device, purpose: request.purpose,
       configSerial: channel.configuration?.serial ?? 0, account: channel.initial.account,
-      sdkVersion: CoreProbe.version, hasKey: hasKey, endorsement: endorsement)
+      sdkVersion: CoreProbe.version, host: request.name, hasKey: hasKey, endorsement: endorsement)
     let bytes = try channel.post("challenge", question.bytes).body
     guard let challenge = try? AttestationChallenge(bytes), (challenge.key != nil) == hasKey else {
-      throw Failure(.noService, "what answers is no challenge")
+      throw Failure(
+        .noService, "what answers is no challenge", bytes.isEmpty ? .empty : .garbled)
     }
     return challenge
   }

@@ -2,9 +2,20 @@
 public struct AttestorClock: Sendable {
   /// A clock that nobody sets, and that goes on while the device sleeps: the time since some moment.
   public var uptime: @Sendable () -> Duration
+  /// The time of day in Unix seconds, as the system has it. It may be wrong, and may be set.
+  public var unixTime: @Sendable () -> Int64
 
   /// Describes a clock.
-  public init(uptime: @escaping @Sendable () -> Duration) { self.uptime = uptime }
+  ///
+  /// - Parameters:
+  ///   - uptime: The time since some moment.
+  ///   - unixTime: The time of day in Unix seconds; nil for the system's.
+  public init(
+    uptime: @escaping @Sendable () -> Duration, unixTime: (@Sendable () -> Int64)? = nil
+  ) {
+    self.uptime = uptime
+    self.unixTime = unixTime ?? { CoreSystem.unixTime }
+  }
 
   /// The system's.
   public static let system = AttestorClock(uptime: { Self.origin.duration(to: .now) })

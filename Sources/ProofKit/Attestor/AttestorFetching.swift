@@ -150,7 +150,8 @@ extension Attestor {
 
   // MARK: One fetch for all who want the same
 
-  private func begin(_ request: FetchRequest.Checked, _ seat: Seat) {
+  /// Takes a place in a fetch, or begins one.
+  func begin(_ request: FetchRequest.Checked, _ seat: Seat) {
     enum Next {
       case hand(FetchResult)
       case fly(AttestorState.Key, AttestorState.Flight)
@@ -191,7 +192,7 @@ extension Attestor {
   }
 
   /// One who waits leaves; with the last one the fetch ends.
-  private func leave(_ seat: Seat) {
+  func leave(_ seat: Seat) {
     let cancellation = state.withLock { state -> Cancellation? in
       // Under the lock, so that it is not given a place after it has left.
       defer { seat.fill(nil) }

@@ -39,6 +39,9 @@ struct FetchRequest: Sendable, Hashable {
     return .success(FetchRequest(api.isMeasured ? .measurement : .token, name: api.host))
   }
 
+  /// An admission to the gate of a host, which the caller has checked.
+  static func gate(_ host: HostName) -> Checked { .success(FetchRequest(.gate, name: host.text)) }
+
   static func secureString(_ key: String, newDefinition: String?) -> Checked {
     guard (1...keyLengthMax).contains(key.unicodeScalars.count) else {
       return refusal(

@@ -27,6 +27,35 @@ public struct FetchResult: Sendable, Hashable {
   public let instance: InstanceID?
   /// What went wrong, in words for people; empty if nothing did. Never a secret.
   public let reason: String
+  /// The answer to a fetch for a gate.
+  let admitted: Admitted?
+  /// The cause of ``FetchStatus/noService``, as far as it is known.
+  let fault: ServiceFault?
+}
+
+/// An admission to a gate, with all that an app needs to use it.
+struct Admitted: Sendable, Hashable {
+  let admission: GateAdmission
+  /// The configuration of the gate's own line. It never replaces the one that opens locks.
+  let config: MeasurementConfig
+  let instance: InstanceID
+  /// The name that follows from the evidence of the report. A measurement that gives another name was made in
+  /// another environment.
+  let handle: GateHandle
+  /// The service's time when it answered, in Unix seconds; nil if it did not tell.
+  let serverTime: Int64?
+}
+
+/// The defects of an answer that are all ``FetchStatus/noService``.
+enum ServiceFault: Sendable, Hashable {
+  /// The answer has no body.
+  case empty
+  /// The answer does not parse, or has a wrong tag.
+  case garbled
+  /// The service's configuration was refused.
+  case configuration
+  /// Another status than 200.
+  case status
 }
 
 extension FetchResult {
@@ -36,7 +65,7 @@ extension FetchResult {
       status: status, token: token, secureString: secureString, arc: arc,
       rejectionReasons: rejectionReasons, isConfigChanged: isConfigChanged,
       isForceApplyPins: isForceApplyPins, measurementConfig: measurementConfig,
-      instance: instance, reason: reason)
+      instance: instance, reason: reason, admitted: admitted, fault: fault)
   }
 
   typealias Measured = (config: MeasurementConfig, instance: InstanceID)
@@ -44,12 +73,14 @@ extension FetchResult {
   /// A result without flags.
   init(
     _ status: FetchStatus, token: String = "", secureString: String? = nil, arc: String = "",
-    rejectionReasons: String = "", measured: Measured? = nil, reason: String = ""
+    rejectionReasons: String = "", measured: Measured? = nil, reason: String = "",
+    admitted: Admitted? = nil, fault: ServiceFault? = nil
   ) {
     self.init(
       status: status, token: token, secureString: secureString, arc: arc,
       rejectionReasons: rejectionReasons, isConfigChanged: false, isForceApplyPins: false,
-      measurementConfig: measured?.config, instance: measured?.instance, reason: reason)
+      measurementConfig: measured?.config, instance: measured?.instance, reason: reason,
+      admitted: admitted, fault: fault)
   }
 }
 

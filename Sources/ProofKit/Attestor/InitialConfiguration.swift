@@ -12,6 +12,7 @@ struct InitialConfiguration: Sendable, Hashable {
 
   init(_ text: String) throws(AttestorError) {
     self.text = text
+    guard !text.isEmpty else { throw .malformedConfiguration(reason: Self.emptyReason) }
     guard text.hasPrefix("#") else {
       let configuration = try AccountConfiguration(text)
       self.configuration = configuration
@@ -40,6 +41,8 @@ struct InitialConfiguration: Sendable, Hashable {
     fingerprint = digest
     configuration = nil
   }
+
+  static let emptyReason = "it is empty"
 
   /// An account's name stands in paths of requests as it is.
   static func isAccount(_ name: String) -> Bool {

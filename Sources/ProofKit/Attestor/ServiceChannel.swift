@@ -44,7 +44,7 @@ struct ServiceChannel {
     if response.status == 204, configuration != nil { return }
     guard response.status == 200 else { throw Self.failure(response) }
     guard let text = String(validating: response.body, as: UTF8.self) else {
-      throw Failure(.noService, "what answers is no configuration")
+      throw Failure(.noService, "what answers is no configuration", .configuration)
     }
     do throws(AttestorError) {
       let update = try initial.update(text, held: configuration)
@@ -52,7 +52,7 @@ struct ServiceChannel {
       configuration = update
       newConfiguration = update
     } catch {
-      throw Failure(.noService, "the service's configuration was refused. \(error)")
+      throw Failure(.noService, "the service's configuration was refused. \(error)", .configuration)
     }
   }
 
@@ -80,6 +80,6 @@ struct ServiceChannel {
     let reason = "the service answers with status \(response.status): \(words)"
     // What the service itself says it will not take is this side's defect or set-up.
     let isOurs = [400, 404, 405, 413].contains(response.status)
-    return Failure(isOurs ? .internalError : .noService, reason)
+    return Failure(isOurs ? .internalError : .noService, reason, .status)
   }
 }

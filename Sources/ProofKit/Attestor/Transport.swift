@@ -18,8 +18,13 @@ public protocol Transport: Sendable {
 public struct TransportRequest: Sendable {
   /// Where: scheme, host, port and path.
   public let url: String
-  /// The body of a POST; nil for a GET.
+  /// The body of a POST; nil for a GET, unless ``method`` says otherwise.
   public let body: [UInt8]?
+  /// The method; nil for a GET or a POST, as the attestation needs them.
+  public var method: String?
+  /// The header of a request to an app's own API; nil for that of the attestation. No other field but `Host`,
+  /// `Accept`, `User-Agent` and `Content-Length` is sent beside it.
+  public var fields: [HeaderField]?
   /// The keys that the service may have: base64 of SHA-256 of SubjectPublicKeyInfo. Empty: any key
   /// with a good certificate.
   public let pins: [String]
@@ -54,12 +59,17 @@ public struct TransportResponse: Sendable, Hashable {
   public let body: [UInt8]
   /// The time in the answer's `Date` field, in Unix seconds; nil if it has none.
   public let serverTime: Int64?
+  /// The header; empty for an answer to a request without ``TransportRequest/fields``.
+  public let fields: [HeaderField]
 
   /// Describes an answer.
-  public init(status: Int, body: [UInt8], serverTime: Int64? = nil) {
+  public init(
+    status: Int, body: [UInt8], serverTime: Int64? = nil, fields: [HeaderField] = []
+  ) {
     self.status = status
     self.body = body
     self.serverTime = serverTime
+    self.fields = fields
   }
 }
 

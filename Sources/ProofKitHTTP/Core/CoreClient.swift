@@ -39,15 +39,22 @@ final class CoreClient: @unchecked Sendable {
       unsafe Self.withString(pins) { pins in
         unsafe Self.withString(request.authorization) { authorization in
           unsafe Self.withBytes(request.body) { body in
-            var own = unsafe phc_request()
-            unsafe own.url = url
-            unsafe own.pins = pins
-            unsafe own.authorization = authorization
-            unsafe own.body = body.baseAddress
-            unsafe own.body_size = body.count
-            unsafe own.timeout_ms = request.timeout.wholeMilliseconds
-            unsafe own.answer_limit = request.responseLimit
-            return unsafe phc_client_send(&answer, client, &own)
+            unsafe Self.withString(request.method) { method in
+              unsafe Self.withLines(request.fields) { fields in
+                var own = unsafe phc_request()
+                unsafe own.url = url
+                unsafe own.pins = pins
+                unsafe own.authorization = authorization
+                unsafe own.method = method
+                unsafe own.fields = fields?.baseAddress
+                unsafe own.field_count = fields?.count ?? 0
+                unsafe own.body = body.baseAddress
+                unsafe own.body_size = body.count
+                unsafe own.timeout_ms = request.timeout.wholeMilliseconds
+                unsafe own.answer_limit = request.responseLimit
+                return unsafe phc_client_send(&answer, client, &own)
+              }
+            }
           }
         }
       }
@@ -68,7 +75,43 @@ final class CoreClient: @unchecked Sendable {
     let body = unsafe Array(UnsafeBufferPointer(start: answer.body, count: answer.body_size))
     return unsafe TransportResponse(
       status: answer.status, body: body,
-      serverTime: answer.server_time < 0 ? nil : answer.server_time)
+      serverTime: answer.server_time < 0 ? nil : answer.server_time,
+      fields: Self.fields(UnsafeRawBufferPointer(start: answer.head, count: answer.head_size)))
+  }
+
+  /// Names and values in turn, each with a zero at its end.
+  private static func fields(_ head: UnsafeRawBufferPointer) -> [HeaderField] {
+    let texts = unsafe head.split(separator: 0, omittingEmptySubsequences: false).map { text in
+      unsafe String(decoding: text, as: UTF8.self)
+    }
+    return stride(from: 0, to: texts.count - 1, by: 2).map {
+      HeaderField(texts[$0], texts[$0 + 1])
+    }
+  }
+
+  /// Lines of a header, or NULL. libcurl sends a field without value where it has a semicolon for the colon.
+  private static func withLines<Value>(
+    _ fields: [HeaderField]?,
+    _ body: (UnsafeBufferPointer<UnsafePointer<CChar>?>?) -> Value
+  ) -> Value {
+    guard let fields else { return body(nil) }
+    let lines = fields.map { field in
+      Array((field.value.isEmpty ? field.name + ";" : field.name + ": " + field.value).utf8CString)
+    }
+    let joined = lines.flatMap(\.self)
+    return unsafe joined.withUnsafeBufferPointer { bytes in
+      var addresses: [UnsafePointer<CChar>?] = unsafe []
+      var offset = 0
+      for line in lines {
+        unsafe addresses.append(bytes.baseAddress! + offset)
+        offset += line.count
+      }
+      // One more than there are, so that an empty header has an address too.
+      unsafe addresses.append(nil)
+      return unsafe addresses.withUnsafeBufferPointer { addresses in
+        unsafe body(UnsafeBufferPointer(rebasing: addresses.dropLast()))
+      }
+    }
   }
 
   private static func withString<Value>(

@@ -29,6 +29,10 @@ final class InProcessService: Transport {
     var subjects: [AttestationReport.Subject] = []
     var devices: Set<DeviceID> = []
     var pinsAsked: [[String]] = []
+    /// Makes the admission to a gate: of a measurement that was reported.
+    var admit: (@Sendable (Measurement, InstanceID, UInt32) throws -> GateAdmission)?
+    /// The host of each question of purpose gate.
+    var hostsAsked: [String] = []
     var timeouts: [Duration] = []
   }
 
@@ -111,6 +115,7 @@ final class InProcessService: Transport {
     guard let question = try? AttestationQuestion(body) else { return [] }
     return state.withLock { state in
       state.devices.insert(question.device)
+      if question.purpose == .gate { state.hostsAsked.append(question.host) }
       state.salt += 1
       guard let salt = try? Salt([UInt8](repeating: state.salt, count: 16)),
         let draft = try? BaselineDraft(
@@ -143,6 +148,12 @@ final class InProcessService: Transport {
       if state.outcome == .done {
         if report.subject.purpose == .secureString {
           answer.secureString = state.secureString
+        } else if report.subject.purpose == .gate {
+          guard let measurement = try? report.measurement(under: draft, with: .sdk),
+            let instance = try? InstanceID(report.device.bytes),
+            let admission = try? state.admit?(measurement.measurement, instance, draft.generation)
+          else { return say(.noGate).bytes(with: .sdk) }
+          answer.admission = admission
         } else {
           answer.tokenLifetime = state.tokenLife
           answer.token = token(state, report.salt)
@@ -212,11 +223,15 @@ final class Scene: EvidenceObserver {
 /// A clock that a test sets.
 final class ManualClock: Sendable {
   let uptime = CoreLock(Duration.seconds(1000))
+  /// The time of day at uptime 0, in Unix seconds.
+  let boot = CoreLock(Int64(1_900_000_000))
 
   func advance(_ by: Duration) { uptime.withLock { $0 += by } }
 
+  var unixTime: Int64 { boot.withLock { $0 } + uptime.withLock { $0.components.seconds } }
+
   var clock: AttestorClock {
-    AttestorClock(uptime: { self.uptime.withLock { $0 } })
+    AttestorClock(uptime: { self.uptime.withLock { $0 } }, unixTime: { self.unixTime })
   }
 }
 

@@ -1,0 +1,228 @@
+public import ProofModel
+import ProofRequest
+
+/// The header fields of the gate protocol that no account renames.
+public enum GateField {
+  /// An answer's beacon.
+  public static let time = "proof-time"
+  /// The class of a refusal: `token`, `clock`, `proof` or `refused`.
+  public static let refusal = "proof-refusal"
+  /// A request's event token.
+  public static let event = "proof-event"
+}
+
+extension GateSession {
+  /// Adds to a request what its gate asks for: the proof, and the gate token where the gate does not know it yet.
+  ///
+  /// Send the request at once and once only: a gate accepts each proof once. Sign again before the request is sent
+  /// again. Nothing of the request may change after this call.
+  ///
+  /// - Parameters:
+  ///   - request: The request as it will be sent.
+  ///   - event: A business event to prove with the request; its token goes into the field `proof-event`.
+  ///   - data: The business data that the event is bound to; empty for none.
+  /// - Returns: The request with the proof.
+  /// - Throws: ``GateError``. No proof is made for a host that the account does not list for this gate.
+  public func guarded<R: ProvableRequest>(
+    _ request: R, event: EventID? = nil, data: [UInt8] = []
+  ) throws(GateError) -> R {
+    let head = try head(of: request)
+    let draw = try draw(at: clock.uptime())
+    let admission = draw.held.admitted.admission
+    guard isAllowed(head), admission.covers(head.authority) else {
+      throw .hostNotListed(head.authority)
+    }
+    let keyring = try keyring(draw)
+    var guarded = request
+    for name in [admission.headers.proof, admission.headers.token, GateField.event] {
+      guarded.set(name, to: nil)
+    }
+    if let event {
+      let token = try eventToken(for: event, data: data)
+      guarded.set(GateField.event, to: token.text)
+    }
+    if !draw.held.isTokenKnown {
+      guarded.set(admission.headers.token, to: Base64.encode(admission.token.bytes, .url))
+    }
+    switch admission.form {
+    case .standard: try signStandard(&guarded, head, keyring, draw.held)
+    case .compact:
+      let digest = try digest(of: head, request)
+      if let name = admission.headers.digest {
+        guarded.set(name, to: Base64.encode(digest.bytes, .url))
+      }
+      let text = try compact(keyring, keyring.compact, draw.held, nil, 0) {
+        .request(digest, account: $0)
+      }
+      guarded.set(admission.headers.proof, to: text)
+    case .body:
+      let digest = Digest(hashing: request.body ?? [])
+      let text = try compact(keyring, keyring.compact, draw.held, nil, 0) {
+        .body(digest, account: $0)
+      }
+      guarded.set(admission.headers.proof, to: text)
+    }
+    log.write(.debug, "\(head.method) \(head.authority): proved")
+    return guarded
+  }
+
+  /// Hands an answer of one of the gate's APIs back to the session, for an app that sends with a client of its own.
+  ///
+  /// The session takes the beacon of the field `proof-time`, and the class of a refusal, which it returns. After a
+  /// refusal of class `token`, `clock` or `proof` guard the request again and send it once more.
+  ///
+  /// - Parameters:
+  ///   - response: The answer.
+  ///   - request: The request that was sent, as ``guarded(_:event:data:)`` returned it.
+  /// - Returns: The class of the refusal; nil if the gate refused nothing.
+  @discardableResult
+  public func note(_ response: Response, to request: some ProvableRequest) -> GateRefusal.Kind? {
+    guard let head = try? head(of: request), isAllowed(head) else { return nil }
+    let now = clock.uptime()
+    let beacon = response.value(of: GateField.time).flatMap { try? Beacon(header: $0) }
+    let refusal = Self.refusal(of: response)
+    let date = response.value(of: "date").flatMap(HTTPDate.init)
+    let mustWake = state.withLock { state -> Bool? in
+      guard var held = state.held, held.admitted.admission.covers(head.authority) else {
+        return nil
+      }
+      defer { state.held = held }
+      if let beacon, beacon.interval > state.beacon?.interval ?? 0 { state.beacon = beacon }
+      if refusal == .clock, let date { state.anchor = (date.seconds, now) }
+      let name = held.admitted.admission.headers.token
+      let hadToken =
+        request.values(of: name).first
+        == Base64.encode(held.admitted.admission.token.bytes, .url)
+      guard refusal == .token else {
+        // A gate that could not open the token says so.
+        if hadToken, refusal != nil || response.status < 500 {
+          held.isTokenKnown = true
+          held.tokenRefusals = 0
+          state.failures = 0
+        }
+        return false
+      }
+      held.isTokenKnown = false
+      guard hadToken else { return false }
+      held.tokenRefusals += 1
+      guard held.tokenRefusals == 2 else { return false }
+      state.lastError = .tokenRefused
+      state.putOff(at: now, jitter: 1)
+      return true
+    }
+    guard let mustWake else { return nil }
+    if mustWake { worker.wake() }
+    if let refusal { log.write(.info, "\(head.authority) refused a request: \(refusal)") }
+    return refusal
+  }
+
+  /// Whether the gate refused the token that is held twice, and it waits for another one.
+  var isTokenRefused: Bool { state.withLock { $0.held?.tokenRefusals ?? 0 >= 2 } }
+
+  static func refusal(of response: Response) -> GateRefusal.Kind? {
+    guard response.status == 401 || response.status == 428 else { return nil }
+    switch response.value(of: GateField.refusal) {
+    case "token": return .token
+    case "clock": return .clock
+    case "proof": return .proof
+    case "refused": return .refused
+    default: return nil
+    }
+  }
+
+  // MARK: Forms
+
+  private func head(of request: some ProvableRequest) throws(GateError) -> RequestHead {
+    do throws(RequestFormatError) {
+      var head = try RequestHead(method: request.method, url: request.url)
+      for name in StandardForm.whenPresent + ["content-length", "transfer-encoding", "host"] {
+        for value in request.values(of: name) { try head.fields.append(name, value) }
+      }
+      return head
+    } catch {
+      if case .badMethod(let method) = error { throw .malformedMethod(Observation.line(method)) }
+      throw .malformedRequest(reason: "\(error)")
+    }
+  }
+
+  /// The host of a request, without its port.
+  func host(of request: some ProvableRequest) -> String? {
+    (try? head(of: request)).map { head in
+      guard head.authority.first != "[" else { return head.authority }
+      return String(head.authority.prefix { $0 != ":" })
+    }
+  }
+
+  /// Whether a proof may travel there: over TLS, or not leave this machine.
+  private func isAllowed(_ head: RequestHead) -> Bool {
+    if head.scheme == .https { return true }
+    guard options.allowsPlainLoopback else { return false }
+    let host = head.authority.prefix { $0 != ":" }
+    return host == "localhost" || host == "127.0.0.1"
+  }
+
+  private func digest(
+    of head: RequestHead, _ request: some ProvableRequest
+  ) throws(GateError) -> RequestDigest {
+    let authorizations = head.fields.values(of: "authorization")
+    guard authorizations.count <= 1 else {
+      throw .malformedRequest(reason: "the field Authorization is given twice.")
+    }
+    do throws(ProofError) {
+      return try RequestDigest(
+        method: head.method, scheme: head.scheme.rawValue, authority: head.authority,
+        target: head.target, body: Digest(hashing: request.body ?? []),
+        authorization: authorizations.first)
+    } catch {
+      throw .malformedRequest(reason: "\(error)")
+    }
+  }
+
+  private func signStandard(
+    _ request: inout some ProvableRequest, _ head: RequestHead, _ keyring: GateKeyring,
+    _ held: GateState.Held
+  ) throws(GateError) {
+    var head = head
+    let now = clock.uptime()
+    let (created, account) = try standardFields(held, at: now)
+    let hasDigest = request.body != nil || !(head.method == "GET" || head.method == "HEAD")
+    let body = hasDigest ? ContentDigest(Digest(hashing: request.body ?? [])) : nil
+    var added = ["signature-input", "signature"]
+    if let account {
+      request.set(StandardForm.accountField, to: account)
+      do { try head.fields.set(StandardForm.accountField, account) } catch {
+        throw .malformedRequest(reason: "\(error)")
+      }
+    }
+    do throws(RequestRefusal) {
+      try StandardForm().sign(
+        &head, body: body, with: keyring.request,
+        keyID: Base64.encode(keyring.keys.handle.bytes, .url), created: created,
+        nonce: Base64.encode(Salt.random().bytes, .url))
+    } catch {
+      throw .malformedRequest(reason: "\(error)")
+    }
+    if hasDigest { added.append("content-digest") }
+    for name in added { request.set(name, to: head.fields.values(of: name).first) }
+  }
+
+  /// The moment of a proof in Unix seconds, and the value of the account's field.
+  private func standardFields(
+    _ held: GateState.Held, at now: Duration
+  ) throws(GateError) -> (Int64, String?) {
+    let clock = clock
+    do throws(ProofError) {
+      return try state.withLock { state -> Result<(Int64, String?), ProofError> in
+        do throws(ProofError) {
+          let account = try state.digest(of: nil, under: held.admitted.admission.accountKey)
+          let text = account.map { "\($0.1)." + Base64.encode($0.0.bytes, .url) }
+          return .success((Int64(state.unixTime(clock, at: now)), text))
+        } catch {
+          return .failure(error)
+        }
+      }.get()
+    } catch {
+      throw .malformedRequest(reason: "\(error)")
+    }
+  }
+}

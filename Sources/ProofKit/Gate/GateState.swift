@@ -1,0 +1,171 @@
+import ProofModel
+
+/// The times of a gate session, all in one place.
+public enum GateTimes {
+  /// The first wait after a try that failed. Each wait is twice the one before.
+  public static let backOff = Duration.seconds(1)
+  /// The longest wait between two tries.
+  public static let backOffMax = Duration.seconds(60)
+  /// How long after the last proof or token a session renews its admission.
+  public static let quiet = Duration.seconds(600)
+  /// How long a process counts as young.
+  static let youth = Duration.seconds(2)
+  /// The part of its life after which an admission is renewed.
+  static let renewal = 0.8
+}
+
+/// What a gate session knows, under one lock.
+struct GateState {
+  /// An admission in use.
+  struct Held {
+    let admitted: Admitted
+    /// When its life began, in uptime.
+    let obtained: Duration
+    /// The gate has opened the token.
+    var isTokenKnown = false
+    /// How often the gate asked for the token again although it was sent.
+    var tokenRefusals = 0
+
+    var end: Duration { obtained + .seconds(Int64(admitted.admission.life)) }
+  }
+
+  /// What one proof is made with.
+  struct Draw {
+    let held: Held
+    let keyring: GateKeyring?
+    let process: UInt64
+  }
+
+  /// A user account, and its digest under one key.
+  struct Account {
+    let name: String
+    var digest: Digest?
+    var key: UInt8 = 0
+  }
+
+  enum Phase {
+    case idle
+    case working
+    case failed(GateError)
+  }
+
+  var phase = Phase.idle
+  var held: Held?
+  var keyring: GateKeyring?
+  var account: Account?
+  var beacon: Beacon?
+  /// The gate's time at some uptime, where the system's was refused.
+  var anchor: (unix: Int64, uptime: Duration)?
+  var lastError: GateError?
+
+  /// The process that the numbers below belong to.
+  var process: UInt64
+  var begun: Duration
+  var start = UInt32.random(in: 1 ... .max)
+  private var count: UInt32 = 0
+
+  /// When the worker has something to do, in uptime; nil: nothing until it is asked.
+  var due: Duration?
+  /// Nobody has asked for long: the admission is not renewed until somebody does.
+  var isDormant = false
+  var lastAsked: Duration
+  var failures = 0
+  var hasRead = false
+  var ready: (@Sendable (GateError?) -> Void)?
+
+  init(process: UInt64, at now: Duration) {
+    self.process = process
+    begun = now
+    lastAsked = now
+  }
+
+  /// The next number for a token: one sequence for all kinds.
+  mutating func next() -> (start: UInt32, count: UInt32) {
+    if count == .max {
+      start = UInt32.random(in: 1 ... .max)
+      count = 0
+    }
+    count += 1
+    return (start, count)
+  }
+
+  /// Forgets what a child must not share with the process that it was forked from.
+  ///
+  /// - Returns: Whether this is a new process.
+  mutating func adopt(_ process: UInt64, at now: Duration) -> Bool {
+    guard process != self.process else { return false }
+    self.process = process
+    keyring = nil
+    start = UInt32.random(in: 1 ... .max)
+    count = 0
+    begun = now
+    return true
+  }
+
+  /// Notes that a proof or token is asked for.
+  ///
+  /// - Returns: Whether the worker has to look.
+  mutating func ask(at now: Duration) -> Bool {
+    lastAsked = now
+    guard isDormant else { return false }
+    isDormant = false
+    due = now
+    return true
+  }
+
+  /// The keys, unless they are too old.
+  mutating func freshKeyring(at now: Duration) -> GateKeyring? {
+    guard let held, let keyring,
+      now - keyring.measured < .seconds(Int64(held.admitted.admission.freshness))
+    else {
+      keyring = nil
+      return nil
+    }
+    return keyring
+  }
+
+  /// The digest under which the gate knows an account: of the name, or of the one that was set.
+  mutating func digest(
+    of name: String?, under key: GateAccountKey?
+  ) throws(ProofError) -> (Digest, UInt8)? {
+    guard let key, let name = name ?? account?.name else { return nil }
+    if let account, account.name == name, account.key == key.number, let digest = account.digest {
+      return (digest, key.number)
+    }
+    let digest = try key.digest(of: name)
+    if account?.name == name {
+      account?.digest = digest
+      account?.key = key.number
+    }
+    return (digest, key.number)
+  }
+
+  /// The time of day as the gate sees it.
+  func unixTime(_ clock: AttestorClock, at now: Duration) -> UInt32 {
+    let time: Int64
+    if let anchor {
+      time = anchor.unix + (now - anchor.uptime).components.seconds
+    } else {
+      time = clock.unixTime()
+    }
+    return UInt32(clamping: max(1, time))
+  }
+
+  /// Puts the next try off. The jitter is 0.9 to 1.1.
+  mutating func putOff(at now: Duration, jitter: Double) {
+    let wait = min(GateTimes.backOff * (1 << min(failures, 6)), GateTimes.backOffMax)
+    failures += 1
+    due = now + wait * jitter
+  }
+
+  /// Takes an admission.
+  mutating func take(_ admitted: Admitted, obtained: Duration, jitter: Double) {
+    held = Held(admitted: admitted, obtained: obtained)
+    keyring = nil
+    account?.digest = nil
+    // A gate that refuses one token after the other is asked ever more rarely.
+    if lastError != .tokenRefused { failures = 0 }
+    lastError = nil
+    due = obtained + .seconds(Int64(admitted.admission.life)) * (GateTimes.renewal * jitter)
+  }
+}

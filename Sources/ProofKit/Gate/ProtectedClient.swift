@@ -1,0 +1,124 @@
+import ProofModel
+
+/// Sends requests to the APIs of one gate, each with its proof.
+///
+/// Each sending has a proof of its own. A host with pins in the account's configuration must have one of these keys.
+/// No redirect is followed: an answer with a status from 300 to 399 is handed to the app, and no proof goes to the
+/// address that it names.
+public final class ProtectedClient: Sendable {
+  /// How long a request takes at most, unless the call says otherwise.
+  public static let time = Duration.seconds(60)
+
+  /// The session that proves the requests.
+  public let session: GateSession
+  private let transport: any Transport
+
+  /// Makes a client.
+  ///
+  /// - Parameters:
+  ///   - session: A session that was started.
+  ///   - transport: The way to the APIs; nil for the attestor's.
+  public init(_ session: GateSession, over transport: (any Transport)? = nil) {
+    self.session = session
+    self.transport = transport ?? session.attestor.transport
+  }
+
+  /// Proves and sends a request, and waits for its answer.
+  ///
+  /// Where the gate asks for the gate token, for another time or for another proof, the request is proved anew and
+  /// sent once more; the token is sent at most twice.
+  ///
+  /// - Parameters:
+  ///   - request: The request, without a proof.
+  ///   - event: A business event to prove with the request.
+  ///   - data: The business data that the event is bound to; empty for none.
+  ///   - limit: How long everything together may take.
+  ///   - responseLimit: A longer answer is refused.
+  ///   - cancellation: Ends the request early.
+  /// - Returns: The answer with any status.
+  /// - Throws: ``GateError``. ``GateError/tokenRefused`` if the gate refused the token twice.
+  public func performAndWait(
+    _ request: Request, event: EventID? = nil, data: [UInt8] = [],
+    within limit: Duration = ProtectedClient.time, responseLimit: Int = 1 << 24,
+    cancellation: Cancellation = Cancellation()
+  ) throws(GateError) -> Response {
+    let clock = session.clock
+    let end = clock.uptime() + limit
+    var sendings = 0
+    while true {
+      if session.isTokenRefused { throw .tokenRefused }
+      let guarded = try session.guarded(request, event: event, data: data)
+      let left = end - clock.uptime()
+      guard left > .zero else { throw .timedOut }
+      let response = try send(guarded, left, responseLimit, cancellation)
+      sendings += 1
+      switch session.note(response, to: guarded) {
+      case .token where sendings < 3, .clock where sendings < 2, .proof where sendings < 2: continue
+      case .token: throw .tokenRefused
+      default: return response
+      }
+    }
+  }
+
+  /// Proves and sends a request. ``performAndWait(_:event:data:within:responseLimit:cancellation:)`` says how.
+  ///
+  /// - Throws: ``GateError``; ``GateError/cancelled`` if the task is cancelled.
+  public func perform(
+    _ request: Request, event: EventID? = nil, data: [UInt8] = [],
+    within limit: Duration = ProtectedClient.time, responseLimit: Int = 1 << 24
+  ) async throws(GateError) -> Response {
+    let cancellation = Cancellation()
+    let result = await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        CoreThread.run {
+          do throws(GateError) {
+            let response = try self.performAndWait(
+              request, event: event, data: data, within: limit, responseLimit: responseLimit,
+              cancellation: cancellation)
+            continuation.resume(returning: Result<Response, GateError>.success(response))
+          } catch {
+            continuation.resume(returning: Result<Response, GateError>.failure(error))
+          }
+        }
+      }
+    } onCancel: {
+      cancellation.cancel()
+    }
+    return try result.get()
+  }
+
+  private func send(
+    _ request: Request, _ time: Duration, _ limit: Int, _ cancellation: Cancellation
+  ) throws(GateError) -> Response {
+    if cancellation.isCancelled { throw .cancelled }
+    var sent = TransportRequest(
+      url: request.url, body: request.body, pins: try pins(for: request), timeout: time,
+      responseLimit: limit, cancellation: cancellation)
+    sent.method = request.method
+    sent.fields = request.fields
+    do throws(TransportError) {
+      let answer = try transport.send(sent)
+      return Response(status: answer.status, fields: answer.fields, body: answer.body)
+    } catch {
+      switch error {
+      case .cancelled: throw .cancelled
+      case .timedOut where time <= .zero: throw .timedOut
+      default: throw .transport(error)
+      }
+    }
+  }
+
+  /// The keys that the account's newest configuration allows for the host.
+  private func pins(for request: Request) throws(GateError) -> [String] {
+    guard let pins = session.attestor.pins(), let host = session.host(of: request) else {
+      return []
+    }
+    switch pins.rule(for: host) {
+    case .keys(let keys): return keys
+    case .unpinned, .unknown: return []
+    case .trustRoots:
+      throw .transport(
+        .refused("the account pins \(host) by trusted roots alone: give the host pins of its own"))
+    }
+  }
+}
