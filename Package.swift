@@ -110,8 +110,12 @@ let package = Package(
       swiftSettings: strictSwift),
 
     .target(name: "ProofJOSE", dependencies: ["CCrypto"], swiftSettings: strictSwift),
+    .systemLibrary(
+      name: "CSQLite", path: "CSources/CSQLite", pkgConfig: "sqlite3",
+      providers: [.apt(["libsqlite3-dev"])]),
     .target(
-      name: "ProofBackend", dependencies: ["ProofModel", "ProofJOSE", "DurableFiles"],
+      name: "ProofBackend",
+      dependencies: ["ProofModel", "ProofRequest", "ProofJOSE", "DurableFiles", "CSQLite"],
       swiftSettings: strictSwift),
 
     .systemLibrary(
@@ -123,9 +127,6 @@ let package = Package(
     .target(
       name: "CMicroHTTPD", dependencies: ["LibMicroHTTPD", "LibGnuTLS"],
       path: "CSources/CMicroHTTPD", exclude: ["libmicrohttpd", "libgnutls"], cSettings: strictC),
-    .systemLibrary(
-      name: "CSQLite", path: "CSources/CSQLite", pkgConfig: "sqlite3",
-      providers: [.apt(["libsqlite3-dev"])]),
     .target(
       name: "ProofService",
       dependencies: [
@@ -176,8 +177,8 @@ let package = Package(
     .executableTarget(
       name: "proof-bench",
       dependencies: [
-        "ProofKit", "ProofService", "ProofLink", "ProofJOSE", "ProofModel", "ProofCore", "CSodium",
-        "CCrypto", "LinkBench", "SimulatedDevices", "Console", "ProofBench", "AllocationCounter",
+        "ProofKit", "ProofService", "ProofLink", "ProofJOSE", "ProofModel", "ProofRequest",
+        "ProofCore", "CSodium", "CCrypto", "LinkBench", "SimulatedDevices", "Console", "ProofBench", "AllocationCounter",
         "BenchInstruments",
       ],
       path: "Benchmarks/proof-bench", swiftSettings: strictSwift),
@@ -249,7 +250,10 @@ let package = Package(
       path: "Tests/Service/service-store", swiftSettings: strictSwift),
     .testTarget(
       name: "ProofBackendTests",
-      dependencies: ["ProofBackend", "ProofModel", "ProofJOSE", "DurableFiles", "FolderModel"],
+      dependencies: [
+        "ProofBackend", "ProofRequest", "ProofKit", "ProofKitKeys", "ProofModel", "ProofJOSE",
+        "DurableFiles", "FolderModel", "SeededRandom", "OwnThreads",
+      ],
       swiftSettings: strictSwift),
     .target(name: "SeededRandom", path: "Tests/SeededRandom", swiftSettings: strictSwift),
     .target(name: "OwnThreads", path: "Tests/OwnThreads", swiftSettings: strictSwift),

@@ -51,24 +51,46 @@ public struct HeaderFields: Sendable, Hashable {
     }
   }
 
+  /// Adds a line that this module wrote: its name is in lower case, and its value has no character that HTTP forbids.
+  mutating func append(_ name: String, checked value: String) {
+    fields.append(Field(name: name, value: value))
+  }
+
+  /// Replaces all lines of a name by one that this module wrote.
+  mutating func replace(_ name: String, checked value: String) {
+    if count(of: name) > 0 { fields.removeAll { $0.name == name } }
+    append(name, checked: value)
+  }
+
   /// The values of a name, in lower case, in their order.
   public func values(of name: String) -> [String] {
     fields.filter { $0.name == name }.map(\.value)
   }
 
   /// How many lines have a name, in lower case.
-  func count(of name: String) -> Int {
+  package func count(of name: String) -> Int {
     fields.reduce(0) { $0 + ($1.name == name ? 1 : 0) }
   }
 
   /// The first value of a name, in lower case.
-  func first(_ name: String) -> String? {
+  package func first(_ name: String) -> String? {
     for field in fields where field.name == name { return field.value }
     return nil
   }
 
   /// Writes the combined value of RFC 9421, section 2.1: all lines of the name, joined by a comma and a
   /// space. Returns false if there is no line.
+  func writeCombined(_ name: String, to output: inout [UInt8]) -> Bool {
+    var isFirst = true
+    for field in fields where field.name == name {
+      if !isFirst { output.append(text: ", ") }
+      isFirst = false
+      output.append(text: field.value)
+    }
+    return !isFirst
+  }
+
+  /// The same for a name in bytes.
   func writeCombined(_ name: some Collection<UInt8>, to output: inout [UInt8]) -> Bool {
     var isFirst = true
     for field in fields where field.name.utf8.elementsEqual(name) {
@@ -100,5 +122,15 @@ public struct HeaderFields: Sendable, Hashable {
     let start = value.utf8.drop(while: isSpace)
     guard let end = start.lastIndex(where: { !isSpace($0) }) else { return "" }
     return String(Substring(start[...end]))
+  }
+}
+
+extension [UInt8] {
+  /// Adds the UTF-8 of a text in one copy.
+  mutating func append(text: some StringProtocol) {
+    let isCopied: Void? = text.utf8.withContiguousStorageIfAvailable { bytes in
+      unsafe append(contentsOf: bytes)
+    }
+    if isCopied == nil { append(contentsOf: text.utf8) }
   }
 }

@@ -105,16 +105,12 @@ struct MessageSignature: Sendable {
   }
 
   /// Whether the list covers a component by its name alone, without parameters.
-  func covers(_ name: some Collection<UInt8>) -> Bool {
+  func covers(_ name: String) -> Bool {
     var item = member + 2
     while item < Int(list.number) {
-      let place = input.places[item]
-      if Int(place.after) == item + 1, place.end - place.start == name.count + 2,
-        input.text[Int(place.start) + 1..<Int(place.end) - 1].elementsEqual(name)
-      {
-        return true
-      }
-      item = Int(place.after)
+      let after = Int(input.places[item].after)
+      if after == item + 1, input.isString(name, at: item) { return true }
+      item = after
     }
     return false
   }
@@ -128,9 +124,7 @@ struct MessageSignature: Sendable {
     var isValue = false
     forEachParameter { parameter in
       guard input.stands(key, at: input.range(parameter)) else { return }
-      let place = input.places[parameter + 1]
-      let content = Int(place.start) + 1..<max(Int(place.start) + 1, Int(place.end) - 1)
-      isValue = place.kind == .string && input.stands(value, at: content)
+      isValue = input.isString(value, at: parameter + 1)
     }
     return isValue
   }

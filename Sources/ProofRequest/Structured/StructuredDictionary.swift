@@ -87,6 +87,11 @@ struct StructuredDictionary: Sendable {
     range.count == expected.utf8.count && text[range].elementsEqual(expected.utf8)
   }
 
+  /// Whether a place is a string with this content, which has nothing to escape.
+  func isString(_ expected: String, at index: Int) -> Bool {
+    places[index].kind == .string && stands(expected, at: range(index).dropFirst().dropLast())
+  }
+
   /// The content of a string: without quotes and escapes.
   func string(_ index: Int) -> String {
     let inner = range(index).dropFirst().dropLast()
