@@ -8,6 +8,11 @@ public struct HeaderFields: Sendable, Hashable {
     public let name: String
     /// The value without white space at its ends.
     public let value: String
+
+    /// Lengths are compared first: they differ for almost all names.
+    func isNamed(_ other: String) -> Bool {
+      name.utf8.count == other.utf8.count && name == other
+    }
   }
 
   /// The lines in their order.
@@ -69,12 +74,12 @@ public struct HeaderFields: Sendable, Hashable {
 
   /// How many lines have a name, in lower case.
   package func count(of name: String) -> Int {
-    fields.reduce(0) { $0 + ($1.name == name ? 1 : 0) }
+    fields.reduce(0) { $0 + ($1.isNamed(name) ? 1 : 0) }
   }
 
   /// The first value of a name, in lower case.
   package func first(_ name: String) -> String? {
-    for field in fields where field.name == name { return field.value }
+    for field in fields where field.isNamed(name) { return field.value }
     return nil
   }
 
@@ -82,7 +87,7 @@ public struct HeaderFields: Sendable, Hashable {
   /// space. Returns false if there is no line.
   func writeCombined(_ name: String, to output: inout [UInt8]) -> Bool {
     var isFirst = true
-    for field in fields where field.name == name {
+    for field in fields where field.isNamed(name) {
       if !isFirst { output.append(text: ", ") }
       isFirst = false
       output.append(text: field.value)
@@ -91,12 +96,13 @@ public struct HeaderFields: Sendable, Hashable {
   }
 
   /// The same for a name in bytes.
-  func writeCombined(_ name: some Collection<UInt8>, to output: inout [UInt8]) -> Bool {
+  func writeCombined(_ name: ArraySlice<UInt8>, to output: inout [UInt8]) -> Bool {
     var isFirst = true
-    for field in fields where field.name.utf8.elementsEqual(name) {
-      if !isFirst { output += ", ".utf8 }
+    for field in fields
+    where field.name.utf8.count == name.count && field.name.utf8.elementsEqual(name) {
+      if !isFirst { output.append(text: ", ") }
       isFirst = false
-      output += field.value.utf8
+      output.append(text: field.value)
     }
     return !isFirst
   }
@@ -122,15 +128,5 @@ public struct HeaderFields: Sendable, Hashable {
     let start = value.utf8.drop(while: isSpace)
     guard let end = start.lastIndex(where: { !isSpace($0) }) else { return "" }
     return String(Substring(start[...end]))
-  }
-}
-
-extension [UInt8] {
-  /// Adds the UTF-8 of a text in one copy.
-  mutating func append(text: some StringProtocol) {
-    let isCopied: Void? = text.utf8.withContiguousStorageIfAvailable { bytes in
-      unsafe append(contentsOf: bytes)
-    }
-    if isCopied == nil { append(contentsOf: text.utf8) }
   }
 }

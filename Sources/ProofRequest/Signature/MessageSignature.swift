@@ -23,8 +23,8 @@ struct MessageSignature: Sendable {
   ) throws(RequestRefusal) -> MessageSignature {
     var text: [UInt8] = []
     var tags: [UInt8] = []
-    let hasTags = head.fields.writeCombined("signature".utf8, to: &tags)
-    guard head.fields.writeCombined("signature-input".utf8, to: &text) else {
+    let hasTags = head.fields.writeCombined("signature", to: &tags)
+    guard head.fields.writeCombined("signature-input", to: &text) else {
       throw hasTags ? .malformedInput : .noSignature
     }
     guard text.count <= RequestLimits.fieldBytes, tags.count <= RequestLimits.fieldBytes else {
@@ -142,7 +142,7 @@ struct MessageSignature: Sendable {
       base.append(0x0a)
       item = Int(input.places[item].after)
     }
-    base += "\"@signature-params\": ".utf8
+    base.append(text: "\"@signature-params\": ")
     input.write(member + 1, to: &base)
     return base
   }

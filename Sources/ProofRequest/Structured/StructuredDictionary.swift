@@ -84,7 +84,7 @@ struct StructuredDictionary: Sendable {
 
   /// Whether this text stands there.
   func stands(_ expected: String, at range: Range<Int>) -> Bool {
-    range.count == expected.utf8.count && text[range].elementsEqual(expected.utf8)
+    text.stands(expected, at: range)
   }
 
   /// Whether a place is a string with this content, which has nothing to escape.
