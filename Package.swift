@@ -226,7 +226,8 @@ let package = Package(
       dependencies: ["ProofKit", "ProofKitHTTP", "ProofKitKeys", "ProofKitTPM", "ProofModel"],
       path: "Tests/Backend/app-peer", swiftSettings: strictSwift),
     .executableTarget(
-      name: "request-peer", dependencies: ["ProofRequest", "ProofKitKeys", "ProofKit", "ProofModel"],
+      name: "request-peer",
+      dependencies: ["ProofBackend", "ProofRequest", "ProofKitKeys", "ProofKit", "ProofModel"],
       path: "Tests/Backend/request-peer", swiftSettings: strictSwift),
     .executableTarget(
       name: "store-victim", dependencies: ["ProofKit", "ProofModel"],

@@ -287,6 +287,37 @@ def keys_of(secret, generation, kind, audience=None):
     return compact_form.Keys(made.handle, generation, made.tag, made.mask, kind == compact_form.EVENT)
 
 
+class Replay(unittest.TestCase):
+    def test_a_killed_verifier_forgets_nothing_that_it_has_accepted(self):
+        with tempfile.TemporaryDirectory(prefix="proofkit-replay-") as folder:
+            path = f"{folder}/replay"
+            accepted = []
+            for start in range(12):
+                peer = subprocess.Popen(
+                    [f"{os.environ['PROOF_BIN']}/request-peer", "replay", path, str(NOW + start)],
+                    stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+                self.assertEqual(peer.stdout.readline(), "complete\n" if start else "incomplete\n")
+                for text in accepted:
+                    self.assertEqual(self.ask(peer, text), "used", (start, text))
+                for number in range(start + 1):
+                    accepted.append(f"{start}.{number}")
+                    self.assertEqual(self.ask(peer, accepted[-1]), "new")
+                # More are on their way while it is killed: each is answered, or may be unknown.
+                peer.stdin.write("".join(f"late {start} {number}\n" for number in range(200)))
+                peer.stdin.flush()
+                answers = [peer.stdout.readline() for _ in range(start * 10)]
+                peer.kill()
+                answers += peer.communicate()[0].splitlines(keepends=True)
+                self.assertLessEqual({one.strip() for one in answers if one.endswith("\n")}, {"new"})
+                accepted += [f"late {start} {number}" for number, one in enumerate(answers) if one == "new\n"]
+
+    @staticmethod
+    def ask(peer, text):
+        peer.stdin.write(text + "\n")
+        peer.stdin.flush()
+        return peer.stdout.readline().strip()
+
+
 class API(unittest.TestCase):
     """The example in FastAPI, with real requests."""
 
@@ -339,4 +370,4 @@ class API(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    sys.exit(runner.run(runner.of_classes(Requests, Tokens, API), sys.argv[1:]))
+    sys.exit(runner.run(runner.of_classes(Requests, Tokens, Replay, API), sys.argv[1:]))

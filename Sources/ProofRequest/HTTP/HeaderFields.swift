@@ -61,6 +61,9 @@ public struct HeaderFields: Sendable, Hashable {
     fields.append(Field(name: name, value: value))
   }
 
+  /// Makes room for more lines at once.
+  mutating func reserveRoom(for count: Int) { fields.reserveCapacity(fields.count + count) }
+
   /// Replaces all lines of a name by one that this module wrote.
   mutating func replace(_ name: String, checked value: String) {
     if count(of: name) > 0 { fields.removeAll { $0.name == name } }

@@ -33,14 +33,14 @@ struct MessageSignature: Sendable {
     guard let input = StructuredDictionary(text) else { throw .malformedInput }
     guard let signatures = StructuredDictionary(tags) else { throw .malformedSignature }
     var found: MessageSignature?
-    for member in input.members {
+    try input.forEach(from: 0, to: input.places.count) { member throws(RequestRefusal) in
       let bytes = try Self.bytes(of: member, input, signatures)
       let signature = MessageSignature(input: input, member: member, bytes: bytes)
       try signature.checkComponents()
       if let tag {
-        guard signature.string("tag", is: tag) else { continue }
+        guard signature.string("tag", is: tag) else { return }
       } else {
-        guard input.bytes(member).elementsEqual(label.utf8) else { continue }
+        guard input.stands(label, at: input.range(member)) else { return }
       }
       guard found == nil else { throw .severalSignatures }
       found = signature
@@ -98,8 +98,11 @@ struct MessageSignature: Sendable {
   private func isSame(_ one: Int, _ other: Int) -> Bool {
     let count = Int(input.places[one].after) - one
     guard Int(input.places[other].after) - other == count else { return false }
-    for offset in 0..<count where input.bytes(one + offset) != input.bytes(other + offset) {
-      return false
+    for offset in 0..<count {
+      let (mine, theirs) = (input.range(one + offset), input.range(other + offset))
+      guard mine.count == theirs.count, input.text[mine] == input.text[theirs] else {
+        return false
+      }
     }
     return true
   }

@@ -73,6 +73,7 @@ struct SignatureDraft {
   ) throws(RequestRefusal) {
     var head = head
     var base: [UInt8] = []
+    head.fields.reserveRoom(for: 3)
     if let body { head.fields.replace("content-digest", checked: body.text) }
     try form.check(head)
     if body == nil, let field = head.fields.first("content-digest") {
@@ -119,7 +120,7 @@ struct SignatureDraft {
   }
 
   /// The request with its signature.
-  func signed(_ signature: Span<UInt8>) -> RequestHead {
+  consuming func signed(_ signature: Span<UInt8>) -> RequestHead {
     var signed = head
     var input: [UInt8] = []
     input.reserveCapacity(base.count - parameters + 32)

@@ -95,6 +95,9 @@ struct StructuredDictionary: Sendable {
   /// The content of a string: without quotes and escapes.
   func string(_ index: Int) -> String {
     let inner = range(index).dropFirst().dropLast()
+    guard text[inner].contains(UInt8(ascii: "\\")) else {
+      return String(decoding: text[inner], as: UTF8.self)
+    }
     var bytes: [UInt8] = []
     bytes.reserveCapacity(inner.count)
     var isEscaped = false

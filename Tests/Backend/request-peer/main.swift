@@ -1,4 +1,5 @@
 import Foundation
+import ProofBackend
 import ProofKit
 import ProofKitKeys
 import ProofModel
@@ -11,6 +12,8 @@ import ProofRequest
 //   body, key                 in hexadecimal; without `key` the installation's key in FOLDER signs
 //   created, nonce, keyid     of a signature that is to be made: answers `fields`, and `point` of the installation's key
 //   verify                    true: answers `refusal`, a number or -1 for a signature that is right
+//
+// `request-peer replay FILE TIME` answers each line, any text, with `new` or `used` by a replay store.
 
 struct Question: Decodable {
   let method: String
@@ -70,6 +73,20 @@ func refusal(of head: RequestHead, _ key: [UInt8]) -> Int {
   } catch {
     return Int(error.rawValue)
   }
+}
+
+if CommandLine.arguments[1] == "replay" {
+  let store = try SQLiteReplayStore(at: CommandLine.arguments[2])
+  let now = UInt64(CommandLine.arguments[3]) ?? 0
+  print(store.begin(at: now).isComplete ? "complete" : "incomplete")
+  fflush(nil)
+  while let line = readLine() {
+    let digest = Digest(hashing: Array(line.utf8))
+    let isNew = try store.insert(ReplayKey(Array(digest.bytes.prefix(24))), until: now + 150, at: now)
+    print(isNew ? "new" : "used")
+    fflush(nil)
+  }
+  exit(0)
 }
 
 let key = StoredInstallationKey(folder: CommandLine.arguments[1])
