@@ -111,8 +111,12 @@ let package = Package(
       swiftSettings: strictSwift),
 
     .target(name: "ProofJOSE", dependencies: ["CCrypto"], swiftSettings: strictSwift),
+    .systemLibrary(
+      name: "CSQLite", path: "CSources/CSQLite", pkgConfig: "sqlite3",
+      providers: [.apt(["libsqlite3-dev"])]),
     .target(
-      name: "ProofBackend", dependencies: ["ProofModel", "ProofJOSE", "DurableFiles"],
+      name: "ProofBackend",
+      dependencies: ["ProofModel", "ProofRequest", "ProofJOSE", "DurableFiles", "CSQLite"],
       swiftSettings: strictSwift),
 
     .systemLibrary(
@@ -124,9 +128,6 @@ let package = Package(
     .target(
       name: "CMicroHTTPD", dependencies: ["LibMicroHTTPD", "LibGnuTLS"],
       path: "CSources/CMicroHTTPD", exclude: ["libmicrohttpd", "libgnutls"], cSettings: strictC),
-    .systemLibrary(
-      name: "CSQLite", path: "CSources/CSQLite", pkgConfig: "sqlite3",
-      providers: [.apt(["libsqlite3-dev"])]),
     .target(
       name: "ProofService",
       dependencies: [
@@ -177,8 +178,8 @@ let package = Package(
     .executableTarget(
       name: "proof-bench",
       dependencies: [
-        "ProofKit", "ProofService", "ProofLink", "ProofJOSE", "ProofModel", "ProofCore", "CSodium",
-        "CCrypto", "LinkBench", "SimulatedDevices", "Console", "ProofBench", "AllocationCounter",
+        "ProofKit", "ProofService", "ProofLink", "ProofJOSE", "ProofModel", "ProofRequest",
+        "ProofCore", "CSodium", "CCrypto", "LinkBench", "SimulatedDevices", "Console", "ProofBench", "AllocationCounter",
         "BenchInstruments",
       ],
       path: "Benchmarks/proof-bench", swiftSettings: strictSwift),
@@ -226,6 +227,10 @@ let package = Package(
       dependencies: ["ProofKit", "ProofKitHTTP", "ProofKitKeys", "ProofKitTPM", "ProofModel"],
       path: "Tests/Backend/app-peer", swiftSettings: strictSwift),
     .executableTarget(
+      name: "request-peer",
+      dependencies: ["ProofBackend", "ProofRequest", "ProofKitKeys", "ProofKit", "ProofModel"],
+      path: "Tests/Backend/request-peer", swiftSettings: strictSwift),
+    .executableTarget(
       name: "store-victim", dependencies: ["ProofKit", "ProofModel"],
       path: "Tests/Store/store-victim", swiftSettings: strictSwift),
     .target(
@@ -250,7 +255,10 @@ let package = Package(
       path: "Tests/Service/service-store", swiftSettings: strictSwift),
     .testTarget(
       name: "ProofBackendTests",
-      dependencies: ["ProofBackend", "ProofModel", "ProofJOSE", "DurableFiles", "FolderModel"],
+      dependencies: [
+        "ProofBackend", "ProofRequest", "ProofKit", "ProofKitKeys", "ProofModel", "ProofJOSE",
+        "DurableFiles", "FolderModel", "SeededRandom", "OwnThreads",
+      ],
       swiftSettings: strictSwift),
     .target(name: "SeededRandom", path: "Tests/SeededRandom", swiftSettings: strictSwift),
     .target(name: "OwnThreads", path: "Tests/OwnThreads", swiftSettings: strictSwift),

@@ -10,7 +10,8 @@ struct Run {
 
   /// The groups, and which part of the time each of them gets.
   private static let shares: [(name: String, share: Int)] = [
-    ("proof", 2), ("token", 2), ("verify", 2), ("link", 2), ("store", 2), ("attest", 6),
+    ("proof", 2), ("token", 2), ("verify", 2), ("link", 2), ("store", 2),
+    ("request", 2), ("event", 2), ("attest", 6),
     ("measure.app", 8), ("measure.size", 8), ("measure.files", 6), ("peers.round", 6),
     ("peers.a", 12), ("peers.b", 8), ("peers.c", 8), ("peers.d", 8),
   ]
@@ -115,6 +116,8 @@ final class Tools {
     case "verify": return try verifyGroup(sample)
     case "link": return try linkGroup()
     case "store": return try storeGroup(sample)
+    case "request": return try requestGroup(sample)
+    case "event": return try eventGroup(sample)
     case "attest": return try attestGroup(service)
     case "measure.app": return try appGroup(trees)
     case "measure.size": return try sizeGroup(trees)

@@ -17,7 +17,7 @@ if ! "$root/.ci/pypi" backend; then
 fi
 
 # SwiftPM takes CC for a clang.
-for product in proofctl proof-service proof-unlock proof-hardware app-peer; do
+for product in proofctl proof-service proof-unlock proof-hardware app-peer request-peer; do
   env -u CC swift build --quiet --package-path "$root" --product "$product"
 done
 PROOF_BIN="$(env -u CC swift build --package-path "$root" --show-bin-path)"
@@ -27,6 +27,7 @@ export PROOF_BIN
 . "$root/.ci/parts.sh"
 part 'the fetch' "$python" "$here/flow.py"
 part proofctl "$python" "$here/proofctl.py"
+part 'requests and events in Python' "$python" "$here/request_proofs.py"
 part 'installation keys' "$python" "$here/installation.py"
 part 'orders beside a running backend' "$python" "$here/orders.py"
 part 'admissions to gates' "$python" "$here/gates.py"

@@ -16,7 +16,8 @@ import Testing
   static func isSigned(
     _ head: RequestHead, _ byte: UInt8 = 7, form: StandardForm = StandardForm()
   ) throws -> Bool {
-    try StandardProof(reading: head, form: form).isSigned(with: key(byte))
+    let proof = try StandardProof(reading: head, form: form)
+    return key(byte).withBytes { proof.isSigned(with: $0) }
   }
 
   static func signed(
@@ -26,8 +27,10 @@ import Testing
   ) throws -> RequestHead {
     var head = try RequestHead(method: method, url: url, fields: HeaderFields(fields))
     let body = StandardForm.needsDigest(method) ? ContentDigest(of: body.span) : nil
-    try form.sign(
-      &head, body: body, with: key(), keyID: "handle", created: 1_790_000_000, nonce: "n0")
+    try key().withBytes { key in
+      try form.sign(
+        &head, body: body, with: key, keyID: "handle", created: 1_790_000_000, nonce: "n0")
+    }
     return head
   }
 

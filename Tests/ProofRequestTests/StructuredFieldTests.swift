@@ -88,7 +88,8 @@ import Testing
       let signature = mutator.mutant(of: [tag])
       guard (try? head.fields.set("signature-input", String(decoding: text, as: UTF8.self))) != nil,
         (try? head.fields.set("signature", String(decoding: signature, as: UTF8.self))) != nil,
-        let proof = try? StandardProof(reading: head), proof.isSigned(with: key)
+        let proof = try? StandardProof(reading: head),
+        key.withBytes({ proof.isSigned(with: $0) })
       else { continue }
       #expect(proof.nonce == "n0" && proof.created == 1_790_000_000 && proof.keyID == "handle")
     }

@@ -123,6 +123,11 @@ public struct JSONWebKey: Sendable {
     return try secret.withBytes(body)
   }
 
+  /// Whether a signature is this key's over a message: for signatures that stand in no token. False for a symmetric key.
+  package func isSignature(_ signature: Span<UInt8>, of message: Span<UInt8>) -> Bool {
+    (try? material.coreKey?.isSignature(signature, of: message)) ?? false
+  }
+
   /// Whether both have the same algorithm, name and public or shared key. Constant time.
   ///
   /// - Parameter other: Another key.

@@ -17,6 +17,20 @@ package enum CoreCrypto {
     return mac.finish()
   }
 
+  /// HMAC-SHA-256 under a key that is lent. Allocates nothing: its state is on the stack, and wiped there.
+  package static func hmac(key: RawSpan, _ bytes: Span<UInt8>) -> Digest {
+    Digest(
+      storage: unsafe InlineBytes { tag in
+        unsafe key.withUnsafeBytes { key in
+          unsafe bytes.withUnsafeBufferPointer { bytes in
+            unsafe pfc_mac_once(
+              tag, key.baseAddress?.assumingMemoryBound(to: UInt8.self), key.count,
+              bytes.baseAddress, bytes.count)
+          }
+        }
+      })
+  }
+
   /// HKDF-SHA-256, RFC 5869, the first 32 bytes.
   package static func hkdf(
     salt: Span<UInt8>, key: borrowing SecretBytes, info: Span<UInt8>

@@ -39,14 +39,16 @@ final class CoreGateSecret: Sendable {
     CoreGateSecret(.random(count: GateSecret.byteCount))
   }
 
-  func keys(_ generation: UInt32) -> CoreGateKeys {
-    unsafe CoreGateKeys { keys in
+  func keys(_ generation: UInt32, in pool: SecretPool? = nil) -> CoreGateKeys {
+    unsafe CoreGateKeys(in: pool) { keys in
       unsafe bytes.withPointer { unsafe pfc_gate_keys_make(keys, $0, generation) }
     }
   }
 
-  func eventKeys(_ generation: UInt32, for audience: AudienceID) -> CoreCompactKeys {
-    unsafe CoreCompactKeys { keys in
+  func eventKeys(
+    _ generation: UInt32, for audience: AudienceID, in pool: SecretPool? = nil
+  ) -> CoreCompactKeys {
+    unsafe CoreCompactKeys(in: pool) { keys in
       unsafe bytes.withPointer { secret in
         unsafe audience.storage.withPointer { audience in
           unsafe pfc_gate_event_keys_make(keys, secret, generation, audience)
@@ -58,58 +60,78 @@ final class CoreGateSecret: Sendable {
   func copy<Tuple: BitwiseCopyable>(to tuple: inout Tuple) { bytes.copy(to: &tuple) }
 }
 
-/// A `pfc_gate_keys`, in one block.
+/// A `pfc_gate_keys`, in one block or in the room of a pool.
 final class CoreGateKeys: Sendable {
   let handle: GateHandle
-  private let secret: CoreSecret<pfc_gate_keys>
+  private let secret: CoreHolder<pfc_gate_keys>
 
-  init(filledBy fill: (UnsafeMutablePointer<pfc_gate_keys>) -> Void) {
-    secret = unsafe CoreSecret(filledBy: fill)
-    handle = unsafe secret.withField(Self.handle) { pointer in
-      GateHandle(storage: unsafe InlineBytes(copying: pointer))
+  init(in pool: SecretPool?, filledBy fill: (UnsafeMutablePointer<pfc_gate_keys>) -> Void) {
+    secret = unsafe CoreHolder(in: pool, filledBy: fill)
+    handle = unsafe secret.withPointer { keys in
+      GateHandle(storage: unsafe InlineBytes(tuple: keys.pointee.compact.handle))
     }
   }
 
   func withRequestKey<R: ~Copyable, E: Error>(
     _ body: (RawSpan) throws(E) -> R
   ) throws(E) -> R {
-    try secret.withBytes(of: Self.request, body)
-  }
-
-  func compact() -> CoreCompactKeys {
-    unsafe CoreCompactKeys { keys in
-      unsafe secret.withPointer { source in
-        unsafe UnsafeMutableRawPointer(keys).copyMemory(
-          from: UnsafeRawPointer(source) + MemoryLayout<pfc_gate_keys>.offset(of: \.compact)!,
-          byteCount: MemoryLayout<pfc_compact_keys>.size)
-      }
+    try unsafe secret.withPointer { keys throws(E) in
+      let key = unsafe UnsafeRawPointer(keys) + Self.request.offset
+      return try body(unsafe RawSpan(_unsafeStart: key, byteCount: Self.request.count))
     }
   }
 
-  private static let handle = Field(\pfc_gate_keys.compact.handle)
+  /// Lends the keys of the compact form, where they stand.
+  fileprivate func withCompact<R: ~Copyable, E: Error>(
+    _ body: (UnsafePointer<pfc_compact_keys>) throws(E) -> R
+  ) throws(E) -> R {
+    try unsafe secret.withPointer { keys throws(E) in
+      let compact = unsafe UnsafeRawPointer(keys) + Self.compactOffset
+      return try unsafe body(compact.assumingMemoryBound(to: pfc_compact_keys.self))
+    }
+  }
+
+  func compact() -> CoreCompactKeys { CoreCompactKeys(of: self) }
+
   private static let request = Field(\pfc_gate_keys.request)
+  private static let compactOffset = MemoryLayout<pfc_gate_keys>.offset(of: \.compact)!
 }
 
-/// A `pfc_compact_keys`, in one block.
+/// A `pfc_compact_keys`: in a block of its own, in the room of a pool, or within a `pfc_gate_keys`.
 final class CoreCompactKeys: Sendable {
+  private enum Place {
+    case own(CoreHolder<pfc_compact_keys>)
+    case within(CoreGateKeys)
+  }
+
   let handle: GateHandle
   let isForEvents: Bool
-  private let secret: CoreSecret<pfc_compact_keys>
+  private let place: Place
 
-  init(filledBy fill: (UnsafeMutablePointer<pfc_compact_keys>) -> Void) {
-    secret = unsafe CoreSecret(filledBy: fill)
-    (handle, isForEvents) = unsafe secret.withPointer { keys in
+  init(in pool: SecretPool?, filledBy fill: (UnsafeMutablePointer<pfc_compact_keys>) -> Void) {
+    let holder = unsafe CoreHolder(in: pool, filledBy: fill)
+    (handle, isForEvents) = unsafe holder.withPointer { keys in
       (
         GateHandle(storage: unsafe InlineBytes(tuple: keys.pointee.handle)),
         unsafe keys.pointee.event == 1
       )
     }
+    place = .own(holder)
+  }
+
+  fileprivate init(of keys: CoreGateKeys) {
+    handle = keys.handle
+    isForEvents = false
+    place = .within(keys)
   }
 
   func withKeys<R: ~Copyable, E: Error>(
     _ body: (UnsafePointer<pfc_compact_keys>) throws(E) -> R
   ) throws(E) -> R {
-    try unsafe secret.withPointer(body)
+    switch place {
+    case .own(let holder): try unsafe holder.withPointer(body)
+    case .within(let keys): try unsafe keys.withCompact(body)
+    }
   }
 }
 

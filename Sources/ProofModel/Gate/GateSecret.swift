@@ -70,6 +70,16 @@ public struct GateSecret: Sendable {
     CompactKeys(core: core.eventKeys(generation, for: audience))
   }
 
+  /// The keys of requests, in the room of a pool: for a verifier with the keys of many installations.
+  package func keys(in pool: SecretPool) -> GateKeys {
+    GateKeys(core: core.keys(generation, in: pool), generation: generation)
+  }
+
+  /// The keys of event tokens for one audience, in the room of a pool.
+  package func eventKeys(for audience: AudienceID, in pool: SecretPool) -> CompactKeys {
+    CompactKeys(core: core.eventKeys(generation, for: audience, in: pool))
+  }
+
   static func check(_ generation: UInt32) throws(ProofError) {
     guard generation > 0, generation < .max else {
       throw .outOfRange(

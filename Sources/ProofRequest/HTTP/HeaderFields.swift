@@ -8,6 +8,11 @@ public struct HeaderFields: Sendable, Hashable {
     public let name: String
     /// The value without white space at its ends.
     public let value: String
+
+    /// Lengths are compared first: they differ for almost all names.
+    func isNamed(_ other: String) -> Bool {
+      name.utf8.count == other.utf8.count && name == other
+    }
   }
 
   /// The lines in their order.
@@ -51,30 +56,56 @@ public struct HeaderFields: Sendable, Hashable {
     }
   }
 
+  /// Adds a line that this module wrote: its name is in lower case, and its value has no character that HTTP forbids.
+  mutating func append(_ name: String, checked value: String) {
+    fields.append(Field(name: name, value: value))
+  }
+
+  /// Makes room for more lines at once.
+  mutating func reserveRoom(for count: Int) { fields.reserveCapacity(fields.count + count) }
+
+  /// Replaces all lines of a name by one that this module wrote.
+  mutating func replace(_ name: String, checked value: String) {
+    if count(of: name) > 0 { fields.removeAll { $0.name == name } }
+    append(name, checked: value)
+  }
+
   /// The values of a name, in lower case, in their order.
   public func values(of name: String) -> [String] {
     fields.filter { $0.name == name }.map(\.value)
   }
 
   /// How many lines have a name, in lower case.
-  func count(of name: String) -> Int {
-    fields.reduce(0) { $0 + ($1.name == name ? 1 : 0) }
+  package func count(of name: String) -> Int {
+    fields.reduce(0) { $0 + ($1.isNamed(name) ? 1 : 0) }
   }
 
   /// The first value of a name, in lower case.
-  func first(_ name: String) -> String? {
-    for field in fields where field.name == name { return field.value }
+  package func first(_ name: String) -> String? {
+    for field in fields where field.isNamed(name) { return field.value }
     return nil
   }
 
   /// Writes the combined value of RFC 9421, section 2.1: all lines of the name, joined by a comma and a
   /// space. Returns false if there is no line.
-  func writeCombined(_ name: some Collection<UInt8>, to output: inout [UInt8]) -> Bool {
+  func writeCombined(_ name: String, to output: inout [UInt8]) -> Bool {
     var isFirst = true
-    for field in fields where field.name.utf8.elementsEqual(name) {
-      if !isFirst { output += ", ".utf8 }
+    for field in fields where field.isNamed(name) {
+      if !isFirst { output.append(text: ", ") }
       isFirst = false
-      output += field.value.utf8
+      output.append(text: field.value)
+    }
+    return !isFirst
+  }
+
+  /// The same for a name in bytes.
+  func writeCombined(_ name: ArraySlice<UInt8>, to output: inout [UInt8]) -> Bool {
+    var isFirst = true
+    for field in fields
+    where field.name.utf8.count == name.count && field.name.utf8.elementsEqual(name) {
+      if !isFirst { output.append(text: ", ") }
+      isFirst = false
+      output.append(text: field.value)
     }
     return !isFirst
   }

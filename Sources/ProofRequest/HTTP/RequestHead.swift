@@ -18,6 +18,10 @@ public struct RequestHead: Sendable, Hashable {
   public let authority: String
   /// Path and query as they are sent: never decoded, never normalised.
   public let target: String
+  /// The raw path: never empty.
+  public let path: Substring
+  /// The raw query with its question mark; nil for none.
+  public let query: Substring?
   /// The header fields.
   public var fields: HeaderFields
 
@@ -44,6 +48,9 @@ public struct RequestHead: Sendable, Hashable {
     self.scheme = scheme
     self.authority = host
     self.target = target
+    let end = target.utf8.firstIndex(of: UInt8(ascii: "?"))
+    path = target[..<(end ?? target.endIndex)]
+    query = end.map { target[$0...] }
     self.fields = fields
   }
 
@@ -71,16 +78,6 @@ public struct RequestHead: Sendable, Hashable {
     try self.init(
       method: method, scheme: scheme, authority: String(decoding: rest[..<end], as: UTF8.self),
       target: target, fields: fields)
-  }
-
-  /// The raw path: never empty.
-  public var path: Substring {
-    target[..<(target.utf8.firstIndex(of: UInt8(ascii: "?")) ?? target.endIndex)]
-  }
-
-  /// The raw query with its question mark; nil for none.
-  public var query: Substring? {
-    target.utf8.firstIndex(of: UInt8(ascii: "?")).map { target[$0...] }
   }
 
   /// Whether the method promises to change nothing: `GET`, `HEAD`, `OPTIONS`, `TRACE`.

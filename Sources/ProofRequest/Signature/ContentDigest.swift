@@ -16,6 +16,10 @@ public struct ContentDigest: Sendable, Hashable {
   ///
   /// - Throws: ``RequestRefusal/malformedDigest``.
   public init(reading field: String) throws(RequestRefusal) {
+    if let digest = Self.alone(field) {
+      self.digest = digest
+      return
+    }
     guard field.utf8.count <= 512, let dictionary = StructuredDictionary(Array(field.utf8)),
       dictionary.members.allSatisfy({ dictionary.places[$0 + 1].kind == .bytes }),
       let member = dictionary.member("sha-256".utf8),
@@ -28,5 +32,17 @@ public struct ContentDigest: Sendable, Hashable {
   }
 
   /// The value of the field.
-  public var text: String { "sha-256=:" + Base64.encode(digest.bytes) + ":" }
+  public var text: String {
+    Self.prefix + digest.withBytes { Base64.encode($0) } + ":"
+  }
+
+  private static let prefix = "sha-256=:"
+
+  /// The digest of a field that has SHA-256 alone, as almost all do: no dictionary is made for it.
+  private static func alone(_ field: String) -> Digest? {
+    guard field.utf8.count == 54, field.hasPrefix(prefix), field.utf8.last == UInt8(ascii: ":"),
+      let bytes = Base64.decode(String(field.dropFirst(prefix.utf8.count).dropLast()))
+    else { return nil }
+    return try? Digest(bytes)
+  }
 }

@@ -23,8 +23,8 @@ struct MessageSignature: Sendable {
   ) throws(RequestRefusal) -> MessageSignature {
     var text: [UInt8] = []
     var tags: [UInt8] = []
-    let hasTags = head.fields.writeCombined("signature".utf8, to: &tags)
-    guard head.fields.writeCombined("signature-input".utf8, to: &text) else {
+    let hasTags = head.fields.writeCombined("signature", to: &tags)
+    guard head.fields.writeCombined("signature-input", to: &text) else {
       throw hasTags ? .malformedInput : .noSignature
     }
     guard text.count <= RequestLimits.fieldBytes, tags.count <= RequestLimits.fieldBytes else {
@@ -33,14 +33,14 @@ struct MessageSignature: Sendable {
     guard let input = StructuredDictionary(text) else { throw .malformedInput }
     guard let signatures = StructuredDictionary(tags) else { throw .malformedSignature }
     var found: MessageSignature?
-    for member in input.members {
+    try input.forEach(from: 0, to: input.places.count) { member throws(RequestRefusal) in
       let bytes = try Self.bytes(of: member, input, signatures)
       let signature = MessageSignature(input: input, member: member, bytes: bytes)
       try signature.checkComponents()
       if let tag {
-        guard signature.string("tag", is: tag) else { continue }
+        guard signature.string("tag", is: tag) else { return }
       } else {
-        guard input.bytes(member).elementsEqual(label.utf8) else { continue }
+        guard input.stands(label, at: input.range(member)) else { return }
       }
       guard found == nil else { throw .severalSignatures }
       found = signature
@@ -98,23 +98,22 @@ struct MessageSignature: Sendable {
   private func isSame(_ one: Int, _ other: Int) -> Bool {
     let count = Int(input.places[one].after) - one
     guard Int(input.places[other].after) - other == count else { return false }
-    for offset in 0..<count where input.bytes(one + offset) != input.bytes(other + offset) {
-      return false
+    for offset in 0..<count {
+      let (mine, theirs) = (input.range(one + offset), input.range(other + offset))
+      guard mine.count == theirs.count, input.text[mine] == input.text[theirs] else {
+        return false
+      }
     }
     return true
   }
 
   /// Whether the list covers a component by its name alone, without parameters.
-  func covers(_ name: some Collection<UInt8>) -> Bool {
+  func covers(_ name: String) -> Bool {
     var item = member + 2
     while item < Int(list.number) {
-      let place = input.places[item]
-      if Int(place.after) == item + 1, place.end - place.start == name.count + 2,
-        input.text[Int(place.start) + 1..<Int(place.end) - 1].elementsEqual(name)
-      {
-        return true
-      }
-      item = Int(place.after)
+      let after = Int(input.places[item].after)
+      if after == item + 1, input.isString(name, at: item) { return true }
+      item = after
     }
     return false
   }
@@ -128,9 +127,7 @@ struct MessageSignature: Sendable {
     var isValue = false
     forEachParameter { parameter in
       guard input.stands(key, at: input.range(parameter)) else { return }
-      let place = input.places[parameter + 1]
-      let content = Int(place.start) + 1..<max(Int(place.start) + 1, Int(place.end) - 1)
-      isValue = place.kind == .string && input.stands(value, at: content)
+      isValue = input.isString(value, at: parameter + 1)
     }
     return isValue
   }
@@ -148,7 +145,7 @@ struct MessageSignature: Sendable {
       base.append(0x0a)
       item = Int(input.places[item].after)
     }
-    base += "\"@signature-params\": ".utf8
+    base.append(text: "\"@signature-params\": ")
     input.write(member + 1, to: &base)
     return base
   }

@@ -26,22 +26,22 @@ struct SignatureComponent {
     if isNamed("@query-param") { return try writeQueryParameter(head, to: &base) }
     guard parameters.isEmpty else { throw .unknownComponent }
     if isNamed("@method") {
-      base += head.method.utf8
+      base.append(text: head.method)
     } else if isNamed("@authority") {
-      base += head.authority.utf8
+      base.append(text: head.authority)
     } else if isNamed("@path") {
-      base += head.path.utf8
+      base.append(text: head.path)
     } else if isNamed("@query") {
-      base += (head.query ?? "?").utf8
+      base.append(text: head.query ?? "?")
     } else if isNamed("@scheme") {
-      base += head.scheme.rawValue.utf8
+      base.append(text: head.scheme.rawValue)
     } else if isNamed("@request-target") {
-      base += head.target.utf8
+      base.append(text: head.target)
     } else if isNamed("@target-uri") {
-      base += head.scheme.rawValue.utf8
-      base += "://".utf8
-      base += head.authority.utf8
-      base += head.target.utf8
+      base.append(text: head.scheme.rawValue)
+      base.append(text: "://")
+      base.append(text: head.authority)
+      base.append(text: head.target)
     } else {
       throw .unknownComponent
     }

@@ -10,6 +10,10 @@ public struct StandardForm: Sendable, Hashable {
   public static let label = "proofkit"
   /// The algorithm's name in RFC 9421.
   public static let algorithm = "hmac-sha256"
+  /// The tag, and the label, of a signature by the installation's key.
+  public static let installationTag = "proofkit-key"
+  /// The algorithm of a signature by the installation's key, in RFC 9421.
+  public static let installationAlgorithm = "ecdsa-p256-sha256"
   /// The digest of the user account, keyed for its gate.
   public static let accountField = "proof-account"
   /// Components of each request.
@@ -41,17 +45,32 @@ public struct StandardForm: Sendable, Hashable {
       try body("content-digest")
     }
     for name in Self.whenPresent where head.fields.count(of: name) > 0 { try body(name) }
-    for name in moreFields
-    where !Self.whenPresent.contains(name) && name != "content-digest"
-      && head.fields.count(of: name) > 0
+    for (index, name) in moreFields.enumerated()
+    where head.fields.count(of: name) > 0 && !Self.whenPresent.contains(name)
+      && name != "content-digest" && !moreFields[..<index].contains(name)
     {
       try body(name)
     }
   }
 
-  /// Refuses what two readers could read differently: the target's spelling, fields that stand twice, a
-  /// body without a digest.
+  /// Refuses what two readers could read differently, and a body without a digest.
   func check(_ head: RequestHead) throws(RequestRefusal) {
+    try checkReading(head)
+    if head.fields.count(of: "content-digest") == 0 {
+      guard !Self.needsDigest(head.method), !Self.announcesBody(head) else {
+        throw .uncoveredBody
+      }
+    }
+  }
+
+  /// Whether the head says that a body follows.
+  package static func announcesBody(_ head: RequestHead) -> Bool {
+    head.fields.count(of: "transfer-encoding") > 0
+      || head.fields.first("content-length") ?? "0" != "0"
+  }
+
+  /// Refuses what two readers could read differently: the target's spelling, and fields that stand twice.
+  package func checkReading(_ head: RequestHead) throws(RequestRefusal) {
     let found = TargetRule.found(in: head)
     guard found.subtracting(allowed).isEmpty, !found.contains(.emptyQuery) else {
       throw .ambiguousTarget
@@ -59,11 +78,6 @@ public struct StandardForm: Sendable, Hashable {
     for name in Self.single where head.fields.count(of: name) > 1 { throw .repeatedField }
     guard !Self.isList(head.fields.first("content-type") ?? "") else {
       throw .repeatedField
-    }
-    if head.fields.count(of: "content-digest") == 0 {
-      guard !Self.needsDigest(head.method), head.fields.count(of: "transfer-encoding") == 0,
-        head.fields.first("content-length") ?? "0" == "0"
-      else { throw .uncoveredBody }
     }
   }
 

@@ -3,17 +3,17 @@ public import ProofModel
 /// A proof of the standard form that was read from a request, whose signature is still to be checked.
 public struct StandardProof: Sendable {
   /// The name of the key that the request claims to be signed with.
-  public let keyID: String
+  public var keyID: String { read.parameters.keyID }
   /// Unix time in seconds, by the clock of the app.
-  public let created: Int64
+  public var created: Int64 { read.parameters.created }
   /// Unix time in seconds after which the signer wants the proof to be refused.
-  public let expires: Int64?
+  public var expires: Int64? { read.parameters.expires }
   /// The text that makes the proof single use.
-  public let nonce: String
+  public var nonce: String { read.parameters.nonce }
   /// The digest of the body that the proof covers; nil for a request without one.
-  public let body: ContentDigest?
+  public var body: ContentDigest? { read.body }
 
-  private let base: [UInt8]
+  private let read: ReadSignature
   private let signature: Digest
 
   /// Reads the one signature with the tag of the form, and refuses a request that it does not cover as
@@ -25,20 +25,77 @@ public struct StandardProof: Sendable {
   /// - Throws: ``RequestRefusal``.
   public init(reading head: RequestHead, form: StandardForm = StandardForm()) throws(RequestRefusal)
   {
-    let found = try MessageSignature.read(from: head, tag: StandardForm.tag)
+    let read = try ReadSignature(.hmac, head, form)
+    guard let signature = try? Digest(read.signature) else { throw .wrongSignature }
+    self.read = read
+    self.signature = signature
+  }
+
+  /// Whether the signature is this key's. Takes the same time for each signature.
+  ///
+  /// - Parameter key: The 32 bytes that `GateKeys.withRequestKey` lends.
+  public func isSigned(with key: RawSpan) -> Bool {
+    let expected = CoreCrypto.hmac(key: key, read.base.span)
+    return expected.withBytes { expected in
+      signature.withBytes { CoreCrypto.equal(expected, $0) }
+    }
+  }
+}
+
+/// A signature by the installation's own key (ES256) that was read from a request and is still to be checked.
+public struct InstallationProof: Sendable {
+  /// The name of the key that the request claims to be signed with.
+  public var keyID: String { read.parameters.keyID }
+  /// Unix time in seconds, by the clock of the app.
+  public var created: Int64 { read.parameters.created }
+  /// Unix time in seconds after which the signer wants the proof to be refused.
+  public var expires: Int64? { read.parameters.expires }
+  /// The text that makes the proof single use.
+  public var nonce: String { read.parameters.nonce }
+  /// The digest of the body that the proof covers; nil for a request without one.
+  public var body: ContentDigest? { read.body }
+  /// The bytes that were signed; their SHA-256 goes into ES256.
+  public var message: [UInt8] { read.base }
+  /// r and s.
+  public let signature: InstallationSignature
+
+  private let read: ReadSignature
+
+  /// Reads the one signature with the tag ``StandardForm/installationTag``, under the same rules as
+  /// ``StandardProof/init(reading:form:)``.
+  ///
+  /// - Parameters:
+  ///   - head: The request as it arrived, with scheme and authority from the route.
+  ///   - form: The route's additions to the form.
+  /// - Throws: ``RequestRefusal``.
+  public init(reading head: RequestHead, form: StandardForm = StandardForm()) throws(RequestRefusal)
+  {
+    let read = try ReadSignature(.installation, head, form)
+    guard let signature = try? InstallationSignature(read.signature) else {
+      throw .wrongSignature
+    }
+    self.read = read
+    self.signature = signature
+  }
+}
+
+/// A signature of one kind as a request carries it, with the bytes that it covers.
+struct ReadSignature: Sendable {
+  let parameters: Parameters
+  let body: ContentDigest?
+  let base: [UInt8]
+  let signature: [UInt8]
+
+  init(_ kind: SignatureKind, _ head: RequestHead, _ form: StandardForm) throws(RequestRefusal) {
+    let found = try MessageSignature.read(from: head, tag: kind.tag)
     try form.check(head)
     // Each required component must be covered as it stands: with a parameter it would be another.
     try form.forEachComponent(of: head) { name throws(RequestRefusal) in
-      guard found.covers(name.utf8) else { throw .uncoveredComponent }
+      guard found.covers(name) else { throw .uncoveredComponent }
     }
-    let parameters = try Parameters(found)
-    guard let signature = try? Digest(found.bytes) else { throw .wrongSignature }
-    keyID = parameters.keyID
-    created = parameters.created
-    expires = parameters.expires
-    nonce = parameters.nonce
+    parameters = try Parameters(found, kind)
+    signature = found.bytes
     base = try found.base(of: head)
-    self.signature = signature
     if let field = head.fields.first("content-digest") {
       body = try ContentDigest(reading: field)
     } else {
@@ -46,22 +103,14 @@ public struct StandardProof: Sendable {
     }
   }
 
-  /// Whether the signature is this key's. Takes the same time for each signature.
-  public func isSigned(with key: borrowing SecretBytes) -> Bool {
-    let expected = CoreCrypto.hmac(key: key, base.span)
-    return expected.withBytes { expected in
-      signature.withBytes { CoreCrypto.equal(expected, $0) }
-    }
-  }
-
   /// The parameters that the form knows, each with its type.
-  private struct Parameters {
+  struct Parameters: Sendable {
     var keyID = ""
     var created: Int64 = 0
     var expires: Int64?
     var nonce = ""
 
-    init(_ signature: MessageSignature) throws(RequestRefusal) {
+    init(_ signature: MessageSignature, _ kind: SignatureKind) throws(RequestRefusal) {
       let input = signature.input
       var isAlgorithm = true
       var hasCreated = false
@@ -75,15 +124,14 @@ public struct StandardProof: Sendable {
           expires = value.number
         } else {
           guard value.kind == .string else { throw .badParameter }
-          let text = input.string(parameter + 1)
-          if input.stands("keyid", at: key), !text.isEmpty {
-            keyID = text
-          } else if input.stands("nonce", at: key),
-            1...RequestLimits.nonceBytes ~= text.utf8.count
-          {
-            nonce = text
+          if input.stands("keyid", at: key) {
+            keyID = input.string(parameter + 1)
+            guard !keyID.isEmpty else { throw .badParameter }
+          } else if input.stands("nonce", at: key) {
+            nonce = input.string(parameter + 1)
+            guard 1...RequestLimits.nonceBytes ~= nonce.utf8.count else { throw .badParameter }
           } else if input.stands("alg", at: key) {
-            isAlgorithm = text == StandardForm.algorithm
+            isAlgorithm = input.isString(kind.algorithm, at: parameter + 1)
           } else if !input.stands("tag", at: key) {
             throw .badParameter
           }

@@ -84,12 +84,20 @@ struct StructuredDictionary: Sendable {
 
   /// Whether this text stands there.
   func stands(_ expected: String, at range: Range<Int>) -> Bool {
-    range.count == expected.utf8.count && text[range].elementsEqual(expected.utf8)
+    text.stands(expected, at: range)
+  }
+
+  /// Whether a place is a string with this content, which has nothing to escape.
+  func isString(_ expected: String, at index: Int) -> Bool {
+    places[index].kind == .string && stands(expected, at: range(index).dropFirst().dropLast())
   }
 
   /// The content of a string: without quotes and escapes.
   func string(_ index: Int) -> String {
     let inner = range(index).dropFirst().dropLast()
+    guard text[inner].contains(UInt8(ascii: "\\")) else {
+      return String(decoding: text[inner], as: UTF8.self)
+    }
     var bytes: [UInt8] = []
     bytes.reserveCapacity(inner.count)
     var isEscaped = false

@@ -52,11 +52,14 @@ struct StructuredReader: ~Copyable {
 
   /// Whether no place of this level before `index` has the same key.
   private func isNew(_ index: Int, from first: Int) -> Bool {
-    let key = text[Int(places[index].start)..<Int(places[index].end)]
+    let (start, count) = (places[index].start, places[index].end - places[index].start)
+    let key = text[Int(start)..<Int(start + count)]
     var other = first
     while other < index {
       let place = places[other]
-      if text[Int(place.start)..<Int(place.end)] == key { return false }
+      if place.end - place.start == count, text[Int(place.start)..<Int(place.end)] == key {
+        return false
+      }
       other = Int(place.after)
     }
     return true

@@ -1,0 +1,123 @@
+public import ProofModel
+
+/// A redeemer's word on one event token.
+public struct EventJudgement: Sendable, Hashable {
+  /// Why a token does not count.
+  public enum Reason: Sendable, Hashable {
+    /// The core's reason, from ``/ProofModel/GateRefusal/text`` to ``/ProofModel/GateRefusal/replayed``.
+    case refused(GateRefusal)
+    /// An earlier process may have accepted it, and the replay store cannot tell.
+    case beforeStart
+    /// The account's name is empty or too long, or the token names an account key that is not here.
+    case unknownAccountKey
+    /// The idempotency key was used for another token or question.
+    case otherQuestion
+    /// The replay store did not answer; ask again.
+    case store
+  }
+
+  /// Nil if the token counts.
+  public let reason: Reason?
+  /// Facts of the gate token; nil if no tag was verified.
+  public let facts: GateFacts?
+  /// The moment of the token by the app's clock, in Unix seconds; nil if no tag was verified.
+  public let created: UInt32?
+  /// Seconds from the moment to the judgement; negative if the app's clock is ahead.
+  public let age: Int64?
+  /// Seconds since the measurement, 255 for more; nil if no tag was verified.
+  public let measured: UInt8?
+  /// Whether the app's process was younger than two seconds.
+  public let isYoung: Bool
+  /// Whether the token carries a beacon of the last 15 minutes.
+  public let isAnchored: Bool
+  /// Whether this is the answer to a question that was asked before under the same idempotency key.
+  public let isRepeated: Bool
+
+  /// Whether the token counts. An app that failed its attestation has tokens that count: look at ``facts``.
+  public var isValid: Bool { reason == nil }
+}
+
+extension EventJudgement.Reason: CustomStringConvertible {
+  /// One sentence for a log.
+  public var description: String {
+    switch self {
+    case .refused(let refusal): refusal.description
+    case .beforeStart: "An earlier process of this redeemer may have accepted the token."
+    case .unknownAccountKey: "The token names an account key that this redeemer does not have."
+    case .otherQuestion: "The idempotency key was used for another token, event, account or data."
+    case .store: "The replay store did not answer. Ask again."
+    }
+  }
+}
+
+/// The fields of a judgement that are kept under an idempotency key: 64 bytes.
+struct KeptJudgement: Equatable {
+  static let byteCount = 32 + 2 + 4 + 8 + 3
+  /// SHA-256 of the question.
+  var question: [UInt8]
+  /// 0 for a token that counts; else 1 to 255 of a refusal, or 256 and more.
+  var reason: UInt16
+  var created: UInt32
+  var age: Int64
+  var measured: UInt8
+  var isYoung: Bool
+  var isAnchored: Bool
+
+  var bytes: [UInt8] {
+    question + Self.bytes(UInt64(reason), 2) + Self.bytes(UInt64(created), 4)
+      + Self.bytes(UInt64(bitPattern: age), 8)
+      + [measured, isYoung ? 1 : 0, isAnchored ? 1 : 0]
+  }
+
+  init?(_ bytes: [UInt8]) {
+    guard bytes.count == Self.byteCount else { return nil }
+    question = Array(bytes[..<32])
+    reason = UInt16(truncatingIfNeeded: Self.number(bytes[32..<34]))
+    created = UInt32(truncatingIfNeeded: Self.number(bytes[34..<38]))
+    age = Int64(bitPattern: Self.number(bytes[38..<46]))
+    measured = bytes[46]
+    isYoung = bytes[47] == 1
+    isAnchored = bytes[48] == 1
+  }
+
+  init(_ question: [UInt8], _ judgement: EventJudgement) {
+    self.question = question
+    reason =
+      switch judgement.reason {
+      case nil: 0
+      case .refused(let refusal): UInt16(refusal.rawValue)
+      case .beforeStart: 256
+      case .unknownAccountKey: 257
+      case .otherQuestion: 258
+      case .store: 259
+      }
+    created = judgement.created ?? 0
+    age = judgement.age ?? 0
+    measured = judgement.measured ?? 255
+    isYoung = judgement.isYoung
+    isAnchored = judgement.isAnchored
+  }
+
+  /// The judgement again.
+  func judgement(_ facts: GateFacts?) -> EventJudgement {
+    let reason: EventJudgement.Reason? =
+      switch self.reason {
+      case 0: nil
+      case 256: .beforeStart
+      case 257: .unknownAccountKey
+      case 1...255: GateRefusal(rawValue: UInt8(self.reason)).map { .refused($0) } ?? .otherQuestion
+      default: .otherQuestion
+      }
+    return EventJudgement(
+      reason: reason, facts: facts, created: created, age: age, measured: measured,
+      isYoung: isYoung, isAnchored: isAnchored, isRepeated: true)
+  }
+
+  private static func bytes(_ value: UInt64, _ count: Int) -> [UInt8] {
+    (0..<count).map { UInt8(truncatingIfNeeded: value >> (8 * UInt64($0))) }
+  }
+
+  private static func number(_ bytes: ArraySlice<UInt8>) -> UInt64 {
+    bytes.reversed().reduce(0) { $0 << 8 | UInt64($1) }
+  }
+}

@@ -1,0 +1,273 @@
+internal import CSQLite
+internal import Glibc
+import ProofModel
+
+/// The SQLite file of a replay store, and the statements on it.
+///
+/// `@unchecked Sendable` because its owner lets one thread at a time use it: SQLite is opened without locks of its own.
+@safe
+final class ReplayFile: @unchecked Sendable {
+  /// Numbers that the file keeps beside the entries.
+  enum Number: Int64 {
+    /// The highest time that the store was given.
+    case highest = 1
+    /// When the store wrote last, by the system's clock.
+    case written = 2
+  }
+
+  /// "PfRp": tells a replay store from other SQLite files.
+  private static let applicationID: Int64 = 0x5066_5270
+  private static let version: Int64 = 1
+  private static let bootRow: Int64 = 3
+  private static let patience: Int32 = 5_000
+  private static let schema = """
+    PRAGMA journal_mode = WAL;
+    BEGIN EXCLUSIVE;
+    CREATE TABLE used (key BLOB PRIMARY KEY NOT NULL, expiry INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+    CREATE INDEX used_expiry ON used (expiry);
+    CREATE TABLE judgement (name BLOB PRIMARY KEY NOT NULL, bytes BLOB NOT NULL, expiry INTEGER NOT NULL)
+      STRICT, WITHOUT ROWID;
+    CREATE INDEX judgement_expiry ON judgement (expiry);
+    CREATE TABLE note (id INTEGER PRIMARY KEY NOT NULL, number INTEGER NOT NULL, bytes BLOB NOT NULL) STRICT;
+    PRAGMA application_id = \(applicationID);
+    PRAGMA user_version = \(version);
+    COMMIT;
+    """
+
+  private let path: String
+  private let connection: OpaquePointer
+  private var statements: [String: OpaquePointer] = unsafe [:]
+  /// The highest time that this process has written.
+  private var highest: UInt64 = 0
+
+  init(path: String) throws(ReplayStoreFailure) {
+    self.path = path
+    let isNew = try Self.make(path)
+    var opened: OpaquePointer?
+    let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE
+    let result = unsafe sqlite3_open_v2(path, &opened, flags, nil)
+    guard result == SQLITE_OK, let opened = unsafe opened else {
+      unsafe sqlite3_close(opened)
+      throw Self.failure(result, path)
+    }
+    unsafe connection = opened
+    unsafe sqlite3_busy_timeout(opened, Self.patience)
+    guard unsafe csqlite_defend(opened) == SQLITE_OK else {
+      throw .foreign(place: path, reason: "this SQLite is older than 3.31")
+    }
+    if isNew { try execute(Self.schema) }
+    guard try number("PRAGMA application_id") == Self.applicationID else {
+      throw .foreign(place: path, reason: "it is another program's file")
+    }
+    guard try number("PRAGMA user_version") == Self.version else {
+      throw .foreign(place: path, reason: "it is of another version")
+    }
+    // A killed process loses nothing; after a power cut the store says that it is not complete.
+    try execute("PRAGMA synchronous = NORMAL")
+    highest = try number(.highest)
+  }
+
+  deinit {
+    unsafe statements.values.forEach { unsafe _ = sqlite3_finalize($0) }
+    unsafe sqlite3_close(connection)
+  }
+
+  // MARK: Entries
+
+  /// Runs a step that lasts whole or not at all; takes the time, and forgets entries that have ended.
+  func transaction<R>(
+    at now: UInt64, _ systemTime: () -> UInt64,
+    _ body: (ReplayFile) throws(ReplayStoreFailure) -> R
+  ) throws(ReplayStoreFailure) -> R {
+    try execute("BEGIN IMMEDIATE")
+    do throws(ReplayStoreFailure) {
+      if now > highest {
+        try run(
+          """
+          INSERT INTO note VALUES (?1, ?2, x'') ON CONFLICT DO UPDATE SET number = max(number, ?2)
+          """, [.number(Number.highest.rawValue), .number(Int64(clamping: now))])
+        try note(boot: nil, written: systemTime())
+        // Another process may have seen a later time.
+        let latest = Int64(clamping: try number(.highest))
+        try run("DELETE FROM used WHERE expiry < ?", [.number(latest)])
+        try run("DELETE FROM judgement WHERE expiry < ?", [.number(latest)])
+      }
+      let result = try body(self)
+      try execute("COMMIT")
+      highest = max(highest, now)
+      return result
+    } catch {
+      if unsafe sqlite3_get_autocommit(connection) == 0 { try? execute("ROLLBACK") }
+      throw error
+    }
+  }
+
+  func insert(_ key: ReplayKey, _ expiry: UInt64) throws(ReplayStoreFailure) -> Bool {
+    try run(
+      "INSERT INTO used VALUES (?, ?) ON CONFLICT DO NOTHING",
+      [.bytes(key.bytes), .number(Int64(clamping: expiry))]) == 1
+  }
+
+  func judgement(_ name: ReplayKey) throws(ReplayStoreFailure) -> [UInt8]? {
+    var found: [UInt8]?
+    try run("SELECT bytes FROM judgement WHERE name = ?", [.bytes(name.bytes)]) { found = $0.bytes() }
+    return found
+  }
+
+  func keep(_ record: ReplayRecord) throws(ReplayStoreFailure) {
+    try run(
+      "INSERT INTO judgement VALUES (?, ?, ?)",
+      [
+        .bytes(record.name.bytes), .bytes(record.bytes), .number(Int64(clamping: record.expiry)),
+      ])
+  }
+
+  // MARK: Notes
+
+  func number(_ number: Number) throws(ReplayStoreFailure) -> UInt64 {
+    var found: Int64 = 0
+    try run("SELECT number FROM note WHERE id = ?", [.number(number.rawValue)]) { found = $0.number() }
+    return UInt64(clamping: found)
+  }
+
+  /// Whether the file was written last since the machine's last start.
+  func isBoot(_ boot: [UInt8]) throws(ReplayStoreFailure) -> Bool {
+    var count = 0
+    try run(
+      "SELECT 1 FROM note WHERE id = ? AND bytes = ?", [.number(Self.bootRow), .bytes(boot)]
+    ) { row in count += Int(row.number()) }
+    return count == 1
+  }
+
+  func note(boot: [UInt8]?, written: UInt64) throws(ReplayStoreFailure) {
+    try run(
+      "INSERT OR REPLACE INTO note VALUES (?, ?, x'')",
+      [.number(Number.written.rawValue), .number(Int64(clamping: written))])
+    guard let boot else { return }
+    try run(
+      "INSERT OR REPLACE INTO note VALUES (?, 0, ?)", [.number(Self.bootRow), .bytes(boot)])
+  }
+
+  // MARK: SQLite
+
+  private enum Value {
+    case number(Int64)
+    case bytes([UInt8])
+  }
+
+  /// A row that a statement stands on.
+  @safe
+  private struct Row: ~Copyable {
+    fileprivate let statement: OpaquePointer
+
+    borrowing func number() -> Int64 { unsafe sqlite3_column_int64(statement, 0) }
+
+    borrowing func bytes() -> [UInt8] {
+      let count = Int(unsafe sqlite3_column_bytes(statement, 0))
+      guard count > 0, let start = unsafe sqlite3_column_blob(statement, 0) else { return [] }
+      return unsafe Array(UnsafeRawBufferPointer(start: start, count: count))
+    }
+  }
+
+  private func execute(_ sql: String) throws(ReplayStoreFailure) {
+    let result = unsafe sqlite3_exec(connection, sql, nil, nil, nil)
+    guard result == SQLITE_OK else { throw Self.failure(result, path) }
+  }
+
+  private func number(_ sql: String) throws(ReplayStoreFailure) -> Int64 {
+    var found: Int64 = 0
+    try run(sql, []) { found = $0.number() }
+    return found
+  }
+
+  /// Runs a statement that is prepared once. Returns how many rows it changed.
+  @discardableResult
+  private func run(
+    _ sql: String, _ values: [Value], each: (borrowing Row) -> Void = { _ in }
+  ) throws(ReplayStoreFailure) -> Int {
+    let statement = try unsafe prepared(sql)
+    defer {
+      unsafe sqlite3_reset(statement)
+      unsafe sqlite3_clear_bindings(statement)
+    }
+    for (index, value) in values.enumerated() {
+      let place = Int32(index + 1)
+      let result =
+        switch value {
+        case .number(let number): unsafe sqlite3_bind_int64(statement, place, number)
+        case .bytes(let bytes):
+          unsafe bytes.withUnsafeBytes { buffer in
+            unsafe csqlite_bind_bytes(
+              statement, place, buffer.baseAddress, Int32(buffer.count))
+          }
+        }
+      guard result == SQLITE_OK else { throw Self.failure(result, path) }
+    }
+    while true {
+      let result = unsafe sqlite3_step(statement)
+      if result == SQLITE_DONE { return Int(unsafe sqlite3_changes(connection)) }
+      guard result == SQLITE_ROW else { throw Self.failure(result, path) }
+      each(unsafe Row(statement: statement))
+    }
+  }
+
+  private func prepared(_ sql: String) throws(ReplayStoreFailure) -> OpaquePointer {
+    if let statement = unsafe statements[sql] { return unsafe statement }
+    var statement: OpaquePointer?
+    let result = unsafe sqlite3_prepare_v3(
+      connection, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &statement, nil)
+    guard result == SQLITE_OK, let statement = unsafe statement else {
+      throw Self.failure(result, path)
+    }
+    unsafe statements[sql] = statement
+    return unsafe statement
+  }
+
+  private static func failure(_ result: Int32, _ path: String) -> ReplayStoreFailure {
+    let reason = unsafe String(cString: sqlite3_errstr(result))
+    return switch result & 0xFF {
+    case SQLITE_CORRUPT, SQLITE_NOTADB: .foreign(place: path, reason: reason)
+    default: .unavailable(place: path, reason: reason)
+    }
+  }
+}
+
+// What is asked of the system beside SQLite.
+extension ReplayFile {
+  /// Makes an empty file that only its owner may read, unless there is one. Returns whether the file is empty.
+  private static func make(_ path: String) throws(ReplayStoreFailure) -> Bool {
+    let descriptor = unsafe open(path, O_CREAT | O_RDWR | O_CLOEXEC, 0o600)
+    guard descriptor >= 0 else {
+      throw .unavailable(place: path, reason: unsafe String(cString: strerror(errno)))
+    }
+    defer { close(descriptor) }
+    var status = stat()
+    guard unsafe fstat(descriptor, &status) == 0, status.st_mode & 0o077 == 0 else {
+      throw .unavailable(place: path, reason: "others may read or write it")
+    }
+    return status.st_size == 0
+  }
+
+  /// When the file or its log was changed last, in Unix seconds; 0 if there is none. No program can set this time.
+  static func lastChange(of path: String) -> UInt64 {
+    var latest: UInt64 = 0
+    for name in [path, path + "-wal"] {
+      var status = stat()
+      guard unsafe stat(name, &status) == 0, status.st_size > 0 else { continue }
+      latest = max(latest, UInt64(clamping: status.st_ctim.tv_sec))
+    }
+    return latest
+  }
+
+  static var systemTime: UInt64 { UInt64(clamping: time(nil)) }
+
+  /// The kernel's name for the time since the machine was started; empty if it tells none.
+  static var bootID: [UInt8] {
+    let descriptor = unsafe open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { return [] }
+    defer { close(descriptor) }
+    return unsafe [UInt8](unsafeUninitializedCapacity: 64) { buffer, count in
+      count = max(0, unsafe read(descriptor, buffer.baseAddress, 64))
+    }
+  }
+}

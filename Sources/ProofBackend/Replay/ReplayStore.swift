@@ -1,0 +1,117 @@
+public import ProofModel
+
+/// Remembers proofs that were used, so that none counts twice.
+///
+/// All verifiers of one gate or one audience share a store. `ReplayStoreTests` in `Tests/ProofBackendTests` has the
+/// properties that every implementation must show.
+///
+/// A store forgets an entry only when the highest time that it was ever given is past the entry's `expiry`. It refuses
+/// an insertion for which it has no room; it never makes room by forgetting.
+public protocol ReplayStore: Sendable {
+  /// Says what the store knows from before. A verifier calls it once, when it starts.
+  ///
+  /// - Parameter now: Unix seconds by the verifier's clock.
+  /// - Throws: ``ReplayStoreFailure``.
+  func begin(at now: UInt64) throws(ReplayStoreFailure) -> ReplayMemory
+
+  /// Inserts a key unless it is there, in one step.
+  ///
+  /// - Parameters:
+  ///   - key: The name under which a proof is used once.
+  ///   - expiry: The last Unix second in which any verifier may accept the proof.
+  ///   - now: Unix seconds: the highest time that the verifier has seen.
+  /// - Returns: Whether the key is new.
+  /// - Throws: ``ReplayStoreFailure``; the key counts as unknown then.
+  func insert(
+    _ key: ReplayKey, until expiry: UInt64, at now: UInt64
+  ) throws(ReplayStoreFailure) -> Bool
+
+  /// The judgement that was recorded under a name; nil for none.
+  ///
+  /// - Throws: ``ReplayStoreFailure``.
+  func judgement(under name: ReplayKey) throws(ReplayStoreFailure) -> [UInt8]?
+
+  /// Records a judgement and uses a proof, both or neither, in one step.
+  ///
+  /// - Parameters:
+  ///   - record: The judgement and its name.
+  ///   - key: The proof's key; nil for a judgement that uses none.
+  ///   - expiry: As in ``insert(_:until:at:)``.
+  ///   - now: Unix seconds: the highest time that the verifier has seen.
+  /// - Returns: Which of both was there already.
+  /// - Throws: ``ReplayStoreFailure``; nothing was recorded then.
+  func record(
+    _ record: ReplayRecord, using key: ReplayKey?, until expiry: UInt64, at now: UInt64
+  ) throws(ReplayStoreFailure) -> ReplayRecording
+}
+
+/// The part of a store that outlived the last verifier.
+public struct ReplayMemory: Sendable, Hashable {
+  /// The highest time that the store was given, in Unix seconds; 0 for none.
+  public var highest: UInt64
+  /// Whether the store has everything that was ever used: false for an empty store, one that was restored from a
+  /// backup, and one that cannot tell.
+  public var isComplete: Bool
+
+  /// Describes a store's memory.
+  public init(highest: UInt64, isComplete: Bool) {
+    self.highest = highest
+    self.isComplete = isComplete
+  }
+}
+
+/// A judgement that a repeated question gets again.
+public struct ReplayRecord: Sendable, Hashable {
+  /// How many bytes a judgement may have.
+  public static let byteCountMax = 256
+
+  /// The name: a digest of the redeemer's idempotency key.
+  public var name: ReplayKey
+  /// The judgement.
+  public var bytes: [UInt8]
+  /// The last Unix second in which it is kept.
+  public var expiry: UInt64
+
+  /// Describes a judgement.
+  public init(name: ReplayKey, bytes: [UInt8], expiry: UInt64) {
+    self.name = name
+    self.bytes = bytes
+    self.expiry = expiry
+  }
+}
+
+/// The end of a recording.
+public enum ReplayRecording: Sendable, Hashable {
+  /// The judgement was recorded, and the key was new.
+  case recorded
+  /// A judgement stands under the name already; the key was not looked at.
+  case known([UInt8])
+  /// The key was used before; nothing was recorded.
+  case used
+}
+
+/// Why a store did not answer. A verifier then refuses events and requests that change something.
+public enum ReplayStoreFailure: Error, Sendable, Hashable {
+  /// The store has no room.
+  case full(entries: Int)
+  /// The store cannot be read or written.
+  case unavailable(place: String, reason: String)
+  /// The file is no replay store, is damaged, or is of a newer version.
+  case foreign(place: String, reason: String)
+}
+
+extension ReplayStoreFailure: CustomStringConvertible {
+  /// The failure and the next step.
+  public var description: String {
+    switch self {
+    case .full(let entries):
+      "The replay store is full: \(entries) proofs wait for their end. Give it more room, or find out who sends so "
+        + "many."
+    case .unavailable(let place, let reason):
+      "The replay store \(place) cannot be used: \(reason). Check the disk and the rights of this user."
+    case .foreign(let place, let reason):
+      "\(place) is not a replay store that this program can use: \(reason). Move it away; the verifier then begins "
+        + "with an empty one."
+    }
+  }
+}

@@ -1,0 +1,133 @@
+import ProofModel
+
+/// Bounds on the public-key work that requests may cause before their sender has shown a valid gate token.
+///
+/// Only tokens that do not open are charged. Each address has a budget of its own; an IPv6 address counts by its first
+/// 64 bits. Addresses that sent a token that opened have a share of their own, so that a flood from many addresses
+/// leaves it to them. An installation that the verifier knows needs no opening at all.
+public struct OpeningBudget: Sendable, Hashable {
+  /// So many at once, and so many in each second.
+  public struct Rate: Sendable, Hashable {
+    /// How many at once.
+    public var burst: Double
+    /// How many more in a second.
+    public var perSecond: Double
+
+    /// Describes a rate.
+    public init(burst: Double, perSecond: Double) {
+      self.burst = burst
+      self.perSecond = perSecond
+    }
+  }
+
+  /// For each address.
+  public var perAddress = Rate(burst: 8, perSecond: 0.2)
+  /// For all addresses together from which no token has opened in the last day.
+  public var strangers = Rate(burst: 200, perSecond: 100)
+  /// For all other addresses together.
+  public var known = Rate(burst: 200, perSecond: 100)
+
+  /// The budget without changes.
+  public init() {}
+}
+
+/// The state of an ``OpeningBudget``. Its memory is fixed: addresses share 4,096 cells, and the hash that chooses a
+/// cell has a seed of the process, so that nobody can choose a cell of another address.
+final class Openings: Sendable {
+  private static let cellCount = 4096
+  private static let knownSeconds: UInt64 = 86_400
+
+  private struct Bucket {
+    var spent: Double = 0
+    var time: UInt64 = 0
+
+    /// Takes one, if there is one.
+    mutating func take(_ rate: OpeningBudget.Rate, at now: UInt64) -> Bool {
+      spent = max(0, spent - Double(now - min(now, time)) * rate.perSecond)
+      time = max(time, now)
+      guard spent + 1 <= rate.burst else { return false }
+      spent += 1
+      return true
+    }
+
+    mutating func giveBack() { spent = max(0, spent - 1) }
+  }
+
+  private struct Cell {
+    var bucket = Bucket()
+    var known: Int = 0
+    var knownUntil: UInt64 = 0
+  }
+
+  private struct State {
+    var cells = [Cell](repeating: Cell(), count: cellCount)
+    var strangers = Bucket()
+    var known = Bucket()
+  }
+
+  /// One opening that was taken.
+  struct Taken {
+    fileprivate let name: Int
+    fileprivate let isKnown: Bool
+  }
+
+  private let budget: OpeningBudget
+  private let state = CoreLock(State())
+
+  init(_ budget: OpeningBudget) { self.budget = budget }
+
+  /// Takes an opening for an address; nil if there is none.
+  func take(for address: String?, at now: UInt64) -> Taken? {
+    let name = Self.name(of: address)
+    return state.withLock { state in
+      let place = name & (Self.cellCount - 1)
+      let isKnown = state.cells[place].known == name && state.cells[place].knownUntil >= now
+      guard state.cells[place].bucket.take(budget.perAddress, at: now) else { return nil }
+      let isTaken =
+        isKnown
+        ? state.known.take(budget.known, at: now)
+        : state.strangers.take(budget.strangers, at: now)
+      guard isTaken else {
+        state.cells[place].bucket.giveBack()
+        return nil
+      }
+      return Taken(name: name, isKnown: isKnown)
+    }
+  }
+
+  /// The token opened: nothing is charged, and the address is known.
+  func giveBack(_ taken: Taken, at now: UInt64) {
+    state.withLock { state in
+      let place = taken.name & (Self.cellCount - 1)
+      state.cells[place].bucket.giveBack()
+      if taken.isKnown { state.known.giveBack() } else { state.strangers.giveBack() }
+      state.cells[place].known = taken.name
+      state.cells[place].knownUntil = now + Self.knownSeconds
+    }
+  }
+
+  private static func name(of address: String?) -> Int {
+    var hasher = Hasher()
+    hasher.combine(address.map(prefix))
+    return hasher.finalize()
+  }
+
+  /// The part of an address that one sender has: all of IPv4, the first four groups of IPv6.
+  static func prefix(_ address: String) -> String {
+    guard address.utf8.contains(UInt8(ascii: ":")) else { return address }
+    let halves = address.lowercased().split(
+      separator: "::", maxSplits: 1, omittingEmptySubsequences: false)
+    if halves.count == 2, halves[0].isEmpty, halves[1].hasPrefix("ffff:"), halves[1].contains(".") {
+      return String(halves[1].dropFirst(5))
+    }
+    var groups = halves[0].split(separator: ":").map(String.init)
+    if halves.count == 2 {
+      let rest = halves[1].split(separator: ":").map(String.init)
+      groups += [String](repeating: "0", count: max(0, 8 - groups.count - rest.count)) + rest
+    }
+    return groups.prefix(4).map { group in
+      let digits = group.drop { $0 == "0" }
+      return digits.isEmpty ? "0" : String(digits)
+    }.joined(separator: ":")
+  }
+}

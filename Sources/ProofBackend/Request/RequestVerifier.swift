@@ -1,0 +1,389 @@
+public import ProofJOSE
+public import ProofModel
+internal import ProofRequest
+
+/// Judges requests of an API: opens gate tokens, checks proofs, and sees to it that each counts once.
+///
+/// One object serves all threads. It asks no service: everything it needs is in the gate's identity and in the tokens
+/// that apps bring along. Nodes of one API share the identity, the own secret and the replay store.
+public final class RequestVerifier: Sendable {
+  /// A verifier's settings.
+  public struct Settings: Sendable {
+    /// Where the time comes from.
+    public var clock = JOSEClock.system
+    /// Seconds by which clocks of the nodes may differ.
+    public var skew: UInt32 = 30
+    /// How many installations are known at a time. One takes about 600 bytes: 60 MB for 100,000.
+    public var capacity = 100_000
+    /// The budget of openings.
+    public var openings = OpeningBudget()
+
+    /// The settings without changes.
+    public init() {}
+  }
+
+  /// A secret of the gate's own that all nodes share: 32 random bytes with a number.
+  public struct OwnSecret: ~Copyable, Sendable {
+    let bytes: SecretBytes
+    let number: UInt8
+
+    /// Takes a secret over.
+    ///
+    /// - Parameters:
+    ///   - bytes: 32 random bytes.
+    ///   - number: Its number, which changes when it is rotated.
+    public init(_ bytes: consuming SecretBytes, number: UInt8) {
+      self.bytes = bytes
+      self.number = number
+    }
+  }
+
+  private let gate: GateIdentity
+  private let replay: any ReplayStore
+  private let settings: Settings
+  private let events: [EventVerifier]
+  private let clock: GateClock
+  private let memory: ReplayMemory
+  private let began: UInt64
+  private let beacons: BeaconClock
+  private let nonces: GateNonce
+  private let admissions: Admissions<Admission>
+  private let openings: Openings
+  private let pool = SecretPool(for: .requests)
+  private let revoked = CoreLock<[InstanceID: UInt32]>([:])
+
+  /// A verifier.
+  ///
+  /// - Parameters:
+  ///   - gate: The gate's identity, and the issuers that it trusts.
+  ///   - own: The gate's own secret.
+  ///   - replay: Remembers proofs that were used; the nodes of one API share it.
+  ///   - events: Redeemers in this process that learn the keys of their audience from the same tokens.
+  ///   - settings: Clock and bounds.
+  /// - Throws: ``/ProofModel/ProofError/wrongLength(of:expected:actual:)`` for an own secret of another length;
+  ///   ``ReplayStoreFailure``.
+  public init(
+    _ gate: GateIdentity, own: consuming OwnSecret, replay: any ReplayStore,
+    events: [EventVerifier] = [], settings: Settings = Settings()
+  ) throws {
+    self.gate = gate
+    self.replay = replay
+    self.events = events
+    self.settings = settings
+    let now = UInt64(clamping: settings.clock.now.seconds)
+    memory = try replay.begin(at: now)
+    clock = GateClock(settings.clock, from: memory.highest)
+    began = clock.now
+    beacons = BeaconClock(try BeaconKey(from: own.bytes, number: own.number, of: gate.id))
+    nonces = GateNonce(from: own.bytes, number: own.number, of: gate.id)
+    admissions = Admissions(capacity: settings.capacity)
+    openings = Openings(settings.openings)
+  }
+
+  /// Takes the list of revocations of the gate's configuration.
+  ///
+  /// - Parameter list: Instances, each with the last generation that is revoked.
+  public func revoke(_ list: [InstanceID: UInt32]) { revoked.withLock { $0 = list } }
+
+  /// How many installations are known.
+  public var admissionCount: Int { admissions.count }
+
+  /// Judges a request.
+  ///
+  /// - Parameters:
+  ///   - request: The request as it was received.
+  ///   - route: The rules of its route.
+  /// - Returns: The verdict or the reason, and the header fields of the answer.
+  public func judge(_ request: ReceivedRequest, on route: RequestRoute) -> RequestJudgement {
+    let now = clock.now
+    let result: Result<RequestVerdict, RejectedRequest>
+    do throws(RejectedRequest) {
+      result = .success(try verdict(on: request, route, now))
+    } catch {
+      result = .failure(error)
+    }
+    var fields = [(name: "Proof-Time", value: beacons.header(at: now))]
+    if case .failure(let rejection) = result, let told = rejection.told {
+      fields.append((name: "Proof-Refusal", value: told.text))
+      if told == .clock { fields.append((name: "Proof-Nonce", value: nonces.text(at: now))) }
+    }
+    return RequestJudgement(result: result, fields: fields)
+  }
+
+  // MARK: Steps
+
+  private func verdict(
+    on request: ReceivedRequest, _ route: RequestRoute, _ now: UInt64
+  ) throws(RejectedRequest) -> RequestVerdict {
+    let head: RequestHead
+    do throws(RequestFormatError) {
+      head = try RequestHead(
+        method: request.method, scheme: route.scheme, authority: route.authority,
+        target: request.target, fields: request.fields)
+    } catch {
+      throw .format(error)
+    }
+    let form = try Self.form(of: head, route)
+    let proof =
+      form == .standard
+      ? try standard(head, request, route, now) : try compact(head, form, request, route, now)
+    let isSigned = try checkInstallation(head, request, route, proof)
+    // Last, so that a request that is refused uses nothing up.
+    let isReplayChecked = try use(proof, route, head, now)
+    if let count = proof.count {
+      admissions.note(proof.admission.facts.handle, start: count.start, count: count.count)
+    }
+    return RequestVerdict(
+      facts: proof.admission.facts, form: form, created: proof.created,
+      isAnchored: proof.isAnchored, measured: proof.measured, isYoung: proof.isYoung,
+      body: proof.body, isBodyChecked: request.body != nil, isReplayChecked: isReplayChecked,
+      isSignedByInstallation: isSigned)
+  }
+
+  /// A proof whose signature or tag is right, and which is due.
+  private struct Checked {
+    let admission: Admission
+    let key: ReplayKey
+    let created: UInt64
+    /// The last Unix second in which a node may accept it.
+    let lastMoment: UInt64
+    let isAnchored: Bool
+    let body: Digest?
+    var measured: UInt8?
+    var isYoung: Bool?
+    var count: (start: UInt32, count: UInt32)?
+  }
+
+  /// The one proof that the request has, of a form that the route takes.
+  private static func form(
+    of head: RequestHead, _ route: RequestRoute
+  ) throws(RejectedRequest) -> RequestForms {
+    let standard = head.fields.count(of: "signature-input") > 0
+    let compact = head.fields.count(of: route.fields.compact)
+    guard compact <= 1 else { throw .request(.repeatedField) }
+    let takesCompact = !route.forms.isDisjoint(with: [.compact, .bodyOnly])
+    if compact == 1, takesCompact {
+      guard !standard || !route.forms.contains(.standard) || route.needsInstallationKey else {
+        throw .request(.severalSignatures)
+      }
+      return route.forms.contains(.compact) ? .compact : .bodyOnly
+    }
+    guard standard, route.forms.contains(.standard) else { throw .request(.noSignature) }
+    return .standard
+  }
+
+  private func standard(
+    _ head: RequestHead, _ request: ReceivedRequest, _ route: RequestRoute, _ now: UInt64
+  ) throws(RejectedRequest) -> Checked {
+    let proof: StandardProof
+    do throws(RequestRefusal) {
+      proof = try StandardProof(reading: head, form: route.standard)
+    } catch {
+      throw .request(error)
+    }
+    guard let name = Base64.decode(proof.keyID, .url), let handle = try? GateHandle(name) else {
+      throw .request(.unknownKey)
+    }
+    let admission = try admission(of: handle, head, request, route, now)
+    guard admission.keys.withRequestKey({ proof.isSigned(with: $0) }) else {
+      throw .request(.wrongSignature)
+    }
+    if let body = request.body {
+      guard body == proof.body?.digest ?? Digest(hashing: []) else { throw .request(.otherBody) }
+    }
+    let moment = try moment(of: proof, route, now)
+    // The text that the signer chose, whatever is before its dot: a key of SHA-256 is none of a compact token.
+    let text = Array("\(proof.keyID)\n\(proof.nonce)".utf8)
+    guard let key = try? ReplayKey(Array(Digest(hashing: text).bytes.prefix(24))) else {
+      preconditionFailure("A replay key has 24 bytes.")
+    }
+    return Checked(
+      admission: admission, key: key, created: moment.created,
+      lastMoment: max(moment.created, now), isAnchored: moment.isAnchored, body: proof.body?.digest)
+  }
+
+  /// Judges the moment of a proof of the standard form: by the gate's word, else by `created`.
+  private func moment(
+    of proof: StandardProof, _ route: RequestRoute, _ now: UInt64
+  ) throws(RejectedRequest) -> (created: UInt64, isAnchored: Bool) {
+    let word = proof.nonce.split(separator: ".", maxSplits: 1).first ?? ""
+    if let nonce = nonces.read(word), nonce.time + GateNonce.seconds >= now {
+      let start = GateStart(memory, at: began, window: route.window)
+      guard nonce.isOfThisStart || !start.mayHaveCounted(nonce.time) else {
+        throw .request(.stale)
+      }
+      return (nonce.time, true)
+    }
+    guard proof.created >= 0 else { throw .request(.stale) }
+    let created = UInt64(proof.created)
+    if created > now, created - now > UInt64(route.window) { throw .request(.ahead) }
+    if now > created, now - created > UInt64(route.window) { throw .request(.stale) }
+    if let expires = proof.expires, expires < Int64(clamping: now) { throw .request(.expired) }
+    let isAnchored = beacons.isValid(word, at: now)
+    guard isAnchored || route.unanchored != .refused else { throw .gate(.unanchored) }
+    try checkStart(created, route)
+    return (created, isAnchored)
+  }
+
+  private func compact(
+    _ head: RequestHead, _ form: RequestForms, _ request: ReceivedRequest, _ route: RequestRoute,
+    _ now: UInt64
+  ) throws(RejectedRequest) -> Checked {
+    let subject = try subject(head, form, request, route)
+    let text = head.fields.first(route.fields.compact) ?? ""
+    let found = try Self.gate { () throws(GateRefusal) in
+      try CompactToken.head(of: text, as: subject.kind)
+    }
+    let admission = try admission(of: found.handle, head, request, route, now)
+    let token = try Self.gate { () throws(GateRefusal) in
+      try CompactToken(checking: text, for: subject, with: admission.compact)
+    }
+    let newest = admissions.find(token.handle, start: token.start)?.newest ?? 0
+    let passes =
+      route.unanchored == .passes || route.unanchored == .passesForSafeMethods && head.isSafe
+    let valid = beacons.valid(at: now)
+    try Self.gate { () throws(GateRefusal) in
+      try token.judge(
+        by: CompactToken.Rules(
+          now: now, window: route.window, newest: newest, measuredMax: route.measuredMax,
+          beacons: passes ? nil : valid))
+    }
+    try checkStart(UInt64(token.created), route)
+    return Checked(
+      admission: admission, key: token.replayKey, created: UInt64(token.created),
+      lastMoment: UInt64(token.created), isAnchored: token.isAnchored(by: valid),
+      body: request.body, measured: token.measured, isYoung: token.isYoung,
+      count: (token.start, token.count))
+  }
+
+  /// The subject of a compact proof. Nothing that a server reads as part of a request is left uncovered in silence.
+  private func subject(
+    _ head: RequestHead, _ form: RequestForms, _ request: ReceivedRequest, _ route: RequestRoute
+  ) throws(RejectedRequest) -> CompactSubject {
+    do throws(RequestRefusal) { try route.standard.checkReading(head) } catch {
+      throw .request(error)
+    }
+    guard head.fields.count(of: "x-http-method-override") == 0 else {
+      throw .request(.uncoveredComponent)
+    }
+    guard let body = request.body else { throw .request(.uncoveredBody) }
+    guard form == .compact else { return .body(body, account: request.account) }
+    do throws(ProofError) {
+      let digest = try RequestDigest(
+        method: head.method, scheme: head.scheme.rawValue, authority: head.authority,
+        target: head.target, body: body, authorization: head.fields.first("authorization"))
+      return .request(digest, account: request.account)
+    } catch {
+      throw .request(.ambiguousTarget)
+    }
+  }
+
+  private func checkStart(
+    _ created: UInt64, _ route: RequestRoute
+  ) throws(RejectedRequest) {
+    guard !GateStart(memory, at: began, window: route.window).mayHaveCounted(created) else {
+      throw .request(.stale)
+    }
+  }
+
+  private func checkInstallation(
+    _ head: RequestHead, _ request: ReceivedRequest, _ route: RequestRoute, _ proof: Checked
+  ) throws(RejectedRequest) -> Bool {
+    guard route.needsInstallationKey else { return false }
+    let name = proof.admission.facts.handle.withBytes { Base64.encode($0, .url) }
+    do throws(RequestRefusal) {
+      try Self.checkInstallation(head, route.standard, request, name)
+    } catch {
+      throw .request(error)
+    }
+    return true
+  }
+
+  private func use(
+    _ proof: Checked, _ route: RequestRoute, _ head: RequestHead, _ now: UInt64
+  ) throws(RejectedRequest) -> Bool {
+    // On no clock that counts does any node accept the proof after this second.
+    let expiry = proof.lastMoment + 2 * UInt64(route.window) + UInt64(settings.skew)
+    let isNew: Bool
+    do throws(ReplayStoreFailure) {
+      isNew = try replay.insert(proof.key, until: expiry, at: now)
+    } catch {
+      guard head.isSafe else { throw .store(error) }
+      return false
+    }
+    guard isNew else { throw .request(.replayed) }
+    return true
+  }
+
+  /// Runs a step of the gate's.
+  private static func gate<R>(
+    _ body: () throws(GateRefusal) -> R
+  ) throws(RejectedRequest) -> R {
+    do throws(GateRefusal) { return try body() } catch { throw .gate(error) }
+  }
+
+  // MARK: Admission
+
+  /// The admission of a handle: known, or opened from the token that came along.
+  private func admission(
+    of handle: GateHandle, _ head: RequestHead, _ request: ReceivedRequest, _ route: RequestRoute,
+    _ now: UInt64
+  ) throws(RejectedRequest) -> Admission {
+    let known = admissions.find(handle).map(\.entry)
+    guard let text = head.fields.first(route.fields.token) else {
+      guard let known else { throw .request(.unknownKey) }
+      return try usable(known, now)
+    }
+    // Without a known key only the digest of the text is computed; a known token is not opened again.
+    let digest = Self.prefix(of: Digest(hashing: Array(text.utf8)))
+    if let known, known.token == digest { return try usable(known, now) }
+    do throws(RejectedRequest) {
+      return try usable(try open(text, digest, for: handle, request.address, now), now)
+    } catch {
+      // A bad token costs an installation nothing that a good one has opened.
+      guard let known else { throw error }
+      return try usable(known, now)
+    }
+  }
+
+  private func open(
+    _ text: String, _ digest: UInt64, for handle: GateHandle, _ address: String?, _ now: UInt64
+  ) throws(RejectedRequest) -> Admission {
+    guard text.utf8.count <= GateToken.byteCount * 2, let bytes = Base64.decode(text, .url) else {
+      throw .gate(.tokenLength)
+    }
+    try Self.gate { () throws(GateRefusal) in try gate.checkHead(of: bytes) }
+    guard let taken = openings.take(for: address, at: now) else { throw .busy }
+    let grant = try Self.gate { () throws(GateRefusal) in try gate.open(bytes, at: now) }
+    openings.giveBack(taken, at: now)
+    let keys = grant.secret.keys(in: pool)
+    let admission = Admission(
+      GateFacts(grant, handle: keys.handle), keys, token: digest)
+    try check(admission)
+    admissions.put(admission, for: keys.handle)
+    for redeemer in events { redeemer.admit(grant) }
+    // The token is another installation's, or of another generation than the app's keys.
+    guard keys.handle == handle else { throw .gate(.handle) }
+    return admission
+  }
+
+  private func usable(
+    _ admission: Admission, _ now: UInt64
+  ) throws(RejectedRequest) -> Admission {
+    guard admission.facts.notAfter >= now else {
+      admissions.remove(admission.facts.handle)
+      throw .gate(.tokenExpired)
+    }
+    try check(admission)
+    return admission
+  }
+
+  private func check(_ admission: Admission) throws(RejectedRequest) {
+    let through = revoked.withLock { $0[admission.facts.instance] }
+    if let through, admission.facts.generation <= through { throw .gate(.tokenRevoked) }
+  }
+
+  private static func prefix(of digest: Digest) -> UInt64 {
+    digest.withBytes { bytes in (0..<8).reduce(UInt64(0)) { $0 << 8 | UInt64(bytes[$1]) } }
+  }
+}

@@ -1,0 +1,102 @@
+import Foundation
+import ProofBackend
+import ProofKit
+import ProofKitKeys
+import ProofModel
+import ProofRequest
+
+// A signer and verifier of RFC 9421 beside other people's: `request-peer FOLDER` answers each line of its standard
+// input, which is one JSON object, with one line of JSON.
+//
+//   method, url, fields       the request; fields is a list of pairs
+//   body, key                 in hexadecimal; without `key` the installation's key in FOLDER signs
+//   created, nonce, keyid     of a signature that is to be made: answers `fields`, and `point` of the installation's key
+//   verify                    true: answers `refusal`, a number or -1 for a signature that is right
+//
+// `request-peer replay FILE TIME` answers each line, any text, with `new` or `used` by a replay store.
+
+struct Question: Decodable {
+  let method: String
+  let url: String
+  let fields: [[String]]
+  let body: String?
+  let key: String?
+  let created: Int64?
+  let nonce: String?
+  let keyid: String?
+  let verify: Bool?
+}
+
+struct Answer: Encodable {
+  var fields: [[String]] = []
+  var point: String?
+  var refusal: Int?
+}
+
+func answer(_ question: Question, _ key: StoredInstallationKey) throws -> Answer {
+  var head = try RequestHead(
+    method: question.method, url: question.url,
+    fields: HeaderFields(question.fields.map { ($0[0], $0[1]) }))
+  let secret = try question.key.map { text in
+    guard let bytes = Hexadecimal.decode(text) else { throw CocoaError(.formatting) }
+    return bytes
+  }
+  if question.verify == true {
+    guard let secret else { throw CocoaError(.formatting) }
+    return Answer(refusal: refusal(of: head, secret))
+  }
+  let body = question.body.flatMap(Hexadecimal.decode).map { ContentDigest(of: $0.span) }
+  let (created, nonce, keyID) = (
+    question.created ?? 0, question.nonce ?? "", question.keyid ?? ""
+  )
+  var answer = Answer()
+  if let secret {
+    try SecretBytes(copying: secret.span).withBytes { key in
+      try StandardForm().sign(
+        &head, body: body, with: key, keyID: keyID, created: created, nonce: nonce)
+    }
+  } else {
+    try StandardForm().sign(
+      &head, body: body, keyID: keyID, created: created, nonce: nonce,
+      byInstallation: key.signature)
+    answer.point = try key.identity().point.description
+  }
+  answer.fields = head.fields.fields.map { [$0.name, $0.value] }
+  return answer
+}
+
+func refusal(of head: RequestHead, _ key: [UInt8]) -> Int {
+  do throws(RequestRefusal) {
+    let proof = try StandardProof(reading: head)
+    let isSigned = SecretBytes(copying: key.span).withBytes { proof.isSigned(with: $0) }
+    return isSigned ? -1 : Int(RequestRefusal.wrongSignature.rawValue)
+  } catch {
+    return Int(error.rawValue)
+  }
+}
+
+if CommandLine.arguments[1] == "replay" {
+  let store = try SQLiteReplayStore(at: CommandLine.arguments[2])
+  let now = UInt64(CommandLine.arguments[3]) ?? 0
+  print(store.begin(at: now).isComplete ? "complete" : "incomplete")
+  fflush(nil)
+  while let line = readLine() {
+    let digest = Digest(hashing: Array(line.utf8))
+    let isNew = try store.insert(ReplayKey(Array(digest.bytes.prefix(24))), until: now + 150, at: now)
+    print(isNew ? "new" : "used")
+    fflush(nil)
+  }
+  exit(0)
+}
+
+let key = StoredInstallationKey(folder: CommandLine.arguments[1])
+while let line = readLine() {
+  do {
+    let question = try JSONDecoder().decode(Question.self, from: Data(line.utf8))
+    let text = try JSONEncoder().encode(answer(question, key))
+    print(String(decoding: text, as: UTF8.self))
+  } catch {
+    print("{\"error\":\"\(type(of: error))\"}")
+  }
+  fflush(nil)
+}

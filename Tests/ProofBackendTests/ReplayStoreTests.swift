@@ -1,0 +1,218 @@
+import Foundation
+import OwnThreads
+import ProofModel
+import Synchronization
+import Testing
+
+@testable import ProofBackend
+
+/// The properties of every replay store. An implementation of another place adds itself to ``Kind``.
+@Suite struct ReplayStoreTests {
+  enum Kind: CaseIterable {
+    case memory, sqlite
+
+    func make(_ folder: TestFolder) throws -> any ReplayStore {
+      switch self {
+      case .memory: MemoryReplayStore(capacity: 1000)
+      case .sqlite: try SQLiteReplayStore(at: folder.path("replay"))
+      }
+    }
+  }
+
+  static let now: UInt64 = 1_800_000_000
+
+  @Test("A key is new once", arguments: Kind.allCases)
+  func once(_ kind: Kind) throws {
+    let folder = TestFolder()
+    let store = try kind.make(folder)
+    let (one, two) = (try ReplayKey.numbered(1), try ReplayKey.numbered(2))
+    #expect(try store.insert(one, until: Self.now + 150, at: Self.now))
+    #expect(try !store.insert(one, until: Self.now + 150, at: Self.now))
+    #expect(try store.insert(two, until: Self.now + 150, at: Self.now))
+    #expect(try !store.insert(one, until: Self.now + 150, at: Self.now + 1))
+  }
+
+  @Test(
+    "A key is there until the highest time is past its end, and no clock brings it back",
+    arguments: Kind.allCases)
+  func expiry(_ kind: Kind) throws {
+    let folder = TestFolder()
+    let store = try kind.make(folder)
+    let key = try ReplayKey.numbered(1)
+    let end = Self.now + 150
+    #expect(try store.insert(key, until: end, at: Self.now))
+    for number in 2...12 {
+      let other = try ReplayKey.numbered(number)
+      _ = try store.insert(other, until: end + 500, at: Self.now + UInt64(number) * 10)
+      #expect(try !store.insert(key, until: end, at: Self.now + UInt64(number) * 10))
+    }
+    #expect(try !store.insert(key, until: end, at: end))
+    // A clock that was set back forgets nothing.
+    #expect(try !store.insert(key, until: end, at: Self.now - 10_000))
+    // A clock that was set back finds out nothing about what was forgotten: the verifier's time only rises.
+    _ = try store.insert(try .numbered(99), until: end + 900, at: end + 400)
+    #expect(try store.insert(key, until: end + 900, at: end + 400))
+  }
+
+  @Test("Of threads that insert one key at a time, one finds it new", arguments: Kind.allCases)
+  func race(_ kind: Kind) throws {
+    let folder = TestFolder()
+    let store = try kind.make(folder)
+    let new = Atomic(0)
+    let keys = try (0..<50).map { try ReplayKey.numbered($0) }
+    onThreads(4) { _ in
+      for key in keys where (try? store.insert(key, until: Self.now + 99, at: Self.now)) == true {
+        new.add(1, ordering: .relaxed)
+      }
+    }
+    #expect(new.load(ordering: .relaxed) == 50)
+  }
+
+  @Test("A judgement is recorded with its key or not at all", arguments: Kind.allCases)
+  func judgements(_ kind: Kind) throws {
+    let folder = TestFolder()
+    let store = try kind.make(folder)
+    let (name, key) = (try ReplayKey.numbered(1), try ReplayKey.numbered(2))
+    let record = ReplayRecord(name: name, bytes: [1, 2, 3], expiry: Self.now + 86_400)
+    #expect(try store.judgement(under: name) == nil)
+    #expect(
+      try store.record(record, using: key, until: Self.now + 150, at: Self.now) == .recorded)
+    #expect(try store.judgement(under: name) == [1, 2, 3])
+    #expect(try !store.insert(key, until: Self.now + 150, at: Self.now))
+    // The same name again: the old judgement, and the other key is not used.
+    let other = try ReplayKey.numbered(3)
+    let again = ReplayRecord(name: name, bytes: [9], expiry: Self.now + 86_400)
+    #expect(
+      try store.record(again, using: other, until: Self.now + 150, at: Self.now)
+        == .known([1, 2, 3]))
+    #expect(try store.insert(other, until: Self.now + 150, at: Self.now))
+    // A used key: nothing is recorded.
+    let late = ReplayRecord(name: try .numbered(4), bytes: [9], expiry: Self.now + 86_400)
+    #expect(try store.record(late, using: key, until: Self.now + 150, at: Self.now) == .used)
+    #expect(try store.judgement(under: late.name) == nil)
+    // A judgement that uses no key.
+    #expect(try store.record(late, using: nil, until: 0, at: Self.now) == .recorded)
+    // It outlives the keys, and ends.
+    _ = try store.insert(try .numbered(5), until: Self.now + 90_000, at: Self.now + 80_000)
+    #expect(try store.judgement(under: name) == [1, 2, 3])
+    _ = try store.insert(try .numbered(6), until: Self.now + 90_000, at: Self.now + 86_500)
+    #expect(try store.judgement(under: name) == nil)
+  }
+
+  @Test("A full memory refuses, and forgets nothing")
+  func full() throws {
+    let store = MemoryReplayStore(capacity: 3)
+    for number in 0..<3 {
+      #expect(try store.insert(try .numbered(number), until: Self.now + 99, at: Self.now))
+    }
+    #expect(throws: ReplayStoreFailure.full(entries: 3)) {
+      try store.insert(try .numbered(3), until: Self.now + 99, at: Self.now)
+    }
+    for number in 0..<3 {
+      #expect(try !store.insert(try .numbered(number), until: Self.now + 99, at: Self.now))
+    }
+    #expect(try store.insert(try .numbered(3), until: Self.now + 300, at: Self.now + 200))
+  }
+}
+
+/// The file of a replay store: restarts, backups, foreign files.
+@Suite struct SQLiteReplayStoreTests {
+  static let now: UInt64 = 1_800_000_000
+  private static let boot: [UInt8] = [1]
+
+  private static func open(
+    _ path: String, boot: [UInt8] = boot, systemTime: UInt64? = nil
+  ) throws -> SQLiteReplayStore {
+    try SQLiteReplayStore(
+      at: path, boot: boot, systemTime: { systemTime ?? ReplayFile.systemTime })
+  }
+
+  @Test("A key outlives its process, and the next start knows everything")
+  func restart() throws {
+    let folder = TestFolder()
+    let path = folder.path("replay")
+    do {
+      let store = try Self.open(path)
+      #expect(!store.begin(at: Self.now).isComplete)
+      #expect(try store.insert(try .numbered(1), until: Self.now + 150, at: Self.now))
+    }
+    let store = try Self.open(path)
+    #expect(store.begin(at: Self.now + 2) == ReplayMemory(highest: Self.now, isComplete: true))
+    #expect(try !store.insert(try .numbered(1), until: Self.now + 150, at: Self.now + 2))
+  }
+
+  @Test("A store that was silent, or whose machine was started anew, is not complete")
+  func silence() throws {
+    let folder = TestFolder()
+    let path = folder.path("replay")
+    do { _ = try Self.open(path).insert(.numbered(1), until: Self.now + 150, at: Self.now) }
+    #expect(try Self.open(path).begin(at: Self.now + 60).isComplete)
+    #expect(try !Self.open(path).begin(at: Self.now + 61).isComplete)
+    #expect(try !Self.open(path, boot: [2]).begin(at: Self.now + 1).isComplete)
+    #expect(try Self.open(path, boot: [2]).begin(at: Self.now + 1).isComplete)
+  }
+
+  @Test("A backup that was put back is not complete")
+  func backup() throws {
+    let folder = TestFolder()
+    let (path, copy) = (folder.path("replay"), folder.path("backup"))
+    // The store believes to have written 100 s ago, so that the test need not wait.
+    let then = ReplayFile.systemTime - 100
+    do { _ = try Self.open(path, systemTime: then).insert(.numbered(1), until: 1, at: Self.now) }
+    #expect(try !Self.open(path).begin(at: Self.now).isComplete)
+    do { _ = try Self.open(path).insert(.numbered(2), until: Self.now + 9, at: Self.now + 1) }
+    #expect(try Self.open(path).begin(at: Self.now + 1).isComplete)
+    // The same file with the time of an honest write of 100 s ago, copied back now.
+    do { _ = try Self.open(path, systemTime: then).insert(.numbered(3), until: 1, at: Self.now + 2) }
+    try FileManager.default.copyItem(atPath: path, toPath: copy)
+    try FileManager.default.removeItem(atPath: path)
+    try FileManager.default.copyItem(atPath: copy, toPath: path)
+    #expect(try !Self.open(path).begin(at: Self.now + 2).isComplete)
+  }
+
+  @Test("Two processes share one file")
+  func shared() throws {
+    let folder = TestFolder()
+    let one = try Self.open(folder.path("replay"))
+    let two = try Self.open(folder.path("replay"))
+    #expect(try one.insert(.numbered(1), until: Self.now + 150, at: Self.now))
+    #expect(try !two.insert(.numbered(1), until: Self.now + 150, at: Self.now))
+    #expect(try two.insert(.numbered(2), until: Self.now + 150, at: Self.now + 20))
+    #expect(try !one.insert(.numbered(2), until: Self.now + 150, at: Self.now - 20))
+  }
+
+  @Test("A file of another program, or one that others may read, is refused and left alone")
+  func foreign() throws {
+    let folder = TestFolder()
+    let path = folder.path("replay")
+    let text = Data("not a database, but long enough to be looked at".utf8)
+    #expect(
+      FileManager.default.createFile(
+        atPath: path, contents: text, attributes: [.posixPermissions: 0o600]))
+    #expect(throws: ReplayStoreFailure.self) { try SQLiteReplayStore(at: path) }
+    #expect(FileManager.default.contents(atPath: path) == text)
+    let open = folder.path("open")
+    #expect(
+      FileManager.default.createFile(
+        atPath: open, contents: Data(), attributes: [.posixPermissions: 0o644]))
+    #expect(throws: ReplayStoreFailure.self) { try SQLiteReplayStore(at: open) }
+    #expect(throws: ReplayStoreFailure.self) {
+      try SQLiteReplayStore(at: folder.path("no such folder/replay"))
+    }
+  }
+}
+
+/// A folder that goes with the test.
+final class TestFolder: Sendable {
+  private let url: URL
+
+  init() {
+    url = FileManager.default.temporaryDirectory.appendingPathComponent(
+      "replay-\(UUID().uuidString)")
+    try? FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
+  }
+
+  deinit { try? FileManager.default.removeItem(at: url) }
+
+  func path(_ name: String) -> String { url.appendingPathComponent(name).path }
+}
