@@ -238,7 +238,8 @@ let package = Package(
     .testTarget(
       name: "ProofKitHTTPTests",
       dependencies: [
-        "ProofKitHTTP", "ProofKit", "ProofModel", "ProofJOSE", "ProofService", "SilentResolver",
+        "ProofKitHTTP", "ProofKit", "ProofModel", "ProofRequest", "ProofJOSE", "ProofBackend",
+        "ProofService", "SilentResolver",
       ],
       exclude: ["SilentResolver"], swiftSettings: strictSwift),
     .executableTarget(

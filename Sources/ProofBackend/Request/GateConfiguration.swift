@@ -1,0 +1,370 @@
+internal import ProofJOSE
+public import ProofModel
+
+/// Everything that a gate judges by, as the service signed it: docs/SERVICE.md, section 10. Secret for its account
+/// keys.
+///
+/// The operator hands it over: `proofctl gate configuration NAME`. A gate keeps the newest one, and judges by it for
+/// ``useSeconds`` while the service is gone.
+public struct GateConfiguration: Sendable {
+  /// A range of event numbers that one audience judges, and its rules.
+  public struct Events: Sendable, Hashable {
+    /// The numbers.
+    public let numbers: ClosedRange<UInt16>
+    /// The audience's name in the account.
+    public let name: String
+    /// The audience.
+    public let audience: AudienceID
+    /// How many seconds a token counts.
+    public let life: UInt32
+    /// Whether a token must name a user account.
+    public let needsAccount: Bool
+    /// Whether a token must be bound to business data.
+    public let needsData: Bool
+    /// Whether a token without a beacon counts.
+    public let allowsUnanchored: Bool
+    /// How many seconds old the measurement behind a token may be.
+    public let measuredMax: UInt8
+  }
+
+  /// The name of the account.
+  public let account: String
+  /// The gate's name in the account.
+  public let name: String
+  /// The gate.
+  public let gate: GateID
+  /// Grows with each change of the account. A gate takes no configuration with a lower one.
+  public let serial: Int64
+  /// When it was made, in Unix seconds.
+  public let made: Int64
+  /// How many seconds after ``made`` a gate may judge by it without a newer one.
+  public let useSeconds: Int64
+  /// Production or development.
+  public let mode: Mode
+  /// Gate tokens issued before this Unix second are superseded; 0 for none.
+  public let floor: UInt64
+  /// The form of request proofs.
+  public let form: GateAdmission.Form
+  /// The header fields that apps send.
+  public let headers: GateAdmission.Headers
+  /// The hosts of the gate's APIs.
+  public let hosts: [String]
+  /// The gate's public keys, the active one first.
+  public let publicKeys: [GatePublicKey]
+  /// The account keys, the active one first.
+  public let accountKeys: [GateAccountKey]
+  /// The issuers of gate tokens.
+  public let issuers: [IssuerPublicKey]
+  /// The instances whose tokens are revoked, each with the last generation that is.
+  public let revocations: [InstanceID: UInt32]
+  /// The events of the gate.
+  public let events: [Events]
+
+  /// Checks and reads a configuration.
+  ///
+  /// - Parameters:
+  ///   - text: A JWS in compact form.
+  ///   - fingerprint: The fingerprint of the account's configuration key, which `proofctl account show` tells; or an
+  ///     earlier key's, from which handovers in the configuration lead to it.
+  ///   - held: The configuration that the gate holds; nil for none. Another gate's, or an older one, is refused.
+  /// - Throws: ``GateConfigurationError``.
+  public init(
+    _ text: String, signedBy fingerprint: Digest, after held: GateConfiguration? = nil
+  ) throws(GateConfigurationError) {
+    let claims = try Claims(text, type: "gate+jwt", trusting: fingerprint)
+    account = try claims.text("acc")
+    name = try claims.text("nam")
+    gate = try claims.value("gat", GateID.init)
+    serial = try claims.integer("ser", 0...Int64.max)
+    made = try claims.integer("iat", 1...Int64.max)
+    useSeconds = try claims.integer("use", 0...Int64.max)
+    switch try claims.text("mod") {
+    case "production": mode = .production
+    case "development": mode = .development
+    default: throw .malformed(claim: "mod")
+    }
+    floor = UInt64(try claims.integer("flr", 0...Int64.max))
+    switch try claims.text("frm") {
+    case "standard": form = .standard
+    case "compact": form = .compact
+    case "body": form = .body
+    default: throw .malformed(claim: "frm")
+    }
+    let fields = try claims.object("hdr")
+    headers = GateAdmission.Headers(
+      proof: try fields.text("proof"), token: try fields.text("token"),
+      digest: try fields.has("digest") ? fields.text("digest") : nil)
+    hosts = try claims.texts("hst")
+    publicKeys = try claims.objects("xks") { key throws(GateConfigurationError) in
+      let number = UInt8(try key.integer("num", 0...255))
+      return try key.value("key") { bytes throws(ProofError) in
+        try GatePublicKey(bytes, number: number)
+      }
+    }
+    accountKeys = try claims.objects("aks") { key throws(GateConfigurationError) in
+      let number = UInt8(try key.integer("num", 1...255))
+      return try key.value("key") { bytes throws(ProofError) in
+        try GateAccountKey(SecretBytes(copying: bytes.span), number: number)
+      }
+    }
+    issuers = try claims.objects("iss") { key throws(GateConfigurationError) in
+      try key.value("key", IssuerPublicKey.init)
+    }
+    let revoked = try claims.objects("rev") { row throws(GateConfigurationError) in
+      (try row.value("ins", InstanceID.init), UInt32(try row.integer("gen", 1...Int64(UInt32.max))))
+    }
+    revocations = Dictionary(revoked) { max($0, $1) }
+    events = try claims.objects("evt") { row throws(GateConfigurationError) in
+      let first = UInt16(try row.integer("first", 0...0xFFFF))
+      let last = UInt16(try row.integer("last", Int64(first)...0xFFFF))
+      return Events(
+        numbers: first...last, name: try row.text("audience"),
+        audience: try row.value("aud", AudienceID.init),
+        life: UInt32(try row.integer("life", 1...86_400)), needsAccount: try row.flag("account"),
+        needsData: try row.flag("data"), allowsUnanchored: try row.flag("unanchored"),
+        measuredMax: UInt8(try row.integer("measured", 0...255)))
+    }
+    if let held {
+      guard held.gate == gate, held.account == account else { throw .otherGate(held.gate, gate) }
+      guard serial >= held.serial else { throw .older(held: held.serial, offered: serial) }
+    }
+  }
+
+  /// The gate itself: its id, and the secret keys that the gate holds for the public keys of the configuration.
+  ///
+  /// - Parameter secretKeys: The keys of the gate's key files, 32 bytes each. Those that the configuration does not
+  ///   name are left out.
+  /// - Returns: The identity that opens gate tokens.
+  /// - Throws: ``GateConfigurationError/noKey`` if none of the keys is the configuration's.
+  public func identity(_ secretKeys: [GateSecretKey]) throws(GateConfigurationError) -> GateIdentity {
+    var keys: [GateIdentity.Key] = []
+    for publicKey in publicKeys {
+      for secret in secretKeys {
+        if let key = secret.key(for: publicKey) { keys.append(key) }
+      }
+    }
+    guard !keys.isEmpty else { throw .noKey }
+    do throws(ProofError) {
+      return try GateIdentity(
+        id: gate, keys: Array(keys.prefix(GateIdentity.keyCountMax)), issuers: issuers, mode: mode,
+        floor: floor)
+    } catch {
+      throw .refused(error)
+    }
+  }
+
+  /// The rules of a route of one of the gate's APIs, before the route adds its own.
+  ///
+  /// - Parameter host: One of ``hosts``, with its port if it has one.
+  /// - Returns: The rules; nil for a host that the configuration does not list.
+  public func route(for host: String) -> RequestRoute? {
+    guard hosts.contains(host) else { return nil }
+    var route = RequestRoute(host)
+    route.fields.compact = headers.proof
+    route.fields.token = headers.token
+    switch form {
+    case .standard: route.forms = .standard
+    case .compact: route.forms = .compact
+    case .body: route.forms = .bodyOnly
+    }
+    return route
+  }
+
+  /// The account key that new digests of account names are made with.
+  ///
+  /// - Parameter number: The number that a token names; nil for the active key.
+  /// - Returns: The key; nil if the gate has none of this number.
+  public func accountKey(_ number: UInt8? = nil) -> GateAccountKey? {
+    guard let number else { return accountKeys.first }
+    return accountKeys.first { $0.number == number }
+  }
+}
+
+extension GateConfiguration: CustomStringConvertible, CustomReflectable {
+  /// The gate's name and the serial; never a key.
+  public var description: String { "GateConfiguration(\(name), serial \(serial))" }
+
+  /// Shows the public part.
+  public var customMirror: Mirror { Mirror(self, children: ["name": name, "serial": serial]) }
+}
+
+/// A secret key of a gate, from the file that `proofctl gate keys new` wrote. Secret.
+public final class GateSecretKey: Sendable {
+  private let bytes: SecretBytes
+
+  /// Takes a key's bytes over.
+  ///
+  /// - Parameter bytes: 32 bytes.
+  /// - Throws: ``/ProofModel/ProofError/wrongLength(of:expected:actual:)``.
+  public init(_ bytes: consuming SecretBytes) throws(ProofError) {
+    guard bytes.count == 32 else {
+      throw .wrongLength(of: "gate secret key", expected: 32...32, actual: bytes.count)
+    }
+    self.bytes = bytes
+  }
+
+  func key(for publicKey: GatePublicKey) -> GateIdentity.Key? {
+    let copy = bytes.withBytes { SecretBytes(copying: $0) }
+    guard let key = try? GateIdentity.Key(copy, number: publicKey.number),
+      key.publicKey == publicKey
+    else { return nil }
+    return key
+  }
+}
+
+/// Why a gate does not take a configuration. It goes on with the one that it holds.
+public enum GateConfigurationError: Error, Sendable, Hashable {
+  /// The text is no signed token of type `gate+jwt`, or the signature is not its key's.
+  case unsigned(reason: String)
+  /// The key that signed it is not the one of the fingerprint, and no handover leads to it.
+  case untrusted
+  /// A claim is missing, or has another form than the page says.
+  case malformed(claim: String)
+  /// It is another gate's.
+  case otherGate(GateID, GateID)
+  /// The gate holds a newer one.
+  case older(held: Int64, offered: Int64)
+  /// None of the gate's secret keys is one of its public keys.
+  case noKey
+  /// Its keys make no gate.
+  case refused(ProofError)
+}
+
+extension GateConfigurationError: CustomStringConvertible {
+  /// The cause, and the next step.
+  public var description: String {
+    switch self {
+    case .unsigned(let reason):
+      "The gate's configuration cannot be believed: \(reason). Fetch it again: proofctl gate configuration."
+    case .untrusted:
+      "The gate's configuration is signed with a key that the fingerprint does not lead to. Compare the "
+        + "fingerprint with the account's."
+    case .malformed(let claim):
+      "Claim \(claim) of the gate's configuration is missing or malformed. Are service and gate of one version?"
+    case .otherGate(let held, let offered):
+      "The configuration is of gate \(offered), not of \(held)."
+    case .older(let held, let offered):
+      "The gate holds a configuration of serial \(held), and \(offered) is older."
+    case .noKey:
+      "None of the gate's key files belongs to a public key of the configuration. Register the key: proofctl gate "
+        + "rotate, or take the right file."
+    case .refused(let error): error.description
+    }
+  }
+}
+
+/// The claims of a signed text, read strictly.
+private struct Claims {
+  private let members: JSONObject
+
+  private init(_ members: JSONObject) { self.members = members }
+
+  /// Checks the signature and the way from a fingerprint to its key.
+  init(
+    _ text: String, type: String, trusting fingerprint: Digest
+  ) throws(GateConfigurationError) {
+    let unverified: UnverifiedToken
+    do throws(JOSEError) { unverified = try UnverifiedToken(reading: text) } catch {
+      throw .unsigned(reason: error.description)
+    }
+    members = unverified.payload
+    guard unverified.type == type else {
+      throw .unsigned(reason: "its type is \(unverified.type ?? "not told"), not \(type)")
+    }
+    let key = try value("key", IssuerPublicKey.init)
+    guard try trusted(from: fingerprint).contains(Self.fingerprint(of: key)) else { throw .untrusted }
+    try Self.verify(text, with: key)
+  }
+
+  private static func fingerprint(of key: IssuerPublicKey) -> Digest {
+    Digest(hashing: Array("pfa1.config-key.".utf8) + key.bytes)
+  }
+
+  private static func verify(
+    _ text: String, with key: IssuerPublicKey
+  ) throws(GateConfigurationError) {
+    do throws(JOSEError) {
+      let key = try JSONWebKey(publicBytes: key.bytes, algorithm: .edDSA)
+      _ = try JWSVerifier(key, keyID: .any).verify(text)
+    } catch {
+      throw .unsigned(reason: error.description)
+    }
+  }
+
+  /// The fingerprint, and those that the handovers lead to: docs/SERVICE.md, section 6.
+  private func trusted(from fingerprint: Digest) throws(GateConfigurationError) -> [Digest] {
+    var trusted = [fingerprint]
+    guard has("hnd") else { return trusted }
+    let handovers = try texts("hnd")
+    guard handovers.count <= 8 else { throw .malformed(claim: "hnd") }
+    for text in handovers {
+      guard let token = try? UnverifiedToken(reading: text), token.type == "handover+jwt" else {
+        throw .malformed(claim: "hnd")
+      }
+      let claims = Claims(token.payload)
+      guard try claims.text("acc") == self.text("acc") else { throw .untrusted }
+      // Handovers from before the fingerprint begin with keys that are not known here.
+      let old = try claims.value("key", IssuerPublicKey.init)
+      guard trusted.last == Self.fingerprint(of: old) else { continue }
+      try Self.verify(text, with: old)
+      trusted.append(Self.fingerprint(of: try claims.value("nxt", IssuerPublicKey.init)))
+    }
+    return trusted
+  }
+
+  func has(_ name: String) -> Bool { members[name] != nil }
+
+  func text(_ name: String) throws(GateConfigurationError) -> String {
+    guard case .string(let text)? = members[name] else { throw .malformed(claim: name) }
+    return text
+  }
+
+  func flag(_ name: String) throws(GateConfigurationError) -> Bool {
+    guard case .bool(let flag)? = members[name] else { throw .malformed(claim: name) }
+    return flag
+  }
+
+  func integer(
+    _ name: String, _ range: ClosedRange<Int64>
+  ) throws(GateConfigurationError) -> Int64 {
+    guard case .number(let number)? = members[name], let value = number.integer,
+      range.contains(value)
+    else { throw .malformed(claim: name) }
+    return value
+  }
+
+  func texts(_ name: String) throws(GateConfigurationError) -> [String] {
+    guard case .array(let values)? = members[name] else { throw .malformed(claim: name) }
+    var texts: [String] = []
+    for value in values {
+      guard case .string(let text) = value else { throw .malformed(claim: name) }
+      texts.append(text)
+    }
+    return texts
+  }
+
+  func object(_ name: String) throws(GateConfigurationError) -> Claims {
+    guard case .object(let members)? = members[name] else { throw .malformed(claim: name) }
+    return Claims(members)
+  }
+
+  func objects<Value>(
+    _ name: String, _ read: (Claims) throws(GateConfigurationError) -> Value
+  ) throws(GateConfigurationError) -> [Value] {
+    guard case .array(let values)? = members[name] else { throw .malformed(claim: name) }
+    var found: [Value] = []
+    for value in values {
+      guard case .object(let members) = value else { throw .malformed(claim: name) }
+      found.append(try read(Claims(members)))
+    }
+    return found
+  }
+
+  /// Bytes in base64url that make a value.
+  func value<Value>(
+    _ name: String, _ make: ([UInt8]) throws(ProofError) -> Value
+  ) throws(GateConfigurationError) -> Value {
+    guard let bytes = Base64.decode(try text(name), .url) else { throw .malformed(claim: name) }
+    do throws(ProofError) { return try make(bytes) } catch { throw .malformed(claim: name) }
+  }
+}

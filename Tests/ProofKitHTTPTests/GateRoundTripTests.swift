@@ -1,0 +1,323 @@
+import Foundation
+import ProofBackend
+import ProofJOSE
+import ProofKitHTTP
+import ProofModel
+import ProofRequest
+import ProofService
+import Testing
+
+@testable import ProofKit
+
+/// All parties of a gate, over real TLS: the service, an API that judges requests in process, and an app.
+@Suite("An app at a gate")
+struct GateRoundTripTests {
+  let parties: GateParties
+
+  init() throws { parties = try GateParties() }
+
+  @Test(
+    "an app that passes is served: with its token at first, then without",
+    arguments: [GateAdmission.Form.standard, .compact, .body])
+  func honest(form: GateAdmission.Form) throws {
+    try parties.setForm(form)
+    let client = try parties.client()
+    for number in 1...3 {
+      let response = try client.performAndWait(parties.payment(number))
+      #expect(response.status == 200 && response.body == Array("paid".utf8))
+    }
+    #expect(parties.seen.count { $0.fields.values(of: "proof-token").count == 1 } == 1)
+    let facts = try #require(parties.judgements.last?.verdict?.facts)
+    #expect(!facts.isFailed && facts.generation == 1)
+    #expect(try parties.management.device(named: "latest").id.bytes == facts.instance.bytes)
+  }
+
+  @Test("a captured request counts once, and with another method, body, URL or authorization never")
+  func captured() throws {
+    let client = try parties.client()
+    _ = try client.performAndWait(parties.payment(1))
+    let sent = try #require(parties.seen.last)
+    var replies: [Int] = []
+    for change in [
+      { _ in }, { $0.body = Array("{\"amount\":900}".utf8) }, { $0.target = "/pay?to=9" },
+      { $0.method = "PUT" }, { try? $0.fields.set("authorization", "Bearer thief") },
+    ] as [(inout Sent) -> Void] {
+      var changed = sent
+      change(&changed)
+      replies.append(parties.judge(changed).status)
+    }
+    #expect(replies == [401, 401, 401, 401, 401])
+    #expect(parties.judgements.suffix(5).allSatisfy { $0.verdict == nil })
+  }
+
+  @Test("a stolen token is worth nothing without the keys, and a program without the SDK gets nothing")
+  func stolen() throws {
+    let client = try parties.client()
+    _ = try client.performAndWait(parties.payment(1))
+    let token = try #require(parties.seen.first?.fields.values(of: "proof-token").first)
+    var bot = Sent(method: "POST", target: "/pay?to=7", fields: HeaderFields(), body: [])
+    #expect(parties.judge(bot).status == 401)
+    try bot.fields.set("proof-token", token)
+    #expect(parties.judge(bot).status == 401)
+  }
+
+  @Test("an event token counts once, for its event, account and data")
+  func events() throws {
+    let client = try parties.client()
+    _ = try client.performAndWait(parties.payment(1))
+    let data = Array("order 17".utf8)
+    let token = try client.session.eventToken(for: 3300, account: "user-7", data: data)
+    #expect(token.cause == nil && token.text.utf8.count == 88)
+    func judge(
+      _ event: UInt16 = 3300, _ account: String? = "user-7", _ data: String = "order 17"
+    ) -> EventJudgement {
+      parties.api.events.judge(
+        .init(token.text, event: event, account: account, data: Array(data.utf8)))
+    }
+    #expect(!judge(3301).isValid && !judge(3300, "user-8").isValid)
+    #expect(!judge(3300, "user-7", "order 18").isValid)
+    #expect(judge().isValid)
+    #expect(judge().reason == .refused(.replayed))
+  }
+
+  @Test("an app that failed its attestation sees what one that passed sees, and the API knows")
+  func failing() throws {
+    let passing = try parties.client()
+    let good = try passing.performAndWait(parties.payment(1))
+    try parties.management.set(.fail, for: try parties.management.device(named: "latest"))
+    let failing = try parties.client()
+    let bad = try failing.performAndWait(parties.payment(1))
+    #expect(bad.status == good.status && bad.body == good.body)
+    #expect(bad.fields.map(\.name) == good.fields.map(\.name))
+    let verdicts = parties.judgements.compactMap(\.verdict)
+    #expect(verdicts.map(\.facts.isFailed) == [false, true])
+  }
+
+  @Test("no proof leaves for a host that the account does not list")
+  func otherHost() throws {
+    let client = try parties.client()
+    _ = try client.performAndWait(parties.payment(1))
+    let before = parties.seen.count
+    var request = parties.payment(2)
+    request.url = "https://127.0.0.1:\(parties.service.port)/pay"
+    #expect(throws: GateError.self) { try client.performAndWait(request) }
+    #expect(parties.seen.count == before)
+  }
+
+  @Test("the gate takes no older configuration, no other gate's, and none by another key")
+  func configurations() throws {
+    let management = parties.management
+    let older = try management.gateConfiguration("web")
+    try management.add(ProofService.API("more.example.com", .proof, gate: "web"))
+    let newer = try GateConfiguration(
+      management.gateConfiguration("web"), signedBy: parties.fingerprint)
+    #expect(newer.hosts.count == 2)
+    #expect(throws: GateConfigurationError.self) {
+      try GateConfiguration(older, signedBy: parties.fingerprint, after: newer)
+    }
+    #expect(throws: GateConfigurationError.untrusted) {
+      try GateConfiguration(older, signedBy: Digest(hashing: [1]))
+    }
+    let secret = SecretBytes.random(count: 32)
+    #expect(throws: GateConfigurationError.noKey) {
+      try newer.identity([GateSecretKey(secret)])
+    }
+    let signature = try #require(older.lastIndex(of: "."))
+    let unsigned = older[...signature] + String(repeating: "A", count: 86)
+    #expect(throws: GateConfigurationError.self) {
+      try GateConfiguration(String(unsigned), signedBy: parties.fingerprint)
+    }
+    try management.addGate("other", publicKey: try parties.otherPublicKey())
+    #expect(throws: GateConfigurationError.self) {
+      try GateConfiguration(
+        management.gateConfiguration("other"), signedBy: parties.fingerprint, after: newer)
+    }
+    #expect("\(newer)".hasPrefix("GateConfiguration(web, serial "))
+  }
+}
+
+/// A request as an API has received it.
+struct Sent: Sendable {
+  var method: String
+  var target: String
+  var fields: HeaderFields
+  var body: [UInt8]
+}
+
+/// Service, API and app of one account.
+final class GateParties {
+  /// An API whose every request needs a proof.
+  final class PaidAPI: HTTPHandler {
+    let events: EventVerifier
+    private let verifier: RequestVerifier
+    private let state: CoreLock<(route: RequestRoute, sent: [Sent], judged: [RequestJudgement])>
+
+    init(_ configuration: GateConfiguration, _ key: GateSecretKey, host: String) throws {
+      // An API that has been up for five minutes: one that has just started waits for its window to pass.
+      let isUp = CoreLock(false)
+      let clock = JOSEClock {
+        let now = JOSEClock.system.now
+        return isUp.withLock { $0 } ? now : UnixTime(seconds: now.seconds - 300)
+      }
+      let own = SecretBytes.random(count: 32)
+      let range = try #require(configuration.events.first)
+      var eventSettings = EventVerifier.Settings()
+      eventSettings.clock = clock
+      events = try EventVerifier(
+        for: range.audience, name: "shop",
+        beacons: BeaconKey(from: own, number: 1, of: configuration.gate),
+        accountKeys: configuration.accountKeys, replay: MemoryReplayStore(),
+        settings: eventSettings)
+      var settings = RequestVerifier.Settings()
+      settings.clock = clock
+      verifier = try RequestVerifier(
+        configuration.identity([key]), own: .init(own, number: 1), replay: MemoryReplayStore(),
+        events: [events], settings: settings)
+      state = CoreLock((try #require(configuration.route(for: host)), [], []))
+      isUp.withLock { $0 = true }
+    }
+
+    var seen: [Sent] { state.withLock { $0.sent } }
+    var judged: [RequestJudgement] { state.withLock { $0.judged } }
+
+    func set(_ route: RequestRoute) { state.withLock { $0.route = route } }
+
+    func respond(to request: HTTPRequest) -> HTTPResponse {
+      var fields = HeaderFields()
+      for (name, value) in request.headers { try? fields.append(name, value) }
+      let query = request.query.map { "\($0.key)=\($0.value)" }.joined(separator: "&")
+      let target = request.path + (query.isEmpty ? "" : "?" + query)
+      return judge(
+        Sent(method: request.method, target: target, fields: fields, body: request.body))
+    }
+
+    func judge(_ sent: Sent) -> HTTPResponse {
+      let route = state.withLock { state in
+        state.sent.append(sent)
+        return state.route
+      }
+      let received = ReceivedRequest(
+        method: sent.method, target: sent.target, fields: sent.fields,
+        body: Digest(hashing: sent.body), address: "127.0.0.1")
+      let judgement = verifier.judge(received, on: route)
+      state.withLock { $0.judged.append(judgement) }
+      var headers: [String: String] = [:]
+      for field in judgement.fields { headers[field.name] = field.value }
+      return judgement.verdict == nil
+        ? HTTPResponse(status: 401, headers: headers)
+        : HTTPResponse(status: 200, headers: headers, body: Array("paid".utf8))
+    }
+  }
+
+  /// Takes the place of the API until its port is known.
+  private final class Place: HTTPHandler {
+    private let target = CoreLock<PaidAPI?>(nil)
+
+    func put(_ api: PaidAPI) { target.withLock { $0 = api } }
+
+    func respond(to request: HTTPRequest) -> HTTPResponse {
+      target.withLock { $0 }?.respond(to: request) ?? HTTPResponse(status: 503)
+    }
+  }
+
+  let management: Management
+  let service: HTTPServer
+  let api: PaidAPI
+  let fingerprint: Digest
+  private let server: HTTPServer
+  private let host: String
+  private let reference: ReferenceService
+  private let transport: CurlTransport
+
+  init() throws {
+    reference = try ReferenceService()
+    let folder = (reference.greeting.authority as NSString).deletingLastPathComponent
+    let certificate = HTTPCertificateFiles(
+      chain: folder + "/good.pem", privateKey: folder + "/good.key")
+    let place = Place()
+    server = try HTTPServer(HTTPServerSettings(certificate: certificate), handler: place)
+    host = "127.0.0.1:\(server.port)"
+
+    let (account, _) = try Account.create(
+      "demo", in: MemoryStore(),
+      lockedBy: .keyFile(JOSESecret(copying: [UInt8](repeating: 7, count: 32).span)),
+      url: "https://127.0.0.1:1")
+    management = Management(account)
+    service = try HTTPServer(
+      HTTPServerSettings(certificate: certificate),
+      handler: AttestationService(account: account))
+    try management.setURL("https://127.0.0.1:\(service.port)")
+    try management.setServicePins([try #require(reference.greeting.pins["good"])])
+    let sdkKey = MeasurementProofKey.sdk.withBytes { bytes in
+      JOSESecret(count: bytes.byteCount) { secret in
+        for index in 0..<bytes.byteCount {
+          secret[index] = unsafe bytes.unsafeLoad(fromByteOffset: index, as: UInt8.self)
+        }
+      }
+    }
+    try management.addSDKBuild(key: sdkKey, name: "test", mode: .development)
+    var policy = try management.policy()
+    policy.rejection = []
+    policy.deviceRate = 0
+    policy.addressRate = 0
+    try management.set(policy)
+
+    let secret = SecretBytes.random(count: 32)
+    let publicKey = try secret.withBytes { bytes in
+      try GateIdentity.Key(SecretBytes(copying: bytes), number: 1).publicKey.bytes
+    }
+    var settings = GateSettings()
+    settings.freshness = 5
+    try management.addGate("web", publicKey: publicKey, mode: .development, settings: settings)
+    try management.add(ProofService.API(host, .proof, gate: "web"))
+    try management.addEvents(EventRange(EventRange.standard, at: "web", for: "shop"))
+    let short = try management.initialConfiguration()
+    let text = try #require(short.split(separator: "#").last)
+    fingerprint = try Digest(#require(Base64.decode(String(text), .url)))
+    let configuration = try GateConfiguration(
+      management.gateConfiguration("web"), signedBy: fingerprint)
+    #expect(configuration.hosts == [host] && configuration.mode == .development)
+    api = try PaidAPI(configuration, GateSecretKey(secret), host: host)
+    place.put(api)
+    transport = CurlTransport(.init(authorities: reference.greeting.authority))
+  }
+
+  var seen: [Sent] { api.seen }
+  var judgements: [RequestJudgement] { api.judged }
+
+  func judge(_ sent: Sent) -> HTTPResponse { api.judge(sent) }
+
+  /// Has apps prove in another form, and the API's route take it.
+  func setForm(_ form: GateAdmission.Form) throws {
+    var settings = GateSettings()
+    settings.form = form
+    try management.changeGate("web", settings)
+    let configuration = try GateConfiguration(
+      management.gateConfiguration("web"), signedBy: fingerprint)
+    var route = try #require(configuration.route(for: host))
+    route.unanchored = .passes
+    api.set(route)
+  }
+
+  /// A client of an app that was started and admitted.
+  func client() throws -> ProtectedClient {
+    let attestor = Attestor(observer: FixedScene(), over: transport)
+    try attestor.initializeAndWait(management.signedConfiguration())
+    let session = try GateSession(attestor, for: host)
+    let ready = Handover<GateError?>()
+    session.start { ready.give($0) }
+    if let error = ready.wait() { throw error }
+    return ProtectedClient(session, over: transport)
+  }
+
+  func payment(_ number: Int) -> Request {
+    Request(
+      "POST", "https://\(host)/pay?to=\(number)",
+      fields: [HeaderField("Content-Type", "application/json")],
+      body: Array("{\"amount\":100}".utf8))
+  }
+
+  func otherPublicKey() throws -> [UInt8] {
+    try GateIdentity.Key(.random(count: 32), number: 1).publicKey.bytes
+  }
+}
