@@ -1,5 +1,6 @@
 import ProofModel
 import ProofRequest
+import SeededRandom
 import Testing
 
 @testable import ProofKit
@@ -224,6 +225,28 @@ struct GateProofTests {
       "Sun, 06 Nov 1994 24:49:37 GMT",
     ] {
       #expect(HTTPDate(text) == nil)
+    }
+  }
+
+  @Test("any text is a date or none, and an answer of any kind is noted without harm")
+  func anyAnswer() throws {
+    let stage = try GateStage()
+    let sent = try stage.session.guarded(stage.request)
+    var mutator = Mutator("answer of a gate")
+    let inputs = ["Sun, 06 Nov 1994 08:49:37 GMT", "FAAAAAABAgME", "token", "clock"]
+    for _ in 0..<Mutator.rounds {
+      func text() -> String {
+        String(decoding: mutator.mutant(of: inputs.map { Array($0.utf8) }), as: UTF8.self)
+      }
+      let answer = Response(
+        status: 401,
+        fields: [
+          HeaderField("Date", text()), HeaderField("Proof-Time", text()),
+          HeaderField("Proof-Refusal", text()),
+        ])
+      if let date = HTTPDate(text()) { #expect(0..<253_402_300_800 ~= date.seconds) }
+      _ = stage.session.note(answer, to: sent)
+      if stage.session.lastError == .tokenRefused { break }
     }
   }
 
