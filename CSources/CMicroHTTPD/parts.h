@@ -15,7 +15,7 @@
 /// The version of libmicrohttpd from which on it refuses lenient heads itself, and no longer parses them in one place.
 #define PFH_STRICT_VERSION 0x00097601
 
-/// What a connection is doing, in the order in which connections are closed to make room. The last one is not closed.
+/// The state of a connection, in the order in which connections are closed to make room. The last one is not closed.
 enum pfh_phase { PFH_SILENT, PFH_IDLE, PFH_RECEIVING, PFH_ANSWERING };
 
 struct pfh_connection {
@@ -29,7 +29,7 @@ struct pfh_connection {
   /// Shut down to make room, under the server's mutex. Its own thread has not closed it yet.
   int is_displaced;
   char peer[PFH_ADDRESS_TEXT];
-  /// What counts as one address; empty for one without a limit of its own.
+  /// The address or prefix that limits count by; empty for one without a limit of its own.
   char network[PFH_ADDRESS_TEXT];
 };
 

@@ -160,7 +160,7 @@ static void collect(struct pfp_bundle_look *look, size_t shard, struct pfp_index
 static void differs(struct pfp_bundle_look *look, size_t shard, const char *path, uint8_t how) {
   uint64_t at = look->differing_count[shard]++;
   if (at >= PFP_INDEX_DIFFERING_MAX) return;
-  // Without memory for words the words are missing, not the evidence.
+  // No memory: words are missing then, and no evidence.
   look->differing[shard][at] = (struct pfp_index_differing){strdup(path), how};
 }
 

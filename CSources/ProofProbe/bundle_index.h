@@ -38,7 +38,7 @@ struct pfp_index_differing {
   uint8_t how;
 };
 
-/// What the entries of a bundle are compared with, and what came of it.
+/// The index that the entries of a bundle are compared with, and the result.
 struct pfp_bundle_look {
   bool collects;  ///< The entries become an index, instead of being compared with one.
   bool has_index;

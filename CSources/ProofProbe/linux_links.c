@@ -44,7 +44,7 @@ struct walk {
   uintptr_t slots, slots_end;  ///< Of the PLT
 };
 
-/// What a word is told as; first in what is told of it.
+/// The kinds of word in the evidence; the kind comes first in a record.
 enum { NOTHING = 0, OUTSIDE = 1, SYMBOL = 2, PLACE = 3, CHOSEN = 4 };
 
 static word load(uintptr_t at) {
@@ -179,7 +179,7 @@ static void symbolic(struct walk *walk, uintptr_t at, const struct pfp_wanted *w
 static void chosen(struct walk *walk, uintptr_t at, word resolver) {
   struct pfp_object *object = walk->object;
   word value = load(at);
-  // What the loader has not filled yet leads nowhere.
+  // A word that the loader has not filled yet leads nowhere.
   if (pfp_objects_at(walk->scopes->objects, value) != NULL &&
       pfp_scopes_choose(walk->scopes, object, object->bias + resolver) == value) {
     tell(walk, at, CHOSEN, object);

@@ -11,7 +11,7 @@
 /// 3. file and folders, up to the root, belong to root, and only root may write to them;
 /// 4. this process is in the first user namespace. In another one, an ordinary user may be called root.
 ///
-/// What a system module needs is one as well, wherever in a library folder it is, if 1, 3 and 4 hold.
+/// A library that a system module needs is one as well, wherever in a library folder it is, if 1, 3 and 4 hold.
 ///
 /// A library that is only *like* a module, because an app opens it by name, is not one: the app declares it.
 
@@ -70,7 +70,7 @@ static const struct {
     {"libGLESv1_CM.so.1*", "libepoxy.so.0*"}, {"libGLESv2.so.2*", "libepoxy.so.0*"},
 };
 
-/// What is left of a path behind the system's library folder, or NULL if it is not in one.
+/// The rest of a path behind the system's library folder, or NULL if it is not in one.
 static const char *below_library_folder(const char *path) {
   static const char *const ENDS[] = {"32/", "64/", "x32/", "/"};
   const char *rest;
@@ -97,7 +97,7 @@ static const char *below_library_folder(const char *path) {
 static int has_pattern(const char *path) {
   const char *rest = below_library_folder(path);
   for (size_t i = 0; rest != NULL && i < sizeof PATTERNS / sizeof PATTERNS[0]; i++) {
-    // Without FNM_PATHNAME: a star reaches into folders.
+    // FNM_PATHNAME is not given, so a star reaches into folders.
     if (fnmatch(PATTERNS[i], rest, 0) == 0) return 1;
   }
   return 0;

@@ -201,7 +201,7 @@ static int compare_names(const void *left, const void *right) {
   return order != 0 ? order : (a->index > b->index) - (a->index < b->index);
 }
 
-/// Without memory for it, names are looked for one by one.
+/// If there is no memory for it, names are looked for one by one.
 static void sort_names(struct pfp_objects *objects) {
   free(objects->names);
   objects->names = calloc(2 * objects->count + 1, sizeof *objects->names);

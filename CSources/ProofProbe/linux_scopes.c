@@ -78,8 +78,8 @@ static void add_global(struct pfp_scopes *scopes, size_t index) {
   scopes->global[scopes->global_count++] = index;
 }
 
-/// What was loaded before the program began: what the executable needs, whatever stands before the last of it in the
-/// order of loading (preloaded), and what that needs.
+/// The objects that were loaded before the program began: those that the executable needs, those that stand before the
+/// last of them in the order of loading (preloaded), and those that these need.
 static void find_initial(struct pfp_scopes *scopes, size_t *list, uint8_t *needed, uint8_t *listed) {
   const struct pfp_objects *objects = scopes->objects;
   size_t count = make_list(list, objects, 0, needed), last = 0;

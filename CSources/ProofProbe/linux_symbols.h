@@ -41,7 +41,7 @@ struct pfp_definition {
 int pfp_symbols_open(struct pfp_symbols *symbols, const struct pfp_object *object);
 void pfp_symbols_close(struct pfp_symbols *symbols);
 
-/// What the relocation with this symbol asks for. The name is "" for a symbol without one.
+/// The definition that the relocation with this symbol asks for. The name is "" for a symbol without one.
 struct pfp_wanted pfp_symbols_wanted(const struct pfp_symbols *symbols, uint32_t index);
 /// The definition that the loader would take in this object. 1, or 0 if it has none.
 int pfp_symbols_find(struct pfp_definition *found, const struct pfp_symbols *symbols, const struct pfp_wanted *wanted);

@@ -36,7 +36,7 @@ static long tracer_of(int descriptor) {
 }
 
 /// The thread of this folder, which is closed: 1 traced, 0 not, or ended meanwhile, -1 with `errno` if it cannot be
-/// told. No descriptor left is no answer, nor is a folder that somebody put there.
+/// told. No descriptor left is no answer, nor is a folder that another program put there.
 static int thread_traced(int folder) {
   int status = folder >= 0 ? pfp_proc_open(folder, "status", 0) : -1;
   int error = errno;
@@ -101,7 +101,7 @@ static int sees_every_tracer(void) {
 
 // Hold -----------------------------------------------------------------------------------------------------------
 
-/// Of one thread: its breakpoints while it measures and proves, and what the measurement saw.
+/// One thread's state: its breakpoints while it measures and proves, and the evidence that the measurement saw.
 static _Thread_local struct {
   unsigned depth;
   pid_t owner;  ///< The process that took `hold`

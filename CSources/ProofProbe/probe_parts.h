@@ -11,7 +11,7 @@
 #include "process.h"
 #include "sources.h"
 
-/// Of each digest of evidence: see probe.c.
+/// The key of each digest of evidence: see probe.c.
 extern const uint8_t pfp_evidence_key[PFP_HASH_KEY_BYTES];
 
 struct pfp_probe {

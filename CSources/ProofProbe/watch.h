@@ -40,7 +40,7 @@ void pfp_watch_remember(const struct pfp_sight *sight);
 void pfp_watch_begin(void);
 void pfp_watch_end(void);
 
-/// What a released proof follows.
+/// The step that a released proof follows.
 enum pfp_release_after {
   PFP_AFTER_MEASUREMENT = 0,  ///< This thread's last measurement
   PFP_AFTER_PROOF = 1         ///< The proof that this thread released last, in the same message

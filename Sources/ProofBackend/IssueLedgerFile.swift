@@ -10,7 +10,7 @@ import ProofModel
 /// what a power cut could have left, and no more.
 ///
 /// A record is on the medium, and a second file says how many there are, before the token of it is handed
-/// out. So at most one record is not counted: the one that a power cut interrupted, whose token nobody got.
+/// out. So at most one record is not counted: the one that a power cut interrupted, whose token was not handed out.
 /// It is kept if it is whole, and cut off otherwise. A counted record that is missing or was changed is
 /// damage, wherever it stands. Both files brought back to an earlier state cannot be told from that state.
 public final class IssueLedgerFile: IssueLedger {

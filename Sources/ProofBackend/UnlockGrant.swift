@@ -40,7 +40,7 @@ public struct UnlockGrant: Sendable {
     public var body: [UInt8]
   }
 
-  /// Who uses the app, as the backend knows it.
+  /// The person who uses the app, as the backend knows them.
   public struct User: Sendable, Hashable {
     /// The user's name in the backend.
     public var name: String
@@ -49,11 +49,11 @@ public struct UnlockGrant: Sendable {
     public init(_ name: String) { self.name = name }
   }
 
-  /// What is asked for.
+  /// A request for a token.
   public struct Application: Sendable {
-    /// What the service says of the app.
+    /// The service's word on the app.
     public var app: MeasuredApp
-    /// Who uses it.
+    /// The app's user.
     public var user: User
     /// The hardware that the token would be for.
     public var hardware: HardwareID

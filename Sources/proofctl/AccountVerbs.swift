@@ -85,6 +85,7 @@ enum AccountVerbs {
       [
         Option("--jwe", help: "its tokens are sealed, so that they may carry measurements"),
         Option("--no-token", help: "no tokens: the host is pinned only"),
+        Option("--gate", "NAME", help: "no tokens: the gate of this name judges each request"),
         Option("--keyset", "KID", help: "the key that signs or seals its tokens"),
         Option(
           "--audience", "on|off",
@@ -93,16 +94,23 @@ enum AccountVerbs {
         Option("--pin", "PIN,…", help: "its pins: base64 of the SHA-256 of public keys"),
       ], "adds an API"
     ) { invocation in
-      guard !(invocation.has("--jwe") && invocation.has("--no-token")) else {
-        throw Failure.usage("--jwe and --no-token exclude each other")
+      let kinds = ["--jwe", "--no-token", "--gate"].filter { invocation.has($0) }
+      guard kinds.count <= 1 else {
+        throw Failure.usage("\(kinds.joined(separator: " and ")) exclude each other")
       }
       let account = try AccountAccess(invocation)
       let host = invocation.operands[0]
       let kind =
-        invocation.has("--jwe") ? "measurement" : invocation.has("--no-token") ? "none" : "token"
+        switch kinds.first {
+        case "--jwe": "measurement"
+        case "--no-token": "none"
+        case "--gate": "proof"
+        default: "token"
+        }
       var api: JSONObject = ["host": .string(host), "kind": .string(kind)]
       set(&api, "kid", invocation.value("--keyset"))
       set(&api, "signedBy", invocation.value("--signed-by"))
+      set(&api, "gate", invocation.value("--gate"))
       if let word = invocation.value("--audience") {
         guard ["on", "off"].contains(word) else {
           throw Failure.usage("--audience is on or off")

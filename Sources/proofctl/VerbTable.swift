@@ -2,7 +2,8 @@
 enum VerbTable {
   static let all: [Verb] =
     [
-      AccountVerbs.all, TokenVerbs.all, SDKVerbs.all, HardwareVerbs.all, MeasurementTokenVerbs.all,
+      AccountVerbs.all, GateVerbs.all, TokenVerbs.all, SDKVerbs.all, HardwareVerbs.all,
+      MeasurementTokenVerbs.all,
       [Diagnosis.verb, Completion.verb],
     ].flatMap { $0 }
 

@@ -301,7 +301,7 @@ class Gtk(Program):
     """gtk3-demo on a virtual display, with a module of GTK. It is ready when its windows have been drawn.
 
     GDK asks OpenGL for its visuals once for a display and keeps the answer there. The first program of a display opens
-    the OpenGL libraries for that, later ones do not. Nobody declares them: libepoxy opens them for itself.
+    the OpenGL libraries for that, later ones do not. No program declares them: libepoxy opens them for itself.
     """
 
     own = ("measurer",)

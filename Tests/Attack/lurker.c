@@ -2,7 +2,7 @@
 //
 //   lurker PID ATTACH DETACH
 //
-// Root is asked by the kernel for leave each time somebody opens one of the two files (fanotify), and the program waits
+// Root is asked by the kernel for leave when a program opens one of the two files (fanotify), and the program waits
 // for the answer. When PID opens ATTACH, lurker attaches to it before it lets it go on; when PID opens DETACH, it
 // detaches. Says "armed" and runs until it is ended.
 

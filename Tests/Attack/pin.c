@@ -40,7 +40,7 @@ static uint8_t wanted[PAGE];  // What is to be written, at the start of a page
 static size_t wanted_size;
 static uint8_t *target;
 
-// What holds the bytes back -----------------------------------------------------------------------------------------
+// Holding the bytes back --------------------------------------------------------------------------------------------
 
 static int held[2];      // A byte comes when the page is pinned.
 static int released[2];  // A byte comes when the bytes may.

@@ -117,7 +117,7 @@ class Flow(unittest.TestCase):
                 self.assertEqual(status, "success", reason)
                 host = f"{name}.example.com"
                 claims = jwt.decode(token, key, algorithms=[algorithm], audience=host)
-                # A backend that expects no audience, or another API's, takes it for somebody else's.
+                # A backend that expects no audience, or another API's, takes it for another backend's.
                 for other in (None, "other.example.com"):
                     with self.assertRaises(jwt.InvalidAudienceError):
                         jwt.decode(token, key, algorithms=[algorithm], audience=other)

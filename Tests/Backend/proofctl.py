@@ -14,6 +14,7 @@ import subprocess
 import sys
 import unittest
 
+from gate_verbs import GateVerbs
 from key_verbs import KeyVerbs
 from place import App, Place
 from verbs import Verbs, flags, verbs
@@ -23,7 +24,7 @@ import certificates  # noqa: E402
 import runner  # noqa: E402
 
 
-class OnTheStore(KeyVerbs, Verbs, unittest.TestCase):
+class OnTheStore(GateVerbs, KeyVerbs, Verbs, unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.place = Place()
@@ -138,7 +139,7 @@ class OnTheStore(KeyVerbs, Verbs, unittest.TestCase):
                      "--measurement", measured.hex(), where=[])
 
 
-class BehindAService(KeyVerbs, Verbs, unittest.TestCase):
+class BehindAService(GateVerbs, KeyVerbs, Verbs, unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.place = Place()
@@ -277,7 +278,7 @@ class Everything(unittest.TestCase):
 
     # Without an account; on the store alone, as there is no service yet.
     LOCAL = {"registration digest", "proof compute", "issuer new", "issuer show", "measurement-token inspect",
-             "keyset generate", "completion bash"}
+             "keyset generate", "completion bash", "gate keys"}
     STORE = {"init"}
     # A flag that stands for an account.
     ELSEWHERE = {("token check", "--key"): "neither", ("token check", "--audience"): "neither"}

@@ -17,7 +17,7 @@ if ! "$root/.ci/pypi" backend; then
 fi
 
 # SwiftPM takes CC for a clang.
-for product in proofctl proof-service proof-unlock app-peer; do
+for product in proofctl proof-service proof-unlock proof-hardware app-peer; do
   env -u CC swift build --quiet --package-path "$root" --product "$product"
 done
 PROOF_BIN="$(env -u CC swift build --package-path "$root" --show-bin-path)"
@@ -29,5 +29,6 @@ part 'the fetch' "$python" "$here/flow.py"
 part proofctl "$python" "$here/proofctl.py"
 part 'installation keys' "$python" "$here/installation.py"
 part 'orders beside a running backend' "$python" "$here/orders.py"
+part 'admissions to gates' "$python" "$here/gates.py"
 part 'keys that rotate' "$python" "$here/rotation.py"
 closing

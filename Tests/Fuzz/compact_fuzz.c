@@ -186,7 +186,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     default:
       kind = fuzz_u8(&input);
       memset(&subject, 0, sizeof subject);
-      // Without the keys no input is valid; an error state is told as one.
+      // No input is valid without the keys. An error state is told as one.
       REQUIRE(check(&compact, input.bytes, input.left, kind, &subject) != PFC_REFUSAL_NONE);
   }
   return 0;

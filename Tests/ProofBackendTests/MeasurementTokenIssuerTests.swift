@@ -232,7 +232,7 @@ struct IssueLedgerFileTests {
       return false
     } catch {
       guard case .damaged = error else { return false }
-      // Whoever looks into it finds it as it was.
+      // The folder is as it was.
       return folder.contents == contents
     }
   }

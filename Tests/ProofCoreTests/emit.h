@@ -1,4 +1,4 @@
-/// What the sources of `--emit` share: fields of a block on standard output.
+/// Shared by the sources of `--emit`: fields of a block on standard output.
 
 #ifndef EMIT_H
 #define EMIT_H

@@ -1,4 +1,4 @@
-/// What the core makes for gates, printed for Tests/Vectors/check.py.
+/// The core's output for gates, printed for Tests/Vectors/check.py.
 
 #include "emit.h"
 
@@ -76,15 +76,8 @@ static void emit_token(const char *comment, unsigned key) {
 
 static void emit_request(const char *scheme, const char *authority, const char *target, const char *authorization,
                          uint8_t digest[32]) {
-  struct pfc_http request = {.method = "POST", .method_size = 4};
-  request.scheme = scheme;
-  request.scheme_size = strlen(scheme);
-  request.authority = authority;
-  request.authority_size = strlen(authority);
-  request.target = target;
-  request.target_size = strlen(target);
-  request.authorization = authorization;
-  request.authorization_size = strlen(authorization);
+  struct pfc_http request = request_of("POST", scheme, authority, target);
+  authorize(&request, authorization);
   dice_fill(&world.dice, request.body_digest, sizeof request.body_digest);
   CHECK_NUMBER(pfc_http_digest(digest, &request), PFC_OK);
   begin_block("made_request", "a request");

@@ -151,3 +151,23 @@ void compact_forge(uint8_t made[66], uint8_t kind, const uint8_t plain[24], cons
   pfc_mac_final(full, &mac);
   for (unsigned i = 0; i < 24; i++) made[18 + i] = plain[i] ^ full[i];
 }
+
+struct pfc_http request_of(const char *method, const char *scheme, const char *authority, const char *target) {
+  struct pfc_http request;
+  memset(&request, 0, sizeof request);
+  request.method = method;
+  request.method_size = strlen(method);
+  request.scheme = scheme;
+  request.scheme_size = strlen(scheme);
+  request.authority = authority;
+  request.authority_size = strlen(authority);
+  request.target = target;
+  request.target_size = strlen(target);
+  memset(request.body_digest, 0x42, sizeof request.body_digest);
+  return request;
+}
+
+void authorize(struct pfc_http *request, const char *text) {
+  request->authorization = text;
+  request->authorization_size = strlen(text);
+}

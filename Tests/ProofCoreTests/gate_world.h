@@ -31,6 +31,11 @@ struct gate_world {
 /// A production gate with two keys, numbers 7 and 8; a token issued now that lives an hour; keys of generation 0x12345.
 void gate_world_make(struct gate_world *world, uint64_t seed);
 
+/// A request with a body digest of 0x42 bytes and no authorization.
+struct pfc_http request_of(const char *method, const char *scheme, const char *authority, const char *target);
+/// Gives a request the value of its authorization header.
+void authorize(struct pfc_http *request, const char *text);
+
 /// Puts a token's header and body together from docs/SPEC.md, section 15, unsigned.
 void gate_forge_parts(uint8_t head[8], uint8_t body[168], const struct pfc_gate_token *token, uint8_t key_number,
                       const struct issuer *issuer);

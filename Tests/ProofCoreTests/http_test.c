@@ -3,27 +3,8 @@
 #include <string.h>
 
 #include "ProofCore.h"
+#include "gate_world.h"
 #include "harness.h"
-
-static struct pfc_http request_of(const char *method, const char *scheme, const char *authority, const char *target) {
-  struct pfc_http request;
-  memset(&request, 0, sizeof request);
-  request.method = method;
-  request.method_size = strlen(method);
-  request.scheme = scheme;
-  request.scheme_size = strlen(scheme);
-  request.authority = authority;
-  request.authority_size = strlen(authority);
-  request.target = target;
-  request.target_size = strlen(target);
-  memset(request.body_digest, 0x42, sizeof request.body_digest);
-  return request;
-}
-
-static void authorize(struct pfc_http *request, const char *text) {
-  request->authorization = text;
-  request->authorization_size = strlen(text);
-}
 
 /// The digest from the page's formula, by one transcript.
 static void expected_of(uint8_t digest[32], const char *lines, const uint8_t body[32], const char *authorization) {

@@ -1,4 +1,4 @@
-/// Who is served when more centrals come than there are links. In virtual time: a second passes when the test says so.
+/// The order of service when more centrals come than there are links, in virtual time: a test lets each second pass.
 
 #include <string.h>
 

@@ -146,10 +146,6 @@ struct HostileVectorTests {
     default: "another error: \(error)"
     }
   }
-
-  private func little(_ number: some FixedWidthInteger) -> [UInt8] {
-    stride(from: 0, to: number.bitWidth, by: 8).map { UInt8(truncatingIfNeeded: number >> $0) }
-  }
 }
 
 /// Dialogues with one piece of hardware, byte for byte.

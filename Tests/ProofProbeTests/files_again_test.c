@@ -1,5 +1,5 @@
-/// What may be taken for unchanged the next time. Each of these rules stands behind another that would notice as well:
-/// a test of the outcome alone would not tell that one of them is missing.
+/// Rules by which a file may be taken for unchanged the next time. Each stands behind another that would notice too: a
+/// test of the outcome alone would not tell that one of them is missing.
 
 #include <stdio.h>
 #include <string.h>

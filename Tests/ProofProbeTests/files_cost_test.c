@@ -1,4 +1,4 @@
-/// What a measurement costs: memory that grows with what is kept only, and calls and bytes that grow with it in a
+/// The cost of a measurement: memory that grows with what is kept only, and calls and bytes that grow with it in a
 /// straight line. Counted, not timed.
 
 #define _GNU_SOURCE
@@ -18,7 +18,7 @@
 
 // Memory ---------------------------------------------------------------------------------------------------------
 
-/// What the last digits of a name of `make_many` may add to an entry that is kept, and a share of its page's end.
+/// Bytes that the last digits of a name of `make_many` may add to an entry that is kept, and a share of its page's end.
 enum { OWN_BYTES = 60 };
 
 /// Entries with names as long as names can be; few inodes, so that making them does not take longer than measuring.
@@ -98,7 +98,7 @@ static void hundred_thousand(void) {
   tree_drop(&tree);
 }
 
-/// What does not fit is read at each measurement; what fits stays the same, and is never read again.
+/// Entries that do not fit are read at each measurement. Those that fit stay the same, and are never read again.
 static void forty_thousand(void) {
   enum { COUNT = SANITIZED ? 20000 : 40000, FIRST_NAMES = (COUNT + 19999) / 20000, ALL = COUNT + FIRST_NAMES };
   struct tree tree = tree_make();

@@ -77,7 +77,7 @@ static bool as_ordinary_user(void *user) {
   files = files_new(PFP_POLICY_INCREMENTAL, 0);
   (void)measure(files, tree);
   (void)measure(files, tree);
-  // Of six files those that this user, its group or another user may write to, and this user's own.
+  // Four of six files are read: this user, its group or another user may write to them, or they are this user's own.
   good = CHECK_COUNT(pfp_files_statistics(files)->files_read, 4);
   good = CHECK_COUNT(pfp_files_statistics(files)->reused, 2) && good;
   good = CHECK_COUNT(pfp_files_statistics(files)->unkept_writable, 4) && good;

@@ -369,7 +369,7 @@ static void cancelled_while_looking(void) {
   atomic_store(&faults.looks, 0);
   CHECK_NUMBER(pfp_files_digest_bundle(files, tree.root, NULL, NULL, &bundle), PFP_E_CANCELLED);
   CHECK(atomic_load(&faults.looks) < COUNT / 2);
-  // What was known still is.
+  // Known entries are still known.
   atomic_store(&stops, false);
   bundle = measure(files, &tree);
   CHECK_BYTES(bundle.digest, first.digest, 32);

@@ -105,7 +105,7 @@ static int call_by_every_name(uint8_t policy) {
 
 static void aliases_are_one_observation(void) { under_each_policy(call_by_every_name); }
 
-/// What the other program prints, under variables of its own; sorted by when.
+/// The other program's output, under variables of its own, by the time of printing.
 struct output {
   char cold[1 << 14], warm[1 << 14], memcpy_place[64];
 };

@@ -99,7 +99,7 @@ static int converts_characters(uint8_t policy) {
   return same() ? AS_EXPECTED : DIFFERS;
 }
 
-/// What this machine's own configuration makes the name service open; on many there is nothing to open.
+/// Modules that this machine's own configuration makes the name service open; many machines have none.
 static int looks_a_user_up(uint8_t policy) {
   struct pfp_probe *probe = place_probe();
   struct link_map *map;
@@ -213,7 +213,7 @@ static int opens_no_module(uint8_t policy) {
 
 static void other_libraries_are_seen(void) { under_each_policy(opens_no_module); }
 
-/// What GTK draws with opens OpenGL for itself; the app needs the first, and either opens the second.
+/// The library that GTK draws with opens OpenGL for itself. The app needs the first, and either opens the second.
 static int draws(uint8_t policy, bool needs_opener) {
   static const char *const NAMES[] = {"libepoxy.so.0"};
   struct pfp_probe_options own = {.bundle = place.bundle, .storage = place.storage};

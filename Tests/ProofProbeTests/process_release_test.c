@@ -69,7 +69,7 @@ static int nothing_left(struct pfp_probe *probe) {
   if (find_in_memory(secret) != 0 || find_in_memory(integrity) != 0) return 6;
   (void)baseline_diagnose(probe, &baseline);
   if (find_in_memory(secret) != 0 || find_in_memory(integrity) != 0) return 7;
-  // What is planted is found.
+  // A planted copy is found.
   for (unsigned i = 0; i < PFC_DIGEST_BYTES; i++) ((volatile uint8_t *)planted)[i] = secret[i] ^ 0x5A;
   return find_in_memory(secret) >= 1 ? 0 : 8;
 }

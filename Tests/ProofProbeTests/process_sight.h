@@ -1,4 +1,4 @@
-/// What the suites about watching share: one record of the debugger's source, and a child to look in.
+/// Shared by the suites about watching: one record of the debugger's source, and a child to look in.
 
 #ifndef PROCESS_SIGHT_H
 #define PROCESS_SIGHT_H

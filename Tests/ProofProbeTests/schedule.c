@@ -165,7 +165,7 @@ struct schedule_run schedule_stop(void) {
   return run;
 }
 
-// What stands before pthread -------------------------------------------------------------------------------------
+// Wrappers of pthread --------------------------------------------------------------------------------------------
 
 // The names that --wrap asks for are the linker's.
 #define WRAPPED(result, name, ...)   \

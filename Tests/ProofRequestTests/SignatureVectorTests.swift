@@ -75,7 +75,7 @@ import Testing
     #expect(checked == 9)
   }
 
-  /// What the negative vectors meet here. Vectors that test the other project's own policy (key purposes,
+  /// The refusal of each negative vector. Vectors that test the other project's own policy (key purposes,
   /// required operations, rate limits, life of a signature) are not in the list.
   static let negative: [(name: String, refusal: RequestRefusal)] = [
     ("001-no-signature-header.json", .noSignature),

@@ -313,7 +313,7 @@ struct LimitTests {
     #expect(server.counts.connectionsDisplaced == 0)
   }
 
-  @Test("Many silent connections of one address keep nobody out")
+  @Test("Many silent connections of one address keep no other client out")
   func flood() throws {
     let server = try HTTPServer { $0.limits.connectionsPerAddress = 8 }
     var wires: [Wire] = []

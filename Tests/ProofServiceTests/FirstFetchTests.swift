@@ -23,7 +23,7 @@ import Testing
 
   @Test func `beyond the account's budget first reports wait, and known devices do not`() throws {
     let bench = try Bench(policy: [.firstFetchRate: "10", .addressRate: "0"])
-    // Of each address one is let in.
+    // One of each address is let in.
     for number in 0..<10 {
       #expect(try report(bench, app(bench, number), peer: "192.0.2.\(number)").status == 200)
     }

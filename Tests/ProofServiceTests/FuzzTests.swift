@@ -34,7 +34,7 @@ import Testing
       try [
         bench.app.question().bytes, bench.app.question(.measurement).bytes, challenge.bytes,
         bench.app.report(subject, answering: challenge), signed,
-        bench.app.question(hasKey: true).bytes,
+        bench.app.question(hasKey: true).bytes, bench.app.question(.gate, host: Bench.api).bytes,
         bench.app.question(
           endorsement: Endorsement(point, certificate: [UInt8](repeating: 4, count: 900))
         ).bytes,
@@ -118,6 +118,11 @@ import Testing
       #"{"id":"0101010101010101","name":"s","mode":"development"}"#,
       #"{"id":"\#(digest.prefix(32))","publicKey":"\#(digest)","mode":"production","literal":true}"#,
       #"{"name":"a","value":"b"}"#, #"{"encoding":"base64url"}"#, #"{"printable":true}"#,
+      #"{"name":"g","publicKey":"\#(digest)","life":60,"form":"compact","floor":1}"#,
+      #"{"name":"g","what":"issuer","step":"next"}"#, #"{"name":"g","device":"latest"}"#,
+      #"{"gate":"g","audience":"shop","numbers":"1-9","life":60,"account":true}"#,
+      #"{"name":"g"}"#, #"{"numbers":"1-9"}"#,
+      #"{"host":"z.example.com","kind":"proof","gate":"g"}"#,
     ].map { Array($0.utf8) }
     let verbs = [
       "secret/get", "secret/change", "sealing/get", "devkey/change", "api/list", "api/add",
@@ -125,7 +130,9 @@ import Testing
       "device/pass", "device/annotate", "pin/set", "pin/remove", "pin/service", "pin/force",
       "config/url", "config/show", "keyset/add", "keyset/get", "keyset/remove", "token/check",
       "token/example", "arc/read", "sdk/new", "sdk/add", "sdk/revoke", "hardware/add",
-      "hardware/list", "hardware/revoke", "string/set", "string/remove",
+      "hardware/list", "hardware/revoke", "string/set", "string/remove", "gate/add", "gate/change",
+      "gate/list", "gate/show", "gate/rotate", "gate/revoke", "gate/configuration", "gate/remove",
+      "event/add", "event/list", "event/remove",
     ]
     var statuses: [Int: Int] = [:]
     for round in 0..<2 * Mutator.rounds {
@@ -162,6 +169,9 @@ import Testing
     _ = try bench.management.addKey(.es256, id: "k")
     try bench.management.set(HostPins("x.example.com", [Base64.encode([UInt8](1...32))]))
     try bench.management.set(.pass, for: bench.app.device)
+    try bench.management.addGate(
+      "g", publicKey: GateBench.publicKey(of: [UInt8](repeating: 9, count: 32)))
+    try bench.management.prepareGateKey(.issuer, of: "g")
     func fuzz<R: Record>(_: R.Type) throws {
       let rows = try bench.store.rows(of: R.table)
       #expect(!rows.isEmpty, "\(R.noun)")
@@ -187,6 +197,7 @@ import Testing
     try fuzz(KeySetKey.self)
     try fuzz(HostPins.self)
     try fuzz(DeviceRule.self)
+    try fuzz(Gate.self)
   }
 
   @Test func `percent encoding: what is decoded has no zero, and comes back`() {

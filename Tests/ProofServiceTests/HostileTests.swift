@@ -196,7 +196,7 @@ import Testing
     let whole = try bench.app.report(subject, answering: challenge)
     let head = 4 + KeyID.byteCount + Salt.byteCount + DeviceID.byteCount
     var parsed = 0
-    /// What follows the head of each is no report, which is not found out.
+    /// The bytes behind each head are no report, and the service does not get that far.
     func expect(_ status: Int, _ change: (inout [UInt8]) -> Void, peer: String = "192.0.2.7") {
       var bytes = Array(whole.prefix(head + 64)) + [UInt8](repeating: 255, count: 400_000)
       change(&bytes)
@@ -209,7 +209,7 @@ import Testing
     expect(200) { $0[12] ^= 1 }  // an unknown salt
     let other = try bench.challenge(bench.app, .measurement)
     expect(200) { $0.replaceSubrange(12..<28, with: other.draft.salt.bytes) }  // another purpose
-    #expect(try bench.store.pending(other.draft.salt) == nil, "it is used up all the same")
+    #expect(try bench.store.pending(other.draft.salt) == nil, "the challenge is used up")
     let third = try bench.challenge(bench.app)
     expect(200) {
       $0.replaceSubrange(12..<28, with: third.draft.salt.bytes)

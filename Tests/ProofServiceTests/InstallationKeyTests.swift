@@ -175,10 +175,11 @@ import Testing
     let challenge = try bench.challenge(bench.app)
     let credential = SaltNote.Credential(
       secret: Digest(hashing: [1]), point: try InstallationPoint([UInt8](repeating: 2, count: 64)))
-    for credential in [nil, credential] {
-      let note = SaltNote(bench.app.question(), challenge, credential)
+    let gate = try GateID([UInt8](repeating: 3, count: 16))
+    for (credential, gate) in [(nil, nil), (credential, nil), (nil, gate), (credential, gate)] {
+      let note = SaltNote(bench.app.question(), challenge, credential, at: gate)
       let read = try #require(SaltNote(note.bytes))
-      #expect(read.credential == credential)
+      #expect(read.credential == credential && read.gate == gate)
       #expect(read.challenge == challenge)
       for count in 0..<note.bytes.count { #expect(SaltNote(Array(note.bytes[..<count])) == nil) }
     }

@@ -16,7 +16,7 @@ import Testing
 
   @Test(arguments: [
     (ManagementRole.read, ["api/list", "metrics/show", "hardware/list", "secret/list"]),
-    (.hardware, ["hardware/list"]),
+    (.hardware, ["hardware/list"]), (.gate, ["gate/configuration"]),
     (
       .enrol, ["registration/list", "registration/add", "registration/remove", "sdk/config-string"]
     ),
@@ -30,7 +30,8 @@ import Testing
       "devkey/get", "keyset/get", "keyset/add", "api/add", "api/change", "policy/set", "pin/force",
       "sdk/new", "sdk/revoke", "hardware/add", "hardware/revoke", "string/set", "device/pass",
       "token/example", "management/add", "management/change", "config/change-key", "none/none",
-      "config/retire-keys", "api/list ", "",
+      "config/retire-keys", "api/list ", "", "gate/add", "gate/rotate", "gate/revoke",
+      "gate/configuration", "event/add",
     ]
     for verb in verbs where !covered.contains(verb) {
       #expect([403, 404].contains(status(bench, verb, token)), "\(verb)")

@@ -132,7 +132,7 @@ import Testing
 
   @Test func `an account of before keeps tokens without an audience`() throws {
     let bench = try Bench()
-    // What the policy of such an account says of it.
+    // The setting that the policy of such an account has.
     var fields = Policy().fields
     fields["audience"] = "off"
     try bench.store.apply([AccountDocument.policy.put(fields)])

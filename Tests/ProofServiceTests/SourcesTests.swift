@@ -4,7 +4,7 @@ import Testing
 
 @testable import ProofService
 
-/// What an operator leaves out: of a measurement, and of a judgement.
+/// Sources and evidence that an operator leaves out of a measurement, and of a judgement.
 @Suite struct SourcesTests {
   private static let jit = TestApp.Name(.environment, 4, "anonymous")
   private static let finding = AttestationReport.Property("finding.3.4", "anonymous: memory is")
@@ -92,7 +92,7 @@ import Testing
       #expect(try code(bench, [Self.jit, memfd]).isPassed == (without == "3/4"), "\(without)")
       let unexplained = TestApp.Name(.environment, 3, "unexplained")
       #expect(try code(bench, [unexplained]).properties.contains(.injected), "\(without)")
-      #expect(try asked(bench, bench.app).contains("3/4"), "it is measured all the same")
+      #expect(try asked(bench, bench.app).contains("3/4"), "it is measured nevertheless")
     }
     var other = bench.app
     other.evidence[TestApp.Name(.app, 2, "executable")] = Digest(hashing: [8])

@@ -159,6 +159,45 @@ import Testing
   }
 
   @Test(arguments: Kind.allCases)
+  func `a device has a line of its own at each gate, which no other line touches`(
+    _ kind: Kind
+  ) throws {
+    let (store, place) = try kind.make()
+    defer { withExtendedLifetime(place) {} }
+    let devices = try [1, 2].map { try DeviceID([UInt8](repeating: $0, count: 16)) }
+    let gates = try [3, 4].map { try GateID([UInt8](repeating: $0, count: 16)) }
+    func see(_ device: Int, _ generation: UInt32, at gate: Int?) throws -> Bool {
+      let salt = Salt.random()
+      try store.keep(PendingSalt(salt, expiry: 0, note: []))
+      let sighting = DeviceSighting(
+        devices[device], at: Int64(device), generation: generation, mustRaiseGeneration: true,
+        gate: gate.map { gates[$0] }, note: [])
+      let isUsed = try store.use(salt, for: sighting)
+      #expect(try (store.pending(salt) == nil) == isUsed)
+      return isUsed
+    }
+    func line(_ device: Int, at gate: Int) throws -> UInt32? {
+      try store.generation(of: devices[device], at: gates[gate])
+    }
+    #expect(try line(0, at: 0) == nil)
+    #expect(try see(0, 7, at: nil))
+    for generation in 1...9 as ClosedRange<UInt32> { #expect(try see(0, generation, at: 0)) }
+    #expect(try !see(0, 9, at: 0), "a line must rise, too")
+    #expect(try see(0, 2, at: 1))
+    #expect(try line(0, at: 0) == 9 && line(0, at: 1) == 2 && line(1, at: 0) == nil)
+    #expect(try store.device(devices[0])?.generation == 7)
+    #expect(try !see(0, 7, at: nil) && see(0, 8, at: nil))
+    #expect(try line(0, at: 0) == 9 && line(0, at: 1) == 2)
+    #expect(try see(1, 30, at: 1))
+    #expect(try store.device(devices[1])?.generation == 0)
+    #expect(try store.gateGenerationFloor() == 0)
+    // Device 0 was seen first. Its own generation and its lines become floors of their own.
+    #expect(try store.dropDevices(lastSeenBefore: 1, atMost: 9) == 1)
+    #expect(try store.generationFloor() == 8 && store.gateGenerationFloor() == 9)
+    #expect(try line(0, at: 0) == nil && line(1, at: 1) == 30)
+  }
+
+  @Test(arguments: Kind.allCases)
   func `a glance at a device sees what looking twice would see`(_ kind: Kind) throws {
     let (store, place) = try kind.make()
     defer { withExtendedLifetime(place) {} }

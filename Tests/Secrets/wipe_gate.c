@@ -1,4 +1,4 @@
-/// What app, service and gate do with a gate's secrets.
+/// The handling of a gate's secrets in app, service and gate.
 
 #include <string.h>
 

@@ -91,7 +91,7 @@ void pfd_unit_stop(struct pfd_unit *unit);
 // Admission. A link is *proved* from its first accepted command on, until another link of the same instance has one
 // accepted. A link is *kept* while it is younger than PFD_PROVE_SECONDS, or while it is one of the PFD_KEPT_LINKS that
 // had a command accepted last and is not idle for PFD_IDLE_SECONDS. Any other link may be closed for a newcomer.
-// Without a clock unproved links are never kept, and proved links are never idle.
+// On hardware without a clock, unproved links are never kept, and proved links are never idle.
 
 #if PFD_LINKS > 1
 /// 1 if another central can be served now: a link is free, or one is not kept. While it is 0, a port lets newcomers

@@ -6,7 +6,7 @@
 /// now, something that was there is gone. An entry of the bundle is named by the index in the storage folder
 /// (`pfp_probe_index`); without one, a finding tells of how many entries one differs, and names none.
 ///
-/// Of loaded objects one finding names those that are new: a group that is the baseline's without one or two of its
+/// One finding names the loaded objects that are new: a group that is the baseline's without one or two of its
 /// records is known to have gained them. Where that is not so, one line says "one of N" and accuses no object.
 ///
 /// For people. An app must not decide anything by it: whoever controls the process can patch such a decision. The

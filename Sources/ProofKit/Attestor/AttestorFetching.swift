@@ -23,7 +23,7 @@ extension Attestor {
   /// - Parameters:
   ///   - domain: The API's host, as in ``fetchToken(for:)``.
   ///   - time: How long the call waits, at most. It then gives up its place: the status is
-  ///     ``FetchStatus/poorNetwork``, and the fetch ends if nobody else waits for it.
+  ///     ``FetchStatus/poorNetwork``, and the fetch ends if no other call waits for it.
   /// - Returns: The token, or why there is none.
   public func fetchTokenAndWait(
     for domain: String, within time: Duration = AttestorTimes.wait
@@ -92,7 +92,7 @@ extension Attestor {
   /// - Parameters:
   ///   - payload: The claims: a JSON object, at most 64 KiB.
   ///   - time: How long the call waits, at most. It then gives up its place: the status is
-  ///     ``FetchStatus/poorNetwork``, and the fetch ends if nobody else waits for it.
+  ///     ``FetchStatus/poorNetwork``, and the fetch ends if no other call waits for it.
   /// - Returns: The token, or why there is none.
   public func fetchCustomJWTAndWait(
     _ payload: String, within time: Duration = AttestorTimes.wait

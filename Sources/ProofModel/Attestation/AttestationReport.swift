@@ -2,7 +2,7 @@
 public struct AttestationReport: Sendable {
   /// What is said beside the evidence.
   public struct Subject: Sendable, Hashable {
-    /// What for.
+    /// The purpose of the attestation.
     public var purpose: AttestationPurpose
     /// The API's domain, or the secure string's name.
     public var name: String
@@ -56,7 +56,7 @@ public struct AttestationReport: Sendable {
     public let salt: Salt
     /// Which device reports.
     public let device: DeviceID
-    /// What for.
+    /// The purpose of the attestation.
     public let purpose: AttestationPurpose
     /// The serial of the account's configuration that the app has; 0 for none.
     public let configSerial: UInt32

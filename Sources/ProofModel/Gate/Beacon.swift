@@ -50,6 +50,9 @@ public struct BeaconKey: Sendable {
     core = CoreGate.beaconKey(from: secret, number: number, of: gate)
   }
 
+  /// Takes a key that the gate gave a redeemer.
+  package init(_ bytes: consuming SecretBytes) { core = CoreSharedSecret(bytes) }
+
   /// The value of the `Proof-Time` header at one moment.
   ///
   /// - Parameter now: Unix seconds.

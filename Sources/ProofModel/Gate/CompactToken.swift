@@ -209,7 +209,9 @@ public struct CompactToken: Sendable, Hashable {
 
   /// The cause in the token of an app without keys; nil for another token. Nothing authenticates it.
   ///
-  /// - Parameter text: 88 characters of base64url.
+  /// - Parameters:
+  ///   - text: 88 characters of base64url.
+  ///   - kind: The kind asked for.
   /// - Returns: The cause's number.
   public static func cause(in text: String, as kind: CompactKind) -> UInt8? {
     CoreCompact.cause(in: text, as: kind)

@@ -62,7 +62,7 @@ public struct GateAdmission: Sendable {
   ///
   /// An app counts from before it sent its report, so that neither a wrong clock nor a slow answer makes it late.
   public let life: UInt32
-  /// What the app sends to the gate, and cannot read.
+  /// Sent to the gate as it is. The app cannot read it.
   public let token: GateToken
   /// The key for the names of user accounts; nil if the gate knows none.
   public let accountKey: GateAccountKey?
@@ -143,12 +143,7 @@ public struct GateAdmission: Sendable {
     try Self.check(generation, in: 1...(.max - 1), "generation")
     try Self.check(life, in: Self.lives, "life of a gate token")
     try Self.check(freshness, in: Self.freshnesses, "freshness")
-    let names = [headers.proof, headers.token] + [headers.digest].compactMap(\.self)
-    for name in names { try Self.check(header: name) }
-    guard Set(names).count == names.count else {
-      throw .outOfRange(
-        field: "header fields", value: names.joined(separator: ", "), allowed: "each name once")
-    }
+    try headers.check()
     try Self.check(hosts.count, in: 1...Self.hostCountMax, "number of hosts")
     for host in hosts { try Self.check(host: host) }
     for (host, next) in zip(hosts, hosts.dropFirst())
@@ -179,24 +174,6 @@ public struct GateAdmission: Sendable {
     }
   }
 
-  /// Checks the name of a header field: RFC 9110 `token` in lower case.
-  ///
-  /// - Parameter name: The name.
-  /// - Throws: ``ProofError/outOfRange(field:value:allowed:)``.
-  package static func check(header name: String) throws(ProofError) {
-    let isToken = name.utf8.allSatisfy { byte in
-      switch byte {
-      case 0x61...0x7A, 0x30...0x39: true
-      default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
-      }
-    }
-    guard isToken, (1...headerMax).contains(name.utf8.count) else {
-      throw .outOfRange(
-        field: "header field", value: String(name.prefix(80)),
-        allowed: "1 to \(headerMax) characters: lower-case letters, digits and !#$%&'*+-.^_`|~")
-    }
-  }
-
   private static func check(host: String) throws(ProofError) {
     let isHost = host.utf8.allSatisfy { byte in
       switch byte {
@@ -208,6 +185,35 @@ public struct GateAdmission: Sendable {
       throw .outOfRange(
         field: "host", value: String(host.prefix(80)),
         allowed: "1 to \(hostMax) characters such as api.example.com")
+    }
+  }
+}
+
+extension GateAdmission.Headers {
+  /// The names that are there.
+  package var names: [String] { [proof, token] + [digest].compactMap(\.self) }
+
+  /// Refuses a name that is no `token` of RFC 9110 in lower case, and two that are the same.
+  ///
+  /// - Throws: ``ProofError/outOfRange(field:value:allowed:)``.
+  package func check() throws(ProofError) {
+    for name in names {
+      let isToken = name.utf8.allSatisfy { byte in
+        switch byte {
+        case 0x61...0x7A, 0x30...0x39: true
+        default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
+        }
+      }
+      guard isToken, (1...GateAdmission.headerMax).contains(name.utf8.count) else {
+        throw .outOfRange(
+          field: "header field", value: String(name.prefix(80)),
+          allowed: "1 to \(GateAdmission.headerMax) characters: lower-case letters, digits and "
+            + "!#$%&'*+-.^_`|~")
+      }
+    }
+    guard Set(names).count == names.count else {
+      throw .outOfRange(
+        field: "header fields", value: names.joined(separator: ", "), allowed: "each name once")
     }
   }
 }

@@ -28,10 +28,9 @@ public struct AudienceID: RandomBytes {
 
   let storage: InlineBytes<16>
 
-  /// Checks and takes 16 bytes that are not all zeros.
+  /// Checks and takes 16 bytes.
   public init(_ bytes: Span<UInt8>) throws(ProofError) {
     storage = try InlineBytes(bytes, of: "audience id")
-    if storage.isZero { throw .allZeros(of: "audience id") }
   }
 
   /// Lends the bytes, for as long as the closure runs.

@@ -35,6 +35,20 @@ public struct GateSecret: Sendable {
     self.generation = generation
   }
 
+  /// Takes a secret that a node of a gate kept, or that a vector has.
+  ///
+  /// - Parameters:
+  ///   - bytes: The secret, 32 bytes.
+  ///   - generation: That of the gate's configuration, 1 to 2^32 - 2.
+  /// - Throws: ``ProofError/wrongLength(of:expected:actual:)``,
+  ///   ``ProofError/outOfRange(field:value:allowed:)``.
+  package init(_ bytes: consuming SecretBytes, generation: UInt32) throws(ProofError) {
+    try bytes.checkCount(Self.byteCount, of: "gate secret")
+    try Self.check(generation)
+    core = CoreGateSecret(bytes)
+    self.generation = generation
+  }
+
   /// A secret that no app can make: for the token of an app that failed its attestation.
   ///
   /// - Parameter generation: That of the gate's configuration, 1 to 2^32 - 2.

@@ -54,7 +54,7 @@ public struct GateFinding: Sendable, Hashable, Comparable {
   }
 }
 
-/// What a gate token says about one app instance. Secret, for its ``secret``.
+/// The content of a gate token: facts about one app instance, and its ``secret``. Secret.
 ///
 /// The service makes one and seals it; the gate opens the token and has it again.
 public struct GateGrant: Sendable {

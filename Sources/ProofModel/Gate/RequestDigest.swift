@@ -26,6 +26,12 @@ public struct RequestDigest: Sendable, Hashable {
       authorization: authorization ?? "")
   }
 
+  /// Takes a digest that was made elsewhere.
+  package init(_ digest: Digest, body: Digest) {
+    self.digest = digest
+    self.body = body
+  }
+
   /// The digest's bytes.
   public var bytes: [UInt8] { digest.bytes }
 }

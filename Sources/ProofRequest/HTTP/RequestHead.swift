@@ -2,7 +2,7 @@
 public struct RequestHead: Sendable, Hashable {
   /// The scheme of the connection.
   public enum Scheme: String, Sendable, Hashable {
-    /// Without TLS: on one machine, behind a proxy that ends TLS.
+    /// Plain HTTP: on one machine, behind a proxy that ends TLS.
     case http
     /// With TLS.
     case https

@@ -5,7 +5,7 @@
 /// parameters of one item, is refused. The RFC lets the last one win, and two readers that disagree about
 /// that would check different signatures.
 struct StructuredDictionary: Sendable {
-  /// What stands at a place.
+  /// The kind of a place in the text.
   enum Kind: UInt8, Sendable {
     /// A key of the dictionary. Its item or list follows.
     case member

@@ -20,6 +20,8 @@ enum AccountDocument: String, CaseIterable {
   case messageKey
   /// What the management token hashes to.
   case management
+  /// The events; no row if there are none.
+  case events
 
   func put(_ fields: JSONObject) -> StoreChange {
     .put(.account, rawValue, Array(JSONValue.object(fields).text.utf8))

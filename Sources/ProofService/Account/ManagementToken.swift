@@ -11,12 +11,14 @@ public enum ManagementRole: String, Sendable, CaseIterable {
   case hardware
   /// Registered builds of apps: for a build machine.
   case enrol
+  /// The configurations of gates, with the keys in them: for gates that pull theirs.
+  case gate
 
   private static let reading: Set<String> = [
     "api/list", "registration/list", "policy/show", "device/list", "pin/list", "config/show",
     "config/keys", "keyset/list", "keyset/jwks", "sdk/list", "sdk/config-string", "hardware/list",
     "string/list", "metrics/show", "token/check", "arc/read", "management/list", "secret/list",
-    "sealing/list", "customkey/list", "messagekey/list",
+    "sealing/list", "customkey/list", "messagekey/list", "gate/list", "gate/show", "event/list",
   ]
 
   /// Whether it covers a verb, such as `api/list`.
@@ -27,6 +29,7 @@ public enum ManagementRole: String, Sendable, CaseIterable {
     switch self {
     case .all: true
     case .read: Self.reading.contains(verb)
+    case .gate: verb == "gate/configuration"
     case .hardware: verb == "hardware/list"
     case .enrol:
       ["registration/add", "registration/list", "registration/remove", "sdk/config-string"]

@@ -22,6 +22,8 @@ final class Snapshot: Sendable {
   let pins: [HostPins]
   let rules: [DeviceID: DeviceRule]
   let secureStrings: [[UInt8]: SecureString]
+  /// The gates by name.
+  let gates: [String: OpenGate]
   /// The signed configuration, as it goes to apps.
   let signedConfiguration: String
 
@@ -71,6 +73,13 @@ final class Snapshot: Sendable {
         key.sealedKey, at: key.place, key.algorithm, id: key.id, isPublic: key.isPublic)
     }
     self.keys = keys
+    var gates: [String: OpenGate] = [:]
+    let events = try EventRanges.read(from: store)
+    for gate in try store.all(Gate.self) {
+      gates[gate.name] = try OpenGate(
+        gate, with: account.vault, apis: apis.values, events: events)
+    }
+    self.gates = gates
     signedConfiguration = try AccountConfiguration.signed(
       account.name, settings, configurationKey.key, apis: apis, pins: pins)
   }

@@ -11,6 +11,8 @@ struct SaltNote: Sendable {
   let challenge: AttestationChallenge
   /// The digest of the secret that proves a key in hardware, and that key.
   let credential: Credential?
+  /// The gate whose line the challenge's generation is of; nil for the device's own.
+  let gate: GateID?
 
   struct Credential: Sendable, Hashable {
     let secret: Digest
@@ -24,8 +26,10 @@ struct SaltNote: Sendable {
   }
 
   init(
-    _ question: AttestationQuestion, _ challenge: AttestationChallenge, _ credential: Credential?
+    _ question: AttestationQuestion, _ challenge: AttestationChallenge, _ credential: Credential?,
+    at gate: GateID?
   ) {
+    self.gate = gate
     self.credential = credential
     keyID = question.keyID
     device = question.device
@@ -40,36 +44,48 @@ struct SaltNote: Sendable {
       let rest = Self.split(bytes), let challenge = try? AttestationChallenge(rest.challenge)
     else { return nil }
     credential = rest.credential
+    gate = rest.gate
     self.keyID = keyID
     self.device = device
     self.purpose = purpose
     self.challenge = challenge
   }
 
-  /// Key id, device, purpose, and whether there is a credential.
+  /// Key id, device, purpose, and what follows: bit 0 a credential, bit 1 a gate.
   private static let fixed = 26
 
   private static func split(
     _ bytes: [UInt8]
-  ) -> (credential: Credential?, challenge: [UInt8])? {
-    let rest = bytes[fixed...]
-    switch bytes[fixed - 1] {
-    case 0: return (nil, Array(rest))
-    case 1:
-      let end = rest.startIndex + Digest.byteCount
-      let challenge = end + InstallationPoint.byteCount
-      guard rest.endIndex > challenge, let secret = try? Digest(Array(rest[..<end])),
-        let point = try? InstallationPoint(Array(rest[end..<challenge]))
-      else { return nil }
-      return (Credential(secret: secret, point: point), Array(rest[challenge...]))
-    // A note of an earlier version: the device asks again.
-    default: return nil
+  ) -> (credential: Credential?, gate: GateID?, challenge: [UInt8])? {
+    var rest = bytes[fixed...]
+    func take<Value: FixedBytes>(_: Value.Type) -> Value? {
+      guard rest.count >= Value.byteCount else { return nil }
+      defer { rest = rest.dropFirst(Value.byteCount) }
+      return try? Value(Array(rest.prefix(Value.byteCount)))
     }
+    let parts = bytes[fixed - 1]
+    // A note of another version: the device asks again.
+    guard parts <= 3 else { return nil }
+    var credential: Credential?
+    if parts & 1 != 0 {
+      guard let secret = take(Digest.self), let point = take(InstallationPoint.self) else {
+        return nil
+      }
+      credential = Credential(secret: secret, point: point)
+    }
+    var gate: GateID?
+    if parts & 2 != 0 {
+      guard let id = take(GateID.self) else { return nil }
+      gate = id
+    }
+    return (credential, gate, Array(rest))
   }
 
   var bytes: [UInt8] {
-    var bytes = keyID.bytes + device.bytes + [purpose.rawValue, credential == nil ? 0 : 1]
+    let parts: UInt8 = (credential == nil ? 0 : 1) | (gate == nil ? 0 : 2)
+    var bytes = keyID.bytes + device.bytes + [purpose.rawValue, parts]
     if let credential { bytes += credential.secret.bytes + credential.point.bytes }
+    if let gate { bytes += gate.bytes }
     return bytes + challenge.bytes
   }
 }
@@ -95,9 +111,15 @@ extension AttestationService {
       rate: snapshot.policy.deviceRate, at: now)
     if let wait { throw .tooMany(retryAfter: wait) }
 
-    // A device that was dropped must not begin again below what backends know of it.
+    let gate = snapshot.gate(of: question)
+    // A device that was dropped must not begin again below what backends and gates know of it.
     let before: UInt32
-    if let known {
+    if let gate {
+      before = try store { (store) throws(StoreError) in
+        if let line = try store.generation(of: question.device, at: gate) { return line }
+        return try store.gateGenerationFloor()
+      }
+    } else if let known {
       before = known.generation
     } else {
       before = try store { (store) throws(StoreError) in try store.generationFloor() }
@@ -123,7 +145,7 @@ extension AttestationService {
       draft.salt, expiry: now.seconds + Int64(snapshot.policy.saltLifetime),
       note: SaltNote(
         question, AttestationChallenge(draft, lifetime: challenge.lifetime, configSerial: 0),
-        credential
+        credential, at: gate
       ).bytes)
     try store { (store) throws(StoreError) in
       let dropped = try sweeper.sweep(store, under: snapshot.policy, at: now.seconds)
@@ -132,6 +154,15 @@ extension AttestationService {
     }
     metrics.count(.challenges)
     return Self.binary(challenge.bytes)
+  }
+}
+
+extension Snapshot {
+  /// The gate that a question is about; nil for another purpose, and for an API without gate: the answer to the
+  /// report says so.
+  fileprivate func gate(of question: AttestationQuestion) -> GateID? {
+    guard question.purpose == .gate else { return nil }
+    return apis[question.host.lowercased()]?.gate.flatMap { gates[$0] }?.gate.id
   }
 }
 
@@ -150,7 +181,7 @@ final class Sweeper: Sendable {
   ) throws(StoreError) -> Int {
     if Self.isDue(salts, every: 10, now) { try store.dropSalts(expiredBefore: now) }
     guard policy.deviceRetention > 0, Self.isDue(devices, every: 60, now) else { return 0 }
-    // What is needed to tell a clone is kept at least as long as clones are looked for.
+    // Rows that tell a clone are kept at least as long as clones are looked for.
     let seconds = max(Int64(policy.deviceRetention) * 86_400, Int64(policy.cloneWindow))
     return try store.dropDevices(lastSeenBefore: now - seconds, atMost: Self.devicesMax)
   }

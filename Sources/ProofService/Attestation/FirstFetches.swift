@@ -17,7 +17,7 @@ final class FirstFetches: Sendable {
     var totals: [KeyID: Int] = [:]
   }
 
-  /// Of the account's budget one address gets at most this part.
+  /// One address gets at most this part of the account's budget.
   static let addressPart = 10
 
   private let account = RateLimiter(per: 3_600, burst: 3_600)

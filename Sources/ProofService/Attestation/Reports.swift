@@ -56,7 +56,8 @@ struct ReportDesk {
     }
     let definition = try DeviceStrings.definition(in: report.subject)
     let work = ReportWork(
-      desk: self, report: report, definition: definition, credential: note.credential)
+      desk: self, report: report, definition: definition, credential: note.credential,
+      gate: note.gate)
     return try work.answer(under: note.challenge.draft)
   }
 
@@ -84,13 +85,18 @@ struct ReportDesk {
     return answer(.unbelievable)
   }
 
-  func log(_ outcome: String, _ details: [(name: String, value: String)]) {
+  /// Logs an outcome. What an app does at gates stands in the log under its handle, which another gate and another
+  /// generation do not have, and never under the device id.
+  func log(
+    _ outcome: String, _ details: [(name: String, value: String)], handle: GateHandle? = nil
+  ) {
+    let name =
+      head.purpose == .gate
+      ? ("handle", handle?.description ?? "none") : ("device", head.device.description)
     service.log(
       AttestationService.Event(
         name: "report",
-        details: [
-          ("outcome", outcome), ("device", head.device.description), ("purpose", "\(head.purpose)"),
-        ] + details))
+        details: [("outcome", outcome), name, ("purpose", "\(head.purpose)")] + details))
   }
 }
 
@@ -98,10 +104,12 @@ struct ReportDesk {
 struct ReportWork {
   let desk: ReportDesk
   let report: AttestationReport
-  /// What the report defines a secure string as; nil if it defines none.
+  /// The value that the report defines for a secure string; nil if it defines none.
   let definition: String?
   /// The evidence that the service asked for; nil if it asked for none.
   let credential: SaltNote.Credential?
+  /// The gate whose line the challenge's generation is of; nil for the device's own.
+  let gate: GateID?
 
   var service: AttestationService { desk.service }
   var key: MeasurementProofKey { desk.key }
@@ -134,20 +142,29 @@ struct ReportWork {
       of: report, build: desk.build, note: deviceNote, key: keySeen, under: snapshot,
       at: now.seconds)
     let code = responseCode(judgement)
-    let measures = report.subject.purpose == .measurement
     let generation = draft.generation
     let minter = TokenMinter(
       work: self, judgement: judgement, code: code,
       measurement: believed.measurement.map { ($0, generation) })
-    var answer = try minter.answer()
+    var handle: GateHandle?
+    var answer = try minter.answer(handle: &handle)
+    let raises =
+      switch report.subject.purpose {
+      case .measurement: true
+      case .gate: answer.admission != nil
+      case .token, .secureString, .customJWT: false
+      }
 
     if deviceNote == nil { deviceNote = DeviceNote() }
     deviceNote!.note(
       report, judgement, key: keySeen, code: code, peer: snapshot.policy.tracksAddress ? peer : nil,
       at: now.seconds)
+    if let handle, let api = snapshot.apis[report.subject.name.lowercased()], let gate = api.gate {
+      deviceNote!.note(handle, at: gate, of: snapshot.gates.keys)
+    }
     let sighting = DeviceSighting(
-      report.device, at: now.seconds, generation: measures ? generation : 0,
-      mustRaiseGeneration: measures, note: deviceNote!.bytes)
+      report.device, at: now.seconds, generation: raises ? generation : 0,
+      mustRaiseGeneration: raises, gate: raises ? gate : nil, note: deviceNote!.bytes)
     let isOurs = try service.store { (store) throws(StoreError) in
       try store.use(report.salt, for: sighting)
     }
@@ -163,9 +180,13 @@ struct ReportWork {
       if !isKept { answer = minter.dressed(self.answer(.badKey)) }
     }
     service.metrics.count(judgement.isPassed ? .passed : .failed)
+    if report.subject.purpose == .gate {
+      service.metrics.count(
+        !raises ? .admissionsRefused : judgement.isPassed ? .admissions : .admissionsFailed)
+    }
     desk.log(
       judgement.isPassed ? "passed" : "failed",
-      [("arc", code), ("properties", judgement.properties.text)])
+      [("arc", code), ("properties", judgement.properties.text)], handle: handle)
     return answer
   }
 
@@ -179,7 +200,7 @@ struct ReportWork {
 
 /// What is left of a report that adds up.
 private struct Belief {
-  /// The measurement, where the answer tells it; elsewhere nothing is kept of it.
+  /// The measurement, where the answer tells it or a gate's secret is made of it; elsewhere nothing is kept of it.
   let measurement: Measurement?
 
   /// Does what the app did.
@@ -188,7 +209,7 @@ private struct Belief {
   init(
     in report: AttestationReport, under draft: BaselineDraft, with key: MeasurementProofKey
   ) throws(ProofError) {
-    guard report.subject.purpose == .measurement else {
+    guard [.measurement, .gate].contains(report.subject.purpose) else {
       try report.check(under: draft, with: key)
       measurement = nil
       return

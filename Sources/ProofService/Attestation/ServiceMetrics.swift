@@ -10,6 +10,12 @@ public final class ServiceMetrics: Sendable {
     case passed
     /// Reports believed, and failed.
     case failed
+    /// Admissions to gates for apps that passed.
+    case admissions
+    /// Admissions to gates for apps that failed. The apps cannot tell.
+    case admissionsFailed
+    /// Requests for an admission to an API that is unknown or has no gate.
+    case admissionsRefused
     /// Reports that were read whole, after their heads were in order.
     case parsed
     /// First reports of devices that were not seen before.
@@ -70,6 +76,9 @@ extension ServiceMetrics.Event {
     case .challenges: "challenges"
     case .passed: "reports_passed"
     case .failed: "reports_failed"
+    case .admissions: "admissions_passed"
+    case .admissionsFailed: "admissions_failed"
+    case .admissionsRefused: "admissions_refused"
     case .parsed: "reports_parsed"
     case .firstFetches: "first_fetches"
     case .firstFetchesRefused: "first_fetches_refused"

@@ -1,9 +1,9 @@
 internal import ProofModel
 
-/// What the service asks apps to measure unless an operator leaves sources out: every source of
-/// PROBE.md, in its newest version.
+/// The sources that the service asks apps to measure unless an operator leaves some out: every
+/// source of PROBE.md, in its newest version.
 enum SourcesAsked {
-  /// What is asked for a purpose, less what is left out.
+  /// The sources for a purpose, less those that are left out.
   static func sources(
     for purpose: AttestationPurpose, without leftOut: LeftOutSources = .none
   ) -> [Source] {

@@ -42,6 +42,14 @@ enum CoreSodium {
     return digest
   }
 
+  /// Whether something can be sealed to an X25519 key: a point of small order gives every sender the same secret.
+  static func isUsablePoint(_ publicKey: [UInt8]) -> Bool {
+    guard publicKey.count == keyByteCount else { return false }
+    var shared = [UInt8](repeating: 0, count: keyByteCount)
+    let scalar = random(count: keyByteCount)
+    return unsafe crypto_scalarmult(&shared, scalar, publicKey) == 0
+  }
+
   /// Whether bytes are the same, in time that depends on their count alone.
   static func areEqual(_ one: [UInt8], _ other: [UInt8]) -> Bool {
     one.count == other.count && (unsafe sodium_memcmp(one, other, one.count)) == 0

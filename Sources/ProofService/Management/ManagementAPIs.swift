@@ -1,4 +1,5 @@
 internal import ProofJOSE
+internal import ProofModel
 
 // The APIs, and which keys their tokens are made with.
 
@@ -17,6 +18,7 @@ extension Management {
     var keys: [String: KeySetKey] = [:]
     for key in try self.keys() { keys[key.id] = key }
     try Self.check(api, with: keys)
+    if let name = api.gate { try checkRoom(at: gate(name)) }
     var changes = [StoreChange.insert(.api, api.key, api.bytes)]
     if let pins {
       let pinned = try HostPins(api.host, pins)
@@ -77,7 +79,7 @@ extension Management {
         throw .unknown(API.noun, name: String(host.prefix(80)))
       }
       if let key = change.key {
-        guard api.kind != .none else {
+        guard api.kind != .none, api.kind != .proof else {
           throw .invalid("key of an API without tokens", value: host, allowed: "none")
         }
         api.keyID = if case .named(let id) = key { id } else { nil }
@@ -160,6 +162,15 @@ extension Management {
   }
 
   // MARK: Which keys an API may have
+
+  /// Refuses one host more than an admission has room for.
+  private func checkRoom(at gate: Gate) throws(ServiceError) {
+    guard try apis().count(where: { $0.gate == gate.name }) < GateAdmission.hostCountMax else {
+      throw .invalid(
+        "number of APIs of the gate", value: "\(GateAdmission.hostCountMax + 1)",
+        allowed: "at most \(GateAdmission.hostCountMax)")
+    }
+  }
 
   /// Refuses an API whose keys are unknown or of the wrong use, and one whose tokens are sealed to a public key and
   /// would not be signed, or lack `aud`.

@@ -30,12 +30,7 @@ extension Management {
   ) throws(ServiceError) -> KeyState {
     let fresh = try freshKey(kind, isPrintable: isPrintable)
     try rewrite(kind) { stages throws(ServiceError) in
-      if let next = stages.next {
-        throw .outOfTurn(
-          "the key “\(next.id)” is the next one already",
-          instead: "Hand it out (“\(kind.rawValue) keys”) and promote it, or drop it.")
-      }
-      stages.next = fresh
+      try stages.prepare(fresh, RotationWords(kind))
     }
     return fresh.state(.next)
   }
@@ -77,25 +72,7 @@ extension Management {
     let end = now + Int64(try policy().tokenLifetime) + Self.endMargin
     var promoted: KeyState?
     try rewrite(kind) { stages throws(ServiceError) in
-      guard var next = stages.next else {
-        throw .outOfTurn("there is no next key", instead: "Draw one: “\(kind.rawValue) next”.")
-      }
-      if let old = stages.old {
-        throw .outOfTurn(
-          "the key “\(old.id)” is not retired yet", instead: "Retire it: “\(kind.rawValue) retire”."
-        )
-      }
-      guard next.isGiven || atOnce else {
-        throw .outOfTurn(
-          "the next key was never handed out, so those who check tokens would refuse them",
-          instead: "Hand it out: “\(kind.rawValue) keys”.")
-      }
-      stages.old = stages.active
-      stages.old?.end = end
-      next.isGiven = false
-      stages.active = next
-      stages.next = nil
-      promoted = next.state(.active)
+      promoted = try stages.promote(endingAt: end, atOnce: atOnce, RotationWords(kind))
     }
     guard let promoted else { throw .damaged(kind.document.rawValue) }
     return promoted
@@ -110,11 +87,7 @@ extension Management {
   public func retireKey(of kind: OwnKey, atOnce: Bool = false) throws(ServiceError) {
     let now = now
     try rewrite(kind) { stages throws(ServiceError) in
-      guard let old = stages.old else {
-        throw .outOfTurn("there is no old key", instead: "“\(kind.rawValue) list” shows the keys.")
-      }
-      try Self.checkEnd(old.end, of: old.id, at: now, atOnce: atOnce)
-      stages.old = nil
+      try stages.retire(at: now, atOnce: atOnce, RotationWords(kind))
     }
   }
 
@@ -123,10 +96,7 @@ extension Management {
   /// - Throws: ``ServiceError/outOfTurn(_:instead:)`` if there is none.
   public func dropKey(of kind: OwnKey) throws(ServiceError) {
     try rewrite(kind) { stages throws(ServiceError) in
-      guard stages.next != nil else {
-        throw .outOfTurn("there is no next key", instead: "“\(kind.rawValue) list” shows the keys.")
-      }
-      stages.next = nil
+      try stages.dropNext(RotationWords(kind))
     }
   }
 

@@ -33,6 +33,8 @@ extension Management {
     case "token", "arc": result = try performToken(parts[0], parts[1], &arguments)
     case "sdk": result = try performSDK(parts[1], &arguments)
     case "hardware": result = try performHardware(parts[1], &arguments)
+    case "gate": result = try performGate(parts[1], &arguments)
+    case "event": result = try performEvent(parts[1], &arguments)
     case "string": result = try performString(parts[1], &arguments)
     case "metrics" where parts[1] == "show":
       try arguments.finish()
@@ -49,7 +51,7 @@ extension Management {
     .array(records.map { .object($0.shown) })
   }
 
-  private static func mode(
+  static func mode(
     _ arguments: inout ManagementArguments
   ) throws(ServiceError) -> Mode {
     let word = try arguments.optionalText("mode") ?? Mode.production.word
@@ -76,7 +78,7 @@ extension Management {
       let api = try API(
         arguments.text("host"), kind, keyID: arguments.optionalText("kid"),
         hasAudience: arguments.optionalFlag("audience"),
-        signerID: arguments.optionalText("signedBy"))
+        signerID: arguments.optionalText("signedBy"), gate: arguments.optionalText("gate"))
       let pins = try arguments.optionalTexts("pins")
       try arguments.finish()
       try add(api, pins: pins)

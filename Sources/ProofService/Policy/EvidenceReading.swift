@@ -4,7 +4,7 @@ internal import ProofModel
 /// compared with the digest of “nothing special” (PROBE.md), and where there is no such constant, the
 /// SDK's own findings count.
 enum EvidenceReading {
-  /// What a report shows, but for evidence that does not count.
+  /// The properties that a report shows. Evidence that does not count is left out.
   static func properties(
     of report: AttestationReport, without leftOut: LeftOutEvidence = .none
   ) -> Properties {
@@ -65,7 +65,7 @@ enum EvidenceReading {
   /// digest that says that it cannot be told here.
   private typealias Meaning = (property: Property, nothing: Digest, untold: Digest?)
 
-  /// What record `hardware breakpoints` says where containers and some distributions let no app ask. It
+  /// The record `hardware breakpoints` where containers and some distributions let no app ask. It
   /// says nothing of the app, and would make every app there unreadable.
   private static let unasked = fact("cannot be asked")
 

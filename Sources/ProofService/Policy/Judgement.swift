@@ -97,6 +97,9 @@ struct DeviceNote: Sendable {
   var machines: [Machine]
   /// The installation's key; nil while it has shown none.
   var key: InstallationKeyNote?
+  /// The newest handle of the installation at each gate, by the gate's name: an operator finds the device of a
+  /// handle in a gate's log.
+  private var handles = JSONObject()
 
   init?(_ bytes: [UInt8]) {
     guard case .object(let fields) = try? JSONValue(parsing: bytes.span),
@@ -107,6 +110,7 @@ struct DeviceNote: Sendable {
       guard let key = InstallationKeyNote(key) else { return nil }
       self.key = key
     }
+    if case .object(let handles) = fields["handles"] { self.handles = handles }
     machines = []
     for case .object(let machine) in values {
       guard let digest = machine.bytes("machine"), let time = machine.integer("seen") else {
@@ -124,6 +128,13 @@ struct DeviceNote: Sendable {
   /// Whether another machine with the same storage secret was seen lately.
   func isActiveElsewhere(than machine: [UInt8], since time: Int64) -> Bool {
     machines.contains { $0.digest != machine && $0.lastSeen >= time }
+  }
+
+  /// Notes a handle, and forgets those of gates that are gone.
+  mutating func note(_ handle: GateHandle, at gate: String, of gates: some Sequence<String>) {
+    let gates = Set(gates)
+    for (name, _) in handles.members where !gates.contains(name) { handles[name] = nil }
+    handles.set(gate, handle.description)
   }
 
   /// Notes a report.
@@ -163,6 +174,7 @@ struct DeviceNote: Sendable {
   var bytes: [UInt8] {
     var fields = fields
     fields["key"] = key.map { .object($0.fields) }
+    fields["handles"] = handles.members.isEmpty ? nil : .object(handles)
     fields["machines"] = .array(
       machines.map { machine in
         var object = JSONObject()

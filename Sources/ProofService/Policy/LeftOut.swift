@@ -30,7 +30,7 @@ public struct LeftOutSources: Sendable, Hashable {
     self.init(sorted: sources.sorted())
   }
 
-  /// What both leave out.
+  /// The sources that either leaves out.
   func union(_ other: LeftOutSources) -> LeftOutSources {
     LeftOutSources(sorted: Set(all + other.all).sorted())
   }
@@ -57,7 +57,7 @@ public struct LeftOutSources: Sendable, Hashable {
 }
 
 /// Evidence that does not count when the reports of one registered app are judged: whole sources, or single
-/// records of a source whose records have a constant. It is measured all the same, and stays in IM.
+/// records of a source whose records have a constant. It is measured, and stays in IM.
 public struct LeftOutEvidence: Sendable, Hashable {
   private let sources: Set<SourceID>
   private let records: [SourceID: Set<String>]
@@ -92,7 +92,7 @@ public struct LeftOutEvidence: Sendable, Hashable {
     self.init(entries)
   }
 
-  /// What neither of both counts.
+  /// The evidence that either leaves out.
   func union(_ other: LeftOutEvidence) -> LeftOutEvidence {
     LeftOutEvidence(entries + other.entries)
   }

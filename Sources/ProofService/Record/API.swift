@@ -10,6 +10,8 @@ public struct API: Record, Hashable {
     case measurement
     /// None: the host is pinned only.
     case none
+    /// None: each request carries a proof for its gate.
+    case proof
   }
 
   /// The host.
@@ -22,6 +24,8 @@ public struct API: Record, Hashable {
   public var hasAudience: Bool?
   /// The key that signs what is sealed; nil if the sealed token holds the claims themselves.
   public var signerID: String?
+  /// The gate that judges its requests, of ``Kind/proof``.
+  public var gate: String?
 
   /// An API of these parts.
   ///
@@ -31,16 +35,18 @@ public struct API: Record, Hashable {
   ///   - keyID: The key that signs or seals them; nil for the account's own.
   ///   - hasAudience: Whether they name it in `aud`; nil for what the policy says.
   ///   - signerID: The key that signs what is sealed, of ``Kind/measurement``.
+  ///   - gate: The gate that judges its requests, of ``Kind/proof``.
   /// - Throws: ``ServiceError/invalid(_:value:allowed:)``.
   public init(
     _ host: String, _ kind: Kind = .token, keyID: String? = nil, hasAudience: Bool? = nil,
-    signerID: String? = nil
+    signerID: String? = nil, gate: String? = nil
   ) throws(ServiceError) {
     self.host = try Host.checked(host)
     self.kind = kind
     self.keyID = keyID
     self.hasAudience = hasAudience
     self.signerID = signerID
+    self.gate = gate
     try check()
   }
 
@@ -50,7 +56,12 @@ public struct API: Record, Hashable {
       throw .invalid(
         "key that signs inside", value: signerID ?? "", allowed: "none: its tokens are not sealed")
     }
-    guard keyID == nil || kind != .none else {
+    guard (gate != nil) == (kind == .proof) else {
+      throw .invalid(
+        "gate of the API", value: gate ?? "missing",
+        allowed: "one with an API of kind “proof”, and none with others")
+    }
+    guard keyID == nil || kind != .none && kind != .proof else {
       throw .invalid("key of an API without tokens", value: keyID ?? "", allowed: "none")
     }
   }
@@ -71,6 +82,7 @@ public struct API: Record, Hashable {
     fields.set("kid", keyID)
     fields["audience"] = hasAudience.map { .bool($0) }
     fields.set("signedBy", signerID)
+    fields.set("gate", gate)
     return fields
   }
 
@@ -84,6 +96,7 @@ public struct API: Record, Hashable {
     keyID = fields.text("kid")
     hasAudience = fields.flag("audience")
     signerID = fields.text("signedBy")
+    gate = fields.text("gate")
   }
 
   /// What may be shown.

@@ -51,6 +51,13 @@ struct SealedKey: Hashable {
     self.added = added
   }
 
+  /// A key under a name that says what it is.
+  init(named id: String, sealed: [UInt8], added: Int64?) {
+    self.id = id
+    self.sealed = sealed
+    self.added = added
+  }
+
   /// Reads what ``fields`` wrote. Keys of earlier versions have no name beside them.
   init?(_ fields: JSONObject) {
     guard let sealed = fields.bytes("key") else { return nil }
@@ -117,4 +124,82 @@ struct KeyStages: Hashable {
   }
 
   var states: [KeyState] { all.map { $0.key.state($0.stage) } }
+}
+
+/// The commands of one kind of keys, for advice in refusals.
+struct RotationWords {
+  /// Draws the next key.
+  var draw: String
+  /// Hands the keys out.
+  var handOut: String
+  /// Retires the old key.
+  var retire: String
+  /// Shows the keys.
+  var list: String
+
+  init(_ kind: OwnKey) {
+    let noun = kind.rawValue
+    (draw, handOut) = ("\(noun) next", "\(noun) keys")
+    (retire, list) = ("\(noun) retire", "\(noun) list")
+  }
+
+  init(_ kind: Gate.KeyKind, of gate: String) {
+    let verb = "gate rotate \(gate) \(kind.rawValue)"
+    (draw, handOut) = ("\(verb) next", "gate configuration \(gate)")
+    (retire, list) = ("\(verb) retire", "gate show \(gate)")
+  }
+
+  func notRetired(_ old: SealedKey) -> ServiceError {
+    .outOfTurn(
+      "the key “\(old.id)” is not retired yet", instead: "Retire it: “\(retire)”.")
+  }
+}
+
+/// The steps of a rotation. Each is refused where it would make good tokens fail.
+extension KeyStages {
+  mutating func prepare(_ fresh: SealedKey, _ words: RotationWords) throws(ServiceError) {
+    if let next {
+      throw .outOfTurn(
+        "the key “\(next.id)” is the next one already",
+        instead: "Hand it out (“\(words.handOut)”) and promote it, or drop it.")
+    }
+    next = fresh
+  }
+
+  mutating func promote(
+    endingAt end: Int64, atOnce: Bool, _ words: RotationWords
+  ) throws(ServiceError) -> KeyState {
+    guard var next else {
+      throw .outOfTurn("there is no next key", instead: "Draw one: “\(words.draw)”.")
+    }
+    if let old { throw words.notRetired(old) }
+    guard next.isGiven || atOnce else {
+      throw .outOfTurn(
+        "the next key was never handed out, so those who check tokens would refuse them",
+        instead: "Hand it out: “\(words.handOut)”.")
+    }
+    old = active
+    old?.end = end
+    next.isGiven = false
+    active = next
+    self.next = nil
+    return next.state(.active)
+  }
+
+  mutating func retire(
+    at now: Int64, atOnce: Bool, _ words: RotationWords
+  ) throws(ServiceError) {
+    guard let old else {
+      throw .outOfTurn("there is no old key", instead: "“\(words.list)” shows the keys.")
+    }
+    try Management.checkEnd(old.end, of: old.id, at: now, atOnce: atOnce)
+    self.old = nil
+  }
+
+  mutating func dropNext(_ words: RotationWords) throws(ServiceError) {
+    guard next != nil else {
+      throw .outOfTurn("there is no next key", instead: "“\(words.list)” shows the keys.")
+    }
+    next = nil
+  }
 }

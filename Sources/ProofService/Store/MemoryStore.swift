@@ -10,6 +10,9 @@ public final class MemoryStore: Store {
     var salts: [Salt: PendingSalt] = [:]
     var devices: [DeviceID: DeviceRow] = [:]
     var generationFloor: UInt32 = 0
+    /// The lines of devices at gates.
+    var lines: [DeviceID: [GateID: UInt32]] = [:]
+    var gateFloor: UInt32 = 0
   }
 
   private let state = CoreLock(State())
@@ -87,12 +90,17 @@ public final class MemoryStore: Store {
       }
       let known = state.devices[sighting.device]
       let before = known?.generation ?? 0
-      if sighting.mustRaiseGeneration, sighting.generation <= before { return false }
+      let line = sighting.gate.map { state.lines[sighting.device]?[$0] ?? 0 }
+      if sighting.mustRaiseGeneration, sighting.generation <= line ?? before { return false }
       state.salts[salt] = nil
+      if let gate = sighting.gate, let line {
+        state.lines[sighting.device, default: [:]][gate] = max(line, sighting.generation)
+      }
       state.devices[sighting.device] = DeviceRow(
         device: sighting.device, firstSeen: known?.firstSeen ?? sighting.time,
         lastSeen: max(known?.lastSeen ?? sighting.time, sighting.time),
-        generation: max(before, sighting.generation), note: sighting.note)
+        generation: sighting.gate == nil ? max(before, sighting.generation) : before,
+        note: sighting.note)
       return true
     }
   }
@@ -118,6 +126,8 @@ public final class MemoryStore: Store {
         state.devices[row.device] = nil
         state.rows[.deviceString]?[Array(row.device.description.utf8)] = nil
         state.generationFloor = max(state.generationFloor, row.generation)
+        let lines = state.lines.removeValue(forKey: row.device)
+        state.gateFloor = max(state.gateFloor, lines?.values.max() ?? 0)
       }
       return eldest.count
     }
@@ -127,6 +137,14 @@ public final class MemoryStore: Store {
   public func generationFloor() throws(StoreError) -> UInt32 {
     state.withLock { $0.generationFloor }
   }
+
+  /// The highest generation of a device's own line at a gate.
+  public func generation(of device: DeviceID, at gate: GateID) throws(StoreError) -> UInt32? {
+    state.withLock { $0.lines[device]?[gate] }
+  }
+
+  /// The highest generation, at any gate, of a device that was dropped.
+  public func gateGenerationFloor() throws(StoreError) -> UInt32 { state.withLock { $0.gateFloor } }
 
   /// What is known of a device.
   public func device(_ id: DeviceID) throws(StoreError) -> DeviceRow? {

@@ -38,6 +38,13 @@ enum SQLiteStatement: String, CaseIterable {
     INSERT INTO counter (name, value) VALUES (?, ?)
     ON CONFLICT DO UPDATE SET value = max(value, excluded.value)
     """
+  case line = "SELECT generation FROM gate_line WHERE device = ? AND gate = ?"
+  case linesOfDevice = "SELECT max(generation) FROM gate_line WHERE device = ?"
+  case raiseLine = """
+    INSERT INTO gate_line (device, gate, generation) VALUES (?, ?, ?)
+    ON CONFLICT DO UPDATE SET generation = max(generation, excluded.generation)
+    """
+  case dropLines = "DELETE FROM gate_line WHERE device = ?"
   case countDevices = "SELECT count(*) FROM device"
   case countSalts = "SELECT count(*) FROM salt"
 
@@ -54,9 +61,16 @@ enum SQLiteStatement: String, CaseIterable {
   /// The schema's version. What is newer is not touched.
   static let schemaVersion: Int64 = 1
 
-  /// Made also in stores of earlier programs, which need not know of it.
-  static let index = "CREATE INDEX IF NOT EXISTS device_last_seen ON device (last_seen);"
-  static let hasIndex = "SELECT count(*) FROM sqlite_master WHERE name = 'device_last_seen'"
+  /// Made also in stores of earlier programs, which need not know of it: a line that such a program leaves behind
+  /// when it drops a device goes on where it was.
+  static let additions = """
+    CREATE INDEX IF NOT EXISTS device_last_seen ON device (last_seen);
+    CREATE TABLE IF NOT EXISTS gate_line (device BLOB NOT NULL, gate BLOB NOT NULL,
+      generation INTEGER NOT NULL, PRIMARY KEY (device, gate)) STRICT, WITHOUT ROWID;
+    """
+  static let countAdditions = """
+    SELECT count(*) FROM sqlite_master WHERE name IN ('device_last_seen', 'gate_line')
+    """
 
   /// Keys and names are the bytes of their UTF-8, so that they compare as bytes.
   static let schema = """

@@ -36,8 +36,8 @@ public final class SQLiteStore: Store {
     }
     try Self.check(connection)
     try connection.execute("PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON")
-    if try connection.number(SQLiteStatement.hasIndex) == 0 {
-      try connection.execute(SQLiteStatement.index)
+    if try connection.number(SQLiteStatement.countAdditions) < 2 {
+      try connection.execute(SQLiteStatement.additions)
     }
     self.path = path
     writer = WriteQueue(connection)
@@ -200,7 +200,12 @@ public final class SQLiteStore: Store {
       WriteJob(mustLast: true) { (connection) throws(StoreError) in
         if let sighting, sighting.mustRaiseGeneration {
           var before: Int64 = 0
-          try connection.run(.device, [.bytes(sighting.device.bytes)]) { before = $0.integer(3) }
+          let device = SQLiteValue.bytes(sighting.device.bytes)
+          if let gate = sighting.gate {
+            try connection.run(.line, [device, .bytes(gate.bytes)]) { before = $0.integer(0) }
+          } else {
+            try connection.run(.device, [device]) { before = $0.integer(3) }
+          }
           guard Int64(sighting.generation) > before else { return .used(false) }
         }
         guard try connection.run(.useSalt, [.bytes(salt.bytes)]) == 1 else { return .used(false) }
@@ -209,8 +214,17 @@ public final class SQLiteStore: Store {
             .sight,
             [
               .bytes(sighting.device.bytes), .integer(sighting.time),
-              .integer(Int64(sighting.generation)), .bytes(sighting.note),
+              .integer(sighting.gate == nil ? Int64(sighting.generation) : 0),
+              .bytes(sighting.note),
             ])
+          if let gate = sighting.gate {
+            try connection.run(
+              .raiseLine,
+              [
+                .bytes(sighting.device.bytes), .bytes(gate.bytes),
+                .integer(Int64(sighting.generation)),
+              ])
+          }
         }
         return .used(true)
       })
@@ -238,7 +252,12 @@ public final class SQLiteStore: Store {
       WriteJob(mustLast: true) { (connection) throws(StoreError) in
         let rows = try Self.devices(
           .eldestDevices, [.integer(time), .integer(Int64(count))], connection, path: path)
+        var line: Int64 = 0
         for row in rows {
+          try connection.run(.linesOfDevice, [.bytes(row.device.bytes)]) {
+            line = max(line, $0.integer(0))
+          }
+          try connection.run(.dropLines, [.bytes(row.device.bytes)])
           try connection.run(.dropDevice, [.bytes(row.device.bytes)])
           try connection.run(
             .removeRow,
@@ -247,6 +266,7 @@ public final class SQLiteStore: Store {
         if let floor = rows.map(\.generation).max(), floor > 0 {
           try connection.run(.raise, [Self.generationFloorName, .integer(Int64(floor))])
         }
+        if line > 0 { try connection.run(.raise, [Self.gateFloorName, .integer(line)]) }
         return .count(UInt64(rows.count))
       })
     guard case .count(let count) = result else { preconditionFailure("The job counts.") }
@@ -255,13 +275,36 @@ public final class SQLiteStore: Store {
 
   /// The highest generation of a device that was dropped.
   public func generationFloor() throws(StoreError) -> UInt32 {
+    try floor(Self.generationFloorName)
+  }
+
+  /// The highest generation, at any gate, of a device that was dropped.
+  public func gateGenerationFloor() throws(StoreError) -> UInt32 { try floor(Self.gateFloorName) }
+
+  private func floor(_ name: SQLiteValue) throws(StoreError) -> UInt32 {
     let floor = try read { (connection) throws(StoreError) in
-      try Self.counter(Self.generationFloorName, connection)
+      try Self.counter(name, connection)
     }
     guard let floor = UInt32(exactly: floor) else {
       throw .damaged(path: path, detail: "a generation that is none")
     }
     return floor
+  }
+
+  /// The highest generation of a device's own line at a gate.
+  public func generation(of device: DeviceID, at gate: GateID) throws(StoreError) -> UInt32? {
+    let line = try read { (connection) throws(StoreError) in
+      var line: Int64?
+      try connection.run(.line, [.bytes(device.bytes), .bytes(gate.bytes)]) {
+        line = $0.integer(0)
+      }
+      return line
+    }
+    guard let line else { return nil }
+    guard let generation = UInt32(exactly: line) else {
+      throw .damaged(path: path, detail: "a generation that is none")
+    }
+    return generation
   }
 
   /// What is known of a device.
@@ -338,6 +381,7 @@ public final class SQLiteStore: Store {
   }
 
   private static let generationFloorName = SQLiteValue.bytes(Array("generation floor".utf8))
+  private static let gateFloorName = SQLiteValue.bytes(Array("gate generation floor".utf8))
   private static let revisionName = SQLiteValue.bytes(Array("revision".utf8))
 
   private static func counter(

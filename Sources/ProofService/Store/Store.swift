@@ -60,7 +60,8 @@ public protocol Store: Sendable {
   func dropSalts(expiredBefore time: Int64) throws(StoreError) -> Int
 
   /// Forgets devices that were last seen before a time, the eldest first, with the secure strings that they
-  /// defined. The highest of their generations becomes the floor, unless that is higher.
+  /// defined and their lines at gates. The highest of their generations becomes the floor, unless that is higher;
+  /// so does the highest of their lines.
   ///
   /// - Parameters:
   ///   - time: Unix seconds.
@@ -71,6 +72,13 @@ public protocol Store: Sendable {
 
   /// The highest generation of a device that was dropped; 0 for none.
   func generationFloor() throws(StoreError) -> UInt32
+
+  /// The highest generation of a device's own line at a gate, which is apart from ``DeviceRow/generation``; nil if
+  /// it has none.
+  func generation(of device: DeviceID, at gate: GateID) throws(StoreError) -> UInt32?
+
+  /// The highest generation, at any gate, of a device that was dropped; 0 for none.
+  func gateGenerationFloor() throws(StoreError) -> UInt32
 
   /// What is known of a device.
   func device(_ id: DeviceID) throws(StoreError) -> DeviceRow?
@@ -108,6 +116,8 @@ public enum StoreTable: UInt8, Sendable, CaseIterable {
   case deviceString = 9
   /// What an operator decided about single devices.
   case deviceRule = 10
+  /// Gates by name.
+  case gate = 11
 }
 
 /// One row.
@@ -198,14 +208,17 @@ public struct DeviceSighting: Sendable, Hashable {
   public var generation: UInt32
   /// Whether the salt is used only if the generation is above the device's.
   public var mustRaiseGeneration: Bool
+  /// The gate whose line the generation is of; nil for the device's own, which opens locks.
+  public var gate: GateID?
   /// What the service notes about the device.
   public var note: [UInt8]
 
   /// A sighting of these parts.
   public init(
     _ device: DeviceID, at time: Int64, generation: UInt32 = 0, mustRaiseGeneration: Bool = false,
-    note: [UInt8]
+    gate: GateID? = nil, note: [UInt8]
   ) {
+    self.gate = gate
     self.device = device
     self.time = time
     self.generation = generation

@@ -9,18 +9,22 @@ struct TokenMinter {
   /// The measurement and its generation, if the report is for one.
   let measurement: (Measurement, UInt32)?
 
-  private var report: AttestationReport { work.report }
-  private var snapshot: Snapshot { work.snapshot }
+  var report: AttestationReport { work.report }
+  var snapshot: Snapshot { work.snapshot }
   private var policy: Policy { work.snapshot.policy }
 
-  /// The answer. What the report defines is stored by whoever gives it.
-  func answer() throws(Refusal) -> AttestationAnswer {
+  /// The answer. The caller stores what the report defines.
+  ///
+  /// - Parameter handle: The name under which a gate will know the app; nil for other purposes.
+  /// - Returns: The answer.
+  /// - Throws: ``Refusal``.
+  func answer(handle: inout GateHandle?) throws(Refusal) -> AttestationAnswer {
     let answer =
       switch report.subject.purpose {
       case .token, .measurement: try tokenAnswer()
       case .secureString: try stringAnswer()
       case .customJWT: try customAnswer()
-      case .gate: work.answer(.noGate)
+      case .gate: try gateAnswer(&handle)
       }
     return dressed(answer)
   }
@@ -41,7 +45,8 @@ struct TokenMinter {
     guard let api = snapshot.apis[report.subject.name.lowercased()] else {
       return work.answer(.unknownDomain)
     }
-    guard api.kind != .none else { return work.answer(.unprotectedDomain) }
+    // An API behind a gate takes proofs, and no token of this kind.
+    guard api.kind != .none, api.kind != .proof else { return work.answer(.unprotectedDomain) }
     if measurement != nil, api.kind != .measurement { return work.answer(.notEncrypted) }
     guard let key = snapshot.key(of: api) else { throw .failed }
     var claims = claims()

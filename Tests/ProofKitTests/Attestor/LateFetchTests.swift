@@ -3,7 +3,7 @@ import Testing
 
 @testable import ProofKit
 
-/// What a fetch leaves behind that ends after something else has happened: a reinitialisation, a newer
+/// The traces of a fetch that ends after something else has happened: a reinitialisation, a newer
 /// configuration, another definition.
 @Suite("A fetch that ends late")
 struct LateFetchTests {

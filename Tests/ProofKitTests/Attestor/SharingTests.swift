@@ -164,7 +164,7 @@ struct SharingTests {
     let result = stage.attestor.fetchTokenAndWait(for: api, within: .milliseconds(20))
     #expect(result.status == .poorNetwork && result.reason.contains("0.02 seconds"))
     #expect(result.token.isEmpty && stage.attestor.seatCount == 0)
-    // What it came to is not remembered as a failure.
+    // Its result is not remembered as a failure.
     #expect(stage.attestor.fetchTokenAndWait(for: api).status == .success)
   }
 

@@ -43,3 +43,8 @@ func flipped(_ bytes: [UInt8], bit: Int) -> [UInt8] {
   bytes[bit / 8] ^= 1 << UInt8(bit % 8)
   return bytes
 }
+
+/// The bytes of a number, the least significant first.
+func little(_ number: some FixedWidthInteger) -> [UInt8] {
+  stride(from: 0, to: number.bitWidth, by: 8).map { UInt8(truncatingIfNeeded: number >> $0) }
+}

@@ -47,10 +47,10 @@ struct Bench {
       to: HTTPRequest(method: "GET", path: path, query: query, peer: "192.0.2.7"))
   }
 
-  func challenge(_ app: TestApp, _ purpose: AttestationPurpose = .token) throws
-    -> AttestationChallenge
-  {
-    let response = post("/v1/challenge", app.question(purpose).bytes)
+  func challenge(
+    _ app: TestApp, _ purpose: AttestationPurpose = .token, host: String = ""
+  ) throws -> AttestationChallenge {
+    let response = post("/v1/challenge", app.question(purpose, host: host).bytes)
     guard response.status == 200 else { throw Refused(response) }
     return try AttestationChallenge(response.body)
   }
@@ -65,7 +65,7 @@ struct Bench {
   func attest(
     _ app: TestApp, _ subject: AttestationReport.Subject
   ) throws -> AttestationAnswer {
-    let challenge = try challenge(app, subject.purpose)
+    let challenge = try challenge(app, subject.purpose, host: subject.name)
     return try send(app.report(subject, answering: challenge), challenge.draft.salt, app)
   }
 

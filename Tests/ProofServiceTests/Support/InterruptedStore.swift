@@ -44,6 +44,10 @@ final class InterruptedStore: Store {
     try store.dropDevices(lastSeenBefore: time, atMost: count)
   }
   func generationFloor() throws(StoreError) -> UInt32 { try store.generationFloor() }
+  func generation(of device: DeviceID, at gate: GateID) throws(StoreError) -> UInt32? {
+    try store.generation(of: device, at: gate)
+  }
+  func gateGenerationFloor() throws(StoreError) -> UInt32 { try store.gateGenerationFloor() }
   func device(_ id: DeviceID) throws(StoreError) -> DeviceRow? { try store.device(id) }
   func glance(at id: DeviceID) throws(StoreError) -> (revision: UInt64, device: DeviceRow?) {
     try store.glance(at: id)

@@ -78,11 +78,12 @@ struct TestApp {
   var digest: AppDigest { AppDigest(of: set) }
 
   func question(
-    _ purpose: AttestationPurpose = .token, hasKey: Bool = false, endorsement: Endorsement? = nil
+    _ purpose: AttestationPurpose = .token, host: String = "", hasKey: Bool = false,
+    endorsement: Endorsement? = nil
   ) -> AttestationQuestion {
     AttestationQuestion(
       keyID: key.id, device: device, purpose: purpose, configSerial: 0, account: account,
-      sdkVersion: sdkVersion, hasKey: hasKey, endorsement: endorsement)
+      sdkVersion: sdkVersion, host: host, hasKey: hasKey, endorsement: endorsement)
   }
 
   func report(
@@ -91,9 +92,25 @@ struct TestApp {
   ) throws -> [UInt8] {
     let asked = Set(challenge.draft.sources.map(\.id))
     let observed = try EvidenceSet(set.records.filter { asked.contains($0.source) })
-    return try AttestationReport.make(
+    return try made(subject, of: observed, answering: challenge, signedBy: installation).bytes
+  }
+
+  /// A measurement under the configuration that a report was made with: what the app keeps it for.
+  func measured(
+    _ subject: AttestationReport.Subject, answering challenge: AttestationChallenge
+  ) throws -> (report: [UInt8], measurement: Measurement) {
+    let asked = Set(challenge.draft.sources.map(\.id))
+    let observed = try EvidenceSet(set.records.filter { asked.contains($0.source) })
+    let made = try made(subject, of: observed, answering: challenge, signedBy: nil)
+    return (made.bytes, try Measurement(of: observed, under: made.config, with: key))
+  }
+
+  private func made(
+    _ subject: AttestationReport.Subject, of observed: EvidenceSet,
+    answering challenge: AttestationChallenge, signedBy installation: InstallationClaim.Signer?
+  ) throws -> (bytes: [UInt8], config: MeasurementConfig) {
+    try AttestationReport.make(
       subject, of: observed, answering: challenge, account: account, configSerial: 0,
-      sdkVersion: sdkVersion, with: key, signedBy: installation
-    ).bytes
+      sdkVersion: sdkVersion, with: key, signedBy: installation)
   }
 }
