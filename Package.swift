@@ -216,7 +216,10 @@ let package = Package(
       swiftSettings: strictSwift),
     .testTarget(
       name: "ProofKitTests",
-      dependencies: ["ProofKit", "ProofModel", "DurableFiles", "FolderModel", "SeededRandom"],
+      dependencies: [
+        "ProofKit", "ProofModel", "ProofRequest", "DurableFiles", "FolderModel", "SeededRandom",
+        "AllocationCounter",
+      ],
       swiftSettings: strictSwift),
     .testTarget(
       name: "ProofKitKeysTests",

@@ -14,7 +14,7 @@ public enum GateField {
 extension GateSession {
   /// Adds to a request what its gate asks for: the proof, and the gate token where the gate does not know it yet.
   ///
-  /// Send the request at once and once only: a gate accepts each proof once. Sign again before the request is sent
+  /// Fields of an earlier proof are replaced. Send the request at once and once only: a gate accepts each proof once. Sign again before the request is sent
   /// again. Nothing of the request may change after this call.
   ///
   /// - Parameters:
@@ -32,6 +32,7 @@ extension GateSession {
     guard isAllowed(head), admission.covers(head.authority) else {
       throw .hostNotListed(head.authority)
     }
+    guard draw.held.tokenRefusals < 2 else { throw .tokenRefused }
     let keyring = try keyring(draw)
     var guarded = request
     for name in [admission.headers.proof, admission.headers.token, GateField.event] {
@@ -115,9 +116,6 @@ extension GateSession {
     if let refusal { log.write(.info, "\(head.authority) refused a request: \(refusal)") }
     return refusal
   }
-
-  /// Whether the gate refused the token that is held twice, and it waits for another one.
-  var isTokenRefused: Bool { state.withLock { $0.held?.tokenRefusals ?? 0 >= 2 } }
 
   static func refusal(of response: Response) -> GateRefusal.Kind? {
     guard response.status == 401 || response.status == 428 else { return nil }

@@ -181,23 +181,20 @@ public final class GateSession: Sendable {
       keyring = try GateKeyring.derive(for: draw.held.admitted, in: attestor.surroundings)
     } catch {
       let now = clock.uptime()
-      state.withLock { state in
-        state.keyring = nil
-        state.lastError = error
-        // The service decides about the app as it is now.
-        if error == .environmentChanged { state.due = min(state.due ?? now, now) }
-      }
+      let jitter = jitter
+      state.withLock { $0.lose(draw.held, error, at: now, jitter: jitter) }
       worker.wake()
       log.write(.warning, "\(error)")
       throw error
     }
     log.write(.debug, "measured; keys of \(keyring.keys.handle)")
-    guard draw.held.admitted.admission.freshness > 0 else { return keyring }
+    let isKept = draw.held.admitted.admission.freshness > 0
     state.withLock { state in
-      if state.process == draw.process, state.held?.admitted == draw.held.admitted {
-        state.keyring = keyring
-      }
+      guard state.process == draw.process, state.held?.number == draw.held.number else { return }
+      state.isMeasurable()
+      if isKept { state.keyring = keyring }
     }
+    guard isKept else { return keyring }
     // The worker drops the keys when they are too old, even if nothing is asked any more.
     worker.wake()
     return keyring

@@ -21,10 +21,14 @@ struct GateState {
     let admitted: Admitted
     /// When its life began, in uptime.
     let obtained: Duration
+    /// One more for each admission.
+    let number: Int
     /// The gate has opened the token.
     var isTokenKnown = false
     /// How often the gate asked for the token again although it was sent.
     var tokenRefusals = 0
+    /// The app was found changed, and the service is asked.
+    var isOutdated = false
 
     var end: Duration { obtained + .seconds(Int64(admitted.admission.life)) }
   }
@@ -151,6 +155,28 @@ struct GateState {
     return UInt32(clamping: max(1, time))
   }
 
+  /// Drops the keys after a measurement that gave none. If the app is not the attested one, the service decides about
+  /// it as it is now: at once, or later where that was asked before and helped for less than a minute.
+  mutating func lose(_ lost: Held, _ error: GateError, at now: Duration, jitter: Double) {
+    keyring = nil
+    lastError = error
+    guard error == .environmentChanged, held?.number == lost.number, held?.isOutdated == false
+    else { return }
+    held?.isOutdated = true
+    if now - lost.obtained > GateTimes.backOffMax { failures = 0 }
+    if failures == 0 {
+      failures = 1
+      due = now
+    } else {
+      putOff(at: now, jitter: jitter)
+    }
+  }
+
+  /// Forgets an error that a measurement has refuted.
+  mutating func isMeasurable() {
+    if case .notMeasured = lastError { lastError = nil }
+  }
+
   /// Puts the next try off. The jitter is 0.9 to 1.1.
   mutating func putOff(at now: Duration, jitter: Double) {
     let wait = min(GateTimes.backOff * (1 << min(failures, 6)), GateTimes.backOffMax)
@@ -160,11 +186,11 @@ struct GateState {
 
   /// Takes an admission.
   mutating func take(_ admitted: Admitted, obtained: Duration, jitter: Double) {
-    held = Held(admitted: admitted, obtained: obtained)
+    held = Held(admitted: admitted, obtained: obtained, number: (held?.number ?? 0) + 1)
     keyring = nil
     account?.digest = nil
-    // A gate that refuses one token after the other is asked ever more rarely.
-    if lastError != .tokenRefused { failures = 0 }
+    // Where one admission after the other is of no use, the service is asked ever more rarely.
+    if lastError != .tokenRefused, lastError != .environmentChanged { failures = 0 }
     lastError = nil
     due = obtained + .seconds(Int64(admitted.admission.life)) * (GateTimes.renewal * jitter)
   }

@@ -148,7 +148,7 @@ extension GateSession {
     take(admitted, obtained: now)
   }
 
-  private var jitter: Double { 0.9 + 0.2 * random() }
+  var jitter: Double { 0.9 + 0.2 * random() }
 
   private func take(_ admitted: Admitted, obtained: Duration) {
     let jitter = jitter

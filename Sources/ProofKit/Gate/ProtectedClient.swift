@@ -46,7 +46,6 @@ public final class ProtectedClient: Sendable {
     let end = clock.uptime() + limit
     var sendings = 0
     while true {
-      if session.isTokenRefused { throw .tokenRefused }
       let guarded = try session.guarded(request, event: event, data: data)
       let left = end - clock.uptime()
       guard left > .zero else { throw .timedOut }

@@ -1,3 +1,5 @@
+import AllocationCounter
+import Glibc
 import ProofModel
 import Testing
 
@@ -71,6 +73,39 @@ struct GateEventTests {
       #expect(throws: error) { try stage.session.eventToken(for: 3300, account: name) }
     }
     _ = try stage.session.eventToken(for: 3300, account: String(repeating: "ü", count: 64))
+  }
+
+  @Test(
+    "with fresh keys a token allocates no more than its text",
+    .enabled(if: allocation_count_works() == 1), arguments: [nil, "ada"])
+  func allocations(account: String?) throws {
+    let stage = try GateStage { $0.freshness = 10 }
+    try stage.session.setAccount(account)
+    for _ in 0..<2 { _ = try stage.session.eventToken(for: 3300) }
+    let data = [UInt8](repeating: 1, count: 64)
+    let before = allocation_count()
+    let token = try stage.session.eventToken(for: 3300, data: data)
+    let count = allocation_count() - before
+    // A build without optimisation allocates once more, where it looks through the account's events.
+    #expect(count <= 2)
+    #expect(token.cause == nil)
+  }
+
+  @Test("a child of a fork has another number, and its parent keeps its own")
+  func child() throws {
+    typealias Fork = @convention(c) () -> Int32
+    let number = CoreProcess.number
+    #expect(number == CoreProcess.number && number != 0)
+    let symbol = unsafe try #require(dlsym(nil, "fork"))
+    let fork = unsafe unsafeBitCast(symbol, to: Fork.self)
+    let process = fork()
+    if process == 0 {
+      let mine = CoreProcess.number
+      _exit(mine != number && mine == CoreProcess.number ? 7 : 8)
+    }
+    var status: Int32 = 0
+    #expect(unsafe waitpid(process, &status, 0) == process)
+    #expect(status == 7 << 8 && CoreProcess.number == number)
   }
 
   @Test("while the keys are fresh a token needs no look at the app, and none is made twice")

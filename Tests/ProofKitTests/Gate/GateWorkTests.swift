@@ -132,6 +132,17 @@ struct GateWorkTests {
     #expect(try stage.session.eventToken(for: 3300).cause == nil)
   }
 
+  @Test("stop drops the keys at once")
+  func stopped() throws {
+    let stage = try GateStage { $0.freshness = 10 }
+    _ = try stage.session.guarded(stage.request)
+    weak let keyring = stage.session.state.withLock { $0.keyring }
+    #expect(keyring != nil)
+    stage.session.stop()
+    #expect(keyring == nil && !stage.session.isReady)
+    #expect(stage.session.work() == .none)
+  }
+
   @Test("before the start a token says that the SDK was not started")
   func notStarted() throws {
     let stage = try GateStage(isStarted: false)

@@ -18,6 +18,7 @@ from mutation import Broken, Mutant, play  # noqa: E402
 
 COPY = ROOT / ".build" / "mutants" / "tree"
 CORE = "Sources/ProofModel/Core"
+GATE = "Sources/ProofKit/Gate"
 
 # Name, file, what stands there, what is planted, and the suite that must notice.
 MUTANTS = [
@@ -59,6 +60,25 @@ MUTANTS = [
      "VerifierTests", []),
     ("an SDK that does not look whose configuration it has", "Sources/ProofKit/Prover.swift",
      "try config.check(key)", "", "ProverTests", []),
+    ("a proof for any host", f"{GATE}/GateGuarding.swift",
+     "guard isAllowed(head), admission.covers(head.authority) else {", "guard isAllowed(head) else {",
+     "GateProofTests", []),
+    ("a proof over plain http", f"{GATE}/GateGuarding.swift", "if head.scheme == .https { return true }",
+     "if head.scheme == .https || head.scheme == .http { return true }", "GateProofTests", []),
+    ("redirects that are followed", "CSources/CCurl/client.c", "SET(CURLOPT_FOLLOWLOCATION, 0L);",
+     "SET(CURLOPT_FOLLOWLOCATION, 1L);", "ProtectedAPITests", []),
+    ("a gate's configuration handed out as a lock's", "Sources/ProofKit/Attestor/AttestationExchange.swift",
+     "measured: status == .success && request.purpose == .measurement ? measured : nil,",
+     "measured: status == .success && request.purpose != .token ? measured : nil,", "GateStoreTests", []),
+    ("an admission in the file of the pair that opens locks", f"{GATE}/GateStore.swift",
+     '"gate-" + Digest(hashing: Array("\\(account)\\n\\(host.text)".utf8)).description.prefix(16)', '"measurement"',
+     "GateStoreTests", []),
+    ("keys of a gate without a last look at the environment", f"{GATE}/GateKeyring.swift",
+     "guard released == made, keyring.keys.handle", "guard keyring.keys.handle", "GateProofTests", []),
+    ("keys of a gate that are held for ever", f"{GATE}/GateState.swift", "now - keyring.measured < ",
+     ".zero < ", "GateProofTests", []),
+    ("a proof in the log", f"{GATE}/GateGuarding.swift", "(head.authority): proved",
+     "(head.authority): proved \\(guarded.values(of: admission.headers.proof))", "GateLogTests", []),
     ("a verifier without its lock", f"{CORE}/CoreLock.swift", "unsafe pthread_mutex_lock(mutex)",
      "_ = unsafe mutex", "thread:VerifierTests/concurrency",
      [("defer { unsafe pthread_mutex_unlock(mutex) }", "")]),

@@ -1,0 +1,103 @@
+import ProofKit
+import ProofModel
+
+/// A request type of an app's own.
+private struct OwnRequest: ProvableRequest {
+  let method = "GET"
+  let url = "https://api.example.com/"
+  let body: [UInt8]? = nil
+  var fields: [String: String] = [:]
+
+  func values(of name: String) -> [String] { fields[name].map { [$0] } ?? [] }
+  mutating func set(_ name: String, to value: String?) { fields[name] = value }
+}
+
+/// A transport without a network.
+private struct Nothing: Transport {
+  func send(_ request: TransportRequest) throws(TransportError) -> TransportResponse {
+    throw .unreachable("nowhere")
+  }
+}
+
+func probeGateSession() async throws {
+  let attestor = Attestor(observer: try Probe(.init(hardens: false)), over: Nothing())
+  try expect(Log.Level.allCases == [.none, .error, .warning, .info, .debug])
+  let log = Log(upTo: .debug) { level, line in
+    if level > Log.Level.info && line.isEmpty { print(line) }
+  }
+  try expect(log.level == .debug && Log.none.level == .none)
+  var options = GateSession.Options(store: nil, log: log, allowsPlainLoopback: false)
+  options.store = GateStore(folder: "/nowhere")
+  options.log = .none
+  options.allowsPlainLoopback = true
+  try expect(options.store?.folder == "/nowhere")
+  let session = try GateSession(attestor, for: "api.example.com")
+  try expect(session.host == "api.example.com" && session.description.contains("api"))
+  try expect(session.customMirror.children.count == 1)
+  try expect(!session.isReady && session.lastError == nil)
+  try session.setAccount("ada")
+
+  var request = Request("POST", "https://api.example.com/", fields: [], body: [1])
+  request.set("X-Name", to: "value")
+  try expect(request.fields == [HeaderField("X-Name", "value")] && request.method == "POST")
+  try expect(request.fields[0].name == "X-Name" && request.fields[0].value == "value")
+  try expect(request.values(of: "x-name") == ["value"] && request.body == [1])
+  try expect(request.url.hasPrefix("https"))
+  let response = Response(status: 401, fields: [HeaderField(GateField.refusal, "token")], body: [2])
+  try expect(response.status == 401 && response.body == [2] && response.fields.count == 1)
+  try expect(response.value(of: GateField.refusal) == "token")
+  try expect(GateField.time == "proof-time" && GateField.event == "proof-event")
+  try expect(session.note(response, to: request) == nil)
+  do {
+    _ = try session.guarded(OwnRequest(), event: 3300, data: [])
+    try expect(false)
+  } catch let error as GateError {
+    try expect(error == .notStarted && error.initializationCode == -1 && error.attestationCode == 2)
+    try expect(error.signingText != nil && error.description.contains("start"))
+  }
+
+  let event = EventID(3300)
+  try expect(event.rawValue == 3300 && event == 3300)
+  let token = try session.eventToken(for: event, account: "bob", data: [1])
+  try expect(token.text.utf8.count == 88 && token.cause == .notStarted)
+
+  let client = ProtectedClient(session)
+  try expect(client.session === session && ProtectedClient.time == .seconds(60))
+  try expect(fails(.notStarted) { try client.performAndWait(request) })
+  do {
+    _ = try await client.perform(request)
+    try expect(false)
+  } catch let error as GateError {
+    try expect(error == .notStarted)
+  }
+  session.start(ready: nil)
+  session.stop()
+
+  try expect(GateTimes.backOff == .seconds(1) && GateTimes.backOffMax == .seconds(60))
+  try expect(GateTimes.quiet == .seconds(600))
+  let errors: [GateError] = [
+    .notStarted, .notReady(.noNetwork), .notMeasured(reason: "x"), .environmentChanged,
+    .storageUnusable(reason: "x"), .malformedHost("x"), .hostNotListed("x"), .malformedMethod("x"),
+    .malformedRequest(reason: "x"), .unknownEvent(1), .malformedAccount(byteCount: 0),
+    .tokenRefused, .transport(.cancelled), .timedOut, .cancelled,
+  ]
+  try expect(Set(errors.map(\.description)).count == errors.count)
+  if case .attestation(let failure) = session.lastError {
+    try expect(failure.status == .notInitialized && failure.reason.isEmpty)
+  }
+  try expect(AttestorError.storeUnusable(reason: "x").initializationCode == -2)
+
+  var sent = TransportRequest(url: "https://api.example.com/", timeout: .seconds(1))
+  sent.method = "PUT"
+  sent.fields = [HeaderField("a", "b")]
+  try expect(
+    TransportResponse(status: 200, body: [], fields: [HeaderField("a", "b")]).fields.count == 1)
+  try expect(AttestorClock(uptime: { .zero }, unixTime: { 7 }).unixTime() == 7)
+}
+
+private func fails(_ expected: GateError, _ body: () throws(GateError) -> Response) -> Bool {
+  do throws(GateError) {
+    _ = try body()
+    return false
+  } catch { return error == expected }
+}
