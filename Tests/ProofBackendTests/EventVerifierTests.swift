@@ -183,7 +183,7 @@ import Testing
     #expect(shop.redeemer.errorStates == [0: 1, 2: 2])
   }
 
-  @Test("With the store out of reach nothing counts; a token that was not judged can be asked about again")
+  @Test("With the store out of reach nothing counts, and the question can be asked again")
   func storeFails() throws {
     let shop = try Shop()
     let token = try shop.app.event(for: shop.audience)
