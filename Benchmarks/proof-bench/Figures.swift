@@ -142,7 +142,21 @@ extension Figures {
             answering: challenge, with: secrets)
         }
       ),
-    ] + receiving(sample, secrets)
+    ] + receiving(sample, secrets) + signing(sample)
+  }
+
+  /// Requests and events; the digest of a request's body is made beforehand.
+  private static func signing(_ sample: Sample) throws -> [(String, Int?)] {
+    let request = try RequestSample(sample)
+    let event = try EventSample(sample)
+    return [
+      ("allocations.request.sign.swift", count { _ = try request.sign() }),
+      ("allocations.request.verify.swift", count { try request.verify() }),
+      ("allocations.request.compact.sign.swift", count { _ = try request.compact() }),
+      ("allocations.request.compact.verify.swift", count { try request.verifyCompact() }),
+      ("allocations.event.make.swift", count { _ = try event.make() }),
+      ("allocations.event.verify.swift", count { try event.verify() }),
+    ]
   }
 
   private static func reassembly() throws -> Int? {

@@ -358,7 +358,8 @@ class API(unittest.TestCase):
 
     def test_the_compact_form(self):
         digest = hashlib.sha256(BODY).digest()
-        request = compact_form.request_digest(b"POST", b"https", b"api.example.com", b"/pay?to=7", digest, b"Bearer abc")
+        request = compact_form.request_digest(
+            b"POST", b"https", b"api.example.com", b"/pay?to=7", digest, b"Bearer abc")
         subject = compact.Subject(bytes(32), request, digest)
         fields = compact.Fields(NOW, 0, 7, 1, 0, 3, bytes(4))
         text = compact.to_text(

@@ -117,10 +117,10 @@ import Testing
     #expect(first.judge(question).isValid)
     // An event token is no request's proof, and the reverse.
     var request = try app.compact()
-    try request.fields.set("Proof-Compact", try app.event(for: one, count: 9))
+    try request.fields.set("Proof", try app.event(for: one, count: 9))
     #expect(
       verifier.judge(request, on: RequestRulesTests.route).rejection == .gate(.compactKind))
-    let proof = try #require(try app.compact().fields.values(of: "proof-compact").first)
+    let proof = try #require(try app.compact().fields.values(of: "proof").first)
     #expect(first.judge(Question(proof, event: 3300)).reason == .refused(.compactKind))
     // The same app at another gate.
     let other = try GateApp(at: try Gate(), instance: app.instance)
@@ -183,7 +183,7 @@ import Testing
     #expect(shop.redeemer.errorStates == [0: 1, 2: 2])
   }
 
-  @Test("With the store out of reach nothing counts; a token that was not judged can be asked about again")
+  @Test("With the store out of reach nothing counts, and the question can be asked again")
   func storeFails() throws {
     let shop = try Shop()
     let token = try shop.app.event(for: shop.audience)

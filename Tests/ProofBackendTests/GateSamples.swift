@@ -189,7 +189,7 @@ struct GateApp {
       .text(for: subject, with: keys.compact)
     var all = HeaderFields()
     for field in fields { try all.append(field.name, field.value) }
-    try all.append("Proof-Compact", text)
+    try all.append("Proof", text)
     if withToken { try all.append("Proof-Token", token) }
     var request = ReceivedRequest(
       method: method, target: target, fields: all, body: digest, address: "192.0.2.1")

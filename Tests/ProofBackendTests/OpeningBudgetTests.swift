@@ -35,7 +35,7 @@ import Testing
     #expect(later.rejection == .gate(.tokenSeal))
   }
 
-  @Test("A flood from many addresses leaves their share to owners: known installations and addresses")
+  @Test("A flood from many addresses leaves known installations and addresses their share")
   func manyAddresses() throws {
     let gate = try Gate()
     var settings = RequestVerifier.Settings()
@@ -105,6 +105,9 @@ import Testing
     var keys: [GateKeys] = []
     for _ in 0..<10_000 { keys.append(try GateSecret.random(generation: 1).keys(in: pool)) }
     #expect(try Self.mappingCount() - before < 300)
+    // The same keys in blocks of their own would not get by with so few: the count sees them.
+    let blocks = try (0..<1_000).map { _ in try GateSecret.random(generation: 1).keys }
+    #expect(try Self.mappingCount() - before > 1_000 && blocks.count == 1_000)
     let slabs = pool.slabCount
     #expect(slabs < 30)
     #expect(Set(keys.map(\.handle)).count == keys.count)
@@ -122,6 +125,7 @@ import Testing
   }
 
   private static func mappingCount() throws -> Int {
-    try String(contentsOfFile: "/proc/self/maps", encoding: .utf8).utf8.count { $0 == 0x0a }
+    let file = try FileHandle(forReadingFrom: URL(fileURLWithPath: "/proc/self/maps"))
+    return try file.readToEnd()?.count { $0 == 0x0a } ?? 0
   }
 }

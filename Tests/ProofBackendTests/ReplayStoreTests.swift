@@ -163,7 +163,10 @@ import Testing
     do { _ = try Self.open(path).insert(.numbered(2), until: Self.now + 9, at: Self.now + 1) }
     #expect(try Self.open(path).begin(at: Self.now + 1).isComplete)
     // The same file with the time of an honest write of 100 s ago, copied back now.
-    do { _ = try Self.open(path, systemTime: then).insert(.numbered(3), until: 1, at: Self.now + 2) }
+    do {
+      let store = try Self.open(path, systemTime: then)
+      #expect(try store.insert(.numbered(3), until: Self.now + 9, at: Self.now + 2))
+    }
     try FileManager.default.copyItem(atPath: path, toPath: copy)
     try FileManager.default.removeItem(atPath: path)
     try FileManager.default.copyItem(atPath: copy, toPath: path)

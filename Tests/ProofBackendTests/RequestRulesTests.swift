@@ -68,7 +68,7 @@ import Testing
     }
   }
 
-  @Test("A verifier that starts with an empty store accepts nothing that an earlier one may have accepted")
+  @Test("A verifier with an empty store accepts nothing that an earlier one may have accepted")
   func startsEmpty() throws {
     let gate = try Gate()
     let app = try GateApp(at: gate)
@@ -129,7 +129,7 @@ import Testing
     #expect(restored.judge(used, on: Self.route).rejection == .request(.stale))
   }
 
-  @Test("With the store out of reach, a request that changes something is 503, and a safe one passes")
+  @Test("With the store out of reach, an unsafe request is 503, and a safe one passes")
   func storeFails() throws {
     let gate = try Gate()
     let app = try GateApp(at: gate)
@@ -179,7 +179,7 @@ import Testing
         #expect(verifier.judge(request, on: RequestRoute(host)).verdict == nil)
       }
       let plain = RequestRoute(Gate.host, scheme: .http)
-      if request.fields.values(of: "proof-compact").count == 1 {
+      if request.fields.values(of: "proof").count == 1 {
         #expect(verifier.judge(request, on: plain).rejection == .gate(.otherRequest))
       }
     }
@@ -210,7 +210,7 @@ import Testing
     #expect(RequestVerifierTests.field(judged, "Proof-Refusal") == "proof")
   }
 
-  @Test("Targets that servers read differently are refused in each form, unless the route allows them")
+  @Test("Targets that servers read differently are refused, unless the route allows them")
   func targets() throws {
     let gate = try Gate()
     let app = try GateApp(at: gate)
@@ -276,7 +276,7 @@ import Testing
 
   // MARK: Gates and locks
 
-  @Test("100 renewals at a gate leave the pair of a lock as it is, and neither takes the other's token")
+  @Test("100 renewals at a gate leave a lock's token as it is; neither takes the other's token")
   func renewals() throws {
     let backend = try Backend()
     let gate = try Gate()

@@ -11,6 +11,7 @@ public protocol ReplayStore: Sendable {
   /// Says what the store knows from before. A verifier calls it once, when it starts.
   ///
   /// - Parameter now: Unix seconds by the verifier's clock.
+  /// - Returns: The highest time, and whether anything may be missing.
   /// - Throws: ``ReplayStoreFailure``.
   func begin(at now: UInt64) throws(ReplayStoreFailure) -> ReplayMemory
 

@@ -45,7 +45,7 @@ extension RejectedRequest: CustomStringConvertible {
     case .format(let error): "The request is malformed: \(error)"
     case .request(let refusal): refusal.description
     case .gate(let refusal): refusal.description
-    case .busy: "The installation is not known, and its address has no opening of a gate token left."
+    case .busy: "The installation is not known, and its address may open no gate token now."
     case .store(let failure): failure.description
     }
   }

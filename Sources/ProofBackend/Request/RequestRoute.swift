@@ -29,7 +29,7 @@ public enum Unanchored: Sendable, Hashable {
 /// Names of the header fields that carry proofs, in lower case.
 public struct RequestFields: Sendable, Hashable {
   /// The compact form and the body-only form, such as `wtoken` for clients of another vendor.
-  public var compact = "proof-compact"
+  public var compact = "proof"
   /// The gate token in base64url.
   public var token = "proof-token"
 

@@ -34,6 +34,7 @@ public struct StandardProof: Sendable {
   /// Whether the signature is this key's. Takes the same time for each signature.
   ///
   /// - Parameter key: The 32 bytes that `GateKeys.withRequestKey` lends.
+  /// - Returns: Whether it is.
   public func isSigned(with key: RawSpan) -> Bool {
     let expected = CoreCrypto.hmac(key: key, read.base.span)
     return expected.withBytes { expected in

@@ -82,7 +82,8 @@ if CommandLine.arguments[1] == "replay" {
   fflush(nil)
   while let line = readLine() {
     let digest = Digest(hashing: Array(line.utf8))
-    let isNew = try store.insert(ReplayKey(Array(digest.bytes.prefix(24))), until: now + 150, at: now)
+    let key = try ReplayKey(Array(digest.bytes.prefix(24)))
+    let isNew = try store.insert(key, until: now + 150, at: now)
     print(isNew ? "new" : "used")
     fflush(nil)
   }

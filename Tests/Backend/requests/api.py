@@ -41,7 +41,7 @@ def make(keys, now):
             target += "?" + request.scope["query_string"].decode("latin-1")
         headers = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in request.scope["headers"]]
         try:
-            compact = request.headers.get("proof-compact")
+            compact = request.headers.get("proof")
             if compact is None:
                 standard(request.method, target, headers, body)
             else:

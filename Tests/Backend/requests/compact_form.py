@@ -1,6 +1,6 @@
 """Verifies compact proofs and event tokens of ProofKit: docs/SPEC.md, section 15. Standard library only.
 
-`check` verifies the tag, `judge` the fields. The caller finds the keys by `handle_of`, and uses `Token.replay_key` once.
+`check` verifies the tag, `judge` the fields. The caller finds the keys by `handle_of`, and uses a replay key once.
 """
 
 import base64
@@ -97,7 +97,8 @@ def judge(token, now, event=0, window=60, measured_max=255, beacons=None, newest
 
 def beacons_at(key, now):
     """The four beacons that are valid at a moment."""
-    made = (mac(key, b"pfc1.beacon....." + struct.pack("<I", now // 300 + step & 0xFFFFFFFF))[:4] for step in (1, 0, -1, -2))
+    intervals = [struct.pack("<I", now // 300 + step & 0xFFFFFFFF) for step in (1, 0, -1, -2)]
+    made = [mac(key, b"pfc1.beacon....." + interval)[:4] for interval in intervals]
     return [beacon if any(beacon) else b"\1\0\0\0" for beacon in made]
 
 

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 DERIVED = ("@method", "@authority", "@path", "@query")
 WHEN_PRESENT = ("authorization", "content-type", "x-http-method-override", "proof-account")
 SINGLE = WHEN_PRESENT + ("content-digest", "content-length", "host")
-INPUT = re.compile(r'([a-z*][a-z0-9_.*-]*)=(\(((?:"[^"\\]*"(?: "[^"\\]*")*)?)\)((?:;[a-z]+=(?:"[^"\\]*"|-?\d{1,15}))*))')
+NAMES, VALUES = r'(?:"[^"\\]*"(?: "[^"\\]*")*)?', r'(?:;[a-z]+=(?:"[^"\\]*"|-?\d{1,15}))*'
+INPUT = re.compile(rf"([a-z*][a-z0-9_.*-]*)=(\(({NAMES})\)({VALUES}))")
 PARAMETER = re.compile(r';([a-z]+)=(?:"([^"\\]*)"|(-?\d{1,15}))')
 SIGNATURE = re.compile(r"([a-z*][a-z0-9_.*-]*)=:([A-Za-z0-9+/]*={0,2}):")
 AMBIGUOUS = re.compile(r"//|\\|#|%(?![0-9A-Fa-f]{2})|%00|%2[Ff]|%5[Cc]|(/|^)(\.|%2[Ee]){1,2}(;[^/]*)?(/|$)")
@@ -53,8 +54,8 @@ def verify(method, authority, target, headers, key_of, more_fields=()):
     need(set(parameters) <= {"created", "expires", "keyid", "nonce", "alg", "tag"}, "unknown parameter")
     need(parameters.get("alg", "hmac-sha256") == "hmac-sha256", "another algorithm")
     created, key_id, nonce = (parameters.get(name) for name in ("created", "keyid", "nonce"))
-    need(type(created) is int and isinstance(key_id, str) and isinstance(nonce, str) and key_id and 1 <= len(nonce) <= 128,
-         "missing parameter")
+    need(type(created) is int and isinstance(key_id, str) and isinstance(nonce, str), "missing parameter")
+    need(key_id and 1 <= len(nonce) <= 128, "bad parameter")
     values = {"@method": method, "@authority": authority, "@path": path, "@query": "?" + query}
     lines = []
     for name in covered:

@@ -110,7 +110,9 @@ final class ReplayFile: @unchecked Sendable {
 
   func judgement(_ name: ReplayKey) throws(ReplayStoreFailure) -> [UInt8]? {
     var found: [UInt8]?
-    try run("SELECT bytes FROM judgement WHERE name = ?", [.bytes(name.bytes)]) { found = $0.bytes() }
+    try run("SELECT bytes FROM judgement WHERE name = ?", [.bytes(name.bytes)]) { row in
+      found = row.bytes()
+    }
     return found
   }
 
@@ -126,7 +128,9 @@ final class ReplayFile: @unchecked Sendable {
 
   func number(_ number: Number) throws(ReplayStoreFailure) -> UInt64 {
     var found: Int64 = 0
-    try run("SELECT number FROM note WHERE id = ?", [.number(number.rawValue)]) { found = $0.number() }
+    try run("SELECT number FROM note WHERE id = ?", [.number(number.rawValue)]) { row in
+      found = row.number()
+    }
     return UInt64(clamping: found)
   }
 
