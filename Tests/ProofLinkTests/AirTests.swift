@@ -37,4 +37,17 @@ struct AirTests {
     #expect(Self.fate { $0.disconnection = 1000 } == (.linkEnds, "e"))
     #expect(Self.fate { $0.powerLoss = 1000 } == (.powerFails, "p"))
   }
+
+  @Test("an impostor replays what it heard, as it was and with one bit altered")
+  func impostor() {
+    var impostor = LinkImpostor()
+    impostor.hear(Self.pdu, toApp: false)
+    var dice = LinkDice(seed: 7)
+    let said = (0..<400).flatMap { _ in impostor.speak(toApp: false, &dice) }
+    let differing = said.filter { $0.count == Self.pdu.count }.map { pdu in
+      zip(pdu, Self.pdu).map { ($0 ^ $1).nonzeroBitCount }.reduce(0, +)
+    }
+    #expect(differing.count(where: { $0 == 0 }) > 50)
+    #expect(differing.count(where: { $0 == 1 }) > 50)
+  }
 }

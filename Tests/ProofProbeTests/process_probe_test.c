@@ -186,6 +186,9 @@ static void what_cannot_be_collected_is_said_first(void) {
     const struct pfc_source *last = &draft.sources[draft.source_count - 1];
     CHECK(strcmp(pfp_probe_failure(probe)->path, pfp_source_name(last->class_, last->number)) == 0);
   }
+  draft.sources[draft.source_count - 1].number = 200;
+  CHECK_NUMBER(pfp_probe_collect(probe, &draft, listing_add, &listings[0]), PFP_E_UNSUPPORTED);
+  CHECK(strcmp(pfp_probe_failure(probe)->path, "a source unknown to this version") == 0);
   pfp_probe_free(probe);
   place_finish();
 }

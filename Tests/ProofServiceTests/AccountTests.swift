@@ -41,6 +41,12 @@ import Testing
     #expect(isSame)
   }
 
+  @Test func `an account's first configuration is newer than none, which is serial 0`() throws {
+    let (account, _) = try Account.create(
+      "door", in: MemoryStore(), lockedBy: keyFile(), url: "https://a.example.com")
+    #expect(try Management(account).configuration().serial == 1)
+  }
+
   @Test func `one store holds one account`() throws {
     let store = MemoryStore()
     #expect(throws: ServiceError.noAccount) { try Account.open(in: store, with: keyFile()) }

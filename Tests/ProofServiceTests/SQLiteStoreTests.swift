@@ -181,6 +181,43 @@ import Testing
     #expect((try? store.pending(salt)) == nil)
   }
 
+  @Test func `while another process writes so many salts are left, and the next one waits`()
+    throws
+  {
+    let place = Workplace()
+    let path = place.path(of: "store")
+    let store = try SQLiteStore(creatingAt: path)
+    let other = try SQLiteConnection(path: path, patience: 5_000)
+    let last = Salt.random()
+    try other.run(.begin)
+    let before = store.transactions.all
+    let isFull = Atomic(false)
+    let isLeft = Atomic(false)
+    onThreads(3) { thread in
+      if thread == 0 {
+        try! store.apply([.insert(.api, "a", [])])
+      } else if thread == 1 {
+        while store.transactions.all == before { sched_yield() }
+        for _ in 0..<WriteQueue.leftMax {
+          try! store.keep(PendingSalt(Salt.random(), expiry: 1, note: []))
+        }
+        isFull.store(true, ordering: .releasing)
+        // A salt that is left is found before it is in the file.
+        for _ in 0..<1_000 {
+          if try! store.pending(last) != nil { isLeft.store(true, ordering: .releasing) }
+          sched_yield()
+        }
+        try! other.run(.commit)
+      } else {
+        while !isFull.load(ordering: .acquiring) { sched_yield() }
+        try! store.keep(PendingSalt(last, expiry: 1, note: []))
+      }
+    }
+    let wasLeft = isLeft.load(ordering: .acquiring)
+    #expect(!wasLeft)
+    #expect(try store.pending(last) != nil)
+  }
+
   @Test func `a start checks no more than so much of a store`() throws {
     let place = Workplace()
     let path = place.path(of: "store")

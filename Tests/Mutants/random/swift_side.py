@@ -137,7 +137,7 @@ def blamed(errors, mutants):
 def sort_out(drawn, redraw):
     """Redraws what does not compile. Leaves {number: mutant} of one build, and of those that are built alone."""
     begin()
-    together, alone, unchecked = {}, {}, dict(drawn)
+    together, alone, compiled, unchecked = {}, {}, set(), dict(drawn)
     while unchecked:
         for number, mutant in unchecked.items():
             clash = (mutant.choice is None or mutant.source.name.startswith(ALONE)
@@ -146,14 +146,12 @@ def sort_out(drawn, redraw):
         modules = {mutant.source.name.split("/")[1] for number, mutant in unchecked.items() if number in together}
         unchecked = {}
         place(choosing(together))
-        refused = set()
         for module in sorted(modules):
             while True:
                 errors = errors_of(module)
                 if not errors:
                     break
                 new = blamed(errors, together)
-                refused |= new
                 for number in new:
                     mutant = together.pop(number)
                     print(f"  {module}: number {number} has no form that asks ({mutant.operator})", flush=True)
@@ -162,12 +160,14 @@ def sort_out(drawn, redraw):
                     else:
                         unchecked[number] = redraw(number)
                 place(choosing(together))
-        for number in [number for number in refused if number in alone]:
+        for number in sorted(set(alone) - compiled):
             mutant = alone[number]
             place({mutant.source.name: mutant.source.edited(mutant.edits)})
             if errors_of(mutant.source.name.split("/")[1]):
                 del alone[number]
                 unchecked[number] = redraw(number)
+            else:
+                compiled.add(number)
         # A mutant that became C is played elsewhere.
         unchecked = {number: mutant for number, mutant in unchecked.items() if mutant}
     return together, alone
