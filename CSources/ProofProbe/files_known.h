@@ -1,4 +1,4 @@
-/// What is known of a bundle since it was last measured: its entries in order, packed.
+/// Entries of a bundle known since it was last measured: in order, packed.
 ///
 /// Written once, in order, and read back in order: by the next measurement, which takes from it what did not change
 /// and writes its successor while pages already read are given back. So what is known needs its room once, not twice.

@@ -49,7 +49,7 @@ uint32_t pfp_names_sort(struct pfp_names *names);
 /// After all were handed out: whether another pass is needed. It then is begun.
 bool pfp_names_more(struct pfp_names *names);
 
-/// What is handed out.
+/// A name handed out to the caller.
 struct pfp_name {
   const char *bytes;
   uint8_t size;

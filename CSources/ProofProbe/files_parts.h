@@ -47,8 +47,8 @@ struct pfp_folder {
 struct pfp_item {
   struct pfp_folder *folder;
   struct pfp_long *place;  ///< Reserved for it since it was first read as a long file, or NULL
-  /// What the entry's digest is of: header, path, content (files.h). Until the content is known its zeros terminate
-  /// the path.
+  /// Input of the entry's digest: header, path, content (files.h). Until the content is known its zeros terminate the
+  /// path.
   uint8_t *message;
   uint64_t message_end;  ///< In the ring of messages
   uint32_t path_size;
@@ -152,7 +152,7 @@ enum pfp_task { PFP_TASK_ENTRY, PFP_TASK_TREE, PFP_TASK_AGAIN };
 /// page, so that the same offset in all of them does not fall into one set of the cache.
 #define PFP_SLOT_BYTES (PFP_LEAF_BYTES + 4096u + 128u)
 
-/// What a lane hashes; the owner is an item, a reading, a reading, a window, an item.
+/// Kinds of hashing job of a lane; the owner is an item, a reading, a reading, a window, an item.
 enum pfp_kind { PFP_JOB_CONTENT, PFP_JOB_LEAF, PFP_JOB_TREE, PFP_JOB_LONG, PFP_JOB_ENTRY };
 
 struct pfp_lane_job {
@@ -351,7 +351,7 @@ void pfp_read_leaf_done(struct pfp_worker *worker, struct pfp_reading *reading, 
                         const uint8_t digest[PFP_HASH_BYTES]);
 /// The content of an item was read and hashed: accepts it, or has it read again, or gives up.
 void pfp_read_content(struct pfp_worker *worker, struct pfp_item *item, const uint8_t digest[PFP_HASH_BYTES]);
-/// What was listed is not what is there: reads again or gives up.
+/// The entry is no longer as listed: reads again or gives up.
 void pfp_read_broken(struct pfp_worker *worker, struct pfp_item *item);
 /// A reading did not come to the file's end: it was cut off, or `error`.
 void pfp_read_unfinished(struct pfp_worker *worker, struct pfp_item *item, int error);

@@ -10,7 +10,7 @@
 #include "process.h"
 #include "transcript.h"
 
-// Words that relocation fills and that nobody may change after it: the RELRO part, the PLT's slots, and GOT words
+// Words that relocation fills and that must not change after it: the RELRO part, the PLT's slots, and GOT words
 // wherever they stand. A word that names a symbol is told by the object it leads to, the symbol and its version; any
 // other by the object and the offset in it. No load address changes either.
 //

@@ -1,5 +1,5 @@
-/// What this process looks like from inside: mappings, objects, pages, links. The platform's files fill it; nothing
-/// above this header knows how. Another platform is another set of files behind it.
+/// View of this process from inside: mappings, objects, pages, links. The platform's files fill it; no code above this
+/// header knows how. Another platform is another set of files behind it.
 
 #ifndef PFP_PROCESS_H
 #define PFP_PROCESS_H
@@ -117,7 +117,7 @@ struct pfp_object {
   size_t strings_size;
   int relocates_text;
   int binds_now;
-  // What was found
+  // Findings
   uint64_t device, inode;
   unsigned misplaced;   ///< Mappings that are not what the program headers say
   int readable;         ///< Every constant byte is mapped and may be read.
@@ -189,7 +189,7 @@ int pfp_objects_links_raw(struct pfp_objects *objects, const struct pfp_hash *ha
 
 // Code -----------------------------------------------------------------------------------------------------------
 
-/// What a clean object was found to be, for the next measurement.
+/// Findings of a clean object, kept for the next measurement.
 struct pfp_code_cache {
   char name[PFC_NAME_MAX + 1];
   uintptr_t bias;
@@ -221,8 +221,8 @@ struct pfp_look {
   const struct pfp_hash *hash;
   const char *const *plugins;  ///< SONAMEs the app opens itself
   size_t plugin_count;
-  int wants_code;   ///< 0: nobody asked for digests of code.
-  int wants_links;  ///< 0: nobody asked for links.
+  int wants_code;   ///< 0: digests of code were not asked for.
+  int wants_links;  ///< 0: links were not asked for.
   struct pfp_pace pace;
 };
 

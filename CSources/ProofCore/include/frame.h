@@ -54,7 +54,7 @@ struct pfc_reassembler {
 /// Waits for a first fragment. Call it at each connection.
 void pfc_reassemble_init(struct pfc_reassembler *reassembler);
 
-/// What became of a packet.
+/// Result of feeding one packet to a frame.
 enum pfc_frame_result {
   PFC_FRAME_MORE = 0,      ///< Taken; the message is not complete.
   PFC_FRAME_COMPLETE = 1,  ///< Taken; `bytes`, `size` and `type` hold the message until the next call.

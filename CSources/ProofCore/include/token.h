@@ -42,8 +42,8 @@ PFC_MUST_USE int pfc_token_create(uint8_t bytes[PFC_TOKEN_BYTES], const struct p
                                   const uint8_t signing_key[PFC_SIGNING_KEY_BYTES],
                                   const uint8_t ephemeral[PFC_SECRET_KEY_BYTES]);
 
-/// What costs next to nothing: PFC_E_MALFORMED, PFC_E_TOO_NEW or PFC_E_RECIPIENT for what is not shaped like a token
-/// for this hardware. `pfc_token_open` begins with it.
+/// Checks the head alone, at almost no cost: PFC_E_MALFORMED, PFC_E_TOO_NEW or PFC_E_RECIPIENT for bytes not shaped
+/// like a token for this hardware. `pfc_token_open` begins with it.
 PFC_MUST_USE int pfc_token_check_head(const uint8_t *bytes, size_t size, const struct pfc_hardware *hardware);
 
 /// Hardware side: refuses what is not shaped like a token before any public-key work (PFC_E_MALFORMED,

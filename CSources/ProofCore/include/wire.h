@@ -104,7 +104,7 @@
 #define PFC_FRAME_LENGTH_BYTES 2  ///< In the first fragment only.
 #define PFC_FRAME_CHECK_BYTES 2   ///< After the message's last byte.
 
-// What the hardware keeps (section 12) ---------------------------------------------------------------------------
+// State of the hardware (section 12) -----------------------------------------------------------------------------
 
 #ifndef PFC_SLOTS
 #define PFC_SLOTS 8  ///< Instances one piece of hardware serves. 1 to 32, set when the core is built.

@@ -28,7 +28,7 @@ extern "C" {
 
 struct pfd_link;
 
-/// What a link asks of the hardware behind it.
+/// Functions that a link calls in the hardware behind it.
 struct pfd_link_host {
   /// Judges a whole message and fills the reply. The outcome comes cleared.
   void (*message)(void *context, struct pfd_link *link, uint8_t type, const uint8_t *bytes, size_t size,

@@ -83,7 +83,7 @@ struct pfp_progress {
 /// Called now and then by the calling thread. Any answer but 0 cancels.
 typedef int (*pfp_progress_fn)(void *user, const struct pfp_progress *progress);
 
-/// What a context is made with. All zeros but `policy` and `limit_log2` is a good choice for everything after them.
+/// Options of a context. All zeros but `policy` and `limit_log2` is a good choice for everything after them.
 struct pfp_files_options {
   uint8_t key[PFP_HASH_KEY_BYTES];
   uint8_t salt[PFP_HASH_SALT_BYTES];
@@ -148,9 +148,9 @@ struct pfp_bundle {
 PFP_MUST_USE int pfp_files_digest_bundle(struct pfp_files *files, const char *root, pfp_entry_fn entry, void *user,
                                          struct pfp_bundle *bundle);
 
-/// The same for a caller who keeps what entries told him: if nothing changed since the last call, and the digest still
-/// is `known`, no entry is reported. Whoever got `known` back knows the entries, reported again or not. `known` may be
-/// NULL.
+/// The same for a caller that keeps the entries reported to it: if nothing changed since the last call, and the digest
+/// still is `known`, no entry is reported. A caller that gets `known` back has the entries already, reported again or
+/// not. `known` may be NULL.
 PFP_MUST_USE int pfp_files_digest_known_bundle(struct pfp_files *files, const char *root, const uint8_t *known,
                                                pfp_entry_fn entry, void *user, struct pfp_bundle *bundle);
 
@@ -181,7 +181,7 @@ struct pfp_files_statistics {
   uint64_t reused;        ///< Regular files whose digest was reused.
   uint64_t unkept_foreign;///< Not kept: the file system is not on the allow-list.
   uint64_t unkept_recent; ///< Not kept: changed too shortly before for this kernel's clock.
-  uint64_t unkept_writers;///< Not kept: somebody has it open, or mapped, for writing.
+  uint64_t unkept_writers;///< Not kept: open, or mapped, for writing in some process.
   uint64_t unkept_full;   ///< Not kept: no room.
   uint64_t unkept_writable;  ///< Not kept: programs of this process's user can change it. Incremental policy only.
   uint64_t descriptors;   ///< Open between this call and the next.

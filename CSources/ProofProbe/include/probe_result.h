@@ -1,4 +1,4 @@
-/// What a function of ProofProbe answers.
+/// Results of ProofProbe's functions.
 ///
 /// Numbers are never reused. Words for people are made where people are.
 
