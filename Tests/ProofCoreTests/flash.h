@@ -12,7 +12,7 @@
 /// At least nine, because the second implementation's vectors name so many.
 enum { FLASH_RECORDS = PFC_SLOTS < 8 ? 9 : PFC_SLOTS + 1, FLASH_NEVER = -1 };
 
-/// What stands behind the tear in a torn area.
+/// Content behind the tear in a torn area.
 enum flash_rest {
   FLASH_OLD,     ///< What stood there before
   FLASH_ERASED,  ///< 0xFF: the area was erased before it was written

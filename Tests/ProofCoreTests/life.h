@@ -8,7 +8,7 @@
 
 enum { LIFE_APPS = 5, LIFE_STEPS = 36, LIFE_TRACE_MAX = 2 * (PFC_SLOTS + 1) + 8 };
 
-/// What the outside world was told about one app instance.
+/// Answers of the hardware about one app instance, as the outside saw them.
 struct witness {
   uint32_t generation;  ///< Held
   uint64_t issued;

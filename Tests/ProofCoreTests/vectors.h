@@ -1,4 +1,4 @@
-/// What the vector suites share: walking over a file's blocks, and composite values.
+/// Shared by the vector suites: walking over a file's blocks, and composite values.
 
 #ifndef VECTORS_H
 #define VECTORS_H

@@ -1,4 +1,4 @@
-/// Budgets, strangers, garbage: nobody but the owner spends what is the owner's.
+/// Budgets, strangers, garbage: only the owner spends the owner's attempts, uses and tokens.
 
 #include <string.h>
 
@@ -150,7 +150,7 @@ static void owners_failures_are_no_refusals(void) {
   CHECK_NUMBER(act(), PFC_VERDICT_ACCEPTED);
 }
 
-/// What a stranger may do who hears every message of the owner and may send, replay and alter what he likes.
+/// Actions of a stranger who hears every message of the owner and can send, replay and alter messages.
 static void stranger_acts(struct dice *dice, struct app *stranger) {
   uint8_t bytes[PFC_MESSAGE_MAX + 4];
   size_t size;
@@ -188,7 +188,7 @@ static void stranger_acts(struct dice *dice, struct app *stranger) {
       bytes[8 + dice_below(dice, 280)] ^= (uint8_t)(1u << dice_below(dice, 8));
       (void)world_send(&world, PFC_MESSAGE_TOKEN, bytes, PFC_TOKEN_BYTES);
       break;
-    default:  // An order that nobody signed
+    default:  // An order without a signature
       dice_fill(dice, bytes, PFC_ORDER_BYTES);
       memcpy(bytes, "PO\1\1\3\0\0\0", 8);
       memcpy(bytes + 24, world.hardware.id, 16);

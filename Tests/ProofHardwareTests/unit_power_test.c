@@ -10,7 +10,7 @@ enum { USES = 6, ACCEPTED_MAX = 16 };
 static struct rig rig;
 static struct owner owner, stranger;
 
-/// What the outside was told before the power went.
+/// Answers given before the power went.
 static struct {
   bool provisioned;
   unsigned accepted;  ///< Of the owner's commands

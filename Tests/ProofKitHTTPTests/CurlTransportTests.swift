@@ -164,7 +164,8 @@ struct CurlTransportTests {
       Issue.record("\(String(describing: failure))")
       return
     }
-    // Nobody reads on: what the service could pour out is what the sockets' buffers hold.
+    // The client reads no further: the service could send only as much as the sockets' buffers
+    // hold.
     #expect(try service.seen().paths["poured", default: 0] < 64 << 20)
   }
 
@@ -268,7 +269,7 @@ struct CurlTransportTests {
 
   @Test("a resolver that never answers holds nobody up for longer than the request may take")
   func silentResolver() async {
-    // In a process of its own: nobody there is told an address any more.
+    // In a process of its own: names no longer resolve there.
     await #expect(processExitsWith: .success) {
       silent_resolver_begin()
       let ended = DispatchSemaphore(value: 0)

@@ -118,7 +118,7 @@ struct StatusTests {
     "man in the middle: another key, a stranger's certificate, an expired one, another name, TLS 1.1",
     arguments: ["otherkey", "stranger", "expired", "wrongname", "outdated"])
   func manInTheMiddle(listener: String) throws {
-    // The signed configuration pins the key; the address leads to somebody else.
+    // The signed configuration pins the key; the address leads to another server.
     try attestor.initializeAndWait(service.configuration(["url": service.url(listener)]))
     let result = try fetch()
     #expect(result.status == .mitmDetected, "\(result)")

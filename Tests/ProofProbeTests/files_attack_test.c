@@ -1,4 +1,4 @@
-/// Changes that somebody would like to hide: each is seen under both policies, with descriptors kept and without.
+/// Changes that an attacker tries to hide: each is seen under both policies, with descriptors kept and without.
 
 #define _GNU_SOURCE
 
@@ -194,7 +194,7 @@ static void mapped_stores(void) {
     faults_reset();
     faults.no_leases = owner == 0;
     mapping.bytes[0] ^= 1;
-    // The owner learns that somebody can write and keeps nothing; others make the next store tell.
+    // The owner learns that another process can write and keeps nothing; others make the next store tell.
     watch(&tree, owner);
     for (unsigned round = 0; round < 20; round++) {
       test_case("%s, store %u", owner == 1 ? "the owner's file" : "somebody else's file", round);
@@ -227,7 +227,7 @@ static void mapped_after(void) {
   }
 }
 
-/// Once nobody can write any more the file is kept again.
+/// After the last writer closes the file it is kept again.
 static void writers_come_and_go(void) {
   struct tree tree = tree_sample();
   struct pfp_files *files = files_new(PFP_POLICY_TRUSTING, 1000);
@@ -251,7 +251,7 @@ static void writers_come_and_go(void) {
 
 struct stalled {
   int fd;
-  void *page;  ///< Its content does not come until somebody delivers it.
+  void *page;  ///< Its content does not come until another thread delivers it.
 };
 
 static void *write_stalled(void *user) {
@@ -280,7 +280,7 @@ static void a_write_under_way(void) {
   pthread_t writer;
   int uffd = (int)syscall(SYS_userfaultfd, O_CLOEXEC);
   if (uffd < 0 && errno == EPERM) {
-    // The rule itself, that whoever could write keeps a file from being kept, has its own test.
+    // The rule itself, that a possible writer keeps a file from being kept, has its own test.
     test_note("this user may not delay a write: userfaultfd is not permitted");
     tree_drop(&tree);
     return;

@@ -38,7 +38,7 @@ static bool strike(void) {
   return left > 0;
 }
 
-// What happens to it ---------------------------------------------------------------------------------------------
+// Changes to a file ----------------------------------------------------------------------------------------------
 
 static void change(void) {
   static atomic_uint turn;

@@ -172,7 +172,7 @@ struct FetchTests {
 
   @Test("a wrong nonce and a damaged configuration are errors of their own kinds")
   func proofErrors() throws {
-    // Without initialisation and without a network.
+    // Not initialised, and no network.
     let stage = try Stage(isInitialized: false)
     let other = try Stage()
     other.service.set { $0.isEncrypted = true }

@@ -17,7 +17,7 @@ private final class Folder {
   var names: [String] {
     (try? FileManager.default.contentsOfDirectory(atPath: path).sorted()) ?? []
   }
-  /// Without the lock's.
+  /// All configurations; the lock's file is not among them.
   var configurations: [String] { names.filter { $0.hasPrefix("configuration-") } }
   func file(of account: String) -> String {
     path + "/" + ConfigurationStore.fileName(of: account)
@@ -322,7 +322,7 @@ struct InitializationTests {
         for: "\(stage.time.uptime.withLock { $0 })".filter(\.isNumber) + ".example"
       ).isForceApplyPins
     }
-    // Newer pins are here, and nobody is forced.
+    // Newer pins are here, and the app is not forced to update.
     _ = attestor.pins()
     stage.service.set { $0.serial = 2 }
     #expect(!flag())

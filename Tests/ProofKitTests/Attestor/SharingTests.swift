@@ -225,7 +225,7 @@ struct SharingTests {
       await #expect(throws: CancellationError.self) { try await task.value }
     }
     #expect(cancelled.wait())
-    // What the cancelled fetch came to is not remembered as a failure.
+    // The cancelled fetch is not remembered as a failure.
     #expect(try await attestor.fetchToken(for: api).status == .success)
   }
 
@@ -249,7 +249,7 @@ struct SharingTests {
     leaves.cancel()
     await #expect(throws: CancellationError.self) { try await leaves.value }
     gate.open()
-    // Until the fetch that nobody waits for has come to its end.
+    // Until the fetch without waiting callers has come to its end.
     while stage.scene.state.withLock({ $0.cancellation != nil }) { await Task.yield() }
     stage.scene.state.withLock { $0.isLooking = nil }
     #expect(try await attestor.fetchToken(for: api) == first)
