@@ -177,7 +177,7 @@ def build(edits):
 
 
 def faults(attack):
-    """What the matrix objects to for this attack."""
+    """Objections of the matrix to this attack."""
     checks = run.Checks(tells=False)
     for _ in run.matrix(checks, [attack]):
         pass

@@ -161,7 +161,7 @@ struct UsageTests {
     _ = try await complaint(of: "--filter a --help", endingWith: .exitCode(0))
   }
 
-  /// What a process complains about that is called so.
+  /// The complaint of a process started with these arguments.
   private func complaint(
     of arguments: String, endingWith condition: ExitTest.Condition
   ) async throws -> String {
