@@ -124,7 +124,7 @@ int main(int argc, char **argv) {
   }
   for (unsigned long round = 0; round <= rounds; round++) {
     for (unsigned i = 0; i < KINDS; i++) {
-      // Another one begins each round; nobody is always first.
+      // Another one begins each round, so that none is always first.
       struct kind *kind = &kinds[(i + round) % KINDS];
       struct pfc_measured measured;
       if (round % kind->every != 0 || (only != NULL && strcmp(only, kind->name) != 0)) continue;

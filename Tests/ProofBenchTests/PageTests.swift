@@ -55,7 +55,7 @@ struct ReportPageTests {
 
   @Test("keeps what is deterministic apart, and says why something was not counted")
   func figures() {
-    let parts = page(sample()).split(separator: "## What does not depend on the day")
+    let parts = page(sample()).split(separator: "## Figures that do not depend on the day")
     #expect(parts.count == 2)
     #expect(parts[1].contains("| bytes.token | 288 |"))
     #expect(parts[1].contains("| instructions.a/b | 1.010 |"))
