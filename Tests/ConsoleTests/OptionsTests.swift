@@ -36,7 +36,7 @@ struct OptionsTests {
   }
 
   @Test(
-    "that nobody understands is refused, with the word that was not understood",
+    "with an unknown word is refused, and the error names the word",
     arguments: [
       (["--jsno"], "unknown argument: --jsno"), (["json"], "unknown argument: json"),
       (["--filter"], "--filter needs a value"), (["--filter", "--json"], "--filter needs a value"),

@@ -79,7 +79,7 @@ struct ReportPageTests {
     #expect(!page(sample()).contains("Missing"))
   }
 
-  @Test("says when others were on the machine, or that nobody knows")
+  @Test("says when others were on the machine, or that this is unknown")
   func load() {
     #expect(page(sample(foreign: 0.01)).contains("Other programs took 1.0 % of the processors"))
     #expect(

@@ -225,7 +225,7 @@ static void tokens_are_opened_again(void) {
   world.hardware.mode = PFC_MODE_DEVELOPMENT;
   CHECK(!token_passes(&opened));
   world.hardware.mode = PFC_MODE_PRODUCTION;
-  test_case("signed by nobody here");
+  test_case("signed by no issuer known here");
   world.hardware.issuers[0].public_key[0] ^= 1;
   CHECK(!token_passes(&opened));
   world.hardware.issuers[0].public_key[0] ^= 1;

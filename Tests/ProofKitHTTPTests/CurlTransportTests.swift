@@ -54,7 +54,7 @@ struct CurlTransportTests {
   }
 
   @Test(
-    "whoever is not the service is told nothing",
+    "a server that is not the service is told nothing",
     arguments: [
       ("otherkey", true), ("stranger", false), ("stranger", true), ("expired", false),
       ("wrongname", false), ("plain", false),
@@ -97,7 +97,7 @@ struct CurlTransportTests {
   }
 
   @Test(
-    "nobody there, no such name: unreachable",
+    "no server there, no such name: unreachable",
     arguments: [
       "https://127.0.0.1:1/", "https://attest.invalid/", "https://127.0.0.1:1/v1/report",
     ])
@@ -267,7 +267,7 @@ struct CurlTransportTests {
     #expect(try service.seen().bytes["outdated"] == 0)
   }
 
-  @Test("a resolver that never answers holds nobody up for longer than the request may take")
+  @Test("a resolver that never answers ends at the request's timeout")
   func silentResolver() async {
     // In a process of its own: names no longer resolve there.
     await #expect(processExitsWith: .success) {

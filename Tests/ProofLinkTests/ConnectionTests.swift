@@ -239,7 +239,7 @@ extension BenchTests {
       #expect(search.endCount.withLock { $0 } == 1)
     }
 
-    @Test("a connection that nobody holds any more leaves no link", .timeLimit(.minutes(1)))
+    @Test("a released connection leaves no link", .timeLimit(.minutes(1)))
     func forgotten() async throws {
       let bench = try Bench(seed: 8)
       let stage = try Stage(bench)

@@ -197,7 +197,7 @@ static void mapped_stores(void) {
     // The owner learns that another process can write and keeps nothing; others make the next store tell.
     watch(&tree, owner);
     for (unsigned round = 0; round < 20; round++) {
-      test_case("%s, store %u", owner == 1 ? "the owner's file" : "somebody else's file", round);
+      test_case("%s, store %u", owner == 1 ? "the owner's file" : "another user's file", round);
       mapping.bytes[round * 13] ^= 1;
       if (!seen(&tree)) break;
       for (unsigned way = 0; way < WAYS; way++) before_attack[way] = measure(ways[way], &tree);
@@ -216,7 +216,7 @@ static void mapped_after(void) {
     watch(&tree, 0);
     struct mapping mapping = map_shared(&tree, "lib/one-leaf");
     for (unsigned round = 0; round < 5; round++) {
-      test_case("%s, store %u", owner == 1 ? "the owner's file" : "somebody else's file", round);
+      test_case("%s, store %u", owner == 1 ? "the owner's file" : "another user's file", round);
       mapping.bytes[round * 13] ^= 1;
       if (!seen(&tree)) break;
       for (unsigned way = 0; way < WAYS; way++) before_attack[way] = measure(ways[way], &tree);
@@ -362,7 +362,7 @@ static const struct test tests[] = {
     TEST("each change of a bundle is seen under every policy", every_change),
     TEST("stores into a page that was dirty before are seen", mapped_stores),
     TEST("stores through a mapping made later are seen", mapped_after),
-    TEST("a file that somebody could write to is not kept, until nobody can", writers_come_and_go),
+    TEST("a file that another process could write to is not kept until none can", writers_come_and_go),
     TEST("a write that has begun and not ended is seen", a_write_under_way),
     TEST("a mount over a file or a folder is seen, and its end too", mounts),
 };

@@ -156,7 +156,7 @@ static void odd_entries(void) {
 static const struct test tests[] = {
     TEST("a root that is missing, no folder, a device or a loop is an error by name", roots_that_are_no_bundle),
     TEST("a file of 1 TiB is refused by the configuration's limit, by name", a_file_beyond_the_limit),
-    TEST("a folder nobody may open is an error, an entry nobody may read is none", what_may_not_be_read),
+    TEST("an unreadable folder is an error, an unreadable entry is none", what_may_not_be_read),
     TEST("names that are not UTF-8, FIFOs and loops of links are entries", odd_entries),
 };
 

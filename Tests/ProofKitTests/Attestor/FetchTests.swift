@@ -118,7 +118,7 @@ struct FetchTests {
   }
 
   @Test(
-    "what is no host and no https URL is a bad URL, and nobody is asked",
+    "a domain that is no host and no https URL is a bad URL, and no request is sent",
     arguments: [
       "", "?measurement", "http://api.example.com", "ftp://api.example.com", "https://",
       "https://user@api.example.com", "api.example.com/path", "api..example.com",

@@ -115,7 +115,7 @@ struct InitializationTests {
     #expect(attributes[.posixPermissions] as? Int == 0o600)
   }
 
-  @Test("the very first start goes on when nobody answers, and gives its request up")
+  @Test("the very first start goes on when no service answers, and gives its request up")
   func firstStartOffline() throws {
     let folder = try Folder()
     let isGivenUp = Handover<Bool>()
@@ -297,7 +297,7 @@ struct InitializationTests {
     #expect(!attestor.fetchTokenAndWait(for: api).isConfigChanged)
   }
 
-  @Test("fetchConfig asks the service only if nobody has asked it before")
+  @Test("fetchConfig asks the service only if it was not asked before")
   func fetchConfig() async throws {
     let stage = try Stage()
     stage.service.set { $0.serial = 2 }

@@ -90,7 +90,7 @@ struct SharingTests {
     #expect(attestor.seatCount == 0)
   }
 
-  @Test("more blocked callers and callbacks than the dispatch library has threads end all the same")
+  @Test("more blocked callers and callbacks than the dispatch library has threads still end")
   func manyBlocked() async {
     // In a process of its own: if they did not end, nothing else there would get a thread either.
     await #expect(processExitsWith: .success) {
@@ -115,7 +115,7 @@ struct SharingTests {
     }
   }
 
-  @Test("blocking calls on all threads that tasks share end all the same")
+  @Test("blocking calls on all threads that tasks share still end")
   func blockedTasks() async {
     await #expect(processExitsWith: .success) {
       let attestor = try Stage().attestor
