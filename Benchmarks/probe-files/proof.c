@@ -25,7 +25,7 @@ struct kind {
   const char *name;
   uint8_t policy;
   uint32_t descriptors;
-  int forgets;  ///< Whatever was learned: each proof is the first.
+  int forgets;  ///< Drop the kept state: each proof is the first.
   unsigned every;  ///< Made in every so many rounds
   struct pfp_probe *probe;
   uint8_t config[PFC_CONFIG_BYTES_MAX];

@@ -195,7 +195,7 @@ static void tell_new(struct inquiry *inquiry, const struct group *group, const s
 /// Records of one group, those that are suspicious by themselves first.
 struct members {
   const struct pfp_record *records[64];
-  size_t count;  ///< Of the group; more than fit are counted only
+  size_t count;  ///< Size of the group; more than fit are counted only
   size_t kept, changed, unexplained;
 };
 

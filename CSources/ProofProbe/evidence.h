@@ -25,7 +25,7 @@ struct pfp_record {
   uint8_t name_size;
   char name[PFC_NAME_MAX + 1];
   uint8_t digest[PFC_DIGEST_BYTES];
-  char *note;  ///< What was seen, in words; NULL for nothing special. Never part of a digest
+  char *note;  ///< The finding in words; NULL for nothing special. Never part of a digest
 };
 
 struct pfp_evidence {

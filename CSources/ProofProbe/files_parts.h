@@ -52,7 +52,7 @@ struct pfp_item {
   uint8_t *message;
   uint64_t message_end;  ///< In the ring of messages
   uint32_t path_size;
-  uint32_t name_at;  ///< Of the path: where the entry's own name begins
+  uint32_t name_at;  ///< Place in the path where the entry's own name begins
   bool follow;       ///< A single file: its name is a path, and links are followed.
   bool is_known;     ///< `known` and `known_content` are what was measured last.
   bool prepared;     ///< The walker identified it; only the digest is missing.
@@ -98,14 +98,14 @@ void pfp_item_message(struct pfp_item *item);
 #define PFP_WINDOWS_AHEAD 16u  ///< Taken and not yet folded, of one file
 #endif
 #define PFP_WINDOW_BYTES ((uint64_t)PFP_WINDOW_LEAVES * PFP_LEAF_BYTES)
-#define PFP_WINDOWS 3u  ///< Of one worker: lanes may still hold leaves of older ones.
+#define PFP_WINDOWS 3u  ///< Windows of one worker: lanes may still hold leaves of older ones.
 /// Each worker may have one file with windows left and keep others from ending by its windows.
 #define PFP_LONGS (PFP_WORKERS_MAX * (PFP_WINDOWS + 1u))
 
 /// A file that is hashed by all workers. Everything but the constants is guarded by the run's lock.
 struct pfp_long {
   struct pfp_item *item;            ///< NULL: free
-  const struct pfp_worker *opener;  ///< Who began it, and prefers its windows
+  const struct pfp_worker *opener;  ///< The worker that began it, and prefers its windows
   int fd;
   bool mapped;
   bool broken;  ///< It ended before its size,
@@ -203,7 +203,7 @@ struct pfp_run {
   uint64_t retired;        ///< Items over and done with
   uint32_t places;         ///< Guarded by the lock: of `longs`, those not free
   unsigned asleep;         ///< Guarded by the lock: workers in `pfp_take_or_sleep`
-  atomic_bool stop;        ///< Whatever is under way is given up.
+  atomic_bool stop;        ///< Work under way is given up.
   atomic_uint_fast64_t awaited;
   atomic_uint_fast64_t counted;  ///< Bytes towards the limit
   atomic_uint_fast64_t bytes;    ///< Bytes read or known, for progress
@@ -234,7 +234,7 @@ struct pfp_files {
   struct pfp_files_statistics statistics;
   struct pfp_failure failure;
   char failure_path[PFP_PATH_MAX + 1];
-  char path[PFP_PATH_MAX + 1];  ///< Of the entry being reported
+  char path[PFP_PATH_MAX + 1];  ///< Path of the entry being reported
 
   struct pfp_known known;
   bool known_whole;     ///< `known` is all there was, and each entry of it may be taken for unchanged.

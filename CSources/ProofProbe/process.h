@@ -93,14 +93,14 @@ void pfp_pages_count(struct pfp_page_range *ranges, size_t count, const struct p
 struct pfp_segment {
   uintptr_t start;   ///< First byte in memory
   size_t size;       ///< In memory
-  size_t file_size;  ///< Of it, from the file
+  size_t file_size;  ///< Bytes of it that come from the file
   uint64_t offset;   ///< In the file
   unsigned flags;    ///< PFP_READ, PFP_WRITE, PFP_EXECUTE
 };
 
 struct pfp_object {
   char name[PFC_NAME_MAX + 1];  ///< Canonical: "executable", else SONAME, else the file's name
-  char path[4096];              ///< Of the mapped file as the kernel names it; empty if unknown
+  char path[4096];              ///< Path of the mapped file as the kernel names it; empty if unknown
   int is_executable;
   int is_vdso;
   int explained;  ///< Something the executable needs needs it.
@@ -108,7 +108,7 @@ struct pfp_object {
   uintptr_t bias, low, high;
   struct pfp_segment segments[PFP_SEGMENTS_MAX];
   size_t segment_count;
-  uintptr_t relro, relro_end;  ///< What the loader protects after relocation; equal if nothing
+  uintptr_t relro, relro_end;  ///< Range that the loader protects after relocation; equal if none
   const ElfW(Dyn) *dynamic;    ///< NULL if there is none
   const uint8_t *build_id;
   size_t build_id_size;
@@ -122,14 +122,14 @@ struct pfp_object {
   unsigned misplaced;   ///< Mappings that are not what the program headers say
   int readable;         ///< Every constant byte is mapped and may be read.
   int replaced;         ///< The path now leads to another file than the one mapped.
-  long private_pages;   ///< Of code and constants; -1 unknown
+  long private_pages;   ///< Private pages of code and constants; -1 unknown
   int unchanged;        ///< The file's content is what it was at the last measurement.
   int has_code;
   uint8_t code[PFC_DIGEST_BYTES];
-  uint8_t contents[PFP_SEGMENTS_MAX][PFP_HASH_BYTES];  ///< Of what `code` is made of, by segment
+  uint8_t contents[PFP_SEGMENTS_MAX][PFP_HASH_BYTES];  ///< Digests of the parts of `code`, by segment
   int has_links;
   uint8_t links[PFC_DIGEST_BYTES];
-  uint8_t links_raw[PFC_DIGEST_BYTES];  ///< Of the same bytes, uninterpreted
+  uint8_t links_raw[PFC_DIGEST_BYTES];  ///< Digest of the same bytes, uninterpreted
   unsigned loose;                       ///< Words that `links_raw` does not cover
   unsigned astray;                      ///< Words that lead where they should not
   unsigned moved;                       ///< Words that are not their place in the file plus the load address

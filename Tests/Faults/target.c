@@ -255,8 +255,8 @@ static void token_superseded(void) {
 static const struct scenario {
   const char *name;
   void (*make)(void);
-  uint8_t verdict;  ///< Without a fault
-  enum { ONCE, TWICE, THEN_ACT } then;  ///< What follows the walk: nothing, the message again, or a command
+  uint8_t verdict;  ///< Expected verdict if no fault is injected
+  enum { ONCE, TWICE, THEN_ACT } then;  ///< Message after the walk: none, the message again, or a command
 } scenarios[] = {
     {"changed-app", changed_app, PFC_VERDICT_INTEGRITY_DIFFERS, ONCE},
     {"changed-device", changed_device, PFC_VERDICT_DEVICE_DIFFERS, ONCE},

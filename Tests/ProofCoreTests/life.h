@@ -36,7 +36,7 @@ struct life {
   bool done_twice;                    ///< A command was done that had been done before
   uint8_t done[64][PFC_NONCE_BYTES];  ///< Nonces of the commands done so far
   unsigned done_count;
-  struct app last;  ///< Who sent the last command, with it
+  struct app last;  ///< App that sent the last command, with it
 };
 
 /// Hardware fresh from the factory, nothing written yet.

@@ -11,7 +11,7 @@
 typedef void judge_block(const struct block *block);
 
 struct judge {
-  const char *type;  ///< Of the block
+  const char *type;  ///< Type of the block
   judge_block *run;
 };
 

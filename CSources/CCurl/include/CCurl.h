@@ -59,7 +59,7 @@ struct phc_answer {
   uint8_t *body;  ///< Owned by the client, valid until its next request.
   size_t body_size;
   int64_t server_time;  ///< The `Date` field in Unix seconds, or -1
-  char words[256];      ///< What went wrong, for people
+  char words[256];      ///< The error, for people
 };
 
 struct phc_client;

@@ -35,7 +35,7 @@ struct pfc_measurement {
   uint8_t leaves_wanted;
   uint8_t own_key;      ///< The key is the one the configuration was made for.
   uint8_t device_done;  ///< Device records are over; what they unlock is known.
-  uint8_t class_;       ///< Of the record before.
+  uint8_t class_;       ///< Class of the record before.
   uint8_t number;
   uint8_t name_size;
   uint8_t name[PFC_NAME_MAX];
@@ -45,7 +45,7 @@ struct pfc_measurement {
   struct pfc_config config;
   struct pfc_mac integrity;
   struct pfc_hash device_set;
-  struct pfc_mac record_beginning;  ///< What the transcripts of records in leaves of the present key begin with.
+  struct pfc_mac record_beginning;  ///< Beginning of the transcripts of records in leaves of the present key.
   uint8_t device_key[PFC_KEY_BYTES];
   uint8_t device_digest[PFC_DIGEST_BYTES];
   uint8_t leaf_check[PFC_CONFIG_LEAF_BYTES];

@@ -124,7 +124,7 @@ PFC_MUST_USE int pfc_command_decode(struct pfc_command *command, const uint8_t *
 struct pfc_answer {
   uint8_t verdict;   ///< enum pfc_verdict
   uint16_t detail;   ///< Documented with the verdict; otherwise 0
-  uint64_t counter;  ///< Of the challenge answered; 0 for tokens and orders
+  uint64_t counter;  ///< Counter of the challenge answered; 0 for tokens and orders
   uint8_t receipt[PFC_RECEIPT_BYTES];  ///< All zeros where the hardware shares no key with the asking app
 };
 

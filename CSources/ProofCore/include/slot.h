@@ -44,7 +44,7 @@ struct pfc_slot {
   uint8_t instance_id[PFC_ID_BYTES];
   uint8_t token_digest[PFC_TOKEN_DIGEST_BYTES];
   struct pfc_secrets secrets;
-  uint32_t sum;  ///< Of the secrets, as `pfc_slot_sum` makes it, since they came in; not stored
+  uint32_t sum;  ///< Checksum of the secrets by `pfc_slot_sum`, since they came in; not stored
   struct pfc_last last;  ///< Persistent when uses are counted; otherwise until the next start.
 };
 

@@ -26,7 +26,7 @@ struct pfc_token {
   uint16_t device_classes;     ///< Those a device-only match permits; a subset of `integrity_classes`
   uint16_t attempts;           ///< Integrity failures allowed; 1 or more
   uint32_t uses;               ///< Accepted commands allowed; 1 or more, or PFC_USES_UNLIMITED
-  uint32_t generation;         ///< Of the configuration; 1 to PFC_GENERATION_ALL - 1
+  uint32_t generation;         ///< Generation of the configuration; 1 to PFC_GENERATION_ALL - 1
   uint64_t not_after;          ///< Unix seconds, or 0 for no end. Otherwise not before `issued`
   uint64_t issued;             ///< Unix seconds; 1 or more. The token is an epoch marker too
   uint8_t hardware_id[PFC_ID_BYTES];

@@ -92,7 +92,7 @@ struct pfc_outcome {
   uint8_t kind;           ///< enum pfc_kind; valid if `execute`
   const uint8_t *command;  ///< Leads into the message; valid if `execute`
   size_t command_size;
-  uint64_t counter;  ///< Of the challenge it answers; valid if `execute`
+  uint64_t counter;  ///< Counter of the challenge it answers; valid if `execute`
   const uint8_t *instance_id;  ///< Leads into the message, for the log; NULL where the message names none
   uint8_t reply_type;          ///< enum pfc_message_type
   uint8_t reply[PFC_VERDICT_MESSAGE_BYTES];

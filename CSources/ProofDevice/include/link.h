@@ -51,7 +51,7 @@ struct pfd_link {
   uint16_t value_handle;  ///< Whose value was read last; 0 for none
   uint16_t value_size;
   uint8_t value[PFD_VALUE_MAX];
-  uint16_t out_size;  ///< Of the response or the notification that waits to be sent; 0: none does
+  uint16_t out_size;  ///< Size of the response or the notification that waits to be sent; 0: none does
   uint8_t out[PFD_OUT_MAX];
   uint16_t reply_handle;  ///< Where the answer is notified; 0: no answer is on its way
   uint8_t reply[PFC_VERDICT_MESSAGE_BYTES];

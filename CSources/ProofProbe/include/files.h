@@ -56,7 +56,7 @@ extern "C" {
 /// The numbers of a configuration's policy.
 enum pfp_policy {
   PFP_POLICY_FULL = 1,        ///< Every byte is read and hashed at every measurement. Nothing is kept.
-  PFP_POLICY_INCREMENTAL = 2,  ///< What no program of this process's user can have changed is not read again.
+  PFP_POLICY_INCREMENTAL = 2,  ///< Files that no program of this process's user can have changed are not read again.
   PFP_POLICY_TRUSTING = 3  ///< Trusts the owner: what ctime says did not change is not read again. See below.
 };
 
@@ -127,7 +127,7 @@ struct pfp_entry {
   uint64_t size;
   int error;  ///< errno of an absent entry, for people; not hashed.
   uint8_t content[PFP_HASH_BYTES];
-  uint8_t digest[PFP_HASH_BYTES];  ///< Of all of the above but `error`: what an entry's record carries.
+  uint8_t digest[PFP_HASH_BYTES];  ///< Digest of all of the above but `error`: an entry's record carries it.
 };
 
 /// Called for each entry, in order, by the calling thread. Any answer but 0 cancels.
@@ -136,10 +136,10 @@ typedef int (*pfp_entry_fn)(void *user, const struct pfp_entry *entry);
 /// A bundle, measured.
 struct pfp_bundle {
   uint8_t digest[PFP_HASH_BYTES];
-  uint16_t mode;     ///< Of the root.
+  uint16_t mode;     ///< Mode of the root.
   uint64_t entries;
   uint64_t absent;   ///< Entries that could not be read.
-  uint64_t bytes;    ///< Of all contents.
+  uint64_t bytes;    ///< Size of all contents.
 };
 
 /// Measures everything below `root`. A root that is a link is followed; nothing below it is. `entry` may be NULL, which
@@ -167,7 +167,7 @@ bool pfp_files_may_keep(struct pfp_files *files, const char *path);
 struct pfp_failure {
   int result;        ///< enum pfp_result
   int error;         ///< errno, or 0 where none is to blame.
-  const char *path;  ///< What it was about, as given or relative to the root; "" if nothing in particular.
+  const char *path;  ///< Path that failed, as given or relative to the root; "" if nothing in particular.
   size_t path_size;
 };
 const struct pfp_failure *pfp_files_failure(const struct pfp_files *files);
@@ -175,7 +175,7 @@ const struct pfp_failure *pfp_files_failure(const struct pfp_files *files);
 /// About the last call: what was read and what was known. Every entry that was not known says why.
 struct pfp_files_statistics {
   uint64_t files;         ///< Regular files measured.
-  uint64_t files_read;    ///< Of these, read and hashed.
+  uint64_t files_read;    ///< Regular files read and hashed.
   uint64_t bytes_read;
   uint64_t retries;       ///< Second readings.
   uint64_t reused;        ///< Regular files whose digest was reused.

@@ -16,7 +16,7 @@
 
 #include "ProofDevice.h"
 
-#define STACK_PAINT 0x5AC35AC3u  ///< What the stack holds where nothing ever stood
+#define STACK_PAINT 0x5AC35AC3u  ///< Content of stack words that were never used
 
 // clock.c --------------------------------------------------------------------------------------------------------
 
