@@ -173,7 +173,7 @@ check: ## Format, symbols, stack, constant time, secrets, sanitizers, coverage, 
 	  test-door test-backend test-runbooks check-link test-consumers check-docs check-readme check-demo check-foreign \
 	  check-firmware check-apps check-models check-fuzz
 
-check-long: ## What takes too long for every change: more mutants, kills, faults, starts; hours
+check-long: ## Checks too long for every change: more mutants, kills, faults, starts; hours
 	@.ci/setup swift base python check probe attack service backend jose firmware apps
 	@.ci/pypi backend jose firmware apps
 	@.ci/suite check-mutants-swift check-mutants-probe check-mutants-hardware check-mutants-random check-kill \
@@ -183,7 +183,7 @@ check-format: ## Format and lint of Swift, C, shell and Python; no path of anybo
 	@.ci/setup swift check
 	@.ci/format
 
-check-symbols: ## What the core's objects ask of the outside world: no heap, no operating system
+check-symbols: ## Symbols that the core's objects import: no heap, no operating system
 	@.ci/setup swift base check
 	@.ci/symbols
 

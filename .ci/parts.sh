@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# What a script is made of that runs parts and adds up what they count. It sources this file; errors end a pipe.
+# Shared by scripts that run parts and add up what they count. They source this file; errors end a pipe.
 #
 #   part NAME COMMAND…     shows the output, and tallies its last line
 #   spoken LOG             prints LOG without what SwiftPM says while it waits
@@ -7,7 +7,7 @@
 #   check FAULT COMMAND…   one check of the script's own; names the fault if the command fails
 #   closing                prints the sum in the same form; fails if anything has
 #
-# Whoever counts nothing, or ends badly without saying what failed, has failed once.
+# A part that counts nothing, or ends badly without saying what failed, has failed once.
 set -o pipefail
 
 passed=0

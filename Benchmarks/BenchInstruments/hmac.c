@@ -20,7 +20,7 @@ void bench_hmac_free(bench_hmac *hmac) { EVP_MAC_CTX_free(hmac); }
 
 int bench_hmac_make(bench_hmac *hmac, unsigned char tag[32], const unsigned char *message, size_t size) {
   size_t written = 0;
-  // Without a key: the one before, whose two states the context has.
+  // A NULL key keeps the key before, whose two states the context has.
   return EVP_MAC_init(hmac, NULL, 0, NULL) == 1 && EVP_MAC_update(hmac, message, size) == 1 &&
          EVP_MAC_final(hmac, tag, &written, 32) == 1 && written == 32;
 }

@@ -13,15 +13,15 @@ struct call {
   size_t bytes;
 };
 
-// A sanitizer has marks of its own on a stack, which outlive the thread: whoever looks at the whole of it must not ask.
+// A sanitizer has marks of its own on a stack, which outlive the thread: a scan of the whole stack must ignore them.
 #if defined(__clang__)
 #define UNWATCHED __attribute__((no_sanitize("address", "thread"), noinline))
 #else
 #define UNWATCHED __attribute__((noinline))
 #endif
 
-/// Paints what is below its own frame, but for a margin that its own locals may stand in. Whoever calls it, and then
-/// the body, calls both from the same place of the stack: where its frame begins, the body's does.
+/// Paints the stack below its own frame, but for a margin that its own locals may stand in. The caller calls it, and
+/// then the body, from the same place of the stack: the frames of both begin at the same address.
 UNWATCHED static volatile unsigned char *paint(volatile unsigned char *stack) {
   volatile unsigned char *entry = __builtin_frame_address(0);
   for (volatile unsigned char *at = stack; at < entry - MARGIN; at++) *at = PAINT;

@@ -1,6 +1,6 @@
 package import Console
 
-/// What the command line asked for.
+/// Options of the command line.
 package struct BenchOptions: Sendable {
   package let json: Bool
   /// Holds deterministic figures to the thresholds, and measures no times.

@@ -89,7 +89,7 @@ package struct Group {
       if round < 0, round > -warmUps, elapsed >= budget.time / 10 { round = 0 }
       progress(round)
       for step in candidates.indices {
-        // Another one begins each round; nobody is always first.
+        // Another one begins each round, so that none is always first.
         let index = (step + max(round, 0)) % candidates.count
         let took = try time(candidates[index])
         if round >= 0 { samples[index].append(took) }

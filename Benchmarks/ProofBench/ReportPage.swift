@@ -19,7 +19,7 @@ package struct ReportPage: Sendable {
   }
 
   private func page(_ plots: [(file: String, title: String)]) -> String {
-    var lines = ["# What ProofKit costs: \(results.date)", ""]
+    var lines = ["# Costs of ProofKit: \(results.date)", ""]
     lines += head
     lines += ratios
     lines += plots.flatMap { ["![\($0.title)](\($0.file))", ""] }
@@ -92,7 +92,7 @@ package struct ReportPage: Sendable {
       "| \(figure.name) | \(figure.reason.map { "not counted: \($0)" } ?? figure.text) |"
     }
     return [
-      "## What does not depend on the day", "",
+      "## Figures that do not depend on the day", "",
       "`make check-bench` holds these to `Benchmarks/Thresholds`. Instructions are callgrind's for one call,",
       "calls are system calls (without those of threads and memory), link times are the virtual clock's, and",
       "`air` is the time that the radio sends, receives and spaces packets, on the LE 1M PHY.", "",
@@ -101,7 +101,7 @@ package struct ReportPage: Sendable {
   }
 }
 
-/// What a reader looks for first.
+/// The figures that stand first on the page.
 extension ReportPage {
   struct Headline {
     /// With the one that costs more first.

@@ -3,7 +3,7 @@ package struct Spread: Sendable, Hashable {
   package let minimum: Double
   package let median: Double
   package let p99: Double
-  /// Of how many numbers.
+  /// Number of values.
   package let count: Int
 
   /// - Parameter values: At least one number.
@@ -20,7 +20,7 @@ package struct Spread: Sendable, Hashable {
   }
 }
 
-/// What one candidate took, in nanoseconds for one time, round by round.
+/// Times of one candidate, in nanoseconds for one call, round by round.
 package struct Series: Sendable {
   package let name: String
   package let rounds: [Double]
@@ -37,7 +37,7 @@ package struct Series: Sendable {
 package struct Ratio: Sendable {
   package let over: String
   package let under: String
-  /// Of the pairs; their median is the ratio.
+  /// Spread of the pairs; their median is the ratio.
   package let pairs: Spread
 
   package init(_ over: Series, over under: Series) {
@@ -50,7 +50,7 @@ package struct Ratio: Sendable {
   package var value: Double { pairs.median }
 }
 
-/// What a group took.
+/// Times of a group.
 package struct Timing: Sendable {
   package let group: String
   package let series: [Series]

@@ -44,7 +44,7 @@ extension Threshold {
 }
 
 extension [Threshold] {
-  /// What is wrong with deterministic figures, a line each: empty if every figure has a threshold and
+  /// Objections to deterministic figures, a line each: empty if every figure has a threshold and
   /// keeps it, and every threshold has a figure.
   package func objections(to figures: [Figure]) -> [String] {
     let exact = filter { !$0.isRatio }
@@ -60,7 +60,7 @@ extension [Threshold] {
       return "\(figure.name) is \(figure.text), not \(bound)\(Figure.text(threshold.value))"
     }
     let names = Set(figures.map(\.name))
-    // Without its tool a whole family was not counted, which one line says.
+    // If its tool is missing, a whole family was not counted, which one line says.
     let families = figures.filter { $0.value == nil }.map { $0.name + "." }
     objections += exact.filter { threshold in
       !names.contains(threshold.name) && !families.contains(where: threshold.name.hasPrefix)

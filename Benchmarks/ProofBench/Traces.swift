@@ -10,7 +10,7 @@ package enum CallgrindTotal {
   }
 }
 
-/// What `strace -f -o` writes.
+/// The output of `strace -f -o`.
 package enum SystemCalls {
   /// How memory is had, and how threads begin, wait for each other and end: where there are several
   /// threads, that depends on who comes first.

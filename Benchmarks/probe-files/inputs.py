@@ -42,7 +42,7 @@ def make_part(whole: str, root: str, count: int) -> str:
         for number in range(count):
             path = f"{root}/{path_of(number)}"
             os.makedirs(os.path.dirname(path), exist_ok=True)
-            # Whoever was interrupted before has linked some of them.
+            # An interrupted run before has linked some of them.
             if not os.path.exists(path):
                 os.link(f"{whole}/{path_of(number)}", path)
         with open(mark, "w", encoding="ascii"):

@@ -1,4 +1,4 @@
-"""What else the machine does, and what one process takes on it."""
+"""Load of the machine by other work, and resources of one process on it."""
 
 import os
 import time
@@ -10,7 +10,7 @@ TICK = 1 / os.sysconf("SC_CLK_TCK")
 
 
 def busy_seconds() -> float:
-    """What all processors have worked so far, stolen time included."""
+    """Working time of all processors so far, stolen time included."""
     with open("/proc/stat", encoding="ascii") as stat:
         numbers = [int(field) for field in stat.readline().split()[1:9]]
     user, nice, system, _idle, _wait, irq, soft, stolen = numbers

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/// In KiB; -1 without /proc. Not getrusage's: that one is inherited from whoever started this program.
+/// In KiB; -1 if /proc is missing. Not getrusage's: that one is inherited from the process that started this program.
 static inline long peak_kib(void) {
   char line[128];
   long peak = -1;

@@ -25,7 +25,7 @@ struct kind {
   const char *name;
   uint8_t policy;
   uint32_t descriptors;
-  int forgets;  ///< Whatever was learned: each proof is the first.
+  int forgets;  ///< Drop the kept state: each proof is the first.
   unsigned every;  ///< Made in every so many rounds
   struct pfp_probe *probe;
   uint8_t config[PFC_CONFIG_BYTES_MAX];
@@ -124,7 +124,7 @@ int main(int argc, char **argv) {
   }
   for (unsigned long round = 0; round <= rounds; round++) {
     for (unsigned i = 0; i < KINDS; i++) {
-      // Another one begins each round; nobody is always first.
+      // Another one begins each round, so that none is always first.
       struct kind *kind = &kinds[(i + round) % KINDS];
       struct pfc_measured measured;
       if (round % kind->every != 0 || (only != NULL && strcmp(only, kind->name) != 0)) continue;

@@ -26,7 +26,7 @@ struct OnAir: LinkPeripheral {
   }
 }
 
-/// What ATT PDUs cost on the air: Bluetooth Core 5.4, volume 6, part B, sections 2.1, 2.4 and 4.1.1.
+/// Air time of ATT PDUs: Bluetooth Core 5.4, volume 6, part B, sections 2.1, 2.4 and 4.1.1.
 struct Airtime {
   private(set) var pduCount = 0
   private(set) var byteCount = 0

@@ -3,8 +3,8 @@ import ProofBench
 import ProofCore
 import ProofModel
 
-/// What does not depend on the machine and is counted in this process: bytes, packets, allocations,
-/// memory, stack, the link.
+/// Figures that do not depend on the machine and are counted in this process: bytes, packets,
+/// allocations, memory, stack, the link.
 enum Figures {
   static func all(_ sample: Sample) throws -> [Figure] {
     let own = try bytes(sample) + packets() + allocations(sample) + memory() + stack(sample)
@@ -15,7 +15,7 @@ enum Figures {
     return try figures + linkFigures()
   }
 
-  /// What the calls take of their thread's stack, all that they call included.
+  /// Stack that the calls take on their thread, all that they call included.
   private static func stack(_ sample: Sample) throws -> [(String, Int?)] {
     let state = ProofKeyState(integrity: sample.key)
     let nonce = ProofNonce.random()

@@ -15,7 +15,7 @@ struct Instruments {
       return [Figure("instructions", uncounted: "apt-get install valgrind")]
     }
     let folder = try Workplace.folder("callgrind")
-    // What the compiler writes about the sources is more than older valgrinds can read.
+    // Strip the compiler's debug information: older valgrinds cannot read all of it.
     let stripped = folder + "/proof-bench"
     try Subprocess.run(["strip", "--strip-debug", "-o", stripped, program])
     // Each call of the window's body is dumped into a file of its own, and nothing else is counted.

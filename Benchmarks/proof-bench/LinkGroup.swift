@@ -11,7 +11,7 @@ struct Unlock {
   private let bench: Bench
   private var generation: UInt32 = 1
   private var held: MeasurementToken
-  /// Where the attributes stand: looked for once for each piece of hardware.
+  /// Places of the attributes: discovered once for each piece of hardware.
   private var table: AttributeTable?
 
   init() throws {
@@ -20,12 +20,12 @@ struct Unlock {
     _ = try play(mtu: 23, isHeld: false)
   }
 
-  /// What one unlock took.
+  /// Costs of one unlock.
   struct Course {
     /// Until the receipt, on the virtual clock: an interval of 30 ms, 20 ms of latency.
     let milliseconds: Int
     let airtime: Airtime
-    /// What app and hardware worked.
+    /// Working time of app and hardware.
     let work: Duration
   }
 
@@ -59,7 +59,8 @@ struct Unlock {
   }
 }
 
-/// What app and hardware work for an unlock, packets and all; the link's own time is a figure.
+/// Working time of app and hardware for an unlock, packets and all; the link's own time is a
+/// figure.
 func linkGroup() throws -> Group {
   let unlock = Held(try Unlock())
   func candidate(_ name: String, mtu: Int, isFirst: Bool) -> Candidate {

@@ -8,7 +8,7 @@ enum Way: String, CaseIterable {
   case cold
   /// The first measurement under the trusting policy, which also learns.
   case first
-  /// What did not change is not read again; files are looked up by name.
+  /// Unchanged files are not read again; files are looked up by name.
   case warm
   /// The same, with files kept open in between.
   case kept

@@ -7,7 +7,7 @@ struct Operation {
   let name: String
   /// How many times it is done between the marks.
   let count: Int
-  /// What is needed for it, and is not counted.
+  /// Preparation, which is not counted.
   let prepare: () throws -> Void
   let body: () throws -> Void
 
@@ -35,7 +35,7 @@ struct Operation {
 }
 
 extension Operation {
-  /// What works in memory alone: its instructions are counted, and its system calls.
+  /// Operations in memory alone: their instructions are counted, and their system calls.
   static func inMemory(_ sample: Sample) throws -> [Operation] {
     let state = ProofKeyState(integrity: sample.key)
     let nonce = ProofNonce.random()
@@ -73,7 +73,7 @@ extension Operation {
     ]
   }
 
-  /// What asks the system for something: its system calls are counted.
+  /// Operations that ask the system for something: their system calls are counted.
   static func withSystem(_ sample: Sample, _ trees: Trees) throws -> [Operation] {
     let (grant, token, hardware, issuer) =
       (try sample.grant(), try sample.token(), sample.hardware, sample.issuer)

@@ -3,7 +3,7 @@ import CCrypto
 import ProofBench
 import ProofModel
 
-/// What one would take instead: a challenge answered by a signature or by a TPM, and checked.
+/// Alternatives in the field: a challenge answered by a signature or by a TPM, and checked.
 ///
 /// Each round is what both sides do between the challenge and the decision, without the link: ours is
 /// a proof and its check, a peer's a signature over the challenge and its check.

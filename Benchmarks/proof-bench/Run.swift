@@ -102,7 +102,7 @@ struct Run {
   }
 }
 
-/// What the groups are made with; started when it is first needed.
+/// Tools that the groups are made with; started when first needed.
 final class Tools {
   private let trees = Trees()
   private let programs = TreePeers()
@@ -130,7 +130,7 @@ final class Tools {
     }
   }
 
-  /// What is not on this machine, of what these groups compare with.
+  /// Tools missing on this machine, of those these groups compare with.
   func missing(for names: [String]) -> [String] {
     var missing = peers?.missing ?? []
     if names.contains("attest") { missing += service.missing }

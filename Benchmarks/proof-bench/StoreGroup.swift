@@ -2,7 +2,7 @@ import ProofBench
 import ProofKit
 import ProofModel
 
-/// What a restart costs: the pair of configuration and tokens, onto the disk and back.
+/// Costs of a restart: the pair of configuration and tokens, onto the disk and back.
 func storeGroup(_ sample: Sample) throws -> Group {
   let one = try StoredPair(sample, tokens: 1)
   let many = try StoredPair(sample, tokens: 256)

@@ -2,7 +2,7 @@ import ProofBench
 
 /// The programs that people take to measure a folder, each as a whole process over the same files.
 struct TreePeers {
-  /// What runs before the names of the files, and the package that it comes from.
+  /// Command in front of the files' names, and the package that it comes from.
   private static let peers: [(name: String, words: [String], package: String)] = [
     ("sha256sum", ["sha256sum"], "coreutils"),
     ("openssl-dgst", ["openssl", "dgst", "-sha256"], "openssl"),

@@ -84,7 +84,7 @@ func replay(_ file: String, _ options: LoadOptions) -> Tally {
   return shared.finished()
 }
 
-/// What the connections' threads share.
+/// State shared by the connections' threads.
 private final class Shared: Sendable {
   let options: LoadOptions
   let fleet: Fleet

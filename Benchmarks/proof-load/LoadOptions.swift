@@ -1,6 +1,6 @@
 import Console
 
-/// What the command line asked for.
+/// Options of the command line.
 struct LoadOptions: Sendable {
   let address: String
   let port: UInt16

@@ -1,6 +1,6 @@
 import Console
 
-/// What came of it.
+/// Results of a run.
 struct Tally: Sendable {
   var outcomes: [String: Int] = [:]
   var errors: [String: Int] = [:]

@@ -86,11 +86,11 @@ static size_t take(char *bytes, size_t size, size_t count, void *user) {
   return more;
 }
 
-/// Whoever starts the app can ask libcurl for a file with the secrets of every connection (SSLKEYLOGFILE), and so read
-/// along without touching the app. libcurl has set that up before it calls this: it is taken back, or nothing is sent.
+/// Defeats SSLKEYLOGFILE: a user who starts the app with it makes libcurl write the secrets of every connection to a
+/// file. libcurl sets the callback up before it calls this function, which removes it or sends nothing.
 static CURLcode keep_secrets(CURL *easy, void *context, void *user) {
   void (*set)(void *, void (*)(void)) = NULL;
-  // Of the very library that libcurl has loaded, so that nothing else needs to be linked.
+  // The symbol comes from the library that libcurl has loaded, so that nothing else needs to be linked.
   void *symbol = dlsym(RTLD_DEFAULT, "SSL_CTX_set_keylog_callback");
   (void)easy;
   (void)user;

@@ -68,7 +68,7 @@ static void make_room(struct pfh_server *server, struct pfh_connection *fresh, c
 static void begin(struct pfh_server *server, struct MHD_Connection *connection, void **socket_context) {
   pfh_certificate_serve(server);
   struct pfh_connection *const made = calloc(1, sizeof *made);
-  // Without memory the connection is served unwatched until its first request, which is then refused.
+  // Out of memory: the connection is not watched until its first request, which is then refused.
   if (made == NULL) return;
   const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
   pfh_address_of_peer(made->peer, info == NULL ? NULL : info->client_addr);
@@ -122,7 +122,7 @@ static void look(struct pfh_server *server) {
     if (now < deadline) continue;
     // Not if a request came in this moment, and moved the deadline.
     if (!atomic_compare_exchange_strong(&each->deadline, &deadline, PFH_NO_DEADLINE)) continue;
-    // Counted first, so that whoever sees the end finds it counted.
+    // Count first: a peer that sees the end of the stream must find it counted.
     if (atomic_load(&each->phase) != PFH_IDLE) atomic_fetch_add(&server->timed_out, 1);
     // The connection's own thread sees the end of the stream, and closes.
     shutdown(each->socket, SHUT_RDWR);

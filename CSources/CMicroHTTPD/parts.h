@@ -1,4 +1,4 @@
-/// What the parts of a server share.
+/// Declarations shared by the parts of a server.
 
 #ifndef PFH_PARTS_H
 #define PFH_PARTS_H
@@ -83,7 +83,7 @@ void pfh_certificate_serve(struct pfh_server *server);
 /// Puts a certificate in front of those before it, which live on: a handshake may still hold them.
 void pfh_certificate_chain(pfh_certificate *certificate, pfh_certificate *before);
 
-/// What libmicrohttpd is to ask for certificates: a gnutls_certificate_retrieve_function3.
+/// The callback that gives libmicrohttpd its certificates: a gnutls_certificate_retrieve_function3.
 void *pfh_certificate_door(void);
 
 // connection.c

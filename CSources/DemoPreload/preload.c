@@ -3,7 +3,7 @@
 #include <stddef.h>
 #include <sys/socket.h>
 
-/// What was overheard. A thief would keep the bytes.
+/// Number of bytes overheard. A thief would keep the bytes.
 static volatile size_t overheard;
 
 ssize_t send(int socket, const void *bytes, size_t size, int flags) {

@@ -1,4 +1,4 @@
-/// What the core's sources share and nobody else sees: integers on the wire, and byte copies.
+/// Shared by the core's sources and not installed: integers on the wire, and byte copies.
 
 #ifndef PFC_INTERNAL_H
 #define PFC_INTERNAL_H
@@ -10,7 +10,7 @@
 #include "wire.h"
 
 /// Under the constant-time check alone: this value is public from here on although it came from secrets, because the
-/// protocol tells it to whoever asked. Nothing in any other build.
+/// protocol tells it to the peer that asked. Nothing in any other build.
 #ifdef PFC_CONSTANT_TIME_CHECK
 #include <valgrind/memcheck.h>
 #define PFC_DECLASSIFY(pointer, size) ((void)VALGRIND_MAKE_MEM_DEFINED((pointer), (size)))

@@ -102,7 +102,7 @@ int pfc_ledger_format(const struct pfc_storage *storage, const uint8_t hardware_
 static int free_superseded(struct pfc_ledger *ledger) {
   int result = PFC_OK;
   for (int i = 0; i < PFC_SLOTS; i++) {
-    // Memory first, for once: the floor is durable already, so these secrets are dead whatever storage says.
+    // Clear memory first: the floor is already durable, so these secrets are dead even if the store below fails.
     if (pfc_slot_supersede(&ledger->slots[i], ledger->floor)) {
       int stored = pfc_ledger_store(ledger, i);
       if (result == PFC_OK) result = stored;
@@ -144,7 +144,7 @@ int pfc_ledger_load(struct pfc_ledger *ledger, const struct pfc_storage *storage
   result = pfc_record_load(&ledger->global, bytes, PFC_LEDGER_GLOBAL_BYTES, &ledger->storage, GLOBAL_RECORD,
                            ledger->record_key);
   if (result == PFC_OK) {
-    // What was reserved before may have been used: the next challenge counts from the end of it.
+    // Counters up to the reserved end may have been used before the restart: the next challenge counts from that end.
     ledger->counter = pfc_get64(payload + AT_COUNTER_END);
     ledger->counter_end = ledger->counter;
     ledger->epoch = pfc_get64(payload + AT_EPOCH);

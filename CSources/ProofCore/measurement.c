@@ -2,10 +2,10 @@
 
 #include "internal.h"
 
-/// What a fold is. Zero, so that a wiped one is dead.
+/// States of a fold. Dead is zero, so that a wiped fold is dead.
 enum { DEAD = 0, MEASURING = 1, BASELINE = 2 };
 
-/// What a leaf's transcript is about.
+/// Subjects of a leaf's transcript.
 enum { LEAF_EMPTY = 0, LEAF_RECORD = 1, LEAF_CHECK = 2 };
 
 enum { STATE_ABSENT = 0, STATE_PRESENT = 1 };

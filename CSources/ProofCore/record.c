@@ -50,7 +50,7 @@ int pfc_record_load(struct pfc_record *record, uint8_t *bytes, size_t size, cons
     record->sequence = sequence;
     record->copy = copy;
   }
-  // What was read last is not the newest: once more, and judged once more.
+  // The copy read last is not the newest one: read and judge the newest again.
   if (result == PFC_OK && record->copy != PFC_RECORD_COPIES - 1) {
     result = read_copy(bytes, total, storage, index, record->copy, key);
     if (result == PFC_OK && pfc_get32(bytes + AT_SEQUENCE) != record->sequence) result = PFC_E_STORAGE;
@@ -85,7 +85,7 @@ int pfc_record_format(struct pfc_record *record, uint8_t *bytes, size_t size, co
   uint8_t old[PFC_RECORD_BYTES_MAX];
   int result;
   if (size > PFC_RECORD_PAYLOAD_MAX) return PFC_E_ARGUMENT;
-  // What stood there, if anything did, must lose against the new from the first copy written.
+  // Load an existing record first: both its copies must lose against the new record's first copy.
   result = pfc_record_load(record, old, size, storage, index, key);
   pfc_wipe(old, sizeof old);
   if (result != PFC_OK) memset(record, 0, sizeof *record);

@@ -58,7 +58,7 @@ static void disarm(struct pfc_slot *slot) {
 }
 
 void pfc_slot_revoke(struct pfc_slot *slot, uint32_t generation, uint64_t issued) {
-  // Of several revocations the widest counts, and the latest: one order more never revokes less.
+  // Keep the widest and the latest of several revocations: one order more never revokes less.
   if (generation > slot->revoked) slot->revoked = generation;
   if (issued > slot->revoked_at) slot->revoked_at = issued;
   if (slot->state != PFC_SLOT_HELD || slot->generation <= generation) disarm(slot);

@@ -45,7 +45,7 @@ static int is_valid(const struct pfc_token *token) {
   if (token->generation == 0 || token->generation == PFC_GENERATION_ALL) return 0;
   if (token->issued == 0 || (token->not_after != 0 && token->not_after < token->issued)) return 0;
   if (pfc_is_zero(token->instance_id, PFC_ID_BYTES)) return 0;
-  // An all-zero secret means that somebody's code failed, and would match everywhere it failed alike.
+  // An all-zero secret shows a defect in the app's code, and would match every app with the same defect.
   zero = pfc_is_zero(secrets->integrity_key, PFC_KEY_BYTES) |
          pfc_is_zero(secrets->integrity, PFC_MEASUREMENT_BYTES) |
          pfc_is_zero(secrets->device_key, PFC_KEY_BYTES) | pfc_is_zero(secrets->device, PFC_MEASUREMENT_BYTES);

@@ -80,7 +80,7 @@ int pfc_verifier_raise(struct pfc_verifier *verifier, const volatile uint32_t *r
   if (*review != PFC_REVIEW_PASSED) return PFC_E_STORAGE;
   if (floor != 0) remember_recalls(verifier);
   result = pfc_ledger_raise(&verifier->ledger, epoch, floor, changed);
-  // What is stored counts, even if something after it failed. The running clock may have passed it already; only a
+  // Take over the stored epoch, even if a later step failed. The running clock may have passed it already; only a
   // restart makes it news then.
   if (verifier->ledger.epoch > pfc_verifier_epoch(verifier)) {
     verifier->epoch = verifier->ledger.epoch;
@@ -159,7 +159,7 @@ static uint8_t receive(struct pfc_verifier *verifier, struct pfc_session *sessio
     default:
       break;
   }
-  // What the hardware itself sends is nothing it takes, nor what its build does not open.
+  // Refuse messages that only the hardware sends, and types that this build does not open.
   return PFC_VERDICT_MALFORMED;
 }
 

@@ -1,4 +1,4 @@
-// What the hardware lets in: tokens and orders, both signed by an issuer it trusts.
+// Admission of tokens and orders, both signed by an issuer that the hardware trusts.
 
 #include "crypto.h"
 #include "internal.h"
@@ -29,7 +29,7 @@ static const struct pfc_slot *holder_of(const struct pfc_ledger *ledger,
   return NULL;
 }
 
-/// What an authentic token meets here. PFC_VERDICT_HELD if it may take slot `*index`.
+/// Judges an authentic token. PFC_VERDICT_HELD if it may take slot `*index`.
 static uint8_t judge_token(const struct pfc_verifier *verifier, const struct pfc_token *token, int *index,
                            uint16_t *detail) {
   const struct pfc_ledger *ledger = &verifier->ledger;
@@ -125,7 +125,7 @@ static int revoke(struct pfc_verifier *verifier, const struct pfc_order *order, 
   int index = pfc_ledger_find(ledger, order->instance_id);
   int fresh = index < 0;
   int result;
-  // What it revokes was issued before it, and so before the floor.
+  // The order revokes tokens issued before itself, and so before the floor: they are gone already.
   if (order->issued < ledger->floor) return PFC_OK;
   if (!fresh) {
     const struct pfc_slot *slot = &ledger->slots[index];
@@ -171,7 +171,7 @@ void pfc_receive_order(struct pfc_verifier *verifier, struct pfc_session *sessio
                           size_t size, struct pfc_outcome *outcome) {
   struct pfc_order order;
   uint8_t verdict = PFC_VERDICT_DONE;
-  // Stays 0 where nothing is reviewed, for whoever passes by the branches below.
+  // Stays 0 where nothing is reviewed, so that a fault that skips the branches below finds no passed review.
   volatile uint32_t review = 0;
   uint16_t detail = 0;
   int changed = 0;

@@ -1,11 +1,11 @@
-// What the hardware does about a command, and what it tells of one afterwards.
+// Judgement of a command, and the later answer about one (recall).
 
 #include "crypto.h"
 #include "internal.h"
 #include "proof.h"
 #include "verifier_parts.h"
 
-/// What whoever guessed wrong too often on this link meets, whatever comes.
+/// Rate limit: after PFC_SESSION_REFUSALS_MAX wrong device proofs this link answers BUSY to every command and recall.
 static uint8_t meet_stranger(const struct pfc_session *session) {
   return session->refusals < PFC_SESSION_REFUSALS_MAX ? PFC_VERDICT_NONE : PFC_VERDICT_BUSY;
 }
@@ -46,13 +46,13 @@ static uint8_t accept(struct pfc_verifier *verifier, int index, const struct pfc
   if (slot->uses == PFC_USES_UNLIMITED) return verdict;
   slot->uses--;
   if (pfc_ledger_store(&verifier->ledger, index) == PFC_OK) return verdict;
-  // What is not durable is not done, and a recall must not tell that it was.
+  // Undo: a use that is not durable is not done, and a recall must not confirm it.
   slot->uses++;
   slot->last = before;
   return PFC_VERDICT_FAULT;
 }
 
-/// What a command under a live challenge meets, but for what it costs to find out.
+/// Checks a command under a live challenge against its slot; proofs are checked later.
 static uint8_t judge_slot(const struct pfc_verifier *verifier, const struct pfc_slot *slot) {
   if (slot->not_after != 0 && pfc_verifier_epoch(verifier) > slot->not_after) return PFC_VERDICT_EXPIRED;
   if (slot->attempts == 0) return PFC_VERDICT_NO_ATTEMPTS;
@@ -93,7 +93,7 @@ static int take_challenge(const struct pfc_verifier *verifier, struct pfc_sessio
          pfc_platform_seconds(&verifier->platform) - session->asked <= limit;
 }
 
-/// What a command meets before its proofs: PFC_VERDICT_NONE if it is to be judged, for the slot `*index`.
+/// Checks a command before its proofs: PFC_VERDICT_NONE if it is to be judged, for the slot `*index`.
 static uint8_t meet_command(const struct pfc_verifier *verifier, struct pfc_session *session,
                             const struct pfc_command *command, int *index, uint8_t nonce[PFC_NONCE_BYTES]) {
   if (!take_challenge(verifier, session, command->counter)) return PFC_VERDICT_STALE;
@@ -136,8 +136,8 @@ static void answer_command(struct pfc_verifier *verifier, struct pfc_session *se
   }
   pfc_answer_signed(outcome, slot, nonce, verdict, detail, command->counter);
   if (pfc_verdict_accepts(verdict)) {
-    // Of an instance's challenges the older ones end with this, on every link: so the last command that was accepted is
-    // the one with the highest counter, and a recall that finds a lower one there does not deny what was done.
+    // Ends the instance's older challenges on every link. The last accepted command is then the one with the highest
+    // counter, and a recall that finds a lower one does not deny a command that was done.
     verifier->alive_from[index] = command->counter + 1;
     outcome->kind = command->kind;
     outcome->command_class = command->command_class;
@@ -177,7 +177,7 @@ static uint8_t judge_recall(const struct pfc_slot *slot, const struct pfc_recall
   return PFC_VERDICT_NOT_EXECUTED;
 }
 
-/// What a recall meets, all but the answer. PFC_VERDICT_NONE if there is one, of the slot `*index`.
+/// Checks a recall, all but its answer. PFC_VERDICT_NONE if there is an answer, for the slot `*index`.
 static uint8_t meet_recall(struct pfc_verifier *verifier, struct pfc_session *session, const uint8_t *message,
                            const struct pfc_recall *recall, int *index) {
   int result;

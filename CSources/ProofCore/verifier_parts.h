@@ -1,5 +1,5 @@
-/// What the verifier's sources share: verifier.c (life and dispatch), verifier_admission.c (tokens, orders),
-/// verifier_judgement.c (commands, recalls), verifier_review.c (what is let in, once more), verifier_answer.c
+/// Shared by the verifier's sources: verifier.c (life and dispatch), verifier_admission.c (tokens, orders),
+/// verifier_judgement.c (commands, recalls), verifier_review.c (second check of what was admitted), verifier_answer.c
 /// (replies).
 
 #ifndef PFC_VERIFIER_PARTS_H
@@ -14,9 +14,9 @@ uint32_t pfc_platform_seconds(const struct pfc_platform *platform);
 /// The latest time that the hardware knows of: the epoch or the floor. 0 if it knows none.
 uint64_t pfc_verifier_time(const struct pfc_verifier *verifier);
 
-/// Raises epoch and floor, durably, if `*review` is PFC_REVIEW_PASSED: what a token or an order says of time counts
-/// when the second look has passed it, and whoever comes here by a fault brings none. `*changed` is set to 1 if
-/// anything stored rose.
+/// Raises epoch and floor, durably, if `*review` is PFC_REVIEW_PASSED: times of a token or an order count only after
+/// the second review. A jump to this function by a fault brings no passed review. `*changed` is set to 1 if anything
+/// stored rose.
 PFC_MUST_USE int pfc_verifier_raise(struct pfc_verifier *verifier, const volatile uint32_t *review, uint64_t epoch,
                                     uint64_t floor, int *changed);
 

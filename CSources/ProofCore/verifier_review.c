@@ -102,7 +102,7 @@ uint32_t pfc_review_command(const struct pfc_verifier *verifier, const struct pf
   const struct pfc_slot *slot;
   uint8_t nonce[PFC_NONCE_BYTES] = {0}, answered[PFC_NONCE_BYTES];
   uint32_t classes;
-  // Without these three nothing below may be read.
+  // These three checks guard every read below.
   if (index < 0 || index >= PFC_SLOTS) return ~PFC_REVIEW_PASSED;
   if (pfc_command_decode(&command, message, size) != PFC_OK) return ~PFC_REVIEW_PASSED;
   slot = &verifier->ledger.slots[index];

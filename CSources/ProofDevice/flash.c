@@ -4,7 +4,7 @@
 
 enum {
   BLANK = 0xFF,
-  UNIT_BYTES = 8,     ///< Of programming
+  UNIT_BYTES = 8,     ///< Unit of programming
   CHUNK_BYTES = 112,  ///< Flash is looked at in pieces: a record that is made takes more stack than one of them.
 };
 

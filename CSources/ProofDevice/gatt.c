@@ -21,7 +21,7 @@ enum {
 };
 
 struct characteristic {
-  uint8_t handle;  ///< Of the value
+  uint8_t handle;  ///< Handle of the value
   uint8_t properties;
   uint8_t message;
 };

@@ -182,7 +182,7 @@ static uint8_t take_fragment(struct pfd_link *link, uint16_t handle, const uint8
   struct pfc_outcome outcome = {0};
   int asks = handle == PFD_HANDLE_CHALLENGE;
   enum pfc_frame_result result = PFC_FRAME_GARBAGE;
-  // What could not be answered is not judged either.
+  // Do not judge a message if its answer could not be sent: the central has not subscribed.
   if (!link->cccd[asks ? CHALLENGE : VERDICT]) return PFD_ATT_NOT_SUBSCRIBED;
   if (size > 0 && (value[0] & 0x0Fu) == pfd_gatt_message_type(handle)) {
     result = pfc_reassemble(&link->reassembler, value, size);

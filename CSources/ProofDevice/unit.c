@@ -67,9 +67,9 @@ static void tell_evicted(struct pfd_unit *unit, unsigned link) {
 #endif
 }
 
-// What a link asks -----------------------------------------------------------------------------------------------
+// Calls from a link ----------------------------------------------------------------------------------------------
 
-/// The device's own answer, for whoever had a command accepted on this link (docs/LINK.md, section 6).
+/// Stores the device's own answer for the central whose command was accepted on this link (docs/LINK.md, section 6).
 static void note_reply(struct pfd_unit *unit, unsigned link, uint64_t counter, enum pfd_done done) {
   uint8_t *reply = unit->replies[link];
   put32(reply, (uint32_t)counter);

@@ -44,14 +44,14 @@ struct pfp_bundle_look {
   bool has_index;
   bool failed;  ///< Out of memory while collecting
   uint8_t key[32];
-  uint8_t digests[PFP_BUNDLE_SHARDS][PFC_DIGEST_BYTES];  ///< Of the index's shards
+  uint8_t digests[PFP_BUNDLE_SHARDS][PFC_DIGEST_BYTES];  ///< Digests of the index's shards
   uint32_t from[PFP_BUNDLE_SHARDS + 1];                  ///< Where in `entries` each shard begins
   struct pfp_index_entry *entries;
   uint8_t *shard_of;  ///< While collecting
   size_t count, capacity;
   uint8_t *seen;
   uint64_t present[PFP_BUNDLE_SHARDS];  ///< Entries of the bundle now
-  uint64_t found[PFP_BUNDLE_SHARDS];    ///< Of these, under a path that the index has
+  uint64_t found[PFP_BUNDLE_SHARDS];    ///< Those of them under a path that the index has
   struct pfp_index_differing differing[PFP_BUNDLE_SHARDS][PFP_INDEX_DIFFERING_MAX];
   uint64_t differing_count[PFP_BUNDLE_SHARDS];
 };

@@ -58,7 +58,7 @@ static void say(struct pfp_finding *finding, const char *format, ...) {
   }
 }
 
-/// What to say of a record that differs and has no words of its own.
+/// Words for a record that differs and has none of its own.
 static const char *plain_words(const struct pfp_record *record) {
   if (!record->present) return "cannot be read";
   if (record->class_ == PFC_CLASS_APP && record->number == PFP_APP_CODE) return "code differs";
@@ -195,7 +195,7 @@ static void tell_new(struct inquiry *inquiry, const struct group *group, const s
 /// Records of one group, those that are suspicious by themselves first.
 struct members {
   const struct pfp_record *records[64];
-  size_t count;  ///< Of the group; more than fit are counted only
+  size_t count;  ///< Size of the group; more than fit are counted only
   size_t kept, changed, unexplained;
 };
 

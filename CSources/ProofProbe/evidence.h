@@ -25,7 +25,7 @@ struct pfp_record {
   uint8_t name_size;
   char name[PFC_NAME_MAX + 1];
   uint8_t digest[PFC_DIGEST_BYTES];
-  char *note;  ///< What was seen, in words; NULL for nothing special. Never part of a digest
+  char *note;  ///< The finding in words; NULL for nothing special. Never part of a digest
 };
 
 struct pfp_evidence {
@@ -36,7 +36,7 @@ struct pfp_evidence {
   int failed;  ///< Out of memory, once and for all
 };
 
-/// Adds one record and returns it, or NULL if nobody asked for it or memory is out. A NULL digest means absent.
+/// Adds one record and returns it, or NULL if it was not asked for or memory is out. A NULL digest means absent.
 struct pfp_record *pfp_evidence_add(struct pfp_evidence *evidence, uint8_t class_, uint8_t number, const char *name,
                                     const uint8_t *digest);
 

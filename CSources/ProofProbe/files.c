@@ -30,7 +30,7 @@ int pfp_files_create(struct pfp_files **files, const struct pfp_files_options *o
   if (new->options.cache_bytes == 0) new->options.cache_bytes = PFP_CACHE_BYTES;
   if (!pfp_incremental(new)) new->options.descriptors = 0;
   new->mounts = new->options.descriptors == 0 ? -1 : pfp_mounts_watch();
-  // Without a word about mounts an open descriptor proves nothing about its name.
+  // If the kernel does not report mounts, an open descriptor proves nothing about its name: keep none.
   if (new->mounts < 0) new->options.descriptors = 0;
   spare = new->options.descriptors == 0 ? 0 : pfp_descriptors_spare();
   if (new->options.descriptors > spare) new->options.descriptors = spare;
@@ -71,7 +71,7 @@ const struct pfp_failure *pfp_files_failure(const struct pfp_files *files) { ret
 
 const struct pfp_files_statistics *pfp_files_statistics(const struct pfp_files *files) { return &files->statistics; }
 
-// What the parts share -------------------------------------------------------------------------------------------
+// Shared by the parts --------------------------------------------------------------------------------------------
 
 int pfp_files_fail(struct pfp_files *files, int result, int error, const char *path, size_t path_size) {
   if (path_size > PFP_PATH_MAX) path_size = PFP_PATH_MAX;
@@ -112,7 +112,7 @@ static void end(struct pfp_files *files) {
   files->statistics.descriptors = files->options.descriptors - (uint32_t)atomic_load(&files->descriptors_left);
 }
 
-/// What an error about the very thing that was asked for means.
+/// Result for an error about the very path that was asked for.
 static int about(struct pfp_files *files, int error, const char *path) {
   int result = PFP_E_UNREADABLE;
   if (error == ENOENT || error == ENOTDIR) result = PFP_E_MISSING;

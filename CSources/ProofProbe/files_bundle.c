@@ -3,7 +3,7 @@
 
 #include "files_walk.h"
 
-/// What was known of this bundle, or of another and then nothing.
+/// Loads the known entries of this bundle; none if they belong to another bundle.
 static void known_begin(struct pfp_walk *walk, const char *root) {
   struct pfp_files *files = walk->files;
   if (strcmp(files->known_path, root) != 0) {

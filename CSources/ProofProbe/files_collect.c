@@ -79,7 +79,7 @@ int pfp_walk_collect(struct pfp_walk *walk, bool wait) {
     result = retire(walk, item);
     if (result == PFP_OK) item = pfp_run_oldest(walk->run, false, &result);
   }
-  // The worker or the callback said so; either way nobody has noted it yet.
+  // The worker or the callback cancelled; the walk has not noted it yet.
   if (result == PFP_E_CANCELLED) return pfp_walk_fail(walk, result, 0, 0);
   return result;
 }

@@ -1,4 +1,4 @@
-/// What is known of a bundle since it was last measured: its entries in order, packed.
+/// Entries of a bundle known since it was last measured: in order, packed.
 ///
 /// Written once, in order, and read back in order: by the next measurement, which takes from it what did not change
 /// and writes its successor while pages already read are given back. So what is known needs its room once, not twice.
@@ -37,7 +37,7 @@ struct pfp_known {
   size_t bytes;  ///< Memory taken
   uint64_t device[PFP_KNOWN_MOUNTS], mount[PFP_KNOWN_MOUNTS];
   uint32_t mounts;
-  uint32_t last_size;  ///< Of the path written last
+  uint32_t last_size;  ///< Size of the path written last
   char last_path[PFP_PATH_MAX + 1];
 };
 
@@ -54,7 +54,7 @@ struct pfp_known_cursor {
   const struct pfp_known *known;
   struct pfp_known_page *page;
   uint32_t at, left;
-  uint8_t *packed;  ///< Of the entry read last
+  uint8_t *packed;  ///< Packed form of the entry read last
   struct pfp_known_entry entry;
   char path[PFP_PATH_MAX + 1];
 };
@@ -68,7 +68,7 @@ void pfp_known_take(struct pfp_known_cursor *cursor);
 
 /// Reads in order what is known and gives pages back as it goes.
 struct pfp_known_consumer {
-  struct pfp_known known;  ///< What is left
+  struct pfp_known known;  ///< Entries left
   struct pfp_known_cursor cursor;
   bool holds;       ///< `cursor.entry` is read and not yet consumed
   uint32_t closed;  ///< Descriptors closed, of entries that are gone

@@ -26,7 +26,7 @@ struct pfp_place {
 /// A pass over one folder. Lives in memory lent by the caller.
 struct pfp_names {
   uint8_t *memory;
-  uint32_t size;        ///< Of the memory
+  uint32_t size;        ///< Size of the memory
   uint32_t used;        ///< By records: u8 type, u8 length, name, 0
   struct pfp_place *places;  ///< After `_sort`
   uint32_t count;
@@ -49,7 +49,7 @@ uint32_t pfp_names_sort(struct pfp_names *names);
 /// After all were handed out: whether another pass is needed. It then is begun.
 bool pfp_names_more(struct pfp_names *names);
 
-/// What is handed out.
+/// A name handed out to the caller.
 struct pfp_name {
   const char *bytes;
   uint8_t size;

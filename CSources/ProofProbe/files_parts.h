@@ -47,12 +47,12 @@ struct pfp_folder {
 struct pfp_item {
   struct pfp_folder *folder;
   struct pfp_long *place;  ///< Reserved for it since it was first read as a long file, or NULL
-  /// What the entry's digest is of: header, path, content (files.h). Until the content is known its zeros terminate
-  /// the path.
+  /// Input of the entry's digest: header, path, content (files.h). Until the content is known its zeros terminate the
+  /// path.
   uint8_t *message;
   uint64_t message_end;  ///< In the ring of messages
   uint32_t path_size;
-  uint32_t name_at;  ///< Of the path: where the entry's own name begins
+  uint32_t name_at;  ///< Place in the path where the entry's own name begins
   bool follow;       ///< A single file: its name is a path, and links are followed.
   bool is_known;     ///< `known` and `known_content` are what was measured last.
   bool prepared;     ///< The walker identified it; only the digest is missing.
@@ -98,14 +98,14 @@ void pfp_item_message(struct pfp_item *item);
 #define PFP_WINDOWS_AHEAD 16u  ///< Taken and not yet folded, of one file
 #endif
 #define PFP_WINDOW_BYTES ((uint64_t)PFP_WINDOW_LEAVES * PFP_LEAF_BYTES)
-#define PFP_WINDOWS 3u  ///< Of one worker: lanes may still hold leaves of older ones.
+#define PFP_WINDOWS 3u  ///< Windows of one worker: lanes may still hold leaves of older ones.
 /// Each worker may have one file with windows left and keep others from ending by its windows.
 #define PFP_LONGS (PFP_WORKERS_MAX * (PFP_WINDOWS + 1u))
 
 /// A file that is hashed by all workers. Everything but the constants is guarded by the run's lock.
 struct pfp_long {
   struct pfp_item *item;            ///< NULL: free
-  const struct pfp_worker *opener;  ///< Who began it, and prefers its windows
+  const struct pfp_worker *opener;  ///< The worker that began it, and prefers its windows
   int fd;
   bool mapped;
   bool broken;  ///< It ended before its size,
@@ -152,7 +152,7 @@ enum pfp_task { PFP_TASK_ENTRY, PFP_TASK_TREE, PFP_TASK_AGAIN };
 /// page, so that the same offset in all of them does not fall into one set of the cache.
 #define PFP_SLOT_BYTES (PFP_LEAF_BYTES + 4096u + 128u)
 
-/// What a lane hashes; the owner is an item, a reading, a reading, a window, an item.
+/// Kinds of hashing job of a lane; the owner is an item, a reading, a reading, a window, an item.
 enum pfp_kind { PFP_JOB_CONTENT, PFP_JOB_LEAF, PFP_JOB_TREE, PFP_JOB_LONG, PFP_JOB_ENTRY };
 
 struct pfp_lane_job {
@@ -203,7 +203,7 @@ struct pfp_run {
   uint64_t retired;        ///< Items over and done with
   uint32_t places;         ///< Guarded by the lock: of `longs`, those not free
   unsigned asleep;         ///< Guarded by the lock: workers in `pfp_take_or_sleep`
-  atomic_bool stop;        ///< Whatever is under way is given up.
+  atomic_bool stop;        ///< Work under way is given up.
   atomic_uint_fast64_t awaited;
   atomic_uint_fast64_t counted;  ///< Bytes towards the limit
   atomic_uint_fast64_t bytes;    ///< Bytes read or known, for progress
@@ -234,7 +234,7 @@ struct pfp_files {
   struct pfp_files_statistics statistics;
   struct pfp_failure failure;
   char failure_path[PFP_PATH_MAX + 1];
-  char path[PFP_PATH_MAX + 1];  ///< Of the entry being reported
+  char path[PFP_PATH_MAX + 1];  ///< Path of the entry being reported
 
   struct pfp_known known;
   bool known_whole;     ///< `known` is all there was, and each entry of it may be taken for unchanged.
@@ -351,7 +351,7 @@ void pfp_read_leaf_done(struct pfp_worker *worker, struct pfp_reading *reading, 
                         const uint8_t digest[PFP_HASH_BYTES]);
 /// The content of an item was read and hashed: accepts it, or has it read again, or gives up.
 void pfp_read_content(struct pfp_worker *worker, struct pfp_item *item, const uint8_t digest[PFP_HASH_BYTES]);
-/// What was listed is not what is there: reads again or gives up.
+/// The entry is no longer as listed: reads again or gives up.
 void pfp_read_broken(struct pfp_worker *worker, struct pfp_item *item);
 /// A reading did not come to the file's end: it was cut off, or `error`.
 void pfp_read_unfinished(struct pfp_worker *worker, struct pfp_item *item, int error);

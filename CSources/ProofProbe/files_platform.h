@@ -1,4 +1,4 @@
-/// What measuring files asks of the operating system. Another system is one more set of files behind this header.
+/// Operating system calls for measuring files. Another system is one more set of files behind this header.
 ///
 /// Every function answers 0 (or a count, or a descriptor) or a negative errno, and goes on after signals by itself.
 
@@ -18,7 +18,7 @@ enum pfp_guard {
   PFP_GUARD_VERITY  ///< fs-verity: the kernel refuses every write, root's too.
 };
 
-/// What tells that a file is still the one that was read, and still as it was read.
+/// Fields that tell whether a file is still the one that was read, and unchanged.
 struct pfp_identity {
   uint64_t device;
   uint64_t mount;
@@ -140,7 +140,7 @@ bool pfp_trust_unprivileged(void);
 /// before the identification; `fd` is of the entry or its folder.
 enum pfp_keep pfp_keep_entry(const struct pfp_identity *identity, uint64_t before, struct pfp_keep_memory *memory,
                              int fd);
-/// 1: nobody can write to the file until `pfp_lease_end`. 0: somebody can. Negative: this process may not ask. On a
+/// 1: no process can write to the file until `pfp_lease_end`. 0: one can. Negative: this process may not ask. On a
 /// worker only.
 int pfp_lease_begin(int fd);
 void pfp_lease_end(int fd);

@@ -5,7 +5,7 @@
 
 static int folder_of(const struct pfp_item *item) { return item->folder == NULL ? pfp_here() : item->folder->fd; }
 
-// What becomes of an item ----------------------------------------------------------------------------------------
+// Outcome of an item ---------------------------------------------------------------------------------------------
 
 /// The item is over: only its digest is missing.
 static void finish(struct pfp_worker *worker, struct pfp_item *item) {
@@ -239,7 +239,7 @@ static struct pfp_job *begin_short(struct pfp_worker *worker, unsigned lane, str
 /// A file of a few leaves: this worker reads them one by one as lanes become free.
 static void begin_reading(struct pfp_worker *worker, struct pfp_item *item, int fd) {
   struct pfp_reading *reading = worker->readings;
-  // There is one: see PFP_READINGS.
+  // A free reading exists: see PFP_READINGS.
   while (reading->item != NULL) reading++;
   reading->item = item;
   reading->fd = fd;

@@ -113,7 +113,7 @@ static int enter_other(struct pfp_walk *walk, const struct pfp_level *level, siz
   if (item == NULL) return result;
   item->identity.type = type;
   if (type == 0) {
-    // Neither the listing nor a look at it told what it is: nobody may look.
+    // The type is unknown after listing and stat: this process may not look.
     item->prepared = true;
     item->state = PFP_STATE_ABSENT;
     item->error = EACCES;
@@ -169,7 +169,7 @@ static void up(struct pfp_walk *walk) {
   pfp_folder_release(walk->run, level->folder);
 }
 
-/// What is below the folder at `walk->path`.
+/// Walks the folder at `walk->path`.
 static int descend(struct pfp_walk *walk, const struct pfp_level *level, size_t size) {
   if (walk->depth > PFP_DEPTH_MAX || size >= PFP_PATH_MAX) {
     return pfp_walk_fail(walk, PFP_E_DEEP, ENAMETOOLONG, size);

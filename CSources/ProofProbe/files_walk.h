@@ -17,8 +17,8 @@
 struct pfp_level {
   struct pfp_folder *folder;
   struct pfp_names names;
-  uint32_t path_size;    ///< Of its own path, with the slash behind it
-  uint32_t memory_from;  ///< Of its names
+  uint32_t path_size;    ///< Size of its own path, with the slash behind it
+  uint32_t memory_from;  ///< Start of its names
   struct pfp_identity identity;  ///< As it was before it was listed
 };
 

@@ -29,7 +29,7 @@ struct pfp_lanes {
   struct pfp_states states;
   struct {
     struct pfp_job *job;       ///< NULL: idle
-    const uint8_t *message;    ///< What comes next
+    const uint8_t *message;    ///< Next bytes to hash
     size_t blocks;             ///< From there on without a break
     uint8_t tail;              ///< Bytes of the message's final block, 1 to 128
     uint8_t ends;              ///< The message ends with these blocks

@@ -1,4 +1,4 @@
-/// What this processor, under this operating system, can run.
+/// Instructions that this processor can run under this operating system.
 
 #ifndef PFP_HASH_MACHINE_H
 #define PFP_HASH_MACHINE_H

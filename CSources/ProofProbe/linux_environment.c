@@ -42,7 +42,7 @@ static const char *find_initial(const char *block, size_t size, const char *name
   return NULL;
 }
 
-/// What the process was started with, and what it says now: a library that was preloaded may have unset its variable.
+/// Reports the variable as at the start and as it is now: a preloaded library may have unset its variable.
 static void report_variable(struct pfp_evidence *evidence, const char *initial, size_t size, const char *name) {
   struct pfp_transcript transcript;
   struct pfp_record *record;
@@ -59,7 +59,7 @@ static void report_variable(struct pfp_evidence *evidence, const char *initial, 
   if (first != NULL || now != NULL) pfp_record_note(record, 1, "is set");
 }
 
-/// Of a file that is there. It begins as no word does: a library may be called "none".
+/// Digest of a file that exists. It begins as no word does: a library may be called "none".
 static void digest_file(uint8_t digest[PFC_DIGEST_BYTES], const char *text, size_t size) {
   struct pfp_transcript transcript;
   pfp_transcript_init(&transcript, PFP_LABEL_FACT);
@@ -105,7 +105,7 @@ static void report_preload(struct pfp_evidence *evidence, const struct pfp_proce
 
 // Instrumentation ------------------------------------------------------------------------------------------------
 
-/// valgrind's own question to whoever runs it: a sequence without effect on a processor, answered by valgrind.
+/// valgrind's client request: a sequence without effect on a processor, answered by valgrind.
 static int under_valgrind(void) {
 #if defined(__x86_64__)
   uint64_t request[6] = {0x1001, 0, 0, 0, 0, 0};  // RUNNING_ON_VALGRIND
@@ -142,9 +142,9 @@ static int translated(void) {
 #endif
 }
 
-/// Whoever runs this program inside another answers questions about /proc/self for it, and forgets that there is a
-/// second way to ask: there the other program shows, and there this very function must be executable memory of ours.
-/// 1 they agree, 0 they do not, -1 with `errno` if it cannot be told.
+/// A translator that runs this program inside itself answers reads of /proc/self for it. It may overlook the second
+/// path to the same data: there its own mappings show, and this function must be executable memory of ours. 1 if the
+/// two agree, 0 if not, -1 with `errno` if it cannot be told.
 static int views_agree(void) {
   char one[4096], other[4096];
   struct pfp_process second = {.maps = -1, .pagemap = -1, .status = -1, .initial = -1};

@@ -102,7 +102,7 @@ static int identify(struct pfp_identity *identity, int folder, const char *name,
   memset(identity, 0, sizeof *identity);
   if (statx(folder, name, flags, STATX_BASIC_STATS | STATX_MNT_ID | STATX_MNT_ID_UNIQUE_, &found) != 0) return -errno;
   identity->device = (uint64_t)found.stx_dev_major << 32 | found.stx_dev_minor;
-  // Without a mount's number (before Linux 5.8) nothing is kept: pfp_keep_entry refuses 0.
+  // If the mount's number is missing (before Linux 5.8) nothing is kept: pfp_keep_entry refuses 0.
   if ((found.stx_mask & (STATX_MNT_ID | STATX_MNT_ID_UNIQUE_)) != 0) identity->mount = found.stx_mnt_id;
   identity->inode = found.stx_ino;
   identity->changed = nanoseconds(found.stx_ctime.tv_sec, found.stx_ctime.tv_nsec);
@@ -148,8 +148,8 @@ int64_t pfp_read(int fd, void *bytes, size_t size) {
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return -errno;
     have += (size_t)got;
-    // Of a regular file a short answer is the end. Should a file system cut answers short, the size will not fit
-    // the identity, and the file is read again or reported, never taken for shorter than it is.
+    // A short answer is the end of a regular file. Should a file system cut answers short, the size will not fit the
+    // identity, and the file is read again or reported, never taken for shorter than it is.
     if (have < size) break;
   }
   return (int64_t)have;

@@ -1,6 +1,6 @@
-/// Read leases (fcntl(2)): granted only while nobody has the file open, or mapped, for writing. Whoever opens it for
-/// writing while one is held waits until it is given back, here less than a microsecond later, or is told to come again
-/// if he does not want to wait.
+/// Read leases (fcntl(2)): granted only if no process has the file open, or mapped, for writing. A process that opens
+/// it for writing meanwhile waits until the lease is given back, here less than a microsecond later. With O_NONBLOCK it
+/// gets EWOULDBLOCK instead.
 
 #define _GNU_SOURCE
 
@@ -11,8 +11,8 @@
 #include "files_platform.h"
 
 int pfp_lease_begin(int fd) {
-  // Whoever waits is announced by a signal. It goes to this thread, a worker, which lets none through and ends with the
-  // measurement.
+  // A signal announces each waiting process. It goes to this thread, a worker, which blocks all signals and ends with
+  // the measurement.
   struct f_owner_ex owner = {.type = F_OWNER_TID, .pid = gettid()};
   if (fcntl(fd, F_SETOWN_EX, &owner) != 0) return -errno;
   if (fcntl(fd, F_SETLEASE, F_RDLCK) == 0) return 1;

@@ -10,7 +10,7 @@
 #include "process.h"
 #include "transcript.h"
 
-// Words that relocation fills and that nobody may change after it: the RELRO part, the PLT's slots, and GOT words
+// Words that relocation fills and that must not change after it: the RELRO part, the PLT's slots, and GOT words
 // wherever they stand. A word that names a symbol is told by the object it leads to, the symbol and its version; any
 // other by the object and the offset in it. No load address changes either.
 //
@@ -37,11 +37,11 @@ struct original {
 struct walk {
   struct pfp_object *object;
   struct pfp_scopes *scopes;
-  const struct pfp_symbols *symbols;  ///< Of the object
+  const struct pfp_symbols *symbols;  ///< Symbols of the object
   struct pfp_transcript transcript;
   struct original unbound;  ///< Slots of the PLT
   struct original sealed;   ///< RELRO, of a system module whose relative words are packed
-  uintptr_t slots, slots_end;  ///< Of the PLT
+  uintptr_t slots, slots_end;  ///< Slots of the PLT
 };
 
 /// The kinds of word in the evidence; the kind comes first in a record.

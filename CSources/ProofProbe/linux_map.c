@@ -29,9 +29,9 @@ void pfp_pages_free(void *pages, size_t size) {
   if (pages != NULL) (void)munmap(pages, size);
 }
 
-// What mapping saves, the copy, costs an Intel processor more than what it adds, faults and taking pages away again,
-// which interrupts the other worker. On AMD's it is the other way round. Measured on both, docs/results/probe.md; what
-// was not measured is read, which is simpler.
+// Mapping saves the copy and adds faults and the removal of pages, which interrupts the other worker. It saves more
+// than it costs on an Intel processor, and costs more than it saves on AMD's. Measured on both, docs/results/probe.md;
+// processors not measured are read, which is simpler.
 bool pfp_map_pays(void) {
 #if defined(__x86_64__)
   static atomic_int known;  // 0: not asked yet. A virtual machine takes its time to answer.
@@ -100,7 +100,7 @@ static void handler_remove(void) {
   struct sigaction plain = {.sa_handler = SIG_DFL}, found;
   (void)sigemptyset(&plain.sa_mask);
   if (sigaction(SIGBUS, &plain, &found) != 0) return;
-  // Somebody took it over in the meantime: theirs it is.
+  // Another handler was installed in the meantime: put it back.
   if ((found.sa_flags & SA_SIGINFO) == 0 || found.sa_sigaction != handle) (void)sigaction(SIGBUS, &found, NULL);
 }
 
@@ -110,7 +110,7 @@ static int guard_take(void) {
   if (guards_used < GUARDS && (guards_used != 0 || handler_install() == 0)) {
     for (taken = 0; atomic_load(&guards[taken].end) != 0;) taken++;
     atomic_store(&guards[taken].hit, 0);
-    // Nobody's addresses, but taken.
+    // An empty range, but taken.
     atomic_store(&guards[taken].begin, UINTPTR_MAX);
     atomic_store(&guards[taken].end, UINTPTR_MAX);
     guards_used++;

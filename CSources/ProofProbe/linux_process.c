@@ -47,7 +47,7 @@ int pfp_process_renew(struct pfp_process *process) {
 }
 
 int pfp_process_executable(void) {
-  // Of the link itself: over it, too, something may be mounted.
+  // Ask for the link itself: a file may be mounted over it, too.
   int link = pfp_proc_open(-1, "self/exe", O_PATH | O_NOFOLLOW);
   if (link < 0) return pfp_error_is_resource(errno) ? -1 : 0;
   (void)close(link);

@@ -126,7 +126,7 @@ static size_t all_ranges(struct pfp_page_range *ranges, const struct pfp_objects
 /// Counts the private pages of all objects; more than were found before count, fewer do not. 0, or -1 for lack of
 /// memory.
 static int count_private(struct pfp_objects *objects, const struct pfp_process *process) {
-  // Without merging there are more ranges than with it, so there is room.
+  // Unmerged ranges are more than merged ones, so there is room.
   size_t count = all_ranges(NULL, objects);
   struct pfp_page_range *ranges = calloc(count + 1, sizeof *ranges);
   long *sums = calloc(objects->count + 1, sizeof *sums);

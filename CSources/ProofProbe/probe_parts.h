@@ -17,9 +17,9 @@ extern const uint8_t pfp_evidence_key[PFP_HASH_KEY_BYTES];
 struct pfp_probe {
   struct pfp_probe_options options;  ///< Its strings are this probe's own copies.
   struct pfp_process process;
-  struct pfp_files *files;         ///< Of the bundle and the executable; NULL before the first measurement
-  struct pfp_files *folder_files[PFP_FOLDERS_MAX];  ///< Of further folders
-  struct pfp_files *object_files;  ///< Of loaded objects, incremental policy only
+  struct pfp_files *files;         ///< Context of the bundle and the executable; NULL before the first measurement
+  struct pfp_files *folder_files[PFP_FOLDERS_MAX];  ///< Contexts of further folders
+  struct pfp_files *object_files;  ///< Context of loaded objects, incremental policy only
   uint8_t policy, limit_log2;      ///< Those the two above were made for
   struct pfp_hash hash;
   int knows_shards;  ///< `shards` are those of the bundle whose digest is `shards_of`.

@@ -1,5 +1,5 @@
-/// What this process looks like from inside: mappings, objects, pages, links. The platform's files fill it; nothing
-/// above this header knows how. Another platform is another set of files behind it.
+/// View of this process from inside: mappings, objects, pages, links. The platform's files fill it; no code above this
+/// header knows how. Another platform is another set of files behind it.
 
 #ifndef PFP_PROCESS_H
 #define PFP_PROCESS_H
@@ -93,14 +93,14 @@ void pfp_pages_count(struct pfp_page_range *ranges, size_t count, const struct p
 struct pfp_segment {
   uintptr_t start;   ///< First byte in memory
   size_t size;       ///< In memory
-  size_t file_size;  ///< Of it, from the file
+  size_t file_size;  ///< Bytes of it that come from the file
   uint64_t offset;   ///< In the file
   unsigned flags;    ///< PFP_READ, PFP_WRITE, PFP_EXECUTE
 };
 
 struct pfp_object {
   char name[PFC_NAME_MAX + 1];  ///< Canonical: "executable", else SONAME, else the file's name
-  char path[4096];              ///< Of the mapped file as the kernel names it; empty if unknown
+  char path[4096];              ///< Path of the mapped file as the kernel names it; empty if unknown
   int is_executable;
   int is_vdso;
   int explained;  ///< Something the executable needs needs it.
@@ -108,7 +108,7 @@ struct pfp_object {
   uintptr_t bias, low, high;
   struct pfp_segment segments[PFP_SEGMENTS_MAX];
   size_t segment_count;
-  uintptr_t relro, relro_end;  ///< What the loader protects after relocation; equal if nothing
+  uintptr_t relro, relro_end;  ///< Range that the loader protects after relocation; equal if none
   const ElfW(Dyn) *dynamic;    ///< NULL if there is none
   const uint8_t *build_id;
   size_t build_id_size;
@@ -117,19 +117,19 @@ struct pfp_object {
   size_t strings_size;
   int relocates_text;
   int binds_now;
-  // What was found
+  // Findings
   uint64_t device, inode;
   unsigned misplaced;   ///< Mappings that are not what the program headers say
   int readable;         ///< Every constant byte is mapped and may be read.
   int replaced;         ///< The path now leads to another file than the one mapped.
-  long private_pages;   ///< Of code and constants; -1 unknown
+  long private_pages;   ///< Private pages of code and constants; -1 unknown
   int unchanged;        ///< The file's content is what it was at the last measurement.
   int has_code;
   uint8_t code[PFC_DIGEST_BYTES];
-  uint8_t contents[PFP_SEGMENTS_MAX][PFP_HASH_BYTES];  ///< Of what `code` is made of, by segment
+  uint8_t contents[PFP_SEGMENTS_MAX][PFP_HASH_BYTES];  ///< Digests of the parts of `code`, by segment
   int has_links;
   uint8_t links[PFC_DIGEST_BYTES];
-  uint8_t links_raw[PFC_DIGEST_BYTES];  ///< Of the same bytes, uninterpreted
+  uint8_t links_raw[PFC_DIGEST_BYTES];  ///< Digest of the same bytes, uninterpreted
   unsigned loose;                       ///< Words that `links_raw` does not cover
   unsigned astray;                      ///< Words that lead where they should not
   unsigned moved;                       ///< Words that are not their place in the file plus the load address
@@ -189,7 +189,7 @@ int pfp_objects_links_raw(struct pfp_objects *objects, const struct pfp_hash *ha
 
 // Code -----------------------------------------------------------------------------------------------------------
 
-/// What a clean object was found to be, for the next measurement.
+/// Findings of a clean object, kept for the next measurement.
 struct pfp_code_cache {
   char name[PFC_NAME_MAX + 1];
   uintptr_t bias;
@@ -221,8 +221,8 @@ struct pfp_look {
   const struct pfp_hash *hash;
   const char *const *plugins;  ///< SONAMEs the app opens itself
   size_t plugin_count;
-  int wants_code;   ///< 0: nobody asked for digests of code.
-  int wants_links;  ///< 0: nobody asked for links.
+  int wants_code;   ///< 0: digests of code were not asked for.
+  int wants_links;  ///< 0: links were not asked for.
   struct pfp_pace pace;
 };
 

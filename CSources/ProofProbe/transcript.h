@@ -13,11 +13,11 @@
 #define PFP_LABEL_FACT "pfp1.fact......."    ///< A short fact read from the system
 #define PFP_LABEL_CODE "pfp1.code......."    ///< One object's code
 #define PFP_LABEL_LINKS "pfp2.links......"   ///< One object's relocated words
-#define PFP_LABEL_FINDING "pfp1.finding...."  ///< What was found of one kind
+#define PFP_LABEL_FINDING "pfp1.finding...."  ///< Findings of one kind
 #define PFP_LABEL_SHARD "pfp1.shard......"   ///< One shard of the bundle
 #define PFP_LABEL_VARIABLES "pfp1.variables.."  ///< Variables of interpreters and libraries
 #define PFP_LABEL_SIGHT "pfp1.sight......"   ///< One look at what can watch the process, inside one process only
-#define PFP_LABEL_RELEASE "pfp1.release...."  ///< What masks a proof between its last MAC and the second look
+#define PFP_LABEL_RELEASE "pfp1.release...."  ///< Mask of a proof between its last MAC and the second look
 #define PFP_LABEL_FOLDER "pfp1.folder....."  ///< A further folder of the app
 #define PFP_LABEL_RAW "pfp1.raw........"     ///< Compared inside one process only, never part of evidence
 

@@ -6,7 +6,7 @@
 #include "sources.h"
 #include "transcript.h"
 
-// What a look at the process becomes: records whose names and digests know nothing of addresses, load order or counts
+// Turns a view of the process into records whose names and digests do not depend on addresses, load order or counts
 // that vary from run to run.
 
 // Names ----------------------------------------------------------------------------------------------------------
@@ -62,7 +62,7 @@ static void report_links(struct pfp_evidence *evidence, const struct pfp_object 
 
 // Findings -------------------------------------------------------------------------------------------------------
 
-/// What was found of one kind: a set of words, in the order of bytes, each once.
+/// Findings of one kind: a set of words, in the order of bytes, each once.
 struct finding {
   const char **words;
   size_t count;

@@ -1,5 +1,5 @@
-/// proof-child: runs a program that ends with whoever started it, whatever ends that. For the demonstration's director,
-/// which ends its children itself unless it is killed outright.
+/// proof-child: runs a program that ends with its parent, even if the parent is killed. The demonstration's director
+/// uses it; the director ends its children itself unless it is killed outright.
 
 #define _GNU_SOURCE
 #include <errno.h>

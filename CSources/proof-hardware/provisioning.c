@@ -271,7 +271,7 @@ static int outlive_ledger(struct provisioning *old, const struct provisioning *p
   return GO_ON;
 }
 
-/// What is not given: as it was, or, on new flash, drawn.
+/// Fills in missing values: from the old provisioning, or, on new flash, drawn.
 static int complete(struct provisioning *provisioning, const struct flash_file *flash) {
   struct provisioning old;
   struct timespec time;

@@ -1,4 +1,4 @@
-/// What the factory decides: mode, issuers, identity. From a file, the command line, or both.
+/// Values that the factory decides: mode, issuers, identity. From a file, the command line, or both.
 
 #ifndef PROVISIONING_H
 #define PROVISIONING_H
@@ -33,7 +33,7 @@ struct provisioning {
 /// Takes one field. False if there is none of this name, or the value is not one of its values.
 bool provisioning_set(struct provisioning *provisioning, const char *name, const char *value);
 
-/// What `over` gives replaces what stands in `under`.
+/// Replaces in `under` each value that `over` gives.
 void provisioning_merge(struct provisioning *under, const struct provisioning *over);
 
 struct options;

@@ -74,7 +74,7 @@ static void end_overdue(void) {
   }
 }
 
-/// One PDU for each link and turn, so that nobody's flood makes others wait.
+/// Reads one PDU for each link and turn, so that a flood on one link does not make others wait.
 static void attend(unsigned link, short happened) {
   uint8_t pdu[PFD_MTU_MAX];
   size_t size = 0;
@@ -168,7 +168,7 @@ int serve(const struct options *options, struct flash_file *flash) {
   if (signals < 0) {
     log_line(LOG_ERROR, "signalfd: %s", system_error());
   } else {
-    // Hardware that cannot start serves all the same: it refuses, and says so.
+    // Hardware that cannot start still serves: it refuses, and says so.
     if (pfd_unit_start(&unit, &port) == PFC_OK) log_line(LOG_DEBUG, "%lu flash operations", flash->operations);
     status = state_file_open(&state, options->flash);
     if (status == GO_ON) status = state_file_load(&state, &unit);

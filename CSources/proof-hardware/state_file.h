@@ -10,8 +10,8 @@ enum { STATE_PATH_BYTES = 4096 };
 
 struct state_file {
   int folder;                    ///< The flash's
-  char name[STATE_PATH_BYTES];   ///< Of the file, within the folder
-  char draft[STATE_PATH_BYTES];  ///< Of the file that takes its place
+  char name[STATE_PATH_BYTES];   ///< Name of the file, within the folder
+  char draft[STATE_PATH_BYTES];  ///< Name of the file that takes its place
 };
 
 /// Finds the folder of the flash. The process that has locked the flash is the only one that writes the state. GO_ON,

@@ -1,4 +1,4 @@
-/// What the port takes from the operating system besides files and sockets.
+/// Operating system calls of the port besides files and sockets.
 
 #ifndef SYSTEM_H
 #define SYSTEM_H
@@ -12,7 +12,7 @@ int system_random(void *context, uint8_t *bytes, size_t size);
 /// As `pfc_platform.seconds`: since the first call.
 uint32_t system_seconds(void *context);
 
-/// What `errno` means.
+/// Text for `errno`.
 const char *system_error(void);
 
 #endif

@@ -21,7 +21,7 @@ static int complain(const char *path, const char *what) {
 
 // The socket -----------------------------------------------------------------------------------------------------
 
-/// A socket that a process left behind, and nobody listens at, is in the way; one that somebody listens at is not ours.
+/// Removes a socket that its process left behind; a socket that a process listens at is not ours and stays.
 static bool remove_stale(const struct sockaddr_un *address) {
   struct stat status;
   int probe;
@@ -100,8 +100,8 @@ static void reopen(struct wire *wire) {
   if (wire->door < 0) log_line(LOG_ERROR, "%s: %s", wire->fifo_in, system_error());
 }
 
-/// What is queued is lost. The door opens before the caller closes `descriptor`: never is there nobody who reads, so
-/// that no central that opens now is cut off.
+/// Drops queued bytes. The FIFO is opened again before the caller closes `descriptor`: it always has a reader, so that
+/// a central that opens now is not cut off.
 static void leave_fifo(struct wire *wire, int descriptor) {
   while (read(descriptor, wire->bytes, sizeof wire->bytes) > 0) continue;
   reopen(wire);
@@ -134,7 +134,7 @@ int wire_accept(struct wire *wire) {
   if (wire->path == NULL) {
     int waiting = 0;
     descriptor = wire->door;
-    // Without a byte this is a central that was sent away and goes now.
+    // No byte: a central that was sent away is leaving now.
     if (ioctl(descriptor, FIONREAD, &waiting) != 0 || waiting == 0) {
       reopen(wire);
       (void)close(descriptor);

@@ -18,20 +18,20 @@ enum {
 struct options;
 
 struct wire {
-  const char *path;      ///< Of the socket; NULL with FIFOs
+  const char *path;      ///< Path of the socket; NULL with FIFOs
   const char *fifo_in;
   const char *fifo_out;
   int door;              ///< The listening socket, or the FIFO that is read; WIRE_NONE if none
-  int in[PFD_LINKS];     ///< What is read for each link; WIRE_NONE if there is no link
+  int in[PFD_LINKS];     ///< Descriptors to read for each link; WIRE_NONE if there is no link
   int out[PFD_LINKS];
   unsigned waiters;
   int waiting[WIRE_WAITING];  ///< Centrals that came and have no link yet, the first to come first
-  size_t filled;         ///< Of `bytes`: what came through the FIFO and is not a whole PDU yet
+  size_t filled;         ///< Bytes in `bytes` that came through the FIFO and are not a whole PDU yet
   uint8_t bytes[WIRE_LENGTH_BYTES + PFD_MTU_MAX];
 };
 
 enum wire_result {
-  WIRE_PDU,    ///< There is one.
+  WIRE_PDU,    ///< A PDU was read.
   WIRE_LATER,  ///< Not now
   WIRE_END     ///< The central is gone, or sends what is no PDU.
 };

@@ -17,7 +17,7 @@ static int complain(const char *what) {
   return STATUS_FAILED;
 }
 
-/// In the child: becomes the program, stopped for whoever started this.
+/// In the child: becomes the program, stopped for the tracer.
 static int become(char **command) {
   if (ptrace(PTRACE_TRACEME, 0, NULL, NULL) != 0) return complain("the kernel lets nobody trace");
   (void)execv(command[0], command);

@@ -25,7 +25,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "Runner"
 
 from checks import Checks  # noqa: E402
 
-# Without the service's programs, the programs here are measured and do not enrol.
+# Programs are measured and do not enrol if the service's programs are missing.
 if "PROOF_BIN" in os.environ:
     import enrolment
 else:
@@ -35,7 +35,7 @@ LOCALES = ["C", "C.UTF-8", "POSIX", "de_DE.UTF-8", ""]
 WRAPPERS = [[], ["env"], ["setsid", "-w"], ["nice", "-n", "5"], ["sh", "-c", 'exec "$@"', "sh"]]
 ZONES = ["UTC", "Asia/Tokyo", "", "EST5EDT"]
 
-# What an ordinary desktop has, whatever this machine has: another name service for hosts, one for users.
+# Name services of an ordinary desktop, set on every machine: another one for hosts, one for users.
 SWITCH = "passwd: files systemd\ngroup: files systemd\nhosts: files mdns4_minimal [NOTFOUND=return] dns\n"
 DESKTOP = ["unshare", "-m", "sh", "-c", 'mount --bind "$0" /etc/nsswitch.conf && exec "$@"']
 

@@ -32,7 +32,7 @@ class Attack:
     arranged: typing.Optional[typing.Callable] = None  # (stage): before the app is enrolled; returns what undoes it
     trusting: typing.Optional[typing.Tuple[int, ...]] = None  # Verdicts under the trusting policy, where they differ
     impossible: typing.Optional[typing.Callable] = None  # (): why this machine cannot make it, or None
-    may_end_app: bool = False  # The tool may send the app nowhere instead of attacking: nobody is left to judge
+    may_end_app: bool = False  # The tool may send the app nowhere instead of attacking: no app is left to judge
 
     @property
     def survives(self):

@@ -1,4 +1,4 @@
-"""What stands when the app starts: `(stage)`; returns options for `Stage.start`."""
+"""Attacks that are in place when the app starts: `(stage)`; returns options for `Stage.start`."""
 
 import os
 import pathlib
@@ -91,7 +91,7 @@ def preload_file(stage):
     target = pathlib.Path("/etc/ld.so.preload")
     if target.exists():
         return {"undo": mount_over(listing, target)}
-    # There is no file to mount over, and the real /etc stays untouched: a copy takes its place here.
+    # The file to mount over does not exist, and the real /etc stays untouched: a copy takes its place here.
     shadow = stage.spare / "etc"
     shutil.copytree("/etc", shadow, symlinks=True)
     shutil.copy(listing, shadow / "ld.so.preload")

@@ -1,5 +1,5 @@
-// The app's clock, which it can be told to set forward or back: whoever sets the system's own does it for everybody.
-// Linked with --wrap=clock_gettime.
+// The app's clock, which a command sets forward or back: the system's own clock would change for every process. Linked
+// with --wrap=clock_gettime.
 
 #define _GNU_SOURCE
 #include "clock.h"

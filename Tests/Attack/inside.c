@@ -166,7 +166,7 @@ static const char *take_constants(const char *path) {
   return placed == MAP_FAILED ? "mmap" : NULL;
 }
 
-/// Variables that nobody uses.
+/// Unused variables.
 static _Alignas(PAGE) uint8_t room[3 * PAGE];
 
 /// Code of a file in the place of variables: between the first and the last byte of the executable.

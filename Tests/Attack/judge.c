@@ -136,7 +136,7 @@ static int fold(struct pfc_measurement *measurement, const struct line *records,
   return result;
 }
 
-/// What the service does: baseline, configuration, and the measurement that an untouched app will have under it.
+/// Plays the service: baseline, configuration, and the measurement that an untouched app will have under it.
 static const char *enrol(const char *policy, uint32_t generation) {
   enum { RECORDS_MAX = 1024 };
   static char text[COMMAND_LINE_MAX];

@@ -1,4 +1,4 @@
-"""What is done to a running app that was accepted a moment before: `(stage, app)`; may return what undoes it."""
+"""Attacks on a running app that was accepted a moment before: `(stage, app)`; may return a function that undoes it."""
 
 import mmap
 import os
@@ -42,7 +42,7 @@ def gdb_loads_library(_, app):
 
 
 def watched(mode):
-    """Without ptrace: `breakpoint.c`."""
+    """Sets breakpoints by other means than ptrace: `breakpoint.c`."""
     def attack(_, app):
         return Tool([BUILD / "breakpoint", mode, app.pid]).wait_for("set").kill
 
@@ -203,7 +203,7 @@ def constants_from_outside(_, app):
 
 
 def settle(app):
-    """What changed a moment ago counts as long settled: the app keeps digests of it."""
+    """Lets a recent change count as long settled: the app keeps digests of it."""
     app.ask("clock 60")
     app.ask("measure")
 

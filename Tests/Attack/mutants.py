@@ -48,7 +48,7 @@ MUTANTS = [
      [(WATCH, "return tracer > 0;", "return 0;")]),
     ("what is mounted over /proc is taken for the kernel's word", "debugger behind mounts over /proc",
      [("linux_proc.c", "file < 0 || is_of(folder, file)", "file < 0 || is_of(folder, file) || file >= 0")]),
-    ("nobody asks whether every tracer can be seen", "debugger outside of the process namespace",
+    ("the check that every tracer can be seen is left out", "debugger outside of the process namespace",
      [(WATCH, "return sight->every_tracer ? ", "return sight->every_tracer >= 0 ? ")]),
     ("the environment the process was started with is not read", "library preloaded, variable hidden",
      [(ENVIRONMENT, "const char *first = find_initial(initial, size, name);",
@@ -61,7 +61,7 @@ MUTANTS = [
      [(ENVIRONMENT, "if (access(FILE_PATH, F_OK) != 0) {", "if (FILE_PATH != NULL) {")]),
     ("valgrind is not asked", "run under valgrind",
      [(ENVIRONMENT, "return answer != 0;", "return answer == 99;")]),
-    ("nobody compares the two views of the process, nor asks for the translator", "run under an emulator",
+    ("the two views of the process are not compared, nor is the translator asked for", "run under an emulator",
      [(ENVIRONMENT, "agree = views_agree();", "agree = views_agree() >= -1;"),
       (ENVIRONMENT, 'return memcmp(maker, "TCGTCGTCGTCG", sizeof maker) == 0;', "return 0;")]),
     ("os-release is not read", "other operating system release",
@@ -177,7 +177,7 @@ def build(edits):
 
 
 def faults(attack):
-    """What the matrix objects to for this attack."""
+    """Objections of the matrix to this attack."""
     checks = run.Checks(tells=False)
     for _ in run.matrix(checks, [attack]):
         pass

@@ -36,7 +36,7 @@ static _Noreturn void die(const char *what) {
   exit(1);
 }
 
-static uint8_t wanted[PAGE];  // What is to be written, at the start of a page
+static uint8_t wanted[PAGE];  // Bytes to be written at the start of a page
 static size_t wanted_size;
 static uint8_t *target;
 

@@ -1,4 +1,4 @@
-// Set-user-id root, for whoever starts it: ends with 0 if that made it root.
+// Set-user-id root: ends with 0 if that made its caller root.
 
 #include <unistd.h>
 

@@ -156,7 +156,7 @@ def write_as_nobody(app, _wrapper):
 
 
 def gain_rights(app, _wrapper):
-    """A set-user-id program, started by the app: whoever owns the app would own its new rights."""
+    """A set-user-id program, started by the app: an owner of the app would own its new rights."""
     program = app.folder / "rank"
     shutil.copy(BUILD / "rank", program)
     program.chmod(0o4755)
@@ -273,7 +273,7 @@ def may_attach():
 
 
 def obstacles():
-    """What keeps this machine from trying every attack, in words. None is passed over."""
+    """Reasons why this machine cannot try every attack, in words. None is passed over."""
     if os.geteuid() != 0:
         return ["the matrix needs root: it mounts, traces, and changes users"]
     tools = ["gdb", "strace", "mkfs.xfs", "xfs_io",

@@ -115,7 +115,7 @@ class Process:
         self.process.kill()
         self.process.wait()
         self.process.stdout.close()
-        with contextlib.suppress(BrokenPipeError):  # What it did not read before it ended
+        with contextlib.suppress(BrokenPipeError):  # Bytes unread at its end
             self.process.stdin.close()
 
 
@@ -207,5 +207,5 @@ def where(app):
 
 
 def diagnosis(app):
-    """What differs: (source, text) of each finding."""
+    """Differences: (source, text) of each finding."""
     return [tuple(line.split(" ", 5)[5].split("|", 1)) for line in app.ask("diagnose") if line.startswith("finding")]

@@ -1,4 +1,4 @@
-"""What every test here begins with: production hardware with power, its backend, an owner whose token is held."""
+"""Common start of every test here: production hardware with power, its backend, an owner whose token is held."""
 
 import os
 import unittest

@@ -21,7 +21,7 @@ class Forgery(Attack):
         self.enemy = Backend(66)
 
     def sealed(self, body, seed, hardware=None):
-        """A token as whoever knows every public key can make it: signed by `seed`, sealed to the hardware."""
+        """A token that an attacker who knows every public key can make: signed by `seed`, sealed to the hardware."""
         hardware = hardware or self.hardware
         header = token_header(hardware.id)
         signature = sign(seed, signed_bytes(hardware.public, header, body.encoded()))

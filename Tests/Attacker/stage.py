@@ -113,7 +113,7 @@ class Hardware:
         raise AssertionError("no VmRSS")
 
     def done(self, central):
-        """What the device says of the last command on this link: result, lock open, commands done."""
+        """Reads the device's result of the last command on this link: result, lock open, commands done."""
         reply = central.read(REPLY)
         return reply[8], reply[9], int.from_bytes(reply[14:18], "little")
 

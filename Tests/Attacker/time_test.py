@@ -112,7 +112,7 @@ class Time(Attack):
     def test_a_poisoned_lock_is_cured_by_another_issuer_and_no_replay_poisons_it_again(self):
         self.poison()
         old, self.backend = self.backend, Backend(8)
-        # Without a floor: those who signed the past are trusted no more.
+        # No floor: issuers of the past are trusted no more.
         self.hardware.provision("--issuer", self.backend.public.hex(), "--epoch", str(int(time.time())))
         self.assertTrue(self.hardware.start())
         self.assertEqual(self.carry(self.poisoned), (Verdict.NOT_SIGNED, 0))

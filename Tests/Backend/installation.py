@@ -75,18 +75,18 @@ class InstallationKeys(unittest.TestCase):
         return tpm
 
     def fetch(self, app):
-        """What the service noted of a fetch that succeeded from the app's side."""
+        """The service's note of a fetch that succeeded from the app's side."""
         status, _, _, reason = app.fetch(HOST)
         self.assertEqual(status, "success", reason)
         return self.noted(app)
 
     def noted(self, app):
-        """What the service noted of the app's device."""
+        """The service's note of the app's device."""
         name = app.ask("device")
         return next(device for device in self.place.ask("device", "list") if device["did"] == name)
 
     def key(self, app):
-        """What an operator is told of the device's key; nil if it has shown none."""
+        """The device's key as an operator sees it; nil if it has shown none."""
         return self.noted(app).get("key")
 
     def seen(self, app):

@@ -23,7 +23,7 @@ READING = {"secret get", "customkey get", "sealing get", "devkey get", "secret l
 
 
 class Place:
-    """What was done, by verb, flag and where: `proofctl.py` checks that nothing was left out."""
+    """Records commands by verb, flag and where: `proofctl.py` checks that nothing was left out."""
 
     done = set()
 

@@ -179,7 +179,7 @@ class BehindAService(GateVerbs, KeyVerbs, Verbs, unittest.TestCase):
 
 
 class WithAnApp(unittest.TestCase):
-    """What needs a running app or TLS, each on the store and behind the service."""
+    """Verbs that need a running app or TLS, each on the store and behind the service."""
 
     @classmethod
     def setUpClass(cls):
@@ -276,7 +276,7 @@ class WithAnApp(unittest.TestCase):
 class Everything(unittest.TestCase):
     """Runs last: what the tests above did with success, against what the tool's own help offers."""
 
-    # Without an account; on the store alone, as there is no service yet.
+    # Verbs that need no account; on the store alone, as the service does not run yet.
     LOCAL = {"registration digest", "proof compute", "issuer new", "issuer show", "measurement-token inspect",
              "keyset generate", "completion bash", "gate keys"}
     STORE = {"init"}

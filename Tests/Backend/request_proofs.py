@@ -364,7 +364,7 @@ class API(unittest.TestCase):
         fields = compact.Fields(NOW, 0, 7, 1, 0, 3, bytes(4))
         text = compact.to_text(
             compact.make(compact_form.REQUEST, 0, fields, subject, gate.request_keys(self.secret, 1)))
-        headers = [["Authorization", "Bearer abc"], ["Proof-Compact", text]]
+        headers = [["Authorization", "Bearer abc"], ["Proof", text]]
         self.assertEqual(self.send(headers, body=b"{}").status_code, 401)
         self.assertEqual(self.send(headers).json(), {"paid": 1200})
         self.assertEqual(self.send(headers).status_code, 401)

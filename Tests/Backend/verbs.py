@@ -1,4 +1,4 @@
-"""What every verb of the operator's tool does wherever the account is, on a store or behind a running service."""
+"""Verbs of the operator's tool that behave alike on a store and behind a running service."""
 
 import base64
 import hashlib
@@ -29,7 +29,7 @@ def flags(place, verb, whole=False):
 
 
 class Verbs:
-    """What holds wherever the account is."""
+    """Tests that hold on a store and behind a running service."""
 
     where = None
 

@@ -8,7 +8,7 @@ import pathlib
 import re
 import sys
 
-# What a conformance brings along and nobody calls by name.
+# Members that a conformance adds and code does not call by name.
 UNNAMED = {"==", "!=", "hash", "hashValue", "encode", "init", "self", "subscript", "<", "rawValue"}
 C_NAMES = re.compile(r"\bpfc_|\bPFC_|ProofCore|CSodium|sodium_|Unsafe|OpaquePointer|CInt\b")
 

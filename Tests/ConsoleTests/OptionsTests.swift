@@ -36,7 +36,7 @@ struct OptionsTests {
   }
 
   @Test(
-    "that nobody understands is refused, with the word that was not understood",
+    "with an unknown word is refused, and the error names the word",
     arguments: [
       (["--jsno"], "unknown argument: --jsno"), (["json"], "unknown argument: json"),
       (["--filter"], "--filter needs a value"), (["--filter", "--json"], "--filter needs a value"),
@@ -161,7 +161,7 @@ struct UsageTests {
     _ = try await complaint(of: "--filter a --help", endingWith: .exitCode(0))
   }
 
-  /// What a process complains about that is called so.
+  /// The complaint of a process started with these arguments.
   private func complaint(
     of arguments: String, endingWith condition: ExitTest.Condition
   ) async throws -> String {

@@ -87,7 +87,7 @@ static void compare(void) {
   expect("nothing differs", difference.groups[0] == 0 && difference.app_comparable && difference.device_comparable);
 }
 
-/// Whoever changes a byte of a configuration must not learn from the time how much of the tag is right.
+/// An attacker who changes a byte of a configuration must not learn from the time how much of the tag is right.
 static void config_tag(void) {
   struct pfc_config config;
   uint8_t mpk[PFC_KEY_BYTES] = {1}, mc[PFC_CONFIG_BYTES_MAX];

@@ -1,4 +1,4 @@
-/// What app and hardware compute with keys: comparisons, proofs, receipts, recalls, commands, derived keys.
+/// Computations of app and hardware with keys: comparisons, proofs, receipts, recalls, commands, derived keys.
 
 #include "constant_time.h"
 

@@ -1,6 +1,6 @@
-/// What becomes public in the middle of a call. The core says so itself where it can (PFC_DECLASSIFY); the rest stands
-/// here, each with its reason, and nowhere else: the linker puts these functions around the named ones (--wrap), also
-/// inside libsodium. There is no list of suppressed reports.
+/// Values that become public in the middle of a call. The core marks them itself where it can (PFC_DECLASSIFY). The
+/// rest stands only here, each with its reason: the linker puts these functions around the named ones (--wrap), also
+/// inside libsodium. No list of suppressed reports exists.
 
 #include <sodium.h>
 #include <string.h>
@@ -12,8 +12,8 @@ enum { VERDICT_BYTES_MIN = 4 };
 int __real_sodium_memcmp(const void *a, const void *b, size_t size);
 int __wrap_sodium_memcmp(const void *a, const void *b, size_t size);
 
-/// Whether proof, receipt, tag or leaf is the expected one: verdict and diagnosis tell it. Which of its bytes is not is
-/// told to nobody, so a comparison of fewer bytes than a leaf stays secret.
+/// Whether proof, receipt, tag or leaf is the expected one: verdict and diagnosis tell it. They do not tell which byte
+/// differs, so a comparison of fewer bytes than a leaf stays secret.
 int __wrap_sodium_memcmp(const void *a, const void *b, size_t size) {
   int result = __real_sodium_memcmp(a, b, size);
   if (size >= VERDICT_BYTES_MIN) reveal(&result, sizeof result);
@@ -59,8 +59,8 @@ int __wrap_pfc_issuer_verify(const struct pfc_hardware *hardware, const uint8_t 
                              const uint8_t signature[PFC_SIGNATURE_BYTES], const uint8_t *message, size_t size);
 
 /// Issuer and signature of a token that was unsealed. Both are public values; Ed25519 verification takes a time that
-/// depends on them and on the SHA-512 of the message, and on nothing else of it. A hash over 96 secret bytes tells
-/// nobody those bytes. Copies are revealed: the message itself stays secret.
+/// depends on them and on the SHA-512 of the message, and on nothing else of it. A hash over 96 secret bytes does not
+/// reveal them. Copies are revealed: the message itself stays secret.
 int __wrap_pfc_issuer_verify(const struct pfc_hardware *hardware, const uint8_t issuer_id[PFC_ISSUER_ID_BYTES],
                              const uint8_t signature[PFC_SIGNATURE_BYTES], const uint8_t *message, size_t size) {
   uint8_t id[PFC_ISSUER_ID_BYTES], sign[PFC_SIGNATURE_BYTES], shown[512];
@@ -86,7 +86,7 @@ void __wrap_pfc_key_id(uint8_t id[PFC_KEY_ID_BYTES], const struct pfc_key *key) 
 int __real_pfc_hardware_check(const struct pfc_hardware *hardware);
 int __wrap_pfc_hardware_check(const struct pfc_hardware *hardware);
 
-/// Whether the hardware's secret key belongs to its public one: asked once at the start, with nobody on the link.
+/// Whether the hardware's secret key belongs to its public one: asked once at the start, before the link has a peer.
 int __wrap_pfc_hardware_check(const struct pfc_hardware *hardware) {
   struct pfc_hardware shown = *hardware;
   reveal(&shown, sizeof shown);

@@ -5,8 +5,8 @@
 #
 #   Tests/ConstantTime/run.sh
 #
-# What is public in the middle of a call stands in revealed.c, with reasons. Not seen: instructions whose own time
-# depends on their operands, and code that other compilers make.
+# Values public in the middle of a call stand in revealed.c, with reasons. Not seen: instructions whose own time depends
+# on their operands, and code that other compilers make.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(cd "$here/../.." && pwd)

@@ -12,7 +12,7 @@ OUT = ROOT / ".build" / "consumers"
 WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wshadow", "-Werror"]
 LANGUAGES = {"C11": ["gcc", "-std=c11"], "C++17": ["g++", "-x", "c++", "-std=c++17"]}
 
-# What a person types knows nothing of the make that started this, nor of a pkg-config set up for something else.
+# A person's shell has no variables of the make that started this, nor a pkg-config set up for something else.
 ENVIRONMENT = {name: value for name, value in os.environ.items()
                if name not in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS", "MAKEOVERRIDES", "PREFIX", "DESTDIR", "CC",
                                "PKG_CONFIG_PATH", "PKG_CONFIG_SYSROOT_DIR")}

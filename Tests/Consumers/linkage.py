@@ -1,4 +1,4 @@
-"""What a program brings along that links ProofKit alone: libsodium, and nothing else that is ours to choose."""
+"""Libraries of a program that links ProofKit alone: libsodium, and nothing else that is ours to choose."""
 
 import json
 import pathlib
@@ -23,7 +23,7 @@ def needed(program):
 
 
 def functions_of(program, library):
-    """What the program calls in a library, by name."""
+    """Functions of a library that the program calls, by name."""
     path = re.search(rf"{re.escape(library)} => (\S+)", run("ldd", program))[1]
     offered = {line.split()[-1].split("@")[0] for line in run("nm", "-D", "--defined-only", path).splitlines()}
     asked = {line.split()[-1].split("@")[0] for line in run("nm", "-D", "--undefined-only", program).splitlines()}

@@ -3,8 +3,8 @@
 #
 #   Tests/Consumers/run.sh
 #
-# What they are built into stays below .build/consumers and serves the next run; after `make clean`, and in a fresh
-# clone, everything is built from nothing. The last line counts.
+# The builds stay below .build/consumers and serve the next run; after `make clean`, and in a fresh clone, everything is
+# built from nothing. The last line counts.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)

@@ -74,8 +74,8 @@ def main():
     print("\n".join(f"  {name}:{line}: {text}" for name, line, text in gaps) or "  no line")
     if options.report:
         text = ["# Coverage of the core", "",
-                "What the C tests (`Tests/ProofCoreTests`) and the fuzzers' committed corpora",
-                "(`Tests/Fuzz/corpus`) reach together, without a fuzzer running. `make check-coverage` fails",
+                "Coverage by the C tests (`Tests/ProofCoreTests`) and the fuzzers' committed corpora",
+                "(`Tests/Fuzz/corpus`) together, without a fuzzer running. `make check-coverage` fails",
                 f"below {LINES_FLOOR:.0f} % of the lines of any source. Written by `Tests/Coverage/run.sh --report`.",
                 "", *table(rows), "",
                 "## Lines that nothing reaches", ""]

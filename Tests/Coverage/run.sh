@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What the core's C tests and the fuzzers' committed corpora reach of the core: lines, regions, branches.
+# Coverage of the core by its C tests and the fuzzers' committed corpora: lines, regions, branches.
 #
 #   Tests/Coverage/run.sh             prints a table; fails below 95 % of the lines of any source of the core
 #   Tests/Coverage/run.sh --report    writes docs/results/coverage.md too
@@ -19,7 +19,7 @@ readonly FLAGS=(-std=c11 -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror 
 mkdir -p $OUT/core $OUT/fuzz $OUT/profiles
 rm -f $OUT/profiles/*.profraw
 programs=()
-# What the figures come from must itself be right.
+# Tests that give the figures must pass themselves.
 broken=0
 
 # The C tests: their own build, instrumented.

@@ -12,7 +12,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 BIN = pathlib.Path(os.environ.get("PROOF_BIN", ROOT / ".build" / "release"))
 PATIENCE = 300
 
-# What issue and README promise: a piece of the line, and how it must end.
+# Promises of the README: a piece of the line, and how it must end.
 STORY = [
     ("app enrols", "enrolled"),
     ("it is measured", "fetched"),
@@ -44,7 +44,7 @@ STORY = [
 
 
 def faults(lines):
-    """What is wrong with a story that was told: lines that did not end as they must, and promises without a line."""
+    """Faults of a story that was told: lines that did not end as they must, and promises without a line."""
     rest = iter(lines)
     wrong = [line for line in lines if not line["ok"] or line["happened"] != line["expected"]]
     return wrong + [promise for promise in STORY

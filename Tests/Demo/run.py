@@ -194,7 +194,7 @@ class Demo(unittest.TestCase):
                 process.send_signal(number)
                 output, _ = process.communicate(timeout=PATIENCE)
                 self.assertEqual(process.returncode, 128 + number, words)
-                # Nothing failed: somebody had enough.
+                # Nothing failed: the user ended it.
                 self.assertNotIn("FAILED", output)
                 self.assertClean()
 
@@ -204,7 +204,7 @@ class Demo(unittest.TestCase):
             for line in process.stdout:
                 if words in line:
                     break
-            # Stopped, it starts nobody any more whom the list below would miss.
+            # A stopped director starts no further process that the list below would miss.
             process.send_signal(signal.SIGSTOP)
             cast = descendants(process.pid)
             self.assertTrue(cast, words)
@@ -214,7 +214,7 @@ class Demo(unittest.TestCase):
             for child in survivors:
                 child.kill()
             self.assertEqual([str(child) for child in survivors], [], words)
-            # Nobody is left who could remove the files.
+            # Every process that could remove the files is dead.
             for name in os.listdir(self.stage.folder):
                 shutil.rmtree(pathlib.Path(self.stage.folder) / name)
 
@@ -224,7 +224,7 @@ class Demo(unittest.TestCase):
         first, second = re.findall(r"```sh\n(.*?)```", section, re.S)[:2]
         place = tempfile.mkdtemp(prefix="t")
         self.addCleanup(shutil.rmtree, place)
-        # What the pages call the build's folder stands where the tests' programs are.
+        # The pages' build folder leads to the tests' programs.
         link = pathlib.Path(place) / ".build" / "release"
         link.parent.mkdir()
         link.symlink_to(BIN)

@@ -1,4 +1,4 @@
-/// What an attempt ends in: the target's exit status, which the walker counts.
+/// Outcome of an attempt: the target's exit status, which the walker counts.
 
 #ifndef FAULT_H
 #define FAULT_H

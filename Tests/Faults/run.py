@@ -41,7 +41,7 @@ SYMBOL = re.compile(r"^([0-9a-f]+) <(.+)>:$")
 ARITHMETIC = re.compile(r"SHA(256|512)_Transform|25519|blake2b|poly1305|salsa|slide_vartime|crypto_core", re.IGNORECASE)
 COUNTS = ("attempts", "refused", "otherwise", "crashed", "endless", "opened", "told")
 
-# What is taken out, and the message that must come through then.
+# Defence taken out, and the message that must come through then.
 PLANTED = [
     ("the second look", "changed-app", "verifier_judgement.c",
      "review = pfc_review_command(verifier, session, index, message, size);",

@@ -3,7 +3,7 @@
 ///     target SCENARIO        judges that scenario's message and exits with an enum fault_result
 ///     target --list          names the scenarios, one a line
 ///
-/// What stands outside of the two marks, setting up and looking at the end, is not attacked: it stands for the world.
+/// Code outside of the two marks, set-up and the final look, is not attacked: it stands for the world.
 
 #include <stdio.h>
 #include <string.h>
@@ -123,7 +123,7 @@ static void class_of_no_device(void) {
   prove(PFC_KIND_DEVICE, 1);
 }
 
-/// What a revoked slot keeps is public, and its secrets are zeros: whoever knows that can prove with them.
+/// A revoked slot keeps public values, and its secrets are zeros: an attacker who knows that can prove with them.
 static void revoked(void) {
   begin();
   hold();
@@ -255,8 +255,8 @@ static void token_superseded(void) {
 static const struct scenario {
   const char *name;
   void (*make)(void);
-  uint8_t verdict;  ///< Without a fault
-  enum { ONCE, TWICE, THEN_ACT } then;  ///< What follows the walk: nothing, the message again, or a command
+  uint8_t verdict;  ///< Expected verdict if no fault is injected
+  enum { ONCE, TWICE, THEN_ACT } then;  ///< Message after the walk: none, the message again, or a command
 } scenarios[] = {
     {"changed-app", changed_app, PFC_VERDICT_INTEGRITY_DIFFERS, ONCE},
     {"changed-device", changed_device, PFC_VERDICT_DEVICE_DIFFERS, ONCE},

@@ -1,4 +1,4 @@
-"""What every test here begins with: the firmware with power, its backend, an owner whose token is held."""
+"""Common start of every test here: the firmware with power, its backend, an owner whose token is held."""
 
 import pathlib
 import unittest

@@ -22,7 +22,7 @@ DECIDES = re.compile(r"canonical|small_order|frombytes_negate|verify|open")
 LOOPS = re.compile(
     r"sha256|sha512|^begin$|hmacsha|memset|memcpy|memzero|nor_|^differs|clock_seconds|crc_update|uart_receive|find_last"
     r"|log_event|canonical|small_order|stream_ref|be64enc|load_[34]|base_point")
-# What comes to a verdict and what it is made of; the rest brings the message and takes the answer away.
+# Functions that judge, and those they are made of; the rest brings the message and takes the answer away.
 JUDGES = re.compile(r"^pfc_(?!fragment|reassemble|put|get)|^judge$|^_?crypto_(sign|verify|box|secretbox)|"
                     r"^sodium_memcmp|^memcmp$|^sodium_is_zero|frombytes_negate")
 PATIENCE = 400_000_000  # instructions that an untouched firmware may take
@@ -136,7 +136,7 @@ class Emulated:
     def path(self):
         """The address of each instruction from here until the firmware waits; it stands where it stood afterwards."""
         addresses, now = [], self.save()
-        # What is translated already calls no hook.
+        # Flush code translated already: it calls no hook.
         self.uc.ctl_flush_tb()
         hook = self.uc.hook_add(UC_HOOK_CODE, lambda uc, address, size, data: addresses.append(address))
         if not self.run():

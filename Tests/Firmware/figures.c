@@ -87,7 +87,7 @@ static void strange(void) {
   message[60] ^= 1;
 }
 
-/// Neither a challenge nor a slot it could belong to.
+/// Bytes that are no challenge and fit no slot.
 static void garbage(void) {
   memset(message, 0xA5, sizeof message);
   message[0] = PFC_KIND_INTEGRITY;

@@ -31,7 +31,7 @@ LIMITS = {
     "message-command-accepted": 129_000, "message-command-stranger": 72_000, "message-command-garbage": 700,
     "message-token-garbage": 1_240_000,
 }
-# What was aimed at: kilobytes of 1024.
+# Size aims: kilobytes of 1024.
 AIMS = {"full": (84, 8), "symmetric": (12, 2)}
 
 

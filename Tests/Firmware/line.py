@@ -4,7 +4,7 @@ from central import CHALLENGE_CCCD, VERDICT_CCCD, Central, LinkEnded, u16
 
 
 class Line(Central):
-    """Whoever kills the board under it kills it at once."""
+    """A central on the board's line; a kill of the board under it takes effect at once."""
 
     def __init__(self, board):
         self.board, self.waiting, self.mtu, self.notified = board, [], 23, []

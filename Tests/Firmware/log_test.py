@@ -1,5 +1,5 @@
-"""The board's log: what the firmware tells over its second serial line, in the words of proof-hardware, and what
-becomes of the firmware when nobody listens.
+"""The board's log: events over its second serial line, in the words of proof-hardware, and the firmware's behaviour
+when the log has no reader.
 """
 
 import contextlib
@@ -172,7 +172,7 @@ class NobodyListens(unittest.TestCase):
         events = room // FRAME_BYTES + 20
         for _ in range(events):
             owner.ask(link)
-        # Once somebody reads, the log goes on and tells that it has a hole.
+        # A reader comes: the log goes on and tells that it has a hole.
         board.logged()
         said = io.StringIO()
         log = EventLog("debug", said)

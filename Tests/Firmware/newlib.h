@@ -1,4 +1,4 @@
-/// What this C library's headers leave out in strict C11.
+/// Declarations that this C library's headers leave out in strict C11.
 
 #ifndef PRIu64
 #include <inttypes.h>

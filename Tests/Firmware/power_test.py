@@ -89,7 +89,7 @@ class Power(unittest.TestCase):
         self.attempts = (answer.detail, answer.detail)
 
     def check(self, link):
-        """What every boot must find."""
+        """Checks that hold at every boot."""
         status = link.read(STATUS)
         self.assertEqual(status[2:18], self.hardware.id, "boot refused")
         if self.pending_token:

@@ -1,4 +1,4 @@
-"""What the firmware must refuse: a board before the last packet of each such message, and what must stay as it was.
+"""Messages that the firmware must refuse: a board before the last packet of each, and the state that must not change.
 
 Commands may be refused at the cost of an attempt; tokens, orders and recalls that are refused leave no trace.
 """
@@ -62,7 +62,7 @@ class Stage:
         self.board.pc += 2  # behind the wait
         self.before, self.flash = self.state(), self.board.flash(self.nor_used)
 
-    # What the scenarios are made of.
+    # Parts of the scenarios.
 
     def hold(self, app, **changes):
         token = app.token(self.backend, self.hardware, **COUNTED | changes)
@@ -87,7 +87,7 @@ class Stage:
         self.lie = ((app or self.owner).shared(self.hardware).device_key, nonce, verdicts)
 
     def seal(self, app, signer, **changes):
-        """A token with everything that the public knows, signed by whoever it is: `None` leaves the signature out."""
+        """A token with public values, signed by `signer`, which may be a stranger: `None` leaves the signature out."""
         body = app.body(self.backend, self.hardware, **changes)
         header, raw = token_header(body.hardware_id), body.encoded()
         signature = bytes(64)
@@ -102,13 +102,13 @@ class Stage:
         order = self.backend.order(type, issued, self.hardware.id, *about)
         return sign_order(self.stranger.seed, order[:-64])
 
-    # What became of it.
+    # Results.
 
     def state(self):
         return State(self.image, self.fields, self.board)
 
     def opened(self):
-        """What was done or has changed that must not have, by name. Secrets apart: see `spoilt`."""
+        """Names of forbidden actions and changes. Secrets apart: see `spoilt`."""
         after = self.state()
         names = [DONE] if 0 < (after.done - self.before.done) & 0xFFFFFFFF < DONE_MAX else []
         if self.refusal.type == Type.COMMAND:
@@ -133,7 +133,7 @@ class Stage:
 
     def foretold(self, ours, theirs):
         """Secrets of a device that the owner's slot has got, and that another piece of hardware, spoilt in the same
-        way, has got as well: whoever knows the firmware knows them.
+        way, has got as well: an attacker who knows the firmware knows them.
         """
         if theirs is None or ours.base != self.before.base:
             return None
@@ -143,7 +143,7 @@ class Stage:
         return None
 
     def opens_with(self, secrets):
-        """Whether a command is done for whoever knows these, now."""
+        """Whether a command by a holder of these secrets is executed now."""
         self.link.waiting, self.link.notified = [], []
         try:
             challenge = self.owner.ask(self.link)
@@ -297,8 +297,8 @@ SIGNED = (*ACCEPTED, Verdict.NOT_EXECUTED, Verdict.STALE)
 
 
 def recall_forged(on):
-    """Of a command that is on its way, after one that was done: nonce and counter went over the link, where anyone can
-    read them; the key did not.
+    """Recall of a command that is on its way, after one that was done: nonce and counter went over the link, where
+    anyone can read them; the key did not.
     """
     command, _ = on.owner.make(on.hardware, on.owner.ask(on.link))
     on.expect(on.owner.send(on.link, command.encoded()).verdict, Verdict.ACCEPTED)
@@ -319,7 +319,7 @@ def recall_of_another(on):
 
 
 def recall_unknown(on):
-    """Of an instance that this hardware does not know."""
+    """Recall of an instance that this hardware does not know."""
     counter, bytes_ = on.owner.ask(on.link)
     _, occasion = on.owner.make(on.hardware, (counter, bytes_))
     key = on.guest.shared(on.hardware).device_key

@@ -25,7 +25,7 @@ part 'Cortex-M0+' .ci/counted make -s -C CSources/ports/cortex-m3 CPU=cortex-m0p
 part 'Cortex-M33' .ci/counted make -s -C CSources/ports/cortex-m3 CPU=cortex-m33 images
 part 'board' /usr/bin/python3 Tests/Firmware/run.py --cuts "$cuts"
 part 'vectors' Tests/Firmware/vectors.sh "${vectors[@]}"
-# What comes from PyPI, and beside it what Debian has.
+# Python with packages of PyPI, and those of Debian beside them.
 for profile in full symmetric; do
   part "skipped instructions, $profile" env PYTHONPATH=/usr/lib/python3/dist-packages .build/pypi/bin/python \
     Tests/Firmware/skip.py --profile $profile "${skip[@]}"

@@ -12,7 +12,7 @@ __attribute__((section(".vectors"), used)) static const struct {
   void (*handlers[15])(void);
 } vectors = {stack_top, {_start, stop, stop, stop, stop, stop, stop, stop, stop, stop, stop, stop, stop, stop, stop}};
 
-/// What the C library's start calls before and after `main`.
+/// Functions that the C library's start calls before and after `main`.
 void _init(void);
 void _fini(void);
 void _init(void) {}

@@ -18,7 +18,7 @@ and is the same for all of them, it is one in SHARE but for these two.
 
 An attempt *opened* if the device has done a command, or anything has changed that a refusal leaves as it is
 (refusals.py); it *told* if the answer says a thing that is not true, with a right receipt; it *spoilt* if the verifier
-is damaged and nobody gains by it; a slot is *lost* if it is free in RAM and not in flash. The last line counts walks.
+is damaged and no one gains by it; a slot is *lost* if it is free in RAM and not in flash. The last line counts walks.
 """
 
 import argparse
@@ -45,7 +45,7 @@ CHEAP = (Type.COMMAND, Type.RECALL)
 # does to a forged signature.
 WHOLE = ("token-stranger", "order-forged-floor")
 SHORT = [name for name, refusal in REFUSALS.items() if refusal.type in CHEAP] + [*WHOLE, "order-replayed-floor"]
-# What an image that opens no token refuses by its judgement; with room for one tenant, there is no other's recall.
+# Refusals by judgement in an image that opens no token; with room for one tenant, it has no other's recall.
 SYMMETRIC = [name for name, refusal in REFUSALS.items() if refusal.type in CHEAP and name != "recall-of-another"]
 SHARE = 25
 # An attempt that takes more instructions counts as endless: untouched they take a third at most, also those that come
@@ -55,7 +55,7 @@ ENDLESS = {Type.COMMAND: 400_000, Type.RECALL: 400_000, Type.TOKEN: 16_000_000, 
 
 @dataclasses.dataclass(frozen=True)
 class Subject:
-    """What is walked: an image, and what it was made of."""
+    """Subject of the walk: an image, and its sources."""
 
     image: pathlib.Path
     profile: str = "full"
@@ -70,7 +70,7 @@ class Counts:
     opened: int = 0
     told: int = 0
     lost: int = 0  # a tenant is forgotten until power on
-    spoilt: int = 0  # secrets or the verifier's base are others, which nobody knows: it serves nobody until power on
+    spoilt: int = 0  # secrets or the verifier's base are others, known to no one: it serves no app until power on
     places: list = dataclasses.field(default_factory=list)
 
     def __str__(self):
@@ -215,7 +215,7 @@ def walk(name, subject, width, share):
     return counts
 
 
-# What is taken out, of which file, and a message that must come through then.
+# Defence taken out, of which file, and a message that must come through then.
 PLANTED = [
     ("the second look", "changed-app", "ProofCore/verifier_judgement.c",
      "review = pfc_review_command(verifier, session, index, message, size);",

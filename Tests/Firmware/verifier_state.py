@@ -1,4 +1,4 @@
-"""What the verifier holds, as it stands in the board's RAM: field by field, by the layout that the sources have."""
+"""State of the verifier in the board's RAM: field by field, by the layout that the sources have."""
 
 import pathlib
 import tempfile
@@ -13,7 +13,7 @@ DONE, COUNTER, READY = "device.done", "verifier.ledger.counter", "verifier.ready
 # Whom it serves and by what: where this is damaged, no proof comes out right until power on.
 BASE = ("verifier.hardware", "verifier.platform", "hardware")
 SLOTS_, SLOT, SECRETS = "verifier.ledger.slots", "verifier.ledger.slots[0]", "verifier.ledger.slots[0].secrets"
-# What no refused token, order or recall may change; a refused command may cost an attempt.
+# State that no refused token, order or recall may change; a refused command may cost an attempt.
 DURABLE = ("verifier.ledger.epoch", "verifier.ledger.floor")
 PASSING = ("verifier.epoch", "verifier.alive_from", "verifier.swept_from")
 FIELDS = (DONE, COUNTER, READY, *BASE, SLOTS_, SLOT, SECRETS, *DURABLE, *PASSING)
@@ -44,7 +44,7 @@ def layout(sources, profile):
 
 
 class State:
-    """What the verifier holds in RAM."""
+    """State of the verifier in RAM."""
 
     def __init__(self, image, fields, board):
         unit = image.symbols["unit"]
@@ -56,7 +56,7 @@ class State:
         self.durable = {name: read[name] for name in DURABLE}
         self.passing = {name: read[name] for name in PASSING}
         size, at = fields[SLOT][1], fields[SECRETS][0] - fields[SLOT][0]
-        # Of each slot its rights, its secrets, and what it remembers of its last command.
+        # Each slot's rights, its secrets, and its record of the last command.
         self.slots, self.secrets, self.lasts = [], [], []
         for first in range(0, fields[SLOTS_][1], size):
             slot, end = read[SLOTS_][first : first + size], at + fields[SECRETS][1]
@@ -69,7 +69,7 @@ class State:
         names = [name for name in DURABLE if self.durable[name] != before.durable[name]]
         changed = [(was, one) for was, one in zip(before.slots, self.slots) if one != was]
         lost = [(was, one) for was, one in changed if was[0] == HELD and not any(one) and not restarted]
-        # A state of no meaning serves nobody. Only what is revoked must stay so by all means.
+        # A slot in an unknown state serves no app. A revoked slot must stay revoked in every case.
         slots = any(was[0] == REVOKED or one[0] in (FREE, HELD, REVOKED) for was, one in changed
                     if (was, one) not in lost)
         names += ["slots"] * slots + [LOST] * bool(lost) + ["counter"] * (self.counter < before.counter)

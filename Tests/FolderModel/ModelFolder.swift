@@ -4,7 +4,7 @@ import Synchronization
 /// A folder in memory that tells what is on the medium from what only the system knows, fails any
 /// one call, and loses its power before any one.
 package final class ModelFolder: FolderAccess {
-  /// What goes wrong.
+  /// A failure to inject.
   package struct Fault: Sendable {
     /// The call, counted from 0, that fails.
     package var failing: (call: Int, code: Int32)?
@@ -29,7 +29,7 @@ package final class ModelFolder: FolderAccess {
     }
   }
 
-  /// What of the unsynchronized bytes of a file a power cut leaves.
+  /// Unsynchronized bytes of a file that a power cut leaves.
   package enum Remains: CaseIterable, Sendable {
     case none, half, all
   }
@@ -65,7 +65,7 @@ package final class ModelFolder: FolderAccess {
 
   package var callCount: Int { state.withLock { $0.callCount } }
 
-  /// What the system knows now.
+  /// The files as the system sees them now.
   package var contents: [String: [UInt8]] {
     state.withLock { state in state.names.mapValues { state.files[$0].bytes } }
   }
@@ -96,7 +96,7 @@ package final class ModelFolder: FolderAccess {
             switch remains {
             case .none: return file.durable
             case .half:
-              // What was on the medium before stays there when a file grows.
+              // Bytes on the medium before stay there when a file grows.
               let kept = file.bytes.starts(with: file.durable) ? file.durable.count : 0
               return Array(file.bytes.prefix(kept + (file.bytes.count - kept) / 2))
             case .all: return file.bytes

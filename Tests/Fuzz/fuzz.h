@@ -1,4 +1,4 @@
-/// What every harness needs: a cursor over the fuzzer's bytes, checks that stop the run, exact copies for the address
+/// Shared by the harnesses: a cursor over the fuzzer's bytes, checks that stop the run, exact copies for the address
 /// sanitizer, and a fixture of keys, so that the fuzzer gets behind the cryptography.
 ///
 /// A harness reads opcodes and fields through the cursor. An exhausted cursor gives zeros, and templates are combined

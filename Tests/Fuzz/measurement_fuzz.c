@@ -53,7 +53,7 @@ static void record_from(struct record *record, const struct pfc_config *config, 
   memset(record->digest, how, sizeof record->digest);
 }
 
-/// What a fold answers to record i, given that all before were taken.
+/// The fold's result for record i, given that all before were taken.
 static int expected(const struct record *records, unsigned i, const struct pfc_config *config) {
   const struct record *record = &records[i];
   int asked = 0;

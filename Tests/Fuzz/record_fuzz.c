@@ -78,7 +78,7 @@ static int load(struct pfc_record *record, uint8_t *payload, size_t size, const 
   struct storage *storage = platform->context;
   uint8_t zeros[PFC_RECORD_BYTES_MAX] = {0};
   uint8_t *exact = fuzz_copy(zeros, PFC_RECORD_BYTES(size));
-  // What cannot be read might be the newer copy: then there is no record, rather than yesterday's.
+  // An unreadable copy might be the newer one: then a load finds no record, rather than an older one.
   int unreadable = storage->read_fails[0] || storage->read_fails[1];
   int copy = current(storage, size), result = pfc_record_load(record, exact, size, platform, INDEX, key);
   if (copy >= 0 && !unreadable) {

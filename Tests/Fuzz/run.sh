@@ -128,7 +128,7 @@ check_fuzzing() {
   [[ $status -eq 0 ]] || report "$target" "$log"
 }
 
-# What broke, where, and which file brings it back.
+# Reports the failed check, its place, and the file that reproduces it.
 report() {
   grep -E 'does not hold|runtime error|ERROR: (Address|libFuzzer)|^    #[0-9]+ .* in (pfc_|check_|after_|world_)' "$2" |
     sed "s|$root/||g" | head -n 12 || true

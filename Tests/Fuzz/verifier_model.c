@@ -53,7 +53,7 @@ static void forget(struct world *world) {
   }
 }
 
-/// What a restart must bring back: all of the slot, but for the last command where uses are not counted.
+/// Part of a slot that a restart must bring back: all but the last command where uses are not counted.
 static void durable(uint8_t bytes[PFC_SLOT_BYTES], const struct pfc_slot *slot) {
   struct pfc_slot copy = *slot;
   if (copy.uses == PFC_USES_UNLIMITED) {
@@ -153,7 +153,7 @@ static void check_not_expired(const struct pfc_verifier *before, const struct is
   REQUIRE(token->not_after == 0 || pfc_verifier_epoch(before) <= token->not_after);
 }
 
-/// What costs the hardware work, or gives a stranger a guess, is counted on each link and has an end.
+/// Work for the hardware, and guesses of a stranger, are counted on each link and limited.
 static void check_limits(struct link *link, uint8_t verdict) {
   link->opened += verdict >= PFC_VERDICT_NOT_SIGNED && verdict <= PFC_VERDICT_NO_ROOM;
   link->refused += verdict == PFC_VERDICT_DEVICE_DIFFERS;
@@ -290,7 +290,7 @@ static void after_order(struct world *world, const struct pfc_ledger *before, co
   if (message[4] == PFC_ORDER_REVOKE) {
     int index = slot_of(&world->verifier, message + 40);
     if (issued < before->floor) {
-      // What it revokes is superseded: it may not take a slot for that.
+      // The revoked token is superseded: the order may not take a slot for it.
       REQUIRE(memcmp(before->records, after->records, sizeof after->records) == 0);
     } else {
       // A floor forgets a revocation only when it lies above the latest.

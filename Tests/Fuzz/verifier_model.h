@@ -1,6 +1,6 @@
-/// What the verifier's promises mean, kept beside it: the model sees every message and every outcome and stops the run
-/// when one of them breaks a promise. It never looks inside the cryptography: it knows which messages are right
-/// because the harness made them.
+/// A model of the verifier's promises, kept beside it. The model sees every message and every outcome and stops the run
+/// when one of them breaks a promise. It never looks inside the cryptography: it knows which messages are right because
+/// the harness made them.
 
 #ifndef VERIFIER_MODEL_H
 #define VERIFIER_MODEL_H
@@ -37,7 +37,7 @@ struct link {
   unsigned refused;  ///< Commands and recalls with a wrong device proof
 };
 
-/// What orders and recalls have told the hardware about one instance.
+/// Content of orders and recalls that the hardware got about one instance.
 struct told {
   uint32_t revoked;
   uint64_t recalled;          ///< 1 more than the highest counter recalled

@@ -36,7 +36,7 @@ class Documented(unittest.TestCase):
     def test_a_sample_that_nobody_compiles_is_refused(self):
         status, output = self.judged(symbol("verb", "Does it.", "```swift", "verb()", "```"))
         self.assertEqual(status, 1)
-        self.assertIn("has a sample that nobody compiles: Module.Noun.verb", output)
+        self.assertIn("has a sample that is not compiled: Module.Noun.verb", output)
 
     def test_a_c_declaration_without_a_word_is_named(self):
         folder = fresh("header")

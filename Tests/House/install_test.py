@@ -1,4 +1,4 @@
-"""What `make install` puts down is all that a C or C++ program needs."""
+"""`make install` installs all that a C or C++ program needs."""
 
 import re
 import shutil
@@ -69,7 +69,7 @@ class Install(unittest.TestCase):
         self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
 
     def flags(self, *libraries, **variables):
-        """What pkg-config says of the libraries, and nothing else a program needs."""
+        """Flags by pkg-config for the libraries; a program needs no others."""
         result = run("pkg-config", "--cflags", "--libs", *libraries, **variables)
         self.assertEqual(result.returncode, 0, result.stderr)
         return result.stdout.split()

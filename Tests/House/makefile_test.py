@@ -21,7 +21,7 @@ class Makefile(unittest.TestCase):
         self.assertEqual(self.targets, self.phony)
 
     def purposes(self, target):
-        """What a target has installed itself; and that with what those that it begins have."""
+        """Purposes that a target installs itself; and those together with the purposes of the targets it begins."""
         head, recipe = re.search(rf"^{target}:(.*)\n((?:\t.*\n)*)", self.text, re.MULTILINE).groups()
         own = set(" ".join(re.findall(r"\.ci/setup (.*)", recipe)).split()) - {"swift"}
         return own, own.union(*(self.purposes(other)[1] for other in self.begun(recipe) + head.split("##")[0].split()))

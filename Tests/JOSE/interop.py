@@ -61,7 +61,7 @@ def generated(algorithm, kid="k1"):
 
 
 def checking_key(key):
-    """What a backend holds: the public key, or the shared secret."""
+    """The key of a backend: the public key, or the shared secret."""
     return key if key["kty"] == "oct" else peer.ask("public", key=key)
 
 

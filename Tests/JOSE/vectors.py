@@ -92,7 +92,7 @@ def nested(key):
 
 
 def payload_of(kind, key, token):
-    """What the software that made the token reads out of it."""
+    """The payload as read by the software that made the token."""
     if kind == "jws":
         checking = key if key["kty"] == "oct" else json.loads(jwk.JWK(**key).export_public())
         claims = jwt.decode(token, jwt.PyJWK(checking).key, algorithms=[key["alg"]], options={"verify_exp": False})

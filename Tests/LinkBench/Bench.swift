@@ -2,11 +2,11 @@ internal import HardwareBench
 package import ProofLink
 package import ProofModel
 
-/// The real hardware side, in this process, behind the model's door, and an owner of it. There is one:
-/// who uses it does so one after the other, and whoever makes it anew has it. What is still to end
-/// of an earlier user's links does nothing any more.
+/// The real hardware side, in this process, behind the model's door, and an owner of it. Only one
+/// exists: users take turns, and a new instance takes it over. Links of an earlier user that are
+/// still to end have no effect any more.
 package struct Bench: LinkPeripheral {
-  /// How often it was made; held by whoever does something with it.
+  /// Number of the latest instance; locked while an instance acts.
   private static let turn = CoreLock(0)
   private let turn: Int
   package let issuer: IssuerKey
@@ -80,7 +80,7 @@ package struct Bench: LinkPeripheral {
     ).sealed(to: identity, signedBy: issuer)
   }
 
-  /// What an app brings to have one command done.
+  /// The request of an app for one command.
   package func request(
     _ token: MeasurementToken, isHeld: Bool, mtu: Int = 185, table: AttributeTable? = nil
   ) throws -> LinkRequest {

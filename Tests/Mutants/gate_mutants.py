@@ -81,7 +81,7 @@ GATE_MUTANTS = [
      [(COMPACT, "  if ((compact->flags & PFC_COMPACT_ERROR) != 0) return PFC_REFUSAL_ERROR_STATE;\n", "")]),
     (3, "an error state without keys is read as a token", "compact",
      [(COMPACT, "if (pfc_is_zero(bytes + AT_HANDLE, PFC_HANDLE_BYTES)) {", "if (bytes == NULL) {")]),
-    # 4. Without the issuer's signing key no gate token is accepted.
+    # 4. No gate token is accepted that the issuer's signing key did not sign.
     (4, "a gate token's signature is not checked", "gate token",
      [(TOKEN, "return result == PFC_OK ? PFC_REFUSAL_NONE : PFC_REFUSAL_TOKEN_SIGNATURE;",
        "return PFC_REFUSAL_NONE;")]),
@@ -101,7 +101,7 @@ GATE_MUTANTS = [
     (4, "reserved bytes of a gate token are not looked at", "gate token",
      [(TOKEN, "if (reserved || !is_valid(token)) return PFC_REFUSAL_TOKEN_RANGE;",
        "if (!is_valid(token) && reserved < 2) return PFC_REFUSAL_TOKEN_RANGE;")]),
-    # 5. What one gate or redeemer holds is useless at another.
+    # 5. Secrets of one gate or redeemer are useless at another.
     (5, "K_gate is the same for all gates", "gate",
      [("gate.c", "pfc_derive(derived, PFC_LABEL_GATE_KEY, bytes, sizeof bytes, gate_id, PFC_ID_BYTES);",
        "pfc_derive(derived, PFC_LABEL_GATE_KEY, bytes, sizeof bytes, NULL, 0);")]),

@@ -81,7 +81,7 @@ MUTANTS = [
        "ledger->counter = pfc_get64(payload + AT_COUNTER_END) - PFC_COUNTER_BLOCK;")]),
     (3, "the last command is remembered where it was not stored", "verifier",
      [("ledger.c", "      slot->last.counter = ledger->counter;\n", "")]),
-    # 4. Without the backend's signing key no token is accepted.
+    # 4. No token is accepted that the backend's signing key did not sign.
     (4, "a token's signature is not checked", "token",
      [("token.c", "  PFC_DECLASSIFY(&result, sizeof result);\n  if (result != PFC_OK) return result;\n"
        "  decode_body(token, plain);", "  decode_body(token, plain);")]),
@@ -103,7 +103,7 @@ MUTANTS = [
     (4, "low-order points are taken", "crypto",
      [("crypto.c", "if (crypto_scalarmult(shared, secret_key, public_key) == 0) return PFC_OK;",
        "(void)crypto_scalarmult(shared, secret_key, public_key);\n  return PFC_OK;")]),
-    # 5. What is learned by opening hardware A is useless at hardware B.
+    # 5. Secrets learned by opening hardware A are useless at hardware B.
     (5, "secrets are the same for all hardware", "key",
      [("key.c", "pfc_derive(derived, label, from, size, hardware_id, PFC_ID_BYTES);",
        "(void)hardware_id;\n  pfc_derive(derived, label, from, size, NULL, 0);")]),

@@ -34,7 +34,7 @@ struct Backend {
   var hardware: HardwareID { keys.identity.id }
   static let instanceBytes = [UInt8](repeating: 7, count: 16)
 
-  /// What the service says; a test changes it before it is sealed.
+  /// Claims of the service; a test changes them before they are sealed.
   func claims(generation: Int64 = 3) throws -> Claims {
     var claims = Claims(expiry: UnixTime(seconds: Self.now + 300))
     claims.deviceID = try Claims.DeviceID(Self.instanceBytes)

@@ -55,7 +55,7 @@ struct ReportPageTests {
 
   @Test("keeps what is deterministic apart, and says why something was not counted")
   func figures() {
-    let parts = page(sample()).split(separator: "## What does not depend on the day")
+    let parts = page(sample()).split(separator: "## Figures that do not depend on the day")
     #expect(parts.count == 2)
     #expect(parts[1].contains("| bytes.token | 288 |"))
     #expect(parts[1].contains("| instructions.a/b | 1.010 |"))
@@ -79,7 +79,7 @@ struct ReportPageTests {
     #expect(!page(sample()).contains("Missing"))
   }
 
-  @Test("says when others were on the machine, or that nobody knows")
+  @Test("says when others were on the machine, or that this is unknown")
   func load() {
     #expect(page(sample(foreign: 0.01)).contains("Other programs took 1.0 % of the processors"))
     #expect(

@@ -67,7 +67,7 @@ struct SystemCallTests {
 struct StackTests {
   @Test("is counted as deep as a call goes, always alike")
   func depth() {
-    // What a thread takes by itself is not counted: under a sanitizer that is much.
+    // The thread's own allocations are not counted: under a sanitizer they are many.
     let deep = bytes(128)
     #expect(deep > 128 << 10)
     #expect(deep < 160 << 10)

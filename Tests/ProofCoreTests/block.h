@@ -16,7 +16,7 @@ struct field {
 struct block {
   const struct field *fields;
   size_t count;
-  unsigned line;  ///< Of the first field
+  unsigned line;  ///< Line of the first field
 };
 
 /// A file of blocks, wholly in memory.

@@ -50,8 +50,8 @@ static void disorder_is_refused(void) {
       {"a name that comes before", PFC_CLASS_APP, 1, "a.rs", PFC_E_ORDER},
       {"a prefix after its extension", PFC_CLASS_APP, 1, "a", PFC_E_ORDER},
       {"an earlier class", PFC_CLASS_DEVICE, 2, "zzz", PFC_E_ORDER},
-      {"a source nobody asked for, in its place", PFC_CLASS_APP, 2, "x", PFC_E_SOURCE},
-      {"a class nobody asked for", 4, 1, "x", PFC_E_SOURCE},
+      {"a source not asked for, in its place", PFC_CLASS_APP, 2, "x", PFC_E_SOURCE},
+      {"a class not asked for", 4, 1, "x", PFC_E_SOURCE},
       {"class 0", 0, 1, "x", PFC_E_SOURCE},
       {"number 0", PFC_CLASS_APP, 0, "x", PFC_E_SOURCE},
   };

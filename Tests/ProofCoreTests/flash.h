@@ -12,9 +12,9 @@
 /// At least nine, because the second implementation's vectors name so many.
 enum { FLASH_RECORDS = PFC_SLOTS < 8 ? 9 : PFC_SLOTS + 1, FLASH_NEVER = -1 };
 
-/// What stands behind the tear in a torn area.
+/// Content behind the tear in a torn area.
 enum flash_rest {
-  FLASH_OLD,     ///< What stood there before
+  FLASH_OLD,     ///< Old content
   FLASH_ERASED,  ///< 0xFF: the area was erased before it was written
   FLASH_RANDOM   ///< Cells caught halfway
 };
@@ -31,7 +31,7 @@ struct flash {
   size_t cut_offset;  ///< So many bytes of it were written; at most its size
   enum flash_rest cut_rest;
   bool dark;         ///< Power has failed: nothing reads or writes until `flash_power`
-  size_t last_size;  ///< Of the last write
+  size_t last_size;  ///< Size of the last write
   unsigned last_record, last_copy;
 };
 

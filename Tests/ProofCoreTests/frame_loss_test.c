@@ -1,4 +1,4 @@
-/// What a bad radio does to fragments: loss, repetition, reordering, interleaving, corruption.
+/// Faults of a bad radio: loss, repetition, reordering, interleaving, corruption.
 
 #include <string.h>
 

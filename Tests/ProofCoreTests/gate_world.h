@@ -20,7 +20,7 @@ struct gate_world {
   uint8_t integrity[PFC_MEASUREMENT_BYTES];
   uint8_t audience[PFC_ID_BYTES];
   uint8_t beacon_key[PFC_GATE_KEY_BYTES];
-  struct pfc_gate_token token;  ///< What the service issues; has S
+  struct pfc_gate_token token;  ///< Token that the service issues; has S
   struct pfc_gate_keys keys;
   struct pfc_compact_keys event_keys;
 };

@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 struct test {
-  const char *property;  ///< What holds, as a sentence
+  const char *property;  ///< Property that holds, as a sentence
   void (*run)(void);
 };
 

@@ -16,7 +16,7 @@ struct json {
   const char *name;
   const char *text;
   long long number;
-  const struct json *first;  ///< Of an array's or object's values
+  const struct json *first;  ///< First of an array's or object's values
   const struct json *next;   ///< In the same array or object
 };
 

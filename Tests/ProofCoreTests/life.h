@@ -8,7 +8,7 @@
 
 enum { LIFE_APPS = 5, LIFE_STEPS = 36, LIFE_TRACE_MAX = 2 * (PFC_SLOTS + 1) + 8 };
 
-/// What the outside world was told about one app instance.
+/// Answers of the hardware about one app instance, as the outside saw them.
 struct witness {
   uint32_t generation;  ///< Held
   uint64_t issued;
@@ -36,7 +36,7 @@ struct life {
   bool done_twice;                    ///< A command was done that had been done before
   uint8_t done[64][PFC_NONCE_BYTES];  ///< Nonces of the commands done so far
   unsigned done_count;
-  struct app last;  ///< Who sent the last command, with it
+  struct app last;  ///< App that sent the last command, with it
 };
 
 /// Hardware fresh from the factory, nothing written yet.

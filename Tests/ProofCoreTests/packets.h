@@ -26,7 +26,7 @@ struct shape {
 extern const struct shape shapes[];
 extern const size_t shape_count;
 
-/// What a message of this shape says; the same for the same seed.
+/// Fills a message of this shape; the same for the same seed.
 void message_make(uint8_t *message, const struct shape *shape, uint64_t seed);
 
 /// As the core cuts it.

@@ -37,7 +37,7 @@ static void live_once(void) {
     life_step(&now, step, true);
     now.world.platform.storage.write = now.world.verifier.platform.storage.write =
         now.world.verifier.ledger.storage.write = flash_write;
-    // What was said may be checked after every step as well as after every cut.
+    // Check the answers after every step as well as after every cut.
     if (step >= 1 && !life_step_provisions(step)) {
       struct life kept = now;
       life_check(&now);

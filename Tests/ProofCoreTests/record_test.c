@@ -36,7 +36,7 @@ static void put_copy(unsigned record, unsigned copy, unsigned number, uint32_t s
   memcpy(area + 8 + SIZE, tag, 16);
 }
 
-/// What a start finds in record 3; -1 if it finds nothing.
+/// Content of record 3 at a start; -1 if it finds none.
 static int find(void) {
   struct pfc_record record;
   uint8_t payload[SIZE];
@@ -262,7 +262,7 @@ static void failing_storage_is_told(void) {
   CHECK_NUMBER(payload_load(&record, payload, SIZE, &storage, 3, key), PFC_E_STORAGE);
 }
 
-/// Storage outside the chip, in the hands of somebody who changes it between two reads.
+/// Storage outside the chip: an attacker changes it between two reads.
 static unsigned reads_before;
 static uint32_t put_behind;
 

@@ -24,7 +24,7 @@ enum { SAMPLE_RECORDS = 12 };
 struct sample {
   uint8_t mpk[PFC_KEY_BYTES];
   struct pfc_key key;
-  struct pfc_config draft;  ///< What a service fills in
+  struct pfc_config draft;  ///< Configuration that a service fills in
   struct pfc_config config;
   uint8_t bytes[PFC_CONFIG_BYTES_MAX];
   size_t size;

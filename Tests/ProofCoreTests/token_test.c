@@ -116,7 +116,7 @@ static void every_body_byte_is_signed(void) {
   begin(6);
   forge_parts(head, body, &app.token, &world.issuer);
   forge_token(bytes, head, body, world.hardware.public_key, world.hardware.public_key, &world.issuer, 1);
-  // What somebody with the hardware's secret key, or a careless backend, could do: alter the opened token, seal again.
+  // An attacker with the hardware's secret key, or a careless backend, could alter the opened token and seal it again.
   REQUIRE(
       CHECK_NUMBER(pfc_unseal(plain, bytes + 8, 280, world.hardware.public_key, world.hardware.secret_key), PFC_OK));
   for (size_t byte = 0; byte < sizeof plain; byte++) {

@@ -1,4 +1,4 @@
-/// What the vector suites share: walking over a file's blocks, and composite values.
+/// Shared by the vector suites: walking over a file's blocks, and composite values.
 
 #ifndef VECTORS_H
 #define VECTORS_H
@@ -11,7 +11,7 @@
 typedef void judge_block(const struct block *block);
 
 struct judge {
-  const char *type;  ///< Of the block
+  const char *type;  ///< Type of the block
   judge_block *run;
 };
 

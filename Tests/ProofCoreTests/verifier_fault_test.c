@@ -184,7 +184,7 @@ static void failed_use_is_not_executed_and_not_lost(void) {
   CHECK_NUMBER(act(), PFC_VERDICT_FAULT);
   CHECK_NUMBER(world.outcome.execute, 0);
   flash_power(&world.flash);
-  // What was told before is told still.
+  // A recall still gives the answers of before.
   CHECK_NUMBER(app_recall(&earlier, &world), PFC_VERDICT_ACCEPTED);
   CHECK_NUMBER(app_recall(&app, &world), PFC_VERDICT_NOT_EXECUTED);
   CHECK_NUMBER(act(), PFC_VERDICT_ACCEPTED);
@@ -192,7 +192,7 @@ static void failed_use_is_not_executed_and_not_lost(void) {
 }
 
 static void failing_storage_gives_no_attempts(void) {
-  // Whoever can break storage must not gain guesses by it.
+  // An attacker who can break storage must not gain guesses by it.
   begin(9);
   struct app changed = app;
   changed.token.secrets.integrity[0] ^= 1;

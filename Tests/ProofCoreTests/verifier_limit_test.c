@@ -1,4 +1,4 @@
-/// Budgets, strangers, garbage: nobody but the owner spends what is the owner's.
+/// Budgets, strangers, garbage: only the owner spends the owner's attempts, uses and tokens.
 
 #include <string.h>
 
@@ -42,10 +42,10 @@ static void openings_are_limited(void) {
   busy(world_send(&world, PFC_MESSAGE_TOKEN, bytes, sizeof bytes));
   busy(world_order(&world, PFC_ORDER_EPOCH, WORLD_BEGIN + 5, NULL, 0));
   CHECK_COUNT(pfc_verifier_epoch(&world.verifier), WORLD_BEGIN);
-  test_case("a held token and commands are served all the same");
+  test_case("a held token and commands are still served");
   CHECK_NUMBER(app_present(&app, &world), PFC_VERDICT_HELD);
   CHECK_NUMBER(act(), PFC_VERDICT_ACCEPTED);
-  test_case("what the header tells is told all the same");
+  test_case("a refusal by the header is still told");
   bytes[0] ^= 1;
   CHECK_NUMBER(world_send(&world, PFC_MESSAGE_TOKEN, bytes, sizeof bytes), PFC_VERDICT_MALFORMED);
   test_case("a new link starts anew");
@@ -150,7 +150,7 @@ static void owners_failures_are_no_refusals(void) {
   CHECK_NUMBER(act(), PFC_VERDICT_ACCEPTED);
 }
 
-/// What a stranger may do who hears every message of the owner and may send, replay and alter what he likes.
+/// Actions of a stranger who hears every message of the owner and can send, replay and alter messages.
 static void stranger_acts(struct dice *dice, struct app *stranger) {
   uint8_t bytes[PFC_MESSAGE_MAX + 4];
   size_t size;
@@ -188,7 +188,7 @@ static void stranger_acts(struct dice *dice, struct app *stranger) {
       bytes[8 + dice_below(dice, 280)] ^= (uint8_t)(1u << dice_below(dice, 8));
       (void)world_send(&world, PFC_MESSAGE_TOKEN, bytes, PFC_TOKEN_BYTES);
       break;
-    default:  // An order that nobody signed
+    default:  // An order without a signature
       dice_fill(dice, bytes, PFC_ORDER_BYTES);
       memcpy(bytes, "PO\1\1\3\0\0\0", 8);
       memcpy(bytes + 24, world.hardware.id, 16);
@@ -306,7 +306,7 @@ static void status_is_public_and_right(void) {
 }
 
 static const struct test tests[] = {
-    TEST("four fruitless openings, then busy; held tokens are served all the same", openings_are_limited),
+    TEST("four fruitless openings, then busy; held tokens are still served", openings_are_limited),
     TEST("the end of a link wipes it and starts its budgets anew", closing_resets_the_link),
     TEST("openings that change something are free", progress_is_free),
     TEST("orders that change nothing count", repeated_orders_count),

@@ -1,4 +1,5 @@
-/// What orders do: time goes on, floors free slots, and nothing ever goes back. Revocations have a page of their own.
+/// Effects of orders: time goes on, floors free slots, and nothing ever goes back. Revocations have a page of their
+/// own.
 
 #include <string.h>
 

@@ -222,7 +222,7 @@ static void forgotten_nonces_tell_nothing(void) {
   CHECK_NUMBER(app_recall(&app, &world), PFC_VERDICT_NOT_EXECUTED);
 }
 
-/// Whatever happened in between, a command that was done is never told as "not executed".
+/// A command that was done is never told as "not executed", for every event in between.
 static void done_is_never_denied(void) {
   enum { HAPPENINGS = 13 };
   static const char *const what[HAPPENINGS] = {
@@ -281,7 +281,7 @@ static void done_is_never_denied(void) {
   }
 }
 
-/// Somebody on the way holds a command back, and lets it through when a later one was done whose answer was lost.
+/// An attacker holds a command back, and lets it through after a later one was done whose answer was lost.
 static void held_back_commands_deny_no_later_one(void) {
   for (unsigned i = 0; i < 4; i++) {
     struct app first, done;

@@ -225,7 +225,7 @@ static void tokens_are_opened_again(void) {
   world.hardware.mode = PFC_MODE_DEVELOPMENT;
   CHECK(!token_passes(&opened));
   world.hardware.mode = PFC_MODE_PRODUCTION;
-  test_case("signed by nobody here");
+  test_case("signed by no issuer known here");
   world.hardware.issuers[0].public_key[0] ^= 1;
   CHECK(!token_passes(&opened));
   world.hardware.issuers[0].public_key[0] ^= 1;
@@ -321,7 +321,7 @@ static void orders_are_opened_again(void) {
     test_case("bit %zu", bit);
     bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
     CHECK(pfc_review_order(&world.verifier, bytes, sizeof bytes, &order) != PFC_REVIEW_PASSED);
-    // What a refused opening leaves is no order either.
+    // Remains of a refused opening are no order either.
     CHECK(pfc_review_order(&world.verifier, bytes, sizeof bytes, &other) != PFC_REVIEW_PASSED);
     bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
   }
@@ -349,7 +349,7 @@ static void recalls_are_seen_bit_by_bit(void) {
   CHECK(pfc_review_recall(&world.verifier, slot_index, message) != PFC_REVIEW_PASSED);
 }
 
-/// A fault wipes a tenant in memory (docs/results/firmware.md): until the next start nobody may take the place.
+/// A fault wipes a tenant in memory (docs/results/firmware.md): until the next start its slot must not be given away.
 static void a_tenant_lost_in_memory_keeps_its_place(void) {
   struct app older, other;
   (void)begin(PFC_KIND_INTEGRITY);
@@ -370,7 +370,7 @@ static void a_tenant_lost_in_memory_keeps_its_place(void) {
   CHECK_NUMBER(app_present(&other, &world), PFC_VERDICT_HELD);
 }
 
-/// A floor frees memory first: what storage would not take then is room all the same.
+/// A floor frees memory first: the slot is free even if storage refused the write.
 static void a_tenant_below_the_floor_keeps_no_place(void) {
   struct app other;
   (void)begin(PFC_KIND_INTEGRITY);

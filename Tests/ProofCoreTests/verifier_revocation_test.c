@@ -1,4 +1,4 @@
-/// What a revocation does: it holds at once, before its token is seen, beside a newer one, and until a floor above it.
+/// Effects of a revocation: it holds at once, before its token is seen, beside a newer one, and until a floor above it.
 
 #include <string.h>
 
@@ -205,7 +205,7 @@ static void revocations_without_news_are_no_progress(void) {
 }
 
 static void replayed_old_revocations_are_no_progress(void) {
-  // What a floor has swept away changes nothing when it comes again: it counts as an opening, and costs no write.
+  // A revocation removed by a floor changes nothing when it comes again: it counts as an opening, and costs no write.
   begin(23);
   CHECK_NUMBER(revoke(1, 100), PFC_VERDICT_DONE);
   CHECK_NUMBER(floor_at(500), PFC_VERDICT_DONE);

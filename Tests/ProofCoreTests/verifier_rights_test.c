@@ -1,4 +1,4 @@
-/// What a token permits: classes, kinds, attempts, uses, time; and which reason is told first.
+/// Rights of a token: classes, kinds, attempts, uses, time; and which reason is told first.
 
 #include <string.h>
 
@@ -72,7 +72,7 @@ static void uses_are_counted(void) {
     CHECK_NUMBER(app_do(&app, &world, (uint8_t)(1 + left % 2), 1, "go"),
                  left % 2 == 0 ? PFC_VERDICT_ACCEPTED : PFC_VERDICT_ACCEPTED_DEVICE);
     CHECK_NUMBER(world.answer.detail, left - 1);
-    // What is refused is not used.
+    // A refused command uses nothing up.
     struct app changed = changed_device();
     CHECK(app_do(&changed, &world, PFC_KIND_DEVICE, 1, "go") > PFC_VERDICT_ACCEPTED_DEVICE);
     // Presenting the token again gives nothing back, and neither does a restart.

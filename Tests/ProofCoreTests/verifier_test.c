@@ -322,7 +322,7 @@ static void escort_does_not_pass_as_device_proof(void) {
 }
 
 static void other_hardware_gives_nothing_away(void) {
-  // What is learned by opening hardware B: its token's secrets. At A they are a stranger's.
+  // Opening hardware B teaches its token's secrets. At A they are a stranger's.
   static struct world other;
   struct app stolen;
   uint8_t mpk[16] = {3};

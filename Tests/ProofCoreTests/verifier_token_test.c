@@ -131,7 +131,7 @@ static void refusals_are_told_apart(void) {
     if (i == 3) bytes[7] ^= 1;
     CHECK_NUMBER(present(bytes), cases[i].expected);
     CHECK_NUMBER(world_status(&world).slots_used, 0);
-    // What is told from the header costs no public-key work and does not count.
+    // A refusal by the header costs no public-key work and does not count.
     CHECK_NUMBER(world.link->openings, i >= 4);
   }
 }
@@ -299,7 +299,7 @@ static void challenges_wait_for_tokens(void) {
 }
 
 static void new_instances_begin_after_swept_recalls(void) {
-  // Whoever comes into a slot after a floor might be an instance that was told "not executed" before it.
+  // An instance that takes a slot after a floor might be one that was told "not executed" before it.
   struct app recaller, tenant, later;
   begin(17);
   hold();

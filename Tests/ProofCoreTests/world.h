@@ -20,21 +20,21 @@ struct world {
   struct dice dice;
   enum world_random random;
   uint8_t last_random[PFC_CHALLENGE_BYTES];
-  uint32_t seconds;  ///< What the platform's clock says
+  uint32_t seconds;  ///< Time of the platform's clock
   struct issuer issuer;
   struct pfc_hardware hardware;
   struct pfc_platform platform;
   struct pfc_verifier verifier;
   struct pfc_session links[2];
   struct pfc_session *link;    ///< The one in use; one of `links`
-  struct pfc_outcome outcome;  ///< Of the last message
+  struct pfc_outcome outcome;  ///< Outcome of the last message
   struct pfc_answer answer;    ///< The last VERDICT
-  uint64_t highest_counter;    ///< Of all challenges so far
+  uint64_t highest_counter;    ///< Highest counter of all challenges so far
 };
 
 /// An app instance as the hardware meets it.
 struct app {
-  struct pfc_token token;          ///< What the backend grants with the next `app_issue`
+  struct pfc_token token;          ///< Token that the backend grants with the next `app_issue`
   uint8_t bytes[PFC_TOKEN_BYTES];  ///< The token issued last
   uint8_t digest[PFC_TOKEN_DIGEST_BYTES];
   struct pfc_challenge challenge;    ///< Answered last

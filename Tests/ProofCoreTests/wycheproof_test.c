@@ -11,7 +11,7 @@
 
 enum { BYTES_MAX = 4096 };
 
-/// What became of a file's cases.
+/// Outcomes of a file's cases.
 struct tally {
   unsigned valid, refused, beyond;
 };

@@ -359,7 +359,7 @@ static const struct test tests[] = {
          long_values_are_read_from_one_snapshot),
     TEST("a failed read leaves no snapshot to continue", a_failed_read_leaves_no_snapshot_to_continue),
     TEST("an answer that was sent is erased", an_answer_that_was_sent_is_erased),
-    TEST("nothing is judged whose answer nobody could hear", nothing_is_judged_whose_answer_nobody_could_hear),
+    TEST("a message is not judged if its answer could not be heard", nothing_is_judged_whose_answer_nobody_could_hear),
     TEST("a write request says what became of the fragment", a_write_request_says_what_became_of_the_fragment),
     TEST("a second request while one is open ends the link", a_second_open_request_ends_the_link),
     TEST("a slow central gets every piece, in order", a_slow_central_gets_every_piece_in_order),

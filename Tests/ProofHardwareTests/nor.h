@@ -10,7 +10,7 @@
 
 enum { NOR_PAGE_BYTES = 1024, NOR_BYTES = NOR_PAGE_BYTES * (int)PFD_FLASH_PAGES };
 
-/// What an operation that power cut short leaves behind.
+/// State of the flash after an operation that a power cut interrupted.
 enum nor_tear {
   NOR_NOTHING,  ///< It had not begun.
   NOR_PART,     ///< Whole bytes up to a place, some bits of the byte there
@@ -30,7 +30,7 @@ struct nor {
   bool worn;        ///< Takes nothing any more
   bool stuck;       ///< One bit of each entry cannot be programmed until its page is erased.
   bool silent;      ///< Does not answer reads
-  bool broke_rule;  ///< Somebody wanted to program a one over a zero, or beyond a page, or unaligned.
+  bool broke_rule;  ///< A caller programmed a one over a zero, or beyond a page, or unaligned.
 };
 
 /// Erased.

@@ -287,7 +287,7 @@ class FifoCentral(Central):
         return pdu
 
     def take(self, size):
-        # Without a writer so far this waits for one; a hang must end as a failure.
+        # Waits until a writer comes; a hang must end as a failure.
         if not select.select([self.back], [], [], SECONDS)[0]:
             raise TimeoutError("the hardware says nothing")
         taken = self.back.read(size)
@@ -372,6 +372,6 @@ class Objects(unittest.TestCase):
             if kind == "U":
                 self.assertRegex(name, r"^(pf[cd]_\w+|mem(cpy|move|set|cmp)|strlen|_GLOBAL_OFFSET_TABLE_"
                                        r"|__stack_chk_fail|__mem\w+_chk)$")
-            # What the loader relocates is read-only afterwards.
+            # Sections that the loader relocates are read-only afterwards.
             if not section.startswith(".data.rel.ro"):
                 self.assertNotIn(kind, tuple("BbCDdGgSs"), f"{name}: writable data in {section}")

@@ -11,7 +11,7 @@
 
 enum { RIG_QUEUE = 16, RIG_EVENTS = 10 };
 
-/// What a central was sent and has not taken yet.
+/// PDUs sent to a central and not taken yet.
 struct inbox {
   unsigned count;
   bool full;  ///< Takes nothing any more

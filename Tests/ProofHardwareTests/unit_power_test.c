@@ -10,15 +10,15 @@ enum { USES = 6, ACCEPTED_MAX = 16 };
 static struct rig rig;
 static struct owner owner, stranger;
 
-/// What the outside was told before the power went.
+/// Answers given before the power went.
 static struct {
   bool provisioned;
-  unsigned accepted;  ///< Of the owner's commands
+  unsigned accepted;  ///< Accepted commands of the owner
   bool revoked;       ///< The stranger
   uint64_t epoch;
   uint64_t counter;  ///< The highest
   uint8_t message[PFC_MESSAGE_MAX];
-  size_t size;  ///< Of the last command sent
+  size_t size;  ///< Size of the last command sent
 } told;
 
 static void command(unsigned link) {

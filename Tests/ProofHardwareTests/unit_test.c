@@ -133,7 +133,7 @@ static void a_month_passes_and_nothing_grows(void) {
 }
 
 static const struct test tests[] = {
-    TEST("the reply is for whoever commanded, on that link alone", the_reply_is_for_whoever_commanded),
+    TEST("the reply goes to the commanding central, on that link alone", the_reply_is_for_whoever_commanded),
     TEST("interleaved fragments of two centrals do not mix", interleaved_fragments_of_two_centrals_do_not_mix),
     TEST("a challenge is of its link alone, and dies with it",
          a_challenge_dies_with_its_link_and_is_of_its_link_alone),

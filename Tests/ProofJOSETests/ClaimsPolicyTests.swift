@@ -58,7 +58,7 @@ struct ClaimsPolicyTests {
     #expect(judge(policy) { $0.expiry = UnixTime(seconds: JOSELimits.lastSecond) } != nil)
   }
 
-  @Test("An audience that nobody asked for is refused; an expected one must be there")
+  @Test("An audience is refused if the policy names none; an expected one must be there")
   func audience() throws {
     let none = try Sample.policy()
     #expect(judge(none) { $0.audience = ["x"] } == .audienceRefused(["“x”"]))

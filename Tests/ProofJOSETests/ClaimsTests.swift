@@ -168,7 +168,7 @@ struct ClaimsTests {
     }
   }
 
-  @Test("A measurement has three parts of their lengths, and shows itself to nobody")
+  @Test("A measurement has three parts of their lengths, and never shows itself")
   func measurement() throws {
     let m32 = Claims.base64([UInt8](repeating: 1, count: 32))
     let m16 = Claims.base64([UInt8](repeating: 1, count: 16))

@@ -53,7 +53,7 @@ struct ErrorTests {
     #expect(words.allSatisfy { $0.hasSuffix(", at byte 7") })
   }
 
-  @Test("Somebody else's text is short and harmless in an error")
+  @Test("A peer's text is short and harmless in an error")
   func excerpts() throws {
     #expect(ExactText.quoted("a\nb\u{1b}[31mé\u{202e}") == "“a·b·[31m··”")
     #expect(ExactText.quoted(String(repeating: "x", count: 99)).count == 51)

@@ -54,7 +54,7 @@ struct CurlTransportTests {
   }
 
   @Test(
-    "whoever is not the service is told nothing",
+    "a server that is not the service is told nothing",
     arguments: [
       ("otherkey", true), ("stranger", false), ("stranger", true), ("expired", false),
       ("wrongname", false), ("plain", false),
@@ -97,7 +97,7 @@ struct CurlTransportTests {
   }
 
   @Test(
-    "nobody there, no such name: unreachable",
+    "no server there, no such name: unreachable",
     arguments: [
       "https://127.0.0.1:1/", "https://attest.invalid/", "https://127.0.0.1:1/v1/report",
     ])
@@ -164,7 +164,8 @@ struct CurlTransportTests {
       Issue.record("\(String(describing: failure))")
       return
     }
-    // Nobody reads on: what the service could pour out is what the sockets' buffers hold.
+    // The client reads no further: the service could send only as much as the sockets' buffers
+    // hold.
     #expect(try service.seen().paths["poured", default: 0] < 64 << 20)
   }
 
@@ -266,9 +267,9 @@ struct CurlTransportTests {
     #expect(try service.seen().bytes["outdated"] == 0)
   }
 
-  @Test("a resolver that never answers holds nobody up for longer than the request may take")
+  @Test("a resolver that never answers ends at the request's timeout")
   func silentResolver() async {
-    // In a process of its own: nobody there is told an address any more.
+    // In a process of its own: names no longer resolve there.
     await #expect(processExitsWith: .success) {
       silent_resolver_begin()
       let ended = DispatchSemaphore(value: 0)

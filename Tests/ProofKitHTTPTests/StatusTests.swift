@@ -59,7 +59,7 @@ struct StatusTests {
   }
 
   @Test(
-    "no network: nobody listens, or the name does not resolve",
+    "no network: no server listens, or the name does not resolve",
     arguments: [
       "https://127.0.0.1:1", "https://attest.invalid",
     ])
@@ -82,7 +82,7 @@ struct StatusTests {
     try expectNothingLost()
   }
 
-  @Test("poor network: somebody accepts the connection and never shakes hands")
+  @Test("poor network: a server accepts the connection and never shakes hands")
   func silent() throws {
     try attestor.initializeAndWait(service.configuration(["url": service.url("silent")]))
     #expect(try fetch().status == .poorNetwork)
@@ -118,7 +118,7 @@ struct StatusTests {
     "man in the middle: another key, a stranger's certificate, an expired one, another name, TLS 1.1",
     arguments: ["otherkey", "stranger", "expired", "wrongname", "outdated"])
   func manInTheMiddle(listener: String) throws {
-    // The signed configuration pins the key; the address leads to somebody else.
+    // The signed configuration pins the key; the address leads to another server.
     try attestor.initializeAndWait(service.configuration(["url": service.url(listener)]))
     let result = try fetch()
     #expect(result.status == .mitmDetected, "\(result)")
@@ -163,7 +163,7 @@ struct StatusTests {
     #expect(try service.seen().paths.isEmpty)
   }
 
-  @Test("an app that fails gets a token all the same, and the reasons; a development key passes")
+  @Test("an app that fails still gets a token, and the reasons; a development key passes")
   func failing() throws {
     try service.set(["fails": true, "reasons": "debug,app-not-registered"])
     try attestor.initializeAndWait(service.configuration())

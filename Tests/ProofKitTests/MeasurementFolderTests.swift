@@ -22,7 +22,7 @@ final class MeasurementFolderTests {
     try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
   }
 
-  // Whatever mask a process has: Tests/Store, since a mask is the whole process's.
+  // Tests/Store checks every umask, since a umask is the whole process's.
   @Test("what was saved is there for the next process, for its owner alone")
   func lasting() throws {
     try MeasurementStore(folder: folder).save(Sample.pair(1))

@@ -8,7 +8,7 @@ extension BenchTests {
   /// and what the app is told afterwards must be so.
   @Suite("A command is done at most once")
   struct AtMostOnceTests {
-    /// What befalls event number n.
+    /// Fault at event number n.
     enum Blow: CaseIterable, Sendable {
       case cut
       case lose
@@ -16,7 +16,7 @@ extension BenchTests {
       case deadline
       /// The app is killed: what it remembered durably is all that is left.
       case kill
-      /// Somebody on the air says "stale" to the command, with the right counter.
+      /// An attacker on the air answers "stale" to the command, with the right counter.
       case lie
     }
 
@@ -65,7 +65,7 @@ extension BenchTests {
       let bench = try Bench(seed: UInt64(at))
       let clock = StillClock()
       let hand = Hand()
-      // What an app stores is bytes.
+      // The app stores bytes.
       let durable = CoreLock(LinkMemory().bytes)
       let stage = try Stage(bench, clock: clock) { number in
         guard number == at, hand.isHolding else { return .carry }
@@ -95,7 +95,7 @@ extension BenchTests {
       let door = try stage.connection(
         mtu: contact.mtu, proving: prover, memory: LinkMemory(durable.withLock { $0 })
       ) { memory in
-        // Who is killed remembers nothing more.
+        // A killed app remembers nothing more.
         if blow != .kill || !hand.hasStruck { durable.withLock { $0 = memory.bytes } }
       }
       // It begins when the hand holds it.
@@ -119,7 +119,7 @@ extension BenchTests {
         blow == .kill
         ? try stage.connection(mtu: contact.mtu, memory: LinkMemory(durable.withLock { $0 })) : door
       let isOpen = await after.memory.openCommand != nil
-      // What was done and not told is remembered.
+      // A command that was done and not told is remembered.
       if done == 1, case .failure = result { #expect(isOpen, "\(blow) at \(at)") }
       if at % 2 == 0 {
         let fate = try await after.recall()
@@ -127,7 +127,7 @@ extension BenchTests {
         if let fate { #expect((fate == .accepted) == (done == 1), "\(blow) at \(at): \(fate)") }
         #expect(bench.done - doneBefore == done)
       } else if isOpen, done == 1 {
-        // What was done is told, and not done again.
+        // The command that was done is told, and not done again.
         await #expect(throws: LinkError.earlierCommand(.accepted)) {
           try await after.send(Stage.open)
         }

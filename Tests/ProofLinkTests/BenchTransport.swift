@@ -23,7 +23,7 @@ final class BenchTransport: LinkTransport {
 
   private let bench: Bench
   private let state = CoreLock(State())
-  /// What becomes of event number n, an opening or a PDU in either direction, counted from 1.
+  /// Decides the fate of event number n, an opening or a PDU in either direction, counted from 1.
   private let decide: @Sendable (Int) -> Fate
 
   init(_ bench: Bench, decide: @escaping @Sendable (Int) -> Fate = { _ in .carry }) {

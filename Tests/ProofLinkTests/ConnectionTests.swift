@@ -18,7 +18,7 @@ extension BenchTests {
       #expect(stage.transport.count - first == 4)
       #expect(await door.memory.heldToken == stage.token.digest)
       #expect(bench.done == 2)
-      // Who remembers presents no token again and discovers nothing again.
+      // An app that remembers presents no token again and discovers nothing again.
       await door.disconnect()
       let next = Stage(stage, bench)
       let again = next.connection(memory: await door.memory)
@@ -194,7 +194,7 @@ extension BenchTests {
       #expect(await door.memory.openCommand == nil)
     }
 
-    /// A radio that finds nobody, and looks for as long as it is let.
+    /// A radio that finds no hardware, and looks for as long as it is let.
     final class Search: LinkTransport {
       let found = AsyncStream<Never>.makeStream()
       let (began, beginning) = AsyncStream<Void>.makeStream()
@@ -239,7 +239,7 @@ extension BenchTests {
       #expect(search.endCount.withLock { $0 } == 1)
     }
 
-    @Test("a connection that nobody holds any more leaves no link", .timeLimit(.minutes(1)))
+    @Test("a released connection leaves no link", .timeLimit(.minutes(1)))
     func forgotten() async throws {
       let bench = try Bench(seed: 8)
       let stage = try Stage(bench)

@@ -19,7 +19,7 @@ extension BenchTests {
     func budget(mtu: Int, isHeld: Bool, pdus: Int) throws {
       let bench = try Bench(seed: 1)
       let token = try bench.token()
-      // Who discovers pays for it once: the page's budget is what comes after.
+      // Discovery is paid once: the page's budget covers the exchange after it.
       let (table, discovery) = try discovered(bench, mtu: mtu)
       #expect(discovery == (mtu == 23 ? 20 : 8))
       if isHeld { try first(bench, token) }
@@ -33,7 +33,7 @@ extension BenchTests {
       #expect(exchange.pduCount == pdus)
     }
 
-    /// What discovery finds, and how many PDUs it took.
+    /// The table that discovery finds, and the number of PDUs it took.
     private func discovered(_ bench: Bench, mtu: Int) throws -> (AttributeTable, Int) {
       func connect(_ table: AttributeTable?) throws -> (AttributeTable, Int) {
         let token = try bench.token()
@@ -168,7 +168,7 @@ extension BenchTests {
       }
       _ = exchange.start()
       #expect(sent(exchange.handle(.connected)) == [[0x10, 1, 0, 0xFF, 0xFF, 0, 0x28]])
-      // Somebody else's service, 1 to 5; ours stands behind it.
+      // Another vendor's service, 1 to 5; ours stands behind it.
       let others: [UInt8] = [0x11, 6, 1, 0, 5, 0, 0x00, 0x18]
       #expect(
         sent(exchange.handle(.received(others))) == [[0x10, 6, 0, 0xFF, 0xFF, 0, 0x28]])

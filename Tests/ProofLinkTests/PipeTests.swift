@@ -19,7 +19,7 @@ struct PipeTests {
     func path(_ name: String) -> String { url.appendingPathComponent(name).path }
   }
 
-  @Test("over FIFOs opens when the link before is over, whoever else gave up waiting for that")
+  @Test("over FIFOs opens when the link before is over, even after another waiter gave up")
   func fifos() async throws {
     let folder = try Folder()
     let (to, from) = (folder.path("to"), folder.path("from"))

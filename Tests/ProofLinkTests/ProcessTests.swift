@@ -122,7 +122,7 @@ struct ProcessTests {
     #expect(process.lines.filter { $0.contains("command of class 1: done") }.count == 4)
   }
 
-  @Test("a call that is cancelled, or whose deadline passes, ends where nobody answers")
+  @Test("a call that is cancelled, or whose deadline passes, ends where no peer answers")
   func deaf() async throws {
     let hardware = try await RealHardware(trusting: issuer)
     defer { hardware.scrap() }

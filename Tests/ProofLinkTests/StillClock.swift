@@ -74,6 +74,6 @@ final class StillClock: Clock {
     sleeper?.continuation.resume()
   }
 
-  /// Whatever passed and nobody slept for is forgotten.
+  /// Forgets times that passed without a sleeper.
   func forget() { state.withLock { $0.over = [] } }
 }

@@ -58,7 +58,7 @@ private final class PairClock: Clock {
 }
 
 extension BenchTests {
-  /// What a connection waits for comes, whatever else the process does.
+  /// A connection is woken by its event, even if the process is busy.
   @Suite("A connection is woken")
   struct WakingTests {
     @Test("while other tasks hold every thread that tasks share")

@@ -198,7 +198,7 @@ struct ScriptTests {
   }
 }
 
-/// What the hardware stores, as docs/SPEC.md, section 12, lays it out.
+/// Stored records of the hardware, as docs/SPEC.md, section 12, lays them out.
 @Suite("Stored records of the second implementation, through Swift")
 struct RecordVectorTests {
   @Test("load", arguments: Block.read("record.txt", "global", "slot"))

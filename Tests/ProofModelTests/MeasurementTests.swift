@@ -86,7 +86,7 @@ struct MeasurementTests {
     }
   }
 
-  @Test("with a record of a source nobody asked for is refused, and the record is named")
+  @Test("with a record of a source not asked for is refused, and the record is named")
   func notAskedFor() throws {
     let world = try World()
     let stranger = try EvidenceRecord(SourceID(.environment, 9), name: "x", digest: nil)

@@ -1,4 +1,4 @@
-/// What a bundle's digest is made of, and what it is not made of.
+/// Inputs of a bundle's digest, and facts that are no input.
 
 #define _GNU_SOURCE
 
@@ -120,7 +120,7 @@ static void every_type(void) {
   CHECK(seen_entry(seen, "socket") != NULL && seen_entry(seen, "socket")->type == PFP_TYPE_SOCKET);
   CHECK_DIFFER(without.digest, bundle.digest, 32);
   if (geteuid() == 0) {
-    // Of a device nothing but its number is looked at.
+    // The digest of a device node covers its number and nothing else.
     REQUIRE(CHECK(mknod(tree_path(&tree, "zero"), S_IFCHR | 0666, makedev(1, 5)) == 0));
     REQUIRE(CHECK(mknod(tree_path(&tree, "block"), S_IFBLK | 0600, makedev(7, 3)) == 0));
     seen = see_all(files, &tree, &bundle);

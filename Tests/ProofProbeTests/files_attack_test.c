@@ -1,4 +1,4 @@
-/// Changes that somebody would like to hide: each is seen under both policies, with descriptors kept and without.
+/// Changes that an attacker tries to hide: each is seen under both policies, with descriptors kept and without.
 
 #define _GNU_SOURCE
 
@@ -194,10 +194,10 @@ static void mapped_stores(void) {
     faults_reset();
     faults.no_leases = owner == 0;
     mapping.bytes[0] ^= 1;
-    // The owner learns that somebody can write and keeps nothing; others make the next store tell.
+    // The owner learns that another process can write and keeps nothing; others make the next store tell.
     watch(&tree, owner);
     for (unsigned round = 0; round < 20; round++) {
-      test_case("%s, store %u", owner == 1 ? "the owner's file" : "somebody else's file", round);
+      test_case("%s, store %u", owner == 1 ? "the owner's file" : "another user's file", round);
       mapping.bytes[round * 13] ^= 1;
       if (!seen(&tree)) break;
       for (unsigned way = 0; way < WAYS; way++) before_attack[way] = measure(ways[way], &tree);
@@ -216,7 +216,7 @@ static void mapped_after(void) {
     watch(&tree, 0);
     struct mapping mapping = map_shared(&tree, "lib/one-leaf");
     for (unsigned round = 0; round < 5; round++) {
-      test_case("%s, store %u", owner == 1 ? "the owner's file" : "somebody else's file", round);
+      test_case("%s, store %u", owner == 1 ? "the owner's file" : "another user's file", round);
       mapping.bytes[round * 13] ^= 1;
       if (!seen(&tree)) break;
       for (unsigned way = 0; way < WAYS; way++) before_attack[way] = measure(ways[way], &tree);
@@ -227,7 +227,7 @@ static void mapped_after(void) {
   }
 }
 
-/// Once nobody can write any more the file is kept again.
+/// After the last writer closes the file it is kept again.
 static void writers_come_and_go(void) {
   struct tree tree = tree_sample();
   struct pfp_files *files = files_new(PFP_POLICY_TRUSTING, 1000);
@@ -251,7 +251,7 @@ static void writers_come_and_go(void) {
 
 struct stalled {
   int fd;
-  void *page;  ///< Its content does not come until somebody delivers it.
+  void *page;  ///< Its content does not come until another thread delivers it.
 };
 
 static void *write_stalled(void *user) {
@@ -280,7 +280,7 @@ static void a_write_under_way(void) {
   pthread_t writer;
   int uffd = (int)syscall(SYS_userfaultfd, O_CLOEXEC);
   if (uffd < 0 && errno == EPERM) {
-    // The rule itself, that whoever could write keeps a file from being kept, has its own test.
+    // The rule itself, that a possible writer keeps a file from being kept, has its own test.
     test_note("this user may not delay a write: userfaultfd is not permitted");
     tree_drop(&tree);
     return;
@@ -362,7 +362,7 @@ static const struct test tests[] = {
     TEST("each change of a bundle is seen under every policy", every_change),
     TEST("stores into a page that was dirty before are seen", mapped_stores),
     TEST("stores through a mapping made later are seen", mapped_after),
-    TEST("a file that somebody could write to is not kept, until nobody can", writers_come_and_go),
+    TEST("a file that another process could write to is not kept until none can", writers_come_and_go),
     TEST("a write that has begun and not ended is seen", a_write_under_way),
     TEST("a mount over a file or a folder is seen, and its end too", mounts),
 };

@@ -1,4 +1,4 @@
-/// Bundles that nobody would make on purpose: each is a clear error or a defined observation.
+/// Malformed bundles: each is a clear error or a defined observation.
 
 #define _GNU_SOURCE
 
@@ -251,7 +251,7 @@ static void deep(void) {
 
 // Means ----------------------------------------------------------------------------------------------------------
 
-/// Whatever is left of them, the answer is never that a file is absent.
+/// However few descriptors are left, the answer is never that a file is absent.
 static bool few_descriptors(void *user) {
   const struct tree *tree = user;
   struct pfp_bundle expected = measure_cold(tree);

@@ -92,7 +92,7 @@ static void hundred_thousand(void) {
   CHECK_BYTES(again.digest, bundle.digest, 32);
   CHECK_COUNT(pfp_files_statistics(files)->reused, COUNT + FIRST_NAMES);
   CHECK_COUNT(pfp_files_statistics(files)->files_read, 0);
-  // What a sanitizer adds is no property of the probe, and takes it minutes.
+  // Skip under a sanitizer: its own memory is no property of the probe, and it takes minutes.
   if (!SANITIZED) CHECK(in_child(in_8_mib, &tree));
   pfp_files_free(files);
   tree_drop(&tree);
@@ -201,7 +201,7 @@ static void long_among_short(void) {
 
 // Calls and bytes ------------------------------------------------------------------------------------------------
 
-/// What one measurement asked of the platform.
+/// Calls of the platform in one measurement.
 struct cost {
   uint64_t opens, reads, looks, bytes;
 };
@@ -220,7 +220,7 @@ static bool same_cost(const struct cost *a, const struct cost *b) {
          CHECK_COUNT(a->bytes, b->bytes);
 }
 
-/// What `more` files more cost, the second time as the first.
+/// Cost of `more` files more, the second time as the first.
 static struct cost difference(const struct cost *a, const struct cost *b) {
   return (struct cost){b->opens - a->opens, b->reads - a->reads, b->looks - a->looks, b->bytes - a->bytes};
 }

@@ -38,7 +38,7 @@ static bool strike(void) {
   return left > 0;
 }
 
-// What happens to it ---------------------------------------------------------------------------------------------
+// Changes to a file ----------------------------------------------------------------------------------------------
 
 static void change(void) {
   static atomic_uint turn;
@@ -366,7 +366,7 @@ static const struct test tests[] = {
          gone_before_opening),
     TEST("so is a folder", folders_too),
     TEST("the process's handling of SIGBUS is left as it was", bus_is_left_alone),
-    TEST("a SIGBUS of somebody else still kills", other_bus),
+    TEST("a SIGBUS of other code still kills", other_bus),
     TEST("progress reaches the end, and cancelling leaves the context usable", progress_and_cancel),
 };
 

@@ -67,7 +67,7 @@ static void nothing_is_read(void) {
   }
 }
 
-/// Who kept what the entries told is told again only if it may be another bundle.
+/// A caller that kept the entries gets them again only if it may be another bundle.
 static void known_entries_are_not_told_again(void) {
   struct tree tree = tree_sample();
   struct pfp_files *files = files_new(PFP_POLICY_TRUSTING, 1000);
@@ -112,7 +112,7 @@ static void only_what_changed(void) {
     cold = measure_cold(&tree);
     warm = measure(files, &tree);
     CHECK_BYTES(warm.digest, cold.digest, 32);
-    // What is in the renamed folder has another path, so it is not looked for.
+    // Entries of the renamed folder have other paths, so they are not looked up.
     CHECK_COUNT(files_read(files), 3);
     warm = measure(files, &tree);
     CHECK_BYTES(warm.digest, cold.digest, 32);
@@ -312,7 +312,7 @@ static int stop(void *user, const struct pfp_entry *entry) {
   return (*left)-- == 0;
 }
 
-/// What was learned before a measurement failed is not lost, nor is anything believed that was not learned.
+/// A failed measurement loses nothing that was learned before it, and adds nothing that was not.
 static void after_failure(void) {
   struct tree tree = tree_make();
   struct pfp_files *files = files_new(PFP_POLICY_TRUSTING, 2000);

@@ -232,7 +232,7 @@ static void key_salt_and_role_matter(void) {
   }
 }
 
-/// What a tree hashes, offered as a short content, is another digest.
+/// The bytes that a tree hashes have another digest when offered as a short content.
 static void a_tree_is_no_content(void) {
   struct dice dice = {6};
   struct fixture fixture;

@@ -1,4 +1,4 @@
-/// What is known of a bundle, packed and read back.
+/// Known entries of a bundle, packed and read back.
 
 #include "files_known.h"
 

@@ -1,5 +1,5 @@
-/// Bundles that nobody would make on purpose, as the whole probe meets them: an error that names what is to blame and
-/// not one record, or a defined observation.
+/// Malformed bundles through the whole probe: an error that names the cause and not one record, or a defined
+/// observation.
 
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -115,12 +115,12 @@ static void a_file_beyond_the_limit(void) {
   finish();
 }
 
-/// As somebody who may not read everything. 0 if all is well.
+/// As a user who may not read everything. 0 if all is well.
 static int as_ordinary_user(void) {
   bool good = true;
   if (geteuid() == 0 && (setgid(65534) != 0 || setuid(65534) != 0)) return 2;
   good = collects(in_folder("closed"), PFC_POLICY_FULL, 30, PFP_E_UNREADABLE, in_folder("closed")) && good;
-  // An entry that nobody may read is an observation, not an error.
+  // An unreadable entry is an observation, not an error.
   good = collects(in_folder("bundle"), PFC_POLICY_FULL, 30, PFP_OK, "") && good;
   return good ? 0 : 1;
 }
@@ -156,7 +156,7 @@ static void odd_entries(void) {
 static const struct test tests[] = {
     TEST("a root that is missing, no folder, a device or a loop is an error by name", roots_that_are_no_bundle),
     TEST("a file of 1 TiB is refused by the configuration's limit, by name", a_file_beyond_the_limit),
-    TEST("a folder nobody may open is an error, an entry nobody may read is none", what_may_not_be_read),
+    TEST("an unreadable folder is an error, an unreadable entry is none", what_may_not_be_read),
     TEST("names that are not UTF-8, FIFOs and loops of links are entries", odd_entries),
 };
 

@@ -1,5 +1,5 @@
-/// What a measurement does not do. Counted at the platform's doors: the linker puts these before the real ones
-/// (--wrap).
+/// Calls that a measurement must not make. Counted at the platform's functions: the linker puts these before the real
+/// ones (--wrap).
 
 #include "ProofProbe.h"
 #include "process.h"

@@ -1,4 +1,4 @@
-/// A view of the process that somebody else has arranged: with files of his own in the place of the kernel's, without
+/// A view of the process that an attacker has arranged: with files of his own in the place of the kernel's, without
 /// descriptors to look with, from another process namespace, or with code where no code belongs.
 
 #define _GNU_SOURCE
@@ -56,7 +56,7 @@ static struct pfc_config only(uint8_t class_, uint8_t number) {
   return draft;
 }
 
-/// What this probe says of one record now. Answers the probe's result.
+/// Reads one record through this probe. Answers the probe's result.
 static int look(struct sight *sight, struct pfp_probe *probe, uint8_t class_, uint8_t number, const char *name) {
   struct pfc_config draft = only(class_, number);
   *sight = (struct sight){.class_ = class_, .number = number, .name = name};
@@ -185,7 +185,7 @@ static int traced_without_descriptors(const void *unused) {
   if (read(pipes[0], &other, sizeof other) != (ssize_t)sizeof other) return 5;
   tracer = fork();
   if (tracer == 0) {
-    // Whatever the test comes to, nobody is left behind.
+    // Leave no process behind, however the test ends.
     byte = prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && ptrace(PTRACE_SEIZE, other, NULL, NULL) == 0 ? 'y' : 'n';
     (void)!write(ready[1], &byte, 1);
     for (;;) (void)pause();
@@ -268,7 +268,7 @@ static void unseen_tracers_are_no_none(void) {
   place_finish();
 }
 
-/// Threads that begin and end while somebody looks at all there are.
+/// Threads that begin and end while the probe looks at all of them.
 static atomic_int churning;
 
 static void *nothing(void *unused) { return unused; }
@@ -413,7 +413,7 @@ static int vdso_written(const void *unused) {
   (void)unused;
   if (start == 0 || memory < 0) return 2;
   if (look(&before, probe, PFC_CLASS_ENVIRONMENT, PFP_ENVIRONMENT_PAGES, "private") != PFP_OK) return 3;
-  // The last byte of its page is nobody's; it is written back as it was.
+  // The last byte of its page is unused; it is written back as it was.
   if (pread(memory, &byte, 1, (off_t)start + PAGE - 1) != 1) return 4;
   if (pwrite(memory, &byte, 1, (off_t)start + PAGE - 1) != 1) return 5;
   if (look(&after, probe, PFC_CLASS_ENVIRONMENT, PFP_ENVIRONMENT_PAGES, "private") != PFP_OK) return 6;

@@ -41,7 +41,7 @@ static void made_once_and_private(void) {
   struct stat status;
   REQUIRE(begin());
   CHECK_NUMBER(pfp_secret_read(first, folder), PFP_E_MISSING);
-  // Whatever mode new files get here, this one gets 0600.
+  // This file gets 0600 under every umask.
   mode_t mask = umask(0);
   CHECK_NUMBER(pfp_storage_prepare(folder), PFP_OK);
   (void)umask(mask);

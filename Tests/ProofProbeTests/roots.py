@@ -46,7 +46,7 @@ class Roots:
         self.point.mkdir()
 
     def fill(self, root):
-        """What a root file system needs here. The storage is the ordinary user's."""
+        """Fills in the files that a root file system needs here. The storage is the ordinary user's."""
         for name in ("proc", "etc", "storage", "root-storage"):
             (root / name).mkdir(exist_ok=True)
         shutil.copy(self.listing, root / "listing")
@@ -60,7 +60,7 @@ class Roots:
                 shutil.chown(path, owner, owner)
 
     def records(self, root):
-        """What is measured there: all lines as the ordinary user, and the root file system's line as root."""
+        """Measures there: all lines as the ordinary user, and the root file system's line as root."""
         command = ["chroot", root]
         run("mount", "-t", "proc", "proc", root / "proc")
         try:

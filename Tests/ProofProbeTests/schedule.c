@@ -16,7 +16,7 @@ enum state { UNUSED, READY, LOCKING, WAITING, DOZING, JOINING, ENDED };
 
 static struct {
   enum state state;
-  const void *object;  ///< What it waits for
+  const void *object;  ///< Object that it waits for
   ucontext_t context;
   void *stack;
   void *(*work)(void *);

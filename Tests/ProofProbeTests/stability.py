@@ -92,7 +92,7 @@ def starts(checks, number):
 
 
 def untouched_by_care(checks):
-    """What backups and administrators do to files without changing them."""
+    """Checks changes by backups and administrators that leave a file's content as it was."""
     with contextlib.ExitStack() as stack:
         subject = Subject(stack, "incremental")
         stage = subject.stage

@@ -70,7 +70,7 @@ void become_ordinary(void);
 
 // Faults (files_faults.c) ------------------------------------------------------------------------------------------
 
-/// What the next calls of the platform's functions meet. All zeros: nothing.
+/// Faults of the next calls of the platform's functions. All zeros: none.
 struct faults {
   /// Called after each read of a file with its descriptor; may change the file.
   void (*after_read)(int fd);
@@ -79,7 +79,7 @@ struct faults {
   /// Called after a file was mapped.
   void (*after_map)(int fd);
   bool no_maps;        ///< Nothing can be mapped.
-  bool no_leases;      ///< Files are somebody else's.
+  bool no_leases;      ///< Files belong to another user.
   bool folders_move;   ///< Every folder is another one after it was listed.
   bool no_mounts;      ///< Mounts cannot be watched: /proc is not there.
   int read_error;      ///< Errno of the reads from `reads_good` on

@@ -119,7 +119,7 @@ struct LimitTests {
     #expect(try server.connect().ask("GET", "/")?.status == 200)
   }
 
-  @Test("Garbage is no request, and harms nobody")
+  @Test("Garbage is no request, and does no harm")
   func garbage() throws {
     let server = try HTTPServer { $0.limits.requestTime = .milliseconds(100) }
     var random = SeededGenerator("garbage over HTTP")
@@ -141,7 +141,7 @@ struct LimitTests {
   }
 
   @Test(
-    "Whoever stops in the middle of a request is shown out",
+    "A client that stops in the middle of a request is disconnected",
     arguments: [
       "", "G", "GET / HTTP/1.1\r\n", "GET / HTTP/1.1\r\nHost: localhost\r\n",
       "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n\r\n",
@@ -155,7 +155,7 @@ struct LimitTests {
     #expect(server.counts.requestsTimedOut == 1)
   }
 
-  @Test("Whoever sends a byte now and then is shown out as well", arguments: [false, true])
+  @Test("A client that sends a byte now and then is disconnected as well", arguments: [false, true])
   func drip(inBody: Bool) throws {
     let server = try HTTPServer { $0.limits.requestTime = .milliseconds(300) }
     let wire = try server.connect()
@@ -164,7 +164,7 @@ struct LimitTests {
     #expect(server.counts.requestsTimedOut == 1)
   }
 
-  @Test("Whoever does not read the answer is shown out")
+  @Test("A client that does not read the answer is disconnected")
   func deafness() throws {
     let server = try HTTPServer(
       Answering { _ in HTTPResponse(status: 200, body: .init(repeating: 0, count: 64 << 20)) }

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("HTTP server: how it stops")
 struct StopTests {
-  /// What a stop on another thread came to.
+  /// Result of a stop on another thread.
   private final class Stop: Sendable {
     private let done = DispatchSemaphore(value: 0)
     private let result = Mutex<Bool?>(nil)

@@ -182,7 +182,7 @@ import Testing
     }
   }
 
-  @Test func `a salt that nobody gave out is asked for again`() throws {
+  @Test func `a salt that was not given out is asked for again`() throws {
     let bench = try Bench()
     let draft = try BaselineDraft(salt: .random(), sources: SourcesAsked.all)
     let challenge = AttestationChallenge(draft, lifetime: 60, configSerial: 1)

@@ -154,7 +154,7 @@ import Testing
       if response.status == 200 { #expect(answer != nil) }
     }
     #expect(statuses[200, default: 0] > 0 && statuses[400, default: 0] > 0, "\(statuses)")
-    // Whatever was changed, the account is whole: it opens and still attests.
+    // The account is whole after every change: it opens and still attests.
     _ = try bench.management.configuration()
     _ = bench.post("/v1/challenge", bench.app.question().bytes)
   }

@@ -32,7 +32,7 @@ import Testing
       } else {
         #expect([400, 404].contains(response.status), "byte \(place)")
       }
-      // What was not believed used the salt up: put it back for the next one.
+      // A refused attempt used the salt up: put it back for the next one.
       try bench.store.keep(pending)
     }
     #expect(try bench.send(whole, salt, bench.app).outcome == .done)

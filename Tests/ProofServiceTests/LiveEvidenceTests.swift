@@ -17,7 +17,7 @@ import Testing
       AttestationReport.Subject(.token, name: Bench.api), of: evidence, answering: challenge,
       account: "door", configSerial: 0, sdkVersion: "0.1.0", with: bench.app.key)
     let seen = EvidenceReading.properties(of: try AttestationReport(bytes))
-    // A library path may be set by whoever runs the tests.
+    // The person who runs the tests may have set a library path.
     let expected = Properties([.emulator, .injected, .debug])
     #expect(seen.intersection(expected).isEmpty, "\(seen.text)")
   }

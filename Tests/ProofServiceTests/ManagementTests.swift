@@ -210,7 +210,7 @@ import Testing
     #expect(throws: ServiceError.self) { try bench.management.setServicePins(pins + pins) }
     try bench.management.removePins(added[0])
     try bench.management.set(HostPins(names[19], pins))
-    // An account that came into that all the same is let out of it.
+    // An account that is in that state already can leave it.
     let row = try #require(try bench.store.row(added[1], of: .pin))
     try bench.store.apply(names.map { .put(.pin, $0, row) })
     #expect(bench.get("/health").status == 503)

@@ -34,7 +34,7 @@ import Testing
   }
 
   /// Another key each time would tell the app that it failed.
-  @Test func `an app that fails gets a key that is nobody's, the same each time`() throws {
+  @Test func `an app that fails gets a key that no account holds, the same each time`() throws {
     let bench = try Bench()
     var decoys: [MessageKey] = []
     for _ in 0..<2 {

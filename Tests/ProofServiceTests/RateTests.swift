@@ -21,7 +21,7 @@ import Testing
     #expect(wait("a", 200) == 1)
   }
 
-  @Test func `no rate is no limit, and a clock set back lets nobody through for free`() {
+  @Test func `no rate is no limit, and a clock set back lets no request through for free`() {
     let limiter = RateLimiter()
     for _ in 0..<100 { #expect(limiter.wait(of: [1], rate: 0, at: UnixTime(seconds: 1)) == nil) }
     for _ in 0..<10 { #expect(limiter.wait(of: [1], rate: 1, at: UnixTime(seconds: 9)) == nil) }
@@ -50,7 +50,7 @@ import Testing
     other.evidence[TestApp.Name(.device, 5, "secret")] = Digest(hashing: [2])
     _ = try bench.challenge(other)
     let elsewhere = bench.post("/v1/challenge", bench.app.question().bytes, peer: "192.0.2.8")
-    #expect(elsewhere.status == 200, "nobody uses the share of a device up from somewhere else")
+    #expect(elsewhere.status == 200, "the share of a device cannot be used up from another address")
     bench.clock.advance(by: 1)
     _ = try bench.challenge(bench.app)
     #expect(bench.service.metrics[.limited] == 1)
@@ -83,7 +83,7 @@ import Testing
     #expect(bench.service.metrics[.parsed] == 1)
   }
 
-  @Test func `whoever has an IPv6 network has one limit, however many addresses`() throws {
+  @Test func `an IPv6 network has one limit, however many addresses`() throws {
     let bench = try Bench(policy: [.addressRate: "1", .deviceRate: "0"])
     func ask(_ peer: String) -> Int {
       bench.post("/v1/challenge", bench.app.question().bytes, peer: peer).status

@@ -113,7 +113,7 @@ import Testing
     #expect(queue.counts == (0, 2, 1))
   }
 
-  @Test func `why a left job failed is told to whoever leaves the next one, once`() throws {
+  @Test func `a left job's failure is told once, to the caller that leaves the next job`() throws {
     let place = Workplace()
     let queue = try queue(in: place)
     @Sendable func job(_ failure: StoreError? = nil) -> WriteJob {

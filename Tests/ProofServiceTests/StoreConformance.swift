@@ -6,7 +6,7 @@ import Testing
 
 @testable import ProofService
 
-/// What every store must do. A new one is added to ``Kind``, and nothing else is changed.
+/// Properties of every store. A new one is added to ``Kind``, and nothing else is changed.
 @Suite struct StoreConformance {
   enum Kind: CaseIterable {
     case memory

@@ -24,7 +24,7 @@ PATIENCE = 300  # seconds: a test that hangs has failed
 
 
 class Mutant(typing.NamedTuple):
-    what: str  # What is taken out
+    what: str  # The defence taken out
     by: str  # The test that must notice, as its subject names tests
     edits: list
 
@@ -119,7 +119,7 @@ class Program:
 
 
 def main(begin, mutants, usage):
-    """Of a script: its words choose mutants. `begin` makes the subject."""
+    """The main function of a script: its arguments choose mutants. `begin` makes the subject."""
     if any(word.startswith("-") for word in sys.argv[1:]):
         sys.exit(usage)
     return play(begin(), mutants, sys.argv[1:])

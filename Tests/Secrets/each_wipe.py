@@ -1,7 +1,7 @@
-"""Takes out one wipe of the core at a time; the wipe test must notice. A wipe nobody tests is a wish.
+"""Takes out one wipe of the core at a time; the wipe test must notice. An untested wipe proves nothing.
 
-What it cannot notice stands in UNSEEN with the reason, and nothing else may go unnoticed; what it does notice may not
-stand there.
+Wipes that the test cannot notice stand in UNSEEN with the reason, and every other wipe must be noticed; a wipe in
+UNSEEN that is noticed is a failure.
 """
 
 import os

@@ -58,7 +58,7 @@ def objects_of(compiler, flags, *others):
 
 
 def needles_of(key):
-    """What must not be found, by name: the only place where the key's bytes leave the core."""
+    """Bytes that must not be found, by name: the only place where the key's bytes leave the core."""
     program = BUILD / "needles"
     build("gcc", ["-O1"], [key, *objects_of("gcc", ["-O1"], HERE / "needles.c", HERE / "needle.c")], program)
     lines = subprocess.run([program], check=True, stdout=subprocess.PIPE, text=True).stdout.split("\n")
@@ -138,7 +138,7 @@ def search_controls(key, needles):
     build("gcc", ["-O2", "-c"], [planted], BUILD / "planted.o")
     must_find(BUILD / "planted.o", needles, "a key planted in an object", "MPK, as it is")
     planted.unlink()
-    # Without volatile the compiler puts the key together at build time.
+    # A generator that leaves out volatile lets the compiler put the key together at build time.
     folded = BUILD / "folded.c"
     text = key.read_text(encoding="ascii")
     folded.write_text(text.replace("static const volatile", "static const"), encoding="ascii")

@@ -17,7 +17,7 @@ void needle_clear(void);
 void needle_add(const char *name, const void *bytes, size_t size);
 /// A key of an HMAC: itself, its padded forms, and both midstates.
 void needle_add_mac_key(const char *name, const uint8_t *key, size_t size);
-/// What `pfc_derive` makes: the key, the extracted key as an HMAC key, and what is derived, as one too.
+/// Outputs of `pfc_derive`: the key, the extracted key as an HMAC key, and the derived key, as one too.
 void needle_add_derived(const char *name, const char label[PFC_LABEL_BYTES + 1], const uint8_t *key, size_t key_size,
                         const void *info, size_t info_size);
 

@@ -97,7 +97,7 @@ static size_t deepest(void) {
 }
 
 static int run_case(int without_wiping) {
-  // A case starts from nothing; what the case before left in the vault is nobody's secret.
+  // A case starts from nothing; remains of the case before in the vault are no secret.
   memset(vault, 0, sizeof *vault);
   needle_clear();
   current->prepare(vault);

@@ -5,7 +5,7 @@
 
 #include "needle.h"
 
-/// What a case works on. Mapped, so that no search covers it: the caller's memory is the caller's business.
+/// Memory that a case works on. Mapped, so that no search covers it: the caller's memory is the caller's business.
 struct vault {
   uint8_t mpk[PFC_KEY_BYTES];
   struct pfc_key key;
@@ -58,7 +58,7 @@ struct wipe_case {
   void (*prepare)(struct vault *vault);  ///< Makes inputs and needles, on the ordinary stack
   void (*run)(struct vault *vault);      ///< On the painted stack
   /// 1 if the core itself holds a secret: without wiping it must be found. Where all that holds one is an HMAC, which
-  /// libsodium wipes, or is overwritten by the next call, 0: each single wipe is judged by each_wipe.py all the same.
+  /// libsodium wipes, or is overwritten by the next call, 0: each_wipe.py judges each single wipe in both cases.
   int own;
   /// The caller's memory that the call was to wipe: a part of the vault; nothing if `gone_size` is 0.
   size_t gone_offset, gone_size;

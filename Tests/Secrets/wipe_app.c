@@ -1,4 +1,4 @@
-/// What an app does with its key and its measurement.
+/// Calls of an app with its key and its measurement.
 
 #include <string.h>
 
@@ -35,7 +35,7 @@ static void run_proof(struct vault *vault) {
   pfc_proof_key_wipe(&vault->proof_key);
 }
 
-/// A proof that is expected and never came is a secret: whoever finds it can use it.
+/// A proof that is expected and never came is a secret: an attacker who finds it can use it.
 static void prepare_proof_check(struct vault *vault) {
   prepare_proof(vault);
   pfc_proof_key_init(&vault->proof_key, vault->mpk);
@@ -171,7 +171,7 @@ static void need_draft(struct vault *vault) {
     draft->sources[i] = (struct pfc_source){(uint8_t)(PFC_CLASS_DEVICE + i), 1, 1, 1};
     vault_fill(vault->digests[i], PFC_DIGEST_BYTES, 10u + i);
   }
-  // What the device answers unwraps the device proof key; the other classes' digests anyone can compute.
+  // The device class's digests unwrap the device proof key; the other classes' digests anyone can compute.
   needle_add("a device digest", vault->digests[0], PFC_DIGEST_BYTES);
   needle_add_derived("DPK", PFC_LABEL_DEVICE_KEY, vault->mpk, PFC_KEY_BYTES, vault->salt, PFC_SALT_BYTES);
   needle_add_derived("IM key", PFC_LABEL_IM_KEY, vault->mpk, PFC_KEY_BYTES, vault->salt, PFC_SALT_BYTES);
@@ -237,7 +237,7 @@ static void prepare_records(struct vault *vault) {
 
 static void run_device_record(struct vault *vault) { add_record(vault, 0); }
 
-/// Without leaves, whose keys are made later and stand over the mask that unwraps DPK.
+/// A record without leaves: their keys are made later and overwrite the mask that unwraps DPK.
 static void prepare_app_record(struct vault *vault) {
   prepare_records(vault);
   add_record(vault, 0);

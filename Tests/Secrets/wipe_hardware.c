@@ -1,4 +1,4 @@
-/// What backend and hardware do with keys, tokens and records.
+/// Calls of backend and hardware with keys, tokens and records.
 
 #include <sodium.h>
 #include <string.h>
@@ -65,7 +65,7 @@ static void need_signing_key(const struct vault *vault) {
   needle_add("signing scalar", expanded, 32);
 }
 
-/// What X25519 and XSalsa20 make on the way to a sealed box: the shared secret, the box's key, the stream's key, and
+/// Intermediate values of X25519 and XSalsa20 for a sealed box: the shared secret, the box's key, the stream's key, and
 /// the authenticator's key.
 static void need_shared_key(const struct vault *vault) {
   uint8_t shared[32], key[32], stream_key[32], first_block[32], nonce[24], keys[64];
@@ -201,7 +201,7 @@ static void prepare_record_load(struct vault *vault) {
   run_record_save(vault);
 }
 
-/// The right tag of an edited record is a secret: whoever finds it has forged the record.
+/// The right tag of an edited record is a secret: an attacker who finds it has forged the record.
 static void prepare_damaged_load(struct vault *vault) {
   struct pfc_mac mac;
   uint8_t tag[32];
@@ -221,7 +221,7 @@ static void run_damaged_load(struct vault *vault) {
                "refused");
 }
 
-/// What stood in the record before is read, and is another one's secret.
+/// The record's old content is read, and is another secret.
 static void prepare_record_again(struct vault *vault) {
   prepare_record_load(vault);
   vault_fill(vault->payload, sizeof vault->payload, 27);

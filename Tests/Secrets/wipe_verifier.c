@@ -1,4 +1,4 @@
-/// What the verifier does with tokens, commands, recalls and orders.
+/// Calls of the verifier with tokens, commands, recalls and orders.
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What an operator changes counts for the service that runs: nothing of an account stays as it was read at the start.
+"""An operator's changes reach the running service: no setting of an account stays as it was read at the start.
 
 Secrets, keys, APIs and policies are changed behind the service's back, with proofctl on the store itself, and through
 its management API. The next token that a device fetches is by the new ones, and by the new ones alone.
@@ -81,7 +81,7 @@ def is_by(token, secret):
 
 
 def key_id(token):
-    """Of a token; of an outcome, that."""
+    """The id of a token's key; the outcome itself if it is no token."""
     return json.loads(unb64url(token.split(".")[0])).get("kid") if "." in token else token
 
 

@@ -22,7 +22,7 @@ from service import BUILT, Service, let_unregistered_apps_pass, make_certificate
 DEVICES = 10_000
 HOUR_PAIRS = DEVICES * 12
 GROWTH_MAX_KIB = 8 << 10
-# What a restart may have to read again: SQLite moves the log into the store at 4 MiB, if no reader is in the way.
+# Log that a restart may have to read again: SQLite moves it into the store at 4 MiB, if no reader is in the way.
 LOG_MAX_KIB = 16 << 10
 TICKS_PER_SECOND = 100
 

@@ -106,7 +106,7 @@ def read_question(data: bytes) -> Question:
 
 @dataclass(frozen=True)
 class Draft:
-    """What a challenge asks for."""
+    """The draft of a configuration in a challenge."""
 
     salt: bytes
     lifetime: int

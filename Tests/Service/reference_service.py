@@ -96,7 +96,7 @@ def reach(port: int) -> str:
 
 
 class Counting(io.RawIOBase):
-    """What a connection brings after its handshake, each byte counted: also of what never becomes a request."""
+    """Bytes of a connection after its handshake, each counted, even those that never become a request."""
 
     def __init__(self, connection: socket.socket, server: Listener) -> None:
         self.connection, self.server = connection, server
@@ -120,7 +120,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             raise ConnectionAbortedError
         if self.server.name == "silent":
             self.server.state.released.wait()
-        # The handshake in the connection's own thread: one that hangs holds nobody up.
+        # Do the handshake in the connection's own thread: one that hangs delays no other.
         if self.server.context is not None:
             self.request = self.server.context.wrap_socket(self.request, server_side=True)
         super().setup()

@@ -61,7 +61,7 @@ def get(port, path, headers=None, context=None):
 
 
 def everything(one):
-    """What the other side says until it closes."""
+    """The peer's bytes until it closes."""
     said = b""
     while part := one.recv(65536):
         said += part
@@ -296,7 +296,7 @@ def test_impatient_stop(store):
 
 
 def test_stop_with_a_full_log(store):
-    """Nobody reads the log any more: the service waits, but it can still be ended."""
+    """A log without a reader: the service waits, but it can still be ended."""
     log, end = os.pipe()
     filler = os.open(f"/proc/self/fd/{end}", os.O_WRONLY | os.O_NONBLOCK)
     process = subprocess.Popen([BUILT / "proof-service", *map(str, store), "--plain", "--listen", "127.0.0.1:0"],
@@ -391,7 +391,7 @@ def test_silent_connections(store, chain, key):
                 one.sendall(b"GET /health HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
                 return everything(one).startswith(b"HTTP/1.1 200 ")
 
-    # Without a share, the room for all connections is what they fill.
+    # No share: the connections of one address fill the room for all.
     for options, context in [(["--plain"], None), (["--plain", "--connections-per-address", 0], None),
                              (["--certificate", chain, "--private-key", key], trusting(chain))]:
         with Service(*store, "--quiet", *options) as service, contextlib.ExitStack() as held:

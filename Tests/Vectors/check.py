@@ -45,7 +45,7 @@ PROVED = {
 
 
 class Difference(Exception):
-    """What another implementation made is not what the page says."""
+    """Another implementation's result differs from the page."""
 
 
 def equal(what: str, here: object, there: object) -> None:

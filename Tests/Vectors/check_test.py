@@ -29,7 +29,7 @@ def put_own(block: Block, own: Secrets) -> Block:
 
 
 def producer() -> list[Block]:
-    """What a right implementation prints."""
+    """The output of a right implementation."""
     config, seen, mpk = world.config(), world.evidence(), world.mpk()
     head = case("made_config", "five sources").put_all(
         mode=1, policy=1, generation=1, limit=30, mpk=mpk, salt=config.salt
@@ -90,7 +90,7 @@ def producer() -> list[Block]:
 
 
 def of_gates() -> list[Block]:
-    """What producers print of gates has the fields of the vectors, or fewer."""
+    """A producer's gate blocks have the fields of the vectors, or fewer."""
     keys, tokens = list(gates.keys()), {"gate_keys", "gate_token", "beacon"}
     found = {kind: next(b for b in keys if b.word("block") == kind) for kind in tokens}
     found["request"] = next(gates.requests())

@@ -1,4 +1,4 @@
-/// Counts what this process allocates on the heap, whoever asks: C, Swift, or a library behind them.
+/// Counts this process's allocations on the heap: by C, Swift, or a library behind them.
 ///
 /// The functions of the C library are defined again here and call it under its other names, so this works with
 /// glibc and in an executable. A sanitizer brings its own: then nothing is counted.

@@ -1,5 +1,5 @@
-/// What counts from outside and from below: marks for valgrind and strace, and the stack that a call takes; and a peer
-/// that the service's own way to OpenSSL would not show at its best.
+/// Instruments: marks for valgrind and strace, and the stack that a call takes; and a peer that the service's own way
+/// to OpenSSL would not show at its best.
 
 #ifndef BENCH_INSTRUMENTS_H
 #define BENCH_INSTRUMENTS_H

@@ -62,7 +62,8 @@ package struct Machine {
     return (busy / perSecond, own(0) + own(-1), .now)
   }
 
-  /// Of this process (RUSAGE_SELF, 0), or of its children that have ended (RUSAGE_CHILDREN, -1).
+  /// CPU time of this process (RUSAGE_SELF, 0), or of its children that have ended
+  /// (RUSAGE_CHILDREN, -1).
   private static func own(_ who: __rusage_who_t) -> Double {
     var usage = rusage()
     _ = unsafe getrusage(who, &usage)

@@ -9,7 +9,7 @@ package struct Progress {
     self.init(isShown: isatty(STDERR_FILENO) == 1) { text in
       var text = text
       text.withUTF8 { bytes in
-        // Nobody can be told that telling failed.
+        // Ignore a write error: it could not be reported either.
         _ = unsafe Glibc.write(STDERR_FILENO, bytes.baseAddress, bytes.count)
       }
     }

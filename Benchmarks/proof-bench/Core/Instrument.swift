@@ -1,6 +1,6 @@
 import BenchInstruments
 
-/// What counts a call from below.
+/// Tools that count a call from below.
 enum Instrument {
   static let markFolder = "/proof-bench-mark"
 

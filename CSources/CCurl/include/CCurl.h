@@ -23,7 +23,7 @@ extern "C" {
 /// How a request ended. Numbers are never reused.
 enum phc_result {
   PHC_OK = 0,
-  PHC_E_UNREACHABLE = 1,  ///< The name does not resolve, or nobody accepts a connection.
+  PHC_E_UNREACHABLE = 1,  ///< The name does not resolve, or no server accepts a connection.
   PHC_E_TIMED_OUT = 2,
   PHC_E_BROKEN_OFF = 3,  ///< The connection ended before the answer did.
   PHC_E_UNTRUSTED = 4,   ///< The certificate does not verify, or its key is not pinned.
@@ -32,7 +32,7 @@ enum phc_result {
   PHC_E_REFUSED = 7  ///< The request or the options make no sense, or there is no memory.
 };
 
-/// What a client is made with. Strings are copied.
+/// Options of a client. Strings are copied.
 struct phc_options {
   /// A file of certificates (PEM) that alone may vouch for the service; NULL for those of the system.
   const char *authorities;
@@ -68,7 +68,7 @@ struct phc_answer {
   /// end. Owned by the client, valid until its next request.
   char *head;
   size_t head_size;
-  char words[256];      ///< What went wrong, for people
+  char words[256];      ///< The error, for people
 };
 
 struct phc_client;

@@ -135,7 +135,7 @@ struct pfh_limits {
   uint32_t idle_ms;
 };
 
-/// What has happened since the server was started.
+/// Counters since the server was started.
 struct pfh_counts {
   uint64_t connections_open;
   uint64_t connections_accepted;

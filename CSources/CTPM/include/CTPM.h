@@ -40,7 +40,7 @@ enum {
 /// How an operation ended. Numbers are never reused.
 enum pht_result {
   PHT_OK = 0,
-  PHT_E_ABSENT = 1,          ///< There is no such device.
+  PHT_E_ABSENT = 1,          ///< No such device exists.
   PHT_E_DENIED = 2,          ///< The device is there, and this user may not open it.
   PHT_E_BUSY = 3,            ///< Another program uses it, or it has no room at the moment.
   PHT_E_LOCKED_OUT = 4,      ///< Too many wrong passwords (of any program): it refuses for a time of its own.

@@ -44,17 +44,17 @@ size_t pfc_fragment_count(uint8_t type, size_t size, size_t packet_size);
 
 /// A message on its way in. Owned by the caller, one for each link and direction.
 struct pfc_reassembler {
-  uint8_t type;       ///< Of the message in flight, or of the one just completed
+  uint8_t type;       ///< Type of the message in flight, or of the one just completed
   uint16_t expected;  ///< Index of the next fragment; 0: nothing in flight
-  uint16_t size;      ///< Of the message
-  uint16_t filled;    ///< Of message and check
+  uint16_t size;      ///< Size of the message
+  uint16_t filled;    ///< Bytes taken, of message and check
   uint8_t bytes[PFC_MESSAGE_MAX + PFC_FRAME_CHECK_BYTES];
 };
 
 /// Waits for a first fragment. Call it at each connection.
 void pfc_reassemble_init(struct pfc_reassembler *reassembler);
 
-/// What became of a packet.
+/// Result of feeding one packet to a frame.
 enum pfc_frame_result {
   PFC_FRAME_MORE = 0,      ///< Taken; the message is not complete.
   PFC_FRAME_COMPLETE = 1,  ///< Taken; `bytes`, `size` and `type` hold the message until the next call.

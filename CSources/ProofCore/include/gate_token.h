@@ -34,7 +34,7 @@ struct pfc_finding {
 /// A gate token, opened. Secret for its secret.
 struct pfc_gate_token {
   uint8_t mode;         ///< enum pfc_mode
-  uint8_t key_number;   ///< Of the gate's key that it is sealed to. Set by `pfc_gate_token_open`
+  uint8_t key_number;   ///< Number of the gate's key that it is sealed to. Set by `pfc_gate_token_open`
   uint16_t flags;       ///< enum pfc_gate_flag
   uint32_t generation;  ///< 1 to PFC_GENERATION_ALL - 1
   uint64_t issued;      ///< Unix seconds; 1 or more
@@ -47,7 +47,7 @@ struct pfc_gate_token {
   uint8_t arc[PFC_ARC_BYTES];              ///< `A` to `Z`, `2` to `7`; or zeros for none
   uint8_t secret[PFC_GATE_SECRET_BYTES];   ///< S; not all zeros
   struct pfc_finding findings[PFC_FINDINGS_MAX];  ///< In strictly increasing order, then zeros
-  uint8_t app[PFC_APP_BYTES];                     ///< Of the app digest; zeros for none
+  uint8_t app[PFC_APP_BYTES];                     ///< From the app digest; zeros for none
 };
 
 /// Service side: signs, then seals to the key of this number. `ephemeral` is 32 fresh random bytes. PFC_E_ARGUMENT if

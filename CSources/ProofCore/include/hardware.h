@@ -1,4 +1,4 @@
-/// What a piece of hardware is, and whom it trusts.
+/// Identity of a piece of hardware, and the issuers it trusts.
 
 #ifndef PFC_HARDWARE_H
 #define PFC_HARDWARE_H
@@ -19,8 +19,8 @@ struct pfc_issuer {
   uint8_t public_key[PFC_PUBLIC_KEY_BYTES];
 };
 
-/// What a piece of hardware is. The secret key is secret; the rest is not. What is needed for tokens alone is not
-/// there where none are opened.
+/// Identity of a piece of hardware. The secret key is secret; the rest is not. Fields needed for tokens alone are
+/// absent from builds that open none.
 struct pfc_hardware {
   uint8_t id[PFC_ID_BYTES];
   uint8_t secret_key[PFC_SECRET_KEY_BYTES];

@@ -39,7 +39,7 @@ void pfc_key_id(uint8_t id[PFC_KEY_ID_BYTES], const struct pfc_key *key);
 void pfc_key_device(uint8_t device_key[PFC_KEY_BYTES], const struct pfc_key *key,
                     const uint8_t salt[PFC_SALT_BYTES]);
 
-/// What one measurement gives. Secret; wipe it when done.
+/// Result of one measurement. Secret; wipe it when done.
 struct pfc_measured {
   uint8_t integrity[PFC_MEASUREMENT_BYTES];  ///< IM
   uint8_t device[PFC_MEASUREMENT_BYTES];     ///< DM
@@ -52,7 +52,7 @@ enum pfc_form {
   PFC_FORM_LITERAL = 2       ///< Plain MPK, IM, DPK, DM: the compatibility mode. Hardware must allow it by name.
 };
 
-/// What one piece of hardware must hold to check proofs, and the app must have to make them. Secret.
+/// Secrets that one piece of hardware needs to check proofs, and the app to make them.
 struct pfc_secrets {
   uint8_t integrity_key[PFC_KEY_BYTES];
   uint8_t integrity[PFC_MEASUREMENT_BYTES];

@@ -24,7 +24,7 @@ extern "C" {
 struct pfc_ledger {
   struct pfc_storage storage;
   uint8_t record_key[32];
-  uint64_t counter;      ///< Of the next challenge
+  uint64_t counter;      ///< Counter of the next challenge
   uint64_t counter_end;  ///< The first counter that is not reserved
   uint64_t epoch;        ///< Unix seconds: it is at least this late; 0 if nothing is known
   uint64_t floor;        ///< Unix seconds: tokens issued before are superseded

@@ -2,7 +2,7 @@
 ///
 /// One set of sources has one encoding: records arrive in strictly increasing order of (class, number, name), names
 /// compared as bytes, a prefix before its extensions. A record out of order, a repeated one, an over-long or empty
-/// name, or a source nobody asked for is refused, and after a refusal the fold is dead: only `_wipe` is left.
+/// name, or a source that was not asked for is refused; after a refusal the fold is dead: only `_wipe` is left.
 ///
 ///     struct pfc_measurement fold;
 ///     if (pfc_measurement_init(&fold, mc, mc_size, &key, 0) == PFC_OK) {
@@ -35,7 +35,7 @@ struct pfc_measurement {
   uint8_t leaves_wanted;
   uint8_t own_key;      ///< The key is the one the configuration was made for.
   uint8_t device_done;  ///< Device records are over; what they unlock is known.
-  uint8_t class_;       ///< Of the record before.
+  uint8_t class_;       ///< Class of the record before.
   uint8_t number;
   uint8_t name_size;
   uint8_t name[PFC_NAME_MAX];
@@ -45,7 +45,7 @@ struct pfc_measurement {
   struct pfc_config config;
   struct pfc_mac integrity;
   struct pfc_hash device_set;
-  struct pfc_mac record_beginning;  ///< What the transcripts of records in leaves of the present key begin with.
+  struct pfc_mac record_beginning;  ///< Beginning of the transcripts of records in leaves of the present key.
   uint8_t device_key[PFC_KEY_BYTES];
   uint8_t device_digest[PFC_DIGEST_BYTES];
   uint8_t leaf_check[PFC_CONFIG_LEAF_BYTES];
@@ -66,7 +66,7 @@ PFC_MUST_USE int pfc_measurement_update(struct pfc_measurement *fold, uint8_t cl
 /// silence; PFC_E_ARGUMENT for a fold of leaves. On failure `*measured` is all zeros.
 PFC_MUST_USE int pfc_measurement_final(struct pfc_measured *measured, struct pfc_measurement *fold);
 
-/// What changed since the baseline, group by group.
+/// Changes since the baseline, group by group.
 struct pfc_difference {
   /// One bit for each leaf, least significant first: set if the group's records are not the baseline's.
   uint8_t groups[PFC_CONFIG_LEAVES_MAX / 8];

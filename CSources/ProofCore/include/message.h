@@ -18,7 +18,7 @@
 extern "C" {
 #endif
 
-/// What is said over the link. The numbers are on the wire and never reused.
+/// Message types of the link. The numbers are on the wire and never reused.
 enum pfc_message_type {
   PFC_MESSAGE_ASK = 1,        ///< app → hardware, 1 byte
   PFC_MESSAGE_CHALLENGE = 2,  ///< hardware → app, 40
@@ -33,13 +33,13 @@ enum pfc_message_type {
 /// 1 if a message of this type may have this many bytes.
 PFC_MUST_USE int pfc_message_fits(uint8_t type, size_t size);
 
-/// What an ASK asks for.
+/// Kinds of ASK.
 enum pfc_ask {
   PFC_ASK_CHALLENGE = 1,
   PFC_ASK_STATUS = 2
 };
 
-/// What the hardware decides. Numbers are on the wire and never reused.
+/// Decisions of the hardware. Numbers are on the wire and never reused.
 enum pfc_verdict {
   PFC_VERDICT_NONE = 0,                ///< Never sent.
   PFC_VERDICT_ACCEPTED = 1,            ///< Integrity matched; do the command.
@@ -76,7 +76,7 @@ PFC_MUST_USE int pfc_challenge_decode(struct pfc_challenge *challenge, const uin
 
 // COMMAND --------------------------------------------------------------------------------------------------------
 
-/// What the app wants done, and to whom it says so.
+/// The command that the app requests, and the hardware it is for.
 struct pfc_request {
   uint8_t kind;           ///< enum pfc_kind: which match to prove
   uint8_t command_class;  ///< 0 to PFC_CLASSES - 1
@@ -124,8 +124,8 @@ PFC_MUST_USE int pfc_command_decode(struct pfc_command *command, const uint8_t *
 struct pfc_answer {
   uint8_t verdict;   ///< enum pfc_verdict
   uint16_t detail;   ///< Documented with the verdict; otherwise 0
-  uint64_t counter;  ///< Of the challenge answered; 0 for tokens and orders
-  uint8_t receipt[PFC_RECEIPT_BYTES];  ///< All zeros where the hardware shares no key with whoever asked
+  uint64_t counter;  ///< Counter of the challenge answered; 0 for tokens and orders
+  uint8_t receipt[PFC_RECEIPT_BYTES];  ///< All zeros where the hardware shares no key with the asking app
 };
 
 /// Hardware side.

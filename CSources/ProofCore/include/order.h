@@ -17,14 +17,14 @@
 extern "C" {
 #endif
 
-/// What is ordered. The numbers are on the wire and never reused.
+/// Types of order. The numbers are on the wire and never reused.
 enum pfc_order_type {
   PFC_ORDER_EPOCH = 1,   ///< "It is at least `issued`."
   PFC_ORDER_REVOKE = 2,  ///< Tokens of `instance_id` up to and including `generation` are revoked.
   PFC_ORDER_FLOOR = 3    ///< Tokens issued before `issued` are superseded, revocations before it forgotten.
 };
 
-/// What a backend orders hardware to do, by way of any app. Carrying one twice does no harm.
+/// Order of a backend to hardware, carried by any app. Orders are idempotent.
 struct pfc_order {
   uint8_t type;         ///< enum pfc_order_type
   uint32_t generation;  ///< PFC_ORDER_REVOKE: 1 to PFC_GENERATION_ALL (all, for good); otherwise 0
@@ -38,8 +38,8 @@ struct pfc_order {
 PFC_MUST_USE int pfc_order_create(uint8_t bytes[PFC_ORDER_BYTES], const struct pfc_order *order,
                                   const uint8_t signing_key[PFC_SIGNING_KEY_BYTES]);
 
-/// What costs next to nothing: PFC_E_MALFORMED, PFC_E_TOO_NEW or PFC_E_RECIPIENT for what is not shaped like an order
-/// for this hardware. `pfc_order_open` begins with it.
+/// Checks the head alone, at almost no cost: PFC_E_MALFORMED, PFC_E_TOO_NEW or PFC_E_RECIPIENT for bytes not shaped
+/// like an order for this hardware. `pfc_order_open` begins with it.
 PFC_MUST_USE int pfc_order_check_head(const uint8_t *bytes, size_t size, const struct pfc_hardware *hardware);
 
 /// Hardware side: shape and addressee first, then the signature. Answers as `pfc_token_open` does.

@@ -20,7 +20,7 @@
 extern "C" {
 #endif
 
-/// What is proved.
+/// Kinds of match that a proof shows.
 enum pfc_kind {
   PFC_KIND_INTEGRITY = 1,  ///< App, environment and device are as measured.
   PFC_KIND_DEVICE = 2      ///< The device is as measured; the app may have been updated.
@@ -71,9 +71,9 @@ PFC_MUST_USE int pfc_nonce_derive(uint8_t nonce[PFC_NONCE_BYTES], const uint8_t 
                                   const struct pfc_challenge *challenge, uint8_t kind, uint8_t command_class,
                                   const uint8_t *command, size_t command_size);
 
-/// The nonce that the device proof of an integrity command answers. It binds the integrity proof beside it: whoever
-/// corrupts that one on the way makes both wrong, so a right device proof beside a wrong integrity proof can only come
-/// from the owner's own device.
+/// The nonce that the device proof of an integrity command answers. It binds the integrity proof beside it: a peer that
+/// corrupts the integrity proof on the way makes both wrong. A right device proof beside a wrong integrity proof
+/// therefore comes from the owner's own device.
 void pfc_nonce_escort(uint8_t escort[PFC_NONCE_BYTES], const uint8_t nonce[PFC_NONCE_BYTES],
                       const uint8_t integrity_proof[PFC_PROOF_BYTES]);
 

@@ -1,7 +1,7 @@
 /// Small records that survive a power cut at any byte.
 ///
-/// A record's content is a secret and stands in memory once: whoever saves puts it PFC_RECORD_HEAD_BYTES behind the
-/// beginning of the bytes that go to storage, and whoever loads finds it there.
+/// A record's content is a secret and stands in memory once. The caller of a save puts it PFC_RECORD_HEAD_BYTES behind
+/// the beginning of the bytes that go to storage; a load leaves it at the same place.
 ///
 /// Each record stands in two copies. A save goes to the copy that is not the current one; until its last byte is
 /// right, the other copy is the record. A copy is judged by its tag, keyed with a key made from the hardware's secret

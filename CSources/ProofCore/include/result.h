@@ -1,4 +1,4 @@
-/// What a function of the core answers when it does not answer a verdict.
+/// Results of the core's functions, other than verdicts.
 ///
 /// Numbers are never reused. Words for people are made where people are: in `ProofError` and in `proofctl`.
 
@@ -10,11 +10,11 @@ enum pfc_result {
   PFC_OK = 0,
   PFC_E_ARGUMENT = -1,   ///< The caller broke the contract: a length, a kind or a state that is never valid.
   PFC_E_DAMAGED = -2,    ///< Stored bytes are not what was stored: length, tag or structure.
-  PFC_E_FOREIGN = -3,    ///< Well made, but by or for somebody else: another SDK build, another product.
+  PFC_E_FOREIGN = -3,    ///< Well made, but by or for another party: another SDK build, another product.
   PFC_E_TOO_NEW = -4,    ///< A version or suite that this build does not know.
   PFC_E_MALFORMED = -5,  ///< Received bytes do not parse, or a field is out of its range.
   PFC_E_ORDER = -6,      ///< An evidence record that repeats the one before, or should have come before it.
-  PFC_E_SOURCE = -7,     ///< An evidence record nobody asked for, or an asked-for source without any record.
+  PFC_E_SOURCE = -7,     ///< An evidence record not asked for, or an asked-for source without any record.
   PFC_E_RECIPIENT = -8,  ///< A token or order that is not for this hardware.
   PFC_E_SIGNATURE = -9,  ///< Not signed, not by an issuer this hardware knows, or altered.
   PFC_E_MODE = -10,      ///< A development key, configuration or token where production is required, or the reverse.

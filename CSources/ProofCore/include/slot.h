@@ -1,4 +1,4 @@
-/// What the hardware knows of one app instance, and how it stands in storage.
+/// The hardware's record of one app instance, and its layout in storage.
 
 #ifndef PFC_SLOT_H
 #define PFC_SLOT_H
@@ -15,7 +15,7 @@
 extern "C" {
 #endif
 
-/// What a slot is. The numbers are stored and never reused.
+/// States of a slot. The numbers are stored and never reused.
 enum pfc_slot_state {
   PFC_SLOT_FREE = 0,
   PFC_SLOT_HELD = 1,
@@ -29,7 +29,7 @@ struct pfc_last {
   uint8_t nonce[PFC_NONCE_BYTES];
 };
 
-/// What one instance may do. One slot for each instance, persistent, secret.
+/// Rights of one instance. One slot for each instance, persistent, secret.
 struct pfc_slot {
   uint8_t state;  ///< enum pfc_slot_state
   uint16_t integrity_classes;
@@ -44,7 +44,7 @@ struct pfc_slot {
   uint8_t instance_id[PFC_ID_BYTES];
   uint8_t token_digest[PFC_TOKEN_DIGEST_BYTES];
   struct pfc_secrets secrets;
-  uint32_t sum;  ///< Of the secrets, as `pfc_slot_sum` makes it, since they came in; not stored
+  uint32_t sum;  ///< Checksum of the secrets by `pfc_slot_sum`, since they came in; not stored
   struct pfc_last last;  ///< Persistent when uses are counted; otherwise until the next start.
 };
 
@@ -58,11 +58,12 @@ void pfc_slot_fill(struct pfc_slot *slot, const struct pfc_token *token,
 /// out if the slot's own is one of them.
 void pfc_slot_revoke(struct pfc_slot *slot, uint32_t generation, uint64_t issued);
 
-/// What a floor leaves of a slot: all of it, if the token was not issued before; nothing, if both the token and the
-/// latest revocation were; otherwise the revocation, without secrets. 1 if the slot has changed.
+/// Applies a floor to a slot. The slot stays as it is if its token was not issued before the floor. It is cleared if
+/// both token and latest revocation were. Otherwise the revocation stays, without secrets. 1 if the slot has changed.
 PFC_MUST_USE int pfc_slot_supersede(struct pfc_slot *slot, uint64_t floor);
 
-/// Of the slot's secrets, 0 where there are none. What writes over them by a fault does not write `slot->sum` as well.
+/// Checksum of the slot's secrets, 0 if it has none. A fault that overwrites the secrets does not update `slot->sum`
+/// too.
 uint32_t pfc_slot_sum(const struct pfc_slot *slot);
 
 /// The slot as its record stores it.

@@ -26,7 +26,7 @@ struct pfc_token {
   uint16_t device_classes;     ///< Those a device-only match permits; a subset of `integrity_classes`
   uint16_t attempts;           ///< Integrity failures allowed; 1 or more
   uint32_t uses;               ///< Accepted commands allowed; 1 or more, or PFC_USES_UNLIMITED
-  uint32_t generation;         ///< Of the configuration; 1 to PFC_GENERATION_ALL - 1
+  uint32_t generation;         ///< Generation of the configuration; 1 to PFC_GENERATION_ALL - 1
   uint64_t not_after;          ///< Unix seconds, or 0 for no end. Otherwise not before `issued`
   uint64_t issued;             ///< Unix seconds; 1 or more. The token is an epoch marker too
   uint8_t hardware_id[PFC_ID_BYTES];
@@ -42,8 +42,8 @@ PFC_MUST_USE int pfc_token_create(uint8_t bytes[PFC_TOKEN_BYTES], const struct p
                                   const uint8_t signing_key[PFC_SIGNING_KEY_BYTES],
                                   const uint8_t ephemeral[PFC_SECRET_KEY_BYTES]);
 
-/// What costs next to nothing: PFC_E_MALFORMED, PFC_E_TOO_NEW or PFC_E_RECIPIENT for what is not shaped like a token
-/// for this hardware. `pfc_token_open` begins with it.
+/// Checks the head alone, at almost no cost: PFC_E_MALFORMED, PFC_E_TOO_NEW or PFC_E_RECIPIENT for bytes not shaped
+/// like a token for this hardware. `pfc_token_open` begins with it.
 PFC_MUST_USE int pfc_token_check_head(const uint8_t *bytes, size_t size, const struct pfc_hardware *hardware);
 
 /// Hardware side: refuses what is not shaped like a token before any public-key work (PFC_E_MALFORMED,

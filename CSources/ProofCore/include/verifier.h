@@ -10,10 +10,10 @@
 ///     pfc_verifier_receive(...)              for each message; do `outcome.command` if the outcome says so
 ///     pfc_session_close(&session)            at each disconnection
 ///
-/// What is promised. A challenge is judged at most once, also across a power cut. Uses, attempts and generations only
-/// go down, down and up. A refused message leaves everything as it was, but for the challenge, which is spent, and
-/// the attempt, which is counted, when the device proof was right and the integrity proof was not: a stranger has no
-/// right device proof and so cannot spend an owner's attempts.
+/// Guarantees. A challenge is judged at most once, also across a power cut. Uses and attempts only go down, and
+/// generations only go up. A refused message changes nothing but the challenge, which is spent, and the attempts. An
+/// attempt is counted only if the device proof was right and the integrity proof was not. A stranger has no right
+/// device proof and so cannot spend an owner's attempts.
 ///
 /// One skipped instruction, as a glitch of the supply or the clock makes it, accepts nothing that is to be refused:
 /// what is accepted was judged twice (verifier_review.c). The firmware does its part by asking twice as well, see
@@ -36,7 +36,7 @@
 extern "C" {
 #endif
 
-/// What the firmware provides.
+/// Functions that the firmware provides.
 struct pfc_platform {
   void *context;
   /// Fills with random bytes; 0, or anything else on failure. Must be a good generator: challenges come from it.
@@ -79,12 +79,12 @@ struct pfc_session {
 #define PFC_SESSION_REFUSALS_MAX 16
 #define PFC_SESSION_WAIT_SECONDS 5
 
-/// `outcome.execute` says so when the command is to be done, in many bits. Whoever does commands compares with it
-/// before the call that does one, and again in there; and clears the outcome before it lends it and when it is done, so
-/// that no outcome of an earlier message is ever taken for this one's.
+/// Value of `outcome.execute` when the command is to be done, in many bits. The firmware compares with it before the
+/// call that executes a command, and again inside that function. It clears the outcome before it lends it and after the
+/// command, so that no earlier message's outcome is taken for this one's.
 #define PFC_EXECUTE 0x5ac39a66u
 
-/// What became of a message.
+/// Outcome of a message.
 struct pfc_outcome {
   uint8_t verdict;        ///< enum pfc_verdict; PFC_VERDICT_NONE when a challenge or status is the reply
   uint32_t execute;       ///< PFC_EXECUTE if `command` is to be done now; 0 otherwise
@@ -92,7 +92,7 @@ struct pfc_outcome {
   uint8_t kind;           ///< enum pfc_kind; valid if `execute`
   const uint8_t *command;  ///< Leads into the message; valid if `execute`
   size_t command_size;
-  uint64_t counter;  ///< Of the challenge it answers; valid if `execute`
+  uint64_t counter;  ///< Counter of the challenge it answers; valid if `execute`
   const uint8_t *instance_id;  ///< Leads into the message, for the log; NULL where the message names none
   uint8_t reply_type;          ///< enum pfc_message_type
   uint8_t reply[PFC_VERDICT_MESSAGE_BYTES];

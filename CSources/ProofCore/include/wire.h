@@ -19,7 +19,7 @@
 
 // Formats ------------------------------------------------------------------------------------------------------
 
-#define PFC_VERSION 1  ///< Of every structure below.
+#define PFC_VERSION 1  ///< Version of every structure below.
 #define PFC_SUITE 1    ///< HMAC-SHA-256, HKDF-SHA-256, X25519-XSalsa20-Poly1305 sealed box, Ed25519.
 
 #define PFC_CONFIG_MAGIC "PKMC"
@@ -46,7 +46,7 @@
 #define PFC_SECRET_KEY_BYTES 32   ///< X25519 secret key.
 #define PFC_SIGNING_KEY_BYTES 64  ///< Ed25519 secret key, in libsodium's form: seed, then public key.
 #define PFC_SIGNATURE_BYTES 64
-#define PFC_SEAL_BYTES 48  ///< What sealing adds: a public key of 32 and an authenticator of 16.
+#define PFC_SEAL_BYTES 48  ///< Bytes that sealing adds: a public key of 32 and an authenticator of 16.
 
 // Measurement configuration (docs/SPEC.md, section 5) ------------------------------------------------------------
 
@@ -104,7 +104,7 @@
 #define PFC_FRAME_LENGTH_BYTES 2  ///< In the first fragment only.
 #define PFC_FRAME_CHECK_BYTES 2   ///< After the message's last byte.
 
-// What the hardware keeps (section 12) ---------------------------------------------------------------------------
+// State of the hardware (section 12) -----------------------------------------------------------------------------
 
 #ifndef PFC_SLOTS
 #define PFC_SLOTS 8  ///< Instances one piece of hardware serves. 1 to 32, set when the core is built.

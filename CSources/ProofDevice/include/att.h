@@ -33,7 +33,7 @@ enum pfd_att_opcode {
   PFD_ATT_WRITE_REQUEST = 0x12,    ///< handle 2 ‖ value
   PFD_ATT_WRITE_RESPONSE = 0x13,   ///< nothing
   PFD_ATT_NOTIFICATION = 0x1B,     ///< handle 2 ‖ value
-  PFD_ATT_CONFIRMATION = 0x1E,     ///< Of an indication, and the hardware sends none: ignored
+  PFD_ATT_CONFIRMATION = 0x1E,     ///< Answer to an indication; the hardware sends none: ignored
   PFD_ATT_WRITE_COMMAND = 0x52,    ///< handle 2 ‖ value
   PFD_ATT_COMMAND_FLAG = 0x40      ///< An unknown opcode with this bit is ignored; one without is answered.
 };

@@ -32,7 +32,7 @@ enum pfd_class {
   PFD_CLASS_FIRMWARE = 3
 };
 
-/// What the device says of a command.
+/// The device's result of a command.
 enum pfd_done {
   PFD_DONE_NOTHING = 0,   ///< No command was accepted on this link.
   PFD_DONE = 1,

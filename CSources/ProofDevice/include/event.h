@@ -1,5 +1,5 @@
-/// What a firmware engineer reads. An event carries numbers, and ids that anyone on the link may know; there is no
-/// field in which a secret could stand.
+/// Events for the firmware's log. An event carries numbers, and ids that anyone on the link may know; it has no field
+/// that could hold a secret.
 
 #ifndef PFD_EVENT_H
 #define PFD_EVENT_H
@@ -9,7 +9,7 @@
 #include "ProofCore.h"
 
 #ifndef PFD_TELLS_EVENTS
-#define PFD_TELLS_EVENTS 1  ///< 0: nobody reads them, and no code of theirs is linked.
+#define PFD_TELLS_EVENTS 1  ///< 0: the events have no reader, and their code is not linked.
 #endif
 
 #ifdef __cplusplus

@@ -25,8 +25,8 @@ extern "C" {
 #define PFD_FLASH_IDENTITY_PAGES 2u
 #define PFD_FLASH_PAGES (PFD_FLASH_IDENTITY_PAGES + 2u * (1u + PFC_SLOTS))
 
-/// What the port provides. Offsets count from the start of the area set aside, which holds PFD_FLASH_PAGES pages. Each
-/// function answers 0, or anything else if it failed.
+/// Flash functions that the port provides. Offsets count from the start of the area set aside, which holds
+/// PFD_FLASH_PAGES pages. Each function answers 0, or anything else if it failed.
 struct pfd_flash {
   void *context;
   uint32_t page_bytes;  ///< At least PFD_PAGE_BYTES_MIN

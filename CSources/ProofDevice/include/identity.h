@@ -1,4 +1,5 @@
-/// What provisioning writes: who the hardware is, and whom it trusts. In two copies, pages 0 and 1 of the flash.
+/// The record that provisioning writes: the hardware's identity and the issuers it trusts. Two copies, flash pages 0
+/// and 1.
 ///
 /// | offset | size | field |
 /// |---|---|---|

@@ -28,7 +28,7 @@ extern "C" {
 
 struct pfd_link;
 
-/// What a link asks of the hardware behind it.
+/// Functions that a link calls in the hardware behind it.
 struct pfd_link_host {
   /// Judges a whole message and fills the reply. The outcome comes cleared.
   void (*message)(void *context, struct pfd_link *link, uint8_t type, const uint8_t *bytes, size_t size,
@@ -51,7 +51,7 @@ struct pfd_link {
   uint16_t value_handle;  ///< Whose value was read last; 0 for none
   uint16_t value_size;
   uint8_t value[PFD_VALUE_MAX];
-  uint16_t out_size;  ///< Of the response or the notification that waits to be sent; 0: none does
+  uint16_t out_size;  ///< Size of the response or the notification that waits to be sent; 0: none does
   uint8_t out[PFD_OUT_MAX];
   uint16_t reply_handle;  ///< Where the answer is notified; 0: no answer is on its way
   uint8_t reply[PFC_VERDICT_MESSAGE_BYTES];

@@ -35,7 +35,7 @@ extern "C" {
 #define PFD_TALLY_SECONDS 3600  ///< Counts of refused messages start again after so long, where there is a clock.
 #define PFD_REPLY_BYTES 18
 
-/// What the port provides.
+/// Functions that the port provides.
 struct pfd_port {
   void *context;
   int (*random)(void *context, uint8_t *bytes, size_t size);  ///< As `pfc_platform.random`
@@ -43,7 +43,7 @@ struct pfd_port {
   struct pfd_flash flash;
   /// Sends a PDU to a central. 0 if it is on its way; anything else if not now.
   int (*send)(void *context, unsigned link, const uint8_t *pdu, size_t size);
-  /// For the log. NULL if nobody listens.
+  /// For the log. NULL if the log has no reader.
   void (*event)(void *context, const struct pfd_event *event);
 #if PFD_KEEPS_STATE
   /// Stores the device's state in the place of the one before, as a whole: a power cut leaves one of the two. 0 once
@@ -75,8 +75,8 @@ struct pfd_unit {
 PFC_MUST_USE int pfd_unit_provision(const struct pfd_port *port, const struct pfc_hardware *hardware, uint64_t epoch,
                                     uint64_t floor, uint64_t counter);
 
-/// Starts. `port` is borrowed; `*unit` must not move afterwards. On failure the unit serves all the same, and refuses:
-/// every message is answered *fault*. PFC_E_DAMAGED if identity or ledger must be provisioned anew.
+/// Starts. `port` is borrowed; `*unit` must not move afterwards. A unit that failed to start still serves: it answers
+/// every message with *fault*. PFC_E_DAMAGED if identity or ledger must be provisioned anew.
 PFC_MUST_USE int pfd_unit_start(struct pfd_unit *unit, const struct pfd_port *port);
 
 #if PFD_KEEPS_STATE

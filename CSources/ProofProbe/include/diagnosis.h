@@ -1,4 +1,4 @@
-/// What changed since the baseline? Told by source and name, in words and as values, on the device, offline.
+/// Changes since the baseline, by source and name, in words and as values; found on the device, offline.
 ///
 /// It comes from the blinded leaves of the configuration alone (docs/SPEC.md, section 5). A leaf tells that a group of
 /// records differs, not what it was: so a finding names what stands in that group now. Where a record is suspicious by
@@ -9,8 +9,8 @@
 /// One finding names the loaded objects that are new: a group that is the baseline's without one or two of its
 /// records is known to have gained them. Where that is not so, one line says "one of N" and accuses no object.
 ///
-/// For people. An app must not decide anything by it: whoever controls the process can patch such a decision. The
-/// verifier decides, by the measurement.
+/// For people. An app must not decide anything by it: an attacker who controls the process can patch such a decision.
+/// The verifier decides, by the measurement.
 
 #ifndef PFP_DIAGNOSIS_H
 #define PFP_DIAGNOSIS_H

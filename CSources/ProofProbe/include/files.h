@@ -56,7 +56,7 @@ extern "C" {
 /// The numbers of a configuration's policy.
 enum pfp_policy {
   PFP_POLICY_FULL = 1,        ///< Every byte is read and hashed at every measurement. Nothing is kept.
-  PFP_POLICY_INCREMENTAL = 2,  ///< What no program of this process's user can have changed is not read again.
+  PFP_POLICY_INCREMENTAL = 2,  ///< Files that no program of this process's user can have changed are not read again.
   PFP_POLICY_TRUSTING = 3  ///< Trusts the owner: what ctime says did not change is not read again. See below.
 };
 
@@ -83,7 +83,7 @@ struct pfp_progress {
 /// Called now and then by the calling thread. Any answer but 0 cancels.
 typedef int (*pfp_progress_fn)(void *user, const struct pfp_progress *progress);
 
-/// What a context is made with. All zeros but `policy` and `limit_log2` is a good choice for everything after them.
+/// Options of a context. All zeros but `policy` and `limit_log2` is a good choice for everything after them.
 struct pfp_files_options {
   uint8_t key[PFP_HASH_KEY_BYTES];
   uint8_t salt[PFP_HASH_SALT_BYTES];
@@ -127,7 +127,7 @@ struct pfp_entry {
   uint64_t size;
   int error;  ///< errno of an absent entry, for people; not hashed.
   uint8_t content[PFP_HASH_BYTES];
-  uint8_t digest[PFP_HASH_BYTES];  ///< Of all of the above but `error`: what an entry's record carries.
+  uint8_t digest[PFP_HASH_BYTES];  ///< Digest of all of the above but `error`: an entry's record carries it.
 };
 
 /// Called for each entry, in order, by the calling thread. Any answer but 0 cancels.
@@ -136,10 +136,10 @@ typedef int (*pfp_entry_fn)(void *user, const struct pfp_entry *entry);
 /// A bundle, measured.
 struct pfp_bundle {
   uint8_t digest[PFP_HASH_BYTES];
-  uint16_t mode;     ///< Of the root.
+  uint16_t mode;     ///< Mode of the root.
   uint64_t entries;
   uint64_t absent;   ///< Entries that could not be read.
-  uint64_t bytes;    ///< Of all contents.
+  uint64_t bytes;    ///< Size of all contents.
 };
 
 /// Measures everything below `root`. A root that is a link is followed; nothing below it is. `entry` may be NULL, which
@@ -148,9 +148,9 @@ struct pfp_bundle {
 PFP_MUST_USE int pfp_files_digest_bundle(struct pfp_files *files, const char *root, pfp_entry_fn entry, void *user,
                                          struct pfp_bundle *bundle);
 
-/// The same for a caller who keeps what entries told him: if nothing changed since the last call, and the digest still
-/// is `known`, no entry is reported. Whoever got `known` back knows the entries, reported again or not. `known` may be
-/// NULL.
+/// The same for a caller that keeps the entries reported to it: if nothing changed since the last call, and the digest
+/// still is `known`, no entry is reported. A caller that gets `known` back has the entries already, reported again or
+/// not. `known` may be NULL.
 PFP_MUST_USE int pfp_files_digest_known_bundle(struct pfp_files *files, const char *root, const uint8_t *known,
                                                pfp_entry_fn entry, void *user, struct pfp_bundle *bundle);
 
@@ -167,7 +167,7 @@ bool pfp_files_may_keep(struct pfp_files *files, const char *path);
 struct pfp_failure {
   int result;        ///< enum pfp_result
   int error;         ///< errno, or 0 where none is to blame.
-  const char *path;  ///< What it was about, as given or relative to the root; "" if nothing in particular.
+  const char *path;  ///< Path that failed, as given or relative to the root; "" if nothing in particular.
   size_t path_size;
 };
 const struct pfp_failure *pfp_files_failure(const struct pfp_files *files);
@@ -175,13 +175,13 @@ const struct pfp_failure *pfp_files_failure(const struct pfp_files *files);
 /// About the last call: what was read and what was known. Every entry that was not known says why.
 struct pfp_files_statistics {
   uint64_t files;         ///< Regular files measured.
-  uint64_t files_read;    ///< Of these, read and hashed.
+  uint64_t files_read;    ///< Regular files read and hashed.
   uint64_t bytes_read;
   uint64_t retries;       ///< Second readings.
   uint64_t reused;        ///< Regular files whose digest was reused.
   uint64_t unkept_foreign;///< Not kept: the file system is not on the allow-list.
   uint64_t unkept_recent; ///< Not kept: changed too shortly before for this kernel's clock.
-  uint64_t unkept_writers;///< Not kept: somebody has it open, or mapped, for writing.
+  uint64_t unkept_writers;///< Not kept: open, or mapped, for writing in some process.
   uint64_t unkept_full;   ///< Not kept: no room.
   uint64_t unkept_writable;  ///< Not kept: programs of this process's user can change it. Incremental policy only.
   uint64_t descriptors;   ///< Open between this call and the next.

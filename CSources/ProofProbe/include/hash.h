@@ -27,7 +27,7 @@
 extern "C" {
 #endif
 
-#define PFP_LEAF_BYTES 65536    ///< Of a long content, and the longest content that is hashed in one piece.
+#define PFP_LEAF_BYTES 65536    ///< Leaf of a long content, and the longest content that is hashed in one piece.
 #define PFP_HASH_BYTES 32       ///< A digest, a leaf.
 #define PFP_HASH_KEY_BYTES 32
 #define PFP_HASH_SALT_BYTES 16  ///< The length of a configuration's salt.

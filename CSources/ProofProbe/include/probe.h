@@ -42,7 +42,7 @@ struct pfp_probe_folder {
   const char *path;
 };
 
-/// What a probe is made with. Strings and arrays are copied. All zeros is valid.
+/// Options of a probe. Strings and arrays are copied. All zeros is valid.
 struct pfp_probe_options {
   /// NULL for /proc/self/exe.
   const char *executable;

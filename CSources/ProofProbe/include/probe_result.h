@@ -1,4 +1,4 @@
-/// What a function of ProofProbe answers.
+/// Results of ProofProbe's functions.
 ///
 /// Numbers are never reused. Words for people are made where people are.
 
@@ -11,9 +11,9 @@ enum pfp_result {
   PFP_E_ARGUMENT = -1,    ///< The caller broke the contract.
   PFP_E_RESOURCE = -2,    ///< No memory, no thread, no descriptor left. Says nothing about what was to be measured.
   PFP_E_CANCELLED = -3,   ///< The caller asked to stop.
-  PFP_E_MISSING = -4,     ///< What was named does not exist.
-  PFP_E_TYPE = -5,        ///< What was named is of another type: no folder, or no regular file.
-  PFP_E_UNREADABLE = -6,  ///< What was named is there and cannot be read.
+  PFP_E_MISSING = -4,     ///< The named file does not exist.
+  PFP_E_TYPE = -5,        ///< The named file is of another type: no folder, or no regular file.
+  PFP_E_UNREADABLE = -6,  ///< The named file exists and cannot be read.
   PFP_E_LIMIT = -7,       ///< More bytes than the policy's limit allows.
   PFP_E_CHANGING = -8,    ///< Something changed or vanished while it was read, and again at the second attempt.
   PFP_E_DEEP = -9,        ///< A path that is too long or a folder nested too deep to be measured.

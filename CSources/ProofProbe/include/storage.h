@@ -17,7 +17,7 @@ extern "C" {
 
 /// Makes the secret if it is not there yet: atomically (it has all its bytes or does not exist, whatever happens and
 /// however many try at once), mode 0600, durable when this returns. Never replaces one. The folder must exist, belong
-/// to this user and be open to nobody else (PFP_E_EXPOSED); PFP_E_MISSING without it, PFP_E_TYPE if it is no folder,
+/// to this user and be closed to others (PFP_E_EXPOSED); PFP_E_MISSING without it, PFP_E_TYPE if it is no folder,
 /// PFP_E_UNREADABLE if it cannot be written, PFP_E_RESOURCE without randomness.
 PFP_MUST_USE int pfp_storage_prepare(const char *folder);
 

@@ -38,8 +38,8 @@ def put_seed(file, slots):
 
 
 def factory(flash, profile, words):
-    """What the hardware's program provisions, with as many slots as the firmware has, then the seed. In a file of its
-    own until all of it stands: what is refused leaves the flash as it was.
+    """Writes a flash image as the hardware's program provisions it, with as many slots as the firmware has, then the
+    seed. Uses a file of its own until all of it stands: a refusal leaves the flash as it was.
     """
     slots = SLOTS[profile]
     program = BUILD / f"proof-hardware-{slots}" / "proof-hardware"
@@ -72,7 +72,7 @@ def command(flash, firmware, serial, monitor=None, log=None, clock=""):
              "-machine", "mps2-an385,memory-backend=nor", "-m", "16M", "-kernel", str(firmware),
              "-chardev", f"socket,id=line,fd={serial}", "-serial", "chardev:line"]
     if log is not None:
-        # A pipe: it holds 64 KiB for whoever reads later.
+        # A pipe: it holds 64 KiB until a reader comes.
         words += ["-chardev", f"file,id=log,path=/dev/fd/{log}", "-serial", "chardev:log"]
     if monitor:
         words += ["-qmp", f"unix:{monitor},server=on,wait=off"]
@@ -80,7 +80,7 @@ def command(flash, firmware, serial, monitor=None, log=None, clock=""):
 
 
 def die_with_parent():
-    """Whoever kills this program cuts the board's power."""
+    """Ends the board with its parent: killing this program cuts the board's power."""
     PR_SET_PDEATHSIG = 1
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
@@ -90,7 +90,7 @@ class Board:
 
     def __init__(self, flash, firmware, monitor=None, logs=False, clock=""):
         self.line, theirs = socket.socketpair()
-        # A hang must end as a failure of whoever waits.
+        # A hang must end as a failure of the waiting test.
         self.line.settimeout(60)
         self.log, log = os.pipe() if logs else (None, None)
         words = command(flash, firmware, theirs.fileno(), monitor, log, clock)
@@ -110,7 +110,7 @@ class Board:
         self.line.sendall(END)
 
     def receive(self):
-        """What came and is whole: PDUs, and b"" where the firmware ended its link. None once it has no power."""
+        """Returns whole PDUs that came, and b"" where the firmware ended its link. None once it has no power."""
         try:
             piece = self.line.recv(65536)
         except ConnectionResetError:
@@ -130,7 +130,7 @@ class Board:
         return came
 
     def logged(self):
-        """What the log's line has brought since it was asked last; nothing once it has ended, too."""
+        """Returns the bytes of the log's line since the last call; nothing once it has ended, too."""
         try:
             return os.read(self.log, 65536)
         except BlockingIOError:

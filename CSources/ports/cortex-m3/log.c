@@ -1,5 +1,5 @@
-/// What happened, in binary, over the second serial line (docs/FIRMWARE.md, section 2). Words for it are made where
-/// there is room for them: eventlog.py.
+/// Events in binary over the second serial line (docs/FIRMWARE.md, section 2). eventlog.py, on a machine with room for
+/// them, makes the words.
 
 #include <stddef.h>
 

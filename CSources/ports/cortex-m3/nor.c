@@ -2,7 +2,7 @@
 /// take their time, and where power fails there may be anything in between. Each word goes through such a half-way
 /// state, so that a processor that stops at any instruction leaves what a power cut leaves.
 ///
-/// Behind the pages stands, for whoever counts wear, how often each page was erased.
+/// Behind the pages stands a counter of erasures for each page, for tests of wear.
 
 #include "board.h"
 #include "port.h"

@@ -6,7 +6,7 @@
 /// | seconds | clock.c | the board's timer |
 /// | read, erase, program | nor.c | NOR flash, simulated word by word |
 /// | send | uart.c | the serial line to the radio |
-/// | event | log.c | a second serial line, for whoever listens; not in every profile |
+/// | event | log.c | a second serial line, for a log's reader; not in every profile |
 
 #ifndef PORT_H
 #define PORT_H
@@ -16,7 +16,7 @@
 
 #include "ProofDevice.h"
 
-#define STACK_PAINT 0x5AC35AC3u  ///< What the stack holds where nothing ever stood
+#define STACK_PAINT 0x5AC35AC3u  ///< Content of stack words that were never used
 
 // clock.c --------------------------------------------------------------------------------------------------------
 
@@ -45,8 +45,8 @@ int random_bytes(void *context, uint8_t *bytes, size_t size);
 // uart.c ---------------------------------------------------------------------------------------------------------
 
 /// PDUs in a stream of bytes, as over the FIFO pair (docs/LINK.md, section 1): length 2, then as many bytes. A length
-/// of 0 is no PDU: it ends the link. Each side sends it once for each link, whoever begins; between the two, what comes
-/// is dropped. At power on the hardware sends it.
+/// of 0 is no PDU: it ends the link. Each side sends it once for each link, first or in answer; between the two, what
+/// comes is dropped. At power on the hardware sends it.
 enum uart_result { UART_LATER, UART_PDU, UART_RESET };
 
 void uart_begin(void);

@@ -16,7 +16,7 @@ PATIENCE = 4
 
 
 def clear(path):
-    """A socket that a process left behind, and nobody listens at, is in the way; what else stands there is not ours."""
+    """Removes a socket that its process left behind; a socket in use, or another file, is not ours and stays."""
     try:
         if not stat.S_ISSOCK(os.lstat(path).st_mode):
             return
@@ -38,8 +38,8 @@ class Radio:
         self.patience, self.clock = patience, clock
         self.given_up_at = None  # by the clock; while there is a central and it has said nothing
         self.awaited = 1  # ends of the firmware's that are still to come: one at power on
-        # What is on its way. Nobody is waited for: the firmware takes nothing while nobody hears it, and a central may
-        # never hear.
+        # PDUs on their way. The radio waits for neither side: the firmware takes nothing while no central hears it, and
+        # a central may never hear.
         self.for_board, self.for_central = b"", []
         self.board.line.setblocking(False)
         self.door = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -94,7 +94,7 @@ class Radio:
 
     def hear(self):
         came = self.board.receive()
-        # The firmware logs what it decided before it answers: whoever has the answer finds the line.
+        # The firmware logs its decision before it answers: a central that has the answer finds the line.
         self.note()
         if came is None:
             raise EOFError

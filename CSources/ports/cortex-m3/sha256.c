@@ -1,6 +1,6 @@
 /// SHA-256 (FIPS 180-4, section 6.2) and HMAC (RFC 2104) in the place of libsodium's, which writes sixteen rounds out
 /// and keeps a schedule of 64 words on the stack: 2,800 bytes of flash and 450 of stack. Here four rounds are written
-/// out, and schedule and padded key stand where the block stands, which nobody needs afterwards.
+/// out, and schedule and padded key stand where the block stands, which is not needed afterwards.
 
 #include "crypto_hash_sha256.h"
 #include "crypto_auth_hmacsha256.h"

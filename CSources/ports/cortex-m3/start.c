@@ -10,7 +10,7 @@ int main(void);
 void abort(void) __attribute__((noreturn));
 void start(void);
 
-/// What the processor does not understand is a glitch or a defect. Power on again is the one state that is known.
+/// Resets after an unexpected exception: a glitch or a defect. Power-on is the one known state.
 static void restart(void) {
   BOARD_RESET = BOARD_RESET_NOW;
   for (;;) continue;

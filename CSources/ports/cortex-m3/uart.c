@@ -30,7 +30,7 @@ enum uart_result uart_receive(const uint8_t **pdu, size_t *size) {
       filled = 0;
       return UART_RESET;
     }
-    // What is longer than any PDU is read to its end and not kept: the unit refuses it by its size.
+    // Read a packet longer than any PDU to its end and drop the excess: the unit refuses it by its size.
     if (at - LENGTH_BYTES < sizeof buffer) buffer[at - LENGTH_BYTES] = byte;
     if (filled < LENGTH_BYTES + (size_t)length) continue;
     filled = 0;

@@ -1,5 +1,5 @@
-/// The profile `symmetric`: tokens are opened elsewhere, by whoever writes the ledger's pages; here commands are
-/// judged, with HMAC-SHA-256 and nothing else. docs/FIRMWARE.md, section 3.
+/// The profile `symmetric`: another system opens the tokens and writes the ledger's pages; here commands are judged,
+/// with HMAC-SHA-256 and nothing else. docs/FIRMWARE.md, section 3.
 
 #ifndef PROFILE_SYMMETRIC_H
 #define PROFILE_SYMMETRIC_H

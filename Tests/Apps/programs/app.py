@@ -80,7 +80,7 @@ def later():
 
 
 def main():
-    round_of_work()  # Whatever the libraries import at their first use is open now.
+    round_of_work()  # The libraries' files of their first use are open from here on.
     measurer = ctypes.CDLL(sys.argv[1])
     print(measurer.measurer_from_python(), flush=True)
     for line in sys.stdin:

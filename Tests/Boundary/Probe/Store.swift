@@ -2,7 +2,7 @@ import Foundation
 import ProofKit
 import ProofModel
 
-/// What an app keeps over restarts, in a folder of this process's own.
+/// Stores and loads an app's state, in a folder of this process's own.
 func probeStore(_ baseline: BaselineProbe) throws {
   let folder = FileManager.default.temporaryDirectory
     .appending(component: "boundary-\(InstanceID.random())").path

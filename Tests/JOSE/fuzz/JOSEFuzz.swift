@@ -96,7 +96,7 @@ public func fuzzOneInput(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
   return 0
 }
 
-/// What is taken is written canonically, and taken again as the same.
+/// Accepted JSON is written canonically, and read again as the same.
 private func fuzzJSON(_ bytes: [UInt8]) throws {
   let value = try JSONValue(parsing: bytes.span)
   let text = value.text
@@ -127,7 +127,7 @@ private func fuzzClaims(_ bytes: [UInt8]) throws {
   precondition(isSame)
 }
 
-/// Without a key nobody makes a token that is taken.
+/// A token made with no key is never accepted.
 private func fuzzTokens(_ token: String) throws {
   _ = try? UnverifiedToken(reading: token)
   for key in keys {
@@ -202,7 +202,7 @@ private func fuzzNested(_ bytes: [UInt8]) throws {
   fatalError("A forgery was taken.")
 }
 
-/// What is decoded is encoded to the same text.
+/// Decoded bytes are encoded to the same text.
 private func fuzzBase64(_ bytes: [UInt8]) {
   for alphabet in [Base64Alphabet.url, .standard] {
     if let decoded = alphabet.decode(bytes.span) {

@@ -8,7 +8,7 @@ func serve() {
   }
 }
 
-/// What is asked for, by name.
+/// Answers a request, by name.
 private func answer(to line: String) -> JSONValue {
   do {
     let request = try Request(line)
@@ -82,7 +82,7 @@ private func secretJSON(_ secret: borrowing JOSESecret) throws -> JSONValue {
   try secret.withBytes { bytes in try JSONValue(parsing: bytes) }
 }
 
-/// What a reader of the claims sees, each by its name in tokens.
+/// The claims as a reader sees them, each by its name in tokens.
 private func claimsJSON(_ claims: Claims) -> JSONValue {
   var object = claims.others
   object["exp"] = claims.expiry.map { .string($0.description) }

@@ -1,6 +1,6 @@
 /// The C shim when there is no memory: every allocation of every operation fails once.
 ///
-/// Whatever fails, an operation answers with an error and zeros, or with the right result; it leaks nothing (the
+/// Under every failure, an operation answers with an error and zeros, or with the right result; it leaks nothing (the
 /// address sanitizer looks) and leaves no error in libcrypto's queue.
 
 #include <openssl/crypto.h>

@@ -1,4 +1,4 @@
-"""What can be changed on a line of C."""
+"""Mutations of a line of C."""
 
 import re
 

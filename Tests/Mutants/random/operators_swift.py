@@ -1,4 +1,4 @@
-"""What can be changed on a line of Swift. Each mutant has a second form that asks `isMutant(NUMBER)` at run time, so
+"""Mutations of a line of Swift. Each mutant has a second form that asks `isMutant(NUMBER)` at run time, so
 that one build holds many; NUMBER stands for the mutant's number."""
 
 import re

@@ -41,7 +41,7 @@ class Sample:
         self.state = json.loads(self.path.read_text()) if self.path.exists() else {}
         if self.state.get("sources") != digest:
             self.state = {"sources": digest, "draws": {}, "results": {}}
-        self.own = {"draws": {}, "results": {}}  # Of this process
+        self.own = {"draws": {}, "results": {}}  # This process alone
         self.mutants, self.counts = {}, {}
 
     @property

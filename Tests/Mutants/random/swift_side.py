@@ -85,7 +85,7 @@ def place(texts):
 
 
 def errors_of(module):
-    """What the compiler refuses in this module as it stands in the copy: (file, line)."""
+    """Errors of the compiler in this module as it stands in the copy: (file, line)."""
     description = json.loads(next((TREE / ".build").glob("*/debug/description.json")).read_text())
     command = next(c for c in description["swiftCommands"].values() if c["moduleName"] == module.replace("-", "_"))
     arguments = iter(command["otherArguments"])

@@ -104,7 +104,7 @@ void jose_witness_free_unwiped(void) {
   uint8_t *secret = malloc(JOSE_WITNESS_BYTES);
   if (secret == NULL) return;
   jose_witness_fill(secret, JOSE_WITNESS_BYTES);
-  // Or the compiler leaves out a write that nobody reads.
+  // Keeps the compiler from leaving out a write that is never read.
   __asm__ volatile("" : : "r"(secret) : "memory");
   free(secret);
 }

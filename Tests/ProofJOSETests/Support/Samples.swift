@@ -136,7 +136,7 @@ enum Forge {
   }
 }
 
-/// What an expression throws, as a `JOSEError`.
+/// The error that an expression throws, as a `JOSEError`.
 func error<R: ~Copyable>(of body: () throws -> R) -> JOSEError? {
   do {
     _ = try body()

@@ -119,7 +119,7 @@ struct FetchTests {
   }
 
   @Test(
-    "what is no host and no https URL is a bad URL, and nobody is asked",
+    "a domain that is no host and no https URL is a bad URL, and no request is sent",
     arguments: [
       "", "?measurement", "http://api.example.com", "ftp://api.example.com", "https://",
       "https://user@api.example.com", "api.example.com/path", "api..example.com",
@@ -173,7 +173,7 @@ struct FetchTests {
 
   @Test("a wrong nonce and a damaged configuration are errors of their own kinds")
   func proofErrors() throws {
-    // Without initialisation and without a network.
+    // Not initialised, and no network.
     let stage = try Stage(isInitialized: false)
     let other = try Stage()
     other.service.set { $0.isEncrypted = true }

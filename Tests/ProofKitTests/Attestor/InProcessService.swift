@@ -7,7 +7,7 @@ import ProofModel
 final class InProcessService: Transport {
   struct State {
     var serial: UInt32 = 1
-    /// What is given out if it is not the account's own.
+    /// The configuration given out in place of the account's own.
     var configurationText: String?
     var forced: UInt32 = 0
     var pins: [String: [String]] = [:]
@@ -18,7 +18,7 @@ final class InProcessService: Transport {
     var messageKey: MessageKey?
     var time: Int64? = 1_900_000_000
     var failure: TransportError?
-    /// What befalls the next requests, one after the other; nil: nothing. Then `failure` counts.
+    /// Failures of the next requests, one after the other; nil: none. Then `failure` counts.
     var failures: [TransportError?] = []
     var salt: UInt8 = 0
     var drafts: [Salt: BaselineDraft] = [:]
@@ -172,18 +172,18 @@ final class InProcessService: Transport {
   }
 }
 
-/// A pin in form, of a key that nobody has.
+/// A well-formed pin of a key that does not exist.
 func pin(_ number: UInt8) -> String { Base64.encode([UInt8](repeating: number, count: 32)) }
 
 /// Evidence that a test changes.
 final class Scene: EvidenceObserver {
   struct State {
-    /// What every source's digest is made of, by class.
+    /// Input of every source's digest, by class.
     var looks: [EvidenceClass: UInt8] = [:]
     var alarms: [Observation.Alarm] = []
     /// Called with each observation: looking takes time, say.
     var isLooking: (@Sendable () -> Void)?
-    /// What could end the last observation; nil once nobody holds it any more, its fetch least of all.
+    /// Could end the last observation; nil once its last holder, such as the fetch, released it.
     weak var cancellation: Cancellation?
     var failure: ProofError?
     var count = 0

@@ -17,7 +17,7 @@ private final class Folder {
   var names: [String] {
     (try? FileManager.default.contentsOfDirectory(atPath: path).sorted()) ?? []
   }
-  /// Without the lock's.
+  /// All configurations; the lock's file is not among them.
   var configurations: [String] { names.filter { $0.hasPrefix("configuration-") } }
   func file(of account: String) -> String {
     path + "/" + ConfigurationStore.fileName(of: account)
@@ -115,7 +115,7 @@ struct InitializationTests {
     #expect(attributes[.posixPermissions] as? Int == 0o600)
   }
 
-  @Test("the very first start goes on when nobody answers, and gives its request up")
+  @Test("the very first start goes on when no service answers, and gives its request up")
   func firstStartOffline() throws {
     let folder = try Folder()
     let isGivenUp = Handover<Bool>()
@@ -297,7 +297,7 @@ struct InitializationTests {
     #expect(!attestor.fetchTokenAndWait(for: api).isConfigChanged)
   }
 
-  @Test("fetchConfig asks the service only if nobody has asked it before")
+  @Test("fetchConfig asks the service only if it was not asked before")
   func fetchConfig() async throws {
     let stage = try Stage()
     stage.service.set { $0.serial = 2 }
@@ -322,7 +322,7 @@ struct InitializationTests {
         for: "\(stage.time.uptime.withLock { $0 })".filter(\.isNumber) + ".example"
       ).isForceApplyPins
     }
-    // Newer pins are here, and nobody is forced.
+    // Newer pins are here, and the app is not forced to update.
     _ = attestor.pins()
     stage.service.set { $0.serial = 2 }
     #expect(!flag())

@@ -90,7 +90,7 @@ struct SharingTests {
     #expect(attestor.seatCount == 0)
   }
 
-  @Test("more blocked callers and callbacks than the dispatch library has threads end all the same")
+  @Test("more blocked callers and callbacks than the dispatch library has threads still end")
   func manyBlocked() async {
     // In a process of its own: if they did not end, nothing else there would get a thread either.
     await #expect(processExitsWith: .success) {
@@ -115,7 +115,7 @@ struct SharingTests {
     }
   }
 
-  @Test("blocking calls on all threads that tasks share end all the same")
+  @Test("blocking calls on all threads that tasks share still end")
   func blockedTasks() async {
     await #expect(processExitsWith: .success) {
       let attestor = try Stage().attestor
@@ -225,7 +225,7 @@ struct SharingTests {
       await #expect(throws: CancellationError.self) { try await task.value }
     }
     #expect(cancelled.wait())
-    // What the cancelled fetch came to is not remembered as a failure.
+    // The cancelled fetch is not remembered as a failure.
     #expect(try await attestor.fetchToken(for: api).status == .success)
   }
 
@@ -249,7 +249,7 @@ struct SharingTests {
     leaves.cancel()
     await #expect(throws: CancellationError.self) { try await leaves.value }
     gate.open()
-    // Until the fetch that nobody waits for has come to its end.
+    // Until the fetch without waiting callers has come to its end.
     while stage.scene.state.withLock({ $0.cancellation != nil }) { await Task.yield() }
     stage.scene.state.withLock { $0.isLooking = nil }
     #expect(try await attestor.fetchToken(for: api) == first)

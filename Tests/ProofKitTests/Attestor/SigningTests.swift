@@ -37,7 +37,7 @@ struct SigningTests {
     }
     stage.service.set { $0.messageKey = key }
     #expect(attestor.messageSignature(of: "m") == nil)
-    // Neither a failed fetch nor a custom token brings or takes it.
+    // A failed fetch or a custom token changes nothing here.
     stage.service.set { $0.failure = .unreachable("x") }
     _ = attestor.fetchTokenAndWait(for: api)
     #expect(attestor.messageSignature(of: "m") == nil)

@@ -131,7 +131,7 @@ struct AttestorWireTests {
   func strictBase64(text: String) { #expect(Base64.decode(text) == nil) }
 
   // In a process of its own: whatever else looks at this one meanwhile must not see the page.
-  @Test("a probe tells of executable memory that nobody explains")
+  @Test("a probe tells of unexplained executable memory")
   func alarm() async {
     await #expect(processExitsWith: .success) {
       let probe = try Probe(.init(hardens: false))

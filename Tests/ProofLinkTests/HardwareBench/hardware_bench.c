@@ -97,7 +97,7 @@ void hardware_bench_disconnect(void) {
 }
 
 int hardware_bench_receive(const uint8_t *pdu, size_t size) {
-  // What comes over a link that is over is no PDU that nobody answers: its link ends.
+  // Reject a PDU on a link that has ended: its sender's link ends.
   return link < 0 || pfd_unit_receive(&unit, (unsigned)link, pdu, size) == PFD_LINK_CLOSE;
 }
 

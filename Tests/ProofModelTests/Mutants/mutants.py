@@ -3,7 +3,7 @@
 usage: mutants.py            all of them, about half a minute each
        mutants.py WORD...    those whose name contains one of the words
 
-A fault that nobody notices is a test that is missing. The copy stands below .build/; the tree itself is not touched.
+A fault that passes every test shows a missing test. The copy stands below .build/; the tree itself is not touched.
 """
 
 import pathlib

@@ -22,7 +22,7 @@ final class BenchPlatform: Platform {
     var write: Int
     /// How many bytes of it still arrive.
     var bytes: Int
-    /// What the rest of the area holds afterwards.
+    /// Content of the rest of the area afterwards.
     var rest: Rest
   }
 

@@ -77,7 +77,7 @@ struct World {
 
   var secrets: HardwareSecrets { measurement.secrets(for: hardware.identity.id, with: key) }
 
-  /// What the backend grants unless a test wants something else.
+  /// The backend's grant unless a test wants another.
   func grant(
     attempts: UInt16 = 3, uses: Uses = .limited(10), generation: UInt32 = 1,
     issued: UInt64 = World.now, notAfter: UInt64? = nil, instance: InstanceID? = nil,

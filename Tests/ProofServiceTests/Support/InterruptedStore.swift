@@ -3,13 +3,13 @@ import Synchronization
 
 @testable import ProofService
 
-/// A store whose next change lets somebody else go first: what two processes that share one do to each
-/// other now and then, each time.
+/// A store whose next change lets another process go first: the race between two processes that
+/// share one store, made certain.
 final class InterruptedStore: Store {
   private let store = MemoryStore()
   private let others = Mutex<(@Sendable () -> Void)?>(nil)
 
-  /// What happens just before the next change, once.
+  /// Runs `others` just before the next change, once.
   func interrupt(by others: @escaping @Sendable () -> Void) {
     self.others.withLock { $0 = others }
   }

@@ -22,7 +22,7 @@ struct TestApp {
     }
   }
 
-  /// Of “nothing special”, made by another implementation of BLAKE2b (Python's hashlib).
+  /// Digest of “nothing special”, made by another implementation of BLAKE2b (Python's hashlib).
   static let factNone = "1a2bdea002aa8b9ef8b2d5cfee20762ac9f5e601a0c9e27a705b290a77c87b85"
   static let factContained = "da215a3056ac4a1e35446b21ecf291338f6b2f1f99ab9e908b6fecffc185ddec"
   static let factAgree = "4f0f22aa9bf81eea04fd494d392b5362f3444afbebdf21ae4309dd32e7b6e362"

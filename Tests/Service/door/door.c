@@ -15,7 +15,7 @@ static void echo(void *context, const struct pfh_request *request, pfh_response 
   }
   char text[32];
   snprintf(text, sizeof text, "%zu", sum);
-  // What cannot be set leaves status 500, and that is the door's own affair.
+  // A failed setting leaves status 500, which the door's own tests cover.
   if (pfh_response_set(response, 200, request->body, request->body_size) &&
       pfh_response_header(response, "X-Sum", text) && pfh_response_header(response, "X-Path", request->path)) {
     return;

@@ -1,1 +1,1 @@
-"""What generate.py writes, a module per group of files."""
+"""Files that generate.py writes, a module per group of files."""

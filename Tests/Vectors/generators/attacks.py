@@ -58,13 +58,13 @@ def _base(scalar: int) -> bytes:
 
 
 def sign_with_r_of_zero(seed: bytes, public: bytes, message: bytes, r: bytes) -> bytes:
-    """R is the identity: the equation holds, and the key leaks to whoever reads S."""
+    """R is the identity: the equation holds, and S reveals the key."""
     s = _challenge(r, public, message) * _scalar(seed) % L
     return r + s.to_bytes(32, "little")
 
 
 def sign_for_small_order(public: bytes, message: bytes) -> bytes:
-    """A signature by nobody that a public key of small order verifies: h·A is the identity."""
+    """A signature made without a key that a public key of small order verifies: h·A is the identity."""
     k = 1
     while True:
         r = _base(k)

@@ -1,4 +1,4 @@
-"""What the flags of the hostile cases mean: flag, type of bug, description."""
+"""Meaning of the hostile cases' flags: flag, type of bug, description."""
 
 NOTES: dict[str, tuple[str, str]] = {
     "Valid": ("BASIC", "An ordinary input that must be accepted."),

@@ -259,7 +259,7 @@ FIRST = 0x89ABCDEF
 
 
 def fields(kind: int, **other: int | bytes) -> Fields:
-    """What every strict rule accepts at START."""
+    """Fields that every strict rule accepts at START."""
     event = EVENT_NUMBER if kind == EVENT else 0
     now = gate.beacon(FRONT.beacon_key, START // 300)
     made = Fields(START, event, FIRST, 7, 0, 3, now)

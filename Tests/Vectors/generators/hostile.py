@@ -1,4 +1,4 @@
-"""What the hostile generators share: how a case ends, and the JSON twin."""
+"""Shared by the hostile generators: how a case ends, and the JSON twin."""
 
 import json
 from collections.abc import Iterable

@@ -234,7 +234,7 @@ def _signature() -> Iterator[Block]:
 
 
 def gate_plain() -> bytes:
-    """What the gate's owner sees of a token for the gate."""
+    """A token for the gate, as the gate's owner sees it."""
     return unseal(GATE.secret, signed(APP.body(GATE), GATE)[8:])
 
 

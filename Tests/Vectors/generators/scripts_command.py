@@ -211,7 +211,7 @@ def _proofs() -> Iterator[Script]:
 
 
 def _changed_commands() -> Script:
-    """What the owner's app signed and what arrived are two things."""
+    """The command that arrives differs from the one that the owner's app signed."""
     s = ready("a command changed on its way: device differs")
     at = {"kind 1 as kind 2": 0, "class": 1, "the command's last bit": -1}
     for what, where in at.items():

@@ -17,7 +17,7 @@ KEPT = 64
 
 @dataclass(frozen=True)
 class Subject:
-    """What a token is bound to; `body` only for requests."""
+    """Values that a token is bound to; `body` only for requests."""
 
     account: bytes
     digest: bytes
@@ -98,7 +98,7 @@ def make(kind: int, account_key: int, fields: Fields, subject: Subject, keys: Ke
 
 
 def make_error(kind: int, cause: int, random: bytes) -> bytes:
-    """Without keys: 47 random bytes behind the cause."""
+    """An error is made with no key: 47 random bytes behind the cause."""
     return head(kind, 0, bytes(16)) + u8(cause) + random
 
 

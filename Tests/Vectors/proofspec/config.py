@@ -73,7 +73,7 @@ class Config:
 
 
 def config_tag(body: bytes) -> bytes:
-    """Of all bytes before the tag; the salt stands in them at offset 20."""
+    """Tag of all bytes before it; the salt stands in them at offset 20."""
     return mac(kdf("pfc1.config-tag.", body[20:36]), body)[:TAG_BYTES]
 
 

@@ -59,7 +59,7 @@ class Challenge:
 
 @dataclass
 class Link:
-    """What is forgotten when the link ends."""
+    """State that is forgotten when the link ends."""
 
     live: Challenge | None = None
     openings: int = 0
@@ -68,7 +68,7 @@ class Link:
 
 @dataclass
 class Store:
-    """What is kept for ever."""
+    """State that is kept for ever."""
 
     globals: Global = field(default_factory=Global)
     slots: list[Slot] = field(default_factory=list)
@@ -364,7 +364,7 @@ class Hardware:
     def _without_token(slot: Slot) -> Slot:
         return replace(slot, state=REVOKED, token_digest=bytes(16), secrets=NO_SECRETS)
 
-    # What they share
+    # Shared
 
     def _epoch(self) -> int:
         """It is at least this late: the epoch as signed, and what the clock has counted since."""

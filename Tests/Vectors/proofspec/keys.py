@@ -47,7 +47,7 @@ class Secrets:
         )
 
     def in_form(self, form: int, hardware_id: bytes) -> "Secrets":
-        """What stands in a token of this form; the literal form is the secrets themselves."""
+        """The secrets in a token of this form; the literal form is the secrets themselves."""
         if form not in (DIVERSIFIED, LITERAL):
             raise ValueError(f"form {form}")
         return self if form == LITERAL else self.diversified(hardware_id)

@@ -77,7 +77,7 @@ def in_range(part: bytes) -> bool:
 
 
 def check_address(hardware_id: bytes, order: bytes) -> None:
-    """What is checked before any public-key work."""
+    """Checks before any public-key work."""
     if len(order) != ORDER_BYTES or order[:2] != MAGIC:
         raise Refused("malformed")
     if order[2] != VERSION or order[3] != SUITE:

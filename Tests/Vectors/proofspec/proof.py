@@ -10,7 +10,7 @@ INTEGRITY, DEVICE = 1, 2
 
 @dataclass(frozen=True)
 class Occasion:
-    """What a nonce is bound to: this hardware, this challenge, this command."""
+    """Values that a nonce is bound to: this hardware, this challenge, this command."""
 
     hardware_id: bytes
     challenge: bytes

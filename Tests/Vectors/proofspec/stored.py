@@ -94,7 +94,7 @@ def decode_record(key: bytes, number: int, data: bytes) -> tuple[int, bytes]:
 
 
 def newest(key: bytes, number: int, copies: tuple[bytes, bytes]) -> tuple[int, bytes] | None:
-    """Of two copies the one with the higher sequence and a right tag; None without any."""
+    """Picks the copy with the higher sequence and a right tag; None if no copy is right."""
     good = []
     for copy in copies:
         try:

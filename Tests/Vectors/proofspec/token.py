@@ -108,7 +108,7 @@ def create_token(recipient: bytes, ephemeral: bytes, issuer_seed: bytes, body: B
 
 
 def check_header(hardware_id: bytes, token: bytes) -> None:
-    """What is checked before any public-key work."""
+    """Checks before any public-key work."""
     if len(token) != TOKEN_BYTES or token[:2] != MAGIC:
         raise Refused("malformed")
     if token[2] != VERSION or token[3] != SUITE:

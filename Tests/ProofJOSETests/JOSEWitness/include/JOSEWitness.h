@@ -1,9 +1,8 @@
 /// Sees what keys and measurements leave behind in this process's memory.
 ///
 /// Random bytes play the secret. They are kept masked, so that the witness itself holds no copy that it would find.
-/// What it looks for is the secret's last 16 bytes, forwards and backwards (libcrypto keeps numbers with the lowest
-/// byte first), and the beginning of their base64: an allocator overwrites the beginning of a freed block, not its
-/// end.
+/// Searches for the secret's last 16 bytes, forwards and backwards (libcrypto keeps numbers with the lowest byte
+/// first), and the beginning of their base64: an allocator overwrites the beginning of a freed block, not its end.
 
 #ifndef JOSE_WITNESS_H
 #define JOSE_WITNESS_H

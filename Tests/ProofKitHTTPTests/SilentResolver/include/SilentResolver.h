@@ -5,7 +5,7 @@
 #ifndef SILENT_RESOLVER_H
 #define SILENT_RESOLVER_H
 
-/// From now on nobody in this process is told an address: whoever asks waits.
+/// From now on no name resolves in this process: each caller waits.
 void silent_resolver_begin(void);
 
 #endif
