@@ -1,8 +1,8 @@
-/// What the service decides before it makes a measurement configuration.
+/// The service's decisions for a measurement configuration that is still to be made.
 public struct BaselineDraft: Sendable, Hashable {
   /// A fresh salt. One salt is used for one configuration only.
   public let salt: Salt
-  /// What is asked for.
+  /// The sources to measure.
   public let sources: [Source]
   /// How the app may measure.
   public let policy: MeasurementPolicy
@@ -72,7 +72,7 @@ public struct Baseline: ~Copyable, Sendable {
   /// Begins a baseline.
   ///
   /// - Parameters:
-  ///   - draft: What the service decided.
+  ///   - draft: The service's decisions.
   ///   - key: The key of the app's SDK build.
   public init(_ draft: BaselineDraft, with key: MeasurementProofKey) {
     core = CoreFold(baseline: draft, with: key)
@@ -99,8 +99,8 @@ extension MeasurementConfig {
   /// Makes a configuration from evidence that the service believes.
   ///
   /// - Parameters:
-  ///   - evidence: What the app saw when it was judged.
-  ///   - draft: What the service decided.
+  ///   - evidence: The app's evidence at the time of the service's review.
+  ///   - draft: The service's decisions.
   ///   - key: The key of the app's SDK build.
   /// - Throws: ``ProofError/evidenceNotAskedFor(_:)``, ``ProofError/evidenceMissing(_:)``.
   public init(

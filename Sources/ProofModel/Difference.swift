@@ -1,8 +1,8 @@
-/// What differs from the baseline, told without the baseline's digests.
+/// A difference from the baseline, found without the baseline's digests.
 ///
 /// The configuration keeps four blinded bytes for each group of records. So a difference names the
-/// source and the group, and from the evidence at hand the names that fall into that group: one of
-/// them changed or was added, or another that would fall there is gone.
+/// source and the group, and the names in the evidence that fall into that group. One of these
+/// changed or was added, or a record that would fall there was removed.
 public struct Difference: Sendable, Hashable {
   /// One group of records that is not the baseline's.
   public struct Change: Sendable, Hashable {
@@ -27,7 +27,7 @@ public struct Difference: Sendable, Hashable {
   /// Measures, and tells what differs from the baseline.
   ///
   /// - Parameters:
-  ///   - evidence: What the app sees now.
+  ///   - evidence: The app's evidence now.
   ///   - config: The baseline's configuration.
   ///   - key: This build's key.
   /// - Throws: ``ProofError/evidenceNotAskedFor(_:)``, ``ProofError/evidenceMissing(_:)``.

@@ -25,14 +25,14 @@ public struct Digest: FixedBytes {
 extension Digest {
   /// The SHA-256 digest of bytes.
   ///
-  /// - Parameter bytes: What a source looks like.
+  /// - Parameter bytes: The content of a source.
   public init(hashing bytes: Span<UInt8>) {
     self = CoreCrypto.sha256(bytes)
   }
 
   /// The SHA-256 digest of bytes.
   ///
-  /// - Parameter bytes: What a source looks like.
+  /// - Parameter bytes: The content of a source.
   public init(hashing bytes: [UInt8]) {
     self.init(hashing: bytes.span)
   }

@@ -1,6 +1,6 @@
 /// Everything that was observed at one time, in the one canonical order.
 ///
-/// Whatever order a collector finds things in, equal observations give equal sets.
+/// Equal observations give equal sets, in whatever order the collector finds them.
 public struct EvidenceSet: Sendable, Hashable {
   /// The records, strictly increasing.
   public let records: [EvidenceRecord]
@@ -27,7 +27,7 @@ public struct EvidenceSet: Sendable, Hashable {
 public struct EvidenceName: Sendable, Hashable, CustomStringConvertible {
   /// The source.
   public let source: SourceID
-  /// What within the source.
+  /// The observed item within the source.
   public let name: [UInt8]
 
   /// The name of a record.

@@ -56,7 +56,7 @@ public struct HardwarePublicKey: FixedBytes {
   }
 }
 
-/// What everyone may know about one piece of hardware: its name, and the key to seal its tokens to.
+/// The public identity of one piece of hardware: its name, and the key to seal its tokens to.
 public struct HardwareIdentity: Sendable, Hashable {
   /// The hardware's name.
   public let id: HardwareID

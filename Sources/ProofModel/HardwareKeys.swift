@@ -1,4 +1,5 @@
-/// What one piece of hardware is, with its secret key: enough to open what is addressed to it.
+/// The identity and secret key of one piece of hardware: enough to open the messages addressed to
+/// it.
 public struct HardwareKeys: Sendable {
   /// The most issuers one piece of hardware trusts.
   public static var issuerCountMax: Int { CoreWire.issuersMax }
@@ -15,7 +16,7 @@ public struct HardwareKeys: Sendable {
   /// - Parameters:
   ///   - id: The hardware's name.
   ///   - secretKey: 32 random bytes; not all zeros.
-  ///   - mode: What was made in the other mode is refused.
+  ///   - mode: The hardware's mode. It refuses tokens that were made in the other mode.
   ///   - issuers: One to four backends whose signatures count.
   ///   - allowsLiteralTokens: Whether tokens in ``TokenForm/literal`` are accepted.
   ///   - challengeSeconds: A challenge's life, where there is a clock; nil for no limit.
@@ -45,7 +46,7 @@ public struct HardwareKeys: Sendable {
   /// Refuses a token for other hardware at next to no cost, before any public-key work. A token that
   /// passes may still not open.
   ///
-  /// - Parameter token: What an app carried here.
+  /// - Parameter token: The token that an app delivered.
   /// - Throws: ``ProofError/notForThisHardware(_:)``.
   public func checkAddressee(of token: MeasurementToken) throws(ProofError) {
     try CoreToken.checkHead(token.bytes, by: core)
@@ -53,7 +54,7 @@ public struct HardwareKeys: Sendable {
 
   /// Refuses an order for other hardware at next to no cost, before its signature is checked.
   ///
-  /// - Parameter order: What an app carried here.
+  /// - Parameter order: The order that an app delivered.
   /// - Throws: ``ProofError/notForThisHardware(_:)``.
   public func checkAddressee(of order: SignedOrder) throws(ProofError) {
     try CoreOrder.checkHead(order.bytes, by: core)
@@ -61,8 +62,8 @@ public struct HardwareKeys: Sendable {
 
   /// Opens a token: the hardware's id, its secret key and the issuers' keys decide.
   ///
-  /// - Parameter token: What an app carried here.
-  /// - Returns: What the backend granted.
+  /// - Parameter token: The token that an app delivered.
+  /// - Returns: The backend's grant.
   /// - Throws: ``ProofError/notForThisHardware(_:)``, ``ProofError/notSigned(_:)``,
   ///   ``ProofError/wrongMode(_:)``, ``ProofError/malformed(_:byteCount:)``.
   public func open(_ token: MeasurementToken) throws(ProofError) -> MeasurementGrant {
@@ -71,8 +72,8 @@ public struct HardwareKeys: Sendable {
 
   /// Opens an order.
   ///
-  /// - Parameter order: What an app carried here.
-  /// - Returns: What the backend ordered.
+  /// - Parameter order: The order that an app delivered.
+  /// - Returns: The backend's order.
   /// - Throws: ``ProofError/notForThisHardware(_:)``, ``ProofError/notSigned(_:)``,
   ///   ``ProofError/malformed(_:byteCount:)``.
   public func open(_ order: SignedOrder) throws(ProofError) -> Order {

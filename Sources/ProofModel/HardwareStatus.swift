@@ -1,4 +1,5 @@
-/// What a piece of hardware tells everyone: good for finding it, not for trusting it.
+/// The status that hardware tells everyone, unauthenticated: use it to find hardware, not to trust
+/// it.
 public struct HardwareStatus: Sendable, Hashable {
   /// The hardware's mode.
   public let mode: Mode
@@ -13,7 +14,7 @@ public struct HardwareStatus: Sendable, Hashable {
 
   /// Decodes the hardware's answer to ``Message/askForStatus``.
   ///
-  /// - Parameter message: What the hardware answered.
+  /// - Parameter message: The hardware's answer.
   /// - Throws: ``ProofError/malformed(_:byteCount:)``, ``ProofError/tooNew(_:)``.
   public init(_ message: Message) throws(ProofError) {
     self = try CoreMessage.status(message.bytes(of: .status))

@@ -10,9 +10,9 @@ public struct IssuerKey: Sendable {
     core = try CoreIssuer(seed: seed)
   }
 
-  /// A fresh key.
+  /// Generates a key.
   ///
-  /// - Returns: A key that nobody else has.
+  /// - Returns: A fresh random key.
   public static func random() -> IssuerKey {
     IssuerKey(core: CoreIssuer.random())
   }

@@ -1,7 +1,7 @@
-/// What one measurement gave: integrity measurement (IM), device measurement (DM) and device proof
-/// key (DPK). Secret.
+/// The result of one measurement: integrity measurement (IM), device measurement (DM) and device
+/// proof key (DPK). Secret.
 ///
-/// Whoever has it can make proofs, so it is kept no longer than a proof takes.
+/// It suffices to make proofs, so keep it no longer than a proof takes.
 public struct Measurement: Sendable {
   /// How many bytes IM and DM have each.
   public static var byteCount: Int { 32 }
@@ -16,8 +16,8 @@ public struct Measurement: Sendable {
   /// differs. ``MeasurementConfig/check(_:)`` tells beforehand.
   ///
   /// - Parameters:
-  ///   - evidence: What the app sees now.
-  ///   - config: What is asked for.
+  ///   - evidence: The app's evidence now.
+  ///   - config: The configuration to measure under.
   ///   - key: This build's key.
   /// - Throws: ``ProofError/evidenceNotAskedFor(_:)``, ``ProofError/evidenceMissing(_:)``.
   public init(
@@ -58,8 +58,8 @@ public struct Measurement: Sendable {
   /// - Parameters:
   ///   - part: Which one.
   ///   - body: Reads the bytes. It must not keep copies of them.
-  /// - Returns: What `body` returns.
-  /// - Throws: What `body` throws.
+  /// - Returns: The result of `body`.
+  /// - Throws: The error of `body`.
   public func withBytes<R: ~Copyable, E: Error>(
     of part: Part, _ body: (RawSpan) throws(E) -> R
   ) throws(E) -> R {

@@ -12,7 +12,7 @@ public struct MeasurementFold: ~Copyable, Sendable {
   /// differs, and the device measurement does not.
   ///
   /// - Parameters:
-  ///   - config: What is asked for.
+  ///   - config: The configuration to measure under.
   ///   - key: This build's key.
   ///   - comparing: Whether ``difference(among:)`` will end the measurement.
   public init(
@@ -33,7 +33,7 @@ public struct MeasurementFold: ~Copyable, Sendable {
 
   /// Ends the measurement.
   ///
-  /// - Returns: What was measured.
+  /// - Returns: The measurement.
   /// - Throws: ``ProofError/evidenceMissing(_:)``, ``ProofError/measurementEnded``.
   public consuming func finish() throws(ProofError) -> Measurement {
     Measurement(core: try core.finish())
@@ -42,7 +42,7 @@ public struct MeasurementFold: ~Copyable, Sendable {
   /// Ends the measurement, and tells what differs from the baseline instead.
   ///
   /// - Parameter evidence: The records that were added, to name candidates from.
-  /// - Returns: What differs.
+  /// - Returns: The difference from the baseline.
   /// - Throws: ``ProofError/evidenceMissing(_:)``, ``ProofError/measurementEnded``. Traps if the
   ///   fold was not begun with `comparing`.
   public consuming func difference(among evidence: EvidenceSet) throws(ProofError) -> Difference {

@@ -6,11 +6,11 @@ public enum Uses: Sendable, Hashable {
   case unlimited
 }
 
-/// What a measurement token says: which app instance may ask one piece of hardware for what, and
+/// The content of a measurement token: the rights of one app instance at one piece of hardware, and
 /// the secrets to check its proofs with. Secret.
 ///
-/// The backend makes one and seals it; the hardware opens the token and has it again. Every field is
-/// checked where it comes in.
+/// The backend makes one and seals it as a token; the hardware opens the token and gets it back.
+/// The initialiser checks every field.
 public struct MeasurementGrant: Sendable {
   /// The hardware that may open it.
   public let hardware: HardwareID
@@ -32,9 +32,9 @@ public struct MeasurementGrant: Sendable {
   public let issued: UInt64
   /// When it ends, in Unix seconds; nil for never.
   public let notAfter: UInt64?
-  /// What app and hardware share.
+  /// The secrets that app and hardware share.
   public let secrets: HardwareSecrets
-  /// Who signed it; nil until it was opened from a token.
+  /// The backend that signed it; nil until it was opened from a token.
   public let issuer: IssuerID?
 
   /// Checks and takes what a token is to say.

@@ -36,8 +36,8 @@ public struct MeasurementToken: Sendable, Hashable {
   /// Only ``Verdict/held`` has a receipt: what refuses a token shares no key with the app.
   ///
   /// - Parameters:
-  ///   - answer: What came over the link.
-  ///   - secrets: What the app shares with the hardware.
+  ///   - answer: The answer that came over the link.
+  ///   - secrets: The secrets that app and hardware share.
   /// - Returns: The verdict, believed.
   /// - Throws: ``ProofError/unauthenticated(_:)``, ``ProofError/answerToAnother(expected:actual:)``,
   ///   ``ProofError/differs(_:)``.

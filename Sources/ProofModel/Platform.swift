@@ -1,7 +1,7 @@
-/// What a piece of hardware provides to its verifier: randomness, perhaps a clock, and storage.
+/// The hardware's services to its verifier: randomness, storage, and a clock if there is one.
 ///
 /// The verifier calls it while it holds its lock, one call at a time; an implementation must not
-/// call the verifier. What is stored is secret: implementations keep no copies of it elsewhere.
+/// call the verifier. Stored bytes are secret: implementations keep no copies of them elsewhere.
 public protocol Platform: Sendable {
   /// Seconds since start, never going back; nil if there is no clock. Read once, when the verifier
   /// starts.
@@ -9,14 +9,14 @@ public protocol Platform: Sendable {
 
   /// Fills a span with random bytes, from a good generator: challenges come from it.
   ///
-  /// - Parameter bytes: What to fill.
+  /// - Parameter bytes: The span to fill.
   /// - Throws: ``PlatformFailure`` if the generator has none.
   func fillRandom(_ bytes: inout MutableSpan<UInt8>) throws(PlatformFailure)
 
   /// Reads one stored area. An area never written may read as anything.
   ///
   /// - Parameters:
-  ///   - bytes: What to fill; always as many as were written to this area.
+  ///   - bytes: The span to fill; its length is always the length written to this area.
   ///   - area: Which area.
   /// - Throws: ``PlatformFailure`` if the area cannot be read.
   func read(_ bytes: inout MutableSpan<UInt8>, from area: StorageArea) throws(PlatformFailure)
@@ -26,7 +26,7 @@ public protocol Platform: Sendable {
   /// A write that is cut short may leave anything in its own area and nothing anywhere else.
   ///
   /// - Parameters:
-  ///   - bytes: What to write, at most ``StorageArea/byteCountMax``.
+  ///   - bytes: The bytes to write, at most ``StorageArea/byteCountMax``.
   ///   - area: Which area.
   /// - Throws: ``PlatformFailure`` if it is not certain that the bytes are durable.
   func write(_ bytes: Span<UInt8>, to area: StorageArea) throws(PlatformFailure)

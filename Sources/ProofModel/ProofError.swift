@@ -3,11 +3,11 @@
 /// Every function of this library that can fail throws this type and no other. The words say what
 /// went wrong, with which value, and what to do next; they never contain a secret.
 public enum ProofError: Error, Sendable, Hashable {
-  // What the caller handed in.
+  // Wrong arguments.
 
   /// Bytes have another count than they must have.
   case wrongLength(of: String, expected: ClosedRange<Int>, actual: Int)
-  /// Bytes are all zeros: somebody's code failed and left a value unset.
+  /// Bytes are all zeros: a caller left a value unset.
   case allZeros(of: String)
   /// A value is outside its range, or contradicts another.
   case outOfRange(field: String, value: String, allowed: String)
@@ -46,7 +46,7 @@ public enum ProofError: Error, Sendable, Hashable {
 
   /// Bytes do not parse as what they should be.
   case malformed(String, byteCount: Int)
-  /// What was received is of a version or suite that this build does not know.
+  /// Received bytes are of a version or suite that this build does not know.
   case tooNew(String)
   /// A token or order is for other hardware, or was altered.
   case notForThisHardware(String)
@@ -81,7 +81,7 @@ public enum ProofError: Error, Sendable, Hashable {
 }
 
 extension ProofError: CustomStringConvertible {
-  /// What went wrong, with which value, and what to do next.
+  /// The failure, the value and the next step, as text.
   public var description: String {
     switch self {
     case .wrongLength(let noun, let expected, let actual):

@@ -29,8 +29,8 @@ extension ProofNonce {
   /// - Parameters:
   ///   - hardware: The hardware that challenged.
   ///   - challenge: Its live challenge.
-  ///   - kind: What is proved.
-  ///   - command: What is asked for.
+  ///   - kind: The kind of proof.
+  ///   - command: The command to be done.
   public init(
     for hardware: HardwareID, answering challenge: Challenge, of kind: ProofKind,
     _ command: Command
@@ -38,8 +38,8 @@ extension ProofNonce {
     self = CoreNonce.derive(for: hardware, answering: challenge, of: kind, command)
   }
 
-  /// The nonce that the device proof of an integrity command answers: it binds the integrity proof
-  /// beside it, so that nobody on the way can corrupt one of the two alone.
+  /// The nonce that the device proof of an integrity command answers. It binds the integrity proof
+  /// beside it, so that an attacker on the link cannot corrupt one of the two alone.
   ///
   /// - Parameter integrityProof: The integrity proof, which answers this nonce.
   /// - Returns: The nonce for the device proof.

@@ -1,23 +1,22 @@
 /// A verdict that is known to come from the hardware that could open the token.
 ///
-/// Values are made by checking an ``Answer``, and only by that: whoever has a receipt needs no
-/// further check.
+/// Values are made only by checking an ``Answer``. A receipt needs no further check.
 public struct Receipt: Sendable, Hashable {
-  /// What the hardware decided.
+  /// The hardware's verdict.
   public let verdict: Verdict
   /// Uses or attempts left, by the verdict; otherwise 0.
   public let detail: UInt16
   /// The counter of the challenge or recall answered; 0 for tokens.
   public let counter: UInt64
-  /// What was answered.
+  /// The nonce of the message answered.
   public let nonce: ProofNonce
 
   /// Checks an answer's receipt, in constant time.
   ///
   /// - Parameters:
-  ///   - answer: What the hardware is said to have answered.
-  ///   - nonce: What was sent under.
-  ///   - secrets: What the app shares with the hardware.
+  ///   - answer: The answer that came over the link.
+  ///   - nonce: The nonce of the message that was sent.
+  ///   - secrets: The secrets that app and hardware share.
   /// - Throws: ``ProofError/unauthenticated(_:)`` if there is no receipt,
   ///   ``ProofError/differs(_:)`` if it is not the expected one.
   public init(

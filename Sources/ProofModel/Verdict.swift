@@ -1,4 +1,4 @@
-/// What the hardware decided. The numbers are on the wire and never reused.
+/// The hardware's decision. The numbers are on the wire and never reused.
 public enum Verdict: UInt8, Sendable, CaseIterable {
   /// Integrity matched; the command is done.
   case accepted = 1

@@ -9,7 +9,7 @@ public final class Verifier: Sendable {
   /// Starts, from what storage holds.
   ///
   /// - Parameters:
-  ///   - keys: What the hardware is.
+  ///   - keys: The hardware's identity and secret key.
   ///   - platform: Randomness, time and storage.
   /// - Throws: ``ProofError/storageDamaged`` if a record has no intact copy: the hardware must then
   ///   be provisioned again. ``ProofError/storageFailed``, ``ProofError/randomFailed``.
@@ -20,7 +20,7 @@ public final class Verifier: Sendable {
   /// Formats the storage, in the factory or after its loss.
   ///
   /// - Parameters:
-  ///   - keys: What the hardware is.
+  ///   - keys: The hardware's identity and secret key.
   ///   - platform: Randomness, time and storage.
   ///   - epoch: The time of provisioning, in Unix seconds. With 0, and a floor of 0, the first
   ///     signature sets the time to anything.
@@ -39,9 +39,9 @@ public final class Verifier: Sendable {
   /// Judges one message.
   ///
   /// - Parameters:
-  ///   - message: What came over a link.
-  ///   - session: That link.
-  /// - Returns: What to reply, and what to do.
+  ///   - message: The message that came over a link.
+  ///   - session: The session of that link.
+  /// - Returns: The reply to send, and the command to do.
   public func receive(_ message: Message, in session: inout VerifierSession) -> Outcome {
     receive(type: message.type.rawValue, message.bytes, in: &session)
   }
@@ -51,8 +51,8 @@ public final class Verifier: Sendable {
   /// - Parameters:
   ///   - type: The type that the link told.
   ///   - bytes: The message's bytes.
-  ///   - session: That link.
-  /// - Returns: What to reply, and what to do.
+  ///   - session: The session of that link.
+  /// - Returns: The reply to send, and the command to do.
   public func receive(
     type: UInt8, _ bytes: [UInt8], in session: inout VerifierSession
   ) -> Outcome {

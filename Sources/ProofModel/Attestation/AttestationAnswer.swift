@@ -1,4 +1,4 @@
-/// What the service answers to a report.
+/// The service's answer to a report.
 public struct AttestationAnswer: Sendable, Hashable {
   /// How it went. The numbers are the wire's.
   public enum Outcome: UInt8, Sendable, CaseIterable {
@@ -12,9 +12,9 @@ public struct AttestationAnswer: Sendable, Hashable {
     case rejected = 4
     /// The account has not switched this on.
     case disabled = 5
-    /// There is no such secure string.
+    /// The account has no secure string of this name.
     case unknownKey = 6
-    /// That is no name of a secure string.
+    /// The name is not a valid name of a secure string.
     case badKey = 7
     /// That is no JSON object.
     case badPayload = 8

@@ -1,8 +1,9 @@
 /// The service says what to measure, and under which salt.
 public struct AttestationChallenge: Sendable, Hashable {
-  /// What the measurement configuration is to be made from. Its salt is good for one report.
+  /// The draft from which the app makes the measurement configuration. Its salt is good for one
+  /// report.
   public let draft: BaselineDraft
-  /// How many seconds the salt lives.
+  /// The salt's lifetime, in seconds.
   public let lifetime: UInt16
   /// The serial of the account's newest configuration.
   public let configSerial: UInt32

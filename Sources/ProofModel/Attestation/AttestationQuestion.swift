@@ -2,9 +2,9 @@
 public struct AttestationQuestion: Sendable, Hashable {
   /// The measurement proof key of the app's SDK build.
   public let keyID: KeyID
-  /// Which device asks.
+  /// The device that asks.
   public let device: DeviceID
-  /// What for.
+  /// The purpose of the attestation.
   public let purpose: AttestationPurpose
   /// The serial of the account's configuration that the app has; 0 for none.
   public let configSerial: UInt32

@@ -1,6 +1,6 @@
-/// What the app reports of itself, in answer to a challenge. Holds the measurements: secret.
+/// The app's report of itself, in answer to a challenge. Holds the measurements: secret.
 public struct AttestationReport: Sendable {
-  /// What is said beside the evidence.
+  /// The report's fields beside the evidence.
   public struct Subject: Sendable, Hashable {
     /// The purpose of the attestation.
     public var purpose: AttestationPurpose
@@ -8,13 +8,13 @@ public struct AttestationReport: Sendable {
     public var name: String
     /// The claims of a custom token, or a secure string's new definition.
     public var payload: [UInt8]
-    /// What the app says of itself, at most 128 bytes; `$error` marks a wrong measurement.
+    /// The app's own statement, at most 128 bytes; `$error` marks a wrong measurement.
     public var userProperty: String
     /// The account's development key, or empty.
     public var developmentKey: String
     /// SHA-256 of what the token is to be bound to.
     public var dataHash: Digest?
-    /// What the SDK saw, for policies and people.
+    /// The SDK's observations, for policies and people.
     public var properties: [Property]
 
     /// Describes what a report is about.
@@ -98,11 +98,11 @@ public struct AttestationReport: Sendable {
   public var configSerial: UInt32 { head.configSerial }
   /// The account.
   public var account: String { head.account }
-  /// What the report is about.
+  /// The subject of the report.
   public let subject: Subject
   /// The SDK's version.
   public let sdkVersion: String
-  /// What the app saw.
+  /// The app's evidence.
   public let evidence: EvidenceSet
   /// The key that signed the report; nil if none did.
   public let key: InstallationClaim?
@@ -169,7 +169,8 @@ public struct AttestationReport: Sendable {
     return (config, measurement)
   }
 
-  /// The same, for whoever needs no more than the belief: nothing is kept, and no guarded memory made.
+  /// Does the same check as ``measurement(under:with:)`` but returns no values, and so allocates no
+  /// guarded memory.
   package func check(
     under draft: BaselineDraft, with key: MeasurementProofKey
   ) throws(ProofError) {
@@ -185,7 +186,8 @@ public struct AttestationReport: Sendable {
     if let differing { throw .differs(differing) }
   }
 
-  /// What the app made of the challenge, if the report is the key's, to this challenge, of this device.
+  /// Recomputes the app's measurement configuration, after checking the report's tag, salt and
+  /// device id.
   private func authenticConfig(
     under draft: BaselineDraft, with key: MeasurementProofKey
   ) throws(ProofError) -> MeasurementConfig {
@@ -199,8 +201,8 @@ public struct AttestationReport: Sendable {
   /// Makes a report: a measurement configuration from the challenge, a measurement under it.
   ///
   /// - Parameters:
-  ///   - subject: What it is about.
-  ///   - evidence: What the app saw.
+  ///   - subject: The subject of the report.
+  ///   - evidence: The app's evidence.
   ///   - challenge: The service's.
   ///   - account: The account.
   ///   - configSerial: The serial of the configuration that the app has; 0 for none.
@@ -208,8 +210,8 @@ public struct AttestationReport: Sendable {
   ///   - key: The key of the SDK build.
   ///   - installation: The installation's key; nil if it has none.
   /// - Returns: The bytes to send, and the configuration to keep if the service agrees.
-  /// - Throws: What a ``MeasurementConfig`` throws, and ``ProofError/differs(_:)`` if the installation's key
-  ///   does not sign.
+  /// - Throws: The errors of ``MeasurementConfig``, and ``ProofError/differs(_:)`` if the
+  ///   installation's key does not sign.
   public static func make(
     _ subject: Subject, of evidence: EvidenceSet, answering challenge: AttestationChallenge,
     account: String, configSerial: UInt32, sdkVersion: String, with key: MeasurementProofKey,

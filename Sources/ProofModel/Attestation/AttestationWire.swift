@@ -35,7 +35,7 @@ package enum AttestationWire {
   package static let handoversMax = 8
 }
 
-/// What an attestation is for.
+/// The purpose of an attestation.
 public enum AttestationPurpose: UInt8, Sendable, CaseIterable {
   /// A token for an API.
   case token = 1

@@ -26,7 +26,7 @@ public struct DeviceID: FixedBytes {
   /// The device id that evidence gives.
   ///
   /// - Parameters:
-  ///   - evidence: What the app sees; the record of the storage secret decides.
+  ///   - evidence: The app's evidence. The record of the storage secret decides.
   ///   - account: The account's name.
   public init(of evidence: EvidenceSet, account: String) {
     let secret = evidence.records.first { record in
@@ -67,7 +67,8 @@ public struct AppDigest: FixedBytes {
 
   /// The app digest that evidence gives.
   ///
-  /// - Parameter evidence: What the app sees, or what a tool computed from its files.
+  /// - Parameter evidence: The app's evidence, or evidence that a tool computed from the app's
+  ///   files.
   public init(of evidence: EvidenceSet) {
     var transcript = AttestationWriter(transcript: AttestationWire.appLabel)
     for record in evidence.records(of: .app) where Self.sources.contains(record.source.number) {

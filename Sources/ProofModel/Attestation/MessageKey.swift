@@ -41,12 +41,12 @@ public struct MessageKey: Sendable {
     CoreCrypto.hmac(key: block.bytes, Array(message.utf8).span).bytes
   }
 
-  /// Whether bytes are a message's signature, in time that does not depend on how much of it is right.
+  /// Checks a message's signature, in constant time.
   ///
   /// - Parameters:
-  ///   - signature: What should be the signature.
+  ///   - signature: The signature to check.
   ///   - message: The message.
-  /// - Returns: Whether it is.
+  /// - Returns: Whether the signature is right.
   public func isSignature(_ signature: Span<UInt8>, of message: String) -> Bool {
     CoreCrypto.equal(signature, self.signature(of: message).span)
   }

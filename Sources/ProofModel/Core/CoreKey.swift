@@ -93,7 +93,7 @@ extension MeasurementProofKey {
   /// Lends the key as another C module of this package takes it.
   ///
   /// - Parameter body: Gets a `pfc_key`, good until it returns.
-  /// - Returns: What `body` returns.
+  /// - Returns: The result of `body`.
   @unsafe
   package func withCoreKey<R>(_ body: (UnsafeRawPointer) -> R) -> R {
     unsafe core.withKey { key in unsafe body(UnsafeRawPointer(key)) }

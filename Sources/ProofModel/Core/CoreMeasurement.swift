@@ -8,7 +8,7 @@ protocol CoreMeasurements: Sendable {
   ) throws(E) -> R
 }
 
-/// What one measurement gave, in one block.
+/// The secrets of one measurement, in one block.
 final class CoreMeasurement: CoreMeasurements {
   private let secret: CoreSecret<pfc_measured>
 
@@ -84,7 +84,7 @@ final class CoreMeasurement: CoreMeasurements {
   }
 }
 
-/// What a token carries for one piece of hardware, in one block.
+/// The secrets that a token carries for one piece of hardware, in one block.
 final class CoreSecrets: CoreMeasurements {
   private let secret: CoreSecret<pfc_secrets>
 

@@ -1,6 +1,6 @@
 internal import ProofCore
 
-/// What a function of the core answered, with a name for each number.
+/// The result of a core function, with a name for each number.
 struct CoreResult: Equatable {
   let code: Int32
 
@@ -30,9 +30,9 @@ struct CoreResult: Equatable {
   }
 }
 
-/// What the core answers about bytes that somebody sent or stored.
+/// Turns the core's results about received or stored bytes into errors.
 extension CoreResult {
-  /// Gives the answer its words; `noun` says what was opened.
+  /// Throws the error that the result stands for; `noun` names the bytes that were opened.
   func orThrow(opening noun: String, byteCount: Int) throws(ProofError) {
     switch self {
     case .ok: return

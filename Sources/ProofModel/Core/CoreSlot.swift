@@ -1,9 +1,9 @@
 internal import ProofCore
 
-/// What the hardware keeps of one app instance, as it stands in storage: for tools that read a flash
-/// image, and for tests. The secrets stay in a block of their own.
+/// The hardware's stored record of one app instance, for tools that read a flash image and for
+/// tests. The secrets stay in a block of their own.
 package struct CoreSlot: Sendable {
-  /// Whether the slot serves somebody.
+  /// The slot's use: free, held by an app instance, or revoked.
   package enum State: UInt8, Sendable {
     case free = 0
     case held = 1
@@ -24,7 +24,7 @@ package struct CoreSlot: Sendable {
   /// Nil for never.
   package let notAfter: UInt64?
   package let tokenDigest: TokenDigest
-  /// What became of the last command that was accepted; nil if there was none.
+  /// The verdict on the last accepted command; nil if there was none.
   package let lastVerdict: Verdict?
   package let lastCounter: UInt64
   package let lastNonce: ProofNonce

@@ -1,6 +1,6 @@
 internal import CSodium
 
-/// What is asked of libsodium itself: that it is ready, and random bytes.
+/// Access to libsodium itself: initialisation and random bytes.
 enum CoreSodium {
   /// libsodium draws its allocator's canary and learns the page size here, once for the process.
   static let isReady: Bool = sodium_init() >= 0

@@ -52,7 +52,7 @@ enum CoreWire {
   static let gateTokenMagic = PFC_GATE_TOKEN_MAGIC
   static let orderMagic = PFC_ORDER_MAGIC
 
-  /// What tokens and orders begin with: two bytes of magic, a version, a suite.
+  /// Checks how a token or an order begins: two bytes of magic, a version, a suite.
   static func check(
     _ bytes: [UInt8], _ count: Int, _ magic: String, _ noun: String
   ) throws(ProofError) {

@@ -61,7 +61,7 @@ private final class WorkBlocks: Sendable {
 
   func giveBack(_ block: WorkBlock) {
     block.wipe()
-    // What waited longest goes: a size that nobody asks for any more leaves room.
+    // Evict the block that waited longest, so that sizes no longer in use leave the cache.
     let surplus: WorkBlock? = waiting.withLock { waiting in
       waiting.append(block)
       return waiting.count > Self.countMax ? waiting.removeFirst() : nil

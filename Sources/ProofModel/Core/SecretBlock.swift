@@ -11,7 +11,8 @@ struct SecretBlock: ~Copyable {
   let count: Int
   private let base: UnsafeMutableRawPointer
 
-  /// A block of zeros, writable. Traps when the system gives no memory: nobody can go on from there.
+  /// A block of zeros, writable. Traps when the system gives no memory, because no caller can
+  /// continue.
   init(count: Int) {
     precondition(count > 0, "A secret has at least one byte; \(count) were asked for.")
     precondition(CoreSodium.isReady, "libsodium could not be initialised.")

@@ -24,7 +24,7 @@ public struct SecretBytes: ~Copyable, Sendable {
   /// - Parameters:
   ///   - count: How many bytes the secret has; at least one.
   ///   - fill: Writes the bytes.
-  /// - Throws: What `fill` throws; the block is wiped.
+  /// - Throws: The error of `fill`; the block is wiped.
   public init<E: Error>(
     count: Int, filling fill: (_ bytes: inout MutableSpan<UInt8>) throws(E) -> Void
   ) throws(E) {
@@ -38,7 +38,7 @@ public struct SecretBytes: ~Copyable, Sendable {
 
   /// Makes a secret with a copy of bytes that stand elsewhere. The caller wipes the original.
   ///
-  /// - Parameter bytes: What to copy; at least one byte.
+  /// - Parameter bytes: The bytes to copy; at least one.
   public init(copying bytes: Span<UInt8>) {
     unsafe self.init(count: bytes.count) { pointer in
       unsafe bytes.withUnsafeBytes { source in
@@ -49,7 +49,7 @@ public struct SecretBytes: ~Copyable, Sendable {
 
   /// Makes a secret with a copy of bytes that another secret lends.
   ///
-  /// - Parameter bytes: What to copy; at least one byte.
+  /// - Parameter bytes: The bytes to copy; at least one.
   public init(copying bytes: RawSpan) {
     unsafe self.init(count: bytes.byteCount) { pointer in
       unsafe bytes.withUnsafeBytes { source in
@@ -69,8 +69,8 @@ public struct SecretBytes: ~Copyable, Sendable {
   /// Lends the bytes, for as long as the closure runs.
   ///
   /// - Parameter body: Reads the bytes. It must not keep copies of them.
-  /// - Returns: What `body` returns.
-  /// - Throws: What `body` throws.
+  /// - Returns: The result of `body`.
+  /// - Throws: The error of `body`.
   public borrowing func withBytes<R: ~Copyable, E: Error>(
     _ body: (RawSpan) throws(E) -> R
   ) throws(E) -> R {
@@ -81,7 +81,7 @@ public struct SecretBytes: ~Copyable, Sendable {
 
   /// Whether two secrets have the same bytes, in time that depends on their counts alone.
   ///
-  /// - Parameter other: What to compare with.
+  /// - Parameter other: The secret to compare with.
   /// - Returns: Whether count and bytes are equal.
   public borrowing func matches(_ other: borrowing SecretBytes) -> Bool {
     guard count == other.count else { return false }
