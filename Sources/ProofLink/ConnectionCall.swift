@@ -3,16 +3,16 @@ internal import ProofModel
 /// A link of a connection: up, or on its way.
 struct ConnectionLink {
   let number: Int
-  /// Opens it, and hears what comes then.
+  /// Opens the link, then passes on its events.
   var task: Task<Void, Never>?
   var channel: (any LinkChannel)?
-  /// Whether the hardware has said anything on it: it is not in a queue any more.
+  /// Whether the hardware has sent anything on it, and so has taken it out of the queue.
   var isServed = false
   /// Once it is ready for messages.
   var ready: OpenLink?
 }
 
-/// A call of the app's, and how it hears of what happened.
+/// A call of the app, and the mailbox for its events.
 struct ConnectionCall {
   enum Event: Sendable {
     /// It is this call's turn.
@@ -20,7 +20,7 @@ struct ConnectionCall {
     case deadline
     /// A timer of this call's exchange.
     case timeout(Int)
-    /// What happened on the link of this number.
+    /// An event on the link of this number.
     case link(Int, LinkExchange.Event)
   }
 
@@ -31,20 +31,20 @@ struct ConnectionCall {
 }
 
 extension HardwareConnection {
-  /// Waits for its turn, plays one exchange to its end, and keeps what is to be remembered.
+  /// Waits for its turn, runs one exchange to its end, and stores the memory.
   ///
   /// - Parameters:
-  ///   - deadline: How long it may take, waiting included.
-  ///   - command: What is to be proved, if anything.
-  ///   - task: What is to be done; asked for when it is the call's turn.
-  /// - Returns: What was brought about.
+  ///   - deadline: The most time it may take, waiting included.
+  ///   - command: The command to prove, if the task is a command.
+  ///   - task: Makes the task; called when it is the call's turn.
+  /// - Returns: The exchange's outcome.
   /// - Throws: ``LinkError``.
   func perform(
     within deadline: Duration, proving command: (Command, ProofKind)? = nil,
     _ task: () throws(LinkError) -> LinkTask
   ) async throws(LinkError) -> LinkOutcome {
-    // Swift resumes who waits by way of its task's executor, even on an actor: each event would be
-    // heard once one of the threads that tasks share is free.
+    // Swift resumes a waiting call by its task's executor, even on an actor. This executor resumes
+    // it without waiting for a thread of the shared pool.
     try await withTaskExecutorPreference(resuming) { () async throws(LinkError) in
       try await serve(within: deadline, proving: command, task)
     }
@@ -116,7 +116,7 @@ extension HardwareConnection {
   ) async -> Result<LinkOutcome, LinkError> {
     var timer: (number: Int, task: Task<Void, Never>)?
     var attempt = 0
-    // What still comes from a link before this one is dropped.
+    // Events of links before this one are dropped.
     var current = link?.number
     defer { timer?.task.cancel() }
     var actions = exchange.start()
@@ -247,7 +247,7 @@ extension HardwareConnection {
     link = nil
   }
 
-  // MARK: What is remembered
+  // MARK: Memory
 
   private func request(
     _ task: LinkTask, proving command: (Command, ProofKind)?,

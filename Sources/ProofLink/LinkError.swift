@@ -12,8 +12,7 @@ public enum LinkError: Error, Sendable, Hashable {
   case hardwareTooOld
   /// The hardware wants no more of this link: connect again after so many seconds.
   case wait(seconds: Int)
-  /// The link does not carry. If the command may be done, nobody could tell so far what became of
-  /// it.
+  /// The link is lost. If the command may be done, its outcome is not known yet.
   case linkLost(commandMayBeDone: Bool)
   /// No link could be opened, because nothing is at the hardware's address: the transport's reason.
   /// The command was not done.
@@ -22,10 +21,10 @@ public enum LinkError: Error, Sendable, Hashable {
   case deadlinePassed(commandMayBeDone: Bool)
   /// The task was cancelled. The link is closed.
   case cancelled(commandMayBeDone: Bool)
-  /// An earlier command that was left open was done after all, or nobody can tell any more: this
-  /// one was not sent.
+  /// An earlier command that was left open was done after all, or its outcome can no longer be
+  /// found out. This command was not sent.
   case earlierCommand(Fate)
-  /// What must survive the app could not be stored, so the command was not sent.
+  /// The memory could not be stored, so the command was not sent.
   case notRemembered(reason: String)
 }
 
@@ -45,7 +44,7 @@ extension LinkError {
 }
 
 extension LinkError: CustomStringConvertible {
-  /// What went wrong, and what to do next.
+  /// The failure and the next step, as text.
   public var description: String {
     switch self {
     case .measureAgain:

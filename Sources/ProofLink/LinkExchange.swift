@@ -3,13 +3,13 @@ package import ProofModel
 /// One task's way to the hardware and back, over as many links as it takes; a command is never done
 /// twice.
 ///
-/// It does no input or output and knows no clock: events go in, actions come out. The rule that
-/// keeps a command from being done twice stands in one place, `retry`: a command is proved again
-/// only after an authenticated answer said that the one before was not executed and never will be.
-/// Whatever else happens, a lost verdict, an answer that anyone could have made, another link, the
-/// hardware is first asked, by a recall, what became of it.
+/// It does no input or output and knows no clock: events go in, actions come out. One rule keeps a
+/// command from being done twice, and stands in one place, `retry`. A command is proved again only
+/// after an authenticated answer said that the one before was not executed and never will be. After
+/// a lost verdict, a forgeable answer or a new link, it first asks the hardware for the outcome, by
+/// a recall.
 package struct LinkExchange: ~Copyable {
-  /// What happened.
+  /// An event that the caller reports.
   package enum Event: Sendable {
     case connected
     case disconnected
@@ -18,7 +18,7 @@ package struct LinkExchange: ~Copyable {
     case timeout(Int)
   }
 
-  /// What is to be done, in this order.
+  /// An action for the caller to do, in the order given.
   package enum Action {
     case connect
     case disconnect
@@ -76,11 +76,11 @@ package struct LinkExchange: ~Copyable {
   private(set) var commandCount = 0
   /// Links in a row that came to nothing with the same table.
   private var failedLinkCount = 0
-  /// The command of an earlier call, as long as nobody authenticated has said what became of it.
+  /// The command of an earlier call, until an authenticated answer gives its outcome.
   var earlier: Recall?
-  /// This call's, sent, and nobody authenticated has said yet what became of it.
+  /// The command that this call sent, until an authenticated answer gives its outcome.
   var outstanding: ProvedCommand?
-  /// What an answer without receipt said of it.
+  /// The verdict of an answer without receipt.
   var hint: Verdict?
   /// Whether the token was presented because a recall was not understood.
   var isDoubted = false
@@ -114,7 +114,7 @@ package struct LinkExchange: ~Copyable {
     return OpenLink(mtu: mtu, table: table)
   }
 
-  /// The command of which nobody has said what became of it.
+  /// The command whose outcome is not known.
   package var openRecall: Recall? { outstanding?.recall ?? earlier }
 
   /// Whether `openRecall` is all there is: other tasks leave an open command alone.
@@ -275,7 +275,7 @@ package struct LinkExchange: ~Copyable {
     }
   }
 
-  // MARK: What goes
+  // MARK: Sending
 
   private mutating func read(_ value: Value) {
     enter(.reading(value, []))
@@ -324,7 +324,7 @@ package struct LinkExchange: ~Copyable {
     }
   }
 
-  // MARK: What comes
+  // MARK: Receiving
 
   private mutating func received(_ pdu: [UInt8]) {
     guard let opcode = pdu.first else { return }

@@ -1,6 +1,6 @@
 internal import ProofModel
 
-/// What an answer of the hardware means for an exchange.
+/// Handles the hardware's answers.
 extension LinkExchange {
   mutating func answered(_ answer: Answer) {
     switch phase {

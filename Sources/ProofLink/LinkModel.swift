@@ -57,7 +57,7 @@ package struct LinkModel<Peripheral: LinkPeripheral>: ~Copyable {
     while result == nil {
       guard let entry = next() else { preconditionFailure("an exchange always has a timer") }
       now = max(now, entry.time)
-      // What belongs to an earlier connection was lost with it; only the app's timer outlives it.
+      // Events of an earlier connection were lost with it; only the app's timer outlives it.
       if case .timer = entry.arrival {} else if entry.connection != connection { continue }
       result = arrive(entry.arrival, at: &exchange)
     }

@@ -1,13 +1,13 @@
-/// What happens on a fresh link before the first message: the MTU is exchanged, the attributes are
-/// discovered by their UUIDs unless they are known, and verdicts are subscribed to.
+/// The procedure on a fresh link before the first message. It exchanges the MTU, discovers the
+/// attributes by their UUIDs unless they are known, and subscribes to verdicts.
 ///
 /// One request at a time; no input or output of its own.
 struct LinkOpening {
-  /// What is to be done next.
+  /// The caller's next step.
   enum Step: Equatable {
-    /// Send this, and wait for what comes.
+    /// Send this, and wait for the response.
     case send([UInt8])
-    /// Not what was waited for: a repetition of an earlier response, or a notification.
+    /// An unexpected PDU: a repetition of an earlier response, or a notification.
     case wait
     /// The link is ready.
     case ready
@@ -30,7 +30,7 @@ struct LinkOpening {
   private var service: ClosedRange<UInt16> = 1...0xFFFF
 
   private(set) var mtu = LinkPDU.mtus.lowerBound
-  /// What is known of the attributes by now.
+  /// The attributes found so far.
   private(set) var table: AttributeTable?
 
   init(mtu: Int, table: AttributeTable?) {

@@ -1,6 +1,6 @@
 package import ProofModel
 
-/// What an exchange is to bring about.
+/// The goal of an exchange.
 package enum LinkTask: Sendable {
   /// A link, and nothing more.
   case connect
@@ -8,14 +8,14 @@ package enum LinkTask: Sendable {
   case present
   /// A command, done at most once; after the open one of an earlier call, if any, is settled.
   case command(after: Recall?)
-  /// What became of an open command.
+  /// The outcome of an open command.
   case settle(Recall)
   case status
   case reply
   case order(SignedOrder)
 }
 
-/// What an exchange brought about.
+/// The result of an exchange.
 package enum LinkOutcome: Sendable, Hashable {
   case connected
   case receipt(Receipt)
@@ -36,7 +36,7 @@ package struct OpenLink: Sendable, Hashable {
   }
 }
 
-/// What the app brings to an exchange.
+/// The app's input to an exchange.
 package struct LinkRequest {
   package let task: LinkTask
   package let token: MeasurementToken

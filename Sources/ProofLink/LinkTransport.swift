@@ -1,8 +1,8 @@
 /// A way to one piece of hardware: a Bluetooth stack, a serial line, a local pipe.
 ///
-/// ``PipeTransport`` is what this library brings. Whoever has a radio writes these two protocols'
-/// few lines for it: everything above them, discovery, fragments, proofs and what happens when the
-/// link is lost, stays as it is. docs/LINK.md, section 9, shows one.
+/// ``PipeTransport`` is the implementation in this library. For a radio, implement these two
+/// protocols in a few lines. Everything above them stays as it is: discovery, fragments, proofs,
+/// and recovery from a lost link. docs/LINK.md, section 9, shows an example.
 public protocol LinkTransport: Sendable {
   /// How long the hardware may let a newcomer wait on an open link before it answers at all.
   ///
@@ -31,11 +31,11 @@ extension LinkTransport {
 /// It carries the PDUs of docs/LINK.md, section 2, whole or not at all. It may lose, repeat, reorder
 /// and damage them, and may end at any moment.
 public protocol LinkChannel: AnyObject, Sendable {
-  /// What the hardware sends, one PDU each. It ends when the link does, and is read once.
+  /// The PDUs that the hardware sends. The stream ends when the link does, and is read once.
   var received: AsyncStream<[UInt8]> { get }
 
-  /// Sends a PDU, after those sent before, and does not wait for it. What cannot be sent any more
-  /// is lost with the link.
+  /// Sends a PDU, after those sent before, and does not wait for it. A PDU that cannot be sent any
+  /// more is lost with the link.
   func send(_ pdu: [UInt8])
 
   /// Ends the link; what is queued may be lost. Called once more, it does nothing.
@@ -44,17 +44,17 @@ public protocol LinkChannel: AnyObject, Sendable {
 
 /// Why there is no link.
 public struct LinkUnavailable: Error, Sendable, Hashable, CustomStringConvertible {
-  /// What went wrong, for a log.
+  /// The failure, for a log.
   public let reason: String
 
   /// Whether nothing is at the address: a path that does not exist, say. Coming closer does not
   /// help then.
   public let isAddressWrong: Bool
 
-  /// Says why.
+  /// Describes a failure.
   ///
   /// - Parameters:
-  ///   - reason: What went wrong, for a log.
+  ///   - reason: The failure, for a log.
   ///   - isAddressWrong: Whether nothing is at the address.
   public init(_ reason: String, isAddressWrong: Bool = false) {
     self.reason = reason

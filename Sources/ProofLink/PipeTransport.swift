@@ -43,7 +43,7 @@ public struct PipeTransport: LinkTransport {
         await earlier.waitUntilOver()
       }
       let opened = try before.withLock { before throws(LinkUnavailable) -> PipeChannel? in
-        // Nobody waits for a link any more that was given up, and it would be in the way of the next.
+        // Do not open a link that was given up: it has no user, and would block the next one.
         guard !Task.isCancelled else { throw LinkUnavailable("given up before it was open") }
         if let earlier = before, isInTheWay(earlier) { return nil }
         let channel =

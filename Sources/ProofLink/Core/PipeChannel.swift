@@ -2,19 +2,20 @@ internal import Dispatch
 internal import Glibc
 internal import ProofModel
 
-/// A link over a local pipe. Its thread waits in `poll`, for the pipe and for a bell that `send` and
-/// `close` ring; no thread that tasks share ever waits.
+/// A link over a local pipe. Its thread waits in `poll` for the pipe, and for a wake-up pipe that
+/// `send` and `close` write to. No thread of Swift's shared pool ever waits.
 package final class PipeChannel: LinkChannel {
   private struct State {
     var outgoing: [[UInt8]] = []
     var isClosed = false
-    /// The descriptors are closed, and their numbers may be another's.
+    /// The descriptors are closed, and their numbers may be in use for other files.
     var isOver = false
-    /// Who waits for that. One stream for each: who is cancelled ends its own alone.
+    /// The callers that wait for `isOver`, one stream each, so that cancelling one ends its own
+    /// alone.
     var waiting: [AsyncStream<Never>.Continuation] = []
   }
 
-  /// So many PDUs wait for a reader at most; of more, the eldest are lost.
+  /// The most PDUs that wait for a reader. Further ones displace the oldest.
   private static let bufferedCountMax = 256
 
   package let received: AsyncStream<[UInt8]>
@@ -98,7 +99,7 @@ package final class PipeChannel: LinkChannel {
     }
   }
 
-  /// Whether nobody wants it any more: it is on its way to be over, or is.
+  /// Whether the app has closed the link. The descriptors may still be open; see `isOver`.
   var isClosed: Bool { state.withLock { $0.isClosed } }
 
   /// Whether the pipe is closed, by the hardware too.
@@ -120,14 +121,14 @@ package final class PipeChannel: LinkChannel {
   }
 
   private func ring(_ state: borrowing State) {
-    // A bell that is full has been rung.
+    // A full pipe is fine: an unread byte already wakes the reader.
     if !state.isOver { _ = unsafe write(bell.rings, [1], 1) }
   }
 
   // MARK: The thread
 
   private func attend() {
-    // A FIFO that nobody reads any more ends the link, not the app.
+    // Block SIGPIPE: writing to a FIFO that has no reader ends the link, not the app.
     var pipeSignal = sigset_t()
     var before = sigset_t()
     _ = unsafe sigemptyset(&pipeSignal)
@@ -224,7 +225,7 @@ package final class PipeChannel: LinkChannel {
 }
 
 extension LinkUnavailable {
-  /// What the system has against it.
+  /// Describes a failed system call by `errno`.
   static func system(_ what: String) -> LinkUnavailable {
     let code = errno
     return LinkUnavailable(
