@@ -3,16 +3,15 @@ public import ProofModel
 /// The app's way to one piece of hardware: it connects, presents the token if the hardware does not
 /// hold it, proves and sends commands, and reads receipts.
 ///
-/// Each call connects if there is no link, and leaves the link open for the next; calls made at the
-/// same time are served one after the other. A link that is lost is opened again, and what was asked
-/// for is resumed there.
+/// Each call connects if there is no link, and leaves the link open for the next. Concurrent calls
+/// are served one after the other. A lost link is opened again, and the call resumes there.
 ///
-/// **A command is never done twice.** Whatever happened to a command, it is proved again only after
-/// the hardware has said, with a receipt, that it was not executed and never will be.
+/// **A command is never done twice.** It is proved again only after the hardware has said, with a
+/// receipt, that it was not executed and never will be.
 ///
-/// Every call can be cancelled and has a deadline. Either ends the link at once; a command that was
+/// Every call can be cancelled and has a deadline. Either ends the link at once. A command that was
 /// on its way then stays ``LinkMemory/openCommand``, and the next ``send(_:proving:within:)`` asks
-/// first what became of it.
+/// for its outcome first.
 public actor HardwareConnection {
   /// How a connection is made.
   public struct Options: Sendable, Hashable {
