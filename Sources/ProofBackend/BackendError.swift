@@ -27,7 +27,7 @@ public enum BackendError: Error, Sendable, Hashable {
 }
 
 extension BackendError: CustomStringConvertible {
-  /// What went wrong, with which value, and what to do next.
+  /// The failure, the value and the next step, as text.
   public var description: String {
     switch self {
     case .unknownHardware(let id):

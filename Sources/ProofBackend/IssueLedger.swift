@@ -17,7 +17,7 @@ public struct IssuePair: Sendable, Hashable {
 /// Remembers what was issued and revoked, so that a generation never goes back. Called from several
 /// threads.
 ///
-/// What is noted outlasts the process, and is noted before anything is handed out.
+/// A note outlasts the process, and is made before anything is handed out.
 public protocol IssueLedger: Sendable {
   /// The latest time that was noted, in Unix seconds; nil if nothing was.
   ///
@@ -52,7 +52,7 @@ public protocol IssueLedger: Sendable {
   ) throws(BackendError)
 }
 
-/// What is known about one pair.
+/// The issued and revoked generations of one app instance at one piece of hardware.
 struct IssueHistory: Sendable, Hashable {
   var issued: UInt32 = 0
   var revokedThrough: UInt32 = 0

@@ -1,8 +1,8 @@
 public import ProofJOSE
 public import ProofModel
 
-/// What the service says of an app that it has measured: the claims of a checked measurement token.
-/// Secret.
+/// The service's statement about an app that it has measured: the claims of a checked measurement
+/// token. Secret.
 public struct MeasuredApp: Sendable {
   /// Which installation.
   public let instance: InstanceID
@@ -43,7 +43,7 @@ public struct MeasuredApp: Sendable {
     }
   }
 
-  /// What a piece of hardware and the app share.
+  /// The secrets that a piece of hardware and the app share.
   func secrets(for hardware: HardwareID, form: TokenForm) -> HardwareSecrets {
     measurement.secrets(for: hardware, with: key, form: form)
   }

@@ -1,7 +1,7 @@
 public import ProofJOSE
 public import ProofModel
 
-/// What a measurement token permits.
+/// The rights that a measurement token grants.
 public struct GrantPermissions: Sendable, Hashable {
   /// Classes of commands that an integrity match permits; at least one.
   public var integrityClasses: CommandClasses
@@ -66,12 +66,13 @@ public struct MeasurementTokenIssuer: Sendable {
   /// Issues a token.
   ///
   /// - Parameters:
-  ///   - app: What the service says of the app.
+  ///   - app: The service's statement about the app.
   ///   - id: The hardware that the token is for.
-  ///   - permissions: What it permits.
+  ///   - permissions: The rights that the token grants.
   ///   - form: ``/ProofModel/TokenForm/literal`` puts the app's own keys and measurements into the
   ///     token; the hardware's registration must allow it by name.
-  /// - Returns: The token. What makes older ones void is on the medium by then.
+  /// - Returns: The token. By then the ledger has stored the generation that makes older tokens
+  ///   void.
   /// - Throws: ``BackendError``.
   public func issue(
     to app: MeasuredApp, for id: HardwareID, _ permissions: GrantPermissions,
@@ -98,23 +99,23 @@ public struct MeasurementTokenIssuer: Sendable {
     return token
   }
 
-  /// Orders that it is at least now: tokens that have ended end there too.
+  /// Orders that the hardware's time is at least now, which also ends tokens that have expired.
   ///
   /// - Parameter id: The hardware.
-  /// - Returns: What apps carry.
+  /// - Returns: The signed order, for apps to deliver.
   /// - Throws: ``BackendError/unknownHardware(_:)``, ``BackendError/clockAhead(of:by:)``.
   public func orderEpoch(for id: HardwareID) throws(BackendError) -> SignedOrder {
     _ = try known(id)
     return try sign(.epoch(id))
   }
 
-  /// Orders that bring hardware up to now that lay without power for longer than one order may move
-  /// its time.
+  /// Orders that move the hardware's time up to now after a long time without power, when one order
+  /// cannot move it far enough.
   ///
   /// - Parameters:
   ///   - id: The hardware.
   ///   - epoch: The hardware's own time, as its status tells it.
-  /// - Returns: What an app carries, in this order; at most 256.
+  /// - Returns: The signed orders, for an app to deliver in this order; at most 256.
   /// - Throws: ``BackendError/unknownHardware(_:)``, ``BackendError/clockAhead(of:by:)``.
   public func orderEpochs(
     for id: HardwareID, from epoch: UInt64
@@ -136,7 +137,7 @@ public struct MeasurementTokenIssuer: Sendable {
   ///   - instance: The app's installation.
   ///   - generation: The last generation that is revoked; nil for all, for good.
   ///   - id: At which hardware.
-  /// - Returns: What apps carry.
+  /// - Returns: The signed order, for apps to deliver.
   /// - Throws: ``BackendError``.
   public func orderRevocation(
     of instance: InstanceID, through generation: UInt32? = nil, at id: HardwareID
@@ -152,7 +153,7 @@ public struct MeasurementTokenIssuer: Sendable {
   /// Orders that tokens issued before now are void, and frees their slots.
   ///
   /// - Parameter id: At which hardware.
-  /// - Returns: What apps carry.
+  /// - Returns: The signed order, for apps to deliver.
   /// - Throws: ``BackendError``.
   public func orderFloor(for id: HardwareID) throws(BackendError) -> SignedOrder {
     _ = try known(id)

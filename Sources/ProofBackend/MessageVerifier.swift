@@ -21,7 +21,7 @@ public struct MessageVerifier: Sendable {
   ///     same in all apps.
   ///   - signature: The signature in base64.
   ///   - token: The token that came along, checked by a ``TokenVerifier``.
-  ///   - claims: What it says.
+  ///   - claims: The token's claims.
   /// - Throws: ``TokenRefusal``: `claims` if the token names no key, `key` if it names one that is not
   ///   here, `binding` if the token does not stand in the message, `signature` if that is wrong.
   public func check(

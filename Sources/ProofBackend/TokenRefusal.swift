@@ -6,9 +6,9 @@ public import ProofJOSE
 public struct TokenRefusal: Error, Sendable, Hashable {
   /// The word.
   public enum Reason: String, Sendable, Hashable, CaseIterable {
-    /// There is no token.
+    /// The request has no token.
     case missing
-    /// It is no token, or none of the expected kind.
+    /// The text is not a token, or not of the expected kind.
     case malformed
     /// Its algorithm is not its key's.
     case algorithm
@@ -22,11 +22,11 @@ public struct TokenRefusal: Error, Sendable, Hashable {
     case early
     /// It is valid for too long.
     case lifetime
-    /// Somebody else issued it.
+    /// The token has another issuer.
     case issuer
-    /// It is for somebody else.
+    /// The token is for another audience.
     case audience
-    /// It is not bound to this request.
+    /// The token is not bound to this request.
     case binding
     /// A claim is missing or not written as it must be.
     case claims
@@ -36,7 +36,7 @@ public struct TokenRefusal: Error, Sendable, Hashable {
 
   /// The word.
   public let reason: Reason
-  /// What the library says, if it was asked.
+  /// The JOSE library's error, if it reported one.
   public let error: JOSEError?
 
   init(_ reason: Reason) {
@@ -68,7 +68,7 @@ public struct TokenRefusal: Error, Sendable, Hashable {
 }
 
 extension TokenRefusal: CustomStringConvertible {
-  /// What is wrong with the token, and what to do next.
+  /// The failure and the next step, as text.
   public var description: String {
     switch (reason, error) {
     case (_, let error?): error.description

@@ -8,7 +8,7 @@ public import ProofJOSE
 /// public key (ECDH-ES+A256KW, RSA-OAEP-256), so such a token has to hold one that the service signed
 /// for this audience.
 public struct TokenVerifier: Sendable {
-  /// What tokens must say beside ending in the future.
+  /// The claims that tokens must have, beside an expiry in the future.
   public struct Rules: Sendable {
     /// The expected `iss`; nil if it does not matter.
     public var issuer: String?
@@ -32,10 +32,11 @@ public struct TokenVerifier: Sendable {
   /// A verifier.
   ///
   /// - Parameters:
-  ///   - keys: What the service's tokens are checked or opened with. If there are several of a kind,
-  ///     each has a name, and tokens must name theirs: old and new keys while one replaces the other.
-  ///     One alone also takes tokens that name none; one alone without a name takes any name.
-  ///   - rules: What tokens must say.
+  ///   - keys: The keys that check or open the service's tokens. If there are several of a kind,
+  ///     each has a name, and tokens must name theirs: old and new keys while one replaces the
+  ///     other. A single key also takes tokens that name none; a single key without a name takes
+  ///     any name.
+  ///   - rules: The claims that tokens must have.
   /// - Throws: `JOSEError` for keys that cannot check or open anything, or rules out of range;
   ///   `audienceRefused` for a private key of this backend without `Rules.audience`.
   public init(_ keys: [JSONWebKey], rules: Rules = Rules()) throws(JOSEError) {
@@ -62,9 +63,9 @@ public struct TokenVerifier: Sendable {
   ///
   /// - Parameters:
   ///   - token: The token, nothing around it.
-  ///   - text: What it must be bound to, such as the whole value of a header; compared in constant
-  ///     time. nil if it need not be bound.
-  /// - Returns: What it says.
+  ///   - text: The text that the token must be bound to, such as the whole value of a header;
+  ///     compared in constant time. nil if it need not be bound.
+  /// - Returns: The token's claims.
   /// - Throws: ``TokenRefusal``.
   public func claims(
     of token: String, boundTo text: String? = nil
@@ -87,8 +88,8 @@ public struct TokenVerifier: Sendable {
   ///
   /// - Parameters:
   ///   - token: The token, nothing around it.
-  ///   - text: What it must be bound to; nil if it need not be bound.
-  /// - Returns: What it says.
+  ///   - text: The text that the token must be bound to; nil if it need not be bound.
+  /// - Returns: The token's statement about the app.
   /// - Throws: ``TokenRefusal``.
   public func measurement(
     of token: String, boundTo text: String? = nil

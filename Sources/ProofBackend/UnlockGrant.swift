@@ -30,7 +30,7 @@ public struct UnlockGrant: Sendable {
     }
   }
 
-  /// What to answer.
+  /// The response to send.
   public struct Answer: Sendable, Hashable {
     /// The status.
     public var status: Int
