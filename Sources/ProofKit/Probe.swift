@@ -34,7 +34,7 @@ public final class Probe: EvidenceObserver {
     }
   }
 
-  /// What a probe is made for.
+  /// The set-up of a probe.
   public struct Options: Sendable {
     /// Another executable than this process's, for tools that look at an app's files.
     package var executable: String?
@@ -78,7 +78,7 @@ public final class Probe: EvidenceObserver {
 
   /// Makes a probe, and the storage secret if there is none yet.
   ///
-  /// - Parameter options: What to observe.
+  /// - Parameter options: The executable, folders and libraries to observe.
   /// - Throws: ``/ProofModel/ProofError/evidenceUnavailable(reason:)`` if the storage folder is not
   ///   there or open to others, or without memory.
   public init(_ options: Options) throws(ProofError) {
@@ -110,10 +110,11 @@ public final class Probe: EvidenceObserver {
     return try body()
   }
 
-  /// Observes what a configuration asks for, off the calling thread. Cancelling the task stops it.
+  /// Observes the sources that a configuration asks for, off the calling thread. Cancelling the
+  /// task stops it.
   ///
   /// - Parameters:
-  ///   - config: What is asked for.
+  ///   - config: The configuration that names the sources.
   ///   - progress: Called now and then, on another thread.
   /// - Returns: The evidence.
   /// - Throws: `CancellationError`, and what ``collect(for:)`` throws.
@@ -131,7 +132,7 @@ public final class Probe: EvidenceObserver {
   /// Observes sources for a new baseline, off the calling thread, before there is a configuration.
   ///
   /// - Parameters:
-  ///   - sources: What the service asks for, in order.
+  ///   - sources: The sources that the service asks for, in order.
   ///   - policy: How to measure.
   ///   - limitLog2: At most 2 to this power bytes of files are read, 16 to 50.
   ///   - progress: Called now and then, on another thread.
@@ -161,7 +162,8 @@ public final class Probe: EvidenceObserver {
     }
   }
 
-  /// What a configuration may say, and no more: the caller's number comes from anywhere.
+  /// Checks a limit against the range that a configuration may have, because the caller's number is
+  /// unchecked.
   private static func byteCountLimit(_ log2: UInt8) throws(ProofError) -> UInt64 {
     guard (16...50).contains(log2) else {
       throw .outOfRange(
@@ -173,7 +175,7 @@ public final class Probe: EvidenceObserver {
   /// Measures the app, off the calling thread. Cancelling the task stops it.
   ///
   /// - Parameters:
-  ///   - config: What is asked for.
+  ///   - config: The configuration to measure under.
   ///   - key: This build's key, unless a test has its own.
   ///   - progress: Called now and then, on another thread.
   /// - Returns: IM and DM.
@@ -255,7 +257,7 @@ public final class Probe: EvidenceObserver {
   }
 }
 
-/// What one measurement is told and asks while it runs.
+/// The progress and cancellation of one measurement while it runs.
 final class Pace: Sendable {
   private let report: (@Sendable (Probe.Progress) -> Void)?
   private let cancelled = Atomic<Bool>(false)

@@ -1,9 +1,9 @@
 public import ProofModel
 
-/// What differs from the baseline, source by source, in words and as values.
+/// The differences from the baseline, source by source, in words and as values.
 ///
-/// For people. An app must not decide anything by it: whoever controls the process can patch such a
-/// decision. The verifier decides, by the measurement.
+/// Show it to people only. An app must not decide anything by it, because an attacker who controls
+/// the process can patch such a decision. The verifier decides, by the measurement.
 public struct Diagnosis: Sendable, Hashable {
   /// One difference.
   public struct Finding: Sendable, Hashable {

@@ -8,7 +8,7 @@ import ProofModel
 /// either is told nothing of the request. Connections are kept and used again; no redirect, no proxy,
 /// no cookie, and no file with the secrets of a connection, whatever the environment asks for.
 public final class CurlTransport: Transport {
-  /// What a transport is made with.
+  /// The set-up of a transport.
   public struct Options: Sendable, Hashable {
     /// A file of certificates (PEM) that alone may vouch for the service; nil for the system's.
     public var authorities: String?

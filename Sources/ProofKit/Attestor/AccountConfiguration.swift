@@ -1,9 +1,9 @@
 public import ProofModel
 
-/// What an account's service tells the app about itself and about the account's APIs: signed, and
-/// checked where it comes in.
+/// The service's signed statement to the app about itself and the account's APIs. The initialiser
+/// checks the signature.
 public struct AccountConfiguration: Sendable, Hashable {
-  /// What an API's tokens are like.
+  /// The kind of tokens that an API needs.
   public enum Domain: String, Sendable {
     /// It needs a token.
     case token
@@ -41,9 +41,9 @@ public struct AccountConfiguration: Sendable, Hashable {
   ///
   /// - Parameters:
   ///   - text: A JWS in compact form.
-  ///   - fingerprint: Of the key that must have signed, or of an earlier one from which handovers in the
-  ///     configuration lead to it; nil takes the key it names itself, for a configuration that is part of
-  ///     the app.
+  ///   - fingerprint: The fingerprint of the key that must have signed, or of an earlier key that
+  ///     the configuration's handovers lead from. nil takes the key that the configuration names:
+  ///     for a configuration that is part of the app.
   /// - Throws: ``AttestorError/malformedConfiguration(reason:)``,
   ///   ``AttestorError/untrustedConfiguration(reason:)``.
   public init(_ text: String, signedBy fingerprint: Digest? = nil) throws(AttestorError) {

@@ -3,12 +3,12 @@ import ProofModel
 /// One fetch: question, challenge, measurement, report, answer. It changes nothing; what it found out
 /// is in what it returns.
 struct AttestationExchange {
-  /// What a fetch found out.
+  /// The result of a fetch.
   struct Outcome: Sendable {
     var result: FetchResult
-    /// Until when the result may be handed out again, in uptime; nil: it may not.
+    /// The uptime until which the result may be handed out again; nil if it may not.
     var goodUntil: Duration?
-    /// What the environment looked like before anything was measured, for results that are kept.
+    /// The environment before anything was measured, for results that are kept.
     var environment: EvidenceSet?
     /// A configuration that is newer than the one held.
     var configuration: AccountConfiguration?
@@ -27,7 +27,7 @@ struct AttestationExchange {
   let request: FetchRequest
   let pace: ObservationPace
 
-  /// What an attestor is made with.
+  /// The parts that an attestor is made from.
   struct Surroundings: Sendable {
     let observer: any EvidenceObserver
     let key: MeasurementProofKey
@@ -36,7 +36,7 @@ struct AttestationExchange {
     let clock: AttestorClock
   }
 
-  /// What an app says of itself beside the evidence. The number changes with every change.
+  /// The app's own statements beside the evidence. The number changes with every change.
   struct Settings: Sendable {
     var userProperty = ""
     var developmentKey = ""
@@ -232,8 +232,8 @@ struct ObservationPace: Sendable, Hashable {
     limitLog2 = draft.limitLog2
   }
 
-  /// What is looked at each time a kept token is handed out: debugger, preloading, loaded objects,
-  /// executable memory, private code pages, instrumentation.
+  /// The sources to look at each time a kept token is handed out: debugger, preloading, loaded
+  /// objects, executable memory, private code pages, instrumentation.
   var environment: [Source] { Self.watched }
 
   private static let watched = CoreProbe.sources.filter { source in

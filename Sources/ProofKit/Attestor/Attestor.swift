@@ -18,7 +18,7 @@ public final class Attestor: Sendable {
   /// Makes an attestor that is not initialised yet.
   ///
   /// - Parameters:
-  ///   - observer: Who observes the app; a ``Probe``.
+  ///   - observer: Observes the app; a ``Probe``.
   ///   - transport: The way to the service.
   ///   - appName: The app's name in reports; nil for the executable's.
   ///   - installationKey: The key that signs this installation's reports; nil for none. An account can
@@ -36,14 +36,14 @@ public final class Attestor: Sendable {
       appName: appName ?? CoreSystem.executableName, clock: clock)
   }
 
-  /// Where newer configurations come from and go to.
+  /// The way newer configurations are stored and found again.
   public enum ConfigurationUpdates: Sendable, Hashable {
     /// The SDK keeps the newest one itself.
     case automatic(ConfigurationStore)
     /// The app kept what ``Attestor/fetchConfig()`` gave it and hands it in. One that is older than
     /// the initial configuration is not used.
     case given(String)
-    /// There is none.
+    /// Newer configurations are not stored.
     case none
 
     fileprivate var store: ConfigurationStore? {
@@ -158,7 +158,7 @@ public final class Attestor: Sendable {
       case .configuration(let stored): return (newer(stored), false)
       }
     case .given(let text):
-      // Without a configuration `fetchConfig` gives out what it was initialised with.
+      // With no configuration yet, `fetchConfig` gave out the initial text: recognise it here.
       if text == initial.text { return (initial.configuration, false) }
       return (newer(try initial.update(text, held: nil)), false)
     }
@@ -194,7 +194,7 @@ public final class Attestor: Sendable {
   /// Keeps a configuration that came while the app runs.
   func store(_ configuration: AccountConfiguration, in session: AttestorState.Session) {
     guard let store = session.store else { return }
-    // If it cannot be kept, this start has it all the same, and the next one asks again.
+    // If storing fails, this run uses the configuration, and the next start asks for it again.
     try? self.store(
       configuration.text, serial: configuration.serial, of: session.initial, in: store)
   }

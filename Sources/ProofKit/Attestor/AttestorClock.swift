@@ -1,6 +1,6 @@
 /// How much time has passed: for the cache, in a form that a test can set.
 public struct AttestorClock: Sendable {
-  /// A clock that nobody sets, and that goes on while the device sleeps: the time since some moment.
+  /// A monotonic clock that goes on while the device sleeps: the time since some moment.
   public var uptime: @Sendable () -> Duration
 
   /// Describes a clock.

@@ -10,14 +10,14 @@ public enum AttestorError: Error, Sendable, Hashable {
   case configurationTooOld(serial: UInt32, held: UInt32)
   /// It was initialised before, with something else, and the comment does not begin with `reinit`.
   case alreadyInitialized(account: String)
-  /// There are fetches that have not ended.
+  /// Some fetches have not ended.
   case fetchesInFlight(count: Int)
   /// The updates cannot be kept where they should be.
   case storeUnusable(reason: String)
 }
 
 extension AttestorError: CustomStringConvertible {
-  /// What went wrong, with which value, and what to do next.
+  /// The failure, the value and the next step, as text.
   public var description: String {
     switch self {
     case .malformedConfiguration(let reason):

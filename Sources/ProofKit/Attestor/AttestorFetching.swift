@@ -13,7 +13,7 @@ extension Attestor {
   ///   app is measured anew in any case, the token has the measurements in it, and the result has
   ///   the configuration to keep.
   /// - Returns: The token, or why there is none.
-  /// - Throws: If the task is cancelled; the fetch ends if nobody else waits for it.
+  /// - Throws: If the task is cancelled; the fetch ends if no other call waits for it.
   public func fetchToken(for domain: String) async throws(CancellationError) -> FetchResult {
     try await fetch(FetchRequest.token(domain))
   }
@@ -46,7 +46,7 @@ extension Attestor {
   ///   - key: The string's name, 1 to 64 characters.
   ///   - newDefinition: Nil to leave it as it is; empty to remove it.
   /// - Returns: The string, or why there is none.
-  /// - Throws: If the task is cancelled; the fetch ends if nobody else waits for it.
+  /// - Throws: If the task is cancelled; the fetch ends if no other call waits for it.
   public func fetchSecureString(
     _ key: String, newDefinition: String? = nil
   ) async throws(CancellationError) -> FetchResult {
@@ -82,7 +82,7 @@ extension Attestor {
   /// - Parameter payload: The claims: a JSON object, at most 40,000 bytes, nested at most 16 deep. `iss`,
   ///   `sub`, `aud`, `nbf`, `iat` and `jti` may be among them where the account allows it.
   /// - Returns: The token, or why there is none.
-  /// - Throws: If the task is cancelled; the fetch ends if nobody else waits for it.
+  /// - Throws: If the task is cancelled; the fetch ends if no other call waits for it.
   public func fetchCustomJWT(_ payload: String) async throws(CancellationError) -> FetchResult {
     try await fetch(FetchRequest.customJWT(payload))
   }
@@ -173,7 +173,7 @@ extension Attestor {
       if state.flights[key] == nil, let kept = state.kept(key, at: now), kept.environment == nil {
         return .hand(kept.result.flagged(by: session))
       }
-      // Looked at under the lock, as whoever gives up does it under the lock.
+      // Check under the lock, because a caller that gives up changes it under the lock.
       if seat.isOver { return .wait }
       if state.flights[key] != nil {
         state.flights[key]?.seats.append(seat)
@@ -190,7 +190,7 @@ extension Attestor {
     }
   }
 
-  /// One who waits leaves; with the last one the fetch ends.
+  /// Removes a caller that gives up; when the last caller has left, the fetch ends.
   private func leave(_ seat: Seat) {
     let cancellation = state.withLock { state -> Cancellation? in
       // Under the lock, so that it is not given a place after it has left.
@@ -213,18 +213,18 @@ extension Attestor {
       (state.session, state.settings, state.kept(key, at: clock.uptime()))
     }
     guard let session = known.0, session.number == key.session else {
-      // Reinitialisation waits for fetches, so only one that nobody waits for comes here.
+      // A cancelled fetch, because reinitialisation waits for all others; its result is dropped.
       return
     }
     if let kept = known.2 {
       let isUnchanged = isUnchanged(kept.environment, session.pace, flight.cancellation)
-      // Nobody waits, and a look that was cut short says nothing of the environment.
+      // A cancelled fetch has no callers, and its unfinished check says nothing of the environment.
       if flight.cancellation.isCancelled { return }
       if !isUnchanged {
-        // Something is different: no token that was fetched before is handed out any more.
+        // The environment changed: tokens that were fetched before are no longer handed out.
         state.withLock { $0.dropAll() }
       } else if clock.uptime() < kept.goodUntil {
-        // Asked again: looking took time too.
+        // Check the time again, because the check of the environment took time too.
         let (seats, result) = state.withLock { state in
           (state.land(key, flight.number) ?? [], kept.result.flagged(by: state.session))
         }

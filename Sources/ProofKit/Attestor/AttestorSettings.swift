@@ -55,7 +55,7 @@ extension Attestor {
   /// - Returns: The JSON text, or nil if the SDK is not initialised.
   public func pinsJSON(_ type: PinType = .publicKeySHA256) -> String? { pins(type)?.json }
 
-  // MARK: What the app says of itself
+  // MARK: The app's own statements
 
   /// The name of this account's app on this device, as the service knows it: 16 bytes in base64. Nil
   /// if the SDK is not initialised or the app cannot be looked at.
@@ -83,7 +83,7 @@ extension Attestor {
   }
 
   /// Binds the tokens that are fetched from now on to data: their `pay` claim is the SHA-256 of its
-  /// UTF-8 bytes. The data itself is told to nobody. Nil for no binding.
+  /// UTF-8 bytes. The data itself never leaves the app. Nil for no binding.
   ///
   /// The same data again changes nothing; other data makes the next fetch a new attestation.
   public func setDataHash(of data: String?) {

@@ -1,6 +1,6 @@
 import ProofModel
 
-/// What an attestor knows, under one lock.
+/// The state of an attestor, guarded by one lock.
 struct AttestorState {
   typealias Outcome = AttestationExchange.Outcome
   typealias Settings = AttestationExchange.Settings
@@ -12,7 +12,7 @@ struct AttestorState {
     let store: ConfigurationStore?
     let number: UInt64
     var configuration: AccountConfiguration?
-    /// Whether a newer configuration came that nobody has fetched.
+    /// Whether a newer configuration came that the app has not fetched.
     var isConfigChanged = false
     /// The serial of the configuration whose pins were read last; nil if none were read.
     var pinsSerial: UInt32?
@@ -67,7 +67,7 @@ struct AttestorState {
     }
   }
 
-  /// What makes two fetches the same.
+  /// The key of a fetch: calls with equal keys share one fetch.
   struct Key: Hashable {
     let request: FetchRequest
     let session: UInt64
@@ -103,20 +103,20 @@ struct AttestorState {
     return lastNumber
   }
 
-  /// Changes what the app says of itself: what was fetched before does not hold any more.
+  /// Changes the app's own statements, and drops the results that were kept.
   mutating func changeSettings(_ change: (inout Settings) -> Void) {
     change(&settings)
     settings.number = nextNumber()
     kept = [:]
   }
 
-  /// The app's environment is different: nothing that it got before holds any more.
+  /// The app's environment has changed: drop its tokens and message keys.
   mutating func dropAll() {
     kept = [:]
     session?.dropMessageKeys()
   }
 
-  /// What is kept and still good.
+  /// The kept result of a fetch, if it is still valid.
   mutating func kept(_ key: Key, at now: Duration) -> Kept? {
     guard let found = kept[key] else { return nil }
     if now < found.goodUntil { return found }
@@ -124,23 +124,23 @@ struct AttestorState {
     return nil
   }
 
-  /// Ends a fetch and says who waits for it: nobody, if all have left.
+  /// Ends a fetch and returns the callers that wait for it; empty if all have left.
   mutating func land(_ key: Key, _ number: UInt64) -> [Seat]? {
     guard let flight = flights[key], flight.number == number else { return nil }
     flights[key] = nil
     return flight.seats
   }
 
-  /// Takes what a fetch found out.
+  /// Takes the result of a fetch.
   mutating func take(_ outcome: Outcome, of key: Key, isAwaited: Bool, at now: Duration) {
-    // Of a fetch that began before a reinitialisation nothing counts any more.
+    // Ignore a fetch that began before a reinitialisation.
     guard session?.number == key.session else { return }
     adopt(outcome)
     if outcome.result.status == .success, key.request.isForToken {
       session?.take(outcome.messageKey, with: outcome.result.token)
     }
     if key.request.purpose == .secureString && !key.request.isShared {
-      // What other calls got before, or still get, does not hold any more.
+      // Invalidate the string that other calls got before, or are still fetching.
       definitions[key.request.name] = nextNumber()
     }
     if isAwaited { keep(key, outcome, at: now) }
@@ -164,7 +164,7 @@ struct AttestorState {
 
   private mutating func keep(_ key: Key, _ outcome: Outcome, at now: Duration) {
     guard key.settings == settings.number, key.request.isShared else { return }
-    // Nobody who joins now may be given what was kept before.
+    // A caller that joins now must not get the result that was kept before.
     kept[key] = nil
     kept = kept.filter { now < $0.value.goodUntil }
     if let goodUntil = outcome.goodUntil {
@@ -177,7 +177,7 @@ struct AttestorState {
     }
   }
 
-  /// What fails by itself again at once.
+  /// Whether a result is kept for a while because a repeated fetch would fail at once again.
   private static func isRemembered(_ status: FetchStatus) -> Bool {
     switch status {
     case .noNetwork, .poorNetwork, .mitmDetected, .noService, .internalError, .rejected, .disabled,

@@ -13,7 +13,8 @@ public struct ConfigurationStore: Sendable, Hashable {
 
   /// Describes a store.
   ///
-  /// - Parameter folder: The folder, made if it is not there. Nobody else may write in it.
+  /// - Parameter folder: The folder, made if it is not there. Other users must not be able to write
+  ///   in it.
   public init(folder: String) { self.folder = folder }
 
   private static let lockName = "configuration.lock"
@@ -23,11 +24,11 @@ public struct ConfigurationStore: Sendable, Hashable {
     "configuration-" + Digest(hashing: Array(account.utf8)).description.prefix(16)
   }
 
-  /// What the last start left.
+  /// The state that the last start stored.
   enum Stored {
-    /// Nothing, or what was damaged: this is the first start.
+    /// Nothing, or a damaged file: this is the first start.
     case nothing
-    /// That there was a start, and that it got no configuration.
+    /// A mark of a start that got no configuration.
     case start
     case configuration(AccountConfiguration)
   }
@@ -73,7 +74,7 @@ public struct ConfigurationStore: Sendable, Hashable {
       return .good(initial.configuration.map(Stored.configuration) ?? .start)
     }
     if let stored = try? initial.update(text, held: nil) { return .good(.configuration(stored)) }
-    // Of an app that was built with another short form.
+    // The file is from an app that was built with another short form.
     let isShortForm = text.hasPrefix("#") && (try? InitialConfiguration(text)) != nil
     return isShortForm ? .nothing : .damaged
   }
@@ -107,7 +108,7 @@ public struct ConfigurationStore: Sendable, Hashable {
     }
   }
 
-  /// The right to change files here; nil while somebody else has it.
+  /// The right to change files here; nil while another process has it.
   private func lock() throws(FileFailure) -> FolderLock? {
     do throws(FolderLock.Refusal) {
       return try FolderLock(folder + "/" + Self.lockName)

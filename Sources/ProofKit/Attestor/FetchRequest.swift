@@ -1,6 +1,6 @@
 import ProofModel
 
-/// What is asked of the service, checked as far as the app's side can.
+/// A request to the service, checked as far as the app's side can.
 struct FetchRequest: Sendable, Hashable {
   private static let keyLengthMax = 64
 

@@ -1,6 +1,6 @@
 public import ProofModel
 
-/// What a fetch gave.
+/// The result of a fetch.
 ///
 /// Ask again before each request instead of keeping a result: the SDK knows when a token still holds.
 public struct FetchResult: Sendable, Hashable {
@@ -20,12 +20,13 @@ public struct FetchResult: Sendable, Hashable {
   /// Whether the app still pins by a configuration that must not be used any more. Reading
   /// ``Attestor/pins(_:)`` clears it for the fetches that follow.
   public let isForceApplyPins: Bool
-  /// What a `?measurement` fetch measured, to be stored and handed to the proofs; otherwise nil.
+  /// The configuration that a `?measurement` fetch measured, to be stored and handed to the proofs;
+  /// otherwise nil.
   public let measurementConfig: MeasurementConfig?
   /// Whom the service measured, if there is a ``measurementConfig``: the SDK's
   /// ``Attestor/deviceID``. Proofs are made in this name.
   public let instance: InstanceID?
-  /// What went wrong, in words for people; empty if nothing did. Never a secret.
+  /// The failure, in words for people; empty if there was none. Never a secret.
   public let reason: String
 }
 

@@ -2,41 +2,41 @@
 public enum FetchStatus: Int, Sendable, CaseIterable {
   /// The token, the secure string or the custom token is here.
   case success = 0
-  /// The service cannot be reached: no name resolution, no route, nobody accepts a connection there.
+  /// The service cannot be reached: no name resolution, no route, or the connection is refused.
   case noNetwork
-  /// Somebody else answers in the service's name: a certificate or key that was not expected. Nothing
-  /// was told to it.
+  /// The peer's certificate or key is not the expected one, so it may be an attacker in the middle.
+  /// Nothing was sent to it.
   case mitmDetected
   /// The network is there, and too slow or too unreliable; or a blocking call's time was over.
   case poorNetwork
-  /// Whoever answers does not give the service's answers: it is down, stopping or overloaded.
+  /// The answer is not one of the service's: it is down, stopping or overloaded.
   case noService
-  /// That is no host name, not an `https` URL, or a measurement for an API whose tokens are not
+  /// The text is no host name, not an `https` URL, or a measurement for an API whose tokens are not
   /// encrypted.
   case badURL
   /// The account has no such API.
   case unknownURL
   /// The API is known, and needs no token.
   case unprotectedURL
-  /// There was no ``Attestor/initializeAndWait(_:updates:comment:)`` that succeeded.
+  /// No ``Attestor/initializeAndWait(_:updates:comment:)`` has succeeded yet.
   case notInitialized
   /// The app failed, and asked for a secure string or a custom token.
   case rejected
   /// The account has not switched secure strings or custom tokens on.
   case disabled
-  /// There is no such secure string.
+  /// The account has no such secure string.
   case unknownKey
-  /// That is no name of a secure string: empty, or longer than 64 characters.
+  /// The name is not one of a secure string: empty, or longer than 64 characters.
   case badKey
   /// The claims of a custom token are no JSON object.
   case badPayload
-  /// Something that should not happen in an app in the field.
+  /// A failure that should not happen in an app in the field.
   case internalError
   /// The installation's key cannot be used at the moment: its TPM is busy, locked out, away, or does not
   /// answer. ``FetchResult/reason`` says which, and what to do.
   case keyUnavailable
 
-  /// What an app does next.
+  /// The app's next step.
   public enum Recommendation: Sendable, CaseIterable {
     /// Go on and call the API, with the token if there is one.
     case `continue`
@@ -48,7 +48,7 @@ public enum FetchStatus: Int, Sendable, CaseIterable {
     case error
   }
 
-  /// What an app does next.
+  /// The app's next step.
   ///
   /// After ``noService`` an app may also choose to retry.
   public var recommendation: Recommendation {

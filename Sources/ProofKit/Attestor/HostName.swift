@@ -56,7 +56,7 @@ struct APIDomain: Sendable, Hashable {
 /// Where a service is: `https`, or `http` (which a transport refuses but to this machine itself), a
 /// host, perhaps a port and a path.
 struct ServiceAddress: Sendable, Hashable {
-  /// Without a slash at the end.
+  /// The URL, with no slash at the end.
   let url: String
 
   init?(url: String) {

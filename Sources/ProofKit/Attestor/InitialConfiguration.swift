@@ -1,6 +1,7 @@
 import ProofModel
 
-/// What an app is built with: either a signed configuration, or who may sign one and where to get it.
+/// The configuration an app is built with: a signed one, or the key that may sign one and where to
+/// get it.
 struct InitialConfiguration: Sendable, Hashable {
   let text: String
   let account: String

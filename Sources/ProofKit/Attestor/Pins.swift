@@ -8,7 +8,7 @@ public enum PinType: String, Sendable, CaseIterable {
 
 /// The keys that an account's APIs may have, by host.
 public struct Pins: Sendable, Hashable {
-  /// What a connection to one host is held to.
+  /// The rule for a connection to one host.
   public enum Rule: Sendable, Hashable {
     /// One of the certificates of the verified chain must have one of these keys.
     case keys([String])
@@ -40,14 +40,14 @@ public struct Pins: Sendable, Hashable {
     self.byHost = Dictionary(byHost.map { ($0.lowercased(), $1) }, uniquingKeysWith: +)
   }
 
-  /// What a connection is held to.
+  /// The rule for a connection to one host.
   ///
   /// A host that is listed without pins is held to the trusted roots, if there are any.
   ///
   /// - Parameters:
   ///   - host: The host's name, in either case, with or without the root's dot at its end.
-  ///   - unlisted: What holds for a host that is not listed. The default says nothing about it, so
-  ///     that an account's roots do not decide about hosts that its operator never named.
+  ///   - unlisted: The rule for a host that is not listed. The default decides nothing, so that an
+  ///     account's roots do not apply to hosts that its operator never named.
   /// - Returns: The rule for its certificates.
   public func rule(for host: String, unlisted: UnlistedHosts = .unknown) -> Rule {
     var name = host.lowercased()

@@ -5,7 +5,7 @@ import ProofModel
 struct ServiceChannel {
   typealias Failure = AttestationExchange.Failure
 
-  /// What the service says when asked for a configuration: a newer one, or nothing new.
+  /// The service's answer to a request for a configuration: a newer one, or nothing new.
   struct Update: Sendable { let configuration: AccountConfiguration? }
 
   let transport: any Transport
@@ -78,7 +78,7 @@ struct ServiceChannel {
     while text.last?.isWhitespace == true { text.removeLast() }
     let words = Observation.line(String(text))
     let reason = "the service answers with status \(response.status): \(words)"
-    // What the service itself says it will not take is this side's defect or set-up.
+    // Statuses by which the service refuses the request: a defect or a wrong set-up of this side.
     let isOurs = [400, 404, 405, 413].contains(response.status)
     return Failure(isOurs ? .internalError : .noService, reason)
   }

@@ -2,13 +2,13 @@ import ProofModel
 
 /// Carries requests to the attestation service.
 ///
-/// `ProofKitHTTP` has one over libcurl. A transport trusts nobody whose certificate it cannot verify,
-/// nor, where pins are given, whose key is none of them; to such a peer it sends nothing.
+/// `ProofKitHTTP` has one over libcurl. A transport trusts only a peer whose certificate it can
+/// verify and, where pins are given, whose key is one of them. It sends nothing to any other peer.
 public protocol Transport: Sendable {
   /// Sends one request and waits for its answer, on a thread that may be blocked. Called from several
   /// threads at once.
   ///
-  /// - Parameter request: What to send, where, and how long it may take.
+  /// - Parameter request: The request, its address, and the time it may take.
   /// - Returns: The answer, whatever its status.
   /// - Throws: Why there is none.
   func send(_ request: TransportRequest) throws(TransportError) -> TransportResponse
@@ -65,7 +65,7 @@ public struct TransportResponse: Sendable, Hashable {
 
 /// Why there is no answer. The words are for people.
 public enum TransportError: Error, Sendable, Hashable {
-  /// The name does not resolve, or nobody accepts a connection there.
+  /// The name does not resolve, or the connection is refused.
   case unreachable(String)
   /// Time ran out.
   case timedOut(String)
@@ -82,7 +82,7 @@ public enum TransportError: Error, Sendable, Hashable {
 }
 
 extension TransportError: CustomStringConvertible {
-  /// What went wrong.
+  /// The failure, as text.
   public var description: String {
     switch self {
     case .unreachable(let words): "the service cannot be reached: \(words)"
@@ -96,7 +96,7 @@ extension TransportError: CustomStringConvertible {
   }
 }
 
-/// Tells a request that nobody waits for it any more.
+/// Cancels a request whose caller does not wait for it any more.
 public final class Cancellation: Sendable {
   private struct State {
     var isCancelled = false
@@ -127,9 +127,9 @@ public final class Cancellation: Sendable {
   /// - Parameters:
   ///   - onCancel: Called at most once, on any thread, perhaps while `body` runs; never after it. It
   ///     must be short and leave this object alone.
-  ///   - body: What may be cut short.
-  /// - Returns: What the body returns.
-  /// - Throws: What the body throws.
+  ///   - body: The work that a cancellation may cut short.
+  /// - Returns: The result of the body.
+  /// - Throws: The error of the body.
   public func withHandler<Value, Failure: Error>(
     _ onCancel: @escaping @Sendable () -> Void, _ body: () throws(Failure) -> Value
   ) throws(Failure) -> Value {

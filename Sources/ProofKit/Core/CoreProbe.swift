@@ -224,7 +224,7 @@ struct CoreProbe: ~Copyable, @unchecked Sendable {
   }
 }
 
-/// Who is told and asked while a measurement runs. Changed only by the one who uses the probe.
+/// Holds the pace of the measurement that runs. Only the owner of the probe changes it.
 private final class Pacer {
   var pace: Pace?
 }

@@ -1,7 +1,7 @@
 internal import DurableFiles
 internal import Glibc
 
-/// What the operating system says about itself and this process.
+/// Facts from the operating system about itself and this process.
 enum CoreSystem {
   /// Kernel release and machine, such as `6.1.0-18-amd64` and `x86_64`.
   static var kernel: (release: String, machine: String) {

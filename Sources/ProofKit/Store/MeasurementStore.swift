@@ -66,7 +66,7 @@ public final class MeasurementStore: Sendable {
     return "\(state)/\(app)/measurement"
   }
 
-  /// What is stored.
+  /// Loads the stored pair.
   ///
   /// - Returns: The pair, or nil if there is none.
   /// - Throws: ``MeasurementStoreError/damaged(keptAs:byteCount:)`` once,
@@ -99,7 +99,7 @@ public final class MeasurementStore: Sendable {
   /// Adds a token to the stored pair, in the place of an older one for the same hardware.
   ///
   /// - Parameters:
-  ///   - token: What a backend made from the stored generation's measurement.
+  ///   - token: The token that a backend made from the stored generation's measurement.
   ///   - generation: That generation.
   /// - Throws: ``MeasurementStoreError/empty``,
   ///   ``MeasurementStoreError/superseded(stored:offered:)`` if another generation is stored by now,
@@ -117,7 +117,7 @@ public final class MeasurementStore: Sendable {
   /// Removes a hardware's token, if there is one.
   ///
   /// - Parameter hardware: The hardware.
-  /// - Throws: What ``save(_:)`` throws.
+  /// - Throws: The errors of ``save(_:)``.
   public func removeToken(for hardware: HardwareID) throws(MeasurementStoreError) {
     try withHeld { held throws(MeasurementStoreError) in
       guard let stored = try read(&held), stored.token(for: hardware) != nil else { return }
@@ -178,7 +178,7 @@ public final class MeasurementStore: Sendable {
     }
   }
 
-  /// What the folder holds after a failure is what the next call must see.
+  /// Sets the held state to the folder's content after a failure, for the next call.
   private func fail(
     _ failure: DurableFolder.Failure, _ held: inout Held, then new: StoredMeasurement?
   ) throws(MeasurementStoreError) {

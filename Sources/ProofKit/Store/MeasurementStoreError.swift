@@ -4,7 +4,7 @@ public import ProofModel
 ///
 /// The words say what went wrong and what to do next.
 public enum MeasurementStoreError: Error, Sendable, Hashable {
-  /// Neither `XDG_STATE_HOME` nor `HOME` says where state belongs.
+  /// The environment has no `XDG_STATE_HOME` and no `HOME` to tell where state belongs.
   case noPlace
   /// The folder or its lock cannot be used.
   case unusable(path: String, reason: String)
@@ -18,24 +18,24 @@ public enum MeasurementStoreError: Error, Sendable, Hashable {
   case damaged(keptAs: String, byteCount: Int)
   /// The file is intact, but of a version that this build does not know. It was left as it is.
   case tooNew(version: UInt8)
-  /// What is stored is as new as, or newer than, what was to be stored.
+  /// The stored generation is as new as the offered one, or newer.
   case superseded(stored: UInt32, offered: UInt32)
-  /// What is stored belongs to another installation.
+  /// The stored measurement belongs to another installation.
   case otherInstance(stored: InstanceID, offered: InstanceID)
-  /// There is no configuration that a token could belong to.
+  /// No configuration is stored, so that a token has none to belong to.
   case empty
-  /// The result is of no fetch that measured, or of one that failed.
+  /// The result is from a fetch that did not measure, or that failed.
   case noMeasurement(FetchStatus)
   /// Two tokens are for the same hardware.
   case repeatedHardware(HardwareID)
   /// A token is for other hardware than was said.
   case tokenForOther(HardwareID)
-  /// There are more tokens than a store holds.
+  /// The number of tokens exceeds the limit of a store.
   case tooManyTokens(count: Int, allowed: Int)
 }
 
 extension MeasurementStoreError: CustomStringConvertible {
-  /// What went wrong, with which value, and what to do next.
+  /// The failure, the value and the next step, as text.
   public var description: String {
     switch self {
     case .noPlace:

@@ -34,7 +34,7 @@ public struct StoredMeasurement: Sendable, Hashable {
 
   /// Whom the service measured.
   public let instance: InstanceID
-  /// What is measured.
+  /// The configuration to measure under.
   public let config: MeasurementConfig
   /// One token for each piece of hardware, in order of the hardware's id.
   public internal(set) var tokens: [StoredToken]
@@ -47,7 +47,7 @@ public struct StoredMeasurement: Sendable, Hashable {
   /// - Parameters:
   ///   - config: The configuration.
   ///   - instance: Whom the service measured: the SDK's device id.
-  ///   - tokens: What backends made from this very measurement.
+  ///   - tokens: The tokens that backends made from this very measurement.
   /// - Throws: ``MeasurementStoreError/repeatedHardware(_:)``,
   ///   ``MeasurementStoreError/tooManyTokens(count:allowed:)``.
   public init(
@@ -63,14 +63,15 @@ public struct StoredMeasurement: Sendable, Hashable {
     try check()
   }
 
-  /// Puts together what a `?measurement` fetch gave, and the tokens that backends made from it.
+  /// Makes a pair from the result of a `?measurement` fetch, and the tokens that backends made from
+  /// it.
   ///
-  /// Only the pair is worth storing: a new configuration without its token would take the place of an
-  /// older pair that still opens doors.
+  /// Store only the pair. A new configuration without its token would replace an older pair that
+  /// still opens doors.
   ///
   /// - Parameters:
   ///   - result: A result with a ``FetchResult/measurementConfig``.
-  ///   - tokens: What backends made from this very measurement.
+  ///   - tokens: The tokens that backends made from this very measurement.
   /// - Throws: ``MeasurementStoreError/noMeasurement(_:)``, and what
   ///   ``init(_:of:tokens:)`` throws.
   public init(

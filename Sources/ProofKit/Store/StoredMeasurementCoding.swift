@@ -70,8 +70,8 @@ extension StoredMeasurement {
       for: HardwareID(Array(bytes[start..<start + 16])), form: form)
   }
 
-  /// SHA-256 finds damage; it keeps nobody out who may write here. Configuration and tokens do that
-  /// themselves.
+  /// SHA-256 detects damage only; an attacker who can write the file can recompute it.
+  /// Configuration and tokens have their own protection against forgery.
   private static func check(of bytes: ArraySlice<UInt8>) -> [UInt8] {
     Digest(hashing: Layout.label + bytes).bytes
   }

@@ -13,7 +13,7 @@ enum JSONText: Sendable, Hashable {
   case bool(Bool)
   case null
 
-  /// What does not parse, and where.
+  /// A parse error, and its position.
   struct Fault: Error, Hashable { let offset: Int }
 
   /// Reads a whole text: strict, no name twice in an object, at most 32 deep, UTF-8.
