@@ -34,7 +34,7 @@ public final class Account: Sendable {
   ///
   /// - Parameters:
   ///   - store: The store.
-  ///   - lock: What the account was locked with.
+  ///   - lock: The passphrase or key file that the account was locked with.
   /// - Returns: The account.
   /// - Throws: ``ServiceError/noAccount``, ``ServiceError/wrongPassphrase``,
   ///   ``ServiceError/wrongKeyFile``, ``ServiceError/otherLock(expected:)``.
@@ -87,10 +87,10 @@ public final class Account: Sendable {
   /// - Parameters:
   ///   - name: 1 to 64 lower-case letters, digits and hyphens.
   ///   - store: The store.
-  ///   - lock: What its secrets are locked with from now on.
+  ///   - lock: The passphrase or key file that locks its secrets from now on.
   ///   - url: Where the service will be, such as `https://attest.example.com:8443`.
   ///   - clock: Says when it is made.
-  /// - Returns: The account, and the management token, which is told only here.
+  /// - Returns: The account, and the management token, which is shown only here.
   /// - Throws: ``ServiceError/accountThere(_:)``, ``ServiceError/invalid(_:value:allowed:)``.
   public static func create(
     _ name: String, in store: any Store, lockedBy lock: borrowing AccountLock, url: String,
@@ -164,7 +164,8 @@ public final class Account: Sendable {
     while true {
       if let known = cache.withLock({ $0.snapshot }), known.revision == revision { return known }
       let fresh = try Snapshot(of: self, revision: revision)
-      // Rows were read one after the other: take them only if nobody changed any meanwhile.
+      // Rows were read one after the other: use them only if the revision has not changed
+      // meanwhile.
       let after = try currentRevision()
       guard after == revision else {
         revision = after

@@ -18,7 +18,7 @@ enum AccountDocument: String, CaseIterable {
   case developmentKey
   /// The key that apps sign messages with, sealed, and its name; no row if there is none.
   case messageKey
-  /// What the management token hashes to.
+  /// The hash of the management token.
   case management
 
   func put(_ fields: JSONObject) -> StoreChange {
@@ -48,7 +48,7 @@ enum AccountDocument: String, CaseIterable {
   }
 }
 
-/// What the configuration of an account says beside APIs and pins.
+/// The settings of an account's configuration beside APIs and pins.
 public struct ConfigurationSettings: Sendable, Hashable {
   /// Grows with every change of the configuration.
   public var serial: UInt32

@@ -41,8 +41,8 @@ final class Vault: Sendable {
     JOSESecret(copying: CoreSodium.hash("pfs1.arc-key....", [], key: key).span)
   }
 
-  /// What failing apps get in the place of the message key of a name: the same key each time, or it
-  /// would show itself as the wrong one.
+  /// A decoy that failing apps get in place of the message key of a name. It is the same each time,
+  /// because a changing key would give it away.
   func messageDecoy(of id: String) -> MessageKey? {
     let bytes = CoreSodium.hash("pfs1.decoy-key..", Array(id.utf8), key: key)
     return try? MessageKey(SecretBytes(copying: bytes.span))

@@ -1,23 +1,22 @@
 public import ProofJOSE
 public import ProofModel
 
-/// The attestation service: bytes in, bytes out. SERVICE.md says which.
+/// The attestation service: bytes in, bytes out. SERVICE.md specifies both.
 ///
-/// It reads no clock but the one it is given, opens no socket, and is called from several threads at
-/// once. All it keeps between two requests stands in the store, except how fast somebody asks and what
-/// it counted.
+/// It reads only the clock it is given and opens no socket. Several threads call it at once.
+/// Between two requests all its state is in the store, except rate limits and counters.
 public final class AttestationService: HTTPHandler {
-  /// Something that was done, without any secret, for a log.
+  /// A completed action, free of secrets, for a log.
   public struct Event: Sendable {
-    /// What was done, such as `report`.
+    /// The action, such as `report`.
     public var name: String
-    /// What is known about it, in order.
+    /// The action's details, in order.
     public var details: [(name: String, value: String)]
   }
 
   /// The account that is served.
   public let account: Account
-  /// What was counted since the start.
+  /// The counters since the start.
   public let metrics = ServiceMetrics()
   let clock: JOSEClock
   let makeSalt: @Sendable () -> Salt

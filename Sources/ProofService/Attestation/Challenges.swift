@@ -3,7 +3,7 @@ internal import ProofModel
 
 // The first half: a question is answered by a challenge.
 
-/// What the service must remember of a question until the report comes.
+/// The part of a question that the service needs when the report comes.
 struct SaltNote: Sendable {
   let keyID: KeyID
   let device: DeviceID

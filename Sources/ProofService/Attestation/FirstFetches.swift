@@ -27,10 +27,10 @@ final class FirstFetches: Sendable {
   /// After how many seconds there is room for a first fetch from an address; nil for now.
   ///
   /// - Parameters:
-  ///   - network: What counts as one address.
+  ///   - network: The network that counts as one address.
   ///   - rate: The account's budget an hour; 0 for no limit.
   ///   - now: The time.
-  ///   - isTaken: Whether to count one; otherwise only looks.
+  ///   - isTaken: Whether to count a first fetch; otherwise the budget is only read.
   /// - Returns: The seconds to wait, or nil.
   func wait(for network: [UInt8], rate: Int, at now: UnixTime, isTaken: Bool) -> Int? {
     guard rate > 0 else { return nil }

@@ -27,8 +27,8 @@ final class RateLimiter: Sendable {
   /// A limiter.
   ///
   /// - Parameters:
-  ///   - unit: Of how many seconds rates are.
-  ///   - burst: Worth how many seconds a full bucket is.
+  ///   - unit: The unit of time of rates, in seconds.
+  ///   - burst: The capacity of a bucket, in seconds of its rate.
   init(per unit: Double = 1, burst: Double = 10) {
     self.unit = unit
     self.burst = burst

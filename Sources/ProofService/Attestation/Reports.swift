@@ -33,7 +33,7 @@ struct ReportDesk {
   let build: SDKBuild
   let key: MeasurementProofKey
   let snapshot: Snapshot
-  /// What the store knew of the device when the report came.
+  /// The store's row of the device when the report came.
   let known: DeviceRow?
   let peer: String
   let now: UnixTime
@@ -152,14 +152,14 @@ struct ReportWork {
       try store.use(report.salt, for: sighting)
     }
     guard isOurs else {
-      // Of two reports under one generation the second one's salt is used up all the same.
+      // A concurrent report with this generation won. Use this salt up too, and answer "stale".
       try desk.useUp()
       return desk.stale()
     }
     if let definition, answer.outcome == .done {
       let isKept = try DeviceStrings.keep(
         report.subject.name, definition, of: report.device, service)
-      // Others of this installation may have taken the room meanwhile.
+      // Other reports of this installation may have taken the room meanwhile.
       if !isKept { answer = minter.dressed(self.answer(.badKey)) }
     }
     service.metrics.count(judgement.isPassed ? .passed : .failed)
@@ -177,14 +177,14 @@ struct ReportWork {
   }
 }
 
-/// What is left of a report that adds up.
+/// The result of checking a report.
 private struct Belief {
-  /// The measurement, where the answer tells it; elsewhere nothing is kept of it.
+  /// The measurement, if the answer carries it; nil otherwise, and then no copy is kept.
   let measurement: Measurement?
 
-  /// Does what the app did.
+  /// Repeats the app's computation and compares the results.
   ///
-  /// - Throws: Why the report is not believed.
+  /// - Throws: The reason that the report fails the check.
   init(
     in report: AttestationReport, under draft: BaselineDraft, with key: MeasurementProofKey
   ) throws(ProofError) {

@@ -1,14 +1,14 @@
 internal import ProofModel
 
-/// What the service counted since it started.
+/// The counters of the service since it started.
 public final class ServiceMetrics: Sendable {
-  /// What is counted.
+  /// An event that is counted.
   public enum Event: Int, Sendable, CaseIterable {
     /// Challenges given.
     case challenges
-    /// Reports believed, and passed.
+    /// Reports authenticated, and passed.
     case passed
-    /// Reports believed, and failed.
+    /// Reports authenticated, and failed.
     case failed
     /// Reports that were read whole, after their heads were in order.
     case parsed

@@ -52,7 +52,7 @@ public final class TPMAuthorities {
   /// Makes a credential that only the TPM of a certificate can open, and only while a key is in it.
   ///
   /// - Parameters:
-  ///   - secret: What is in it.
+  ///   - secret: The content of the credential.
   ///   - endorsement: The TPM's certificate, and the key.
   ///   - now: Unix seconds.
   /// - Returns: The credential; nil if no authority of these vouches for the certificate at that time.

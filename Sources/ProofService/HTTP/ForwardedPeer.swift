@@ -32,7 +32,7 @@ struct ForwardedPeer: Sendable {
 }
 
 extension Substring {
-  /// Without blanks at both ends.
+  /// The text, trimmed of blanks at both ends.
   fileprivate var trimmed: Substring {
     var text = drop { $0 == " " || $0 == "\t" }
     while let last = text.last, last == " " || last == "\t" { text.removeLast() }

@@ -50,8 +50,8 @@ public struct HTTPLog: Sendable {
   /// Writes a line.
   ///
   /// - Parameters:
-  ///   - event: What happened, such as `request`.
-  ///   - values: What there is to say about it, in order.
+  ///   - event: The event, such as `request`.
+  ///   - values: The event's details, in order.
   public func note(_ event: String, _ values: [(name: String, value: Value)] = []) {
     let time = Self.text(ofTime: clock())
     switch form {
@@ -77,7 +77,7 @@ public struct HTTPLog: Sendable {
     }
   }
 
-  /// In quotes if it is not one plain word: whoever writes a line break into a value writes no second
+  /// Quotes a value if it is not one plain word, so that a line break in it cannot forge a second
   /// line.
   private static func quoted(_ text: String) -> String {
     let isPlain = text.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "\"") }

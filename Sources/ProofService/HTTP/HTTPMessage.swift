@@ -35,7 +35,7 @@ public struct HTTPRequest: Sendable, Hashable {
   }
 }
 
-/// What a handler answers.
+/// A handler's answer.
 public struct HTTPResponse: Sendable, Hashable {
   /// The status, such as 200.
   public var status: Int

@@ -31,7 +31,7 @@ public final class HTTPMetrics: Sendable {
   /// No counts yet.
   public init() {}
 
-  /// Adds somebody who counts, too. Asked each time the measures are read, from any thread.
+  /// Adds a source of measures. It is called each time the measures are read, from any thread.
   public func add(_ source: @escaping @Sendable () -> [HTTPMetric]) {
     state.withLock { $0.sources.append(source) }
   }

@@ -47,8 +47,8 @@ public struct HTTPObserver: HTTPHandler {
 
   /// The handler's answer.
   ///
-  /// - Parameter request: What is asked.
-  /// - Returns: What is answered.
+  /// - Parameter request: The request.
+  /// - Returns: The handler's answer.
   public func respond(to request: HTTPRequest) -> HTTPResponse {
     let route = routes.template(of: request.path)
     metrics.begin()
@@ -75,13 +75,14 @@ public struct HTTPObserver: HTTPHandler {
   }
 
   private func measures(for request: HTTPRequest) -> HTTPResponse {
-    // To strangers there is no such page: how much a service has to do is nobody else's business.
+    // Answer 404 to a client that may not read the page, so that it does not learn that the page
+    // exists.
     guard mayRead(request) else { return HTTPResponse(status: 404, text: "there is no such page") }
     guard request.method == "GET" else {
       return HTTPResponse(status: 405, text: "the measures can only be read: use GET")
     }
-    // To read the measures is to count the store's rows, and a proxy that says nothing of itself makes
-    // strangers look like this machine.
+    // Reading the measures counts the store's rows, so limit the rate. A proxy that adds no
+    // forwarding header makes strangers look like this machine.
     let now = UnixTime(seconds: (clock.now - start).components.seconds)
     if let wait = limiter.wait(of: [], rate: Self.readingsASecond, at: now) {
       var response = HTTPResponse(status: 429, text: "the measures were read too often: wait")

@@ -10,7 +10,7 @@ public struct HTTPRoutes: Sendable {
 
   private let routes: [Route]
 
-  /// What a request outside all routes is called.
+  /// The name of a request outside all routes.
   public static let other = "other"
 
   /// The routes of these templates. A segment in braces stands for any one that is not empty.

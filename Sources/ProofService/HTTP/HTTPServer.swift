@@ -45,7 +45,7 @@ public final class HTTPServer: Sendable {
   /// The port it listens on.
   public var port: UInt16 { core.port }
 
-  /// What has happened since it was started.
+  /// The server's counters since it was started.
   public var counts: HTTPServerCounts { core.counts }
 
   /// When the certificate ends, in seconds since 1970; `nil` for plain HTTP.
@@ -78,7 +78,7 @@ public final class HTTPServer: Sendable {
   }
 }
 
-/// What has happened since a server was started.
+/// The counters of a server since it was started.
 public struct HTTPServerCounts: Sendable, Hashable {
   /// Connections open now.
   public let connectionsOpen: UInt64

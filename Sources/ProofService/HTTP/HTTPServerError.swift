@@ -23,7 +23,7 @@ public enum HTTPServerError: Error, Sendable, Hashable {
 }
 
 extension HTTPServerError: CustomStringConvertible {
-  /// What went wrong, and what to do next.
+  /// The failure and the next step, as text.
   public var description: String {
     switch self {
     case .address(let text):

@@ -9,7 +9,7 @@ public struct HTTPServerSettings: Sendable, Hashable {
   /// The certificate for HTTPS; `nil` for plain HTTP, behind a proxy.
   public var certificate: HTTPCertificateFiles?
 
-  /// What clients may do.
+  /// The limits on clients.
   public var limits: HTTPLimits
 
   /// Addresses of proxies whose `X-Forwarded-For` is believed.
@@ -46,7 +46,7 @@ public struct HTTPCertificateFiles: Sendable, Hashable {
   }
 }
 
-/// What a server lets clients do.
+/// The limits that a server sets on its clients.
 public struct HTTPLimits: Sendable, Hashable {
   /// Threads that answer, 1 to 256.
   public var threads = 8

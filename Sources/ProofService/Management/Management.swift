@@ -1,11 +1,11 @@
 public import ProofJOSE
 public import ProofModel
 
-/// What an operator can do with an account. On the store directly, or behind a running service
+/// The actions of an operator on an account: on the store directly, or behind a running service
 /// (`/v1/manage/`), which calls the same through ``perform(_:_:)``.
 ///
-/// Every change is whole and lasting when its function returns, and what apps must know of it raises
-/// the serial of the account's configuration in the same step.
+/// Every change is atomic and durable when its function returns. A change that apps must know of
+/// raises the serial of the account's configuration in the same step.
 public struct Management: Sendable {
   /// The account.
   public let account: Account
@@ -47,7 +47,7 @@ public struct Management: Sendable {
     }
   }
 
-  /// The development key: whoever sets it in the SDK passes. Nil if there is none.
+  /// The development key. An app that sets it in the SDK passes. Nil if the account has none.
   public func developmentKey() throws(ServiceError) -> String? {
     try account.snapshot().developmentKey.map { String(decoding: $0, as: UTF8.self) }
   }
@@ -90,8 +90,8 @@ public struct Management: Sendable {
   /// Registers a build of an app, or registers it anew.
   ///
   /// - Parameters:
-  ///   - digest: What stands for the build.
-  ///   - name: What people call it.
+  ///   - digest: The digest of the build.
+  ///   - name: The name that people use for it.
   ///   - isDevelopment: Whether it is a build for development.
   ///   - seconds: After how many seconds it stops being registered; nil for never.
   ///   - without: Which evidence does not count when its reports are judged.
@@ -188,7 +188,7 @@ extension Management {
     try account.apply([.remove(R.table, key)])
   }
 
-  /// What people call something: no control characters, at most 128 bytes.
+  /// Checks a name for people: no control characters, at most 128 bytes.
   static func checked(name: String) throws(ServiceError) -> String {
     guard name.utf8.count <= 128, name.unicodeScalars.allSatisfy({ $0.value >= 0x20 }) else {
       throw .invalid(

@@ -165,7 +165,7 @@ extension Management {
   ///
   /// - Parameters:
   ///   - key: The measurement proof key of the build: 16 random bytes.
-  ///   - name: What people call the build.
+  ///   - name: The name that people use for the build.
   ///   - mode: Whether it is for the field.
   ///   - without: Which sources its apps are not asked for.
   /// - Returns: The build.
@@ -229,13 +229,13 @@ extension Management {
     try one(id.description, RegisteredHardware.self)
   }
 
-  /// Registers hardware. What was revoked is never registered again.
+  /// Registers hardware. Revoked hardware is never registered again.
   ///
   /// - Parameters:
   ///   - identity: Its name, and the key that tokens are sealed to.
-  ///   - mode: What was made in the other mode is refused.
+  ///   - mode: The hardware's mode. It refuses tokens that were made in the other mode.
   ///   - allowsLiteral: Whether it takes tokens in the literal form.
-  ///   - name: What people call it.
+  ///   - name: The name that people use for it.
   /// - Returns: The hardware, as it was registered.
   /// - Throws: ``ServiceError/alreadyThere(_:name:)``.
   @discardableResult

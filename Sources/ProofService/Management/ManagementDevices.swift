@@ -3,7 +3,7 @@ public import ProofModel
 
 // Devices, tokens and response codes.
 
-/// What an operator sees of a device.
+/// The operator's view of a device.
 public struct DeviceSummary: Sendable {
   /// The device.
   public var device: DeviceID
@@ -13,9 +13,9 @@ public struct DeviceSummary: Sendable {
   public var lastSeen: Int64
   /// The highest generation of a measurement.
   public var generation: UInt32
-  /// What its last report showed.
+  /// The findings of its last report.
   public var note: JSONObject
-  /// What an operator decided about it.
+  /// The operator's decision about it; nil if there is none.
   public var rule: DeviceRule?
 
   /// All of it as JSON.
@@ -116,10 +116,10 @@ extension Management {
 
   // MARK: Response codes
 
-  /// What a response code says.
+  /// Reads a response code.
   ///
   /// - Parameter text: Ten characters, in either case.
-  /// - Returns: What it says.
+  /// - Returns: The code's content.
   /// - Throws: ``ServiceError/invalid(_:value:allowed:)`` if it is none of this account's.
   public func read(responseCode text: String) throws(ServiceError) -> ResponseCode {
     guard let code = ResponseCode(text, key: account.vault.responseCodeKey()) else {

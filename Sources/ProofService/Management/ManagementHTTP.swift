@@ -1,7 +1,7 @@
 internal import ProofJOSE
 
 // `POST /v1/manage/NOUN/VERB`: the verbs of Management over HTTP. The body is the arguments, a JSON
-// object or nothing; the answer is JSON. Whoever asks shows the management token.
+// object or nothing; the answer is JSON. The caller sends the management token.
 
 extension AttestationService {
   func manage(_ verb: String, _ request: HTTPRequest) throws(Refusal) -> HTTPResponse {

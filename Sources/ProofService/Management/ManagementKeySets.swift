@@ -9,7 +9,7 @@ extension Management {
   /// Makes a key. Its public part, if it has one, is published from now on.
   ///
   /// - Parameters:
-  ///   - algorithm: What it is for; not for sealing to a public key, whose owner makes it.
+  ///   - algorithm: The key's algorithm; not one for sealing to a public key, whose owner makes it.
   ///   - bits: The size of an RSA key: 2048, 3072 or 4096; nil for 3072.
   ///   - id: Its name; nil for the next number.
   /// - Returns: The key.
@@ -33,7 +33,7 @@ extension Management {
   ///
   /// - Parameters:
   ///   - text: A JSON Web Key, or one `PUBLIC KEY` in PEM.
-  ///   - algorithm: What it is for: ECDH-ES+A256KW or RSA-OAEP-256.
+  ///   - algorithm: The key's algorithm: ECDH-ES+A256KW or RSA-OAEP-256.
   ///   - id: Its name; nil for its own `kid`, or the next number if it has none.
   /// - Returns: The key.
   /// - Throws: ``ServiceError/jose(_:)`` for a key of another kind, and for a private one,

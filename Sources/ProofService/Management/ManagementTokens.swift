@@ -3,9 +3,9 @@ internal import ProofModel
 
 // Checking and making tokens by hand.
 
-/// What can be said about a token that somebody hands in.
+/// The result of checking a token.
 public struct TokenCheck: Sendable {
-  /// How it was handed in.
+  /// The form in which it was handed in.
   public enum Form: String, Sendable {
     /// Signed, compact.
     case signed
@@ -15,17 +15,17 @@ public struct TokenCheck: Sendable {
     case loggable
   }
 
-  /// How it was handed in.
+  /// The form in which it was handed in.
   public var form: Form
-  /// Whether this account made it. Of a loggable token all but certain.
+  /// Whether this account made it. For a loggable token this is almost certain, not proved.
   public var isAuthentic: Bool
   /// Whether it has ended.
   public var isExpired: Bool
-  /// What is wrong, for people; empty if nothing is.
+  /// The defect, for people; empty if there is none.
   public var problem: String
-  /// What it says. Of a sealed token only if it opens, and without what is secret.
+  /// The token's claims, free of secrets. Empty for a sealed token that does not open.
   public var claims: JSONObject
-  /// What its response code says, if it has one of this account.
+  /// The content of its response code, if it has one of this account.
   public var responseCode: ResponseCode?
 
   /// Whether it is a custom token: its claims are the app's, and no API takes it for one of its own.
@@ -48,7 +48,7 @@ public struct TokenCheck: Sendable {
 }
 
 extension ResponseCode {
-  /// What it says as JSON.
+  /// The content as JSON.
   public var shown: JSONObject {
     var shown: JSONObject = ["passed": .bool(isPassed)]
     shown.set("properties", properties.names)
@@ -57,10 +57,10 @@ extension ResponseCode {
 }
 
 extension Management {
-  /// Says whether a token is this account's, and what it says.
+  /// Checks whether a token is this account's, and reads its claims.
   ///
   /// - Parameter text: A token in compact form, or the loggable form of one.
-  /// - Returns: What can be said.
+  /// - Returns: The result of the check.
   /// - Throws: ``ServiceError/invalid(_:value:allowed:)`` if it is neither.
   public func check(token text: String) throws(ServiceError) -> TokenCheck {
     let snapshot = try account.snapshot()
@@ -177,7 +177,7 @@ extension Management {
   /// - Parameters:
   ///   - host: The API.
   ///   - isValid: Whether it is signed or sealed by the right key.
-  ///   - boundText: What it is bound to, if anything.
+  ///   - boundText: The text that it is bound to, if any.
   ///   - isMeasured: Whether it has a measurement: random bytes, of generation 1 and mode development.
   ///     No app makes proofs under it.
   /// - Returns: The token.

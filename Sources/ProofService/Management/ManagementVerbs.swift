@@ -5,12 +5,12 @@ internal import ProofModel
 // the store itself. docs/MANAGEMENT.md lists arguments and answers.
 
 extension Management {
-  /// Does what a verb says.
+  /// Carries out a verb.
   ///
   /// - Parameters:
   ///   - verb: Noun and verb, such as `api/add`.
-  ///   - arguments: What with.
-  /// - Returns: What it gave.
+  ///   - arguments: The verb's arguments.
+  /// - Returns: The verb's result.
   /// - Throws: ``ServiceError``; ``ServiceError/unknown(_:name:)`` for an unknown verb.
   public func perform(
     _ verb: String, _ arguments: JSONObject = JSONObject()

@@ -3,15 +3,15 @@ internal import ProofModel
 
 /// Whether an app passes, and why not.
 struct Judgement: Sendable {
-  /// What was seen.
+  /// The findings.
   var properties: Properties
   /// Why the app fails; empty if it passes, or fails because an operator said so.
   var reasons: Properties
   /// Whether the app passes.
   var isPassed: Bool
-  /// What stands for the app's build.
+  /// The digest of the app's build.
   let app: AppDigest
-  /// What stands for the machine.
+  /// The digest of the machine.
   let machine: [UInt8]
   /// Which build of the app it is, if it is registered.
   var registration: Registration?
@@ -21,7 +21,7 @@ struct Judgement: Sendable {
   /// - Parameters:
   ///   - report: The report.
   ///   - build: The SDK's build, with the mode of its key.
-  ///   - note: What was noted of the device before; nil at its first report.
+  ///   - note: The device's note from earlier reports; nil at its first report.
   ///   - key: The report's installation key.
   ///   - snapshot: The account.
   ///   - now: Unix seconds.
@@ -61,7 +61,7 @@ struct Judgement: Sendable {
     }
     reasons = seen.intersection(counting)
     isPassed = reasons.isEmpty || seen.contains(.developmentKey)
-    // What an operator said about this one device counts last.
+    // The operator's decision about this one device overrides the rest.
     switch snapshot.rules[report.device]?.decision {
     case .pass:
       seen.insert(.forcedPass)
@@ -77,7 +77,7 @@ struct Judgement: Sendable {
   }
 }
 
-/// What the service notes about a device at each report.
+/// The service's note about a device, updated at each report.
 struct DeviceNote: Sendable {
   /// One machine that the device was seen on.
   struct Machine: Sendable, Hashable {

@@ -1,10 +1,10 @@
 public import ProofJOSE
 public import ProofModel
 
-/// What an account's operator decides about all devices. Every setting has a name and a text form:
-/// that is how tools, the management API and the store write it.
+/// The operator's decisions about all devices of an account. Every setting has a name and a text
+/// form; tools, the management API and the store use the text form.
 public struct Policy: Sendable, Hashable {
-  /// Who shows one of these fails.
+  /// The findings that make an app fail.
   public var rejection: Properties = [
     Properties([
       .debug, .preload, .injected, .patched, .hooked, .emulator, .root, .appNotRegistered,
@@ -117,7 +117,7 @@ public enum PolicySetting: String, Sendable, CaseIterable {
   /// The setting of ``Policy/addressRate``.
   case addressRate = "address-rate"
 
-  /// What the setting is about, for help texts.
+  /// The subject of the setting, for help texts.
   public var meaning: String {
     switch self {
     case .rejection: "properties that make an app fail, between commas"

@@ -1,5 +1,5 @@
-/// What can be said of a device or app that reports. The names are for policies, rejection reasons
-/// and annotations, and do not change; the numbers stand in response codes.
+/// A finding about a device or app that reports. The names are for policies, rejection reasons and
+/// annotations, and do not change; the numbers stand in response codes.
 public enum Property: UInt8, Sendable, CaseIterable {
   /// A debugger is attached.
   case debug = 0
@@ -119,7 +119,7 @@ public struct Properties: OptionSet, Sendable, Hashable {
     case "all": self = .every
     default:
       var properties: [Property] = []
-      // Empty text is no name: a variable that nobody set must not switch all rejection off.
+      // Refuse an empty name: a variable left unset by mistake must not switch all rejection off.
       for name in text.split(separator: ",", omittingEmptySubsequences: false) {
         guard let property = Property(name: String(name)) else {
           throw .invalid(

@@ -1,7 +1,7 @@
 internal import ProofJOSE
 
-/// What a response code (ARC) says: ten characters that a user can read out, and only the account's
-/// operator can read.
+/// The content of a response code (ARC): ten characters that a user can read out, and only the
+/// account's operator can decipher.
 ///
 /// 50 bits: passed 1, properties 22, noise 12, zeros 14, one spare; enciphered as a whole under a key
 /// of the account, so that equal findings give different codes, and a mistyped code is told by its
@@ -9,7 +9,7 @@ internal import ProofJOSE
 public struct ResponseCode: Sendable, Hashable {
   /// Whether the app passed.
   public var isPassed: Bool
-  /// What was seen.
+  /// The findings.
   public var properties: Properties
 
   /// A code that says this.

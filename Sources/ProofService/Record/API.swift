@@ -2,7 +2,7 @@ public import ProofJOSE
 
 /// An API of the account: a host, and what tokens it takes.
 public struct API: Record, Hashable {
-  /// What its tokens are.
+  /// The kind of its tokens.
   public enum Kind: String, Sendable, CaseIterable {
     /// Signed, by the account's secret or a key of a key set.
     case token
@@ -14,7 +14,7 @@ public struct API: Record, Hashable {
 
   /// The host.
   public var host: String
-  /// What its tokens are.
+  /// The kind of its tokens.
   public var kind: Kind
   /// The key that signs or seals its tokens; nil for the account's own.
   public var keyID: String?
@@ -27,7 +27,7 @@ public struct API: Record, Hashable {
   ///
   /// - Parameters:
   ///   - host: In lower case.
-  ///   - kind: What its tokens are.
+  ///   - kind: The kind of its tokens.
   ///   - keyID: The key that signs or seals them; nil for the account's own.
   ///   - hasAudience: Whether they name it in `aud`; nil for what the policy says.
   ///   - signerID: The key that signs what is sealed, of ``Kind/measurement``.
@@ -60,7 +60,7 @@ public struct API: Record, Hashable {
 
   /// Where it stands.
   public static var table: StoreTable { .api }
-  /// What people call it.
+  /// The word that people use for the record, for errors.
   public static var noun: String { "API" }
   /// Its name among those of its kind.
   public var key: String { host }
@@ -86,7 +86,7 @@ public struct API: Record, Hashable {
     signerID = fields.text("signedBy")
   }
 
-  /// What may be shown.
+  /// The public fields.
   public var shown: JSONObject {
     var shown = fields
     shown.set("host", host)

@@ -1,7 +1,7 @@
 public import ProofJOSE
 public import ProofModel
 
-/// What an operator decided about one device, whatever its reports say.
+/// An operator's decision about one device, which overrides its reports.
 public struct DeviceRule: Record, Hashable {
   /// The decision.
   public enum Decision: String, Sendable, CaseIterable {
@@ -27,7 +27,7 @@ public struct DeviceRule: Record, Hashable {
 
   /// Where it stands.
   public static var table: StoreTable { .deviceRule }
-  /// What people call it.
+  /// The word that people use for the record, for errors.
   public static var noun: String { "device rule" }
   /// Its name among those of its kind.
   public var key: String { device.description }
@@ -49,7 +49,7 @@ public struct DeviceRule: Record, Hashable {
       device, fields.text("decision").flatMap(Decision.init), annotations: annotations)
   }
 
-  /// What may be shown.
+  /// The public fields.
   public var shown: JSONObject {
     var shown = fields
     shown.set("device", key)

@@ -6,7 +6,7 @@ internal import ProofModel
 extension RegisteredHardware: Record {
   /// Where it stands.
   public static var table: StoreTable { .hardware }
-  /// What people call it.
+  /// The word that people use for the record, for errors.
   public static var noun: String { "hardware" }
   /// Its name among those of its kind.
   public var key: String { identity.id.description }
@@ -35,7 +35,7 @@ extension RegisteredHardware: Record {
       name: name, added: added, isRevoked: isRevoked)
   }
 
-  /// What may be shown.
+  /// The public fields.
   public var shown: JSONObject {
     var shown = fields
     shown.set("id", key)

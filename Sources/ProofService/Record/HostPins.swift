@@ -27,7 +27,7 @@ public struct HostPins: Record, Hashable {
 
   /// Where it stands.
   public static var table: StoreTable { .pin }
-  /// What people call it.
+  /// The word that people use for the record, for errors.
   public static var noun: String { "pinned host" }
   /// Its name among those of its kind.
   public var key: String { host }
@@ -48,7 +48,7 @@ public struct HostPins: Record, Hashable {
     self.pins = pins
   }
 
-  /// What may be shown.
+  /// The public fields.
   public var shown: JSONObject {
     var shown = fields
     shown.set("host", host)

@@ -4,7 +4,7 @@ public import ProofJOSE
 public struct KeySetKey: Record, Hashable {
   /// Its name, the `kid` of tokens.
   public var id: String
-  /// What it is for.
+  /// The key's algorithm.
   public var algorithm: KeyAlgorithm
   /// When it was made, in Unix seconds.
   public var added: Int64
@@ -32,7 +32,7 @@ public struct KeySetKey: Record, Hashable {
 
   /// Where it stands.
   public static var table: StoreTable { .key }
-  /// What people call it.
+  /// The word that people use for the record, for errors.
   public static var noun: String { "key" }
   /// Its name among those of its kind.
   public var key: String { id }
@@ -56,7 +56,7 @@ public struct KeySetKey: Record, Hashable {
     end = fields.integer("until")
   }
 
-  /// What may be shown.
+  /// The public fields.
   public var shown: JSONObject {
     var shown: JSONObject = ["kid": .string(id), "alg": .string(algorithm.rawValue)]
     shown.set("added", added)

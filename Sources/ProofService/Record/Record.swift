@@ -7,15 +7,15 @@ internal import ProofModel
 public protocol Record: Sendable {
   /// Where it stands.
   static var table: StoreTable { get }
-  /// What people call it, for errors.
+  /// The word that people use for the record, for errors.
   static var noun: String { get }
   /// Its name among those of its kind.
   var key: String { get }
   /// All of it but the key; sealed secrets in base64.
   var fields: JSONObject { get }
-  /// Reads what ``fields`` wrote; nil if it did not.
+  /// Reads the output of ``fields``; nil for anything else.
   init?(key: String, fields: JSONObject)
-  /// What may be shown: the fields with the key under its own name, and without secrets.
+  /// The public fields, with the key under its own name, and without secrets.
   var shown: JSONObject { get }
 }
 

@@ -3,9 +3,9 @@ public import ProofModel
 
 /// A registered build of an app.
 public struct Registration: Record, Hashable {
-  /// What stands for the build: its executable and its bundle.
+  /// The digest of the build: its executable and its bundle.
   public var digest: AppDigest
-  /// What people call it, such as `door 1.4`.
+  /// The name that people use for it, such as `door 1.4`.
   public var name: String
   /// Whether it is a build for development: debuggers are no reason to reject it.
   public var isDevelopment: Bool
@@ -31,7 +31,7 @@ public struct Registration: Record, Hashable {
 
   /// Where it stands.
   public static var table: StoreTable { .registration }
-  /// What people call it.
+  /// The word that people use for the record, for errors.
   public static var noun: String { "registration" }
   /// Its name among those of its kind.
   public var key: String { digest.description }
@@ -57,7 +57,7 @@ public struct Registration: Record, Hashable {
       expiry: fields.integer("expiry"), without: without)
   }
 
-  /// What may be shown.
+  /// The public fields.
   public var shown: JSONObject {
     var shown = fields
     shown.set("digest", key)

@@ -7,7 +7,7 @@ public struct SDKBuild: Record, Hashable {
   public var id: KeyID
   /// The key's mode.
   public var mode: Mode
-  /// What people call the build.
+  /// The name that people use for the build.
   public var name: String
   /// When it was made or registered, in Unix seconds.
   public var added: Int64
@@ -19,7 +19,7 @@ public struct SDKBuild: Record, Hashable {
 
   /// Where it stands.
   public static var table: StoreTable { .sdkBuild }
-  /// What people call it.
+  /// The word that people use for the record, for errors.
   public static var noun: String { "SDK build" }
   /// Its name among those of its kind.
   public var key: String { id.description }
@@ -55,7 +55,7 @@ public struct SDKBuild: Record, Hashable {
     }
   }
 
-  /// What may be shown.
+  /// The public fields.
   public var shown: JSONObject {
     var shown: JSONObject = [
       "id": .string(key), "mode": .string(mode.word), "name": .string(name),

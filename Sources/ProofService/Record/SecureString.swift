@@ -16,7 +16,7 @@ public struct SecureString: Record, Hashable {
 
   /// Where it stands.
   public static var table: StoreTable { .secureString }
-  /// What people call it.
+  /// The word that people use for the record, for errors.
   public static var noun: String { "secure string" }
   /// Its name among those of its kind.
   public var key: String { name }
@@ -34,6 +34,6 @@ public struct SecureString: Record, Hashable {
     self.init(key, sealedValue: sealed)
   }
 
-  /// What may be shown.
+  /// The public fields.
   public var shown: JSONObject { ["name": .string(name)] }
 }

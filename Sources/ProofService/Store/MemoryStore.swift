@@ -128,7 +128,7 @@ public final class MemoryStore: Store {
     state.withLock { $0.generationFloor }
   }
 
-  /// What is known of a device.
+  /// The row of a device.
   public func device(_ id: DeviceID) throws(StoreError) -> DeviceRow? {
     state.withLock { $0.devices[id] }
   }

@@ -1,16 +1,15 @@
 public import ProofModel
 
-/// The store that comes along: one SQLite file, in WAL mode, that several processes may share.
+/// The service's own store: one SQLite file, in WAL mode, that several processes may share.
 ///
 /// One connection writes, and threads that write at the same time share a transaction
-/// (`WriteQueue`); others read, so that nobody who reads waits for the disk. Everything that the
-/// protocol says survives a power cut is committed with `synchronous` FULL. Only
-/// ``Store/keep(_:)``, which promises less, uses NORMAL, and waits for nobody: while others write, its
-/// salts stand in memory until the next transaction takes them along.
+/// (`WriteQueue`). Other connections read, so that no reader waits for the disk. Data that the
+/// protocol promises to survive a power cut is committed with `synchronous` FULL. Only
+/// ``Store/keep(_:)``, which promises less, uses NORMAL and does not wait. While others write, its
+/// salts stand in memory until the next transaction stores them.
 public final class SQLiteStore: Store {
   private let reader: CoreLock<SQLiteConnection>
-  /// Another one that reads, for what looks at all devices there are: that takes as long as it takes,
-  /// and no request waits for it.
+  /// A second reader, for queries over all devices. They take long, and no request waits for them.
   private let surveyor: CoreLock<SQLiteConnection>
   private let writer: WriteQueue
   private let path: String
@@ -176,7 +175,7 @@ public final class SQLiteStore: Store {
           return .done
         })
     } catch {
-      // Perhaps the job was never taken, and nobody settles it.
+      // The job may never have been taken, and then its `settled` is not called.
       unsaved.remove(pending.salt)
       throw error
     }
@@ -264,7 +263,7 @@ public final class SQLiteStore: Store {
     return floor
   }
 
-  /// What is known of a device.
+  /// The row of a device.
   public func device(_ id: DeviceID) throws(StoreError) -> DeviceRow? {
     let path = path
     return try read { (connection) throws(StoreError) in
@@ -272,7 +271,7 @@ public final class SQLiteStore: Store {
     }.first
   }
 
-  /// The revision and what is known of a device: locked for once, not twice.
+  /// Reads the revision and the row of a device under one lock.
   public func glance(
     at id: DeviceID
   ) throws(StoreError) -> (revision: UInt64, device: DeviceRow?) {

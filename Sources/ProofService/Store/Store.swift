@@ -22,8 +22,8 @@ public protocol Store: Sendable {
   ///   ``StoreChange/expect(_:_:_:)`` finds another row; nothing was changed then.
   func apply(_ changes: [StoreChange]) throws(StoreError)
 
-  /// Grows with each ``apply(_:)`` of any process that shares the store: who caches rows looks here.
-  /// Changes of device strings alone do not count: apps make them, and nobody caches them.
+  /// Grows with each ``apply(_:)`` of any process that shares the store; a cache of rows compares
+  /// it. Changes of device strings alone do not count: apps make them, and they are not cached.
   func revision() throws(StoreError) -> UInt64
 
   /// Adds to a counter that starts at 0, and tells what it was. When it returns the sum survives a
@@ -40,14 +40,14 @@ public protocol Store: Sendable {
   /// A salt that was kept and neither used nor dropped, expired or not.
   func pending(_ salt: Salt) throws(StoreError) -> PendingSalt?
 
-  /// Uses a salt up and notes what came of it, in one step. When it returns true, that survives a
-  /// power cut: the salt is never found again.
+  /// Uses a salt up and notes the result, in one step. When it returns true, that survives a power
+  /// cut: the salt is never found again.
   ///
   /// - Parameters:
   ///   - salt: The salt.
-  ///   - sighting: What was seen of the device; nil if the report was not believed. Its generation
-  ///     becomes the device's if it is higher, and ``DeviceSighting/mustRaiseGeneration`` makes
-  ///     that a condition.
+  ///   - sighting: The report's facts about the device; nil if the report was refused. Its
+  ///     generation becomes the device's if it is higher, and
+  ///     ``DeviceSighting/mustRaiseGeneration`` makes that a condition.
   /// - Returns: Whether this call used the salt. False, with nothing changed: the salt is not there,
   ///   or the device's generation is not below the one that must raise it.
   /// - Throws: ``StoreError``.
@@ -72,11 +72,10 @@ public protocol Store: Sendable {
   /// The highest generation of a device that was dropped; 0 for none.
   func generationFloor() throws(StoreError) -> UInt32
 
-  /// What is known of a device.
+  /// The row of a device.
   func device(_ id: DeviceID) throws(StoreError) -> DeviceRow?
 
-  /// The revision and what is known of a device, as they stand at one moment: all that a request
-  /// needs first.
+  /// The revision and the row of a device, read at one moment: all that a request needs first.
   func glance(at id: DeviceID) throws(StoreError) -> (revision: UInt64, device: DeviceRow?)
 
   /// The devices seen last, the latest first.
@@ -106,7 +105,7 @@ public enum StoreTable: UInt8, Sendable, CaseIterable {
   case secureString = 8
   /// Secure strings that an app's installation defined, by device and name.
   case deviceString = 9
-  /// What an operator decided about single devices.
+  /// The operator's decisions about single devices.
   case deviceRule = 10
 }
 
@@ -137,15 +136,15 @@ public enum StoreChange: Sendable, Hashable {
 }
 
 extension StoreChange {
-  /// What makes of a row that was read another one, if nobody else wrote meanwhile: whoever finds that
-  /// somebody did reads again, and begins anew.
+  /// Changes that rewrite a row only if it is still the row that was read. If another writer
+  /// changed it, the caller reads again and starts over.
   ///
   /// - Parameters:
   ///   - table: The row's table.
   ///   - key: Its key.
-  ///   - present: What was read; nil for no row.
-  ///   - new: What shall stand there; nil for no row.
-  /// - Returns: The changes; none where nothing stood and nothing shall.
+  ///   - present: The row that was read; nil for no row.
+  ///   - new: The row to write; nil for no row.
+  /// - Returns: The changes; none if there was no row and none is to be written.
   static func rewriting(
     _ table: StoreTable, _ key: String, from present: [UInt8]?, to new: [UInt8]?
   ) -> [StoreChange] {
@@ -177,7 +176,7 @@ public struct PendingSalt: Sendable, Hashable {
   public var salt: Salt
   /// When it stops being good, in Unix seconds.
   public var expiry: Int64
-  /// What the service must remember of the question.
+  /// The part of the question that the service needs when the report comes.
   public var note: [UInt8]
 
   /// A pending salt of these parts.
@@ -188,7 +187,7 @@ public struct PendingSalt: Sendable, Hashable {
   }
 }
 
-/// What a report shows of a device.
+/// A report's facts about a device.
 public struct DeviceSighting: Sendable, Hashable {
   /// The device.
   public var device: DeviceID
@@ -198,7 +197,7 @@ public struct DeviceSighting: Sendable, Hashable {
   public var generation: UInt32
   /// Whether the salt is used only if the generation is above the device's.
   public var mustRaiseGeneration: Bool
-  /// What the service notes about the device.
+  /// The service's note about the device.
   public var note: [UInt8]
 
   /// A sighting of these parts.
@@ -214,7 +213,7 @@ public struct DeviceSighting: Sendable, Hashable {
   }
 }
 
-/// What a store keeps of a device.
+/// The store's row of a device.
 public struct DeviceRow: Sendable, Hashable {
   /// The device.
   public var device: DeviceID

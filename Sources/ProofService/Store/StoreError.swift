@@ -1,8 +1,8 @@
 /// Why the store did not do what was asked.
 public enum StoreError: Error, Sendable, Hashable {
-  /// There is no store at the place.
+  /// The path has no store.
   case missing(path: String)
-  /// There is a file, and it is no store of this service.
+  /// The file is not a store of this service.
   case foreign(path: String)
   /// The store's file is damaged.
   case damaged(path: String, detail: String)
@@ -21,7 +21,7 @@ public enum StoreError: Error, Sendable, Hashable {
 }
 
 extension StoreError: CustomStringConvertible {
-  /// What went wrong, where, and what to do next.
+  /// The failure, its place and the next step, as text.
   public var description: String {
     switch self {
     case .missing(let path):

@@ -4,7 +4,7 @@ internal import ProofModel
 ///
 /// `@unchecked Sendable` because the outcome is written before `turn` is given, and read after.
 final class WriteJob: @unchecked Sendable {
-  /// What a job gives back.
+  /// The result of a job.
   enum Result {
     case done
     case used(Bool)
@@ -16,13 +16,14 @@ final class WriteJob: @unchecked Sendable {
   /// Whether the job may fail halfway for a reason of its own, which must not touch its neighbours.
   let mayBeRefused: Bool
   fileprivate let body: (SQLiteConnection) throws(StoreError) -> Result
-  /// Called when a job that nobody waits for is over.
+  /// Called when a job ends whose caller does not wait for it.
   fileprivate let settled: (@Sendable () -> Void)?
   fileprivate var outcome: Swift.Result<Result, StoreError>?
-  /// Given to whoever waits for the job: it is over, or it is that thread's turn to write.
+  /// Signalled to the thread that waits for the job: it is over, or it is that thread's turn to
+  /// write.
   fileprivate let turn: Turn?
 
-  /// A job that somebody waits for.
+  /// A job whose caller waits for it.
   init(
     mustLast: Bool, mayBeRefused: Bool = false,
     _ body: @escaping (SQLiteConnection) throws(StoreError) -> Result
@@ -38,7 +39,7 @@ final class WriteJob: @unchecked Sendable {
   ///
   /// - Parameters:
   ///   - settled: Called when it is over, well or badly.
-  ///   - body: What to do.
+  ///   - body: The work to do.
   init(
     settled: @escaping @Sendable () -> Void,
     _ body: @escaping (SQLiteConnection) throws(StoreError) -> Result
@@ -53,9 +54,10 @@ final class WriteJob: @unchecked Sendable {
 
 /// Lets threads that write at the same time share one transaction, and so one wait for the disk.
 ///
-/// Whoever finds the connection free takes all jobs that wait, runs them in one transaction and
-/// tells their threads, each by itself; one of those that came meanwhile writes next. Nobody is told
-/// before the transaction is on the disk. With one thread this is a transaction for each job.
+/// A thread that finds the connection free takes all jobs that wait and runs them in one
+/// transaction. Then it tells each job's thread the result, and one of the threads that came
+/// meanwhile writes next. No thread is told before the transaction is on the disk. With one thread
+/// this is a transaction for each job.
 final class WriteQueue: Sendable {
   private struct State {
     var waiting: [WriteJob] = []
@@ -63,14 +65,14 @@ final class WriteQueue: Sendable {
     var transactions = 0
     /// Those of them that waited for the disk.
     var lasting = 0
-    /// Why jobs that nobody waited for failed last.
+    /// The last failure of a job whose caller did not wait for it.
     var failure: StoreError?
   }
 
   private let state = CoreLock(State())
   private let writer: Writer
 
-  /// How many jobs may wait that nobody waits for; the next one waits.
+  /// The most jobs that may wait without a waiting caller; the caller of the next one waits.
   static let leftMax = 4_096
   /// How often a thread whose own job is over writes what others left, before it goes.
   private static let roundsMax = 8
@@ -79,7 +81,7 @@ final class WriteQueue: Sendable {
   init(_ connection: SQLiteConnection) { writer = Writer(connection) }
 
   deinit {
-    // What was left to somebody who did not come.
+    // Run the jobs that were left to another thread that did not come.
     let rest = state.withLock { $0.waiting }
     if !rest.isEmpty { _ = writer.outcomes(of: rest) }
   }
@@ -100,8 +102,8 @@ final class WriteQueue: Sendable {
     return try job.outcome!.get()
   }
 
-  /// Runs a job that need not be over when this returns: now, if nobody writes, otherwise whoever
-  /// writes next does it.
+  /// Runs a job that may still wait when this returns. It runs now if no other thread writes;
+  /// otherwise the next thread that writes runs it.
   ///
   /// - Throws: Why this job failed or, if it was left to others, why such a job failed before.
   func leave(_ job: WriteJob) throws(StoreError) {
@@ -113,12 +115,12 @@ final class WriteQueue: Sendable {
     guard join(job) else { return }
     write()
     guard case .failure(let error) = job.outcome else { return }
-    // It is told here, and to nobody else.
+    // This call reports the failure, so do not report it again.
     state.withLock { $0.failure = nil }
     throw error
   }
 
-  /// Whether there is room for one more job that nobody waits for.
+  /// Whether the queue has room for one more job whose caller does not wait.
   var hasRoom: Bool { state.withLock { $0.waiting.count < Self.leftMax } }
 
   /// - Returns: Whether this thread must write.
@@ -161,7 +163,7 @@ final class WriteQueue: Sendable {
         state.isBusy = false
         return .nobody
       }
-      // The next one begins before those who are done go on: the disk shall not wait.
+      // Hand over before waking the finished threads, so that the disk is never idle.
       if case .other(let job) = next { job.turn?.give() }
       for job in batch {
         job.settled?()
@@ -172,7 +174,7 @@ final class WriteQueue: Sendable {
   }
 }
 
-/// Runs batches on the connection: one thread at a time, whoever made the queue busy.
+/// Runs batches on the connection, one thread at a time: the thread that made the queue busy.
 ///
 /// `@unchecked Sendable` because the queue sees to that.
 private final class Writer: @unchecked Sendable {
@@ -198,7 +200,7 @@ private final class Writer: @unchecked Sendable {
 
   /// Runs a job within the transaction.
   ///
-  /// - Throws: What ends the whole transaction; a job's own refusal is returned.
+  /// - Throws: An error that ends the whole transaction; a job's own refusal is returned.
   private func outcome(
     of job: WriteJob
   ) throws(StoreError) -> Swift.Result<WriteJob.Result, StoreError> {

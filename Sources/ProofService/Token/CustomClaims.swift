@@ -13,7 +13,7 @@ enum CustomClaims {
   /// Reads the claims of an app.
   ///
   /// - Parameters:
-  ///   - payload: What the app sent.
+  ///   - payload: The app's bytes.
   ///   - allowed: Which of ``registered`` it may set.
   /// - Returns: The claims, without those of the service.
   /// - Throws: ``Refusal``.

@@ -55,7 +55,7 @@ struct DeviceStrings {
     return true
   }
 
-  /// What makes the store agree, if the row is still the one that was read.
+  /// The changes to store, conditional on the row being the one that was read.
   private var changes: [StoreChange] {
     let kept = sealed.members.isEmpty ? nil : Array(JSONValue.object(sealed).text.utf8)
     return StoreChange.rewriting(.deviceString, device.description, from: row, to: kept)

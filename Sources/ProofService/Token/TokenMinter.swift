@@ -13,7 +13,7 @@ struct TokenMinter {
   private var snapshot: Snapshot { work.snapshot }
   private var policy: Policy { work.snapshot.policy }
 
-  /// The answer. What the report defines is stored by whoever gives it.
+  /// Makes the answer. The caller stores the string that the report defines.
   func answer() throws(Refusal) -> AttestationAnswer {
     let answer =
       switch report.subject.purpose {
@@ -51,13 +51,14 @@ struct TokenMinter {
       try add(measurement, generation, to: &claims)
     }
     var answer = work.answer(.done)
-    // Of a failing app's token too: the two look alike.
+    // Set it for a failing app's token too, so that the two look alike.
     answer.tokenLifetime = UInt32(policy.tokenLifetime)
     answer.token = try minted { () throws(ServiceError) in
       judgement.isPassed
         ? try key.token(claims, signedBy: signer) : try key.decoy(claims, signedBy: signer)
     }
-    // As with the token: whoever fails cannot tell, and signs nothing that anybody believes.
+    // A failing app gets a decoy key, as with the token: it cannot tell, and no backend trusts its
+    // signatures.
     answer.messageKey =
       judgement.isPassed ? snapshot.messageKey?.key : snapshot.messageDecoy
     return answer

@@ -103,7 +103,7 @@ final class CoreServer: Sendable {
   }
 }
 
-/// What the door hands back with each request.
+/// The context that the C server passes back with each request.
 private final class Answering: Sendable {
   let answer: @Sendable (HTTPRequest) -> HTTPResponse
 

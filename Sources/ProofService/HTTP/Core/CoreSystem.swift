@@ -1,7 +1,7 @@
 internal import CMicroHTTPD
 internal import Glibc
 
-/// What the system says, in numbers and words.
+/// The operating system's numbers and texts.
 enum CoreSystem {
   static let addressInUse = EADDRINUSE
   static let accessDenied = EACCES
@@ -27,7 +27,7 @@ enum CoreSystem {
   static func print(_ text: String) {
     var text = text
     text.withUTF8 { bytes in
-      // Nobody can be told that telling failed.
+      // Write errors are ignored: no other output is left to report them to.
       _ = unsafe write(STDOUT_FILENO, bytes.baseAddress, bytes.count)
     }
   }
@@ -44,8 +44,9 @@ struct IPAddress: Hashable, Sendable {
     self.text = Self.text(canonical)
   }
 
-  /// What limits of an address are counted by: whoever has one IPv6 address has all that share its first
-  /// 64 bits, and could use another one for each request. Text that is no address stands for itself.
+  /// The network that an address is counted under in limits. The owner of one IPv6 address has all
+  /// that share its first 64 bits, and could use another one for each request. Text that is no
+  /// address stands for itself.
   static func network(of text: String) -> String {
     var canonical = [CChar](repeating: 0, count: Int(PFH_ADDRESS_TEXT))
     guard unsafe pfh_address_network(&canonical, text) == PFH_OK else { return text }

@@ -153,7 +153,7 @@ enum SQLiteValue: Sendable {
   }
 }
 
-/// What is asked of the file system beside SQLite.
+/// Calls to the file system beside SQLite.
 enum SQLiteFile {
   /// How many bytes a file has; nil if there is none.
   static func size(of path: String) -> Int64? {
@@ -161,7 +161,7 @@ enum SQLiteFile {
     return unsafe stat(path, &status) == 0 ? Int64(status.st_size) : nil
   }
 
-  /// Whether a file is this user's, and nobody else may read or write it.
+  /// Whether a file is this user's, and no other user may read or write it.
   static func isPrivate(_ path: String) -> Bool {
     var status = stat()
     return unsafe stat(path, &status) == 0 && status.st_uid == geteuid()

@@ -1,6 +1,7 @@
 internal import Glibc
 
-/// What one thread waits for and another gives. What the giver did before, the taker sees.
+/// A signal that one thread gives and another waits for. Writes before `give` are visible after
+/// `take`.
 ///
 /// `@unchecked Sendable` because a semaphore is made for that.
 @safe final class Turn: @unchecked Sendable {
