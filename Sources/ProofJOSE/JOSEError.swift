@@ -1,8 +1,8 @@
 /// Why a key, a token or a claim was refused, or could not be made.
 ///
-/// Every function of this library that can fail throws this type, or ``JSONError`` where nothing but
-/// JSON is at stake. The words never contain a secret, and of somebody else's text no more than a
-/// short, harmless excerpt.
+/// Every function of this library that can fail throws this type, or ``JSONError`` where only JSON
+/// can be wrong. The words never contain a secret. Received text appears only as a short, harmless
+/// excerpt.
 public enum JOSEError: Error, Sendable, Hashable {
   // The form of a token.
 
@@ -21,9 +21,9 @@ public enum JOSEError: Error, Sendable, Hashable {
   /// A member of the header is missing or of the wrong kind.
   case headerMember(String)
 
-  // What a header may not do.
+  // Errors of a header.
 
-  /// The algorithm is none of those that this library has.
+  /// The algorithm is not one of this library's.
   case algorithmRefused(String)
   /// The algorithm is not the key's.
   case algorithmMismatch(token: KeyAlgorithm, key: KeyAlgorithm)
@@ -44,7 +44,7 @@ public enum JOSEError: Error, Sendable, Hashable {
 
   /// The signature is not the key's over this token.
   case signatureWrong
-  /// The token does not open: wrong key or altered token, nobody can tell which.
+  /// The token does not open: wrong key or altered token, which cannot be told apart.
   case decryptionFailed
   /// A token that is sealed to a public key holds no signed one.
   case signatureMissing
@@ -101,7 +101,7 @@ public enum JOSEError: Error, Sendable, Hashable {
   /// A secret's text is not canonical base64.
   case secretNotBase64(Base64Alphabet)
 
-  // What the caller handed in.
+  // Wrong arguments.
 
   /// A value is outside its range.
   case outOfRange(String, allowed: ClosedRange<Int>, actual: Int)

@@ -1,7 +1,8 @@
 /// Every bound of this library, in one view.
 ///
-/// What is larger is refused before it is looked at. Nothing here is tuned to a use: the bounds are
-/// well above what tokens of measured apps need (under 1 KiB) and well below what hurts.
+/// Larger input is refused before it is parsed. The bounds are not tuned to a use. They are well
+/// above what tokens of measured apps need (under 1 KiB), and well below what would exhaust memory
+/// or time.
 enum JOSELimits {
   /// Characters of a token. Payloads of 18 KiB fit, twice encoded.
   static let tokenCharacters = 65_536

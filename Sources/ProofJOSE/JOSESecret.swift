@@ -17,7 +17,7 @@ public struct JOSESecret: ~Copyable, Sendable {
   /// - Parameters:
   ///   - count: How many bytes the secret has.
   ///   - fill: Writes the bytes. When it throws, the block is wiped.
-  /// - Throws: What `fill` throws.
+  /// - Throws: The error of `fill`.
   public init<E: Error>(
     count: Int, filling fill: (_ bytes: inout MutableSpan<UInt8>) throws(E) -> Void
   ) throws(E) {
@@ -28,7 +28,7 @@ public struct JOSESecret: ~Copyable, Sendable {
 
   /// Makes a secret with a copy of bytes that stand elsewhere. The caller wipes the original.
   ///
-  /// - Parameter bytes: What to copy.
+  /// - Parameter bytes: The bytes to copy.
   public init(copying bytes: Span<UInt8>) {
     self.init(count: bytes.count) { target in
       for index in bytes.indices { target[index] = bytes[index] }
@@ -77,8 +77,8 @@ public struct JOSESecret: ~Copyable, Sendable {
   /// Lends the bytes, for as long as the closure runs.
   ///
   /// - Parameter body: Reads the bytes. It must not keep copies of them.
-  /// - Returns: What `body` returns.
-  /// - Throws: What `body` throws.
+  /// - Returns: The result of `body`.
+  /// - Throws: The error of `body`.
   public borrowing func withBytes<R: ~Copyable, E: Error>(
     _ body: (Span<UInt8>) throws(E) -> R
   ) throws(E) -> R {
@@ -87,7 +87,7 @@ public struct JOSESecret: ~Copyable, Sendable {
 
   /// Whether two secrets have the same bytes, in time that depends on their counts alone.
   ///
-  /// - Parameter other: What to compare with.
+  /// - Parameter other: The secret to compare with.
   /// - Returns: Whether count and bytes are equal.
   public borrowing func matches(_ other: borrowing JOSESecret) -> Bool {
     withBytes { mine in other.withBytes { theirs in ConstantTime.areEqual(mine, theirs) } }

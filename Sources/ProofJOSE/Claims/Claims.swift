@@ -1,5 +1,5 @@
-/// What a token says: the claims that this project's tokens have, each with its type, and all others
-/// as they came.
+/// A token's content: the claims that this project's tokens have, each with its type, and all other
+/// claims unchanged.
 ///
 /// Values are checked when they are set into a type (``DeviceID``, ``Binding``…), when a token is
 /// read, and when one is made.
@@ -11,11 +11,11 @@ public struct Claims: Sendable {
   public var issuedAt: UnixTime?
   /// When it begins (`nbf`).
   public var notBefore: UnixTime?
-  /// Who issued it (`iss`).
+  /// The token's issuer (`iss`).
   public var issuer: String?
-  /// For whom it is (`aud`). One name is written as a string, several as an array, none not at all.
+  /// The audience (`aud`). One name is written as a string, several as an array, none not at all.
   public var audience: [String] = []
-  /// Whom it is about (`sub`).
+  /// The token's subject (`sub`).
   public var subject: String?
   /// The device, or rather this app's installation on it (`did`).
   public var deviceID: DeviceID?
@@ -25,7 +25,7 @@ public struct Claims: Sendable {
   public var attestationCode: String?
   /// Annotations (`anno`): names of flags. Written if it is not `nil`.
   public var annotations: [String]?
-  /// What the token is bound to (`pay`).
+  /// The hash that the token is bound to (`pay`).
   public var binding: Binding?
   /// The name of the key for signed messages (`mskid`).
   public var messageKeyID: String?
@@ -75,7 +75,7 @@ extension Claims {
     public var text: String { Claims.base64(bytes) }
   }
 
-  /// What a token is bound to: the SHA-256 of some text, such as the whole value of a header.
+  /// The binding of a token: the SHA-256 of some text, such as the whole value of a header.
   public struct Binding: Sendable, Hashable {
     /// The hash.
     public let digest: [UInt8]
@@ -96,7 +96,7 @@ extension Claims {
 
     /// The binding to some bytes.
     ///
-    /// - Parameter bytes: What is bound, such as a header's whole value, `Bearer ` included.
+    /// - Parameter bytes: The bytes to bind, such as a header's whole value, `Bearer ` included.
     /// - Throws: ``JOSEError/libraryFailed``.
     public init(to bytes: Span<UInt8>) throws(JOSEError) {
       digest = try Digest.sha256(bytes)
@@ -104,7 +104,7 @@ extension Claims {
 
     /// The binding to some text.
     ///
-    /// - Parameter text: What is bound, such as a header's whole value, `Bearer ` included.
+    /// - Parameter text: The text to bind, such as a header's whole value, `Bearer ` included.
     /// - Throws: ``JOSEError/libraryFailed``.
     public init(to text: String) throws(JOSEError) {
       try self.init(to: Array(text.utf8).span)

@@ -1,7 +1,7 @@
-/// What a token's claims must say to be accepted.
+/// The conditions on a token's claims.
 ///
-/// A token that ends is asked for; `iat` and `nbf` must not be in the future; a token for an audience
-/// is refused where none is expected.
+/// By default a token must have an end. `iat` and `nbf` must not be in the future. A token for an
+/// audience is refused where none is expected.
 public struct ClaimsPolicy: Sendable {
   /// Where the time comes from.
   public let clock: JOSEClock
@@ -13,7 +13,7 @@ public struct ClaimsPolicy: Sendable {
   public let audience: String?
   /// The expected `sub`; `nil` if it does not matter.
   public let subject: String?
-  /// What the token must be bound to in `pay`; `nil` if it does not matter.
+  /// The binding that the token must have in `pay`; `nil` if it does not matter.
   public let binding: Claims.Binding?
   /// The header's `typ`. `JWT` may also be left out by the issuer, as its standard allows.
   public let type: String
@@ -30,7 +30,7 @@ public struct ClaimsPolicy: Sendable {
   ///   - issuer: The expected `iss`.
   ///   - audience: This service's name in `aud`.
   ///   - subject: The expected `sub`.
-  ///   - binding: What the token must be bound to.
+  ///   - binding: The binding that the token must have.
   ///   - type: The header's `typ`.
   ///   - isExpiryRequired: Whether a token must end.
   ///   - longestLifetime: How many seconds ahead a token's end may be: at least 1.

@@ -134,8 +134,8 @@ private struct ClaimMembers {
     return texts
   }
 
-  /// RFC 7519, 4.1.3: one string may stand without its array. An empty array is for nobody, which is
-  /// not the same as for everybody.
+  /// RFC 7519, 4.1.3: one string may stand without its array. An empty array is for no audience,
+  /// which differs from a missing `aud`.
   func audience(in text: Span<UInt8>) throws(JOSEError) -> [String] {
     guard let node = typed["aud"] else { return [] }
     if index.nodes[node].kind == .string { return [index.string(at: node, in: text)] }

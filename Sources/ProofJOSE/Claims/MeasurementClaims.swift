@@ -88,8 +88,8 @@ public struct MeasurementClaims: Sendable {
   /// Lends the integrity measurement: 32 bytes.
   ///
   /// - Parameter body: Reads the bytes. It must not keep copies of them.
-  /// - Returns: What `body` returns.
-  /// - Throws: What `body` throws.
+  /// - Returns: The result of `body`.
+  /// - Throws: The error of `body`.
   public func withIntegrityMeasurement<R: ~Copyable, E: Error>(
     _ body: (Span<UInt8>) throws(E) -> R
   ) throws(E) -> R {
@@ -99,8 +99,8 @@ public struct MeasurementClaims: Sendable {
   /// Lends the device measurement: 32 bytes.
   ///
   /// - Parameter body: Reads the bytes. It must not keep copies of them.
-  /// - Returns: What `body` returns.
-  /// - Throws: What `body` throws.
+  /// - Returns: The result of `body`.
+  /// - Throws: The error of `body`.
   public func withDeviceMeasurement<R: ~Copyable, E: Error>(
     _ body: (Span<UInt8>) throws(E) -> R
   ) throws(E) -> R {
@@ -110,8 +110,8 @@ public struct MeasurementClaims: Sendable {
   /// Lends the measurement proof key: 16 bytes.
   ///
   /// - Parameter body: Reads the bytes. It must not keep copies of them.
-  /// - Returns: What `body` returns.
-  /// - Throws: What `body` throws.
+  /// - Returns: The result of `body`.
+  /// - Throws: The error of `body`.
   public func withProofKey<R: ~Copyable, E: Error>(
     _ body: (Span<UInt8>) throws(E) -> R
   ) throws(E) -> R {
@@ -121,7 +121,7 @@ public struct MeasurementClaims: Sendable {
   /// Lends the device proof key: 16 bytes.
   ///
   /// - Parameter body: Reads the bytes. It must not keep copies of them.
-  /// - Returns: What `body` returns.
+  /// - Returns: The result of `body`.
   /// - Throws: ``JOSEError/claimMissing(_:)`` if the service did not tell it.
   public func withDeviceKey<R: ~Copyable>(
     _ body: (Span<UInt8>) -> R

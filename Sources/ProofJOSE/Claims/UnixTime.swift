@@ -2,7 +2,7 @@
 public struct UnixTime: Sendable, Hashable {
   /// Whole seconds.
   public let seconds: Int64
-  /// What is beyond them: 0 to 999,999,999.
+  /// The fraction beyond them: 0 to 999,999,999.
   public let nanoseconds: Int32
 
   /// A time.
@@ -11,7 +11,7 @@ public struct UnixTime: Sendable, Hashable {
   ///
   /// - Parameters:
   ///   - seconds: Whole seconds.
-  ///   - nanoseconds: What is beyond them.
+  ///   - nanoseconds: The fraction beyond them.
   public init(seconds: Int64, nanoseconds: Int32 = 0) {
     precondition((0..<1_000_000_000).contains(nanoseconds))
     self.seconds = seconds
@@ -115,9 +115,9 @@ public struct JOSEClock: Sendable {
   /// The system's clock.
   public static let system = JOSEClock { UnixTime.readSystemClock() }
 
-  /// A clock that stands.
+  /// A clock that always tells the same time.
   ///
-  /// - Parameter time: What it always says.
+  /// - Parameter time: The time that it tells.
   /// - Returns: The clock.
   public static func fixed(_ time: UnixTime) -> JOSEClock { JOSEClock { time } }
 

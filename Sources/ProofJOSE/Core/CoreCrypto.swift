@@ -1,6 +1,6 @@
 internal import CCrypto
 
-/// What a function of the C shim answered that says nothing of the message.
+/// Throws for a result of the C shim that does not depend on the message.
 func check(_ result: pfj_result) throws(JOSEError) {
   switch result {
   case PFJ_OK: return
@@ -73,8 +73,8 @@ enum Digest {
     return tag
   }
 
-  /// Whether a tag is the message's. The right tag of somebody else's message is a secret: it would
-  /// make a forgery of it.
+  /// Whether a tag is the message's. The computed tag is kept as a secret: for a message that an
+  /// attacker sent, it would be a forgery.
   static func isMAC(
     _ tag: Span<UInt8>, of message: Span<UInt8>, key: Span<UInt8>
   ) throws(JOSEError) -> Bool {

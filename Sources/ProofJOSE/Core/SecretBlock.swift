@@ -10,7 +10,7 @@ struct SecretBlock: ~Copyable {
   let count: Int
   private let base: UnsafeMutablePointer<UInt8>
 
-  /// A block of zeros. Traps when the system gives no memory: nobody can go on from there.
+  /// A block of zeros. Traps when the system gives no memory, because no caller can continue.
   init(count: Int) {
     precondition(count >= 0, "A secret cannot have \(count) bytes.")
     guard let base = unsafe pfj_secret_new(count) else {

@@ -2,7 +2,7 @@ internal import CCrypto
 
 /// Memory for secrets that is locked, left out of core dumps and fenced by guard pages.
 ///
-/// Without it secrets stand in the ordinary heap, and are wiped there all the same.
+/// If it is not reserved, secrets stand in the ordinary heap, and are wiped there too.
 public enum SecureHeap {
   /// Reserves the memory, once for the process, before other threads use keys.
   ///

@@ -1,6 +1,6 @@
 /// Why bytes are not JSON that this library takes.
 public struct JSONError: Error, Sendable, Hashable {
-  /// What is wrong.
+  /// The kind of error.
   public enum Reason: Sendable, Hashable {
     /// The bytes are not UTF-8.
     case notUTF8
@@ -22,14 +22,14 @@ public struct JSONError: Error, Sendable, Hashable {
     case tooLarge
   }
 
-  /// What is wrong.
+  /// The kind of error.
   public let reason: Reason
-  /// How many bytes stand before the place where it was noticed.
+  /// The offset, in bytes, at which the error was noticed.
   public let offset: Int
 }
 
 extension JSONError: CustomStringConvertible {
-  /// What is wrong, and where.
+  /// The error and its place, as text.
   public var description: String {
     let what =
       switch reason {

@@ -1,7 +1,7 @@
-/// What stands where in a JSON text: the parse, without a copy of the text.
+/// The parse of a JSON text: the places of its values, and no copy of the text.
 ///
-/// Strings are not taken out of the text before somebody asks for one, so that a secret in the text
-/// is decoded straight into a secret's memory.
+/// Strings are decoded only on request, so that a secret in the text is decoded straight into a
+/// secret's memory.
 struct JSONIndex: Sendable {
   enum Kind: UInt8, Sendable { case null, `true`, `false`, number, string, array, object }
 

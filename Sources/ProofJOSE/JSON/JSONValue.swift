@@ -30,7 +30,7 @@ public indirect enum JSONValue: Sendable {
     try self.init(parsing: Array(text.utf8).span)
   }
 
-  /// Parses as strictly what somebody trusted sends and nobody else could: a list of all there is.
+  /// Parses just as strictly a longer text from a trusted sender, such as a list of all entries.
   ///
   /// - Parameters:
   ///   - text: The text.

@@ -1,4 +1,4 @@
-/// What stands in a member that is written: a value, or a secret in base64.
+/// The content of a member to write: a value, or a secret in base64.
 enum JSONMember {
   case value(JSONValue)
   case secret(SharedSecret, Range<Int>, Base64Alphabet)

@@ -5,7 +5,7 @@ public struct JSONWebKey: Sendable {
   let material: KeyMaterial
   let operations: KeyOperations
 
-  /// What the key is for.
+  /// The key's algorithm.
   public var algorithm: KeyAlgorithm { material.algorithm }
   /// The key's name, the `kid` of tokens.
   public let id: String?
@@ -29,7 +29,7 @@ public struct JSONWebKey: Sendable {
   ///
   /// - Parameters:
   ///   - secret: The bytes.
-  ///   - algorithm: What the key is for.
+  ///   - algorithm: The key's algorithm.
   ///   - id: The key's name.
   /// - Throws: ``JOSEError/keyLength(_:allowed:actual:)``, ``JOSEError/keyInvalid(_:)``,
   ///   ``JOSEError/keyIDInvalid``.
@@ -60,11 +60,11 @@ public struct JSONWebKey: Sendable {
   /// A fresh key.
   ///
   /// - Parameters:
-  ///   - algorithm: What the key is for.
+  ///   - algorithm: The key's algorithm.
   ///   - bits: The size of an RSA key: 2048, 3072 or 4096; `nil` for 3072. Other keys have one size.
   ///     A larger one takes seconds.
   ///   - id: The key's name.
-  /// - Returns: A key that nobody else has.
+  /// - Returns: A fresh random key.
   /// - Throws: ``JOSEError/randomFailed``, ``JOSEError/keyIDInvalid``,
   ///   ``JOSEError/keyUnsupported(_:)`` for another size.
   public static func random(
@@ -114,7 +114,7 @@ public struct JSONWebKey: Sendable {
   /// Lends the secret: the shared key, seed, scalar or private numbers.
   ///
   /// - Parameter body: Reads the bytes. It must not keep copies of them.
-  /// - Returns: What `body` returns.
+  /// - Returns: The result of `body`.
   /// - Throws: ``JOSEError/keyNotPrivate``.
   public func withSecret<R: ~Copyable>(
     _ body: (Span<UInt8>) throws(JOSEError) -> R

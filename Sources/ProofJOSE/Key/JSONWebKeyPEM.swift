@@ -18,11 +18,11 @@ extension JSONWebKey {
     return (lines + [Self.pemEnd]).map { $0 + "\n" }.joined()
   }
 
-  /// Reads a public key in PEM, which does not say what the key is for.
+  /// Reads a public key in PEM, a form that does not name the key's algorithm.
   ///
   /// - Parameters:
   ///   - text: One `PUBLIC KEY`, with nothing around it but white space.
-  ///   - algorithm: What the key is for: an asymmetric algorithm of its kind.
+  ///   - algorithm: The key's algorithm: an asymmetric one of its kind.
   ///   - id: The key's name.
   /// - Throws: ``JOSEError/keyNotPublic`` for a private key, ``JOSEError/keyUnsupported(_:)``,
   ///   ``JOSEError/keyInvalid(_:)``, ``JOSEError/tooLong(_:count:limit:)``.

@@ -8,7 +8,7 @@ extension JSONWebKey {
   ///
   /// - Parameters:
   ///   - text: The JSON. The secret is decoded from where it stands; it is copied nowhere else.
-  ///   - algorithm: What the key is for, if the caller knows.
+  ///   - algorithm: The key's algorithm, if the caller knows it.
   /// - Throws: ``JOSEError``.
   public init(parsing text: Span<UInt8>, as algorithm: KeyAlgorithm? = nil) throws(JOSEError) {
     let index: JSONIndex
@@ -24,7 +24,7 @@ extension JSONWebKey {
   ///
   /// - Parameters:
   ///   - text: The JSON.
-  ///   - algorithm: What the key is for, if the caller knows.
+  ///   - algorithm: The key's algorithm, if the caller knows it.
   /// - Throws: ``JOSEError``.
   public init(
     parsing text: borrowing JOSESecret, as algorithm: KeyAlgorithm? = nil
@@ -38,7 +38,7 @@ extension JSONWebKey {
   ///
   /// - Parameters:
   ///   - text: The JSON.
-  ///   - algorithm: What the key is for, if the caller knows.
+  ///   - algorithm: The key's algorithm, if the caller knows it.
   /// - Throws: ``JOSEError``.
   public init(parsing text: String, as algorithm: KeyAlgorithm? = nil) throws(JOSEError) {
     try self.init(parsing: Array(text.utf8).span, as: algorithm)

@@ -20,8 +20,8 @@ extension JSONWebKey {
 
   /// The thumbprint of RFC 7638: SHA-256 over the members that make the key.
   ///
-  /// A symmetric key's thumbprint is made from its secret. It does not give the key away, but whoever
-  /// suspects a key can check it with it: do not publish it.
+  /// Do not publish a symmetric key's thumbprint, because it is made from the secret. It does not
+  /// reveal the key, but an attacker can check a guess of the key against it.
   ///
   /// - Returns: 32 bytes.
   /// - Throws: ``JOSEError/libraryFailed``.

@@ -1,6 +1,6 @@
-/// What a key is for. One key has one algorithm; a token's header never chooses.
+/// The algorithm of a key. One key has one algorithm; a token's header never chooses.
 public enum KeyAlgorithm: String, Sendable, Hashable, CaseIterable {
-  /// HMAC with SHA-256: whoever checks can also sign.
+  /// HMAC with SHA-256: every verifier of its tokens can also sign.
   case hs256 = "HS256"
   /// ECDSA on the curve P-256 with SHA-256.
   case es256 = "ES256"
@@ -83,7 +83,7 @@ public enum KeyAlgorithm: String, Sendable, Hashable, CaseIterable {
   }
 }
 
-/// What a key may be used for, by the names of RFC 7517, 4.3.
+/// The operations that a key is allowed for, by the names of RFC 7517, 4.3.
 struct KeyOperations: OptionSet, Sendable {
   let rawValue: UInt8
 

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// What stands behind a key: shared by all copies of the value, wiped with the last of them.
+/// The material of a key, shared by all copies of the value and wiped with the last of them.
 final class KeyMaterial: Sendable {
   let algorithm: KeyAlgorithm
   /// The symmetric key, seed, scalar or private numbers; none in a public key.

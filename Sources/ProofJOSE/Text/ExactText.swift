@@ -26,7 +26,7 @@ enum ExactText {
     text.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }
   }
 
-  /// Somebody else's text, fit for an error message: short, one line, ASCII.
+  /// Makes received text fit for an error message: short, one line, ASCII.
   static func quoted(_ text: String) -> String {
     let limit = 48
     var shown = "“"

@@ -32,10 +32,10 @@ struct CompactToken {
     return parts
   }
 
-  /// What a signature is over: the first two parts and the dot between them, as they were sent.
+  /// The input of the signature: the first two parts and the dot between them, as they were sent.
   var signingInput: Range<Int> { 0..<parts[1].upperBound }
 
-  /// What a sealed token's tag is over besides the content: the header as it was sent.
+  /// The tag's input besides the content of a sealed token: the header as it was sent.
   var encodedHeader: Range<Int> { parts[0] }
 
   /// Decodes a part.

@@ -1,4 +1,4 @@
-/// What a signed token said, once its signature was found right.
+/// The content of a signed token whose signature was found right.
 public struct VerifiedToken: Sendable {
   /// The key that signed it.
   public let key: JSONWebKey
@@ -35,7 +35,7 @@ public struct JWSVerifier: Sendable {
   /// Checks a token's signature, and nothing else.
   ///
   /// - Parameter token: The token, nothing around it.
-  /// - Returns: What was signed.
+  /// - Returns: The signed content.
   /// - Throws: ``JOSEError``.
   public func verify(_ token: String) throws(JOSEError) -> VerifiedToken {
     let parts = try CompactToken(token, parts: 3)
@@ -55,7 +55,7 @@ public struct JWSVerifier: Sendable {
   ///
   /// - Parameters:
   ///   - token: The token, nothing around it.
-  ///   - policy: What the claims must say.
+  ///   - policy: The conditions on the claims.
   /// - Returns: The claims.
   /// - Throws: ``JOSEError``.
   public func claims(of token: String, under policy: ClaimsPolicy) throws(JOSEError) -> Claims {

@@ -3,10 +3,10 @@ enum KeyAgreement {
   /// The key of `alg`: the Concat KDF of NIST SP 800-56A with SHA-256, one round of it.
   ///
   /// - Parameters:
-  ///   - agreed: What both pairs agree on.
+  ///   - agreed: The secret that both key pairs agree on.
   ///   - algorithm: The name of the algorithm that the key is for.
-  ///   - partyU: Whom the token is from, as its header says.
-  ///   - partyV: Whom it is for, as its header says.
+  ///   - partyU: The sender, as the token's header names it.
+  ///   - partyV: The recipient, as the token's header names it.
   ///   - byteCount: How long the key is, at most 32.
   /// - Returns: The key.
   /// - Throws: ``JOSEError/libraryFailed``.

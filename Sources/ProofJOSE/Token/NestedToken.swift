@@ -59,13 +59,13 @@ extension JWEDecrypter {
   /// The `cty` of a token with another inside.
   static let nested = "JWT"
 
-  /// Opens a token, checks the signature of the token inside, then judges its claims.
+  /// Opens a token, checks the signature of the token inside, then checks its claims.
   ///
   /// - Parameters:
   ///   - token: The token, nothing around it.
   ///   - verifier: Checks the signature inside. For a token of a public key, only asymmetric keys count:
   ///     a shared one would let a backend that opens tokens make them.
-  ///   - policy: What the claims must say.
+  ///   - policy: The conditions on the claims.
   /// - Returns: The claims.
   /// - Throws: ``JOSEError``, among it ``JOSEError/signatureMissing`` if no token is inside.
   public func claims(
@@ -74,13 +74,13 @@ extension JWEDecrypter {
     try claims(in: open(token), signedBy: verifier, under: policy)
   }
 
-  /// Opens a token that is sealed alone, or signed, then sealed: its content type says it. To a public
-  /// key only the latter is taken.
+  /// Opens a token that is only sealed, or signed and then sealed: its content type says which. For
+  /// a public key only the latter is accepted.
   ///
   /// - Parameters:
   ///   - token: The token, nothing around it.
   ///   - verifier: Checks the signature inside, if there is one; nil if none is expected.
-  ///   - policy: What the claims must say.
+  ///   - policy: The conditions on the claims.
   /// - Returns: The claims.
   /// - Throws: ``JOSEError``.
   package func claims(
