@@ -6,9 +6,10 @@ package struct Option: Sendable {
   package let isRepeatable: Bool
 
   /// - Parameters:
-  ///   - name: With its dashes.
-  ///   - placeholder: What stands for the value, for options that take one.
-  ///   - help: What it does, in a line.
+  ///   - name: The option's name, with its dashes.
+  ///   - placeholder: The word that stands for the value in help texts; nil for an option that
+  ///     takes none.
+  ///   - help: The option's effect, in a line.
   ///   - isRepeatable: Whether it may be given several times, each with a value.
   package init(
     _ name: String, _ placeholder: String? = nil, help: String, isRepeatable: Bool = false
@@ -32,16 +33,16 @@ package struct UsageError: Error, CustomStringConvertible {
 
 /// A command line, read against the options that a program takes. `--help` is always among them.
 package struct Options: Sendable {
-  /// What is no option and no option's value, in order.
+  /// The words that are not an option or an option's value, in order.
   package private(set) var operands: [String] = []
   private var values: [String: String] = [:]
   private var allValues: [String: [String]] = [:]
 
   /// - Parameters:
-  ///   - arguments: Without the program's own name.
-  ///   - options: All but `--help`.
+  ///   - arguments: The arguments; not the program's own name.
+  ///   - options: The options that the program takes, all but `--help`.
   ///   - takesOperands: Whether words without dashes may stand between the options.
-  /// - Throws: What is unknown, stands there twice, or lacks its value.
+  /// - Throws: ``UsageError`` for an option that is unknown, is given twice, or lacks its value.
   package init(
     _ arguments: some Sequence<String>, taking options: [Option], takesOperands: Bool = false
   ) throws(UsageError) {

@@ -8,10 +8,10 @@ package struct Usage: Sendable {
   private let takesOperands: Bool
 
   /// - Parameters:
-  ///   - program: Its name, as it is typed.
-  ///   - synopsis: What stands behind the name; further lines of it are whole.
-  ///   - summary: What the program does, in a few lines.
-  ///   - options: All but `--help` and `--version`.
+  ///   - program: The program's name, as it is typed.
+  ///   - synopsis: The words behind the name; further lines of it are whole.
+  ///   - summary: The program's purpose, in a few lines.
+  ///   - options: The program's options, all but `--help` and `--version`.
   ///   - takesOperands: Whether words without dashes may stand between the options.
   package init(
     _ program: String, _ synopsis: String, _ summary: String, _ options: [Option],
@@ -24,7 +24,7 @@ package struct Usage: Sendable {
     self.takesOperands = takesOperands
   }
 
-  /// What `--help` prints.
+  /// The text that `--help` prints.
   package var help: String {
     let all = options + [Self.version, Option("--help", help: "prints this")]
     return "usage: \(program) \(synopsis)\n\n\(summary)\n\n"
@@ -34,7 +34,7 @@ package struct Usage: Sendable {
   /// Taken by every program.
   private static let version = Option("--version", help: "prints the version")
 
-  /// What can be typed, and beside it what it does.
+  /// Two columns: the words to type, and their effect.
   package static func columns(_ rows: [(words: String, help: String)]) -> String {
     let width = rows.map(\.words.count).max() ?? 0
     return rows.map { words, help in

@@ -1,7 +1,7 @@
-/// A folder whose files are replaced whole: after a power cut at any moment a file is the old one or
-/// the new one.
+/// A folder whose files are replaced whole: after a power cut at any moment a file is the old one
+/// or the new one.
 ///
-/// One user at a time: whoever has one of these for a real folder also holds its ``FolderLock``.
+/// One user at a time: the owner of one of these for a real folder also holds its ``FolderLock``.
 package struct DurableFolder: Sendable {
   /// The calls.
   package let access: any FolderAccess

@@ -2,9 +2,9 @@ internal import Glibc
 
 /// A system call on a file or folder that failed.
 package struct FileFailure: Error, Sendable, Hashable {
-  /// What was to be done, such as `write`.
+  /// The operation that failed, such as `write`.
   package let operation: String
-  /// On what: a path, or a name within the folder.
+  /// The object of the operation: a path, or a name within the folder.
   package let name: String
   /// The system's number, such as ENOSPC.
   package let code: Int32
@@ -18,7 +18,7 @@ package struct FileFailure: Error, Sendable, Hashable {
     self.advice = advice
   }
 
-  /// Somebody else is at work on it.
+  /// Another process is at work on it.
   package static func busy(_ name: String) -> FileFailure {
     FileFailure("lock", name, code: EBUSY)
   }

@@ -1,5 +1,5 @@
-/// What a store asks of one folder: each function is one system call, so that a test can fail, cut
-/// or forget any of them.
+/// The calls that a store makes on one folder. Each function is one system call, so that a test can
+/// make any of them fail, cut short or not durable.
 ///
 /// Nothing here is durable before the matching `synchronize` has returned.
 package protocol FolderAccess: Sendable {

@@ -34,7 +34,7 @@ final class Relay {
     door.close()
   }
 
-  /// Whoever reads along sees each line when it is written.
+  /// Flushes each line, so that a reader of the output sees it at once.
   static func tell(_ text: String) {
     print(text)
     fflush(nil)

@@ -41,7 +41,7 @@ struct RunningService: Sendable {
         ("tls", .text(options.server.certificate == nil ? "no" : "yes")),
       ])
     while case .renew = signals.next() { renew() }
-    // First of all: whoever reads the log may have stopped, and a line then waits for ever.
+    // Do this first: if the reader of the log has stopped, writing the next line blocks for ever.
     signals.release()
     log.note("stopping")
     let isDrained = server.stop(draining: options.drainTime)
@@ -67,7 +67,7 @@ extension Int {
 }
 
 extension HTTPServer {
-  /// What the server itself counts.
+  /// The counters of the server itself.
   fileprivate var metrics: [HTTPMetric] {
     var metrics = counts.metrics
     if let certificateEnd {

@@ -3,7 +3,7 @@ import ProofBackend
 import ProofModel
 import ProofService
 
-/// What the command line asked for.
+/// The options of the command line.
 struct UnlockOptions: Sendable {
   var server: HTTPServerSettings
   let keyFiles: [String]

@@ -43,7 +43,7 @@ enum AccountAccess {
     return try Account.open(in: store, with: lock)
   }
 
-  /// What the store is locked with.
+  /// The passphrase or key file that locks the store.
   static func lock(_ invocation: Invocation) throws -> AccountLock {
     let keyFile = invocation.value("--key-file")
     let passphraseFile = invocation.value("--passphrase-file")

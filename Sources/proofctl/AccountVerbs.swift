@@ -5,7 +5,7 @@ import ProofJOSE
 import ProofKit
 import ProofService
 
-/// The verbs about an account: each is one of the management API, whoever performs it.
+/// The verbs about an account. Each is one of the management API, performed here or by a service.
 enum AccountVerbs {
   static let all: [Verb] = [
     [initialise], KeyVerbs.all, apis, registrations, policy, devices, pins, strings,

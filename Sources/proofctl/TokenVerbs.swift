@@ -58,7 +58,7 @@ enum TokenVerbs {
     }
   }
 
-  /// What a token says, without what is secret.
+  /// A token's claims, free of secrets.
   private static func shown(_ claims: Claims) -> JSONValue {
     var object = claims.others
     func set(_ name: String, _ value: String?) {

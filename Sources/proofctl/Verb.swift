@@ -1,7 +1,7 @@
 import Console
 import ProofJOSE
 
-/// What stands after a verb without a name of its own.
+/// An argument of a verb that is given by its position.
 struct Operand: Sendable {
   enum Count: Sendable {
     case one, optional, some
@@ -24,10 +24,10 @@ struct Operand: Sendable {
   }
 }
 
-/// What a verb gave: JSON, and how people see it.
+/// The result of a verb: JSON, and a text for people.
 struct Answer: Sendable {
   var value: JSONValue
-  /// For people; nil for the JSON in lines.
+  /// The text for people; nil to print the JSON in lines.
   var text: String?
   /// Whether the answer is what was hoped for: a valid token, a healthy service.
   var isGood = true

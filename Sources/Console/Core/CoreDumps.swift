@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// What the system writes down of a process that crashed.
+/// Core dumps of this process.
 package enum CoreDumps {
   /// No core dump from now on: it would bring every key to the disk in the clear.
   ///

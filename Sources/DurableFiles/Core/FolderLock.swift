@@ -7,7 +7,7 @@ internal import Glibc
 package final class FolderLock: Sendable {
   /// Why there is no lock.
   package enum Refusal: Error, Sendable, Hashable {
-    /// Somebody has it: the process of this number, as far as it wrote it down.
+    /// Another process has it: the one of this number, if the lock's file names it.
     case held(by: Int32?)
     /// The lock's file cannot be used.
     case failed(FileFailure)
@@ -42,7 +42,7 @@ package final class FolderLock: Sendable {
       throw .held(by: holder)
     }
     self.file = file
-    // Whatever this process's mask is: the next one must be able to open it.
+    // Set the mode whatever this process's mask is, so that the next process can open the file.
     var status = stat()
     if unsafe fstat(file, &status) == 0, status.st_mode & 0o777 != 0o600 {
       _ = fchmod(file, 0o600)

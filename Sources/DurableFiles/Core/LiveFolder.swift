@@ -8,7 +8,7 @@ package final class LiveFolder: FolderAccess {
 
   /// Opens a folder, made for its owner alone if it is not there.
   ///
-  /// - Throws: ``FileFailure``; EPERM if the folder belongs to somebody else, or others may write in
+  /// - Throws: ``FileFailure``; EPERM if the folder belongs to another user, or others may write in
   ///   it.
   package init(_ path: String) throws(FileFailure) {
     self.path = path
@@ -107,7 +107,7 @@ package final class LiveFolder: FolderAccess {
   private func opened(_ name: String, _ flags: Int32) throws(FileFailure) -> OpenFile {
     let file = unsafe openat(folder, name, flags | O_NOFOLLOW | O_CLOEXEC, mode_t(0o600))
     guard file >= 0 else { throw FileFailure("create", name, code: errno) }
-    // Whatever the process's mask is.
+    // Set the mode whatever the process's mask is.
     guard fchmod(file, 0o600) == 0 else {
       let code = errno
       _ = Glibc.close(file)

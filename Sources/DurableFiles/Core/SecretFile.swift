@@ -2,7 +2,7 @@ internal import Glibc
 
 /// Files that hold a key: read and written by their owner alone.
 package enum SecretFile {
-  /// Reads a file that nobody but its owner may read.
+  /// Reads a file that only its owner may read.
   ///
   /// - Returns: Its bytes.
   /// - Throws: ``FileFailure``; EPERM if others may read it, EFBIG if it is longer than `limit`.

@@ -1,10 +1,10 @@
-/// What the sample app says of one thing it was asked to do: for people a line, for programs JSON.
+/// The sample app's answer to a verb: a line for people, JSON for programs.
 struct AppAnswer: Codable {
-  /// What came of it, in few words that do not change from run to run.
+  /// The outcome, in few words that do not change from run to run.
   var outcome: String
-  /// What else can be told.
+  /// Further details.
   var detail = ""
-  /// Whether what was asked for was done.
+  /// Whether the verb was carried out.
   var isDone = true
   /// The installation's name, where it was asked for.
   var instance: String?

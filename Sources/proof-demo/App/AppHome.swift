@@ -10,14 +10,14 @@ struct AppHome {
 
   /// The bundle: everything that was shipped with the app.
   var bundle: String { folder.appendingPathComponent("app").path }
-  /// What the app keeps, open to its user alone.
+  /// The app's storage, open to its user alone.
   var storage: String { folder.appendingPathComponent("storage").path }
   /// The folder of the measurement and its token, which outlive the process.
   var measurement: String { storage + "/measurement" }
 
-  /// What the app is initialised with: the account.
+  /// The account configuration that the app is initialised with.
   func account() throws -> String { try shipped("account") }
-  /// The certificates that may vouch for the service.
+  /// The certificates of the authorities that the app accepts for the service.
   var authority: String { bundle + "/authority.pem" }
   /// Where the backend is.
   func backend() throws -> String { try shipped("backend") }
@@ -36,7 +36,7 @@ struct AppHome {
   /// Where the paired hardware listens.
   func link() throws -> String { try text("paired/link") }
 
-  /// What is remembered of the link; nothing if there is nothing, or nothing that can be read.
+  /// The stored memory of the link; empty if none is stored, or it cannot be read.
   func memory() -> LinkMemory {
     guard let data = FileManager.default.contents(atPath: memoryPath),
       let memory = try? LinkMemory([UInt8](data))

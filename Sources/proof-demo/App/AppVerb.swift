@@ -1,6 +1,6 @@
 import ProofModel
 
-/// What the sample app can be asked to do.
+/// The verbs of the sample app.
 enum AppVerb {
   case enrol
   case fetch

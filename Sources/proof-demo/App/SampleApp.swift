@@ -109,7 +109,7 @@ final class SampleApp {
     }
     let token = try StoredToken(MeasurementToken(response.body), for: hardware)
     try store.save(StoredMeasurement(config, of: instance(), tokens: [token]))
-    // Without an index a diagnosis names no entry of the bundle. Proofs do not need it.
+    // The index lets a diagnosis name entries of the bundle. Proofs do not need it.
     try? await probe.probe.index(config)
     return AppAnswer(
       outcome: "fetched",
@@ -166,7 +166,7 @@ final class SampleApp {
   private func send(_ command: Command, _ kind: ProofKind) async throws -> AppAnswer {
     let lock = try connect()
     var answer = AppAnswer(outcome: "\(try await verdict(on: command, kind, of: lock))")
-    // Nobody vouches for the reply: it is shown, and nothing is decided by it.
+    // The reply is not authenticated: show it, and decide nothing by it.
     if let reply = try? await lock.reply() {
       let state = reply.isOpen ? "open" : "shut"
       answer.doneCount = Int(reply.doneCount)

@@ -10,7 +10,7 @@ final class Stopwatch: Sendable {
 
   private struct State {
     var shares: [Share: Duration] = [:]
-    /// Of those that are timed now, what the inner ones took already.
+    /// For each open measurement, the time that inner ones took already.
     var inner: [Duration] = []
   }
 

@@ -60,7 +60,7 @@ final class AttestationSide {
     process = nil
   }
 
-  /// What an app of this account is built with.
+  /// The signed configuration that an app of this account is built with.
   func configuration() throws -> String {
     try tool.operate(["config", "show"] + account, as: Configuration.self).signed
   }

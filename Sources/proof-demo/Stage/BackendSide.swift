@@ -71,7 +71,7 @@ final class BackendSide {
   private struct Order: Decodable { let order: String }
 }
 
-/// What everybody may know of a lock.
+/// The public identity of a lock.
 struct LockIdentity: Decodable {
   let id: String
   let publicKey: String

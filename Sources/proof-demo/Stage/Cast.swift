@@ -4,8 +4,8 @@ import Glibc
 /// Every process of the story and the folder they play in: whatever happens, both are gone in the
 /// end.
 final class Cast {
-  /// What a program of the story is started with: nothing of the person's own settings, which would
-  /// be measured too.
+  /// The environment of the programs of the story. The user's own settings are left out, because
+  /// they would be measured too.
   static let environment: [String: String] = {
     var kept = ProcessInfo.processInfo.environment.filter { name, _ in
       ["HOME", "PATH", "TMPDIR"].contains(name)

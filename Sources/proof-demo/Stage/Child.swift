@@ -97,7 +97,7 @@ final class Child {
 
   private func wait() { cast.wait(for: process) }
 
-  /// What it still said, once it has ended.
+  /// The rest of its output, once it has ended.
   func rest() -> [String] {
     var lines: [String] = []
     while let line = output.next(within: Self.patience) { lines.append(line) }

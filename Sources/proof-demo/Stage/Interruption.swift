@@ -2,8 +2,8 @@ import Dispatch
 import Glibc
 import Synchronization
 
-/// Ctrl-C, and what else asks the story to end: ends every process at once, so that whoever waits for
-/// one goes on, and clears away.
+/// Handles Ctrl-C and other signals that end the story. It ends every process at once, so that
+/// threads waiting for one go on and clean up.
 final class Interruption: Sendable {
   private struct State {
     var children: Set<pid_t> = []
@@ -33,7 +33,7 @@ final class Interruption: Sendable {
     }
   }
 
-  /// What the story was ended by, if it was.
+  /// The signal that ended the story, if one did.
   var signal: Int32? { state.withLock { $0.signal } }
 
   /// Starts a child, unless the story is over: then none begins any more.

@@ -61,7 +61,7 @@ final class Lines: Sendable {
         }
         return false
       }
-      // The end stays there for whoever asks.
+      // Leave the end signalled for later readers.
       if !isLine {
         arrived.signal()
         return
@@ -69,7 +69,7 @@ final class Lines: Sendable {
     }
   }
 
-  /// The last lines, whoever took them: for the words of a failure.
+  /// The last lines, also those that were already read: for the words of a failure.
   var tail: [String] { state.withLock { $0.last } }
 
   private func add(_ line: String) {

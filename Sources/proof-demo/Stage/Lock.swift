@@ -64,7 +64,7 @@ final class Lock {
   /// Forgets what the log said so far.
   func turnPage() { process?.skip() }
 
-  /// What the lock itself, in its log, says that it decided about the next message of a type.
+  /// The verdict, read from the lock's log, on the next message of a type.
   func verdict(on message: String) throws -> String {
     guard let process else { throw StageFailure("the lock is off") }
     let mark = ": \(message) of "

@@ -44,7 +44,7 @@ final class Phone {
   /// - Parameters:
   ///   - socket: Where it finds the lock, if not where it was paired.
   ///   - starter: The program that starts it, with its arguments.
-  ///   - environment: What the environment has beside the usual.
+  ///   - environment: The variables to add to the usual environment.
   /// - Throws: If it does not start.
   func start(
     over socket: String? = nil, by starter: [String] = [], environment: [String: String] = [:]
@@ -82,7 +82,7 @@ final class Phone {
     process = nil
   }
 
-  /// What is stored, as it stands on disk.
+  /// The stored measurement, as it stands on disk.
   var measurementFile: String { storage + "/measurement/measurement" }
 
   /// Copies everything that is on the phone.

@@ -11,7 +11,7 @@ struct World {
   /// Another person's phone, with rights at the same lock.
   let otherPhone: Phone
 
-  /// Makes them all; nobody runs yet.
+  /// Makes all parts; none runs yet.
   init(_ cast: Cast, hardware: String?) throws {
     self.cast = cast
     tool = try Tool(cast)

@@ -4,7 +4,7 @@ struct Line {
   let what: String
   let expected: String
   let happened: String
-  /// What else can be told.
+  /// Further details.
   let detail: String
   /// Where the time went, if the app did it.
   let time: StepTime?
@@ -12,7 +12,7 @@ struct Line {
   var isAsItMust: Bool { happened == expected }
 }
 
-/// What came of a step.
+/// The result of a step.
 struct Happening {
   let outcome: String
   var detail = ""
@@ -24,7 +24,7 @@ struct Happening {
     self.time = time
   }
 
-  /// What the app says, and what the lock said to it.
+  /// The app's answer, with the lock's verdict.
   init(_ answer: AppAnswer) {
     self.init(answer.outcome, answer.detail, time: answer.time)
   }

@@ -1,7 +1,7 @@
 import Foundation
 
 extension Story {
-  /// Somebody is on the link between app and lock.
+  /// An attacker is on the link between app and lock.
   func listenIn() throws {
     narrator.begin("Attacks on the link")
     var recorded = ""

@@ -6,7 +6,7 @@ final class Narrator {
   private let terminal = Terminal()
   private let options: DemoOptions
   private(set) var lines: [Line] = []
-  /// Whether somebody wants no more of it: what fails then says nothing.
+  /// Whether the user has interrupted the story. A step that fails after that proves nothing.
   var isInterrupted = { false }
   private var act = ""
 
@@ -52,7 +52,7 @@ final class Narrator {
   /// Tells everything once more, as a table or as JSON.
   ///
   /// - Parameters:
-  ///   - seed: What the story was told from.
+  ///   - seed: The seed of the story.
   ///   - failure: Why it was not told to its end, if it was not.
   func end(seed: UInt64, after failure: (any Error)?) {
     if options.json {

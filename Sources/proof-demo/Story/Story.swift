@@ -89,7 +89,7 @@ final class Story {
 
   // MARK: Offline
 
-  /// Without the service: unlock, restart the app, reboot the lock.
+  /// Stops service and backend, then unlocks, restarts the app and reboots the lock.
   private func goOffline() throws {
     narrator.begin("Offline: service and backend are stopped")
     try narrator.step(

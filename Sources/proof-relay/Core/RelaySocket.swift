@@ -1,7 +1,7 @@
 internal import Dispatch
 internal import Glibc
 
-/// What a call of the system's ended with.
+/// The failure of a system call.
 struct RelayFailure: Error, CustomStringConvertible {
   let description: String
 
@@ -57,7 +57,7 @@ struct RelaySocket {
     return count == 0 ? .end : .pdu(Array(bytes.prefix(count)))
   }
 
-  /// What the other side does not take now is lost, as on the air.
+  /// Drops a PDU that the other side does not take now, as a radio link would.
   func send(_ pdu: [UInt8]) {
     _ = unsafe Glibc.send(
       descriptor, pdu, pdu.count, Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT))

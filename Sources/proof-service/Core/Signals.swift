@@ -3,7 +3,7 @@ internal import Glibc
 /// The signals that this program waits for. To be made before any thread is: threads inherit that they
 /// do not get them.
 struct Signals: Sendable {
-  /// What a signal asks for.
+  /// The request that a signal stands for.
   enum Wish {
     /// SIGHUP.
     case renew

@@ -10,7 +10,7 @@ final class PacketSocket: Sendable {
 
   deinit { _ = Glibc.close(descriptor) }
 
-  /// Connects to whoever listens at a path.
+  /// Connects to the listener at a path.
   static func connected(to path: String) throws(AttackFailure) -> PacketSocket {
     let made = try PacketSocket.made()
     let result = unsafe try withAddress(path) { address, size in
