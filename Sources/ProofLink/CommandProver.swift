@@ -3,7 +3,7 @@ public import ProofModel
 
 /// Measures the app when a command is to be proved: usually a ``/ProofKit/Prover``.
 ///
-/// Each call measures afresh. None of them runs on the threads that Swift's tasks share: a
+/// Each call measures afresh. The calls do not run on Swift's shared thread pool: a
 /// ``HardwareConnection`` has a queue of its own.
 public protocol CommandProver: Sendable {
   /// Proves a command.

@@ -17,8 +17,8 @@ public actor HardwareConnection {
   public struct Options: Sendable, Hashable {
     /// The largest packet to ask the hardware for, 23 to 517 bytes.
     public var mtu: Int
-    /// How long to wait for a link, or for an answer, before trying anew. A link's first answer may take
-    /// as long as the transport's ``LinkTransport/admission`` says.
+    /// The timeout for a link or an answer, after which the connection tries again. A link's first
+    /// answer may take as long as the transport's ``LinkTransport/admission`` says.
     public var patience: Duration
 
     /// Describes a connection.
@@ -67,7 +67,7 @@ public actor HardwareConnection {
     link?.channel?.close()
   }
 
-  /// The queue on which everything here runs, proving too: not on the threads that tasks share.
+  /// The queue on which the actor runs, and on which it measures: not a thread of the shared pool.
   public nonisolated var unownedExecutor: UnownedSerialExecutor {
     unsafe queue.asUnownedSerialExecutor()
   }
@@ -75,7 +75,8 @@ public actor HardwareConnection {
   /// The connection's memory of the hardware.
   public internal(set) var memory: LinkMemory
 
-  /// Why the latest attempt to open a link failed: a path that does not exist, a radio that is off.
+  /// The reason why the latest attempt to open a link failed: a path that does not exist, a radio
+  /// that is off.
   /// Nil once a link is up.
   ///
   /// Use it in a log, and to find the reason of ``LinkError/linkLost(commandMayBeDone:)``.
@@ -113,10 +114,10 @@ public actor HardwareConnection {
 
   /// Presents the token, whether or not the hardware is known to hold it.
   ///
-  /// ``send(_:proving:within:)`` does so where it is needed.
+  /// ``send(_:proving:within:)`` presents it where that is needed.
   ///
   /// - Parameter deadline: How long it may take.
-  /// - Returns: The hardware's word that it holds the token, with the number of uses.
+  /// - Returns: The hardware's receipt for the token, with the number of uses.
   /// - Throws: ``LinkError``.
   @discardableResult
   public func present(within deadline: Duration = .seconds(30)) async throws(LinkError) -> Receipt {
@@ -137,7 +138,7 @@ public actor HardwareConnection {
   ///   - command: The command to be done.
   ///   - kind: The kind of proof to make.
   ///   - deadline: How long it may take.
-  /// - Returns: The hardware's word that the command was accepted.
+  /// - Returns: The hardware's receipt for the command.
   /// - Throws: ``LinkError``.
   public func send(
     _ command: Command, proving kind: ProofKind = .integrity,
@@ -199,7 +200,7 @@ public actor HardwareConnection {
   /// Carries an order of the backend to the hardware: an epoch, a revocation, a floor.
   ///
   /// Orders only move the hardware forward, so that one may be delivered as often as it takes. The
-  /// hardware's word that it is done has no receipt: a backend that must know reads the status.
+  /// hardware's answer that it is done has no receipt; a backend that must know reads the status.
   ///
   /// - Parameters:
   ///   - order: The order that the backend signed.

@@ -20,7 +20,7 @@ package struct LinkAir: ~Copyable {
 
   private struct Direction {
     var dice: LinkDice
-    /// When the slow peer looks at the next PDU.
+    /// The time at which the slow peer takes the next PDU.
     var free = 0
   }
 
@@ -51,7 +51,7 @@ package struct LinkAir: ~Copyable {
     toApp = Direction(dice: LinkDice(seed: dice.roll()))
   }
 
-  /// Decides what becomes of a PDU that is sent now.
+  /// Decides the fate of a PDU that is sent now.
   package mutating func carry(_ pdu: [UInt8], toApp isToApp: Bool, at now: Int) -> Fate {
     count += 1
     var direction = isToApp ? toApp : toHardware
@@ -120,7 +120,7 @@ package struct LinkAir: ~Copyable {
     return Delivery(pdu: carried, toApp: isToApp, time: time)
   }
 
-  /// Up to the next connection event, and then on its way; behind a slow peer, in its queue.
+  /// The time of arrival: the next connection event plus the latency, behind a slow peer's queue.
   private func arrival(_ now: Int, _ direction: inout Direction) -> Int {
     let interval = max(1, faults.interval)
     let time = now + interval - now % interval + faults.latency

@@ -19,15 +19,15 @@ public struct OpenCommand: Sendable, Hashable {
 
 /// The app's stored memory of one piece of hardware. Nothing in it is secret.
 ///
-/// Stored, it saves a restarted app from presenting the token again, from discovering the hardware's
-/// attributes again, and, above all, from sending a command again that was done: see
+/// An app that stores it need not present the token or discover the attributes again after a
+/// restart. Above all, it does not send a command again that was already done: see
 /// ``HardwareConnection/send(_:proving:within:)``.
 public struct LinkMemory: Sendable, Hashable {
   /// The token that the hardware said, with a receipt, that it holds.
   public var heldToken: TokenDigest?
   /// The command that was left open.
   public var openCommand: OpenCommand?
-  /// Where the hardware's attributes stand.
+  /// The handles of the hardware's attributes.
   package var attributes: AttributeTable?
 
   /// Remembers nothing.
@@ -90,7 +90,7 @@ extension LinkMemory {
   ///
   /// - Parameter bytes: An earlier value of ``bytes``.
   /// - Throws: ``/ProofModel/ProofError/malformed(_:byteCount:)`` if it is damaged. Then begin with
-  ///   a memory that holds nothing: the hardware is asked about no command that was open.
+  ///   an empty memory: the hardware is asked about no earlier command.
   public init(_ bytes: [UInt8]) throws(ProofError) {
     let damaged = ProofError.malformed("link memory", byteCount: bytes.count)
     guard bytes.count == Self.byteCount, bytes.starts(with: Self.head) else { throw damaged }

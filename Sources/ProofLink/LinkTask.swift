@@ -4,7 +4,7 @@ package import ProofModel
 package enum LinkTask: Sendable {
   /// A link, and nothing more.
   case connect
-  /// The token, held.
+  /// A receipt that the hardware holds the token.
   case present
   /// A command, done at most once; after the open one of an earlier call, if any, is settled.
   case command(after: Recall?)
@@ -43,11 +43,11 @@ package struct LinkRequest {
   /// Whether the hardware is known to hold the token.
   package let isHeld: Bool
   package let mtu: Int
-  /// Where the attributes stand, if that is known.
+  /// The handles of the attributes, if they are known.
   package let table: AttributeTable?
   /// The link that is up, if there is one.
   package let link: OpenLink?
-  /// Proves the command, and remembers that it is open.
+  /// Proves the command, and stores that it is open.
   package let prove: (Challenge) throws(LinkError) -> ProvedCommand
   package let tokenReceipt: (Answer) throws(ProofError) -> Receipt
 

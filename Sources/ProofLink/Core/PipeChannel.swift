@@ -39,7 +39,7 @@ package final class PipeChannel: LinkChannel {
     }
     unsafe withUnsafeMutableBytes(of: &address.sun_path) { unsafe $0.copyBytes(from: name) }
     let size = socklen_t(MemoryLayout<sockaddr_un>.size)
-    // A local socket is connected at once, or not: its door may be full.
+    // A local socket connects at once, or fails: its backlog may be full.
     let result = unsafe withUnsafePointer(to: &address) {
       unsafe $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { unsafe connect(file, $0, size) }
     }
@@ -51,7 +51,7 @@ package final class PipeChannel: LinkChannel {
     try self.init(reading: file, writing: file)
   }
 
-  /// Opens two FIFOs, the one that is read first, as the page says.
+  /// Opens two FIFOs, the one that is read first, as docs/LINK.md demands.
   package convenience init(to: String, from: String) throws(LinkUnavailable) {
     let reading = unsafe open(from, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
     guard reading >= 0 else { throw LinkUnavailable.system(from) }
@@ -163,7 +163,7 @@ package final class PipeChannel: LinkChannel {
 
   /// False at the link's end.
   private func takeWhatCame(_ frames: inout PipeFrames) -> Bool {
-    // One more than any PDU has: a longer one is told from the longest.
+    // One byte more than the longest PDU, so that a longer one is detected.
     var bytes = [UInt8](repeating: 0, count: LinkPDU.mtus.upperBound + 1)
     let count = unsafe read(reading, &bytes, bytes.count)
     if count < 0 { return errno == EAGAIN || errno == EINTR }
@@ -180,7 +180,7 @@ package final class PipeChannel: LinkChannel {
   /// False at the link's end.
   private func sendWhatWaits() -> Bool {
     while let pdu = state.withLock({ $0.outgoing.first }) {
-      // Less than a FIFO takes at once: whole or not at all, as a datagram.
+      // Less than a FIFO takes at once, so it is written whole or not at all, as a datagram.
       let count =
         unsafe isSocket
         ? Glibc.send(writing, pdu, pdu.count, Int32(MSG_NOSIGNAL))
@@ -191,8 +191,8 @@ package final class PipeChannel: LinkChannel {
     return true
   }
 
-  /// Closes the end that is written first: the hardware hears it, closes its own, and may then be
-  /// opened again.
+  /// Closes the writing end first. The hardware notices, closes its own end, and may then be opened
+  /// again.
   private func leave() {
     inbox.finish()
     if !isSocket {
@@ -211,7 +211,7 @@ package final class PipeChannel: LinkChannel {
     for end in waiting { end.finish() }
   }
 
-  /// Hardware that does not close its end in a second has no power.
+  /// Waits at most a second for the hardware to close its end, in case it has lost power.
   private func waitForTheEnd() {
     var bytes = [UInt8](repeating: 0, count: 1024)
     while true {
