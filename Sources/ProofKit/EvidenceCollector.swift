@@ -5,10 +5,10 @@ public protocol EvidenceCollector: Sendable {
   /// Observes the sources that a configuration asks for, now.
   ///
   /// - Parameter config: The configuration that names the sources.
-  /// - Returns: At least one record for each source asked for; what cannot be read is recorded as
-  ///   absent.
-  /// - Throws: ``/ProofModel/ProofError/evidenceUnavailable(reason:)``, and what an
-  ///   ``/ProofModel/EvidenceSet`` throws.
+  /// - Returns: At least one record for each source asked for. A source that cannot be read is
+  ///   recorded as absent.
+  /// - Throws: ``/ProofModel/ProofError/evidenceUnavailable(reason:)``, and the errors of an
+  ///   ``/ProofModel/EvidenceSet``.
   func collect(for config: MeasurementConfig) throws(ProofError) -> EvidenceSet
 
   /// Measures under a configuration, now. The default implementation calls ``collect(for:)`` and
@@ -18,7 +18,7 @@ public protocol EvidenceCollector: Sendable {
   ///   - config: The configuration to measure under.
   ///   - key: This build's key.
   /// - Returns: IM and DM.
-  /// - Throws: As ``collect(for:)``, and what a ``/ProofModel/Measurement`` throws.
+  /// - Throws: As ``collect(for:)``, and the errors of a ``/ProofModel/Measurement``.
   func measurement(
     under config: MeasurementConfig, with key: MeasurementProofKey
   ) throws(ProofError) -> Measurement
@@ -29,10 +29,11 @@ public protocol EvidenceCollector: Sendable {
   ///
   /// - Parameters:
   ///   - proof: The proof that was made from that measurement.
-  ///   - previous: The proof of the same message that was released before; nil for the first. Then the
-  ///     answer is compared with that release's: a message whose first proof became another one is
-  ///     still of this device.
-  /// - Throws: ``/ProofModel/ProofError/evidenceUnavailable(reason:)`` without memory or descriptors.
+  ///   - previous: The proof of the same message that was released before; nil for the first. If it
+  ///     is given, the check compares with that release: a message whose first proof was replaced
+  ///     can still prove this device.
+  /// - Throws: ``/ProofModel/ProofError/evidenceUnavailable(reason:)`` if memory or descriptors run
+  ///   out.
   func release(_ proof: inout Proof, after previous: Proof?) throws(ProofError)
 
   /// Runs a closure that measures, proves and releases. Meanwhile it keeps other programs from
@@ -63,6 +64,6 @@ extension EvidenceCollector {
 }
 
 extension EvidenceSet: EvidenceCollector {
-  /// Evidence that is already there, for tests and tools: itself, whatever is asked for.
+  /// Returns itself, whatever the configuration asks for: existing evidence, for tests and tools.
   public func collect(for config: MeasurementConfig) throws(ProofError) -> EvidenceSet { self }
 }

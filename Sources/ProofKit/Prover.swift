@@ -1,9 +1,9 @@
 public import ProofModel
 
-/// Makes proofs, without any network: the offline half of the SDK.
+/// Makes proofs, with no need of a network: the offline half of the SDK.
 ///
-/// Every call measures afresh, after the nonce is known, so that a proof speaks of now. What was
-/// measured is wiped when the call returns.
+/// Every call measures afresh, after the nonce is known, so that a proof is about the present. The
+/// measurement is wiped when the call returns.
 public struct Prover<Collector: EvidenceCollector>: Sendable {
   /// The configuration to measure under.
   public let config: MeasurementConfig
@@ -28,8 +28,9 @@ public struct Prover<Collector: EvidenceCollector>: Sendable {
   ///
   /// - Parameter nonce: The verifier's nonce, never used before.
   /// - Returns: The proof.
-  /// - Throws: ``/ProofModel/ProofError/configForOtherKey(config:key:)`` if the SDK was updated since
-  ///   the baseline, and what collecting throws. A changed app is no error: its proof is another.
+  /// - Throws: ``/ProofModel/ProofError/configForOtherKey(config:key:)`` if the SDK was updated
+  ///   since the baseline, and the errors of collecting evidence. A changed app throws no error:
+  ///   its proof differs.
   public func integrityMeasurementProof(nonce: ProofNonce) throws(ProofError) -> Proof {
     try config.check(key)
     return try proof(of: .integrity, for: nonce)
@@ -39,8 +40,8 @@ public struct Prover<Collector: EvidenceCollector>: Sendable {
   ///
   /// - Parameter nonce: Exactly 16 bytes.
   /// - Returns: The proof.
-  /// - Throws: ``/ProofModel/ProofError/wrongLength(of:expected:actual:)`` for any other length, and
-  ///   what the call with a ``/ProofModel/ProofNonce`` throws.
+  /// - Throws: ``/ProofModel/ProofError/wrongLength(of:expected:actual:)`` for any other length,
+  ///   and the errors of the call with a ``/ProofModel/ProofNonce``.
   public func integrityMeasurementProof(nonce: [UInt8]) throws(ProofError) -> Proof {
     try integrityMeasurementProof(nonce: ProofNonce(nonce))
   }
@@ -58,8 +59,8 @@ public struct Prover<Collector: EvidenceCollector>: Sendable {
   ///
   /// - Parameter nonce: Exactly 16 bytes.
   /// - Returns: The proof.
-  /// - Throws: ``/ProofModel/ProofError/wrongLength(of:expected:actual:)`` for any other length, and
-  ///   what collecting throws.
+  /// - Throws: ``/ProofModel/ProofError/wrongLength(of:expected:actual:)`` for any other length,
+  ///   and the errors of collecting evidence.
   public func deviceMeasurementProof(nonce: [UInt8]) throws(ProofError) -> Proof {
     try deviceMeasurementProof(nonce: ProofNonce(nonce))
   }
@@ -98,7 +99,8 @@ public struct Prover<Collector: EvidenceCollector>: Sendable {
   ///   - hardware: The hardware that was asked.
   ///   - form: The token's form.
   /// - Returns: The authenticated verdict.
-  /// - Throws: As ``/ProofModel/MeasurementToken/receipt(of:with:)``, and what collecting throws.
+  /// - Throws: As ``/ProofModel/MeasurementToken/receipt(of:with:)``, and the errors of collecting
+  ///   evidence.
   public func receipt(
     of answer: Answer, to token: MeasurementToken, for hardware: HardwareID,
     form: TokenForm = .diversified

@@ -5,20 +5,20 @@ public import ProofModel
 public struct AccountConfiguration: Sendable, Hashable {
   /// The kind of tokens that an API needs.
   public enum Domain: String, Sendable {
-    /// It needs a token.
+    /// Requests to it need a token.
     case token
-    /// It needs a token, and may be told measurements.
+    /// Requests to it need a token, which may carry measurements.
     case measurement
-    /// It needs none.
+    /// Requests to it need no token.
     case none
   }
 
-  /// The longest one, in bytes.
+  /// The longest configuration, in bytes.
   public static let byteCountMax = 65_536
 
   /// The account.
   public let account: String
-  /// Grows with every change.
+  /// The serial; it grows with every change.
   public let serial: UInt32
   /// When it was made, in Unix seconds.
   public let issued: Int64
@@ -26,7 +26,7 @@ public struct AccountConfiguration: Sendable, Hashable {
   public let key: IssuerPublicKey
   /// Where the service is, without a slash at the end.
   public let serviceURL: String
-  /// The keys the service may have; empty: any with a good certificate.
+  /// The keys that the service may have. Empty means any key with a valid certificate.
   public let servicePins: [String]
   /// The keys that APIs may have, by host.
   public let pins: Pins
@@ -88,7 +88,7 @@ public struct AccountConfiguration: Sendable, Hashable {
     pins = try Self.pins(of: claims)
     var domains: [String: Domain] = [:]
     for (host, kind) in try Self.claim(claims, "dom", \.members) {
-      // A kind that this build does not know is a newer service's: the service decides about it.
+      // An unknown kind comes from a newer service, which then decides about the API itself.
       if let word = kind.text { domains[host] = Domain(rawValue: word) }
     }
     self.domains = domains

@@ -2,7 +2,7 @@
 struct Activity: Sendable, Hashable {
   /// The starter of the process, as far as the system tells.
   enum Launch: String, Sendable {
-    /// A desktop, on behalf of a person: it gave a token for bringing up a window.
+    /// A desktop, for a person: it passed a token for bringing up a window.
     case desktop
     /// A shell in the foreground of a terminal.
     case terminal

@@ -26,10 +26,10 @@ struct AttestorState {
     /// The key that came with the last token.
     var messageKey: MessageKey? { messageKeys.last?.key }
 
-    /// More than the tokens that an app has at once.
+    /// A bound above the number of tokens that an app has at once.
     private static let messageKeysMax = 32
 
-    /// Takes the key that came with a token; nil if the account has none any more.
+    /// Takes the key that came with a token; nil if the account has no key any more.
     mutating func take(_ messageKey: MessageKey?, with token: String) {
       guard let messageKey else {
         messageKeys = []
@@ -41,8 +41,8 @@ struct AttestorState {
 
     mutating func dropMessageKeys() { messageKeys = [] }
 
-    /// The key for a message: of the token that stands in it, for while the account's key is rotated an app
-    /// has tokens that name different ones; else the last.
+    /// The key for a message: that of the token in the message, or else the last one. While the
+    /// account's key is rotated, an app has tokens that name different keys.
     func messageKey(for message: String) -> MessageKey? {
       guard let last = messageKeys.last else { return nil }
       guard messageKeys.contains(where: { $0.key != last.key }) else { return last.key }
@@ -50,8 +50,8 @@ struct AttestorState {
       return messageKeys.last { Self.stands(Array($0.token.utf8), in: bytes) }?.key ?? last.key
     }
 
-    /// Whether bytes stand in others. The standard library's search would link its whole string processing
-    /// into the app, 1.6 MB.
+    /// Whether one byte string contains another. The standard library's search would link its
+    /// string processing into the app, 1.6 MB.
     private static func stands(_ part: [UInt8], in whole: [UInt8]) -> Bool {
       guard part.count <= whole.count else { return false }
       return (0...whole.count - part.count).contains { start in
@@ -59,7 +59,7 @@ struct AttestorState {
       }
     }
 
-    /// Whether the app read pins that are older than they may be, and newer ones are here.
+    /// Whether the app read pins that are too old, and newer ones are here.
     var isForceApplyPins: Bool {
       let forced = max(forcedPinsSerial, configuration?.forcedPinsSerial ?? 0)
       guard let pinsSerial, let configuration else { return false }
@@ -85,7 +85,7 @@ struct AttestorState {
   struct Kept {
     let result: FetchResult
     let goodUntil: Duration
-    /// Nil for a failure: it is handed out without looking.
+    /// The environment at the fetch; nil for a failure, which is handed out without a check.
     let environment: EvidenceSet?
   }
 
@@ -95,7 +95,7 @@ struct AttestorState {
   var kept: [Key: Kept] = [:]
   /// How often each secure string was defined anew, by name.
   var definitions: [String: UInt64] = [:]
-  /// Drawn from for whatever needs a number of its own.
+  /// The last number drawn for a fetch, a session or a setting.
   var lastNumber: UInt64 = 0
 
   mutating func nextNumber() -> UInt64 {

@@ -3,10 +3,10 @@ import ProofModel
 
 /// Keeps the newest configuration of each account in a folder of the app, across restarts.
 ///
-/// A file is replaced in one step, is open to this user alone, and is checked against the account's
-/// fingerprint when it is read. One that does not check out is kept aside, under a name that ends in
-/// `.damaged-1` or a higher number, and the app goes on as if there were none. Several processes may
-/// have the same folder.
+/// A file is replaced atomically, is open to this user alone, and is checked against the account's
+/// fingerprint when it is read. A file that fails the check is renamed to end in `.damaged-1` or a
+/// higher number, and the app continues as if there were none. Several processes may use the same
+/// folder.
 public struct ConfigurationStore: Sendable, Hashable {
   /// The folder.
   public let folder: String
@@ -47,7 +47,7 @@ public struct ConfigurationStore: Sendable, Hashable {
       case .nothing: return .nothing
       case .damaged: break
       }
-      // Another process may have replaced it meanwhile; while it does, nothing is set aside.
+      // Check again under the lock, because another process may be replacing the file.
       guard let lock = try lock() else { return .nothing }
       return try withExtendedLifetime(lock) { () throws(FileFailure) in
         switch try find(initial, in: durable) {
@@ -79,8 +79,8 @@ public struct ConfigurationStore: Sendable, Hashable {
     return isShortForm ? .nothing : .damaged
   }
 
-  /// Replaces what is stored: a configuration, or what the SDK was initialised with. What is newer
-  /// stays.
+  /// Replaces the stored text with a configuration, or with the text that the SDK was initialised
+  /// with. A newer stored configuration stays.
   ///
   /// - Throws: ``AttestorError/storeUnusable(reason:)``, also while another process replaces it.
   func write(

@@ -6,9 +6,9 @@ struct InitialConfiguration: Sendable, Hashable {
   let text: String
   let account: String
   let fingerprint: Digest
-  /// Nil for the short form.
+  /// The signed configuration; nil for the short form.
   let configuration: AccountConfiguration?
-  /// Where to ask for a configuration while there is none.
+  /// The address to ask for a configuration while there is none.
   let serviceURL: String
 
   init(_ text: String) throws(AttestorError) {
@@ -42,7 +42,7 @@ struct InitialConfiguration: Sendable, Hashable {
     configuration = nil
   }
 
-  /// An account's name stands in paths of requests as it is.
+  /// Whether a name is a valid account name, which request paths contain unescaped.
   static func isAccount(_ name: String) -> Bool {
     (1...64).contains(name.utf8.count) && name != "." && name != ".."
       && name.utf8.allSatisfy { byte in
@@ -56,8 +56,8 @@ struct InitialConfiguration: Sendable, Hashable {
       }
   }
 
-  /// Reads an update for this account: signed by the key of what is there, or by one that this key has handed
-  /// over to; of the same account, and not older.
+  /// Reads an update for this account. It must be signed by the key of the present configuration,
+  /// or by one that this key has handed over to. It must be of the same account, and not older.
   func update(
     _ text: String, held: AccountConfiguration?
   ) throws(AttestorError) -> AccountConfiguration {

@@ -1,7 +1,7 @@
 public import ProofModel
 
-/// An evidence collector that can also observe before there is a measurement configuration: what an
-/// ``Attestor`` attests with.
+/// An evidence collector that an ``Attestor`` can attest with: it also observes before there is a
+/// measurement configuration.
 public protocol EvidenceObserver: EvidenceCollector {
   /// Observes sources, now, on the calling thread.
   ///
@@ -19,7 +19,7 @@ public protocol EvidenceObserver: EvidenceCollector {
 
 /// The observations of one time.
 public struct Observation: Sendable, Hashable {
-  /// A record that says by itself what is wrong, whatever it looked like before.
+  /// A record that is wrong whatever the baseline says.
   public struct Alarm: Sendable, Hashable {
     /// The record's source.
     public let source: SourceID
@@ -28,7 +28,7 @@ public struct Observation: Sendable, Hashable {
     /// The finding, in words.
     public let words: String
 
-    /// Describes what is wrong.
+    /// Describes a finding.
     public init(_ source: SourceID, name: String, words: String) {
       self.source = source
       self.name = name
@@ -74,7 +74,8 @@ extension Observation {
     return Array(properties.prefix(AttestationWire.propertiesMax))
   }
 
-  /// One line of printable text that fits: names come from files and memory, and may hold anything.
+  /// Makes one line of printable text within the limit: names come from files and memory, and may
+  /// hold any bytes.
   static func line(_ text: String) -> String {
     var line = ""
     for scalar in text.unicodeScalars {

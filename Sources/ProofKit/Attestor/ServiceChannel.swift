@@ -1,7 +1,7 @@
 import ProofModel
 
-/// The way to an account's service during one fetch: which configuration counts, and how much time is
-/// left.
+/// The connection to an account's service during one fetch, with the newest configuration and the
+/// time left.
 struct ServiceChannel {
   typealias Failure = AttestationExchange.Failure
 
@@ -14,7 +14,7 @@ struct ServiceChannel {
   let clock: AttestorClock
   /// The newest configuration.
   private(set) var configuration: AccountConfiguration?
-  /// The same, if it is newer than what was there at the beginning.
+  /// The newest configuration, if it is newer than the one at the beginning.
   private(set) var newConfiguration: AccountConfiguration?
   private var timeLeft: Duration
 
@@ -30,7 +30,7 @@ struct ServiceChannel {
     self.cancellation = cancellation
   }
 
-  /// Sends one of the two messages and takes an answer with status 200.
+  /// Sends a message and returns an answer with status 200.
   mutating func post(_ path: String, _ body: [UInt8]) throws(Failure) -> TransportResponse {
     let response = try send("/v1/" + path, body)
     guard response.status == 200 else { throw Self.failure(response) }
@@ -74,7 +74,7 @@ struct ServiceChannel {
 
   private static func failure(_ response: TransportResponse) -> Failure {
     var text = String(decoding: response.body.prefix(200), as: UTF8.self)[...]
-    // The service ends its sentence with a line end.
+    // Remove the line end that the service's text has.
     while text.last?.isWhitespace == true { text.removeLast() }
     let words = Observation.line(String(text))
     let reason = "the service answers with status \(response.status): \(words)"

@@ -5,29 +5,29 @@ import ProofModel
 /// `ProofKitHTTP` has one over libcurl. A transport trusts only a peer whose certificate it can
 /// verify and, where pins are given, whose key is one of them. It sends nothing to any other peer.
 public protocol Transport: Sendable {
-  /// Sends one request and waits for its answer, on a thread that may be blocked. Called from several
+  /// Sends one request and waits for its answer, on a thread that may block. Called from several
   /// threads at once.
   ///
   /// - Parameter request: The request, its address, and the time it may take.
   /// - Returns: The answer, whatever its status.
-  /// - Throws: Why there is none.
+  /// - Throws: ``TransportError``, the reason why there is no answer.
   func send(_ request: TransportRequest) throws(TransportError) -> TransportResponse
 }
 
 /// One request to the service.
 public struct TransportRequest: Sendable {
-  /// Where: scheme, host, port and path.
+  /// The address: scheme, host, port and path.
   public let url: String
   /// The body of a POST; nil for a GET.
   public let body: [UInt8]?
-  /// The keys that the service may have: base64 of SHA-256 of SubjectPublicKeyInfo. Empty: any key
-  /// with a good certificate.
+  /// The keys that the service may have: base64 of SHA-256 of SubjectPublicKeyInfo. Empty means any
+  /// key with a valid certificate.
   public let pins: [String]
-  /// The value of the field `Authorization`; nil for none. The attestation needs none; tools do.
+  /// The value of the field `Authorization`; nil for none. Attestation needs none; tools need one.
   public var authorization: String?
-  /// How long everything together may take.
+  /// The time limit of the whole request.
   public let timeout: Duration
-  /// A longer answer is refused.
+  /// The size limit of the answer, in bytes. A longer answer is refused.
   public let responseLimit: Int
   /// Ends the request early.
   public let cancellation: Cancellation
@@ -63,21 +63,21 @@ public struct TransportResponse: Sendable, Hashable {
   }
 }
 
-/// Why there is no answer. The words are for people.
+/// The reason why there is no answer. The words are for people.
 public enum TransportError: Error, Sendable, Hashable {
   /// The name does not resolve, or the connection is refused.
   case unreachable(String)
-  /// Time ran out.
+  /// The time limit passed.
   case timedOut(String)
   /// The connection ended before the answer did.
   case brokenOff(String)
-  /// The peer is not who it should be; it was told nothing.
+  /// The peer's certificate or key is not an expected one. The request was not sent to it.
   case untrusted(String)
-  /// The peer does not speak HTTP, or says more than the limit.
+  /// The peer does not speak HTTP, or its answer exceeds the limit.
   case garbled(String)
   /// The request's ``Cancellation`` was cancelled.
   case cancelled
-  /// The request, or what the transport was made with, makes no sense: a defect of this side.
+  /// The request or the transport's set-up is invalid: a defect of this side.
   case refused(String)
 }
 
@@ -106,15 +106,15 @@ public final class Cancellation: Sendable {
 
   private let state = CoreLock(State())
 
-  /// One that is not cancelled yet.
+  /// Makes one that is not cancelled yet.
   public init() {}
 
   /// Whether it was cancelled.
   public var isCancelled: Bool { state.withLock { $0.isCancelled } }
 
-  /// Cancels, once and for all.
+  /// Cancels the request, for good.
   public func cancel() {
-    // Under the lock, so that no handler runs after its body has ended.
+    // Call handlers under the lock, so that no handler runs after its body has ended.
     state.withLock { state in
       state.isCancelled = true
       for handler in state.handlers.values { handler() }
@@ -125,8 +125,8 @@ public final class Cancellation: Sendable {
   /// Runs a body, and `onCancel` at once if it is cancelled before the body ends.
   ///
   /// - Parameters:
-  ///   - onCancel: Called at most once, on any thread, perhaps while `body` runs; never after it. It
-  ///     must be short and leave this object alone.
+  ///   - onCancel: Called at most once, on any thread, perhaps while `body` runs; never after it.
+  ///     It must be short and must not use this object.
   ///   - body: The work that a cancellation may cut short.
   /// - Returns: The result of the body.
   /// - Throws: The error of the body.

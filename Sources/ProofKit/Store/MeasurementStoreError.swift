@@ -1,8 +1,8 @@
 public import ProofModel
 
-/// Why the stored measurement could not be read or changed.
+/// The reason why the stored measurement could not be read or changed.
 ///
-/// The words say what went wrong and what to do next.
+/// The words give the failure and the next step.
 public enum MeasurementStoreError: Error, Sendable, Hashable {
   /// The environment has no `XDG_STATE_HOME` and no `HOME` to tell where state belongs.
   case noPlace
@@ -10,9 +10,9 @@ public enum MeasurementStoreError: Error, Sendable, Hashable {
   case unusable(path: String, reason: String)
   /// Another store, in this process or another, has the folder.
   case inUse(path: String, processID: Int32?)
-  /// The system refused. What was stored before is still there.
+  /// A system call failed. The earlier content is still there.
   case failed(path: String, reason: String)
-  /// The new state is there, but a power cut may bring the old one back.
+  /// The new state is written, but a power cut may bring the old one back.
   case notDurable(path: String, reason: String)
   /// The file was damaged. It was kept under another name, and the store is empty now.
   case damaged(keptAs: String, byteCount: Int)
@@ -28,7 +28,7 @@ public enum MeasurementStoreError: Error, Sendable, Hashable {
   case noMeasurement(FetchStatus)
   /// Two tokens are for the same hardware.
   case repeatedHardware(HardwareID)
-  /// A token is for other hardware than was said.
+  /// A token is for other hardware than the caller named.
   case tokenForOther(HardwareID)
   /// The number of tokens exceeds the limit of a store.
   case tooManyTokens(count: Int, allowed: Int)

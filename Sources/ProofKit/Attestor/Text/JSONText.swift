@@ -1,7 +1,7 @@
 /// A value of JSON (RFC 8259).
 ///
-/// ProofKit links libsodium alone, so it reads the few objects it meets by itself: configurations,
-/// claims of tokens.
+/// ProofKit links only libsodium, so it has a parser of its own for the few objects it reads:
+/// configurations and claims of tokens.
 enum JSONText: Sendable, Hashable {
   case object([String: JSONText])
   case array([JSONText])
