@@ -4,7 +4,7 @@ public import ProofModel
 /// The service's statement about an app that it has measured: the claims of a checked measurement
 /// token. Secret.
 public struct MeasuredApp: Sendable {
-  /// Which installation.
+  /// The installation.
   public let instance: InstanceID
   /// Production or development.
   public let mode: Mode
@@ -18,7 +18,7 @@ public struct MeasuredApp: Sendable {
 
   /// Reads the claims `imh`, `dmh`, `mpk`, `dpk`, `did`, `mgn` and `mmd`.
   ///
-  /// - Parameter claims: Those of a token that a ``TokenVerifier`` has checked.
+  /// - Parameter claims: The claims of a token that a ``TokenVerifier`` has checked.
   /// - Throws: ``TokenRefusal`` with ``TokenRefusal/Reason/claims``.
   public init(_ claims: Claims) throws(TokenRefusal) {
     guard let secrets = claims.measurement else { throw TokenRefusal(.claims) }

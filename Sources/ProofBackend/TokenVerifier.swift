@@ -3,9 +3,9 @@ public import ProofJOSE
 /// Checks the tokens that apps present to an API backend: signed ones (HS256, ES256, EdDSA, RS256),
 /// sealed ones (JWE), and those that are signed, then sealed.
 ///
-/// A token's shape says whether it is signed or sealed, its `kid` which key is tried, and the key
-/// which algorithm: nothing else of the token chooses anything. Any sender can seal to this backend's
-/// public key (ECDH-ES+A256KW, RSA-OAEP-256), so such a token has to hold one that the service signed
+/// A token's shape decides whether it is signed or sealed, its `kid` the key, and the key the
+/// algorithm. No other part of the token has an influence. Any sender can seal to this backend's
+/// public key (ECDH-ES+A256KW, RSA-OAEP-256). So such a token must hold one that the service signed
 /// for this audience.
 public struct TokenVerifier: Sendable {
   /// The claims that tokens must have, beside an expiry in the future.
@@ -16,12 +16,12 @@ public struct TokenVerifier: Sendable {
     public var audience: String?
     /// Seconds by which the service's clock may differ, 0 to 300.
     public var leeway = 0
-    /// How many seconds ahead a token's end may be; nil for any.
+    /// The most seconds that a token's end may be ahead; nil for any.
     public var longestLifetime: Int?
-    /// Where the time comes from.
+    /// The source of the time.
     public var clock = JOSEClock.system
 
-    /// The rules that hold if nothing else is said.
+    /// The default rules.
     public init() {}
   }
 
@@ -29,7 +29,7 @@ public struct TokenVerifier: Sendable {
   private let signed: JWSVerifier?
   private let sealed: JWEDecrypter?
 
-  /// A verifier.
+  /// Makes a verifier.
   ///
   /// - Parameters:
   ///   - keys: The keys that check or open the service's tokens. If there are several of a kind,
@@ -55,7 +55,7 @@ public struct TokenVerifier: Sendable {
     }
     guard rules.audience != nil || !sealing.contains(where: \.algorithm.isPublicKeyEncryption)
     else { throw .audienceRefused([]) }
-    // Rules out of range are found here and not with the first token.
+    // Check the rules here, rather than with the first token.
     _ = try policy(boundTo: nil)
   }
 
