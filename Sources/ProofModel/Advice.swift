@@ -1,15 +1,15 @@
 /// The app's next step after a verdict.
 public enum Advice: Sendable, CaseIterable, CustomStringConvertible {
-  /// Nothing: it is done.
+  /// Nothing more to do.
   case done
-  /// Go on and send commands.
+  /// Send commands now.
   case sendCommands
   /// Ask for a new challenge and send the command again.
   case sendAgain
   /// Check at the device whether the command was done, and let a person decide whether to send
   /// another. The hardware can no longer tell.
   case lookFirst
-  /// Measure again; if that changes nothing, ask for what a device match permits.
+  /// Measure again. If that changes nothing, ask for a command class that a device match permits.
   case measureAgain
   /// Present the token for this hardware, then ask again.
   case presentToken
@@ -23,7 +23,7 @@ public enum Advice: Sendable, CaseIterable, CustomStringConvertible {
   case useOtherBuild
   /// Update the hardware's firmware, or ask the backend for a token of the hardware's version.
   case updateHardware
-  /// Disconnect, wait as many seconds as the answer's detail says, connect again.
+  /// Disconnect, wait as many seconds as the answer's detail gives, and connect again.
   case reconnectLater
   /// Report a defect of this app or of the link.
   case reportDefect

@@ -6,7 +6,7 @@ public struct BaselineDraft: Sendable, Hashable {
   public let sources: [Source]
   /// How the app may measure.
   public let policy: MeasurementPolicy
-  /// Higher than that of every configuration this app instance had before.
+  /// The generation. It is higher than that of every earlier configuration of this app instance.
   public let generation: UInt32
   /// The app reads at most 2 to this power bytes of files.
   public let limitLog2: UInt8
@@ -64,8 +64,8 @@ public struct BaselineDraft: Sendable, Hashable {
   }
 }
 
-/// A baseline in progress, on the service's side: takes the evidence that the service believes, and
-/// gives the configuration under which the app measures itself from then on.
+/// A baseline in progress, on the service's side. It takes evidence that the service has accepted,
+/// and gives the configuration under which the app measures itself from then on.
 public struct Baseline: ~Copyable, Sendable {
   private var core: CoreFold
 
@@ -96,7 +96,7 @@ public struct Baseline: ~Copyable, Sendable {
 }
 
 extension MeasurementConfig {
-  /// Makes a configuration from evidence that the service believes.
+  /// Makes a configuration from evidence that the service has accepted.
   ///
   /// - Parameters:
   ///   - evidence: The app's evidence at the time of the service's review.

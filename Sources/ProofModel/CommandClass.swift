@@ -1,4 +1,4 @@
-/// A class of commands, 0 to 15: the unit in which a token permits.
+/// A class of commands, 0 to 15: a token permits commands by class.
 ///
 /// The backend and the hardware agree on each class's meaning.
 public struct CommandClass: RawRepresentable, Sendable, Hashable {

@@ -8,9 +8,9 @@ public struct Difference: Sendable, Hashable {
   public struct Change: Sendable, Hashable {
     /// The source.
     public let source: SourceID
-    /// Which of the source's groups, from 0.
+    /// The index of the group among the source's groups, from 0.
     public let group: Int
-    /// The names that are in the group now, in order. Empty if all of them are gone.
+    /// The names that are in the group now, in order. Empty if the group has no records any more.
     public let candidates: [EvidenceName]
   }
 
@@ -24,7 +24,7 @@ public struct Difference: Sendable, Hashable {
   /// Whether everything could be compared and nothing differs.
   public var isEmpty: Bool { deviceComparable && appComparable && changes.isEmpty }
 
-  /// Measures, and tells what differs from the baseline.
+  /// Measures, and finds the differences from the baseline.
   ///
   /// - Parameters:
   ///   - evidence: The app's evidence now.

@@ -1,6 +1,6 @@
-/// The digest, usually SHA-256, of what one source looks like.
+/// The digest, usually SHA-256, of the content of one source.
 ///
-/// How a source's bytes are collected is the collector's business; the measurement takes any digest.
+/// The collector decides how a source's bytes are collected; the measurement takes any digest.
 public struct Digest: FixedBytes {
   /// 32 bytes.
   public static var byteCount: Int { 32 }

@@ -1,6 +1,7 @@
 /// The subject of a piece of evidence. Evidence is sorted by these classes.
 public enum EvidenceClass: UInt8, Sendable, CaseIterable, Comparable {
-  /// The machine, and a secret made at installation. Alone enters the device measurement.
+  /// The machine, and a secret made at installation. The device measurement covers this class
+  /// alone.
   case device = 1
   /// The app's code and files.
   case app = 2

@@ -23,7 +23,7 @@ public struct EvidenceSet: Sendable, Hashable {
   }
 }
 
-/// Which record something is said about: its source and its name, never its digest.
+/// The name of a record: its source and its item, never its digest.
 public struct EvidenceName: Sendable, Hashable, CustomStringConvertible {
   /// The source.
   public let source: SourceID
@@ -36,8 +36,8 @@ public struct EvidenceName: Sendable, Hashable, CustomStringConvertible {
     name = record.name
   }
 
-  /// Such as `app 3 "/usr/bin/door"`. What is not printable ASCII is escaped, so that no name can
-  /// forge a line of a log.
+  /// Text such as `app 3 "/usr/bin/door"`. Bytes that are not printable ASCII are escaped, so that
+  /// no name can forge a line of a log.
   public var description: String {
     let text = name.map { byte in
       (0x20...0x7E).contains(byte) && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "\\")

@@ -10,7 +10,7 @@ public enum Fate: Sendable, Hashable {
   case notExecuted
   /// It was refused; the verdict is the command's own, which came late.
   case refused(Verdict)
-  /// It was too long ago to tell: it may have been done.
+  /// It was too long ago: the hardware no longer knows whether it was done.
   case tooOldToTell
 
   init(_ verdict: Verdict) {

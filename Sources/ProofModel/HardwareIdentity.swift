@@ -63,7 +63,7 @@ public struct HardwareIdentity: Sendable, Hashable {
   /// The key that tokens for this hardware are sealed to.
   public let publicKey: HardwarePublicKey
 
-  /// Puts together what the factory wrote down about one piece of hardware.
+  /// Makes an identity from the factory's record of one piece of hardware.
   public init(id: HardwareID, publicKey: HardwarePublicKey) {
     self.id = id
     self.publicKey = publicKey

@@ -7,7 +7,7 @@ public enum TokenForm: UInt8, Sendable, CaseIterable {
 }
 
 /// The secrets with which the app makes proofs for one piece of hardware, and the hardware checks
-/// them.
+/// them. Secret.
 public struct HardwareSecrets: Sendable {
   /// How the secrets relate to the app's.
   public let form: TokenForm
@@ -18,7 +18,7 @@ public struct HardwareSecrets: Sendable {
     self.form = form
   }
 
-  /// Puts secrets together that were kept apart.
+  /// Makes a value from secrets that were stored separately.
   ///
   /// - Parameters:
   ///   - integrityKey: The key of integrity proofs, 16 bytes.

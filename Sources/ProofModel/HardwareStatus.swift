@@ -9,7 +9,8 @@ public struct HardwareStatus: Sendable, Hashable {
   public let slotCount: Int
   /// How many of these slots are taken.
   public let slotsUsed: Int
-  /// Unix seconds: it is at least this late, as far as the hardware knows; nil if it knows nothing.
+  /// The earliest time that it can be, in Unix seconds, as far as the hardware knows; nil if it
+  /// knows none.
   public let epoch: UInt64?
 
   /// Decodes the hardware's answer to ``Message/askForStatus``.

@@ -19,7 +19,7 @@ public struct IssuerKey: Sendable {
 
   private init(core: CoreIssuer) { self.core = core }
 
-  /// The key under which hardware checks what this one signed.
+  /// The key under which hardware checks this key's signatures.
   public var publicKey: IssuerPublicKey { core.publicKey }
 
   /// The issuer's name.
@@ -27,7 +27,7 @@ public struct IssuerKey: Sendable {
 }
 
 extension IssuerKey: CustomStringConvertible, CustomReflectable {
-  /// The issuer's public name; never the key.
+  /// The issuer's public name. It never contains the key.
   public var description: String { "IssuerKey(\(id))" }
 
   /// Shows the issuer's public name.

@@ -12,8 +12,8 @@ public struct Measurement: Sendable {
 
   /// Measures.
   ///
-  /// A key other than the configuration's is no error: the integrity measurement then simply
-  /// differs. ``MeasurementConfig/check(_:)`` tells beforehand.
+  /// A key other than the configuration's is no error: the integrity measurement then differs.
+  /// ``MeasurementConfig/check(_:)`` finds that beforehand.
   ///
   /// - Parameters:
   ///   - evidence: The app's evidence now.
@@ -28,7 +28,7 @@ public struct Measurement: Sendable {
     self = try fold.finish()
   }
 
-  /// Puts a measurement together from what a service told a backend.
+  /// Makes a measurement from the values that a service sent to a backend.
   ///
   /// - Parameters:
   ///   - integrity: IM, 32 bytes.
@@ -52,7 +52,7 @@ public struct Measurement: Sendable {
     case deviceKey
   }
 
-  /// Lends one of the three secrets, for as long as the closure runs: the service tells them to the
+  /// Lends one of the three secrets, for as long as the closure runs. The service sends them to the
   /// backend, encrypted.
   ///
   /// - Parameters:
@@ -66,7 +66,7 @@ public struct Measurement: Sendable {
     try core.withBytes(of: part, body)
   }
 
-  /// Proves this measurement under a nonce of the caller's: the literal formula.
+  /// Proves this measurement under a nonce of the caller's, by the formula for literal secrets.
   ///
   /// - Parameters:
   ///   - kind: Integrity is proved with `key` and IM, the device with DPK and DM.
@@ -79,7 +79,7 @@ public struct Measurement: Sendable {
     core.proof(of: kind, for: nonce, with: key.core)
   }
 
-  /// Makes what one piece of hardware checks proofs with, and the app makes them with.
+  /// Makes the secrets with which one piece of hardware checks proofs, and the app makes them.
   ///
   /// - Parameters:
   ///   - hardware: The hardware.

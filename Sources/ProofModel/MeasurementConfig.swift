@@ -42,13 +42,13 @@ public struct MeasurementConfig: Sendable {
   /// How many bytes of files the app reads at most.
   public var byteCountLimit: UInt64 { 1 << UInt64(core.limitLog2) }
 
-  /// How many leaves there are: the sum of the sources' groups.
+  /// The number of leaves: the sum of the sources' groups.
   public var leafCount: Int { core.leafCount }
 
   /// The source of this name, if it is asked for.
   ///
   /// - Parameter id: Which source.
-  /// - Returns: How it is asked for, or nil.
+  /// - Returns: The source, or nil.
   public func source(_ id: SourceID) -> Source? {
     core.index(of: id).map { core.sources[$0] }
   }

@@ -12,7 +12,7 @@ public enum MessageType: UInt8, Sendable, CaseIterable {
   case verdict = 5
   /// To the hardware: a signed order.
   case order = 6
-  /// To the hardware: asks what became of a command.
+  /// To the hardware: asks for the outcome of a command.
   case recall = 7
   /// To the app: the hardware's public facts.
   case status = 8
@@ -42,7 +42,7 @@ public struct Message: Sendable, Hashable {
     self.bytes = bytes
   }
 
-  /// For what this library encoded itself.
+  /// Takes a message that this library encoded.
   init(encoded type: MessageType, _ bytes: [UInt8]) {
     self.type = type
     self.bytes = bytes

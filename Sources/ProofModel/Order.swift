@@ -8,7 +8,7 @@ public struct Order: Sendable, Hashable {
 
   /// The action that the hardware takes.
   public enum Action: Sendable, Hashable {
-    /// It is at least the time of issue.
+    /// The hardware's time is at least the time of issue.
     case epoch(HardwareID)
     /// Tokens of an instance, up to and including a generation, are revoked; nil for all, for good.
     case revoke(InstanceID, through: UInt32?, HardwareID)
@@ -56,7 +56,7 @@ public struct SignedOrder: Sendable, Hashable {
   /// The order's bytes.
   public let bytes: [UInt8]
 
-  /// Checks what can be checked without the issuers' keys: length, magic, version and suite.
+  /// Checks length, magic, version and suite. Further checks need the issuers' keys.
   ///
   /// - Parameter bytes: A signed order's bytes.
   /// - Throws: ``ProofError/malformed(_:byteCount:)``, ``ProofError/tooNew(_:)``.
@@ -65,7 +65,7 @@ public struct SignedOrder: Sendable, Hashable {
     self.bytes = bytes
   }
 
-  /// For what the core made.
+  /// Takes an order that the core made.
   init(made bytes: [UInt8]) { self.bytes = bytes }
 
   /// The order as a message.

@@ -3,14 +3,14 @@
 /// The verifier calls it while it holds its lock, one call at a time; an implementation must not
 /// call the verifier. Stored bytes are secret: implementations keep no copies of them elsewhere.
 public protocol Platform: Sendable {
-  /// Seconds since start, never going back; nil if there is no clock. Read once, when the verifier
-  /// starts.
+  /// The seconds since start, never going back; nil if there is no clock. The property is read
+  /// once, when the verifier starts.
   var seconds: (@Sendable () -> UInt32)? { get }
 
-  /// Fills a span with random bytes, from a good generator: challenges come from it.
+  /// Fills a span with random bytes from a cryptographic generator: challenges come from it.
   ///
   /// - Parameter bytes: The span to fill.
-  /// - Throws: ``PlatformFailure`` if the generator has none.
+  /// - Throws: ``PlatformFailure`` if the generator fails.
   func fillRandom(_ bytes: inout MutableSpan<UInt8>) throws(PlatformFailure)
 
   /// Reads one stored area. An area never written may read as anything.
@@ -23,7 +23,7 @@ public protocol Platform: Sendable {
 
   /// Writes one stored area, and returns only when the bytes are durable.
   ///
-  /// A write that is cut short may leave anything in its own area and nothing anywhere else.
+  /// A write that is cut short may damage its own area, and no other.
   ///
   /// - Parameters:
   ///   - bytes: The bytes to write, at most ``StorageArea/byteCountMax``.
@@ -32,13 +32,13 @@ public protocol Platform: Sendable {
   func write(_ bytes: Span<UInt8>, to area: StorageArea) throws(PlatformFailure)
 }
 
-/// The platform could not do what it was asked for. The verifier answers with a verdict.
+/// The platform failed at a request. The verifier answers with a verdict.
 public struct PlatformFailure: Error, Sendable, Hashable {
-  /// A failure. What it was is the platform's business, and its log's.
+  /// A failure. It has no details; the platform logs them.
   public init() {}
 }
 
-/// One area of a hardware's storage: a record, and which of its two copies.
+/// One area of a hardware's storage: one of a record's two copies.
 public struct StorageArea: Sendable, Hashable {
   /// The most bytes one area takes.
   public static var byteCountMax: Int { CoreWire.recordMax }
@@ -50,7 +50,7 @@ public struct StorageArea: Sendable, Hashable {
   /// 0 or 1.
   public let copy: Int
 
-  /// For the verifier, and for tests that write past it.
+  /// Names an area, for the verifier, and for tests that write to storage directly.
   package init(record: Int, copy: Int) {
     self.record = record
     self.copy = copy

@@ -1,7 +1,7 @@
 /// A key expanded for many proofs: both states of the HMAC are computed once, so that a proof costs
 /// two compressions of SHA-256 and allocates nothing. Secret.
 ///
-/// One state may serve any number of tasks at once.
+/// Any number of tasks may use one state at the same time.
 public struct ProofKeyState: Sendable {
   /// The kind of proof that the key makes.
   public let kind: ProofKind
@@ -26,7 +26,7 @@ public struct ProofKeyState: Sendable {
   /// Expands one of the keys that the app shares with one piece of hardware.
   ///
   /// - Parameters:
-  ///   - kind: Which of the two.
+  ///   - kind: The kind of proof, which selects the key.
   ///   - secrets: The secrets that app and hardware share.
   public init(_ kind: ProofKind, _ secrets: HardwareSecrets) {
     self.kind = kind

@@ -1,7 +1,8 @@
 /// The nonce that a proof answers: exactly 16 bytes.
 ///
-/// Over the link it is derived, and so good for one piece of hardware, one challenge, one kind and one
-/// command. An app with a link of its own may bring any 16 bytes that its verifier has never seen.
+/// Over the link it is derived, and so valid for one piece of hardware, one challenge, one kind and
+/// one command. An app with a link of its own may use any 16 bytes that its verifier has never
+/// seen.
 public struct ProofNonce: RandomBytes {
   /// 16 bytes.
   public static var byteCount: Int { 16 }
@@ -28,7 +29,7 @@ extension ProofNonce {
   ///
   /// - Parameters:
   ///   - hardware: The hardware that challenged.
-  ///   - challenge: Its live challenge.
+  ///   - challenge: The hardware's live challenge.
   ///   - kind: The kind of proof.
   ///   - command: The command to be done.
   public init(

@@ -1,4 +1,4 @@
-/// A command with its proofs, ready to be sent, and what is needed to believe the answer.
+/// A command with its proofs, ready to be sent, and the values that authenticate the answer.
 public struct ProvedCommand: Sendable {
   /// The message to send.
   public let message: Message
@@ -33,8 +33,8 @@ public struct ProvedCommand: Sendable {
       releasing: { _, _ in })
   }
 
-  /// Proves a command, and lends each proof once its MAC is done: what it then is goes into the
-  /// message, and the device proof binds it.
+  /// Proves a command, and lends each proof once its MAC is done. The proof as the closure leaves
+  /// it goes into the message, and the device proof binds it.
   package init<E: Error>(
     _ command: Command, proving kind: ProofKind, from instance: InstanceID,
     to hardware: HardwareID, answering challenge: Challenge, with secrets: HardwareSecrets,
@@ -64,14 +64,14 @@ public struct ProvedCommand: Sendable {
     return receipt
   }
 
-  /// Asks, after a lost link, what became of the command. From then on the hardware accepts no
+  /// Asks for the outcome of the command, after a lost link. From then on the hardware accepts no
   /// command of this instance whose challenge is as old as this one's.
   public var recall: Recall {
     Recall(of: nonce, counter: counter, from: instance, with: secrets)
   }
 }
 
-/// A command as it came over the link, parsed and not yet judged: for logs and tools.
+/// A command as it came over the link, parsed and not yet checked: for logs and tools.
 public struct ReceivedCommand: Sendable, Hashable {
   /// The kind of proof.
   public let kind: ProofKind

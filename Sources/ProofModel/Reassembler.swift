@@ -6,7 +6,7 @@ public enum Reassembly: Sendable, Hashable {
   case complete(Message)
   /// A fragment that was taken before; ignored.
   case repeated
-  /// Cannot be right; ignored. The message in flight is unharmed.
+  /// An invalid packet; ignored. The message in flight is unharmed.
   case garbage
   /// A fragment is missing or the check fails; the message in flight is given up.
   case lost

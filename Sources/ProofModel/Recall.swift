@@ -1,4 +1,4 @@
-/// The question what became of a command: sent after a lost link, and authenticated.
+/// The question for the outcome of a command: sent after a lost link, and authenticated.
 public struct Recall: Sendable {
   /// The message to send.
   public let message: Message

@@ -41,7 +41,8 @@ public struct Receipt: Sendable, Hashable {
     try self.init(answer, to: nonce, with: secrets)
   }
 
-  /// How many more commands the token permits: nil without limit, or if the verdict does not tell.
+  /// The number of further commands that the token permits; nil if it has no limit, or the verdict
+  /// does not carry it.
   public var usesLeft: UInt16? {
     switch verdict {
     case .accepted, .acceptedDeviceOnly, .held: detail == .max ? nil : detail
@@ -49,6 +50,6 @@ public struct Receipt: Sendable, Hashable {
     }
   }
 
-  /// How many more integrity failures the token permits, if the verdict tells.
+  /// The number of further integrity failures that the token permits, if the verdict carries it.
   public var attemptsLeft: UInt16? { verdict == .integrityDiffers ? detail : nil }
 }

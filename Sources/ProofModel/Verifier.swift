@@ -1,12 +1,12 @@
-/// The hardware's judgement: challenge, verdict, receipt.
+/// The hardware's verifier: challenge, verdict, receipt.
 ///
-/// Refusal is a verdict, never an error: ``receive(_:in:)`` always has a reply. One verifier serves
-/// any number of links, one message at a time: a lock sees to that, because every message may change
-/// what the next one meets.
+/// A refusal is a verdict, never an error: ``receive(_:in:)`` always has a reply. One verifier
+/// serves any number of links, one message at a time. A lock ensures that, because every message
+/// may change the state for the next one.
 public final class Verifier: Sendable {
   private let core: CoreLock<CoreVerifier>
 
-  /// Starts, from what storage holds.
+  /// Starts from the stored state.
   ///
   /// - Parameters:
   ///   - keys: The hardware's identity and secret key.
@@ -23,9 +23,9 @@ public final class Verifier: Sendable {
   ///   - keys: The hardware's identity and secret key.
   ///   - platform: Randomness, time and storage.
   ///   - epoch: The time of provisioning, in Unix seconds. With 0, and a floor of 0, the first
-  ///     signature sets the time to anything.
+  ///     signature sets the time to any value.
   ///   - floor: Tokens issued before are refused, in Unix seconds. When hardware that lost its
-  ///     storage comes back, pass the time of provisioning: what was revoked stays so.
+  ///     storage comes back, pass the time of provisioning, so that revoked tokens stay revoked.
   ///   - counter: The first challenge's counter; higher than any before, if one is known.
   /// - Throws: ``ProofError/storageFailed``.
   public static func provision(
@@ -36,7 +36,7 @@ public final class Verifier: Sendable {
       keys.core, platform, epoch: epoch, floor: floor, counter: counter)
   }
 
-  /// Judges one message.
+  /// Checks one message and decides.
   ///
   /// - Parameters:
   ///   - message: The message that came over a link.
@@ -46,10 +46,10 @@ public final class Verifier: Sendable {
     receive(type: message.type.rawValue, message.bytes, in: &session)
   }
 
-  /// Judges one message of any type, length and content.
+  /// Checks one message of any type, length and content, and decides.
   ///
   /// - Parameters:
-  ///   - type: The type that the link told.
+  ///   - type: The type that the link gave.
   ///   - bytes: The message's bytes.
   ///   - session: The session of that link.
   /// - Returns: The reply to send, and the command to do.
@@ -59,7 +59,8 @@ public final class Verifier: Sendable {
     core.withLock { core in core.receive(type, bytes, &session.core) }
   }
 
-  /// Unix seconds: it is at least this late, as far as the hardware knows; nil if it knows nothing.
+  /// The earliest time that it can be, in Unix seconds, as far as the hardware knows; nil if it
+  /// knows none.
   public var epoch: UInt64? { core.withLock { $0.epoch } }
 
   /// Public facts.

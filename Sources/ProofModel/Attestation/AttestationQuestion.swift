@@ -1,4 +1,4 @@
-/// The app asks for a challenge.
+/// The app's request for a challenge.
 public struct AttestationQuestion: Sendable, Hashable {
   /// The measurement proof key of the app's SDK build.
   public let keyID: KeyID
@@ -12,9 +12,9 @@ public struct AttestationQuestion: Sendable, Hashable {
   public let account: String
   /// The SDK's version.
   public let sdkVersion: String
-  /// Whether the app has an installation key, and asks by version 2.
+  /// Whether the app has an installation key, and so asks by version 2.
   public let hasKey: Bool
-  /// Evidence of the app's TPM, if the service wanted it.
+  /// Evidence of the app's TPM, if the service demanded it.
   public let endorsement: Endorsement?
 
   /// Describes a question.

@@ -1,13 +1,13 @@
-/// Reads a message field by field: every length is checked before it is used, and nothing may be
+/// Reads a message field by field. Every length is checked before it is used, and no bytes may be
 /// left at the end.
 struct AttestationReader {
   private let bytes: [UInt8]
   private var position = 0
   private let noun: String
-  /// Whether the message is of the version that speaks of the installation's key.
+  /// Whether the message's version has the fields about the installation's key.
   private(set) var hasKey = false
 
-  /// `knowsKeys`: whether a version of this message speaks of the installation's key.
+  /// `knowsKeys`: whether a version of this message has fields about the installation's key.
   init(
     _ bytes: [UInt8], _ kind: AttestationWire.Kind, noun: String, knowsKeys: Bool = false
   ) throws(ProofError) {
@@ -25,7 +25,7 @@ struct AttestationReader {
 
   var malformed: ProofError { .malformed(noun, byteCount: bytes.count) }
 
-  /// Everything read so far: what a tag is over.
+  /// Everything read so far: the input of a tag.
   var readBytes: ArraySlice<UInt8> { bytes[..<position] }
 
   mutating func take(_ count: Int) throws(ProofError) -> ArraySlice<UInt8> {
@@ -64,7 +64,7 @@ struct AttestationReader {
     return Array(try take(count))
   }
 
-  /// A byte that says whether something follows.
+  /// Reads a byte that says whether an optional field follows.
   mutating func readFlag() throws(ProofError) -> Bool {
     switch try readByte() {
     case 0: return false
@@ -88,7 +88,7 @@ struct AttestationReader {
     return try EvidenceRecord(source, name: name, digest: isPresent ? read(Digest.self) : nil)
   }
 
-  /// Records in their canonical order and no other, so that one set has one encoding.
+  /// Reads records and requires their canonical order, so that one set has one encoding.
   mutating func readRecords() throws(ProofError) -> EvidenceSet {
     let count = Int(try readUInt32())
     guard count <= AttestationWire.recordsMax else { throw malformed }

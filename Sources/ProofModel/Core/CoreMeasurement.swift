@@ -2,7 +2,7 @@ internal import ProofCore
 
 /// Something that holds an integrity and a device measurement.
 protocol CoreMeasurements: Sendable {
-  /// Lends IM or DM, 32 bytes, where it stands.
+  /// Lends IM or DM, 32 bytes, in place.
   func withMeasurement<R: ~Copyable, E: Error>(
     of kind: ProofKind, _ body: (UnsafePointer<UInt8>) throws(E) -> R
   ) throws(E) -> R
@@ -162,7 +162,7 @@ extension SecretBytes {
 }
 
 extension Measurement {
-  /// Takes what the core measures into a block of its own: `pfc_measured`, filled by the closure.
+  /// Lets the closure fill a block with the core's `pfc_measured`, and takes the block.
   package init<E: Error>(filledBy fill: (UnsafeMutableRawPointer) throws(E) -> Void) throws(E) {
     self.init(
       core: try unsafe CoreMeasurement { measured throws(E) in

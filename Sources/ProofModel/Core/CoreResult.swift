@@ -23,8 +23,8 @@ struct CoreResult: Equatable {
 
   init(_ code: Int32) { self.code = code }
 
-  /// For calls whose arguments are valid by their types: any other answer is a defect of this
-  /// library, and going on would hide it.
+  /// For calls whose arguments are valid by their types. Any other result is a defect of this
+  /// library, so it traps.
   func mustBeOK(_ call: StaticString = #function) {
     precondition(self == .ok, "The core refused valid arguments: \(call), result \(code).")
   }

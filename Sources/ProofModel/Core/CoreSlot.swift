@@ -11,7 +11,7 @@ package struct CoreSlot: Sendable {
   }
 
   package let state: State
-  /// Nil while the slot is free.
+  /// The app instance; nil while the slot is free.
   package let instance: InstanceID?
   package let integrityClasses: CommandClasses
   package let deviceClasses: CommandClasses
@@ -21,7 +21,7 @@ package struct CoreSlot: Sendable {
   /// Generations up to this one are revoked.
   package let revoked: UInt32
   package let issued: UInt64
-  /// Nil for never.
+  /// The end of the token, in Unix seconds; nil for never.
   package let notAfter: UInt64?
   package let tokenDigest: TokenDigest
   /// The verdict on the last accepted command; nil if there was none.
@@ -42,7 +42,7 @@ package struct CoreSlot: Sendable {
       }
       try result.orThrow(opening: "slot", byteCount: Self.byteCount)
     }
-    // Every field but the secrets, one by one: a copy of the whole would bring them along.
+    // Copy every field but the secrets, one by one: a copy of the whole would include them.
     (state, attempts, generation, revoked) = unsafe secret.withPointer { slot in
       unsafe (
         known(State(rawValue: slot.pointee.state)), slot.pointee.attempts,
@@ -70,7 +70,7 @@ package struct CoreSlot: Sendable {
     instance = id.storage.isZero ? nil : id
   }
 
-  /// The record's payload again.
+  /// Encodes the record's payload.
   package func encoded() -> SecretBytes {
     unsafe SecretBytes(count: Self.byteCount) { target in
       unsafe secret.withPointer { slot in

@@ -3,14 +3,14 @@ internal import ProofCore
 
 /// A secret: one owner, one fixed address, wiped when the owner goes.
 ///
-/// The bytes stand in one block of libsodium's guarded memory, are filled there, are read-only from
-/// then on, and are lent to a closure; they are never copied into a Swift array by this library.
-/// The type cannot be copied, printed, compared with `==` or put into an array: each of these is a
+/// The bytes stand in one block of libsodium's guarded memory. They are filled there, are read-only
+/// from then on, and are lent to a closure; this library never copies them into a Swift array. The
+/// type cannot be copied, printed, compared with `==` or put into an array: each of these is a
 /// compile error.
 ///
-/// It is a `~Copyable` structure rather than a class so that the compiler, not a count at run time,
-/// says when the secret ends, and so that a value that must be used once, such as a fresh ephemeral
-/// key, can be consumed. What many tasks share holds one inside a final class.
+/// It is a `~Copyable` structure rather than a class for two reasons. The compiler, not a count at
+/// run time, decides when the secret ends. And a value that must be used once, such as a fresh
+/// ephemeral key, can be consumed. To share a secret among tasks, put it inside a final class.
 public struct SecretBytes: ~Copyable, Sendable {
   private let block: SecretBlock
 
@@ -36,7 +36,7 @@ public struct SecretBytes: ~Copyable, Sendable {
     }
   }
 
-  /// Makes a secret with a copy of bytes that stand elsewhere. The caller wipes the original.
+  /// Makes a secret with a copy of other bytes. The caller wipes the original.
   ///
   /// - Parameter bytes: The bytes to copy; at least one.
   public init(copying bytes: Span<UInt8>) {
@@ -90,7 +90,7 @@ public struct SecretBytes: ~Copyable, Sendable {
     }
   }
 
-  /// The door for the core, which fills the block in C.
+  /// Lets the core fill the block in C.
   init<E: Error>(
     count: Int, filledBy fill: (UnsafeMutableRawPointer) throws(E) -> Void
   ) throws(E) {
@@ -100,7 +100,7 @@ public struct SecretBytes: ~Copyable, Sendable {
     self.block = block
   }
 
-  /// Where the bytes stand. The address is good for as long as the owner lives.
+  /// The address of the bytes. It is valid for as long as the owner lives.
   borrowing func withPointer<R: ~Copyable, E: Error>(
     _ body: (UnsafePointer<UInt8>) throws(E) -> R
   ) throws(E) -> R {
