@@ -52,15 +52,16 @@ enum AccountDocument: String, CaseIterable {
 public struct ConfigurationSettings: Sendable, Hashable {
   /// Grows with every change of the configuration.
   public var serial: UInt32
-  /// Pins of a configuration below this serial must be replaced at once.
+  /// The serial below which a configuration's pins must be replaced at once.
   public var forcedPinsSerial: UInt32
-  /// Where the service is, such as `https://attest.example.com:8443`.
+  /// The service's address, such as `https://attest.example.com:8443`.
   public var url: String
-  /// Pins of the service itself; none for not pinned.
+  /// Pins of the service itself; empty if it is not pinned.
   public var servicePins: [String]
   /// When it was last changed, in Unix seconds.
   public var changed: Int64
-  /// How apps get from the account's first key to the present one: SERVICE.md section 6.
+  /// The statements that lead apps from the account's first key to the present one; see SERVICE.md,
+  /// section 6.
   public internal(set) var handovers: [String] = []
 
   var fields: JSONObject {

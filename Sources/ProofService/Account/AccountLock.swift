@@ -2,7 +2,7 @@ public import ProofJOSE
 
 /// The secret that locks an account's keys: a passphrase, or the content of a key file.
 public enum AccountLock: ~Copyable, Sendable {
-  /// A passphrase; Argon2id makes a key of it.
+  /// A passphrase. Argon2id derives a key from it.
   case passphrase(JOSESecret)
   /// A key file's content, at least 32 bytes.
   case keyFile(JOSESecret)
@@ -15,7 +15,7 @@ public enum AccountLock: ~Copyable, Sendable {
   }
 }
 
-/// How an account's key stands in the store: wrapped by a lock.
+/// An account's key as it is stored: wrapped by a lock.
 struct WrappedKey: Sendable {
   var kind: String
   var salt: [UInt8]

@@ -1,6 +1,6 @@
 public import ProofJOSE
 
-/// Why the service or one of its operator's commands refused.
+/// The reason why the service or an operator's command refused.
 public enum ServiceError: Error, Sendable, Hashable {
   /// The store refused.
   case store(StoreError)
@@ -22,7 +22,7 @@ public enum ServiceError: Error, Sendable, Hashable {
   case unknown(String, name: String)
   /// The account already has an entry of this name.
   case alreadyThere(String, name: String)
-  /// A value is not one that is allowed.
+  /// A value is outside the allowed ones.
   case invalid(String, value: String, allowed: String)
   /// Another entry still needs the one to be removed.
   case inUse(String, by: String)
@@ -74,7 +74,7 @@ extension ServiceError: CustomStringConvertible {
 }
 
 extension ServiceError {
-  /// Where the names of a noun are listed.
+  /// The command that lists the names of a noun.
   private static func advice(_ noun: String) -> String {
     switch noun {
     case "setting": "“proofctl policy show” lists the settings."
@@ -83,14 +83,14 @@ extension ServiceError {
     }
   }
 
-  /// Runs what throws errors of tokens and keys, and throws them as this type.
+  /// Runs a body that throws JOSE errors, and throws them as this type.
   static func ofJOSE<R: ~Copyable>(
     _ body: () throws(JOSEError) -> R
   ) throws(ServiceError) -> R {
     do { return try body() } catch { throw .jose(error) }
   }
 
-  /// Runs what throws errors of the store, and throws them as this type.
+  /// Runs a body that throws store errors, and throws them as this type.
   static func ofStore<R>(_ body: () throws(StoreError) -> R) throws(ServiceError) -> R {
     do { return try body() } catch { throw .store(error) }
   }

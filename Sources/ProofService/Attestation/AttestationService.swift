@@ -21,7 +21,7 @@ public final class AttestationService: HTTPHandler {
   let clock: JOSEClock
   let makeSalt: @Sendable () -> Salt
   let log: @Sendable (Event) -> Void
-  /// The certificates that may vouch for TPMs; nil: no key counts as hardware.
+  /// The certificates that may vouch for TPMs. nil means that no key counts as hardware.
   let tpmAuthorities: TPMAuthorities?
   let management: Management
   let addresses = RateLimiter()
@@ -29,14 +29,15 @@ public final class AttestationService: HTTPHandler {
   let firstFetches = FirstFetches()
   let sweeper = Sweeper()
 
-  /// A service.
+  /// Makes a service.
   ///
   /// - Parameters:
   ///   - account: The account to serve.
-  ///   - clock: Says what time it is.
+  ///   - clock: Gives the time.
   ///   - makeSalt: Draws a salt that was never seen before.
-  ///   - tpmAuthorities: The certificates that may vouch for TPMs; nil: no key counts as hardware.
-  ///   - log: Takes what was done; from several threads.
+  ///   - tpmAuthorities: The certificates that may vouch for TPMs. nil means that no key counts as
+  ///     hardware.
+  ///   - log: Takes completed actions, on several threads.
   public init(
     account: Account, clock: JOSEClock = .system,
     makeSalt: @escaping @Sendable () -> Salt = { Salt.random() },
@@ -51,7 +52,7 @@ public final class AttestationService: HTTPHandler {
     management = Management(account, clock: clock)
   }
 
-  /// Answers a request. Whatever it holds, there is an answer.
+  /// Answers a request. Every request gets an answer, whatever its content.
   public func respond(to request: HTTPRequest) -> HTTPResponse {
     do throws(Refusal) {
       return try route(request)
@@ -103,7 +104,7 @@ public final class AttestationService: HTTPHandler {
     do { return try account.snapshot() } catch { throw .failed }
   }
 
-  /// The account as it stands now, and what is known of a device.
+  /// Reads the account at its present revision, and the row of a device.
   func glance(at device: DeviceID) throws(Refusal) -> (snapshot: Snapshot, device: DeviceRow?) {
     let seen = try store { (store) throws(StoreError) in try store.glance(at: device) }
     do { return (try account.snapshot(at: seen.revision), seen.device) } catch { throw .failed }
@@ -171,7 +172,7 @@ public final class AttestationService: HTTPHandler {
   }
 }
 
-/// Why a request gets no answer of its own.
+/// The error answer to a request.
 struct Refusal: Error {
   var status: Int
   var text: String

@@ -1,10 +1,11 @@
 internal import ProofJOSE
 internal import ProofModel
 
-// The second half: a report is judged and answered.
+// The second half: a report is checked and answered.
 
 extension AttestationService {
-  /// Judges a report's head before its records are read: a stranger may send 65,535 of them.
+  /// Checks a report's head before its records are read, because a stranger may send 65,535 of
+  /// them.
   func report(_ request: HTTPRequest) throws(Refusal) -> HTTPResponse {
     let head: AttestationReport.Head
     do {
@@ -26,7 +27,7 @@ extension AttestationService {
   }
 }
 
-/// Where a report comes from, before it is read.
+/// The origin of a report, before it is read.
 struct ReportDesk {
   let service: AttestationService
   let head: AttestationReport.Head
@@ -60,7 +61,7 @@ struct ReportDesk {
     return try work.answer(under: note.challenge.draft)
   }
 
-  /// Uses the salt up for nothing.
+  /// Uses the salt up with no sighting.
   func useUp() throws(Refusal) {
     _ = try service.store { (store) throws(StoreError) in try store.use(head.salt, for: nil) }
   }
@@ -94,7 +95,7 @@ struct ReportDesk {
   }
 }
 
-/// One report on its way to an answer.
+/// One report that is being answered.
 struct ReportWork {
   let desk: ReportDesk
   let report: AttestationReport
@@ -112,13 +113,14 @@ struct ReportWork {
   /// An answer without token.
   func answer(_ outcome: AttestationAnswer.Outcome) -> AttestationAnswer { desk.answer(outcome) }
 
-  /// Nothing of the report counts before it was believed, and nothing leaves before the salt is used
-  /// up for good: of two equal reports at the same time one gets an answer, the other asks again.
+  /// Uses no field of the report before it is authenticated, and sends nothing before the salt is
+  /// used up durably. Of two equal reports at the same time one gets an answer; the other must ask
+  /// again.
   func answer(under draft: BaselineDraft) throws(Refusal) -> AttestationAnswer {
     guard let believed = try? Belief(in: report, under: draft, with: key) else {
       return try desk.unbelievable()
     }
-    // The tag says that the SDK made the report; the signature, that its installation did.
+    // The tag proves that the SDK made the report; the signature, that this installation did.
     if let claim = report.key {
       guard let signature = report.signature,
         claim.point.hasSigned(report.signedMessage, signature)

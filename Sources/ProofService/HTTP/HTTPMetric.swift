@@ -1,6 +1,6 @@
 /// One measure with its samples, as Prometheus reads it (text format 0.0.4).
 public struct HTTPMetric: Sendable, Hashable {
-  /// How a value moves.
+  /// The way a value changes.
   public enum Kind: String, Sendable {
     /// It only grows.
     case counter
@@ -43,7 +43,7 @@ public struct HTTPMetric: Sendable, Hashable {
 
   /// The measure's name, such as `proof_requests_total`.
   public let name: String
-  /// How it moves.
+  /// The way its values change.
   public let kind: Kind
   /// The measure's meaning, in a line.
   public let help: String
@@ -77,7 +77,7 @@ public struct HTTPMetric: Sendable, Hashable {
     return text
   }
 
-  /// A whole number without a point, as long as it is exact.
+  /// Writes a number, with no point if it is whole and exact.
   static func number(_ value: Double) -> String {
     Int(exactly: value).map(String.init) ?? "\(value)"
   }

@@ -11,11 +11,11 @@ public struct Management: Sendable {
   public let account: Account
   let clock: JOSEClock
 
-  /// Management of an account.
+  /// Makes the management of an account.
   ///
   /// - Parameters:
   ///   - account: The account.
-  ///   - clock: Says when things are changed.
+  ///   - clock: Gives the time of changes.
   public init(_ account: Account, clock: JOSEClock = .system) {
     self.account = account
     self.clock = clock
@@ -26,17 +26,17 @@ public struct Management: Sendable {
 
   // MARK: Secrets
 
-  /// The secret of HS256, as API backends need it.
+  /// The secret of HS256, for API backends.
   public func secret() throws(ServiceError) -> JOSESecret {
     try Self.copied(account.snapshot().secret.key)
   }
 
-  /// The key of custom tokens, as those who read them need it. No API needs it.
+  /// The key of custom tokens, for their readers. No API needs it.
   public func customKey() throws(ServiceError) -> JOSESecret {
     try Self.copied(account.snapshot().customKey.key)
   }
 
-  /// The key that seals the tokens of measurement APIs (`dir`, A256GCM), as API backends need it.
+  /// The key that seals the tokens of measurement APIs (`dir`, A256GCM), for API backends.
   public func sealingKey() throws(ServiceError) -> JOSESecret {
     try Self.copied(account.snapshot().sealingKey.key)
   }
@@ -52,7 +52,7 @@ public struct Management: Sendable {
     try account.snapshot().developmentKey.map { String(decoding: $0, as: UTF8.self) }
   }
 
-  /// Draws another development key; the old one is refused from now on.
+  /// Draws a new development key; the old one is refused from now on.
   ///
   /// - Returns: The key.
   public func changeDevelopmentKey() throws(ServiceError) -> String {
@@ -65,17 +65,18 @@ public struct Management: Sendable {
     return text
   }
 
-  /// Takes the development key away.
+  /// Removes the development key.
   public func removeDevelopmentKey() throws(ServiceError) {
     try account.apply([.remove(.account, AccountDocument.developmentKey.rawValue)])
   }
 
-  /// The key that apps sign messages with, and its name in tokens (`mskid`). Nil if there is none.
+  /// The key that apps sign messages with, and its name in tokens (`mskid`). Nil if the account has
+  /// none.
   public func messageKey() throws(ServiceError) -> (id: String, key: MessageKey)? {
     try account.snapshot().messageKey
   }
 
-  /// Takes the message key away: apps cannot sign any more from their next token on.
+  /// Removes the message key: apps cannot sign any more from their next token on.
   public func removeMessageKey() throws(ServiceError) {
     try account.apply([.remove(.account, AccountDocument.messageKey.rawValue)])
   }
@@ -87,14 +88,14 @@ public struct Management: Sendable {
     try store.all(Registration.self)
   }
 
-  /// Registers a build of an app, or registers it anew.
+  /// Registers a build of an app, or replaces its registration.
   ///
   /// - Parameters:
   ///   - digest: The digest of the build.
   ///   - name: The name that people use for it.
   ///   - isDevelopment: Whether it is a build for development.
-  ///   - seconds: After how many seconds it stops being registered; nil for never.
-  ///   - without: Which evidence does not count when its reports are judged.
+  ///   - seconds: The registration's lifetime, in seconds; nil for no end.
+  ///   - without: The evidence to ignore when its reports are checked.
   /// - Returns: The registration.
   /// - Throws: ``ServiceError``.
   @discardableResult

@@ -90,7 +90,7 @@ struct ManagementArguments {
     return bytes
   }
 
-  /// All that were not taken by name.
+  /// All members that were not taken by name.
   mutating func rest() throws(ServiceError) -> [(name: String, value: String)] {
     var rest: [(name: String, value: String)] = []
     for (name, value) in object.members where !taken.contains(name) {

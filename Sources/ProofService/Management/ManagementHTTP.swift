@@ -60,7 +60,7 @@ extension AttestationService {
 }
 
 extension ServiceError {
-  /// The status that says the same over HTTP.
+  /// The HTTP status of this error.
   var status: Int {
     switch self {
     case .unknown: 404

@@ -27,7 +27,7 @@ extension Management {
     }
   }
 
-  /// Rewrites a record that is there.
+  /// Rewrites an existing record.
   ///
   /// - Throws: ``ServiceError/unknown(_:name:)``.
   func rewrite<R: Record>(
@@ -41,9 +41,9 @@ extension Management {
     }
   }
 
-  /// Changes settings of the policy; all of them, or none if one is not allowed.
+  /// Changes settings of the policy: all of them, or none if one is not allowed.
   ///
-  /// - Parameter change: Changes what it was.
+  /// - Parameter change: Changes the present policy.
   /// - Throws: ``ServiceError``.
   public func changePolicy(
     _ change: (inout Policy) throws(ServiceError) -> Void

@@ -1,7 +1,7 @@
 public import ProofJOSE
 internal import ProofModel
 
-// Checking and making tokens by hand.
+// Verbs that check and make tokens by hand.
 
 /// The result of checking a token.
 public struct TokenCheck: Sendable {
@@ -34,7 +34,7 @@ public struct TokenCheck: Sendable {
   /// Whether it is authentic and has not ended.
   public var isValid: Bool { isAuthentic && !isExpired }
 
-  /// All of it as JSON.
+  /// The fields as JSON.
   public var shown: JSONObject {
     var shown: JSONObject = [
       "form": .string(form.rawValue), "valid": .bool(isValid), "authentic": .bool(isAuthentic),
@@ -73,7 +73,7 @@ extension Management {
       check = try checkSigned(text, snapshot)
     }
     if let end = check.claims.seconds("exp") {
-      // Compared as it came: a stranger's number may be one that no integer holds.
+      // Compare it as it came: a stranger's number may exceed every integer type.
       check.isExpired = !(end > Double(now))
       if check.isAuthentic, check.isExpired { check.problem = "The token has expired." }
     } else if check.isAuthentic {
@@ -141,7 +141,7 @@ extension Management {
     return check
   }
 
-  /// The loggable form has no header: it is taken for one of the account's own secret.
+  /// The loggable form has no header, so check it with the account's own secret.
   private func checkLoggable(
     _ text: String, _ snapshot: Snapshot
   ) throws(ServiceError) -> TokenCheck {
@@ -155,7 +155,7 @@ extension Management {
     let payload = Array(JSONValue.object(claims).text.utf8)
     var isAuthentic = false
     for key in snapshot.secrets.all {
-      // With the key's name in the header, and as earlier versions signed, without.
+      // Try with the key's name in the header, and without it as earlier versions signed.
       for named in [
         key.key, try ServiceError.ofJOSE { () throws(JOSEError) in try key.key.named(nil) },
       ] {
@@ -172,11 +172,11 @@ extension Management {
       claims: claims)
   }
 
-  /// Makes a token as an app would get it, for tests of API backends.
+  /// Makes a token like an app's, for tests of API backends.
   ///
   /// - Parameters:
   ///   - host: The API.
-  ///   - isValid: Whether it is signed or sealed by the right key.
+  ///   - isValid: Whether the right key signs or seals it.
   ///   - boundText: The text that it is bound to, if any.
   ///   - isMeasured: Whether it has a measurement: random bytes, of generation 1 and mode development.
   ///     No app makes proofs under it.
@@ -213,7 +213,7 @@ extension Management {
 }
 
 extension Claims {
-  /// Random bytes in the place of a measurement.
+  /// Sets random bytes in place of a measurement.
   fileprivate mutating func addExampleMeasurement() throws(JOSEError) {
     let integrity = CoreSodium.random(count: 32)
     let device = CoreSodium.random(count: 32)

@@ -1,8 +1,8 @@
 public import ProofJOSE
 internal import ProofModel
 
-// Every verb by name, from JSON to JSON: what `/v1/manage/` serves, and what a tool calls when it has
-// the store itself. docs/MANAGEMENT.md lists arguments and answers.
+// Every verb by name, from JSON to JSON, for `/v1/manage/` and for a tool that has the store
+// itself. docs/MANAGEMENT.md lists arguments and answers.
 
 extension Management {
   /// Carries out a verb.

@@ -4,7 +4,7 @@ internal import ProofModel
 /// environment is compared with the digest of “nothing special” (PROBE.md). Where that constant
 /// does not exist, the SDK's own findings count.
 enum EvidenceReading {
-  /// The properties that a report shows. Evidence that does not count is left out.
+  /// The properties that a report shows. Evidence that is left out does not count.
   static func properties(
     of report: AttestationReport, without leftOut: LeftOutEvidence = .none
   ) -> Properties {
@@ -70,13 +70,13 @@ enum EvidenceReading {
   /// shows nothing about the app, and would mark every app there as unreadable.
   private static let unasked = fact("cannot be asked")
 
-  /// By source and record.
+  /// The meanings, by source and record.
   private static let meanings: [Place: Meaning] = {
-    // Two flags of 8 bytes: unset at the start, unset now.
+    // Two flags of 8 bytes: unset at the start, and unset now.
     let unset = digest("pfp1.fact.......", [UInt8](repeating: 0, count: 16))
-    // In a container: a debugger outside of it has no number.
+    // In a container, a debugger outside of it has no number.
     let contained = fact("none in this process namespace")
-    // A finding is its names and their number.
+    // A finding consists of its names and their number.
     let none = digest("pfp1.finding....", [UInt8](repeating: 0, count: 8))
     let rows: [(UInt8, String, Property, Digest)] = [
       (1, "tracer", .debug, fact("none")), (1, "hardware breakpoints", .debug, fact("none")),

@@ -11,9 +11,9 @@ public struct Registration: Record, Hashable {
   public var isDevelopment: Bool
   /// When it was registered, in Unix seconds.
   public var added: Int64
-  /// When it stops being registered, in Unix seconds; nil for never.
+  /// The end of the registration, in Unix seconds; nil for never.
   public var expiry: Int64?
-  /// Which evidence does not count when the build's reports are judged.
+  /// The evidence to ignore when the build's reports are checked.
   public var without: LeftOutEvidence
 
   /// A registration of these parts.
@@ -29,14 +29,14 @@ public struct Registration: Record, Hashable {
     self.without = without
   }
 
-  /// Where it stands.
+  /// The record's table.
   public static var table: StoreTable { .registration }
   /// The word that people use for the record, for errors.
   public static var noun: String { "registration" }
-  /// Its name among those of its kind.
+  /// The record's key in its table.
   public var key: String { digest.description }
 
-  /// All of it but the key.
+  /// The fields, all but the key.
   public var fields: JSONObject {
     var fields: JSONObject = ["name": .string(name), "development": .bool(isDevelopment)]
     fields.set("added", added)
@@ -45,7 +45,7 @@ public struct Registration: Record, Hashable {
     return fields
   }
 
-  /// Reads what ``fields`` wrote.
+  /// Reads the output of ``fields``; nil for anything else.
   public init?(key: String, fields: JSONObject) {
     guard let bytes = Hexadecimal.decode(key), let digest = try? AppDigest(bytes),
       let name = fields.text("name"), let isDevelopment = fields.flag("development"),

@@ -1,13 +1,13 @@
 public import ProofModel
 
-/// Where the service keeps what must outlive it. One store holds one account.
+/// The service's durable storage. One store holds one account.
 ///
-/// A store keeps bytes and knows nothing of their meaning: rows by table and key, pending salts,
-/// devices and counters. What is secret is sealed before it comes here (``Account``), so a store
-/// needs no cryptography of its own. `StoreConformance` in the tests says what each must do; a store
-/// that passes can replace the one that comes along (``SQLiteStore``).
+/// A store keeps bytes and does not interpret them: rows by table and key, pending salts, devices
+/// and counters. Secrets are sealed before they are stored (``Account``), so a store needs no
+/// cryptography of its own. `StoreConformance` in the tests defines the behaviour of a store. A
+/// store that passes can replace the service's own (``SQLiteStore``).
 ///
-/// All functions are called from several threads at once, and return when what they promise is so.
+/// All functions are called from several threads at once, and return when their promises are kept.
 public protocol Store: Sendable {
   /// One row, or nil.
   func row(_ key: String, of table: StoreTable) throws(StoreError) -> [UInt8]?
@@ -26,15 +26,15 @@ public protocol Store: Sendable {
   /// it. Changes of device strings alone do not count: apps make them, and they are not cached.
   func revision() throws(StoreError) -> UInt64
 
-  /// Adds to a counter that starts at 0, and tells what it was. When it returns the sum survives a
-  /// power cut.
+  /// Adds to a counter that starts at 0, and returns its earlier value. When it returns, the sum
+  /// survives a power cut.
   func advance(_ counter: String, by count: UInt64) throws(StoreError) -> UInt64
 
   /// Keeps a salt until ``use(_:for:)`` takes it or it expires.
   ///
-  /// A power cut or the end of the process may lose it, as nothing was accepted under it yet: the
-  /// device asks again. Another process that shares the store finds it at the latest when a change
-  /// that this one made afterwards has returned.
+  /// A power cut or the end of the process may lose it. That does no harm, because no report was
+  /// accepted under it yet: the device asks again. Another process that shares the store finds the
+  /// salt at the latest when a later change of this process has returned.
   func keep(_ pending: PendingSalt) throws(StoreError)
 
   /// A salt that was kept and neither used nor dropped, expired or not.
@@ -48,24 +48,25 @@ public protocol Store: Sendable {
   ///   - sighting: The report's facts about the device; nil if the report was refused. Its
   ///     generation becomes the device's if it is higher, and
   ///     ``DeviceSighting/mustRaiseGeneration`` makes that a condition.
-  /// - Returns: Whether this call used the salt. False, with nothing changed: the salt is not there,
-  ///   or the device's generation is not below the one that must raise it.
+  /// - Returns: Whether this call used the salt. False, with nothing changed, if the salt is not
+  ///   there, or the device's generation is not below one that must raise it.
   /// - Throws: ``StoreError``.
   func use(_ salt: Salt, for sighting: DeviceSighting?) throws(StoreError) -> Bool
 
   /// Forgets salts that expired before a time, in Unix seconds.
   ///
-  /// - Returns: How many.
+  /// - Returns: The number of salts.
   @discardableResult
   func dropSalts(expiredBefore time: Int64) throws(StoreError) -> Int
 
-  /// Forgets devices that were last seen before a time, the eldest first, with the secure strings that they
-  /// defined. The highest of their generations becomes the floor, unless that is higher.
+  /// Forgets devices that were last seen before a time, the oldest first, with the secure strings
+  /// that they defined. The highest of their generations becomes the floor, unless the floor is
+  /// higher.
   ///
   /// - Parameters:
   ///   - time: Unix seconds.
-  ///   - count: How many at most.
-  /// - Returns: How many were dropped.
+  ///   - count: The most devices to drop.
+  /// - Returns: The number of devices dropped.
   /// - Throws: ``StoreError``.
   func dropDevices(lastSeenBefore time: Int64, atMost count: Int) throws(StoreError) -> Int
 
@@ -81,7 +82,7 @@ public protocol Store: Sendable {
   /// The devices seen last, the latest first.
   func devices(latest count: Int) throws(StoreError) -> [DeviceRow]
 
-  /// How many devices were seen, and how many salts wait.
+  /// The numbers of devices and of pending salts.
   func counts() throws(StoreError) -> StoreCounts
 }
 
@@ -125,13 +126,13 @@ public struct StoreRow: Sendable, Hashable {
 
 /// One change of a row.
 public enum StoreChange: Sendable, Hashable {
-  /// A row whose key must be free.
+  /// Adds a row whose key must be free.
   case insert(StoreTable, String, [UInt8])
-  /// A row, be its key free or not.
+  /// Writes a row, whether its key is free or not.
   case put(StoreTable, String, [UInt8])
-  /// No change, but a condition: the row is there with these bytes.
+  /// A condition and no change: the row exists with these bytes.
   case expect(StoreTable, String, [UInt8])
-  /// No such row any more, be it there or not.
+  /// Removes a row, if it exists.
   case remove(StoreTable, String)
 }
 
@@ -158,7 +159,7 @@ extension StoreChange {
 }
 
 extension [StoreChange] {
-  /// Whether those who cache rows must look again.
+  /// Whether caches of rows must be refreshed.
   var countsForRevision: Bool {
     contains { change in
       switch change {
@@ -174,7 +175,7 @@ extension [StoreChange] {
 public struct PendingSalt: Sendable, Hashable {
   /// The salt.
   public var salt: Salt
-  /// When it stops being good, in Unix seconds.
+  /// The salt's end, in Unix seconds.
   public var expiry: Int64
   /// The part of the question that the service needs when the report comes.
   public var note: [UInt8]
@@ -191,7 +192,7 @@ public struct PendingSalt: Sendable, Hashable {
 public struct DeviceSighting: Sendable, Hashable {
   /// The device.
   public var device: DeviceID
-  /// When, in Unix seconds.
+  /// The time, in Unix seconds.
   public var time: Int64
   /// The generation of the measurement that the report gave; 0 for none.
   public var generation: UInt32
@@ -227,7 +228,7 @@ public struct DeviceRow: Sendable, Hashable {
   public var note: [UInt8]
 }
 
-/// How full a store is.
+/// The counts of a store.
 public struct StoreCounts: Sendable, Hashable {
   /// Devices seen.
   public var devices: Int

@@ -1,4 +1,4 @@
-/// Why the store did not do what was asked.
+/// The reason why the store failed.
 public enum StoreError: Error, Sendable, Hashable {
   /// The path has no store.
   case missing(path: String)
@@ -10,11 +10,11 @@ public enum StoreError: Error, Sendable, Hashable {
   case tooNew(path: String, version: Int, known: Int)
   /// Another process kept the store locked for too long.
   case busy(path: String)
-  /// No room is left.
+  /// The disk is full.
   case full(path: String)
   /// The store cannot be read or written.
   case failed(path: String, detail: String)
-  /// A row that should be new is there.
+  /// A row that should be new exists.
   case alreadyThere(table: StoreTable, key: String)
   /// A row is not the one that was read before.
   case changedMeanwhile(table: StoreTable, key: String)

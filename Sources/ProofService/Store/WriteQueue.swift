@@ -2,7 +2,7 @@ internal import ProofModel
 
 /// A job for the one connection that writes.
 ///
-/// `@unchecked Sendable` because the outcome is written before `turn` is given, and read after.
+/// `@unchecked Sendable` because the outcome is written before `turn` is given, and read after it.
 final class WriteJob: @unchecked Sendable {
   /// The result of a job.
   enum Result {
@@ -13,7 +13,7 @@ final class WriteJob: @unchecked Sendable {
 
   /// Whether the job's changes must survive a power cut before it returns.
   let mustLast: Bool
-  /// Whether the job may fail halfway for a reason of its own, which must not touch its neighbours.
+  /// Whether the job may fail halfway for a reason of its own, which must not affect other jobs.
   let mayBeRefused: Bool
   fileprivate let body: (SQLiteConnection) throws(StoreError) -> Result
   /// Called when a job ends whose caller does not wait for it.
@@ -35,10 +35,10 @@ final class WriteJob: @unchecked Sendable {
     turn = Turn()
   }
 
-  /// A job that may be left to others.
+  /// A job that another thread may run later.
   ///
   /// - Parameters:
-  ///   - settled: Called when it is over, well or badly.
+  ///   - settled: Called when it is over, whether it succeeded or failed.
   ///   - body: The work to do.
   init(
     settled: @escaping @Sendable () -> Void,
@@ -63,7 +63,7 @@ final class WriteQueue: Sendable {
     var waiting: [WriteJob] = []
     var isBusy = false
     var transactions = 0
-    /// Those of them that waited for the disk.
+    /// The transactions that waited for the disk.
     var lasting = 0
     /// The last failure of a job whose caller did not wait for it.
     var failure: StoreError?
@@ -74,10 +74,10 @@ final class WriteQueue: Sendable {
 
   /// The most jobs that may wait without a waiting caller; the caller of the next one waits.
   static let leftMax = 4_096
-  /// How often a thread whose own job is over writes what others left, before it goes.
+  /// The most rounds in which a thread whose own job is over writes other threads' jobs.
   private static let roundsMax = 8
 
-  /// A queue before a connection whose `synchronous` is FULL.
+  /// Makes a queue for a connection whose `synchronous` is FULL.
   init(_ connection: SQLiteConnection) { writer = Writer(connection) }
 
   deinit {
@@ -86,8 +86,8 @@ final class WriteQueue: Sendable {
     if !rest.isEmpty { _ = writer.outcomes(of: rest) }
   }
 
-  /// How many jobs wait, how many transactions were begun, and how many of them wait for the disk: for
-  /// tests.
+  /// The number of jobs that wait, of transactions that were begun, and of those that wait for the
+  /// disk: for tests.
   var counts: (waiting: Int, transactions: Int, lasting: Int) {
     state.withLock { ($0.waiting.count, $0.transactions, $0.lasting) }
   }
@@ -105,7 +105,8 @@ final class WriteQueue: Sendable {
   /// Runs a job that may still wait when this returns. It runs now if no other thread writes;
   /// otherwise the next thread that writes runs it.
   ///
-  /// - Throws: Why this job failed or, if it was left to others, why such a job failed before.
+  /// - Throws: The failure of this job or, if it was left to another thread, of an earlier such
+  ///   job.
   func leave(_ job: WriteJob) throws(StoreError) {
     let failure = state.withLock { state in
       defer { state.failure = nil }
@@ -138,7 +139,7 @@ final class WriteQueue: Sendable {
     case again
   }
 
-  /// Runs what waits, of this thread and others, then hands over.
+  /// Runs the waiting jobs, of this thread and others, then hands over.
   private func write() {
     var rounds = 0
     while true {
@@ -176,7 +177,7 @@ final class WriteQueue: Sendable {
 
 /// Runs batches on the connection, one thread at a time: the thread that made the queue busy.
 ///
-/// `@unchecked Sendable` because the queue sees to that.
+/// `@unchecked Sendable` because the queue lets one thread at a time use it.
 private final class Writer: @unchecked Sendable {
   private let connection: SQLiteConnection
   private var isSynchronous = true
@@ -191,7 +192,7 @@ private final class Writer: @unchecked Sendable {
       for job in batch { outcomes.append(try outcome(of: job)) }
       try connection.run(.commit)
     } catch {
-      // All or none: what one job wrote is gone with the others'.
+      // All or none: one job's changes are rolled back with the others'.
       if connection.isInTransaction { _ = try? connection.run(.rollBack) }
       outcomes = batch.map { _ in .failure(error) }
     }
@@ -221,7 +222,7 @@ private final class Writer: @unchecked Sendable {
     }
   }
 
-  /// In WAL mode FULL waits for the disk at each commit, NORMAL leaves that to the next FULL one.
+  /// In WAL mode, FULL waits for the disk at each commit; NORMAL leaves that to the next FULL one.
   private func setSynchronous(_ mustLast: Bool) throws(StoreError) {
     guard mustLast != isSynchronous else { return }
     try connection.execute("PRAGMA synchronous = \(mustLast ? "FULL" : "NORMAL")")

@@ -13,7 +13,7 @@ final class TokenKey: Sendable {
   /// signatures under the right key too.
   private let decoyKey = CoreLock<JSONWebKey?>(nil)
 
-  /// How many tokens a crash can lose of a key's 2^32.
+  /// The most tokens that a crash can lose of a key's 2^32.
   static let block: UInt64 = 4_096
 
   init(_ key: JSONWebKey, counter: String, in store: any Store) {
@@ -87,14 +87,14 @@ final class TokenKey: Sendable {
     }
   }
 
-  /// Sees to it that the store counts at least as many tokens as the key will have sealed.
+  /// Reserves counts, so that the store counts at least as many tokens as the key will have sealed.
   private func reserve() throws(ServiceError) {
     guard !key.algorithm.isSignature else { return }
     try reserved.withLock { (end) throws(ServiceError) in
       let sealed = try ServiceError.ofJOSE { () throws(JOSEError) in
         try JWEEncrypter(key).sealedCount
       }
-      // Threads that passed here and have not sealed yet fit into the other half of the block.
+      // Threads that passed here and have not sealed yet use the other half of the block.
       guard sealed + Self.block / 2 >= end else { return }
       let start = try ServiceError.ofStore { () throws(StoreError) in
         try store.advance(counter, by: Self.block)

@@ -1,6 +1,6 @@
 internal import CMicroHTTPD
 
-/// Requests of the C door as values, and answers back.
+/// Converts requests of the C server to values, and answers back.
 enum CoreRequest {
   static func respond(
     to request: UnsafePointer<pfh_request>, with response: OpaquePointer?,
@@ -46,7 +46,7 @@ enum CoreRequest {
       body: Array(body), peer: String(cString: request.pointee.peer))
   }
 
-  /// Hands the names and values of a C array of fields to a closure, until it says `false`.
+  /// Passes the names and values of a C array of fields to a closure, until it returns `false`.
   private static func eachField<Fields>(
     _ fields: Fields, _ count: Int, _ take: ([UInt8], [UInt8]) -> Bool
   ) -> Bool {

@@ -7,10 +7,10 @@ enum CoreSystem {
   static let accessDenied = EACCES
   static let addressNotAvailable = EADDRNOTAVAIL
 
-  /// The number of the last call's failure.
+  /// The error number of the last failed call.
   static var failure: Int32 { errno }
 
-  /// The system's words for a number.
+  /// The system's text for an error number.
   static func words(_ code: Int32) -> String {
     unsafe strerror(code).map { unsafe String(cString: $0) } ?? "error \(code)"
   }
@@ -23,7 +23,8 @@ enum CoreSystem {
     return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
   }
 
-  /// Writes to standard output, at once and in one piece: lines of several threads do not mix.
+  /// Writes to standard output, at once and in one piece, so that lines of several threads do not
+  /// mix.
   static func print(_ text: String) {
     var text = text
     text.withUTF8 { bytes in
@@ -33,7 +34,7 @@ enum CoreSystem {
   }
 }
 
-/// An IP address in the one form that stands for it.
+/// An IP address in its canonical form.
 struct IPAddress: Hashable, Sendable {
   let text: String
 
@@ -58,6 +59,6 @@ struct IPAddress: Hashable, Sendable {
     return String(decoding: bytes, as: UTF8.self)
   }
 
-  /// Whether only this machine reaches it.
+  /// Whether it is a loopback address.
   var isLoopback: Bool { unsafe pfh_address_is_loopback(text) == 1 }
 }
