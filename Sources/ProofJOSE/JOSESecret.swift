@@ -1,9 +1,9 @@
 /// A secret: one owner, one fixed address, wiped when the owner goes.
 ///
-/// The bytes stand in one block of libcrypto's memory for secrets, are filled there, do not change
-/// from then on, and are lent to a closure; this library never copies them into a Swift array or
-/// string. The type cannot be copied, printed, compared with `==` or put into an array: each of
-/// these is a compile error. What many tasks share holds one inside a final class.
+/// The bytes are stored in one block of libcrypto's memory for secrets. They are filled there, do
+/// not change from then on, and are lent to a closure; this library never copies them into a Swift
+/// array or string. The type cannot be copied, printed, compared with `==` or put into an array:
+/// each of these is a compile error. To share a secret among tasks, put it inside a final class.
 public struct JOSESecret: ~Copyable, Sendable {
   private let block: SecretBlock
 
@@ -26,7 +26,7 @@ public struct JOSESecret: ~Copyable, Sendable {
     self.block = block
   }
 
-  /// Makes a secret with a copy of bytes that stand elsewhere. The caller wipes the original.
+  /// Makes a secret with a copy of other bytes. The caller wipes the original.
   ///
   /// - Parameter bytes: The bytes to copy.
   public init(copying bytes: Span<UInt8>) {
@@ -46,11 +46,11 @@ public struct JOSESecret: ~Copyable, Sendable {
     }
   }
 
-  /// Decodes a secret that was handed over as text, such as an account secret.
+  /// Decodes a secret from text, such as an account secret.
   ///
   /// - Parameters:
-  ///   - text: Base64 in ASCII, without white space. The bytes are not copied.
-  ///   - alphabet: Which of the two base64 it is.
+  ///   - text: Base64 in ASCII, with no white space. The bytes are not copied.
+  ///   - alphabet: The base64 alphabet of the text.
   /// - Throws: ``JOSEError/secretNotBase64(_:)``.
   public init(decoding text: Span<UInt8>, as alphabet: Base64Alphabet) throws(JOSEError) {
     guard let count = alphabet.decodedCount(of: text) else {
@@ -61,9 +61,9 @@ public struct JOSESecret: ~Copyable, Sendable {
     }
   }
 
-  /// Encodes the secret as text that is as secret as itself.
+  /// Encodes the secret as text, which is a secret too.
   ///
-  /// - Parameter alphabet: Which of the two base64 to write.
+  /// - Parameter alphabet: The base64 alphabet to write.
   /// - Returns: ASCII.
   public borrowing func encoded(as alphabet: Base64Alphabet) -> JOSESecret {
     withBytes { bytes in

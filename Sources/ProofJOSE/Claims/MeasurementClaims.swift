@@ -1,8 +1,8 @@
-/// The claims of a measurement: integrity measurement (`imh`), device measurement (`dmh`), measurement
-/// proof key (`mpk`) and, where the service tells it, device proof key (`dpk`). Secret.
+/// The claims of a measurement: integrity measurement (`imh`), device measurement (`dmh`),
+/// measurement proof key (`mpk`) and, if the service sent it, device proof key (`dpk`). Secret.
 ///
-/// They stand in one block of memory for secrets, which copies of the value share, and which is wiped
-/// with the last of them.
+/// They are stored in one block of memory for secrets. Copies of the value share the block, which
+/// is wiped with the last of them.
 public struct MeasurementClaims: Sendable {
   private let secret: SharedSecret
 
@@ -18,7 +18,7 @@ public struct MeasurementClaims: Sendable {
 
   /// Names, places and order of the claims.
   static let parts = [("imh", integrity), ("dmh", device), ("mpk", key)]
-  /// The one that may be missing.
+  /// The claim that may be missing.
   static let optionalPart = ("dpk", deviceKey)
 
   init(_ secret: consuming JOSESecret) {
@@ -122,7 +122,7 @@ public struct MeasurementClaims: Sendable {
   ///
   /// - Parameter body: Reads the bytes. It must not keep copies of them.
   /// - Returns: The result of `body`.
-  /// - Throws: ``JOSEError/claimMissing(_:)`` if the service did not tell it.
+  /// - Throws: ``JOSEError/claimMissing(_:)`` if the service did not send it.
   public func withDeviceKey<R: ~Copyable>(
     _ body: (Span<UInt8>) -> R
   ) throws(JOSEError) -> R {
@@ -136,7 +136,7 @@ public struct MeasurementClaims: Sendable {
     try secret.withBytes { bytes throws(E) in try body(bytes.extracting(range)) }
   }
 
-  /// The claims, to be written from where they stand.
+  /// The claims, for writing them directly from the block.
   var members: [(name: String, member: JSONMember)] {
     (Self.parts + (hasDeviceKey ? [Self.optionalPart] : [])).map { name, range in
       (name, .secret(secret, range, .standard))
@@ -145,7 +145,7 @@ public struct MeasurementClaims: Sendable {
 }
 
 extension MeasurementClaims: CustomStringConvertible, CustomReflectable {
-  /// Nothing of the measurement.
+  /// A text that contains nothing of the measurement.
   public var description: String { "measurement (secret)" }
 
   /// Shows nothing of the measurement.

@@ -1,4 +1,4 @@
-/// Why bytes are not JSON that this library takes.
+/// The reason why bytes are not JSON that this library accepts.
 public struct JSONError: Error, Sendable, Hashable {
   /// The kind of error.
   public enum Reason: Sendable, Hashable {
@@ -6,15 +6,15 @@ public struct JSONError: Error, Sendable, Hashable {
     case notUTF8
     /// The text ended too early.
     case ended
-    /// A character stands where it must not.
+    /// A character is not allowed at its place.
     case unexpected
-    /// A number is not written as JSON writes numbers.
+    /// A number is not written as JSON requires.
     case badNumber
     /// A string has a wrong escape, half a surrogate pair, or a bare control character.
     case badString
     /// An object has two members of one name.
     case repeatedMember
-    /// Something follows the value.
+    /// Other text follows the value.
     case trailing
     /// Arrays and objects are nested deeper than 16.
     case tooDeep

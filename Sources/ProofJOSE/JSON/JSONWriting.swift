@@ -5,7 +5,7 @@ enum JSONMember {
 }
 
 extension TextWriter {
-  /// Writes an object of values and secrets, sorted by name; no name comes twice.
+  /// Writes an object of values and secrets, sorted by name. No name may come twice.
   mutating func json(
     _ members: [(name: String, member: JSONMember)], into text: inout MutableSpan<UInt8>
   ) {

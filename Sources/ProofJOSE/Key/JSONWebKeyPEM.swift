@@ -35,7 +35,7 @@ extension JSONWebKey {
     guard let kind = algorithm.coreKind else {
       throw .keyUnsupported("\(algorithm.rawValue) has no public keys")
     }
-    // PKCS #8, RSA PRIVATE KEY, EC PRIVATE KEY, and encrypted ones.
+    // Refuses PKCS #8, RSA PRIVATE KEY, EC PRIVATE KEY, and encrypted ones.
     guard !text.contains("PRIVATE KEY-----") else { throw .keyNotPublic }
     let lines = text.split(whereSeparator: \.isNewline).map { line in
       String(line.drop(while: \.isWhitespace).reversed().drop(while: \.isWhitespace).reversed())

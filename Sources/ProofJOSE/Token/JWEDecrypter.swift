@@ -17,17 +17,17 @@ public struct OpenedToken: ~Copyable, Sendable {
 public struct JWEDecrypter: Sendable {
   private let ring: KeyRing
 
-  /// A decrypter with one key.
+  /// Makes a decrypter with one key.
   ///
   /// - Parameters:
   ///   - key: A key of `dir` or A256KW, or a private key of ECDH-ES+A256KW or RSA-OAEP-256.
-  ///   - keyID: How tokens must name the key.
+  ///   - keyID: The rule by which tokens name the key.
   /// - Throws: ``JOSEError/keyForOtherUse(_:wanted:)``, ``JOSEError/keyNotPrivate``.
   public init(_ key: JSONWebKey, keyID: KeyIDRule = .exact) throws(JOSEError) {
     ring = try KeyRing([key], rule: keyID, for: [.decrypt, .unwrapKey], wanted: "decrypt")
   }
 
-  /// A decrypter with several keys. Tokens must name the one they are sealed under.
+  /// Makes a decrypter with several keys. Tokens must name the key that they are sealed under.
   ///
   /// - Parameter keys: Keys of `dir`, A256KW, ECDH-ES+A256KW and RSA-OAEP-256.
   /// - Throws: ``JOSEError/keyForOtherUse(_:wanted:)``, ``JOSEError/keyNotPrivate``.

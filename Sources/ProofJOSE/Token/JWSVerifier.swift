@@ -14,17 +14,17 @@ public struct VerifiedToken: Sendable {
 public struct JWSVerifier: Sendable {
   let ring: KeyRing
 
-  /// A verifier with one key.
+  /// Makes a verifier with one key.
   ///
   /// - Parameters:
   ///   - key: A key of HS256, ES256, EdDSA or RS256; its public part is enough.
-  ///   - keyID: How tokens must name the key.
+  ///   - keyID: The rule by which tokens name the key.
   /// - Throws: ``JOSEError/keyForOtherUse(_:wanted:)``.
   public init(_ key: JSONWebKey, keyID: KeyIDRule = .exact) throws(JOSEError) {
     ring = try KeyRing([key], rule: keyID, for: .verify, wanted: "check signatures")
   }
 
-  /// A verifier with several keys. Tokens must name the one they are signed with.
+  /// Makes a verifier with several keys. Tokens must name the key that they are signed with.
   ///
   /// - Parameter keys: Keys of HS256, ES256, EdDSA and RS256.
   /// - Throws: ``JOSEError/keyForOtherUse(_:wanted:)``.
