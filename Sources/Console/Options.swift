@@ -20,18 +20,18 @@ package struct Option: Sendable {
     self.isRepeatable = isRepeatable
   }
 
-  /// As it is typed: `--filter WORD`.
+  /// The option as it is typed: `--filter WORD`.
   package var words: String { name + (placeholder.map { " \($0)" } ?? "") }
 }
 
-/// A command line that could not be understood.
+/// A command line that is invalid.
 package struct UsageError: Error, CustomStringConvertible {
   package let description: String
 
   package init(_ description: String) { self.description = description }
 }
 
-/// A command line, read against the options that a program takes. `--help` is always among them.
+/// A command line, parsed by the options that a program takes. `--help` is always among them.
 package struct Options: Sendable {
   /// The words that are not an option or an option's value, in order.
   package private(set) var operands: [String] = []
@@ -81,7 +81,7 @@ package struct Options: Sendable {
   /// All values of a repeatable option, in the order they were given.
   package func values(_ name: String) -> [String] { allValues[name] ?? [] }
 
-  /// A value that must be there.
+  /// The value of a required option.
   package func needed(_ name: String) throws(UsageError) -> String {
     guard let value = values[name] else { throw UsageError("\(name) is missing") }
     return value
@@ -98,7 +98,7 @@ package struct Options: Sendable {
   ) throws(UsageError) -> Number? {
     guard let text = values[name] else { return nil }
     guard let number = Number(text), range.contains(number) else {
-      // A bound that is the type's own says nothing to people.
+      // A bound of the number's type has no meaning for people.
       let allowed =
         range.upperBound == .max
         ? "a whole number from \(range.lowerBound)"

@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// Where an executable writes to.
+/// The output of an executable.
 package struct Terminal: Sendable {
   package enum Colour: String, Sendable {
     case red = "31"

@@ -6,9 +6,9 @@ package struct FileFailure: Error, Sendable, Hashable {
   package let operation: String
   /// The object of the operation: a path, or a name within the folder.
   package let name: String
-  /// The system's number, such as ENOSPC.
+  /// The system's error number, such as ENOSPC.
   package let code: Int32
-  /// The next step, where this code refused and not the system.
+  /// The next step, if this library refused and not the system.
   package let advice: String?
 
   package init(_ operation: String, _ name: String, code: Int32, advice: String? = nil) {
@@ -25,7 +25,7 @@ package struct FileFailure: Error, Sendable, Hashable {
 
   /// Whether the file is missing.
   package var isMissing: Bool { code == ENOENT }
-  /// Whether the file is longer than its reader takes.
+  /// Whether the file is longer than its reader allows.
   package var isTooLong: Bool { code == EFBIG }
 
   /// The next step, or the system's words for its number.

@@ -49,8 +49,8 @@ public struct StandardForm: Sendable, Hashable {
     }
   }
 
-  /// Refuses what two readers could read differently: the target's spelling, fields that stand twice, a
-  /// body without a digest.
+  /// Refuses a request that two readers could read differently: by the target's spelling, by fields
+  /// that stand twice, or by a body without a digest.
   func check(_ head: RequestHead) throws(RequestRefusal) {
     let found = TargetRule.found(in: head)
     guard found.subtracting(allowed).isEmpty, !found.contains(.emptyQuery) else {
