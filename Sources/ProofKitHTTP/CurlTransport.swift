@@ -5,9 +5,9 @@ import ProofModel
 ///
 /// It uses TLS 1.2 or later. The certificate's chain and name are always verified, against an
 /// account's own authorities or those of the system; pins are an additional check. A peer that
-/// fails either check receives no part of the request. Connections are kept and reused. Whatever
-/// the environment sets, it uses no redirect, no proxy and no cookie, and writes no connection
-/// secrets to a file.
+/// fails either check receives no part of the request. Connections are kept and reused. It
+/// uses no redirect, no proxy and no cookie, and writes no connection secrets to a file, even if
+/// the environment asks for that.
 public final class CurlTransport: Transport {
   /// The set-up of a transport.
   public struct Options: Sendable, Hashable {

@@ -92,7 +92,7 @@ public actor HardwareConnection {
   let clock: any Clock<Duration>
   let remember: @Sendable (LinkMemory) throws -> Void
   private nonisolated let queue = LinkQueue()
-  /// Where calls that wait are resumed, on their way to the queue.
+  /// The queue that resumes waiting calls, before they continue on the actor's queue.
   let resuming = LinkTaskQueue()
 
   /// The link that is up, or on its way.

@@ -11,7 +11,7 @@ struct RunningService: Sendable {
     self.options = options
     log = HTTPLog(options.logForm)
     do {
-      // Connections that make room for others are open a moment longer.
+      // Connections that were displaced stay open for a moment.
       let (connections, isTooMany) =
         options.server.limits.connections.multipliedReportingOverflow(by: 2)
       try OpenFiles.allow(isTooMany ? .max : connections.addingClamped(Self.otherFiles))
@@ -29,10 +29,10 @@ struct RunningService: Sendable {
     }
   }
 
-  /// Files that are open beside connections: the store's, the log, those of the threads.
+  /// The files that are open beside connections: the store's, the log, those of the threads.
   private static let otherFiles = 128
 
-  /// Serves until a signal says to stop, then ends the process.
+  /// Serves until a signal asks to stop, then ends the process.
   func serve(until signals: Signals) -> Never {
     log.note(
       "listening",

@@ -29,7 +29,7 @@ struct Answer: Sendable {
   var value: JSONValue
   /// The text for people; nil to print the JSON in lines.
   var text: String?
-  /// Whether the answer is what was hoped for: a valid token, a healthy service.
+  /// Whether the answer is the desired one: a valid token, a healthy service.
   var isGood = true
 
   init(_ value: JSONValue, text: String? = nil, isGood: Bool = true) {
@@ -39,7 +39,7 @@ struct Answer: Sendable {
   }
 }
 
-/// Something that the tool can do.
+/// An action of the tool.
 struct Verb: Sendable {
   let noun: String
   let name: String
@@ -72,12 +72,12 @@ struct Verb: Sendable {
   }
 }
 
-/// Why the tool did not do what it was told.
+/// The reason why the tool did not carry out a command.
 struct Failure: Error, CustomStringConvertible {
   enum Kind: Sendable {
     /// Refused or failed: exit code 1.
     case refused
-    /// Not understood: exit code 2.
+    /// An invalid command line: exit code 2.
     case usage
   }
 

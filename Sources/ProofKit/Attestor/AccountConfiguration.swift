@@ -24,7 +24,7 @@ public struct AccountConfiguration: Sendable, Hashable {
   public let issued: Int64
   /// The key that signed it.
   public let key: IssuerPublicKey
-  /// Where the service is, without a slash at the end.
+  /// The service's URL, with no slash at the end.
   public let serviceURL: String
   /// The keys that the service may have. Empty means any key with a valid certificate.
   public let servicePins: [String]

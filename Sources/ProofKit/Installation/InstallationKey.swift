@@ -43,7 +43,7 @@ public protocol InstallationKey: Sendable {
 public struct InstallationKeyIdentity: Sendable, Hashable {
   /// The public half.
   public let point: InstallationPoint
-  /// Where the private half is.
+  /// The place of the private half.
   public let place: InstallationKeyPlace
   /// The reason why the key is not in a TPM, for a log; empty if it is, or if no TPM was looked
   /// for.

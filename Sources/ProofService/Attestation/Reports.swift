@@ -114,8 +114,8 @@ struct ReportWork {
   func answer(_ outcome: AttestationAnswer.Outcome) -> AttestationAnswer { desk.answer(outcome) }
 
   /// Uses no field of the report before it is authenticated, and sends nothing before the salt is
-  /// used up durably. Of two equal reports at the same time one gets an answer; the other must ask
-  /// again.
+  /// used up durably. If two equal reports come at the same time, one gets an answer and the other
+  /// must ask again.
   func answer(under draft: BaselineDraft) throws(Refusal) -> AttestationAnswer {
     guard let believed = try? Belief(in: report, under: draft, with: key) else {
       return try desk.unbelievable()

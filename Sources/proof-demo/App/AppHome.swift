@@ -2,7 +2,7 @@ import Foundation
 import ProofLink
 import ProofModel
 
-/// Where an installed app's files stand: what was shipped, which is measured, and what it keeps.
+/// The files of an installed app: the shipped ones, which are measured, and the stored ones.
 struct AppHome {
   private let folder: URL
 
@@ -19,7 +19,7 @@ struct AppHome {
   func account() throws -> String { try shipped("account") }
   /// The certificates of the authorities that the app accepts for the service.
   var authority: String { bundle + "/authority.pem" }
-  /// Where the backend is.
+  /// The backend's address.
   func backend() throws -> String { try shipped("backend") }
   /// The host of the protected API, as the account knows it.
   func api() throws -> String { try shipped("api") }
@@ -33,7 +33,7 @@ struct AppHome {
     return id
   }
 
-  /// Where the paired hardware listens.
+  /// The address at which the paired hardware listens.
   func link() throws -> String { try text("paired/link") }
 
   /// The stored memory of the link; empty if none is stored, or it cannot be read.
@@ -44,7 +44,7 @@ struct AppHome {
     return memory
   }
 
-  /// Keeps what is remembered of the link, in one step.
+  /// Stores the memory of the link, atomically.
   func keep(_ memory: LinkMemory) throws {
     try Data(memory.bytes).write(to: URL(fileURLWithPath: memoryPath), options: .atomic)
   }
@@ -63,7 +63,7 @@ struct AppHome {
   }
 }
 
-/// Why the app cannot do what it was asked for.
+/// The reason why the app cannot carry out a verb.
 struct AppFailure: Error, CustomStringConvertible {
   let description: String
 

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Says what the time of a step went into.
+/// Measures the parts of a step's time.
 final class Stopwatch: Sendable {
   enum Share {
     case measurement
@@ -35,12 +35,12 @@ final class Stopwatch: Sendable {
     return try work()
   }
 
-  /// Counts a piece of work that nothing else was timed in.
+  /// Adds a piece of work that contains no other timed work.
   func add(_ elapsed: Duration, to share: Share) {
     state.withLock { $0.shares[share, default: .zero] += elapsed }
   }
 
-  /// The shares since the last call; what is left of the total was the link's.
+  /// The shares since the last call; the rest of the total is the link's.
   func take(of total: Duration, overLink: Bool) -> StepTime {
     let shares = state.withLock { state in
       defer { state.shares = [:] }

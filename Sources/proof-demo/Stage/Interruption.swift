@@ -10,7 +10,7 @@ final class Interruption: Sendable {
     var signal: Int32?
   }
 
-  /// Resumed once, and never touched again.
+  /// The sources are resumed once, and not used again.
   private struct Sources: @unchecked Sendable {
     let all: [any DispatchSourceSignal]
   }
@@ -19,7 +19,7 @@ final class Interruption: Sendable {
   private let sources: Sources
 
   init() {
-    // A pipe whose reader went is an error of the write, not the end of the story.
+    // A closed pipe fails the write; it must not end the story.
     Glibc.signal(SIGPIPE, SIG_IGN)
     let numbers = [SIGINT, SIGTERM, SIGHUP]
     sources = Sources(
@@ -36,7 +36,7 @@ final class Interruption: Sendable {
   /// The signal that ended the story, if one did.
   var signal: Int32? { state.withLock { $0.signal } }
 
-  /// Starts a child, unless the story is over: then none begins any more.
+  /// Starts a child, unless the story is over.
   func start(_ child: () throws -> pid_t) throws {
     try state.withLock { state in
       guard state.signal == nil else { throw StageFailure("the story was interrupted") }
@@ -44,7 +44,7 @@ final class Interruption: Sendable {
     }
   }
 
-  /// A child ended and was waited for: its number may be another's from now on.
+  /// Removes a child that has ended and was waited for: another process may get its number.
   func ended(_ child: pid_t) {
     state.withLock { _ = $0.children.remove(child) }
   }

@@ -1,4 +1,4 @@
-/// One line of the story: what was done, what came of it, and what had to.
+/// One line of the story: the step, its outcome, and the required outcome.
 struct Line {
   let act: String
   let what: String
@@ -6,7 +6,7 @@ struct Line {
   let happened: String
   /// Further details.
   let detail: String
-  /// Where the time went, if the app did it.
+  /// The parts of the time, if the app did the step.
   let time: StepTime?
 
   var isAsItMust: Bool { happened == expected }

@@ -7,7 +7,7 @@ extension Story {
     let thief = Phone("thief", world.cast, world.tool)
     try narrator.step("all of its storage is copied to a thief's phone", must: "device differs") {
       phone.stop()
-      // The app, what it keeps, its device secret.
+      // Copy the app, its storage and its device secret.
       try phone.copy(to: thief)
       let elsewhere = try move(thief)
       lock.turnPage()
