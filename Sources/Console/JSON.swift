@@ -3,7 +3,7 @@ package indirect enum JSON: Sendable {
   case null
   case bool(Bool)
   case integer(Int)
-  /// Printed with as many decimals as asked for.
+  /// A number printed with this many decimals.
   case decimal(Double, decimals: Int)
   case string(String)
   case array([JSON])

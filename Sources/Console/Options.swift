@@ -6,9 +6,10 @@ package struct Option: Sendable {
   package let isRepeatable: Bool
 
   /// - Parameters:
-  ///   - name: With its dashes.
-  ///   - placeholder: What stands for the value, for options that take one.
-  ///   - help: What it does, in a line.
+  ///   - name: The option's name, with its dashes.
+  ///   - placeholder: The word that stands for the value in help texts; nil for an option that
+  ///     takes none.
+  ///   - help: The option's effect, in a line.
   ///   - isRepeatable: Whether it may be given several times, each with a value.
   package init(
     _ name: String, _ placeholder: String? = nil, help: String, isRepeatable: Bool = false
@@ -19,29 +20,29 @@ package struct Option: Sendable {
     self.isRepeatable = isRepeatable
   }
 
-  /// As it is typed: `--filter WORD`.
+  /// The option as it is typed: `--filter WORD`.
   package var words: String { name + (placeholder.map { " \($0)" } ?? "") }
 }
 
-/// A command line that could not be understood.
+/// A command line that is invalid.
 package struct UsageError: Error, CustomStringConvertible {
   package let description: String
 
   package init(_ description: String) { self.description = description }
 }
 
-/// A command line, read against the options that a program takes. `--help` is always among them.
+/// A command line, parsed by the options that a program takes. `--help` is always among them.
 package struct Options: Sendable {
-  /// What is no option and no option's value, in order.
+  /// The words that are not an option or an option's value, in order.
   package private(set) var operands: [String] = []
   private var values: [String: String] = [:]
   private var allValues: [String: [String]] = [:]
 
   /// - Parameters:
-  ///   - arguments: Without the program's own name.
-  ///   - options: All but `--help`.
+  ///   - arguments: The arguments; not the program's own name.
+  ///   - options: The options that the program takes, all but `--help`.
   ///   - takesOperands: Whether words without dashes may stand between the options.
-  /// - Throws: What is unknown, stands there twice, or lacks its value.
+  /// - Throws: ``UsageError`` for an option that is unknown, is given twice, or lacks its value.
   package init(
     _ arguments: some Sequence<String>, taking options: [Option], takesOperands: Bool = false
   ) throws(UsageError) {
@@ -80,7 +81,7 @@ package struct Options: Sendable {
   /// All values of a repeatable option, in the order they were given.
   package func values(_ name: String) -> [String] { allValues[name] ?? [] }
 
-  /// A value that must be there.
+  /// The value of a required option.
   package func needed(_ name: String) throws(UsageError) -> String {
     guard let value = values[name] else { throw UsageError("\(name) is missing") }
     return value
@@ -97,7 +98,7 @@ package struct Options: Sendable {
   ) throws(UsageError) -> Number? {
     guard let text = values[name] else { return nil }
     guard let number = Number(text), range.contains(number) else {
-      // A bound that is the type's own says nothing to people.
+      // A bound of the number's type has no meaning for people.
       let allowed =
         range.upperBound == .max
         ? "a whole number from \(range.lowerBound)"

@@ -1,6 +1,7 @@
-/// Rows in columns as wide as their widest cell. Widths count characters, so ASCII comes out straight.
+/// Rows in columns as wide as their widest cell. Widths count characters, so only ASCII aligns
+/// exactly.
 package struct Table: Sendable {
-  /// Where a column's cells stand.
+  /// The alignment of a column's cells.
   package enum Alignment: Sendable {
     case left
     case right
@@ -20,12 +21,12 @@ package struct Table: Sendable {
     rows.append(row)
   }
 
-  /// The lines, the header first. Each cell is padded before `style` sees it, so colours do not shift
-  /// what follows.
+  /// The lines, the header first. Each cell is padded before `style` colours it, so that colours do
+  /// not shift later columns.
   package func lines(style: (_ row: Int, _ column: Int, _ cell: String) -> String) -> [String] {
     let widths = alignments.indices.map { column in rows.map { $0[column].count }.max() ?? 0 }
     return rows.enumerated().map { row, cells in
-      // Columns that are empty to the end of the line leave no blanks behind.
+      // Columns that are empty to the end of the line add no trailing blanks.
       let used = cells.lastIndex { !$0.isEmpty } ?? 0
       let padded = cells.enumerated().map { column, cell in
         let blanks = String(repeating: " ", count: widths[column] - cell.count)

@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// Where an executable writes to.
+/// The output of an executable.
 package struct Terminal: Sendable {
   package enum Colour: String, Sendable {
     case red = "31"
@@ -25,7 +25,7 @@ package struct Terminal: Sendable {
   package static func complain(_ text: String) {
     var line = text + "\n"
     line.withUTF8 { bytes in
-      // Nobody can be told that telling failed.
+      // Write errors are ignored: no other output is left to report them to.
       _ = unsafe write(STDERR_FILENO, bytes.baseAddress, bytes.count)
     }
   }

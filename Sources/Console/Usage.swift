@@ -1,6 +1,6 @@
-/// How a program is called: what it takes, and what its `--help` prints.
+/// The usage of a program: its options, and the text of its `--help`.
 package struct Usage: Sendable {
-  /// As it is typed, for what it complains about.
+  /// The program's name as it is typed, for error messages.
   private let program: String
   private let synopsis: String
   private let summary: String
@@ -8,10 +8,10 @@ package struct Usage: Sendable {
   private let takesOperands: Bool
 
   /// - Parameters:
-  ///   - program: Its name, as it is typed.
-  ///   - synopsis: What stands behind the name; further lines of it are whole.
-  ///   - summary: What the program does, in a few lines.
-  ///   - options: All but `--help` and `--version`.
+  ///   - program: The program's name, as it is typed.
+  ///   - synopsis: The words behind the name; further lines of it are whole.
+  ///   - summary: The program's purpose, in a few lines.
+  ///   - options: The program's options, all but `--help` and `--version`.
   ///   - takesOperands: Whether words without dashes may stand between the options.
   package init(
     _ program: String, _ synopsis: String, _ summary: String, _ options: [Option],
@@ -24,17 +24,17 @@ package struct Usage: Sendable {
     self.takesOperands = takesOperands
   }
 
-  /// What `--help` prints.
+  /// The text that `--help` prints.
   package var help: String {
     let all = options + [Self.version, Option("--help", help: "prints this")]
     return "usage: \(program) \(synopsis)\n\n\(summary)\n\n"
       + Self.columns(all.map { ($0.words, $0.help) })
   }
 
-  /// Taken by every program.
+  /// The option that every program takes.
   private static let version = Option("--version", help: "prints the version")
 
-  /// What can be typed, and beside it what it does.
+  /// Two columns: the words to type, and their effect.
   package static func columns(_ rows: [(words: String, help: String)]) -> String {
     let width = rows.map(\.words.count).max() ?? 0
     return rows.map { words, help in
@@ -42,7 +42,7 @@ package struct Usage: Sendable {
     }.joined(separator: "\n")
   }
 
-  /// Reads a command line, without the program's own name.
+  /// Reads a command line; the program's own name is not part of it.
   package func read(_ arguments: some Sequence<String>) throws(UsageError) -> Options {
     try Options(arguments, taking: options + [Self.version], takesOperands: takesOperands)
   }
@@ -52,8 +52,8 @@ package struct Usage: Sendable {
     "\(program.prefix { $0 != " " }) \(Version.text)"
   }
 
-  /// Makes of a command line what the program goes by. If it asks for help, that is printed and the
-  /// process ends with 0; if it cannot be understood, the process says why and ends with 2.
+  /// Turns a command line into the program's settings. If it asks for help, prints that and ends
+  /// the process with 0. If it is invalid, prints the reason and ends the process with 2.
   package func made<Value>(
     of arguments: some Sequence<String>, by make: (Options) throws -> Value
   ) -> Value {
@@ -73,7 +73,7 @@ package struct Usage: Sendable {
     }
   }
 
-  /// Ends the process with 2, and says what of its command line makes no sense.
+  /// Prints the error in the command line, and ends the process with 2.
   package func refuse(_ error: any Error) -> Never {
     Terminal.complain("\(program): \(error); --help tells more")
     Terminal.end(2)

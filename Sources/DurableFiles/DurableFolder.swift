@@ -1,14 +1,14 @@
-/// A folder whose files are replaced whole: after a power cut at any moment a file is the old one or
-/// the new one.
+/// A folder whose files are replaced whole: after a power cut at any moment a file is the old one
+/// or the new one.
 ///
-/// One user at a time: whoever has one of these for a real folder also holds its ``FolderLock``.
+/// One user at a time: the owner of one of these for a real folder also holds its ``FolderLock``.
 package struct DurableFolder: Sendable {
-  /// The calls.
+  /// The system calls on the folder.
   package let access: any FolderAccess
 
   package init(_ access: any FolderAccess) { self.access = access }
 
-  /// How a replacement ended, if not well.
+  /// The failure of a replacement.
   package enum Failure: Error, Sendable, Hashable {
     /// The old file is still there.
     case unchanged(FileFailure)
@@ -24,7 +24,7 @@ package struct DurableFolder: Sendable {
   /// Replaces a file, or makes it.
   ///
   /// The new bytes are on the medium before the name leads to them, and the name is before this
-  /// returns. What an earlier cut left half-written is removed, never used.
+  /// returns. A half-written file of an earlier power cut is removed, never used.
   package func replace(_ name: String, with bytes: [UInt8]) throws(Failure) {
     let fresh = name + ".new"
     do throws(FileFailure) {
@@ -32,20 +32,20 @@ package struct DurableFolder: Sendable {
       try write(bytes, toNew: fresh)
       try access.rename(fresh, to: name)
     } catch {
-      // The old file stands; a leftover that cannot be removed now is removed by the next call.
+      // The old file is intact; the next call removes a leftover that cannot be removed now.
       try? access.remove(fresh)
       throw .unchanged(error)
     }
     do throws(FileFailure) { try access.synchronizeFolder() } catch { throw .notDurable(error) }
   }
 
-  /// Removes a file, for good.
+  /// Removes a file, durably.
   package func remove(_ name: String) throws(Failure) {
     do throws(FileFailure) { try access.remove(name) } catch { throw .unchanged(error) }
     do throws(FileFailure) { try access.synchronizeFolder() } catch { throw .notDurable(error) }
   }
 
-  /// Gives a damaged file another name, so that nothing reads it and nothing is lost.
+  /// Gives a damaged file another name, so that it is not read again and not lost.
   ///
   /// - Returns: The new name.
   package func setAside(_ name: String) throws(FileFailure) -> String {
@@ -53,7 +53,7 @@ package struct DurableFolder: Sendable {
     while try access.exists("\(name).damaged-\(number)") { number += 1 }
     let aside = "\(name).damaged-\(number)"
     try access.rename(name, to: aside)
-    // Should this not last, the file is found damaged again: nothing is lost.
+    // If this does not last, the file is found damaged again, and nothing is lost.
     try? access.synchronizeFolder()
     return aside
   }

@@ -2,13 +2,13 @@ internal import Glibc
 
 /// A system call on a file or folder that failed.
 package struct FileFailure: Error, Sendable, Hashable {
-  /// What was to be done, such as `write`.
+  /// The operation that failed, such as `write`.
   package let operation: String
-  /// On what: a path, or a name within the folder.
+  /// The object of the operation: a path, or a name within the folder.
   package let name: String
-  /// The system's number, such as ENOSPC.
+  /// The system's error number, such as ENOSPC.
   package let code: Int32
-  /// The next step, where this code refused and not the system.
+  /// The next step, if this library refused and not the system.
   package let advice: String?
 
   package init(_ operation: String, _ name: String, code: Int32, advice: String? = nil) {
@@ -18,14 +18,14 @@ package struct FileFailure: Error, Sendable, Hashable {
     self.advice = advice
   }
 
-  /// Somebody else is at work on it.
+  /// Another process is at work on it.
   package static func busy(_ name: String) -> FileFailure {
     FileFailure("lock", name, code: EBUSY)
   }
 
   /// Whether the file is missing.
   package var isMissing: Bool { code == ENOENT }
-  /// Whether the file is longer than its reader takes.
+  /// Whether the file is longer than its reader allows.
   package var isTooLong: Bool { code == EFBIG }
 
   /// The next step, or the system's words for its number.

@@ -1,5 +1,5 @@
-/// What a store asks of one folder: each function is one system call, so that a test can fail, cut
-/// or forget any of them.
+/// The calls that a store makes on one folder. Each function is one system call, so that a test can
+/// make any of them fail, cut short or not durable.
 ///
 /// Nothing here is durable before the matching `synchronize` has returned.
 package protocol FolderAccess: Sendable {
@@ -8,16 +8,16 @@ package protocol FolderAccess: Sendable {
 
   /// Reads a regular file.
   ///
-  /// - Returns: Its bytes, at most `limit + 1`, or nil if there is no such file.
+  /// - Returns: Its bytes, at most `limit + 1`, or nil if the file is missing.
   func read(_ name: String, limit: Int) throws(FileFailure) -> [UInt8]?
 
-  /// Reads a regular file from a place on.
+  /// Reads a regular file from an offset on.
   ///
-  /// - Returns: Its bytes from `offset` on, at most `limit + 1`; none if it ends before; nil if there is no
-  ///   such file.
+  /// - Returns: Its bytes from `offset` on, at most `limit + 1`; none if it ends before; nil if the
+  ///   file is missing.
   func read(_ name: String, from offset: Int, limit: Int) throws(FileFailure) -> [UInt8]?
 
-  /// Makes a file that was not there, for its owner alone, and opens it for writing.
+  /// Makes a new file, for its owner alone, and opens it for writing.
   func create(_ name: String) throws(FileFailure) -> OpenFile
 
   /// Opens a file, made if it is not there, for writing at its end.
@@ -25,22 +25,22 @@ package protocol FolderAccess: Sendable {
 
   /// Writes the beginning of some bytes.
   ///
-  /// - Returns: How many were written; at least one.
+  /// - Returns: The number of bytes written; at least one.
   func write(_ bytes: ArraySlice<UInt8>, to file: OpenFile) throws(FileFailure) -> Int
 
-  /// Returns when what was written to a file is on the medium.
+  /// Returns when the bytes written to a file are on the medium.
   func synchronize(_ file: OpenFile) throws(FileFailure)
 
   /// Closes a file.
   func close(_ file: OpenFile)
 
-  /// Gives a file another name, in one step, replacing what had it.
+  /// Renames a file atomically, and replaces a file that has the new name.
   func rename(_ name: String, to other: String) throws(FileFailure)
 
-  /// Removes a file; one that is not there is no error.
+  /// Removes a file; a missing file is no error.
   func remove(_ name: String) throws(FileFailure)
 
-  /// Whether there is anything of this name.
+  /// Whether the folder has an entry of this name.
   func exists(_ name: String) throws(FileFailure) -> Bool
 
   /// Returns when the folder's names are on the medium.

@@ -1,12 +1,12 @@
 public import ProofModel
 
-/// Why no measurement token or order was issued.
+/// The reason why no measurement token or order was issued.
 public enum BackendError: Error, Sendable, Hashable {
   /// No such hardware is registered.
   case unknownHardware(HardwareID)
   /// The hardware was revoked.
   case revokedHardware(HardwareID)
-  /// The app was measured in one mode, the hardware is of the other.
+  /// The app was measured in one mode, and the hardware is of the other.
   case otherMode(app: Mode, hardware: Mode)
   /// The hardware's registration does not name the literal form.
   case literalRefused(HardwareID)
@@ -14,20 +14,20 @@ public enum BackendError: Error, Sendable, Hashable {
   case superseded(issued: UInt32, offered: UInt32)
   /// The app's tokens for this hardware were revoked up to a generation.
   case revokedInstance(InstanceID, through: UInt32)
-  /// The issuer's clock is further beyond the ledger's latest record than it may be.
+  /// The issuer's clock is too far beyond the ledger's latest record.
   case clockAhead(of: UInt64, by: UInt64)
   /// Permissions out of range, or a public key that nothing can be sealed to.
   case refused(ProofError)
   /// A file of the backend could not be read or written. Nothing was issued.
   case storage(path: String, reason: String)
-  /// A file of the backend is damaged. Nothing is issued until an operator has looked at it.
+  /// A file of the backend is damaged. Nothing is issued until an operator has repaired it.
   case damaged(path: String, reason: String)
-  /// Another process holds the file and does not let go.
+  /// Another process holds the file's lock for too long.
   case inUse(path: String, processID: Int32?)
 }
 
 extension BackendError: CustomStringConvertible {
-  /// What went wrong, with which value, and what to do next.
+  /// The failure, the value and the next step, as text.
   public var description: String {
     switch self {
     case .unknownHardware(let id):

@@ -1,11 +1,11 @@
 package import ProofModel
 
 extension GrantPermissions {
-  /// Permissions as tools take them on their command lines.
+  /// Reads permissions as tools take them on their command lines.
   ///
   /// - Parameters:
   ///   - classes: Numbers between commas, such as `0,1`.
-  ///   - deviceClasses: The same, or nil for none.
+  ///   - deviceClasses: Numbers between commas, or nil for none.
   ///   - attempts: A number, or nil for 5.
   ///   - uses: A number, `unlimited`, or nil for that.
   ///   - lifetime: Seconds, `endless`, or nil for 30 days.

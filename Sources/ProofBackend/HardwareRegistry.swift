@@ -1,21 +1,21 @@
 public import ProofModel
 
-/// What a backend knows about one piece of hardware.
+/// The registration of one piece of hardware.
 public struct RegisteredHardware: Sendable, Hashable {
   /// Its name, and the key that its tokens are sealed to.
   public let identity: HardwareIdentity
-  /// What was made in the other mode is refused.
+  /// The hardware's mode. It refuses tokens that were made in the other mode.
   public let mode: Mode
   /// Whether it takes tokens in the literal form.
   public let allowsLiteral: Bool
-  /// What people call it.
+  /// The name that people gave it.
   public let name: String
   /// When it was registered, in Unix seconds.
   public let added: Int64
-  /// Whether nothing is issued for it any more.
+  /// Whether it is revoked: nothing is issued for it any more.
   public var isRevoked: Bool
 
-  /// What the factory, or `proofctl hardware new`, told the account.
+  /// Describes hardware as the factory, or `proofctl hardware new`, registered it.
   public init(
     _ identity: HardwareIdentity, mode: Mode, allowsLiteral: Bool = false, name: String = "",
     added: Int64 = 0, isRevoked: Bool = false
@@ -29,16 +29,16 @@ public struct RegisteredHardware: Sendable, Hashable {
   }
 }
 
-/// Says which hardware there is. Called from several threads.
+/// Looks up registered hardware. Called from several threads.
 ///
-/// It is asked each time something is issued, so hardware that was revoked gets nothing from then on:
-/// whoever implements it looks at the place where hardware is registered, and keeps no copy. That
-/// place is the account of the attestation service; `ProofService.AccountHardware` looks there.
+/// It is asked each time something is issued, so revoked hardware gets nothing from then on. An
+/// implementation reads the place where hardware is registered, and keeps no copy. That place is
+/// the account of the attestation service; `ProofService.AccountHardware` reads it.
 public protocol HardwareRegistry: Sendable {
   /// Looks hardware up.
   ///
   /// - Parameter id: The hardware's name.
-  /// - Returns: What is known about it, or nil.
+  /// - Returns: The hardware's registration; nil if it is not registered.
   /// - Throws: ``BackendError/storage(path:reason:)``, ``BackendError/damaged(path:reason:)``.
   func hardware(_ id: HardwareID) throws(BackendError) -> RegisteredHardware?
 }

@@ -1,6 +1,7 @@
 public import ProofModel
 
-/// An app installation at one piece of hardware: what a generation and a revocation belong to.
+/// An app installation at one piece of hardware. Generations and revocations are counted for each
+/// pair.
 public struct IssuePair: Sendable, Hashable {
   /// The app's installation.
   public let instance: InstanceID
@@ -14,12 +15,12 @@ public struct IssuePair: Sendable, Hashable {
   }
 }
 
-/// Remembers what was issued and revoked, so that a generation never goes back. Called from several
-/// threads.
+/// Stores the issued and revoked generations, so that a generation never goes back. Called from
+/// several threads.
 ///
-/// What is noted outlasts the process, and is noted before anything is handed out.
+/// A note outlasts the process, and is made before anything is handed out.
 public protocol IssueLedger: Sendable {
-  /// The latest time that was noted, in Unix seconds; nil if nothing was.
+  /// The latest time that was noted, in Unix seconds; nil if none was.
   ///
   /// An issuer compares its clock with it.
   ///
@@ -28,11 +29,11 @@ public protocol IssueLedger: Sendable {
 
   /// Notes that a token of a generation will be issued.
   ///
-  /// The same generation may be issued again: an answer can be lost.
+  /// The same generation may be issued again, because an answer can be lost.
   ///
   /// - Parameters:
-  ///   - generation: The measurement's.
-  ///   - pair: For whom.
+  ///   - generation: The measurement's generation.
+  ///   - pair: The installation and the hardware.
   ///   - time: Unix seconds.
   /// - Throws: ``BackendError/superseded(issued:offered:)``,
   ///   ``BackendError/revokedInstance(_:through:)``, ``BackendError/storage(path:reason:)``.
@@ -44,7 +45,7 @@ public protocol IssueLedger: Sendable {
   ///
   /// - Parameters:
   ///   - generation: The last one; `UInt32.max` for all, for good.
-  ///   - pair: Whose.
+  ///   - pair: The installation and the hardware.
   ///   - time: Unix seconds.
   /// - Throws: ``BackendError/storage(path:reason:)``.
   func noteRevocation(
@@ -52,7 +53,7 @@ public protocol IssueLedger: Sendable {
   ) throws(BackendError)
 }
 
-/// What is known about one pair.
+/// The issued and revoked generations of one app instance at one piece of hardware.
 struct IssueHistory: Sendable, Hashable {
   var issued: UInt32 = 0
   var revokedThrough: UInt32 = 0

@@ -1,24 +1,25 @@
 package import DurableFiles
 import ProofModel
 
-/// A ledger in a file that grows by 64 bytes with each token. Several processes may have it, such as a backend
-/// that runs and a tool that signs an order.
+/// A ledger in a file that grows by 64 bytes with each token. Several processes may share it, such
+/// as a running backend and a tool that signs an order.
 ///
-/// The records have one order. A process reads and appends under the folder's lock, which it holds for this one
-/// step, and it appends only after it has read every record before: so what one process has noted, the next
-/// step of any other obeys. The kernel gives the lock of a process that was killed to the next one, which finds
-/// what a power cut could have left, and no more.
+/// The records have one order. A process reads and appends under the folder's lock, which it holds
+/// for this one step. It reads every earlier record before it appends, so each step obeys all notes
+/// of other processes. When a process is killed, the kernel gives its lock to the next one, which
+/// finds at most the state that a power cut leaves.
 ///
-/// A record is on the medium, and a second file says how many there are, before the token of it is handed
-/// out. So at most one record is not counted: the one that a power cut interrupted, whose token was not handed out.
-/// It is kept if it is whole, and cut off otherwise. A counted record that is missing or was changed is
-/// damage, wherever it stands. Both files brought back to an earlier state cannot be told from that state.
+/// Before a token is handed out, its record is on the medium, and so is a second file with the
+/// number of records. So at most one record is not counted: the one that a power cut interrupted,
+/// whose token was not handed out. It is kept if it is whole, and cut off otherwise. A counted
+/// record that is missing or was changed is damage, wherever it stands. A rollback of both files to
+/// an earlier state is not detected.
 public final class IssueLedgerFile: IssueLedger {
   static let fileName = "issued"
   static let recordByteCount = 64
   static let countName = "issued.count"
   static let label = Array("pfb2.ledger.....".utf8)
-  /// Records of ledgers that were begun before there was a count.
+  /// The label of ledgers that were begun before the count existed.
   static let uncountedLabel = Array("pfb1.ledger.....".utf8)
   static let countLabel = Array("pfb2.ledgercount".utf8)
   private static let byteCountMax = 1 << 30
@@ -30,19 +31,19 @@ public final class IssueLedgerFile: IssueLedger {
 
   private struct State {
     var histories: [IssuePair: IssueHistory] = [:]
-    /// How many records are counted.
+    /// The number of records that are counted.
     var count = 0
     /// The latest time of a record.
     var latest: UInt64?
-    /// The last record that is known.
+    /// The last record that was read.
     var last: ArraySlice<UInt8> = []
   }
 
-  /// How long a process waits for another one's step, in milliseconds.
+  /// The longest wait for another process's step, in milliseconds.
   private static let waitMax = 10_000
 
   private let folder: DurableFolder
-  /// The lock's file; nil for a folder that has one user.
+  /// The lock's file; nil for a folder with one user.
   private let lockPath: String?
   private let state: CoreLock<State>
 
@@ -59,12 +60,12 @@ public final class IssueLedgerFile: IssueLedger {
     try self.init(access, lockPath: path + "/lock")
   }
 
-  /// For tests that bring their own folder.
+  /// Makes a ledger in a test's own folder.
   package init(_ access: any FolderAccess, lockPath: String? = nil) throws(BackendError) {
     folder = DurableFolder(access)
     self.lockPath = lockPath
     state = CoreLock(State())
-    // Reads the files before anything is promised.
+    // Read the files now, so that damage is found before anything is issued.
     try step { _ throws(BackendError) in }
   }
 
@@ -99,7 +100,7 @@ public final class IssueLedgerFile: IssueLedger {
   ) throws(BackendError) {
     let record = Self.record(event, pair, generation, time)
     do throws(FileFailure) {
-      // Opened each time: another process may have replaced the file, to cut off what was torn.
+      // Open it each time: another process may have replaced the file to cut off a torn record.
       let file = try folder.access.openAtEnd(Self.fileName)
       do throws(FileFailure) {
         if state.count == 0 { try folder.access.synchronizeFolder() }
@@ -118,7 +119,7 @@ public final class IssueLedgerFile: IssueLedger {
     Self.apply(record[...], to: &state)
   }
 
-  /// Does one step: alone in the folder, and knowing all that stands there.
+  /// Does one step under the folder's lock, after reading all records.
   private func step(_ body: (inout State) throws(BackendError) -> Void) throws(BackendError) {
     let result = state.withLock { state -> Result<Void, BackendError> in
       do throws(BackendError) {
@@ -147,13 +148,12 @@ public final class IssueLedgerFile: IssueLedger {
     }
   }
 
-  /// Reads the records that are not known yet. All of them are counted from then on; what is left of one that
-  /// was not finished is cut off.
+  /// Reads the new records and counts all of them. Cuts off the rest of an unfinished record.
   private static func catchUp(
     _ state: inout State, in folder: DurableFolder
   ) throws(BackendError) {
     let known = state.count
-    // From the last known record on: a file that lost it, or has another there, is not the one that was read.
+    // Read from the last known record on: if it is missing or differs, this is another file.
     let start = max(0, known - 1) * recordByteCount
     let bytes: [UInt8]
     do throws(FileFailure) {
@@ -168,7 +168,7 @@ public final class IssueLedgerFile: IssueLedger {
       bytes[$0..<min($0 + recordByteCount, bytes.count)]
     }
     let noted = try count(in: folder)
-    // A ledger of before has no count yet. Its last record may be torn, and nothing says whether it is.
+    // An old ledger has no count yet, so it is not known whether its last record is torn.
     let isUncounted = noted == nil && known == 0 && !records.contains { isIntact($0, label) }
     guard let count = noted ?? (isUncounted ? max(0, records.count - 1) : nil) else {
       throw damaged(folder, "\(countName) is missing: restore both files from one backup")
@@ -184,14 +184,14 @@ public final class IssueLedgerFile: IssueLedger {
       records.removeLast()
       try cutOff(after: count, in: folder)
     }
-    // Before the first record that a count must cover.
+    // Write the count before the first record that it must cover.
     if noted != known + records.count { try write(count: known + records.count, in: folder) }
     for record in records { apply(record, to: &state) }
     state.count = known + records.count
     if let last = records.last { state.last = ArraySlice(Array(last)) }
   }
 
-  /// Leaves so many records, whole, and nothing behind them.
+  /// Cuts the file off after this many whole records.
   private static func cutOff(after count: Int, in folder: DurableFolder) throws(BackendError) {
     let bytes: [UInt8]
     do throws(FileFailure) {
@@ -202,7 +202,7 @@ public final class IssueLedgerFile: IssueLedger {
     try replace(fileName, with: Array(bytes.prefix(count * recordByteCount)), in: folder)
   }
 
-  /// How many records were counted; nil if there is no count.
+  /// The stored number of records; nil if there is none.
   private static func count(in folder: DurableFolder) throws(BackendError) -> Int? {
     let bytes: [UInt8]?
     do throws(FileFailure) { bytes = try folder.read(countName, limit: 24) } catch {

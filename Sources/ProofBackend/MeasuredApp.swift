@@ -1,10 +1,10 @@
 public import ProofJOSE
 public import ProofModel
 
-/// What the service says of an app that it has measured: the claims of a checked measurement token.
-/// Secret.
+/// The service's statement about an app that it has measured: the claims of a checked measurement
+/// token. Secret.
 public struct MeasuredApp: Sendable {
-  /// Which installation.
+  /// The installation.
   public let instance: InstanceID
   /// Production or development.
   public let mode: Mode
@@ -18,7 +18,7 @@ public struct MeasuredApp: Sendable {
 
   /// Reads the claims `imh`, `dmh`, `mpk`, `dpk`, `did`, `mgn` and `mmd`.
   ///
-  /// - Parameter claims: Those of a token that a ``TokenVerifier`` has checked.
+  /// - Parameter claims: The claims of a token that a ``TokenVerifier`` has checked.
   /// - Throws: ``TokenRefusal`` with ``TokenRefusal/Reason/claims``.
   public init(_ claims: Claims) throws(TokenRefusal) {
     guard let secrets = claims.measurement else { throw TokenRefusal(.claims) }
@@ -43,7 +43,7 @@ public struct MeasuredApp: Sendable {
     }
   }
 
-  /// What a piece of hardware and the app share.
+  /// The secrets that a piece of hardware and the app share.
   func secrets(for hardware: HardwareID, form: TokenForm) -> HardwareSecrets {
     measurement.secrets(for: hardware, with: key, form: form)
   }

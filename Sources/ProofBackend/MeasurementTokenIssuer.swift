@@ -1,20 +1,20 @@
 public import ProofJOSE
 public import ProofModel
 
-/// What a measurement token permits.
+/// The rights that a measurement token grants.
 public struct GrantPermissions: Sendable, Hashable {
   /// Classes of commands that an integrity match permits; at least one.
   public var integrityClasses: CommandClasses
-  /// Those that a device match permits, among the above.
+  /// Classes that a device match permits, among the above.
   public var deviceClasses: CommandClasses
   /// How many integrity failures are allowed; at least one.
   public var attempts: UInt16
   /// How many accepted commands are allowed.
   public var uses: Uses
-  /// For how many seconds; nil without end.
+  /// The token's lifetime, in seconds; nil if it does not end.
   public var lifetime: UInt64?
 
-  /// Describes what is permitted.
+  /// Describes rights.
   public init(
     _ integrityClasses: CommandClasses, deviceClasses: CommandClasses = [], attempts: UInt16 = 5,
     uses: Uses = .unlimited, lifetime: UInt64? = 30 * 86_400
@@ -27,8 +27,8 @@ public struct GrantPermissions: Sendable, Hashable {
   }
 }
 
-/// Turns what the service says of an app into a measurement token for one piece of hardware: signed
-/// by this backend, sealed to the hardware.
+/// Makes a measurement token for one piece of hardware from the service's statement about an app.
+/// The token is signed by this backend and sealed to the hardware.
 public struct MeasurementTokenIssuer: Sendable {
   private let key: IssuerKey
   private let registry: any HardwareRegistry
@@ -36,19 +36,19 @@ public struct MeasurementTokenIssuer: Sendable {
   private let clock: JOSEClock
   private let clockStep: UInt64?
 
-  /// How far the clock may be beyond the ledger's latest record, in seconds: 90 days. It is less
-  /// than hardware takes (``/ProofModel/Order/epochStep``).
+  /// The most seconds by which the clock may be beyond the ledger's latest record: 90 days. It is
+  /// less than hardware accepts (``/ProofModel/Order/epochStep``).
   public static var defaultClockStep: UInt64 { 90 * 86_400 }
 
-  /// An issuer.
+  /// Makes an issuer.
   ///
   /// - Parameters:
   ///   - key: The backend's signing key.
-  ///   - registry: Knows the hardware.
-  ///   - ledger: Remembers what was issued.
-  ///   - clock: Where the time comes from.
-  ///   - clockStep: How many seconds the clock may be beyond the ledger's latest record; nil for
-  ///     any number. A time that was signed cannot be taken back.
+  ///   - registry: Looks up the hardware.
+  ///   - ledger: Stores the issued generations.
+  ///   - clock: Gives the time.
+  ///   - clockStep: The most seconds by which the clock may be beyond the ledger's latest record;
+  ///     nil for any number. A signed time cannot be taken back.
   public init(
     _ key: IssuerKey, for registry: any HardwareRegistry, ledger: any IssueLedger,
     clock: JOSEClock = .system, clockStep: UInt64? = Self.defaultClockStep
@@ -60,18 +60,19 @@ public struct MeasurementTokenIssuer: Sendable {
     self.clockStep = clockStep
   }
 
-  /// The key under which hardware checks what this issuer signs.
+  /// The key under which hardware checks this issuer's signatures.
   public var publicKey: IssuerPublicKey { key.publicKey }
 
   /// Issues a token.
   ///
   /// - Parameters:
-  ///   - app: What the service says of the app.
+  ///   - app: The service's statement about the app.
   ///   - id: The hardware that the token is for.
-  ///   - permissions: What it permits.
+  ///   - permissions: The rights that the token grants.
   ///   - form: ``/ProofModel/TokenForm/literal`` puts the app's own keys and measurements into the
   ///     token; the hardware's registration must allow it by name.
-  /// - Returns: The token. What makes older ones void is on the medium by then.
+  /// - Returns: The token. By then the ledger has stored the generation that makes older tokens
+  ///   void.
   /// - Throws: ``BackendError``.
   public func issue(
     to app: MeasuredApp, for id: HardwareID, _ permissions: GrantPermissions,
@@ -92,29 +93,29 @@ public struct MeasurementTokenIssuer: Sendable {
         secrets: app.secrets(for: id, form: form))
       return try grant.sealed(to: hardware.identity, signedBy: key)
     }
-    // Not before it is certain that there is a token, and not after it was handed out.
+    // Note it once the token is sure to exist, and before it is handed out.
     try ledger.noteIssue(
       of: app.generation, to: IssuePair(app.instance, at: id), at: now)
     return token
   }
 
-  /// Orders that it is at least now: tokens that have ended end there too.
+  /// Orders that the hardware's time is at least now, which also ends tokens that have expired.
   ///
   /// - Parameter id: The hardware.
-  /// - Returns: What apps carry.
+  /// - Returns: The signed order, for apps to deliver.
   /// - Throws: ``BackendError/unknownHardware(_:)``, ``BackendError/clockAhead(of:by:)``.
   public func orderEpoch(for id: HardwareID) throws(BackendError) -> SignedOrder {
     _ = try known(id)
     return try sign(.epoch(id))
   }
 
-  /// Orders that bring hardware up to now that lay without power for longer than one order may move
-  /// its time.
+  /// Orders that move the hardware's time up to now after a long time without power, when one order
+  /// cannot move it far enough.
   ///
   /// - Parameters:
   ///   - id: The hardware.
   ///   - epoch: The hardware's own time, as its status tells it.
-  /// - Returns: What an app carries, in this order; at most 256.
+  /// - Returns: The signed orders, for an app to deliver in this order; at most 256.
   /// - Throws: ``BackendError/unknownHardware(_:)``, ``BackendError/clockAhead(of:by:)``.
   public func orderEpochs(
     for id: HardwareID, from epoch: UInt64
@@ -130,13 +131,14 @@ public struct MeasurementTokenIssuer: Sendable {
     return orders
   }
 
-  /// Orders that an app's tokens are revoked, and issues none of these generations any more.
+  /// Orders that an app's tokens are revoked. The issuer then issues none of these generations any
+  /// more.
   ///
   /// - Parameters:
   ///   - instance: The app's installation.
   ///   - generation: The last generation that is revoked; nil for all, for good.
-  ///   - id: At which hardware.
-  /// - Returns: What apps carry.
+  ///   - id: The hardware.
+  /// - Returns: The signed order, for apps to deliver.
   /// - Throws: ``BackendError``.
   public func orderRevocation(
     of instance: InstanceID, through generation: UInt32? = nil, at id: HardwareID
@@ -151,8 +153,8 @@ public struct MeasurementTokenIssuer: Sendable {
 
   /// Orders that tokens issued before now are void, and frees their slots.
   ///
-  /// - Parameter id: At which hardware.
-  /// - Returns: What apps carry.
+  /// - Parameter id: The hardware.
+  /// - Returns: The signed order, for apps to deliver.
   /// - Throws: ``BackendError``.
   public func orderFloor(for id: HardwareID) throws(BackendError) -> SignedOrder {
     _ = try known(id)
@@ -161,13 +163,13 @@ public struct MeasurementTokenIssuer: Sendable {
 
   private var now: UInt64 { UInt64(max(0, clock.now.seconds)) }
 
-  /// Revoked hardware still takes orders.
+  /// Looks up hardware, revoked hardware too: it still takes orders.
   private func known(_ id: HardwareID) throws(BackendError) -> RegisteredHardware {
     guard let hardware = try registry.hardware(id) else { throw .unknownHardware(id) }
     return hardware
   }
 
-  /// Now, if the clock has not jumped since the ledger's latest record.
+  /// The time now, checked against the ledger's latest record.
   private func checkedNow() throws(BackendError) -> UInt64 {
     let now = now
     guard let clockStep, let latest = try ledger.latestTime(), now > latest,

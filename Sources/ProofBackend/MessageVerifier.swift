@@ -4,12 +4,12 @@ public import ProofModel
 /// Checks the signatures of messages that apps send with their token.
 ///
 /// The service hands the account's message key to apps that pass, and names it in their tokens
-/// (`mskid`); `proofctl messagekey get` shows name and key. While a key is being replaced, a backend
+/// (`mskid`); `proofctl messagekey get` shows name and key. While a key is being rotated, a backend
 /// holds the old one too, for as long as a token lives.
 public struct MessageVerifier: Sendable {
   private let keys: [String: MessageKey]
 
-  /// A verifier.
+  /// Makes a verifier.
   ///
   /// - Parameter keys: The account's message keys by name.
   public init(_ keys: [String: MessageKey]) { self.keys = keys }
@@ -17,13 +17,13 @@ public struct MessageVerifier: Sendable {
   /// Checks a message.
   ///
   /// - Parameters:
-  ///   - message: The message as it was signed; the token must stand in it, because the key is the
+  ///   - message: The message as it was signed; it must contain the token, because the key is the
   ///     same in all apps.
   ///   - signature: The signature in base64.
-  ///   - token: The token that came along, checked by a ``TokenVerifier``.
-  ///   - claims: What it says.
-  /// - Throws: ``TokenRefusal``: `claims` if the token names no key, `key` if it names one that is not
-  ///   here, `binding` if the token does not stand in the message, `signature` if that is wrong.
+  ///   - token: The token of the request, checked by a ``TokenVerifier``.
+  ///   - claims: The token's claims.
+  /// - Throws: ``TokenRefusal``: `claims` if the token names no key, `key` if it names an unknown
+  ///   one, `binding` if the message does not contain the token, `signature` if that is wrong.
   public func check(
     _ message: String, signature: String, token: String, claims: Claims
   ) throws(TokenRefusal) {

@@ -1,42 +1,43 @@
 public import ProofJOSE
 
-/// Why a token was refused: a word for machines, and words for the people who run the backend.
+/// The reason why a token was refused: a word for machines, and words for the people who run the
+/// backend.
 ///
-/// Tell the app the word at most. The words say more than a stranger should know.
+/// Send the app the word at most. The words for people may help an attacker.
 public struct TokenRefusal: Error, Sendable, Hashable {
-  /// The word.
+  /// The word for machines.
   public enum Reason: String, Sendable, Hashable, CaseIterable {
-    /// There is no token.
+    /// The request has no token.
     case missing
-    /// It is no token, or none of the expected kind.
+    /// The text is not a token, or not of the expected kind.
     case malformed
-    /// Its algorithm is not its key's.
+    /// The header's algorithm is not the key's.
     case algorithm
-    /// Its key is not known here.
+    /// The token's key is not known here.
     case key
-    /// Its signature is wrong, or it does not open.
+    /// The signature is wrong, or the token does not open.
     case signature
-    /// It has ended.
+    /// The token has expired.
     case expired
-    /// It has not begun, or comes from the future.
+    /// The token is not valid yet, or was issued in the future.
     case early
-    /// It is valid for too long.
+    /// The token's lifetime is too long.
     case lifetime
-    /// Somebody else issued it.
+    /// The token has another issuer.
     case issuer
-    /// It is for somebody else.
+    /// The token is for another audience.
     case audience
-    /// It is not bound to this request.
+    /// The token is not bound to this request.
     case binding
-    /// A claim is missing or not written as it must be.
+    /// A claim is missing or malformed.
     case claims
     /// This backend is at fault.
     case unavailable
   }
 
-  /// The word.
+  /// The word for machines.
   public let reason: Reason
-  /// What the library says, if it was asked.
+  /// The JOSE library's error, if it reported one.
   public let error: JOSEError?
 
   init(_ reason: Reason) {
@@ -44,7 +45,7 @@ public struct TokenRefusal: Error, Sendable, Hashable {
     error = nil
   }
 
-  /// For tools that set verifiers up themselves.
+  /// Makes a refusal, for tools that set up verifiers themselves.
   package init(of error: JOSEError) { self.init(error) }
 
   init(_ error: JOSEError) {
@@ -68,7 +69,7 @@ public struct TokenRefusal: Error, Sendable, Hashable {
 }
 
 extension TokenRefusal: CustomStringConvertible {
-  /// What is wrong with the token, and what to do next.
+  /// The failure and the next step, as text.
   public var description: String {
     switch (reason, error) {
     case (_, let error?): error.description

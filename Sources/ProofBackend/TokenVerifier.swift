@@ -3,12 +3,12 @@ public import ProofJOSE
 /// Checks the tokens that apps present to an API backend: signed ones (HS256, ES256, EdDSA, RS256),
 /// sealed ones (JWE), and those that are signed, then sealed.
 ///
-/// A token's shape says whether it is signed or sealed, its `kid` which key is tried, and the key
-/// which algorithm: nothing else of the token chooses anything. Any sender can seal to this backend's
-/// public key (ECDH-ES+A256KW, RSA-OAEP-256), so such a token has to hold one that the service signed
+/// A token's shape decides whether it is signed or sealed, its `kid` the key, and the key the
+/// algorithm. No other part of the token has an influence. Any sender can seal to this backend's
+/// public key (ECDH-ES+A256KW, RSA-OAEP-256). So such a token must hold one that the service signed
 /// for this audience.
 public struct TokenVerifier: Sendable {
-  /// What tokens must say beside ending in the future.
+  /// The claims that tokens must have, beside an expiry in the future.
   public struct Rules: Sendable {
     /// The expected `iss`; nil if it does not matter.
     public var issuer: String?
@@ -16,12 +16,12 @@ public struct TokenVerifier: Sendable {
     public var audience: String?
     /// Seconds by which the service's clock may differ, 0 to 300.
     public var leeway = 0
-    /// How many seconds ahead a token's end may be; nil for any.
+    /// The most seconds that a token's end may be ahead; nil for any.
     public var longestLifetime: Int?
-    /// Where the time comes from.
+    /// The source of the time.
     public var clock = JOSEClock.system
 
-    /// The rules that hold if nothing else is said.
+    /// The default rules.
     public init() {}
   }
 
@@ -29,13 +29,14 @@ public struct TokenVerifier: Sendable {
   private let signed: JWSVerifier?
   private let sealed: JWEDecrypter?
 
-  /// A verifier.
+  /// Makes a verifier.
   ///
   /// - Parameters:
-  ///   - keys: What the service's tokens are checked or opened with. If there are several of a kind,
-  ///     each has a name, and tokens must name theirs: old and new keys while one replaces the other.
-  ///     One alone also takes tokens that name none; one alone without a name takes any name.
-  ///   - rules: What tokens must say.
+  ///   - keys: The keys that check or open the service's tokens. If there are several of a kind,
+  ///     each has a name, and tokens must name theirs: old and new keys while one replaces the
+  ///     other. A single key also takes tokens that name none; a single key without a name takes
+  ///     any name.
+  ///   - rules: The claims that tokens must have.
   /// - Throws: `JOSEError` for keys that cannot check or open anything, or rules out of range;
   ///   `audienceRefused` for a private key of this backend without `Rules.audience`.
   public init(_ keys: [JSONWebKey], rules: Rules = Rules()) throws(JOSEError) {
@@ -54,7 +55,7 @@ public struct TokenVerifier: Sendable {
     }
     guard rules.audience != nil || !sealing.contains(where: \.algorithm.isPublicKeyEncryption)
     else { throw .audienceRefused([]) }
-    // Rules out of range are found here and not with the first token.
+    // Check the rules here, rather than with the first token.
     _ = try policy(boundTo: nil)
   }
 
@@ -62,9 +63,9 @@ public struct TokenVerifier: Sendable {
   ///
   /// - Parameters:
   ///   - token: The token, nothing around it.
-  ///   - text: What it must be bound to, such as the whole value of a header; compared in constant
-  ///     time. nil if it need not be bound.
-  /// - Returns: What it says.
+  ///   - text: The text that the token must be bound to, such as the whole value of a header;
+  ///     compared in constant time. nil if it need not be bound.
+  /// - Returns: The token's claims.
   /// - Throws: ``TokenRefusal``.
   public func claims(
     of token: String, boundTo text: String? = nil
@@ -87,8 +88,8 @@ public struct TokenVerifier: Sendable {
   ///
   /// - Parameters:
   ///   - token: The token, nothing around it.
-  ///   - text: What it must be bound to; nil if it need not be bound.
-  /// - Returns: What it says.
+  ///   - text: The text that the token must be bound to; nil if it need not be bound.
+  /// - Returns: The token's statement about the app.
   /// - Throws: ``TokenRefusal``.
   public func measurement(
     of token: String, boundTo text: String? = nil

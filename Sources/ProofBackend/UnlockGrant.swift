@@ -1,19 +1,19 @@
 import ProofJOSE
 public import ProofModel
 
-/// A protected API in full: a measured app, in the hands of a user whom the backend knows, gets a measurement
-/// token.
+/// A complete protected API: a measured app, used by a user that the backend knows, gets a
+/// measurement token.
 ///
 ///     POST /unlock-grant?hardware=<32 hexadecimal digits>[&form=literal]
 ///     Proof-Token: <token>            or  Authorization: Bearer <token>
 ///
-/// A token says that an app passed. It says nothing of the person: the backend authorises the user by means
-/// of its own, such as the session of a sign-in.
+/// A token proves that an app passed. It proves nothing about the person: the backend authorises
+/// the user by means of its own, such as the session of a sign-in.
 ///
-/// The answer is the measurement token's bytes. A refusal is one word and tells a stranger nothing
-/// more; the log gets the words for people.
+/// The answer is the measurement token's bytes. A refusal is one word, which reveals nothing more;
+/// the log gets the words for people.
 public struct UnlockGrant: Sendable {
-  /// A request's parts that matter here.
+  /// The parts of a request that the API reads.
   public struct Request: Sendable {
     /// The method, in capitals.
     public var method: String
@@ -30,7 +30,7 @@ public struct UnlockGrant: Sendable {
     }
   }
 
-  /// What to answer.
+  /// The response to send.
   public struct Answer: Sendable, Hashable {
     /// The status.
     public var status: Int
@@ -45,13 +45,13 @@ public struct UnlockGrant: Sendable {
     /// The user's name in the backend.
     public var name: String
 
-    /// A user of this name.
+    /// Makes a user of this name.
     public init(_ name: String) { self.name = name }
   }
 
   /// A request for a token.
   public struct Application: Sendable {
-    /// The service's word on the app.
+    /// The service's statement about the app.
     public var app: MeasuredApp
     /// The app's user.
     public var user: User
@@ -61,8 +61,8 @@ public struct UnlockGrant: Sendable {
     public var form: TokenForm
   }
 
-  /// Says who sent a request, by a credential of the backend's own; nil if the request shows none that is
-  /// good. The app's token is no such credential.
+  /// Identifies the sender of a request, by a credential of the backend's own; nil if the request
+  /// has no valid one. The app's token is no such credential.
   public typealias Authorization = @Sendable (_ request: Request) -> User?
 
   /// The rights of a user with an app; nil for none.
@@ -76,7 +76,7 @@ public struct UnlockGrant: Sendable {
   private let permit: Permit
   private let log: @Sendable (String) -> Void
 
-  /// The API.
+  /// Makes the API.
   ///
   /// - Parameters:
   ///   - verifier: Checks the tokens.
@@ -85,7 +85,7 @@ public struct UnlockGrant: Sendable {
   ///   - bindingHeader: The header, in lower case, whose whole value tokens must be bound to; nil if
   ///     they need not be.
   ///   - log: Takes a line for people at each refusal. No line has a secret.
-  ///   - authorization: Says who sent a request.
+  ///   - authorization: Identifies the sender of a request.
   ///   - permit: Decides what that user may get.
   public init(
     _ verifier: TokenVerifier, _ issuer: MeasurementTokenIssuer,
@@ -105,10 +105,9 @@ public struct UnlockGrant: Sendable {
   /// Answers a request.
   ///
   /// - Parameter request: A request.
-  /// - Returns: 200 with a measurement token; 400 for a request that says nothing; 401 for a token
-  ///   that was refused, and for an unknown user; 403 for hardware or rights that the user does not
-  ///   get; 405 for another method than POST; 409 if the app must measure anew; 503 if the backend
-  ///   is at fault.
+  /// - Returns: 200 with a measurement token; 400 for a malformed request; 401 for a refused token
+  ///   or an unknown user; 403 for hardware or rights that the user does not get; 405 for another
+  ///   method than POST; 409 if the app must measure again; 503 if the backend is at fault.
   public func answer(_ request: Request) -> Answer {
     guard request.method == "POST" else { return refusal(405, "method") }
     let app: MeasuredApp

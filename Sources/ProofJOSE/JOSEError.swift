@@ -1,39 +1,39 @@
-/// Why a key, a token or a claim was refused, or could not be made.
+/// The reason why a key, a token or a claim was refused, or could not be made.
 ///
-/// Every function of this library that can fail throws this type, or ``JSONError`` where nothing but
-/// JSON is at stake. The words never contain a secret, and of somebody else's text no more than a
-/// short, harmless excerpt.
+/// Every function of this library that can fail throws this type, or ``JSONError`` where only JSON
+/// can be wrong. The words never contain a secret. Received text appears only as a short, harmless
+/// excerpt.
 public enum JOSEError: Error, Sendable, Hashable {
-  // The form of a token.
+  // Errors of a token's form.
 
   /// A token, header or payload is longer than is allowed.
   case tooLong(String, count: Int, limit: Int)
-  /// A token has another number of parts than its kind.
+  /// A token has the wrong number of parts for its kind.
   case wrongParts(expected: Int, actual: Int)
   /// A part is not canonical base64url.
   case notBase64(TokenPart)
   /// A part is not JSON.
   case notJSON(TokenPart, JSONError)
-  /// A part has another length than its algorithm gives it.
+  /// A part has the wrong length for its algorithm.
   case wrongLength(TokenPart, expected: Int, actual: Int)
   /// A part is not a JSON object.
   case notAnObject(TokenPart)
   /// A member of the header is missing or of the wrong kind.
   case headerMember(String)
 
-  // What a header may not do.
+  // Errors of a header.
 
-  /// The algorithm is none of those that this library has.
+  /// The algorithm is not one of this library's.
   case algorithmRefused(String)
   /// The algorithm is not the key's.
   case algorithmMismatch(token: KeyAlgorithm, key: KeyAlgorithm)
   /// The content encryption is not A256GCM.
   case encryptionRefused(String)
-  /// The header demands an extension, compresses, or brings a key along.
+  /// The header demands an extension, compresses, or contains a key.
   case headerRefused(String)
-  /// The sender's public key in the header (`epk`) is missing, or none of P-256.
+  /// The sender's public key in the header (`epk`) is missing, or is not on P-256.
   case headerKeyInvalid
-  /// The token names another key, no key, or one of no known name.
+  /// The token names an unknown key, or no key.
   case keyUnknown(String?)
   /// The header's type is not the expected one.
   case typeRefused(String?, expected: String)
@@ -42,32 +42,32 @@ public enum JOSEError: Error, Sendable, Hashable {
 
   // Authenticity.
 
-  /// The signature is not the key's over this token.
+  /// The signature is not this key's over this token.
   case signatureWrong
-  /// The token does not open: wrong key or altered token, nobody can tell which.
+  /// The token does not open: wrong key or altered token, which cannot be told apart.
   case decryptionFailed
-  /// A token that is sealed to a public key holds no signed one.
+  /// A token that is sealed to a public key contains no signed one.
   case signatureMissing
 
   // Claims.
 
-  /// A claim that must be there is not.
+  /// A required claim is missing.
   case claimMissing(String)
-  /// A claim is not written as it must be.
+  /// A claim is malformed.
   case claimInvalid(String, ClaimForm)
-  /// A measurement stands in a token that anybody can read.
+  /// A measurement is in a token that anybody can read.
   case measurementInClear
   /// The token has expired.
   case expired(at: UnixTime, now: UnixTime)
   /// The token is not valid yet.
   case notYetValid(from: UnixTime, now: UnixTime)
-  /// The token says that it was issued in the future.
+  /// The token's time of issue is in the future.
   case issuedInFuture(at: UnixTime, now: UnixTime)
-  /// The token is valid for longer than any should be.
+  /// The token's lifetime is too long.
   case validTooLong(until: UnixTime, limit: Int)
   /// The issuer is not the expected one.
   case issuerRefused(String?)
-  /// The token is for others.
+  /// The token is for another audience.
   case audienceRefused([String])
   /// The subject is not the expected one.
   case subjectRefused(String?)
@@ -78,17 +78,17 @@ public enum JOSEError: Error, Sendable, Hashable {
 
   /// Bytes are not a key of the algorithm.
   case keyInvalid(String)
-  /// A key's length is not one that its algorithm takes.
+  /// A key's length is not allowed for its algorithm.
   case keyLength(KeyAlgorithm, allowed: ClosedRange<Int>, actual: Int)
-  /// A key's description does not say its algorithm, or says one that this library has not.
+  /// A key's description names no algorithm, or one that this library lacks.
   case keyUnsupported(String)
   /// The key is not for this use.
   case keyForOtherUse(KeyAlgorithm, wanted: String)
-  /// The key is made elsewhere: only its public part belongs here.
+  /// The key is a private one, but only its public part belongs here.
   case keyNotPublic
-  /// The key has only its public part.
+  /// The key has no private part.
   case keyNotPrivate
-  /// A set holds two keys of one name.
+  /// Two keys of a set have the same name.
   case keyIDRepeated(String)
   /// A key in a set has no name.
   case keyIDMissing
@@ -101,7 +101,7 @@ public enum JOSEError: Error, Sendable, Hashable {
   /// A secret's text is not canonical base64.
   case secretNotBase64(Base64Alphabet)
 
-  // What the caller handed in.
+  // Wrong arguments.
 
   /// A value is outside its range.
   case outOfRange(String, allowed: ClosedRange<Int>, actual: Int)
@@ -112,7 +112,7 @@ public enum JOSEError: Error, Sendable, Hashable {
   case randomFailed
   /// libcrypto failed: out of memory, or without an algorithm.
   case libraryFailed
-  /// No secure heap could be had.
+  /// The secure heap could not be reserved.
   case heapNotReserved
 }
 
@@ -138,15 +138,15 @@ public enum TokenPart: String, Sendable, Hashable {
   case keySet = "key set"
 }
 
-/// How a claim must be written.
+/// The way a claim must be written.
 public enum ClaimForm: Sendable, Hashable {
   /// A number of seconds from 1970 to the year 9999.
   case time
-  /// A string without control characters, of a bounded length.
+  /// A string of bounded length that has no control characters.
   case text
   /// A string, or an array of strings.
   case texts
-  /// So many bytes in padded standard base64.
+  /// A number of bytes in padded standard base64.
   case bytes(Int)
   /// Base32, up to 32 characters.
   case base32
@@ -154,7 +154,7 @@ public enum ClaimForm: Sendable, Hashable {
   case address
   /// The public key of an EC P-256 pair as DER SubjectPublicKeyInfo, in padded standard base64.
   case publicKey
-  /// `imh`, `dmh` and `mpk` stand together.
+  /// `imh`, `dmh` and `mpk` must come together.
   case together
   /// The name belongs to a typed claim.
   case otherName

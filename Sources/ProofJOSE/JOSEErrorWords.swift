@@ -1,5 +1,5 @@
 extension JOSEError: CustomStringConvertible {
-  /// What went wrong, with which value, and what to do next.
+  /// The failure, the value and the next step, as text.
   public var description: String {
     switch self {
     case .tooLong, .wrongParts, .notBase64, .notJSON, .wrongLength, .notAnObject, .headerMember:

@@ -1,9 +1,9 @@
 /// A secret: one owner, one fixed address, wiped when the owner goes.
 ///
-/// The bytes stand in one block of libcrypto's memory for secrets, are filled there, do not change
-/// from then on, and are lent to a closure; this library never copies them into a Swift array or
-/// string. The type cannot be copied, printed, compared with `==` or put into an array: each of
-/// these is a compile error. What many tasks share holds one inside a final class.
+/// The bytes are stored in one block of libcrypto's memory for secrets. They are filled there, do
+/// not change from then on, and are lent to a closure; this library never copies them into a Swift
+/// array or string. The type cannot be copied, printed, compared with `==` or put into an array:
+/// each of these is a compile error. To share a secret among tasks, put it inside a final class.
 public struct JOSESecret: ~Copyable, Sendable {
   private let block: SecretBlock
 
@@ -17,7 +17,7 @@ public struct JOSESecret: ~Copyable, Sendable {
   /// - Parameters:
   ///   - count: How many bytes the secret has.
   ///   - fill: Writes the bytes. When it throws, the block is wiped.
-  /// - Throws: What `fill` throws.
+  /// - Throws: The error of `fill`.
   public init<E: Error>(
     count: Int, filling fill: (_ bytes: inout MutableSpan<UInt8>) throws(E) -> Void
   ) throws(E) {
@@ -26,9 +26,9 @@ public struct JOSESecret: ~Copyable, Sendable {
     self.block = block
   }
 
-  /// Makes a secret with a copy of bytes that stand elsewhere. The caller wipes the original.
+  /// Makes a secret with a copy of other bytes. The caller wipes the original.
   ///
-  /// - Parameter bytes: What to copy.
+  /// - Parameter bytes: The bytes to copy.
   public init(copying bytes: Span<UInt8>) {
     self.init(count: bytes.count) { target in
       for index in bytes.indices { target[index] = bytes[index] }
@@ -46,11 +46,11 @@ public struct JOSESecret: ~Copyable, Sendable {
     }
   }
 
-  /// Decodes a secret that was handed over as text, such as an account secret.
+  /// Decodes a secret from text, such as an account secret.
   ///
   /// - Parameters:
-  ///   - text: Base64 in ASCII, without white space. The bytes are not copied.
-  ///   - alphabet: Which of the two base64 it is.
+  ///   - text: Base64 in ASCII, with no white space. The bytes are not copied.
+  ///   - alphabet: The base64 alphabet of the text.
   /// - Throws: ``JOSEError/secretNotBase64(_:)``.
   public init(decoding text: Span<UInt8>, as alphabet: Base64Alphabet) throws(JOSEError) {
     guard let count = alphabet.decodedCount(of: text) else {
@@ -61,9 +61,9 @@ public struct JOSESecret: ~Copyable, Sendable {
     }
   }
 
-  /// Encodes the secret as text that is as secret as itself.
+  /// Encodes the secret as text, which is a secret too.
   ///
-  /// - Parameter alphabet: Which of the two base64 to write.
+  /// - Parameter alphabet: The base64 alphabet to write.
   /// - Returns: ASCII.
   public borrowing func encoded(as alphabet: Base64Alphabet) -> JOSESecret {
     withBytes { bytes in
@@ -77,8 +77,8 @@ public struct JOSESecret: ~Copyable, Sendable {
   /// Lends the bytes, for as long as the closure runs.
   ///
   /// - Parameter body: Reads the bytes. It must not keep copies of them.
-  /// - Returns: What `body` returns.
-  /// - Throws: What `body` throws.
+  /// - Returns: The result of `body`.
+  /// - Throws: The error of `body`.
   public borrowing func withBytes<R: ~Copyable, E: Error>(
     _ body: (Span<UInt8>) throws(E) -> R
   ) throws(E) -> R {
@@ -87,7 +87,7 @@ public struct JOSESecret: ~Copyable, Sendable {
 
   /// Whether two secrets have the same bytes, in time that depends on their counts alone.
   ///
-  /// - Parameter other: What to compare with.
+  /// - Parameter other: The secret to compare with.
   /// - Returns: Whether count and bytes are equal.
   public borrowing func matches(_ other: borrowing JOSESecret) -> Bool {
     withBytes { mine in other.withBytes { theirs in ConstantTime.areEqual(mine, theirs) } }

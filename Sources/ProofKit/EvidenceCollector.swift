@@ -2,46 +2,47 @@ public import ProofModel
 
 /// Something that observes the running app, its environment and its device.
 public protocol EvidenceCollector: Sendable {
-  /// Observes what a configuration asks for, now.
+  /// Observes the sources that a configuration asks for, now.
   ///
-  /// - Parameter config: What is asked for.
-  /// - Returns: At least one record for each source asked for; what cannot be read is recorded as
-  ///   absent.
-  /// - Throws: ``/ProofModel/ProofError/evidenceUnavailable(reason:)``, and what an
-  ///   ``/ProofModel/EvidenceSet`` throws.
+  /// - Parameter config: The configuration that names the sources.
+  /// - Returns: At least one record for each source asked for. A source that cannot be read is
+  ///   recorded as absent.
+  /// - Throws: ``/ProofModel/ProofError/evidenceUnavailable(reason:)``, and the errors of an
+  ///   ``/ProofModel/EvidenceSet``.
   func collect(for config: MeasurementConfig) throws(ProofError) -> EvidenceSet
 
-  /// Measures what a configuration asks for, now. Without an implementation of its own, a collector
-  /// collects, and the evidence is measured.
+  /// Measures under a configuration, now. The default implementation calls ``collect(for:)`` and
+  /// measures the evidence.
   ///
   /// - Parameters:
-  ///   - config: What is asked for.
+  ///   - config: The configuration to measure under.
   ///   - key: This build's key.
   /// - Returns: IM and DM.
-  /// - Throws: As ``collect(for:)``, and what a ``/ProofModel/Measurement`` throws.
+  /// - Throws: As ``collect(for:)``, and the errors of a ``/ProofModel/Measurement``.
   func measurement(
     under config: MeasurementConfig, with key: MeasurementProofKey
   ) throws(ProofError) -> Measurement
 
-  /// Looks again at what can watch the app, after the last MAC of a proof and before it leaves: if
-  /// the answer is not that of this thread's last measurement, the proof becomes another one. Without
-  /// an implementation of its own, a collector leaves it.
+  /// Checks again for debuggers and tracers, after the last MAC of a proof and before the proof is
+  /// sent. If the result differs from this thread's last measurement, the proof is replaced by a
+  /// different one. The default implementation leaves the proof as it is.
   ///
   /// - Parameters:
-  ///   - proof: What was made of that measurement.
-  ///   - previous: The proof of the same message that was released before; nil for the first. Then the
-  ///     answer is compared with that release's: a message whose first proof became another one is
-  ///     still of this device.
-  /// - Throws: ``/ProofModel/ProofError/evidenceUnavailable(reason:)`` without memory or descriptors.
+  ///   - proof: The proof that was made from that measurement.
+  ///   - previous: The proof of the same message that was released before; nil for the first. If it
+  ///     is given, the check compares with that release: a message whose first proof was replaced
+  ///     can still prove this device.
+  /// - Throws: ``/ProofModel/ProofError/evidenceUnavailable(reason:)`` if memory or descriptors run
+  ///   out.
   func release(_ proof: inout Proof, after previous: Proof?) throws(ProofError)
 
-  /// Runs a closure that measures, proves and releases, and keeps other programs from setting
-  /// hardware breakpoints in the calling thread meanwhile. Without an implementation of its own, a
-  /// collector only runs it.
+  /// Runs a closure that measures, proves and releases. Meanwhile it keeps other programs from
+  /// setting hardware breakpoints in the calling thread. The default implementation only runs the
+  /// closure.
   ///
-  /// - Parameter body: What to run.
-  /// - Returns: What it returns.
-  /// - Throws: What it throws.
+  /// - Parameter body: The closure to run.
+  /// - Returns: The result of the closure.
+  /// - Throws: The error of the closure.
   func guarding<R>(_ body: () throws(ProofError) -> R) throws(ProofError) -> R
 }
 
@@ -63,6 +64,6 @@ extension EvidenceCollector {
 }
 
 extension EvidenceSet: EvidenceCollector {
-  /// Evidence that is already there, for tests and tools: itself, whatever is asked for.
+  /// Returns itself, whatever the configuration asks for: existing evidence, for tests and tools.
   public func collect(for config: MeasurementConfig) throws(ProofError) -> EvidenceSet { self }
 }

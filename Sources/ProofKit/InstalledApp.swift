@@ -38,9 +38,9 @@ package struct InstalledApp: Sendable {
     self.init(executable: executable, bundle: bundle, folders: folders)
   }
 
-  /// The name of this build: what the running app's own evidence gives.
+  /// The digest of this build, as the running app's own evidence gives it.
   ///
-  /// The probe itself looks, so that there is one way of hashing files.
+  /// The probe itself computes it, so that there is one way of hashing files.
   ///
   /// - Throws: ``/ProofModel/ProofError/evidenceUnavailable(reason:)``.
   package func digest() throws(ProofError) -> AppDigest {

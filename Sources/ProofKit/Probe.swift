@@ -4,15 +4,15 @@ import Synchronization
 
 /// Observes this app as it runs: its code in memory, its files, its environment, its device.
 ///
-/// A probe keeps what it learned, so that under ``/ProofModel/MeasurementPolicy/incremental`` only
-/// the first measurement reads everything. It never says whether something was tampered with: what
-/// it sees becomes evidence, the evidence a measurement, and the verifier decides.
-/// ``diagnose(_:key:)`` tells people what differs.
+/// A probe caches digests, so that under ``/ProofModel/MeasurementPolicy/incremental`` only the
+/// first measurement reads everything. It never decides whether something was tampered with:
+/// observations become evidence, evidence a measurement, and the verifier decides.
+/// ``diagnose(_:key:)`` shows people the differences.
 ///
 /// Libraries that the app opens by itself must be open before the first measurement, and none may
 /// be closed while one is in progress.
 public final class Probe: EvidenceObserver {
-  /// How far a measurement is.
+  /// The progress of a measurement.
   public struct Progress: Sendable, Hashable {
     /// Files, folders and links done.
     public let fileCount: UInt64
@@ -22,9 +22,9 @@ public final class Probe: EvidenceObserver {
 
   /// A further folder of the app.
   public struct Folder: Sendable, Hashable {
-    /// 1 to 64 bytes without a slash; no two folders have the same.
+    /// The folder's name, 1 to 64 bytes with no slash; no two folders have the same.
     public let name: String
-    /// Where it is on this device.
+    /// The folder's path on this device.
     public let path: String
 
     /// Names a folder. ``Probe/init(_:)`` refuses a name that is out of range.
@@ -34,7 +34,7 @@ public final class Probe: EvidenceObserver {
     }
   }
 
-  /// What a probe is made for.
+  /// The set-up of a probe.
   public struct Options: Sendable {
     /// Another executable than this process's, for tools that look at an app's files.
     package var executable: String?
@@ -47,18 +47,18 @@ public final class Probe: EvidenceObserver {
     public var storage: String?
     /// Names (SONAMEs) of the libraries that the app itself opens at run time.
     public var plugins: [String]
-    /// Whether to make this process hard to look into for other processes of the same user.
+    /// Whether to restrict other processes of the same user from inspecting this process.
     public var hardens: Bool
-    /// How many files may stay open between measurements, which makes the next one faster.
+    /// The most files that stay open between measurements, which makes the next one faster.
     public var keptDescriptorCount: UInt32
-    /// How many bytes of memory may hold what is known of the bundle between measurements, and as
-    /// many of each further folder; nil for 64 MiB, 0 to keep nothing.
+    /// The most memory, in bytes, for the cache of the bundle between measurements, and as much
+    /// again for each further folder. nil is 64 MiB; 0 caches nothing.
     ///
-    /// Memory is taken as files are kept: 80 bytes for each, and its name. The policy `full` keeps
-    /// nothing.
+    /// Memory is taken as files are cached: 80 bytes for each, and its name. The policy `full`
+    /// caches nothing.
     public var cacheByteLimit: UInt32?
 
-    /// Describes what a probe is made for.
+    /// Describes the set-up of a probe.
     public init(
       bundle: String? = nil, folders: [Folder] = [], storage: String? = nil,
       plugins: [String] = [], hardens: Bool = true, keptDescriptorCount: UInt32 = 0,
@@ -78,26 +78,26 @@ public final class Probe: EvidenceObserver {
 
   /// Makes a probe, and the storage secret if there is none yet.
   ///
-  /// - Parameter options: What to observe.
-  /// - Throws: ``/ProofModel/ProofError/evidenceUnavailable(reason:)`` if the storage folder is not
-  ///   there or open to others, or without memory.
+  /// - Parameter options: The executable, folders and libraries to observe.
+  /// - Throws: ``/ProofModel/ProofError/evidenceUnavailable(reason:)`` if the storage folder is
+  ///   missing or open to others, or if memory runs out.
   public init(_ options: Options) throws(ProofError) {
     core = CoreLock(try CoreProbe(options))
   }
 
-  /// Observes what a configuration asks for, now, on the calling thread.
+  /// Observes the sources that a configuration asks for, now, on the calling thread.
   public func collect(for config: MeasurementConfig) throws(ProofError) -> EvidenceSet {
     try withCore { core throws(ProofError) in try core.collect(for: config, pace: Pace()) }
   }
 
-  /// Measures what a configuration asks for, now, on the calling thread. Its evidence is wiped.
+  /// Measures under a configuration, now, on the calling thread. The evidence is wiped.
   public func measurement(
     under config: MeasurementConfig, with key: MeasurementProofKey
   ) throws(ProofError) -> Measurement {
     try withCore { core throws(ProofError) in try core.measure(config, key: key, pace: Pace()) }
   }
 
-  /// Looks again at what can watch the app. A changed answer makes the proof another one.
+  /// Checks again for debuggers and tracers. If the result has changed, the proof is replaced.
   public func release(_ proof: inout Proof, after previous: Proof?) throws(ProofError) {
     let (made, isFirst) = (proof, previous == nil)
     proof = try withCore { core throws(ProofError) in try core.release(made, isFirst: isFirst) }
@@ -110,13 +110,14 @@ public final class Probe: EvidenceObserver {
     return try body()
   }
 
-  /// Observes what a configuration asks for, off the calling thread. Cancelling the task stops it.
+  /// Observes the sources that a configuration asks for, off the calling thread. Cancelling the
+  /// task stops it.
   ///
   /// - Parameters:
-  ///   - config: What is asked for.
+  ///   - config: The configuration that names the sources.
   ///   - progress: Called now and then, on another thread.
   /// - Returns: The evidence.
-  /// - Throws: `CancellationError`, and what ``collect(for:)`` throws.
+  /// - Throws: `CancellationError`, and the errors of ``collect(for:)``.
   public func evidence(
     for config: MeasurementConfig, progress: (@Sendable (Progress) -> Void)? = nil
   ) async throws -> EvidenceSet {
@@ -125,19 +126,19 @@ public final class Probe: EvidenceObserver {
     }
   }
 
-  /// Every source that this SDK can collect, in its newest version: what a new baseline may ask for.
+  /// Every source that this SDK can collect, in its newest version, for a new baseline.
   public static var sources: [Source] { CoreProbe.sources }
 
   /// Observes sources for a new baseline, off the calling thread, before there is a configuration.
   ///
   /// - Parameters:
-  ///   - sources: What the service asks for, in order.
+  ///   - sources: The sources that the service asks for, in order.
   ///   - policy: How to measure.
   ///   - limitLog2: At most 2 to this power bytes of files are read, 16 to 50.
   ///   - progress: Called now and then, on another thread.
   /// - Returns: The evidence, for the service.
-  /// - Throws: `CancellationError`, ``/ProofModel/ProofError/outOfRange(field:value:allowed:)``, and
-  ///   what ``collect(for:)`` throws.
+  /// - Throws: `CancellationError`, ``/ProofModel/ProofError/outOfRange(field:value:allowed:)``,
+  ///   and the errors of ``collect(for:)``.
   public func evidence(
     of sources: [Source], policy: MeasurementPolicy = .full, limitLog2: UInt8 = 33,
     progress: (@Sendable (Progress) -> Void)? = nil
@@ -161,7 +162,8 @@ public final class Probe: EvidenceObserver {
     }
   }
 
-  /// What a configuration may say, and no more: the caller's number comes from anywhere.
+  /// Checks a limit against the range that a configuration may have, because the caller's number is
+  /// unchecked.
   private static func byteCountLimit(_ log2: UInt8) throws(ProofError) -> UInt64 {
     guard (16...50).contains(log2) else {
       throw .outOfRange(
@@ -173,11 +175,11 @@ public final class Probe: EvidenceObserver {
   /// Measures the app, off the calling thread. Cancelling the task stops it.
   ///
   /// - Parameters:
-  ///   - config: What is asked for.
+  ///   - config: The configuration to measure under.
   ///   - key: This build's key, unless a test has its own.
   ///   - progress: Called now and then, on another thread.
   /// - Returns: IM and DM.
-  /// - Throws: `CancellationError`, and what ``collect(for:)`` throws.
+  /// - Throws: `CancellationError`, and the errors of ``collect(for:)``.
   public func measure(
     _ config: MeasurementConfig, key: MeasurementProofKey = .sdk,
     progress: (@Sendable (Progress) -> Void)? = nil
@@ -187,13 +189,13 @@ public final class Probe: EvidenceObserver {
     }
   }
 
-  /// Tells what differs from the baseline, for people.
+  /// Lists the differences from the baseline, for people.
   ///
   /// - Parameters:
   ///   - config: The baseline's configuration.
   ///   - key: This build's key, unless a test has its own.
   /// - Returns: The differences, in words and as values.
-  /// - Throws: `CancellationError`, and what ``collect(for:)`` throws.
+  /// - Throws: `CancellationError`, and the errors of ``collect(for:)``.
   public func diagnose(
     _ config: MeasurementConfig, key: MeasurementProofKey = .sdk
   ) async throws -> Diagnosis {
@@ -203,20 +205,20 @@ public final class Probe: EvidenceObserver {
   }
 
   /// Keeps an index of the bundle's entries in the storage folder, so that a later diagnosis names
-  /// the entry that changed. Call it when a configuration was adopted: the bundle is read.
+  /// the entry that changed. Call it after adopting a configuration; it reads the bundle.
   ///
   /// - Parameters:
   ///   - config: The configuration, whose baseline the bundle must be.
   ///   - key: This build's key, unless a test has its own.
-  /// - Throws: `CancellationError`; ``/ProofModel/ProofError/evidenceUnavailable(reason:)`` without
-  ///   bundle or storage, and if the bundle is not the configuration's.
+  /// - Throws: `CancellationError`; ``/ProofModel/ProofError/evidenceUnavailable(reason:)`` if
+  ///   bundle or storage is missing, or the bundle is not the configuration's.
   public func index(_ config: MeasurementConfig, key: MeasurementProofKey = .sdk) async throws {
     try await run(nil) { core, pace throws(ProofError) in
       try core.index(config, key: key, pace: pace)
     }
   }
 
-  /// Forgets what was learned: the next measurement reads everything, whatever the policy.
+  /// Empties the cache: the next measurement reads everything, whatever the policy.
   public func forget() {
     core.withLock { $0.forget() }
   }
@@ -224,14 +226,14 @@ public final class Probe: EvidenceObserver {
   private func withCore<Value>(
     _ body: (borrowing CoreProbe) throws(ProofError) -> Value
   ) throws(ProofError) -> Value {
-    // `withLock` asks its result to be sendable between regions, which a Result of values is.
+    // `withLock` requires a result that is sendable between regions, which a Result of values is.
     let result = core.withLock { core -> Result<Value, ProofError> in
       do throws(ProofError) { return .success(try body(core)) } catch { return .failure(error) }
     }
     return try result.get()
   }
 
-  /// A measurement blocks its thread, so it gets one that is no task's.
+  /// A measurement blocks its thread, so run it on one outside the shared pool.
   private func run<Value: Sendable>(
     _ progress: (@Sendable (Progress) -> Void)?,
     _ body: @escaping @Sendable (borrowing CoreProbe, Pace) throws(ProofError) -> Value
@@ -255,7 +257,7 @@ public final class Probe: EvidenceObserver {
   }
 }
 
-/// What one measurement is told and asks while it runs.
+/// The progress and cancellation of one measurement while it runs.
 final class Pace: Sendable {
   private let report: (@Sendable (Probe.Progress) -> Void)?
   private let cancelled = Atomic<Bool>(false)
@@ -265,7 +267,7 @@ final class Pace: Sendable {
   var isCancelled: Bool { cancelled.load(ordering: .relaxed) }
   func cancel() { cancelled.store(true, ordering: .relaxed) }
 
-  /// Reports, and answers whether to go on.
+  /// Reports progress, and returns whether to continue.
   func step(_ progress: Probe.Progress) -> Bool {
     if isCancelled { return false }
     report?(progress)

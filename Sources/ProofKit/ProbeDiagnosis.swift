@@ -1,21 +1,21 @@
 public import ProofModel
 
-/// What differs from the baseline, source by source, in words and as values.
+/// The differences from the baseline, source by source, in words and as values.
 ///
-/// For people. An app must not decide anything by it: whoever controls the process can patch such a
-/// decision. The verifier decides, by the measurement.
+/// Show it to people only. An app must not decide anything by it, because an attacker who controls
+/// the process can patch such a decision. The verifier decides, by the measurement.
 public struct Diagnosis: Sendable, Hashable {
   /// One difference.
   public struct Finding: Sendable, Hashable {
-    /// How a record differs.
+    /// The way a record differs.
     public enum Kind: UInt8, Sendable {
-      /// It is not the baseline's.
+      /// It differs from the baseline's.
       case changed = 1
-      /// It is not the baseline's, and says by itself what is wrong.
+      /// It differs from the baseline's, and is wrong whatever the baseline says.
       case suspicious = 2
       /// It cannot be read now.
       case absent = 3
-      /// It is not there any more.
+      /// It does not exist any more.
       case gone = 4
     }
 
@@ -23,7 +23,7 @@ public struct Diagnosis: Sendable, Hashable {
     public let source: SourceID
     /// The source's name, for people.
     public let sourceName: String
-    /// How the record differs.
+    /// The way the record differs.
     public let kind: Kind
     /// Whether this record differs; otherwise it is one of several of which at least one does.
     public let isCertain: Bool
@@ -33,13 +33,15 @@ public struct Diagnosis: Sendable, Hashable {
     public let text: String
   }
 
-  /// Whether anything could be compared: the configuration was made for this build of the SDK.
+  /// Whether anything could be compared, because the configuration was made for this build of the
+  /// SDK.
   public let isOfThisBuild: Bool
-  /// Whether app and environment could be compared: the configuration was made on this device.
+  /// Whether app and environment could be compared, because the configuration was made on this
+  /// device.
   public let isOfThisDevice: Bool
   /// The differences, in the order of their sources.
   public let findings: [Finding]
-  /// How many more there are.
+  /// The number of further differences that are not listed.
   public let leftOutCount: Int
 }
 

@@ -1,11 +1,11 @@
 public import ProofModel
 
-/// Makes proofs, without any network: the offline half of the SDK.
+/// Makes proofs, with no need of a network: the offline half of the SDK.
 ///
-/// Every call measures afresh, after the nonce is known, so that a proof speaks of now. What was
-/// measured is wiped when the call returns.
+/// Every call measures afresh, after the nonce is known, so that a proof is about the present. The
+/// measurement is wiped when the call returns.
 public struct Prover<Collector: EvidenceCollector>: Sendable {
-  /// What is measured.
+  /// The configuration to measure under.
   public let config: MeasurementConfig
   private let key: MeasurementProofKey
   private let collector: Collector
@@ -14,7 +14,7 @@ public struct Prover<Collector: EvidenceCollector>: Sendable {
   ///
   /// - Parameters:
   ///   - config: The stored configuration.
-  ///   - collector: Who observes.
+  ///   - collector: Observes the app.
   ///   - key: This build's key, unless a test has its own.
   public init(
     config: MeasurementConfig, collector: Collector, key: MeasurementProofKey = .sdk
@@ -28,8 +28,9 @@ public struct Prover<Collector: EvidenceCollector>: Sendable {
   ///
   /// - Parameter nonce: The verifier's nonce, never used before.
   /// - Returns: The proof.
-  /// - Throws: ``/ProofModel/ProofError/configForOtherKey(config:key:)`` if the SDK was updated since
-  ///   the baseline, and what collecting throws. A changed app is no error: its proof is another.
+  /// - Throws: ``/ProofModel/ProofError/configForOtherKey(config:key:)`` if the SDK was updated
+  ///   since the baseline, and the errors of collecting evidence. A changed app throws no error:
+  ///   its proof differs.
   public func integrityMeasurementProof(nonce: ProofNonce) throws(ProofError) -> Proof {
     try config.check(key)
     return try proof(of: .integrity, for: nonce)
@@ -39,8 +40,8 @@ public struct Prover<Collector: EvidenceCollector>: Sendable {
   ///
   /// - Parameter nonce: Exactly 16 bytes.
   /// - Returns: The proof.
-  /// - Throws: ``/ProofModel/ProofError/wrongLength(of:expected:actual:)`` for any other length, and
-  ///   what the call with a ``/ProofModel/ProofNonce`` throws.
+  /// - Throws: ``/ProofModel/ProofError/wrongLength(of:expected:actual:)`` for any other length,
+  ///   and the errors of the call with a ``/ProofModel/ProofNonce``.
   public func integrityMeasurementProof(nonce: [UInt8]) throws(ProofError) -> Proof {
     try integrityMeasurementProof(nonce: ProofNonce(nonce))
   }
@@ -49,7 +50,7 @@ public struct Prover<Collector: EvidenceCollector>: Sendable {
   ///
   /// - Parameter nonce: The verifier's nonce, never used before.
   /// - Returns: The proof.
-  /// - Throws: What collecting throws.
+  /// - Throws: The errors of collecting evidence.
   public func deviceMeasurementProof(nonce: ProofNonce) throws(ProofError) -> Proof {
     try proof(of: .device, for: nonce)
   }
@@ -58,8 +59,8 @@ public struct Prover<Collector: EvidenceCollector>: Sendable {
   ///
   /// - Parameter nonce: Exactly 16 bytes.
   /// - Returns: The proof.
-  /// - Throws: ``/ProofModel/ProofError/wrongLength(of:expected:actual:)`` for any other length, and
-  ///   what collecting throws.
+  /// - Throws: ``/ProofModel/ProofError/wrongLength(of:expected:actual:)`` for any other length,
+  ///   and the errors of collecting evidence.
   public func deviceMeasurementProof(nonce: [UInt8]) throws(ProofError) -> Proof {
     try deviceMeasurementProof(nonce: ProofNonce(nonce))
   }
@@ -67,14 +68,14 @@ public struct Prover<Collector: EvidenceCollector>: Sendable {
   /// Proves a command over the link.
   ///
   /// - Parameters:
-  ///   - command: What is asked for.
-  ///   - kind: What to prove.
-  ///   - instance: Who asks.
-  ///   - hardware: Who is asked.
+  ///   - command: The command to be done.
+  ///   - kind: The kind of proof to make.
+  ///   - instance: The app instance that asks.
+  ///   - hardware: The hardware that is asked.
   ///   - challenge: The hardware's last challenge.
   ///   - form: The form of the token that the hardware holds.
-  /// - Returns: The message to send, and what is needed to believe the answer.
-  /// - Throws: What collecting throws.
+  /// - Returns: The message to send, and the values that authenticate the answer.
+  /// - Throws: The errors of collecting evidence.
   public func prove(
     _ command: Command, _ kind: ProofKind, from instance: InstanceID, to hardware: HardwareID,
     answering challenge: Challenge, form: TokenForm = .diversified
@@ -93,12 +94,13 @@ public struct Prover<Collector: EvidenceCollector>: Sendable {
   /// Checks the hardware's answer to a token.
   ///
   /// - Parameters:
-  ///   - answer: What came over the link.
+  ///   - answer: The answer that came over the link.
   ///   - token: The token that was sent.
-  ///   - hardware: Who was asked.
+  ///   - hardware: The hardware that was asked.
   ///   - form: The token's form.
-  /// - Returns: The verdict, believed.
-  /// - Throws: As ``/ProofModel/MeasurementToken/receipt(of:with:)``, and what collecting throws.
+  /// - Returns: The authenticated verdict.
+  /// - Throws: As ``/ProofModel/MeasurementToken/receipt(of:with:)``, and the errors of collecting
+  ///   evidence.
   public func receipt(
     of answer: Answer, to token: MeasurementToken, for hardware: HardwareID,
     form: TokenForm = .diversified
@@ -106,10 +108,10 @@ public struct Prover<Collector: EvidenceCollector>: Sendable {
     try token.receipt(of: answer, with: secrets(for: hardware, form: form))
   }
 
-  /// Tells what differs from the baseline, for a person or for the backend.
+  /// Finds the differences from the baseline, for a person or for the backend.
   ///
-  /// - Returns: What differs.
-  /// - Throws: What collecting throws.
+  /// - Returns: The differences.
+  /// - Throws: The errors of collecting evidence.
   public func difference() throws(ProofError) -> Difference {
     try Difference(of: collector.collect(for: config), under: config, with: key)
   }
@@ -128,7 +130,7 @@ public struct Prover<Collector: EvidenceCollector>: Sendable {
     }
   }
 
-  /// What this measurement shares with a piece of hardware.
+  /// The secrets that this measurement shares with a piece of hardware.
   package func secrets(
     for hardware: HardwareID, form: TokenForm
   ) throws(ProofError) -> HardwareSecrets {

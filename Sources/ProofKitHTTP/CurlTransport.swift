@@ -3,16 +3,17 @@ import ProofModel
 
 /// The way to the service over HTTPS, by libcurl.
 ///
-/// TLS 1.2 or later. The certificate's chain and name are always verified, against an account's own
-/// authorities or those of the system; pins are verified beside that, never instead. A peer that fails
-/// either is told nothing of the request. Connections are kept and used again; no redirect, no proxy,
-/// no cookie, and no file with the secrets of a connection, whatever the environment asks for.
+/// It uses TLS 1.2 or later. The certificate's chain and name are always verified, against an
+/// account's own authorities or those of the system; pins are an additional check. A peer that
+/// fails either check receives no part of the request. Connections are kept and reused. It
+/// uses no redirect, no proxy and no cookie, and writes no connection secrets to a file, even if
+/// the environment asks for that.
 public final class CurlTransport: Transport {
-  /// What a transport is made with.
+  /// The set-up of a transport.
   public struct Options: Sendable, Hashable {
-    /// A file of certificates (PEM) that alone may vouch for the service; nil for the system's.
+    /// A file of certificates (PEM), the only authorities for the service; nil for the system's.
     public var authorities: String?
-    /// Whether `http` is allowed to this machine itself. For tests, and a proxy beside the app.
+    /// Whether `http` is allowed to this machine itself, for tests and for a proxy beside the app.
     public var allowsPlainLoopback: Bool
     /// How long connecting may take, TLS included.
     public var connectTimeout: Duration
@@ -39,7 +40,7 @@ public final class CurlTransport: Transport {
   private let options: Options
   private let pool = CoreLock(Pool())
 
-  /// Makes a transport. It connects when something is sent.
+  /// Makes a transport. It connects at the first request.
   public init(_ options: Options = Options()) { self.options = options }
 
   /// Sends one request and waits for its answer.
@@ -103,7 +104,7 @@ public final class CurlTransport: Transport {
     }
   }
 
-  /// A name other than `localhost` could lead anywhere.
+  /// Whether a host is this machine. A name other than `localhost` could resolve to any address.
   private static func isLoopback(_ host: Substring) -> Bool {
     if host == "localhost" { return true }
     let parts = host.split(separator: ".", omittingEmptySubsequences: false)

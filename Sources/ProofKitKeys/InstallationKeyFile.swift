@@ -2,7 +2,7 @@ internal import DurableFiles
 package import ProofKit
 package import ProofModel
 
-/// The file that an installation's key is made from, in the app's storage: 0600, replaced in one step.
+/// The file of an installation's key, in the app's storage: mode 0600, replaced atomically.
 ///
 /// `"PI" ‖ u8(version = 1) ‖ u8(place) ‖ 32 bytes ‖ public half 64`. The 32 bytes are the private number
 /// (place 1), or the caller's part of a key in a TPM (place 2).
@@ -27,7 +27,8 @@ package struct InstallationKeyFile: Sendable {
       self.point = point
     }
 
-    /// Reads the file's bytes; nil if they are none. A private number must be that of the public half.
+    /// Reads the file's bytes; nil if they are malformed. A private number must match the public
+    /// half.
     package init?(_ bytes: [UInt8]) {
       guard bytes.count == Layout.end, bytes.starts(with: Layout.magic),
         let place = InstallationKeyPlace(rawValue: bytes[Layout.place]),
@@ -47,7 +48,7 @@ package struct InstallationKeyFile: Sendable {
     static let end = point + InstallationPoint.byteCount
   }
 
-  /// Reads the file; nil if there is none.
+  /// Reads the file; nil if it is missing.
   package func read() throws(InstallationKeyError) -> Contents? {
     var bytes: [UInt8]
     do throws(FileFailure) {
@@ -62,7 +63,7 @@ package struct InstallationKeyFile: Sendable {
     return contents
   }
 
-  /// Reads the file, or has it made, by one process of all.
+  /// Reads the file. If it is missing, makes it under a lock, so that one process alone makes it.
   package func readOrMake(
     _ make: () throws(InstallationKeyError) -> Contents
   ) throws(InstallationKeyError) -> Contents {
@@ -79,7 +80,7 @@ package struct InstallationKeyFile: Sendable {
       }
     }
     defer { withExtendedLifetime(lock) {} }
-    // Another process may have made it before this one had the lock.
+    // Another process may have made it before this one got the lock.
     if let contents = try read() { return contents }
     let contents = try make()
     var bytes = Layout.magic + [contents.place.rawValue]

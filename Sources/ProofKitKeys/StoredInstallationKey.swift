@@ -1,10 +1,10 @@
 public import ProofKit
 public import ProofModel
 
-/// An installation key in the app's storage folder: a file that its owner alone may read.
+/// An installation key in the app's storage folder: a file that only its owner may read.
 ///
-/// The key is as secret as the file. A copy of the storage is a copy of the key: another machine then signs as
-/// this installation, and its signatures look the same.
+/// The key is as secret as the file. A copy of the storage is a copy of the key: another machine
+/// then signs as this installation, and its signatures are equally valid.
 public final class StoredInstallationKey: InstallationKey {
   private let file: InstallationKeyFile
   private let held = CoreLock<CoreScalar?>(nil)
@@ -27,15 +27,15 @@ public final class StoredInstallationKey: InstallationKey {
     return signature
   }
 
-  /// Nil: no TPM vouches for a file.
+  /// Returns nil: a key in a file has no certificate of a TPM.
   public func endorsementCertificate() throws(InstallationKeyError) -> [UInt8]? { nil }
 
-  /// Refuses: no credential is made for a file.
+  /// Refuses: a key in a file gets no credential.
   public func open(_ credential: KeyCredential) throws(InstallationKeyError) -> CredentialSecret {
     throw .libraryFailed
   }
 
-  /// A fresh key, for a file.
+  /// Makes a fresh key for a file.
   package static func make() throws(InstallationKeyError) -> InstallationKeyFile.Contents {
     // A random number is out of range once in 2^32 tries.
     for _ in 0..<8 {
@@ -50,7 +50,7 @@ public final class StoredInstallationKey: InstallationKey {
     if let scalar = held.withLock({ $0 }) { return scalar }
     let contents = try file.readOrMake(Self.make)
     guard contents.place == .storage else {
-      // The app of this folder was built with `ProofKitTPM` before.
+      // This folder's app was built with `ProofKitTPM` before.
       throw .tpmAbsent(device: "this build of the app, which has no TPM support")
     }
     guard let scalar = contents.secret.scalar else { throw .damaged(path: file.path) }

@@ -2,24 +2,25 @@ public import ProofKit
 import ProofKitKeys
 public import ProofModel
 
-/// An installation key in a TPM 2.0; in the app's storage on a machine without one.
+/// An installation key in a TPM 2.0, or in the app's storage on a machine that has no TPM.
 ///
-/// The TPM makes the key anew for each signature, from its own seed and 32 bytes of the file
-/// `installation-key`. The same file gives another key in every other TPM, and the private half never leaves
-/// the TPM. A copy of the storage on another machine therefore cannot sign as this installation.
+/// The TPM derives the key again for each signature, from its own seed and 32 bytes of the file
+/// `installation-key`. The same file gives another key in every other TPM, and the private half
+/// never leaves the TPM. So a copy of the storage on another machine cannot sign as this
+/// installation.
 ///
-/// A program that reads the file and may open the device can have the TPM sign, on this machine.
+/// A program on this machine that reads the file and may open the device can make the TPM sign.
 public final class TPMInstallationKey: InstallationKey {
-  /// How a TPM is used.
+  /// The device and the timeouts.
   public struct Options: Sendable, Hashable {
     /// The TPM: the kernel's resource manager, or a Unix socket of swtpm.
     public var device: String
-    /// How long one signature may take.
+    /// The timeout of one signature.
     public var signingTime: Duration
-    /// How long opening a credential may take: a TPM may make an RSA key for it.
+    /// The timeout of opening a credential, for which a TPM may have to make an RSA key.
     public var provingTime: Duration
 
-    /// Describes how.
+    /// Describes the device and the timeouts.
     public init(
       device: String = "/dev/tpmrm0", signingTime: Duration = .seconds(4),
       provingTime: Duration = .seconds(20)
@@ -38,24 +39,24 @@ public final class TPMInstallationKey: InstallationKey {
   private let file: InstallationKeyFile
   private let options: Options
   private let held = CoreLock<Held?>(nil)
-  /// The key, where there is no TPM.
+  /// The key to use if the machine has no TPM.
   private let stored: StoredInstallationKey
 
   /// Describes the key of a folder. No file is read and no TPM opened yet.
   ///
   /// - Parameters:
   ///   - folder: The app's storage folder, made if it is not there.
-  ///   - options: How the TPM is used.
+  ///   - options: The device and the timeouts.
   public init(folder: String, options: Options = Options()) {
     file = InstallationKeyFile(folder: folder)
     stored = StoredInstallationKey(folder: folder)
     self.options = options
   }
 
-  /// The public half, and where the private half is; the key is made at the first call.
+  /// The public half, and the place of the private half; the key is made at the first call.
   ///
-  /// A key in storage is made only if there is no TPM, this user may not open it, or it refuses to make
-  /// keys. One that is busy, locked out or silent is an error: try again.
+  /// A key in storage is made only if the machine has no TPM, this user may not open it, or it
+  /// refuses to make keys. A TPM that is busy, locked out or silent is an error: try again.
   public func identity() throws(InstallationKeyError) -> InstallationKeyIdentity {
     let held = try hold()
     return InstallationKeyIdentity(held.contents.point, in: held.contents.place, note: held.note)
@@ -112,7 +113,7 @@ public final class TPMInstallationKey: InstallationKey {
   }
 
   private func make() throws(CoreTPM.Failure) -> InstallationKeyFile.Contents {
-    // A coordinate begins with a zero byte for one key of 128; such keys are not used.
+    // One key of 128 has a coordinate that begins with a zero byte; such keys are not used.
     for _ in 0..<8 {
       guard let unique = CoreSecret() else { throw .library(0) }
       do throws(CoreTPM.Failure) {
@@ -133,7 +134,7 @@ public final class TPMInstallationKey: InstallationKey {
       device: options.device, timeout: Int32(clamping: max(1, min(whole, 1 << 30) + part)))
   }
 
-  /// Whether it would fail the same way at the next start, so that the app had no key at all.
+  /// Whether a failure would repeat at the next start, so that the app would have no key at all.
   private static func isLasting(_ failure: CoreTPM.Failure) -> Bool {
     switch failure {
     case .absent, .denied, .refused: true

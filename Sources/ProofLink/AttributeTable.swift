@@ -1,4 +1,4 @@
-/// Where the hardware's attributes stand: found by their UUIDs, once for each piece of hardware.
+/// The handles of the hardware's attributes: found by their UUIDs, once for each piece of hardware.
 package struct AttributeTable: Sendable, Hashable {
   /// The attributes of the service, by the numbers of their UUIDs (docs/LINK.md, section 3).
   package enum Characteristic: UInt16, Sendable, CaseIterable {
@@ -31,7 +31,7 @@ package struct AttributeTable: Sendable, Hashable {
     verdictDescriptor = handles[Characteristic.allCases.count]
   }
 
-  /// A value's handle; 0, which is no attribute's, if there is none.
+  /// A value's handle; 0, which no attribute has, if it is unknown.
   package subscript(_ characteristic: Characteristic) -> UInt16 { values[characteristic] ?? 0 }
 
   static let serviceNumber: UInt16 = 1
@@ -44,7 +44,7 @@ package struct AttributeTable: Sendable, Hashable {
     ]
   }
 
-  /// Whose UUID it is, if it is one of this service's.
+  /// The characteristic of a UUID, if it is one of this service's.
   static func characteristic(of uuid: ArraySlice<UInt8>) -> Characteristic? {
     Characteristic.allCases.first { uuid.elementsEqual(Self.uuid($0.rawValue)) }
   }

@@ -1,21 +1,21 @@
 public import ProofKit
 public import ProofModel
 
-/// Who measures the app when a command is to be proved: ``/ProofKit/Prover``, as a rule.
+/// Measures the app when a command is to be proved: usually a ``/ProofKit/Prover``.
 ///
-/// Each call measures afresh. None of them runs on the threads that Swift's tasks share: a
+/// Each call measures afresh. The calls do not run on Swift's shared thread pool: a
 /// ``HardwareConnection`` has a queue of its own.
 public protocol CommandProver: Sendable {
   /// Proves a command.
   ///
   /// - Parameters:
-  ///   - command: What is asked for.
-  ///   - kind: What to prove.
-  ///   - instance: Who asks.
-  ///   - hardware: Who is asked.
+  ///   - command: The command to be done.
+  ///   - kind: The kind of proof to make.
+  ///   - instance: The app instance that asks.
+  ///   - hardware: The hardware that is asked.
   ///   - challenge: The hardware's challenge.
   ///   - form: The form of the token that the hardware holds.
-  /// - Returns: The message to send, and what is needed to believe the answer.
+  /// - Returns: The message to send, and the values that authenticate the answer.
   /// - Throws: If the app cannot be measured.
   func prove(
     _ command: Command, _ kind: ProofKind, from instance: InstanceID, to hardware: HardwareID,
@@ -25,24 +25,24 @@ public protocol CommandProver: Sendable {
   /// Checks the hardware's answer to a token.
   ///
   /// - Parameters:
-  ///   - answer: What came over the link.
+  ///   - answer: The answer that came over the link.
   ///   - token: The token that was sent.
-  ///   - hardware: Who was asked.
+  ///   - hardware: The hardware that was asked.
   ///   - form: The token's form.
-  /// - Returns: The verdict, believed.
-  /// - Throws: If the answer cannot be believed, or the app cannot be measured.
+  /// - Returns: The authenticated verdict.
+  /// - Throws: If the answer does not authenticate, or the app cannot be measured.
   func receipt(
     of answer: Answer, to token: MeasurementToken, for hardware: HardwareID, form: TokenForm
   ) throws(ProofError) -> Receipt
 
-  /// Asks what became of a command of an earlier run of the app.
+  /// Asks for the outcome of a command of an earlier run of the app.
   ///
   /// - Parameters:
-  ///   - command: What is remembered of it.
-  ///   - instance: Who asks.
-  ///   - hardware: Who is asked.
+  ///   - command: The stored record of the command.
+  ///   - instance: The app instance that asks.
+  ///   - hardware: The hardware that is asked.
   ///   - form: The form of the token that the hardware holds.
-  /// - Returns: The message to send, and what is needed to believe the answer.
+  /// - Returns: The message to send, and the values that authenticate the answer.
   /// - Throws: If the app cannot be measured.
   func recall(
     of command: OpenCommand, from instance: InstanceID, to hardware: HardwareID, form: TokenForm
@@ -50,15 +50,15 @@ public protocol CommandProver: Sendable {
 }
 
 extension Prover: CommandProver {
-  /// Asks what became of a command of an earlier run of the app.
+  /// Asks for the outcome of a command of an earlier run of the app.
   ///
   /// - Parameters:
-  ///   - command: What is remembered of it.
-  ///   - instance: Who asks.
-  ///   - hardware: Who is asked.
+  ///   - command: The stored record of the command.
+  ///   - instance: The app instance that asks.
+  ///   - hardware: The hardware that is asked.
   ///   - form: The form of the token that the hardware holds.
-  /// - Returns: The message to send, and what is needed to believe the answer.
-  /// - Throws: What collecting throws.
+  /// - Returns: The message to send, and the values that authenticate the answer.
+  /// - Throws: The errors of collecting evidence.
   public func recall(
     of command: OpenCommand, from instance: InstanceID, to hardware: HardwareID,
     form: TokenForm = .diversified

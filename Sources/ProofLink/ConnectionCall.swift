@@ -3,16 +3,16 @@ internal import ProofModel
 /// A link of a connection: up, or on its way.
 struct ConnectionLink {
   let number: Int
-  /// Opens it, and hears what comes then.
+  /// Opens the link, then passes on its events.
   var task: Task<Void, Never>?
   var channel: (any LinkChannel)?
-  /// Whether the hardware has said anything on it: it is not in a queue any more.
+  /// Whether the hardware has sent anything on it, and so has taken it out of the queue.
   var isServed = false
-  /// Once it is ready for messages.
+  /// The link's MTU and attributes, once it is ready for messages.
   var ready: OpenLink?
 }
 
-/// A call of the app's, and how it hears of what happened.
+/// A call of the app, and the mailbox for its events.
 struct ConnectionCall {
   enum Event: Sendable {
     /// It is this call's turn.
@@ -20,7 +20,7 @@ struct ConnectionCall {
     case deadline
     /// A timer of this call's exchange.
     case timeout(Int)
-    /// What happened on the link of this number.
+    /// An event on the link of this number.
     case link(Int, LinkExchange.Event)
   }
 
@@ -31,20 +31,20 @@ struct ConnectionCall {
 }
 
 extension HardwareConnection {
-  /// Waits for its turn, plays one exchange to its end, and keeps what is to be remembered.
+  /// Waits for its turn, runs one exchange to its end, and stores the memory.
   ///
   /// - Parameters:
-  ///   - deadline: How long it may take, waiting included.
-  ///   - command: What is to be proved, if anything.
-  ///   - task: What is to be done; asked for when it is the call's turn.
-  /// - Returns: What was brought about.
+  ///   - deadline: The most time it may take, waiting included.
+  ///   - command: The command to prove, if the task is a command.
+  ///   - task: Makes the task; called when it is the call's turn.
+  /// - Returns: The exchange's outcome.
   /// - Throws: ``LinkError``.
   func perform(
     within deadline: Duration, proving command: (Command, ProofKind)? = nil,
     _ task: () throws(LinkError) -> LinkTask
   ) async throws(LinkError) -> LinkOutcome {
-    // Swift resumes who waits by way of its task's executor, even on an actor: each event would be
-    // heard once one of the threads that tasks share is free.
+    // Swift resumes a waiting call by its task's executor, even on an actor. This executor resumes
+    // it without waiting for a thread of the shared pool.
     try await withTaskExecutorPreference(resuming) { () async throws(LinkError) in
       try await serve(within: deadline, proving: command, task)
     }
@@ -95,7 +95,7 @@ extension HardwareConnection {
     return try result.get()
   }
 
-  /// Whether a deadline has passed, for who cannot wait to be told.
+  /// Whether a deadline has passed, for code that cannot wait for an event.
   private static func isOver(
     _ clock: some Clock<Duration>, after deadline: Duration
   ) -> @Sendable () -> Bool {
@@ -116,7 +116,7 @@ extension HardwareConnection {
   ) async -> Result<LinkOutcome, LinkError> {
     var timer: (number: Int, task: Task<Void, Never>)?
     var attempt = 0
-    // What still comes from a link before this one is dropped.
+    // Events of links before this one are dropped.
     var current = link?.number
     defer { timer?.task.cancel() }
     var actions = exchange.start()
@@ -125,7 +125,7 @@ extension HardwareConnection {
         switch action {
         case .connect:
           let pause = Self.pause(before: attempt)
-          // Patience is for the link: a pause that used it up would leave none to open one.
+          // Restart the timeout after the back-off, so that it covers the connection attempt only.
           if pause > .zero, let number = timer?.number {
             timer?.task.cancel()
             timer = (number, wait(for: pause + currentPatience, timer: number, mailbox))
@@ -162,7 +162,8 @@ extension HardwareConnection {
     }
   }
 
-  /// For a link on which nothing was heard yet, as long as the hardware may let a newcomer wait.
+  /// The timeout for the next PDU. Before a link's first PDU it is at least the transport's
+  /// ``LinkTransport/admission``.
   private var currentPatience: Duration {
     link?.isServed == true ? options.patience : max(options.patience, transport.admission)
   }
@@ -178,13 +179,13 @@ extension HardwareConnection {
     }
   }
 
-  /// A hundred years at most: Swift's clocks end the process when they are to wait for what has no
-  /// date any more.
+  /// Bounds a duration to a hundred years: Swift's clocks end the process for a deadline that they
+  /// cannot represent.
   private static func bounded(_ duration: Duration) -> Duration {
     min(max(duration, .zero), .seconds(3_155_760_000))
   }
 
-  /// Nothing at first; then longer and longer, up to a second.
+  /// The back-off before an attempt: none at first, then longer and longer, up to a second.
   private static func pause(before attempt: Int) -> Duration {
     attempt == 0 ? .zero : .milliseconds(min(1000, 50 << min(attempt - 1, 5)))
   }
@@ -247,7 +248,7 @@ extension HardwareConnection {
     link = nil
   }
 
-  // MARK: What is remembered
+  // MARK: Memory
 
   private func request(
     _ task: LinkTask, proving command: (Command, ProofKind)?,
@@ -261,7 +262,7 @@ extension HardwareConnection {
           preconditionFailure("only a command's exchange proves")
         }
         let proved = try self.prove(command, kind, answering: challenge)
-        // Measuring takes its time; what was given up meanwhile does not leave.
+        // Measuring takes time: do not send a command that was cancelled or timed out meanwhile.
         if Task.isCancelled { throw .cancelled(commandMayBeDone: false) }
         if isOver() { throw .deadlinePassed(commandMayBeDone: false) }
         return proved
@@ -279,7 +280,8 @@ extension HardwareConnection {
       let proved = try? prover.prove(
         command, kind, from: instance, to: hardware, answering: challenge, form: form)
     else { throw .measureAgain }
-    // Before it leaves: what is not remembered cannot be asked about.
+    // Store the open command before it is sent: the app can only ask about a command that it
+    // stored.
     var changed = memory
     changed.openCommand = OpenCommand(nonce: proved.nonce, counter: proved.counter)
     try store(changed)
@@ -309,7 +311,7 @@ extension HardwareConnection {
         OpenCommand(nonce: $0.nonce, counter: $0.counter)
       }
     }
-    // If it cannot be stored, an earlier run's memory stays: that asks once more than it must.
+    // If it cannot be stored, an earlier run's memory stays, which costs an unnecessary question.
     if (try? store(changed)) == nil { memory = changed }
   }
 }

@@ -1,10 +1,10 @@
-/// What the device did with the last command that was accepted on this link (docs/LINK.md,
-/// section 6). Anyone on the link can have made it; the receipt alone is believed.
+/// The device's result for the last command that was accepted on this link (docs/LINK.md, section
+/// 6). An attacker on the link can forge it; only the receipt is authenticated.
 public struct DeviceReply: Sendable, Hashable {
   /// How many bytes a reply has.
   public static var byteCount: Int { 18 }
 
-  /// What became of an accepted command in the device.
+  /// The result of an accepted command in the device.
   public enum Result: UInt8, Sendable, CaseIterable {
     /// It is done.
     case done = 1
@@ -18,7 +18,7 @@ public struct DeviceReply: Sendable, Hashable {
 
   /// The counter of the challenge that the command answered.
   public let counter: UInt64
-  /// What became of the command.
+  /// The command's result.
   public let result: Result
   /// Whether the lock is open.
   public let isOpen: Bool

@@ -3,23 +3,22 @@ public import ProofModel
 /// The app's way to one piece of hardware: it connects, presents the token if the hardware does not
 /// hold it, proves and sends commands, and reads receipts.
 ///
-/// Each call connects if there is no link, and leaves the link open for the next; calls made at the
-/// same time are served one after the other. A link that is lost is opened again, and what was asked
-/// for is resumed there.
+/// Each call connects if there is no link, and leaves the link open for the next. Concurrent calls
+/// are served one after the other. A lost link is opened again, and the call resumes there.
 ///
-/// **A command is never done twice.** Whatever happened to a command, it is proved again only after
-/// the hardware has said, with a receipt, that it was not executed and never will be.
+/// **A command is never done twice.** It is proved again only after the hardware has said, with a
+/// receipt, that it was not executed and never will be.
 ///
-/// Every call can be cancelled and has a deadline. Either ends the link at once; a command that was
+/// Every call can be cancelled and has a deadline. Either ends the link at once. A command that was
 /// on its way then stays ``LinkMemory/openCommand``, and the next ``send(_:proving:within:)`` asks
-/// first what became of it.
+/// for its outcome first.
 public actor HardwareConnection {
   /// How a connection is made.
   public struct Options: Sendable, Hashable {
     /// The largest packet to ask the hardware for, 23 to 517 bytes.
     public var mtu: Int
-    /// How long to wait for a link, or for an answer, before trying anew. A link's first answer may take
-    /// as long as the transport's ``LinkTransport/admission`` says.
+    /// The timeout for a link or an answer, after which the connection tries again. A link's first
+    /// answer may take as long as the transport's ``LinkTransport/admission`` says.
     public var patience: Duration
 
     /// Describes a connection.
@@ -32,18 +31,18 @@ public actor HardwareConnection {
   /// Describes the way to one piece of hardware. Nothing is sent yet.
   ///
   /// - Parameters:
-  ///   - hardware: Who is asked.
-  ///   - instance: Who asks.
+  ///   - hardware: The hardware that is asked.
+  ///   - instance: The app instance that asks.
   ///   - token: The token for this hardware.
   ///   - form: The token's form.
-  ///   - prover: Who measures the app.
-  ///   - transport: What carries the PDUs.
-  ///   - options: How.
-  ///   - memory: What an earlier run of the app remembered.
-  ///   - clock: What deadlines and patience are measured with.
-  ///   - remember: Told whenever the memory has changed; before a command leaves, too. Durable when
-  ///     it returns, a command stays done at most once even if the app ends in the midst of it. If
-  ///     it throws, the command is not sent.
+  ///   - prover: Measures the app.
+  ///   - transport: Carries the PDUs.
+  ///   - options: The MTU, and the connection's timing.
+  ///   - memory: The memory that an earlier run of the app stored.
+  ///   - clock: Measures deadlines and back-off.
+  ///   - remember: Stores the memory whenever it has changed, also before a command leaves. If the
+  ///     memory is durable when this returns, a command is done at most once even if the app ends
+  ///     during it. If it throws, the command is not sent.
   public init(
     to hardware: HardwareID, as instance: InstanceID, presenting token: MeasurementToken,
     form: TokenForm = .diversified, proving prover: any CommandProver,
@@ -68,18 +67,19 @@ public actor HardwareConnection {
     link?.channel?.close()
   }
 
-  /// The queue on which everything here runs, proving too: not on the threads that tasks share.
+  /// The queue on which the actor runs, and on which it measures: not a thread of the shared pool.
   public nonisolated var unownedExecutor: UnownedSerialExecutor {
     unsafe queue.asUnownedSerialExecutor()
   }
 
-  /// What is remembered of the hardware.
+  /// The connection's memory of the hardware.
   public internal(set) var memory: LinkMemory
 
-  /// Why the latest attempt to open a link failed: a path that does not exist, a radio that is off.
+  /// The reason why the latest attempt to open a link failed: a path that does not exist, a radio
+  /// that is off.
   /// Nil once a link is up.
   ///
-  /// For a log, and for whoever looks for the reason of ``LinkError/linkLost(commandMayBeDone:)``.
+  /// Use it in a log, and to find the reason of ``LinkError/linkLost(commandMayBeDone:)``.
   public internal(set) var obstacle: LinkUnavailable?
 
   let hardware: HardwareID
@@ -92,7 +92,7 @@ public actor HardwareConnection {
   let clock: any Clock<Duration>
   let remember: @Sendable (LinkMemory) throws -> Void
   private nonisolated let queue = LinkQueue()
-  /// Where calls that wait are resumed, on their way to the queue.
+  /// The queue that resumes waiting calls, before they continue on the actor's queue.
   let resuming = LinkTaskQueue()
 
   /// The link that is up, or on its way.
@@ -114,10 +114,10 @@ public actor HardwareConnection {
 
   /// Presents the token, whether or not the hardware is known to hold it.
   ///
-  /// ``send(_:proving:within:)`` does so where it is needed.
+  /// ``send(_:proving:within:)`` presents it where that is needed.
   ///
   /// - Parameter deadline: How long it may take.
-  /// - Returns: The hardware's word that it holds the token, with the number of uses.
+  /// - Returns: The hardware's receipt for the token, with the number of uses.
   /// - Throws: ``LinkError``.
   @discardableResult
   public func present(within deadline: Duration = .seconds(30)) async throws(LinkError) -> Receipt {
@@ -129,15 +129,16 @@ public actor HardwareConnection {
 
   /// Has a command done, at most once.
   ///
-  /// If an earlier command is open, the hardware is asked about it first. If it was not done, it
-  /// never will be, and this one goes; if it was, or nobody can tell, this one is not sent:
-  /// ``LinkError/earlierCommand(_:)``. The app decides, and calls again if it still wants to.
+  /// If an earlier command is open, the hardware is asked about it first. If that command was not
+  /// done, it never will be, and this one is sent. If it was done, or the hardware can no longer
+  /// tell, this one is not sent and the call throws ``LinkError/earlierCommand(_:)``. The app
+  /// decides, and calls again if it still wants to.
   ///
   /// - Parameters:
-  ///   - command: What is asked for.
-  ///   - kind: What to prove.
+  ///   - command: The command to be done.
+  ///   - kind: The kind of proof to make.
   ///   - deadline: How long it may take.
-  /// - Returns: The hardware's word that the command was accepted.
+  /// - Returns: The hardware's receipt for the command.
   /// - Throws: ``LinkError``.
   public func send(
     _ command: Command, proving kind: ProofKind = .integrity,
@@ -153,10 +154,10 @@ public actor HardwareConnection {
     return receipt
   }
 
-  /// Asks what became of the command that was left open, and closes the matter.
+  /// Asks for the outcome of the command that was left open, and closes it.
   ///
   /// - Parameter deadline: How long it may take.
-  /// - Returns: What became of it; nil if none is open.
+  /// - Returns: The outcome; nil if no command is open.
   /// - Throws: ``LinkError``.
   public func recall(within deadline: Duration = .seconds(30)) async throws(LinkError) -> Fate? {
     let outcome = try await perform(within: deadline) {
@@ -167,10 +168,10 @@ public actor HardwareConnection {
     return fate
   }
 
-  /// Reads what the hardware tells everyone. Nobody vouches for it.
+  /// Reads the status that the hardware tells everyone. The status is not authenticated.
   ///
   /// - Parameter deadline: How long it may take.
-  /// - Returns: What it tells.
+  /// - Returns: The status.
   /// - Throws: ``LinkError``.
   public func status(within deadline: Duration = .seconds(30)) async throws(LinkError)
     -> HardwareStatus
@@ -181,8 +182,8 @@ public actor HardwareConnection {
     return status
   }
 
-  /// Reads what the device did with the last command that was accepted on this link. Nobody vouches
-  /// for it; the receipt says that the command was accepted.
+  /// Reads the device's result for the last command that was accepted on this link. The result is
+  /// not authenticated; the receipt is, and says that the command was accepted.
   ///
   /// - Parameter deadline: How long it may take.
   /// - Returns: The reply; nil if no command was accepted on this link.
@@ -199,12 +200,13 @@ public actor HardwareConnection {
   /// Carries an order of the backend to the hardware: an epoch, a revocation, a floor.
   ///
   /// Orders only move the hardware forward, so that one may be delivered as often as it takes. The
-  /// hardware's word that it is done has no receipt: a backend that must know reads the status.
+  /// hardware's answer that it is done has no receipt; a backend that must know reads the status.
   ///
   /// - Parameters:
-  ///   - order: What the backend signed.
+  ///   - order: The order that the backend signed.
   ///   - deadline: How long it may take.
-  /// - Throws: ``LinkError``; ``LinkError/askBackend(_:)`` with what the hardware has against it.
+  /// - Throws: ``LinkError``; ``LinkError/askBackend(_:)`` with the hardware's reason for a
+  ///   refusal.
   public func deliver(
     _ order: SignedOrder, within deadline: Duration = .seconds(30)
   ) async throws(LinkError) {
@@ -218,7 +220,7 @@ public actor HardwareConnection {
     calls.first?.tell(.link(number, .disconnected))
   }
 
-  /// Gives up asking about the command that was left open: somebody has looked.
+  /// Stops asking about the command that was left open, after a person has looked at the device.
   ///
   /// - Throws: ``LinkError/notRemembered(reason:)``.
   public func forgetOpenCommand() throws(LinkError) {

@@ -1,7 +1,8 @@
-/// What lies between an app and its hardware, and what becomes of the PDUs there.
+/// A simulated medium between an app and its hardware, with faults.
 ///
-/// Every fate comes from the seed, from dice of its own for each link and direction: the n-th PDU of
-/// a direction fares alike however the two directions interleave, on a virtual clock or a real one.
+/// Every fault is drawn from the seed, by a separate generator for each link and direction. So the
+/// n-th PDU of a direction meets the same faults however the two directions interleave, on a
+/// virtual clock or a real one.
 package struct LinkAir: ~Copyable {
   /// A PDU on its way.
   package struct Delivery: Sendable, Hashable {
@@ -19,7 +20,7 @@ package struct LinkAir: ~Copyable {
 
   private struct Direction {
     var dice: LinkDice
-    /// When the slow peer looks at the next PDU.
+    /// The time at which the slow peer takes the next PDU.
     var free = 0
   }
 
@@ -30,7 +31,7 @@ package struct LinkAir: ~Copyable {
   private var count = 0
   private var toHardware: Direction
   private var toApp: Direction
-  /// What happened so far, one letter for each PDU: those of a link to the hardware, and to the app.
+  /// The events so far, one letter for each PDU: of those to the hardware, and of those to the app.
   package private(set) var traces: (toHardware: String, toApp: String) = ("", "")
 
   package init(_ faults: LinkFaults, seed: UInt64) {
@@ -50,7 +51,7 @@ package struct LinkAir: ~Copyable {
     toApp = Direction(dice: LinkDice(seed: dice.roll()))
   }
 
-  /// Decides what becomes of a PDU that is sent now.
+  /// Decides the fate of a PDU that is sent now.
   package mutating func carry(_ pdu: [UInt8], toApp isToApp: Bool, at now: Int) -> Fate {
     count += 1
     var direction = isToApp ? toApp : toHardware
@@ -86,7 +87,8 @@ package struct LinkAir: ~Copyable {
     }
     if direction.dice.happens(faults.hostility) {
       letters += "h"
-      // What it says depends on what it heard; how often the dice roll must not.
+      // The impostor draws from a generator of its own: its draws depend on the PDUs it heard, and
+      // must not change the direction's.
       var words = LinkDice(seed: direction.dice.roll())
       let saysToApp = words.happens(500)
       let time = now + words.below(100)
@@ -118,7 +120,7 @@ package struct LinkAir: ~Copyable {
     return Delivery(pdu: carried, toApp: isToApp, time: time)
   }
 
-  /// Up to the next connection event, and then on its way; behind a slow peer, in its queue.
+  /// The time of arrival: the next connection event plus the latency, behind a slow peer's queue.
   private func arrival(_ now: Int, _ direction: inout Direction) -> Int {
     let interval = max(1, faults.interval)
     let time = now + interval - now % interval + faults.latency

@@ -1,19 +1,19 @@
 public import ProofModel
 
-/// Why something was not done, in the ways that an app can act on.
+/// The reason why a call failed, in the ways that an app can act on.
 public enum LinkError: Error, Sendable, Hashable {
-  /// App, environment or device is not as measured: measure again, or ask for what a device match
-  /// permits.
+  /// App, environment or device differs from the measurement: measure again, or ask for a command
+  /// class that a device match permits.
   case measureAgain
-  /// The token or the order does not serve: the backend has to help. The verdict says with what.
+  /// The hardware refuses the token or the order, so the app needs the backend. The verdict gives
+  /// the reason.
   case askBackend(Verdict)
   /// The hardware is older than the token, the order or the command. Update the hardware's
   /// firmware, or ask the backend for a token of the hardware's version.
   case hardwareTooOld
-  /// The hardware wants no more of this link: connect again after so many seconds.
+  /// The hardware ends this link, as a rate limit: connect again after so many seconds.
   case wait(seconds: Int)
-  /// The link does not carry. If the command may be done, nobody could tell so far what became of
-  /// it.
+  /// The link is lost. If the command may be done, its outcome is not known yet.
   case linkLost(commandMayBeDone: Bool)
   /// No link could be opened, because nothing is at the hardware's address: the transport's reason.
   /// The command was not done.
@@ -22,10 +22,10 @@ public enum LinkError: Error, Sendable, Hashable {
   case deadlinePassed(commandMayBeDone: Bool)
   /// The task was cancelled. The link is closed.
   case cancelled(commandMayBeDone: Bool)
-  /// An earlier command that was left open was done after all, or nobody can tell any more: this
-  /// one was not sent.
+  /// An earlier command that was left open was done after all, or its outcome can no longer be
+  /// found out. This command was not sent.
   case earlierCommand(Fate)
-  /// What must survive the app could not be stored, so the command was not sent.
+  /// The memory could not be stored, so the command was not sent.
   case notRemembered(reason: String)
 }
 
@@ -33,7 +33,7 @@ extension LinkError {
   /// Whether the command that the call was about, or an earlier one that it had begun to ask about,
   /// may be done without the app knowing: ask ``HardwareConnection/recall(within:)``.
   ///
-  /// An earlier one may be open after every other error, too: ``LinkMemory/openCommand`` tells.
+  /// An earlier command may be open after every other error, too; see ``LinkMemory/openCommand``.
   public var commandMayBeDone: Bool {
     switch self {
     case .linkLost(let maybe), .deadlinePassed(let maybe), .cancelled(let maybe): maybe
@@ -45,7 +45,7 @@ extension LinkError {
 }
 
 extension LinkError: CustomStringConvertible {
-  /// What went wrong, and what to do next.
+  /// The failure and the next step, as text.
   public var description: String {
     switch self {
     case .measureAgain:

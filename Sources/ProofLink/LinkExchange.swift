@@ -1,15 +1,15 @@
 package import ProofModel
 
-/// One task's way to the hardware and back, over as many links as it takes; a command is never done
-/// twice.
+/// One task's exchange with the hardware, over as many links as it takes. It never has a command
+/// done twice.
 ///
-/// It does no input or output and knows no clock: events go in, actions come out. The rule that
-/// keeps a command from being done twice stands in one place, `retry`: a command is proved again
-/// only after an authenticated answer said that the one before was not executed and never will be.
-/// Whatever else happens, a lost verdict, an answer that anyone could have made, another link, the
-/// hardware is first asked, by a recall, what became of it.
+/// It does no input or output and knows no clock: events go in, actions come out. One rule keeps a
+/// command from being done twice, and stands in one place, `retry`. A command is proved again only
+/// after an authenticated answer said that the one before was not executed and never will be. After
+/// a lost verdict, a forgeable answer or a new link, it first asks the hardware for the outcome, by
+/// a recall.
 package struct LinkExchange: ~Copyable {
-  /// What happened.
+  /// An event that the caller reports.
   package enum Event: Sendable {
     case connected
     case disconnected
@@ -18,7 +18,7 @@ package struct LinkExchange: ~Copyable {
     case timeout(Int)
   }
 
-  /// What is to be done, in this order.
+  /// An action for the caller to do, in the order given.
   package enum Action {
     case connect
     case disconnect
@@ -74,13 +74,13 @@ package struct LinkExchange: ~Copyable {
   private var timer = 0
   private var linkCount = 0
   private(set) var commandCount = 0
-  /// Links in a row that came to nothing with the same table.
+  /// Links in a row that failed with the same table.
   private var failedLinkCount = 0
-  /// The command of an earlier call, as long as nobody authenticated has said what became of it.
+  /// The command of an earlier call, until an authenticated answer gives its outcome.
   var earlier: Recall?
-  /// This call's, sent, and nobody authenticated has said yet what became of it.
+  /// The command that this call sent, until an authenticated answer gives its outcome.
   var outstanding: ProvedCommand?
-  /// What an answer without receipt said of it.
+  /// The verdict of an answer without receipt.
   var hint: Verdict?
   /// Whether the token was presented because a recall was not understood.
   var isDoubted = false
@@ -88,7 +88,7 @@ package struct LinkExchange: ~Copyable {
 
   /// Whether the hardware has said, with a receipt, that it holds the token.
   package internal(set) var isHeld: Bool
-  /// Where the attributes stand, as far as is known.
+  /// The handles of the attributes, as far as they are known.
   package private(set) var table: AttributeTable?
   /// Whether a link is up and ready for messages.
   package private(set) var isReady = false
@@ -114,10 +114,10 @@ package struct LinkExchange: ~Copyable {
     return OpenLink(mtu: mtu, table: table)
   }
 
-  /// The command of which nobody has said what became of it.
+  /// The command whose outcome is not known.
   package var openRecall: Recall? { outstanding?.recall ?? earlier }
 
-  /// Whether `openRecall` is all there is: other tasks leave an open command alone.
+  /// Whether this task settles open commands; other tasks leave them alone.
   package var asksAboutCommands: Bool {
     switch request.task {
     case .command, .settle: true
@@ -174,8 +174,8 @@ package struct LinkExchange: ~Copyable {
     actions.append(.finish(result))
   }
 
-  /// Gives up with an error, and the link with it. A command of this call that may be done is more
-  /// to tell than any reason.
+  /// Ends the exchange and the link with an error. If this call's command may be done, the error
+  /// says so instead of the given reason.
   mutating func fail(_ error: LinkError) {
     isReady = false
     actions.append(.disconnect)
@@ -197,9 +197,9 @@ package struct LinkExchange: ~Copyable {
       return
     }
     linkCount += 1
-    // A table may be wrong in a place that ends the link before it shows, or be another piece of
-    // hardware's by now: two links that came to nothing are enough. One is not: looking for the
-    // attributes at each loss of a bad link would take more packets than it carries.
+    // A table may be wrong in a place that ends the link before it shows, or the address may have
+    // other hardware by now. So two failed links discard it. One does not: rediscovering after each
+    // loss on a bad link would take more packets than the link carries.
     failedLinkCount += 1
     if failedLinkCount > 2 { forgetTable() }
     mtu = LinkPDU.mtus.lowerBound
@@ -215,9 +215,8 @@ package struct LinkExchange: ~Copyable {
       // The verdict may be lost while the link is up.
       recall()
     case .presenting, .recalling, .ordering, .reading:
-      // Or the handle is another's: moved since, or damaged when it was discovered. What was written
-      // there is ignored, and what is read there has another length. A table is kept for good, so
-      // one that may be wrong is not kept at all.
+      // Or the handle is wrong: changed since, or damaged at discovery. Writes there are ignored,
+      // and reads have another length. Tables are stored for good, so discard a doubtful one.
       doubtTable()
     case .down, .opening, .ended:
       hangUp()
@@ -250,13 +249,13 @@ package struct LinkExchange: ~Copyable {
     failedLinkCount = 0
   }
 
-  /// Looks for the attributes anew, on another link.
+  /// Discovers the attributes again, on another link.
   mutating func doubtTable() {
     forgetTable()
     hangUp()
   }
 
-  /// The link is ready: what comes first?
+  /// Chooses the first step on a link that is ready.
   mutating func proceed() {
     if openRecall != nil {
       recall()
@@ -275,7 +274,7 @@ package struct LinkExchange: ~Copyable {
     }
   }
 
-  // MARK: What goes
+  // MARK: Sending
 
   private mutating func read(_ value: Value) {
     enter(.reading(value, []))
@@ -324,7 +323,7 @@ package struct LinkExchange: ~Copyable {
     }
   }
 
-  // MARK: What comes
+  // MARK: Receiving
 
   private mutating func received(_ pdu: [UInt8]) {
     guard let opcode = pdu.first else { return }

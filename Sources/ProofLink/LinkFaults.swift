@@ -1,4 +1,4 @@
-/// How badly a link behaves. All chances are in thousandths, for each PDU in each direction.
+/// The faults of a simulated link. All chances are in thousandths, for each PDU in each direction.
 package struct LinkFaults: Sendable {
   package var loss = 0
   package var duplication = 0
@@ -9,13 +9,13 @@ package struct LinkFaults: Sendable {
   package var disconnection = 0
   /// The hardware loses power instead.
   package var powerLoss = 0
-  /// A hostile peer says something: see `LinkImpostor`.
+  /// A hostile peer sends PDUs: see `LinkImpostor`.
   package var hostility = 0
   /// Milliseconds between two connection events; a PDU waits for the next.
   package var interval = 30
   /// Milliseconds that a PDU takes on top.
   package var latency = 20
-  /// A slow peer: milliseconds that each side takes for a PDU before it looks at the next.
+  /// Milliseconds that each side of a slow peer takes for a PDU before it takes the next.
   package var slowness = 0
   /// The link ends at this PDU of each connection; nil for never.
   package var endsAtPDU: Int?
@@ -23,7 +23,7 @@ package struct LinkFaults: Sendable {
   package init() {}
 }
 
-/// Dice with a seed: the same rolls on every machine (SplitMix64).
+/// A random generator with a seed: the same numbers on every machine (SplitMix64).
 package struct LinkDice: Sendable {
   private var state: UInt64
 

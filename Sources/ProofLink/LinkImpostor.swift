@@ -1,8 +1,8 @@
 internal import ProofModel
 
-/// A hostile peer: it hears everything on the air, has no key, and says what may do harm.
+/// A simulated attacker: it hears every PDU, has no key, and sends PDUs that may do harm.
 package struct LinkImpostor: ~Copyable {
-  /// Where it speaks; the handles are those of the page.
+  /// The attributes of the PDUs that it forges; the handles are those of docs/LINK.md.
   private static let commandHandle: UInt16 = 0x0008
   private static let verdictHandle: UInt16 = 0x000A
   private static let recordedCountMax = 64
@@ -10,7 +10,7 @@ package struct LinkImpostor: ~Copyable {
   private var toHardware: [[UInt8]] = []
   private var toApp: [[UInt8]] = []
   private var reassembler = Reassembler()
-  /// Of the command heard last: verdicts are forged for it.
+  /// The counter of the command heard last, for forging verdicts.
   private var counter: UInt64 = 0
 
   package init() {}

@@ -1,6 +1,6 @@
 internal import ProofModel
 
-/// What an answer of the hardware means for an exchange.
+/// Handles the hardware's answers.
 extension LinkExchange {
   mutating func answered(_ answer: Answer) {
     switch phase {
@@ -15,7 +15,7 @@ extension LinkExchange {
   private mutating func presented(_ answer: Answer) {
     if let receipt = try? request.tokenReceipt(answer), receipt.verdict == .held {
       isHeld = true
-      // A command that is open is asked about before anything else.
+      // Ask about an open command before anything else.
       if case .present = request.task, openRecall == nil {
         finish(.success(.receipt(receipt)))
       } else {
@@ -39,7 +39,7 @@ extension LinkExchange {
   private mutating func judged(_ answer: Answer) {
     guard let outstanding, answer.counter == outstanding.counter else { return }
     guard let receipt = try? outstanding.receipt(of: answer) else {
-      // An answer that anyone could have made, or that was made with another key.
+      // The answer is forgeable, or was made with another key.
       hint = answer.verdict
       recall()
       return
@@ -49,7 +49,7 @@ extension LinkExchange {
       self.outstanding = nil
       finish(.success(.receipt(receipt)))
     case .stale:
-      // A copy of the command can have come before this one, and its receipt be lost.
+      // A copy of the command may have arrived first, and its receipt been lost.
       recall()
     default:
       refused(receipt.verdict)
@@ -103,7 +103,7 @@ extension LinkExchange {
     }
   }
 
-  /// The one place where a command is given up for a new one.
+  /// Gives a command up for a new one. No other code does.
   private mutating func retry() {
     outstanding = nil
     switch hint {
@@ -113,18 +113,18 @@ extension LinkExchange {
     default: break
     }
     if commandCount > 1 {
-      // Two commands that never arrived: they may have gone to a handle that is another's.
+      // Two commands never arrived: their handle may be wrong.
       doubtTable()
     } else {
       proceed()
     }
   }
 
-  /// An answer to a recall that anyone could have made, or that was made with another key.
+  /// Handles an answer to a recall that is forgeable, or was made with another key.
   private mutating func doubt(_ answer: Answer) {
     switch answer.verdict {
     case .unknownInstance, .deviceDiffers:
-      // The hardware lost the token, or holds an older one: what it holds then will tell.
+      // The hardware lost the token, or holds an older one: present it, and use the answer.
       if !isDoubted {
         isDoubted = true
         isHeld = false

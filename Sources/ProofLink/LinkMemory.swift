@@ -1,8 +1,9 @@
 public import ProofModel
 
-/// A command that left the app, and of which nobody has said yet what became of it.
+/// A command that left the app, and whose outcome is not known yet.
 ///
-/// Both values went over the air in the clear, or follow from what did: nothing here is secret.
+/// Both values went over the air in the clear, or can be computed from values that did: they are
+/// not secret.
 public struct OpenCommand: Sendable, Hashable {
   /// The nonce that its proofs answer.
   public let nonce: ProofNonce
@@ -16,17 +17,17 @@ public struct OpenCommand: Sendable, Hashable {
   }
 }
 
-/// What the app's end remembers of one piece of hardware. Nothing in it is secret.
+/// The app's stored memory of one piece of hardware. Nothing in it is secret.
 ///
-/// Stored, it saves a restarted app from presenting the token again, from discovering the hardware's
-/// attributes again, and, above all, from sending a command again that was done: see
+/// An app that stores it need not present the token or discover the attributes again after a
+/// restart. Above all, it does not send a command again that was already done: see
 /// ``HardwareConnection/send(_:proving:within:)``.
 public struct LinkMemory: Sendable, Hashable {
   /// The token that the hardware said, with a receipt, that it holds.
   public var heldToken: TokenDigest?
   /// The command that was left open.
   public var openCommand: OpenCommand?
-  /// Where the hardware's attributes stand.
+  /// The handles of the hardware's attributes.
   package var attributes: AttributeTable?
 
   /// Remembers nothing.
@@ -58,7 +59,7 @@ extension LinkMemory {
     static let all: Flags = [.heldToken, .openCommand, .attributes]
   }
 
-  /// What to store.
+  /// The bytes to store.
   public var bytes: [UInt8] {
     var bytes = Self.head + [UInt8](repeating: 0, count: Offset.check - Self.head.count)
     var flags = Flags()
@@ -85,11 +86,11 @@ extension LinkMemory {
     return bytes + Digest(hashing: Self.label + bytes).bytes
   }
 
-  /// Reads what was stored.
+  /// Reads stored bytes.
   ///
-  /// - Parameter bytes: What ``bytes`` once was.
+  /// - Parameter bytes: An earlier value of ``bytes``.
   /// - Throws: ``/ProofModel/ProofError/malformed(_:byteCount:)`` if it is damaged. Then begin with
-  ///   a memory that holds nothing: the hardware is asked about no command that was open.
+  ///   an empty memory: the hardware is asked about no earlier command.
   public init(_ bytes: [UInt8]) throws(ProofError) {
     let damaged = ProofError.malformed("link memory", byteCount: bytes.count)
     guard bytes.count == Self.byteCount, bytes.starts(with: Self.head) else { throw damaged }

@@ -1,9 +1,9 @@
-/// The hardware's end, as the model drives it.
+/// The hardware's end of the simulated link.
 package protocol LinkPeripheral {
   mutating func connect()
   mutating func disconnect()
   mutating func losePower()
-  /// Takes one PDU; what it sends in return. Nil if it ends the link.
+  /// Takes one PDU and returns the PDUs to send back; nil if it ends the link.
   mutating func receive(_ pdu: [UInt8]) -> [[UInt8]]?
 }
 
@@ -12,7 +12,8 @@ package typealias LinkResult = Result<LinkOutcome, LinkError>
 
 /// One exchange between an app and a peripheral over a link with faults, on a virtual clock.
 ///
-/// Nothing waits and nothing is random: time is a number, and every fate comes from the seed.
+/// It has no real waits and no other randomness: time is a number, and every fault comes from the
+/// seed.
 package struct LinkModel<Peripheral: LinkPeripheral>: ~Copyable {
   package var peripheral: Peripheral
   /// Milliseconds.
@@ -25,7 +26,7 @@ package struct LinkModel<Peripheral: LinkPeripheral>: ~Copyable {
   private var connection = 0
   private var isUp = false
 
-  /// How long the app waits for an answer before it does something about it, in milliseconds.
+  /// The app's timeout for an answer, in milliseconds.
   private static var patience: Int { 3000 }
 
   private enum Arrival {
@@ -57,7 +58,7 @@ package struct LinkModel<Peripheral: LinkPeripheral>: ~Copyable {
     while result == nil {
       guard let entry = next() else { preconditionFailure("an exchange always has a timer") }
       now = max(now, entry.time)
-      // What belongs to an earlier connection was lost with it; only the app's timer outlives it.
+      // Events of an earlier connection were lost with it; only the app's timer outlives it.
       if case .timer = entry.arrival {} else if entry.connection != connection { continue }
       result = arrive(entry.arrival, at: &exchange)
     }
@@ -115,7 +116,7 @@ package struct LinkModel<Peripheral: LinkPeripheral>: ~Copyable {
     connection += 1
   }
 
-  /// The link ends under both, and the app hears of it.
+  /// Ends the link for both sides, and tells the app.
   private mutating func end() {
     hangUp()
     schedule(.ended, after: air.faults.interval)

@@ -1,17 +1,17 @@
-/// What happens on a fresh link before the first message: the MTU is exchanged, the attributes are
-/// discovered by their UUIDs unless they are known, and verdicts are subscribed to.
+/// The procedure on a fresh link before the first message. It exchanges the MTU, discovers the
+/// attributes by their UUIDs unless they are known, and subscribes to verdicts.
 ///
 /// One request at a time; no input or output of its own.
 struct LinkOpening {
-  /// What is to be done next.
+  /// The caller's next step.
   enum Step: Equatable {
-    /// Send this, and wait for what comes.
+    /// Send this, and wait for the response.
     case send([UInt8])
-    /// Not what was waited for: a repetition of an earlier response, or a notification.
+    /// An unexpected PDU: a repetition of an earlier response, or a notification.
     case wait
     /// The link is ready.
     case ready
-    /// The hardware refuses, or has not what is needed: give the link up.
+    /// The hardware refuses, or lacks an attribute: give the link up.
     case failed
   }
 
@@ -30,7 +30,7 @@ struct LinkOpening {
   private var service: ClosedRange<UInt16> = 1...0xFFFF
 
   private(set) var mtu = LinkPDU.mtus.lowerBound
-  /// What is known of the attributes by now.
+  /// The attributes found so far.
   private(set) var table: AttributeTable?
 
   init(mtu: Int, table: AttributeTable?) {
@@ -58,7 +58,7 @@ struct LinkOpening {
       mtu = max(mtu, min(wanted, Int(LinkPDU.number(pdu[1...]))))
       return discover()
     }
-    // Hardware that knows no other MTU stays with the smallest.
+    // The hardware supports no other MTU: stay with the smallest.
     return LinkPDU.refuses(LinkPDU.mtuRequest, pdu) ? discover() : .wait
   }
 
@@ -73,7 +73,7 @@ struct LinkOpening {
     guard let entries = Self.entries(pdu, of: LinkPDU.groupResponse, atLeast: 4) else {
       return .wait
     }
-    // Before where was asked: a repetition of the response before.
+    // An entry below the range asked for: a repetition of the response before.
     if LinkPDU.number(entries[0]) < service.lowerBound { return .wait }
     var last = service.lowerBound
     for entry in entries {
@@ -103,7 +103,7 @@ struct LinkOpening {
     guard let entries = Self.entries(pdu, of: LinkPDU.typeResponse, atLeast: 5) else {
       return .wait
     }
-    // Before where was asked: a repetition of the response before.
+    // An entry below the range asked for: a repetition of the response before.
     if LinkPDU.number(entries[0]) < range.lowerBound { return .wait }
     var last = range.lowerBound
     for entry in entries {
@@ -122,7 +122,7 @@ struct LinkOpening {
     return findCharacteristics(from: last + 1)
   }
 
-  /// It stands between its characteristic's value and the next declaration.
+  /// Finds the descriptor, between its characteristic's value and the next declaration.
   private mutating func findDescriptor() -> Step {
     guard found.count == AttributeTable.Characteristic.allCases.count, let verdict = found[.verdict]
     else { return .failed }
@@ -156,7 +156,7 @@ struct LinkOpening {
     return pdu == [LinkPDU.writeResponse] ? .ready : .wait
   }
 
-  /// The entries of a discovery's response, each of its handle, or handles, and a value.
+  /// The entries of a discovery's response, each with one or two handles and a value.
   private static func entries(
     _ pdu: [UInt8], of response: UInt8, atLeast least: Int
   ) -> [ArraySlice<UInt8>]? {

@@ -48,7 +48,7 @@ package enum LinkPDU {
     [writeCommand] + littleEndian(handle) + value
   }
 
-  /// The value of a notification, if that is what the PDU is.
+  /// The value of a notification; nil if the PDU is none.
   static func notified(_ pdu: [UInt8], by handle: UInt16) -> [UInt8]? {
     guard pdu.count > headByteCount, pdu[0] == notification, number(pdu[1...]) == handle
     else { return nil }

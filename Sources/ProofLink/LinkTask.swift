@@ -1,21 +1,21 @@
 package import ProofModel
 
-/// What an exchange is to bring about.
+/// The goal of an exchange.
 package enum LinkTask: Sendable {
   /// A link, and nothing more.
   case connect
-  /// The token, held.
+  /// A receipt that the hardware holds the token.
   case present
   /// A command, done at most once; after the open one of an earlier call, if any, is settled.
   case command(after: Recall?)
-  /// What became of an open command.
+  /// The outcome of an open command.
   case settle(Recall)
   case status
   case reply
   case order(SignedOrder)
 }
 
-/// What an exchange brought about.
+/// The result of an exchange.
 package enum LinkOutcome: Sendable, Hashable {
   case connected
   case receipt(Receipt)
@@ -36,18 +36,18 @@ package struct OpenLink: Sendable, Hashable {
   }
 }
 
-/// What the app brings to an exchange.
+/// The app's input to an exchange.
 package struct LinkRequest {
   package let task: LinkTask
   package let token: MeasurementToken
   /// Whether the hardware is known to hold the token.
   package let isHeld: Bool
   package let mtu: Int
-  /// Where the attributes stand, if that is known.
+  /// The handles of the attributes, if they are known.
   package let table: AttributeTable?
   /// The link that is up, if there is one.
   package let link: OpenLink?
-  /// Proves the command, and remembers that it is open.
+  /// Proves the command, and stores that it is open.
   package let prove: (Challenge) throws(LinkError) -> ProvedCommand
   package let tokenReceipt: (Answer) throws(ProofError) -> Receipt
 

@@ -1,23 +1,23 @@
 /// A way to one piece of hardware: a Bluetooth stack, a serial line, a local pipe.
 ///
-/// ``PipeTransport`` is what this library brings. Whoever has a radio writes these two protocols'
-/// few lines for it: everything above them, discovery, fragments, proofs and what happens when the
-/// link is lost, stays as it is. docs/LINK.md, section 9, shows one.
+/// ``PipeTransport`` is the implementation in this library. For a radio, implement these two
+/// protocols in a few lines. Everything above them stays as it is: discovery, fragments, proofs,
+/// and recovery from a lost link. docs/LINK.md, section 9, shows an example.
 public protocol LinkTransport: Sendable {
-  /// How long the hardware may let a newcomer wait on an open link before it answers at all.
+  /// The longest time that the hardware may let a new link wait before its first answer.
   ///
-  /// A connection waits as long for a link's first PDU, if that is longer than its patience: a link
-  /// that is given up loses its place in the queue. Zero, the default, if the hardware has no queue, as
-  /// over a radio.
+  /// A connection waits that long for a link's first PDU, if it is longer than its timeout. A link
+  /// that is given up loses its place in the queue. Zero, the default, if the hardware has no
+  /// queue, as over a radio.
   var admission: Duration { get }
 
   /// Opens a link.
   ///
-  /// It may take as long as it likes: the connection waits as long as its options say, and cancels
-  /// the task then.
+  /// It needs no timeout of its own: the connection waits as long as its options say, then cancels
+  /// the task.
   ///
   /// - Returns: The link, on which nothing was sent so far.
-  /// - Throws: ``LinkUnavailable``, for now: the connection tries again.
+  /// - Throws: ``LinkUnavailable``; the connection then tries again.
   func open() async throws(LinkUnavailable) -> any LinkChannel
 }
 
@@ -31,31 +31,31 @@ extension LinkTransport {
 /// It carries the PDUs of docs/LINK.md, section 2, whole or not at all. It may lose, repeat, reorder
 /// and damage them, and may end at any moment.
 public protocol LinkChannel: AnyObject, Sendable {
-  /// What the hardware sends, one PDU each. It ends when the link does, and is read once.
+  /// The PDUs that the hardware sends. The stream ends when the link does, and is read once.
   var received: AsyncStream<[UInt8]> { get }
 
-  /// Sends a PDU, after those sent before, and does not wait for it. What cannot be sent any more
-  /// is lost with the link.
+  /// Sends a PDU, after those sent before, and does not wait for it. A PDU that cannot be sent any
+  /// more is lost with the link.
   func send(_ pdu: [UInt8])
 
-  /// Ends the link; what is queued may be lost. Called once more, it does nothing.
+  /// Ends the link. PDUs that are still queued may be lost. A second call does nothing.
   func close()
 }
 
-/// Why there is no link.
+/// The reason why a link could not be opened.
 public struct LinkUnavailable: Error, Sendable, Hashable, CustomStringConvertible {
-  /// What went wrong, for a log.
+  /// The failure, for a log.
   public let reason: String
 
-  /// Whether nothing is at the address: a path that does not exist, say. Coming closer does not
-  /// help then.
+  /// Whether the address is wrong, such as a path that does not exist. Moving closer to the
+  /// hardware does not help then.
   public let isAddressWrong: Bool
 
-  /// Says why.
+  /// Describes a failure.
   ///
   /// - Parameters:
-  ///   - reason: What went wrong, for a log.
-  ///   - isAddressWrong: Whether nothing is at the address.
+  ///   - reason: The failure, for a log.
+  ///   - isAddressWrong: Whether the address is wrong.
   public init(_ reason: String, isAddressWrong: Bool = false) {
     self.reason = reason
     self.isAddressWrong = isAddressWrong

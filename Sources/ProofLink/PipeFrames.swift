@@ -1,13 +1,13 @@
 /// PDUs in a stream of bytes: each preceded by its length, 2 bytes (docs/LINK.md, section 1).
 package struct PipeFrames: Sendable {
-  /// A length that no PDU has: where the next one begins is anybody's guess.
+  /// A length that no PDU has, so that the start of the next one is unknown.
   package struct OutOfStep: Error {}
 
   private var bytes: [UInt8] = []
 
   package init() {}
 
-  /// Takes what came.
+  /// Takes received bytes.
   ///
   /// - Returns: The PDUs that are whole by now.
   package mutating func receive(_ piece: some Sequence<UInt8>) throws(OutOfStep) -> [[UInt8]] {

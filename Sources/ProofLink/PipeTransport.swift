@@ -2,30 +2,31 @@ internal import ProofModel
 
 /// The link over a local pipe (docs/LINK.md, section 1).
 public struct PipeTransport: LinkTransport {
-  /// Which pipe.
+  /// The kind of pipe, with its path.
   public enum Path: Sendable, Hashable {
     /// A Unix socket, `SOCK_SEQPACKET`, on which the hardware listens.
     case socket(String)
-    /// Two FIFOs: the one that is written, and the one that is read. One link at a time.
+    /// Two FIFOs: one to write, one to read. They carry one link at a time.
     case fifos(to: String, from: String)
   }
 
-  /// How long the hardware may let a newcomer wait.
+  /// The longest time that the hardware may let a new link wait.
   public let admission: Duration
 
   private let path: Path
-  /// The link before, which the hardware may not have left yet.
+  /// The link before, which the hardware may not have closed yet.
   private let before = CoreLock<PipeChannel?>(nil)
 
-  /// Hardware at a socket serves an owner within this time under every flood of docs/LINK.md, section 7.
+  /// The longest wait for an owner at a socket under every flood of docs/LINK.md, section 7.
   public static let socketAdmission = Duration.seconds(10)
 
   /// Names a pipe. It is opened when a link is needed.
   ///
   /// - Parameters:
-  ///   - path: Which pipe.
-  ///   - admission: How long the hardware may let a newcomer wait; nil for ``socketAdmission`` at a
-  ///     socket, and no time at FIFOs. Zero for a socket behind which PDUs are lost, such as a relay's.
+  ///   - path: The kind of pipe, with its path.
+  ///   - admission: The longest time that the hardware may let a new link wait. nil is
+  ///     ``socketAdmission`` at a socket, and zero at FIFOs. Pass zero for a socket behind which
+  ///     PDUs are lost, such as a relay's.
   public init(_ path: Path, admission: Duration? = nil) {
     self.path = path
     switch path {
@@ -43,7 +44,7 @@ public struct PipeTransport: LinkTransport {
         await earlier.waitUntilOver()
       }
       let opened = try before.withLock { before throws(LinkUnavailable) -> PipeChannel? in
-        // Nobody waits for a link any more that was given up, and it would be in the way of the next.
+        // Do not open a link that was given up: it has no user, and would block the next one.
         guard !Task.isCancelled else { throw LinkUnavailable("given up before it was open") }
         if let earlier = before, isInTheWay(earlier) { return nil }
         let channel =
@@ -58,8 +59,8 @@ public struct PipeTransport: LinkTransport {
     }
   }
 
-  /// Two FIFOs carry one link. A socket carries several, which connections may share; but of a link
-  /// that is closed the hardware hears before the next one comes.
+  /// Whether an earlier link blocks a new one. Two FIFOs carry one link at a time. A socket carries
+  /// several, but a closed one must end before the next begins.
   private func isInTheWay(_ earlier: PipeChannel) -> Bool {
     switch path {
     case .socket: earlier.isClosed && !earlier.isOver

@@ -1,15 +1,15 @@
-/// What the app does next, after a verdict.
+/// The app's next step after a verdict.
 public enum Advice: Sendable, CaseIterable, CustomStringConvertible {
-  /// Nothing: it is done.
+  /// Nothing more to do.
   case done
-  /// Go on and send commands.
+  /// Send commands now.
   case sendCommands
   /// Ask for a new challenge and send the command again.
   case sendAgain
-  /// Nobody can tell any more whether the command was done: look at what it should have moved, and
-  /// let a person decide whether to send another.
+  /// Check at the device whether the command was done, and let a person decide whether to send
+  /// another. The hardware can no longer tell.
   case lookFirst
-  /// Measure again; if that changes nothing, ask for what a device match permits.
+  /// Measure again. If that changes nothing, ask for a command class that a device match permits.
   case measureAgain
   /// Present the token for this hardware, then ask again.
   case presentToken
@@ -23,7 +23,7 @@ public enum Advice: Sendable, CaseIterable, CustomStringConvertible {
   case useOtherBuild
   /// Update the hardware's firmware, or ask the backend for a token of the hardware's version.
   case updateHardware
-  /// Disconnect, wait as many seconds as the answer's detail says, connect again.
+  /// Disconnect, wait as many seconds as the answer's detail gives, and connect again.
   case reconnectLater
   /// Report a defect of this app or of the link.
   case reportDefect
@@ -52,7 +52,7 @@ public enum Advice: Sendable, CaseIterable, CustomStringConvertible {
   }
 }
 
-/// What the app had sent, when a verdict came.
+/// The kind of message that a verdict answers.
 public enum Question: Sendable, CaseIterable {
   /// A measurement token.
   case token
@@ -60,18 +60,18 @@ public enum Question: Sendable, CaseIterable {
   case command
   /// An order of the backend.
   case order
-  /// What became of a command.
+  /// A recall, which asks for the outcome of an earlier command.
   case recall
 }
 
 extension Verdict {
-  /// What the app does next.
+  /// The app's next step.
   ///
-  /// A verdict alone is a hint that anyone on the link can have made. What became of a recalled
-  /// command is told by ``Fate/advice``: to a recall, no hint ever advises to send the command
-  /// again, because it may have been done.
+  /// A verdict without a receipt is a hint that anyone on the link can forge. The outcome of a
+  /// recalled command comes from ``Fate/advice`` instead. A hint that answers a recall never
+  /// advises sending the command again, because the command may have been done.
   ///
-  /// - Parameter question: What the app had sent.
+  /// - Parameter question: The kind of message that the app sent.
   /// - Returns: One piece of advice.
   public func advice(to question: Question) -> Advice {
     switch self {

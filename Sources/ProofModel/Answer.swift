@@ -1,10 +1,10 @@
-/// What the hardware answered, as it came over the link: believed by nobody yet.
+/// The hardware's answer as it came over the link, not yet authenticated.
 ///
-/// Anyone on the link can make one. ``ProvedCommand/receipt(of:)``,
-/// ``MeasurementToken/receipt(of:with:)`` turn it into a ``Receipt``, ``Recall/fate(of:)`` into a
-/// ``Fate``.
+/// Anyone on the link can forge one. ``ProvedCommand/receipt(of:)`` and
+/// ``MeasurementToken/receipt(of:with:)`` turn it into a ``Receipt``. ``Recall/fate(of:)`` turns it
+/// into a ``Fate``.
 public struct Answer: Sendable, Hashable {
-  /// What the hardware is said to have decided.
+  /// The verdict that the answer claims.
   public let verdict: Verdict
   /// Uses or attempts left, or seconds to wait, by the verdict; otherwise 0.
   public let detail: UInt16
@@ -14,7 +14,7 @@ public struct Answer: Sendable, Hashable {
 
   /// Decodes a VERDICT message.
   ///
-  /// - Parameter message: What the hardware answered.
+  /// - Parameter message: The hardware's answer.
   /// - Throws: ``ProofError/malformed(_:byteCount:)``.
   public init(_ message: Message) throws(ProofError) {
     self = try CoreMessage.answer(message.bytes(of: .verdict))
@@ -23,11 +23,11 @@ public struct Answer: Sendable, Hashable {
   /// Makes an answer with its receipt, on the hardware's side.
   ///
   /// - Parameters:
-  ///   - verdict: What the hardware decided.
+  ///   - verdict: The hardware's verdict.
   ///   - detail: As documented with the verdict.
-  ///   - counter: Of the challenge or recall answered; 0 for tokens and orders.
-  ///   - nonce: What is answered.
-  ///   - secrets: What the app shares with the hardware; nil for an answer without receipt.
+  ///   - counter: The counter of the challenge or recall answered; 0 for tokens and orders.
+  ///   - nonce: The nonce of the message answered.
+  ///   - secrets: The secrets shared with the app; nil for an answer without receipt.
   public init(
     _ verdict: Verdict, detail: UInt16 = 0, counter: UInt64 = 0, to nonce: ProofNonce,
     with secrets: HardwareSecrets?

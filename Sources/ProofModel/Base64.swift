@@ -1,4 +1,4 @@
-/// Base64 (RFC 4648) in its one canonical spelling, by libsodium, for values that are not secret.
+/// Base64 (RFC 4648) in its canonical form, by libsodium, for values that are not secret.
 ///
 /// Decoding refuses other characters, white space, wrong padding and spare bits that are not zero.
 package enum Base64 {

@@ -1,12 +1,12 @@
-/// What the service decides before it makes a measurement configuration.
+/// The service's decisions for a measurement configuration that is still to be made.
 public struct BaselineDraft: Sendable, Hashable {
   /// A fresh salt. One salt is used for one configuration only.
   public let salt: Salt
-  /// What is asked for.
+  /// The sources to measure.
   public let sources: [Source]
   /// How the app may measure.
   public let policy: MeasurementPolicy
-  /// Higher than that of every configuration this app instance had before.
+  /// The generation. It is higher than that of every earlier configuration of this app instance.
   public let generation: UInt32
   /// The app reads at most 2 to this power bytes of files.
   public let limitLog2: UInt8
@@ -64,15 +64,15 @@ public struct BaselineDraft: Sendable, Hashable {
   }
 }
 
-/// A baseline in progress, on the service's side: takes the evidence that the service believes, and
-/// gives the configuration under which the app measures itself from then on.
+/// A baseline in progress, on the service's side. It takes evidence that the service has accepted,
+/// and gives the configuration under which the app measures itself from then on.
 public struct Baseline: ~Copyable, Sendable {
   private var core: CoreFold
 
   /// Begins a baseline.
   ///
   /// - Parameters:
-  ///   - draft: What the service decided.
+  ///   - draft: The service's decisions.
   ///   - key: The key of the app's SDK build.
   public init(_ draft: BaselineDraft, with key: MeasurementProofKey) {
     core = CoreFold(baseline: draft, with: key)
@@ -96,11 +96,11 @@ public struct Baseline: ~Copyable, Sendable {
 }
 
 extension MeasurementConfig {
-  /// Makes a configuration from evidence that the service believes.
+  /// Makes a configuration from evidence that the service has accepted.
   ///
   /// - Parameters:
-  ///   - evidence: What the app saw when it was judged.
-  ///   - draft: What the service decided.
+  ///   - evidence: The app's evidence at the time of the service's review.
+  ///   - draft: The service's decisions.
   ///   - key: The key of the app's SDK build.
   /// - Throws: ``ProofError/evidenceNotAskedFor(_:)``, ``ProofError/evidenceMissing(_:)``.
   public init(

@@ -25,7 +25,7 @@ public struct Challenge: Sendable, Hashable {
 
   /// Decodes the hardware's answer to ``Message/askForChallenge``.
   ///
-  /// - Parameter message: What the hardware answered.
+  /// - Parameter message: The hardware's answer.
   /// - Throws: ``ProofError/malformed(_:byteCount:)``.
   public init(_ message: Message) throws(ProofError) {
     self = try CoreMessage.challenge(message.bytes(of: .challenge))

@@ -1,11 +1,11 @@
-/// What the app asks the hardware to do: a class, and bytes that the hardware understands.
+/// A request that the app makes of the hardware: a class, and bytes that the hardware understands.
 ///
 /// Both enter the nonce, so a proof is good for this command and for no other.
 public struct Command: Sendable, Hashable {
   /// The longest command, in bytes.
   public static var byteCountMax: Int { CoreWire.commandMax }
 
-  /// What the token must permit.
+  /// The class that the token must permit.
   public let commandClass: CommandClass
   /// The command itself, 0 to 256 bytes.
   public let bytes: [UInt8]
@@ -14,7 +14,7 @@ public struct Command: Sendable, Hashable {
   ///
   /// - Parameters:
   ///   - bytes: At most ``byteCountMax``.
-  ///   - commandClass: What the token must permit.
+  ///   - commandClass: The class that the token must permit.
   /// - Throws: ``ProofError/wrongLength(of:expected:actual:)``.
   public init(_ bytes: [UInt8], class commandClass: CommandClass) throws(ProofError) {
     guard bytes.count <= Self.byteCountMax else {

@@ -1,6 +1,6 @@
-/// A class of commands, 0 to 15: the unit in which a token permits.
+/// A class of commands, 0 to 15: a token permits commands by class.
 ///
-/// What each class means is agreed between backend and hardware.
+/// The backend and the hardware agree on each class's meaning.
 public struct CommandClass: RawRepresentable, Sendable, Hashable {
   /// The class's number.
   public let rawValue: UInt8

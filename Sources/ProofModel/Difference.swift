@@ -1,16 +1,16 @@
-/// What differs from the baseline, told without the baseline's digests.
+/// A difference from the baseline, found without the baseline's digests.
 ///
 /// The configuration keeps four blinded bytes for each group of records. So a difference names the
-/// source and the group, and from the evidence at hand the names that fall into that group: one of
-/// them changed or was added, or another that would fall there is gone.
+/// source and the group, and the names in the evidence that fall into that group. One of these
+/// changed or was added, or a record that would fall there was removed.
 public struct Difference: Sendable, Hashable {
   /// One group of records that is not the baseline's.
   public struct Change: Sendable, Hashable {
     /// The source.
     public let source: SourceID
-    /// Which of the source's groups, from 0.
+    /// The index of the group among the source's groups, from 0.
     public let group: Int
-    /// The names that are in the group now, in order. Empty if all of them are gone.
+    /// The names that are in the group now, in order. Empty if the group has no records any more.
     public let candidates: [EvidenceName]
   }
 
@@ -24,10 +24,10 @@ public struct Difference: Sendable, Hashable {
   /// Whether everything could be compared and nothing differs.
   public var isEmpty: Bool { deviceComparable && appComparable && changes.isEmpty }
 
-  /// Measures, and tells what differs from the baseline.
+  /// Measures, and finds the differences from the baseline.
   ///
   /// - Parameters:
-  ///   - evidence: What the app sees now.
+  ///   - evidence: The app's evidence now.
   ///   - config: The baseline's configuration.
   ///   - key: This build's key.
   /// - Throws: ``ProofError/evidenceNotAskedFor(_:)``, ``ProofError/evidenceMissing(_:)``.

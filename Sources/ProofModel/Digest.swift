@@ -1,6 +1,6 @@
-/// The digest, usually SHA-256, of what one source looks like.
+/// The digest, usually SHA-256, of the content of one source.
 ///
-/// How a source's bytes are collected is the collector's business; the measurement takes any digest.
+/// The collector decides how a source's bytes are collected; the measurement takes any digest.
 public struct Digest: FixedBytes {
   /// 32 bytes.
   public static var byteCount: Int { 32 }
@@ -25,14 +25,14 @@ public struct Digest: FixedBytes {
 extension Digest {
   /// The SHA-256 digest of bytes.
   ///
-  /// - Parameter bytes: What a source looks like.
+  /// - Parameter bytes: The content of a source.
   public init(hashing bytes: Span<UInt8>) {
     self = CoreCrypto.sha256(bytes)
   }
 
   /// The SHA-256 digest of bytes.
   ///
-  /// - Parameter bytes: What a source looks like.
+  /// - Parameter bytes: The content of a source.
   public init(hashing bytes: [UInt8]) {
     self.init(hashing: bytes.span)
   }

@@ -1,10 +1,11 @@
-/// What a piece of evidence is about. Evidence stands in the order of these classes.
+/// The subject of a piece of evidence. Evidence is sorted by these classes.
 public enum EvidenceClass: UInt8, Sendable, CaseIterable, Comparable {
-  /// The machine, and a secret made at installation. Alone enters the device measurement.
+  /// The machine, and a secret made at installation. The device measurement covers this class
+  /// alone.
   case device = 1
   /// The app's code and files.
   case app = 2
-  /// What surrounds the running app: debuggers, injected libraries, the operating system.
+  /// The running app's surroundings: debuggers, injected libraries, the operating system.
   case environment = 3
 
   /// By number, the order in which evidence is folded.
@@ -15,7 +16,7 @@ public enum EvidenceClass: UInt8, Sendable, CaseIterable, Comparable {
 
 /// The name of one source of evidence: a class, and a number within it.
 public struct SourceID: Sendable, Hashable, Comparable, CustomStringConvertible {
-  /// What the source is about.
+  /// The subject of the source.
   public let evidenceClass: EvidenceClass
   /// 1 to 255, within the class.
   public let number: UInt8
@@ -23,7 +24,7 @@ public struct SourceID: Sendable, Hashable, Comparable, CustomStringConvertible 
   /// Checks and takes a source's name.
   ///
   /// - Parameters:
-  ///   - evidenceClass: What the source is about.
+  ///   - evidenceClass: The subject of the source.
   ///   - number: 1 to 255.
   /// - Throws: ``ProofError/outOfRange(field:value:allowed:)``.
   public init(_ evidenceClass: EvidenceClass, _ number: UInt8) throws(ProofError) {
@@ -45,24 +46,25 @@ public struct SourceID: Sendable, Hashable, Comparable, CustomStringConvertible 
 
 /// One observation of one source.
 ///
-/// What cannot be read is recorded as absent, never left out: absence is an observation too.
+/// A source that cannot be read is recorded as absent, never left out: absence is an observation
+/// too.
 public struct EvidenceRecord: Sendable, Hashable {
   /// The longest name, in bytes.
   public static var nameByteCountMax: Int { CoreWire.nameMax }
 
   /// The source observed.
   public let source: SourceID
-  /// What within the source, 1 to 255 bytes: a path, a library, a variable.
+  /// The observed item within the source, 1 to 255 bytes: a path, a library, a variable.
   public let name: [UInt8]
-  /// What it looked like; nil if it could not be read.
+  /// The digest of the item; nil if it could not be read.
   public let digest: Digest?
 
   /// Checks and takes an observation.
   ///
   /// - Parameters:
   ///   - source: The source observed.
-  ///   - name: What within the source, 1 to 255 bytes.
-  ///   - digest: What it looked like; nil if it could not be read.
+  ///   - name: The observed item within the source, 1 to 255 bytes.
+  ///   - digest: The digest of the item; nil if it could not be read.
   /// - Throws: ``ProofError/wrongLength(of:expected:actual:)``.
   public init(_ source: SourceID, name: [UInt8], digest: Digest?) throws(ProofError) {
     guard (1...Self.nameByteCountMax).contains(name.count) else {
@@ -81,7 +83,7 @@ public struct EvidenceRecord: Sendable, Hashable {
 
   /// The canonical order: by source, then by name, byte by byte, a prefix before its extensions.
   ///
-  /// - Parameter other: What to compare with.
+  /// - Parameter other: The record to compare with.
   /// - Returns: Whether this record stands strictly before the other. Digests do not matter.
   public func precedes(_ other: EvidenceRecord) -> Bool {
     if source != other.source { return source < other.source }

@@ -1,6 +1,6 @@
 /// Everything that was observed at one time, in the one canonical order.
 ///
-/// Whatever order a collector finds things in, equal observations give equal sets.
+/// Equal observations give equal sets, in whatever order the collector finds them.
 public struct EvidenceSet: Sendable, Hashable {
   /// The records, strictly increasing.
   public let records: [EvidenceRecord]
@@ -23,11 +23,11 @@ public struct EvidenceSet: Sendable, Hashable {
   }
 }
 
-/// Which record something is said about: its source and its name, never its digest.
+/// The name of a record: its source and its item, never its digest.
 public struct EvidenceName: Sendable, Hashable, CustomStringConvertible {
   /// The source.
   public let source: SourceID
-  /// What within the source.
+  /// The observed item within the source.
   public let name: [UInt8]
 
   /// The name of a record.
@@ -36,8 +36,8 @@ public struct EvidenceName: Sendable, Hashable, CustomStringConvertible {
     name = record.name
   }
 
-  /// Such as `app 3 "/usr/bin/door"`. What is not printable ASCII is escaped, so that no name can
-  /// forge a line of a log.
+  /// Text such as `app 3 "/usr/bin/door"`. Bytes that are not printable ASCII are escaped, so that
+  /// no name can forge a line of a log.
   public var description: String {
     let text = name.map { byte in
       (0x20...0x7E).contains(byte) && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "\\")

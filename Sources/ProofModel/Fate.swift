@@ -1,6 +1,6 @@
-/// What became of a recalled command, told by the hardware that could open the token.
+/// The outcome of a recalled command, told by the hardware that could open the token.
 ///
-/// Values that come from ``Recall/fate(of:)`` are believed: whoever has one needs no further check.
+/// ``Recall/fate(of:)`` authenticates the values it returns; they need no further check.
 public enum Fate: Sendable, Hashable {
   /// It was accepted, and is done at most once.
   case accepted
@@ -10,7 +10,7 @@ public enum Fate: Sendable, Hashable {
   case notExecuted
   /// It was refused; the verdict is the command's own, which came late.
   case refused(Verdict)
-  /// It was too long ago to tell: it may have been done.
+  /// It was too long ago: the hardware no longer knows whether it was done.
   case tooOldToTell
 
   init(_ verdict: Verdict) {
@@ -24,7 +24,7 @@ public enum Fate: Sendable, Hashable {
       }
   }
 
-  /// What the app does next.
+  /// The app's next step.
   public var advice: Advice {
     switch self {
     case .accepted, .acceptedDeviceOnly: .done

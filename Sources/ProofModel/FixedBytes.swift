@@ -1,8 +1,8 @@
 /// Public bytes of one fixed length: a nonce, a proof, an identifier, a digest.
 ///
-/// Each kind is a type of its own, so that two kinds cannot be swapped, and is checked once, where
-/// bytes come in. The bytes stand inline; making and copying one allocates nothing. Comparison
-/// takes the same time whatever the bytes.
+/// Each kind is a type of its own, so that two kinds cannot be swapped. The initialiser checks the
+/// bytes once. They are stored inline; making and copying a value allocates nothing. Comparison
+/// takes constant time.
 public protocol FixedBytes: Sendable, Hashable, CustomStringConvertible {
   /// How many bytes every value of this type has.
   static var byteCount: Int { get }
@@ -32,7 +32,7 @@ extension FixedBytes {
     withBytes { span in span.indices.map { span[$0] } }
   }
 
-  /// The bytes in hexadecimal: what is of this type is public.
+  /// The bytes in hexadecimal: values of this type are public.
   public var description: String {
     withBytes { Hexadecimal.encode($0) }
   }

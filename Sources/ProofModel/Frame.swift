@@ -1,4 +1,4 @@
-/// Messages in packets: what a link with a small maximum carries (docs/SPEC.md, section 11).
+/// The packets of a message, for a link with a small maximum (docs/SPEC.md, section 11).
 public enum Frame {
   /// The sizes that a packet may have: at Bluetooth's smallest MTU of 23, packets have 20 bytes.
   public static var packetSizes: ClosedRange<Int> { CoreWire.packets }
@@ -16,7 +16,7 @@ public enum Frame {
     try packetCount(of: message.type, byteCount: message.bytes.count, packetSize: packetSize)
   }
 
-  /// How many packets a message takes that is not made yet.
+  /// How many packets a future message takes.
   ///
   /// - Parameters:
   ///   - type: The message's type.
@@ -44,7 +44,7 @@ public enum Frame {
   }
 }
 
-/// A message on its way out, cut into packets. It cannot be copied: each packet is sent once.
+/// A message to send, cut into packets. It cannot be copied: each packet is sent once.
 public struct Fragmenter: ~Copyable, Sendable {
   private var core: CoreFragmenter
 

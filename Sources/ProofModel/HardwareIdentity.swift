@@ -56,14 +56,14 @@ public struct HardwarePublicKey: FixedBytes {
   }
 }
 
-/// What everyone may know about one piece of hardware: its name, and the key to seal its tokens to.
+/// The public identity of one piece of hardware: its name, and the key to seal its tokens to.
 public struct HardwareIdentity: Sendable, Hashable {
   /// The hardware's name.
   public let id: HardwareID
   /// The key that tokens for this hardware are sealed to.
   public let publicKey: HardwarePublicKey
 
-  /// Puts together what the factory wrote down about one piece of hardware.
+  /// Makes an identity from the factory's record of one piece of hardware.
   public init(id: HardwareID, publicKey: HardwarePublicKey) {
     self.id = id
     self.publicKey = publicKey

@@ -1,24 +1,25 @@
-/// What one piece of hardware is, with its secret key: enough to open what is addressed to it.
+/// The identity and secret key of one piece of hardware: enough to open the messages addressed to
+/// it.
 public struct HardwareKeys: Sendable {
   /// The most issuers one piece of hardware trusts.
   public static var issuerCountMax: Int { CoreWire.issuersMax }
 
   let core: CoreHardware
 
-  /// The hardware's mode: what was made in the other one is refused.
+  /// The hardware's mode. It refuses tokens that were made in the other mode.
   public let mode: Mode
   /// The public side, for the backend.
   public let identity: HardwareIdentity
 
-  /// Checks and takes what the factory gives one piece of hardware.
+  /// Checks and takes the factory's data for one piece of hardware.
   ///
   /// - Parameters:
   ///   - id: The hardware's name.
   ///   - secretKey: 32 random bytes; not all zeros.
-  ///   - mode: What was made in the other mode is refused.
+  ///   - mode: The hardware's mode. It refuses tokens that were made in the other mode.
   ///   - issuers: One to four backends whose signatures count.
   ///   - allowsLiteralTokens: Whether tokens in ``TokenForm/literal`` are accepted.
-  ///   - challengeSeconds: A challenge's life, where there is a clock; nil for no limit.
+  ///   - challengeSeconds: A challenge's lifetime, if the hardware has a clock; nil for no limit.
   /// - Throws: ``ProofError/wrongLength(of:expected:actual:)``, ``ProofError/allZeros(of:)``,
   ///   ``ProofError/outOfRange(field:value:allowed:)``.
   public init(
@@ -42,27 +43,28 @@ public struct HardwareKeys: Sendable {
     self.mode = mode
   }
 
-  /// Refuses a token for other hardware at next to no cost, before any public-key work. A token that
-  /// passes may still not open.
+  /// Refuses a token for other hardware cheaply, before any public-key work. A token that passes
+  /// may still not open.
   ///
-  /// - Parameter token: What an app carried here.
+  /// - Parameter token: The token that an app delivered.
   /// - Throws: ``ProofError/notForThisHardware(_:)``.
   public func checkAddressee(of token: MeasurementToken) throws(ProofError) {
     try CoreToken.checkHead(token.bytes, by: core)
   }
 
-  /// Refuses an order for other hardware at next to no cost, before its signature is checked.
+  /// Refuses an order for other hardware cheaply, before its signature is checked.
   ///
-  /// - Parameter order: What an app carried here.
+  /// - Parameter order: The order that an app delivered.
   /// - Throws: ``ProofError/notForThisHardware(_:)``.
   public func checkAddressee(of order: SignedOrder) throws(ProofError) {
     try CoreOrder.checkHead(order.bytes, by: core)
   }
 
-  /// Opens a token: the hardware's id, its secret key and the issuers' keys decide.
+  /// Opens a token. The hardware's id, its secret key and the issuers' keys decide whether it
+  /// opens.
   ///
-  /// - Parameter token: What an app carried here.
-  /// - Returns: What the backend granted.
+  /// - Parameter token: The token that an app delivered.
+  /// - Returns: The backend's grant.
   /// - Throws: ``ProofError/notForThisHardware(_:)``, ``ProofError/notSigned(_:)``,
   ///   ``ProofError/wrongMode(_:)``, ``ProofError/malformed(_:byteCount:)``.
   public func open(_ token: MeasurementToken) throws(ProofError) -> MeasurementGrant {
@@ -71,8 +73,8 @@ public struct HardwareKeys: Sendable {
 
   /// Opens an order.
   ///
-  /// - Parameter order: What an app carried here.
-  /// - Returns: What the backend ordered.
+  /// - Parameter order: The order that an app delivered.
+  /// - Returns: The backend's order.
   /// - Throws: ``ProofError/notForThisHardware(_:)``, ``ProofError/notSigned(_:)``,
   ///   ``ProofError/malformed(_:byteCount:)``.
   public func open(_ order: SignedOrder) throws(ProofError) -> Order {
@@ -81,7 +83,7 @@ public struct HardwareKeys: Sendable {
 }
 
 extension HardwareKeys: CustomStringConvertible, CustomReflectable {
-  /// The hardware's public name; never its key.
+  /// The hardware's public name. It never contains the key.
   public var description: String { "HardwareKeys(\(identity.id), \(mode))" }
 
   /// Shows the public side.

@@ -6,7 +6,8 @@ public enum TokenForm: UInt8, Sendable, CaseIterable {
   case literal = 2
 }
 
-/// What one piece of hardware must hold to check proofs, and the app must have to make them. Secret.
+/// The secrets with which the app makes proofs for one piece of hardware, and the hardware checks
+/// them. Secret.
 public struct HardwareSecrets: Sendable {
   /// How the secrets relate to the app's.
   public let form: TokenForm
@@ -17,13 +18,13 @@ public struct HardwareSecrets: Sendable {
     self.form = form
   }
 
-  /// Puts secrets together that were kept apart.
+  /// Makes a value from secrets that were stored separately.
   ///
   /// - Parameters:
   ///   - integrityKey: The key of integrity proofs, 16 bytes.
-  ///   - integrity: What they prove, 32 bytes.
+  ///   - integrity: The value that integrity proofs prove, 32 bytes.
   ///   - deviceKey: The key of device proofs, 16 bytes.
-  ///   - device: What they prove, 32 bytes.
+  ///   - device: The value that device proofs prove, 32 bytes.
   ///   - form: How these relate to the app's.
   /// - Throws: ``ProofError/wrongLength(of:expected:actual:)``.
   public init(
@@ -39,11 +40,11 @@ public struct HardwareSecrets: Sendable {
   package enum Part: Sendable, CaseIterable {
     /// The key of integrity proofs, 16 bytes.
     case integrityKey
-    /// What integrity proofs prove, 32 bytes.
+    /// The value that integrity proofs prove, 32 bytes.
     case integrity
     /// The key of device proofs, 16 bytes.
     case deviceKey
-    /// What device proofs prove, 32 bytes.
+    /// The value that device proofs prove, 32 bytes.
     case device
   }
 

@@ -1,4 +1,5 @@
-/// What a piece of hardware tells everyone: good for finding it, not for trusting it.
+/// The status that hardware tells everyone, unauthenticated: use it to find hardware, not to trust
+/// it.
 public struct HardwareStatus: Sendable, Hashable {
   /// The hardware's mode.
   public let mode: Mode
@@ -8,12 +9,13 @@ public struct HardwareStatus: Sendable, Hashable {
   public let slotCount: Int
   /// How many of these slots are taken.
   public let slotsUsed: Int
-  /// Unix seconds: it is at least this late, as far as the hardware knows; nil if it knows nothing.
+  /// The earliest time that it can be, in Unix seconds, as far as the hardware knows; nil if it
+  /// knows none.
   public let epoch: UInt64?
 
   /// Decodes the hardware's answer to ``Message/askForStatus``.
   ///
-  /// - Parameter message: What the hardware answered.
+  /// - Parameter message: The hardware's answer.
   /// - Throws: ``ProofError/malformed(_:byteCount:)``, ``ProofError/tooNew(_:)``.
   public init(_ message: Message) throws(ProofError) {
     self = try CoreMessage.status(message.bytes(of: .status))

@@ -1,4 +1,4 @@
-/// Hexadecimal as people type it, and in lower case as they read it. Not for secrets that others time.
+/// Hexadecimal: decodes either case, encodes lower case. Not constant-time, so not for secrets.
 package enum Hexadecimal {
   /// Two digits for each byte.
   package static func encode(_ bytes: Span<UInt8>) -> String {

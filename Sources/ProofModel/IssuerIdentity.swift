@@ -20,7 +20,7 @@ public struct IssuerID: FixedBytes {
   }
 }
 
-/// The Ed25519 key under which hardware checks what a backend signed.
+/// The Ed25519 key under which hardware checks a backend's signatures.
 public struct IssuerPublicKey: FixedBytes {
   /// 32 bytes.
   public static var byteCount: Int { 32 }

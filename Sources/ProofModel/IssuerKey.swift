@@ -10,16 +10,16 @@ public struct IssuerKey: Sendable {
     core = try CoreIssuer(seed: seed)
   }
 
-  /// A fresh key.
+  /// Generates a key.
   ///
-  /// - Returns: A key that nobody else has.
+  /// - Returns: A fresh random key.
   public static func random() -> IssuerKey {
     IssuerKey(core: CoreIssuer.random())
   }
 
   private init(core: CoreIssuer) { self.core = core }
 
-  /// The key under which hardware checks what this one signed.
+  /// The key under which hardware checks this key's signatures.
   public var publicKey: IssuerPublicKey { core.publicKey }
 
   /// The issuer's name.
@@ -27,7 +27,7 @@ public struct IssuerKey: Sendable {
 }
 
 extension IssuerKey: CustomStringConvertible, CustomReflectable {
-  /// The issuer's public name; never the key.
+  /// The issuer's public name. It never contains the key.
   public var description: String { "IssuerKey(\(id))" }
 
   /// Shows the issuer's public name.

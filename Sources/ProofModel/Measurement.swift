@@ -1,7 +1,7 @@
-/// What one measurement gave: integrity measurement (IM), device measurement (DM) and device proof
-/// key (DPK). Secret.
+/// The result of one measurement: integrity measurement (IM), device measurement (DM) and device
+/// proof key (DPK). Secret.
 ///
-/// Whoever has it can make proofs, so it is kept no longer than a proof takes.
+/// It suffices to make proofs, so keep it no longer than a proof takes.
 public struct Measurement: Sendable {
   /// How many bytes IM and DM have each.
   public static var byteCount: Int { 32 }
@@ -12,12 +12,12 @@ public struct Measurement: Sendable {
 
   /// Measures.
   ///
-  /// A key other than the configuration's is no error: the integrity measurement then simply
-  /// differs. ``MeasurementConfig/check(_:)`` tells beforehand.
+  /// A key other than the configuration's is no error: the integrity measurement then differs.
+  /// ``MeasurementConfig/check(_:)`` finds that beforehand.
   ///
   /// - Parameters:
-  ///   - evidence: What the app sees now.
-  ///   - config: What is asked for.
+  ///   - evidence: The app's evidence now.
+  ///   - config: The configuration to measure under.
   ///   - key: This build's key.
   /// - Throws: ``ProofError/evidenceNotAskedFor(_:)``, ``ProofError/evidenceMissing(_:)``.
   public init(
@@ -28,7 +28,7 @@ public struct Measurement: Sendable {
     self = try fold.finish()
   }
 
-  /// Puts a measurement together from what a service told a backend.
+  /// Makes a measurement from the values that a service sent to a backend.
   ///
   /// - Parameters:
   ///   - integrity: IM, 32 bytes.
@@ -52,21 +52,21 @@ public struct Measurement: Sendable {
     case deviceKey
   }
 
-  /// Lends one of the three secrets, for as long as the closure runs: the service tells them to the
+  /// Lends one of the three secrets, for as long as the closure runs. The service sends them to the
   /// backend, encrypted.
   ///
   /// - Parameters:
   ///   - part: Which one.
   ///   - body: Reads the bytes. It must not keep copies of them.
-  /// - Returns: What `body` returns.
-  /// - Throws: What `body` throws.
+  /// - Returns: The result of `body`.
+  /// - Throws: The error of `body`.
   public func withBytes<R: ~Copyable, E: Error>(
     of part: Part, _ body: (RawSpan) throws(E) -> R
   ) throws(E) -> R {
     try core.withBytes(of: part, body)
   }
 
-  /// Proves this measurement under a nonce of the caller's: the literal formula.
+  /// Proves this measurement under a nonce of the caller's, by the formula for literal secrets.
   ///
   /// - Parameters:
   ///   - kind: Integrity is proved with `key` and IM, the device with DPK and DM.
@@ -79,7 +79,7 @@ public struct Measurement: Sendable {
     core.proof(of: kind, for: nonce, with: key.core)
   }
 
-  /// Makes what one piece of hardware checks proofs with, and the app makes them with.
+  /// Makes the secrets with which one piece of hardware checks proofs, and the app makes them.
   ///
   /// - Parameters:
   ///   - hardware: The hardware.

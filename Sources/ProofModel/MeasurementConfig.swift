@@ -1,8 +1,8 @@
-/// What is measured, under which salt, and what the baseline looked like.
+/// The sources to measure, the salt, and the baseline to compare with.
 ///
-/// The service makes it, the app stores its bytes, and the bytes enter the integrity measurement.
-/// Whoever has a value of this type has an intact configuration: bytes are checked where they come
-/// in, and nothing downstream checks again. It holds no usable secret.
+/// The service makes it, the app stores its bytes, and the bytes enter the integrity measurement. A
+/// value of this type is always intact: its initialiser checks the bytes, and later code does not
+/// check again. It holds no usable secret.
 public struct MeasurementConfig: Sendable {
   let core: CoreConfig
 
@@ -36,19 +36,19 @@ public struct MeasurementConfig: Sendable {
   /// The service's salt.
   public var salt: Salt { core.salt }
 
-  /// What is asked for, in order.
+  /// The sources to measure, in order.
   public var sources: [Source] { core.sources }
 
   /// How many bytes of files the app reads at most.
   public var byteCountLimit: UInt64 { 1 << UInt64(core.limitLog2) }
 
-  /// How many leaves there are: the sum of the sources' groups.
+  /// The number of leaves: the sum of the sources' groups.
   public var leafCount: Int { core.leafCount }
 
   /// The source of this name, if it is asked for.
   ///
   /// - Parameter id: Which source.
-  /// - Returns: How it is asked for, or nil.
+  /// - Returns: The source, or nil.
   public func source(_ id: SourceID) -> Source? {
     core.index(of: id).map { core.sources[$0] }
   }

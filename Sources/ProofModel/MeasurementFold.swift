@@ -1,18 +1,18 @@
 /// A measurement in progress: takes evidence record by record, in constant memory.
 ///
-/// ``Measurement/init(of:under:with:)`` is the short way for evidence that is already a set. A fold
-/// that refused a record has ended; so has one that was finished. It cannot be copied, because two
-/// halves of one measurement must not end differently.
+/// Use ``Measurement/init(of:under:with:)`` for evidence that is already a set. A fold ends when it
+/// refuses a record, and when it is finished. It cannot be copied, because two halves of one
+/// measurement must not end differently.
 public struct MeasurementFold: ~Copyable, Sendable {
   private var core: CoreFold
 
   /// Begins a measurement.
   ///
-  /// A key other than the configuration's is no error here: the integrity measurement then simply
-  /// differs, and the device measurement does not.
+  /// A key other than the configuration's is no error: the integrity measurement then differs, and
+  /// the device measurement does not.
   ///
   /// - Parameters:
-  ///   - config: What is asked for.
+  ///   - config: The configuration to measure under.
   ///   - key: This build's key.
   ///   - comparing: Whether ``difference(among:)`` will end the measurement.
   public init(
@@ -33,16 +33,16 @@ public struct MeasurementFold: ~Copyable, Sendable {
 
   /// Ends the measurement.
   ///
-  /// - Returns: What was measured.
+  /// - Returns: The measurement.
   /// - Throws: ``ProofError/evidenceMissing(_:)``, ``ProofError/measurementEnded``.
   public consuming func finish() throws(ProofError) -> Measurement {
     Measurement(core: try core.finish())
   }
 
-  /// Ends the measurement, and tells what differs from the baseline instead.
+  /// Ends the measurement, and returns the differences from the baseline instead.
   ///
   /// - Parameter evidence: The records that were added, to name candidates from.
-  /// - Returns: What differs.
+  /// - Returns: The difference from the baseline.
   /// - Throws: ``ProofError/evidenceMissing(_:)``, ``ProofError/measurementEnded``. Traps if the
   ///   fold was not begun with `comparing`.
   public consuming func difference(among evidence: EvidenceSet) throws(ProofError) -> Difference {

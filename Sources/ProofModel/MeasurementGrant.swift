@@ -1,16 +1,16 @@
 /// How many commands a token permits.
 public enum Uses: Sendable, Hashable {
-  /// So many, 1 to 2^32 - 2.
+  /// A limited number, 1 to 2^32 - 2.
   case limited(UInt32)
   /// Any number.
   case unlimited
 }
 
-/// What a measurement token says: which app instance may ask one piece of hardware for what, and
+/// The content of a measurement token: the rights of one app instance at one piece of hardware, and
 /// the secrets to check its proofs with. Secret.
 ///
-/// The backend makes one and seals it; the hardware opens the token and has it again. Every field is
-/// checked where it comes in.
+/// The backend makes one and seals it as a token; the hardware opens the token and gets it back.
+/// The initialiser checks every field.
 public struct MeasurementGrant: Sendable {
   /// The hardware that may open it.
   public let hardware: HardwareID
@@ -32,25 +32,25 @@ public struct MeasurementGrant: Sendable {
   public let issued: UInt64
   /// When it ends, in Unix seconds; nil for never.
   public let notAfter: UInt64?
-  /// What app and hardware share.
+  /// The secrets that app and hardware share.
   public let secrets: HardwareSecrets
-  /// Who signed it; nil until it was opened from a token.
+  /// The backend that signed it; nil until it was opened from a token.
   public let issuer: IssuerID?
 
-  /// Checks and takes what a token is to say.
+  /// Checks and takes the content of a token.
   ///
   /// - Parameters:
   ///   - hardware: The hardware that may open it.
   ///   - instance: The app instance it is about.
-  ///   - mode: The mode of the key that the secrets were made with.
+  ///   - mode: The mode of the key that made the secrets.
   ///   - integrityClasses: At least one.
   ///   - deviceClasses: None, or some of the above.
   ///   - attempts: At least one.
   ///   - uses: At least one.
-  ///   - generation: That of the configuration, 1 to 2^32 - 2.
+  ///   - generation: The configuration's generation, 1 to 2^32 - 2.
   ///   - issued: Unix seconds, at least 1.
   ///   - notAfter: Unix seconds, not before `issued`; nil for never.
-  ///   - secrets: Made for this hardware.
+  ///   - secrets: The secrets made for this hardware.
   /// - Throws: ``ProofError/outOfRange(field:value:allowed:)``.
   public init(
     for hardware: HardwareID, instance: InstanceID, mode: Mode,
@@ -92,7 +92,7 @@ public struct MeasurementGrant: Sendable {
       issued: issued, notAfter: notAfter, secrets: secrets, issuer: nil)
   }
 
-  /// For what the core has checked.
+  /// Takes fields that the core has checked.
   init(
     unchecked hardware: HardwareID, instance: InstanceID, mode: Mode,
     integrityClasses: CommandClasses, deviceClasses: CommandClasses, attempts: UInt16,
@@ -121,7 +121,8 @@ public struct MeasurementGrant: Sendable {
   ///   - ephemeral: 32 fresh random bytes. They are consumed, because no two tokens may share them.
   /// - Returns: The token.
   /// - Throws: ``ProofError/notForThisHardware(_:)`` if the recipient is not the grant's hardware,
-  ///   ``ProofError/unusablePublicKey(of:)``, ``ProofError/allZeros(of:)`` if one of the secrets is,
+  ///   ``ProofError/unusablePublicKey(of:)``, ``ProofError/allZeros(of:)`` if a secret is all
+  ///   zeros,
   ///   ``ProofError/wrongLength(of:expected:actual:)`` for `ephemeral`.
   public func sealed(
     to recipient: HardwareIdentity, signedBy issuer: IssuerKey,

@@ -1,8 +1,8 @@
 /// The measurement proof key (MPK) of one build of the SDK. Secret.
 ///
-/// A key is not bytes but a way to get at bytes: the app's is dissolved in generated code, the
-/// service's stands in a ``SecretBytes``. Either way the bytes exist whole only while a call of the
-/// core runs, on memory that is wiped before the call returns.
+/// A value holds a way to load the key rather than its bytes. The app's key is split up in
+/// generated code; the service's stands in a ``SecretBytes``. Either way the whole key exists only
+/// while a call of the core runs, in memory that is wiped before the call returns.
 public struct MeasurementProofKey: Sendable {
   /// How many bytes a key has.
   public static var byteCount: Int { 16 }
@@ -13,7 +13,7 @@ public struct MeasurementProofKey: Sendable {
   ///
   /// - Parameters:
   ///   - bytes: 16 random bytes.
-  ///   - mode: Whether the key is for the field or for the bench.
+  ///   - mode: Whether the key is for production or for development.
   /// - Throws: ``ProofError/wrongLength(of:expected:actual:)``.
   public init(_ bytes: consuming SecretBytes, mode: Mode) throws(ProofError) {
     core = try CoreKey(bytes, mode: mode)
@@ -21,13 +21,13 @@ public struct MeasurementProofKey: Sendable {
 
   init(core: CoreKey) { self.core = core }
 
-  /// Whether the key is for the field or for the bench.
+  /// Whether the key is for production or for development.
   public var mode: Mode { core.mode }
 
   /// The key's public name.
   public var id: KeyID { core.id }
 
-  /// Lends the key's bytes, for as long as the closure runs: the service tells them to the backend.
+  /// Lends the key's bytes, for as long as the closure runs. The service sends them to the backend.
   package func withBytes<R: ~Copyable>(_ body: (RawSpan) -> R) -> R {
     core.withBytes(body)
   }
@@ -40,6 +40,6 @@ public struct MeasurementProofKey: Sendable {
 }
 
 extension MeasurementProofKey: CustomStringConvertible {
-  /// The key's public name; never the key.
+  /// The key's public name. It never contains the key.
   public var description: String { "measurement proof key \(id)" }
 }

@@ -7,7 +7,7 @@ public struct MeasurementToken: Sendable, Hashable {
   /// The token's bytes.
   public let bytes: [UInt8]
 
-  /// Checks what can be checked without the hardware's key: length, magic, version and suite.
+  /// Checks length, magic, version and suite. Further checks need the hardware's key.
   ///
   /// - Parameter bytes: A token's bytes.
   /// - Throws: ``ProofError/malformed(_:byteCount:)``, ``ProofError/tooNew(_:)``.
@@ -16,13 +16,13 @@ public struct MeasurementToken: Sendable, Hashable {
     self.bytes = bytes
   }
 
-  /// For what the core made.
+  /// Takes a token that the core made.
   init(sealed bytes: [UInt8]) { self.bytes = bytes }
 
-  /// The token's short name. The receipt that says the token is held answers it.
+  /// The token's digest. A receipt for a held token answers it.
   public var digest: TokenDigest { CoreToken.digest(of: bytes) }
 
-  /// Whether the token may be for a piece of hardware: its clear part names the beginning of the id.
+  /// Whether the token may be for a piece of hardware: its clear part has the beginning of the id.
   ///
   /// - Parameter hardware: The hardware.
   /// - Returns: False if it is for other hardware; true if it may be for this one.
@@ -33,12 +33,12 @@ public struct MeasurementToken: Sendable, Hashable {
 
   /// Checks the hardware's answer to this token.
   ///
-  /// Only ``Verdict/held`` has a receipt: what refuses a token shares no key with the app.
+  /// Only ``Verdict/held`` has a receipt: hardware that refuses a token shares no key with the app.
   ///
   /// - Parameters:
-  ///   - answer: What came over the link.
-  ///   - secrets: What the app shares with the hardware.
-  /// - Returns: The verdict, believed.
+  ///   - answer: The answer that came over the link.
+  ///   - secrets: The secrets that app and hardware share.
+  /// - Returns: The authenticated verdict.
   /// - Throws: ``ProofError/unauthenticated(_:)``, ``ProofError/answerToAnother(expected:actual:)``,
   ///   ``ProofError/differs(_:)``.
   public func receipt(

@@ -12,7 +12,7 @@ public enum MessageType: UInt8, Sendable, CaseIterable {
   case verdict = 5
   /// To the hardware: a signed order.
   case order = 6
-  /// To the hardware: asks what became of a command.
+  /// To the hardware: asks for the outcome of a command.
   case recall = 7
   /// To the app: the hardware's public facts.
   case status = 8
@@ -23,7 +23,7 @@ public enum MessageType: UInt8, Sendable, CaseIterable {
 
 /// One message between app and hardware, of a length that its type may have.
 public struct Message: Sendable, Hashable {
-  /// What the message is.
+  /// The message's type.
   public let type: MessageType
   /// The message's bytes.
   public let bytes: [UInt8]
@@ -31,7 +31,7 @@ public struct Message: Sendable, Hashable {
   /// Checks and takes a message.
   ///
   /// - Parameters:
-  ///   - type: What the message is.
+  ///   - type: The message's type.
   ///   - bytes: As many as the type may have.
   /// - Throws: ``ProofError/malformed(_:byteCount:)``.
   public init(_ type: MessageType, _ bytes: [UInt8]) throws(ProofError) {
@@ -42,7 +42,7 @@ public struct Message: Sendable, Hashable {
     self.bytes = bytes
   }
 
-  /// For what this library encoded itself.
+  /// Takes a message that this library encoded.
   init(encoded type: MessageType, _ bytes: [UInt8]) {
     self.type = type
     self.bytes = bytes

@@ -1,9 +1,9 @@
-/// Whether a key, and everything made with it, is meant for the field or for the bench.
+/// Whether a key, and everything made with it, is meant for production or for development.
 ///
-/// Production hardware refuses whatever was made in development mode, and the other way round.
+/// Production hardware refuses everything made in development mode, and the other way round.
 public enum Mode: UInt8, Sendable, CaseIterable {
-  /// For the field.
+  /// For production.
   case production = 1
-  /// For the bench: its keys may be public.
+  /// For development: its keys may be public.
   case development = 2
 }

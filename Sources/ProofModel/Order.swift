@@ -1,14 +1,14 @@
-/// What a backend orders hardware to do, by way of any app.
+/// A backend's order to hardware, delivered by any app.
 ///
-/// Orders only ever move the hardware forward: carrying one twice, late or out of turn does no harm.
+/// Orders only move the hardware forward: delivering one twice, late or out of turn does no harm.
 public struct Order: Sendable, Hashable {
-  /// By how many seconds one order or token moves the hardware's time at most: 400 days. Hardware
-  /// answers ``Verdict/expired`` to what was issued later.
+  /// The most seconds by which one order or token moves the hardware's time: 400 days. Hardware
+  /// answers ``Verdict/expired`` to an order or a token that was issued later.
   public static var epochStep: UInt64 { CoreOrder.epochStep }
 
-  /// What is ordered.
+  /// The action that the hardware takes.
   public enum Action: Sendable, Hashable {
-    /// It is at least the time of issue.
+    /// The hardware's time is at least the time of issue.
     case epoch(HardwareID)
     /// Tokens of an instance, up to and including a generation, are revoked; nil for all, for good.
     case revoke(InstanceID, through: UInt32?, HardwareID)
@@ -16,15 +16,15 @@ public struct Order: Sendable, Hashable {
     case floor(HardwareID)
   }
 
-  /// What is ordered.
+  /// The action that the hardware takes.
   public let action: Action
-  /// When, in Unix seconds. Every order says that it is at least this late.
+  /// The time of issue, in Unix seconds. Every order says that it is at least this late.
   public let issued: UInt64
 
   /// Checks and takes an order.
   ///
   /// - Parameters:
-  ///   - action: What is ordered. A generation is 1 to 2^32 - 2.
+  ///   - action: The action that the hardware takes. A generation is 1 to 2^32 - 2.
   ///   - issued: Unix seconds, at least 1.
   /// - Throws: ``ProofError/outOfRange(field:value:allowed:)``.
   public init(_ action: Action, issued: UInt64) throws(ProofError) {
@@ -42,7 +42,7 @@ public struct Order: Sendable, Hashable {
   /// Signs the order.
   ///
   /// - Parameter issuer: The backend's signing key.
-  /// - Returns: What apps carry.
+  /// - Returns: The signed order, for apps to deliver.
   public func signed(by issuer: IssuerKey) -> SignedOrder {
     SignedOrder(made: CoreOrder.sign(self, by: issuer.core))
   }
@@ -56,7 +56,7 @@ public struct SignedOrder: Sendable, Hashable {
   /// The order's bytes.
   public let bytes: [UInt8]
 
-  /// Checks what can be checked without the issuers' keys: length, magic, version and suite.
+  /// Checks length, magic, version and suite. Further checks need the issuers' keys.
   ///
   /// - Parameter bytes: A signed order's bytes.
   /// - Throws: ``ProofError/malformed(_:byteCount:)``, ``ProofError/tooNew(_:)``.
@@ -65,7 +65,7 @@ public struct SignedOrder: Sendable, Hashable {
     self.bytes = bytes
   }
 
-  /// For what the core made.
+  /// Takes an order that the core made.
   init(made bytes: [UInt8]) { self.bytes = bytes }
 
   /// The order as a message.

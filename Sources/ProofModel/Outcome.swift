@@ -1,16 +1,16 @@
-/// What became of a message that the hardware received.
+/// The verifier's decision about a received message.
 public struct Outcome: Sendable, Hashable {
   /// A command that is to be done now.
   public struct Execution: Sendable, Hashable {
-    /// What to do.
+    /// The command to do.
     public let command: Command
-    /// What was proved.
+    /// The kind of proof that the command carried.
     public let kind: ProofKind
   }
 
-  /// What to send back, always.
+  /// The reply to send. It is never missing.
   public let reply: Message
-  /// What was decided; nil where the reply is a challenge or the status.
+  /// The verdict; nil where the reply is a challenge or the status.
   public let verdict: Verdict?
   /// The command to do now; nil for nothing.
   public let execution: Execution?

@@ -1,6 +1,7 @@
 /// The answer to a nonce: `HMAC-SHA-256(key, nonce ‖ measurement)`, 32 bytes.
 ///
-/// A proof is public. It tells nothing about the key or the measurement, and is good for its nonce alone.
+/// A proof is public. It reveals nothing about the key or the measurement, and is valid for its
+/// nonce alone.
 public struct Proof: FixedBytes {
   /// 32 bytes.
   public static var byteCount: Int { 32 }

@@ -1,13 +1,13 @@
-/// Why something could not be made, opened, read or believed.
+/// The reason why a value could not be made, opened, read or authenticated.
 ///
-/// Every function of this library that can fail throws this type and no other. The words say what
-/// went wrong, with which value, and what to do next; they never contain a secret.
+/// Every function of this library that can fail throws this type and no other. The words give the
+/// failure, the value and the next step; they never contain a secret.
 public enum ProofError: Error, Sendable, Hashable {
-  // What the caller handed in.
+  // Wrong arguments.
 
-  /// Bytes have another count than they must have.
+  /// Bytes have the wrong length.
   case wrongLength(of: String, expected: ClosedRange<Int>, actual: Int)
-  /// Bytes are all zeros: somebody's code failed and left a value unset.
+  /// Bytes are all zeros: a caller left a value unset.
   case allZeros(of: String)
   /// A value is outside its range, or contradicts another.
   case outOfRange(field: String, value: String, allowed: String)
@@ -31,7 +31,7 @@ public enum ProofError: Error, Sendable, Hashable {
 
   /// Two records have the same source and name.
   case evidenceRepeated(EvidenceName)
-  /// A record should have come before the one before it.
+  /// A record comes before one that it must follow.
   case evidenceOutOfOrder(EvidenceName)
   /// A record is of a source that the configuration does not ask for.
   case evidenceNotAskedFor(EvidenceName)
@@ -39,14 +39,14 @@ public enum ProofError: Error, Sendable, Hashable {
   case evidenceMissing([SourceID])
   /// The collector of evidence failed.
   case evidenceUnavailable(reason: String)
-  /// A record or an end came after the measurement had refused a record.
+  /// A record or an end came after the measurement had refused a record, and so had ended.
   case measurementEnded
 
   // Tokens, orders and messages.
 
-  /// Bytes do not parse as what they should be.
+  /// Bytes do not parse as the named structure.
   case malformed(String, byteCount: Int)
-  /// What was received is of a version or suite that this build does not know.
+  /// Received bytes are of a version or suite that this build does not know.
   case tooNew(String)
   /// A token or order is for other hardware, or was altered.
   case notForThisHardware(String)
@@ -63,16 +63,16 @@ public enum ProofError: Error, Sendable, Hashable {
 
   /// A proof, receipt or tag is not the expected one.
   case differs(String)
-  /// An answer that anyone on the link could have made.
+  /// The answer has no receipt, so anyone on the link could have forged it.
   case unauthenticated(Verdict)
-  /// An answer to another challenge or recall.
+  /// The answer is to another challenge or recall.
   case answerToAnother(expected: UInt64, actual: UInt64)
-  /// An answer to the recall of a command, read as the command's own.
+  /// The answer is to a recall of the command, and was read as the command's own.
   case answerToRecall(Verdict)
 
   // The platform.
 
-  /// Storage did not answer.
+  /// Storage failed.
   case storageFailed
   /// A stored record has no intact copy.
   case storageDamaged
@@ -81,7 +81,7 @@ public enum ProofError: Error, Sendable, Hashable {
 }
 
 extension ProofError: CustomStringConvertible {
-  /// What went wrong, with which value, and what to do next.
+  /// The failure, the value and the next step, as text.
   public var description: String {
     switch self {
     case .wrongLength(let noun, let expected, let actual):

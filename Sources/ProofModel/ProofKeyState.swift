@@ -1,9 +1,9 @@
 /// A key expanded for many proofs: both states of the HMAC are computed once, so that a proof costs
 /// two compressions of SHA-256 and allocates nothing. Secret.
 ///
-/// One state may serve any number of tasks at once.
+/// Any number of tasks may use one state at the same time.
 public struct ProofKeyState: Sendable {
-  /// What is proved with it.
+  /// The kind of proof that the key makes.
   public let kind: ProofKind
   let core: CoreProofKey
 
@@ -26,8 +26,8 @@ public struct ProofKeyState: Sendable {
   /// Expands one of the keys that the app shares with one piece of hardware.
   ///
   /// - Parameters:
-  ///   - kind: Which of the two.
-  ///   - secrets: What the app shares with the hardware.
+  ///   - kind: The kind of proof, which selects the key.
+  ///   - secrets: The secrets that app and hardware share.
   public init(_ kind: ProofKind, _ secrets: HardwareSecrets) {
     self.kind = kind
     core = CoreProofKey(kind, secrets.core)
@@ -37,17 +37,17 @@ public struct ProofKeyState: Sendable {
   ///
   /// - Parameters:
   ///   - nonce: A nonce that no proof answered before.
-  ///   - measurement: What is proved: IM or DM, by this state's kind.
+  ///   - measurement: The measurement to prove: its IM or DM, by this state's kind.
   /// - Returns: The proof.
   public func proof(for nonce: ProofNonce, of measurement: Measurement) -> Proof {
     core.proof(for: nonce, of: kind, in: measurement.core)
   }
 
-  /// Proves what the app shares with one piece of hardware.
+  /// Proves the secrets that the app shares with one piece of hardware.
   ///
   /// - Parameters:
   ///   - nonce: A nonce that no proof answered before.
-  ///   - secrets: What is proved, by this state's kind.
+  ///   - secrets: The secrets to prove, by this state's kind.
   /// - Returns: The proof.
   public func proof(for nonce: ProofNonce, of secrets: HardwareSecrets) -> Proof {
     core.proof(for: nonce, of: kind, in: secrets.core)
@@ -58,7 +58,7 @@ public struct ProofKeyState: Sendable {
   /// - Parameters:
   ///   - proof: The proof.
   ///   - nonce: The nonce it should answer.
-  ///   - measurement: What it should prove.
+  ///   - measurement: The measurement that the proof should prove.
   /// - Throws: ``ProofError/differs(_:)``.
   public func check(
     _ proof: Proof, for nonce: ProofNonce, of measurement: Measurement
@@ -71,7 +71,7 @@ public struct ProofKeyState: Sendable {
   /// - Parameters:
   ///   - proof: The proof.
   ///   - nonce: The nonce it should answer.
-  ///   - secrets: What it should prove.
+  ///   - secrets: The secrets that the proof should prove.
   /// - Throws: ``ProofError/differs(_:)``.
   public func check(
     _ proof: Proof, for nonce: ProofNonce, of secrets: HardwareSecrets

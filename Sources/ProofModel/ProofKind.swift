@@ -1,4 +1,4 @@
-/// What a proof proves.
+/// The subject of a proof.
 public enum ProofKind: UInt8, Sendable, CaseIterable {
   /// The app, its environment and its device are as they were measured.
   case integrity = 1

@@ -1,7 +1,8 @@
 /// The nonce that a proof answers: exactly 16 bytes.
 ///
-/// Over the link it is derived, and so good for one piece of hardware, one challenge, one kind and one
-/// command. An app with a link of its own may bring any 16 bytes that its verifier has never seen.
+/// Over the link it is derived, and so valid for one piece of hardware, one challenge, one kind and
+/// one command. An app with a link of its own may use any 16 bytes that its verifier has never
+/// seen.
 public struct ProofNonce: RandomBytes {
   /// 16 bytes.
   public static var byteCount: Int { 16 }
@@ -28,9 +29,9 @@ extension ProofNonce {
   ///
   /// - Parameters:
   ///   - hardware: The hardware that challenged.
-  ///   - challenge: Its live challenge.
-  ///   - kind: What is proved.
-  ///   - command: What is asked for.
+  ///   - challenge: The hardware's live challenge.
+  ///   - kind: The kind of proof.
+  ///   - command: The command to be done.
   public init(
     for hardware: HardwareID, answering challenge: Challenge, of kind: ProofKind,
     _ command: Command
@@ -38,8 +39,8 @@ extension ProofNonce {
     self = CoreNonce.derive(for: hardware, answering: challenge, of: kind, command)
   }
 
-  /// The nonce that the device proof of an integrity command answers: it binds the integrity proof
-  /// beside it, so that nobody on the way can corrupt one of the two alone.
+  /// The nonce that the device proof of an integrity command answers. It binds the integrity proof
+  /// beside it, so that an attacker on the link cannot corrupt one of the two alone.
   ///
   /// - Parameter integrityProof: The integrity proof, which answers this nonce.
   /// - Returns: The nonce for the device proof.

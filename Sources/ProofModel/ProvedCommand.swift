@@ -1,29 +1,29 @@
-/// A command with its proofs, ready to be sent, and what is needed to believe the answer.
+/// A command with its proofs, ready to be sent, and the values that authenticate the answer.
 public struct ProvedCommand: Sendable {
-  /// What to send.
+  /// The message to send.
   public let message: Message
   /// The nonce that the proofs answer.
   public let nonce: ProofNonce
-  /// What is proved.
+  /// The kind of proof.
   public let kind: ProofKind
   /// The counter of the challenge answered.
   public let counter: UInt64
-  /// Who sends.
+  /// The app instance that sends.
   public let instance: InstanceID
   private let secrets: HardwareSecrets
 
   /// Proves a command.
   ///
-  /// An integrity command carries both proofs, so that the hardware can tell its owner's changed app
-  /// from a stranger.
+  /// An integrity command carries both proofs. The right device proof tells the hardware that the
+  /// app's device is known, even if the app has changed.
   ///
   /// - Parameters:
-  ///   - command: What is asked for.
-  ///   - kind: What to prove.
-  ///   - instance: Who asks.
-  ///   - hardware: Who is asked.
+  ///   - command: The command to be done.
+  ///   - kind: The kind of proof to make.
+  ///   - instance: The app instance that asks.
+  ///   - hardware: The hardware that is asked.
   ///   - challenge: The hardware's last challenge.
-  ///   - secrets: What the app shares with the hardware, made from a measurement of now.
+  ///   - secrets: The secrets that app and hardware share, made from a fresh measurement.
   public init(
     _ command: Command, proving kind: ProofKind, from instance: InstanceID,
     to hardware: HardwareID, answering challenge: Challenge, with secrets: HardwareSecrets
@@ -33,8 +33,8 @@ public struct ProvedCommand: Sendable {
       releasing: { _, _ in })
   }
 
-  /// Proves a command, and lends each proof once its MAC is done: what it then is goes into the
-  /// message, and the device proof binds it.
+  /// Proves a command, and lends each proof once its MAC is done. The proof as the closure leaves
+  /// it goes into the message, and the device proof binds it.
   package init<E: Error>(
     _ command: Command, proving kind: ProofKind, from instance: InstanceID,
     to hardware: HardwareID, answering challenge: Challenge, with secrets: HardwareSecrets,
@@ -51,33 +51,33 @@ public struct ProvedCommand: Sendable {
 
   /// Checks the hardware's answer.
   ///
-  /// - Parameter answer: What came over the link.
-  /// - Returns: The verdict, believed.
+  /// - Parameter answer: The answer that came over the link.
+  /// - Returns: The authenticated verdict.
   /// - Throws: ``ProofError/unauthenticated(_:)``, ``ProofError/answerToAnother(expected:actual:)``,
   ///   ``ProofError/answerToRecall(_:)``, ``ProofError/differs(_:)``.
   public func receipt(of answer: Answer) throws(ProofError) -> Receipt {
     let receipt = try Receipt(answer, to: nonce, counter: counter, with: secrets)
-    // With a receipt, these two answer a recall of this very command and nothing else.
+    // These two verdicts, with a receipt, can only answer a recall of this very command.
     guard receipt.verdict != .stale, receipt.verdict != .notExecuted else {
       throw .answerToRecall(receipt.verdict)
     }
     return receipt
   }
 
-  /// Asks, after a lost link, what became of the command. From then on the hardware accepts no
+  /// Asks for the outcome of the command, after a lost link. From then on the hardware accepts no
   /// command of this instance whose challenge is as old as this one's.
   public var recall: Recall {
     Recall(of: nonce, counter: counter, from: instance, with: secrets)
   }
 }
 
-/// A command as it came over the link, parsed and not yet judged: for logs and tools.
+/// A command as it came over the link, parsed and not yet checked: for logs and tools.
 public struct ReceivedCommand: Sendable, Hashable {
-  /// What is proved.
+  /// The kind of proof.
   public let kind: ProofKind
-  /// What is asked for.
+  /// The command to be done.
   public let command: Command
-  /// Who asks.
+  /// The app instance that asks.
   public let instance: InstanceID?
   /// The counter of the challenge answered.
   public let counter: UInt64
@@ -88,7 +88,7 @@ public struct ReceivedCommand: Sendable, Hashable {
 
   /// Parses a COMMAND message.
   ///
-  /// - Parameter message: What the app sent.
+  /// - Parameter message: The app's message.
   /// - Throws: ``ProofError/malformed(_:byteCount:)``.
   public init(_ message: Message) throws(ProofError) {
     self = try CoreMessage.command(message.bytes(of: .command))

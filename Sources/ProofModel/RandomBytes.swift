@@ -1,4 +1,4 @@
-/// Fixed bytes that are drawn at random where they are made.
+/// Fixed bytes that are drawn at random.
 public protocol RandomBytes: FixedBytes {}
 
 extension RandomBytes {

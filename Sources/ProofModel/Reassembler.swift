@@ -1,4 +1,4 @@
-/// What became of a packet.
+/// The effect of a packet.
 public enum Reassembly: Sendable, Hashable {
   /// Taken; the message is not complete.
   case more
@@ -6,7 +6,7 @@ public enum Reassembly: Sendable, Hashable {
   case complete(Message)
   /// A fragment that was taken before; ignored.
   case repeated
-  /// Cannot be right; ignored. The message in flight is unharmed.
+  /// An invalid packet; ignored. The message in flight is unharmed.
   case garbage
   /// A fragment is missing or the check fails; the message in flight is given up.
   case lost
@@ -23,16 +23,16 @@ public struct Reassembler: ~Copyable, Sendable {
 
   /// Takes one packet, of any length and content.
   ///
-  /// - Parameter packet: What the link delivered.
-  /// - Returns: What became of it.
+  /// - Parameter packet: The packet that the link delivered.
+  /// - Returns: The effect of the packet.
   public mutating func receive(_ packet: Span<UInt8>) -> Reassembly {
     core.receive(packet)
   }
 
   /// Takes one packet, of any length and content.
   ///
-  /// - Parameter packet: What the link delivered.
-  /// - Returns: What became of it.
+  /// - Parameter packet: The packet that the link delivered.
+  /// - Returns: The effect of the packet.
   public mutating func receive(_ packet: [UInt8]) -> Reassembly {
     core.receive(packet.span)
   }

@@ -1,8 +1,8 @@
-/// The question what became of a command: sent after a lost link, and authenticated.
+/// The question for the outcome of a command: sent after a lost link, and authenticated.
 public struct Recall: Sendable {
-  /// What to send.
+  /// The message to send.
   public let message: Message
-  /// Who asks.
+  /// The app instance that asks.
   public let instance: InstanceID
   /// The counter of the challenge that the command answered.
   public let counter: UInt64
@@ -15,8 +15,8 @@ public struct Recall: Sendable {
   /// - Parameters:
   ///   - nonce: The nonce that the command's proofs answered.
   ///   - counter: The counter of the challenge that the command answered.
-  ///   - instance: Who asks.
-  ///   - secrets: What the app shares with the hardware.
+  ///   - instance: The app instance that asks.
+  ///   - secrets: The secrets that app and hardware share.
   public init(
     of nonce: ProofNonce, counter: UInt64, from instance: InstanceID,
     with secrets: HardwareSecrets
@@ -31,8 +31,8 @@ public struct Recall: Sendable {
   /// Parses and checks a RECALL message, on the hardware's side.
   ///
   /// - Parameters:
-  ///   - message: What the app sent.
-  ///   - secrets: What the hardware shares with the app.
+  ///   - message: The app's message.
+  ///   - secrets: The secrets that app and hardware share.
   /// - Throws: ``ProofError/malformed(_:byteCount:)``, ``ProofError/differs(_:)``.
   public init(_ message: Message, with secrets: HardwareSecrets) throws(ProofError) {
     let parsed = try CoreMessage.recall(message.bytes(of: .recall), secrets.core)
@@ -45,11 +45,12 @@ public struct Recall: Sendable {
 
   /// Checks the hardware's answer.
   ///
-  /// It is no ``Receipt``: the same verdict, "stale", says of a command that it was not taken and of
-  /// a recall that nobody knows.
+  /// The answer is no ``Receipt``. Answering a command, the verdict "stale" says that the command
+  /// was not taken. Answering a recall, it says that the hardware does not know the command any
+  /// more.
   ///
-  /// - Parameter answer: What came over the link.
-  /// - Returns: What became of the command, believed.
+  /// - Parameter answer: The answer that came over the link.
+  /// - Returns: The authenticated outcome of the command.
   /// - Throws: ``ProofError/unauthenticated(_:)``, ``ProofError/answerToAnother(expected:actual:)``,
   ///   ``ProofError/differs(_:)``.
   public func fate(of answer: Answer) throws(ProofError) -> Fate {

@@ -1,23 +1,22 @@
 /// A verdict that is known to come from the hardware that could open the token.
 ///
-/// Values are made by checking an ``Answer``, and only by that: whoever has a receipt needs no
-/// further check.
+/// Values are made only by checking an ``Answer``. A receipt needs no further check.
 public struct Receipt: Sendable, Hashable {
-  /// What the hardware decided.
+  /// The hardware's verdict.
   public let verdict: Verdict
   /// Uses or attempts left, by the verdict; otherwise 0.
   public let detail: UInt16
   /// The counter of the challenge or recall answered; 0 for tokens.
   public let counter: UInt64
-  /// What was answered.
+  /// The nonce of the message answered.
   public let nonce: ProofNonce
 
   /// Checks an answer's receipt, in constant time.
   ///
   /// - Parameters:
-  ///   - answer: What the hardware is said to have answered.
-  ///   - nonce: What was sent under.
-  ///   - secrets: What the app shares with the hardware.
+  ///   - answer: The answer that came over the link.
+  ///   - nonce: The nonce of the message that was sent.
+  ///   - secrets: The secrets that app and hardware share.
   /// - Throws: ``ProofError/unauthenticated(_:)`` if there is no receipt,
   ///   ``ProofError/differs(_:)`` if it is not the expected one.
   public init(
@@ -42,7 +41,8 @@ public struct Receipt: Sendable, Hashable {
     try self.init(answer, to: nonce, with: secrets)
   }
 
-  /// How many more commands the token permits: nil without limit, or if the verdict does not tell.
+  /// The number of further commands that the token permits; nil if it has no limit, or the verdict
+  /// does not carry it.
   public var usesLeft: UInt16? {
     switch verdict {
     case .accepted, .acceptedDeviceOnly, .held: detail == .max ? nil : detail
@@ -50,6 +50,6 @@ public struct Receipt: Sendable, Hashable {
     }
   }
 
-  /// How many more integrity failures the token permits, if the verdict tells.
+  /// The number of further integrity failures that the token permits, if the verdict carries it.
   public var attemptsLeft: UInt16? { verdict == .integrityDiffers ? detail : nil }
 }

@@ -1,24 +1,25 @@
-/// How the app may measure.
+/// The way the app may measure.
 public enum MeasurementPolicy: UInt8, Sendable, CaseIterable {
   /// Every byte is read at each measurement.
   case full = 1
   /// Code is hashed at each measurement. A file is read again unless it did not change and no
-  /// program of the app's user can change it: it has fs-verity, lies on a read-only file system, or
-  /// belongs to root while the app has no privileges.
+  /// program of the app's user can change it. That holds for a file that has fs-verity, is on a
+  /// read-only file system, or belongs to root while the app has no privileges.
   case incremental = 2
-  /// Code is hashed at each measurement. A file is read again unless its times say that it did not
-  /// change. Trusts every program that runs as the owner of the files: such a program can change a
-  /// file without moving its times.
+  /// Code is hashed at each measurement. A file is read again unless its times show no change.
+  /// Trusts every program that runs as the owner of the files: such a program can change a file and
+  /// keep its times.
   case trusting = 3
 }
 
 /// A source of evidence that a configuration asks for.
 public struct Source: Sendable, Hashable {
-  /// Which source.
+  /// The source's name.
   public let id: SourceID
-  /// How it is collected, 1 to 255.
+  /// The version of its collection, 1 to 255.
   public let version: UInt8
-  /// It has 2 to this power groups, 0 to 6: how finely a difference can be told.
+  /// The number of its groups is 2 to this power, 0 to 6. More groups locate a difference more
+  /// exactly.
   public let groupsLog2: UInt8
 
   /// How many groups the source has. Each has one leaf in the configuration.
@@ -27,8 +28,8 @@ public struct Source: Sendable, Hashable {
   /// Checks and takes a source.
   ///
   /// - Parameters:
-  ///   - id: Which source.
-  ///   - version: How it is collected, 1 to 255.
+  ///   - id: The source's name.
+  ///   - version: The version of its collection, 1 to 255.
   ///   - groupsLog2: 0 to 6. Records spread over 2 to this power groups by their names.
   /// - Throws: ``ProofError/outOfRange(field:value:allowed:)``.
   public init(_ id: SourceID, version: UInt8 = 1, groupsLog2: UInt8 = 0) throws(ProofError) {

@@ -1,4 +1,4 @@
-/// The short name of a measurement token, of its sealed bytes; nothing inside can be told from it.
+/// The digest of a measurement token's sealed bytes, which reveals nothing of its content.
 public struct TokenDigest: FixedBytes {
   /// 16 bytes.
   public static var byteCount: Int { 16 }

@@ -1,4 +1,4 @@
-/// What the hardware decided. The numbers are on the wire and never reused.
+/// The hardware's decision. The numbers are on the wire and never reused.
 public enum Verdict: UInt8, Sendable, CaseIterable {
   /// Integrity matched; the command is done.
   case accepted = 1
@@ -10,11 +10,11 @@ public enum Verdict: UInt8, Sendable, CaseIterable {
   case orderDone = 4
   /// To a recall: that command was not accepted and never will be.
   case notExecuted = 5
-  /// App or environment is not as measured.
+  /// App or environment differs from the measurement.
   case integrityDiffers = 16
-  /// The device is not as measured, or a stranger speaks.
+  /// The device differs from the measurement, or a stranger sent the command.
   case deviceDiffers = 17
-  /// No such live challenge: used, replaced, timed out, or of another link.
+  /// The challenge is not live: used, replaced, timed out, or of another link.
   case stale = 18
   /// The token does not permit this class of command for this kind of match.
   case notPermitted = 19
@@ -34,7 +34,8 @@ public enum Verdict: UInt8, Sendable, CaseIterable {
   case superseded = 35
   /// The token was revoked.
   case revoked = 36
-  /// Development on production or the reverse, or a literal token where that is not allowed.
+  /// A development token at production hardware or the reverse, or a literal token where that is
+  /// not allowed.
   case wrongMode = 37
   /// All slots serve other instances.
   case noRoom = 38
@@ -42,14 +43,14 @@ public enum Verdict: UInt8, Sendable, CaseIterable {
   case tooNew = 39
   /// The message does not parse.
   case malformed = 48
-  /// Too many refusals on this link.
+  /// Too many refusals on this link: a rate limit.
   case busy = 49
   /// The hardware could not store or draw random bytes; nothing was done.
   case fault = 50
 }
 
 extension Verdict {
-  /// Whether the command, token or order was taken.
+  /// Whether the hardware accepted the command, token or order.
   public var isSuccess: Bool { rawValue < Verdict.notExecuted.rawValue }
 }
 

@@ -1,15 +1,15 @@
-/// The hardware's judgement: challenge, verdict, receipt.
+/// The hardware's verifier: challenge, verdict, receipt.
 ///
-/// Refusal is a verdict, never an error: ``receive(_:in:)`` always has a reply. One verifier serves
-/// any number of links, one message at a time: a lock sees to that, because every message may change
-/// what the next one meets.
+/// A refusal is a verdict, never an error: ``receive(_:in:)`` always has a reply. One verifier
+/// serves any number of links, one message at a time. A lock ensures that, because every message
+/// may change the state for the next one.
 public final class Verifier: Sendable {
   private let core: CoreLock<CoreVerifier>
 
-  /// Starts, from what storage holds.
+  /// Starts from the stored state.
   ///
   /// - Parameters:
-  ///   - keys: What the hardware is.
+  ///   - keys: The hardware's identity and secret key.
   ///   - platform: Randomness, time and storage.
   /// - Throws: ``ProofError/storageDamaged`` if a record has no intact copy: the hardware must then
   ///   be provisioned again. ``ProofError/storageFailed``, ``ProofError/randomFailed``.
@@ -20,12 +20,12 @@ public final class Verifier: Sendable {
   /// Formats the storage, in the factory or after its loss.
   ///
   /// - Parameters:
-  ///   - keys: What the hardware is.
+  ///   - keys: The hardware's identity and secret key.
   ///   - platform: Randomness, time and storage.
   ///   - epoch: The time of provisioning, in Unix seconds. With 0, and a floor of 0, the first
-  ///     signature sets the time to anything.
+  ///     signature sets the time to any value.
   ///   - floor: Tokens issued before are refused, in Unix seconds. When hardware that lost its
-  ///     storage comes back, pass the time of provisioning: what was revoked stays so.
+  ///     storage comes back, pass the time of provisioning, so that revoked tokens stay revoked.
   ///   - counter: The first challenge's counter; higher than any before, if one is known.
   /// - Throws: ``ProofError/storageFailed``.
   public static func provision(
@@ -36,30 +36,31 @@ public final class Verifier: Sendable {
       keys.core, platform, epoch: epoch, floor: floor, counter: counter)
   }
 
-  /// Judges one message.
+  /// Checks one message and decides.
   ///
   /// - Parameters:
-  ///   - message: What came over a link.
-  ///   - session: That link.
-  /// - Returns: What to reply, and what to do.
+  ///   - message: The message that came over a link.
+  ///   - session: The session of that link.
+  /// - Returns: The reply to send, and the command to do.
   public func receive(_ message: Message, in session: inout VerifierSession) -> Outcome {
     receive(type: message.type.rawValue, message.bytes, in: &session)
   }
 
-  /// Judges one message of any type, length and content.
+  /// Checks one message of any type, length and content, and decides.
   ///
   /// - Parameters:
-  ///   - type: The type that the link told.
+  ///   - type: The type that the link gave.
   ///   - bytes: The message's bytes.
-  ///   - session: That link.
-  /// - Returns: What to reply, and what to do.
+  ///   - session: The session of that link.
+  /// - Returns: The reply to send, and the command to do.
   public func receive(
     type: UInt8, _ bytes: [UInt8], in session: inout VerifierSession
   ) -> Outcome {
     core.withLock { core in core.receive(type, bytes, &session.core) }
   }
 
-  /// Unix seconds: it is at least this late, as far as the hardware knows; nil if it knows nothing.
+  /// The earliest time that it can be, in Unix seconds, as far as the hardware knows; nil if it
+  /// knows none.
   public var epoch: UInt64? { core.withLock { $0.epoch } }
 
   /// Public facts.

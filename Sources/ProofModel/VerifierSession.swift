@@ -1,12 +1,12 @@
-/// One link to a verifier: its live challenge, and how much it was refused.
+/// One link to a verifier: its live challenge, and the number of its refusals.
 ///
-/// It cannot be copied: a copy would bring a spent challenge back to life.
+/// It cannot be copied, because a copy would make a spent challenge live again.
 public struct VerifierSession: ~Copyable, Sendable {
   var core = CoreSession()
 
-  /// A link that was just made.
+  /// Begins a link.
   public init() {}
 
-  /// Ends the link: the live challenge dies, and the counts of refusals start anew.
+  /// Ends the link: the live challenge ends, and the counts of refusals restart.
   public mutating func disconnect() { core.close() }
 }

@@ -1,4 +1,4 @@
-/// Why a request has no valid proof. The number is stable and may stand in logs.
+/// The reason why a request has no valid proof. The number is stable and may stand in logs.
 public enum RequestRefusal: UInt8, Error, Sendable, Hashable, CaseIterable {
   /// The request has no signature with the tag of this form.
   case noSignature = 1
@@ -51,7 +51,7 @@ public enum RequestRefusal: UInt8, Error, Sendable, Hashable, CaseIterable {
   case tooLong = 24
 }
 
-/// Bounds on what a verifier reads of one request.
+/// Bounds on a verifier's work for one request.
 public enum RequestLimits {
   /// Bytes of `Signature-Input` and of `Signature`, each.
   public static let fieldBytes = 4096

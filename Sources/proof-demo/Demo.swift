@@ -1,12 +1,12 @@
 import Console
 
-/// The director: sets the stage, has the story played, and clears everything away.
+/// Runs the demonstration: sets it up, runs the story, and cleans up.
 struct Demo {
   private let options: DemoOptions
 
   init(_ options: DemoOptions) { self.options = options }
 
-  /// Ends with 0 if every line ended as it must.
+  /// Runs it. Ends the process with 0 if every line ended as it must.
   func run() -> Never {
     let narrator = Narrator(options)
     let cast: Cast

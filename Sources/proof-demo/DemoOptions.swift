@@ -1,6 +1,6 @@
 import Console
 
-/// What the command line asked for.
+/// The options of the command line.
 struct DemoOptions {
   let json: Bool
   let isSlow: Bool

@@ -1,5 +1,5 @@
-// The demonstration's director, the sample app and the thief's programs: which of them a process is,
-// its first argument says.
+// The demonstration, the sample app and the thief's programs. The first argument selects one of
+// them.
 
 import Console
 

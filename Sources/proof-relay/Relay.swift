@@ -1,7 +1,7 @@
 import Glibc
 import ProofLink
 
-/// Carries PDUs between apps and their hardware, and does to them what the air does.
+/// Carries PDUs between apps and their hardware, with the faults of a simulated radio.
 final class Relay {
   private let options: RelayOptions
   private let watch: RelayWatch
@@ -15,7 +15,7 @@ final class Relay {
     door = try RelaySocket.listening(at: options.listen)
   }
 
-  /// Runs until it is told to stop.
+  /// Runs until a signal asks it to stop.
   func run() throws {
     defer { RelayWatch.remove(options.listen) }
     while true {
@@ -23,7 +23,8 @@ final class Relay {
       let due = links.compactMap(\.nextTime).min()
       guard let ready = try watch.wait(for: sockets, until: due) else { break }
       for link in links { link.attend(ready) }
-      // The links before the door: what a newcomer is was not waited for.
+      // Links that are over leave first, then the new connection is accepted: this call did not wait for
+      // its packets.
       links.removeAll { link in
         if link.isOver { link.close() }
         return link.isOver
@@ -34,7 +35,7 @@ final class Relay {
     door.close()
   }
 
-  /// Whoever reads along sees each line when it is written.
+  /// Flushes each line, so that a reader of the output sees it at once.
   static func tell(_ text: String) {
     print(text)
     fflush(nil)
@@ -48,7 +49,7 @@ final class Relay {
       return
     }
     linkCount += 1
-    // Links have seeds of their own: several at a time fare as they would one by one.
+    // Each link has a seed of its own, so that concurrent links behave as they would one by one.
     let seed = options.seed &+ UInt64(linkCount) &* 0x9E37_79B9_7F4A_7C15
     links.append(
       RelayLink(linkCount, app, hardware, LinkAir(options.faults, seed: seed)))

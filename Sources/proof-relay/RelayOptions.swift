@@ -1,7 +1,7 @@
 import Console
 import ProofLink
 
-/// What the command line asks for.
+/// The options of the command line.
 struct RelayOptions {
   let listen: String
   let connect: String

@@ -1,6 +1,6 @@
 import Console
 
-// A bad link between real processes: docs/LINK.md, section 10.
+// Simulates a bad link between real processes; see docs/LINK.md, section 10.
 
 let options = RelayOptions(CommandLine.arguments.dropFirst())
 do {

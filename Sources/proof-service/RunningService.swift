@@ -11,7 +11,7 @@ struct RunningService: Sendable {
     self.options = options
     log = HTTPLog(options.logForm)
     do {
-      // Connections that make room for others are open a moment longer.
+      // Connections that were displaced stay open for a moment.
       let (connections, isTooMany) =
         options.server.limits.connections.multipliedReportingOverflow(by: 2)
       try OpenFiles.allow(isTooMany ? .max : connections.addingClamped(Self.otherFiles))
@@ -29,10 +29,10 @@ struct RunningService: Sendable {
     }
   }
 
-  /// Files that are open beside connections: the store's, the log, those of the threads.
+  /// The files that are open beside connections: the store's, the log, those of the threads.
   private static let otherFiles = 128
 
-  /// Serves until a signal says to stop, then ends the process.
+  /// Serves until a signal asks to stop, then ends the process.
   func serve(until signals: Signals) -> Never {
     log.note(
       "listening",
@@ -41,7 +41,7 @@ struct RunningService: Sendable {
         ("tls", .text(options.server.certificate == nil ? "no" : "yes")),
       ])
     while case .renew = signals.next() { renew() }
-    // First of all: whoever reads the log may have stopped, and a line then waits for ever.
+    // Do this first: if the reader of the log has stopped, writing the next line blocks for ever.
     signals.release()
     log.note("stopping")
     let isDrained = server.stop(draining: options.drainTime)
@@ -67,7 +67,7 @@ extension Int {
 }
 
 extension HTTPServer {
-  /// What the server itself counts.
+  /// The counters of the server itself.
   fileprivate var metrics: [HTTPMetric] {
     var metrics = counts.metrics
     if let certificateEnd {

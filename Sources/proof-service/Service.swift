@@ -4,7 +4,7 @@ import ProofService
 
 /// The attestation service of a store's account.
 enum Service {
-  /// What its requests are called in measures and logs.
+  /// The names of its routes in measures and logs.
   static let routes = [
     "/v1/config/{account}", "/v1/challenge", "/v1/report", "/v1/jwks/{account}", "/health",
     "/v1/manage/{noun}/{verb}",
@@ -31,7 +31,7 @@ enum Service {
 }
 
 extension StoreKeySource {
-  /// What the account is locked with.
+  /// The passphrase or key file that locks the account.
   fileprivate func lock() throws -> AccountLock {
     switch self {
     case .keyFile(let path): return .keyFile(try SecretInput.file(path))

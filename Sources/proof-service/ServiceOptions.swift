@@ -1,7 +1,7 @@
 import Console
 import ProofService
 
-/// What the command line asked for.
+/// The options of the command line.
 struct ServiceOptions: Sendable {
   let store: String
   let key: StoreKeySource

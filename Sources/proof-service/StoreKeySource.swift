@@ -1,6 +1,6 @@
 import Console
 
-/// Where the key of the store comes from.
+/// The source of the store's key.
 enum StoreKeySource: Sendable {
   /// A file with the key.
   case keyFile(String)

@@ -1,4 +1,5 @@
-// The attestation service as a program: options, service, server, then signals until one says stop.
+// The attestation service as a program: options, service, server, then signals until one asks to
+// stop.
 
 import Console
 

@@ -6,10 +6,11 @@ import ProofModel
 import ProofService
 import Synchronization
 
-/// Puts ``UnlockGrant`` behind the web server.
+/// Serves ``UnlockGrant`` over HTTP.
 ///
-/// Its files (keys, issuer key, users) may be replaced while it runs: they are read again before the next request.
-/// Where the new ones cannot be used, the old ones go on, and a line says why.
+/// Its files (keys, issuer key, users) may be replaced while it runs: they are read again before
+/// the next request. If the new files cannot be used, the old ones stay in use, and a log line
+/// gives the reason.
 final class UnlockHandler: HTTPHandler {
   private struct State {
     var marks: [FileMark]
@@ -54,12 +55,12 @@ final class UnlockHandler: HTTPHandler {
       })
   }
 
-  /// The grant by the files as they are now.
+  /// The grant of the present files.
   private func present() -> UnlockGrant {
     state.withLock { state in
       let marks = options.files.map { FileMark($0) }
       guard marks != state.marks else { return state.grant }
-      // Noted before they are read: files that change meanwhile are read once more.
+      // Take the marks before reading: files that change meanwhile are then read again.
       state.marks = marks
       do {
         state.grant = try Self.grant(options, for: registry, ledger: ledger)

@@ -3,7 +3,7 @@ import ProofBackend
 import ProofModel
 import ProofService
 
-/// What the command line asked for.
+/// The options of the command line.
 struct UnlockOptions: Sendable {
   var server: HTTPServerSettings
   let keyFiles: [String]
@@ -13,7 +13,7 @@ struct UnlockOptions: Sendable {
   let trustsClock: Bool
   let tokenHeader: String
   let bindingHeader: String?
-  /// Nil if each app that passes gets a token, for any user.
+  /// The file of users; nil if every app that passes gets a token, for any user.
   let usersFile: String?
   let permissions: GrantPermissions
   var rules = TokenVerifier.Rules()
@@ -52,7 +52,7 @@ struct UnlockOptions: Sendable {
 
   private init(_ options: Options) throws {
     server = HTTPServerSettings(port: try options.number("--port", within: 0...65_535) ?? 0)
-    // It runs behind a proxy, from which all its connections come.
+    // It runs behind a proxy, and all its connections come from there.
     server.limits.connectionsPerAddress = 0
     _ = try options.needed("--keys")
     keyFiles = options.list("--keys")

@@ -2,21 +2,22 @@ import DurableFiles
 import ProofBackend
 import ProofModel
 
-/// The users of this backend: who they are, and which hardware each may use.
+/// The users of this backend, and the hardware that each may use.
 ///
-/// A line for each: name, SHA-256 of the user's secret in hexadecimal, hardware ids between commas or `*`.
-/// The secret is at least 128 random bits, as a session's is, so a plain hash of it can be kept.
+/// Each line has a name, the SHA-256 of the user's secret in hexadecimal, and hardware ids between
+/// commas or `*`. The secret is at least 128 random bits, like a session's, so a plain hash of it
+/// is safe to store.
 struct UnlockUsers: Sendable {
   /// The header with the user's secret.
   static let header = "user-token"
 
   private struct Rights: Sendable {
     let user: UnlockGrant.User
-    /// Nil for all hardware.
+    /// The hardware; nil for all.
     let hardware: Set<HardwareID>?
   }
 
-  /// By the hash of the secret.
+  /// The rights by the hash of the secret.
   private let users: [Digest: Rights]
 
   init(file: String) throws {
@@ -58,7 +59,7 @@ struct UnlockUsers: Sendable {
   }
 }
 
-/// A line of the file of users that cannot be used.
+/// A line of the file of users that is invalid.
 struct UnlockUsersError: Error, CustomStringConvertible {
   let description: String
 
@@ -66,6 +67,6 @@ struct UnlockUsersError: Error, CustomStringConvertible {
 }
 
 extension UnlockGrant.User {
-  /// Stands for any user, where the operator chose `--anyone`.
+  /// The user of every request, if the operator chose `--anyone`.
   static let anyone = UnlockGrant.User("anyone")
 }

@@ -2,7 +2,7 @@ import Console
 import Glibc
 import ProofService
 
-// An API backend in small: one protected path, /unlock-grant, over HTTP for a proxy on this machine.
+// A small API backend: one protected path, /unlock-grant, over HTTP for a proxy on this machine.
 
 CoreDumps.forbid()
 let options = UnlockOptions(CommandLine.arguments.dropFirst())
@@ -11,7 +11,7 @@ do {
   let server = try HTTPServer(options.server, handler: handler)
   print("listening on port \(server.port)")
   fflush(nil)
-  // Ends with its standard input, or with a signal.
+  // Run until standard input ends, or a signal comes.
   while readLine() != nil {}
   server.stop()
 } catch {

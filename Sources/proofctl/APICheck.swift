@@ -3,7 +3,7 @@ import ProofKit
 import ProofKitHTTP
 import ProofService
 
-/// Looks at APIs as apps will: with the account's pins.
+/// Connects to APIs as apps will, with the account's pins.
 enum APICheck {
   static func run(_ invocation: Invocation) throws -> Answer {
     let account = try AccountAccess(invocation)
@@ -41,7 +41,7 @@ enum APICheck {
     }
   }
 
-  /// A host that is listed without pins falls back to the roots; one that is not listed has none.
+  /// A host that is listed with no pins uses the roots' pins; an unlisted host has none.
   private static func pins(of host: String, in list: JSONValue) -> [String] {
     guard case .array(let values) = list else { return [] }
     func texts(_ name: String) -> [String]? {

@@ -4,7 +4,7 @@ import ProofKit
 import ProofKitHTTP
 import ProofService
 
-/// The account that a verb is about: in its store, or behind a running service.
+/// The account of a verb: in its store, or behind a running service.
 enum AccountAccess {
   case store(Management)
   case service(RemoteAccount)
@@ -23,13 +23,13 @@ enum AccountAccess {
     }
   }
 
-  /// Whether a verb that can do without an account was given one.
+  /// Whether the command line names an account, for a verb that does not need one.
   static func isNamed(_ invocation: Invocation) -> Bool {
     invocation.value("--store", else: "PROOF_STORE") != nil
       || invocation.value("--service", else: "PROOF_SERVICE") != nil
   }
 
-  /// Does what a verb of the management API says.
+  /// Carries out a verb of the management API.
   func perform(_ verb: String, _ arguments: JSONObject = JSONObject()) throws -> JSONValue {
     switch self {
     case .store(let management): try management.perform(verb, arguments)
@@ -43,7 +43,7 @@ enum AccountAccess {
     return try Account.open(in: store, with: lock)
   }
 
-  /// What the store is locked with.
+  /// The passphrase or key file that locks the store.
   static func lock(_ invocation: Invocation) throws -> AccountLock {
     let keyFile = invocation.value("--key-file")
     let passphraseFile = invocation.value("--passphrase-file")
@@ -60,7 +60,8 @@ enum AccountAccess {
 
   private static func passphrase(in file: String?) throws -> [UInt8] {
     if let file {
-      // Every line's end that editors add, as the service does it: both open the same store.
+      // Remove every line end that editors add, as the service does, because both open the same
+      // store.
       let bytes = try SecretFile.read(file, limit: 4_096)
       let last = bytes.lastIndex { $0 != UInt8(ascii: "\n") && $0 != UInt8(ascii: "\r") }
       return Array(bytes.prefix(last.map { $0 + 1 } ?? 0))
@@ -73,9 +74,9 @@ enum AccountAccess {
   }
 }
 
-/// A running service, asked with its management token.
+/// A running service, called with its management token.
 struct RemoteAccount {
-  /// How long an answer may be. Lists have no end of their own.
+  /// The size limit of an answer. Lists have no limit of their own.
   private static let answerMax = 16 << 20
 
   let url: String
@@ -113,7 +114,7 @@ struct RemoteAccount {
     return answer
   }
 
-  /// A page that needs no token.
+  /// Gets a page that needs no token.
   func get(_ path: String, timeout: Duration = .seconds(10)) throws -> TransportResponse {
     try send(TransportRequest(url: url + path, timeout: timeout))
   }

@@ -5,13 +5,13 @@ import ProofJOSE
 import ProofKit
 import ProofService
 
-/// The verbs about an account: each is one of the management API, whoever performs it.
+/// The verbs about an account. Each is one of the management API, performed here or by a service.
 enum AccountVerbs {
   static let all: [Verb] = [
     [initialise], KeyVerbs.all, apis, registrations, policy, devices, pins, strings,
   ].flatMap { $0 }
 
-  /// A verb whose arguments follow from the command line alone.
+  /// A verb whose arguments come from the command line alone.
   static func verb(
     _ path: String, _ operands: [Operand] = [], _ flags: [Option] = [], _ summary: String,
     as api: String,
@@ -38,16 +38,16 @@ enum AccountVerbs {
       throw Failure.usage("--store is missing")
     }
     let url = try invocation.needed("--url")
-    // The token is told only once: where it cannot be written, no account is made.
+    // The token is shown only once: if it cannot be written, make no account.
     if let file = invocation.value("--management-token"), unsafe access(file, F_OK) == 0 {
       throw Failure("\(file) is there already; name another file for the management token")
     }
-    // A key file that is not there is made; one that is there is used.
+    // Make the key file if it is missing; otherwise use it.
     if let file = invocation.value("--key-file"), unsafe access(file, F_OK) != 0 {
       try KeyFile.create(file)
     }
     let lock = try AccountAccess.lock(invocation)
-    // A store that is there says itself whose it is.
+    // An existing store names its account itself.
     let isThere = unsafe access(path, F_OK) == 0
     let store = try (isThere ? try? SQLiteStore(at: path) : nil) ?? SQLiteStore(creatingAt: path)
     let (account, token) = try Account.create(
@@ -117,7 +117,7 @@ enum AccountVerbs {
         }
         api["audience"] = .bool(word == "on")
       }
-      // In one step: what is refused leaves neither an API without pins nor another one's pins changed.
+      // Use one step: a refusal leaves no API without pins, and changes no other one's pins.
       if let pins = invocation.value("--pin") { api["pins"] = list(pins) }
       return Answer(try account.perform("api/add", api))
     },

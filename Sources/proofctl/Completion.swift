@@ -1,6 +1,6 @@
 import ProofJOSE
 
-/// What a shell needs to complete a command line.
+/// The script that completes a command line in a shell.
 enum Completion {
   static let verb = Verb(
     "completion bash", [], [], "writes a completion for bash: source <(proofctl completion bash)"

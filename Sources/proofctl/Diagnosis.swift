@@ -5,7 +5,7 @@ import ProofKit
 import ProofModel
 import ProofService
 
-/// Looks at everything that was named, and says of each what is well and what to do.
+/// Checks everything that was named, and reports the state and the next step of each.
 enum Diagnosis {
   static let verb = Verb(
     "diagnose", [],
@@ -66,7 +66,7 @@ enum Diagnosis {
     return object.members.map { "\($0.name) \($0.value.text)" }.joined(separator: ", ")
   }
 
-  /// Tokens are good from second to second, so a clock that is off refuses good ones.
+  /// Tokens are valid to the second, so a wrong clock refuses valid ones.
   private static func clock(_ theirs: Int64?) throws -> String {
     guard let theirs else { throw Failure("the service does not tell its time") }
     let difference = JOSEClock.system.now.seconds - theirs

@@ -20,7 +20,7 @@ enum HardwareVerbs {
     let mode: Mode = invocation.has("--development") ? .development : .production
     let isLiteral = invocation.has("--literal")
     let access = try AccountAccess(invocation)
-    // The key is on the medium before anybody may seal to it.
+    // Store the key durably before tokens can be sealed to it.
     try KeyFile.create(path)
     let identity = try HardwareKeys(
       id: HardwareID.random(), secretKey: KeyFile.read(path), mode: mode,

@@ -1,6 +1,6 @@
 import Console
 
-/// What `--help` prints.
+/// The text that `--help` prints.
 enum Help {
   static let all: String = {
     let rows = VerbTable.all.map { ($0.path, $0.summary) }

@@ -55,7 +55,7 @@ struct Invocation: Sendable {
 
   func operand(_ index: Int) -> String? { index < operands.count ? operands[index] : nil }
 
-  /// A flag's value, or else a variable's of the environment.
+  /// A flag's value, or else the value of an environment variable.
   func value(_ flag: String, else variable: String) -> String? {
     value(flag) ?? Self.environment(variable)
   }
@@ -67,8 +67,8 @@ struct Invocation: Sendable {
     return text
   }
 
-  /// Bytes in hexadecimal. What is secret comes as `@FILE`, or as `-` from standard input: a command
-  /// line can be seen by others.
+  /// Bytes in hexadecimal. A secret comes as `@FILE`, or as `-` from standard input, because other
+  /// users can see a command line.
   func hexadecimal<Value: FixedBytes>(_ flag: String, _: Value.Type) throws -> Value {
     try Self.parse(try Self.text(of: needed(flag)), flag)
   }
@@ -80,14 +80,14 @@ struct Invocation: Sendable {
     return value
   }
 
-  /// The same for a secret of a known length.
+  /// Reads a secret of a known length in the same way.
   func secret(_ flag: String, count: Int) throws -> SecretBytes {
     guard let bytes = Hexadecimal.decode(try Self.text(of: needed(flag))), bytes.count == count
     else { throw Failure.usage("\(flag) takes \(2 * count) hexadecimal digits") }
     return SecretBytes(copying: bytes.span)
   }
 
-  /// A text, or what `@FILE` or `-` stands for, without its end of line.
+  /// A text, or the content of `@FILE` or `-`, less its line end.
   static func text(of value: String) throws -> String {
     if value == "-" { return readLine() ?? "" }
     guard value.hasPrefix("@") else { return value }
@@ -96,8 +96,8 @@ struct Invocation: Sendable {
     return text.hasSuffix("\n") ? String(text.dropLast()) : text
   }
 
-  /// The same for a text of several lines, all of which counts: of standard input everything, and not
-  /// just a line. What is typed ends with its first line.
+  /// Reads a text of several lines in the same way. Standard input is read to its end, not just one
+  /// line; text typed at a terminal ends with its first line.
   static func content(of value: String) throws -> String {
     let isFile = value.hasPrefix("@")
     guard isFile || value == "-" else { return value }

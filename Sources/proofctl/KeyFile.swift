@@ -6,7 +6,7 @@ import ProofModel
 enum KeyFile {
   static let byteCount = 32
 
-  /// Makes a key file; one that is there is not touched, and is an error.
+  /// Makes a key file. An existing file is not changed, and is an error.
   static func create(_ path: String) throws {
     let secret = try JOSESecret.random(count: byteCount)
     try secret.withBytes { (bytes: Span<UInt8>) throws(FileFailure) -> Void in

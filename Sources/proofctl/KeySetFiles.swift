@@ -14,7 +14,7 @@ enum KeySetFiles {
   private static let bits = Option(
     "--bits", "N", help: "size of an RSA key: 2048, 3072 or 4096; 3072 if missing")
 
-  /// Adds what the flags of `keyset add` say to its arguments.
+  /// Adds the flags of `keyset add` to its arguments.
   static func add(_ invocation: Invocation, to arguments: inout JSONObject) throws {
     if let bits = try size(invocation) { arguments["bits"] = .number(JSONNumber(Int64(bits))) }
     guard let path = invocation.value("--public") else { return }
@@ -25,14 +25,14 @@ enum KeySetFiles {
       throw Failure("\(path) is not there; name the file with the backend's public key")
     }
     let text = String(decoding: bytes, as: UTF8.self)
-    // Looked at here too: a private key given by mistake never leaves this machine.
+    // Check here too, so that a private key given by mistake never leaves this machine.
     guard !text.contains("PRIVATE KEY-----"),
       (try? JSONWebKey(parsing: text, as: algorithm(invocation)))?.isPrivate != true
     else { throw Failure("\(path) holds a private key; give its public part") }
     arguments["public"] = .string(text)
   }
 
-  /// Makes a backend's own pair. No account is asked: only the backend may have it.
+  /// Makes a backend's own pair. It uses no account, because only the backend may have the pair.
   static let generate = Verb(
     "keyset generate", [Operand("ALGORITHM")],
     [

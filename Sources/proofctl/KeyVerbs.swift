@@ -25,7 +25,7 @@ enum KeyVerbs {
     }
   }
 
-  /// Each kind is rotated by the same steps.
+  /// The verbs of one kind. Each kind is rotated by the same steps.
   private static func own(_ kind: OwnKey) -> [Verb] {
     let noun = kind.rawValue
     let printable =

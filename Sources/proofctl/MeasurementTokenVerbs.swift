@@ -5,7 +5,7 @@ import ProofBackend
 import ProofJOSE
 import ProofModel
 
-/// Verbs that do by hand what a backend does, and read what it made.
+/// Verbs that do a backend's work by hand, and read its output.
 enum MeasurementTokenVerbs {
   static let all: [Verb] = [issue, inspect, order]
 
@@ -132,7 +132,7 @@ enum MeasurementTokenVerbs {
       Option("--output", "FILE", help: "writes the order there; else it is shown"),
     ] + backend, "signs an order that any app may carry to the hardware"
   ) { invocation in
-    // A revocation counts once it is signed: where the order cannot be written, none is.
+    // A revocation counts once it is signed: if the order cannot be written, sign none.
     if let path = invocation.value("--output"), unsafe access(path, F_OK) == 0 {
       throw Failure("\(path): File exists. Nothing was signed; name another file.")
     }

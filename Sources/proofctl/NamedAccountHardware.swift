@@ -3,7 +3,7 @@ import ProofJOSE
 import ProofModel
 import ProofService
 
-/// The hardware of the account that a verb is about, be it in its store or behind a service.
+/// The hardware of a verb's account, in its store or behind a service.
 struct NamedAccountHardware: HardwareRegistry {
   let access: AccountAccess
 

@@ -1,7 +1,8 @@
 import Console
 import ProofJOSE
 
-/// Forcing pins is confirmed by a person who types YES, or by what a script writes to standard input.
+/// Asks for the confirmation of forced pins: a person types YES, or a script writes it to standard
+/// input.
 enum PinForce {
   static func run(_ invocation: Invocation) throws -> Answer {
     let account = try AccountAccess(invocation)

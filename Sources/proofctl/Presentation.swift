@@ -2,7 +2,7 @@ import Console
 import Foundation
 import ProofJOSE
 
-/// JSON as people read it: a list of objects as a table, an object as lines, a value as itself.
+/// Formats JSON for people: a list of objects as a table, an object as lines, a value as itself.
 enum Presentation {
   static func text(_ value: JSONValue) -> String {
     switch value {
@@ -40,13 +40,13 @@ enum Presentation {
     return table.lines { _, _, cell in cell }.joined(separator: "\n")
   }
 
-  /// Columns in the order in which people look for them; others follow by name.
+  /// Columns in a fixed order; others follow by name.
   private static let columns = [
     "what", "host", "kid", "id", "device", "digest", "name", "state", "role", "passed", "kind",
     "alg",
     "mode", "detail", "lastSeen", "rule", "appName", "added", "expiry", "until",
   ]
-  /// The same as another column in another form.
+  /// Members that repeat another column in another form.
   private static let hidden: Set<String> = ["did"]
 
   private static func ordered(_ names: [String]) -> [String] {
@@ -61,7 +61,7 @@ enum Presentation {
     "until",
   ]
 
-  /// A value as people read it: a time as a date in UTC.
+  /// A value for people: a time is shown as a date in UTC.
   private static func cell(_ name: String, _ value: JSONValue) -> String {
     guard times.contains(name), case .number(let number) = value, let seconds = number.integer,
       (0...253_402_300_799).contains(seconds)
@@ -78,7 +78,7 @@ enum Presentation {
     }
   }
 
-  /// A text that stays where it is put: apps and tokens say what they like, and a terminal would obey
+  /// Escapes control characters: apps and tokens contain arbitrary text, and a terminal would obey
   /// some of it.
   private static func harmless(_ text: String) -> String {
     var shown = ""

@@ -14,7 +14,7 @@ enum SDKVerbs {
   private static let without = Option(
     "--without", "SOURCE,…", help: "sources its apps are not asked for, such as 3/4")
 
-  /// The key itself is made by the one script that also writes it into the SDK's sources.
+  /// Makes a key by the one script that also writes it into the SDK's sources.
   private static let new = Verb(
     "sdk new", [],
     [
@@ -29,7 +29,7 @@ enum SDKVerbs {
     guard FileManager.default.isExecutableFile(atPath: generator) else {
       throw Failure("\(generator) is not there: name the SDK's sources with --sources FOLDER")
     }
-    // The generator would ask for it by a name that unlocks the store here.
+    // The generator's own error names `--key-file`, which here is the flag that unlocks the store.
     guard mode != "production" || invocation.value("--key") != nil else {
       throw Failure.usage("--key is missing: the file of the key, which is made if it is not there")
     }
@@ -88,7 +88,7 @@ enum SDKVerbs {
     return Answer(try AccountAccess(invocation).perform("sdk/add", arguments))
   }
 
-  /// The key in base64, as the management API takes it.
+  /// The key in base64, the form of the management API.
   private static func keyText(_ invocation: Invocation, mode: String) throws -> String {
     if let path = invocation.value("--key") {
       let bytes = try SecretFile.read(path, limit: 16)

@@ -58,13 +58,13 @@ enum TokenVerbs {
     }
   }
 
-  /// What a token says, without what is secret.
+  /// A token's claims, free of secrets.
   private static func shown(_ claims: Claims) -> JSONValue {
     var object = claims.others
     func set(_ name: String, _ value: String?) {
       if let value { object[name] = .string(value) }
     }
-    // A number of Unix seconds, with a key file as with the account.
+    // Show Unix seconds as a number, with a key file as with the account.
     if let expiry = claims.expiry { object["exp"] = .number(JSONNumber(expiry.seconds)) }
     set("iss", claims.issuer)
     set("sub", claims.subject)
@@ -116,7 +116,7 @@ enum TokenVerbs {
     let nonce = try invocation.hexadecimal("--nonce", ProofNonce.self)
     let key = try invocation.secret("--key", count: 16)
     let measured = try invocation.secret("--measurement", count: 32)
-    // Both kinds have one formula.
+    // IM and DM have the same formula.
     let measurement = try Measurement(integrity: measured, device: measured, deviceKey: key)
     let unused = try MeasurementProofKey(.random(count: 16), mode: .development)
     return measurement.proof(of: .device, for: nonce, with: unused)

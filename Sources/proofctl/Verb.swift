@@ -1,7 +1,7 @@
 import Console
 import ProofJOSE
 
-/// What stands after a verb without a name of its own.
+/// An argument of a verb that is given by its position.
 struct Operand: Sendable {
   enum Count: Sendable {
     case one, optional, some
@@ -24,12 +24,12 @@ struct Operand: Sendable {
   }
 }
 
-/// What a verb gave: JSON, and how people see it.
+/// The result of a verb: JSON, and a text for people.
 struct Answer: Sendable {
   var value: JSONValue
-  /// For people; nil for the JSON in lines.
+  /// The text for people; nil to print the JSON in lines.
   var text: String?
-  /// Whether the answer is what was hoped for: a valid token, a healthy service.
+  /// Whether the answer is the desired one: a valid token, a healthy service.
   var isGood = true
 
   init(_ value: JSONValue, text: String? = nil, isGood: Bool = true) {
@@ -39,7 +39,7 @@ struct Answer: Sendable {
   }
 }
 
-/// Something that the tool can do.
+/// An action of the tool.
 struct Verb: Sendable {
   let noun: String
   let name: String
@@ -72,12 +72,12 @@ struct Verb: Sendable {
   }
 }
 
-/// Why the tool did not do what it was told.
+/// The reason why the tool did not carry out a command.
 struct Failure: Error, CustomStringConvertible {
   enum Kind: Sendable {
     /// Refused or failed: exit code 1.
     case refused
-    /// Not understood: exit code 2.
+    /// An invalid command line: exit code 2.
     case usage
   }
 

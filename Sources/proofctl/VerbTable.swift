@@ -1,4 +1,4 @@
-/// Everything that the tool can do, in the order of its help.
+/// All verbs of the tool, in the order of its help.
 enum VerbTable {
   static let all: [Verb] =
     [

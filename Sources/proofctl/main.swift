@@ -1,13 +1,13 @@
 import Console
 import ProofJOSE
 
-// The operator's tool. What it can do stands in VerbTable.swift.
+// The operator's tool. VerbTable.swift lists its verbs.
 
 CoreDumps.forbid()
 let arguments = Array(CommandLine.arguments.dropFirst())
 let isJSON = arguments.contains("--json")
 
-/// One answer, one exit code.
+/// Prints one answer, and returns its exit code.
 func perform() throws -> Int32 {
   if arguments.isEmpty || arguments == ["--help"] || arguments == ["help"] {
     print(Help.all)

@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// Asks those who back up to leave a folder out.
+/// Marks a folder for backup programs to leave out.
 package enum BackupExclusion {
   /// The file by which tar (`--exclude-caches`), borg, restic and others know a folder to skip.
   package static let tagName = "CACHEDIR.TAG"
@@ -12,18 +12,18 @@ package enum BackupExclusion {
 
     """
 
-  /// Marks a folder, as far as the file system allows. A folder without the mark works as well. Who
-  /// calls holds the folder's ``FolderLock``.
+  /// Marks a folder, as far as the file system allows. A folder works without the mark as well. The
+  /// caller holds the folder's ``FolderLock``.
   package static func mark(_ access: some FolderAccess) {
     guard (try? access.exists(tagName)) == false else { return }
-    // Whole or not at all: a mark that a power cut emptied would stand there, and mark nothing.
+    // Write it whole or not at all: a mark that a power cut emptied would exist and mark nothing.
     try? DurableFolder(access).replace(tagName, with: Array(tag.utf8))
   }
 
-  /// The folder for state that belongs to this user on this machine: neither configuration nor
-  /// data that a person would carry to another one.
+  /// The folder for state that belongs to this user on this machine. State is neither configuration
+  /// nor data that a person would carry to another machine.
   ///
-  /// - Returns: `$XDG_STATE_HOME`, or else `$HOME/.local/state`; nil without either.
+  /// - Returns: `$XDG_STATE_HOME`, or else `$HOME/.local/state`; nil if neither variable is set.
   package static var stateFolder: String? {
     if let state = environment("XDG_STATE_HOME"), state.hasPrefix("/") { return state }
     return environment("HOME").map { $0 + "/.local/state" }

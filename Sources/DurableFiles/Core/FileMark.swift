@@ -1,10 +1,10 @@
 internal import Glibc
 
-/// Differs from an earlier mark if the file was replaced or written to.
+/// A mark of a file's version, which changes when the file is replaced or written to.
 package struct FileMark: Sendable, Hashable {
   private let values: [Int]
 
-  /// Looks at a file; one that is not there has a mark of its own.
+  /// Reads the mark of a file; a missing file has a mark of its own.
   package init(_ path: String) {
     var status = stat()
     guard unsafe stat(path, &status) == 0 else {

@@ -1,13 +1,13 @@
 internal import Glibc
 
-/// The right to be a folder's only user, for as long as the value lives.
+/// The exclusive right to use a folder, for as long as the value lives.
 ///
-/// It is a lock of the kernel's on an open file (flock): it ends with its process, however that ends,
-/// and it holds against a second user in the same process as well.
+/// It is a kernel lock on an open file (flock). It ends when its process ends, for any reason, and
+/// it also excludes a second user in the same process.
 package final class FolderLock: Sendable {
-  /// Why there is no lock.
+  /// The reason why the lock was not taken.
   package enum Refusal: Error, Sendable, Hashable {
-    /// Somebody has it: the process of this number, as far as it wrote it down.
+    /// Another process has it: the one of this number, if the lock's file names it.
     case held(by: Int32?)
     /// The lock's file cannot be used.
     case failed(FileFailure)
@@ -15,12 +15,12 @@ package final class FolderLock: Sendable {
 
   private let file: Int32
 
-  /// Takes the lock, or says who has it.
+  /// Takes the lock, or throws the holder's process id.
   ///
   /// - Parameters:
-  ///   - path: The lock's file, made if it is not there. It stays: a lock whose file comes
-  ///     and goes is no lock.
-  ///   - milliseconds: How long to wait for another user to end; 0 to say at once that there is one.
+  ///   - path: The lock's file, made if it is not there. It is never removed, because locks on
+  ///     different files of one name do not exclude each other.
+  ///   - milliseconds: The longest wait for another user to end; 0 to fail at once.
   /// - Throws: ``Refusal``.
   package init(_ path: String, waiting milliseconds: Int = 0) throws(Refusal) {
     let flags = O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC
@@ -30,7 +30,7 @@ package final class FolderLock: Sendable {
     while flock(file, LOCK_EX | LOCK_NB) != 0 {
       let code = errno
       if code == EINTR { continue }
-      // The kernel's own wait has no end: it would outlast a user that was stopped.
+      // The kernel's own wait has no timeout: it would wait for ever for a stopped process.
       if code == EWOULDBLOCK, waited < milliseconds {
         waited += 1
         _ = usleep(1_000)
@@ -42,13 +42,13 @@ package final class FolderLock: Sendable {
       throw .held(by: holder)
     }
     self.file = file
-    // Whatever this process's mask is: the next one must be able to open it.
+    // Set the mode whatever this process's mask is, so that the next process can open the file.
     var status = stat()
     if unsafe fstat(file, &status) == 0, status.st_mode & 0o777 != 0o600 {
       _ = fchmod(file, 0o600)
     }
-    // For people only; the lock holds without it. Cut after it is written, not emptied before: a file
-    // that was emptied is written through by ext4 when it is closed, which takes milliseconds.
+    // The process id is for people only; the lock needs no content. Truncate after writing, not
+    // before: ext4 flushes a file that was emptied when it is closed, which takes milliseconds.
     let text = Array("\(getpid())\n".utf8)
     _ = unsafe pwrite(file, text, text.count, 0)
     _ = ftruncate(file, off_t(text.count))

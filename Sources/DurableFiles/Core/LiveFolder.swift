@@ -1,14 +1,14 @@
 internal import Glibc
 
-/// A folder of this machine. All calls are relative to the folder as it was opened, wherever its
-/// path leads later.
+/// A folder of this machine. All calls are relative to the folder as it was opened, even if its
+/// path leads elsewhere later.
 package final class LiveFolder: FolderAccess {
   package let path: String
   private let folder: Int32
 
   /// Opens a folder, made for its owner alone if it is not there.
   ///
-  /// - Throws: ``FileFailure``; EPERM if the folder belongs to somebody else, or others may write in
+  /// - Throws: ``FileFailure``; EPERM if the folder belongs to another user, or others may write in
   ///   it.
   package init(_ path: String) throws(FileFailure) {
     self.path = path
@@ -36,7 +36,7 @@ package final class LiveFolder: FolderAccess {
   package func read(
     _ name: String, from offset: Int, limit: Int
   ) throws(FileFailure) -> [UInt8]? {
-    // Not blocking: a FIFO in the place of a file must not hang its reader.
+    // Do not block: a FIFO in place of a file must not hang its reader.
     let file = unsafe openat(folder, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
     guard file >= 0 else {
       if errno == ENOENT { return nil }
@@ -107,7 +107,7 @@ package final class LiveFolder: FolderAccess {
   private func opened(_ name: String, _ flags: Int32) throws(FileFailure) -> OpenFile {
     let file = unsafe openat(folder, name, flags | O_NOFOLLOW | O_CLOEXEC, mode_t(0o600))
     guard file >= 0 else { throw FileFailure("create", name, code: errno) }
-    // Whatever the process's mask is.
+    // Set the mode whatever the process's mask is.
     guard fchmod(file, 0o600) == 0 else {
       let code = errno
       _ = Glibc.close(file)
@@ -116,7 +116,7 @@ package final class LiveFolder: FolderAccess {
     return OpenFile(file)
   }
 
-  /// Makes a folder and those it stands in, each on the medium before the next.
+  /// Makes a folder and its parents, each on the medium before the next.
   private static func make(_ path: String) throws(FileFailure) {
     if unsafe mkdir(path, 0o700) == 0 {
       try synchronizeParent(of: path)
@@ -133,11 +133,11 @@ package final class LiveFolder: FolderAccess {
     try synchronizeParent(of: path)
   }
 
-  /// Returns when a name is on the medium.
+  /// Synchronises a path's parent folder, so that the name is on the medium.
   static func synchronizeParent(of path: String) throws(FileFailure) {
     let parent = parent(of: path) ?? "."
     let folder = unsafe Glibc.open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-    // A parent that may be entered and not listed cannot be synchronized; the folder is there.
+    // A parent that may be entered but not listed cannot be synchronised; the folder exists.
     guard folder >= 0 else { return }
     defer { _ = Glibc.close(folder) }
     guard fsync(folder) == 0 else { throw FileFailure("synchronize", parent, code: errno) }

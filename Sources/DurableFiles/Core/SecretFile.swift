@@ -1,8 +1,8 @@
 internal import Glibc
 
-/// Files that hold a key: read and written by their owner alone.
+/// Files that hold a key. Only their owner may read and write them.
 package enum SecretFile {
-  /// Reads a file that nobody but its owner may read.
+  /// Reads a file that only its owner may read.
   ///
   /// - Returns: Its bytes.
   /// - Throws: ``FileFailure``; EPERM if others may read it, EFBIG if it is longer than `limit`.
@@ -25,10 +25,10 @@ package enum SecretFile {
     return bytes
   }
 
-  /// Makes a file for its owner alone, and returns when file and name are on the medium; one that is
-  /// there is not touched.
+  /// Makes a file for its owner alone, and returns when file and name are on the medium. An
+  /// existing file is not changed.
   ///
-  /// - Throws: ``FileFailure``; EEXIST if there is one. Nothing is left of one that failed.
+  /// - Throws: ``FileFailure``; EEXIST if the file exists. A failed attempt leaves no file.
   package static func create(_ path: String, _ bytes: Span<UInt8>) throws(FileFailure) {
     let flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC
     let file = unsafe open(path, flags, mode_t(0o600))
@@ -38,16 +38,16 @@ package enum SecretFile {
       try write(bytes, to: file, path)
       try LiveFolder.synchronizeParent(of: path)
     } catch {
-      // A piece of a key is no key, and would stand in the next attempt's way.
+      // Remove a partial key, which would block the next attempt.
       _ = unsafe unlink(path)
       throw error
     }
   }
 
-  /// Makes a file for its owner alone, or replaces one in one step: who reads it finds all of the old one
-  /// or all of the new one.
+  /// Makes a file for its owner alone, or replaces one atomically: a reader finds all of the old
+  /// file or all of the new one.
   ///
-  /// - Throws: ``FileFailure``. The old one is still there.
+  /// - Throws: ``FileFailure``. The old file is then still there.
   package static func replace(_ path: String, _ bytes: Span<UInt8>) throws(FileFailure) {
     let fresh = path + ".new"
     guard unsafe unlink(fresh) == 0 || errno == ENOENT else {

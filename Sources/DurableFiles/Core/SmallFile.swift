@@ -2,11 +2,11 @@ internal import Glibc
 
 /// Files that are read whole.
 package enum SmallFile {
-  /// Reads what a path leads to, such as a file of the system's.
+  /// Reads the file that a path leads to, such as one of the system's.
   ///
-  /// - Returns: Its bytes, at most `limit + 1`, or nil if there is nothing.
+  /// - Returns: Its bytes, at most `limit + 1`, or nil if the file is missing.
   package static func read(_ path: String, limit: Int) throws(FileFailure) -> [UInt8]? {
-    // Not blocking: a FIFO in the place of a file must not hang its reader.
+    // Do not block: a FIFO in place of a file must not hang its reader.
     let file = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
     guard file >= 0 else {
       if errno == ENOENT { return nil }

@@ -1,31 +1,32 @@
-/// What a token says: the claims that this project's tokens have, each with its type, and all others
-/// as they came.
+/// A token's content: the claims that this project's tokens have, each with its type, and all other
+/// claims unchanged.
 ///
 /// Values are checked when they are set into a type (``DeviceID``, ``Binding``…), when a token is
 /// read, and when one is made.
 public struct Claims: Sendable {
-  /// When the token ends (`exp`).
+  /// The token's end (`exp`).
   public var expiry: UnixTime?
-  /// When it was issued (`iat`). Left out by default, because some backends refuse an issuer whose
+  /// The time of issue (`iat`). Left out by default, because some backends refuse an issuer whose
   /// clock is ahead.
   public var issuedAt: UnixTime?
-  /// When it begins (`nbf`).
+  /// The token's beginning (`nbf`).
   public var notBefore: UnixTime?
-  /// Who issued it (`iss`).
+  /// The token's issuer (`iss`).
   public var issuer: String?
-  /// For whom it is (`aud`). One name is written as a string, several as an array, none not at all.
+  /// The audience (`aud`). One name is written as a string, several as an array, none not at all.
   public var audience: [String] = []
-  /// Whom it is about (`sub`).
+  /// The token's subject (`sub`).
   public var subject: String?
-  /// The device, or rather this app's installation on it (`did`).
+  /// The app's installation on its device (`did`).
   public var deviceID: DeviceID?
-  /// The address of the app as the service saw it (`ip`). Only for people: networks change it.
+  /// The address of the app as the service saw it (`ip`). For people only, because networks change
+  /// it.
   public var address: String?
   /// The attestation response code (`arc`): a few characters of base32 for support staff.
   public var attestationCode: String?
   /// Annotations (`anno`): names of flags. Written if it is not `nil`.
   public var annotations: [String]?
-  /// What the token is bound to (`pay`).
+  /// The hash that the token is bound to (`pay`).
   public var binding: Binding?
   /// The name of the key for signed messages (`mskid`).
   public var messageKeyID: String?
@@ -39,9 +40,9 @@ public struct Claims: Sendable {
   /// No claims.
   public init() {}
 
-  /// Claims that end.
+  /// Makes claims with an end.
   ///
-  /// - Parameter expiry: When the token ends.
+  /// - Parameter expiry: The token's end.
   public init(expiry: UnixTime) { self.expiry = expiry }
 
   /// The names that have a property of their own.
@@ -75,7 +76,7 @@ extension Claims {
     public var text: String { Claims.base64(bytes) }
   }
 
-  /// What a token is bound to: the SHA-256 of some text, such as the whole value of a header.
+  /// The binding of a token: the SHA-256 of some text, such as the whole value of a header.
   public struct Binding: Sendable, Hashable {
     /// The hash.
     public let digest: [UInt8]
@@ -83,7 +84,7 @@ extension Claims {
     /// How many bytes the hash has.
     public static var byteCount: Int { Digest.byteCount }
 
-    /// A binding from its hash.
+    /// Makes a binding from its hash.
     ///
     /// - Parameter digest: 32 bytes.
     /// - Throws: ``JOSEError/claimInvalid(_:_:)``.
@@ -94,23 +95,23 @@ extension Claims {
       self.digest = digest
     }
 
-    /// The binding to some bytes.
+    /// Makes the binding to some bytes.
     ///
-    /// - Parameter bytes: What is bound, such as a header's whole value, `Bearer ` included.
+    /// - Parameter bytes: The bytes to bind, such as a header's whole value, `Bearer ` included.
     /// - Throws: ``JOSEError/libraryFailed``.
     public init(to bytes: Span<UInt8>) throws(JOSEError) {
       digest = try Digest.sha256(bytes)
     }
 
-    /// The binding to some text.
+    /// Makes the binding to some text.
     ///
-    /// - Parameter text: What is bound, such as a header's whole value, `Bearer ` included.
+    /// - Parameter text: The text to bind, such as a header's whole value, `Bearer ` included.
     /// - Throws: ``JOSEError/libraryFailed``.
     public init(to text: String) throws(JOSEError) {
       try self.init(to: Array(text.utf8).span)
     }
 
-    /// Whether both are to the same text. Constant time.
+    /// Whether both bind the same text. Constant time.
     ///
     /// - Parameter other: Another binding.
     /// - Returns: Whether they are equal.

@@ -1,9 +1,9 @@
-/// What a token's claims must say to be accepted.
+/// The conditions on a token's claims.
 ///
-/// A token that ends is asked for; `iat` and `nbf` must not be in the future; a token for an audience
-/// is refused where none is expected.
+/// By default a token must have an end. `iat` and `nbf` must not be in the future. A token for an
+/// audience is refused where none is expected.
 public struct ClaimsPolicy: Sendable {
-  /// Where the time comes from.
+  /// The source of the time.
   public let clock: JOSEClock
   /// Seconds by which the issuer's clock may differ.
   public let leeway: Int
@@ -13,27 +13,27 @@ public struct ClaimsPolicy: Sendable {
   public let audience: String?
   /// The expected `sub`; `nil` if it does not matter.
   public let subject: String?
-  /// What the token must be bound to in `pay`; `nil` if it does not matter.
+  /// The binding that the token must have in `pay`; `nil` if it does not matter.
   public let binding: Claims.Binding?
-  /// The header's `typ`. `JWT` may also be left out by the issuer, as its standard allows.
+  /// The header's `typ`. The issuer may leave `JWT` out, as its standard allows.
   public let type: String
   /// Whether a token must end.
   public let isExpiryRequired: Bool
-  /// How many seconds ahead a token's end may be; `nil` for any.
+  /// The most seconds that a token's end may be ahead; `nil` for any.
   public let longestLifetime: Int?
 
-  /// A policy.
+  /// Makes a policy.
   ///
   /// - Parameters:
-  ///   - clock: Where the time comes from.
+  ///   - clock: The source of the time.
   ///   - leeway: Seconds by which the issuer's clock may differ: 0 to 300.
   ///   - issuer: The expected `iss`.
   ///   - audience: This service's name in `aud`.
   ///   - subject: The expected `sub`.
-  ///   - binding: What the token must be bound to.
+  ///   - binding: The binding that the token must have.
   ///   - type: The header's `typ`.
   ///   - isExpiryRequired: Whether a token must end.
-  ///   - longestLifetime: How many seconds ahead a token's end may be: at least 1.
+  ///   - longestLifetime: The most seconds that a token's end may be ahead: at least 1.
   /// - Throws: ``JOSEError/outOfRange(_:allowed:actual:)``.
   public init(
     clock: JOSEClock = .system, leeway: Int = 0, issuer: String? = nil, audience: String? = nil,
@@ -58,7 +58,7 @@ public struct ClaimsPolicy: Sendable {
     self.longestLifetime = longestLifetime
   }
 
-  /// Judges claims that a verifier or decrypter has found authentic.
+  /// Checks claims that a verifier or decrypter has found authentic.
   ///
   /// - Parameter claims: The claims.
   /// - Throws: ``JOSEError``.
@@ -84,7 +84,7 @@ public struct ClaimsPolicy: Sendable {
 
   private func judgeTimes(_ claims: Claims, now: UnixTime) throws(JOSEError) {
     if let expiry = claims.expiry {
-      // RFC 7519, 4.1.4: at its end a token is not valid any more.
+      // RFC 7519, 4.1.4: a token is no longer valid at its end.
       guard now < expiry.advanced(by: leeway) else { throw .expired(at: expiry, now: now) }
       if let limit = longestLifetime, expiry > now.advanced(by: limit).advanced(by: leeway) {
         throw .validTooLong(until: expiry, limit: limit)
@@ -97,7 +97,7 @@ public struct ClaimsPolicy: Sendable {
     if let time = claims.issuedAt, time > latest { throw .issuedInFuture(at: time, now: now) }
   }
 
-  /// Judges a header's `typ` and `cty`.
+  /// Checks a header's `typ` and `cty`.
   func judge(type actual: String?, contentType: String?) throws(JOSEError) {
     let isStandard = Self.isSameType("JWT", type)
     if let actual {

@@ -1,8 +1,8 @@
 extension Claims {
   /// Reads a payload. Duplicate claims are refused, unknown ones kept.
   ///
-  /// Nothing says yet that the claims are true: a verifier or decrypter calls this after it has found
-  /// the token authentic.
+  /// The claims are not trusted by themselves: a verifier or decrypter calls this after it has
+  /// found the token authentic.
   package init(parsing text: Span<UInt8>) throws(JOSEError) {
     let members = try ClaimMembers(text)
     expiry = try members.time("exp", in: text)
@@ -26,8 +26,8 @@ extension Claims {
     try checkForms()
   }
 
-  /// Checks what types alone do not: the forms of texts, times and keys. What is written is held to
-  /// the same as what is read.
+  /// Checks the forms of texts, times and keys, which types alone do not enforce. The same checks
+  /// apply to written and read claims.
   func checkForms() throws(JOSEError) {
     for (name, time) in [("exp", expiry), ("iat", issuedAt), ("nbf", notBefore)] {
       guard let time else { continue }
@@ -134,8 +134,8 @@ private struct ClaimMembers {
     return texts
   }
 
-  /// RFC 7519, 4.1.3: one string may stand without its array. An empty array is for nobody, which is
-  /// not the same as for everybody.
+  /// RFC 7519, 4.1.3: one string may stand without its array. An empty array is for no audience,
+  /// which differs from a missing `aud`.
   func audience(in text: Span<UInt8>) throws(JOSEError) -> [String] {
     guard let node = typed["aud"] else { return [] }
     if index.nodes[node].kind == .string { return [index.string(at: node, in: text)] }
@@ -157,7 +157,7 @@ private struct ClaimMembers {
     return bytes
   }
 
-  /// Decodes the claims from where they stand into memory for secrets.
+  /// Decodes the claims in place, into memory for secrets.
   func measurement(in text: Span<UInt8>) throws(JOSEError) -> MeasurementClaims? {
     var parts = MeasurementClaims.parts
     let optional = MeasurementClaims.optionalPart

@@ -1,5 +1,5 @@
 extension Claims {
-  /// The claims as canonical JSON. Without a measurement: the text is not a secret.
+  /// The claims as canonical JSON. They have no measurement, because the text is not a secret.
   func clearJSON() throws(JOSEError) -> [UInt8] {
     precondition(measurement == nil, "A measurement is written into memory for secrets.")
     let members = try members()

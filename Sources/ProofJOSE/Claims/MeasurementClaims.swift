@@ -1,8 +1,8 @@
-/// The claims of a measurement: integrity measurement (`imh`), device measurement (`dmh`), measurement
-/// proof key (`mpk`) and, where the service tells it, device proof key (`dpk`). Secret.
+/// The claims of a measurement: integrity measurement (`imh`), device measurement (`dmh`),
+/// measurement proof key (`mpk`) and, if the service sent it, device proof key (`dpk`). Secret.
 ///
-/// They stand in one block of memory for secrets, which copies of the value share, and which is wiped
-/// with the last of them.
+/// They are stored in one block of memory for secrets. Copies of the value share the block, which
+/// is wiped with the last of them.
 public struct MeasurementClaims: Sendable {
   private let secret: SharedSecret
 
@@ -18,7 +18,7 @@ public struct MeasurementClaims: Sendable {
 
   /// Names, places and order of the claims.
   static let parts = [("imh", integrity), ("dmh", device), ("mpk", key)]
-  /// The one that may be missing.
+  /// The claim that may be missing.
   static let optionalPart = ("dpk", deviceKey)
 
   init(_ secret: consuming JOSESecret) {
@@ -88,8 +88,8 @@ public struct MeasurementClaims: Sendable {
   /// Lends the integrity measurement: 32 bytes.
   ///
   /// - Parameter body: Reads the bytes. It must not keep copies of them.
-  /// - Returns: What `body` returns.
-  /// - Throws: What `body` throws.
+  /// - Returns: The result of `body`.
+  /// - Throws: The error of `body`.
   public func withIntegrityMeasurement<R: ~Copyable, E: Error>(
     _ body: (Span<UInt8>) throws(E) -> R
   ) throws(E) -> R {
@@ -99,8 +99,8 @@ public struct MeasurementClaims: Sendable {
   /// Lends the device measurement: 32 bytes.
   ///
   /// - Parameter body: Reads the bytes. It must not keep copies of them.
-  /// - Returns: What `body` returns.
-  /// - Throws: What `body` throws.
+  /// - Returns: The result of `body`.
+  /// - Throws: The error of `body`.
   public func withDeviceMeasurement<R: ~Copyable, E: Error>(
     _ body: (Span<UInt8>) throws(E) -> R
   ) throws(E) -> R {
@@ -110,8 +110,8 @@ public struct MeasurementClaims: Sendable {
   /// Lends the measurement proof key: 16 bytes.
   ///
   /// - Parameter body: Reads the bytes. It must not keep copies of them.
-  /// - Returns: What `body` returns.
-  /// - Throws: What `body` throws.
+  /// - Returns: The result of `body`.
+  /// - Throws: The error of `body`.
   public func withProofKey<R: ~Copyable, E: Error>(
     _ body: (Span<UInt8>) throws(E) -> R
   ) throws(E) -> R {
@@ -121,8 +121,8 @@ public struct MeasurementClaims: Sendable {
   /// Lends the device proof key: 16 bytes.
   ///
   /// - Parameter body: Reads the bytes. It must not keep copies of them.
-  /// - Returns: What `body` returns.
-  /// - Throws: ``JOSEError/claimMissing(_:)`` if the service did not tell it.
+  /// - Returns: The result of `body`.
+  /// - Throws: ``JOSEError/claimMissing(_:)`` if the service did not send it.
   public func withDeviceKey<R: ~Copyable>(
     _ body: (Span<UInt8>) -> R
   ) throws(JOSEError) -> R {
@@ -136,7 +136,7 @@ public struct MeasurementClaims: Sendable {
     try secret.withBytes { bytes throws(E) in try body(bytes.extracting(range)) }
   }
 
-  /// The claims, to be written from where they stand.
+  /// The claims, for writing them directly from the block.
   var members: [(name: String, member: JSONMember)] {
     (Self.parts + (hasDeviceKey ? [Self.optionalPart] : [])).map { name, range in
       (name, .secret(secret, range, .standard))
@@ -145,7 +145,7 @@ public struct MeasurementClaims: Sendable {
 }
 
 extension MeasurementClaims: CustomStringConvertible, CustomReflectable {
-  /// Nothing of the measurement.
+  /// A text that contains nothing of the measurement.
   public var description: String { "measurement (secret)" }
 
   /// Shows nothing of the measurement.

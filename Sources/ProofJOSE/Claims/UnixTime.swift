@@ -2,23 +2,23 @@
 public struct UnixTime: Sendable, Hashable {
   /// Whole seconds.
   public let seconds: Int64
-  /// What is beyond them: 0 to 999,999,999.
+  /// The fraction beyond them: 0 to 999,999,999.
   public let nanoseconds: Int32
 
-  /// A time.
+  /// Makes a time.
   ///
   /// Traps if the nanoseconds are a second or more, or negative.
   ///
   /// - Parameters:
   ///   - seconds: Whole seconds.
-  ///   - nanoseconds: What is beyond them.
+  ///   - nanoseconds: The fraction beyond them.
   public init(seconds: Int64, nanoseconds: Int32 = 0) {
     precondition((0..<1_000_000_000).contains(nanoseconds))
     self.seconds = seconds
     self.nanoseconds = nanoseconds
   }
 
-  /// The time some seconds later, or at the end of what can be written.
+  /// The time some seconds later, bounded by the range that can be written.
   ///
   /// - Parameter seconds: How many; negative for earlier.
   /// - Returns: The time.
@@ -31,7 +31,7 @@ public struct UnixTime: Sendable, Hashable {
   /// Reads a number digit by digit, without rounding through binary floating point. Fractions beyond
   /// nanoseconds are dropped.
   ///
-  /// `nil` for what is before 1970 or after the year 9999.
+  /// `nil` for a time before 1970 or after the year 9999.
   init?(_ number: JSONNumber) {
     var digits: [UInt8] = []
     var point: Int?
@@ -50,7 +50,7 @@ public struct UnixTime: Sendable, Hashable {
       case UInt8(ascii: "0")...UInt8(ascii: "9"):
         let digit = character - UInt8(ascii: "0")
         if isInExponent {
-          // Beyond a thousand it makes no difference any more.
+          // Larger exponents make no difference.
           exponent = min(exponent * 10 + Int(digit), 1_000)
         } else {
           digits.append(digit)
@@ -65,7 +65,7 @@ public struct UnixTime: Sendable, Hashable {
       let index = place + shift
       return digits.indices.contains(index) ? Int64(digits[index]) : 0
     }
-    // Places above the largest number that is taken must be zeros.
+    // Places above the largest accepted number must be zeros.
     let leading = digits.prefix(max(0, shift - 12))
     guard leading.allSatisfy({ $0 == 0 }) else { return nil }
     var seconds: Int64 = 0
@@ -103,21 +103,21 @@ extension UnixTime: CustomStringConvertible {
   public var description: String { number.text }
 }
 
-/// Where the time comes from: the system, or a test.
+/// The source of the time: the system, or a test.
 public struct JOSEClock: Sendable {
   private let read: @Sendable () -> UnixTime
 
-  /// A clock that asks a closure.
+  /// Makes a clock from a closure.
   ///
-  /// - Parameter read: Says the time; from any thread.
+  /// - Parameter read: Gives the time; called from any thread.
   public init(_ read: @escaping @Sendable () -> UnixTime) { self.read = read }
 
   /// The system's clock.
   public static let system = JOSEClock { UnixTime.readSystemClock() }
 
-  /// A clock that stands.
+  /// A clock that always tells the same time.
   ///
-  /// - Parameter time: What it always says.
+  /// - Parameter time: The time that it tells.
   /// - Returns: The clock.
   public static func fixed(_ time: UnixTime) -> JOSEClock { JOSEClock { time } }
 

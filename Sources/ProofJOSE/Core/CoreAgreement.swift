@@ -5,8 +5,8 @@ internal import CCrypto
 extension CoreKey {
   static let agreedByteCount = PFJ_AGREED_BYTES
 
-  /// The secret that this pair of P-256 and another pair's point agree on. `nil` for a point that is not
-  /// on the curve.
+  /// The secret on which this pair of P-256 and another pair's point agree. `nil` for a point that
+  /// is not on the curve.
   func agreed(with point: [UInt8]) throws(JOSEError) -> JOSESecret? {
     precondition(isPair && kind == .p256 && point.count == PFJ_P256_POINT_BYTES)
     var result = PFJ_E_LIBRARY
@@ -34,7 +34,8 @@ extension CoreKey {
     return wrapped
   }
 
-  /// The content key that was encrypted; a random one, after the same work, if the bytes do not open.
+  /// The content key that was encrypted. If the bytes do not open, a random key, after the same
+  /// work.
   func decrypt(_ wrapped: Span<UInt8>) throws(JOSEError) -> JOSESecret {
     precondition(isPair && kind == .rsa && wrapped.count == publicBytes.count)
     return try JOSESecret(count: GCM.keyByteCount) { contentKey throws(JOSEError) in

@@ -6,7 +6,7 @@ enum GCM {
   static let ivByteCount = PFJ_GCM_IV_BYTES
   static let tagByteCount = PFJ_GCM_TAG_BYTES
 
-  /// Encrypts. The caller sees to it that a key never meets an IV twice.
+  /// Encrypts. The caller must never use a key with the same IV twice.
   static func seal(
     _ plaintext: Span<UInt8>, key: Span<UInt8>, iv: Span<UInt8>, additionalData: Span<UInt8>
   ) throws(JOSEError) -> (ciphertext: [UInt8], tag: [UInt8]) {
@@ -28,7 +28,7 @@ enum GCM {
     return (ciphertext, tag)
   }
 
-  /// Decrypts into a secret. `nil` when the tag is wrong, whatever the reason.
+  /// Decrypts into a secret. `nil` if the tag is wrong, for any reason.
   static func open(
     _ ciphertext: Span<UInt8>, tag: Span<UInt8>, key: Span<UInt8>, iv: Span<UInt8>,
     additionalData: Span<UInt8>
@@ -78,7 +78,7 @@ enum KeyWrap {
     return wrapped
   }
 
-  /// `nil` when the bytes were not wrapped under this key.
+  /// `nil` if the bytes were not wrapped under this key.
   static func unwrap(
     _ wrapped: Span<UInt8>, under key: Span<UInt8>
   ) throws(JOSEError) -> JOSESecret? {

@@ -1,7 +1,7 @@
 internal import Glibc
 
 extension UnixTime {
-  /// What the system's clock says.
+  /// Reads the system's clock.
   static func readSystemClock() -> UnixTime {
     var time = timespec()
     let result = unsafe clock_gettime(CLOCK_REALTIME, &time)

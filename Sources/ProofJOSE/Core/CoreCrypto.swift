@@ -1,12 +1,12 @@
 internal import CCrypto
 
-/// What a function of the C shim answered that says nothing of the message.
+/// Throws for a result of the C shim that does not depend on the message.
 func check(_ result: pfj_result) throws(JOSEError) {
   switch result {
   case PFJ_OK: return
   case PFJ_E_RANDOM: throw .randomFailed
-  // Sizes are bounded long before C is called, and refusals have their own answers: what is left is
-  // libcrypto's failure.
+  // Sizes are bounded before C is called, and refusals have results of their own, so this is a
+  // failure of libcrypto.
   default: throw .libraryFailed
   }
 }
@@ -20,7 +20,7 @@ enum Randomness {
     try check(result)
   }
 
-  /// Bytes that everyone may see, from a generator that no secret comes from.
+  /// Public random bytes, from a generator that no secret comes from.
   static func fillPublic(_ bytes: inout MutableSpan<UInt8>) throws(JOSEError) {
     let result = unsafe bytes.withUnsafeMutableBufferPointer { buffer in
       unsafe pfj_random_public(buffer.baseAddress, buffer.count)
@@ -31,7 +31,7 @@ enum Randomness {
 
 /// Comparison without early exit.
 enum ConstantTime {
-  /// Time depends on the counts alone.
+  /// Compares in time that depends on the counts alone.
   static func areEqual(_ one: Span<UInt8>, _ other: Span<UInt8>) -> Bool {
     guard one.count == other.count else { return false }
     return unsafe one.withUnsafeBufferPointer { first in
@@ -73,8 +73,8 @@ enum Digest {
     return tag
   }
 
-  /// Whether a tag is the message's. The right tag of somebody else's message is a secret: it would
-  /// make a forgery of it.
+  /// Whether a tag is the message's. The computed tag is kept as a secret: for a message that an
+  /// attacker sent, it would be a forgery.
   static func isMAC(
     _ tag: Span<UInt8>, of message: Span<UInt8>, key: Span<UInt8>
   ) throws(JOSEError) -> Bool {

@@ -11,7 +11,7 @@ final class CoreKey {
   let isPair: Bool
   let pointer: OpaquePointer
 
-  /// The pair of a seed, a scalar, or the private numbers of RSA.
+  /// Makes the pair of a seed, a scalar, or the private numbers of RSA.
   init(_ kind: Kind, secret: Span<UInt8>) throws(JOSEError) {
     guard let publicByteCount = kind.publicByteCount(ofSecret: secret.count) else {
       throw .keyInvalid("its private number is not as long as one of its kind")
@@ -76,7 +76,7 @@ final class CoreKey {
     }
   }
 
-  /// How long a signature is.
+  /// The length of a signature.
   var signatureByteCount: Int { kind == .rsa ? publicBytes.count : PFJ_SIGNATURE_BYTES }
 
   func sign(_ message: Span<UInt8>) throws(JOSEError) -> [UInt8] {
@@ -129,7 +129,7 @@ extension CoreKey {
   /// How many bytes all private numbers of RSA take: `PFJ_RSA_PRIVATE_BYTES`.
   static func privateByteCount(ofModulus count: Int) -> Int { count / 2 * 7 }
 
-  /// From the shortest secret of a kind to the longest.
+  /// The range of the lengths of a kind's secrets.
   static func secretByteCounts(of kind: Kind) -> ClosedRange<Int> {
     switch kind {
     case .p256, .ed25519: PFJ_ED25519_SEED_BYTES...PFJ_ED25519_SEED_BYTES
@@ -149,7 +149,7 @@ extension CoreKey.Kind {
     }
   }
 
-  /// The length of the public key to a secret of so many bytes; `nil` if no secret is as long.
+  /// The length of the public key of a secret of this length; `nil` if no secret has it.
   func publicByteCount(ofSecret count: Int) -> Int? {
     switch self {
     case .p256, .ed25519:

@@ -2,15 +2,15 @@ internal import CCrypto
 
 /// One block of libcrypto's memory for secrets: zeros at first, overwritten when freed.
 ///
-/// This is the only place that allocates for secrets. A secret stored inline in a Swift value stays
-/// behind in memory whenever the value moves; one behind a pointer does not, because moving the
-/// owner moves only the pointer.
+/// No other code allocates memory for secrets. Moving a Swift value leaves a copy of an inline
+/// secret behind in memory. A secret behind a pointer stays in place, because moving the owner
+/// moves only the pointer.
 @safe
 struct SecretBlock: ~Copyable {
   let count: Int
   private let base: UnsafeMutablePointer<UInt8>
 
-  /// A block of zeros. Traps when the system gives no memory: nobody can go on from there.
+  /// A block of zeros. Traps when the system gives no memory, because no caller can continue.
   init(count: Int) {
     precondition(count >= 0, "A secret cannot have \(count) bytes.")
     guard let base = unsafe pfj_secret_new(count) else {

@@ -1,20 +1,20 @@
-/// Why bytes are not JSON that this library takes.
+/// The reason why bytes are not JSON that this library accepts.
 public struct JSONError: Error, Sendable, Hashable {
-  /// What is wrong.
+  /// The kind of error.
   public enum Reason: Sendable, Hashable {
     /// The bytes are not UTF-8.
     case notUTF8
     /// The text ended too early.
     case ended
-    /// A character stands where it must not.
+    /// A character is not allowed at its place.
     case unexpected
-    /// A number is not written as JSON writes numbers.
+    /// A number is not written as JSON requires.
     case badNumber
     /// A string has a wrong escape, half a surrogate pair, or a bare control character.
     case badString
     /// An object has two members of one name.
     case repeatedMember
-    /// Something follows the value.
+    /// Other text follows the value.
     case trailing
     /// Arrays and objects are nested deeper than 16.
     case tooDeep
@@ -22,14 +22,14 @@ public struct JSONError: Error, Sendable, Hashable {
     case tooLarge
   }
 
-  /// What is wrong.
+  /// The kind of error.
   public let reason: Reason
-  /// How many bytes stand before the place where it was noticed.
+  /// The offset, in bytes, at which the error was noticed.
   public let offset: Int
 }
 
 extension JSONError: CustomStringConvertible {
-  /// What is wrong, and where.
+  /// The error and its place, as text.
   public var description: String {
     let what =
       switch reason {

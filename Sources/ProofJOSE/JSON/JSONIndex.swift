@@ -1,22 +1,22 @@
-/// What stands where in a JSON text: the parse, without a copy of the text.
+/// The parse of a JSON text: the places of its values, and no copy of the text.
 ///
-/// Strings are not taken out of the text before somebody asks for one, so that a secret in the text
-/// is decoded straight into a secret's memory.
+/// Strings are decoded only on request, so that a secret in the text is decoded straight into a
+/// secret's memory.
 struct JSONIndex: Sendable {
   enum Kind: UInt8, Sendable { case null, `true`, `false`, number, string, array, object }
 
   struct Node: Sendable {
     let kind: Kind
-    /// The first byte; of a string, the one after the quotation mark.
+    /// The first byte; for a string, the one after the quotation mark.
     let start: Int
-    /// The byte after the last; of a string, its quotation mark.
+    /// The byte after the last; for a string, its quotation mark.
     var end: Int
-    /// The node after this one and all inside it.
+    /// The index of the next node that is not inside this one.
     var next: Int
   }
 
-  /// In the order of the text, containers before what they contain. An object's members are the
-  /// name's node, then the value's.
+  /// The nodes in the order of the text, containers before their content. An object's members are
+  /// the name's node, then the value's.
   let nodes: [Node]
 
   /// Parses a text completely: UTF-8, one value, white space around it, nothing else.
@@ -134,7 +134,7 @@ struct JSONStringCursor {
   private mutating func unicode(in text: Span<UInt8>) -> UInt8? {
     var value = fourDigits(in: text)
     if value >= 0xd800 && value < 0xdc00 {
-      // The parser saw that the other half follows, behind `\u`.
+      // The parser has checked that the other half follows, behind `\u`.
       position += 2
       value = 0x10000 + (value - 0xd800) << 10 + (fourDigits(in: text) - 0xdc00)
     }

@@ -1,6 +1,6 @@
 /// A number as a JSON text spells it, digit for digit.
 ///
-/// Nothing is lost on the way through: a number that no `Double` holds comes out as it came in.
+/// The spelling is kept exactly, also of a number that no `Double` holds.
 public struct JSONNumber: Sendable, Hashable {
   /// The spelling.
   public let text: String
@@ -13,17 +13,17 @@ public struct JSONNumber: Sendable, Hashable {
   /// - Parameter value: The integer.
   public init(_ value: Int64) { text = "\(value)" }
 
-  /// A number of binary floating point, in the shortest spelling that means the same.
+  /// Makes a number of a binary floating point value, in its shortest exact spelling.
   ///
-  /// - Parameter value: The number; `nil` comes of infinities and of what is no number.
+  /// - Parameter value: The number; the result is `nil` for infinities and not-a-number.
   public init?(_ value: Double) {
     guard value.isFinite else { return nil }
     text = "\(value)"
   }
 
-  /// The number, if it is spelled as an integer and is one of 64 bits.
+  /// The number, if it is spelled as an integer and fits 64 bits.
   public var integer: Int64? { Int64(text) }
 
-  /// The nearest number of binary floating point; infinite for what is too large.
+  /// The nearest binary floating point number; infinite if it is too large.
   public var double: Double { Double(text) ?? .nan }
 }

@@ -8,7 +8,7 @@ public struct JSONObject: Sendable {
   /// An object without members.
   public init() {}
 
-  /// The value of a member; `nil` for one that is not there. Setting `nil` removes it.
+  /// The value of a member; `nil` if it is missing. Setting `nil` removes it.
   ///
   /// - Parameter name: The member's name.
   public subscript(name: String) -> JSONValue? {
@@ -31,7 +31,7 @@ public struct JSONObject: Sendable {
     place < members.count && ExactText.areEqual(members[place].name, name)
   }
 
-  /// Where the member is, or would be.
+  /// The index of the member, or the index to insert it at.
   private func place(of name: String) -> Int {
     var low = 0
     var high = members.count
@@ -48,7 +48,7 @@ public struct JSONObject: Sendable {
 }
 
 extension JSONObject: ExpressibleByDictionaryLiteral {
-  /// An object of the members; of a name given twice, the last.
+  /// Makes an object of the members; if a name is given twice, the last value counts.
   ///
   /// - Parameter elements: Names and values.
   public init(dictionaryLiteral elements: (String, JSONValue)...) {

@@ -1,7 +1,7 @@
 /// A strict parser of JSON (RFC 8259): no extension, no leniency, bounded in size and depth.
 ///
 /// Names of an object's members are compared with their escapes resolved, so `"a"` and `"\u0061"`
-/// are one name twice.
+/// are the same name.
 struct JSONParser {
   private(set) var nodes: [JSONIndex.Node] = []
   private var position = 0
@@ -51,7 +51,7 @@ struct JSONParser {
     nodes[node].next = nodes.count
   }
 
-  /// Calls itself through `array` and `object`, at most as deep as the limit.
+  /// Parses a value. It calls itself through `array` and `object`, at most to the depth limit.
   private mutating func value(_ text: Span<UInt8>, depth: Int) throws(JSONError) {
     switch try peek(text) {
     case UInt8(ascii: "{"): try object(text, depth: depth + 1)

@@ -30,7 +30,7 @@ public indirect enum JSONValue: Sendable {
     try self.init(parsing: Array(text.utf8).span)
   }
 
-  /// Parses as strictly what somebody trusted sends and nobody else could: a list of all there is.
+  /// Parses just as strictly a longer text from a trusted sender, such as a list of all entries.
   ///
   /// - Parameters:
   ///   - text: The text.
@@ -41,7 +41,7 @@ public indirect enum JSONValue: Sendable {
     self = JSONValue(index, at: 0, in: text)
   }
 
-  /// Takes a value out of a parsed text. As deep as the parser lets values be.
+  /// Copies a value out of a parsed text. Recursion is bounded by the parser's depth limit.
   init(_ index: JSONIndex, at node: Int, in text: Span<UInt8>) {
     switch index.nodes[node].kind {
     case .null: self = .null
@@ -65,8 +65,8 @@ public indirect enum JSONValue: Sendable {
     }
   }
 
-  /// The value as JSON in its one canonical form: no white space, members sorted by code point,
-  /// nothing escaped that need not be.
+  /// The value as canonical JSON: no white space, members sorted by code point, and no unnecessary
+  /// escapes.
   public var text: String {
     let bytes = TextWriter.bytes { writer, text in writer.json(self, into: &text) }
     return String(decoding: bytes, as: UTF8.self)
@@ -121,7 +121,7 @@ extension JSONValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral,
   /// - Parameter elements: Its elements.
   public init(arrayLiteral elements: JSONValue...) { self = .array(elements) }
 
-  /// An object; of a name given twice, the last.
+  /// An object; if a name is given twice, the last value counts.
   ///
   /// - Parameter elements: Names and values.
   public init(dictionaryLiteral elements: (String, JSONValue)...) {

@@ -1,11 +1,11 @@
-/// What stands in a member that is written: a value, or a secret in base64.
+/// The content of a member to write: a value, or a secret in base64.
 enum JSONMember {
   case value(JSONValue)
   case secret(SharedSecret, Range<Int>, Base64Alphabet)
 }
 
 extension TextWriter {
-  /// Writes an object of values and secrets, sorted by name; no name comes twice.
+  /// Writes an object of values and secrets, sorted by name. No name may come twice.
   mutating func json(
     _ members: [(name: String, member: JSONMember)], into text: inout MutableSpan<UInt8>
   ) {

@@ -5,7 +5,7 @@ public struct JSONWebKey: Sendable {
   let material: KeyMaterial
   let operations: KeyOperations
 
-  /// What the key is for.
+  /// The key's algorithm.
   public var algorithm: KeyAlgorithm { material.algorithm }
   /// The key's name, the `kid` of tokens.
   public let id: String?
@@ -23,13 +23,14 @@ public struct JSONWebKey: Sendable {
     self.operations = operations
   }
 
-  /// Takes a secret over: the shared key of a symmetric algorithm, the 32-byte seed of EdDSA, the
-  /// 32-byte scalar of ES256 and ECDH-ES+A256KW, or the private numbers of RSA, big-endian, one behind
-  /// the other: d as long as the modulus; p, q, d mod p - 1, d mod q - 1 and 1/q mod p half as long.
+  /// Takes a secret over. It is the shared key of a symmetric algorithm, the 32-byte seed of EdDSA,
+  /// the 32-byte scalar of ES256 and ECDH-ES+A256KW, or the private numbers of RSA. These are
+  /// big-endian, one behind the other: d as long as the modulus; p, q, d mod p - 1, d mod q - 1 and
+  /// 1/q mod p half as long.
   ///
   /// - Parameters:
   ///   - secret: The bytes.
-  ///   - algorithm: What the key is for.
+  ///   - algorithm: The key's algorithm.
   ///   - id: The key's name.
   /// - Throws: ``JOSEError/keyLength(_:allowed:actual:)``, ``JOSEError/keyInvalid(_:)``,
   ///   ``JOSEError/keyIDInvalid``.
@@ -40,7 +41,7 @@ public struct JSONWebKey: Sendable {
       KeyMaterial(algorithm, secret: secret), id: id, operations: .all(of: algorithm))
   }
 
-  /// A public key from its bytes.
+  /// Makes a public key from its bytes.
   ///
   /// - Parameters:
   ///   - bytes: For EdDSA the 32 bytes of the point; for P-256 x and y, 32 bytes each; for RSA the
@@ -57,14 +58,14 @@ public struct JSONWebKey: Sendable {
       operations: .all(of: algorithm, isPrivate: false))
   }
 
-  /// A fresh key.
+  /// Generates a key.
   ///
   /// - Parameters:
-  ///   - algorithm: What the key is for.
+  ///   - algorithm: The key's algorithm.
   ///   - bits: The size of an RSA key: 2048, 3072 or 4096; `nil` for 3072. Other keys have one size.
   ///     A larger one takes seconds.
   ///   - id: The key's name.
-  /// - Returns: A key that nobody else has.
+  /// - Returns: A fresh random key.
   /// - Throws: ``JOSEError/randomFailed``, ``JOSEError/keyIDInvalid``,
   ///   ``JOSEError/keyUnsupported(_:)`` for another size.
   public static func random(
@@ -86,7 +87,8 @@ public struct JSONWebKey: Sendable {
         let secret = try JOSESecret.random(count: count)
         return try JSONWebKey(secret: secret, algorithm: algorithm, id: id)
       } catch .keyInvalid {
-        // One of 2^32 draws is no scalar of P-256. Drawing again leaves the others equally likely.
+        // One of 2^32 draws is not a scalar of P-256. Drawing again keeps the others equally
+        // likely.
         continue
       }
     }
@@ -102,7 +104,7 @@ public struct JSONWebKey: Sendable {
   /// a symmetric algorithm.
   public var publicBytes: [UInt8]? { material.coreKey?.publicBytes }
 
-  /// The same key under another name.
+  /// Copies the key under another name.
   ///
   /// - Parameter id: The name.
   /// - Returns: A key that shares this one's secret and its count of sealed tokens.
@@ -114,7 +116,7 @@ public struct JSONWebKey: Sendable {
   /// Lends the secret: the shared key, seed, scalar or private numbers.
   ///
   /// - Parameter body: Reads the bytes. It must not keep copies of them.
-  /// - Returns: What `body` returns.
+  /// - Returns: The result of `body`.
   /// - Throws: ``JOSEError/keyNotPrivate``.
   public func withSecret<R: ~Copyable>(
     _ body: (Span<UInt8>) throws(JOSEError) -> R
@@ -131,7 +133,7 @@ public struct JSONWebKey: Sendable {
   /// Whether both have the same algorithm, name and public or shared key. Constant time.
   ///
   /// - Parameter other: Another key.
-  /// - Returns: Whether they are the same, be it with or without the private part.
+  /// - Returns: Whether they are the same, with or without the private part.
   public func isSameKey(as other: JSONWebKey) -> Bool {
     guard algorithm == other.algorithm, ExactText.areEqual(id, other.id) else { return false }
     if let mine = publicBytes, let theirs = other.publicBytes { return mine == theirs }
@@ -143,7 +145,7 @@ public struct JSONWebKey: Sendable {
 }
 
 extension JSONWebKey: CustomStringConvertible, CustomReflectable {
-  /// The key's algorithm and name; never the key.
+  /// The key's algorithm and name. It never contains the key.
   public var description: String {
     "\(algorithm.rawValue) key \(id.map(ExactText.quoted) ?? "without name")"
   }

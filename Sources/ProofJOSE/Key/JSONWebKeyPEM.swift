@@ -18,11 +18,11 @@ extension JSONWebKey {
     return (lines + [Self.pemEnd]).map { $0 + "\n" }.joined()
   }
 
-  /// Reads a public key in PEM, which does not say what the key is for.
+  /// Reads a public key in PEM, a form that does not name the key's algorithm.
   ///
   /// - Parameters:
   ///   - text: One `PUBLIC KEY`, with nothing around it but white space.
-  ///   - algorithm: What the key is for: an asymmetric algorithm of its kind.
+  ///   - algorithm: The key's algorithm: an asymmetric one of its kind.
   ///   - id: The key's name.
   /// - Throws: ``JOSEError/keyNotPublic`` for a private key, ``JOSEError/keyUnsupported(_:)``,
   ///   ``JOSEError/keyInvalid(_:)``, ``JOSEError/tooLong(_:count:limit:)``.
@@ -35,7 +35,7 @@ extension JSONWebKey {
     guard let kind = algorithm.coreKind else {
       throw .keyUnsupported("\(algorithm.rawValue) has no public keys")
     }
-    // PKCS #8, RSA PRIVATE KEY, EC PRIVATE KEY, and encrypted ones.
+    // Refuses PKCS #8, RSA PRIVATE KEY, EC PRIVATE KEY, and encrypted ones.
     guard !text.contains("PRIVATE KEY-----") else { throw .keyNotPublic }
     let lines = text.split(whereSeparator: \.isNewline).map { line in
       String(line.drop(while: \.isWhitespace).reversed().drop(while: \.isWhitespace).reversed())

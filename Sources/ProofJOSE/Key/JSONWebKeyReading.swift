@@ -2,13 +2,14 @@ extension JSONWebKey {
   /// Reads a JSON Web Key (RFC 7517), private or public.
   ///
   /// Duplicate members are refused, unknown ones ignored; `use` and `key_ops` must fit the
-  /// algorithm. An `oct` key says its algorithm in `alg`, or the caller does. An OKP key says it by its
-  /// curve; one of EC or RSA by `alg`, or by `use`, because it has one algorithm for each; an EC key
-  /// that says neither is for ES256. If several say it, they must agree.
+  /// algorithm. The algorithm of an `oct` key comes from `alg` or from the caller, that of an OKP
+  /// key from its curve. For an EC or RSA key it comes from `alg`, or from `use`, because each use
+  /// has one algorithm; an EC key with neither is for ES256. If several sources name it, they must
+  /// agree.
   ///
   /// - Parameters:
-  ///   - text: The JSON. The secret is decoded from where it stands; it is copied nowhere else.
-  ///   - algorithm: What the key is for, if the caller knows.
+  ///   - text: The JSON. The secret is decoded in place; no other copy is made.
+  ///   - algorithm: The key's algorithm, if the caller knows it.
   /// - Throws: ``JOSEError``.
   public init(parsing text: Span<UInt8>, as algorithm: KeyAlgorithm? = nil) throws(JOSEError) {
     let index: JSONIndex
@@ -24,7 +25,7 @@ extension JSONWebKey {
   ///
   /// - Parameters:
   ///   - text: The JSON.
-  ///   - algorithm: What the key is for, if the caller knows.
+  ///   - algorithm: The key's algorithm, if the caller knows it.
   /// - Throws: ``JOSEError``.
   public init(
     parsing text: borrowing JOSESecret, as algorithm: KeyAlgorithm? = nil
@@ -38,16 +39,17 @@ extension JSONWebKey {
   ///
   /// - Parameters:
   ///   - text: The JSON.
-  ///   - algorithm: What the key is for, if the caller knows.
+  ///   - algorithm: The key's algorithm, if the caller knows it.
   /// - Throws: ``JOSEError``.
   public init(parsing text: String, as algorithm: KeyAlgorithm? = nil) throws(JOSEError) {
     try self.init(parsing: Array(text.utf8).span, as: algorithm)
   }
 
-  /// Reads what a backend's key file holds: one JSON Web Key, or a set of them, private or public.
+  /// Reads a backend's key file: one JSON Web Key, or a set of them, private or public.
   ///
-  /// - Parameter text: The JSON. Secrets are decoded from where they stand.
-  /// - Returns: The keys. Those of a set have names, each its own, and each is of an algorithm of ours.
+  /// - Parameter text: The JSON. Secrets are decoded in place.
+  /// - Returns: The keys. Keys of a set have names, all different, and each has an algorithm of
+  ///   this library.
   /// - Throws: ``JOSEError``.
   public static func keys(parsing text: Span<UInt8>) throws(JOSEError) -> [JSONWebKey] {
     let index: JSONIndex
@@ -113,7 +115,8 @@ private struct KeyMembers {
     guard index.nodes[node].kind == .object else { throw .notAnObject(.key) }
     for member in index.members(of: node) {
       let name = index.bytes(at: member.name, in: text)
-      // All known names are ASCII; what is not can be equivalent to one without being it.
+      // All known names are ASCII. A non-ASCII name could be equivalent to one in Swift's
+      // comparison.
       if name.allSatisfy({ $0 < 0x80 }) {
         nodes[String(decoding: name, as: UTF8.self)] = member.value
       }
@@ -139,7 +142,7 @@ private struct KeyMembers {
     switch (type, curve) {
     case ("EC", "P-256"?), ("RSA", nil):
       let isCurve = type == "EC"
-      // The same kind of key serves two algorithms. Its own word comes first.
+      // The same kind of key serves two algorithms, so the key's own `alg` comes first.
       said =
         try name.map { (name) throws(JOSEError) in try Self.asymmetric(name, type) }
         ?? use.flatMap { KeyAlgorithm.asymmetric(keyType: type, use: $0) }
@@ -213,10 +216,10 @@ private struct KeyMembers {
     return operations.intersection(all)
   }
 
-  /// Decodes a secret where it stands, into memory for secrets.
+  /// Decodes a secret in place, into memory for secrets.
   func secret(_ name: String, in text: Span<UInt8>) throws(JOSEError) -> JOSESecret {
     guard let node = nodes[name] else { throw .keyInvalid("it has no “\(name)”") }
-    // Escapes would make the text longer than its characters; base64 needs none.
+    // Escapes would make the text longer than its characters; base64 needs no escapes.
     let characters = index.nodes[node].end - index.nodes[node].start
     let count = characters / 4 * 3 + max(0, characters % 4 - 1)
     return try JOSESecret(count: count) { bytes throws(JOSEError) in
@@ -255,8 +258,8 @@ private struct KeyMembers {
     return modulus
   }
 
-  /// Decodes the private numbers where they stand, each to the end of its place: RFC 7518, 6.3.2, leaves
-  /// leading zeros out.
+  /// Decodes the private numbers in place, each aligned to the end of its range, because RFC 7518,
+  /// 6.3.2, leaves leading zeros out.
   func rsaNumbers(
     modulusByteCount: Int, in text: Span<UInt8>
   ) throws(JOSEError) -> JOSESecret {

@@ -1,5 +1,5 @@
 extension JSONWebKey {
-  /// The public key as JSON, canonical: sorted, without white space.
+  /// The public key as canonical JSON: sorted, with no white space.
   ///
   /// - Returns: The JSON.
   /// - Throws: ``JOSEError/keyForOtherUse(_:wanted:)`` for a symmetric key, which has no public part.
@@ -9,7 +9,7 @@ extension JSONWebKey {
     return String(decoding: bytes, as: UTF8.self)
   }
 
-  /// The key with its secret as JSON, canonical: sorted, without white space.
+  /// The key with its secret as canonical JSON: sorted, with no white space.
   ///
   /// - Returns: The JSON, which is as secret as the key.
   /// - Throws: ``JOSEError/keyNotPrivate``.
@@ -20,8 +20,8 @@ extension JSONWebKey {
 
   /// The thumbprint of RFC 7638: SHA-256 over the members that make the key.
   ///
-  /// A symmetric key's thumbprint is made from its secret. It does not give the key away, but whoever
-  /// suspects a key can check it with it: do not publish it.
+  /// Do not publish a symmetric key's thumbprint, because it is made from the secret. It does not
+  /// reveal the key, but an attacker can check a guess of the key against it.
   ///
   /// - Returns: 32 bytes.
   /// - Throws: ``JOSEError/libraryFailed``.
@@ -32,7 +32,7 @@ extension JSONWebKey {
     return try text.withBytes { bytes throws(JOSEError) in try Digest.sha256(bytes) }
   }
 
-  /// The thumbprint in base64url, as it is used for names of keys.
+  /// The thumbprint in base64url, the form used for names of keys.
   ///
   /// - Returns: 43 characters.
   /// - Throws: ``JOSEError/libraryFailed``.
@@ -97,7 +97,7 @@ extension JSONWebKey {
     return members
   }
 
-  /// Where each private number of RSA stands in the secret, by its name in JSON.
+  /// The range of each private number of RSA in the secret, by its name in JSON.
   static func rsaPlaces(modulusByteCount count: Int) -> [(name: String, place: Range<Int>)] {
     var places = [("d", 0..<count)]
     for name in ["p", "q", "dp", "dq", "qi"] {
@@ -109,7 +109,7 @@ extension JSONWebKey {
 }
 
 extension SharedSecret {
-  /// The part of a range that a number is written in: RFC 7518, 2, leaves leading zeros out.
+  /// The part of a range to write for a number: RFC 7518, 2, leaves leading zeros out.
   fileprivate func withoutLeadingZeros(_ range: Range<Int>) -> Range<Int> {
     withBytes { bytes in
       var start = range.lowerBound

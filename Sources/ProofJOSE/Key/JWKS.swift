@@ -3,7 +3,7 @@ public struct JWKS: Sendable {
   /// The keys, in the order in which they were given.
   public let keys: [JSONWebKey]
 
-  /// A set of keys.
+  /// Makes a set of keys.
   ///
   /// - Parameter keys: At most 256, each with a name that no other has.
   /// - Throws: ``JOSEError/keyIDMissing``, ``JOSEError/keyIDRepeated(_:)``,
@@ -25,8 +25,9 @@ public struct JWKS: Sendable {
 
   /// Reads a published set: public keys only.
   ///
-  /// Keys of other types, curves, algorithms and uses, and those that are sealed to, are left out, as
-  /// RFC 7517 asks for, so that an issuer may publish them beside ours. A key of ours that is malformed makes the set malformed.
+  /// Left out are keys of other types, curves, algorithms and uses, and encryption keys. RFC 7517
+  /// asks for that, so that an issuer may publish them too. A malformed key of a supported type
+  /// makes the set malformed.
   ///
   /// - Parameter text: The JSON.
   /// - Throws: ``JOSEError``, among it ``JOSEError/secretInPublishedSet``.
@@ -48,7 +49,7 @@ public struct JWKS: Sendable {
       do throws(JOSEError) {
         let key = try JSONWebKey(index, at: element, in: text, as: nil)
         if key.isPrivate { throw .secretInPublishedSet }
-        // A set is published for checking signatures.
+        // A published set is for checking signatures.
         if key.algorithm.isSignature { keys.append(key) }
       } catch .keyUnsupported {
         continue
@@ -67,8 +68,8 @@ public struct JWKS: Sendable {
     try self.init(parsing: Array(text.utf8).span)
   }
 
-  /// The set as JSON for everyone: public parts only, canonical. Symmetric keys and those that tokens
-  /// are sealed to are left out.
+  /// The set as canonical JSON for publication: public parts only. Symmetric keys and encryption
+  /// keys are left out.
   public var publicJSON: String {
     var published: [JSONValue] = []
     for key in keys {

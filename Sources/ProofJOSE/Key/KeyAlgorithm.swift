@@ -1,6 +1,6 @@
-/// What a key is for. One key has one algorithm; a token's header never chooses.
+/// The algorithm of a key. One key has one algorithm; a token's header never chooses.
 public enum KeyAlgorithm: String, Sendable, Hashable, CaseIterable {
-  /// HMAC with SHA-256: whoever checks can also sign.
+  /// HMAC with SHA-256: every verifier of its tokens can also sign.
   case hs256 = "HS256"
   /// ECDSA on the curve P-256 with SHA-256.
   case es256 = "ES256"
@@ -12,8 +12,8 @@ public enum KeyAlgorithm: String, Sendable, Hashable, CaseIterable {
   case direct = "dir"
   /// A256GCM under a fresh key for each token, wrapped (RFC 3394) under a shared key.
   case a256kw = "A256KW"
-  /// A256GCM under a fresh key for each token, wrapped under what a fresh pair of P-256 and the
-  /// recipient's key agree on.
+  /// A256GCM under a fresh key for each token. That key is wrapped under the secret on which a
+  /// fresh pair of P-256 and the recipient's key agree.
   case ecdhES = "ECDH-ES+A256KW"
   /// A256GCM under a fresh key for each token, encrypted to the recipient's RSA key of 2048, 3072 or
   /// 4096 bits (OAEP, SHA-256).
@@ -30,11 +30,11 @@ public enum KeyAlgorithm: String, Sendable, Hashable, CaseIterable {
   /// Whether both sides hold the same secret.
   public var isSymmetric: Bool { coreKind == nil }
 
-  /// Whether tokens are encrypted to a public key: every sender can make one, only the recipient opens
-  /// it.
+  /// Whether tokens are encrypted to a public key: every sender can make one, and only the
+  /// recipient can open it.
   public var isPublicKeyEncryption: Bool { !isSignature && !isSymmetric }
 
-  /// How many bytes the secret may have.
+  /// The allowed lengths of the secret.
   var secretByteCounts: ClosedRange<Int> {
     switch self {
     case .hs256: JOSELimits.macKeyBytes
@@ -44,8 +44,8 @@ public enum KeyAlgorithm: String, Sendable, Hashable, CaseIterable {
     }
   }
 
-  /// How many bytes a new secret of random bytes gets; `nil` for RSA, whose numbers are looked for.
-  /// The account secret of HS256 has 64 by custom.
+  /// The length of a new random secret; `nil` for RSA, whose numbers are searched for. The account
+  /// secret of HS256 has 64 bytes by convention.
   var freshSecretByteCount: Int? {
     switch self {
     case .hs256: 64
@@ -77,13 +77,13 @@ public enum KeyAlgorithm: String, Sendable, Hashable, CaseIterable {
   /// The `use` of RFC 7517, 4.2.
   var use: String { isSignature ? "sig" : "enc" }
 
-  /// The algorithm of an asymmetric key by what it is and what it is used for.
+  /// The algorithm of an asymmetric key, by its type and its use.
   static func asymmetric(keyType: String, use: String) -> KeyAlgorithm? {
     allCases.first { $0.coreKind != nil && $0.keyType == keyType && $0.use == use }
   }
 }
 
-/// What a key may be used for, by the names of RFC 7517, 4.3.
+/// The operations that a key is allowed for, by the names of RFC 7517, 4.3.
 struct KeyOperations: OptionSet, Sendable {
   let rawValue: UInt8
 
@@ -102,7 +102,7 @@ struct KeyOperations: OptionSet, Sendable {
     ("deriveBits", .derive),
   ]
 
-  /// The operations of an algorithm, with a key that has its private part or not.
+  /// The operations of an algorithm, for a key with or without its private part.
   static func all(of algorithm: KeyAlgorithm, isPrivate: Bool = true) -> KeyOperations {
     switch algorithm {
     case .hs256: [.sign, .verify]
@@ -114,7 +114,7 @@ struct KeyOperations: OptionSet, Sendable {
     }
   }
 
-  /// The operations that names in a key's JSON allow: deriving makes the key that wraps and unwraps.
+  /// The operations that the names in a key's JSON allow; deriving allows wrapping and unwrapping.
   static func all(namedBy names: KeyOperations) -> KeyOperations {
     names.contains(.derive) ? names.union([.wrapKey, .unwrapKey]) : names
   }

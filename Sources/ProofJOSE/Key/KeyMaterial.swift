@@ -1,13 +1,13 @@
 import Synchronization
 
-/// What stands behind a key: shared by all copies of the value, wiped with the last of them.
+/// The material of a key, shared by all copies of the value and wiped with the last of them.
 final class KeyMaterial: Sendable {
   let algorithm: KeyAlgorithm
-  /// The symmetric key, seed, scalar or private numbers; none in a public key.
+  /// The symmetric key, seed, scalar or private numbers; nil for a public key.
   let secret: SharedSecret?
-  /// The key of libcrypto; none for symmetric algorithms.
+  /// The key of libcrypto; nil for symmetric algorithms.
   let coreKey: CoreKey?
-  /// How many tokens were sealed under this key. It counts for the key, not for one of its users.
+  /// The number of tokens sealed under this key, over all its users.
   private let sealed = Atomic<UInt64>(0)
 
   init(_ algorithm: KeyAlgorithm, secret: consuming JOSESecret) throws(JOSEError) {
@@ -41,17 +41,18 @@ final class KeyMaterial: Sendable {
 
   /// Counts one more token, or refuses it.
   func countSealed() throws(JOSEError) {
-    // 2^64 attempts are out of reach, so the count of refused ones does no harm.
+    // The counter cannot wrap, because 2^64 attempts are out of reach. So counting refused ones
+    // does no harm.
     let before = sealed.wrappingAdd(1, ordering: .relaxed).oldValue
     guard before < JOSELimits.messagesPerKey else {
       throw .keyExhausted(limit: JOSELimits.messagesPerKey)
     }
   }
 
-  /// Says that the key sealed at least so many before.
+  /// Sets the count to at least this many earlier tokens.
   func assumeSealed(_ count: UInt64) {
-    // No more than the limit: refused attempts then cannot wrap the counter round, and the atomic
-    // maximum, which compares as if signed on this platform, is right.
+    // Bound it by the limit: refused attempts then cannot wrap the counter, and the atomic maximum,
+    // which compares as signed on this platform, is right.
     sealed.max(min(count, JOSELimits.messagesPerKey), ordering: .relaxed)
   }
 

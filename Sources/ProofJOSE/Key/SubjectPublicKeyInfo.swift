@@ -1,7 +1,7 @@
 /// Public keys in DER (RFC 5280, 4.1.2.7): the content of PEM.
 ///
-/// Every kind and size of key has one encoding: fixed bytes, then the key's own. So nothing is parsed;
-/// what is not exactly that encoding is none of our keys.
+/// Every kind and size of key has one encoding: fixed bytes, then the key's own. So it needs no
+/// parser: bytes in any other encoding are refused.
 enum SubjectPublicKeyInfo {
   /// A sequence of 89 bytes: id-ecPublicKey and prime256v1, then a bit string that begins with 4, the
   /// mark of an uncompressed point (RFC 5480).
@@ -28,13 +28,13 @@ enum SubjectPublicKeyInfo {
     case .p256: return p256 + publicBytes
     case .ed25519: return ed25519 + publicBytes
     case .rsa:
-      // A modulus has its first bit, so a zero stands before it: or it would be negative.
+      // A modulus has its first bit set, so a zero precedes it; otherwise it would be negative.
       let numbers = element(0x02, [0] + publicBytes) + element(0x02, exponent)
       return element(0x30, rsa + element(0x03, [0] + element(0x30, numbers)))
     }
   }
 
-  /// The key's own bytes; `nil` if this is no public key of the kind.
+  /// The key's own bytes; `nil` if it is not a public key of the kind.
   static func decode(_ der: [UInt8], _ kind: CoreKey.Kind) -> [UInt8]? {
     for count in kind.publicByteCounts where count < der.count {
       let end = kind == .rsa ? der.count - 2 - exponent.count : der.count

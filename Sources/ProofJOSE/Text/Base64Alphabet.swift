@@ -1,18 +1,18 @@
-/// The two kinds of base64 (RFC 4648), each in one spelling only.
+/// The two kinds of base64 (RFC 4648), each in its canonical form only.
 ///
-/// Decoding takes nothing but what encoding writes: no white space, no other alphabet, padding
-/// exactly where it belongs, and zeros in the bits that the last character has to spare. So there is
-/// one text for each sequence of bytes, and no token has a twin.
+/// Decoding accepts only the output of encoding: no white space, no other alphabet, exact padding,
+/// and zeros in the spare bits of the last character. So each sequence of bytes has one text, and a
+/// token cannot be respelled.
 ///
-/// Keys pass through here, so neither direction looks a character up in a table, or branches on one
-/// other than padding.
+/// It decodes and encodes keys too, so neither direction uses table look-ups by character, or
+/// branches on a character other than padding.
 public enum Base64Alphabet: Sendable, Hashable {
   /// `-` and `_`, without padding: tokens and keys.
   case url
   /// `+` and `/`, padded with `=`: values of claims.
   case standard
 
-  /// How many characters so many bytes take.
+  /// The number of characters that encode this many bytes.
   func encodedCount(of byteCount: Int) -> Int {
     switch self {
     case .url: (byteCount * 4 + 2) / 3
@@ -20,7 +20,7 @@ public enum Base64Alphabet: Sendable, Hashable {
     }
   }
 
-  /// How many bytes a text stands for; `nil` for a count of characters that no bytes have.
+  /// The number of bytes in a text; `nil` for a count of characters that is never valid.
   func decodedCount(of text: Span<UInt8>) -> Int? {
     switch self {
     case .url:
@@ -34,14 +34,14 @@ public enum Base64Alphabet: Sendable, Hashable {
     }
   }
 
-  /// Decodes into exactly as many bytes as the text stands for; `false` if it is not of this kind.
+  /// Decodes into a span of exactly the right length; `false` if the text is not of this kind.
   func decode(_ text: Span<UInt8>, into bytes: inout MutableSpan<UInt8>) -> Bool {
     var decoder = Base64Decoder(self, into: bytes.indices)
     for index in text.indices { decoder.take(text[index], into: &bytes) }
     return decoder.isComplete
   }
 
-  /// Decodes what is no secret.
+  /// Decodes a text that is no secret.
   func decode(_ text: Span<UInt8>) -> [UInt8]? {
     guard let count = decodedCount(of: text) else { return nil }
     var bytes = [UInt8](repeating: 0, count: count)
@@ -91,23 +91,23 @@ public enum Base64Alphabet: Sendable, Hashable {
 private enum Mask {
   /// All ones if `low <= value < high`, else zero. Values are below 2^31.
   static func from(_ value: UInt32, _ low: UInt32 = 0, below high: UInt32) -> UInt32 {
-    // Below zero the top bit is set, and its arithmetic shift fills the word.
+    // For a negative value the top bit is set, and its arithmetic shift fills the word.
     let isBelowHigh = UInt32(bitPattern: Int32(bitPattern: value &- high) &>> 31)
     let isBelowLow = UInt32(bitPattern: Int32(bitPattern: value &- low) &>> 31)
     return isBelowHigh & ~isBelowLow
   }
 }
 
-/// Decodes base64 character by character; asked once, at the end, whether it was right.
+/// Decodes base64 character by character; `isComplete` gives the result at the end.
 struct Base64Decoder {
   private let alphabet: Base64Alphabet
-  /// Where the bytes go.
+  /// The range of bytes to fill.
   private let range: Range<Int>
   private var pending: UInt32 = 0
   private var characters = 0
   private var padding = 0
   private var written = 0
-  /// All ones for as long as every character was one of the alphabet's.
+  /// All ones while every character was of the alphabet.
   private var allValid: UInt32 = .max
 
   init(_ alphabet: Base64Alphabet, into range: Range<Int>) {
@@ -140,7 +140,7 @@ struct Base64Decoder {
     written += 1
   }
 
-  /// Whether all that came was one canonical text, and filled the range exactly.
+  /// Whether the characters were one canonical text that filled the range exactly.
   var isComplete: Bool {
     let isPadded = alphabet == .url || padding == [0, -1, 2, 1][characters % 4]
     let spare: UInt32 =

@@ -1,8 +1,8 @@
 /// Comparison of strings byte by byte.
 ///
-/// Swift's `==` takes canonically equivalent strings as equal: U+212A, the Kelvin sign, equals the
-/// letter K. Key identifiers, issuers and names of members are compared here instead, so that a
-/// different text is never the expected one.
+/// Swift's `==` treats canonically equivalent strings as equal: U+212A, the Kelvin sign, equals the
+/// letter K. Key identifiers, issuers and names of members are compared here instead, so that only
+/// the exact text matches.
 enum ExactText {
   static func areEqual(_ one: String, _ other: String) -> Bool {
     one.utf8.elementsEqual(other.utf8)
@@ -21,12 +21,12 @@ enum ExactText {
     one.utf8.lexicographicallyPrecedes(other.utf8)
   }
 
-  /// Whether a text has no control characters, and so can stand in a log line or a C string.
+  /// Whether a text has no control characters, and so is safe in a log line or a C string.
   static func isPrintable(_ text: String) -> Bool {
     text.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }
   }
 
-  /// Somebody else's text, fit for an error message: short, one line, ASCII.
+  /// Makes received text fit for an error message: short, one line, ASCII.
   static func quoted(_ text: String) -> String {
     let limit = 48
     var shown = "“"

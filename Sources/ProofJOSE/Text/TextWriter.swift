@@ -1,6 +1,7 @@
-/// Writes ASCII and UTF-8 into a span that may be too short: what does not fit is counted.
+/// Writes ASCII and UTF-8 into a span that may be too short; bytes that do not fit are only
+/// counted.
 ///
-/// So everything is written twice with the same code: into an empty span to learn the length, then
+/// So every text is written twice by the same code: into an empty span to learn the length, then
 /// into memory of exactly that length, which may be a secret's.
 struct TextWriter {
   /// How many bytes were written or counted.
@@ -36,7 +37,7 @@ struct TextWriter {
     }
   }
 
-  /// Writes text that is no secret.
+  /// Writes a text that is no secret.
   static func bytes(
     _ write: (inout TextWriter, inout MutableSpan<UInt8>) -> Void
   ) -> [UInt8] {
@@ -47,7 +48,7 @@ struct TextWriter {
     return text
   }
 
-  /// Writes text that is a secret.
+  /// Writes a text that is a secret.
   static func secret(
     _ write: (inout TextWriter, inout MutableSpan<UInt8>) -> Void
   ) -> JOSESecret {

@@ -1,10 +1,10 @@
-/// A token in compact form, cut at its dots. Nothing is decoded yet.
+/// A token in compact form, cut at its dots and not yet decoded.
 struct CompactToken {
-  /// The token in ASCII, or whatever came instead.
+  /// The received text, which should be a token in ASCII.
   let characters: [UInt8]
   private let parts: [Range<Int>]
 
-  /// Cuts a token of exactly so many parts.
+  /// Cuts a token with an exact number of parts.
   init(_ token: String, parts expected: Int) throws(JOSEError) {
     let count = token.utf8.count
     guard count <= JOSELimits.tokenCharacters else {
@@ -15,7 +15,7 @@ struct CompactToken {
     self.characters = characters
   }
 
-  /// Where the parts of a token stand that may be a secret.
+  /// The ranges of the parts of a token that may be a secret.
   static func parts(
     of characters: Span<UInt8>, _ expected: Int
   ) throws(JOSEError) -> [Range<Int>] {
@@ -32,10 +32,10 @@ struct CompactToken {
     return parts
   }
 
-  /// What a signature is over: the first two parts and the dot between them, as they were sent.
+  /// The input of the signature: the first two parts and the dot between them, as they were sent.
   var signingInput: Range<Int> { 0..<parts[1].upperBound }
 
-  /// What a sealed token's tag is over besides the content: the header as it was sent.
+  /// The tag's input besides the content of a sealed token: the header as it was sent.
   var encodedHeader: Range<Int> { parts[0] }
 
   /// Decodes a part.
@@ -46,7 +46,7 @@ struct CompactToken {
     return bytes
   }
 
-  /// Decodes a part that has exactly so many bytes.
+  /// Decodes a part with an exact number of bytes.
   func decoded(_ part: Int, as name: TokenPart, count: Int) throws(JOSEError) -> [UInt8] {
     let bytes = try decoded(part, as: name)
     guard bytes.count == count else {

@@ -1,13 +1,13 @@
-/// The key that a token's content is encrypted with, and how the recipient gets it.
+/// The key that encrypts a token's content, and the form in which the recipient gets it.
 struct ContentKey {
-  /// The second part of the token; empty if the shared key is the content's.
+  /// The second part of the token; empty if the shared key encrypts the content itself.
   let wrapped: [UInt8]
   /// The sender's part of an agreement, for the header.
   let agreement: AgreementHeader?
   private let own: SharedSecret?
   private let key: JSONWebKey
 
-  /// The key of a new token.
+  /// Makes the key of a new token.
   init(for key: JSONWebKey) throws(JOSEError) {
     self.key = key
     guard key.algorithm != .direct else {
@@ -19,8 +19,8 @@ struct ContentKey {
     let fresh = try JOSESecret.random(count: GCM.keyByteCount)
     switch (key.algorithm, key.material.coreKey) {
     case (.ecdhES, let recipient?):
-      // A pair for this token alone. Its private half is wiped here, so that later only the recipient
-      // can open the token.
+      // A pair for this token alone. Its private half is wiped here, so that only the recipient can
+      // open the token later.
       let pair = try JSONWebKey.random(.ecdhES)
       guard let sender = pair.material.coreKey,
         let agreed = try sender.agreed(with: recipient.publicBytes)
@@ -43,8 +43,9 @@ struct ContentKey {
     own = SharedSecret(fresh)
   }
 
-  /// The key of a token that came. Bytes that do not unwrap give a random key, after the same work
-  /// (RFC 7516, 11.5): a wrong wrapped key looks, and lasts, like wrong content.
+  /// Gets the key of a received token. Bytes that do not unwrap give a random key, after the same
+  /// work (RFC 7516, 11.5). So a wrong wrapped key cannot be distinguished from wrong content, not
+  /// even by time.
   init(
     of header: TokenHeader, wrapped: [UInt8], for key: JSONWebKey
   ) throws(JOSEError) {
@@ -71,7 +72,7 @@ struct ContentKey {
     }
   }
 
-  /// How long the second part of a key's tokens is.
+  /// The length of the second part of a key's tokens.
   static func wrappedByteCount(of key: JSONWebKey) -> Int {
     switch key.algorithm {
     case .rsaOAEP256: key.publicBytes?.count ?? 0

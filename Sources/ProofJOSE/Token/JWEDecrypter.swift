@@ -1,4 +1,4 @@
-/// What a sealed token held, once it was found authentic.
+/// The content of a sealed token that was found authentic.
 public struct OpenedToken: ~Copyable, Sendable {
   /// The key that it was sealed under.
   public let key: JSONWebKey
@@ -12,22 +12,22 @@ public struct OpenedToken: ~Copyable, Sendable {
 
 /// Opens sealed tokens (JWE compact, RFC 7516) with keys that each have one algorithm.
 ///
-/// Whatever is wrong with a token of the right form, wrong key, altered wrapped key, altered content
-/// or tag, the answer is ``JOSEError/decryptionFailed``, after the same work.
+/// Every defect of a token of the right form gives ``JOSEError/decryptionFailed``, after the same
+/// work: a wrong key, an altered wrapped key, altered content or an altered tag.
 public struct JWEDecrypter: Sendable {
   private let ring: KeyRing
 
-  /// A decrypter with one key.
+  /// Makes a decrypter with one key.
   ///
   /// - Parameters:
   ///   - key: A key of `dir` or A256KW, or a private key of ECDH-ES+A256KW or RSA-OAEP-256.
-  ///   - keyID: How tokens must name the key.
+  ///   - keyID: The rule by which tokens name the key.
   /// - Throws: ``JOSEError/keyForOtherUse(_:wanted:)``, ``JOSEError/keyNotPrivate``.
   public init(_ key: JSONWebKey, keyID: KeyIDRule = .exact) throws(JOSEError) {
     ring = try KeyRing([key], rule: keyID, for: [.decrypt, .unwrapKey], wanted: "decrypt")
   }
 
-  /// A decrypter with several keys. Tokens must name the one they are sealed under.
+  /// Makes a decrypter with several keys. Tokens must name the key that they are sealed under.
   ///
   /// - Parameter keys: Keys of `dir`, A256KW, ECDH-ES+A256KW and RSA-OAEP-256.
   /// - Throws: ``JOSEError/keyForOtherUse(_:wanted:)``, ``JOSEError/keyNotPrivate``.
@@ -35,10 +35,10 @@ public struct JWEDecrypter: Sendable {
     ring = try KeyRing(keys.keys, rule: .exact, for: [.decrypt, .unwrapKey], wanted: "decrypt")
   }
 
-  /// Opens a token, and judges nothing else. Any sender can seal to a public key.
+  /// Opens a token, and checks nothing else. Any sender can seal to a public key.
   ///
   /// - Parameter token: The token, nothing around it.
-  /// - Returns: What was sealed.
+  /// - Returns: The sealed content.
   /// - Throws: ``JOSEError``.
   public func open(_ token: String) throws(JOSEError) -> OpenedToken {
     let parts = try CompactToken(token, parts: 5)
@@ -65,12 +65,12 @@ public struct JWEDecrypter: Sendable {
       key: key, type: header.type, contentType: header.contentType, payload: payload)
   }
 
-  /// Opens a token of a shared key, then judges its claims. One that is sealed to a public key can
-  /// come from any sender, and is refused: ``claims(of:signedBy:under:)`` takes it.
+  /// Opens a token of a shared key, then checks its claims. A token sealed to a public key can come
+  /// from any sender and is refused; ``claims(of:signedBy:under:)`` takes it.
   ///
   /// - Parameters:
   ///   - token: The token, nothing around it.
-  ///   - policy: What the claims must say.
+  ///   - policy: The conditions on the claims.
   /// - Returns: The claims.
   /// - Throws: ``JOSEError``.
   public func claims(of token: String, under policy: ClaimsPolicy) throws(JOSEError) -> Claims {

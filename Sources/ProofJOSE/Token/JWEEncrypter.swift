@@ -1,20 +1,21 @@
 /// Makes sealed tokens (JWE compact, RFC 7516): A256GCM under a shared key, or under a fresh key that
 /// is wrapped under a shared key or for the owner of a public one.
 ///
-/// Where both sides hold the same key, a sealed token is also authentic: no third party can make one.
-/// Every sender may have a public key: sign what is sealed to it, with ``seal(_:signedBy:type:)``.
+/// If both sides hold the same key, a sealed token is also authentic, because no third party can
+/// make one. Every sender may have a public key, so sign the content first, with
+/// ``seal(_:signedBy:type:)``.
 public struct JWEEncrypter: Sendable {
   private let key: JSONWebKey
 
-  /// An encrypter.
+  /// Makes an encrypter.
   ///
   /// Each token gets a fresh random IV of 96 bits, which is safe for 2^32 tokens under one key. The
   /// key counts them, over all encrypters and copies in this process, and refuses more. A service
-  /// that keeps a key over restarts stores ``sealedCount`` and hands it in again.
+  /// that keeps a key over restarts stores ``sealedCount`` and passes it in again.
   ///
   /// - Parameters:
   ///   - key: A key of `dir` or A256KW, or a public key of ECDH-ES+A256KW or RSA-OAEP-256.
-  ///   - sealedBefore: How many tokens the key sealed before, at least.
+  ///   - sealedBefore: The number of tokens that the key sealed before, at least.
   /// - Throws: ``JOSEError/keyForOtherUse(_:wanted:)``.
   public init(_ key: JSONWebKey, sealedBefore: UInt64 = 0) throws(JOSEError) {
     guard !key.operations.isDisjoint(with: [.encrypt, .wrapKey]) else {
@@ -29,11 +30,11 @@ public struct JWEEncrypter: Sendable {
   /// How many tokens the key has sealed.
   public var sealedCount: UInt64 { key.material.sealedCount }
 
-  /// Seals claims under a shared key. To a public key they have to be signed first: use
+  /// Seals claims under a shared key. For a public key, sign them first: use
   /// ``seal(_:signedBy:type:)``.
   ///
   /// - Parameters:
-  ///   - claims: The claims; a measurement is copied nowhere but into the token.
+  ///   - claims: The claims. A measurement is copied into the token and to no other place.
   ///   - type: The header's `typ`.
   /// - Returns: The token.
   /// - Throws: ``JOSEError``, among it ``JOSEError/signatureMissing``.

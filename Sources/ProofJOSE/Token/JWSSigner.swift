@@ -2,7 +2,7 @@
 public struct JWSSigner: Sendable {
   let key: JSONWebKey
 
-  /// A signer.
+  /// Makes a signer.
   ///
   /// - Parameter key: A private or shared key of HS256, ES256, EdDSA or RS256.
   /// - Throws: ``JOSEError/keyForOtherUse(_:wanted:)``, ``JOSEError/keyNotPrivate``.
@@ -20,7 +20,7 @@ public struct JWSSigner: Sendable {
   /// Signs claims.
   ///
   /// - Parameters:
-  ///   - claims: Claims without a measurement: everybody can read the token.
+  ///   - claims: Claims that have no measurement, because everybody can read the token.
   ///   - type: The header's `typ`.
   /// - Returns: The token.
   /// - Throws: ``JOSEError``, among it ``JOSEError/measurementInClear``.

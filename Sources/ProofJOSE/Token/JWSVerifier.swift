@@ -1,4 +1,4 @@
-/// What a signed token said, once its signature was found right.
+/// The content of a signed token whose signature was found right.
 public struct VerifiedToken: Sendable {
   /// The key that signed it.
   public let key: JSONWebKey
@@ -14,17 +14,17 @@ public struct VerifiedToken: Sendable {
 public struct JWSVerifier: Sendable {
   let ring: KeyRing
 
-  /// A verifier with one key.
+  /// Makes a verifier with one key.
   ///
   /// - Parameters:
   ///   - key: A key of HS256, ES256, EdDSA or RS256; its public part is enough.
-  ///   - keyID: How tokens must name the key.
+  ///   - keyID: The rule by which tokens name the key.
   /// - Throws: ``JOSEError/keyForOtherUse(_:wanted:)``.
   public init(_ key: JSONWebKey, keyID: KeyIDRule = .exact) throws(JOSEError) {
     ring = try KeyRing([key], rule: keyID, for: .verify, wanted: "check signatures")
   }
 
-  /// A verifier with several keys. Tokens must name the one they are signed with.
+  /// Makes a verifier with several keys. Tokens must name the key that they are signed with.
   ///
   /// - Parameter keys: Keys of HS256, ES256, EdDSA and RS256.
   /// - Throws: ``JOSEError/keyForOtherUse(_:wanted:)``.
@@ -35,7 +35,7 @@ public struct JWSVerifier: Sendable {
   /// Checks a token's signature, and nothing else.
   ///
   /// - Parameter token: The token, nothing around it.
-  /// - Returns: What was signed.
+  /// - Returns: The signed content.
   /// - Throws: ``JOSEError``.
   public func verify(_ token: String) throws(JOSEError) -> VerifiedToken {
     let parts = try CompactToken(token, parts: 3)
@@ -55,7 +55,7 @@ public struct JWSVerifier: Sendable {
   ///
   /// - Parameters:
   ///   - token: The token, nothing around it.
-  ///   - policy: What the claims must say.
+  ///   - policy: The conditions on the claims.
   /// - Returns: The claims.
   /// - Throws: ``JOSEError``.
   public func claims(of token: String, under policy: ClaimsPolicy) throws(JOSEError) -> Claims {

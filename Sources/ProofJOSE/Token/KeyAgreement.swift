@@ -1,13 +1,13 @@
-/// Makes the secret that two pairs agree on into a key that wraps (RFC 7518, 4.6).
+/// Derives a wrapping key from the secret of a key agreement (RFC 7518, 4.6).
 enum KeyAgreement {
-  /// The key of `alg`: the Concat KDF of NIST SP 800-56A with SHA-256, one round of it.
+  /// Derives the key for `alg`: one round of the Concat KDF of NIST SP 800-56A with SHA-256.
   ///
   /// - Parameters:
-  ///   - agreed: What both pairs agree on.
+  ///   - agreed: The secret that both key pairs agree on.
   ///   - algorithm: The name of the algorithm that the key is for.
-  ///   - partyU: Whom the token is from, as its header says.
-  ///   - partyV: Whom it is for, as its header says.
-  ///   - byteCount: How long the key is, at most 32.
+  ///   - partyU: The sender, as the token's header names it.
+  ///   - partyV: The recipient, as the token's header names it.
+  ///   - byteCount: The length of the key, at most 32.
   /// - Returns: The key.
   /// - Throws: ``JOSEError/libraryFailed``.
   static func key(
@@ -42,14 +42,14 @@ enum KeyAgreement {
 struct AgreementHeader {
   /// x and y of the sender's public key, made for this token alone.
   let point: [UInt8]
-  /// Whom the token is from (`apu`), and for whom it is (`apv`); empty unless the header says it.
+  /// The sender (`apu`) and the recipient (`apv`); empty unless the header names them.
   var partyU: [UInt8] = []
   var partyV: [UInt8] = []
 
   init(point: [UInt8]) { self.point = point }
 
-  /// Reads the parameters. A key of another curve, one with a private part, and a point that is not
-  /// 64 bytes are refused; whether it is on the curve is found out where it is used.
+  /// Reads the parameters. Refuses a key of another curve, one with a private part, and a point
+  /// that is not 64 bytes. The use of the point checks whether it is on the curve.
   init(_ members: [String: Int], _ index: JSONIndex, in text: Span<UInt8>) throws(JOSEError) {
     guard let node = members["epk"], index.nodes[node].kind == .object else {
       throw .headerKeyInvalid
@@ -90,7 +90,7 @@ struct AgreementHeader {
     return bytes
   }
 
-  /// The sender's key as the header says it.
+  /// The sender's key in the form of the header.
   var value: JSONValue {
     func text(_ range: Range<Int>) -> JSONValue {
       let bytes = TextWriter.bytes { writer, text in

@@ -1,14 +1,15 @@
-/// How a token must name the key that it is checked or opened with.
+/// The rule by which a token names the key that it is checked or opened with.
 public enum KeyIDRule: Sendable, Hashable {
-  /// The token names exactly the key's name; a key without name takes tokens that name none.
+  /// The token names exactly the key's name; for a key that has no name, the token must name none.
   case exact
-  /// The token may leave the name out. If it has one, it is the key's.
+  /// The token may leave the name out. A name that it has must be the key's.
   case optional
-  /// The token may have any name, or none: the key alone decides. For one key without a name.
+  /// The token may have any name, or none: the key alone decides. For a single key that has no
+  /// name.
   case any
 }
 
-/// The keys that a verifier or decrypter has, and how it finds the one of a token.
+/// The keys of a verifier or decrypter, and the search for a token's key.
 struct KeyRing {
   private let keys: [JSONWebKey]
   private let rule: KeyIDRule
@@ -24,7 +25,7 @@ struct KeyRing {
     self.rule = rule
   }
 
-  /// The key of a header. The name alone finds it; the algorithm must then be that key's.
+  /// Finds the key of a header by its name alone. The header's algorithm must then be that key's.
   func key(for header: TokenHeader) throws(JOSEError) -> JSONWebKey {
     let mayBeUnnamed = rule != .exact && keys.count == 1
     let mayHaveAnyName = rule == .any && keys.count == 1

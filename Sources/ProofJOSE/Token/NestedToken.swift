@@ -1,15 +1,15 @@
-// A token that is signed, then sealed (RFC 7519, 5.2 and 11.2). What is signed is as secret as the
-// claims, so it never stands outside memory for secrets.
+// A token that is signed, then sealed (RFC 7519, 5.2 and 11.2). The signed token is as secret as
+// the claims, so it stays in memory for secrets.
 
 extension JWEEncrypter {
   /// Signs claims, and seals the signed token.
   ///
-  /// To a public key this is the only way: sealing alone says nothing of who did it.
+  /// Use this for every public key: sealing alone does not authenticate the sender.
   ///
   /// - Parameters:
-  ///   - claims: The claims; a measurement stands nowhere but in the sealed token. They name whom the
-  ///     token is for (`aud`): a recipient could seal what is signed again, to another backend's key.
-  ///   - signer: Signs.
+  ///   - claims: The claims. A measurement is in the sealed token only. They must name the audience
+  ///     (`aud`), because a recipient could seal the signed token again, to another backend's key.
+  ///   - signer: Signs the inner token.
   ///   - type: The `typ` of both headers.
   /// - Returns: The token.
   /// - Throws: ``JOSEError``, among it ``JOSEError/claimMissing(_:)`` for claims without `aud` to a
@@ -59,13 +59,13 @@ extension JWEDecrypter {
   /// The `cty` of a token with another inside.
   static let nested = "JWT"
 
-  /// Opens a token, checks the signature of the token inside, then judges its claims.
+  /// Opens a token, checks the signature of the token inside, then checks its claims.
   ///
   /// - Parameters:
   ///   - token: The token, nothing around it.
-  ///   - verifier: Checks the signature inside. For a token of a public key, only asymmetric keys count:
-  ///     a shared one would let a backend that opens tokens make them.
-  ///   - policy: What the claims must say.
+  ///   - verifier: Checks the signature inside. For a token of a public key, only asymmetric keys
+  ///     count: with a shared key, a backend that opens tokens could also make them.
+  ///   - policy: The conditions on the claims.
   /// - Returns: The claims.
   /// - Throws: ``JOSEError``, among it ``JOSEError/signatureMissing`` if no token is inside.
   public func claims(
@@ -74,13 +74,13 @@ extension JWEDecrypter {
     try claims(in: open(token), signedBy: verifier, under: policy)
   }
 
-  /// Opens a token that is sealed alone, or signed, then sealed: its content type says it. To a public
-  /// key only the latter is taken.
+  /// Opens a token that is only sealed, or signed and then sealed: its content type says which. For
+  /// a public key only the latter is accepted.
   ///
   /// - Parameters:
   ///   - token: The token, nothing around it.
   ///   - verifier: Checks the signature inside, if there is one; nil if none is expected.
-  ///   - policy: What the claims must say.
+  ///   - policy: The conditions on the claims.
   /// - Returns: The claims.
   /// - Throws: ``JOSEError``.
   package func claims(
@@ -93,7 +93,8 @@ extension JWEDecrypter {
     return try claims(in: opened, under: policy)
   }
 
-  /// The claims' JSON of the token inside, once its signature was found right; not judged.
+  /// The claims' JSON of the token inside, after its signature was found right; the claims are not
+  /// checked.
   package static func signedPayload(
     in opened: borrowing OpenedToken, by verifier: JWSVerifier
   ) throws(JOSEError) -> JOSESecret {
@@ -124,7 +125,7 @@ extension JWEDecrypter {
   }
 }
 
-/// The content of a signed token that was sealed, after its signature was found right.
+/// The content of a sealed signed token, after its signature was found right.
 struct InnerToken: ~Copyable {
   let type: String?
   let contentType: String?
@@ -132,7 +133,7 @@ struct InnerToken: ~Copyable {
 }
 
 extension JWSVerifier {
-  /// Checks the signature of a token that was opened, and returns its content.
+  /// Checks the signature of an opened token, and returns its content.
   func payload(
     inside token: Span<UInt8>, asymmetricOnly: Bool
   ) throws(JOSEError) -> InnerToken {

@@ -1,20 +1,20 @@
-/// A token's header: what it claims to be. None of it is believed before the key has agreed.
+/// A token's header. It is not trusted before the key has confirmed it.
 struct TokenHeader {
   var algorithm: KeyAlgorithm
   var encryption: String?
   var keyID: String?
   var type: String?
   var contentType: String?
-  /// The sender's part, of ECDH-ES+A256KW alone.
+  /// The sender's part of the agreement, for ECDH-ES+A256KW alone.
   var agreement: AgreementHeader?
 
   /// The only content encryption.
   static let a256gcm = "A256GCM"
 
-  /// Parameters that would change how the token is processed, or bring a key along. RFC 7515 lets
-  /// recipients ignore what they do not understand; a token that has one of these is not for us.
+  /// Parameters that would change how the token is processed, or that contain a key. RFC 7515 lets
+  /// recipients ignore unknown parameters, but a token with one of these is refused.
   ///
-  /// `crit` demands extensions, and we have none; `b64` is one; `zip` compresses.
+  /// `crit` demands extensions, and this library has none; `b64` is one; `zip` compresses.
   private static let refused = ["crit", "b64", "zip", "jwk", "jku", "x5u", "x5c"]
 
   init(
@@ -44,7 +44,7 @@ struct TokenHeader {
     var others: [String: Int] = [:]
     for member in index.members(of: 0) {
       let bytes = index.bytes(at: member.name, in: text)
-      // Swift compares strings by equivalence; among ASCII that is equality.
+      // Swift compares strings by equivalence, which is equality for ASCII.
       guard bytes.allSatisfy({ $0 < 0x80 }) else { continue }
       let name = String(decoding: bytes, as: UTF8.self)
       if Self.refused.contains(name) { throw .headerRefused(name) }
@@ -60,7 +60,7 @@ struct TokenHeader {
       throw .algorithmRefused(ExactText.quoted(algorithm))
     }
     self.algorithm = known
-    // Parameters of other algorithms say nothing here, and are not looked at.
+    // Parameters of other algorithms have no meaning here, and are not read.
     if known == .ecdhES { agreement = try AgreementHeader(others, index, in: text) }
     encryption = strings["enc"]
     keyID = strings["kid"]

@@ -1,4 +1,4 @@
-/// What a signed token says of itself, for people who look for a fault. None of it may be believed.
+/// The content of a signed token whose signature was not checked, for debugging. Do not trust it.
 public struct UnverifiedToken: Sendable {
   /// The algorithm that the header names.
   public let algorithm: KeyAlgorithm
@@ -6,7 +6,7 @@ public struct UnverifiedToken: Sendable {
   public let keyID: String?
   /// The header's `typ`.
   public let type: String?
-  /// The payload, whoever wrote it.
+  /// The payload, from any sender.
   public let payload: JSONObject
 
   /// Reads a signed token without checking its signature.

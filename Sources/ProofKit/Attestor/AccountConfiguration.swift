@@ -1,32 +1,32 @@
 public import ProofModel
 
-/// What an account's service tells the app about itself and about the account's APIs: signed, and
-/// checked where it comes in.
+/// The service's signed statement to the app about itself and the account's APIs. The initialiser
+/// checks the signature.
 public struct AccountConfiguration: Sendable, Hashable {
-  /// What an API's tokens are like.
+  /// The kind of tokens that an API needs.
   public enum Domain: String, Sendable {
-    /// It needs a token.
+    /// Requests to it need a token.
     case token
-    /// It needs a token, and may be told measurements.
+    /// Requests to it need a token, which may carry measurements.
     case measurement
-    /// It needs none.
+    /// Requests to it need no token.
     case none
   }
 
-  /// The longest one, in bytes.
+  /// The longest configuration, in bytes.
   public static let byteCountMax = 65_536
 
   /// The account.
   public let account: String
-  /// Grows with every change.
+  /// The serial; it grows with every change.
   public let serial: UInt32
   /// When it was made, in Unix seconds.
   public let issued: Int64
   /// The key that signed it.
   public let key: IssuerPublicKey
-  /// Where the service is, without a slash at the end.
+  /// The service's URL, with no slash at the end.
   public let serviceURL: String
-  /// The keys the service may have; empty: any with a good certificate.
+  /// The keys that the service may have. Empty means any key with a valid certificate.
   public let servicePins: [String]
   /// The keys that APIs may have, by host.
   public let pins: Pins
@@ -41,9 +41,9 @@ public struct AccountConfiguration: Sendable, Hashable {
   ///
   /// - Parameters:
   ///   - text: A JWS in compact form.
-  ///   - fingerprint: Of the key that must have signed, or of an earlier one from which handovers in the
-  ///     configuration lead to it; nil takes the key it names itself, for a configuration that is part of
-  ///     the app.
+  ///   - fingerprint: The fingerprint of the key that must have signed, or of an earlier key that
+  ///     the configuration's handovers lead from. nil takes the key that the configuration names:
+  ///     for a configuration that is part of the app.
   /// - Throws: ``AttestorError/malformedConfiguration(reason:)``,
   ///   ``AttestorError/untrustedConfiguration(reason:)``.
   public init(_ text: String, signedBy fingerprint: Digest? = nil) throws(AttestorError) {
@@ -88,7 +88,7 @@ public struct AccountConfiguration: Sendable, Hashable {
     pins = try Self.pins(of: claims)
     var domains: [String: Domain] = [:]
     for (host, kind) in try Self.claim(claims, "dom", \.members) {
-      // A kind that this build does not know is a newer service's: the service decides about it.
+      // An unknown kind comes from a newer service, which then decides about the API itself.
       if let word = kind.text { domains[host] = Domain(rawValue: word) }
     }
     self.domains = domains

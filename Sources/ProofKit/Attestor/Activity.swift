@@ -1,12 +1,12 @@
-/// What the app was started for, and how.
+/// The app's name, and how it was started.
 struct Activity: Sendable, Hashable {
-  /// Who started the process, as far as the system tells.
+  /// The starter of the process, as far as the system tells.
   enum Launch: String, Sendable {
-    /// A desktop, on behalf of a person: it gave a token for bringing up a window.
+    /// A desktop, for a person: it passed a token for bringing up a window.
     case desktop
     /// A shell in the foreground of a terminal.
     case terminal
-    /// Neither: a service manager, another program, a remote command.
+    /// Another starter: a service manager, another program, a remote command.
     case other
   }
 

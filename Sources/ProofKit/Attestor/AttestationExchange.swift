@@ -1,21 +1,21 @@
 import ProofModel
 
-/// One fetch: question, challenge, measurement, report, answer. It changes nothing; what it found out
-/// is in what it returns.
+/// One fetch: question, challenge, measurement, report, answer. It changes no state; its findings
+/// are in its result.
 struct AttestationExchange {
-  /// What a fetch found out.
+  /// The result of a fetch.
   struct Outcome: Sendable {
     var result: FetchResult
-    /// Until when the result may be handed out again, in uptime; nil: it may not.
+    /// The uptime until which the result may be handed out again; nil if it may not.
     var goodUntil: Duration?
-    /// What the environment looked like before anything was measured, for results that are kept.
+    /// The environment before anything was measured, for results that are kept.
     var environment: EvidenceSet?
     /// A configuration that is newer than the one held.
     var configuration: AccountConfiguration?
     var forcedPinsSerial: UInt32 = 0
     /// The account's key for signed messages, if it came with a token.
     var messageKey: MessageKey?
-    /// How the service wants the app to measure, for the quick look at the environment.
+    /// The way to measure that the service asks for, also for the quick check of the environment.
     var pace: ObservationPace?
 
     init(_ result: FetchResult) { self.result = result }
@@ -27,7 +27,7 @@ struct AttestationExchange {
   let request: FetchRequest
   let pace: ObservationPace
 
-  /// What an attestor is made with.
+  /// The parts that an attestor is made from.
   struct Surroundings: Sendable {
     let observer: any EvidenceObserver
     let key: MeasurementProofKey
@@ -36,7 +36,7 @@ struct AttestationExchange {
     let clock: AttestorClock
   }
 
-  /// What an app says of itself beside the evidence. The number changes with every change.
+  /// The app's own statements beside the evidence. The number changes with every change.
   struct Settings: Sendable {
     var userProperty = ""
     var developmentKey = ""
@@ -49,8 +49,8 @@ struct AttestationExchange {
   func run() -> Outcome {
     var channel = channel
     let (first, isWorthAnotherRound) = attempt(&channel)
-    // A lost connection or a used salt is worth a second round, once: the first one's salt is spent. Then
-    // it is that one's failure that counts: it is the newer.
+    // Retry once after a lost connection or a used salt, because the first salt is spent. The
+    // second attempt's failure counts, because it is newer.
     return isWorthAnotherRound ? attempt(&channel).outcome : first
   }
 
@@ -94,7 +94,8 @@ struct AttestationExchange {
     outcome.messageKey = answer.messageKey
     outcome.goodUntil = life(of: outcome.result, answer).map { sent + $0 }
     if answer.configSerial > channel.configuration?.serial ?? 0 {
-      // Another fetch will try again: the answer is good without it.
+      // Ignore a failure: the answer is valid without a new configuration, and the next fetch tries
+      // again.
       try? channel.updateConfiguration()
     }
     return outcome
@@ -130,7 +131,8 @@ struct AttestationExchange {
         account: channel.initial.account, configSerial: channel.configuration?.serial ?? 0,
         sdkVersion: CoreProbe.version, with: surroundings.key,
         signedBy: claim.map { claim in (claim, { sign($0, &refusal) }) })
-      // The tag ends the report. A look that differs makes it one that the service does not believe.
+      // The tag ends the report. If the environment has changed, this replaces the tag, and the
+      // service rejects the report.
       var tag = try Proof(Array(made.bytes.suffix(Proof.byteCount)))
       try surroundings.observer.release(&tag, after: nil)
       made.bytes.replaceSubrange((made.bytes.count - Proof.byteCount)..., with: tag.bytes)
@@ -207,8 +209,8 @@ struct AttestationExchange {
     }
   }
 
-  /// How long after the report a result may be handed out again. The service says how long a token
-  /// lives, which the SDK could not read out of an encrypted one; no clock of the day is asked.
+  /// How long after the report a result may be handed out again. The service tells a token's
+  /// lifetime, because the SDK cannot read an encrypted token. No wall clock is used.
   private func life(of result: FetchResult, _ answer: AttestationAnswer) -> Duration? {
     switch result.status {
     case .unknownURL, .unprotectedURL: return AttestorTimes.unprotected
@@ -223,7 +225,7 @@ struct AttestationExchange {
     return kept > .zero ? kept : nil
   }
 
-  /// Why a round ended early.
+  /// The reason why a round ended early.
   struct Failure: Error {
     let result: FetchResult
     let isWorthAnotherRound: Bool
@@ -254,8 +256,8 @@ struct AttestationExchange {
   }
 }
 
-/// How the app measures between attestations: as the service asked last, so that nothing that was
-/// learned is forgotten.
+/// The way the app measures between attestations: as the service asked last, so that cached digests
+/// stay valid.
 struct ObservationPace: Sendable, Hashable {
   var policy = MeasurementPolicy.incremental
   var limitLog2: UInt8 = 33
@@ -267,8 +269,8 @@ struct ObservationPace: Sendable, Hashable {
     limitLog2 = draft.limitLog2
   }
 
-  /// What is looked at each time a kept token is handed out: debugger, preloading, loaded objects,
-  /// executable memory, private code pages, instrumentation.
+  /// The sources to look at each time a kept token is handed out: debugger, preloading, loaded
+  /// objects, executable memory, private code pages, instrumentation.
   var environment: [Source] { Self.watched }
 
   private static let watched = CoreProbe.sources.filter { source in
@@ -277,7 +279,7 @@ struct ObservationPace: Sendable, Hashable {
 }
 
 extension DeviceID {
-  /// The source that it is made of.
+  /// The source of the storage secret, from which the id is made.
   static let secret: Source = {
     guard
       let source = CoreProbe.sources.first(where: { source in

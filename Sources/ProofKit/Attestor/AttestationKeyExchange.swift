@@ -3,9 +3,9 @@ import ProofModel
 // The part of a fetch that is about the installation's key.
 
 extension AttestationExchange {
-  /// Asks for a challenge; a second time with what the TPM shows of itself, if the service wants that.
+  /// Asks for a challenge. If the service demands evidence of the TPM, asks a second time with it.
   ///
-  /// - Returns: The challenge, and what the report is to say of the key; nil if there is no key.
+  /// - Returns: The challenge, and the report's statement about the key; nil if the app has no key.
   func challenge(
     for device: DeviceID, _ channel: inout ServiceChannel
   ) throws(Failure) -> (AttestationChallenge, InstallationClaim?) {
@@ -22,7 +22,7 @@ extension AttestationExchange {
         try key.endorsementCertificate()
       }), certificate.count <= Endorsement.certificateMax
     else { return (first, claim()) }
-    // The first challenge's salt is used for nothing, and expires.
+    // The first challenge's salt is not used, and expires.
     let second = try ask(
       for: device, Endorsement(identity.point, certificate: certificate), hasKey: true, &channel)
     guard case .credential(let credential) = second.key else { return (second, claim()) }

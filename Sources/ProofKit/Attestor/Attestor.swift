@@ -1,24 +1,23 @@
 public import ProofModel
 
-/// The app's side of the token fetch: attests the app to its account's service, and hands out the
-/// tokens, secure strings and pins it gets.
+/// The app's side of the token fetch. It attests the app to its account's service, and hands out
+/// the tokens, secure strings and pins it gets.
 ///
-/// Fetches never throw for what happens outside the app: a ``FetchResult`` says how it went and what
-/// to do. Proofs need neither network nor initialisation.
-/// <doc:AppDeveloper> shows one at work.
+/// Fetches never throw for failures outside the app: a ``FetchResult`` has the failure and the next
+/// step. Proofs need neither network nor initialisation. <doc:AppDeveloper> shows one in use.
 public final class Attestor: Sendable {
   let state = CoreLock(AttestorState())
   let transport: any Transport
   let surroundings: AttestationExchange.Surroundings
-  /// One initialisation at a time.
+  /// Held during an initialisation.
   private let initializing = CoreLock(())
-  /// One configuration is written at a time.
+  /// Held while a configuration is written.
   private let writing = CoreLock(())
 
   /// Makes an attestor that is not initialised yet.
   ///
   /// - Parameters:
-  ///   - observer: Who observes the app; a ``Probe``.
+  ///   - observer: Observes the app; a ``Probe``.
   ///   - transport: The way to the service.
   ///   - appName: The app's name in reports; nil for the executable's.
   ///   - installationKey: The key that signs this installation's reports; nil for none. An account can
@@ -36,14 +35,14 @@ public final class Attestor: Sendable {
       appName: appName ?? CoreSystem.executableName, clock: clock)
   }
 
-  /// Where newer configurations come from and go to.
+  /// The way newer configurations are stored and found again.
   public enum ConfigurationUpdates: Sendable, Hashable {
     /// The SDK keeps the newest one itself.
     case automatic(ConfigurationStore)
-    /// The app kept what ``Attestor/fetchConfig()`` gave it and hands it in. One that is older than
-    /// the initial configuration is not used.
+    /// The app stored the result of ``Attestor/fetchConfig()`` and passes it in. A configuration
+    /// older than the initial one is not used.
     case given(String)
-    /// There is none.
+    /// Newer configurations are not stored.
     case none
 
     fileprivate var store: ConfigurationStore? {
@@ -54,18 +53,18 @@ public final class Attestor: Sendable {
   /// Initialises the SDK.
   ///
   /// At the very first start with ``ConfigurationUpdates/automatic(_:)`` it asks the service for a
-  /// configuration, for at most ``AttestorTimes/startUp``; that the service cannot be reached is no
-  /// error. Otherwise it does not wait for any network.
+  /// configuration, for at most ``AttestorTimes/startUp``. It is no error if the service cannot be
+  /// reached. Later starts do not wait for any network.
   ///
-  /// It is done once. A second time the same configuration with the same comment is accepted and
-  /// changes nothing; anything else needs a comment that begins with `reinit`, and that no fetch is
-  /// in flight. If it fails, everything stays as it was.
+  /// Initialise once. A second call with the same configuration and the same comment changes
+  /// nothing. Any other call needs a comment that begins with `reinit`, and no fetch in flight. If
+  /// it fails, everything stays as it was.
   ///
   /// - Parameters:
   ///   - initialConfig: `#ACCOUNT@HOST:PORT#FINGERPRINT`, or a signed configuration.
   ///   - updates: Where newer configurations come from.
   ///   - comment: Begins with `reinit` to initialise anew, perhaps for another account.
-  /// - Throws: Why it is not initialised.
+  /// - Throws: ``AttestorError``, if it could not be initialised.
   public func initializeAndWait(
     _ initialConfig: String, updates: ConfigurationUpdates = .none, comment: String? = nil
   ) throws(AttestorError) {
@@ -79,8 +78,8 @@ public final class Attestor: Sendable {
     try result.get()
   }
 
-  /// Initialises the SDK, without blocking a thread of the caller's:
-  /// ``initializeAndWait(_:updates:comment:)`` says how.
+  /// Initialises the SDK without blocking the calling thread, otherwise as
+  /// ``initializeAndWait(_:updates:comment:)``.
   public func initialize(
     _ initialConfig: String, updates: ConfigurationUpdates = .none, comment: String? = nil
   ) async throws(AttestorError) {
@@ -120,7 +119,7 @@ public final class Attestor: Sendable {
     }
     guard inFlight == 0 else { throw .fetchesInFlight(count: inFlight) }
     if isFirstStart, let store = session.store {
-      // That it was the first start is kept too: the next one does not wait.
+      // Store that this was the first start, so that the next one does not wait.
       try? self.store(
         session.configuration?.text ?? text, serial: session.configuration?.serial ?? 0,
         of: initial, in: store)
@@ -142,7 +141,7 @@ public final class Attestor: Sendable {
     return false
   }
 
-  /// The newest configuration that is here, and whether nothing is known of a start before.
+  /// The newest stored configuration, and whether this is the first start.
   private func held(
     _ initial: InitialConfiguration, _ updates: ConfigurationUpdates
   ) throws(AttestorError) -> (AccountConfiguration?, isFirstStart: Bool) {
@@ -158,13 +157,13 @@ public final class Attestor: Sendable {
       case .configuration(let stored): return (newer(stored), false)
       }
     case .given(let text):
-      // Without a configuration `fetchConfig` gives out what it was initialised with.
+      // With no configuration yet, `fetchConfig` gave out the initial text: recognise it here.
       if text == initial.text { return (initial.configuration, false) }
       return (newer(try initial.update(text, held: nil)), false)
     }
   }
 
-  /// Asks for a configuration, and waits no longer than told even if the transport does.
+  /// Asks for a configuration. It returns after the given time even if the transport does not.
   ///
   /// - Returns: Nil if there was no answer; otherwise the newer configuration, if there is one.
   func ask(
@@ -191,10 +190,10 @@ public final class Attestor: Sendable {
     return update
   }
 
-  /// Keeps a configuration that came while the app runs.
+  /// Stores a configuration that came while the app runs.
   func store(_ configuration: AccountConfiguration, in session: AttestorState.Session) {
     guard let store = session.store else { return }
-    // If it cannot be kept, this start has it all the same, and the next one asks again.
+    // If storing fails, this run uses the configuration, and the next start asks for it again.
     try? self.store(
       configuration.text, serial: configuration.serial, of: session.initial, in: store)
   }

@@ -1,6 +1,6 @@
-/// How much time has passed: for the cache, in a form that a test can set.
+/// The clock of the cache, in a form that a test can set.
 public struct AttestorClock: Sendable {
-  /// A clock that nobody sets, and that goes on while the device sleeps: the time since some moment.
+  /// A monotonic clock that goes on while the device sleeps: the time since some moment.
   public var uptime: @Sendable () -> Duration
   /// The time of day in Unix seconds, as the system has it. It may be wrong, and may be set.
   public var unixTime: @Sendable () -> Int64
@@ -17,7 +17,7 @@ public struct AttestorClock: Sendable {
     self.unixTime = unixTime ?? { CoreSystem.unixTime }
   }
 
-  /// The system's.
+  /// The system's clock.
   public static let system = AttestorClock(uptime: { Self.origin.duration(to: .now) })
 
   private static let origin = ContinuousClock.now
@@ -39,11 +39,11 @@ public enum AttestorTimes {
   public static let failure = Duration.milliseconds(500)
   /// How long it is remembered that an API is unknown or needs no token.
   public static let unprotected = Duration.seconds(30)
-  /// How long a secure string is believed to live; nothing is kept for longer.
+  /// The longest lifetime of a secure string in the cache.
   public static let life = Duration.seconds(300)
 
-  /// How long before its end a token is not handed out any more: a tenth of its life, at least 1 s
-  /// for its way to the API, at most 30 s.
+  /// The time before a token's end at which it is no longer handed out: a tenth of its life, at
+  /// least 1 s for its way to the API, at most 30 s.
   static func margin(of life: Duration) -> Duration {
     min(max(life / 10, .seconds(1)), .seconds(30))
   }

@@ -1,4 +1,5 @@
-/// Why an ``Attestor`` could not be initialised. Where it was initialised before, it stays as it was.
+/// The reason why an ``Attestor`` could not be initialised. An earlier initialisation stays as it
+/// was.
 public enum AttestorError: Error, Sendable, Hashable {
   /// The text is neither `#ACCOUNT@HOST:PORT#FINGERPRINT` nor a signed configuration.
   case malformedConfiguration(reason: String)
@@ -8,16 +9,17 @@ public enum AttestorError: Error, Sendable, Hashable {
   case configurationOfAnotherAccount(expected: String, actual: String)
   /// The configuration is older than one that is already there.
   case configurationTooOld(serial: UInt32, held: UInt32)
-  /// It was initialised before, with something else, and the comment does not begin with `reinit`.
+  /// The attestor is initialised with another configuration, and the comment does not begin with
+  /// `reinit`.
   case alreadyInitialized(account: String)
-  /// There are fetches that have not ended.
+  /// Some fetches have not ended.
   case fetchesInFlight(count: Int)
-  /// The updates cannot be kept where they should be.
+  /// The folder for updates cannot be used.
   case storeUnusable(reason: String)
 }
 
 extension AttestorError: CustomStringConvertible {
-  /// What went wrong, with which value, and what to do next.
+  /// The failure, the value and the next step, as text.
   public var description: String {
     switch self {
     case .malformedConfiguration(let reason):

@@ -5,15 +5,15 @@ extension Attestor {
 
   /// Fetches a token for an API.
   ///
-  /// The token before is handed out as long as it holds and the environment of the app looks as it
-  /// did. Concurrent calls for one API share one fetch. A failure is handed out for another
+  /// The previous token is handed out while it is valid and the app's environment is unchanged.
+  /// Concurrent calls for one API share one fetch. A failure is handed out again for
   /// ``AttestorTimes/failure``.
   ///
-  /// - Parameter domain: The API's host, or an `https` URL of it. With `?measurement` at the end the
-  ///   app is measured anew in any case, the token has the measurements in it, and the result has
-  ///   the configuration to keep.
-  /// - Returns: The token, or why there is none.
-  /// - Throws: If the task is cancelled; the fetch ends if nobody else waits for it.
+  /// - Parameter domain: The API's host, or an `https` URL of it. With `?measurement` at the end
+  ///   the app is always measured anew, the token carries the measurements, and the result has the
+  ///   configuration to keep.
+  /// - Returns: The token, or the reason why there is none.
+  /// - Throws: If the task is cancelled; the fetch ends if no other call waits for it.
   public func fetchToken(for domain: String) async throws(CancellationError) -> FetchResult {
     try await fetch(FetchRequest.token(domain))
   }
@@ -22,9 +22,9 @@ extension Attestor {
   ///
   /// - Parameters:
   ///   - domain: The API's host, as in ``fetchToken(for:)``.
-  ///   - time: How long the call waits, at most. It then gives up its place: the status is
+  ///   - time: The longest time that the call waits. It then gives up: the status is
   ///     ``FetchStatus/poorNetwork``, and the fetch ends if no other call waits for it.
-  /// - Returns: The token, or why there is none.
+  /// - Returns: The token, or the reason why there is none.
   public func fetchTokenAndWait(
     for domain: String, within time: Duration = AttestorTimes.wait
   ) -> FetchResult {
@@ -45,8 +45,8 @@ extension Attestor {
   /// - Parameters:
   ///   - key: The string's name, 1 to 64 characters.
   ///   - newDefinition: Nil to leave it as it is; empty to remove it.
-  /// - Returns: The string, or why there is none.
-  /// - Throws: If the task is cancelled; the fetch ends if nobody else waits for it.
+  /// - Returns: The string, or the reason why there is none.
+  /// - Throws: If the task is cancelled; the fetch ends if no other call waits for it.
   public func fetchSecureString(
     _ key: String, newDefinition: String? = nil
   ) async throws(CancellationError) -> FetchResult {
@@ -58,9 +58,9 @@ extension Attestor {
   /// - Parameters:
   ///   - key: The string's name, 1 to 64 characters.
   ///   - newDefinition: Nil to leave it as it is; empty to remove it.
-  ///   - time: How long the call waits, at most. It then gives up its place: the status is
-  ///     ``FetchStatus/poorNetwork``, and whether the string was defined is not known.
-  /// - Returns: The string, or why there is none.
+  ///   - time: The longest time that the call waits. It then gives up: the status is
+  ///     ``FetchStatus/poorNetwork``, and it is not known whether the string was defined.
+  /// - Returns: The string, or the reason why there is none.
   public func fetchSecureStringAndWait(
     _ key: String, newDefinition: String? = nil, within time: Duration = AttestorTimes.wait
   ) -> FetchResult {
@@ -81,8 +81,8 @@ extension Attestor {
   ///
   /// - Parameter payload: The claims: a JSON object, at most 40,000 bytes, nested at most 16 deep. `iss`,
   ///   `sub`, `aud`, `nbf`, `iat` and `jti` may be among them where the account allows it.
-  /// - Returns: The token, or why there is none.
-  /// - Throws: If the task is cancelled; the fetch ends if nobody else waits for it.
+  /// - Returns: The token, or the reason why there is none.
+  /// - Throws: If the task is cancelled; the fetch ends if no other call waits for it.
   public func fetchCustomJWT(_ payload: String) async throws(CancellationError) -> FetchResult {
     try await fetch(FetchRequest.customJWT(payload))
   }
@@ -91,9 +91,9 @@ extension Attestor {
   ///
   /// - Parameters:
   ///   - payload: The claims: a JSON object, at most 64 KiB.
-  ///   - time: How long the call waits, at most. It then gives up its place: the status is
+  ///   - time: The longest time that the call waits. It then gives up: the status is
   ///     ``FetchStatus/poorNetwork``, and the fetch ends if no other call waits for it.
-  /// - Returns: The token, or why there is none.
+  /// - Returns: The token, or the reason why there is none.
   public func fetchCustomJWTAndWait(
     _ payload: String, within time: Duration = AttestorTimes.wait
   ) -> FetchResult {
@@ -130,7 +130,7 @@ extension Attestor {
     let seat = Seat { answer.give($0) }
     begin(request, seat)
     if answer.wait(for: time) == nil { leave(seat) }
-    // The seat is over now: a result that came while it was left counts.
+    // The call has given up its place: a result that came meanwhile counts.
     return answer.wait()
       ?? FetchResult(
         .poorNetwork, reason: "the fetch did not end within \(time): try again, or wait longer")
@@ -143,12 +143,13 @@ extension Attestor {
       request,
       Seat { result in
         guard let result else { return }
-        // Not on the fetch's thread: others wait for it, and the app may block here.
+        // Use another thread than the fetch's: other callers wait for it, and the app may block
+        // here.
         CoreThread.run { completion(result) }
       })
   }
 
-  // MARK: One fetch for all who want the same
+  // MARK: One fetch for all equal calls
 
   /// Takes a place in a fetch, or begins one.
   func begin(_ request: FetchRequest.Checked, _ seat: Seat) {
@@ -174,7 +175,7 @@ extension Attestor {
       if state.flights[key] == nil, let kept = state.kept(key, at: now), kept.environment == nil {
         return .hand(kept.result.flagged(by: session))
       }
-      // Looked at under the lock, as whoever gives up does it under the lock.
+      // Check under the lock, because a caller that gives up changes it under the lock.
       if seat.isOver { return .wait }
       if state.flights[key] != nil {
         state.flights[key]?.seats.append(seat)
@@ -191,10 +192,10 @@ extension Attestor {
     }
   }
 
-  /// One who waits leaves; with the last one the fetch ends.
+  /// Removes a caller that gives up; when the last caller has left, the fetch ends.
   func leave(_ seat: Seat) {
     let cancellation = state.withLock { state -> Cancellation? in
-      // Under the lock, so that it is not given a place after it has left.
+      // Fill it under the lock, so that it gets no place after it has left.
       defer { seat.fill(nil) }
       for (key, flight) in state.flights where flight.seats.contains(where: { $0 === seat }) {
         state.flights[key]?.seats.removeAll { $0 === seat }
@@ -214,18 +215,18 @@ extension Attestor {
       (state.session, state.settings, state.kept(key, at: clock.uptime()))
     }
     guard let session = known.0, session.number == key.session else {
-      // Reinitialisation waits for fetches, so only one that nobody waits for comes here.
+      // A cancelled fetch, because reinitialisation waits for all others; its result is dropped.
       return
     }
     if let kept = known.2 {
       let isUnchanged = isUnchanged(kept.environment, session.pace, flight.cancellation)
-      // Nobody waits, and a look that was cut short says nothing of the environment.
+      // A cancelled fetch has no callers, and its unfinished check says nothing of the environment.
       if flight.cancellation.isCancelled { return }
       if !isUnchanged {
-        // Something is different: no token that was fetched before is handed out any more.
+        // The environment changed: tokens that were fetched before are no longer handed out.
         state.withLock { $0.dropAll() }
       } else if clock.uptime() < kept.goodUntil {
-        // Asked again: looking took time too.
+        // Check the time again, because the check of the environment took time too.
         let (seats, result) = state.withLock { state in
           (state.land(key, flight.number) ?? [], kept.result.flagged(by: state.session))
         }

@@ -3,14 +3,14 @@ public import ProofModel
 extension Attestor {
   // MARK: Configuration
 
-  /// Gives out the configuration, for the app to keep and hand in at the next start.
+  /// Returns the configuration, for the app to store and pass in at the next start.
   ///
-  /// If the service was not asked for anything yet it is asked for a newer one first, for at most
+  /// If the service was not asked for anything yet, it is asked for a newer one first, for at most
   /// ``AttestorTimes/configuration``. Clears ``FetchResult/isConfigChanged`` for the fetches that
   /// follow.
   ///
-  /// - Returns: The newest configuration, or what the SDK was initialised with if there is none; nil
-  ///   if it is not initialised.
+  /// - Returns: The newest configuration; if there is none, the text that the SDK was initialised
+  ///   with; nil if it is not initialised.
   public func fetchConfigAndWait() -> String? {
     guard let session = state.withLock({ $0.session }) else { return nil }
     let update = session.hasAsked ? nil : ask(session, for: AttestorTimes.configuration)
@@ -25,7 +25,8 @@ extension Attestor {
     }
   }
 
-  /// Gives out the configuration: ``fetchConfigAndWait()`` without blocking a thread of the caller's.
+  /// Returns the configuration, without blocking the calling thread: otherwise as
+  /// ``fetchConfigAndWait()``.
   public func fetchConfig() async -> String? {
     await withCheckedContinuation { continuation in
       CoreThread.run { continuation.resume(returning: self.fetchConfigAndWait()) }
@@ -40,7 +41,7 @@ extension Attestor {
   /// Clears ``FetchResult/isForceApplyPins`` for the fetches that follow.
   ///
   /// - Parameter type: How pins are made.
-  /// - Returns: The pins; ``Pins/rule(for:unlisted:)`` says what a connection is held to.
+  /// - Returns: The pins; ``Pins/rule(for:unlisted:)`` gives the rule for a connection.
   public func pins(_ type: PinType = .publicKeySHA256) -> Pins? {
     state.withLock { state in
       guard let session = state.session else { return nil }
@@ -55,15 +56,14 @@ extension Attestor {
   /// - Returns: The JSON text, or nil if the SDK is not initialised.
   public func pinsJSON(_ type: PinType = .publicKeySHA256) -> String? { pins(type)?.json }
 
-  // MARK: What the app says of itself
+  // MARK: The app's own statements
 
-  /// The name of this account's app on this device, as the service knows it: 16 bytes in base64. Nil
-  /// if the SDK is not initialised or the app cannot be looked at.
+  /// The id of this account's app on this device, as the service knows it: 16 bytes in base64. Nil
+  /// if the SDK is not initialised or the app cannot be observed.
   ///
-  /// It differs from account to account, and changes when the app is installed anew. It follows from
-  /// the storage secret: apps that have none, or whose secret is open to others or cannot be read,
-  /// all have one and the same. Reading it looks at the app's storage, and waits for a measurement in
-  /// progress.
+  /// It differs from account to account, and changes when the app is installed anew. It is derived
+  /// from the storage secret. All apps whose secret is missing, unreadable or open to others have
+  /// the same id. Reading it reads the app's storage, and waits for a measurement in progress.
   public var deviceID: String? {
     guard let session = state.withLock({ $0.session }) else { return nil }
     let observation = try? surroundings.observer.observe(
@@ -74,8 +74,8 @@ extension Attestor {
     }
   }
 
-  /// Sets the account's development key, with which an app passes that is not registered; nil for
-  /// none. At most 1,024 bytes; a longer one is ignored.
+  /// Sets the account's development key, with which an unregistered app passes; nil for none. At
+  /// most 1,024 bytes; a longer one is ignored.
   public func setDevelopmentKey(_ key: String?) {
     let key = key ?? ""
     guard key.utf8.count <= AttestationWire.textMax else { return }
@@ -83,14 +83,14 @@ extension Attestor {
   }
 
   /// Binds the tokens that are fetched from now on to data: their `pay` claim is the SHA-256 of its
-  /// UTF-8 bytes. The data itself is told to nobody. Nil for no binding.
+  /// UTF-8 bytes. The data itself never leaves the app. Nil for no binding.
   ///
   /// The same data again changes nothing; other data makes the next fetch a new attestation.
   public func setDataHash(of data: String?) {
     change(\.dataHash, to: data.map { Digest(hashing: Array($0.utf8)) })
   }
 
-  /// Says something of the app that the account's people see with the device; nil for nothing.
+  /// Sets a statement of the app that the account's operators see with the device; nil for none.
   /// `$error` marks a measurement that did not match.
   ///
   /// Characters beyond ASCII are removed; if more than 128 are left it is ignored.
@@ -100,10 +100,11 @@ extension Attestor {
     change(\.userProperty, to: String(String.UnicodeScalarView(ascii)))
   }
 
-  /// Says what the app was started for, such as a screen or a link; nil for nothing.
+  /// Sets the activity that the app was started for, such as a screen or a link; nil for none.
   ///
-  /// The account's service can then tell, and annotate in tokens, whether the app seems to have been
-  /// started by another program rather than by a person: neither from a desktop nor at a terminal.
+  /// The account's service then reports, and annotates in tokens, whether the app seems to have
+  /// been started by another program rather than by a person: neither from a desktop nor at a
+  /// terminal.
   public func setActivity(_ activity: String?) {
     change(\.activity, to: activity.map { Activity(name: $0, launch: CoreSystem.launch) })
   }
@@ -119,11 +120,13 @@ extension Attestor {
 
   // MARK: Signed messages
 
-  /// Signs a message with the account's key, so that an API believes that an app which passed sent it.
+  /// Signs a message with the account's key, which proves to an API that the message comes from an
+  /// app that passed.
   ///
-  /// The key comes with each token, if the account has one. An app that failed the attestation has a
-  /// random key, and cannot tell. The same key is in each app of the account, so put the token into
-  /// the message: it says which app it was, and keeps the signature from being used again later.
+  /// The key comes with each token, if the account has one. An app that failed the attestation has
+  /// a random key instead, and cannot tell the difference. All apps of the account have the same
+  /// key, so put the token into the message: it identifies the app, and limits how long the
+  /// signature can be replayed.
   ///
   /// - Parameter message: The message; its UTF-8 bytes are signed.
   /// - Returns: HMAC-SHA-256 in base64, or nil if there is no key: no token was fetched yet, the
@@ -141,9 +144,9 @@ extension Attestor {
   ///   - nonce: Exactly 16 bytes that no proof answered before.
   ///   - config: The bytes of the ``FetchResult/measurementConfig`` that the app kept.
   /// - Returns: The proof, 32 bytes.
-  /// - Throws: ``/ProofModel/ProofError/wrongLength(of:expected:actual:)`` for another nonce, what
-  ///   ``/ProofModel/MeasurementConfig`` throws for bytes that are none, and what
-  ///   ``Prover/integrityMeasurementProof(nonce:)-(ProofNonce)`` throws.
+  /// - Throws: ``/ProofModel/ProofError/wrongLength(of:expected:actual:)`` for another nonce, the
+  ///   errors of ``/ProofModel/MeasurementConfig`` for bytes that are not one, and the errors of
+  ///   ``Prover/integrityMeasurementProof(nonce:)-(ProofNonce)``.
   public func integrityMeasurementProof(
     nonce: [UInt8], config: [UInt8]
   ) throws(ProofError) -> Proof {

@@ -1,6 +1,6 @@
 import ProofModel
 
-/// What an attestor knows, under one lock.
+/// The state of an attestor, guarded by one lock.
 struct AttestorState {
   typealias Outcome = AttestationExchange.Outcome
   typealias Settings = AttestationExchange.Settings
@@ -12,7 +12,7 @@ struct AttestorState {
     let store: ConfigurationStore?
     let number: UInt64
     var configuration: AccountConfiguration?
-    /// Whether a newer configuration came that nobody has fetched.
+    /// Whether a newer configuration came that the app has not fetched.
     var isConfigChanged = false
     /// The serial of the configuration whose pins were read last; nil if none were read.
     var pinsSerial: UInt32?
@@ -26,10 +26,10 @@ struct AttestorState {
     /// The key that came with the last token.
     var messageKey: MessageKey? { messageKeys.last?.key }
 
-    /// More than the tokens that an app has at once.
+    /// A bound above the number of tokens that an app has at once.
     private static let messageKeysMax = 32
 
-    /// Takes the key that came with a token; nil if the account has none any more.
+    /// Takes the key that came with a token; nil if the account has no key any more.
     mutating func take(_ messageKey: MessageKey?, with token: String) {
       guard let messageKey else {
         messageKeys = []
@@ -41,8 +41,8 @@ struct AttestorState {
 
     mutating func dropMessageKeys() { messageKeys = [] }
 
-    /// The key for a message: of the token that stands in it, for while the account's key is rotated an app
-    /// has tokens that name different ones; else the last.
+    /// The key for a message: that of the token in the message, or else the last one. While the
+    /// account's key is rotated, an app has tokens that name different keys.
     func messageKey(for message: String) -> MessageKey? {
       guard let last = messageKeys.last else { return nil }
       guard messageKeys.contains(where: { $0.key != last.key }) else { return last.key }
@@ -50,8 +50,8 @@ struct AttestorState {
       return messageKeys.last { Self.stands(Array($0.token.utf8), in: bytes) }?.key ?? last.key
     }
 
-    /// Whether bytes stand in others. The standard library's search would link its whole string processing
-    /// into the app, 1.6 MB.
+    /// Whether one byte string contains another. The standard library's search would link its
+    /// string processing into the app, 1.6 MB.
     private static func stands(_ part: [UInt8], in whole: [UInt8]) -> Bool {
       guard part.count <= whole.count else { return false }
       return (0...whole.count - part.count).contains { start in
@@ -59,7 +59,7 @@ struct AttestorState {
       }
     }
 
-    /// Whether the app read pins that are older than they may be, and newer ones are here.
+    /// Whether the app read pins that are too old, and newer ones are here.
     var isForceApplyPins: Bool {
       let forced = max(forcedPinsSerial, configuration?.forcedPinsSerial ?? 0)
       guard let pinsSerial, let configuration else { return false }
@@ -67,7 +67,7 @@ struct AttestorState {
     }
   }
 
-  /// What makes two fetches the same.
+  /// The key of a fetch: calls with equal keys share one fetch.
   struct Key: Hashable {
     let request: FetchRequest
     let session: UInt64
@@ -85,7 +85,7 @@ struct AttestorState {
   struct Kept {
     let result: FetchResult
     let goodUntil: Duration
-    /// Nil for a failure: it is handed out without looking.
+    /// The environment at the fetch; nil for a failure, which is handed out without a check.
     let environment: EvidenceSet?
   }
 
@@ -95,7 +95,7 @@ struct AttestorState {
   var kept: [Key: Kept] = [:]
   /// How often each secure string was defined anew, by name.
   var definitions: [String: UInt64] = [:]
-  /// Drawn from for whatever needs a number of its own.
+  /// The last number drawn for a fetch, a session or a setting.
   var lastNumber: UInt64 = 0
 
   mutating func nextNumber() -> UInt64 {
@@ -103,20 +103,20 @@ struct AttestorState {
     return lastNumber
   }
 
-  /// Changes what the app says of itself: what was fetched before does not hold any more.
+  /// Changes the app's own statements, and drops the results that were kept.
   mutating func changeSettings(_ change: (inout Settings) -> Void) {
     change(&settings)
     settings.number = nextNumber()
     kept = [:]
   }
 
-  /// The app's environment is different: nothing that it got before holds any more.
+  /// The app's environment has changed: drop its tokens and message keys.
   mutating func dropAll() {
     kept = [:]
     session?.dropMessageKeys()
   }
 
-  /// What is kept and still good.
+  /// The kept result of a fetch, if it is still valid.
   mutating func kept(_ key: Key, at now: Duration) -> Kept? {
     guard let found = kept[key] else { return nil }
     if now < found.goodUntil { return found }
@@ -124,23 +124,23 @@ struct AttestorState {
     return nil
   }
 
-  /// Ends a fetch and says who waits for it: nobody, if all have left.
+  /// Ends a fetch and returns the callers that wait for it; empty if all have left.
   mutating func land(_ key: Key, _ number: UInt64) -> [Seat]? {
     guard let flight = flights[key], flight.number == number else { return nil }
     flights[key] = nil
     return flight.seats
   }
 
-  /// Takes what a fetch found out.
+  /// Takes the result of a fetch.
   mutating func take(_ outcome: Outcome, of key: Key, isAwaited: Bool, at now: Duration) {
-    // Of a fetch that began before a reinitialisation nothing counts any more.
+    // Ignore a fetch that began before a reinitialisation.
     guard session?.number == key.session else { return }
     adopt(outcome)
     if outcome.result.status == .success, key.request.isForToken {
       session?.take(outcome.messageKey, with: outcome.result.token)
     }
     if key.request.purpose == .secureString && !key.request.isShared {
-      // What other calls got before, or still get, does not hold any more.
+      // Invalidate the string that other calls got before, or are still fetching.
       definitions[key.request.name] = nextNumber()
     }
     if isAwaited { keep(key, outcome, at: now) }
@@ -164,7 +164,7 @@ struct AttestorState {
 
   private mutating func keep(_ key: Key, _ outcome: Outcome, at now: Duration) {
     guard key.settings == settings.number, key.request.isShared else { return }
-    // Nobody who joins now may be given what was kept before.
+    // A caller that joins now must not get the result that was kept before.
     kept[key] = nil
     kept = kept.filter { now < $0.value.goodUntil }
     if let goodUntil = outcome.goodUntil {
@@ -177,7 +177,7 @@ struct AttestorState {
     }
   }
 
-  /// What fails by itself again at once.
+  /// Whether a result is kept for a while because a repeated fetch would fail at once again.
   private static func isRemembered(_ status: FetchStatus) -> Bool {
     switch status {
     case .noNetwork, .poorNetwork, .mitmDetected, .noService, .internalError, .rejected, .disabled,

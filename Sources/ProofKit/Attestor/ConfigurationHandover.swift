@@ -6,7 +6,7 @@ enum ConfigurationHandover {
   /// The fingerprints that an app with one of them may trust, each named by the one before.
   ///
   /// - Parameters:
-  ///   - fingerprint: What the app was built with.
+  ///   - fingerprint: The fingerprint that the app was built with.
   ///   - claims: A configuration's claims. Its signature is not checked yet.
   /// - Returns: That fingerprint, and those that the handovers lead to.
   /// - Throws: ``AttestorError/malformedConfiguration(reason:)``,

@@ -3,17 +3,18 @@ import ProofModel
 
 /// Keeps the newest configuration of each account in a folder of the app, across restarts.
 ///
-/// A file is replaced in one step, is open to this user alone, and is checked against the account's
-/// fingerprint when it is read. One that does not check out is kept aside, under a name that ends in
-/// `.damaged-1` or a higher number, and the app goes on as if there were none. Several processes may
-/// have the same folder.
+/// A file is replaced atomically, is open to this user alone, and is checked against the account's
+/// fingerprint when it is read. A file that fails the check is renamed to end in `.damaged-1` or a
+/// higher number, and the app continues as if there were none. Several processes may use the same
+/// folder.
 public struct ConfigurationStore: Sendable, Hashable {
   /// The folder.
   public let folder: String
 
   /// Describes a store.
   ///
-  /// - Parameter folder: The folder, made if it is not there. Nobody else may write in it.
+  /// - Parameter folder: The folder, made if it is not there. Other users must not be able to write
+  ///   in it.
   public init(folder: String) { self.folder = folder }
 
   private static let lockName = "configuration.lock"
@@ -23,11 +24,11 @@ public struct ConfigurationStore: Sendable, Hashable {
     "configuration-" + Digest(hashing: Array(account.utf8)).description.prefix(16)
   }
 
-  /// What the last start left.
+  /// The state that the last start stored.
   enum Stored {
-    /// Nothing, or what was damaged: this is the first start.
+    /// Nothing, or a damaged file: this is the first start.
     case nothing
-    /// That there was a start, and that it got no configuration.
+    /// A mark of a start that got no configuration.
     case start
     case configuration(AccountConfiguration)
   }
@@ -46,7 +47,7 @@ public struct ConfigurationStore: Sendable, Hashable {
       case .nothing: return .nothing
       case .damaged: break
       }
-      // Another process may have replaced it meanwhile; while it does, nothing is set aside.
+      // Check again under the lock, because another process may be replacing the file.
       guard let lock = try lock() else { return .nothing }
       return try withExtendedLifetime(lock) { () throws(FileFailure) in
         switch try find(initial, in: durable) {
@@ -73,13 +74,13 @@ public struct ConfigurationStore: Sendable, Hashable {
       return .good(initial.configuration.map(Stored.configuration) ?? .start)
     }
     if let stored = try? initial.update(text, held: nil) { return .good(.configuration(stored)) }
-    // Of an app that was built with another short form.
+    // The file is from an app that was built with another short form.
     let isShortForm = text.hasPrefix("#") && (try? InitialConfiguration(text)) != nil
     return isShortForm ? .nothing : .damaged
   }
 
-  /// Replaces what is stored: a configuration, or what the SDK was initialised with. What is newer
-  /// stays.
+  /// Replaces the stored text with a configuration, or with the text that the SDK was initialised
+  /// with. A newer stored configuration stays.
   ///
   /// - Throws: ``AttestorError/storeUnusable(reason:)``, also while another process replaces it.
   func write(
@@ -107,7 +108,7 @@ public struct ConfigurationStore: Sendable, Hashable {
     }
   }
 
-  /// The right to change files here; nil while somebody else has it.
+  /// The right to change files here; nil while another process has it.
   private func lock() throws(FileFailure) -> FolderLock? {
     do throws(FolderLock.Refusal) {
       return try FolderLock(folder + "/" + Self.lockName)

@@ -1,19 +1,19 @@
 import ProofModel
 
-/// What is asked of the service, checked as far as the app's side can.
+/// A request to the service, checked as far as the app's side can.
 struct FetchRequest: Sendable, Hashable {
   private static let keyLengthMax = 64
 
   let purpose: AttestationPurpose
   let name: String
   let payload: [UInt8]
-  /// Whether concurrent calls of the same share one fetch. Not if it changes something.
+  /// Whether concurrent equal calls share one fetch. False for a request that changes a string.
   let isShared: Bool
 
-  /// Whether it is a token of an API that is asked for.
+  /// Whether the request is for an API's token.
   var isForToken: Bool { purpose == .token || purpose == .measurement }
 
-  /// Whether a good answer may be handed out again.
+  /// Whether a successful answer may be handed out again.
   var isKept: Bool { isShared && (purpose == .token || purpose == .secureString) }
 
   private init(
@@ -25,10 +25,10 @@ struct FetchRequest: Sendable, Hashable {
     self.isShared = isShared
   }
 
-  /// A request, or the result that says why it is none.
+  /// A request, or the result that explains why it is invalid.
   typealias Checked = Result<FetchRequest, Refusal>
 
-  /// Why a request is none.
+  /// The result for an invalid request.
   struct Refusal: Error { let result: FetchResult }
 
   static func token(_ domain: String) -> Checked {

@@ -1,31 +1,34 @@
 public import ProofModel
 
-/// What a fetch gave.
+/// The result of a fetch.
 ///
-/// Ask again before each request instead of keeping a result: the SDK knows when a token still holds.
+/// Fetch again before each request instead of keeping a result: the SDK knows whether a token is
+/// valid.
 public struct FetchResult: Sendable, Hashable {
-  /// How it went.
+  /// The status of the fetch.
   public let status: FetchStatus
   /// The token, or the custom token; empty if there is none.
   public let token: String
-  /// The secure string, if one was asked for and is there.
+  /// The secure string, if the call asked for one and it exists.
   public let secureString: String?
   /// The attestation response code (ARC), for the support of an account; empty if there is none. It
   /// may be logged: only the service can read it.
   public let arc: String
-  /// Why the app failed, comma-separated, where the account's policy says so; otherwise empty.
+  /// The reasons why the app failed, comma-separated, if the account's policy reveals them;
+  /// otherwise empty.
   public let rejectionReasons: String
-  /// Whether there is a configuration that ``Attestor/fetchConfig()`` has not given out yet.
+  /// Whether there is a newer configuration that ``Attestor/fetchConfig()`` has not returned yet.
   public let isConfigChanged: Bool
-  /// Whether the app still pins by a configuration that must not be used any more. Reading
+  /// Whether the app still uses pins of a configuration that is no longer allowed. Reading
   /// ``Attestor/pins(_:)`` clears it for the fetches that follow.
   public let isForceApplyPins: Bool
-  /// What a `?measurement` fetch measured, to be stored and handed to the proofs; otherwise nil.
+  /// The configuration that a `?measurement` fetch measured, to be stored and handed to the proofs;
+  /// otherwise nil.
   public let measurementConfig: MeasurementConfig?
-  /// Whom the service measured, if there is a ``measurementConfig``: the SDK's
-  /// ``Attestor/deviceID``. Proofs are made in this name.
+  /// The instance that the service measured, if there is a ``measurementConfig``: the SDK's
+  /// ``Attestor/deviceID``. Proofs are made in its name.
   public let instance: InstanceID?
-  /// What went wrong, in words for people; empty if nothing did. Never a secret.
+  /// The failure, in words for people; empty if there was none. Never a secret.
   public let reason: String
   /// The answer to a fetch for a gate.
   let admitted: Admitted?
@@ -59,7 +62,7 @@ enum ServiceFault: Sendable, Hashable {
 }
 
 extension FetchResult {
-  /// The same with the flags as they stand at the time of handing out.
+  /// Copies the result with the present flags.
   func flagged(isConfigChanged: Bool, isForceApplyPins: Bool) -> FetchResult {
     FetchResult(
       status: status, token: token, secureString: secureString, arc: arc,
@@ -94,6 +97,6 @@ extension FetchResult: CustomStringConvertible, CustomReflectable {
     return text
   }
 
-  /// Shows what the description says.
+  /// Shows only the description.
   public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
 }

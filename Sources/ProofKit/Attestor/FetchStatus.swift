@@ -1,54 +1,54 @@
-/// How a fetch went: the numbers and their order are those of the fetch statuses that apps know.
+/// The status of a fetch. Numbers and order are those of the fetch statuses that apps know.
 public enum FetchStatus: Int, Sendable, CaseIterable {
-  /// The token, the secure string or the custom token is here.
+  /// The fetch succeeded: the token, the secure string or the custom token is in the result.
   case success = 0
-  /// The service cannot be reached: no name resolution, no route, nobody accepts a connection there.
+  /// The service cannot be reached: no name resolution, no route, or the connection is refused.
   case noNetwork
-  /// Somebody else answers in the service's name: a certificate or key that was not expected. Nothing
-  /// was told to it.
+  /// The peer's certificate or key is not the expected one, so it may be an attacker in the middle.
+  /// Nothing was sent to it.
   case mitmDetected
-  /// The network is there, and too slow or too unreliable; or a blocking call's time was over.
+  /// The network is too slow or too unreliable, or the time of a blocking call ran out.
   case poorNetwork
-  /// Whoever answers does not give the service's answers: it is down, stopping or overloaded.
+  /// The answer is not one of the service's: it is down, stopping or overloaded.
   case noService
-  /// That is no host name, not an `https` URL, or a measurement for an API whose tokens are not
+  /// The text is no host name, not an `https` URL, or a measurement for an API whose tokens are not
   /// encrypted.
   case badURL
   /// The account has no such API.
   case unknownURL
   /// The API is known, and needs no token.
   case unprotectedURL
-  /// There was no ``Attestor/initializeAndWait(_:updates:comment:)`` that succeeded.
+  /// No ``Attestor/initializeAndWait(_:updates:comment:)`` has succeeded yet.
   case notInitialized
-  /// The app failed, and asked for a secure string or a custom token.
+  /// The app failed the attestation, and asked for a secure string or a custom token.
   case rejected
   /// The account has not switched secure strings or custom tokens on.
   case disabled
-  /// There is no such secure string.
+  /// The account has no such secure string.
   case unknownKey
-  /// That is no name of a secure string: empty, or longer than 64 characters.
+  /// The name is not one of a secure string: empty, or longer than 64 characters.
   case badKey
   /// The claims of a custom token are no JSON object.
   case badPayload
-  /// Something that should not happen in an app in the field.
+  /// A failure that should not happen in an app in the field.
   case internalError
-  /// The installation's key cannot be used at the moment: its TPM is busy, locked out, away, or does not
-  /// answer. ``FetchResult/reason`` says which, and what to do.
+  /// The installation's key cannot be used now: its TPM is busy, locked out, absent, or does not
+  /// answer. ``FetchResult/reason`` gives the cause and the next step.
   case keyUnavailable
 
-  /// What an app does next.
+  /// The app's next step.
   public enum Recommendation: Sendable, CaseIterable {
-    /// Go on and call the API, with the token if there is one.
+    /// Continue and call the API, with the token if there is one.
     case `continue`
-    /// Do not call the API; let the user try again once the network is better, or another one.
+    /// Do not call the API; let the user try again on a better or another network.
     case retry
-    /// Tell the user why it does not go on.
+    /// Tell the user why the app cannot continue.
     case message
-    /// A defect or a wrong set-up: report it.
+    /// Report a defect or a wrong set-up.
     case error
   }
 
-  /// What an app does next.
+  /// The app's next step.
   ///
   /// After ``noService`` an app may also choose to retry.
   public var recommendation: Recommendation {

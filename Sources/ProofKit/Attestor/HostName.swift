@@ -3,7 +3,7 @@ struct HostName: Sendable, Hashable {
   let text: String
 
   init?(_ text: some StringProtocol) {
-    // Before there is a lower case: that of the Kelvin sign is an ASCII letter.
+    // Check before lower-casing, because the Kelvin sign's lower case is an ASCII letter.
     guard text.utf8.allSatisfy({ $0 < 0x80 }) else { return nil }
     let lower = text.lowercased()
     let labels = lower.split(separator: ".", omittingEmptySubsequences: false)
@@ -28,7 +28,7 @@ struct HostName: Sendable, Hashable {
   }
 }
 
-/// Which API a token is for, as an app names it: a host, or an `https` URL of which the host counts;
+/// The API that a token is for, as an app names it: a host, or an `https` URL whose host counts.
 /// `?measurement` at the end asks for a measurement.
 struct APIDomain: Sendable, Hashable {
   let host: String
@@ -53,10 +53,10 @@ struct APIDomain: Sendable, Hashable {
   }
 }
 
-/// Where a service is: `https`, or `http` (which a transport refuses but to this machine itself), a
-/// host, perhaps a port and a path.
+/// The address of a service: `https`, or `http`, which a transport allows only to this machine
+/// itself; a host; perhaps a port and a path.
 struct ServiceAddress: Sendable, Hashable {
-  /// Without a slash at the end.
+  /// The URL, with no slash at the end.
   let url: String
 
   init?(url: String) {
@@ -78,7 +78,7 @@ struct ServiceAddress: Sendable, Hashable {
 }
 
 extension Substring {
-  /// The first place where a text stands.
+  /// The first occurrence of a text.
   fileprivate func range(of text: String) -> Range<Index>? {
     var start = startIndex
     while start < endIndex {

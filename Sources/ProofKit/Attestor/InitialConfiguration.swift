@@ -1,13 +1,14 @@
 import ProofModel
 
-/// What an app is built with: either a signed configuration, or who may sign one and where to get it.
+/// The configuration an app is built with: a signed one, or the key that may sign one and where to
+/// get it.
 struct InitialConfiguration: Sendable, Hashable {
   let text: String
   let account: String
   let fingerprint: Digest
-  /// Nil for the short form.
+  /// The signed configuration; nil for the short form.
   let configuration: AccountConfiguration?
-  /// Where to ask for a configuration while there is none.
+  /// The address to ask for a configuration while there is none.
   let serviceURL: String
 
   init(_ text: String) throws(AttestorError) {
@@ -44,7 +45,7 @@ struct InitialConfiguration: Sendable, Hashable {
 
   static let emptyReason = "it is empty"
 
-  /// An account's name stands in paths of requests as it is.
+  /// Whether a name is a valid account name, which request paths contain unescaped.
   static func isAccount(_ name: String) -> Bool {
     (1...64).contains(name.utf8.count) && name != "." && name != ".."
       && name.utf8.allSatisfy { byte in
@@ -58,8 +59,8 @@ struct InitialConfiguration: Sendable, Hashable {
       }
   }
 
-  /// Reads an update for this account: signed by the key of what is there, or by one that this key has handed
-  /// over to; of the same account, and not older.
+  /// Reads an update for this account. It must be signed by the key of the present configuration,
+  /// or by one that this key has handed over to. It must be of the same account, and not older.
   func update(
     _ text: String, held: AccountConfiguration?
   ) throws(AttestorError) -> AccountConfiguration {

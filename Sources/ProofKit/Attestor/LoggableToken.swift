@@ -3,9 +3,9 @@ internal import ProofModel
 extension FetchResult {
   /// The token in a form that may be logged: always a JSON object.
   ///
-  /// For a signed token its claims and, as `sip`, the first six characters of its signature: enough
-  /// to check it with the account's secret, too little to use it. For a failed fetch the status under
-  /// `error`. An encrypted token cannot be read here: that is an `error` too.
+  /// A signed token gives its claims and, as `sip`, the first six characters of its signature:
+  /// enough to check it with the account's secret, too few to use it. A failed fetch gives its
+  /// status under `error`. An encrypted token cannot be read here and gives an `error` too.
   public var loggableToken: String {
     guard status == .success else { return Self.loggable(error: status.description) }
     let parts = token.split(separator: ".", omittingEmptySubsequences: false)
@@ -15,7 +15,8 @@ extension FetchResult {
       members["sip"] == nil, let text = String(validating: payload, as: UTF8.self),
       let end = text.lastIndex(of: "}")
     else { return Self.loggable(error: token.isEmpty ? "no token" : "unreadable token") }
-    // The claims stay byte for byte what the service wrote; one member more before the last brace.
+    // Keep the claims byte for byte as the service wrote them; add one member before the last
+    // brace.
     let separator = members.isEmpty ? "" : ","
     return text[..<end] + separator + "\"sip\":" + JSONText.quote(String(parts[2].prefix(6))) + "}"
   }

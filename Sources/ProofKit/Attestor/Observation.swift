@@ -1,13 +1,13 @@
 public import ProofModel
 
-/// An evidence collector that can also observe before there is a measurement configuration: what an
-/// ``Attestor`` attests with.
+/// An evidence collector that an ``Attestor`` can attest with: it also observes before there is a
+/// measurement configuration.
 public protocol EvidenceObserver: EvidenceCollector {
   /// Observes sources, now, on the calling thread.
   ///
   /// - Parameters:
-  ///   - sources: What to observe, in order.
-  ///   - policy: How.
+  ///   - sources: The sources to observe, in order.
+  ///   - policy: The way to measure.
   ///   - limitLog2: At most 2 to this power bytes of files are read, 16 to 50.
   ///   - cancellation: Ends it early.
   /// - Returns: At least one record for each source.
@@ -17,18 +17,18 @@ public protocol EvidenceObserver: EvidenceCollector {
   ) throws(ProofError) -> Observation
 }
 
-/// What was observed at one time.
+/// The observations of one time.
 public struct Observation: Sendable, Hashable {
-  /// A record that says by itself what is wrong, whatever it looked like before.
+  /// A record that is wrong whatever the baseline says.
   public struct Alarm: Sendable, Hashable {
     /// The record's source.
     public let source: SourceID
     /// The record's name.
     public let name: String
-    /// What is wrong, in words.
+    /// The finding, in words.
     public let words: String
 
-    /// Describes what is wrong.
+    /// Describes a finding.
     public init(_ source: SourceID, name: String, words: String) {
       self.source = source
       self.name = name
@@ -38,10 +38,10 @@ public struct Observation: Sendable, Hashable {
 
   /// The records.
   public let evidence: EvidenceSet
-  /// What is wrong by itself.
+  /// The findings that are wrong whatever the baseline says.
   public let alarms: [Alarm]
 
-  /// Takes what was observed.
+  /// Takes observations.
   public init(_ evidence: EvidenceSet, alarms: [Alarm] = []) {
     self.evidence = evidence
     self.alarms = alarms
@@ -51,8 +51,8 @@ public struct Observation: Sendable, Hashable {
 extension Observation {
   private static let textMax = AttestationWire.textMax
 
-  /// What a report says beside the evidence: the system, the app, what it was started for, and one
-  /// `finding.CLASS.NUMBER` for each source with something wrong.
+  /// The report's properties beside the evidence: the system, the app, how it was started, and one
+  /// `finding.CLASS.NUMBER` for each source with a finding.
   func properties(appName: String, activity: Activity?) -> [AttestationReport.Property] {
     let kernel = CoreSystem.kernel
     var texts = [
@@ -74,7 +74,8 @@ extension Observation {
     return Array(properties.prefix(AttestationWire.propertiesMax))
   }
 
-  /// One line of printable text that fits: names come from files and memory, and may hold anything.
+  /// Makes one line of printable text within the limit: names come from files and memory, and may
+  /// hold any bytes.
   static func line(_ text: String) -> String {
     var line = ""
     for scalar in text.unicodeScalars {

@@ -1,6 +1,6 @@
 internal import ProofModel
 
-/// How a pin is made of a certificate.
+/// The way a pin is computed from a certificate.
 public enum PinType: String, Sendable, CaseIterable {
   /// Base64 of SHA-256 of the certificate's SubjectPublicKeyInfo.
   case publicKeySHA256 = "public-key-sha256"
@@ -8,21 +8,21 @@ public enum PinType: String, Sendable, CaseIterable {
 
 /// The keys that an account's APIs may have, by host.
 public struct Pins: Sendable, Hashable {
-  /// What a connection to one host is held to.
+  /// The rule for a connection to one host.
   public enum Rule: Sendable, Hashable {
     /// One of the certificates of the verified chain must have one of these keys.
     case keys([String])
     /// The host has no pins of its own: the chain must end in one of these trusted roots.
     case trustRoots([String])
-    /// The host is one of the account's, and pinned by nothing.
+    /// The host is one of the account's, and has no pins.
     case unpinned
-    /// The host is none of the account's: nothing is said about it.
+    /// The host is not one of the account's, so no rule applies.
     case unknown
   }
 
   /// The rule for a host that the account does not list.
   public enum UnlistedHosts: Sendable {
-    /// Nothing is said about it: ``Rule/unknown``.
+    /// No rule applies: ``Rule/unknown``.
     case unknown
     /// The trusted roots, if the account has any, as the SDKs of other vendors do.
     case trustRoots
@@ -31,7 +31,7 @@ public struct Pins: Sendable, Hashable {
   /// The host name that stands for the trusted roots.
   public static let trustRootsHost = "*"
 
-  /// Hosts, in lower case, with their pins; an empty array is a host that is known and has none of its
+  /// The pins by host, in lower case. An empty array is for a known host that has no pins of its
   /// own.
   public let byHost: [String: [String]]
 
@@ -40,18 +40,18 @@ public struct Pins: Sendable, Hashable {
     self.byHost = Dictionary(byHost.map { ($0.lowercased(), $1) }, uniquingKeysWith: +)
   }
 
-  /// What a connection is held to.
+  /// The rule for a connection to one host.
   ///
-  /// A host that is listed without pins is held to the trusted roots, if there are any.
+  /// A host that is listed with no pins must chain to the trusted roots, if there are any.
   ///
   /// - Parameters:
   ///   - host: The host's name, in either case, with or without the root's dot at its end.
-  ///   - unlisted: What holds for a host that is not listed. The default says nothing about it, so
-  ///     that an account's roots do not decide about hosts that its operator never named.
+  ///   - unlisted: The rule for a host that is not listed. The default decides nothing, so that an
+  ///     account's roots do not apply to hosts that its operator never named.
   /// - Returns: The rule for its certificates.
   public func rule(for host: String, unlisted: UnlistedHosts = .unknown) -> Rule {
     var name = host.lowercased()
-    // The whole name of a host ends with the root's dot, and is the same host.
+    // A full host name may end with the root's dot; it is the same host.
     if name.last == "." { name.removeLast() }
     if name == Self.trustRootsHost { return .unknown }
     let own = byHost[name]

@@ -1,13 +1,13 @@
 import Dispatch
 import ProofModel
 
-/// One who waits for a fetch: given a result once, or nil if it was given up.
+/// A caller's place at a fetch. It gets a result once, or nil if the caller gives up.
 final class Seat: Sendable {
   private let give: CoreLock<(@Sendable (FetchResult?) -> Void)?>
 
   init(_ give: @escaping @Sendable (FetchResult?) -> Void) { self.give = CoreLock(give) }
 
-  /// Whether it was given something, or given up.
+  /// Whether it got a result, or was given up.
   var isOver: Bool { give.withLock { $0 == nil } }
 
   func fill(_ result: FetchResult?) {
@@ -19,7 +19,7 @@ final class Seat: Sendable {
   }
 }
 
-/// A value that another thread gives, for one that waits blocked.
+/// A value that one thread gives to another that waits blocked.
 final class Handover<Value: Sendable>: Sendable {
   private let value = CoreLock<Value?>(nil)
   private let signal = DispatchSemaphore(value: 0)
@@ -29,7 +29,7 @@ final class Handover<Value: Sendable>: Sendable {
     signal.signal()
   }
 
-  /// May be asked again after it was given.
+  /// Waits for the value. Further calls return the same value.
   func wait() -> Value {
     signal.wait()
     signal.signal()
@@ -39,7 +39,8 @@ final class Handover<Value: Sendable>: Sendable {
     }
   }
 
-  /// Nil if nothing was given in time. A time over 30 years is taken for 30 years.
+  /// Waits for the value; nil if it did not come in time. A time over 30 years is taken for 30
+  /// years.
   func wait(for time: Duration) -> Value? {
     let (seconds, attoseconds) = min(max(time, .zero), Self.longest).components
     let nanoseconds = seconds * 1_000_000_000 + attoseconds / 1_000_000_000
@@ -53,7 +54,7 @@ final class Handover<Value: Sendable>: Sendable {
   private static var longest: Duration { .seconds(30 * 365 * 86_400) }
 }
 
-/// Where a task and its cancellation, which may come first, agree on a seat.
+/// Synchronises a task that takes a seat with its cancellation, which may come first.
 final class Place: Sendable {
   private enum State {
     case free
@@ -63,7 +64,7 @@ final class Place: Sendable {
 
   private let state = CoreLock(State.free)
 
-  /// False if the task was cancelled before.
+  /// Takes a seat; false if the task was cancelled before.
   func take(_ seat: Seat) -> Bool {
     state.withLock { state in
       guard case .free = state else { return false }
@@ -72,7 +73,7 @@ final class Place: Sendable {
     }
   }
 
-  /// The seat that was taken, if one was.
+  /// Leaves, and returns the seat that was taken, if any.
   func leave() -> Seat? {
     state.withLock { state in
       defer { state = .left }

@@ -1,11 +1,11 @@
 import ProofModel
 
-/// The way to an account's service during one fetch: which configuration counts, and how much time is
-/// left.
+/// The connection to an account's service during one fetch, with the newest configuration and the
+/// time left.
 struct ServiceChannel {
   typealias Failure = AttestationExchange.Failure
 
-  /// What the service says when asked for a configuration: a newer one, or nothing new.
+  /// The service's answer to a request for a configuration: a newer one, or nothing new.
   struct Update: Sendable { let configuration: AccountConfiguration? }
 
   let transport: any Transport
@@ -14,7 +14,7 @@ struct ServiceChannel {
   let clock: AttestorClock
   /// The newest configuration.
   private(set) var configuration: AccountConfiguration?
-  /// The same, if it is newer than what was there at the beginning.
+  /// The newest configuration, if it is newer than the one at the beginning.
   private(set) var newConfiguration: AccountConfiguration?
   private var timeLeft: Duration
 
@@ -30,7 +30,7 @@ struct ServiceChannel {
     self.cancellation = cancellation
   }
 
-  /// Sends one of the two messages and takes an answer with status 200.
+  /// Sends a message and returns an answer with status 200.
   mutating func post(_ path: String, _ body: [UInt8]) throws(Failure) -> TransportResponse {
     let response = try send("/v1/" + path, body)
     guard response.status == 200 else { throw Self.failure(response) }
@@ -74,11 +74,11 @@ struct ServiceChannel {
 
   private static func failure(_ response: TransportResponse) -> Failure {
     var text = String(decoding: response.body.prefix(200), as: UTF8.self)[...]
-    // The service ends its sentence with a line end.
+    // Remove the line end that the service's text has.
     while text.last?.isWhitespace == true { text.removeLast() }
     let words = Observation.line(String(text))
     let reason = "the service answers with status \(response.status): \(words)"
-    // What the service itself says it will not take is this side's defect or set-up.
+    // Statuses by which the service refuses the request: a defect or a wrong set-up of this side.
     let isOurs = [400, 404, 405, 413].contains(response.status)
     return Failure(isOurs ? .internalError : .noService, reason, .status)
   }

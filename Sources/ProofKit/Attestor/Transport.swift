@@ -2,21 +2,21 @@ import ProofModel
 
 /// Carries requests to the attestation service.
 ///
-/// `ProofKitHTTP` has one over libcurl. A transport trusts nobody whose certificate it cannot verify,
-/// nor, where pins are given, whose key is none of them; to such a peer it sends nothing.
+/// `ProofKitHTTP` has one over libcurl. A transport trusts only a peer whose certificate it can
+/// verify and, where pins are given, whose key is one of them. It sends nothing to any other peer.
 public protocol Transport: Sendable {
-  /// Sends one request and waits for its answer, on a thread that may be blocked. Called from several
+  /// Sends one request and waits for its answer, on a thread that may block. Called from several
   /// threads at once.
   ///
-  /// - Parameter request: What to send, where, and how long it may take.
+  /// - Parameter request: The request, its address, and the time it may take.
   /// - Returns: The answer, whatever its status.
-  /// - Throws: Why there is none.
+  /// - Throws: ``TransportError``, the reason why there is no answer.
   func send(_ request: TransportRequest) throws(TransportError) -> TransportResponse
 }
 
 /// One request to the service.
 public struct TransportRequest: Sendable {
-  /// Where: scheme, host, port and path.
+  /// The address: scheme, host, port and path.
   public let url: String
   /// The body of a POST; nil for a GET, unless ``method`` says otherwise.
   public let body: [UInt8]?
@@ -25,14 +25,14 @@ public struct TransportRequest: Sendable {
   /// The header of a request to an app's own API; nil for that of the attestation. No other field but `Host`,
   /// `Accept`, `User-Agent` and `Content-Length` is sent beside it.
   public var fields: [HeaderField]?
-  /// The keys that the service may have: base64 of SHA-256 of SubjectPublicKeyInfo. Empty: any key
-  /// with a good certificate.
+  /// The keys that the service may have: base64 of SHA-256 of SubjectPublicKeyInfo. Empty means any
+  /// key with a valid certificate.
   public let pins: [String]
-  /// The value of the field `Authorization`; nil for none. The attestation needs none; tools do.
+  /// The value of the field `Authorization`; nil for none. Attestation needs none; tools need one.
   public var authorization: String?
-  /// How long everything together may take.
+  /// The time limit of the whole request.
   public let timeout: Duration
-  /// A longer answer is refused.
+  /// The size limit of the answer, in bytes. A longer answer is refused.
   public let responseLimit: Int
   /// Ends the request early.
   public let cancellation: Cancellation
@@ -73,26 +73,26 @@ public struct TransportResponse: Sendable, Hashable {
   }
 }
 
-/// Why there is no answer. The words are for people.
+/// The reason why there is no answer. The words are for people.
 public enum TransportError: Error, Sendable, Hashable {
-  /// The name does not resolve, or nobody accepts a connection there.
+  /// The name does not resolve, or the connection is refused.
   case unreachable(String)
-  /// Time ran out.
+  /// The time limit passed.
   case timedOut(String)
   /// The connection ended before the answer did.
   case brokenOff(String)
-  /// The peer is not who it should be; it was told nothing.
+  /// The peer's certificate or key is not an expected one. The request was not sent to it.
   case untrusted(String)
-  /// The peer does not speak HTTP, or says more than the limit.
+  /// The peer does not speak HTTP, or its answer exceeds the limit.
   case garbled(String)
   /// The request's ``Cancellation`` was cancelled.
   case cancelled
-  /// The request, or what the transport was made with, makes no sense: a defect of this side.
+  /// The request or the transport's set-up is invalid: a defect of this side.
   case refused(String)
 }
 
 extension TransportError: CustomStringConvertible {
-  /// What went wrong.
+  /// The failure, as text.
   public var description: String {
     switch self {
     case .unreachable(let words): "the service cannot be reached: \(words)"
@@ -106,7 +106,7 @@ extension TransportError: CustomStringConvertible {
   }
 }
 
-/// Tells a request that nobody waits for it any more.
+/// Cancels a request whose caller does not wait for it any more.
 public final class Cancellation: Sendable {
   private struct State {
     var isCancelled = false
@@ -116,15 +116,15 @@ public final class Cancellation: Sendable {
 
   private let state = CoreLock(State())
 
-  /// One that is not cancelled yet.
+  /// Makes one that is not cancelled yet.
   public init() {}
 
   /// Whether it was cancelled.
   public var isCancelled: Bool { state.withLock { $0.isCancelled } }
 
-  /// Cancels, once and for all.
+  /// Cancels the request, for good.
   public func cancel() {
-    // Under the lock, so that no handler runs after its body has ended.
+    // Call handlers under the lock, so that no handler runs after its body has ended.
     state.withLock { state in
       state.isCancelled = true
       for handler in state.handlers.values { handler() }
@@ -135,11 +135,11 @@ public final class Cancellation: Sendable {
   /// Runs a body, and `onCancel` at once if it is cancelled before the body ends.
   ///
   /// - Parameters:
-  ///   - onCancel: Called at most once, on any thread, perhaps while `body` runs; never after it. It
-  ///     must be short and leave this object alone.
-  ///   - body: What may be cut short.
-  /// - Returns: What the body returns.
-  /// - Throws: What the body throws.
+  ///   - onCancel: Called at most once, on any thread, perhaps while `body` runs; never after it.
+  ///     It must be short and must not use this object.
+  ///   - body: The work that a cancellation may cut short.
+  /// - Returns: The result of the body.
+  /// - Throws: The error of the body.
   public func withHandler<Value, Failure: Error>(
     _ onCancel: @escaping @Sendable () -> Void, _ body: () throws(Failure) -> Value
   ) throws(Failure) -> Value {

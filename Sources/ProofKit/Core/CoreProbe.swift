@@ -2,10 +2,10 @@ internal import ProofCore
 internal import ProofModel
 internal import ProofProbe
 
-/// The C probe, owned. One thread at a time uses it; ``Probe`` sees to that.
+/// Owns the C probe. One thread at a time uses it; ``Probe`` ensures that.
 @safe
 struct CoreProbe: ~Copyable, @unchecked Sendable {
-  // Sendable because the probe belongs to no thread: its C side asks for one user at a time only.
+  // Sendable because the probe belongs to no thread: its C code only demands one user at a time.
   private let probe: OpaquePointer
   private let pacer: Pacer
 
@@ -38,7 +38,7 @@ struct CoreProbe: ~Copyable, @unchecked Sendable {
           unsafe own.plugin_count = plugins.count
           unsafe own.harden = options.hardens ? 1 : 0
           unsafe own.descriptors = options.keptDescriptorCount
-          // The core's 0 is its default; a byte is less than the smallest thing it keeps.
+          // The core's 0 means its default; 1 is less than the smallest entry, so it keeps nothing.
           unsafe own.cache_bytes = options.cacheByteLimit.map { max($0, 1) } ?? 0
           unsafe own.progress = reportProgress
           unsafe own.user = Unmanaged.passUnretained(pacer).toOpaque()
@@ -195,7 +195,7 @@ struct CoreProbe: ~Copyable, @unchecked Sendable {
     throw .evidenceUnavailable(reason: reason)
   }
 
-  /// Lends C strings for some optional ones.
+  /// Lends C strings for some optional Swift strings.
   private static func withStrings<Value>(
     _ strings: [String?], _ body: ([UnsafePointer<CChar>?]) -> Value
   ) -> Value {
@@ -224,7 +224,7 @@ struct CoreProbe: ~Copyable, @unchecked Sendable {
   }
 }
 
-/// Who is told and asked while a measurement runs. Changed only by the one who uses the probe.
+/// Holds the pace of the measurement that runs. Only the owner of the probe changes it.
 private final class Pacer {
   var pace: Pace?
 }

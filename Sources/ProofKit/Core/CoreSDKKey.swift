@@ -2,10 +2,10 @@ internal import ProofKey
 public import ProofModel
 
 extension MeasurementProofKey {
-  /// The key of this build of the SDK, dissolved in generated code.
+  /// The key of this build of the SDK, split up in generated code.
   ///
-  /// It stands nowhere as contiguous bytes, and exists whole only while a call of the core runs. The
-  /// one that is checked in is a development key, and public; `CSources/ProofKey/generate` makes
+  /// No contiguous copy of it is stored; it exists whole only while a call of the core runs. The
+  /// key in the repository is a development key, and public; `CSources/ProofKey/generate` makes
   /// another.
   public static let sdk: MeasurementProofKey = {
     let key = unsafe pfc_sdk_key

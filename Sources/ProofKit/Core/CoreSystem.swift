@@ -1,7 +1,7 @@
 internal import DurableFiles
 internal import Glibc
 
-/// What the operating system says about itself and this process.
+/// Facts from the operating system about itself and this process.
 enum CoreSystem {
   /// Kernel release and machine, such as `6.1.0-18-amd64` and `x86_64`.
   static var kernel: (release: String, machine: String) {
@@ -43,11 +43,11 @@ enum CoreSystem {
 
   /// How this process was started.
   static var launch: Activity.Launch {
-    // The environment as it was at the start: toolkits take the token out of their own.
+    // Read the environment as it was at the start: toolkits remove the token from their own.
     let start = (try? SmallFile.read("/proc/self/environ", limit: 1 << 20)) ?? []
     let names = ["XDG_ACTIVATION_TOKEN=", "DESKTOP_STARTUP_ID="].map { Array($0.utf8) }
     for entry in start.split(separator: 0) {
-      // A variable that is set to nothing is no token.
+      // A variable with an empty value is no token.
       if names.contains(where: { entry.starts(with: $0) && entry.count > $0.count }) {
         return .desktop
       }

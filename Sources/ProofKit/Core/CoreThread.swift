@@ -1,10 +1,10 @@
 internal import Dispatch
 internal import Glibc
 
-/// Threads that may be blocked for as long as it takes: none of a task's, and none of a pool.
+/// Threads that may block for long: not of Swift's shared pool, and not of any other.
 ///
-/// The dispatch library has an end of threads too, at some 255: if all of them wait for fetches, the
-/// fetches must not wait for one of them.
+/// The dispatch library has a limit too, at some 255 threads. If all of them waited for fetches, a
+/// fetch that needed one would never run.
 enum CoreThread {
   private final class Work: Sendable {
     let body: @Sendable () -> Void
@@ -14,7 +14,7 @@ enum CoreThread {
   /// Runs a body on a thread of its own, and returns at once.
   static func run(_ body: @escaping @Sendable () -> Void) {
     if !start(Work(body)) {
-      // The system has no thread to give now: one of the pool's will do.
+      // The system has no thread to give now: use one of the pool's.
       DispatchQueue(label: "ProofKit").async(execute: body)
     }
   }
@@ -24,7 +24,8 @@ enum CoreThread {
     guard unsafe pthread_attr_init(&attributes) == 0 else { return false }
     defer { unsafe pthread_attr_destroy(&attributes) }
     unsafe pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
-    // A thread begins with its maker's mask: signals of the process are for the app's own threads.
+    // A thread inherits its maker's signal mask: leave signals of the process to the app's own
+    // threads.
     var (all, before) = (sigset_t(), sigset_t())
     unsafe sigfillset(&all)
     for fault in [SIGILL, SIGTRAP, SIGFPE, SIGBUS, SIGSEGV, SIGSYS] {

@@ -6,9 +6,9 @@ public import ProofModel
 /// app's storage (`StoredInstallationKey`), `ProofKitTPM` one in a TPM 2.0 where the machine has one
 /// (`TPMInstallationKey`).
 ///
-/// All functions may be called from several threads at once, may block for as long as the key's place
-/// says, and end then. Each use of the key begins its messages with a label of its own, so that a signature
-/// for one use is none for another.
+/// All functions may be called from several threads at once. They may block up to the timeout of
+/// the key's place. Each use of the key begins its messages with a label of its own, so that a
+/// signature for one use is not valid for another.
 public protocol InstallationKey: Sendable {
   /// The public half, and where the private half is; made at the first call.
   ///
@@ -22,29 +22,31 @@ public protocol InstallationKey: Sendable {
   /// - Throws: ``InstallationKeyError``.
   func signature(of message: [UInt8]) throws(InstallationKeyError) -> InstallationSignature
 
-  /// The certificate (DER) of the TPM's endorsement key; nil if the key is in no TPM, or the TPM has no
-  /// certificate that the service can use.
+  /// The certificate (DER) of the TPM's endorsement key; nil if the key is not in a TPM, or the TPM
+  /// has no certificate that the service can use.
   ///
-  /// It names this one TPM, so it leaves the device only if the account's policy demands hardware.
+  /// It identifies this one TPM, so it leaves the device only if the account's policy demands
+  /// hardware.
   ///
   /// - Throws: ``InstallationKeyError``.
   func endorsementCertificate() throws(InstallationKeyError) -> [UInt8]?
 
   /// Opens a credential that the service made for this key and the TPM of the certificate.
   ///
-  /// - Parameter credential: The service's.
+  /// - Parameter credential: The service's credential.
   /// - Returns: The secret in it.
   /// - Throws: ``InstallationKeyError``.
   func open(_ credential: KeyCredential) throws(InstallationKeyError) -> CredentialSecret
 }
 
-/// Which key an installation has.
+/// The identity of an installation's key.
 public struct InstallationKeyIdentity: Sendable, Hashable {
   /// The public half.
   public let point: InstallationPoint
-  /// Where the private half is.
+  /// The place of the private half.
   public let place: InstallationKeyPlace
-  /// Why the key is not in a TPM, for a log; empty if it is, or if none was looked for.
+  /// The reason why the key is not in a TPM, for a log; empty if it is, or if no TPM was looked
+  /// for.
   public let note: String
 
   /// Describes a key.
@@ -55,25 +57,25 @@ public struct InstallationKeyIdentity: Sendable, Hashable {
   }
 }
 
-/// Why the installation's key cannot be used now. No case accuses the user or the app.
+/// The reason why the installation's key cannot be used now. No case accuses the user or the app.
 public enum InstallationKeyError: Error, Sendable, Hashable {
   /// The key's file cannot be read or written.
   case storage(path: String, reason: String)
-  /// The key's file is none, or of a later version.
+  /// The key's file is damaged, or of a later version.
   case damaged(path: String)
-  /// Another process makes the key at this moment.
+  /// Another process is making the key.
   case inUse(path: String)
-  /// The key is in a TPM, and this machine has none, or none that it shows to this user.
+  /// The key is in a TPM, but this machine has none, or this user cannot see it.
   case tpmAbsent(device: String)
   /// The key is in a TPM that this user may not open.
   case tpmDenied(device: String)
-  /// The TPM has no room at the moment, or another program has it.
+  /// The TPM has no free slot at the moment, or another program holds it.
   case tpmBusy(device: String)
-  /// The TPM refuses everyone for a time, after wrong passwords of any program.
+  /// The TPM refuses every program for a time, after wrong passwords of any program.
   case tpmLockedOut(device: String)
   /// The TPM did not answer in time.
   case tpmTimedOut(device: String)
-  /// The connection to the TPM ended, or what came is no answer of a TPM.
+  /// The connection to the TPM ended, or its answer is malformed.
   case tpmBrokenOff(device: String)
   /// The TPM makes another key: it was cleared, or the storage came from another machine.
   case tpmHasOtherKey(device: String, path: String)

@@ -8,10 +8,10 @@ public import ProofModel
 /// - A damaged file is reported once and kept under another name, never deleted.
 /// - A folder has one store at a time, in this process and in all others.
 ///
-/// The default folder stands in the user's folder for *state* (XDG_STATE_HOME, `~/.local/state`): a
+/// The default folder is in the user's folder for *state* (XDG_STATE_HOME, `~/.local/state`). A
 /// measurement belongs to this installation on this device, so it is neither configuration nor data
-/// that a person would carry to another machine, and unlike a cache it is not there to be cleared
-/// away. It is marked for backup programs to leave out.
+/// to carry to another machine. It is no cache either, because clearing it loses the measurement.
+/// It is marked for backup programs to leave out.
 public final class MeasurementStore: Sendable {
   /// The name of the file in the folder.
   static let fileName = "measurement"
@@ -50,13 +50,13 @@ public final class MeasurementStore: Sendable {
     self.init(access, lock: lock)
   }
 
-  /// For tests that bring their own folder.
+  /// Makes a store with a test's own folder.
   package init(_ access: any FolderAccess, lock: FolderLock? = nil) {
     folder = DurableFolder(access)
     self.lock = lock
   }
 
-  /// The folder of an app's store, outside what is backed up.
+  /// The folder of an app's store, which backups leave out.
   ///
   /// - Parameter app: The app's name, as a folder's.
   /// - Returns: A path.
@@ -66,7 +66,7 @@ public final class MeasurementStore: Sendable {
     return "\(state)/\(app)/measurement"
   }
 
-  /// What is stored.
+  /// Loads the stored pair.
   ///
   /// - Returns: The pair, or nil if there is none.
   /// - Throws: ``MeasurementStoreError/damaged(keptAs:byteCount:)`` once,
@@ -81,7 +81,7 @@ public final class MeasurementStore: Sendable {
   /// - Parameter new: A pair of a newer generation; the very same pair may be stored again.
   /// - Throws: ``MeasurementStoreError/superseded(stored:offered:)``,
   ///   ``MeasurementStoreError/otherInstance(stored:offered:)``,
-  ///   ``MeasurementStoreError/notDurable(path:reason:)``, and what ``load()`` throws.
+  ///   ``MeasurementStoreError/notDurable(path:reason:)``, and the errors of ``load()``.
   public func save(_ new: StoredMeasurement) throws(MeasurementStoreError) {
     try withHeld { held throws(MeasurementStoreError) in
       if let stored = try read(&held), stored != new {
@@ -99,11 +99,11 @@ public final class MeasurementStore: Sendable {
   /// Adds a token to the stored pair, in the place of an older one for the same hardware.
   ///
   /// - Parameters:
-  ///   - token: What a backend made from the stored generation's measurement.
+  ///   - token: The token that a backend made from the stored generation's measurement.
   ///   - generation: That generation.
   /// - Throws: ``MeasurementStoreError/empty``,
-  ///   ``MeasurementStoreError/superseded(stored:offered:)`` if another generation is stored by now,
-  ///   and what ``save(_:)`` throws.
+  ///   ``MeasurementStoreError/superseded(stored:offered:)`` if another generation is stored by
+  ///   now, and the errors of ``save(_:)``.
   public func add(_ token: StoredToken, generation: UInt32) throws(MeasurementStoreError) {
     try withHeld { held throws(MeasurementStoreError) in
       guard let stored = try read(&held) else { throw .empty }
@@ -117,7 +117,7 @@ public final class MeasurementStore: Sendable {
   /// Removes a hardware's token, if there is one.
   ///
   /// - Parameter hardware: The hardware.
-  /// - Throws: What ``save(_:)`` throws.
+  /// - Throws: The errors of ``save(_:)``.
   public func removeToken(for hardware: HardwareID) throws(MeasurementStoreError) {
     try withHeld { held throws(MeasurementStoreError) in
       guard let stored = try read(&held), stored.token(for: hardware) != nil else { return }
@@ -125,7 +125,7 @@ public final class MeasurementStore: Sendable {
     }
   }
 
-  /// Forgets everything, whatever its generation: for an app that was installed again.
+  /// Erases the store, whatever its generation, for an app that was installed again.
   ///
   /// - Throws: ``MeasurementStoreError/failed(path:reason:)``,
   ///   ``MeasurementStoreError/notDurable(path:reason:)``.
@@ -178,7 +178,7 @@ public final class MeasurementStore: Sendable {
     }
   }
 
-  /// What the folder holds after a failure is what the next call must see.
+  /// Sets the held state to the folder's content after a failure, for the next call.
   private func fail(
     _ failure: DurableFolder.Failure, _ held: inout Held, then new: StoredMeasurement?
   ) throws(MeasurementStoreError) {

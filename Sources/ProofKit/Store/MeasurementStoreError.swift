@@ -1,41 +1,41 @@
 public import ProofModel
 
-/// Why the stored measurement could not be read or changed.
+/// The reason why the stored measurement could not be read or changed.
 ///
-/// The words say what went wrong and what to do next.
+/// The words give the failure and the next step.
 public enum MeasurementStoreError: Error, Sendable, Hashable {
-  /// Neither `XDG_STATE_HOME` nor `HOME` says where state belongs.
+  /// The environment has no `XDG_STATE_HOME` and no `HOME` to tell where state belongs.
   case noPlace
   /// The folder or its lock cannot be used.
   case unusable(path: String, reason: String)
   /// Another store, in this process or another, has the folder.
   case inUse(path: String, processID: Int32?)
-  /// The system refused. What was stored before is still there.
+  /// A system call failed. The earlier content is still there.
   case failed(path: String, reason: String)
-  /// The new state is there, but a power cut may bring the old one back.
+  /// The new state is written, but a power cut may bring the old one back.
   case notDurable(path: String, reason: String)
   /// The file was damaged. It was kept under another name, and the store is empty now.
   case damaged(keptAs: String, byteCount: Int)
   /// The file is intact, but of a version that this build does not know. It was left as it is.
   case tooNew(version: UInt8)
-  /// What is stored is as new as, or newer than, what was to be stored.
+  /// The stored generation is as new as the offered one, or newer.
   case superseded(stored: UInt32, offered: UInt32)
-  /// What is stored belongs to another installation.
+  /// The stored measurement belongs to another installation.
   case otherInstance(stored: InstanceID, offered: InstanceID)
-  /// There is no configuration that a token could belong to.
+  /// No configuration is stored, so that a token has none to belong to.
   case empty
-  /// The result is of no fetch that measured, or of one that failed.
+  /// The result is from a fetch that did not measure, or that failed.
   case noMeasurement(FetchStatus)
   /// Two tokens are for the same hardware.
   case repeatedHardware(HardwareID)
-  /// A token is for other hardware than was said.
+  /// A token is for other hardware than the caller named.
   case tokenForOther(HardwareID)
-  /// There are more tokens than a store holds.
+  /// The number of tokens exceeds the limit of a store.
   case tooManyTokens(count: Int, allowed: Int)
 }
 
 extension MeasurementStoreError: CustomStringConvertible {
-  /// What went wrong, with which value, and what to do next.
+  /// The failure, the value and the next step, as text.
   public var description: String {
     switch self {
     case .noPlace:

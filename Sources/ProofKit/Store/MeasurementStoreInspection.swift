@@ -1,10 +1,10 @@
 import DurableFiles
 
 extension MeasurementStore {
-  /// What a folder holds, for tools that look at an app from outside: nothing is changed, a damaged
-  /// file stays where it is, and an app that runs keeps its lock.
+  /// Reads a folder's content, for tools that look at an app from outside. It changes nothing: a
+  /// damaged file stays where it is, and a running app keeps its lock.
   ///
-  /// - Parameter path: The folder, which is there.
+  /// - Parameter path: The folder, which must exist.
   /// - Returns: The pair, or nil if there is none.
   /// - Throws: ``MeasurementStoreError``.
   package static func inspect(

@@ -1,6 +1,6 @@
 public import ProofModel
 
-/// A measurement token as the app keeps it: for which hardware, and in which form.
+/// A measurement token as the app stores it: with its hardware and its form.
 public struct StoredToken: Sendable, Hashable {
   /// The hardware that can open it.
   public let hardware: HardwareID
@@ -9,12 +9,12 @@ public struct StoredToken: Sendable, Hashable {
   /// The token.
   public let token: MeasurementToken
 
-  /// Puts together what a backend answered.
+  /// Makes a stored token of a backend's answer.
   ///
   /// - Parameters:
   ///   - token: The token.
   ///   - hardware: The hardware that it was asked for.
-  ///   - form: ``/ProofModel/TokenForm/literal`` only where that was asked for by name.
+  ///   - form: ``/ProofModel/TokenForm/literal`` only if the app asked for that form.
   /// - Throws: ``MeasurementStoreError/tokenForOther(_:)``.
   public init(
     _ token: MeasurementToken, for hardware: HardwareID, form: TokenForm = .diversified
@@ -29,12 +29,12 @@ public struct StoredToken: Sendable, Hashable {
 /// A measurement configuration and the tokens made from its measurement: one pair, because neither
 /// is of use with another generation of the other.
 public struct StoredMeasurement: Sendable, Hashable {
-  /// How many tokens there may be.
+  /// The most tokens that one pair holds.
   public static let tokenCountMax = 256
 
-  /// Whom the service measured.
+  /// The instance that the service measured.
   public let instance: InstanceID
-  /// What is measured.
+  /// The configuration to measure under.
   public let config: MeasurementConfig
   /// One token for each piece of hardware, in order of the hardware's id.
   public internal(set) var tokens: [StoredToken]
@@ -46,8 +46,8 @@ public struct StoredMeasurement: Sendable, Hashable {
   ///
   /// - Parameters:
   ///   - config: The configuration.
-  ///   - instance: Whom the service measured: the SDK's device id.
-  ///   - tokens: What backends made from this very measurement.
+  ///   - instance: The instance that the service measured: the SDK's device id.
+  ///   - tokens: The tokens that backends made from this very measurement.
   /// - Throws: ``MeasurementStoreError/repeatedHardware(_:)``,
   ///   ``MeasurementStoreError/tooManyTokens(count:allowed:)``.
   public init(
@@ -63,16 +63,17 @@ public struct StoredMeasurement: Sendable, Hashable {
     try check()
   }
 
-  /// Puts together what a `?measurement` fetch gave, and the tokens that backends made from it.
+  /// Makes a pair from the result of a `?measurement` fetch, and the tokens that backends made from
+  /// it.
   ///
-  /// Only the pair is worth storing: a new configuration without its token would take the place of an
-  /// older pair that still opens doors.
+  /// Store only the pair. A new configuration without its token would replace an older pair that
+  /// still opens doors.
   ///
   /// - Parameters:
   ///   - result: A result with a ``FetchResult/measurementConfig``.
-  ///   - tokens: What backends made from this very measurement.
-  /// - Throws: ``MeasurementStoreError/noMeasurement(_:)``, and what
-  ///   ``init(_:of:tokens:)`` throws.
+  ///   - tokens: The tokens that backends made from this very measurement.
+  /// - Throws: ``MeasurementStoreError/noMeasurement(_:)``, and the errors of
+  ///   ``init(_:of:tokens:)``.
   public init(
     _ result: FetchResult, tokens: [StoredToken] = []
   ) throws(MeasurementStoreError) {
@@ -90,7 +91,7 @@ public struct StoredMeasurement: Sendable, Hashable {
     tokens.first { $0.hardware == hardware }
   }
 
-  /// The same with one token more, or another one for its hardware.
+  /// A copy with one token more, or with another one for its hardware.
   func adding(_ token: StoredToken) throws(MeasurementStoreError) -> StoredMeasurement {
     var changed = removing(token.hardware)
     let place = changed.tokens.firstIndex { token.hardware.precedes($0.hardware) }
@@ -99,7 +100,7 @@ public struct StoredMeasurement: Sendable, Hashable {
     return changed
   }
 
-  /// The same without a hardware's token.
+  /// A copy that lacks a hardware's token.
   func removing(_ hardware: HardwareID) -> StoredMeasurement {
     var changed = self
     changed.tokens.removeAll { $0.hardware == hardware }

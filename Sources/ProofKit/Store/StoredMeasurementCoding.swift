@@ -14,7 +14,7 @@ extension StoredMeasurement {
     static var byteCountMax: Int { head + configMax + tokenCountMax * token + check }
   }
 
-  /// Why bytes are not a stored measurement.
+  /// The reason why bytes are not a stored measurement.
   enum Damage: Error, Sendable, Hashable {
     /// Bytes were lost or changed, or are something else.
     case damaged
@@ -34,7 +34,7 @@ extension StoredMeasurement {
     return bytes + Self.check(of: bytes[...])
   }
 
-  /// Reads a file's bytes. The check is judged before anything else is looked at.
+  /// Reads a file's bytes. Checks the digest before anything else.
   init(parsing bytes: [UInt8]) throws(Damage) {
     guard bytes.count >= Layout.head + Layout.check, bytes.count <= Layout.byteCountMax,
       bytes[..<4].elementsEqual(Layout.magic),
@@ -58,7 +58,8 @@ extension StoredMeasurement {
     } catch {
       throw .damaged
     }
-    // One pair has one spelling: this also holds the order of the tokens and the generation.
+    // A pair has only one encoding: comparing also checks the order of the tokens and the
+    // generation.
     guard self.bytes == bytes else { throw .damaged }
   }
 
@@ -70,8 +71,8 @@ extension StoredMeasurement {
       for: HardwareID(Array(bytes[start..<start + 16])), form: form)
   }
 
-  /// SHA-256 finds damage; it keeps nobody out who may write here. Configuration and tokens do that
-  /// themselves.
+  /// SHA-256 detects damage only; an attacker who can write the file can recompute it.
+  /// Configuration and tokens have their own protection against forgery.
   private static func check(of bytes: ArraySlice<UInt8>) -> [UInt8] {
     Digest(hashing: Layout.label + bytes).bytes
   }

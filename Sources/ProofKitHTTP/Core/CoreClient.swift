@@ -1,10 +1,10 @@
 internal import CCurl
 internal import ProofKit
 
-/// One connection of libcurl, owned. One thread at a time sends with it.
+/// Owns one connection of libcurl. One thread at a time sends with it.
 @safe
 final class CoreClient: @unchecked Sendable {
-  // Sendable because the pool lends it to one thread at a time, and cancelling is allowed to any.
+  // Sendable because the pool lends it to one thread at a time, and any thread may cancel.
   private let client: OpaquePointer
 
   init?(authorities: String?, allowsPlain: Bool, connectTimeout: Duration) {
@@ -121,7 +121,7 @@ final class CoreClient: @unchecked Sendable {
     return unsafe string.withCString { unsafe body($0) }
   }
 
-  /// An empty body of a POST still has an address, so that it is no GET.
+  /// Lends the body. An empty body of a POST needs an address too, or it would be sent as a GET.
   private static func withBytes<Value>(
     _ bytes: [UInt8]?, _ body: (UnsafeBufferPointer<UInt8>) -> Value
   ) -> Value {
@@ -133,7 +133,7 @@ final class CoreClient: @unchecked Sendable {
 }
 
 extension Duration {
-  /// At least 1: to libcurl 0 is no limit at all.
+  /// Whole milliseconds, at least 1, because 0 means no limit to libcurl.
   fileprivate var wholeMilliseconds: Int {
     let (seconds, attoseconds) = components
     return Int(max(1, min(seconds, 86_400) * 1000 + attoseconds / 1_000_000_000_000_000))

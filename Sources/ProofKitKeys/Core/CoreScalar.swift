@@ -9,7 +9,7 @@ final class CoreScalar {
   let point: InstallationPoint
   private let key: OpaquePointer
 
-  /// The pair of a number; nil if it is none.
+  /// Makes the pair of a number; nil if the number is not a scalar.
   init?(_ number: UnsafePointer<UInt8>) {
     var key: OpaquePointer?
     var point = [UInt8](repeating: 0, count: InstallationPoint.byteCount)
@@ -53,7 +53,7 @@ package final class CoreSecret {
     for (offset, byte) in bytes.enumerated() { unsafe base[offset] = byte }
   }
 
-  /// Draws fresh ones.
+  /// Draws fresh random bytes.
   package init?() {
     guard let base = unsafe pfj_secret_new(Self.byteCount) else { return nil }
     unsafe self.base = base
@@ -78,7 +78,7 @@ package final class CoreSecret {
 // Sendable because the bytes do not change between init and deinit.
 extension CoreSecret: @unchecked Sendable {}
 
-/// SHA-256; nil where libcrypto fails.
+/// SHA-256; nil if libcrypto fails.
 package func coreSHA256(_ message: [UInt8]) -> [UInt8]? {
   var digest = [UInt8](repeating: 0, count: PFJ_SHA256_BYTES)
   return unsafe pfj_sha256(&digest, message, message.count) == PFJ_OK ? digest : nil

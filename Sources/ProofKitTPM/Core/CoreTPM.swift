@@ -4,7 +4,7 @@ internal import ProofModel
 
 /// One TPM, through the bridge to tpm2-tss.
 struct CoreTPM: Sendable {
-  /// Why an operation failed.
+  /// The reason why an operation failed.
   enum Failure: Error, Hashable {
     case absent, denied, busy, lockedOut, timedOut, brokenOff
     case refused(UInt32)
@@ -13,10 +13,10 @@ struct CoreTPM: Sendable {
   }
 
   let device: String
-  /// Milliseconds for one operation.
+  /// The timeout of one operation, in milliseconds.
   let timeout: Int32
 
-  /// The public half of the key that the TPM makes from 32 bytes.
+  /// The public half of the key that the TPM derives from 32 bytes.
   func point(_ unique: CoreSecret) throws(Failure) -> InstallationPoint {
     var point = [UInt8](repeating: 0, count: Int(PHT_POINT_BYTES))
     try unsafe run { tpm in

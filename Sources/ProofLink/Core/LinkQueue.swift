@@ -10,8 +10,8 @@ final class LinkQueue: SerialExecutor {
   }
 }
 
-/// Runs tasks on a queue of its own, a link's or those of calls: what comes from the hardware waits
-/// for no other task, even if tasks hold all the threads they share.
+/// Runs tasks on a queue of its own: a link's, or those of calls. Received PDUs are then handled
+/// even if other tasks hold all threads of the shared pool.
 final class LinkTaskQueue: TaskExecutor {
   private let queue = DispatchQueue(label: "ProofLink.LinkTaskQueue")
 

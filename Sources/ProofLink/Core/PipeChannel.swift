@@ -2,19 +2,20 @@ internal import Dispatch
 internal import Glibc
 internal import ProofModel
 
-/// A link over a local pipe. Its thread waits in `poll`, for the pipe and for a bell that `send` and
-/// `close` ring; no thread that tasks share ever waits.
+/// A link over a local pipe. Its thread waits in `poll` for the pipe, and for a wake-up pipe that
+/// `send` and `close` write to. No thread of Swift's shared pool ever waits.
 package final class PipeChannel: LinkChannel {
   private struct State {
     var outgoing: [[UInt8]] = []
     var isClosed = false
-    /// The descriptors are closed, and their numbers may be another's.
+    /// The descriptors are closed, and their numbers may be in use for other files.
     var isOver = false
-    /// Who waits for that. One stream for each: who is cancelled ends its own alone.
+    /// The callers that wait for `isOver`, one stream each, so that cancelling one ends its own
+    /// alone.
     var waiting: [AsyncStream<Never>.Continuation] = []
   }
 
-  /// So many PDUs wait for a reader at most; of more, the eldest are lost.
+  /// The most PDUs that wait for a reader. Further ones displace the oldest.
   private static let bufferedCountMax = 256
 
   package let received: AsyncStream<[UInt8]>
@@ -38,7 +39,7 @@ package final class PipeChannel: LinkChannel {
     }
     unsafe withUnsafeMutableBytes(of: &address.sun_path) { unsafe $0.copyBytes(from: name) }
     let size = socklen_t(MemoryLayout<sockaddr_un>.size)
-    // A local socket is connected at once, or not: its door may be full.
+    // A local socket connects at once, or fails: its backlog may be full.
     let result = unsafe withUnsafePointer(to: &address) {
       unsafe $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { unsafe connect(file, $0, size) }
     }
@@ -50,7 +51,7 @@ package final class PipeChannel: LinkChannel {
     try self.init(reading: file, writing: file)
   }
 
-  /// Opens two FIFOs, the one that is read first, as the page says.
+  /// Opens two FIFOs, the one that is read first, as docs/LINK.md demands.
   package convenience init(to: String, from: String) throws(LinkUnavailable) {
     let reading = unsafe open(from, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
     guard reading >= 0 else { throw LinkUnavailable.system(from) }
@@ -98,7 +99,7 @@ package final class PipeChannel: LinkChannel {
     }
   }
 
-  /// Whether nobody wants it any more: it is on its way to be over, or is.
+  /// Whether the app has closed the link. The descriptors may still be open; see `isOver`.
   var isClosed: Bool { state.withLock { $0.isClosed } }
 
   /// Whether the pipe is closed, by the hardware too.
@@ -120,14 +121,14 @@ package final class PipeChannel: LinkChannel {
   }
 
   private func ring(_ state: borrowing State) {
-    // A bell that is full has been rung.
+    // A full pipe is fine: an unread byte already wakes the reader.
     if !state.isOver { _ = unsafe write(bell.rings, [1], 1) }
   }
 
   // MARK: The thread
 
   private func attend() {
-    // A FIFO that nobody reads any more ends the link, not the app.
+    // Block SIGPIPE: writing to a FIFO that has no reader ends the link, not the app.
     var pipeSignal = sigset_t()
     var before = sigset_t()
     _ = unsafe sigemptyset(&pipeSignal)
@@ -162,7 +163,7 @@ package final class PipeChannel: LinkChannel {
 
   /// False at the link's end.
   private func takeWhatCame(_ frames: inout PipeFrames) -> Bool {
-    // One more than any PDU has: a longer one is told from the longest.
+    // One byte more than the longest PDU, so that a longer one is detected.
     var bytes = [UInt8](repeating: 0, count: LinkPDU.mtus.upperBound + 1)
     let count = unsafe read(reading, &bytes, bytes.count)
     if count < 0 { return errno == EAGAIN || errno == EINTR }
@@ -179,7 +180,7 @@ package final class PipeChannel: LinkChannel {
   /// False at the link's end.
   private func sendWhatWaits() -> Bool {
     while let pdu = state.withLock({ $0.outgoing.first }) {
-      // Less than a FIFO takes at once: whole or not at all, as a datagram.
+      // Less than a FIFO takes at once, so it is written whole or not at all, as a datagram.
       let count =
         unsafe isSocket
         ? Glibc.send(writing, pdu, pdu.count, Int32(MSG_NOSIGNAL))
@@ -190,8 +191,8 @@ package final class PipeChannel: LinkChannel {
     return true
   }
 
-  /// Closes the end that is written first: the hardware hears it, closes its own, and may then be
-  /// opened again.
+  /// Closes the writing end first. The hardware notices, closes its own end, and may then be opened
+  /// again.
   private func leave() {
     inbox.finish()
     if !isSocket {
@@ -210,7 +211,7 @@ package final class PipeChannel: LinkChannel {
     for end in waiting { end.finish() }
   }
 
-  /// Hardware that does not close its end in a second has no power.
+  /// Waits at most a second for the hardware to close its end, in case it has lost power.
   private func waitForTheEnd() {
     var bytes = [UInt8](repeating: 0, count: 1024)
     while true {
@@ -224,7 +225,7 @@ package final class PipeChannel: LinkChannel {
 }
 
 extension LinkUnavailable {
-  /// What the system has against it.
+  /// Describes a failed system call by `errno`.
   static func system(_ what: String) -> LinkUnavailable {
     let code = errno
     return LinkUnavailable(

@@ -1,8 +1,8 @@
-/// What the service answers to a report.
+/// The service's answer to a report.
 public struct AttestationAnswer: Sendable, Hashable {
-  /// How it went. The numbers are the wire's.
+  /// The outcome of the report. The numbers are the wire's.
   public enum Outcome: UInt8, Sendable, CaseIterable {
-    /// The token, the secure string or the custom token is here.
+    /// The report succeeded: the token, the secure string or the custom token is in the answer.
     case done = 1
     /// The account has no such API.
     case unknownDomain = 2
@@ -10,17 +10,17 @@ public struct AttestationAnswer: Sendable, Hashable {
     case unprotectedDomain = 3
     /// The app failed, and asked for a secure string or a custom token.
     case rejected = 4
-    /// The account has not switched this on.
+    /// The account has not switched this feature on.
     case disabled = 5
-    /// There is no such secure string.
+    /// The account has no secure string of this name.
     case unknownKey = 6
-    /// That is no name of a secure string.
+    /// The name is not a valid name of a secure string.
     case badKey = 7
-    /// That is no JSON object.
+    /// The payload is no JSON object.
     case badPayload = 8
     /// The salt is unknown, used or expired.
     case askAgain = 9
-    /// The report does not add up.
+    /// The report is inconsistent: a tag, an id or a measurement differs.
     case unbelievable = 10
     /// The API's tokens are not encrypted, so no measurement is sent there.
     case notEncrypted = 11
@@ -30,25 +30,25 @@ public struct AttestationAnswer: Sendable, Hashable {
 
   /// The report's salt.
   public let salt: Salt
-  /// How it went.
+  /// The outcome of the report.
   public let outcome: Outcome
   /// The serial of the account's newest configuration.
   public var configSerial: UInt32
   /// The serial below which pins must be applied at once.
   public var forcedPinsSerial: UInt32
-  /// How many seconds after it was made the token expires; 0 without token.
+  /// The token's lifetime in seconds, from the time it was made; 0 without token.
   public var tokenLifetime: UInt32
   /// A token in compact form, or empty.
   public var token: String
   /// The attestation response code, or empty.
   public var responseCode: String
-  /// Why the app failed, comma-separated, where the policy says so; of a bad payload, what is wrong
-  /// with it.
+  /// The reasons why the app failed, comma-separated, if the policy reveals them; for a bad
+  /// payload, its defect.
   public var rejectionReasons: String
   /// The secure string, if one was asked for and found.
   public var secureString: String?
-  /// The account's key for signed messages, with a token and where the account has one; random for
-  /// an app that failed.
+  /// The account's key for signed messages, if the answer has a token and the account has a key;
+  /// random for an app that failed.
   public var messageKey: MessageKey?
   /// The admission to a gate, if one was asked for and ``outcome`` is ``Outcome/done``.
   public var admission: GateAdmission?
@@ -80,7 +80,7 @@ public struct AttestationAnswer: Sendable, Hashable {
   ///   - salt: The report's.
   ///   - key: The key of the SDK build.
   /// - Throws: ``ProofError/malformed(_:byteCount:)``, ``ProofError/tooNew(_:)``,
-  ///   ``ProofError/differs(_:)`` if the tag is another.
+  ///   ``ProofError/differs(_:)`` if the tag differs.
   public init(_ bytes: [UInt8], to salt: Salt, with key: MeasurementProofKey) throws(ProofError) {
     var reader = try AttestationReader(
       bytes, .answer, noun: "attestation answer", knowsKeys: true)

@@ -1,8 +1,9 @@
-/// The service says what to measure, and under which salt.
+/// The service's challenge: the sources to measure, and the salt.
 public struct AttestationChallenge: Sendable, Hashable {
-  /// What the measurement configuration is to be made from. Its salt is good for one report.
+  /// The draft from which the app makes the measurement configuration. Its salt is good for one
+  /// report.
   public let draft: BaselineDraft
-  /// How many seconds the salt lives.
+  /// The salt's lifetime, in seconds.
   public let lifetime: UInt16
   /// The serial of the account's newest configuration.
   public let configSerial: UInt32
@@ -22,8 +23,8 @@ public struct AttestationChallenge: Sendable, Hashable {
   /// Reads a challenge.
   ///
   /// - Parameter bytes: The answer's whole body.
-  /// - Throws: ``ProofError/malformed(_:byteCount:)``, ``ProofError/tooNew(_:)``, and what a
-  ///   ``BaselineDraft`` throws.
+  /// - Throws: ``ProofError/malformed(_:byteCount:)``, ``ProofError/tooNew(_:)``, and the errors of
+  ///   a ``BaselineDraft``.
   public init(_ bytes: [UInt8]) throws(ProofError) {
     var reader = try AttestationReader(
       bytes, .challenge, noun: "attestation challenge", knowsKeys: true)
@@ -43,7 +44,7 @@ public struct AttestationChallenge: Sendable, Hashable {
       let source = try Source(
         SourceID(evidenceClass, reader.readByte()), version: reader.readByte(),
         groupsLog2: reader.readByte())
-      // In their canonical order and no other, so that one challenge has one encoding.
+      // Require the canonical order, so that one challenge has one encoding.
       if let last = sources.last, !(last.id < source.id) { throw reader.malformed }
       sources.append(source)
     }

@@ -1,10 +1,10 @@
-/// The app asks for a challenge.
+/// The app's request for a challenge.
 public struct AttestationQuestion: Sendable, Hashable {
   /// The measurement proof key of the app's SDK build.
   public let keyID: KeyID
-  /// Which device asks.
+  /// The device that asks.
   public let device: DeviceID
-  /// What for.
+  /// The purpose of the attestation.
   public let purpose: AttestationPurpose
   /// The serial of the account's configuration that the app has; 0 for none.
   public let configSerial: UInt32
@@ -15,9 +15,9 @@ public struct AttestationQuestion: Sendable, Hashable {
   /// The API whose gate the app wants to be admitted to; empty for every purpose but
   /// ``AttestationPurpose/gate``.
   public let host: String
-  /// Whether the app has an installation key, and asks by version 2.
+  /// Whether the app has an installation key, and so asks by version 2.
   public let hasKey: Bool
-  /// Evidence of the app's TPM, if the service wanted it.
+  /// Evidence of the app's TPM, if the service demanded it.
   public let endorsement: Endorsement?
 
   /// Describes a question.

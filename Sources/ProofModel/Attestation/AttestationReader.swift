@@ -1,4 +1,4 @@
-/// Reads a message field by field: every length is checked before it is used, and nothing may be
+/// Reads a message field by field. Every length is checked before it is used, and no bytes may be
 /// left at the end.
 struct AttestationReader {
   private let bytes: [UInt8]
@@ -32,7 +32,7 @@ struct AttestationReader {
 
   var malformed: ProofError { .malformed(noun, byteCount: bytes.count) }
 
-  /// Everything read so far: what a tag is over.
+  /// Everything read so far: the input of a tag.
   var readBytes: ArraySlice<UInt8> { bytes[..<position] }
 
   mutating func take(_ count: Int) throws(ProofError) -> ArraySlice<UInt8> {
@@ -71,7 +71,7 @@ struct AttestationReader {
     return Array(try take(count))
   }
 
-  /// A byte that says whether something follows.
+  /// Reads a byte that says whether an optional field follows.
   mutating func readFlag() throws(ProofError) -> Bool {
     switch try readByte() {
     case 0: return false
@@ -95,7 +95,7 @@ struct AttestationReader {
     return try EvidenceRecord(source, name: name, digest: isPresent ? read(Digest.self) : nil)
   }
 
-  /// Records in their canonical order and no other, so that one set has one encoding.
+  /// Reads records and requires their canonical order, so that one set has one encoding.
   mutating func readRecords() throws(ProofError) -> EvidenceSet {
     let count = Int(try readUInt32())
     guard count <= AttestationWire.recordsMax else { throw malformed }

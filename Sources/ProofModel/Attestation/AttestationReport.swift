@@ -1,6 +1,6 @@
-/// What the app reports of itself, in answer to a challenge. Holds the measurements: secret.
+/// The app's report of itself, in answer to a challenge. Holds the measurements: secret.
 public struct AttestationReport: Sendable {
-  /// What is said beside the evidence.
+  /// The report's fields beside the evidence.
   public struct Subject: Sendable, Hashable {
     /// The purpose of the attestation.
     public var purpose: AttestationPurpose
@@ -8,16 +8,16 @@ public struct AttestationReport: Sendable {
     public var name: String
     /// The claims of a custom token, or a secure string's new definition.
     public var payload: [UInt8]
-    /// What the app says of itself, at most 128 bytes; `$error` marks a wrong measurement.
+    /// The app's own statement, at most 128 bytes; `$error` marks a wrong measurement.
     public var userProperty: String
     /// The account's development key, or empty.
     public var developmentKey: String
-    /// SHA-256 of what the token is to be bound to.
+    /// SHA-256 of the data that the token is to be bound to.
     public var dataHash: Digest?
-    /// What the SDK saw, for policies and people.
+    /// The SDK's observations, for policies and people.
     public var properties: [Property]
 
-    /// Describes what a report is about.
+    /// Describes the subject of a report.
     public init(
       _ purpose: AttestationPurpose, name: String = "", payload: [UInt8] = [],
       userProperty: String = "", developmentKey: String = "", dataHash: Digest? = nil,
@@ -33,28 +33,28 @@ public struct AttestationReport: Sendable {
     }
   }
 
-  /// One thing the SDK saw.
+  /// One observation of the SDK.
   public struct Property: Sendable, Hashable {
-    /// Such as `os`.
+    /// The property's name, such as `os`.
     public let name: String
-    /// Such as `Debian GNU/Linux 12`.
+    /// The property's value, such as `Debian GNU/Linux 12`.
     public let value: String
 
-    /// Describes one thing.
+    /// Describes one observation.
     public init(_ name: String, _ value: String) {
       self.name = name
       self.value = value
     }
   }
 
-  /// Whose report it is, to which challenge. It stands first, so that a service can look at it before it reads
-  /// what an app may make as long as it likes.
+  /// The report's sender and its challenge. It stands first, so that a service can read it before
+  /// the fields whose length the app chooses.
   public struct Head: Sendable, Hashable {
     /// The measurement proof key of the app's SDK build.
     public let keyID: KeyID
     /// The challenge's salt.
     public let salt: Salt
-    /// Which device reports.
+    /// The device that reports.
     public let device: DeviceID
     /// The purpose of the attestation.
     public let purpose: AttestationPurpose
@@ -63,7 +63,7 @@ public struct AttestationReport: Sendable {
     /// The account.
     public let account: String
 
-    /// Reads the head of a report. What follows it may be anything.
+    /// Reads the head of a report, and ignores the bytes behind it.
     ///
     /// - Parameter bytes: The request's whole body.
     /// - Throws: ``ProofError/malformed(_:byteCount:)``, ``ProofError/tooNew(_:)``.
@@ -86,29 +86,29 @@ public struct AttestationReport: Sendable {
     }
   }
 
-  /// Whose report it is.
+  /// The report's sender and its challenge.
   public let head: Head
   /// The measurement proof key of the app's SDK build.
   public var keyID: KeyID { head.keyID }
   /// The challenge's salt.
   public var salt: Salt { head.salt }
-  /// Which device reports.
+  /// The device that reports.
   public var device: DeviceID { head.device }
   /// The serial of the account's configuration that the app has; 0 for none.
   public var configSerial: UInt32 { head.configSerial }
   /// The account.
   public var account: String { head.account }
-  /// What the report is about.
+  /// The subject of the report.
   public let subject: Subject
   /// The SDK's version.
   public let sdkVersion: String
-  /// What the app saw.
+  /// The app's evidence.
   public let evidence: EvidenceSet
   /// The key that signed the report; nil if none did.
   public let key: InstallationClaim?
   /// The signature under ``key``. The service verifies it, over ``signedMessage``.
   public let signature: InstallationSignature?
-  /// The bytes that ``signature`` is over: a label, and the whole report before the signature.
+  /// The input of ``signature``: a label, and the whole report before the signature.
   public let signedMessage: [UInt8]
 
   private let integrity: Digest
@@ -116,7 +116,7 @@ public struct AttestationReport: Sendable {
   private let tagged: ArraySlice<UInt8>
   private let tag: Digest
 
-  /// Reads a report. Nothing in it is believed before ``measurement(under:with:)`` has checked it.
+  /// Reads a report. Do not use its fields before ``measurement(under:with:)`` has checked it.
   ///
   /// - Parameter bytes: The request's whole body.
   /// - Throws: ``ProofError/malformed(_:byteCount:)``, ``ProofError/tooNew(_:)``.
@@ -147,14 +147,14 @@ public struct AttestationReport: Sendable {
     try reader.finish()
   }
 
-  /// Does what the app did, with what the app saw, and believes the report if that gives the same.
+  /// Repeats the app's computation on the app's evidence, and compares the results with the report.
   ///
   /// - Parameters:
-  ///   - draft: The challenge's, under the salt that the report names.
+  ///   - draft: The challenge's draft, under the salt that the report names.
   ///   - key: The measurement proof key of the report's key id.
   /// - Returns: The measurement configuration and the measurement.
-  /// - Throws: ``ProofError/differs(_:)`` if tag, device id or a measurement is another, and what a
-  ///   ``MeasurementConfig`` throws for records that were not asked for or are missing.
+  /// - Throws: ``ProofError/differs(_:)`` if the tag, the device id or a measurement differs, and
+  ///   the errors of ``MeasurementConfig`` for records that were not asked for or are missing.
   public func measurement(
     under draft: BaselineDraft, with key: MeasurementProofKey
   ) throws(ProofError) -> (config: MeasurementConfig, measurement: Measurement) {
@@ -169,7 +169,8 @@ public struct AttestationReport: Sendable {
     return (config, measurement)
   }
 
-  /// The same, for whoever needs no more than the belief: nothing is kept, and no guarded memory made.
+  /// Does the same check as ``measurement(under:with:)`` but returns no values, and so allocates no
+  /// guarded memory.
   package func check(
     under draft: BaselineDraft, with key: MeasurementProofKey
   ) throws(ProofError) {
@@ -185,7 +186,8 @@ public struct AttestationReport: Sendable {
     if let differing { throw .differs(differing) }
   }
 
-  /// What the app made of the challenge, if the report is the key's, to this challenge, of this device.
+  /// Recomputes the app's measurement configuration, after checking the report's tag, salt and
+  /// device id.
   private func authenticConfig(
     under draft: BaselineDraft, with key: MeasurementProofKey
   ) throws(ProofError) -> MeasurementConfig {
@@ -199,8 +201,8 @@ public struct AttestationReport: Sendable {
   /// Makes a report: a measurement configuration from the challenge, a measurement under it.
   ///
   /// - Parameters:
-  ///   - subject: What it is about.
-  ///   - evidence: What the app saw.
+  ///   - subject: The subject of the report.
+  ///   - evidence: The app's evidence.
   ///   - challenge: The service's.
   ///   - account: The account.
   ///   - configSerial: The serial of the configuration that the app has; 0 for none.
@@ -208,8 +210,8 @@ public struct AttestationReport: Sendable {
   ///   - key: The key of the SDK build.
   ///   - installation: The installation's key; nil if it has none.
   /// - Returns: The bytes to send, and the configuration to keep if the service agrees.
-  /// - Throws: What a ``MeasurementConfig`` throws, and ``ProofError/differs(_:)`` if the installation's key
-  ///   does not sign.
+  /// - Throws: The errors of ``MeasurementConfig``, and ``ProofError/differs(_:)`` if the
+  ///   installation's key does not sign.
   public static func make(
     _ subject: Subject, of evidence: EvidenceSet, answering challenge: AttestationChallenge,
     account: String, configSerial: UInt32, sdkVersion: String, with key: MeasurementProofKey,
@@ -274,7 +276,7 @@ extension AttestationReport: CustomStringConvertible, CustomReflectable {
 }
 
 extension Measurement {
-  /// In time that does not depend on the bytes.
+  /// Compares in constant time.
   fileprivate func matches(_ digest: Digest, _ part: Part) -> Bool {
     withBytes(of: part) { secret in digest.withBytes { secret.equals($0) } }
   }

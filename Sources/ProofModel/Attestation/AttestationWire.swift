@@ -1,9 +1,9 @@
-/// The numbers of the attestation's messages: docs/SERVICE.md says what each means.
+/// The numbers of the attestation's messages; docs/SERVICE.md gives the meaning of each.
 package enum AttestationWire {
   static let magic: [UInt8] = [0x50, 0x41]
   /// The version of an answer, and of messages without a key of the installation.
   static let version: UInt8 = 1
-  /// The version of questions, challenges and reports that speak of the installation's key.
+  /// The version of questions, challenges and reports with fields about the installation's key.
   static let keyVersion: UInt8 = 2
   /// The version of an answer with an admission to a gate.
   static let admissionVersion: UInt8 = 2
@@ -17,7 +17,7 @@ package enum AttestationWire {
 
   package static let textMax = 1024
   package static let payloadMax = 65_536
-  /// Bytes of the claims of a custom token: with the service's own they fit a token.
+  /// The most bytes of a custom token's claims: with the service's own claims they fit a token.
   package static let customPayloadMax = 40_000
   package static let tokenMax = 262_144
   package static let userPropertyMax = 128
@@ -26,18 +26,18 @@ package enum AttestationWire {
   package static let messageMax = 1 << 20
 
   static let reportLabel = "pfa1.report-key."
-  /// Begins the message that an installation's key signs: no other use of the key has it.
+  /// The beginning of the message that an installation's key signs. No other use of the key has it.
   static let signatureLabel = "pfa1.install-sig"
   static let answerLabel = "pfa1.answer-key."
   static let deviceLabel = "pfa1.device-id.."
   static let appLabel = "pfa1.app-digest."
   package static let configLabel = "pfa1.config-key."
   package static let handoverType = "handover+jwt"
-  /// How many changes of its key a configuration carries.
+  /// The most changes of its key that a configuration carries.
   package static let handoversMax = 8
 }
 
-/// What an attestation is for.
+/// The purpose of an attestation.
 public enum AttestationPurpose: UInt8, Sendable, CaseIterable {
   /// A token for an API.
   case token = 1

@@ -1,4 +1,5 @@
-/// Writes a message field by field. What does not fit its field is the caller's defect: it traps.
+/// Writes a message field by field. Traps on a value that does not fit its field: a defect of the
+/// caller.
 struct AttestationWriter {
   private(set) var bytes: [UInt8] = []
 
@@ -9,7 +10,8 @@ struct AttestationWriter {
   /// Without a head but for a version: for parts of a message.
   init(part version: UInt8) { bytes = [version] }
 
-  /// Without a head: for transcripts that share the encoding of a field.
+  /// Begins with a label instead of a message head, for transcripts that share the encoding of a
+  /// field.
   init(transcript label: String) { bytes = Array(label.utf8) }
 
   mutating func write(_ byte: UInt8) { bytes.append(byte) }

@@ -1,6 +1,6 @@
-/// The name of one account's app on one device, as the service knows it.
+/// The id of one account's app on one device, as the service knows it.
 ///
-/// It follows from the storage secret, so that it changes with a new installation, differs from
+/// It is derived from the storage secret. So it changes with a new installation, differs from
 /// account to account, and cannot be chosen.
 public struct DeviceID: FixedBytes {
   /// 16 bytes.
@@ -23,10 +23,10 @@ public struct DeviceID: FixedBytes {
   /// The number of the device source that is the storage secret.
   public static let secretSource: UInt8 = 5
 
-  /// The device id that evidence gives.
+  /// Derives the device id from evidence.
   ///
   /// - Parameters:
-  ///   - evidence: What the app sees; the record of the storage secret decides.
+  ///   - evidence: The app's evidence. The record of the storage secret decides.
   ///   - account: The account's name.
   public init(of evidence: EvidenceSet, account: String) {
     let secret = evidence.records.first { record in
@@ -43,7 +43,7 @@ public struct DeviceID: FixedBytes {
   }
 }
 
-/// The name of one build of an app: its executable and its bundle, as they stand on disk.
+/// The digest of one build of an app: of its executable and its bundle, as they stand on disk.
 public struct AppDigest: FixedBytes {
   /// 32 bytes.
   public static var byteCount: Int { 32 }
@@ -65,9 +65,10 @@ public struct AppDigest: FixedBytes {
   /// The numbers of the app sources that can be computed from files alone: executable and bundle.
   public static let sources: ClosedRange<UInt8> = 2...3
 
-  /// The app digest that evidence gives.
+  /// Derives the app digest from evidence.
   ///
-  /// - Parameter evidence: What the app sees, or what a tool computed from its files.
+  /// - Parameter evidence: The app's evidence, or evidence that a tool computed from the app's
+  ///   files.
   public init(of evidence: EvidenceSet) {
     var transcript = AttestationWriter(transcript: AttestationWire.appLabel)
     for record in evidence.records(of: .app) where Self.sources.contains(record.source.number) {

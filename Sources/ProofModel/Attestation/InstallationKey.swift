@@ -38,9 +38,10 @@ public struct InstallationSignature: FixedBytes {
   }
 }
 
-/// The random bytes in a credential. An app that tells them has the TPM and the key that it names.
+/// The random bytes in a credential. An app that reports them has the TPM and the key that the
+/// credential names.
 ///
-/// They are good for one report, which tells them: no secret after that.
+/// They are valid for one report, which contains them, and are no secret after it.
 public struct CredentialSecret: FixedBytes {
   /// 32 bytes.
   public static var byteCount: Int { 32 }
@@ -60,17 +61,17 @@ public struct CredentialSecret: FixedBytes {
   }
 }
 
-/// Where an installation says that its key is. The numbers are the wire's.
+/// The place where an installation claims that its key is. The numbers are the wire's.
 public enum InstallationKeyPlace: UInt8, Sendable, CaseIterable {
   /// In a file of the app's storage: a copy of the storage is a copy of the key.
   case storage = 1
-  /// In a TPM. A claim, until the service has evidence.
+  /// In a TPM. This is a claim until the service has evidence.
   case tpm = 2
 }
 
 /// Evidence that a TPM shows before it can prove that it holds a key.
 public struct Endorsement: Sendable, Hashable {
-  /// A longer certificate is refused.
+  /// The longest certificate, in bytes.
   public static let certificateMax = 4096
 
   /// The installation's key.
@@ -78,7 +79,7 @@ public struct Endorsement: Sendable, Hashable {
   /// The certificate (DER) of the TPM's endorsement key.
   public let certificate: [UInt8]
 
-  /// Describes it.
+  /// Describes the evidence.
   public init(_ point: InstallationPoint, certificate: [UInt8]) {
     self.point = point
     self.certificate = certificate
@@ -87,7 +88,7 @@ public struct Endorsement: Sendable, Hashable {
 
 /// A secret that one TPM can open, and only while one key is in it (TPM2_ActivateCredential).
 public struct KeyCredential: Sendable, Hashable {
-  /// Longer parts are refused.
+  /// The longest part, in bytes.
   public static let partMax = 512
 
   /// The secret with its integrity: TPMS_ID_OBJECT.
@@ -95,7 +96,7 @@ public struct KeyCredential: Sendable, Hashable {
   /// The seed of its keys, encrypted for the endorsement key.
   public let seed: [UInt8]
 
-  /// Describes it.
+  /// Describes a credential.
   public init(object: [UInt8], seed: [UInt8]) {
     self.object = object
     self.seed = seed
@@ -104,11 +105,11 @@ public struct KeyCredential: Sendable, Hashable {
 
 /// The service's demand on an installation's key beyond a signature.
 public enum KeyDemand: Sendable, Hashable {
-  /// Nothing.
+  /// No further demand.
   case nothing
-  /// Evidence that the key is in a TPM: ask again, with an ``Endorsement``.
+  /// Evidence that the key is in a TPM: the app asks again, with an ``Endorsement``.
   case evidence
-  /// The secret in it.
+  /// The secret in this credential.
   case credential(KeyCredential)
 }
 
@@ -116,7 +117,7 @@ public enum KeyDemand: Sendable, Hashable {
 public struct InstallationClaim: Sendable, Hashable {
   /// The key.
   public let point: InstallationPoint
-  /// Where the app says that it is.
+  /// The place that the app claims for the key.
   public let place: InstallationKeyPlace
   /// The secret of the challenge's credential, if there was one and the TPM opened it.
   public let secret: CredentialSecret?
@@ -130,7 +131,7 @@ public struct InstallationClaim: Sendable, Hashable {
     self.secret = secret
   }
 
-  /// A report's key, and how it signs. Nil from `sign`: there is no signature, and no report is made.
+  /// A report's key, and its signing function. If `sign` returns nil, no report is made.
   public typealias Signer = (
     claim: InstallationClaim, sign: (_ message: [UInt8]) -> InstallationSignature?
   )

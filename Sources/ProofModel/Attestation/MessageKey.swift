@@ -1,7 +1,7 @@
 /// The key that an account's apps sign messages with. Secret.
 ///
-/// It is one for the whole account, so a signature says "an app that passed", and not which one:
-/// that says the token, which stands in each signed message.
+/// The whole account has one key. So a signature proves that an app passed, but not which app: the
+/// token in each signed message identifies it.
 public struct MessageKey: Sendable {
   /// How many bytes a key has.
   public static var byteCount: Int { 32 }
@@ -41,12 +41,12 @@ public struct MessageKey: Sendable {
     CoreCrypto.hmac(key: block.bytes, Array(message.utf8).span).bytes
   }
 
-  /// Whether bytes are a message's signature, in time that does not depend on how much of it is right.
+  /// Checks a message's signature, in constant time.
   ///
   /// - Parameters:
-  ///   - signature: What should be the signature.
+  ///   - signature: The signature to check.
   ///   - message: The message.
-  /// - Returns: Whether it is.
+  /// - Returns: Whether the signature is right.
   public func isSignature(_ signature: Span<UInt8>, of message: String) -> Bool {
     CoreCrypto.equal(signature, self.signature(of: message).span)
   }
@@ -61,14 +61,14 @@ extension MessageKey: Hashable {
     left.block.bytes.matches(right.block.bytes)
   }
 
-  /// All keys alike: a hash of a secret would tell of it.
+  /// Constant, because a hash of the secret could leak it.
   public func hash(into hasher: inout Hasher) { hasher.combine(Self.byteCount) }
 }
 
 extension MessageKey: CustomStringConvertible, CustomReflectable {
-  /// Never the key.
+  /// A text that never contains the key.
   public var description: String { "MessageKey(secret)" }
 
-  /// Shows what the description says.
+  /// Shows only the description.
   public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
 }

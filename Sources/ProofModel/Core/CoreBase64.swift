@@ -30,7 +30,7 @@ enum CoreBase64 {
       var written = 0
       unsafe text.withUnsafeBufferPointer { text in
         unsafe text.withMemoryRebound(to: CChar.self) { text in
-          // Without a pointer to the end, libsodium refuses a text that it did not read whole.
+          // Pass no end pointer, so that libsodium refuses a text that it did not read whole.
           let result = unsafe sodium_base642bin(
             bytes.baseAddress!, bytes.count, text.baseAddress, text.count, nil, &written, nil,
             variant(form))

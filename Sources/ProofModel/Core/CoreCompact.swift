@@ -117,7 +117,7 @@ enum CoreCompact {
     return CompactToken(core: Checked(compact: compact), kind: subject.kind)
   }
 
-  /// Lends the bytes of a text, or answers that it is none.
+  /// Lends the bytes of a text, or returns the refusal of a malformed one.
   private static func withBytes(
     of text: String, _ body: (UnsafeMutablePointer<UInt8>) -> pfc_refusal
   ) -> pfc_refusal {

@@ -1,6 +1,6 @@
 internal import ProofCore
 
-/// A decoded configuration beside its bytes. Both are immutable, and neither is secret.
+/// A decoded configuration and its bytes. Both are immutable, and neither is secret.
 final class CoreConfig: Sendable {
   let bytes: [UInt8]
   let sources: [Source]
@@ -23,7 +23,7 @@ final class CoreConfig: Sendable {
     sources = Self.sources(of: decoded)
   }
 
-  /// Encodes what a baseline made.
+  /// Encodes the configuration that a baseline gave.
   convenience init(encoding config: pfc_config) throws(ProofError) {
     var config = config
     var size = 0

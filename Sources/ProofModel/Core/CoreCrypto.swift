@@ -1,7 +1,7 @@
 internal import ProofCore
 
-/// The core's cryptography, for the other modules of this package. Not public: an app has no use for
-/// keys of its own here.
+/// The core's cryptography, for the other modules of this package. Not public, because apps need no
+/// keys of their own here.
 package enum CoreCrypto {
   /// SHA-256.
   package static func sha256(_ bytes: Span<UInt8>) -> Digest {

@@ -96,7 +96,7 @@ struct CoreFold: ~Copyable, Sendable {
     }
   }
 
-  /// Ends the measurement, and lends what it gave, integrity first; nothing of it is kept.
+  /// Ends the measurement and lends its results, integrity first; no copy is kept.
   consuming func finish<R>(
     lending body: (_ integrity: RawSpan, _ device: RawSpan) -> R
   ) throws(ProofError) -> R {
@@ -150,7 +150,7 @@ struct CoreFold: ~Copyable, Sendable {
     result.mustBeOK()
   }
 
-  /// Sets against each changed leaf the names that are in its group now.
+  /// Lists, for each changed leaf, the names that are in its group now.
   private func changes(_ raw: pfc_difference, among evidence: EvidenceSet) -> [Difference.Change] {
     guard let config else { return [] }
     let bits = InlineBytes<16>(tuple: raw.groups)

@@ -6,8 +6,8 @@ enum CoreFrame {
   }
 }
 
-/// A `pfc_fragmenter` beside the bytes it borrows. The pointer is set for each call: an array's
-/// address is good for one call only.
+/// A `pfc_fragmenter` and the bytes it borrows. The pointer is set for each call, because an
+/// array's address is valid for one call only.
 @safe
 struct CoreFragmenter: ~Copyable {
   private let message: Message
@@ -43,7 +43,7 @@ struct CoreFragmenter: ~Copyable {
 }
 
 extension CoreFragmenter: @unchecked Sendable {
-  // Because the one pointer in it is nil between calls, and everything else is a value.
+  // Sendable because the one pointer in it is nil between calls, and everything else is a value.
 }
 
 /// A `pfc_reassembler`. Messages are not secret, so it stands inline.

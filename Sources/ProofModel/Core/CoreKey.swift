@@ -1,6 +1,6 @@
 internal import ProofCore
 
-/// A `pfc_key`, and the block its bytes stand in if they stand anywhere.
+/// A `pfc_key`, and the block that holds its bytes, if a block does.
 @safe
 final class CoreKey {
   let mode: Mode
@@ -30,7 +30,7 @@ final class CoreKey {
   func withKey<R: ~Copyable, E: Error>(
     _ body: (UnsafePointer<pfc_key>) throws(E) -> R
   ) throws(E) -> R {
-    // `bytes` lives as long as this object, and so outlives the call.
+    // `bytes` lives as long as this object, and so longer than the call.
     try unsafe withUnsafePointer(to: key, body)
   }
 
@@ -62,7 +62,7 @@ final class CoreKey {
     return unsafe loaded.withPointer(body)
   }
 
-  /// The same, as a span.
+  /// Lends the loaded bytes as a span.
   func withBytes<R: ~Copyable>(_ body: (RawSpan) -> R) -> R {
     unsafe withLoadedBytes { pointer in
       body(unsafe RawSpan(_unsafeStart: pointer, byteCount: MeasurementProofKey.byteCount))
@@ -71,8 +71,8 @@ final class CoreKey {
 }
 
 extension CoreKey: @unchecked Sendable {
-  // Because everything is set once, the block is read-only, and `load` may be called from any
-  // thread: it only reads.
+  // Sendable because everything is set once, the block is read-only, and `load` only reads, so any
+  // thread may call it.
 }
 
 extension MeasurementProofKey {
@@ -80,7 +80,7 @@ extension MeasurementProofKey {
   ///
   /// - Parameters:
   ///   - mode: Whether the key is for the field or for the bench.
-  ///   - context: Passed to `load`; it must stay good for ever.
+  ///   - context: The pointer passed to `load`; it must stay valid for ever.
   ///   - load: Writes 16 bytes to its first argument and keeps no copy; from any thread.
   @unsafe
   package init(
@@ -92,8 +92,8 @@ extension MeasurementProofKey {
 
   /// Lends the key as another C module of this package takes it.
   ///
-  /// - Parameter body: Gets a `pfc_key`, good until it returns.
-  /// - Returns: What `body` returns.
+  /// - Parameter body: Takes a `pfc_key`, which is valid until it returns.
+  /// - Returns: The result of `body`.
   @unsafe
   package func withCoreKey<R>(_ body: (UnsafeRawPointer) -> R) -> R {
     unsafe core.withKey { key in unsafe body(UnsafeRawPointer(key)) }

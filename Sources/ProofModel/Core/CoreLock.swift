@@ -6,10 +6,10 @@
   internal import Glibc
 #endif
 
-/// A state that one thread at a time may touch.
+/// A state that one thread at a time may use.
 ///
-/// A POSIX mutex rather than Synchronization's `Mutex`, because the thread sanitizer knows the first
-/// and, on Linux, not the second: it would report races that are none, and hide those that are.
+/// Uses a POSIX mutex rather than Synchronization's `Mutex`. On Linux the thread sanitizer knows
+/// only the former: with the latter it would report false races and hide real ones.
 @safe
 package final class CoreLock<State: ~Copyable> {
   private let mutex: UnsafeMutablePointer<pthread_mutex_t>
@@ -38,6 +38,6 @@ package final class CoreLock<State: ~Copyable> {
 }
 
 extension CoreLock: @unchecked Sendable where State: ~Copyable {
-  // Because the state was sent here, is touched only between lock and unlock, and is not let out; and
-  // because the mutex never moves.
+  // Sendable because the state was sent here, is used only between lock and unlock, and does not
+  // escape; and because the mutex never moves.
 }

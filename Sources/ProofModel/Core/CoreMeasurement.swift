@@ -2,13 +2,13 @@ internal import ProofCore
 
 /// Something that holds an integrity and a device measurement.
 protocol CoreMeasurements: Sendable {
-  /// Lends IM or DM, 32 bytes, where it stands.
+  /// Lends IM or DM, 32 bytes, in place.
   func withMeasurement<R: ~Copyable, E: Error>(
     of kind: ProofKind, _ body: (UnsafePointer<UInt8>) throws(E) -> R
   ) throws(E) -> R
 }
 
-/// What one measurement gave, in one block.
+/// The secrets of one measurement, in one block.
 final class CoreMeasurement: CoreMeasurements {
   private let secret: CoreSecret<pfc_measured>
 
@@ -84,7 +84,7 @@ final class CoreMeasurement: CoreMeasurements {
   }
 }
 
-/// What a token carries for one piece of hardware, in one block.
+/// The secrets that a token carries for one piece of hardware, in one block.
 final class CoreSecrets: CoreMeasurements {
   private let secret: CoreSecret<pfc_secrets>
 
@@ -162,7 +162,7 @@ extension SecretBytes {
 }
 
 extension Measurement {
-  /// Takes what the core measures into a block of its own: `pfc_measured`, filled by the closure.
+  /// Lets the closure fill a block with the core's `pfc_measured`, and takes the block.
   package init<E: Error>(filledBy fill: (UnsafeMutableRawPointer) throws(E) -> Void) throws(E) {
     self.init(
       core: try unsafe CoreMeasurement { measured throws(E) in

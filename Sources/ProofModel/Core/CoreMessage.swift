@@ -136,7 +136,7 @@ enum CoreMessage {
   }
 }
 
-/// A command on its way to becoming a message.
+/// A command that is being made into a message.
 struct CoreRequest {
   let command: Command
   let kind: ProofKind
@@ -191,7 +191,7 @@ struct CoreRequest {
     }
   }
 
-  /// Lends the proof at an offset of a message. Returns what it became.
+  /// Lends the proof at an offset of a message, and returns the proof afterwards.
   private static func lend<E: Error>(
     _ message: inout [UInt8], at offset: Int, after previous: Proof?,
     to release: (inout Proof, Proof?) throws(E) -> Void
@@ -220,7 +220,7 @@ extension Challenge {
 }
 
 extension ReceivedCommand {
-  /// The core has checked kind, class and lengths; the pointers are good for this call.
+  /// The core has checked kind, class and lengths; the pointers are valid for this call.
   fileprivate init(_ raw: pfc_command) {
     let bytes = unsafe Array(UnsafeBufferPointer(start: raw.command, count: raw.command_size))
     let commandClass = known(unsafe CommandClass(rawValue: raw.command_class))

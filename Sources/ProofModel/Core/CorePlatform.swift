@@ -10,7 +10,7 @@ final class CorePlatform: Sendable {
     seconds = platform.seconds
   }
 
-  /// Borrows this object: it must outlive whatever keeps the structure.
+  /// Borrows this object: it must outlive the users of the structure.
   var raw: pfc_platform {
     let context = unsafe Unmanaged.passUnretained(self).toOpaque()
     return unsafe pfc_platform(
@@ -29,7 +29,7 @@ final class CorePlatform: Sendable {
       storage: storage(context))
   }
 
-  /// The storage alone.
+  /// The storage callbacks alone.
   var storage: pfc_storage {
     unsafe storage(Unmanaged.passUnretained(self).toOpaque())
   }
@@ -51,7 +51,7 @@ final class CorePlatform: Sendable {
       })
   }
 
-  /// 0, or -1 where the platform failed, as the core's callbacks answer.
+  /// Turns a platform's result into a callback's: 0, or -1 on failure.
   private static func answer(
     _ context: UnsafeMutableRawPointer?, _ call: (any Platform) throws(PlatformFailure) -> Void
   ) -> Int32 {

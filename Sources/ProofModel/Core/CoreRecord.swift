@@ -54,7 +54,7 @@ package struct CoreRecords: Sendable {
     return CoreRecord(index: index, raw: raw, payload: payload)
   }
 
-  /// Writes both copies, whatever stood there.
+  /// Writes both copies, whatever they held.
   package func format(
     _ index: Int, _ payload: consuming SecretBytes
   ) throws(ProofError) -> CoreRecord {
@@ -64,7 +64,7 @@ package struct CoreRecords: Sendable {
     return CoreRecord(index: index, raw: raw, payload: payload)
   }
 
-  /// A record's own bytes: some before its payload, some behind it.
+  /// A record's overhead: bytes before its payload, and bytes behind it.
   private static let head = Int(PFC_RECORD_HEAD_BYTES)
   private static let around = head + Int(PFC_RECORD_TAG_BYTES)
 

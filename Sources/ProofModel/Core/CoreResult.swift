@@ -1,6 +1,6 @@
 internal import ProofCore
 
-/// What a function of the core answered, with a name for each number.
+/// The result of a core function, with a name for each number.
 struct CoreResult: Equatable {
   let code: Int32
 
@@ -23,16 +23,16 @@ struct CoreResult: Equatable {
 
   init(_ code: Int32) { self.code = code }
 
-  /// For calls whose arguments are valid by their types: any other answer is a defect of this
-  /// library, and going on would hide it.
+  /// For calls whose arguments are valid by their types. Any other result is a defect of this
+  /// library, so it traps.
   func mustBeOK(_ call: StaticString = #function) {
     precondition(self == .ok, "The core refused valid arguments: \(call), result \(code).")
   }
 }
 
-/// What the core answers about bytes that somebody sent or stored.
+/// Turns the core's results about received or stored bytes into errors.
 extension CoreResult {
-  /// Gives the answer its words; `noun` says what was opened.
+  /// Throws the error that the result stands for; `noun` names the bytes that were opened.
   func orThrow(opening noun: String, byteCount: Int) throws(ProofError) {
     switch self {
     case .ok: return

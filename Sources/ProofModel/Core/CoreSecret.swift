@@ -1,11 +1,11 @@
 /// A C structure that holds secrets, in a block of its own: filled by the core, read-only after.
 ///
-/// A class, so that values that many tasks share can be copied without copying the secret.
+/// It is a class, so that many tasks can share a value and copy it, and the secret is not copied.
 final class CoreSecret<Value: BitwiseCopyable>: Sendable {
   private let bytes: SecretBytes
 
   init<E: Error>(filledBy fill: (UnsafeMutablePointer<Value>) throws(E) -> Void) throws(E) {
-    // The stride, because libsodium aligns a block's end: only a multiple of the alignment
+    // Use the stride, because libsodium aligns a block's end: only a multiple of the alignment
     // leaves its beginning aligned.
     bytes = try unsafe SecretBytes(count: MemoryLayout<Value>.stride) { pointer throws(E) in
       try unsafe fill(pointer.bindMemory(to: Value.self, capacity: 1))
@@ -20,7 +20,7 @@ final class CoreSecret<Value: BitwiseCopyable>: Sendable {
     }
   }
 
-  /// Lends one field, where it stands.
+  /// Lends one field in place.
   func withField<R: ~Copyable, E: Error>(
     _ field: Field<Value>, _ body: (UnsafePointer<UInt8>) throws(E) -> R
   ) throws(E) -> R {
@@ -39,8 +39,8 @@ final class CoreSecret<Value: BitwiseCopyable>: Sendable {
   }
 }
 
-/// Where an array of bytes stands in a C structure. Loading the array itself, which Swift sees as a
-/// tuple, would copy the secret to the stack.
+/// The place of a byte array in a C structure. Swift sees the array as a tuple, and loading it
+/// would copy the secret to the stack.
 struct Field<Value>: Sendable {
   let offset: Int
   let count: Int

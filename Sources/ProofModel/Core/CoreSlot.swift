@@ -1,9 +1,9 @@
 internal import ProofCore
 
-/// What the hardware keeps of one app instance, as it stands in storage: for tools that read a flash
-/// image, and for tests. The secrets stay in a block of their own.
+/// The hardware's stored record of one app instance, for tools that read a flash image and for
+/// tests. The secrets stay in a block of their own.
 package struct CoreSlot: Sendable {
-  /// Whether the slot serves somebody.
+  /// The slot's use: free, held by an app instance, or revoked.
   package enum State: UInt8, Sendable {
     case free = 0
     case held = 1
@@ -11,7 +11,7 @@ package struct CoreSlot: Sendable {
   }
 
   package let state: State
-  /// Nil while the slot is free.
+  /// The app instance; nil while the slot is free.
   package let instance: InstanceID?
   package let integrityClasses: CommandClasses
   package let deviceClasses: CommandClasses
@@ -21,10 +21,10 @@ package struct CoreSlot: Sendable {
   /// Generations up to this one are revoked.
   package let revoked: UInt32
   package let issued: UInt64
-  /// Nil for never.
+  /// The end of the token, in Unix seconds; nil for never.
   package let notAfter: UInt64?
   package let tokenDigest: TokenDigest
-  /// What became of the last command that was accepted; nil if there was none.
+  /// The verdict on the last accepted command; nil if there was none.
   package let lastVerdict: Verdict?
   package let lastCounter: UInt64
   package let lastNonce: ProofNonce
@@ -42,7 +42,7 @@ package struct CoreSlot: Sendable {
       }
       try result.orThrow(opening: "slot", byteCount: Self.byteCount)
     }
-    // Every field but the secrets, one by one: a copy of the whole would bring them along.
+    // Copy every field but the secrets, one by one: a copy of the whole would include them.
     (state, attempts, generation, revoked) = unsafe secret.withPointer { slot in
       unsafe (
         known(State(rawValue: slot.pointee.state)), slot.pointee.attempts,
@@ -70,7 +70,7 @@ package struct CoreSlot: Sendable {
     instance = id.storage.isZero ? nil : id
   }
 
-  /// The record's payload again.
+  /// Encodes the record's payload.
   package func encoded() -> SecretBytes {
     unsafe SecretBytes(count: Self.byteCount) { target in
       unsafe secret.withPointer { slot in

@@ -63,7 +63,7 @@ enum CoreToken {
       })
   }
 
-  /// The hint is what stands between the version and the sealed part.
+  /// Checks the hint, which stands between the version and the sealed part.
   static func hints(at hardware: HardwareID, _ bytes: [UInt8]) -> Bool {
     let hint = bytes[4..<Int(PFC_TOKEN_HEAD_BYTES)]
     return hardware.bytes.starts(with: hint)
@@ -115,7 +115,7 @@ enum CoreToken {
 }
 
 extension Uses {
-  /// As the token carries it.
+  /// The number as the token carries it.
   var rawValue: UInt32 {
     switch self {
     case .limited(let count): count

@@ -1,6 +1,7 @@
 internal import ProofCore
 
-/// A `pfc_verifier`, which holds every instance's secrets, in one block, and what it borrows.
+/// A `pfc_verifier`, which holds every instance's secrets, in one block, and the objects it
+/// borrows.
 @safe
 struct CoreVerifier: ~Copyable, Sendable {
   private var work = unsafe CoreWork<pfc_verifier>()
@@ -13,7 +14,7 @@ struct CoreVerifier: ~Copyable, Sendable {
     let raw = unsafe self.platform.raw
     let result = unsafe work.withMutablePointer { verifier in
       unsafe hardware.withHardware { hardware in
-        // Borrowed until the end: the block it stands in has a fixed address, and is ours.
+        // Borrowed to the end: the block has a fixed address, and this object owns it.
         unsafe withUnsafePointer(to: raw) { raw in
           unsafe CoreResult(pfc_verifier_init(verifier, hardware, raw))
         }
@@ -78,7 +79,7 @@ struct CoreSession: ~Copyable, Sendable {
 }
 
 extension Outcome {
-  /// Copies what leads into the message, whose bytes are good for this call.
+  /// Copies the parts that point into the message, whose bytes are valid for this call.
   fileprivate init(_ raw: pfc_outcome) {
     let reply = unsafe withUnsafeBytes(of: raw.reply) { bytes in
       unsafe Array(bytes.prefix(raw.reply_size))

@@ -1,7 +1,7 @@
 internal import ProofCore
 
-/// The lengths of `wire.h`, as Swift counts. Swift sees macros that are numbers, but not those that
-/// are sums: these are summed here again, from the same parts.
+/// The lengths of `wire.h` in Swift. Swift imports macros that are numbers, but not sums, so the
+/// sums are computed here again from the same parts.
 enum CoreWire {
   static let configMax = Int(
     PFC_CONFIG_HEAD_BYTES + PFC_CONFIG_SOURCE_BYTES * PFC_CONFIG_SOURCES_MAX
@@ -52,7 +52,7 @@ enum CoreWire {
   static let gateTokenMagic = PFC_GATE_TOKEN_MAGIC
   static let orderMagic = PFC_ORDER_MAGIC
 
-  /// What tokens and orders begin with: two bytes of magic, a version, a suite.
+  /// Checks how a token or an order begins: two bytes of magic, a version, a suite.
   static func check(
     _ bytes: [UInt8], _ count: Int, _ magic: String, _ noun: String
   ) throws(ProofError) {

@@ -2,9 +2,9 @@ internal import ProofCore
 
 /// A C structure that holds secrets while it is being worked on.
 ///
-/// Its block is guarded memory as every secret's. It is wiped when the work ends, and lent to the next
-/// work of that size: a block costs ten system calls that stop every thread of the process, and a
-/// service that takes one for each hash does little else.
+/// Its block is guarded memory, as for every secret. It is wiped when the work ends, and reused by
+/// the next work of that size. A new block costs ten system calls that stop every thread of the
+/// process, too many for a service that would need one for each hash.
 struct CoreWork<Value: BitwiseCopyable>: ~Copyable, Sendable {
   private let block: WorkBlock
 
@@ -22,8 +22,9 @@ struct CoreWork<Value: BitwiseCopyable>: ~Copyable, Sendable {
 }
 
 /// A block that outlives the work it is lent to.
+/// A block that outlives the work that uses it.
 ///
-/// `@unchecked Sendable` because it has one holder at a time: a work, or the list of those that wait.
+/// `@unchecked Sendable` because it has one holder at a time: a work, or the cache.
 private final class WorkBlock: @unchecked Sendable {
   let count: Int
   private var block: SecretBlock
@@ -42,11 +43,11 @@ private final class WorkBlock: @unchecked Sendable {
   func wipe() { unsafe block.withMutablePointer { unsafe pfc_wipe($0, count) } }
 }
 
-/// The wiped blocks that wait for work.
+/// The cache of wiped blocks.
 private final class WorkBlocks: Sendable {
   static let shared = WorkBlocks()
 
-  /// More than the works that run at once on a machine of many processors; some hundred KiB.
+  /// More than the works that run at once on a machine of many processors; some hundred KiB in all.
   static let countMax = 64
 
   private let waiting = CoreLock<[WorkBlock]>([])
@@ -61,7 +62,7 @@ private final class WorkBlocks: Sendable {
 
   func giveBack(_ block: WorkBlock) {
     block.wipe()
-    // What waited longest goes: a size that nobody asks for any more leaves room.
+    // Evict the block that waited longest, so that sizes no longer in use leave the cache.
     let surplus: WorkBlock? = waiting.withLock { waiting in
       waiting.append(block)
       return waiting.count > Self.countMax ? waiting.removeFirst() : nil

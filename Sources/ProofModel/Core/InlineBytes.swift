@@ -1,17 +1,17 @@
 internal import ProofCore
 
-/// Public bytes of a fixed count, stored where the value stands: no allocation, no reference.
+/// Public bytes of a fixed count, stored inline: no allocation, no reference.
 struct InlineBytes<let count: Int>: Sendable {
   private var storage: [count of UInt8]
 
-  /// Zeros, then whatever the core writes.
+  /// Zeros, which the core then overwrites.
   init(filledBy fill: (UnsafeMutablePointer<UInt8>) -> Void) {
     storage = [count of UInt8](repeating: 0)
     var span = storage.mutableSpan
     unsafe span.withUnsafeMutableBufferPointer { unsafe fill($0.baseAddress!) }
   }
 
-  /// Checks and takes bytes; `noun` says what they are, for the error.
+  /// Checks and takes bytes; `noun` names them in the error.
   init(_ bytes: Span<UInt8>, of noun: String) throws(ProofError) {
     guard bytes.count == count else {
       throw .wrongLength(of: noun, expected: count...count, actual: bytes.count)
@@ -32,7 +32,7 @@ struct InlineBytes<let count: Int>: Sendable {
     }
   }
 
-  /// The first bytes: how an identifier is cut from a digest.
+  /// The first bytes: an identifier is a prefix of a digest.
   func prefix<let shorter: Int>() -> InlineBytes<shorter> {
     precondition(shorter <= count)
     return unsafe withPointer { unsafe InlineBytes<shorter>(copying: $0) }
@@ -60,7 +60,7 @@ struct InlineBytes<let count: Int>: Sendable {
     }
   }
 
-  /// In time that does not depend on the bytes.
+  /// Compares in constant time.
   func isEqual(to other: InlineBytes<count>) -> Bool {
     unsafe withPointer { mine in
       unsafe other.withPointer { theirs in unsafe pfc_equal(mine, theirs, count) == 1 }

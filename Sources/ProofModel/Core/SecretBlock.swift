@@ -3,15 +3,16 @@ internal import ProofCore
 
 /// One `sodium_malloc` block: guard pages around it, locked into memory, overwritten when freed.
 ///
-/// This is the only place that allocates for secrets. A secret stored inline in a Swift value stays
-/// behind in memory whenever the value moves; one behind a pointer does not, because moving the
-/// owner moves only the pointer.
+/// No other code allocates memory for secrets. Moving a Swift value leaves a copy of an inline
+/// secret behind in memory. A secret behind a pointer stays in place, because moving the owner
+/// moves only the pointer.
 @safe
 struct SecretBlock: ~Copyable {
   let count: Int
   private let base: UnsafeMutableRawPointer
 
-  /// A block of zeros, writable. Traps when the system gives no memory: nobody can go on from there.
+  /// A block of zeros, writable. Traps when the system gives no memory, because no caller can
+  /// continue.
   init(count: Int) {
     precondition(count > 0, "A secret has at least one byte; \(count) were asked for.")
     precondition(CoreSodium.isReady, "libsodium could not be initialised.")
@@ -25,7 +26,7 @@ struct SecretBlock: ~Copyable {
 
   deinit { unsafe sodium_free(base) }
 
-  /// From here on, a write to the block ends the process.
+  /// Makes the block read-only: a later write to it ends the process.
   borrowing func makeReadOnly() {
     let result = unsafe sodium_mprotect_readonly(base)
     precondition(result == 0, "The system refused to protect a secret of \(count) bytes.")
@@ -45,5 +46,5 @@ struct SecretBlock: ~Copyable {
 }
 
 extension SecretBlock: @unchecked Sendable {
-  // Because the block has one owner, and is written only through exclusive access to it.
+  // Sendable because the block has one owner, and is written only through exclusive access to it.
 }

@@ -3,14 +3,14 @@ internal import ProofCore
 
 /// A secret: one owner, one fixed address, wiped when the owner goes.
 ///
-/// The bytes stand in one block of libsodium's guarded memory, are filled there, are read-only from
-/// then on, and are lent to a closure; they are never copied into a Swift array by this library.
-/// The type cannot be copied, printed, compared with `==` or put into an array: each of these is a
+/// The bytes stand in one block of libsodium's guarded memory. They are filled there, are read-only
+/// from then on, and are lent to a closure; this library never copies them into a Swift array. The
+/// type cannot be copied, printed, compared with `==` or put into an array: each of these is a
 /// compile error.
 ///
-/// It is a `~Copyable` structure rather than a class so that the compiler, not a count at run time,
-/// says when the secret ends, and so that a value that must be used once, such as a fresh ephemeral
-/// key, can be consumed. What many tasks share holds one inside a final class.
+/// It is a `~Copyable` structure rather than a class for two reasons. The compiler, not a count at
+/// run time, decides when the secret ends. And a value that must be used once, such as a fresh
+/// ephemeral key, can be consumed. To share a secret among tasks, put it inside a final class.
 public struct SecretBytes: ~Copyable, Sendable {
   private let block: SecretBlock
 
@@ -24,7 +24,7 @@ public struct SecretBytes: ~Copyable, Sendable {
   /// - Parameters:
   ///   - count: How many bytes the secret has; at least one.
   ///   - fill: Writes the bytes.
-  /// - Throws: What `fill` throws; the block is wiped.
+  /// - Throws: The error of `fill`; the block is wiped.
   public init<E: Error>(
     count: Int, filling fill: (_ bytes: inout MutableSpan<UInt8>) throws(E) -> Void
   ) throws(E) {
@@ -36,9 +36,9 @@ public struct SecretBytes: ~Copyable, Sendable {
     }
   }
 
-  /// Makes a secret with a copy of bytes that stand elsewhere. The caller wipes the original.
+  /// Makes a secret with a copy of other bytes. The caller wipes the original.
   ///
-  /// - Parameter bytes: What to copy; at least one byte.
+  /// - Parameter bytes: The bytes to copy; at least one.
   public init(copying bytes: Span<UInt8>) {
     unsafe self.init(count: bytes.count) { pointer in
       unsafe bytes.withUnsafeBytes { source in
@@ -49,7 +49,7 @@ public struct SecretBytes: ~Copyable, Sendable {
 
   /// Makes a secret with a copy of bytes that another secret lends.
   ///
-  /// - Parameter bytes: What to copy; at least one byte.
+  /// - Parameter bytes: The bytes to copy; at least one.
   public init(copying bytes: RawSpan) {
     unsafe self.init(count: bytes.byteCount) { pointer in
       unsafe bytes.withUnsafeBytes { source in
@@ -69,8 +69,8 @@ public struct SecretBytes: ~Copyable, Sendable {
   /// Lends the bytes, for as long as the closure runs.
   ///
   /// - Parameter body: Reads the bytes. It must not keep copies of them.
-  /// - Returns: What `body` returns.
-  /// - Throws: What `body` throws.
+  /// - Returns: The result of `body`.
+  /// - Throws: The error of `body`.
   public borrowing func withBytes<R: ~Copyable, E: Error>(
     _ body: (RawSpan) throws(E) -> R
   ) throws(E) -> R {
@@ -81,7 +81,7 @@ public struct SecretBytes: ~Copyable, Sendable {
 
   /// Whether two secrets have the same bytes, in time that depends on their counts alone.
   ///
-  /// - Parameter other: What to compare with.
+  /// - Parameter other: The secret to compare with.
   /// - Returns: Whether count and bytes are equal.
   public borrowing func matches(_ other: borrowing SecretBytes) -> Bool {
     guard count == other.count else { return false }
@@ -90,7 +90,7 @@ public struct SecretBytes: ~Copyable, Sendable {
     }
   }
 
-  /// The door for the core, which fills the block in C.
+  /// Lets the core fill the block in C.
   init<E: Error>(
     count: Int, filledBy fill: (UnsafeMutableRawPointer) throws(E) -> Void
   ) throws(E) {
@@ -100,7 +100,7 @@ public struct SecretBytes: ~Copyable, Sendable {
     self.block = block
   }
 
-  /// Where the bytes stand. The address is good for as long as the owner lives.
+  /// The address of the bytes. It is valid for as long as the owner lives.
   borrowing func withPointer<R: ~Copyable, E: Error>(
     _ body: (UnsafePointer<UInt8>) throws(E) -> R
   ) throws(E) -> R {

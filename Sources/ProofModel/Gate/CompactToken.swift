@@ -125,7 +125,7 @@ public struct CompactDraft: Sendable, Hashable {
   ///
   /// - Parameters:
   ///   - subject: The request or event.
-  ///   - keys: Of the subject's kind.
+  ///   - keys: The keys of the subject's kind.
   /// - Returns: 88 characters of base64url.
   /// - Throws: ``ProofError/outOfRange(field:value:allowed:)`` for keys of the other use, a count or moment
   ///   of 0, or an event's number in a request.

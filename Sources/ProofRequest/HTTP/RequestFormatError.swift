@@ -1,4 +1,4 @@
-/// Says which part of a request HTTP forbids.
+/// The part of a request that HTTP forbids.
 public enum RequestFormatError: Error, Sendable, Hashable {
   /// The method is empty or has a character that a method cannot have.
   case badMethod(String)

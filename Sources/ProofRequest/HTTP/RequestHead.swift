@@ -1,4 +1,4 @@
-/// The head of an HTTP request as it is on the wire: what a proof covers.
+/// The head of an HTTP request as it is on the wire: the part that a proof covers.
 public struct RequestHead: Sendable, Hashable {
   /// The scheme of the connection.
   public enum Scheme: String, Sendable, Hashable {

@@ -19,7 +19,7 @@ public struct TargetRule: OptionSet, Sendable, Hashable {
   public static let encodedZero = TargetRule(rawValue: 16)
   /// A percent sign without two hexadecimal digits.
   public static let brokenEscape = TargetRule(rawValue: 32)
-  /// A question mark with an empty query: RFC 9421 cannot tell it from no query.
+  /// A question mark with an empty query: RFC 9421 does not distinguish it from no query.
   public static let emptyQuery = TargetRule(rawValue: 64)
 
   /// The spellings that a target has.

@@ -1,21 +1,21 @@
 public import ProofJOSE
 internal import ProofModel
 
-/// An account whose secrets are unlocked: what service and operator's tool work with.
+/// An account whose secrets are unlocked. The service and the operator's tool work with one.
 ///
-/// Several processes may have the same account open; each sees what the others change.
+/// Several processes may have the same account open; each sees the others' changes.
 public final class Account: Sendable {
   /// The account's name.
   public let name: String
-  /// Where it stands.
+  /// The account's store.
   public let store: any Store
   let vault: Vault
   private let cache = CoreLock(Cache())
 
   private struct Cache {
     var snapshot: Snapshot?
-    /// Keys by where and how they stand in the store. A key counts what it sealed, so it must not be
-    /// made anew when something else of the account changes.
+    /// Keys by their place and sealed form in the store. A key counts the tokens that it sealed, so
+    /// it must not be made again when other parts of the account change.
     var keys: [KeyPlace: TokenKey] = [:]
   }
 
@@ -34,7 +34,7 @@ public final class Account: Sendable {
   ///
   /// - Parameters:
   ///   - store: The store.
-  ///   - lock: What the account was locked with.
+  ///   - lock: The passphrase or key file that the account was locked with.
   /// - Returns: The account.
   /// - Throws: ``ServiceError/noAccount``, ``ServiceError/wrongPassphrase``,
   ///   ``ServiceError/wrongKeyFile``, ``ServiceError/otherLock(expected:)``.
@@ -58,16 +58,16 @@ public final class Account: Sendable {
     fields.set("key", try vault.freshKey(64, for: document))
     let bytes = Array(JSONValue.object(fields).text.utf8)
     do { try store.apply([.insert(.account, document.rawValue, bytes)]) } catch .alreadyThere {
-      // Another process has drawn one in this moment. Its key counts.
+      // Another process has drawn one at the same time: use that key.
     } catch {
       throw .store(error)
     }
   }
 
-  /// The name of a store's account, which no key is needed for.
+  /// Reads the name of a store's account, which needs no key.
   ///
   /// - Parameter store: The store.
-  /// - Returns: The name, and what the account is locked with: `passphrase` or `key file`.
+  /// - Returns: The name, and the kind of its lock: `passphrase` or `key file`.
   /// - Throws: ``ServiceError/noAccount``.
   public static func identity(
     in store: any Store
@@ -87,10 +87,10 @@ public final class Account: Sendable {
   /// - Parameters:
   ///   - name: 1 to 64 lower-case letters, digits and hyphens.
   ///   - store: The store.
-  ///   - lock: What its secrets are locked with from now on.
-  ///   - url: Where the service will be, such as `https://attest.example.com:8443`.
-  ///   - clock: Says when it is made.
-  /// - Returns: The account, and the management token, which is told only here.
+  ///   - lock: The passphrase or key file that locks its secrets from now on.
+  ///   - url: The service's address, such as `https://attest.example.com:8443`.
+  ///   - clock: Gives the time of making.
+  /// - Returns: The account, and the management token, which is shown only here.
   /// - Throws: ``ServiceError/accountThere(_:)``, ``ServiceError/invalid(_:value:allowed:)``.
   public static func create(
     _ name: String, in store: any Store, lockedBy lock: borrowing AccountLock, url: String,
@@ -143,7 +143,7 @@ public final class Account: Sendable {
     }
   }
 
-  /// Locks the account with something else; what it was locked with opens it no more.
+  /// Locks the account with another secret; the earlier one no longer opens it.
   ///
   /// - Parameter lock: The new lock.
   /// - Throws: ``ServiceError``.
@@ -153,18 +153,19 @@ public final class Account: Sendable {
     try apply([AccountDocument.lock.put(fields)])
   }
 
-  /// The account as it stands now.
+  /// The account at its present revision.
   func snapshot() throws(ServiceError) -> Snapshot {
     try snapshot(at: currentRevision())
   }
 
-  /// The account as it stood when the store had this revision, or later.
+  /// The account at this revision of the store, or a later one.
   func snapshot(at seen: UInt64) throws(ServiceError) -> Snapshot {
     var revision = seen
     while true {
       if let known = cache.withLock({ $0.snapshot }), known.revision == revision { return known }
       let fresh = try Snapshot(of: self, revision: revision)
-      // Rows were read one after the other: take them only if nobody changed any meanwhile.
+      // Rows were read one after the other: use them only if the revision has not changed
+      // meanwhile.
       let after = try currentRevision()
       guard after == revision else {
         revision = after
@@ -183,7 +184,7 @@ public final class Account: Sendable {
     do { try store.apply(changes) } catch { throw .store(error) }
   }
 
-  /// The key that stands sealed in the store at a place.
+  /// The key that is stored, sealed, at a place.
   func key(
     _ sealed: [UInt8], at place: String, _ algorithm: KeyAlgorithm, id: String?,
     isPublic: Bool = false

@@ -1,7 +1,7 @@
 internal import ProofJOSE
 internal import ProofModel
 
-/// The configuration that apps get: SERVICE.md section 6.
+/// The configuration that apps get; see SERVICE.md, section 6.
 enum AccountConfiguration {
   /// The signed form.
   static func signed(
@@ -11,7 +11,7 @@ enum AccountConfiguration {
     var hosts = JSONObject()
     for api in apis.values { hosts[api.host] = .string(api.kind.rawValue) }
     var pinned = JSONObject()
-    // A host that is an API and has no pins is known, and not pinned.
+    // An API's host with no pins is known, and not pinned.
     for host in apis.keys { pinned[host] = .array([]) }
     for host in pins { pinned[host.host] = .array(host.pins.map { .string($0) }) }
     var claims: JSONObject = [
@@ -32,7 +32,8 @@ enum AccountConfiguration {
     }
   }
 
-  /// A key names the key after it: a JWS of its own type, so that it is no configuration.
+  /// A handover: a key names the key after it, in a JWS of a type of its own, so that it is no
+  /// configuration.
   static func handover(
     of account: String, from old: JSONWebKey, to new: JSONWebKey
   ) throws(ServiceError) -> String {
@@ -46,7 +47,7 @@ enum AccountConfiguration {
     }
   }
 
-  /// The short form: where the service is, and what its key's fingerprint is.
+  /// The short form: the service's address, and the fingerprint of its key.
   static func initial(
     _ account: String, _ settings: ConfigurationSettings, _ key: JSONWebKey
   ) -> String {

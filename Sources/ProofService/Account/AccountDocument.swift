@@ -18,7 +18,7 @@ enum AccountDocument: String, CaseIterable {
   case developmentKey
   /// The key that apps sign messages with, sealed, and its name; no row if there is none.
   case messageKey
-  /// What the management token hashes to.
+  /// The hash of the management token.
   case management
   /// The events; no row if there are none.
   case events
@@ -50,19 +50,20 @@ enum AccountDocument: String, CaseIterable {
   }
 }
 
-/// What the configuration of an account says beside APIs and pins.
+/// The settings of an account's configuration beside APIs and pins.
 public struct ConfigurationSettings: Sendable, Hashable {
   /// Grows with every change of the configuration.
   public var serial: UInt32
-  /// Pins of a configuration below this serial must be replaced at once.
+  /// The serial below which a configuration's pins must be replaced at once.
   public var forcedPinsSerial: UInt32
-  /// Where the service is, such as `https://attest.example.com:8443`.
+  /// The service's address, such as `https://attest.example.com:8443`.
   public var url: String
-  /// Pins of the service itself; none for not pinned.
+  /// Pins of the service itself; empty if it is not pinned.
   public var servicePins: [String]
   /// When it was last changed, in Unix seconds.
   public var changed: Int64
-  /// How apps get from the account's first key to the present one: SERVICE.md section 6.
+  /// The statements that lead apps from the account's first key to the present one; see SERVICE.md,
+  /// section 6.
   public internal(set) var handovers: [String] = []
 
   var fields: JSONObject {

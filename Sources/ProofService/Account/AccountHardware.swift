@@ -3,9 +3,8 @@ public import ProofModel
 
 /// The hardware of an account, for a backend on the machine of the store.
 ///
-/// Each question goes to the store, so what `proofctl hardware revoke` changed counts at once. Of
-/// hardware there are public keys alone: no lock needs to be opened, and none of the account's
-/// secrets comes near.
+/// Each query goes to the store, so that `proofctl hardware revoke` takes effect at once. Hardware
+/// has only public keys here: the account stays locked, and none of its secrets is read.
 public struct AccountHardware: HardwareRegistry {
   private let store: any Store
 
@@ -18,7 +17,7 @@ public struct AccountHardware: HardwareRegistry {
     self.store = store
   }
 
-  /// Looks hardware up.
+  /// Looks up hardware.
   public func hardware(
     _ id: HardwareID
   ) throws(BackendError) -> RegisteredHardware? {

@@ -1,8 +1,8 @@
 public import ProofJOSE
 
-/// What locks an account's secrets: a passphrase that a person knows, or the content of a key file.
+/// The secret that locks an account's keys: a passphrase, or the content of a key file.
 public enum AccountLock: ~Copyable, Sendable {
-  /// A passphrase; Argon2id makes a key of it.
+  /// A passphrase. Argon2id derives a key from it.
   case passphrase(JOSESecret)
   /// A key file's content, at least 32 bytes.
   case keyFile(JOSESecret)
@@ -15,7 +15,7 @@ public enum AccountLock: ~Copyable, Sendable {
   }
 }
 
-/// How an account's key stands in the store: wrapped by a lock.
+/// An account's key as it is stored: wrapped by a lock.
 struct WrappedKey: Sendable {
   var kind: String
   var salt: [UInt8]
@@ -26,7 +26,7 @@ struct WrappedKey: Sendable {
   /// libsodium's “interactive” and 64 MiB: about a tenth of a second, once at each start.
   static let passes: UInt64 = 2
   static let memory = 64 << 20
-  /// What a planted file could ask for at most.
+  /// Limits on the parameters in the file, so that a planted file cannot demand more.
   static let passesAllowed: ClosedRange<UInt64> = 1...16
   static let memoryAllowed = (8 << 10)...(1 << 30)
 

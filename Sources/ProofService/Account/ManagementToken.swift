@@ -5,11 +5,11 @@ internal import ProofModel
 public enum ManagementRole: String, Sendable, CaseIterable {
   /// Every verb.
   case all
-  /// Verbs that change nothing and show no secret.
+  /// Verbs that change nothing and reveal no secret.
   case read
-  /// Which hardware there is: for backends on other machines.
+  /// Verbs that list hardware, for backends on other machines.
   case hardware
-  /// Registered builds of apps: for a build machine.
+  /// Verbs that register builds of apps, for a build machine.
   case enrol
   /// The configurations of gates, with the keys in them: for gates that pull theirs.
   case gate
@@ -24,7 +24,7 @@ public enum ManagementRole: String, Sendable, CaseIterable {
   /// Whether it covers a verb, such as `api/list`.
   ///
   /// - Parameter verb: Noun and verb.
-  /// - Returns: Whether the verb may be asked for.
+  /// - Returns: Whether a token of this role may use the verb.
   public func covers(_ verb: String) -> Bool {
     switch self {
     case .all: true
@@ -44,11 +44,11 @@ public struct ManagementTokenEntry: Sendable, Hashable {
   public var name: String
   /// The verbs that it covers.
   public var role: ManagementRole
-  /// When it was drawn, in Unix seconds; nil of an account of an earlier version.
+  /// The time when it was drawn, in Unix seconds; nil if an earlier version made the account.
   public var added: Int64?
   let hash: [UInt8]
 
-  /// All of it as JSON.
+  /// The fields as JSON.
   public var shown: JSONObject {
     var shown: JSONObject = ["name": .string(name), "role": .string(role.rawValue)]
     shown.set("added", added)
@@ -56,10 +56,10 @@ public struct ManagementTokenEntry: Sendable, Hashable {
   }
 }
 
-/// Operators' tools show one to a running service. The store keeps a hash of each.
+/// Operators' tools send one to a running service. The store keeps a hash of each.
 enum ManagementToken {
   static let label: StaticString = "pfs1.management."
-  /// The token that an account is made with.
+  /// The name of the token that an account is made with.
   static let ownerName = "owner"
 
   static func fresh(
@@ -78,7 +78,7 @@ struct ManagementTokens: Sendable, Hashable {
 
   init(_ entries: [ManagementTokenEntry]) { self.entries = entries }
 
-  /// Reads what ``fields`` wrote, and the one token of an account of an earlier version.
+  /// Reads the output of ``fields``, and the one token of an account that an earlier version made.
   init?(_ fields: JSONObject) {
     guard let list = fields["tokens"] else {
       guard let hash = fields.bytes("hash") else { return nil }
@@ -107,7 +107,7 @@ struct ManagementTokens: Sendable, Hashable {
     return ["tokens": .array(list)]
   }
 
-  /// The token whose text was shown. Each is compared, in constant time.
+  /// The token whose text was sent. The text is compared with each, in constant time.
   func entry(of text: String) -> ManagementTokenEntry? {
     let hash = CoreSodium.hash(ManagementToken.label, Array(text.utf8))
     var found: ManagementTokenEntry?

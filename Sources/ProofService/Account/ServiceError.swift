@@ -1,6 +1,6 @@
 public import ProofJOSE
 
-/// Why the service or one of its operator's commands refused.
+/// The reason why the service or an operator's command refused.
 public enum ServiceError: Error, Sendable, Hashable {
   /// The store refused.
   case store(StoreError)
@@ -14,28 +14,29 @@ public enum ServiceError: Error, Sendable, Hashable {
   case wrongPassphrase
   /// The key file is not the account's.
   case wrongKeyFile
-  /// The account is locked in another way than was tried.
+  /// The account is locked in another way than the caller tried.
   case otherLock(expected: String)
-  /// What stands in the store under a name does not open or parse.
+  /// A stored value does not open or parse.
   case damaged(String)
-  /// There is nothing of this name.
+  /// The account has no entry of this name.
   case unknown(String, name: String)
-  /// There is something of this name already.
+  /// The account already has an entry of this name.
   case alreadyThere(String, name: String)
-  /// A value is not one that is allowed.
+  /// A value is outside the allowed ones.
   case invalid(String, value: String, allowed: String)
-  /// Something else still needs what should go.
+  /// Another entry still needs the one to be removed.
   case inUse(String, by: String)
-  /// A step of a rotation that would let good tokens be refused, or that has nothing to step from.
+  /// A step of a rotation that would let good tokens be refused, or that has no earlier step to
+  /// follow.
   case outOfTurn(String, instead: String)
   /// The operator did not confirm.
   case notConfirmed
-  /// The system has not the memory that the passphrase needs.
+  /// The system does not have the memory that the passphrase needs.
   case noMemory
 }
 
 extension ServiceError: CustomStringConvertible {
-  /// What went wrong, with which value, and what to do next.
+  /// The failure, the value and the next step, as text.
   public var description: String {
     switch self {
     case .store(let error): error.description
@@ -73,7 +74,7 @@ extension ServiceError: CustomStringConvertible {
 }
 
 extension ServiceError {
-  /// Where the names of a noun are listed.
+  /// The command that lists the names of a noun.
   private static func advice(_ noun: String) -> String {
     switch noun {
     case "setting": "“proofctl policy show” lists the settings."
@@ -82,14 +83,14 @@ extension ServiceError {
     }
   }
 
-  /// Runs what throws errors of tokens and keys, and throws them as this type.
+  /// Runs a body that throws JOSE errors, and throws them as this type.
   static func ofJOSE<R: ~Copyable>(
     _ body: () throws(JOSEError) -> R
   ) throws(ServiceError) -> R {
     do { return try body() } catch { throw .jose(error) }
   }
 
-  /// Runs what throws errors of the store, and throws them as this type.
+  /// Runs a body that throws store errors, and throws them as this type.
   static func ofStore<R>(_ body: () throws(StoreError) -> R) throws(ServiceError) -> R {
     do { return try body() } catch { throw .store(error) }
   }

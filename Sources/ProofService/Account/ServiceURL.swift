@@ -1,4 +1,4 @@
-/// Where the service is.
+/// The service's address.
 enum ServiceURL {
   /// `https://HOST` or `https://HOST:PORT`; `http` only for the machine itself.
   static func checked(_ url: String) throws(ServiceError) -> String {

@@ -12,7 +12,7 @@ final class Snapshot: Sendable {
   let policy: Policy
   let developmentKey: [UInt8]?
   let messageKey: (id: String, key: MessageKey)?
-  /// Where there is a message key, what apps that fail get.
+  /// The decoy key for apps that fail, if the account has a message key.
   let messageDecoy: MessageKey?
   let managementTokens: ManagementTokens
   let apis: [String: API]
@@ -24,7 +24,7 @@ final class Snapshot: Sendable {
   let secureStrings: [[UInt8]: SecureString]
   /// The gates by name.
   let gates: [String: OpenGate]
-  /// The signed configuration, as it goes to apps.
+  /// The signed configuration, as apps get it.
   let signedConfiguration: String
 
   init(of account: Account, revision: UInt64) throws(ServiceError) {
@@ -84,7 +84,7 @@ final class Snapshot: Sendable {
       account.name, settings, configurationKey.key, apis: apis, pins: pins)
   }
 
-  /// The keys that make tokens now.
+  /// The keys that make tokens at present.
   var secret: TokenKey { secrets.active }
   var customKey: TokenKey { customKeys.active }
   var sealingKey: TokenKey { sealingKeys.active }
@@ -100,14 +100,15 @@ final class Snapshot: Sendable {
     return (active.id, key)
   }
 
-  /// Whether an API's tokens name it. Those of a public key do: a backend that opens one
-  /// could seal what is signed in it again, for another API.
+  /// Whether an API's tokens name it. Tokens sealed to a public key do: otherwise a backend that
+  /// opens one could seal the signed token in it again, for another API.
   func hasAudience(_ api: API) -> Bool {
     if key(of: api)?.key.algorithm.isPublicKeyEncryption == true { return true }
     return api.hasAudience ?? policy.hasAudience
   }
 
-  /// The key that signs what an API's tokens seal; nil if they hold the claims themselves.
+  /// The key that signs the token inside an API's sealed tokens; nil if they hold the claims
+  /// themselves.
   func signer(of api: API) -> TokenKey? { api.signerID.flatMap { keys[$0] } }
 
   /// The sources that apps with a build's key are not asked for.
@@ -115,7 +116,7 @@ final class Snapshot: Sendable {
     policy.sourcesWithout.union(build.sourcesWithout)
   }
 
-  /// The key of an API's tokens; nil if it names one that is gone.
+  /// The key of an API's tokens; nil if it names a key that was removed.
   func key(of api: API) -> TokenKey? {
     if let id = api.keyID { return keys[id] }
     return api.kind == .measurement ? sealingKey : secret
@@ -125,7 +126,7 @@ final class Snapshot: Sendable {
 /// The keys of one kind, opened: the active one, and those that are rotated in or out.
 struct OwnKeys: Sendable {
   let active: TokenKey
-  /// The active one first.
+  /// The keys, the active one first.
   let all: [TokenKey]
 
   init(_ kind: OwnKey, of account: Account) throws(ServiceError) {
@@ -169,8 +170,8 @@ extension Store {
 extension KeySetKey {
   var place: String { Self.place(of: id, isPublic: isPublic) }
 
-  /// A public key stands sealed too. Otherwise an attacker who can change the store, without the
-  /// account's key, could put another public key there and read what is for the backend.
+  /// The place of a key. A public key is sealed too: otherwise an attacker who can change the store
+  /// could put another public key there, without the account's key, and read the backend's tokens.
   static func place(of id: String, isPublic: Bool = false) -> String {
     isPublic ? "recipient/\(id)" : "key/\(id)"
   }

@@ -1,8 +1,8 @@
 internal import ProofJOSE
 internal import ProofModel
 
-/// Seals what is secret of an account, under the account's key, for one place in the store each: a
-/// sealed secret that was moved elsewhere does not open.
+/// Seals an account's secrets under the account's key, each for its place in the store. A sealed
+/// secret that was moved to another place does not open.
 final class Vault: Sendable {
   private let key: JOSESecret
 
@@ -36,13 +36,13 @@ final class Vault: Sendable {
     try open(sealed, for: place).withBytes { String(decoding: Array(copying: $0), as: UTF8.self) }
   }
 
-  /// The key that response codes are made with.
+  /// The key that enciphers response codes.
   func responseCodeKey() -> JOSESecret {
     JOSESecret(copying: CoreSodium.hash("pfs1.arc-key....", [], key: key).span)
   }
 
-  /// What failing apps get in the place of the message key of a name: the same key each time, or it
-  /// would show itself as the wrong one.
+  /// A decoy that failing apps get in place of the message key of a name. It is the same each time,
+  /// because a changing key would give it away.
   func messageDecoy(of id: String) -> MessageKey? {
     let bytes = CoreSodium.hash("pfs1.decoy-key..", Array(id.utf8), key: key)
     return try? MessageKey(SecretBytes(copying: bytes.span))

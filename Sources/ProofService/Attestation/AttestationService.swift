@@ -1,28 +1,27 @@
 public import ProofJOSE
 public import ProofModel
 
-/// The attestation service: bytes in, bytes out. SERVICE.md says which.
+/// The attestation service: bytes in, bytes out. SERVICE.md specifies both.
 ///
-/// It reads no clock but the one it is given, opens no socket, and is called from several threads at
-/// once. All it keeps between two requests stands in the store, except how fast somebody asks and what
-/// it counted.
+/// It reads only the clock it is given and opens no socket. Several threads call it at once.
+/// Between two requests all its state is in the store, except rate limits and counters.
 public final class AttestationService: HTTPHandler {
-  /// Something that was done, without any secret, for a log.
+  /// A completed action, free of secrets, for a log.
   public struct Event: Sendable {
-    /// What was done, such as `report`.
+    /// The action, such as `report`.
     public var name: String
-    /// What is known about it, in order.
+    /// The action's details, in order.
     public var details: [(name: String, value: String)]
   }
 
   /// The account that is served.
   public let account: Account
-  /// What was counted since the start.
+  /// The counters since the start.
   public let metrics = ServiceMetrics()
   let clock: JOSEClock
   let makeSalt: @Sendable () -> Salt
   let log: @Sendable (Event) -> Void
-  /// The certificates that may vouch for TPMs; nil: no key counts as hardware.
+  /// The certificates that may vouch for TPMs. nil means that no key counts as hardware.
   let tpmAuthorities: TPMAuthorities?
   let management: Management
   let addresses = RateLimiter()
@@ -30,14 +29,15 @@ public final class AttestationService: HTTPHandler {
   let firstFetches = FirstFetches()
   let sweeper = Sweeper()
 
-  /// A service.
+  /// Makes a service.
   ///
   /// - Parameters:
   ///   - account: The account to serve.
-  ///   - clock: Says what time it is.
+  ///   - clock: Gives the time.
   ///   - makeSalt: Draws a salt that was never seen before.
-  ///   - tpmAuthorities: The certificates that may vouch for TPMs; nil: no key counts as hardware.
-  ///   - log: Takes what was done; from several threads.
+  ///   - tpmAuthorities: The certificates that may vouch for TPMs. nil means that no key counts as
+  ///     hardware.
+  ///   - log: Takes completed actions, on several threads.
   public init(
     account: Account, clock: JOSEClock = .system,
     makeSalt: @escaping @Sendable () -> Salt = { Salt.random() },
@@ -52,7 +52,7 @@ public final class AttestationService: HTTPHandler {
     management = Management(account, clock: clock)
   }
 
-  /// Answers a request. Whatever it holds, there is an answer.
+  /// Answers a request. Every request gets an answer, whatever its content.
   public func respond(to request: HTTPRequest) -> HTTPResponse {
     do throws(Refusal) {
       return try route(request)
@@ -104,7 +104,7 @@ public final class AttestationService: HTTPHandler {
     do { return try account.snapshot() } catch { throw .failed }
   }
 
-  /// The account as it stands now, and what is known of a device.
+  /// Reads the account at its present revision, and the row of a device.
   func glance(at device: DeviceID) throws(Refusal) -> (snapshot: Snapshot, device: DeviceRow?) {
     let seen = try store { (store) throws(StoreError) in try store.glance(at: device) }
     do { return (try account.snapshot(at: seen.revision), seen.device) } catch { throw .failed }
@@ -172,7 +172,7 @@ public final class AttestationService: HTTPHandler {
   }
 }
 
-/// Why a request gets no answer of its own.
+/// The error answer to a request.
 struct Refusal: Error {
   var status: Int
   var text: String

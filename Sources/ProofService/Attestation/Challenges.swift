@@ -3,7 +3,7 @@ internal import ProofModel
 
 // The first half: a question is answered by a challenge.
 
-/// What the service must remember of a question until the report comes.
+/// The part of a question that the service needs when the report comes.
 struct SaltNote: Sendable {
   let keyID: KeyID
   let device: DeviceID
@@ -18,7 +18,7 @@ struct SaltNote: Sendable {
     let secret: Digest
     let point: InstallationPoint
 
-    /// Whether a report told the secret of the credential for its key.
+    /// Whether a report contains the secret of the credential for its key.
     func isProved(by claim: InstallationClaim) -> Bool {
       guard let secret = claim.secret, claim.point == point else { return false }
       return CoreSodium.areEqual(Digest(hashing: secret.bytes).bytes, self.secret.bytes)
@@ -105,7 +105,8 @@ extension AttestationService {
     guard let build = snapshot.builds[question.keyID], !build.build.isRevoked else {
       throw .unknownKey
     }
-    // A question is not authenticated: who knows a device's id must not use its share up from elsewhere.
+    // A question is not authenticated, so count a device's questions for each network: otherwise an
+    // attacker elsewhere who knows a device's id could use up its rate.
     let wait = devices.wait(
       of: question.device.bytes + Array(IPAddress.network(of: request.peer).utf8),
       rate: snapshot.policy.deviceRate, at: now)
@@ -124,7 +125,7 @@ extension AttestationService {
     } else {
       before = try store { (store) throws(StoreError) in try store.generationFloor() }
     }
-    // 2^32 measurements of one device are out of reach; the last number is not a generation.
+    // One device cannot reach 2^32 measurements; the highest number is not a generation.
     let generation = min(before, .max - 2) + 1
     let draft: BaselineDraft
     do {
@@ -166,13 +167,13 @@ extension Snapshot {
   }
 }
 
-/// Drops expired salts, at most once in ten seconds, and devices that were not seen for long, at most once
-/// a minute, so that the store does not grow.
+/// Drops expired salts, at most once in ten seconds, and devices not seen for long, at most once a
+/// minute, so that the store does not grow.
 final class Sweeper: Sendable {
   private let salts = CoreLock<Int64>(.min)
   private let devices = CoreLock<Int64>(.min)
 
-  /// How many devices are dropped at once: a request waits for it.
+  /// The most devices dropped at once, because a request waits for it.
   static let devicesMax = 1_000
 
   /// - Returns: How many devices were dropped.
@@ -181,14 +182,14 @@ final class Sweeper: Sendable {
   ) throws(StoreError) -> Int {
     if Self.isDue(salts, every: 10, now) { try store.dropSalts(expiredBefore: now) }
     guard policy.deviceRetention > 0, Self.isDue(devices, every: 60, now) else { return 0 }
-    // Rows that tell a clone are kept at least as long as clones are looked for.
+    // Keep the rows that reveal a clone at least for the clone window.
     let seconds = max(Int64(policy.deviceRetention) * 86_400, Int64(policy.cloneWindow))
     return try store.dropDevices(lastSeenBefore: now - seconds, atMost: Self.devicesMax)
   }
 
   private static func isDue(_ next: CoreLock<Int64>, every seconds: Int64, _ now: Int64) -> Bool {
     next.withLock { next in
-      // A clock that was set back does not stop the sweeping.
+      // Continue to sweep even if the clock was set back.
       guard now >= next || now < next - seconds else { return false }
       next = now + seconds
       return true

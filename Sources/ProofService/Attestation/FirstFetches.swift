@@ -1,12 +1,12 @@
 internal import ProofJOSE
 internal import ProofModel
 
-// The first report of a device makes a row in the store. An attacker who has the key of one SDK build can
-// invent devices, so an account has a budget for first reports, and each build an alarm.
+// The first report of a device makes a row in the store. An attacker who has the key of one SDK
+// build can invent devices. So an account has a budget for first reports, and each build an alarm.
 
-/// How many devices were seen for the first time.
+/// Counts devices that are seen for the first time.
 final class FirstFetches: Sendable {
-  /// One hour of one build.
+  /// The count of one build in one hour.
   private struct Hour {
     var start: Int64
     var count = 0
@@ -17,37 +17,37 @@ final class FirstFetches: Sendable {
     var totals: [KeyID: Int] = [:]
   }
 
-  /// One address gets at most this part of the account's budget.
+  /// One address gets at most this fraction of the account's budget.
   static let addressPart = 10
 
   private let account = RateLimiter(per: 3_600, burst: 3_600)
   private let addresses = RateLimiter(per: 3_600, burst: 3_600)
   private let state = CoreLock(State())
 
-  /// After how many seconds there is room for a first fetch from an address; nil for now.
+  /// The seconds until an address may make a first fetch; nil for now.
   ///
   /// - Parameters:
-  ///   - network: What counts as one address.
+  ///   - network: The network that counts as one address.
   ///   - rate: The account's budget an hour; 0 for no limit.
   ///   - now: The time.
-  ///   - isTaken: Whether to count one; otherwise only looks.
+  ///   - isTaken: Whether to count a first fetch; otherwise the budget is only read.
   /// - Returns: The seconds to wait, or nil.
   func wait(for network: [UInt8], rate: Int, at now: UnixTime, isTaken: Bool) -> Int? {
     guard rate > 0 else { return nil }
-    // Rounded up, so that an address has at least one.
+    // Round up, so that an address has at least one.
     let part = (rate - 1) / Self.addressPart + 1
     if let wait = addresses.wait(of: network, rate: part, at: now, isTaken: isTaken) { return wait }
     return account.wait(of: [], rate: rate, at: now, isTaken: isTaken)
   }
 
-  /// Counts one of a build.
+  /// Counts a first fetch of a build.
   ///
   /// - Returns: Whether it is the one that reaches the alarm in this hour.
   func count(_ build: KeyID, alarm: Int, at now: Int64) -> Bool {
     state.withLock { state in
       state.totals[build, default: 0] += 1
       var hour = state.hours[build] ?? Hour(start: now)
-      // A clock that was set back begins another hour.
+      // If the clock was set back, another hour begins.
       if now - hour.start >= 3_600 || now < hour.start { hour = Hour(start: now) }
       hour.count += 1
       state.hours[build] = hour
@@ -55,7 +55,7 @@ final class FirstFetches: Sendable {
     }
   }
 
-  /// How many there were of each build, in the text format of Prometheus.
+  /// The counts of each build, in the text format of Prometheus.
   var text: String {
     let totals = state.withLock { $0.totals }
     guard !totals.isEmpty else { return "" }
@@ -66,14 +66,14 @@ final class FirstFetches: Sendable {
 }
 
 extension AttestationService {
-  /// Refuses a device's first report before it is read, where the budget is spent.
+  /// Refuses a device's first report before it is read, if the budget is spent.
   func checkFirstFetch(
     of build: SDKBuild, from peer: String, under policy: Policy
   ) throws(Refusal) {
     try firstFetch(from: peer, policy, isTaken: false)
   }
 
-  /// Counts a device's first report, which was believed.
+  /// Counts a device's first report, once it is authenticated.
   func takeFirstFetch(of build: SDKBuild, from peer: String, _ policy: Policy) throws(Refusal) {
     try firstFetch(from: peer, policy, isTaken: true)
     metrics.count(.firstFetches)

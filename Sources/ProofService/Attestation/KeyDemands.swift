@@ -3,8 +3,8 @@ internal import ProofModel
 extension AttestationService {
   /// The demand of a challenge on the installation's key, and the service's note of it.
   ///
-  /// A certificate names one TPM, so it is asked for only where the policy demands hardware and the device
-  /// has not shown evidence before.
+  /// A certificate identifies one TPM. So it is demanded only if the policy demands hardware, and
+  /// the device has not shown evidence before.
   func keyDemand(
     of question: AttestationQuestion, _ known: DeviceRow?, _ policy: Policy, at now: Int64
   ) -> (KeyDemand?, SaltNote.Credential?) {
@@ -18,7 +18,7 @@ extension AttestationService {
     else { preconditionFailure("The count is right.") }
     guard let credential = tpmAuthorities.credential(holding: secret, for: endorsement, at: now)
     else {
-      // Counted, not logged: a stranger can send such questions without end.
+      // Count it and do not log it: a stranger can send any number of such questions.
       metrics.count(.endorsementsRefused)
       return (.nothing, nil)
     }

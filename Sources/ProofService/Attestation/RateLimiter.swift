@@ -1,11 +1,10 @@
 internal import ProofModel
 internal import ProofJOSE
 
-/// Lets each name through so many times a second or hour, with a burst at once: a bucket of tokens each,
-/// filled by the clock that is passed in.
+/// A token-bucket rate limiter: one bucket for each name, filled by the clock that is passed in.
 ///
-/// Names are forgotten when their bucket is full again, so memory follows the traffic of the time of one
-/// burst, and never exceeds a bound: beyond it, unknown names share one bucket.
+/// A name is forgotten when its bucket is full again, so memory follows the traffic of one burst.
+/// It never exceeds a bound: beyond it, unknown names share one bucket.
 final class RateLimiter: Sendable {
   private struct Bucket {
     var tokens: Double
@@ -17,18 +16,18 @@ final class RateLimiter: Sendable {
     var swept = -Double.infinity
   }
 
-  /// Names that are told apart at the same time.
+  /// The most names that have a bucket of their own at the same time.
   static let namesMax = 100_000
 
   private let unit: Double
   private let burst: Double
   private let state = CoreLock(State())
 
-  /// A limiter.
+  /// Makes a limiter.
   ///
   /// - Parameters:
-  ///   - unit: Of how many seconds rates are.
-  ///   - burst: Worth how many seconds a full bucket is.
+  ///   - unit: The unit of time of rates, in seconds.
+  ///   - burst: The capacity of a bucket, in seconds of its rate.
   init(per unit: Double = 1, burst: Double = 10) {
     self.unit = unit
     self.burst = burst
@@ -37,11 +36,11 @@ final class RateLimiter: Sendable {
   /// Takes a token of a name's bucket.
   ///
   /// - Parameters:
-  ///   - name: Whose.
-  ///   - rate: Tokens a second, or what else was said; 0 for no limit.
+  ///   - name: The bucket's name.
+  ///   - rate: Tokens in a unit of time; 0 for no limit.
   ///   - now: The time.
-  ///   - isTaken: Whether the token is taken; otherwise it is only looked for.
-  /// - Returns: Nil if there was one, otherwise after how many seconds there will be.
+  ///   - isTaken: Whether to take the token; otherwise the bucket is only read.
+  /// - Returns: Nil if the bucket had a token; otherwise the seconds until it has one.
   func wait(of name: [UInt8], rate: Int, at now: UnixTime, isTaken: Bool = true) -> Int? {
     guard rate > 0 else { return nil }
     let time = Double(now.seconds) + Double(now.nanoseconds) / 1e9
@@ -58,7 +57,7 @@ final class RateLimiter: Sendable {
       let isKnown = state.buckets[name] != nil
       let key = isKnown || state.buckets.count < Self.namesMax ? name : []
       var bucket = state.buckets[key] ?? Bucket(tokens: burst, filled: time)
-      // A clock that was set back fills nothing.
+      // If the clock was set back, add nothing.
       bucket.tokens = min(burst, bucket.tokens + max(0, time - bucket.filled) * rate)
       bucket.filled = time
       defer { state.buckets[key] = bucket }

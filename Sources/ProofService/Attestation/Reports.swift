@@ -1,10 +1,11 @@
 internal import ProofJOSE
 internal import ProofModel
 
-// The second half: a report is judged and answered.
+// The second half: a report is checked and answered.
 
 extension AttestationService {
-  /// Judges a report's head before its records are read: a stranger may send 65,535 of them.
+  /// Checks a report's head before its records are read, because a stranger may send 65,535 of
+  /// them.
   func report(_ request: HTTPRequest) throws(Refusal) -> HTTPResponse {
     let head: AttestationReport.Head
     do {
@@ -26,14 +27,14 @@ extension AttestationService {
   }
 }
 
-/// Where a report comes from, before it is read.
+/// The origin of a report, before it is read.
 struct ReportDesk {
   let service: AttestationService
   let head: AttestationReport.Head
   let build: SDKBuild
   let key: MeasurementProofKey
   let snapshot: Snapshot
-  /// What the store knew of the device when the report came.
+  /// The store's row of the device when the report came.
   let known: DeviceRow?
   let peer: String
   let now: UnixTime
@@ -61,7 +62,7 @@ struct ReportDesk {
     return try work.answer(under: note.challenge.draft)
   }
 
-  /// Uses the salt up for nothing.
+  /// Uses the salt up with no sighting.
   func useUp() throws(Refusal) {
     _ = try service.store { (store) throws(StoreError) in try store.use(head.salt, for: nil) }
   }
@@ -100,7 +101,7 @@ struct ReportDesk {
   }
 }
 
-/// One report on its way to an answer.
+/// One report that is being answered.
 struct ReportWork {
   let desk: ReportDesk
   let report: AttestationReport
@@ -120,13 +121,14 @@ struct ReportWork {
   /// An answer without token.
   func answer(_ outcome: AttestationAnswer.Outcome) -> AttestationAnswer { desk.answer(outcome) }
 
-  /// Nothing of the report counts before it was believed, and nothing leaves before the salt is used
-  /// up for good: of two equal reports at the same time one gets an answer, the other asks again.
+  /// Uses no field of the report before it is authenticated, and sends nothing before the salt is
+  /// used up durably. If two equal reports come at the same time, one gets an answer and the other
+  /// must ask again.
   func answer(under draft: BaselineDraft) throws(Refusal) -> AttestationAnswer {
     guard let believed = try? Belief(in: report, under: draft, with: key) else {
       return try desk.unbelievable()
     }
-    // The tag says that the SDK made the report; the signature, that its installation did.
+    // The tag proves that the SDK made the report; the signature, that this installation did.
     if let claim = report.key {
       guard let signature = report.signature,
         claim.point.hasSigned(report.signedMessage, signature)
@@ -169,14 +171,14 @@ struct ReportWork {
       try store.use(report.salt, for: sighting)
     }
     guard isOurs else {
-      // Of two reports under one generation the second one's salt is used up all the same.
+      // A concurrent report with this generation won. Use this salt up too, and answer "stale".
       try desk.useUp()
       return desk.stale()
     }
     if let definition, answer.outcome == .done {
       let isKept = try DeviceStrings.keep(
         report.subject.name, definition, of: report.device, service)
-      // Others of this installation may have taken the room meanwhile.
+      // Other reports of this installation may have taken the room meanwhile.
       if !isKept { answer = minter.dressed(self.answer(.badKey)) }
     }
     service.metrics.count(judgement.isPassed ? .passed : .failed)
@@ -198,14 +200,14 @@ struct ReportWork {
   }
 }
 
-/// What is left of a report that adds up.
+/// The result of checking a report.
 private struct Belief {
   /// The measurement, where the answer tells it or a gate's secret is made of it; elsewhere nothing is kept of it.
   let measurement: Measurement?
 
-  /// Does what the app did.
+  /// Repeats the app's computation and compares the results.
   ///
-  /// - Throws: Why the report is not believed.
+  /// - Throws: The reason that the report fails the check.
   init(
     in report: AttestationReport, under draft: BaselineDraft, with key: MeasurementProofKey
   ) throws(ProofError) {

@@ -1,14 +1,14 @@
 internal import ProofModel
 
-/// What the service counted since it started.
+/// The counters of the service since it started.
 public final class ServiceMetrics: Sendable {
-  /// What is counted.
+  /// An event that is counted.
   public enum Event: Int, Sendable, CaseIterable {
-    /// Challenges given.
+    /// Challenges sent.
     case challenges
-    /// Reports believed, and passed.
+    /// Reports authenticated, and passed.
     case passed
-    /// Reports believed, and failed.
+    /// Reports authenticated, and failed.
     case failed
     /// Admissions to gates for apps that passed.
     case admissions
@@ -16,21 +16,21 @@ public final class ServiceMetrics: Sendable {
     case admissionsFailed
     /// Requests for an admission to an API that is unknown or has no gate.
     case admissionsRefused
-    /// Reports that were read whole, after their heads were in order.
+    /// Reports that were read whole, after their heads passed.
     case parsed
     /// First reports of devices that were not seen before.
     case firstFetches
     /// First reports beyond the account's budget.
     case firstFetchesRefused
-    /// Builds of the SDK with more first reports in an hour than the alarm says.
+    /// Builds of the SDK with more first reports in an hour than the alarm allows.
     case firstFetchAlarms
-    /// Devices dropped because they were not seen for so long.
+    /// Devices dropped because they were not seen for long.
     case devicesDropped
     /// Reports under an unknown, used or expired salt.
     case staleReports
     /// Certificates of TPMs that no authority vouches for.
     case endorsementsRefused
-    /// Reports that did not add up.
+    /// Reports that were inconsistent.
     case unbelievable
     /// Requests that did not parse.
     case malformed
@@ -38,9 +38,9 @@ public final class ServiceMetrics: Sendable {
     case unknown
     /// Requests beyond a rate.
     case limited
-    /// Requests that the store failed.
+    /// Requests that failed because of the store.
     case storeFailures
-    /// Configurations given.
+    /// Configurations sent.
     case configurations
     /// Management requests.
     case management
@@ -50,14 +50,14 @@ public final class ServiceMetrics: Sendable {
 
   private let counts = CoreLock([Int](repeating: 0, count: Event.allCases.count))
 
-  /// All at 0.
+  /// Makes counters that are all 0.
   public init() {}
 
   func count(_ event: Event, by count: Int = 1) {
     counts.withLock { $0[event.rawValue] += count }
   }
 
-  /// How often something happened.
+  /// The count of an event.
   public subscript(event: Event) -> Int { counts.withLock { $0[event.rawValue] } }
 
   /// All counts in the text format of Prometheus.

@@ -11,9 +11,9 @@ enum SourcesAsked {
     return leftOut.all.isEmpty ? sources : sources.filter { !leftOut.all.contains($0.id) }
   }
 
-  /// One group each. Only a configuration that the app keeps is ever asked what differs from it, and
-  /// it keeps none of these; the leaves of a hundred groups would be half of the hashing, on both
-  /// sides.
+  /// The sources with one group each. The app finds differences only under a configuration that it
+  /// keeps, and it keeps none of these. The leaves of a hundred groups would be half of the
+  /// hashing, on both sides.
   private static let ungrouped: [Source] = all.map { source in
     do throws(ProofError) {
       return try Source(source.id, version: source.version, groupsLog2: 0)
@@ -22,9 +22,9 @@ enum SourcesAsked {
     }
   }
 
-  /// With as many groups as tell a difference well.
+  /// The sources with enough groups to locate a difference.
   static let all: [Source] = {
-    // Class, number and groups; the version is 1 where `versions` says no other.
+    // Class, number and groups; the version is 1 unless `versions` names another.
     let versions: [EvidenceClass: [UInt8: UInt8]] = [
       .device: [4: 2], .environment: [1: 2, 6: 2],
     ]

@@ -2,12 +2,12 @@ internal import CCrypto
 internal import Glibc
 internal import ProofModel
 
-/// Certificates of makers of TPMs: they alone may vouch that a key is in hardware.
+/// Certificates of makers of TPMs, the only authorities that may vouch for a key in hardware.
 @safe
 public final class TPMAuthorities {
-  /// Why a file of certificates was not taken.
+  /// The reason why a file of certificates was refused.
   public enum Refusal: Error, Sendable, Hashable, CustomStringConvertible {
-    /// The file holds no certificate in PEM, or something that is none.
+    /// The file holds no certificate in PEM, or a part that is not one.
     case unreadable(path: String, reason: String)
 
     /// The failure and the next step.
@@ -22,12 +22,12 @@ public final class TPMAuthorities {
 
   private let pointer: OpaquePointer
 
-  /// Reads certificates in PEM. Each is trusted by itself, so a file may hold authorities of the root, those
-  /// between, or both.
+  /// Reads certificates in PEM. Each is trusted by itself, so a file may hold root authorities,
+  /// intermediate ones, or both.
   ///
   /// - Parameters:
   ///   - pem: The file's bytes.
-  ///   - path: Where they come from, for the error.
+  ///   - path: The file's path, for the error.
   /// - Throws: ``Refusal``.
   public init(pem: [UInt8], path: String) throws(Refusal) {
     var pointer: OpaquePointer?
@@ -52,7 +52,7 @@ public final class TPMAuthorities {
   /// Makes a credential that only the TPM of a certificate can open, and only while a key is in it.
   ///
   /// - Parameters:
-  ///   - secret: What is in it.
+  ///   - secret: The content of the credential.
   ///   - endorsement: The TPM's certificate, and the key.
   ///   - now: Unix seconds.
   /// - Returns: The credential; nil if no authority of these vouches for the certificate at that time.
@@ -68,14 +68,14 @@ public final class TPMAuthorities {
   }
 }
 
-// Sendable because libcrypto counts references atomically, and what is read of the certificates never
-// changes.
+// Sendable because libcrypto counts references atomically, and the parts of the certificates that
+// are read never change.
 extension TPMAuthorities: @unchecked Sendable {}
 
 /// The name that a TPM gives the one key that counts as hardware: SHA-256 of its public area.
 ///
-/// The service writes the area itself, so a key with other attributes (one that can leave its TPM, one that
-/// was made outside) has another name, and no credential for it opens.
+/// The service writes the area itself. So a key with other attributes has another name, and no
+/// credential for it opens: a key that can leave its TPM, or one that was made outside.
 enum TPMKeyName {
   /// TPMT_PUBLIC up to the point: ECC, name by SHA-256; fixedTPM, fixedParent, sensitiveDataOrigin,
   /// userWithAuth, noDA, sign; no policy; no symmetric cipher; ECDSA with SHA-256; P-256; no key derivation.

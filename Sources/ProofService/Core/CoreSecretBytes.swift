@@ -1,7 +1,7 @@
 internal import ProofJOSE
 
 extension JOSESecret {
-  /// A secret with a copy of bytes that a secret of the measurement's side lends.
+  /// Makes a secret with a copy of bytes that a ``SecretBytes`` lends.
   init(copying bytes: RawSpan) {
     self.init(count: bytes.byteCount) { target in
       for offset in bytes.byteOffsets {

@@ -1,7 +1,7 @@
 internal import CSodium
 internal import ProofJOSE
 
-/// The only place of this library that calls libsodium.
+/// Calls libsodium. No other file of this library does.
 enum CoreSodium {
   private static let isReady: Bool = sodium_init() >= 0
 
@@ -10,7 +10,7 @@ enum CoreSodium {
   static let nonceByteCount = 24
   static let tagByteCount = 16
 
-  /// Fresh random bytes, for what is public.
+  /// Fresh random bytes, for public values.
   static func random(count: Int) -> [UInt8] {
     precondition(isReady, "libsodium could not be initialised.")
     return unsafe [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
@@ -73,7 +73,7 @@ enum CoreSodium {
     return nonce + sealed
   }
 
-  /// Opens what ``seal(_:_:key:)`` made under the same key for the same purpose; nil otherwise.
+  /// Opens the output of ``seal(_:_:key:)`` under the same key for the same purpose; nil otherwise.
   static func open(
     _ sealed: [UInt8], _ purpose: [UInt8], key: borrowing JOSESecret
   ) -> JOSESecret? {
@@ -97,7 +97,7 @@ enum CoreSodium {
 
   private struct NotOpened: Error {}
 
-  /// Argon2id; nil if the system has not the memory.
+  /// Argon2id; nil if the system lacks the memory.
   static func stretch(
     _ passphrase: borrowing JOSESecret, salt: [UInt8], passes: UInt64, memory: Int
   ) -> JOSESecret? {

@@ -1,6 +1,6 @@
-/// Whom a request comes from, where proxies stand between.
+/// Finds the client that a request comes from, when proxies stand between.
 struct ForwardedPeer: Sendable {
-  /// The proxies that are named.
+  /// The trusted proxies.
   let trusted: Set<IPAddress>
 
   init(trusting addresses: Set<String>) throws(HTTPServerError) {
@@ -12,11 +12,12 @@ struct ForwardedPeer: Sendable {
     self.trusted = trusted
   }
 
-  /// Whether an address is a named proxy's.
+  /// Whether an address is a trusted proxy's.
   func isProxy(_ peer: String) -> Bool { IPAddress(peer).map(trusted.contains) ?? false }
 
-  /// The last address in `X-Forwarded-For` that is no trusted proxy's. Each proxy appends whom it
-  /// heard; what stands before the last stranger is that stranger's claim, and not believed.
+  /// The last address in `X-Forwarded-For` that is no trusted proxy's. Each proxy appends the
+  /// address that it saw. Addresses before the last untrusted one are that client's own claim, and
+  /// are ignored.
   func peer(of request: HTTPRequest) -> String {
     guard !trusted.isEmpty, let connected = IPAddress(request.peer), trusted.contains(connected),
       let forwarded = request.headers["x-forwarded-for"]
@@ -32,7 +33,7 @@ struct ForwardedPeer: Sendable {
 }
 
 extension Substring {
-  /// Without blanks at both ends.
+  /// The text, trimmed of blanks at both ends.
   fileprivate var trimmed: Substring {
     var text = drop { $0 == " " || $0 == "\t" }
     while let last = text.last, last == " " || last == "\t" { text.removeLast() }

@@ -1,11 +1,11 @@
 internal import ProofJOSE
 
-/// Writes what happens, one line each: for people, or as JSON for programs.
+/// Writes events, one line each: as text for people, or as JSON for programs.
 ///
-/// A line never holds a body, a query, a header or a path, for those hold secrets and names; a request is
-/// known by its route's template.
+/// A line never holds a body, a query, a header or a path, because those hold secrets and names. A
+/// request is identified by its route's template.
 public struct HTTPLog: Sendable {
-  /// How lines look.
+  /// The form of lines.
   public enum Form: String, Sendable, CaseIterable {
     /// A JSON object, members sorted by name.
     case json
@@ -25,10 +25,10 @@ public struct HTTPLog: Sendable {
   private let clock: @Sendable () -> Duration
   private let write: @Sendable (String) -> Void
 
-  /// A log.
+  /// Makes a log.
   ///
   /// - Parameters:
-  ///   - form: How lines look.
+  ///   - form: The form of lines.
   ///   - clock: The time since 1970.
   ///   - write: Takes each line, with its end; from any thread.
   public init(
@@ -42,7 +42,7 @@ public struct HTTPLog: Sendable {
 
   /// A log with the system's clock, to standard output.
   ///
-  /// - Parameter form: How lines look.
+  /// - Parameter form: The form of lines.
   public init(_ form: Form) {
     self.init(form, clock: { CoreSystem.time }, write: { CoreSystem.print($0) })
   }
@@ -50,8 +50,8 @@ public struct HTTPLog: Sendable {
   /// Writes a line.
   ///
   /// - Parameters:
-  ///   - event: What happened, such as `request`.
-  ///   - values: What there is to say about it, in order.
+  ///   - event: The event, such as `request`.
+  ///   - values: The event's details, in order.
   public func note(_ event: String, _ values: [(name: String, value: Value)] = []) {
     let time = Self.text(ofTime: clock())
     switch form {
@@ -77,7 +77,7 @@ public struct HTTPLog: Sendable {
     }
   }
 
-  /// In quotes if it is not one plain word: whoever writes a line break into a value writes no second
+  /// Quotes a value if it is not one plain word, so that a line break in it cannot forge a second
   /// line.
   private static func quoted(_ text: String) -> String {
     let isPlain = text.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "\"") }

@@ -6,7 +6,8 @@ public struct HTTPRequest: Sendable, Hashable {
   /// The path with its percent encoding undone, such as `/v1/report`, without the query.
   public var path: String
 
-  /// The query's values by name, percent encoding undone. Of a repeated name the last one counts.
+  /// The query's values by name, percent encoding undone. If a name is repeated, the last value
+  /// counts.
   public var query: [String: String]
 
   /// The values by name. Names are in lower case; values of a repeated name are joined by commas.
@@ -18,7 +19,7 @@ public struct HTTPRequest: Sendable, Hashable {
   /// The address that the request came from, without a port.
   public var peer: String
 
-  /// Whether a proxy that the server knows by name sent it.
+  /// Whether a trusted proxy sent it.
   public var isForwarded = false
 
   /// A request with these parts.
@@ -35,7 +36,7 @@ public struct HTTPRequest: Sendable, Hashable {
   }
 }
 
-/// What a handler answers.
+/// A handler's answer.
 public struct HTTPResponse: Sendable, Hashable {
   /// The status, such as 200.
   public var status: Int
@@ -61,9 +62,9 @@ public struct HTTPResponse: Sendable, Hashable {
   }
 }
 
-/// Answers requests. Called from several threads at once, and free to wait for a disk: a slow answer
+/// Answers requests. Called from several threads at once. It may wait for a disk, but a slow answer
 /// holds up one of the server's threads, with the connections that it serves.
 public protocol HTTPHandler: Sendable {
-  /// The answer to a request. Whatever the request holds, there is one.
+  /// Answers a request. Every request gets an answer, whatever its content.
   func respond(to request: HTTPRequest) -> HTTPResponse
 }

@@ -1,6 +1,6 @@
 /// One measure with its samples, as Prometheus reads it (text format 0.0.4).
 public struct HTTPMetric: Sendable, Hashable {
-  /// How a value moves.
+  /// The way a value changes.
   public enum Kind: String, Sendable {
     /// It only grows.
     case counter
@@ -12,9 +12,9 @@ public struct HTTPMetric: Sendable, Hashable {
 
   /// One value.
   public struct Sample: Sendable, Hashable {
-    /// What is added to the measure's name, such as `_sum`; usually empty.
+    /// The suffix of the measure's name, such as `_sum`; usually empty.
     public let suffix: String
-    /// What tells this value from the others of the measure, in order.
+    /// The labels that distinguish this value from the others of the measure, in order.
     public let labels: [Label]
     /// The value.
     public let value: Double
@@ -27,11 +27,11 @@ public struct HTTPMetric: Sendable, Hashable {
     }
   }
 
-  /// What tells one sample from another.
+  /// A label that distinguishes one sample from another.
   public struct Label: Sendable, Hashable {
-    /// Such as `route`.
+    /// The label's name, such as `route`.
     public let name: String
-    /// Such as `/v1/report`.
+    /// The label's value, such as `/v1/report`.
     public let value: String
 
     /// A label.
@@ -41,11 +41,11 @@ public struct HTTPMetric: Sendable, Hashable {
     }
   }
 
-  /// Such as `proof_requests_total`.
+  /// The measure's name, such as `proof_requests_total`.
   public let name: String
-  /// How it moves.
+  /// The way its values change.
   public let kind: Kind
-  /// What it counts, in a line.
+  /// The measure's meaning, in a line.
   public let help: String
   /// The values.
   public let samples: [Sample]
@@ -77,7 +77,7 @@ public struct HTTPMetric: Sendable, Hashable {
     return text
   }
 
-  /// A whole number without a point, as long as it is exact.
+  /// Writes a number, with no point if it is whole and exact.
   static func number(_ value: Double) -> String {
     Int(exactly: value).map(String.init) ?? "\(value)"
   }

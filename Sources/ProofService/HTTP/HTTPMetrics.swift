@@ -1,6 +1,6 @@
 internal import ProofModel
 
-/// Counts requests, and collects what others count, for `GET /metrics`.
+/// Counts requests, and collects the measures of other sources, for `GET /metrics`.
 public final class HTTPMetrics: Sendable {
   /// The bounds of the histogram of latencies, in seconds.
   static let bounds = [0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5]
@@ -28,10 +28,10 @@ public final class HTTPMetrics: Sendable {
 
   private let state = CoreLock(State())
 
-  /// No counts yet.
+  /// Makes metrics with all counts at 0.
   public init() {}
 
-  /// Adds somebody who counts, too. Asked each time the measures are read, from any thread.
+  /// Adds a source of measures. It is called each time the measures are read, from any thread.
   public func add(_ source: @escaping @Sendable () -> [HTTPMetric]) {
     state.withLock { $0.sources.append(source) }
   }
@@ -53,7 +53,7 @@ public final class HTTPMetrics: Sendable {
 
   /// All measures in Prometheus' text format.
   public var text: String {
-    // Sources are asked outside the lock: they have locks of their own.
+    // Call the sources outside the lock, because they have locks of their own.
     let (own, sources) = state.withLock { (Self.metrics(of: $0), $0.sources) }
     return (own + sources.flatMap { $0() }).map(\.text).joined()
   }

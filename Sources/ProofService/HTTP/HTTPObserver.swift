@@ -1,8 +1,8 @@
 internal import ProofJOSE
 
-/// Stands before a handler: measures and logs each request, and answers `GET /metrics`.
+/// Wraps a handler: measures and logs each request, and answers `GET /metrics`.
 public struct HTTPObserver: HTTPHandler {
-  /// Whether requests' peers are logged. Asked for each request, so that a policy can change.
+  /// Whether to log requests' peers. It is called for each request, so that a policy can change.
   public typealias PeerPolicy = @Sendable () -> Bool
 
   private static let metricsPath = "/metrics"
@@ -21,12 +21,12 @@ public struct HTTPObserver: HTTPHandler {
   /// An observer of a handler.
   ///
   /// - Parameters:
-  ///   - handler: Answers everything but `/metrics`; what it would answer there is added.
-  ///   - routes: The handler's routes; those of this type are added.
-  ///   - metrics: Counts.
+  ///   - handler: Answers everything but `/metrics`; its own answer there is appended.
+  ///   - routes: The handler's routes; the route of `/metrics` is added.
+  ///   - metrics: Takes the counts.
   ///   - readers: Addresses that may read the measures, beside this machine's own.
-  ///   - log: Where each request is noted, if anywhere.
-  ///   - logsPeers: Whether the address that a request comes from is noted, too.
+  ///   - log: Takes a line for each request; nil for none.
+  ///   - logsPeers: Whether to log the address that a request comes from, too.
   /// - Throws: ``HTTPServerError/address(_:)`` if a reader is no address.
   public init(
     _ handler: any HTTPHandler, routes: [String], metrics: HTTPMetrics,
@@ -47,8 +47,8 @@ public struct HTTPObserver: HTTPHandler {
 
   /// The handler's answer.
   ///
-  /// - Parameter request: What is asked.
-  /// - Returns: What is answered.
+  /// - Parameter request: The request.
+  /// - Returns: The handler's answer.
   public func respond(to request: HTTPRequest) -> HTTPResponse {
     let route = routes.template(of: request.path)
     metrics.begin()
@@ -75,13 +75,14 @@ public struct HTTPObserver: HTTPHandler {
   }
 
   private func measures(for request: HTTPRequest) -> HTTPResponse {
-    // To strangers there is no such page: how much a service has to do is nobody else's business.
+    // Answer 404 to a client that may not read the page, so that it does not learn that the page
+    // exists.
     guard mayRead(request) else { return HTTPResponse(status: 404, text: "there is no such page") }
     guard request.method == "GET" else {
       return HTTPResponse(status: 405, text: "the measures can only be read: use GET")
     }
-    // To read the measures is to count the store's rows, and a proxy that says nothing of itself makes
-    // strangers look like this machine.
+    // Reading the measures counts the store's rows, so limit the rate. A proxy that adds no
+    // forwarding header makes strangers look like this machine.
     let now = UnixTime(seconds: (clock.now - start).components.seconds)
     if let wait = limiter.wait(of: [], rate: Self.readingsASecond, at: now) {
       var response = HTTPResponse(status: 429, text: "the measures were read too often: wait")
@@ -94,9 +95,9 @@ public struct HTTPObserver: HTTPHandler {
       body: Array(metrics.text.utf8) + (own.status == 200 ? own.body : []))
   }
 
-  /// A request through a proxy is a stranger's, whomever the proxy speaks for: the measures are read
-  /// directly. A proxy that is neither named nor says of itself that it is there cannot be told from a
-  /// program of its machine.
+  /// Refuses requests that came through a proxy, whatever client they are from: measures are read
+  /// directly. A proxy that is not named, and adds no forwarding header, looks like a program of
+  /// its machine.
   private func mayRead(_ request: HTTPRequest) -> Bool {
     guard !request.isForwarded, !request.headers.keys.contains(where: Self.isOfProxies),
       let peer = IPAddress(request.peer)

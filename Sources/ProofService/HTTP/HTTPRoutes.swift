@@ -1,7 +1,7 @@
 /// The routes that a service knows, as templates such as `/v1/config/{account}`.
 ///
-/// Measures and logs name a request by its template: a path can hold an account's or a device's name, and
-/// a stranger could ask for as many different ones as there is memory.
+/// Measures and logs name a request by its template. A path can hold an account's or a device's
+/// name, and a stranger could exhaust memory by requesting many different paths.
 public struct HTTPRoutes: Sendable {
   private struct Route {
     let template: String
@@ -10,10 +10,10 @@ public struct HTTPRoutes: Sendable {
 
   private let routes: [Route]
 
-  /// What a request outside all routes is called.
+  /// The name of a request outside all routes.
   public static let other = "other"
 
-  /// The routes of these templates. A segment in braces stands for any one that is not empty.
+  /// Makes routes of these templates. A segment in braces stands for any non-empty one.
   public init(_ templates: [String]) {
     routes = templates.map { Route(template: $0, segments: Self.segments($0)) }
   }
@@ -36,7 +36,7 @@ public struct HTTPRoutes: Sendable {
 }
 
 extension HTTPRequest {
-  /// The method, or `other`: a client may invent methods as it may invent paths.
+  /// The method, or `other`, because a client may invent methods as it may invent paths.
   var knownMethod: String {
     ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"].contains(method)
       ? method : HTTPRoutes.other

@@ -2,8 +2,8 @@ internal import ProofModel
 
 /// A running HTTP/1.1 server, plain or with TLS 1.2 or later.
 ///
-/// It hands whole requests within its limits to a handler. What is no HTTP, too large or too slow never
-/// gets that far.
+/// It passes whole requests within its limits to a handler. It refuses input that is no HTTP, too
+/// large or too slow itself.
 public final class HTTPServer: Sendable {
   private let core: CoreServer
   private let files: HTTPCertificateFiles?
@@ -17,9 +17,9 @@ public final class HTTPServer: Sendable {
   /// Starts to listen.
   ///
   /// - Parameters:
-  ///   - settings: Where, and what clients may do.
+  ///   - settings: The address to listen on, and the limits on clients.
   ///   - handler: Answers the requests.
-  /// - Throws: Why it cannot.
+  /// - Throws: ``HTTPServerError``.
   public init(
     _ settings: HTTPServerSettings, handler: any HTTPHandler
   ) throws(HTTPServerError) {
@@ -45,16 +45,16 @@ public final class HTTPServer: Sendable {
   /// The port it listens on.
   public var port: UInt16 { core.port }
 
-  /// What has happened since it was started.
+  /// The server's counters since it was started.
   public var counts: HTTPServerCounts { core.counts }
 
-  /// When the certificate ends, in seconds since 1970; `nil` for plain HTTP.
+  /// The certificate's end, in seconds since 1970; `nil` for plain HTTP.
   public var certificateEnd: Int64? { state.withLock { $0.certificateEnd } }
 
-  /// Reads the certificate's files again. Handshakes from now on use what is in them; connections that
-  /// are open stay so. If the files cannot be used, the certificate stays what it was.
+  /// Reads the certificate's files again. Later handshakes use the new certificate; open
+  /// connections stay open. If the files cannot be used, the old certificate stays.
   ///
-  /// - Throws: Why they cannot be used.
+  /// - Throws: ``HTTPServerError``, if the files cannot be used.
   public func renewCertificate() throws(HTTPServerError) {
     guard let files else { throw .plain }
     try state.withLock { state throws(HTTPServerError) in
@@ -62,12 +62,12 @@ public final class HTTPServer: Sendable {
     }
   }
 
-  /// Stops. New connections are refused at once; new requests on open connections get status 503;
-  /// requests in flight may finish. Returns when everything is closed; of several calls only the first
-  /// does anything.
+  /// Stops the server. New connections are refused at once. New requests on open connections get
+  /// status 503. Requests in flight may finish. Returns when everything is closed. Only the first
+  /// of several calls has an effect.
   ///
-  /// - Parameter time: How long requests in flight may take to finish.
-  /// - Returns: Whether all did.
+  /// - Parameter time: The time that requests in flight have to finish.
+  /// - Returns: Whether all of them finished.
   @discardableResult
   public func stop(draining time: Duration = .seconds(30)) -> Bool {
     let isFirst = state.withLock { state in
@@ -78,7 +78,7 @@ public final class HTTPServer: Sendable {
   }
 }
 
-/// What has happened since a server was started.
+/// The counters of a server since it was started.
 public struct HTTPServerCounts: Sendable, Hashable {
   /// Connections open now.
   public let connectionsOpen: UInt64

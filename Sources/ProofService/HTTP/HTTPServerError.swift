@@ -1,10 +1,10 @@
-/// Why a server cannot listen, or its certificate not be used.
+/// The reason why a server cannot listen, or cannot use its certificate.
 public enum HTTPServerError: Error, Sendable, Hashable {
   /// A text is no IP address.
   case address(String)
   /// A limit is out of its range.
   case limit(String, value: String, allowed: String)
-  /// The system does not let the server listen there; with the system's number and words.
+  /// The system refuses to let the server listen there; with the system's number and words.
   case cannotListen(address: String, port: UInt16, code: Int32, reason: String)
   /// A file cannot be read; with the system's words.
   case unreadable(file: String, reason: String)
@@ -12,7 +12,7 @@ public enum HTTPServerError: Error, Sendable, Hashable {
   case noCertificate(file: String)
   /// A file holds no private key that can be used.
   case noPrivateKey(file: String)
-  /// Everyone on the machine can read the private key.
+  /// Every user of the machine can read the private key.
   case exposedPrivateKey(file: String)
   /// Certificate and private key do not belong together.
   case certificateMismatch(certificate: String, privateKey: String)
@@ -23,7 +23,7 @@ public enum HTTPServerError: Error, Sendable, Hashable {
 }
 
 extension HTTPServerError: CustomStringConvertible {
-  /// What went wrong, and what to do next.
+  /// The failure and the next step, as text.
   public var description: String {
     switch self {
     case .address(let text):

@@ -1,4 +1,4 @@
-/// Where a server listens, and what it lets clients do.
+/// The address that a server listens on, and its limits on clients.
 public struct HTTPServerSettings: Sendable, Hashable {
   /// The IPv4 or IPv6 address to listen on.
   public var address: String
@@ -9,10 +9,10 @@ public struct HTTPServerSettings: Sendable, Hashable {
   /// The certificate for HTTPS; `nil` for plain HTTP, behind a proxy.
   public var certificate: HTTPCertificateFiles?
 
-  /// What clients may do.
+  /// The limits on clients.
   public var limits: HTTPLimits
 
-  /// Addresses of proxies whose `X-Forwarded-For` is believed.
+  /// Addresses of proxies whose `X-Forwarded-For` is trusted.
   public var trustedProxies: Set<String>
 
   /// Whether only programs of this machine reach the address.
@@ -31,12 +31,12 @@ public struct HTTPServerSettings: Sendable, Hashable {
   }
 }
 
-/// Where a server finds its certificate.
+/// The files of a server's certificate.
 public struct HTTPCertificateFiles: Sendable, Hashable {
-  /// The certificate with those that lead to a known authority, in PEM.
+  /// The certificate with the intermediate ones, in PEM.
   public var chain: String
 
-  /// The private key, in PEM, unencrypted, not readable by everyone.
+  /// The private key, in PEM, unencrypted, and not readable by every user.
   public var privateKey: String
 
   /// The two files.
@@ -46,14 +46,14 @@ public struct HTTPCertificateFiles: Sendable, Hashable {
   }
 }
 
-/// What a server lets clients do.
+/// The limits that a server sets on its clients.
 public struct HTTPLimits: Sendable, Hashable {
   /// Threads that answer, 1 to 256.
   public var threads = 8
 
-  /// Connections open at once, over all threads. When a further one comes, one is closed: the eldest that
-  /// has sent nothing, else the eldest between two requests, else the eldest whose request is still
-  /// arriving, else the new one.
+  /// Connections open at once, over all threads. When a further one comes, one is closed. The order
+  /// is: the oldest that has sent nothing, the oldest between two requests, the oldest whose
+  /// request is still arriving, the new one.
   public var connections = 1024
 
   /// Connections open at once from one address, closed in the same order. IPv6 addresses with the same
@@ -69,13 +69,13 @@ public struct HTTPLimits: Sendable, Hashable {
   /// Bytes of all bodies that are being received at once.
   public var bodiesByteCount = 64 << 20
 
-  /// How long a request may take from its first line to its last byte; as long again may pass before the
-  /// first line of a connection, and until the answer is sent.
+  /// The time limit of a request from its first line to its last byte. The same limit holds before
+  /// the first line of a connection, and until the answer is sent.
   public var requestTime = Duration.seconds(10)
 
-  /// How long a connection may stay open between two requests.
+  /// The longest time that a connection may stay open between two requests.
   public var idleTime = Duration.seconds(60)
 
-  /// The limits that suit an attestation service.
+  /// Makes the default limits, which suit an attestation service.
   public init() {}
 }

@@ -1,14 +1,14 @@
 /// Percent encoding of paths and queries (RFC 3986), read strictly.
 enum PercentEncoding {
-  /// Undoes the encoding. `nil` for a percent sign without two hexadecimal digits, for a zero byte, and
-  /// for what is then not UTF-8.
+  /// Undoes the encoding. `nil` for a percent sign without two hexadecimal digits, for a zero byte,
+  /// and if the result is not UTF-8.
   static func decoded(_ text: [UInt8]) -> String? {
     decoded(text) { _ in false }
   }
 
-  /// A path with its encoding undone. `nil` also for an encoded slash, which is part of a name here and a
-  /// border in a proxy's rules, and for an encoded letter, digit, hyphen, dot, underscore or tilde: they
-  /// need no encoding, and a rule that compares texts would not see the path that is meant.
+  /// A path with its encoding undone. `nil` also for an encoded slash, which a proxy's rules treat
+  /// as a border and this server as part of a name. `nil` too for an encoded letter, digit, hyphen,
+  /// dot, underscore or tilde, because a proxy's rule that compares texts would not match it.
   static func decodedPath(_ path: [UInt8]) -> String? {
     decoded(path) { byte in
       switch byte {

@@ -1,21 +1,21 @@
 public import ProofJOSE
 public import ProofModel
 
-/// What an operator can do with an account. On the store directly, or behind a running service
+/// The actions of an operator on an account: on the store directly, or behind a running service
 /// (`/v1/manage/`), which calls the same through ``perform(_:_:)``.
 ///
-/// Every change is whole and lasting when its function returns, and what apps must know of it raises
-/// the serial of the account's configuration in the same step.
+/// Every change is atomic and durable when its function returns. A change that apps must know of
+/// raises the serial of the account's configuration in the same step.
 public struct Management: Sendable {
   /// The account.
   public let account: Account
   let clock: JOSEClock
 
-  /// Management of an account.
+  /// Makes the management of an account.
   ///
   /// - Parameters:
   ///   - account: The account.
-  ///   - clock: Says when things are changed.
+  ///   - clock: Gives the time of changes.
   public init(_ account: Account, clock: JOSEClock = .system) {
     self.account = account
     self.clock = clock
@@ -26,17 +26,17 @@ public struct Management: Sendable {
 
   // MARK: Secrets
 
-  /// The secret of HS256, as API backends need it.
+  /// The secret of HS256, for API backends.
   public func secret() throws(ServiceError) -> JOSESecret {
     try Self.copied(account.snapshot().secret.key)
   }
 
-  /// The key of custom tokens, as those who read them need it. No API needs it.
+  /// The key of custom tokens, for their readers. No API needs it.
   public func customKey() throws(ServiceError) -> JOSESecret {
     try Self.copied(account.snapshot().customKey.key)
   }
 
-  /// The key that seals the tokens of measurement APIs (`dir`, A256GCM), as API backends need it.
+  /// The key that seals the tokens of measurement APIs (`dir`, A256GCM), for API backends.
   public func sealingKey() throws(ServiceError) -> JOSESecret {
     try Self.copied(account.snapshot().sealingKey.key)
   }
@@ -47,12 +47,12 @@ public struct Management: Sendable {
     }
   }
 
-  /// The development key: whoever sets it in the SDK passes. Nil if there is none.
+  /// The development key. An app that sets it in the SDK passes. Nil if the account has none.
   public func developmentKey() throws(ServiceError) -> String? {
     try account.snapshot().developmentKey.map { String(decoding: $0, as: UTF8.self) }
   }
 
-  /// Draws another development key; the old one is refused from now on.
+  /// Draws a new development key; the old one is refused from now on.
   ///
   /// - Returns: The key.
   public func changeDevelopmentKey() throws(ServiceError) -> String {
@@ -65,17 +65,18 @@ public struct Management: Sendable {
     return text
   }
 
-  /// Takes the development key away.
+  /// Removes the development key.
   public func removeDevelopmentKey() throws(ServiceError) {
     try account.apply([.remove(.account, AccountDocument.developmentKey.rawValue)])
   }
 
-  /// The key that apps sign messages with, and its name in tokens (`mskid`). Nil if there is none.
+  /// The key that apps sign messages with, and its name in tokens (`mskid`). Nil if the account has
+  /// none.
   public func messageKey() throws(ServiceError) -> (id: String, key: MessageKey)? {
     try account.snapshot().messageKey
   }
 
-  /// Takes the message key away: apps cannot sign any more from their next token on.
+  /// Removes the message key: apps cannot sign any more from their next token on.
   public func removeMessageKey() throws(ServiceError) {
     try account.apply([.remove(.account, AccountDocument.messageKey.rawValue)])
   }
@@ -87,14 +88,14 @@ public struct Management: Sendable {
     try store.all(Registration.self)
   }
 
-  /// Registers a build of an app, or registers it anew.
+  /// Registers a build of an app, or replaces its registration.
   ///
   /// - Parameters:
-  ///   - digest: What stands for the build.
-  ///   - name: What people call it.
+  ///   - digest: The digest of the build.
+  ///   - name: The name that people use for it.
   ///   - isDevelopment: Whether it is a build for development.
-  ///   - seconds: After how many seconds it stops being registered; nil for never.
-  ///   - without: Which evidence does not count when its reports are judged.
+  ///   - seconds: The registration's lifetime, in seconds; nil for no end.
+  ///   - without: The evidence to ignore when its reports are checked.
   /// - Returns: The registration.
   /// - Throws: ``ServiceError``.
   @discardableResult
@@ -188,7 +189,7 @@ extension Management {
     try account.apply([.remove(R.table, key)])
   }
 
-  /// What people call something: no control characters, at most 128 bytes.
+  /// Checks a name for people: no control characters, at most 128 bytes.
   static func checked(name: String) throws(ServiceError) -> String {
     guard name.utf8.count <= 128, name.unicodeScalars.allSatisfy({ $0.value >= 0x20 }) else {
       throw .invalid(

@@ -1,19 +1,19 @@
 internal import ProofJOSE
 internal import ProofModel
 
-// The APIs, and which keys their tokens are made with.
+// The APIs, and the keys of their tokens.
 
 extension Management {
   /// The APIs, by host.
   public func apis() throws(ServiceError) -> [API] { try store.all(API.self) }
 
-  /// Adds an API, with its pins or not at all.
+  /// Adds an API with its pins, in one step.
   ///
   /// - Parameters:
   ///   - api: The API.
-  ///   - pins: Its pins; nil to leave those that there are.
+  ///   - pins: Its pins; nil to keep the present ones.
   /// - Throws: ``ServiceError/alreadyThere(_:name:)``, ``ServiceError/unknown(_:name:)`` for its keys,
-  ///   ``ServiceError/invalid(_:value:allowed:)`` for a key that is of the wrong use.
+  ///   ``ServiceError/invalid(_:value:allowed:)`` for a key of the wrong use.
   public func add(_ api: API, pins: [String]? = nil) throws(ServiceError) {
     var keys: [String: KeySetKey] = [:]
     for key in try self.keys() { keys[key.id] = key }
@@ -41,9 +41,9 @@ extension Management {
 
   // MARK: Changes
 
-  /// A change of an API. Parts that are nil stay.
+  /// A change of an API. Parts that are nil stay unchanged.
   public struct APIChange: Sendable {
-    /// The key of its tokens: a key set's by name, or the account's own.
+    /// The key of its tokens: the named key of a key set, or the account's own.
     public enum Key: Sendable, Hashable {
       /// A key of a key set.
       case named(String)
@@ -53,22 +53,22 @@ extension Management {
 
     /// The key of its tokens.
     public var key: Key?
-    /// The key that signs what is sealed; the inner nil for none.
+    /// The key that signs the token inside a sealed one; the inner nil for none.
     public var signerID: String??
-    /// Whether its tokens name it in `aud`; the inner nil for what the policy says.
+    /// Whether its tokens name it in `aud`; the inner nil for the policy's default.
     public var hasAudience: Bool??
 
-    /// A change of nothing.
+    /// Makes a change that changes nothing.
     public init() {}
   }
 
-  /// Changes an API: its next token is by other keys, or names another audience. Tokens by the keys before are
-  /// good until they end.
+  /// Changes an API: its next token uses the new keys, or names another audience. Tokens of the
+  /// earlier keys stay valid until they end.
   ///
   /// - Parameters:
   ///   - host: The API.
   ///   - change: The change.
-  ///   - atOnce: Whether to do it although those who check tokens may not have the keys.
+  ///   - atOnce: Whether to do it even if verifiers may not have the keys yet.
   /// - Throws: ``ServiceError/unknown(_:name:)``, ``ServiceError/invalid(_:value:allowed:)``,
   ///   ``ServiceError/outOfTurn(_:instead:)``.
   public func changeAPI(
@@ -90,13 +90,13 @@ extension Management {
     }
   }
 
-  /// Makes the tokens of all APIs that have one key with another from now on: those that it signs or seals, and
-  /// those that it signs inside.
+  /// Moves all APIs from one key to another: those whose tokens it signs or seals, and those whose
+  /// inner tokens it signs.
   ///
   /// - Parameters:
   ///   - old: The key that they have.
   ///   - new: The key that they get.
-  ///   - atOnce: Whether to do it although those who check tokens may not have the new key.
+  ///   - atOnce: Whether to do it even if verifiers may not have the new key yet.
   /// - Returns: The hosts of the APIs.
   /// - Throws: As ``changeAPI(_:_:atOnce:)``.
   @discardableResult
@@ -114,7 +114,7 @@ extension Management {
     }
   }
 
-  /// Rewrites APIs and notes until when tokens by the keys that they leave are good, in one step.
+  /// Rewrites APIs, and notes the end of tokens by the keys that they leave, in one step.
   @discardableResult
   private func move(
     atOnce: Bool, _ change: ([API]) throws(ServiceError) -> [API]
@@ -146,7 +146,7 @@ extension Management {
         }
         for id in before.keyIDs where !api.keyIDs.contains(id) { ends[id] = keys[id] }
       }
-      // A key that another API still has ends with the last of them: its end is noted each time.
+      // A key that several APIs leave ends with the last of them: note its end each time.
       for (id, key) in ends.merging(begins, uniquingKeysWith: { $1 }) {
         var noted = key
         noted.end = begins[id] == nil ? end : nil
@@ -161,7 +161,7 @@ extension Management {
     }
   }
 
-  // MARK: Which keys an API may have
+  // MARK: The keys an API may have
 
   /// Refuses one host more than an admission has room for.
   private func checkRoom(at gate: Gate) throws(ServiceError) {
@@ -172,8 +172,8 @@ extension Management {
     }
   }
 
-  /// Refuses an API whose keys are unknown or of the wrong use, and one whose tokens are sealed to a public key and
-  /// would not be signed, or lack `aud`.
+  /// Refuses an API whose keys are unknown or of the wrong use. Refuses also an API whose tokens
+  /// are sealed to a public key, unless they are signed and have `aud`.
   private static func check(
     _ api: API, with keys: [String: KeySetKey]
   ) throws(ServiceError) {
@@ -209,9 +209,9 @@ extension Management {
     }
   }
 
-  /// Refuses a key that those who check tokens cannot have yet.
+  /// Refuses a key that verifiers cannot have yet.
   private func checkReady(_ key: KeySetKey, atOnce: Bool) throws(ServiceError) {
-    // A backend handed in the public part of its own pair, so it has the key.
+    // A backend sent the public part of its own pair, so it has the key.
     guard !atOnce, !key.isPublic else { return }
     if key.algorithm.isSymmetric {
       guard key.isGiven else {

@@ -1,6 +1,6 @@
 internal import ProofJOSE
 
-// Management tokens: who may change an account behind a running service.
+// Management tokens, which let their holders change an account behind a running service.
 
 extension Management {
   /// The management tokens, without their texts.
@@ -13,7 +13,7 @@ extension Management {
   /// - Parameters:
   ///   - name: Its name: 1 to 64 letters, digits, dots, hyphens and underscores.
   ///   - role: The verbs that it covers.
-  /// - Returns: The token, which is told only here.
+  /// - Returns: The token, which is shown only here.
   /// - Throws: ``ServiceError/alreadyThere(_:name:)``, ``ServiceError/invalid(_:value:allowed:)``.
   public func addManagementToken(
     _ name: String, role: ManagementRole
@@ -47,7 +47,7 @@ extension Management {
   /// Draws another text for a token, of the same role; the old text is refused from now on.
   ///
   /// - Parameter name: The token's name.
-  /// - Returns: The token, which is told only here.
+  /// - Returns: The token, which is shown only here.
   /// - Throws: ``ServiceError/unknown(_:name:)``.
   public func changeManagementToken(_ name: String = "owner") throws(ServiceError) -> String {
     var text = ""

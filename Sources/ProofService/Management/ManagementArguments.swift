@@ -1,8 +1,8 @@
 internal import ProofJOSE
 internal import ProofModel
 
-/// The arguments of a verb: members of a JSON object, each taken once by name and type. What nobody
-/// took is a mistake in the request.
+/// The arguments of a verb: members of a JSON object, each taken once by name and type. A member
+/// that was not taken is an error in the request.
 struct ManagementArguments {
   private let object: JSONObject
   private var taken: [String] = []
@@ -90,7 +90,7 @@ struct ManagementArguments {
     return bytes
   }
 
-  /// All that were not taken by name.
+  /// All members that were not taken by name.
   mutating func rest() throws(ServiceError) -> [(name: String, value: String)] {
     var rest: [(name: String, value: String)] = []
     for (name, value) in object.members where !taken.contains(name) {

@@ -10,7 +10,7 @@ extension Management {
   /// The pins by host; `*` for trusted roots.
   public func pins() throws(ServiceError) -> [HostPins] { try store.all(HostPins.self) }
 
-  /// Sets the pins of a host. None: the host is known, and not pinned.
+  /// Sets the pins of a host. With no pins the host is known, and not pinned.
   public func set(_ pins: HostPins) throws(ServiceError) {
     try changeConfiguration([.put(.pin, pins.host, pins.bytes)])
   }
@@ -37,7 +37,7 @@ extension Management {
     try account.snapshot().configuration
   }
 
-  /// Says where the service is.
+  /// Sets the service's address.
   ///
   /// - Throws: ``ServiceError/invalid(_:value:allowed:)``.
   public func setURL(_ url: String) throws(ServiceError) {
@@ -45,7 +45,7 @@ extension Management {
     try changeConfiguration { $0.url = url }
   }
 
-  /// Sets the pins of the service itself; none for not pinned.
+  /// Sets the pins of the service itself; an empty list for no pins.
   ///
   /// - Throws: ``ServiceError/invalid(_:value:allowed:)``.
   public func setServicePins(_ pins: [String]) throws(ServiceError) {
@@ -69,10 +69,11 @@ extension Management {
     try changeConfiguration(with: changes) { _ in }
   }
 
-  /// Makes changes that apps must know of, under the next serial. Two who do it at the same time do
-  /// it one after the other: the second finds another document, and begins anew with it.
+  /// Makes changes that apps must know of, under the next serial. Concurrent changes run one after
+  /// the other: the second finds a newer document, and starts over with it.
   ///
-  /// - Throws: ``ServiceError/invalid(_:value:allowed:)`` if no configuration could say all of it.
+  /// - Throws: ``ServiceError/invalid(_:value:allowed:)`` if the configuration would exceed its
+  ///   limits.
   func changeConfiguration(
     with changes: [StoreChange] = [], _ change: (inout ConfigurationSettings) -> Void
   ) throws(ServiceError) {
@@ -109,8 +110,9 @@ extension Management {
     }
   }
 
-  /// Refuses what would leave an account without a configuration that can be signed, and so without
-  /// service; but never a way out of that.
+  /// Refuses a change that would leave the account without a configuration that can be signed, and
+  /// so without service. Refuses nothing while the account has none already, so that an operator can
+  /// repair it.
   private func checkRoom(
     _ key: [UInt8], _ before: ConfigurationSettings, _ after: ConfigurationSettings,
     _ changes: [StoreChange]
@@ -139,7 +141,7 @@ extension Management {
       "configuration", value: "too long for apps", allowed: "40 KiB with all APIs and pins")
   }
 
-  /// Records of a kind as changes leave them.
+  /// Applies changes to the records of a kind.
   private static func made<R: Record>(
     _ records: [R], _ changes: [StoreChange]
   ) throws(ServiceError) -> [R] {
@@ -161,13 +163,13 @@ extension Management {
   /// The builds of the SDK.
   public func sdkBuilds() throws(ServiceError) -> [SDKBuild] { try store.all(SDKBuild.self) }
 
-  /// Takes reports of a build from now on.
+  /// Accepts reports of a build from now on.
   ///
   /// - Parameters:
   ///   - key: The measurement proof key of the build: 16 random bytes.
-  ///   - name: What people call the build.
-  ///   - mode: Whether it is for the field.
-  ///   - without: Which sources its apps are not asked for.
+  ///   - name: The name that people use for the build.
+  ///   - mode: Whether it is for production or for development.
+  ///   - without: The sources that its apps are not asked for.
   /// - Returns: The build.
   /// - Throws: ``ServiceError/alreadyThere(_:name:)``, ``ServiceError/invalid(_:value:allowed:)``.
   @discardableResult
@@ -191,8 +193,8 @@ extension Management {
     return build
   }
 
-  /// Says which sources apps with a build's key are not asked for, beside those of the policy. It counts
-  /// from the next challenge on.
+  /// Sets the sources that apps with a build's key are not asked for, beside those of the policy.
+  /// It applies from the next challenge on.
   ///
   /// - Throws: ``ServiceError/unknown(_:name:)``.
   public func setSources(
@@ -208,7 +210,7 @@ extension Management {
     try rewrite(id.description, SDKBuild.self) { $0.isRevoked = true }
   }
 
-  /// The measurement proof key of a build, for tools that compute what the app computes.
+  /// The measurement proof key of a build, for tools that repeat the app's computation.
   ///
   /// - Throws: ``ServiceError/unknown(_:name:)``.
   public func measurementProofKey(_ id: KeyID) throws(ServiceError) -> MeasurementProofKey {
@@ -229,13 +231,13 @@ extension Management {
     try one(id.description, RegisteredHardware.self)
   }
 
-  /// Registers hardware. What was revoked is never registered again.
+  /// Registers hardware. Revoked hardware is never registered again.
   ///
   /// - Parameters:
   ///   - identity: Its name, and the key that tokens are sealed to.
-  ///   - mode: What was made in the other mode is refused.
+  ///   - mode: The hardware's mode. It refuses tokens that were made in the other mode.
   ///   - allowsLiteral: Whether it takes tokens in the literal form.
-  ///   - name: What people call it.
+  ///   - name: The name that people use for it.
   /// - Returns: The hardware, as it was registered.
   /// - Throws: ``ServiceError/alreadyThere(_:name:)``.
   @discardableResult

@@ -3,7 +3,7 @@ public import ProofModel
 
 // Devices, tokens and response codes.
 
-/// What an operator sees of a device.
+/// The operator's view of a device.
 public struct DeviceSummary: Sendable {
   /// The device.
   public var device: DeviceID
@@ -13,12 +13,12 @@ public struct DeviceSummary: Sendable {
   public var lastSeen: Int64
   /// The highest generation of a measurement.
   public var generation: UInt32
-  /// What its last report showed.
+  /// The findings of its last report.
   public var note: JSONObject
-  /// What an operator decided about it.
+  /// The operator's decision about it; nil if there is none.
   public var rule: DeviceRule?
 
-  /// All of it as JSON.
+  /// The fields as JSON.
   public var shown: JSONObject {
     var shown = note
     shown["machines"] = nil
@@ -37,7 +37,7 @@ public struct DeviceSummary: Sendable {
 extension Management {
   /// The devices seen last, the latest first.
   ///
-  /// - Parameter count: How many at most.
+  /// - Parameter count: The most devices to list.
   /// - Returns: The devices.
   /// - Throws: ``ServiceError``.
   public func devices(latest count: Int = 50) throws(ServiceError) -> [DeviceSummary] {
@@ -58,7 +58,7 @@ extension Management {
     return summaries
   }
 
-  /// The device that a person means.
+  /// Finds a device by the text that a person typed.
   ///
   /// - Parameter text: A device id in hexadecimal or base64, or `latest` for the one seen last.
   /// - Returns: The device.
@@ -101,7 +101,7 @@ extension Management {
     try rewriteRule(of: device) { $0.annotations = annotations.names }
   }
 
-  /// A rule that says nothing is none.
+  /// Rewrites a rule, and deletes one that has become empty.
   private func rewriteRule(
     of device: DeviceID, _ change: (inout DeviceRule) -> Void
   ) throws(ServiceError) {
@@ -116,11 +116,11 @@ extension Management {
 
   // MARK: Response codes
 
-  /// What a response code says.
+  /// Reads a response code.
   ///
   /// - Parameter text: Ten characters, in either case.
-  /// - Returns: What it says.
-  /// - Throws: ``ServiceError/invalid(_:value:allowed:)`` if it is none of this account's.
+  /// - Returns: The code's content.
+  /// - Throws: ``ServiceError/invalid(_:value:allowed:)`` if it is not one of this account's.
   public func read(responseCode text: String) throws(ServiceError) -> ResponseCode {
     guard let code = ResponseCode(text, key: account.vault.responseCodeKey()) else {
       throw .invalid(
@@ -132,7 +132,7 @@ extension Management {
 
   // MARK: Metrics
 
-  /// How much there is of what.
+  /// The store's counts.
   public func metrics() throws(ServiceError) -> JSONObject {
     let counts = try ServiceError.ofStore { () throws(StoreError) in try store.counts() }
     let snapshot = try account.snapshot()

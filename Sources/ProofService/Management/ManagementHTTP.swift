@@ -1,7 +1,7 @@
 internal import ProofJOSE
 
 // `POST /v1/manage/NOUN/VERB`: the verbs of Management over HTTP. The body is the arguments, a JSON
-// object or nothing; the answer is JSON. Whoever asks shows the management token.
+// object or nothing; the answer is JSON. The caller sends the management token.
 
 extension AttestationService {
   func manage(_ verb: String, _ request: HTTPRequest) throws(Refusal) -> HTTPResponse {
@@ -60,7 +60,7 @@ extension AttestationService {
 }
 
 extension ServiceError {
-  /// The status that says the same over HTTP.
+  /// The HTTP status of this error.
   var status: Int {
     switch self {
     case .unknown: 404

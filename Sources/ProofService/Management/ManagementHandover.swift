@@ -1,15 +1,15 @@
 internal import ProofJOSE
 internal import ProofModel
 
-// The key that signs the configuration. Apps are built with its fingerprint, so a new key is handed over by the
-// one before: SERVICE.md section 6.
+// The key that signs the configuration. Apps are built with its fingerprint, so the earlier key
+// hands over to a new one; see SERVICE.md, section 6.
 
 extension Management {
-  /// How often the key can be handed over before ``retireConfigurationKeys(confirmation:)``.
+  /// The most handovers of the key before ``retireConfigurationKeys(confirmation:)``.
   public static var handoversMax: Int { AttestationWire.handoversMax }
 
-  /// Signs the configuration with a fresh key from now on. Apps that know the key before take it, because that
-  /// key names the fresh one.
+  /// Signs the configuration with a fresh key from now on. Apps that know the earlier key accept
+  /// it, because that key signs the fresh key's name.
   ///
   /// - Throws: ``ServiceError/outOfTurn(_:instead:)`` after ``handoversMax`` changes.
   public func changeConfigurationKey() throws(ServiceError) {
@@ -32,8 +32,8 @@ extension Management {
     }
   }
 
-  /// Leaves out how apps get from earlier keys to the present one. Apps that were built with an earlier key's
-  /// fingerprint get no configuration any more.
+  /// Drops the statements that lead apps from earlier keys to the present one. Apps that were built
+  /// with an earlier key's fingerprint get no configuration any more.
   ///
   /// - Parameter confirmation: `YES`.
   /// - Throws: ``ServiceError/notConfirmed``.

@@ -1,6 +1,6 @@
 public import ProofJOSE
 
-// Key sets: the keys of APIs, and those that backends hand in.
+// Key sets: the keys of APIs, and the public keys of backends.
 
 extension Management {
   /// The keys of the key sets.
@@ -9,7 +9,7 @@ extension Management {
   /// Makes a key. Its public part, if it has one, is published from now on.
   ///
   /// - Parameters:
-  ///   - algorithm: What it is for; not for sealing to a public key, whose owner makes it.
+  ///   - algorithm: The key's algorithm; not one for sealing to a public key, whose owner makes it.
   ///   - bits: The size of an RSA key: 2048, 3072 or 4096; nil for 3072.
   ///   - id: Its name; nil for the next number.
   /// - Returns: The key.
@@ -33,7 +33,7 @@ extension Management {
   ///
   /// - Parameters:
   ///   - text: A JSON Web Key, or one `PUBLIC KEY` in PEM.
-  ///   - algorithm: What it is for: ECDH-ES+A256KW or RSA-OAEP-256.
+  ///   - algorithm: The key's algorithm: ECDH-ES+A256KW or RSA-OAEP-256.
   ///   - id: Its name; nil for its own `kid`, or the next number if it has none.
   /// - Returns: The key.
   /// - Throws: ``ServiceError/jose(_:)`` for a key of another kind, and for a private one,
@@ -71,7 +71,7 @@ extension Management {
     let isPublic = !key.isPrivate
     let place = KeySetKey.place(of: name, isPublic: isPublic)
     let sealed = try ServiceError.ofJOSE { () throws(JOSEError) in
-      // They are published as one set, which takes no more than so many.
+      // They are published as one set, whose size is limited.
       _ = try JWKS(others + [key.named(name)])
       if let bytes = key.publicBytes, isPublic { return account.vault.seal(bytes.span, for: place) }
       return try key.withSecret { account.vault.seal($0, for: place) }
@@ -86,7 +86,7 @@ extension Management {
   ///
   /// - Parameters:
   ///   - id: The key's name.
-  ///   - atOnce: Whether to do it although tokens by it have not ended.
+  ///   - atOnce: Whether to do it even if tokens by it have not ended.
   /// - Throws: ``ServiceError/unknown(_:name:)``, ``ServiceError/inUse(_:by:)``,
   ///   ``ServiceError/outOfTurn(_:instead:)``.
   public func removeKey(_ id: String, atOnce: Bool = false) throws(ServiceError) {
@@ -98,7 +98,7 @@ extension Management {
     try remove(id, KeySetKey.self)
   }
 
-  /// The secret of a symmetric key, which counts as handed out from then on; or the public key of another.
+  /// The secret of a symmetric key, which then counts as handed out; or the public key of another.
   ///
   /// - Parameter id: The key's name.
   /// - Returns: The key, for API backends.

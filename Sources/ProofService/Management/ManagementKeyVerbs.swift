@@ -55,7 +55,7 @@ extension Management {
       try arguments.finish()
       try checkChange(of: kind, atOnce: atOnce)
       try changeKey(of: kind, isPrintable: isPrintable)
-      // The one that an account may begin with is told at once: no token is by it yet.
+      // Show an account's first key at once: no token uses it yet.
       if kind == .message { return try shownSecret(of: kind, nil) }
     case "remove" where kind == .message:
       try arguments.finish()
@@ -65,7 +65,7 @@ extension Management {
     return Self.done
   }
 
-  /// Refuses to replace a key at once by mistake.
+  /// Refuses to replace a key at once by accident.
   private func checkChange(of kind: OwnKey, atOnce: Bool) throws(ServiceError) {
     guard !atOnce, try keyStates(of: kind).contains(where: { $0.stage == .active }) else { return }
     throw .outOfTurn(

@@ -1,16 +1,16 @@
 internal import ProofJOSE
 
-// Changes of what stands in a row already: read, changed, and written only if nobody else wrote
-// meanwhile. Of two operators at the same time, none loses what was confirmed.
+// Optimistic updates of rows: a row is read, changed, and written only if it is still the row that
+// was read. So two operators at the same time do not overwrite each other's confirmed changes.
 
 extension Management {
-  /// Rewrites a row; who finds another than was read begins anew with it.
+  /// Rewrites a row. Starts over with the new row if another writer changed it meanwhile.
   ///
   /// - Parameters:
   ///   - key: The row's key.
   ///   - table: Its table.
-  ///   - change: From what stands there, or nil, to what shall, or nil for no row.
-  /// - Throws: ``ServiceError``, and what `change` throws.
+  ///   - change: Makes the new row, or nil for no row, of the present one, or nil if there is none.
+  /// - Throws: ``ServiceError``, and the errors of `change`.
   func rewrite(
     _ key: String, of table: StoreTable, _ change: ([UInt8]?) throws(ServiceError) -> [UInt8]?
   ) throws(ServiceError) {
@@ -27,7 +27,7 @@ extension Management {
     }
   }
 
-  /// Rewrites a record that is there.
+  /// Rewrites an existing record.
   ///
   /// - Throws: ``ServiceError/unknown(_:name:)``.
   func rewrite<R: Record>(
@@ -41,9 +41,9 @@ extension Management {
     }
   }
 
-  /// Changes settings of the policy; all of them, or none if one is not allowed.
+  /// Changes settings of the policy: all of them, or none if one is not allowed.
   ///
-  /// - Parameter change: Changes what it was.
+  /// - Parameter change: Changes the present policy.
   /// - Throws: ``ServiceError``.
   public func changePolicy(
     _ change: (inout Policy) throws(ServiceError) -> Void

@@ -1,29 +1,29 @@
 public import ProofJOSE
 
-// The account's own keys, and how each is replaced without a token that is refused: the next key is drawn,
-// handed out to those who check tokens, made the active one, and the old one is dropped when its last token
-// has ended. docs/ROTATION.md has the steps.
+// The rotation of the account's own keys, during which no token is refused. The next key is drawn,
+// handed out to verifiers, and made the active one. The old key is dropped when its last token has
+// ended. docs/ROTATION.md has the steps.
 
 extension Management {
-  /// Seconds after a token's end for which the key before is kept: for requests that had begun.
+  /// Seconds for which the old key is kept after its last token's end, for requests in progress.
   static let endMargin: Int64 = 60
 
   /// The keys of a kind without their secrets, the active one first.
   ///
   /// - Parameter kind: The kind.
-  /// - Returns: At most one of each stage; none of a message key that the account does not have.
+  /// - Returns: At most one of each stage; empty for a message key that the account does not have.
   /// - Throws: ``ServiceError``.
   public func keyStates(of kind: OwnKey) throws(ServiceError) -> [KeyState] {
     try kind.document.keys(in: store)?.states ?? []
   }
 
-  /// Draws the next key. It makes no token before ``promoteKey(of:atOnce:)``.
+  /// Draws the next key. It makes no token until ``promoteKey(of:atOnce:)``.
   ///
   /// - Parameters:
   ///   - kind: The kind.
   ///   - isPrintable: Whether a secret of HS256 is to have 64 printable characters.
   /// - Returns: The key, without its secret.
-  /// - Throws: ``ServiceError/outOfTurn(_:instead:)`` if there is a next key.
+  /// - Throws: ``ServiceError/outOfTurn(_:instead:)`` if a next key exists.
   @discardableResult
   public func prepareKey(
     of kind: OwnKey, isPrintable: Bool = false
@@ -35,10 +35,10 @@ extension Management {
     return fresh.state(.next)
   }
 
-  /// The keys with their secrets, for those who check tokens: all that a token may be made with now, after
+  /// The keys with their secrets, for verifiers: all keys that a token may be made with now, after
   /// the next step, and before the last.
   ///
-  /// The next key counts as handed out from then on.
+  /// From then on the next key counts as handed out.
   ///
   /// - Parameter kind: The kind.
   /// - Returns: The keys by name, the active one first.
@@ -58,11 +58,12 @@ extension Management {
     return keys
   }
 
-  /// Makes tokens with the next key from now on. Those by the key before are good until they end.
+  /// Makes tokens with the next key from now on. Tokens by the earlier key stay valid until they
+  /// end.
   ///
   /// - Parameters:
   ///   - kind: The kind.
-  ///   - atOnce: Whether to do it although the next key was never handed out.
+  ///   - atOnce: Whether to do it even if the next key was never handed out.
   /// - Returns: The active key, without its secret.
   /// - Throws: ``ServiceError/outOfTurn(_:instead:)``.
   @discardableResult
@@ -78,11 +79,11 @@ extension Management {
     return promoted
   }
 
-  /// Drops the key before the active one.
+  /// Drops the old key.
   ///
   /// - Parameters:
   ///   - kind: The kind.
-  ///   - atOnce: Whether to do it although tokens by it have not ended.
+  ///   - atOnce: Whether to do it even if tokens by it have not ended.
   /// - Throws: ``ServiceError/outOfTurn(_:instead:)``.
   public func retireKey(of kind: OwnKey, atOnce: Bool = false) throws(ServiceError) {
     let now = now
@@ -91,7 +92,7 @@ extension Management {
     }
   }
 
-  /// Forgets the next key.
+  /// Drops the next key.
   ///
   /// - Throws: ``ServiceError/outOfTurn(_:instead:)`` if there is none.
   public func dropKey(of kind: OwnKey) throws(ServiceError) {
@@ -100,7 +101,7 @@ extension Management {
     }
   }
 
-  /// Replaces all keys of a kind at once: for a key that others know. Tokens under way are refused.
+  /// Replaces all keys of a kind at once, for a key that was leaked. Tokens in use are refused.
   ///
   /// - Parameters:
   ///   - kind: The kind.

@@ -1,11 +1,11 @@
 public import ProofJOSE
 internal import ProofModel
 
-// Checking and making tokens by hand.
+// Verbs that check and make tokens by hand.
 
-/// What can be said about a token that somebody hands in.
+/// The result of checking a token.
 public struct TokenCheck: Sendable {
-  /// How it was handed in.
+  /// The form in which it was handed in.
   public enum Form: String, Sendable {
     /// Signed, compact.
     case signed
@@ -15,17 +15,17 @@ public struct TokenCheck: Sendable {
     case loggable
   }
 
-  /// How it was handed in.
+  /// The form in which it was handed in.
   public var form: Form
-  /// Whether this account made it. Of a loggable token all but certain.
+  /// Whether this account made it. For a loggable token this is almost certain, not proved.
   public var isAuthentic: Bool
   /// Whether it has ended.
   public var isExpired: Bool
-  /// What is wrong, for people; empty if nothing is.
+  /// The defect, for people; empty if there is none.
   public var problem: String
-  /// What it says. Of a sealed token only if it opens, and without what is secret.
+  /// The token's claims, free of secrets. Empty for a sealed token that does not open.
   public var claims: JSONObject
-  /// What its response code says, if it has one of this account.
+  /// The content of its response code, if it has one of this account.
   public var responseCode: ResponseCode?
 
   /// Whether it is a custom token: its claims are the app's, and no API takes it for one of its own.
@@ -34,7 +34,7 @@ public struct TokenCheck: Sendable {
   /// Whether it is authentic and has not ended.
   public var isValid: Bool { isAuthentic && !isExpired }
 
-  /// All of it as JSON.
+  /// The fields as JSON.
   public var shown: JSONObject {
     var shown: JSONObject = [
       "form": .string(form.rawValue), "valid": .bool(isValid), "authentic": .bool(isAuthentic),
@@ -48,7 +48,7 @@ public struct TokenCheck: Sendable {
 }
 
 extension ResponseCode {
-  /// What it says as JSON.
+  /// The content as JSON.
   public var shown: JSONObject {
     var shown: JSONObject = ["passed": .bool(isPassed)]
     shown.set("properties", properties.names)
@@ -57,10 +57,10 @@ extension ResponseCode {
 }
 
 extension Management {
-  /// Says whether a token is this account's, and what it says.
+  /// Checks whether a token is this account's, and reads its claims.
   ///
   /// - Parameter text: A token in compact form, or the loggable form of one.
-  /// - Returns: What can be said.
+  /// - Returns: The result of the check.
   /// - Throws: ``ServiceError/invalid(_:value:allowed:)`` if it is neither.
   public func check(token text: String) throws(ServiceError) -> TokenCheck {
     let snapshot = try account.snapshot()
@@ -73,7 +73,7 @@ extension Management {
       check = try checkSigned(text, snapshot)
     }
     if let end = check.claims.seconds("exp") {
-      // Compared as it came: a stranger's number may be one that no integer holds.
+      // Compare it as it came: a stranger's number may exceed every integer type.
       check.isExpired = !(end > Double(now))
       if check.isAuthentic, check.isExpired { check.problem = "The token has expired." }
     } else if check.isAuthentic {
@@ -141,7 +141,7 @@ extension Management {
     return check
   }
 
-  /// The loggable form has no header: it is taken for one of the account's own secret.
+  /// The loggable form has no header, so check it with the account's own secret.
   private func checkLoggable(
     _ text: String, _ snapshot: Snapshot
   ) throws(ServiceError) -> TokenCheck {
@@ -155,7 +155,7 @@ extension Management {
     let payload = Array(JSONValue.object(claims).text.utf8)
     var isAuthentic = false
     for key in snapshot.secrets.all {
-      // With the key's name in the header, and as earlier versions signed, without.
+      // Try with the key's name in the header, and without it as earlier versions signed.
       for named in [
         key.key, try ServiceError.ofJOSE { () throws(JOSEError) in try key.key.named(nil) },
       ] {
@@ -172,12 +172,12 @@ extension Management {
       claims: claims)
   }
 
-  /// Makes a token as an app would get it, for tests of API backends.
+  /// Makes a token like an app's, for tests of API backends.
   ///
   /// - Parameters:
   ///   - host: The API.
-  ///   - isValid: Whether it is signed or sealed by the right key.
-  ///   - boundText: What it is bound to, if anything.
+  ///   - isValid: Whether the right key signs or seals it.
+  ///   - boundText: The text that it is bound to, if any.
   ///   - isMeasured: Whether it has a measurement: random bytes, of generation 1 and mode development.
   ///     No app makes proofs under it.
   /// - Returns: The token.
@@ -213,7 +213,7 @@ extension Management {
 }
 
 extension Claims {
-  /// Random bytes in the place of a measurement.
+  /// Sets random bytes in place of a measurement.
   fileprivate mutating func addExampleMeasurement() throws(JOSEError) {
     let integrity = CoreSodium.random(count: 32)
     let device = CoreSodium.random(count: 32)

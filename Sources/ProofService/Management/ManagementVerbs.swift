@@ -1,16 +1,16 @@
 public import ProofJOSE
 internal import ProofModel
 
-// Every verb by name, from JSON to JSON: what `/v1/manage/` serves, and what a tool calls when it has
-// the store itself. docs/MANAGEMENT.md lists arguments and answers.
+// Every verb by name, from JSON to JSON, for `/v1/manage/` and for a tool that has the store
+// itself. docs/MANAGEMENT.md lists arguments and answers.
 
 extension Management {
-  /// Does what a verb says.
+  /// Carries out a verb.
   ///
   /// - Parameters:
   ///   - verb: Noun and verb, such as `api/add`.
-  ///   - arguments: What with.
-  /// - Returns: What it gave.
+  ///   - arguments: The verb's arguments.
+  /// - Returns: The verb's result.
   /// - Throws: ``ServiceError``; ``ServiceError/unknown(_:name:)`` for an unknown verb.
   public func perform(
     _ verb: String, _ arguments: JSONObject = JSONObject()

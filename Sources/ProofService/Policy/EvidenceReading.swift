@@ -1,10 +1,10 @@
 internal import ProofModel
 
-/// What a report's evidence shows by itself, whatever the app is: each record of the environment is
-/// compared with the digest of “nothing special” (PROBE.md), and where there is no such constant, the
-/// SDK's own findings count.
+/// The findings of a report's evidence that need no knowledge of the app. Each record of the
+/// environment is compared with the digest of “nothing special” (PROBE.md). Where that constant
+/// does not exist, the SDK's own findings count.
 enum EvidenceReading {
-  /// The properties that a report shows. Evidence that does not count is left out.
+  /// The properties that a report shows. Evidence that is left out does not count.
   static func properties(
     of report: AttestationReport, without leftOut: LeftOutEvidence = .none
   ) -> Properties {
@@ -40,7 +40,8 @@ enum EvidenceReading {
       && meanings[Place(source.number, Array(name.utf8))] != nil
   }
 
-  /// What tells one machine from another: the device sources but the storage secret.
+  /// A digest that distinguishes one machine from another: of the device sources but the storage
+  /// secret.
   static func machine(of report: AttestationReport) -> [UInt8] {
     var transcript: [UInt8] = []
     for record in report.evidence.records(of: .device)
@@ -61,21 +62,21 @@ enum EvidenceReading {
     }
   }
 
-  /// What it means if a record is not “nothing special”, the digest of that, and, if there is one, the
-  /// digest that says that it cannot be told here.
+  /// The property that a record shows if it is not “nothing special”; the digest of “nothing
+  /// special”; and the digest of “cannot be told here”, if the record has one.
   private typealias Meaning = (property: Property, nothing: Digest, untold: Digest?)
 
-  /// The record `hardware breakpoints` where containers and some distributions let no app ask. It
-  /// says nothing of the app, and would make every app there unreadable.
+  /// The record `hardware breakpoints` where containers and some distributions forbid the query. It
+  /// shows nothing about the app, and would mark every app there as unreadable.
   private static let unasked = fact("cannot be asked")
 
-  /// By source and record.
+  /// The meanings, by source and record.
   private static let meanings: [Place: Meaning] = {
-    // Two flags of 8 bytes: unset at the start, unset now.
+    // Two flags of 8 bytes: unset at the start, and unset now.
     let unset = digest("pfp1.fact.......", [UInt8](repeating: 0, count: 16))
-    // In a container: a debugger outside of it has no number.
+    // In a container, a debugger outside of it has no number.
     let contained = fact("none in this process namespace")
-    // A finding is its names and their number.
+    // A finding consists of its names and their number.
     let none = digest("pfp1.finding....", [UInt8](repeating: 0, count: 8))
     let rows: [(UInt8, String, Property, Digest)] = [
       (1, "tracer", .debug, fact("none")), (1, "hardware breakpoints", .debug, fact("none")),

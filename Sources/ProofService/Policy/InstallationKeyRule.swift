@@ -3,11 +3,12 @@ internal import ProofModel
 
 /// An account's demand on the keys of its installations.
 public enum InstallationKeyRule: String, Sendable, CaseIterable {
-  /// Nothing: apps without a key pass. A device that has shown a key is held to it.
+  /// No demand: apps without a key pass. A device that has shown a key must keep using it.
   case any
   /// Each report is signed by the key of its installation.
   case signed
-  /// The same, and the key is proved to be in a TPM that an authority of the operator's vouches for.
+  /// Each report is signed, and the key is proved to be in a TPM that one of the operator's
+  /// authorities vouches for.
   case hardware
 
   /// The properties that reject under this rule, whatever the setting `rejection` says.
@@ -25,11 +26,11 @@ public enum InstallationKeyRule: String, Sendable, CaseIterable {
 
 /// The key of an installation, as the service knows it.
 struct InstallationKeyNote: Sendable, Hashable {
-  /// The place of the key, as far as it is known.
+  /// The place of the key, as far as the service knows.
   enum Kind: String, Sendable {
     /// In a file; or in a TPM that has shown no evidence.
     case storage
-    /// The app says in a TPM, and there is no evidence.
+    /// In a TPM by the app's own claim, with no evidence.
     case unproved = "tpm-unproved"
     /// In a TPM, shown by evidence.
     case tpm
@@ -37,7 +38,7 @@ struct InstallationKeyNote: Sendable, Hashable {
 
   let point: InstallationPoint
   var kind: Kind
-  /// When the device first showed it, in Unix seconds.
+  /// The time when the device first showed it, in Unix seconds.
   let since: Int64
 
   init(_ point: InstallationPoint, _ kind: Kind, since: Int64) {
@@ -62,7 +63,7 @@ struct InstallationKeyNote: Sendable, Hashable {
   }
 }
 
-/// The key of a believed report, whose signature was verified.
+/// The key of an authenticated report, whose signature was verified.
 struct InstallationKeySighting: Sendable {
   /// The objections of the rule, and of the device's earlier reports.
   let properties: Properties
@@ -71,16 +72,16 @@ struct InstallationKeySighting: Sendable {
 
   /// - Parameters:
   ///   - claim: The key that signed; nil for none.
-  ///   - isProved: Whether the report told the secret of a credential for this key.
+  ///   - isProved: Whether the report contained the secret of a credential for this key.
   ///   - known: The device's key.
-  ///   - rule: The account's.
+  ///   - rule: The account's rule.
   ///   - now: Unix seconds.
   init(
     _ claim: InstallationClaim?, isProved: Bool, known: InstallationKeyNote?,
     under rule: InstallationKeyRule, at now: Int64
   ) {
     guard let claim else {
-      // A device that has a key does not get rid of it by not using it.
+      // A device that has a key cannot avoid it by not using it.
       properties = known != nil || rule != .any ? Properties([.installationKeyMissing]) : []
       note = known
       return
@@ -92,7 +93,7 @@ struct InstallationKeySighting: Sendable {
       seen.insert(.installationKeyChanged)
       note = known
     } else {
-      // Evidence once shown holds: the key does not leave its TPM.
+      // Evidence stays valid once shown, because the key does not leave its TPM.
       if known?.kind == .tpm { kind = .tpm }
       note = InstallationKeyNote(claim.point, kind, since: known?.since ?? now)
     }

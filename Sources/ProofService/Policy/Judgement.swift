@@ -1,27 +1,27 @@
 internal import ProofJOSE
 internal import ProofModel
 
-/// Whether an app passes, and why not.
+/// Whether an app passes, and the reasons if it does not.
 struct Judgement: Sendable {
-  /// What was seen.
+  /// The findings.
   var properties: Properties
-  /// Why the app fails; empty if it passes, or fails because an operator said so.
+  /// The reasons why the app fails; empty if it passes, or an operator decided.
   var reasons: Properties
   /// Whether the app passes.
   var isPassed: Bool
-  /// What stands for the app's build.
+  /// The digest of the app's build.
   let app: AppDigest
-  /// What stands for the machine.
+  /// The digest of the machine.
   let machine: [UInt8]
-  /// Which build of the app it is, if it is registered.
+  /// The registration of the app's build, if it has one.
   var registration: Registration?
 
-  /// Judges a report that was believed.
+  /// Decides about an authenticated report.
   ///
   /// - Parameters:
   ///   - report: The report.
   ///   - build: The SDK's build, with the mode of its key.
-  ///   - note: What was noted of the device before; nil at its first report.
+  ///   - note: The device's note from earlier reports; nil at its first report.
   ///   - key: The report's installation key.
   ///   - snapshot: The account.
   ///   - now: Unix seconds.
@@ -34,7 +34,8 @@ struct Judgement: Sendable {
     machine = EvidenceReading.machine(of: report)
     let registered = snapshot.registrations[app]
     registration = registered.flatMap { ($0.expiry ?? .max) > now ? $0 : nil }
-    // The SDK looks at sources that it was not asked to measure, too, and tells its findings about them.
+    // The SDK reports findings also about sources that it was not asked to measure: leave those out
+    // too.
     var leftOut = LeftOutEvidence(snapshot.leftOut(of: build))
     if let registration { leftOut = leftOut.union(registration.without) }
     var seen = EvidenceReading.properties(of: report, without: leftOut)
@@ -61,7 +62,7 @@ struct Judgement: Sendable {
     }
     reasons = seen.intersection(counting)
     isPassed = reasons.isEmpty || seen.contains(.developmentKey)
-    // What an operator said about this one device counts last.
+    // The operator's decision about this one device overrides the rest.
     switch snapshot.rules[report.device]?.decision {
     case .pass:
       seen.insert(.forcedPass)
@@ -77,7 +78,7 @@ struct Judgement: Sendable {
   }
 }
 
-/// What the service notes about a device at each report.
+/// The service's note about a device, updated at each report.
 struct DeviceNote: Sendable {
   /// One machine that the device was seen on.
   struct Machine: Sendable, Hashable {
@@ -85,17 +86,17 @@ struct DeviceNote: Sendable {
     var lastSeen: Int64
   }
 
-  /// How many machines are remembered.
+  /// The most machines that are noted.
   static let machineMax = 4
-  /// How many bytes of JSON are kept of what an app says of itself. What is beyond is left out: a note
-  /// that is too long to be read would be lost with the machines in it.
+  /// The most bytes of JSON kept of the app's own statements. The rest is left out, because a note
+  /// that is too long to be read would be lost, and its machines with it.
   static let saidMax = 4_096
-  /// How many characters are kept of the SDK's version.
+  /// The most characters kept of the SDK's version.
   static let versionMax = 64
 
   var fields: JSONObject
   var machines: [Machine]
-  /// The installation's key; nil while it has shown none.
+  /// The installation's key; nil until it has shown one.
   var key: InstallationKeyNote?
   /// The newest handle of the installation at each gate, by the gate's name: an operator finds the device of a
   /// handle in a gate's log.
@@ -125,7 +126,7 @@ struct DeviceNote: Sendable {
     machines = []
   }
 
-  /// Whether another machine with the same storage secret was seen lately.
+  /// Whether another machine with the same storage secret was seen recently.
   func isActiveElsewhere(than machine: [UInt8], since time: Int64) -> Bool {
     machines.contains { $0.digest != machine && $0.lastSeen >= time }
   }

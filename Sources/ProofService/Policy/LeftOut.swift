@@ -1,22 +1,23 @@
 public import ProofModel
 
-/// Sources that apps are not asked to measure: of a whole account, or of one build of the SDK.
+/// Sources that apps are not asked to measure: for a whole account, or for one build of the SDK.
 ///
-/// A challenge is given before the app is known, so a source can be left out of a measurement only for all
-/// apps, or for those that hold one measurement proof key.
+/// A challenge is given before the app is known. So a source can be left out of a measurement only
+/// for all apps, or for those with one measurement proof key.
 public struct LeftOutSources: Sendable, Hashable {
   /// The sources, in ascending order.
   public let all: [SourceID]
 
-  /// None: every source of PROBE.md is asked for.
+  /// An empty set: apps are asked for every source of PROBE.md.
   public static let none = LeftOutSources(sorted: [])
 
   private init(sorted: [SourceID]) { all = sorted }
 
   /// Reads sources as `CLASS/NUMBER` between commas, such as `3/4,3/8`, or `none`.
   ///
-  /// - Throws: ``ServiceError/invalid(_:value:allowed:)`` for a source that no app is asked for, for one that
-  ///   the device id or the app digest is made of, and for all other device sources at once.
+  /// - Throws: ``ServiceError/invalid(_:value:allowed:)`` for a source that no app is asked for,
+  ///   for a source of the device id or of the app digest, and for all other device sources at
+  ///   once.
   public init(parsing text: String) throws(ServiceError) {
     var sources: Set<SourceID> = []
     for (source, name) in try LeftOutEvidence.entries(of: text) {
@@ -25,12 +26,12 @@ public struct LeftOutSources: Sendable, Hashable {
       }
       sources.insert(source)
     }
-    // Two devices would look like one machine, and DM would hold the storage secret alone.
+    // Two devices would look like one machine, and DM would cover only the storage secret.
     guard !Self.machine.isSubset(of: sources) else { throw LeftOutEvidence.refusal(text) }
     self.init(sorted: sources.sorted())
   }
 
-  /// The sources that either leaves out.
+  /// The union of both sets.
   func union(_ other: LeftOutSources) -> LeftOutSources {
     LeftOutSources(sorted: Set(all + other.all).sorted())
   }
@@ -40,7 +41,7 @@ public struct LeftOutSources: Sendable, Hashable {
     all.isEmpty ? "none" : all.map(LeftOutEvidence.text).joined(separator: ",")
   }
 
-  /// The device id is made of the storage secret, the app digest of executable and bundle.
+  /// The sources of the device id (storage secret) and of the app digest (executable and bundle).
   private static let needed: Set<SourceID> = Set(
     SourcesAsked.all.map(\.id).filter { source in
       switch source.evidenceClass {
@@ -56,13 +57,13 @@ public struct LeftOutSources: Sendable, Hashable {
     })
 }
 
-/// Evidence that does not count when the reports of one registered app are judged: whole sources, or single
-/// records of a source whose records have a constant. It is measured, and stays in IM.
+/// Evidence to ignore when the reports of one registered app are checked: whole sources, or single
+/// records of a source whose records have a constant. It is still measured, and enters IM.
 public struct LeftOutEvidence: Sendable, Hashable {
   private let sources: Set<SourceID>
   private let records: [SourceID: Set<String>]
 
-  /// None: all evidence counts.
+  /// An empty set: all evidence counts.
   public static let none = LeftOutEvidence([])
 
   /// All records of these sources.
@@ -92,19 +93,19 @@ public struct LeftOutEvidence: Sendable, Hashable {
     self.init(entries)
   }
 
-  /// The evidence that either leaves out.
+  /// The union of both sets.
   func union(_ other: LeftOutEvidence) -> LeftOutEvidence {
     LeftOutEvidence(entries + other.entries)
   }
 
-  /// Whether a record does not count.
+  /// Whether to ignore a record.
   func contains(_ source: SourceID, _ name: [UInt8]) -> Bool {
     sources.contains(source)
       || records[source]?.contains { $0.utf8.elementsEqual(name) } ?? false
   }
 
-  /// Whether the SDK's own finding about a source does not count. It names several records in words for
-  /// people; where single records are left out, the others' digests decide.
+  /// Whether to ignore the SDK's own finding about a source. A finding names several records in
+  /// words for people, so if single records are left out, the other records' digests decide.
   func containsFinding(_ source: SourceID) -> Bool {
     sources.contains(source) || records[source] != nil
   }
@@ -133,7 +134,7 @@ public struct LeftOutEvidence: Sendable, Hashable {
   ) throws(ServiceError) -> [(SourceID, String?)] {
     if text == "none" { return [] }
     var entries: [(SourceID, String?)] = []
-    // Empty text names no source, as an empty list of properties names no property.
+    // Refuse an empty entry, as for an empty list of properties.
     for entry in text.split(separator: ",", omittingEmptySubsequences: false) {
       let parts = entry.split(separator: "/", omittingEmptySubsequences: false)
       guard (2...3).contains(parts.count),

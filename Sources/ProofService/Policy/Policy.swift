@@ -1,29 +1,29 @@
 public import ProofJOSE
 public import ProofModel
 
-/// What an account's operator decides about all devices. Every setting has a name and a text form:
-/// that is how tools, the management API and the store write it.
+/// The operator's decisions about all devices of an account. Every setting has a name and a text
+/// form; tools, the management API and the store use the text form.
 public struct Policy: Sendable, Hashable {
-  /// Who shows one of these fails.
+  /// The findings that make an app fail.
   public var rejection: Properties = [
     Properties([
       .debug, .preload, .injected, .patched, .hooked, .emulator, .root, .appNotRegistered,
       .sdkVersion, .clonedStorage, .installationKeyChanged, .installationKeyMissing,
     ])
   ]
-  /// Which properties are told in the claim `anno`.
+  /// The properties that tokens carry in the claim `anno`.
   public var annotations: Properties = []
   /// The versions of the SDK that are accepted; empty for all.
   public var sdkVersions: [String] = []
-  /// Seconds that a token lives.
+  /// The lifetime of a token, in seconds.
   public var tokenLifetime = 300
-  /// Seconds that a challenge's salt lives.
+  /// The lifetime of a challenge's salt, in seconds.
   public var saltLifetime = 60
-  /// Whether tokens tell the address that the service saw.
+  /// Whether tokens carry the address that the service saw.
   public var tracksAddress = true
-  /// Whether failing apps are told why.
+  /// Whether failing apps get the reasons.
   public var tellsReasons = false
-  /// Whether there are response codes.
+  /// Whether answers have response codes.
   public var hasResponseCodes = true
   /// The claim `iss`, or empty for none.
   public var issuer = ""
@@ -33,23 +33,23 @@ public struct Policy: Sendable, Hashable {
   public var hasIssuedAt = false
   /// Whether tokens have the claim `sub`.
   public var hasSubject = false
-  /// Whether there are secure strings.
+  /// Whether the account has secure strings.
   public var hasSecureStrings = false
-  /// Whether there are custom tokens.
+  /// Whether the account has custom tokens.
   public var hasCustomTokens = false
-  /// Which registered claims apps may set in custom tokens, in the order of RFC 7519.
+  /// The registered claims that apps may set in custom tokens, in the order of RFC 7519.
   public var customClaims = ["jti"]
   /// The demand on installation keys.
   public var installationKey = InstallationKeyRule.any
-  /// How apps may measure.
+  /// The way apps may measure.
   public var measurement = MeasurementPolicy.full
-  /// Which sources no app is asked for.
+  /// The sources that no app is asked for.
   public var sourcesWithout = LeftOutSources.none
   /// Apps read at most 2 to this power bytes of files.
   public var limitLog2 = 33
-  /// Seconds for which a device counts as active after a report, when cloned storage is looked for.
+  /// Seconds for which a device counts as active after a report, in the search for cloned storage.
   public var cloneWindow = 86_400
-  /// Days for which a device is known after its last report; 0 for ever.
+  /// Days for which a device is kept after its last report; 0 for ever.
   public var deviceRetention = 400
   /// First reports of unknown devices an hour, and as many at once; 0 for no limit.
   public var firstFetchRate = 10_000
@@ -117,7 +117,7 @@ public enum PolicySetting: String, Sendable, CaseIterable {
   /// The setting of ``Policy/addressRate``.
   case addressRate = "address-rate"
 
-  /// What the setting is about, for help texts.
+  /// The subject of the setting, for help texts.
   public var meaning: String {
     switch self {
     case .rejection: "properties that make an app fail, between commas"
@@ -183,7 +183,7 @@ extension Policy {
 
   /// Sets a setting from text.
   ///
-  /// - Throws: ``ServiceError/invalid(_:value:allowed:)``; the policy is as it was.
+  /// - Throws: ``ServiceError/invalid(_:value:allowed:)``; the policy then stays unchanged.
   public mutating func set(_ setting: PolicySetting, to text: String) throws(ServiceError) {
     func flag() throws(ServiceError) -> Bool {
       guard text == "on" || text == "off" else {
@@ -275,7 +275,7 @@ extension Policy {
     return fields
   }
 
-  /// The policy of a new account with these settings.
+  /// Makes the policy of a new account with these settings.
   init(fields: JSONObject) throws(ServiceError) {
     for (name, value) in fields.members {
       guard case .string(let text) = value else { throw .damaged("policy") }
@@ -285,7 +285,7 @@ extension Policy {
 }
 
 extension MeasurementPolicy {
-  /// The word of the setting `measurement`. It says what the fast way trusts.
+  /// The word of the setting `measurement`, which names what the fast policies trust.
   var settingText: String {
     switch self {
     case .full: "full"

@@ -1,15 +1,15 @@
-/// What can be said of a device or app that reports. The names are for policies, rejection reasons
-/// and annotations, and do not change; the numbers stand in response codes.
+/// A finding about a device or app that reports. The names are for policies, rejection reasons and
+/// annotations, and do not change; the numbers stand in response codes.
 public enum Property: UInt8, Sendable, CaseIterable {
   /// A debugger is attached.
   case debug = 0
-  /// The loader was told to load something before the app.
+  /// The loader was told to load a library before the app.
   case preload = 1
-  /// Code is loaded or mapped that nothing explains.
+  /// Code is loaded or mapped that has no known origin.
   case injected = 2
-  /// Code in memory is not what its file says.
+  /// Code in memory differs from its file.
   case patched = 3
-  /// Calls lead elsewhere than their objects say.
+  /// Calls lead elsewhere than their objects define.
   case hooked = 4
   /// The app runs translated or under instrumentation.
   case emulator = 5
@@ -23,7 +23,7 @@ public enum Property: UInt8, Sendable, CaseIterable {
   case clonedStorage = 9
   /// The app knows the account's development key.
   case developmentKey = 10
-  /// The app says that a measurement went wrong.
+  /// The app reports that a measurement failed.
   case measurementError = 11
   /// The app is registered as a build for development.
   case developmentApp = 12
@@ -35,15 +35,15 @@ public enum Property: UInt8, Sendable, CaseIterable {
   case forcedFail = 15
   /// The device was not seen before.
   case firstFetch = 16
-  /// The app could not look at part of its environment.
+  /// The app could not read part of its environment.
   case unreadable = 17
-  /// The app says what it was started for, and that neither a desktop nor a terminal started it.
+  /// The app states its activity, and neither a desktop nor a terminal started it.
   case automatedLaunch = 18
   /// The report is signed by another key than the device's.
   case installationKeyChanged = 19
   /// The report is not signed, though the device has a key or the policy demands one.
   case installationKeyMissing = 20
-  /// The policy demands a key in hardware, and there is no evidence that this one is.
+  /// The policy demands a key in hardware, and this key has no evidence.
   case installationKeyUnproved = 21
 
   /// The name.
@@ -107,7 +107,7 @@ public struct Properties: OptionSet, Sendable, Hashable {
   /// Their names.
   public var names: [String] { all.map(\.name) }
 
-  /// Every property there is.
+  /// Every property.
   public static let every = Properties(Property.allCases)
 
   /// Reads names between commas; `none` and `all` stand for themselves.
@@ -119,7 +119,7 @@ public struct Properties: OptionSet, Sendable, Hashable {
     case "all": self = .every
     default:
       var properties: [Property] = []
-      // Empty text is no name: a variable that nobody set must not switch all rejection off.
+      // Refuse an empty name: a variable left unset by mistake must not switch all rejection off.
       for name in text.split(separator: ",", omittingEmptySubsequences: false) {
         guard let property = Property(name: String(name)) else {
           throw .invalid(
@@ -132,7 +132,7 @@ public struct Properties: OptionSet, Sendable, Hashable {
     }
   }
 
-  /// The names between commas, `none` or `all`: what ``init(parsing:)`` reads.
+  /// The names between commas, `none` or `all`: the form that ``init(parsing:)`` reads.
   public var text: String {
     isEmpty ? "none" : self == .every ? "all" : names.joined(separator: ",")
   }

@@ -1,18 +1,18 @@
 internal import ProofJOSE
 
-/// What a response code (ARC) says: ten characters that a user can read out, and only the account's
-/// operator can read.
+/// The content of a response code (ARC): ten characters that a user can read out, and only the
+/// account's operator can decipher.
 ///
-/// 50 bits: passed 1, properties 22, noise 12, zeros 14, one spare; enciphered as a whole under a key
-/// of the account, so that equal findings give different codes, and a mistyped code is told by its
-/// zeros in all but one of 16,384 cases.
+/// 50 bits: passed 1, properties 22, noise 12, zeros 14, one spare. They are enciphered as a whole
+/// under a key of the account, so that equal findings give different codes. The zeros reveal a
+/// mistyped code in all but one of 16,384 cases.
 public struct ResponseCode: Sendable, Hashable {
   /// Whether the app passed.
   public var isPassed: Bool
-  /// What was seen.
+  /// The findings.
   public var properties: Properties
 
-  /// A code that says this.
+  /// Makes a code of this content.
   public init(isPassed: Bool, properties: Properties) {
     self.isPassed = isPassed
     self.properties = properties
@@ -25,7 +25,7 @@ public struct ResponseCode: Sendable, Hashable {
   /// The text.
   ///
   /// - Parameters:
-  ///   - key: The account's.
+  ///   - key: The account's key.
   ///   - noise: 12 random bits.
   /// - Returns: Ten characters.
   func text(key: borrowing JOSESecret, noise: UInt64) -> String {
@@ -40,7 +40,7 @@ public struct ResponseCode: Sendable, Hashable {
     return String(decoding: text, as: UTF8.self)
   }
 
-  /// Reads a code; nil if it is none of this account's.
+  /// Reads a code; nil if it is not one of this account's.
   init?(_ text: String, key: borrowing JOSESecret) {
     var code: UInt64 = 0
     let characters = Array(text.uppercased().utf8)

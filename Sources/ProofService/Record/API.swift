@@ -1,14 +1,14 @@
 public import ProofJOSE
 
-/// An API of the account: a host, and what tokens it takes.
+/// An API of the account: a host, and the kind of its tokens.
 public struct API: Record, Hashable {
-  /// What its tokens are.
+  /// The kind of its tokens.
   public enum Kind: String, Sendable, CaseIterable {
     /// Signed, by the account's secret or a key of a key set.
     case token
     /// Sealed, so that they may carry measurements.
     case measurement
-    /// None: the host is pinned only.
+    /// No tokens: the host is pinned only.
     case none
     /// None: each request carries a proof for its gate.
     case proof
@@ -16,25 +16,26 @@ public struct API: Record, Hashable {
 
   /// The host.
   public var host: String
-  /// What its tokens are.
+  /// The kind of its tokens.
   public var kind: Kind
   /// The key that signs or seals its tokens; nil for the account's own.
   public var keyID: String?
-  /// Whether its tokens name it in `aud`; nil for what the policy says.
+  /// Whether its tokens name it in `aud`; nil for the policy's default.
   public var hasAudience: Bool?
-  /// The key that signs what is sealed; nil if the sealed token holds the claims themselves.
+  /// The key that signs the token inside a sealed one; nil if the sealed token holds the claims
+  /// themselves.
   public var signerID: String?
   /// The gate that judges its requests, of ``Kind/proof``.
   public var gate: String?
 
-  /// An API of these parts.
+  /// Makes an API.
   ///
   /// - Parameters:
-  ///   - host: In lower case.
-  ///   - kind: What its tokens are.
+  ///   - host: The host, in lower case.
+  ///   - kind: The kind of its tokens.
   ///   - keyID: The key that signs or seals them; nil for the account's own.
-  ///   - hasAudience: Whether they name it in `aud`; nil for what the policy says.
-  ///   - signerID: The key that signs what is sealed, of ``Kind/measurement``.
+  ///   - hasAudience: Whether they name it in `aud`; nil for the policy's default.
+  ///   - signerID: The key that signs the token inside a sealed one, of ``Kind/measurement``.
   ///   - gate: The gate that judges its requests, of ``Kind/proof``.
   /// - Throws: ``ServiceError/invalid(_:value:allowed:)``.
   public init(
@@ -50,7 +51,7 @@ public struct API: Record, Hashable {
     try check()
   }
 
-  /// Refuses parts that do not go together.
+  /// Refuses parts that contradict each other.
   func check() throws(ServiceError) {
     guard signerID == nil || kind == .measurement else {
       throw .invalid(
@@ -69,14 +70,14 @@ public struct API: Record, Hashable {
   /// The keys of key sets that its tokens are made with.
   var keyIDs: [String] { [keyID, signerID].compactMap(\.self) }
 
-  /// Where it stands.
+  /// The record's table.
   public static var table: StoreTable { .api }
-  /// What people call it.
+  /// The word that people use for the record, for errors.
   public static var noun: String { "API" }
-  /// Its name among those of its kind.
+  /// The record's key in its table.
   public var key: String { host }
 
-  /// All of it but the key.
+  /// The fields, all but the key.
   public var fields: JSONObject {
     var fields: JSONObject = ["kind": .string(kind.rawValue)]
     fields.set("kid", keyID)
@@ -86,7 +87,7 @@ public struct API: Record, Hashable {
     return fields
   }
 
-  /// Reads what ``fields`` wrote.
+  /// Reads the output of ``fields``; nil for anything else.
   public init?(key: String, fields: JSONObject) {
     guard let kind = fields.text("kind").flatMap(Kind.init),
       let checked = try? Host.checked(key)
@@ -99,7 +100,7 @@ public struct API: Record, Hashable {
     gate = fields.text("gate")
   }
 
-  /// What may be shown.
+  /// The public fields.
   public var shown: JSONObject {
     var shown = fields
     shown.set("host", host)

@@ -1,7 +1,7 @@
 public import ProofJOSE
 public import ProofModel
 
-/// What an operator decided about one device, whatever its reports say.
+/// An operator's decision about one device, which overrides its reports.
 public struct DeviceRule: Record, Hashable {
   /// The decision.
   public enum Decision: String, Sendable, CaseIterable {
@@ -15,7 +15,7 @@ public struct DeviceRule: Record, Hashable {
   public var device: DeviceID
   /// The decision; nil if only annotations were decided.
   public var decision: Decision?
-  /// Properties that are annotated for this device, whatever the policy says; `all` for all.
+  /// Properties to annotate for this device, whatever the policy says; `all` for all.
   public var annotations: [String]
 
   /// A rule of these parts.
@@ -25,14 +25,14 @@ public struct DeviceRule: Record, Hashable {
     self.annotations = annotations
   }
 
-  /// Where it stands.
+  /// The record's table.
   public static var table: StoreTable { .deviceRule }
-  /// What people call it.
+  /// The word that people use for the record, for errors.
   public static var noun: String { "device rule" }
-  /// Its name among those of its kind.
+  /// The record's key in its table.
   public var key: String { device.description }
 
-  /// All of it but the key.
+  /// The fields, all but the key.
   public var fields: JSONObject {
     var fields = JSONObject()
     fields.set("decision", decision?.rawValue)
@@ -40,7 +40,7 @@ public struct DeviceRule: Record, Hashable {
     return fields
   }
 
-  /// Reads what ``fields`` wrote.
+  /// Reads the output of ``fields``; nil for anything else.
   public init?(key: String, fields: JSONObject) {
     guard let bytes = Hexadecimal.decode(key), let device = try? DeviceID(bytes),
       let annotations = fields.texts("annotations")
@@ -49,7 +49,7 @@ public struct DeviceRule: Record, Hashable {
       device, fields.text("decision").flatMap(Decision.init), annotations: annotations)
   }
 
-  /// What may be shown.
+  /// The public fields.
   public var shown: JSONObject {
     var shown = fields
     shown.set("device", key)

@@ -2,16 +2,16 @@ public import ProofBackend
 public import ProofJOSE
 internal import ProofModel
 
-/// Hardware stands in the account, and nowhere else.
+/// Makes hardware a record of the account, its only place.
 extension RegisteredHardware: Record {
-  /// Where it stands.
+  /// The record's table.
   public static var table: StoreTable { .hardware }
-  /// What people call it.
+  /// The word that people use for the record, for errors.
   public static var noun: String { "hardware" }
-  /// Its name among those of its kind.
+  /// The record's key in its table.
   public var key: String { identity.id.description }
 
-  /// All of it but the key.
+  /// The fields, all but the key.
   public var fields: JSONObject {
     var fields: JSONObject = [
       "name": .string(name), "publicKey": .string(identity.publicKey.description),
@@ -21,7 +21,7 @@ extension RegisteredHardware: Record {
     return fields
   }
 
-  /// Reads what ``fields`` wrote.
+  /// Reads the output of ``fields``; nil for anything else.
   public init?(key: String, fields: JSONObject) {
     guard let idBytes = Hexadecimal.decode(key), let id = try? HardwareID(idBytes),
       let keyBytes = fields.text("publicKey").flatMap(Hexadecimal.decode),
@@ -35,7 +35,7 @@ extension RegisteredHardware: Record {
       name: name, added: added, isRevoked: isRevoked)
   }
 
-  /// What may be shown.
+  /// The public fields.
   public var shown: JSONObject {
     var shown = fields
     shown.set("id", key)

@@ -5,7 +5,8 @@ internal import ProofModel
 public struct HostPins: Record, Hashable {
   /// The host, or `*`.
   public var host: String
-  /// Base64 of the SHA-256 of a SubjectPublicKeyInfo each; none: the host is known, and not pinned.
+  /// Base64 of the SHA-256 of a SubjectPublicKeyInfo each; empty for a known host that is not
+  /// pinned.
   public var pins: [String]
 
   /// The pins of a host.
@@ -25,21 +26,21 @@ public struct HostPins: Record, Hashable {
     }
   }
 
-  /// Where it stands.
+  /// The record's table.
   public static var table: StoreTable { .pin }
-  /// What people call it.
+  /// The word that people use for the record, for errors.
   public static var noun: String { "pinned host" }
-  /// Its name among those of its kind.
+  /// The record's key in its table.
   public var key: String { host }
 
-  /// All of it but the key.
+  /// The fields, all but the key.
   public var fields: JSONObject {
     var fields = JSONObject()
     fields.set("pins", pins)
     return fields
   }
 
-  /// Reads what ``fields`` wrote.
+  /// Reads the output of ``fields``; nil for anything else.
   public init?(key: String, fields: JSONObject) {
     guard let pins = fields.texts("pins"),
       let checked = try? Host.checked(key, orRoots: true)
@@ -48,7 +49,7 @@ public struct HostPins: Record, Hashable {
     self.pins = pins
   }
 
-  /// What may be shown.
+  /// The public fields.
   public var shown: JSONObject {
     var shown = fields
     shown.set("host", host)

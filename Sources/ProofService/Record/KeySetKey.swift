@@ -4,15 +4,16 @@ public import ProofJOSE
 public struct KeySetKey: Record, Hashable {
   /// Its name, the `kid` of tokens.
   public var id: String
-  /// What it is for.
+  /// The key's algorithm.
   public var algorithm: KeyAlgorithm
   /// When it was made, in Unix seconds.
   public var added: Int64
-  /// Whether the account holds its public part alone: the backend opens what is sealed to it.
+  /// Whether the account holds its public part alone: only the backend can open the tokens sealed
+  /// to it.
   public var isPublic: Bool
   /// Whether a symmetric key was handed out.
   public internal(set) var isGiven = false
-  /// When the last token by it ends, in Unix seconds; nil if an API uses it, or none ever did.
+  /// The end of the last token by it, in Unix seconds; nil if an API uses it, or none ever did.
   public internal(set) var end: Int64?
   var sealedKey: [UInt8]
 
@@ -30,14 +31,14 @@ public struct KeySetKey: Record, Hashable {
     self.sealedKey = sealedKey
   }
 
-  /// Where it stands.
+  /// The record's table.
   public static var table: StoreTable { .key }
-  /// What people call it.
+  /// The word that people use for the record, for errors.
   public static var noun: String { "key" }
-  /// Its name among those of its kind.
+  /// The record's key in its table.
   public var key: String { id }
 
-  /// All of it but the key.
+  /// The fields, all but the key.
   public var fields: JSONObject {
     var fields = shown
     fields["kid"] = nil
@@ -45,7 +46,7 @@ public struct KeySetKey: Record, Hashable {
     return fields
   }
 
-  /// Reads what ``fields`` wrote.
+  /// Reads the output of ``fields``; nil for anything else.
   public init?(key: String, fields: JSONObject) {
     guard let algorithm = fields.text("alg").flatMap(KeyAlgorithm.init),
       let added = fields.integer("added"), let sealed = fields.bytes("key")
@@ -56,7 +57,7 @@ public struct KeySetKey: Record, Hashable {
     end = fields.integer("until")
   }
 
-  /// What may be shown.
+  /// The public fields.
   public var shown: JSONObject {
     var shown: JSONObject = ["kid": .string(id), "alg": .string(algorithm.rawValue)]
     shown.set("added", added)

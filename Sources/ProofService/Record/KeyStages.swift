@@ -1,30 +1,30 @@
 public import ProofJOSE
 internal import ProofModel
 
-/// Where one of the account's own keys stands while it is rotated.
+/// The stage of one of the account's own keys in its rotation.
 public enum KeyStage: String, Sendable, CaseIterable {
-  /// Drawn, and on its way to those who check tokens. It makes no token yet.
+  /// Drawn, and being handed out to verifiers. It makes no token yet.
   case next
   /// Makes the tokens.
   case active
-  /// Made the tokens before. Those that have not ended are good.
+  /// The earlier active key. Its tokens stay valid until they end.
   case old
 }
 
 /// One of the account's own keys without its secret.
 public struct KeyState: Sendable, Hashable {
-  /// Its name, the `kid` of tokens; of the message key, their `mskid`.
+  /// Its name, the `kid` of tokens; for the message key, their `mskid`.
   public var id: String
-  /// Where it stands.
+  /// The key's stage.
   public var stage: KeyStage
-  /// When it was drawn, in Unix seconds; nil of an account of an earlier version.
+  /// The time when it was drawn, in Unix seconds; nil if an earlier version made the account.
   public var added: Int64?
   /// Whether the next key was handed out.
   public var isGiven: Bool
-  /// When the last token by the old key ends, in Unix seconds.
+  /// The end of the last token by the old key, in Unix seconds.
   public var end: Int64?
 
-  /// All of it as JSON.
+  /// The fields as JSON.
   public var shown: JSONObject {
     var shown: JSONObject = ["kid": .string(id), "state": .string(stage.rawValue)]
     shown.set("added", added)
@@ -34,7 +34,7 @@ public struct KeyState: Sendable, Hashable {
   }
 }
 
-/// One of the account's own keys as it stands in the store, sealed.
+/// One of the account's own keys as it is stored, sealed.
 struct SealedKey: Hashable {
   var id: String
   var sealed: [UInt8]
@@ -44,7 +44,7 @@ struct SealedKey: Hashable {
 
   static let label: StaticString = "pfs1.key-name..."
 
-  /// A key under the name that follows from how it is sealed: no two are sealed the same.
+  /// Names a key by its sealed form, which is different for every key.
   init(sealed: [UInt8], added: Int64?) {
     id = Hexadecimal.encode(CoreSodium.hash(Self.label, sealed).prefix(8))
     self.sealed = sealed
@@ -58,7 +58,7 @@ struct SealedKey: Hashable {
     self.added = added
   }
 
-  /// Reads what ``fields`` wrote. Keys of earlier versions have no name beside them.
+  /// Reads the output of ``fields``. Keys of earlier versions have no stored name.
   init?(_ fields: JSONObject) {
     guard let sealed = fields.bytes("key") else { return nil }
     self.init(sealed: sealed, added: fields.integer("added") ?? fields.integer("changed"))
@@ -84,14 +84,14 @@ struct SealedKey: Hashable {
 
 /// The document of one kind of the account's own keys: at most one of each stage.
 struct KeyStages: Hashable {
-  /// Nil only of the message key, which an account need not have.
+  /// The active key. Nil only for the message key, which is optional.
   var active: SealedKey?
   var next: SealedKey?
   var old: SealedKey?
 
   init(active: SealedKey? = nil) { self.active = active }
 
-  /// Reads what ``fields`` wrote, and documents of earlier versions, which hold one key.
+  /// Reads the output of ``fields``, and documents of earlier versions, which hold one key.
   init?(_ fields: JSONObject) {
     func key(_ name: String) -> SealedKey?? {
       switch fields[name] {
@@ -116,7 +116,7 @@ struct KeyStages: Hashable {
     return fields
   }
 
-  /// The keys that tokens may be checked with, the active one first.
+  /// The keys that verify tokens, the active one first.
   var all: [(stage: KeyStage, key: SealedKey)] {
     [(KeyStage.active, active), (.next, next), (.old, old)].compactMap { stage, key in
       key.map { (stage, $0) }

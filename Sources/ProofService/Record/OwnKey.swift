@@ -1,6 +1,6 @@
 public import ProofJOSE
 
-/// The kinds of the account's own keys: those that no key set has. Each is rotated by itself.
+/// The kinds of the account's own keys, which are in no key set. Each kind is rotated by itself.
 public enum OwnKey: String, Sendable, CaseIterable {
   /// Signs the tokens of APIs (HS256).
   case secret
@@ -14,7 +14,7 @@ public enum OwnKey: String, Sendable, CaseIterable {
   /// The algorithm of its keys. Backends check messages as they check HS256.
   public var algorithm: KeyAlgorithm { self == .sealing ? .direct : .hs256 }
 
-  /// How long its keys are.
+  /// The length of its keys.
   var byteCount: Int {
     switch self {
     case .secret, .custom: 64

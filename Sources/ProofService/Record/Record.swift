@@ -1,21 +1,21 @@
 public import ProofJOSE
 internal import ProofModel
 
-/// Something of an account that an operator can see: a row of a table, as JSON.
+/// A part of an account that an operator can see: a row of a table, as JSON.
 ///
-/// The same JSON goes over the management API, less what is sealed.
+/// The management API sends the same JSON, less the sealed secrets.
 public protocol Record: Sendable {
-  /// Where it stands.
+  /// The record's table.
   static var table: StoreTable { get }
-  /// What people call it, for errors.
+  /// The word that people use for the record, for errors.
   static var noun: String { get }
-  /// Its name among those of its kind.
+  /// The record's key in its table.
   var key: String { get }
-  /// All of it but the key; sealed secrets in base64.
+  /// The fields, all but the key; sealed secrets in base64.
   var fields: JSONObject { get }
-  /// Reads what ``fields`` wrote; nil if it did not.
+  /// Reads the output of ``fields``; nil for anything else.
   init?(key: String, fields: JSONObject)
-  /// What may be shown: the fields with the key under its own name, and without secrets.
+  /// The public fields, with the key under its own name, and without secrets.
   var shown: JSONObject { get }
 }
 
@@ -23,7 +23,7 @@ extension Record {
   var bytes: [UInt8] { Array(JSONValue.object(fields).text.utf8) }
 
   init(_ row: StoreRow) throws(ServiceError) {
-    // Under another spelling of its key a record would be there twice.
+    // Refuse another spelling of its key, under which a record could exist twice.
     guard case .object(let fields) = try? JSONValue(parsing: row.value.span),
       let record = Self(key: row.key, fields: fields),
       record.key.utf8.elementsEqual(row.key.utf8)

@@ -3,17 +3,17 @@ public import ProofModel
 
 /// A registered build of an app.
 public struct Registration: Record, Hashable {
-  /// What stands for the build: its executable and its bundle.
+  /// The digest of the build: its executable and its bundle.
   public var digest: AppDigest
-  /// What people call it, such as `door 1.4`.
+  /// The name that people use for it, such as `door 1.4`.
   public var name: String
   /// Whether it is a build for development: debuggers are no reason to reject it.
   public var isDevelopment: Bool
   /// When it was registered, in Unix seconds.
   public var added: Int64
-  /// When it stops being registered, in Unix seconds; nil for never.
+  /// The end of the registration, in Unix seconds; nil for never.
   public var expiry: Int64?
-  /// Which evidence does not count when the build's reports are judged.
+  /// The evidence to ignore when the build's reports are checked.
   public var without: LeftOutEvidence
 
   /// A registration of these parts.
@@ -29,14 +29,14 @@ public struct Registration: Record, Hashable {
     self.without = without
   }
 
-  /// Where it stands.
+  /// The record's table.
   public static var table: StoreTable { .registration }
-  /// What people call it.
+  /// The word that people use for the record, for errors.
   public static var noun: String { "registration" }
-  /// Its name among those of its kind.
+  /// The record's key in its table.
   public var key: String { digest.description }
 
-  /// All of it but the key.
+  /// The fields, all but the key.
   public var fields: JSONObject {
     var fields: JSONObject = ["name": .string(name), "development": .bool(isDevelopment)]
     fields.set("added", added)
@@ -45,7 +45,7 @@ public struct Registration: Record, Hashable {
     return fields
   }
 
-  /// Reads what ``fields`` wrote.
+  /// Reads the output of ``fields``; nil for anything else.
   public init?(key: String, fields: JSONObject) {
     guard let bytes = Hexadecimal.decode(key), let digest = try? AppDigest(bytes),
       let name = fields.text("name"), let isDevelopment = fields.flag("development"),
@@ -57,7 +57,7 @@ public struct Registration: Record, Hashable {
       expiry: fields.integer("expiry"), without: without)
   }
 
-  /// What may be shown.
+  /// The public fields.
   public var shown: JSONObject {
     var shown = fields
     shown.set("digest", key)

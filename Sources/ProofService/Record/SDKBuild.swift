@@ -1,30 +1,30 @@
 public import ProofJOSE
 public import ProofModel
 
-/// A build of the SDK whose reports are taken: its measurement proof key, sealed.
+/// A build of the SDK whose reports are accepted: its measurement proof key, sealed.
 public struct SDKBuild: Record, Hashable {
-  /// The key's public name; it says the mode too.
+  /// The key's public name, which includes the mode.
   public var id: KeyID
   /// The key's mode.
   public var mode: Mode
-  /// What people call the build.
+  /// The name that people use for the build.
   public var name: String
   /// When it was made or registered, in Unix seconds.
   public var added: Int64
   /// Whether its reports are refused from now on.
   public var isRevoked: Bool
-  /// Which sources apps with this key are not asked for, beside those of the policy.
+  /// The sources that apps with this key are not asked for, beside those of the policy.
   public var sourcesWithout = LeftOutSources.none
   var sealedKey: [UInt8]
 
-  /// Where it stands.
+  /// The record's table.
   public static var table: StoreTable { .sdkBuild }
-  /// What people call it.
+  /// The word that people use for the record, for errors.
   public static var noun: String { "SDK build" }
-  /// Its name among those of its kind.
+  /// The record's key in its table.
   public var key: String { id.description }
 
-  /// All of it but the key.
+  /// The fields, all but the key.
   public var fields: JSONObject {
     var fields = shown
     fields["id"] = nil
@@ -41,7 +41,7 @@ public struct SDKBuild: Record, Hashable {
     self.sealedKey = sealedKey
   }
 
-  /// Reads what ``fields`` wrote.
+  /// Reads the output of ``fields``; nil for anything else.
   public init?(key: String, fields: JSONObject) {
     guard let bytes = Hexadecimal.decode(key), let id = try? KeyID(bytes),
       let mode = fields.text("mode").flatMap(Mode.init(word:)), let name = fields.text("name"),
@@ -55,7 +55,7 @@ public struct SDKBuild: Record, Hashable {
     }
   }
 
-  /// What may be shown.
+  /// The public fields.
   public var shown: JSONObject {
     var shown: JSONObject = [
       "id": .string(key), "mode": .string(mode.word), "name": .string(name),

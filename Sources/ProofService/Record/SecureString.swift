@@ -1,6 +1,6 @@
 public import ProofJOSE
 
-/// A string that only apps which pass may have. It stands in the store sealed.
+/// A string that only apps that pass may have. The store has it sealed.
 public struct SecureString: Record, Hashable {
   /// The longest name.
   public static let nameMax = 64
@@ -14,26 +14,26 @@ public struct SecureString: Record, Hashable {
     self.sealedValue = sealedValue
   }
 
-  /// Where it stands.
+  /// The record's table.
   public static var table: StoreTable { .secureString }
-  /// What people call it.
+  /// The word that people use for the record, for errors.
   public static var noun: String { "secure string" }
-  /// Its name among those of its kind.
+  /// The record's key in its table.
   public var key: String { name }
 
-  /// All of it but the key.
+  /// The fields, all but the key.
   public var fields: JSONObject {
     var fields = JSONObject()
     fields.set("value", sealedValue)
     return fields
   }
 
-  /// Reads what ``fields`` wrote.
+  /// Reads the output of ``fields``; nil for anything else.
   public init?(key: String, fields: JSONObject) {
     guard let sealed = fields.bytes("value") else { return nil }
     self.init(key, sealedValue: sealed)
   }
 
-  /// What may be shown.
+  /// The public fields.
   public var shown: JSONObject { ["name": .string(name)] }
 }

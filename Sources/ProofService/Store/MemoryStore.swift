@@ -1,9 +1,10 @@
 public import ProofModel
 
-/// A store that ends with the process: for tests, and to show what the protocol asks for.
+/// A store that ends with the process: for tests, and as an example of the protocol.
 public final class MemoryStore: Store {
   private struct State {
-    /// By the keys' bytes: Swift's strings call two spellings of one character equal.
+    /// The rows by their keys' bytes: Swift's strings compare two spellings of one character as
+    /// equal.
     var rows: [StoreTable: [[UInt8]: [UInt8]]] = [:]
     var revision: UInt64 = 0
     var counters: [String: UInt64] = [:]
@@ -61,7 +62,7 @@ public final class MemoryStore: Store {
   /// Grows with each change.
   public func revision() throws(StoreError) -> UInt64 { state.withLock { $0.revision } }
 
-  /// Adds to a counter, and tells what it was.
+  /// Adds to a counter, and returns its earlier value.
   public func advance(_ counter: String, by count: UInt64) throws(StoreError) -> UInt64 {
     state.withLock { state in
       let before = state.counters[counter, default: 0]
@@ -80,7 +81,7 @@ public final class MemoryStore: Store {
     state.withLock { $0.salts[salt] }
   }
 
-  /// Uses a salt up and notes what came of it, in one step.
+  /// Uses a salt up and notes the result, in one step.
   public func use(_ salt: Salt, for sighting: DeviceSighting?) throws(StoreError) -> Bool {
     state.withLock { state in
       guard state.salts[salt] != nil else { return false }
@@ -115,7 +116,7 @@ public final class MemoryStore: Store {
     }
   }
 
-  /// Forgets devices that were not seen for long.
+  /// Forgets devices not seen for long.
   public func dropDevices(
     lastSeenBefore time: Int64, atMost count: Int
   ) throws(StoreError) -> Int {
@@ -146,12 +147,12 @@ public final class MemoryStore: Store {
   /// The highest generation, at any gate, of a device that was dropped.
   public func gateGenerationFloor() throws(StoreError) -> UInt32 { state.withLock { $0.gateFloor } }
 
-  /// What is known of a device.
+  /// The row of a device.
   public func device(_ id: DeviceID) throws(StoreError) -> DeviceRow? {
     state.withLock { $0.devices[id] }
   }
 
-  /// The revision and what is known of a device.
+  /// The revision and the row of a device.
   public func glance(
     at id: DeviceID
   ) throws(StoreError) -> (revision: UInt64, device: DeviceRow?) {
@@ -169,7 +170,7 @@ public final class MemoryStore: Store {
       }.prefix(count))
   }
 
-  /// How full the store is.
+  /// The numbers of devices and salts.
   public func counts() throws(StoreError) -> StoreCounts {
     state.withLock { StoreCounts(devices: $0.devices.count, salts: $0.salts.count) }
   }

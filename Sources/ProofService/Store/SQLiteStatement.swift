@@ -1,4 +1,4 @@
-/// Every statement that is prepared once and kept. The schema stands beside them.
+/// Every statement that is prepared once and kept, and the schema.
 enum SQLiteStatement: String, CaseIterable {
   case row = "SELECT value FROM row WHERE tbl = ? AND key = ?"
   case rows = "SELECT key, value FROM row WHERE tbl = ? ORDER BY key"
@@ -56,9 +56,9 @@ enum SQLiteStatement: String, CaseIterable {
   case rollBackToMark = "ROLLBACK TO job"
   case forgetMark = "RELEASE job"
 
-  /// "PfSt": tells our files from other SQLite files.
+  /// "PfSt": distinguishes the service's files from other SQLite files.
   static let applicationID: Int64 = 0x5066_5374
-  /// The schema's version. What is newer is not touched.
+  /// The schema's version. A file of a newer version is not changed.
   static let schemaVersion: Int64 = 1
 
   /// Made also in stores of earlier programs, which need not know of it: a line that such a program leaves behind
@@ -72,7 +72,7 @@ enum SQLiteStatement: String, CaseIterable {
     SELECT count(*) FROM sqlite_master WHERE name IN ('device_last_seen', 'gate_line')
     """
 
-  /// Keys and names are the bytes of their UTF-8, so that they compare as bytes.
+  /// Keys and names are UTF-8 bytes, so that they compare as bytes.
   static let schema = """
     CREATE TABLE row (tbl INTEGER NOT NULL, key BLOB NOT NULL, value BLOB NOT NULL,
       PRIMARY KEY (tbl, key)) STRICT, WITHOUT ROWID;

@@ -1,27 +1,26 @@
 public import ProofModel
 
-/// The store that comes along: one SQLite file, in WAL mode, that several processes may share.
+/// The service's own store: one SQLite file, in WAL mode, that several processes may share.
 ///
 /// One connection writes, and threads that write at the same time share a transaction
-/// (`WriteQueue`); others read, so that nobody who reads waits for the disk. Everything that the
-/// protocol says survives a power cut is committed with `synchronous` FULL. Only
-/// ``Store/keep(_:)``, which promises less, uses NORMAL, and waits for nobody: while others write, its
-/// salts stand in memory until the next transaction takes them along.
+/// (`WriteQueue`). Other connections read, so that no reader waits for the disk. Data that the
+/// protocol promises to survive a power cut is committed with `synchronous` FULL. Only
+/// ``Store/keep(_:)``, which promises less, uses NORMAL and does not wait. While others write, its
+/// salts stand in memory until the next transaction stores them.
 public final class SQLiteStore: Store {
   private let reader: CoreLock<SQLiteConnection>
-  /// Another one that reads, for what looks at all devices there are: that takes as long as it takes,
-  /// and no request waits for it.
+  /// A second reader, for queries over all devices. They take long, and no request waits for them.
   private let surveyor: CoreLock<SQLiteConnection>
   private let writer: WriteQueue
   private let path: String
-  /// Salts on their way to the file, which readers do not find there yet.
+  /// Salts that are not yet written to the file, where readers do not find them.
   private let unsaved = UnsavedSalts()
 
   /// Opens a store.
   ///
   /// - Parameters:
-  ///   - path: Where its file is.
-  ///   - patience: How many milliseconds to wait for another process's lock.
+  ///   - path: The file's path.
+  ///   - patience: The most milliseconds to wait for another process's lock.
   /// - Throws: ``StoreError/missing(path:)``, ``StoreError/foreign(path:)``,
   ///   ``StoreError/damaged(path:detail:)``, ``StoreError/tooNew(path:version:known:)``.
   public init(at path: String, patience: Int32 = 5_000) throws(StoreError) {
@@ -45,23 +44,23 @@ public final class SQLiteStore: Store {
     surveyor = CoreLock(try SQLiteConnection(path: path, patience: patience))
   }
 
-  /// How many pages are checked at the start. A start must not take longer the more devices are known;
-  /// damage beyond is found where it is read.
+  /// The most pages that are checked at the start, so that a start takes no longer the more devices
+  /// there are. Damage beyond is found when it is read.
   static let checkedPagesMax: Int64 = 2_048
 
   private static func check(_ connection: SQLiteConnection) throws(StoreError) {
-    // A file that is shorter than it says of itself is refused here, whatever its size.
+    // Refuse a file that is shorter than its header says, whatever its size.
     guard try connection.number("PRAGMA page_count") <= checkedPagesMax else { return }
     let findings = try connection.text("PRAGMA quick_check(1)")
     guard findings == "ok" else { throw .damaged(path: connection.path, detail: findings) }
   }
 
-  /// Makes a store where there is none.
+  /// Makes a store at a path that has none.
   ///
-  /// - Parameter path: Where its file is to be. Only this user may read it.
+  /// - Parameter path: The path of the new file. Only this user may read it.
   /// - Throws: ``StoreError/failed(path:detail:)``, also if there is a file.
   public convenience init(creatingAt path: String) throws(StoreError) {
-    // An empty file is what a power cut in here leaves behind.
+    // A power cut during this function leaves an empty file.
     if SQLiteFile.size(of: path) != 0 {
       try SQLiteFile.make(path)
     } else if !SQLiteFile.isPrivate(path) {
@@ -141,7 +140,7 @@ public final class SQLiteStore: Store {
     }
   }
 
-  /// Adds to a counter, and tells what it was.
+  /// Adds to a counter, and returns its earlier value.
   public func advance(_ counter: String, by count: UInt64) throws(StoreError) -> UInt64 {
     let name = SQLiteValue.bytes(Array("counter.\(counter)".utf8))
     let result = try writer.run(
@@ -176,7 +175,7 @@ public final class SQLiteStore: Store {
           return .done
         })
     } catch {
-      // Perhaps the job was never taken, and nobody settles it.
+      // The job may never have been taken, and then its `settled` is not called.
       unsaved.remove(pending.salt)
       throw error
     }
@@ -194,7 +193,7 @@ public final class SQLiteStore: Store {
     }
   }
 
-  /// Uses a salt up and notes what came of it, in one step.
+  /// Uses a salt up and notes the result, in one step.
   public func use(_ salt: Salt, for sighting: DeviceSighting?) throws(StoreError) -> Bool {
     let result = try writer.run(
       WriteJob(mustLast: true) { (connection) throws(StoreError) in
@@ -243,7 +242,7 @@ public final class SQLiteStore: Store {
     return Int(count)
   }
 
-  /// Forgets devices that were not seen for long.
+  /// Forgets devices not seen for long.
   public func dropDevices(
     lastSeenBefore time: Int64, atMost count: Int
   ) throws(StoreError) -> Int {
@@ -307,7 +306,7 @@ public final class SQLiteStore: Store {
     return generation
   }
 
-  /// What is known of a device.
+  /// The row of a device.
   public func device(_ id: DeviceID) throws(StoreError) -> DeviceRow? {
     let path = path
     return try read { (connection) throws(StoreError) in
@@ -315,7 +314,7 @@ public final class SQLiteStore: Store {
     }.first
   }
 
-  /// The revision and what is known of a device: locked for once, not twice.
+  /// Reads the revision and the row of a device under one lock.
   public func glance(
     at id: DeviceID
   ) throws(StoreError) -> (revision: UInt64, device: DeviceRow?) {
@@ -342,7 +341,7 @@ public final class SQLiteStore: Store {
     }
   }
 
-  /// How full the store is.
+  /// The numbers of devices and salts.
   public func counts() throws(StoreError) -> StoreCounts {
     try surveyor.withLock { (connection) throws(StoreError) in
       var counts = StoreCounts(devices: 0, salts: 0)
@@ -374,7 +373,7 @@ public final class SQLiteStore: Store {
     return rows
   }
 
-  /// How many transactions were begun, and how many of them wait for the disk: for tests.
+  /// The number of transactions that were begun, and of those that wait for the disk: for tests.
   var transactions: (all: Int, lasting: Int) {
     let counts = writer.counts
     return (counts.transactions, counts.lasting)

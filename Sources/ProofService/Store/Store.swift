@@ -1,13 +1,13 @@
 public import ProofModel
 
-/// Where the service keeps what must outlive it. One store holds one account.
+/// The service's durable storage. One store holds one account.
 ///
-/// A store keeps bytes and knows nothing of their meaning: rows by table and key, pending salts,
-/// devices and counters. What is secret is sealed before it comes here (``Account``), so a store
-/// needs no cryptography of its own. `StoreConformance` in the tests says what each must do; a store
-/// that passes can replace the one that comes along (``SQLiteStore``).
+/// A store keeps bytes and does not interpret them: rows by table and key, pending salts, devices
+/// and counters. Secrets are sealed before they are stored (``Account``), so a store needs no
+/// cryptography of its own. `StoreConformance` in the tests defines the behaviour of a store. A
+/// store that passes can replace the service's own (``SQLiteStore``).
 ///
-/// All functions are called from several threads at once, and return when what they promise is so.
+/// All functions are called from several threads at once, and return when their promises are kept.
 public protocol Store: Sendable {
   /// One row, or nil.
   func row(_ key: String, of table: StoreTable) throws(StoreError) -> [UInt8]?
@@ -22,40 +22,40 @@ public protocol Store: Sendable {
   ///   ``StoreChange/expect(_:_:_:)`` finds another row; nothing was changed then.
   func apply(_ changes: [StoreChange]) throws(StoreError)
 
-  /// Grows with each ``apply(_:)`` of any process that shares the store: who caches rows looks here.
-  /// Changes of device strings alone do not count: apps make them, and nobody caches them.
+  /// Grows with each ``apply(_:)`` of any process that shares the store; a cache of rows compares
+  /// it. Changes of device strings alone do not count: apps make them, and they are not cached.
   func revision() throws(StoreError) -> UInt64
 
-  /// Adds to a counter that starts at 0, and tells what it was. When it returns the sum survives a
-  /// power cut.
+  /// Adds to a counter that starts at 0, and returns its earlier value. When it returns, the sum
+  /// survives a power cut.
   func advance(_ counter: String, by count: UInt64) throws(StoreError) -> UInt64
 
   /// Keeps a salt until ``use(_:for:)`` takes it or it expires.
   ///
-  /// A power cut or the end of the process may lose it, as nothing was accepted under it yet: the
-  /// device asks again. Another process that shares the store finds it at the latest when a change
-  /// that this one made afterwards has returned.
+  /// A power cut or the end of the process may lose it. That does no harm, because no report was
+  /// accepted under it yet: the device asks again. Another process that shares the store finds the
+  /// salt at the latest when a later change of this process has returned.
   func keep(_ pending: PendingSalt) throws(StoreError)
 
   /// A salt that was kept and neither used nor dropped, expired or not.
   func pending(_ salt: Salt) throws(StoreError) -> PendingSalt?
 
-  /// Uses a salt up and notes what came of it, in one step. When it returns true, that survives a
-  /// power cut: the salt is never found again.
+  /// Uses a salt up and notes the result, in one step. When it returns true, that survives a power
+  /// cut: the salt is never found again.
   ///
   /// - Parameters:
   ///   - salt: The salt.
-  ///   - sighting: What was seen of the device; nil if the report was not believed. Its generation
-  ///     becomes the device's if it is higher, and ``DeviceSighting/mustRaiseGeneration`` makes
-  ///     that a condition.
-  /// - Returns: Whether this call used the salt. False, with nothing changed: the salt is not there,
-  ///   or the device's generation is not below the one that must raise it.
+  ///   - sighting: The report's facts about the device; nil if the report was refused. Its
+  ///     generation becomes the device's if it is higher, and
+  ///     ``DeviceSighting/mustRaiseGeneration`` makes that a condition.
+  /// - Returns: Whether this call used the salt. False, with nothing changed, if the salt is not
+  ///   there, or the device's generation is not below one that must raise it.
   /// - Throws: ``StoreError``.
   func use(_ salt: Salt, for sighting: DeviceSighting?) throws(StoreError) -> Bool
 
   /// Forgets salts that expired before a time, in Unix seconds.
   ///
-  /// - Returns: How many.
+  /// - Returns: The number of salts.
   @discardableResult
   func dropSalts(expiredBefore time: Int64) throws(StoreError) -> Int
 
@@ -65,8 +65,8 @@ public protocol Store: Sendable {
   ///
   /// - Parameters:
   ///   - time: Unix seconds.
-  ///   - count: How many at most.
-  /// - Returns: How many were dropped.
+  ///   - count: The most devices to drop.
+  /// - Returns: The number of devices dropped.
   /// - Throws: ``StoreError``.
   func dropDevices(lastSeenBefore time: Int64, atMost count: Int) throws(StoreError) -> Int
 
@@ -80,17 +80,16 @@ public protocol Store: Sendable {
   /// The highest generation, at any gate, of a device that was dropped; 0 for none.
   func gateGenerationFloor() throws(StoreError) -> UInt32
 
-  /// What is known of a device.
+  /// The row of a device.
   func device(_ id: DeviceID) throws(StoreError) -> DeviceRow?
 
-  /// The revision and what is known of a device, as they stand at one moment: all that a request
-  /// needs first.
+  /// The revision and the row of a device, read at one moment: all that a request needs first.
   func glance(at id: DeviceID) throws(StoreError) -> (revision: UInt64, device: DeviceRow?)
 
   /// The devices seen last, the latest first.
   func devices(latest count: Int) throws(StoreError) -> [DeviceRow]
 
-  /// How many devices were seen, and how many salts wait.
+  /// The numbers of devices and of pending salts.
   func counts() throws(StoreError) -> StoreCounts
 }
 
@@ -114,7 +113,7 @@ public enum StoreTable: UInt8, Sendable, CaseIterable {
   case secureString = 8
   /// Secure strings that an app's installation defined, by device and name.
   case deviceString = 9
-  /// What an operator decided about single devices.
+  /// The operator's decisions about single devices.
   case deviceRule = 10
   /// Gates by name.
   case gate = 11
@@ -136,26 +135,26 @@ public struct StoreRow: Sendable, Hashable {
 
 /// One change of a row.
 public enum StoreChange: Sendable, Hashable {
-  /// A row whose key must be free.
+  /// Adds a row whose key must be free.
   case insert(StoreTable, String, [UInt8])
-  /// A row, be its key free or not.
+  /// Writes a row, whether its key is free or not.
   case put(StoreTable, String, [UInt8])
-  /// No change, but a condition: the row is there with these bytes.
+  /// A condition and no change: the row exists with these bytes.
   case expect(StoreTable, String, [UInt8])
-  /// No such row any more, be it there or not.
+  /// Removes a row, if it exists.
   case remove(StoreTable, String)
 }
 
 extension StoreChange {
-  /// What makes of a row that was read another one, if nobody else wrote meanwhile: whoever finds that
-  /// somebody did reads again, and begins anew.
+  /// Changes that rewrite a row only if it is still the row that was read. If another writer
+  /// changed it, the caller reads again and starts over.
   ///
   /// - Parameters:
   ///   - table: The row's table.
   ///   - key: Its key.
-  ///   - present: What was read; nil for no row.
-  ///   - new: What shall stand there; nil for no row.
-  /// - Returns: The changes; none where nothing stood and nothing shall.
+  ///   - present: The row that was read; nil for no row.
+  ///   - new: The row to write; nil for no row.
+  /// - Returns: The changes; none if there was no row and none is to be written.
   static func rewriting(
     _ table: StoreTable, _ key: String, from present: [UInt8]?, to new: [UInt8]?
   ) -> [StoreChange] {
@@ -169,7 +168,7 @@ extension StoreChange {
 }
 
 extension [StoreChange] {
-  /// Whether those who cache rows must look again.
+  /// Whether caches of rows must be refreshed.
   var countsForRevision: Bool {
     contains { change in
       switch change {
@@ -185,9 +184,9 @@ extension [StoreChange] {
 public struct PendingSalt: Sendable, Hashable {
   /// The salt.
   public var salt: Salt
-  /// When it stops being good, in Unix seconds.
+  /// The salt's end, in Unix seconds.
   public var expiry: Int64
-  /// What the service must remember of the question.
+  /// The part of the question that the service needs when the report comes.
   public var note: [UInt8]
 
   /// A pending salt of these parts.
@@ -198,11 +197,11 @@ public struct PendingSalt: Sendable, Hashable {
   }
 }
 
-/// What a report shows of a device.
+/// A report's facts about a device.
 public struct DeviceSighting: Sendable, Hashable {
   /// The device.
   public var device: DeviceID
-  /// When, in Unix seconds.
+  /// The time, in Unix seconds.
   public var time: Int64
   /// The generation of the measurement that the report gave; 0 for none.
   public var generation: UInt32
@@ -210,7 +209,7 @@ public struct DeviceSighting: Sendable, Hashable {
   public var mustRaiseGeneration: Bool
   /// The gate whose line the generation is of; nil for the device's own, which opens locks.
   public var gate: GateID?
-  /// What the service notes about the device.
+  /// The service's note about the device.
   public var note: [UInt8]
 
   /// A sighting of these parts.
@@ -227,7 +226,7 @@ public struct DeviceSighting: Sendable, Hashable {
   }
 }
 
-/// What a store keeps of a device.
+/// The store's row of a device.
 public struct DeviceRow: Sendable, Hashable {
   /// The device.
   public var device: DeviceID
@@ -241,7 +240,7 @@ public struct DeviceRow: Sendable, Hashable {
   public var note: [UInt8]
 }
 
-/// How full a store is.
+/// The counts of a store.
 public struct StoreCounts: Sendable, Hashable {
   /// Devices seen.
   public var devices: Int

@@ -1,8 +1,8 @@
-/// Why the store did not do what was asked.
+/// The reason why the store failed.
 public enum StoreError: Error, Sendable, Hashable {
-  /// There is no store at the place.
+  /// The path has no store.
   case missing(path: String)
-  /// There is a file, and it is no store of this service.
+  /// The file is not a store of this service.
   case foreign(path: String)
   /// The store's file is damaged.
   case damaged(path: String, detail: String)
@@ -10,18 +10,18 @@ public enum StoreError: Error, Sendable, Hashable {
   case tooNew(path: String, version: Int, known: Int)
   /// Another process kept the store locked for too long.
   case busy(path: String)
-  /// No room is left.
+  /// The disk is full.
   case full(path: String)
   /// The store cannot be read or written.
   case failed(path: String, detail: String)
-  /// A row that should be new is there.
+  /// A row that should be new exists.
   case alreadyThere(table: StoreTable, key: String)
   /// A row is not the one that was read before.
   case changedMeanwhile(table: StoreTable, key: String)
 }
 
 extension StoreError: CustomStringConvertible {
-  /// What went wrong, where, and what to do next.
+  /// The failure, its place and the next step, as text.
   public var description: String {
     switch self {
     case .missing(let path):

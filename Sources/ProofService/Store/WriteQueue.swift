@@ -2,9 +2,9 @@ internal import ProofModel
 
 /// A job for the one connection that writes.
 ///
-/// `@unchecked Sendable` because the outcome is written before `turn` is given, and read after.
+/// `@unchecked Sendable` because the outcome is written before `turn` is given, and read after it.
 final class WriteJob: @unchecked Sendable {
-  /// What a job gives back.
+  /// The result of a job.
   enum Result {
     case done
     case used(Bool)
@@ -13,16 +13,17 @@ final class WriteJob: @unchecked Sendable {
 
   /// Whether the job's changes must survive a power cut before it returns.
   let mustLast: Bool
-  /// Whether the job may fail halfway for a reason of its own, which must not touch its neighbours.
+  /// Whether the job may fail halfway for a reason of its own, which must not affect other jobs.
   let mayBeRefused: Bool
   fileprivate let body: (SQLiteConnection) throws(StoreError) -> Result
-  /// Called when a job that nobody waits for is over.
+  /// Called when a job ends whose caller does not wait for it.
   fileprivate let settled: (@Sendable () -> Void)?
   fileprivate var outcome: Swift.Result<Result, StoreError>?
-  /// Given to whoever waits for the job: it is over, or it is that thread's turn to write.
+  /// Signalled to the thread that waits for the job: it is over, or it is that thread's turn to
+  /// write.
   fileprivate let turn: Turn?
 
-  /// A job that somebody waits for.
+  /// A job whose caller waits for it.
   init(
     mustLast: Bool, mayBeRefused: Bool = false,
     _ body: @escaping (SQLiteConnection) throws(StoreError) -> Result
@@ -34,11 +35,11 @@ final class WriteJob: @unchecked Sendable {
     turn = Turn()
   }
 
-  /// A job that may be left to others.
+  /// A job that another thread may run later.
   ///
   /// - Parameters:
-  ///   - settled: Called when it is over, well or badly.
-  ///   - body: What to do.
+  ///   - settled: Called when it is over, whether it succeeded or failed.
+  ///   - body: The work to do.
   init(
     settled: @escaping @Sendable () -> Void,
     _ body: @escaping (SQLiteConnection) throws(StoreError) -> Result
@@ -53,39 +54,40 @@ final class WriteJob: @unchecked Sendable {
 
 /// Lets threads that write at the same time share one transaction, and so one wait for the disk.
 ///
-/// Whoever finds the connection free takes all jobs that wait, runs them in one transaction and
-/// tells their threads, each by itself; one of those that came meanwhile writes next. Nobody is told
-/// before the transaction is on the disk. With one thread this is a transaction for each job.
+/// A thread that finds the connection free takes all jobs that wait and runs them in one
+/// transaction. Then it tells each job's thread the result, and one of the threads that came
+/// meanwhile writes next. No thread is told before the transaction is on the disk. With one thread
+/// this is a transaction for each job.
 final class WriteQueue: Sendable {
   private struct State {
     var waiting: [WriteJob] = []
     var isBusy = false
     var transactions = 0
-    /// Those of them that waited for the disk.
+    /// The transactions that waited for the disk.
     var lasting = 0
-    /// Why jobs that nobody waited for failed last.
+    /// The last failure of a job whose caller did not wait for it.
     var failure: StoreError?
   }
 
   private let state = CoreLock(State())
   private let writer: Writer
 
-  /// How many jobs may wait that nobody waits for; the next one waits.
+  /// The most jobs that may wait without a waiting caller; the caller of the next one waits.
   static let leftMax = 4_096
-  /// How often a thread whose own job is over writes what others left, before it goes.
+  /// The most rounds in which a thread whose own job is over writes other threads' jobs.
   private static let roundsMax = 8
 
-  /// A queue before a connection whose `synchronous` is FULL.
+  /// Makes a queue for a connection whose `synchronous` is FULL.
   init(_ connection: SQLiteConnection) { writer = Writer(connection) }
 
   deinit {
-    // What was left to somebody who did not come.
+    // Run the jobs that were left to another thread that did not come.
     let rest = state.withLock { $0.waiting }
     if !rest.isEmpty { _ = writer.outcomes(of: rest) }
   }
 
-  /// How many jobs wait, how many transactions were begun, and how many of them wait for the disk: for
-  /// tests.
+  /// The number of jobs that wait, of transactions that were begun, and of those that wait for the
+  /// disk: for tests.
   var counts: (waiting: Int, transactions: Int, lasting: Int) {
     state.withLock { ($0.waiting.count, $0.transactions, $0.lasting) }
   }
@@ -100,10 +102,11 @@ final class WriteQueue: Sendable {
     return try job.outcome!.get()
   }
 
-  /// Runs a job that need not be over when this returns: now, if nobody writes, otherwise whoever
-  /// writes next does it.
+  /// Runs a job that may still wait when this returns. It runs now if no other thread writes;
+  /// otherwise the next thread that writes runs it.
   ///
-  /// - Throws: Why this job failed or, if it was left to others, why such a job failed before.
+  /// - Throws: The failure of this job or, if it was left to another thread, of an earlier such
+  ///   job.
   func leave(_ job: WriteJob) throws(StoreError) {
     let failure = state.withLock { state in
       defer { state.failure = nil }
@@ -113,12 +116,12 @@ final class WriteQueue: Sendable {
     guard join(job) else { return }
     write()
     guard case .failure(let error) = job.outcome else { return }
-    // It is told here, and to nobody else.
+    // This call reports the failure, so do not report it again.
     state.withLock { $0.failure = nil }
     throw error
   }
 
-  /// Whether there is room for one more job that nobody waits for.
+  /// Whether the queue has room for one more job whose caller does not wait.
   var hasRoom: Bool { state.withLock { $0.waiting.count < Self.leftMax } }
 
   /// - Returns: Whether this thread must write.
@@ -136,7 +139,7 @@ final class WriteQueue: Sendable {
     case again
   }
 
-  /// Runs what waits, of this thread and others, then hands over.
+  /// Runs the waiting jobs, of this thread and others, then hands over.
   private func write() {
     var rounds = 0
     while true {
@@ -161,7 +164,7 @@ final class WriteQueue: Sendable {
         state.isBusy = false
         return .nobody
       }
-      // The next one begins before those who are done go on: the disk shall not wait.
+      // Hand over before waking the finished threads, so that the disk is never idle.
       if case .other(let job) = next { job.turn?.give() }
       for job in batch {
         job.settled?()
@@ -172,9 +175,9 @@ final class WriteQueue: Sendable {
   }
 }
 
-/// Runs batches on the connection: one thread at a time, whoever made the queue busy.
+/// Runs batches on the connection, one thread at a time: the thread that made the queue busy.
 ///
-/// `@unchecked Sendable` because the queue sees to that.
+/// `@unchecked Sendable` because the queue lets one thread at a time use it.
 private final class Writer: @unchecked Sendable {
   private let connection: SQLiteConnection
   private var isSynchronous = true
@@ -189,7 +192,7 @@ private final class Writer: @unchecked Sendable {
       for job in batch { outcomes.append(try outcome(of: job)) }
       try connection.run(.commit)
     } catch {
-      // All or none: what one job wrote is gone with the others'.
+      // All or none: one job's changes are rolled back with the others'.
       if connection.isInTransaction { _ = try? connection.run(.rollBack) }
       outcomes = batch.map { _ in .failure(error) }
     }
@@ -198,7 +201,7 @@ private final class Writer: @unchecked Sendable {
 
   /// Runs a job within the transaction.
   ///
-  /// - Throws: What ends the whole transaction; a job's own refusal is returned.
+  /// - Throws: An error that ends the whole transaction; a job's own refusal is returned.
   private func outcome(
     of job: WriteJob
   ) throws(StoreError) -> Swift.Result<WriteJob.Result, StoreError> {
@@ -219,7 +222,7 @@ private final class Writer: @unchecked Sendable {
     }
   }
 
-  /// In WAL mode FULL waits for the disk at each commit, NORMAL leaves that to the next FULL one.
+  /// In WAL mode, FULL waits for the disk at each commit; NORMAL leaves that to the next FULL one.
   private func setSynchronous(_ mustLast: Bool) throws(StoreError) {
     guard mustLast != isSynchronous else { return }
     try connection.execute("PRAGMA synchronous = \(mustLast ? "FULL" : "NORMAL")")

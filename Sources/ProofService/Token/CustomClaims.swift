@@ -1,19 +1,19 @@
 internal import ProofJOSE
 internal import ProofModel
 
-/// The claims of a custom token: those of the app, as far as the account takes them.
+/// The claims of a custom token: those of the app, as far as the account accepts them.
 enum CustomClaims {
   /// The claims that apps may set if the policy names them: those that RFC 7519 registers, except `exp`,
   /// which the service sets.
   static let registered = ["iss", "sub", "aud", "nbf", "iat", "jti"]
 
-  /// Why claims are not taken: a sentence for the app's developer.
+  /// The reason why claims are refused: a sentence for the app's developer.
   struct Refusal: Error { let words: String }
 
   /// Reads the claims of an app.
   ///
   /// - Parameters:
-  ///   - payload: What the app sent.
+  ///   - payload: The app's bytes.
   ///   - allowed: Which of ``registered`` it may set.
   /// - Returns: The claims, without those of the service.
   /// - Throws: ``Refusal``.
@@ -50,6 +50,6 @@ enum CustomClaims {
     }
   }
 
-  /// Names that tokens of APIs give a meaning to beside the typed ones.
+  /// Names that have a meaning in API tokens, beside the typed claims.
   private static let reserved = ["mgn", "mmd"]
 }

@@ -1,13 +1,14 @@
 internal import ProofJOSE
 internal import ProofModel
 
-/// The secure strings that one installation of an app defined for itself: one row, sealed one by one.
+/// The secure strings that one installation of an app defined for itself: one row, each string
+/// sealed by itself.
 struct DeviceStrings {
-  /// The longest value: what an answer can carry.
+  /// The longest value that an answer can carry.
   static let valueMax = 65_535
-  /// How many one installation may define.
+  /// The most strings that one installation may define.
   static let countMax = 32
-  /// How long its row may be: well within what the parser of JSON takes.
+  /// The longest row, in bytes: well below the limit of the JSON parser.
   static let bytesMax = 131_072
 
   private let device: DeviceID
@@ -38,7 +39,7 @@ struct DeviceStrings {
     do { return try vault.text(bytes, for: place(of: name)) } catch { throw .failed }
   }
 
-  /// Defines a name, or with an empty value forgets it.
+  /// Defines a name, or removes it if the value is empty.
   ///
   /// - Returns: Whether there was room.
   mutating func set(_ name: String, to value: String) -> Bool {
@@ -55,14 +56,14 @@ struct DeviceStrings {
     return true
   }
 
-  /// What makes the store agree, if the row is still the one that was read.
+  /// The changes to store, conditional on the row being the one that was read.
   private var changes: [StoreChange] {
     let kept = sealed.members.isEmpty ? nil : Array(JSONValue.object(sealed).text.utf8)
     return StoreChange.rewriting(.deviceString, device.description, from: row, to: kept)
   }
 
-  /// Defines a name for good, or with an empty value forgets it. Of two that an installation defines
-  /// at the same time none is lost: the later one finds another row, and begins anew with it.
+  /// Defines a name durably, or removes it if the value is empty. Two concurrent definitions of an
+  /// installation are both kept: the later one finds a newer row, and starts over with it.
   ///
   /// - Returns: Whether there was room.
   static func keep(
@@ -83,7 +84,7 @@ struct DeviceStrings {
     }
   }
 
-  /// The new definition that a report brings; nil if it only asks, or is about something else.
+  /// The new definition in a report; nil if it only asks, or has another purpose.
   static func definition(
     in subject: AttestationReport.Subject
   ) throws(Refusal) -> String? {

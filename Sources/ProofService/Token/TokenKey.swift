@@ -1,19 +1,19 @@
 internal import ProofJOSE
 internal import ProofModel
 
-/// A key that signs or seals tokens. Of a sealing key the store counts the tokens, in blocks, so
+/// A key that signs or seals tokens. The store counts the tokens of a sealing key, in blocks, so
 /// that no key seals more than is safe however often the service is killed.
 final class TokenKey: Sendable {
   let key: JSONWebKey
   private let counter: String
   private let store: any Store
-  /// Up to which count tokens may be sealed before the next block is reserved.
+  /// The count up to which tokens may be sealed before the next block is reserved.
   private let reserved = CoreLock<UInt64>(0)
-  /// What failing apps' tokens are signed with: one key, for under the right one too the same claims
-  /// give the same signature.
+  /// The decoy key that signs failing apps' tokens. It is one key, because equal claims give equal
+  /// signatures under the right key too.
   private let decoyKey = CoreLock<JSONWebKey?>(nil)
 
-  /// How many tokens a crash can lose of a key's 2^32.
+  /// The most tokens that a crash can lose of a key's 2^32.
   static let block: UInt64 = 4_096
 
   init(_ key: JSONWebKey, counter: String, in store: any Store) {
@@ -40,9 +40,9 @@ final class TokenKey: Sendable {
     }
   }
 
-  /// A token that looks like one of this key, under a key that nobody has.
+  /// Makes a token that looks like one of this key, under a random decoy key.
   ///
-  /// To a public key everybody can seal, so that there the signature inside is the wrong one: the app
+  /// Anyone can seal to a public key, so there the signature inside is wrong instead: the app
   /// cannot look inside, and the backend refuses it.
   func decoy(
     _ claims: Claims, signedBy signer: TokenKey? = nil
@@ -50,7 +50,7 @@ final class TokenKey: Sendable {
     let signing = try signer?.signingDecoy()
     guard !key.algorithm.isSignature else { return try Self.token(claims, by: signingDecoy()) }
     if key.algorithm.isPublicKeyEncryption { return try token(claims, signedByKey: signing) }
-    // What is sealed differs each time anyway, and a key seals no more than so many.
+    // Use a fresh key: sealed tokens differ each time anyway, and one key may seal only so many.
     return try Self.token(claims, by: freshDecoy(), signedBy: signing)
   }
 
@@ -87,14 +87,14 @@ final class TokenKey: Sendable {
     }
   }
 
-  /// Sees to it that the store counts at least as many tokens as the key will have sealed.
+  /// Reserves counts, so that the store counts at least as many tokens as the key will have sealed.
   private func reserve() throws(ServiceError) {
     guard !key.algorithm.isSignature else { return }
     try reserved.withLock { (end) throws(ServiceError) in
       let sealed = try ServiceError.ofJOSE { () throws(JOSEError) in
         try JWEEncrypter(key).sealedCount
       }
-      // Threads that passed here and have not sealed yet fit into the other half of the block.
+      // Threads that passed here and have not sealed yet use the other half of the block.
       guard sealed + Self.block / 2 >= end else { return }
       let start = try ServiceError.ofStore { () throws(StoreError) in
         try store.advance(counter, by: Self.block)

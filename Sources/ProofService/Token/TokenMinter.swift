@@ -1,7 +1,7 @@
 internal import ProofJOSE
 internal import ProofModel
 
-/// Makes the token, secure string or custom token that a believed report asked for.
+/// Makes the token, secure string or custom token that an authenticated report asked for.
 struct TokenMinter {
   let work: ReportWork
   let judgement: Judgement
@@ -29,7 +29,7 @@ struct TokenMinter {
     return dressed(answer)
   }
 
-  /// An answer with what every answer to a believed report says.
+  /// Adds the fields that every answer to an authenticated report has.
   func dressed(_ answer: AttestationAnswer) -> AttestationAnswer {
     var answer = answer
     answer.responseCode = code
@@ -57,13 +57,14 @@ struct TokenMinter {
       try add(measurement, generation, to: &claims)
     }
     var answer = work.answer(.done)
-    // Of a failing app's token too: the two look alike.
+    // Set it for a failing app's token too, so that the two look alike.
     answer.tokenLifetime = UInt32(policy.tokenLifetime)
     answer.token = try minted { () throws(ServiceError) in
       judgement.isPassed
         ? try key.token(claims, signedBy: signer) : try key.decoy(claims, signedBy: signer)
     }
-    // As with the token: whoever fails cannot tell, and signs nothing that anybody believes.
+    // A failing app gets a decoy key, as with the token: it cannot tell, and no backend trusts its
+    // signatures.
     answer.messageKey =
       judgement.isPassed ? snapshot.messageKey?.key : snapshot.messageDecoy
     return answer
@@ -155,7 +156,7 @@ struct TokenMinter {
     } catch {
       return badPayload(error.words)
     }
-    // The end, the device and the names that API tokens use are the service's to say.
+    // The service sets the end, the device and the names that API tokens use.
     claims.expiry = UnixTime(seconds: work.now.seconds + Int64(policy.tokenLifetime))
     claims.deviceID = try? Claims.DeviceID(report.device.bytes)
     do {
@@ -170,8 +171,8 @@ struct TokenMinter {
     }
   }
 
-  /// Tells what is wrong with the claims of an app that passed: it sent them, so it learns nothing of
-  /// others.
+  /// Returns the defect in the claims of an app that passed. The app sent the claims, so the answer
+  /// reveals nothing of others.
   private func badPayload(_ words: String) -> AttestationAnswer {
     var answer = work.answer(.badPayload)
     answer.rejectionReasons = words

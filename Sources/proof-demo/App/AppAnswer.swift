@@ -1,25 +1,25 @@
-/// What the sample app says of one thing it was asked to do: for people a line, for programs JSON.
+/// The sample app's answer to a verb: a line for people, JSON for programs.
 struct AppAnswer: Codable {
-  /// What came of it, in few words that do not change from run to run.
+  /// The outcome, in few words that do not change from run to run.
   var outcome: String
-  /// What else can be told.
+  /// Further details.
   var detail = ""
-  /// Whether what was asked for was done.
+  /// Whether the verb was carried out.
   var isDone = true
-  /// The installation's name, where it was asked for.
+  /// The installation's name, if the verb asked for it.
   var instance: String?
-  /// How many commands the lock has done since its start, where it said so.
+  /// How many commands the lock has done since its start, if it said so.
   var doneCount: Int?
   var time = StepTime()
 }
 
-/// Where the time of one step went, in milliseconds.
+/// The parts of the time of one step, in milliseconds.
 struct StepTime: Codable {
   var total = 0.0
   /// Looking at code, files, environment and device.
   var measurement = 0.0
   /// Folding the evidence, deriving keys, proving, checking receipts; in a step that needs no link,
-  /// whatever else the SDK does too.
+  /// also the SDK's other work.
   var cryptography = 0.0
   /// The link to the hardware: packets, and the hardware's own work.
   var link = 0.0

@@ -2,7 +2,7 @@ import Foundation
 import ProofLink
 import ProofModel
 
-/// Where an installed app's files stand: what was shipped, which is measured, and what it keeps.
+/// The files of an installed app: the shipped ones, which are measured, and the stored ones.
 struct AppHome {
   private let folder: URL
 
@@ -10,16 +10,16 @@ struct AppHome {
 
   /// The bundle: everything that was shipped with the app.
   var bundle: String { folder.appendingPathComponent("app").path }
-  /// What the app keeps, open to its user alone.
+  /// The app's storage, open to its user alone.
   var storage: String { folder.appendingPathComponent("storage").path }
   /// The folder of the measurement and its token, which outlive the process.
   var measurement: String { storage + "/measurement" }
 
-  /// What the app is initialised with: the account.
+  /// The account configuration that the app is initialised with.
   func account() throws -> String { try shipped("account") }
-  /// The certificates that may vouch for the service.
+  /// The certificates of the authorities that the app accepts for the service.
   var authority: String { bundle + "/authority.pem" }
-  /// Where the backend is.
+  /// The backend's address.
   func backend() throws -> String { try shipped("backend") }
   /// The host of the protected API, as the account knows it.
   func api() throws -> String { try shipped("api") }
@@ -33,10 +33,10 @@ struct AppHome {
     return id
   }
 
-  /// Where the paired hardware listens.
+  /// The address at which the paired hardware listens.
   func link() throws -> String { try text("paired/link") }
 
-  /// What is remembered of the link; nothing if there is nothing, or nothing that can be read.
+  /// The stored memory of the link; empty if none is stored, or it cannot be read.
   func memory() -> LinkMemory {
     guard let data = FileManager.default.contents(atPath: memoryPath),
       let memory = try? LinkMemory([UInt8](data))
@@ -44,7 +44,7 @@ struct AppHome {
     return memory
   }
 
-  /// Keeps what is remembered of the link, in one step.
+  /// Stores the memory of the link, atomically.
   func keep(_ memory: LinkMemory) throws {
     try Data(memory.bytes).write(to: URL(fileURLWithPath: memoryPath), options: .atomic)
   }
@@ -63,7 +63,7 @@ struct AppHome {
   }
 }
 
-/// Why the app cannot do what it was asked for.
+/// The reason why the app cannot carry out a verb.
 struct AppFailure: Error, CustomStringConvertible {
   let description: String
 

@@ -32,7 +32,7 @@ struct AppShell {
     }
   }
 
-  /// Does the verb, or every line that comes. Ends with 1 if the last thing was not done.
+  /// Does the verb, or the verb in each line of input. Ends with 1 if the last one failed.
   func run() async -> Never {
     guard words.isEmpty else { Terminal.end(await answer(words) ? 0 : 1) }
     var isWell = true

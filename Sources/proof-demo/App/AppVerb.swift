@@ -1,6 +1,6 @@
 import ProofModel
 
-/// What the sample app can be asked to do.
+/// The verbs of the sample app.
 enum AppVerb {
   case enrol
   case fetch
@@ -21,7 +21,7 @@ enum AppVerb {
     carry HEX      carries the backend's order to the lock
     """
 
-  /// Understands words; nil if they are none of the above.
+  /// Parses words; nil if they are no verb.
   init?(_ words: [String]) {
     switch (words.first, words.count) {
     case ("enrol", 1): self = .enrol

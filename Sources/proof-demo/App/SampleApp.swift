@@ -6,10 +6,10 @@ import ProofModel
 
 /// An app that opens a lock: everything an app developer writes to use ProofKit.
 final class SampleApp {
-  /// This lock stands beside the app and answers in a fraction of it.
+  /// The timeout for an answer. The lock is on the same machine and answers in a fraction of it.
   private static let patience = Duration.seconds(1)
   private static let tryCount = 3
-  /// A person in front of a door, on a bad day.
+  /// The deadline of a command, on a bad link.
   private static let deadline = Duration.seconds(60)
 
   private let home: AppHome
@@ -26,8 +26,8 @@ final class SampleApp {
   ///
   /// - Parameters:
   ///   - home: Its files.
-  ///   - link: Where the lock listens; the paired one if nil.
-  /// - Throws: If its files cannot be used; the words say which.
+  ///   - link: The address at which the lock listens; nil for the paired one.
+  /// - Throws: If a file cannot be used; the error names it.
   init(_ home: AppHome, link: String?) throws {
     self.home = home
     self.link = try link ?? home.link()
@@ -40,10 +40,10 @@ final class SampleApp {
     store = try MeasurementStore(folder: home.measurement)
   }
 
-  /// Does one thing, and says what came of it and how long it took.
+  /// Does one verb, and returns its outcome and its time.
   ///
-  /// The app hangs up when it is done: most locks of this kind serve one phone at a time, and an app
-  /// that stays connected keeps everybody else out. The next thing pays for a link of its own.
+  /// The app disconnects after each verb, because most locks serve one phone at a time. An app that
+  /// stays connected blocks all others. The next verb connects again.
   func perform(_ words: [String]) async -> AppAnswer {
     let start = ContinuousClock.now
     _ = stopwatch.take(of: .zero, overLink: false)
@@ -83,7 +83,8 @@ final class SampleApp {
       outcome: "enrolled", detail: "this installation is \(instance)", instance: instance)
   }
 
-  /// Has the service measure the app, and the backend make a token for the lock of it; keeps both.
+  /// Has the service measure the app, and the backend make a token for the lock from it; stores
+  /// both.
   private func fetch() async throws -> AppAnswer {
     try await attestor.initialize(
       home.account(), updates: .automatic(ConfigurationStore(folder: home.storage)))
@@ -109,7 +110,7 @@ final class SampleApp {
     }
     let token = try StoredToken(MeasurementToken(response.body), for: hardware)
     try store.save(StoredMeasurement(config, of: instance(), tokens: [token]))
-    // Without an index a diagnosis names no entry of the bundle. Proofs do not need it.
+    // The index lets a diagnosis name entries of the bundle. Proofs do not need it.
     try? await probe.probe.index(config)
     return AppAnswer(
       outcome: "fetched",
@@ -166,7 +167,7 @@ final class SampleApp {
   private func send(_ command: Command, _ kind: ProofKind) async throws -> AppAnswer {
     let lock = try connect()
     var answer = AppAnswer(outcome: "\(try await verdict(on: command, kind, of: lock))")
-    // Nobody vouches for the reply: it is shown, and nothing is decided by it.
+    // The reply is not authenticated: show it, and decide nothing by it.
     if let reply = try? await lock.reply() {
       let state = reply.isOpen ? "open" : "shut"
       answer.doneCount = Int(reply.doneCount)
@@ -175,8 +176,8 @@ final class SampleApp {
     return answer
   }
 
-  /// Has a command done. When the link was lost it asks again, as a person would who presses the
-  /// button once more; the connection sees to it that the lock still does the command once.
+  /// Has a command done. After a lost link it tries again, like a person who presses the button
+  /// once more. The connection ensures that the lock does the command only once.
   private func verdict(
     on command: Command, _ kind: ProofKind, of lock: HardwareConnection
   ) async throws(LinkError) -> Verdict {

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Says what the time of a step went into.
+/// Measures the parts of a step's time.
 final class Stopwatch: Sendable {
   enum Share {
     case measurement
@@ -10,7 +10,7 @@ final class Stopwatch: Sendable {
 
   private struct State {
     var shares: [Share: Duration] = [:]
-    /// Of those that are timed now, what the inner ones took already.
+    /// For each open measurement, the time that inner ones took already.
     var inner: [Duration] = []
   }
 
@@ -35,12 +35,12 @@ final class Stopwatch: Sendable {
     return try work()
   }
 
-  /// Counts a piece of work that nothing else was timed in.
+  /// Adds a piece of work that contains no other timed work.
   func add(_ elapsed: Duration, to share: Share) {
     state.withLock { $0.shares[share, default: .zero] += elapsed }
   }
 
-  /// The shares since the last call; what is left of the total was the link's.
+  /// The shares since the last call; the rest of the total is the link's.
   func take(of total: Duration, overLink: Bool) -> StepTime {
     let shares = state.withLock { state in
       defer { state.shares = [:] }

@@ -46,7 +46,7 @@ struct TimedTransport: Transport {
   }
 }
 
-/// A prover, timed: what it does beside measuring is cryptography.
+/// A prover, timed: its work beside measuring is cryptography.
 struct TimedProver: CommandProver {
   let prover: Prover<TimedProbe>
   let stopwatch: Stopwatch

@@ -1,4 +1,4 @@
-/// Why an attack could not even be tried.
+/// The reason why an attack could not be tried.
 struct AttackFailure: Error, CustomStringConvertible {
   let description: String
 

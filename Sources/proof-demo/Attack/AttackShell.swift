@@ -3,8 +3,8 @@ import Glibc
 import ProofKit
 import ProofModel
 
-/// `proof-demo attack`: the thief's programs, each a process of its own that knows what a thief
-/// knows.
+/// `proof-demo attack`: the thief's programs, each a process of its own with only a thief's
+/// knowledge.
 struct AttackShell {
   private static let known = [
     Option("--socket", "PATH", help: "where the lock listens"),
@@ -55,7 +55,7 @@ struct AttackShell {
     }
   }
 
-  /// Plays what was recorded, and once more under a challenge that is alive.
+  /// Replays a recorded command, and sends it again under a live challenge.
   private func replay() throws {
     let recorded = try Message(.command, bytes("--command"))
     let link = try RawLink(to: options.needed("--socket"))
@@ -65,7 +65,7 @@ struct AttackShell {
     print(first == second ? "\(first)" : "\(first), then \(second)")
   }
 
-  /// Seals a token of his own making to the lock's public key, with everything that is public right.
+  /// Seals a token of the thief's own to the lock's public key, with all public fields right.
   private func forge() throws {
     let lock = try HardwareIdentity(
       id: HardwareID(bytes("--hardware")), publicKey: HardwarePublicKey(bytes("--key")))
@@ -79,8 +79,8 @@ struct AttackShell {
     print(try RawLink(to: options.needed("--socket")).ask(token.message, at: .token).verdict)
   }
 
-  /// Presents the owner's own token, which the lock accepts, and proves with what a thief can make
-  /// up: the token is sealed, so what it holds is not his to read.
+  /// Presents the owner's own token, which the lock accepts, and proves with invented secrets. The
+  /// token is sealed, so the thief cannot read the right ones.
   private func spend() throws {
     let hardware = try HardwareID(bytes("--hardware"))
     guard let stored = try MeasurementStore(folder: options.needed("--store")).load(),

@@ -1,8 +1,8 @@
 import ProofModel
 
-/// A link as an attacker speaks it: docs/LINK.md by hand, and no rule of the SDK's in the way.
+/// A link as an attacker uses it: docs/LINK.md by hand, with no checks of the SDK.
 final class RawLink {
-  /// Where things stand (docs/LINK.md, section 3).
+  /// The handles of the attributes (docs/LINK.md, section 3).
   enum Handle: UInt8 {
     case token = 0x03
     case challenge = 0x05
@@ -23,11 +23,11 @@ final class RawLink {
     static let writeCommand: UInt8 = 0x52
   }
 
-  /// The smallest packet there is: 23 bytes with the head, 22 of a value that is read.
+  /// The smallest packet: 23 bytes with the head, 22 bytes of a value that is read.
   static let packetSize = 20
   private static let valueSize = 22
 
-  /// A lock that says nothing for so long says nothing any more.
+  /// The timeout for the lock's answers, in seconds.
   private static let patienceSeconds = 20
 
   private let socket: PacketSocket
@@ -53,7 +53,7 @@ final class RawLink {
     return try Challenge(Message(.challenge, value))
   }
 
-  /// Sends a message, and waits for what the hardware says to it.
+  /// Sends a message, and waits for the hardware's answer.
   func ask(_ message: Message, at handle: Handle) throws -> Answer {
     for packet in try message.packets(of: Self.packetSize) {
       socket.send(Self.written(packet, at: handle))

@@ -4,14 +4,14 @@ import Glibc
 import ProofModel
 import Synchronization
 
-/// A man in the middle: what the app sends passes him, and he writes it down. Once, if he is told
-/// to, he makes another command of the first one that comes.
+/// A man in the middle: he relays and records the app's packets. On request he replaces the first
+/// command by another, once.
 final class Tap: Sendable {
   private let door: PacketSocket
   private let path: String
-  /// The command to put in the place of the first one that comes.
+  /// The command that replaces the first one.
   private let replacement: Mutex<[UInt8]?>
-  /// Whether the next verdict is that on the replaced command.
+  /// Whether the next verdict is the one on the replaced command.
   private let isWaiting = Mutex(false)
 
   init(listeningAt own: String, before path: String, replacing: String?) throws {
@@ -41,7 +41,7 @@ final class Tap: Sendable {
         hardware.send(pdu)
         continue
       }
-      // A command is held back until all of it is there.
+      // Hold a command back until it is complete.
       guard case .complete(let message) = reassembler.receive(packet) else { continue }
       say("command \(Hexadecimal.encode(message.bytes))")
       let passed = try replaced(message)
@@ -51,7 +51,7 @@ final class Tap: Sendable {
     }
   }
 
-  /// The same message with the other command in it, if there is one to put there.
+  /// The message with the replacement command in it, if one is still to be placed.
   private func replaced(_ message: Message) throws -> Message {
     let command = replacement.withLock { replacement in
       defer { replacement = nil }

@@ -60,17 +60,17 @@ final class AttestationSide {
     process = nil
   }
 
-  /// What an app of this account is built with.
+  /// The signed configuration that an app of this account is built with.
   func configuration() throws -> String {
     try tool.operate(["config", "show"] + account, as: Configuration.self).signed
   }
 
-  /// Makes a build of the app known.
+  /// Registers a build of the app.
   func register(_ executable: String, bundle: String) throws {
     try tool.operate(["registration", "add", executable, "--bundle", bundle] + account)
   }
 
-  /// The key that opens this account's measurement tokens, as a backend wants it: a JWK.
+  /// The key that opens this account's measurement tokens, in a backend's form: a JWK.
   func sealingKey() throws -> String {
     let secret = try tool.operate(["sealing", "get"] + account, as: Secret.self).secret
     let encoded = secret.replacingOccurrences(of: "+", with: "-")

@@ -26,14 +26,14 @@ final class BackendSide {
     ).publicKey
   }
 
-  /// Makes a lock's name and key, and remembers the public side.
+  /// Makes a lock's name and key, and registers the public side.
   func enter(secretKey path: String) throws -> LockIdentity {
     try tool.operate(
       ["hardware", "new", "--output", path, "--development"] + service.account,
       as: LockIdentity.self)
   }
 
-  /// Starts the API. The device alone may ask for the status; everything else takes integrity.
+  /// Starts the API. The status needs only a device match; all other commands need integrity.
   func start(sealingKey: String) throws {
     let key = folder + "/sealing.jwk"
     try PrivateFiles.write(sealingKey, to: key)
@@ -71,7 +71,7 @@ final class BackendSide {
   private struct Order: Decodable { let order: String }
 }
 
-/// What everybody may know of a lock.
+/// The public identity of a lock.
 struct LockIdentity: Decodable {
   let id: String
   let publicKey: String

@@ -1,11 +1,10 @@
 import Foundation
 import Glibc
 
-/// Every process of the story and the folder they play in: whatever happens, both are gone in the
-/// end.
+/// Every process of the story and the folder they use. Both end with the story.
 final class Cast {
-  /// What a program of the story is started with: nothing of the person's own settings, which would
-  /// be measured too.
+  /// The environment of the programs of the story. The user's own settings are left out, because
+  /// they would be measured too.
   static let environment: [String: String] = {
     var kept = ProcessInfo.processInfo.environment.filter { name, _ in
       ["HOME", "PATH", "TMPDIR"].contains(name)
@@ -14,16 +13,16 @@ final class Cast {
     return kept
   }()
 
-  /// Where the programs of this build are.
+  /// The folder of this build's programs.
   static let programs = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
     .deletingLastPathComponent().path
 
-  /// The folder, removed in the end unless it is to be kept.
+  /// The folder. It is removed at the end unless it is to be kept.
   let folder: String
   let interruption = Interruption()
   private var running: [pid_t: Process] = [:]
 
-  /// Makes a folder of a new name, or one that is to be kept.
+  /// Makes a temporary folder, or one that is to be kept.
   init(keeping kept: String? = nil) throws {
     folder =
       kept.map { URL(fileURLWithPath: $0).path }
@@ -38,8 +37,8 @@ final class Cast {
 
   /// Starts a process, unless the story was interrupted.
   ///
-  /// If the director is killed outright, the kernel ends the process. Call this on the main thread:
-  /// to the kernel, the parent is the thread that starts it.
+  /// If the demonstration's process is killed, the kernel ends this one too. Call this on the main
+  /// thread: to the kernel, the parent is the thread that starts it.
   func start(_ process: Process) throws {
     let program = process.executableURL?.path ?? ""
     guard FileManager.default.isExecutableFile(atPath: program) else {
@@ -61,7 +60,7 @@ final class Cast {
     running[process.processIdentifier] = nil
   }
 
-  /// Ends every process, and removes the folder when none can write into it any more.
+  /// Ends every process, and removes the folder when no process can write into it any more.
   func end(keepingFolder keepsFolder: Bool) {
     interruption.endChildren()
     for process in running.values { wait(for: process) }

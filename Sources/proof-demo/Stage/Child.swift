@@ -2,9 +2,9 @@ import Dispatch
 import Foundation
 import Glibc
 
-/// A process of the story. It ends with the stage at the latest.
+/// A process of the story. It ends with the story at the latest.
 final class Child {
-  /// How long a process may take for one line. Nothing takes as long unless it hangs.
+  /// The timeout for one line of output. It passes only if the process hangs.
   static let patience = DispatchTimeInterval.seconds(60)
 
   let name: String
@@ -65,7 +65,7 @@ final class Child {
     return nil
   }
 
-  /// Forgets what it wrote to standard error so far.
+  /// Skips the standard error so far.
   func skip() { errors.skip() }
 
   /// Writes a line to its standard input.
@@ -97,7 +97,7 @@ final class Child {
 
   private func wait() { cast.wait(for: process) }
 
-  /// What it still said, once it has ended.
+  /// The rest of its output, once it has ended.
   func rest() -> [String] {
     var lines: [String] = []
     while let line = output.next(within: Self.patience) { lines.append(line) }

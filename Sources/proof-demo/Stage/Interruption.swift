@@ -2,15 +2,15 @@ import Dispatch
 import Glibc
 import Synchronization
 
-/// Ctrl-C, and what else asks the story to end: ends every process at once, so that whoever waits for
-/// one goes on, and clears away.
+/// Handles Ctrl-C and other signals that end the story. It ends every process at once, so that
+/// threads waiting for one go on and clean up.
 final class Interruption: Sendable {
   private struct State {
     var children: Set<pid_t> = []
     var signal: Int32?
   }
 
-  /// Resumed once, and never touched again.
+  /// The sources are resumed once, and not used again.
   private struct Sources: @unchecked Sendable {
     let all: [any DispatchSourceSignal]
   }
@@ -19,7 +19,7 @@ final class Interruption: Sendable {
   private let sources: Sources
 
   init() {
-    // A pipe whose reader went is an error of the write, not the end of the story.
+    // A closed pipe fails the write; it must not end the story.
     Glibc.signal(SIGPIPE, SIG_IGN)
     let numbers = [SIGINT, SIGTERM, SIGHUP]
     sources = Sources(
@@ -33,10 +33,10 @@ final class Interruption: Sendable {
     }
   }
 
-  /// What the story was ended by, if it was.
+  /// The signal that ended the story, if one did.
   var signal: Int32? { state.withLock { $0.signal } }
 
-  /// Starts a child, unless the story is over: then none begins any more.
+  /// Starts a child, unless the story is over.
   func start(_ child: () throws -> pid_t) throws {
     try state.withLock { state in
       guard state.signal == nil else { throw StageFailure("the story was interrupted") }
@@ -44,7 +44,7 @@ final class Interruption: Sendable {
     }
   }
 
-  /// A child ended and was waited for: its number may be another's from now on.
+  /// Removes a child that has ended and was waited for: another process may get its number.
   func ended(_ child: pid_t) {
     state.withLock { _ = $0.children.remove(child) }
   }

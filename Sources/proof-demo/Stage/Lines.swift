@@ -2,7 +2,7 @@ import Dispatch
 import Foundation
 import Synchronization
 
-/// The lines that a process writes, taken as they come, so that no pipe ever fills.
+/// The lines that a process writes, read as they come, so that no pipe fills up.
 final class Lines: Sendable {
   private struct State {
     var waiting: [String] = []
@@ -37,13 +37,13 @@ final class Lines: Sendable {
 
   /// The next line.
   ///
-  /// - Parameter time: How long to wait for it.
-  /// - Returns: The line, or nil if none came in time or none will come any more.
+  /// - Parameter time: The longest time to wait for it.
+  /// - Returns: The line; nil if none came in time, or the output has ended.
   func next(within time: DispatchTimeInterval) -> String? {
     guard arrived.wait(timeout: .now() + time) == .success else { return nil }
     return state.withLock { state in
       if state.waiting.isEmpty {
-        // The end is there for everybody who asks again.
+        // Keep the end signalled for later calls.
         if state.isOver { arrived.signal() }
         return nil
       }
@@ -51,7 +51,7 @@ final class Lines: Sendable {
     }
   }
 
-  /// Forgets the lines that came so far.
+  /// Skips the lines so far.
   func skip() {
     while arrived.wait(timeout: .now()) == .success {
       let isLine = state.withLock { state in
@@ -61,7 +61,7 @@ final class Lines: Sendable {
         }
         return false
       }
-      // The end stays there for whoever asks.
+      // Leave the end signalled for later readers.
       if !isLine {
         arrived.signal()
         return
@@ -69,7 +69,7 @@ final class Lines: Sendable {
     }
   }
 
-  /// The last lines, whoever took them: for the words of a failure.
+  /// The last lines, also those that were already read: for the words of a failure.
   var tail: [String] { state.withLock { $0.last } }
 
   private func add(_ line: String) {

@@ -2,7 +2,7 @@ import Dispatch
 import Foundation
 import ProofModel
 
-/// The hardware: a lock with flash, a process that no other part can look into.
+/// The hardware: a lock with flash, as a process of its own.
 final class Lock {
   let identity: LockIdentity
   let socket: String
@@ -11,8 +11,8 @@ final class Lock {
   private let cast: Cast
   private var process: Child?
 
-  /// Provisions a lock as its factory would. The program is `proof-hardware`, or another that speaks
-  /// as docs/LINK.md says and takes the same options.
+  /// Provisions a lock as its factory would. The program is `proof-hardware`, or another that
+  /// implements docs/LINK.md and takes the same options.
   init(_ cast: Cast, _ tool: Tool, backend: BackendSide, program: String?) throws {
     self.cast = cast
     self.program = program ?? tool.path("proof-hardware")
@@ -33,12 +33,12 @@ final class Lock {
 
       """, to: provisioning)
     try tool.run(self.program, ["--flash", flash, "--provision", provisioning])
-    // From here on the lock alone has its key.
+    // From here on only the lock has its key.
     try FileManager.default.removeItem(atPath: key)
     try FileManager.default.removeItem(atPath: provisioning)
   }
 
-  /// Power on.
+  /// Switches the power on.
   func start() throws {
     try? FileManager.default.removeItem(atPath: socket)
     let child = try Child(
@@ -47,10 +47,10 @@ final class Lock {
     try child.line(with: "listening", onErrors: true)
   }
 
-  /// How to start it by hand.
+  /// The command that starts it by hand.
   var command: String { "\(program) --flash \(flash) --socket \(socket)" }
 
-  /// Power off, in the midst of whatever it does.
+  /// Cuts the power at once.
   func cut() {
     process?.cut()
     process = nil
@@ -61,10 +61,10 @@ final class Lock {
     process = nil
   }
 
-  /// Forgets what the log said so far.
+  /// Skips the log so far.
   func turnPage() { process?.skip() }
 
-  /// What the lock itself, in its log, says that it decided about the next message of a type.
+  /// The verdict, read from the lock's log, on the next message of a type.
   func verdict(on message: String) throws -> String {
     guard let process else { throw StageFailure("the lock is off") }
     let mark = ": \(message) of "

@@ -18,7 +18,7 @@ final class Phone {
     home = cast.folder + "/" + name
   }
 
-  /// The files of a first version of the app.
+  /// Installs the files of the app's first version.
   func install(_ service: AttestationSide, _ backend: BackendSide) throws {
     try PrivateFiles.makeFolder(bundle + "/views")
     try PrivateFiles.makeFolder(storage)
@@ -32,7 +32,7 @@ final class Phone {
     try PrivateFiles.write("a big round button\n", to: bundle + "/views/main")
   }
 
-  /// Tells the app which lock is its own.
+  /// Pairs the app with its lock.
   func pair(with lock: Lock) throws {
     try PrivateFiles.makeFolder(home + "/paired")
     try PrivateFiles.write(lock.identity.id, to: home + "/paired/hardware")
@@ -42,9 +42,9 @@ final class Phone {
   /// Starts the app.
   ///
   /// - Parameters:
-  ///   - socket: Where it finds the lock, if not where it was paired.
+  ///   - socket: The lock's address, if it differs from the paired one.
   ///   - starter: The program that starts it, with its arguments.
-  ///   - environment: What the environment has beside the usual.
+  ///   - environment: The variables to add to the usual environment.
   /// - Throws: If it does not start.
   func start(
     over socket: String? = nil, by starter: [String] = [], environment: [String: String] = [:]
@@ -60,10 +60,10 @@ final class Phone {
     process = child
   }
 
-  /// How to start it by hand.
+  /// The command that starts it by hand.
   var command: String { "\(tool.path("proof-demo")) app --home \(home)" }
 
-  /// Has the app do something.
+  /// Has the app do a verb.
   func app(_ words: String) throws -> AppAnswer {
     if process == nil { try start() }
     guard let process else { throw StageFailure("\(name) is off") }
@@ -76,16 +76,16 @@ final class Phone {
     }
   }
 
-  /// Ends the app, as a person who closes it.
+  /// Ends the app, as closing it does.
   func stop() {
     process?.close()
     process = nil
   }
 
-  /// What is stored, as it stands on disk.
+  /// The stored measurement, as it stands on disk.
   var measurementFile: String { storage + "/measurement/measurement" }
 
-  /// Copies everything that is on the phone.
+  /// Copies all files of the phone.
   func copy(to other: Phone) throws {
     try FileManager.default.copyItem(atPath: home, toPath: other.home)
   }

@@ -25,7 +25,7 @@ enum PrivateFiles {
     return "0" + String(mode & 0o777, radix: 8)
   }
 
-  /// 64 hexadecimal digits that nobody can guess.
+  /// Makes 64 random hexadecimal digits.
   static func randomText() -> String {
     var generator = SystemRandomNumberGenerator()
     return Hexadecimal.encode((0..<32).map { _ in .random(in: .min ... .max, using: &generator) })

@@ -1,4 +1,4 @@
-/// Why the story cannot go on: something of the machine, not an outcome.
+/// The reason why the story cannot go on: a failure of the machine, not an outcome.
 struct StageFailure: Error, CustomStringConvertible {
   let description: String
 

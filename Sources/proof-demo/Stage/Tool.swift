@@ -1,6 +1,6 @@
 import Foundation
 
-/// The programs of this build, and those of the machine, run to their end.
+/// Runs programs of this build, and those of the machine, to their end.
 struct Tool {
   private let cast: Cast
   private let folder: String
@@ -20,7 +20,7 @@ struct Tool {
     }
   }
 
-  /// Where a program of this build is.
+  /// The path of a program of this build.
   func path(_ name: String) -> String { folder + "/" + name }
 
   /// Runs the operator's tool and reads its answer.
@@ -29,12 +29,12 @@ struct Tool {
     return try JSONDecoder().decode(type, from: output)
   }
 
-  /// Runs the operator's tool for what it does alone.
+  /// Runs the operator's tool for its effect alone.
   func operate(_ arguments: [String]) throws {
     _ = try run(path("proofctl"), arguments + ["--json"])
   }
 
-  /// Runs a program that is looked for in PATH.
+  /// Runs a program found in PATH.
   @discardableResult
   func run(command: [String]) throws -> Data { try run("/usr/bin/env", command) }
 

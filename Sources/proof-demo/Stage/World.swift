@@ -1,6 +1,6 @@
 import Foundation
 
-/// Everybody in the story.
+/// All parts of the story.
 struct World {
   let cast: Cast
   let tool: Tool
@@ -11,7 +11,7 @@ struct World {
   /// Another person's phone, with rights at the same lock.
   let otherPhone: Phone
 
-  /// Makes them all; nobody runs yet.
+  /// Makes all parts; none runs yet.
   init(_ cast: Cast, hardware: String?) throws {
     self.cast = cast
     tool = try Tool(cast)
@@ -34,7 +34,7 @@ struct World {
     backend.stop()
   }
 
-  /// Makes the app on a phone, as it stands, known to the service.
+  /// Registers the app on a phone, as it is now.
   func register(_ phone: Phone) throws {
     try service.register(tool.path("proof-demo"), bundle: phone.bundle)
   }

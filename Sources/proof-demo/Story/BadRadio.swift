@@ -16,14 +16,14 @@ extension Story {
       return Happening(answers.map(\.outcome).joined(separator: ", "), air, time: time)
     }
     try narrator.step("each was done", must: "once") {
-      // One of those done is this question.
+      // One of those done is this status command.
       let done = (try phone.app("status").doneCount ?? 0) - before - 1
       return Happening(done == commands.count ? "once" : "\(done) instead of \(commands.count)")
     }
   }
 
-  /// Runs the app behind a radio that is bad in a way that the seed decides: what the app said, and
-  /// what became of the packets.
+  /// Runs the app behind a radio whose faults the seed decides. Returns the app's answers, and the
+  /// fates of the packets.
   private func overBadRadio(_ act: () throws -> [AppAnswer]) throws -> ([AppAnswer], String) {
     let socket = world.cast.folder + "/radio"
     let radio = try Child(
@@ -41,7 +41,7 @@ extension Story {
     return (answers, Self.fates(radio.rest()))
   }
 
-  /// Adds up what the radio says of its links: a letter for each packet.
+  /// Adds up the relay's traces of its links: a letter for each packet.
   private static func fates(_ lines: [String]) -> String {
     let links = lines.filter { $0.hasPrefix("link ") }.count
     let letters = lines.filter { $0.hasPrefix("  to ") }.flatMap { line in

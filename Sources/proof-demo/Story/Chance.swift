@@ -1,4 +1,4 @@
-/// What a story leaves to chance, from its seed (SplitMix64).
+/// The random numbers of a story, from its seed (SplitMix64).
 struct Chance: RandomNumberGenerator {
   private var state: UInt64
 

@@ -1,18 +1,18 @@
-/// One line of the story: what was done, what came of it, and what had to.
+/// One line of the story: the step, its outcome, and the required outcome.
 struct Line {
   let act: String
   let what: String
   let expected: String
   let happened: String
-  /// What else can be told.
+  /// Further details.
   let detail: String
-  /// Where the time went, if the app did it.
+  /// The parts of the time, if the app did the step.
   let time: StepTime?
 
   var isAsItMust: Bool { happened == expected }
 }
 
-/// What came of a step.
+/// The result of a step.
 struct Happening {
   let outcome: String
   var detail = ""
@@ -24,7 +24,7 @@ struct Happening {
     self.time = time
   }
 
-  /// What the app says, and what the lock said to it.
+  /// The app's answer, with the lock's verdict.
   init(_ answer: AppAnswer) {
     self.init(answer.outcome, answer.detail, time: answer.time)
   }

@@ -1,7 +1,7 @@
 import Foundation
 
 extension Story {
-  /// Somebody is on the link between app and lock.
+  /// An attacker is on the link between app and lock.
   func listenIn() throws {
     narrator.begin("Attacks on the link")
     var recorded = ""
@@ -38,7 +38,7 @@ extension Story {
     }
   }
 
-  /// Runs the app behind a tap: what it said, and the first command that came by.
+  /// Runs the app behind a tap. Returns the app's answer, and the first command that passed.
   private func tapped(
     _ options: [String] = [], _ act: () throws -> AppAnswer
   ) throws -> (AppAnswer, command: String) {
@@ -58,7 +58,7 @@ extension Story {
     return (answer, String(line.dropFirst("command ".count)))
   }
 
-  /// Runs one of the thief's programs against the lock: what the lock said to it.
+  /// Runs one of the thief's programs against the lock, and returns the lock's answer.
   func attack(_ arguments: String...) throws -> String {
     let output = try world.tool.run(
       world.tool.path("proof-demo"), ["attack"] + arguments + ["--socket", lock.socket])

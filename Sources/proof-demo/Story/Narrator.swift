@@ -1,12 +1,12 @@
 import Console
 import Glibc
 
-/// Tells each line as it happens, and all of them at the end.
+/// Prints each line as it happens, and all of them at the end.
 final class Narrator {
   private let terminal = Terminal()
   private let options: DemoOptions
   private(set) var lines: [Line] = []
-  /// Whether somebody wants no more of it: what fails then says nothing.
+  /// Whether the user has interrupted the story. A step that fails after that proves nothing.
   var isInterrupted = { false }
   private var act = ""
 
@@ -19,14 +19,14 @@ final class Narrator {
     say("\n" + terminal.coloured(act, .bold))
   }
 
-  /// Ends the story if something is not as it must: what comes builds on it.
+  /// Ends the story if an outcome differs from the required one, because later steps build on it.
   func mustBeWell() throws {
     guard isWell else { throw StageFailure("the rest of the story builds on this; it ends here") }
   }
 
-  /// Plays one step and tells how it ended.
+  /// Runs one step and prints its outcome.
   func step(_ what: String, must expected: String, _ play: () throws -> Happening) throws {
-    // For an audience, which has to read; nothing waits for anything else.
+    // The pause is for an audience, which has to read; no step depends on it.
     if options.isSlow { sleep(2) }
     do {
       add(what, expected, try play())
@@ -49,11 +49,11 @@ final class Narrator {
     }
   }
 
-  /// Tells everything once more, as a table or as JSON.
+  /// Prints everything once more, as a table or as JSON.
   ///
   /// - Parameters:
-  ///   - seed: What the story was told from.
-  ///   - failure: Why it was not told to its end, if it was not.
+  ///   - seed: The seed of the story.
+  ///   - failure: The reason why it did not run to its end, if it did not.
   func end(seed: UInt64, after failure: (any Error)?) {
     if options.json {
       print(report(seed: seed, failure))
@@ -108,7 +108,7 @@ final class Narrator {
     ])
   }
 
-  /// Words for people: none in JSON.
+  /// Prints words for people; nothing in JSON.
   func say(_ text: String) {
     guard !options.json else { return }
     print(text)

@@ -1,13 +1,13 @@
 import Foundation
 
 extension Story {
-  /// Somebody has what the owner has, or had rights and has none any more.
+  /// A thief has the owner's data, or a former user has lost the rights.
   func steal() throws {
     narrator.begin("Stolen goods")
     let thief = Phone("thief", world.cast, world.tool)
     try narrator.step("all of its storage is copied to a thief's phone", must: "device differs") {
       phone.stop()
-      // The app, what it keeps, its device secret.
+      // Copy the app, its storage and its device secret.
       try phone.copy(to: thief)
       let elsewhere = try move(thief)
       lock.turnPage()
@@ -42,8 +42,8 @@ extension Story {
     }
   }
 
-  /// Starts a phone's app on another device, as far as one machine can be two: under another machine
-  /// id, or, where the kernel allows nobody to do that, with a device secret of its own.
+  /// Starts a phone's app on another device, as far as one machine can be two. It runs under
+  /// another machine id or, where the kernel forbids that, with a device secret of its own.
   private func move(_ phone: Phone) throws -> String {
     let machine = world.cast.folder + "/machine-id"
     try PrivateFiles.write(String(PrivateFiles.randomText().prefix(32)) + "\n", to: machine)

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The story: what is meant to happen, then what is meant to be refused, then life going on.
+/// The story: first the steps that must succeed, then those that must be refused, then recovery.
 final class Story {
   let world: World
   let narrator: Narrator
@@ -36,7 +36,8 @@ final class Story {
     try update()
   }
 
-  /// Only what needs the network; then everybody stops, and the rest is for two terminals.
+  /// Runs only the steps that need the network, then ends every process; the rest is for two
+  /// terminals.
   func prepare() throws {
     try goOnline()
     try narrator.mustBeWell()
@@ -89,7 +90,7 @@ final class Story {
 
   // MARK: Offline
 
-  /// Without the service: unlock, restart the app, reboot the lock.
+  /// Stops service and backend, then unlocks, restarts the app and reboots the lock.
   private func goOffline() throws {
     narrator.begin("Offline: service and backend are stopped")
     try narrator.step(

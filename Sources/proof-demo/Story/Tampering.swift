@@ -1,7 +1,7 @@
 import Foundation
 
 extension Story {
-  /// The app, or where it runs, is not what was measured.
+  /// The app or its environment differs from the measurement.
   func tamper() throws {
     narrator.begin("Attacks on the app")
     try narrator.step("the app runs in a debugger", must: Self.differs("debugger")) {
@@ -9,7 +9,7 @@ extension Story {
       return try refused(for: "debugger")
     }
     try narrator.step("a library is preloaded", must: Self.differs("preloading")) {
-      // It stands in the place of `send`, and sees all that the app says.
+      // It replaces `send`, and so sees all packets of the app.
       try phone.start(environment: ["LD_PRELOAD": world.tool.path("libDemoPreload.so")])
       return try refused(for: "preloading")
     }
@@ -33,8 +33,8 @@ extension Story {
 
   private static func differs(_ source: String) -> String { "integrity differs, for \(source)" }
 
-  /// Has the app try to open: what the lock decided, and, if the app's own diagnosis blames it, the
-  /// source.
+  /// Has the app try to open. Returns the lock's verdict, and the source if the app's own diagnosis
+  /// names it.
   private func refused(for source: String) throws -> Happening {
     lock.turnPage()
     let answer = try phone.app("open")

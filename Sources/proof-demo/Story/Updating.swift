@@ -1,7 +1,7 @@
 import Foundation
 
 extension Story {
-  /// The app is updated: less is allowed until it is measured again.
+  /// The app is updated: it has fewer rights until it is measured again.
   func update() throws {
     narrator.begin("An update of the app")
     try narrator.step("version 2 is installed; it tries to open", must: "integrity differs") {

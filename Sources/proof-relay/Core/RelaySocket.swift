@@ -1,7 +1,7 @@
 internal import Dispatch
 internal import Glibc
 
-/// What a call of the system's ended with.
+/// The failure of a system call.
 struct RelayFailure: Error, CustomStringConvertible {
   let description: String
 
@@ -11,7 +11,7 @@ struct RelayFailure: Error, CustomStringConvertible {
   }
 }
 
-/// A Unix socket whose datagrams are PDUs. None of its calls waits.
+/// A Unix socket whose datagrams are PDUs. None of its calls blocks.
 struct RelaySocket {
   enum Taken {
     case pdu([UInt8])
@@ -24,7 +24,7 @@ struct RelaySocket {
 
   private init(_ descriptor: Int32) { self.descriptor = descriptor }
 
-  /// Listens; a socket that a dead process left at the path is cleared away.
+  /// Listens. Removes a socket that a dead process left at the path.
   static func listening(at path: String) throws -> RelaySocket {
     let made = try make(path)
     var result = try unsafe reach(path) { unsafe bind(made.descriptor, $0, $1) }
@@ -57,7 +57,7 @@ struct RelaySocket {
     return count == 0 ? .end : .pdu(Array(bytes.prefix(count)))
   }
 
-  /// What the other side does not take now is lost, as on the air.
+  /// Drops a PDU that the other side does not take now, as a radio link would.
   func send(_ pdu: [UInt8]) {
     _ = unsafe Glibc.send(
       descriptor, pdu, pdu.count, Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT))
@@ -97,12 +97,12 @@ struct RelaySocket {
   }
 }
 
-/// Waits for sockets, for a time, and for the wish to stop.
+/// Waits for sockets, for a time, and for a signal to stop.
 struct RelayWatch {
   private let wish: Int32
 
-  /// From now on SIGTERM and SIGINT are a wish, and end nothing. To be made before any thread is:
-  /// threads inherit that they do not get them.
+  /// From now on SIGTERM and SIGINT are read as requests to stop, and do not end the process. Make
+  /// it before any thread, because threads inherit the signal mask.
   init() throws {
     var ends: [Int32] = [0, 0]
     guard unsafe socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &ends) == 0 else {
@@ -123,14 +123,14 @@ struct RelayWatch {
     }
   }
 
-  /// Milliseconds of a clock that only goes forward.
+  /// The milliseconds of a monotonic clock.
   static var now: Int {
     var time = timespec()
     _ = unsafe clock_gettime(CLOCK_MONOTONIC, &time)
     return time.tv_sec * 1000 + time.tv_nsec / 1_000_000
   }
 
-  /// Which sockets have something, nil if it is time to stop.
+  /// The sockets that have input; nil when a signal asks to stop.
   func wait(for sockets: [RelaySocket], until time: Int?) throws -> Set<Int32>? {
     var polled = ([wish] + sockets.map(\.descriptor)).map {
       pollfd(fd: $0, events: Int16(POLLIN), revents: 0)

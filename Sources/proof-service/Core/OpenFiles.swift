@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// How many files, connections among them, the process may have open.
+/// The limit on files that the process may have open, connections included.
 enum OpenFiles {
   /// The system allows fewer.
   struct TooFew: Error, CustomStringConvertible {
@@ -13,7 +13,7 @@ enum OpenFiles {
     }
   }
 
-  /// Raises the process's limit as far as is needed.
+  /// Raises the process's limit if needed.
   static func allow(_ count: Int) throws(TooFew) {
     var limit = rlimit()
     guard unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }

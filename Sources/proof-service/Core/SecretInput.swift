@@ -1,7 +1,7 @@
 internal import Glibc
 internal import ProofJOSE
 
-/// Why a secret cannot be read.
+/// The reason why a secret cannot be read.
 struct SecretInputError: Error, CustomStringConvertible {
   let description: String
 }
@@ -12,7 +12,7 @@ enum SecretInput {
 
   /// A regular file's content.
   static func file(_ path: String) throws(SecretInputError) -> JOSESecret {
-    // A FIFO whose writer never comes must not hold up the start.
+    // Do not block: a FIFO that has no writer must not hold up the start.
     let file = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
     guard file >= 0 else { throw SecretInputError(description: "cannot read \(path): \(reason)") }
     defer { close(file) }
@@ -40,7 +40,7 @@ enum SecretInput {
     }
   }
 
-  /// A file's content without the line's end that editors add.
+  /// A file's content, less the line end that editors add.
   static func line(_ path: String) throws(SecretInputError) -> JOSESecret {
     let content = try file(path)
     return content.withBytes { bytes in

@@ -1,9 +1,9 @@
 internal import Glibc
 
-/// The signals that this program waits for. To be made before any thread is: threads inherit that they
-/// do not get them.
+/// The signals that this program waits for. Make it before any thread, because threads inherit the
+/// signal mask.
 struct Signals: Sendable {
-  /// What a signal asks for.
+  /// The request that a signal stands for.
   enum Wish {
     /// SIGHUP.
     case renew
@@ -13,11 +13,11 @@ struct Signals: Sendable {
 
   init() {
     unsafe pthread_sigmask(SIG_BLOCK, [Self.set([SIGHUP, SIGTERM, SIGINT])], nil)
-    // A reader of the log that went away must not end the service.
+    // A closed reader of the log must not end the service.
     signal(SIGPIPE, SIG_IGN)
   }
 
-  /// Waits for the next one.
+  /// Waits for the next signal.
   func next() -> Wish {
     var set = Self.set([SIGHUP, SIGTERM, SIGINT])
     var number: Int32 = 0
@@ -25,7 +25,7 @@ struct Signals: Sendable {
     return number == SIGHUP ? .renew : .stop
   }
 
-  /// From now on a signal to stop ends the process at once.
+  /// From now on a stop signal ends the process at once.
   func release() {
     unsafe pthread_sigmask(SIG_UNBLOCK, [Self.set([SIGTERM, SIGINT])], nil)
   }

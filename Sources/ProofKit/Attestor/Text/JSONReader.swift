@@ -1,4 +1,4 @@
-/// Reads JSON byte by byte. Each step either moves on or throws, so that it ends with the text.
+/// Reads JSON byte by byte. Each step consumes bytes or throws, so that it ends with the text.
 struct JSONReader {
   private static let depthMax = 32
 

@@ -1,7 +1,7 @@
 /// A value of JSON (RFC 8259).
 ///
-/// ProofKit links libsodium alone, so it reads the few objects it meets by itself: configurations,
-/// claims of tokens.
+/// ProofKit links only libsodium, so it has a parser of its own for the few objects it reads:
+/// configurations and claims of tokens.
 enum JSONText: Sendable, Hashable {
   case object([String: JSONText])
   case array([JSONText])
@@ -13,7 +13,7 @@ enum JSONText: Sendable, Hashable {
   case bool(Bool)
   case null
 
-  /// What does not parse, and where.
+  /// A parse error, and its position.
   struct Fault: Error, Hashable { let offset: Int }
 
   /// Reads a whole text: strict, no name twice in an object, at most 32 deep, UTF-8.

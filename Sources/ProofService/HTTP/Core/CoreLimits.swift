@@ -1,6 +1,6 @@
 internal import CMicroHTTPD
 
-/// Limits as the C door takes them.
+/// Limits in the form of the C server.
 enum CoreLimits {
   static func checked(_ limits: HTTPLimits) throws(HTTPServerError) -> pfh_limits {
     try check("threads", limits.threads, 1...256)

@@ -1,6 +1,6 @@
 internal import CMicroHTTPD
 
-/// Requests of the C door as values, and answers back.
+/// Converts requests of the C server to values, and answers back.
 enum CoreRequest {
   static func respond(
     to request: UnsafePointer<pfh_request>, with response: OpaquePointer?,
@@ -46,7 +46,7 @@ enum CoreRequest {
       body: Array(body), peer: String(cString: request.pointee.peer))
   }
 
-  /// Hands the names and values of a C array of fields to a closure, until it says `false`.
+  /// Passes the names and values of a C array of fields to a closure, until it returns `false`.
   private static func eachField<Fields>(
     _ fields: Fields, _ count: Int, _ take: ([UInt8], [UInt8]) -> Bool
   ) -> Bool {
@@ -74,13 +74,13 @@ enum CoreRequest {
     }
   }
 
-  /// Whatever cannot be sent leaves the answer unset: the door then says 500.
+  /// Sets the answer. If the answer cannot be sent, leaves it unset, and the C server answers 500.
   private static func set(_ value: HTTPResponse, on response: OpaquePointer?) {
     guard let status = UInt32(exactly: value.status),
       unsafe pfh_response_set(response, status, value.body, value.body.count) == 1
     else { return }
     for (name, text) in value.headers {
-      // A header with a line break in it is left out: nobody may write one into an answer.
+      // Leaves out a header with a line break: it would let an attacker inject further headers.
       _ = unsafe pfh_response_header(response, name, text)
     }
   }

@@ -1,9 +1,9 @@
 internal import CMicroHTTPD
 
-/// A server of the C door. Its counts can be read as long as it lives, also after it has stopped.
+/// A server of the C code. Its counts can be read as long as it lives, also after it has stopped.
 @safe
 final class CoreServer: Sendable {
-  // The door's functions may be called from any thread.
+  // The C server's functions may be called from any thread.
   private nonisolated(unsafe) let server: OpaquePointer
   private let answering: Unmanaged<Answering>
 
@@ -16,7 +16,7 @@ final class CoreServer: Sendable {
     if let files = settings.certificate { unsafe certificate = try Self.read(files) }
     let answering = unsafe Unmanaged.passRetained(Answering(answer))
     var server: OpaquePointer?
-    // A proxy speaks for many: its connections have no share of one address.
+    // A proxy sends for many clients, so its connections have no limit for one address.
     let unlimited = proxies.map(\.text).joined(separator: " ")
     let result = unsafe pfh_server_start(
       &server, settings.address, settings.port, certificate, &limits, unlimited, respond,
@@ -56,9 +56,9 @@ final class CoreServer: Sendable {
       requestsRefusedStopping: counts.requests_refused_stopping)
   }
 
-  /// Takes over the certificate in two files. One caller at a time.
+  /// Loads the certificate of two files. One caller at a time.
   ///
-  /// - Returns: When it ends.
+  /// - Returns: The certificate's end.
   func renew(_ files: HTTPCertificateFiles) throws(HTTPServerError) -> Int64 {
     let certificate = try unsafe Self.read(files)
     let end = unsafe pfh_certificate_end(certificate)
@@ -69,12 +69,12 @@ final class CoreServer: Sendable {
     return end
   }
 
-  /// To be called once, before the server is given up.
+  /// Stops the server. Call it once, before the server is released.
   func stop(draining time: Duration) -> Bool {
     unsafe pfh_server_stop(server, CoreLimits.milliseconds(time)) == 1
   }
 
-  /// When the certificate in two files ends.
+  /// The end of the certificate in two files.
   static func end(of files: HTTPCertificateFiles) throws(HTTPServerError) -> Int64 {
     let certificate = try unsafe read(files)
     defer { unsafe pfh_certificate_free(certificate) }
@@ -103,14 +103,15 @@ final class CoreServer: Sendable {
   }
 }
 
-/// What the door hands back with each request.
+/// The context that the C server passes back with each request.
 private final class Answering: Sendable {
   let answer: @Sendable (HTTPRequest) -> HTTPResponse
 
   init(_ answer: @escaping @Sendable (HTTPRequest) -> HTTPResponse) { self.answer = answer }
 }
 
-/// The door's callback, on one of its threads: a named function, for a closure could inherit an actor.
+/// The C server's callback, on one of its threads. It is a named function, because a closure could
+/// inherit an actor.
 private func respond(
   context: UnsafeMutableRawPointer?, request: UnsafePointer<pfh_request>?,
   response: OpaquePointer?

@@ -1,16 +1,16 @@
 internal import CMicroHTTPD
 internal import Glibc
 
-/// What the system says, in numbers and words.
+/// The operating system's numbers and texts.
 enum CoreSystem {
   static let addressInUse = EADDRINUSE
   static let accessDenied = EACCES
   static let addressNotAvailable = EADDRNOTAVAIL
 
-  /// The number of the last call's failure.
+  /// The error number of the last failed call.
   static var failure: Int32 { errno }
 
-  /// The system's words for a number.
+  /// The system's text for an error number.
   static func words(_ code: Int32) -> String {
     unsafe strerror(code).map { unsafe String(cString: $0) } ?? "error \(code)"
   }
@@ -23,17 +23,18 @@ enum CoreSystem {
     return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
   }
 
-  /// Writes to standard output, at once and in one piece: lines of several threads do not mix.
+  /// Writes to standard output, at once and in one piece, so that lines of several threads do not
+  /// mix.
   static func print(_ text: String) {
     var text = text
     text.withUTF8 { bytes in
-      // Nobody can be told that telling failed.
+      // Write errors are ignored: no other output is left to report them to.
       _ = unsafe write(STDOUT_FILENO, bytes.baseAddress, bytes.count)
     }
   }
 }
 
-/// An IP address in the one form that stands for it.
+/// An IP address in its canonical form.
 struct IPAddress: Hashable, Sendable {
   let text: String
 
@@ -44,8 +45,9 @@ struct IPAddress: Hashable, Sendable {
     self.text = Self.text(canonical)
   }
 
-  /// What limits of an address are counted by: whoever has one IPv6 address has all that share its first
-  /// 64 bits, and could use another one for each request. Text that is no address stands for itself.
+  /// The network that an address is counted under in limits. The owner of one IPv6 address has all
+  /// that share its first 64 bits, and could use another one for each request. Text that is no
+  /// address stands for itself.
   static func network(of text: String) -> String {
     var canonical = [CChar](repeating: 0, count: Int(PFH_ADDRESS_TEXT))
     guard unsafe pfh_address_network(&canonical, text) == PFH_OK else { return text }
@@ -57,6 +59,6 @@ struct IPAddress: Hashable, Sendable {
     return String(decoding: bytes, as: UTF8.self)
   }
 
-  /// Whether only this machine reaches it.
+  /// Whether it is a loopback address.
   var isLoopback: Bool { unsafe pfh_address_is_loopback(text) == 1 }
 }

@@ -9,10 +9,10 @@ enum SQLiteValue: Sendable {
 
 /// One connection with its prepared statements.
 ///
-/// `@unchecked Sendable` because its owner lets one thread at a time use it: SQLite is opened
+/// `@unchecked Sendable` because its owner lets one thread at a time use it; SQLite is opened
 /// without locks of its own.
 @safe final class SQLiteConnection: @unchecked Sendable {
-  /// A row that a statement stands on.
+  /// The current row of a statement.
   @safe struct Row: ~Copyable {
     fileprivate let statement: OpaquePointer
 
@@ -31,11 +31,11 @@ enum SQLiteValue: Sendable {
   private let connection: OpaquePointer
   private var statements: [SQLiteStatement: OpaquePointer]
 
-  /// Opens a file that is there.
+  /// Opens an existing file.
   ///
   /// - Parameters:
-  ///   - path: Where it is.
-  ///   - patience: How many milliseconds to wait for another process's lock.
+  ///   - path: The file's path.
+  ///   - patience: The most milliseconds to wait for another process's lock.
   /// - Throws: ``StoreError``.
   init(path: String, patience: Int32) throws(StoreError) {
     var opened: OpaquePointer?
@@ -60,13 +60,13 @@ enum SQLiteValue: Sendable {
     unsafe sqlite3_close(connection)
   }
 
-  /// Runs statements that are not worth keeping.
+  /// Runs statements that are not cached.
   func execute(_ sql: String) throws(StoreError) {
     let result = unsafe sqlite3_exec(connection, sql, nil, nil, nil)
     guard result == SQLITE_OK else { throw error(result) }
   }
 
-  /// Runs a pragma or other question that answers with one number.
+  /// Runs a pragma or other query whose result is one number.
   func number(_ sql: String) throws(StoreError) -> Int64 {
     let statement = try unsafe prepare(sql, for: 0)
     defer { unsafe _ = sqlite3_finalize(statement) }
@@ -75,7 +75,7 @@ enum SQLiteValue: Sendable {
     return unsafe sqlite3_column_int64(statement, 0)
   }
 
-  /// Runs a pragma or other question that answers with one text.
+  /// Runs a pragma or other query whose result is one text.
   func text(_ sql: String) throws(StoreError) -> String {
     let statement = try unsafe prepare(sql, for: 0)
     defer { unsafe _ = sqlite3_finalize(statement) }
@@ -121,7 +121,7 @@ enum SQLiteValue: Sendable {
     }
   }
 
-  /// Whether a transaction is open. SQLite ends one by itself where it could not go on.
+  /// Whether a transaction is open. SQLite rolls one back by itself after some errors.
   var isInTransaction: Bool { unsafe sqlite3_get_autocommit(connection) == 0 }
 
   private func prepared(_ statement: SQLiteStatement) throws(StoreError) -> OpaquePointer {
@@ -142,7 +142,7 @@ enum SQLiteValue: Sendable {
 
   private static func error(_ result: Int32, path: String) -> StoreError {
     let detail = unsafe String(cString: sqlite3_errstr(result))
-    // The low byte is the kind; the rest says more of it.
+    // The low byte is the kind; the rest is detail.
     return switch result & 0xFF {
     case SQLITE_CORRUPT: .damaged(path: path, detail: detail)
     case SQLITE_NOTADB: .foreign(path: path)
@@ -153,7 +153,7 @@ enum SQLiteValue: Sendable {
   }
 }
 
-/// What is asked of the file system beside SQLite.
+/// Calls to the file system beside SQLite.
 enum SQLiteFile {
   /// How many bytes a file has; nil if there is none.
   static func size(of path: String) -> Int64? {
@@ -161,14 +161,14 @@ enum SQLiteFile {
     return unsafe stat(path, &status) == 0 ? Int64(status.st_size) : nil
   }
 
-  /// Whether a file is this user's, and nobody else may read or write it.
+  /// Whether a file is this user's, and no other user may read or write it.
   static func isPrivate(_ path: String) -> Bool {
     var status = stat()
     return unsafe stat(path, &status) == 0 && status.st_uid == geteuid()
       && status.st_mode & 0o077 == 0
   }
 
-  /// Makes an empty file that only its owner may read. SQLite gives its companions the same mode.
+  /// Makes an empty file that only its owner may read. SQLite gives its other files the same mode.
   static func make(_ path: String) throws(StoreError) {
     let descriptor = unsafe open(path, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else {

@@ -1,8 +1,9 @@
 internal import Glibc
 
-/// What one thread waits for and another gives. What the giver did before, the taker sees.
+/// A signal that one thread gives and another waits for. Writes before `give` are visible after
+/// `take`.
 ///
-/// `@unchecked Sendable` because a semaphore is made for that.
+/// `@unchecked Sendable` because a semaphore may be used from several threads.
 @safe final class Turn: @unchecked Sendable {
   private let semaphore: UnsafeMutablePointer<sem_t>
 
@@ -21,7 +22,7 @@ internal import Glibc
 
   /// Waits until it is given.
   func take() {
-    // A signal's handler may have run meanwhile.
+    // A signal handler may have interrupted the wait.
     while unsafe sem_wait(semaphore) != 0 {}
   }
 }

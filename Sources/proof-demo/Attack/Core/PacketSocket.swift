@@ -1,6 +1,7 @@
 import Glibc
 
-/// A Unix socket of whole packets (SOCK_SEQPACKET), as an attacker opens it: without the SDK.
+/// A Unix socket of whole packets (SOCK_SEQPACKET), as an attacker opens it, with no use of the
+/// SDK.
 final class PacketSocket: Sendable {
   private static let packetMax = 1024
 
@@ -10,7 +11,7 @@ final class PacketSocket: Sendable {
 
   deinit { _ = Glibc.close(descriptor) }
 
-  /// Connects to whoever listens at a path.
+  /// Connects to the listener at a path.
   static func connected(to path: String) throws(AttackFailure) -> PacketSocket {
     let made = try PacketSocket.made()
     let result = unsafe try withAddress(path) { address, size in
@@ -20,7 +21,7 @@ final class PacketSocket: Sendable {
     return made
   }
 
-  /// Listens at a path that is not there yet.
+  /// Listens at a new path.
   static func listening(at path: String) throws(AttackFailure) -> PacketSocket {
     let made = try PacketSocket.made()
     let result = unsafe try withAddress(path) { address, size in
@@ -32,28 +33,28 @@ final class PacketSocket: Sendable {
     return made
   }
 
-  /// Waits for the next who connects.
+  /// Waits for the next connection.
   func accept() throws(AttackFailure) -> PacketSocket {
     let accepted = Glibc.accept(descriptor, nil, nil)
     guard accepted >= 0 else { throw AttackFailure("accept: \(Self.reason())") }
     return PacketSocket(accepted)
   }
 
-  /// Sends a packet; what cannot be sent is lost.
+  /// Sends a packet. A packet that cannot be sent is lost.
   func send(_ packet: [UInt8]) {
     _ = unsafe packet.withUnsafeBytes { bytes in
       unsafe Glibc.send(descriptor, bytes.baseAddress, bytes.count, Int32(MSG_NOSIGNAL))
     }
   }
 
-  /// From now on, who has waited for a packet for so long gets none.
+  /// Sets the timeout of `receive`.
   func limitWaiting(seconds: Int) {
     var time = timeval(tv_sec: seconds, tv_usec: 0)
     let size = socklen_t(MemoryLayout<timeval>.size)
     _ = unsafe setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &time, size)
   }
 
-  /// Waits for the next packet; nil when the other side has gone, or the wait has its limit.
+  /// Waits for the next packet; nil when the other side has closed, or after the timeout.
   func receive() -> [UInt8]? {
     let packet = unsafe [UInt8](unsafeUninitializedCapacity: Self.packetMax) { bytes, count in
       count = unsafe max(0, recv(descriptor, bytes.baseAddress, bytes.count, 0))
@@ -61,7 +62,7 @@ final class PacketSocket: Sendable {
     return packet.isEmpty ? nil : packet
   }
 
-  /// Ends the connection: who waits for a packet gets none.
+  /// Ends the connection, also for a thread that waits for a packet.
   func close() { _ = shutdown(descriptor, Int32(SHUT_RDWR)) }
 
   private static func made() throws(AttackFailure) -> PacketSocket {
