@@ -32,6 +32,17 @@ struct GateRoundTripTests {
     #expect(try parties.management.device(named: "latest").id.bytes == facts.instance.bytes)
   }
 
+  @Test("an API that has just started is served by its word on the time, at once")
+  func restart() throws {
+    let client = try parties.client()
+    _ = try client.performAndWait(parties.payment(1))
+    try parties.restart()
+    #expect(try client.performAndWait(parties.payment(2)).status == 200)
+    let refused = parties.judgements.compactMap { $0.rejection?.told }
+    #expect(refused == [.token, .clock])
+    #expect(parties.seen.count == 4)
+  }
+
   @Test("a captured request counts once, and with another method, body, URL or authorization never")
   func captured() throws {
     let client = try parties.client()
@@ -149,7 +160,8 @@ final class GateParties {
   /// An API whose every request needs a proof.
   final class PaidAPI: HTTPHandler {
     let events: EventVerifier
-    private let verifier: RequestVerifier
+    private let verifier: CoreLock<RequestVerifier>
+    private let made: @Sendable (JOSEClock) throws -> RequestVerifier
     private let state: CoreLock<(route: RequestRoute, sent: [Sent], judged: [RequestJudgement])>
 
     init(_ configuration: GateConfiguration, _ key: GateSecretKey, host: String) throws {
@@ -168,17 +180,28 @@ final class GateParties {
         beacons: BeaconKey(from: own, number: 1, of: configuration.gate),
         accountKeys: configuration.accountKeys, replay: MemoryReplayStore(),
         settings: eventSettings)
-      var settings = RequestVerifier.Settings()
-      settings.clock = clock
-      verifier = try RequestVerifier(
-        configuration.identity([key]), own: .init(own, number: 1), replay: MemoryReplayStore(),
-        events: [events], settings: settings)
+      let ownBytes = own.withBytes { GateParties.copy($0) }
+      let (identity, events) = (try configuration.identity([key]), events)
+      made = { clock in
+        var settings = RequestVerifier.Settings()
+        settings.clock = clock
+        return try RequestVerifier(
+          identity, own: .init(SecretBytes(copying: ownBytes.span), number: 1),
+          replay: MemoryReplayStore(), events: [events], settings: settings)
+      }
+      verifier = CoreLock(try made(clock))
       state = CoreLock((try #require(configuration.route(for: host)), [], []))
       isUp.withLock { $0 = true }
     }
 
     var seen: [Sent] { state.withLock { $0.sent } }
     var judged: [RequestJudgement] { state.withLock { $0.judged } }
+
+    /// Another process takes this one's place.
+    func restart() throws {
+      let fresh = try made(.system)
+      verifier.withLock { $0 = fresh }
+    }
 
     func set(_ route: RequestRoute) { state.withLock { $0.route = route } }
 
@@ -199,7 +222,7 @@ final class GateParties {
       let received = ReceivedRequest(
         method: sent.method, target: sent.target, fields: sent.fields,
         body: Digest(hashing: sent.body), address: "127.0.0.1")
-      let judgement = verifier.judge(received, on: route)
+      let judgement = verifier.withLock { $0 }.judge(received, on: route)
       state.withLock { $0.judged.append(judgement) }
       var headers: [String: String] = [:]
       for field in judgement.fields { headers[field.name] = field.value }
@@ -249,11 +272,7 @@ final class GateParties {
     try management.setURL("https://127.0.0.1:\(service.port)")
     try management.setServicePins([try #require(reference.greeting.pins["good"])])
     let sdkKey = MeasurementProofKey.sdk.withBytes { bytes in
-      JOSESecret(count: bytes.byteCount) { secret in
-        for index in 0..<bytes.byteCount {
-          secret[index] = unsafe bytes.unsafeLoad(fromByteOffset: index, as: UInt8.self)
-        }
-      }
+      JOSESecret(copying: Self.copy(bytes).span)
     }
     try management.addSDKBuild(key: sdkKey, name: "test", mode: .development)
     var policy = try management.policy()
@@ -286,6 +305,11 @@ final class GateParties {
   var judgements: [RequestJudgement] { api.judged }
 
   func judge(_ sent: Sent) -> HTTPResponse { api.judge(sent) }
+  func restart() throws { try api.restart() }
+
+  static func copy(_ bytes: RawSpan) -> [UInt8] {
+    bytes.byteOffsets.map { unsafe bytes.unsafeLoad(fromByteOffset: $0, as: UInt8.self) }
+  }
 
   /// Has apps prove in another form, and the API's route take it.
   func setForm(_ form: GateAdmission.Form) throws {

@@ -38,7 +38,7 @@ struct GateVectorTests {
     #expect(Base64.decode(header, .url) == block.bytes("message"))
     let beacon = try Beacon(header: header)
     let time: UInt64 = block.number("time")
-    #expect(UInt64(beacon.interval) == time / 300)
+    #expect(UInt64(beacon.interval) == time / 300 && beacon.header == header)
   }
 
   @Test("of gate tokens", arguments: Block.read("gate.txt", "gate_token"))

@@ -5,6 +5,8 @@ import ProofRequest
 public enum GateField {
   /// An answer's beacon.
   public static let time = "proof-time"
+  /// The gate's word on the time, with a refusal of the class `clock`.
+  public static let nonce = "proof-nonce"
   /// The class of a refusal: `token`, `clock`, `proof` or `refused`.
   public static let refusal = "proof-refusal"
   /// A request's event token.
@@ -83,13 +85,17 @@ extension GateSession {
     let beacon = response.value(of: GateField.time).flatMap { try? Beacon(header: $0) }
     let refusal = Self.refusal(of: response)
     let date = response.value(of: "date").flatMap(HTTPDate.init)
+    let word = response.value(of: GateField.nonce).flatMap { GateState.Word($0, at: now) }
     let mustWake = state.withLock { state -> Bool? in
       guard var held = state.held, held.admitted.admission.covers(head.authority) else {
         return nil
       }
       defer { state.held = held }
       if let beacon, beacon.interval > state.beacon?.interval ?? 0 { state.beacon = beacon }
-      if refusal == .clock, let date { state.anchor = (date.seconds, now) }
+      if refusal == .clock {
+        if let date { state.anchor = (date.seconds, now) }
+        if let word { state.word = word }
+      }
       let name = held.admitted.admission.headers.token
       let hadToken =
         request.values(of: name).first
@@ -182,7 +188,7 @@ extension GateSession {
   ) throws(GateError) {
     var head = head
     let now = clock.uptime()
-    let (created, account) = try standardFields(held, at: now)
+    let (created, account, word) = try standardFields(held, at: now)
     let hasDigest = request.body != nil || !(head.method == "GET" || head.method == "HEAD")
     let body = hasDigest ? ContentDigest(Digest(hashing: request.body ?? [])) : nil
     var added = ["signature-input", "signature"]
@@ -193,10 +199,12 @@ extension GateSession {
       }
     }
     do throws(RequestRefusal) {
-      try StandardForm().sign(
-        &head, body: body, with: keyring.request,
-        keyID: Base64.encode(keyring.keys.handle.bytes, .url), created: created,
-        nonce: Base64.encode(Salt.random().bytes, .url))
+      let nonce = word.map { $0 + "." } ?? ""
+      try keyring.keys.withRequestKey { key throws(RequestRefusal) in
+        try StandardForm().sign(
+          &head, body: body, with: key, keyID: Base64.encode(keyring.keys.handle.bytes, .url),
+          created: created, nonce: nonce + Base64.encode(Salt.random().bytes, .url))
+      }
     } catch {
       throw .malformedRequest(reason: "\(error)")
     }
@@ -204,17 +212,19 @@ extension GateSession {
     for name in added { request.set(name, to: head.fields.values(of: name).first) }
   }
 
-  /// The moment of a proof in Unix seconds, and the value of the account's field.
+  /// The moment of a proof in Unix seconds, the value of the account's field, and the gate's newest word on the time.
   private func standardFields(
     _ held: GateState.Held, at now: Duration
-  ) throws(GateError) -> (Int64, String?) {
+  ) throws(GateError) -> (Int64, String?, String?) {
     let clock = clock
     do throws(ProofError) {
-      return try state.withLock { state -> Result<(Int64, String?), ProofError> in
+      return try state.withLock { state -> Result<(Int64, String?, String?), ProofError> in
         do throws(ProofError) {
           let account = try state.digest(of: nil, under: held.admitted.admission.accountKey)
           let text = account.map { "\($0.1)." + Base64.encode($0.0.bytes, .url) }
-          return .success((Int64(state.unixTime(clock, at: now)), text))
+          let word = state.word.flatMap { now < $0.end ? $0.text : nil }
+          return .success(
+            (Int64(state.unixTime(clock, at: now)), text, word ?? state.beacon?.header))
         } catch {
           return .failure(error)
         }

@@ -5,7 +5,6 @@ final class GateKeyring: Sendable {
   let keys: GateKeys
   let compact: CompactKeys
   /// The key of the standard form.
-  let request: SecretBytes
   /// When the measurement began, in uptime.
   let measured: Duration
   private let secret: GateSecret
@@ -16,7 +15,6 @@ final class GateKeyring: Sendable {
     self.measured = measured
     keys = secret.keys
     compact = keys.compact
-    request = keys.withRequestKey { SecretBytes(copying: $0) }
   }
 
   /// The keys of an audience's events.

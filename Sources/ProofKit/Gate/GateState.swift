@@ -47,6 +47,20 @@ struct GateState {
     var key: UInt8 = 0
   }
 
+  /// A gate's word on the time: SPEC.md, section 15, *Gate nonce*.
+  struct Word {
+    let text: String
+    /// When the gate takes it no longer, with a margin, in uptime.
+    let end: Duration
+
+    init?(_ text: String, at now: Duration) {
+      // It is signed as it stands, so it has one form alone.
+      guard text.utf8.count == 32, Base64.decode(text, .url) != nil else { return nil }
+      self.text = text
+      end = now + .seconds(50)
+    }
+  }
+
   enum Phase {
     case idle
     case working
@@ -58,6 +72,7 @@ struct GateState {
   var keyring: GateKeyring?
   var account: Account?
   var beacon: Beacon?
+  var word: Word?
   /// The gate's time at some uptime, where the system's was refused.
   var anchor: (unix: Int64, uptime: Duration)?
   var lastError: GateError?

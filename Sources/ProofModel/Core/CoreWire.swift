@@ -45,6 +45,7 @@ enum CoreWire {
   static let gateApp = Int(PFC_APP_BYTES)
   static let findingsMax = Int(PFC_FINDINGS_MAX)
   static let accountMax = Int(PFC_ACCOUNT_MAX)
+  static let beaconHead = UInt8(PFC_COMPACT_VERSION << 4 | 4)
   static let compactText = Int(PFC_COMPACT_TEXT_BYTES)
   static let compactWindow = UInt32(PFC_COMPACT_WINDOW_SECONDS)
 

@@ -23,6 +23,13 @@ public struct Beacon: Sendable, Hashable {
     self = try CoreGate.beacon(bytes.span)
   }
 
+  /// The value of a `Proof-Time` header.
+  public var header: String {
+    let head = [CoreWire.beaconHead] + (0..<4).map { UInt8(truncatingIfNeeded: interval >> ($0 * 8)) }
+    let tail = storage.withSpan { span in span.indices.map { span[$0] } }
+    return Base64.encode((head + tail).span, .url)
+  }
+
   /// Whether two beacons are the same.
   public static func == (left: Beacon, right: Beacon) -> Bool {
     left.interval == right.interval && left.storage.isEqual(to: right.storage)
