@@ -56,7 +56,7 @@ public struct HeaderFields: Sendable, Hashable {
     fields.filter { $0.name == name }.map(\.value)
   }
 
-  /// The number of lines with a name, in lower case.
+  /// How many lines have a name, in lower case.
   func count(of name: String) -> Int {
     fields.reduce(0) { $0 + ($1.name == name ? 1 : 0) }
   }
