@@ -10,7 +10,7 @@ public struct RegisteredHardware: Sendable, Hashable {
   public let allowsLiteral: Bool
   /// The name that people gave it.
   public let name: String
-  /// When it was registered, in Unix seconds.
+  /// The time when it was registered, in Unix seconds.
   public let added: Int64
   /// Whether it is revoked: nothing is issued for it any more.
   public var isRevoked: Bool

@@ -7,9 +7,9 @@ public struct GrantPermissions: Sendable, Hashable {
   public var integrityClasses: CommandClasses
   /// Classes that a device match permits, among the above.
   public var deviceClasses: CommandClasses
-  /// How many integrity failures are allowed; at least one.
+  /// The number of integrity failures that are allowed; at least one.
   public var attempts: UInt16
-  /// How many accepted commands are allowed.
+  /// The number of accepted commands that are allowed.
   public var uses: Uses
   /// The token's lifetime, in seconds; nil if it does not end.
   public var lifetime: UInt64?

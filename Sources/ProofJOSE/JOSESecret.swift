@@ -7,7 +7,7 @@
 public struct JOSESecret: ~Copyable, Sendable {
   private let block: SecretBlock
 
-  /// How many bytes the secret has.
+  /// The length of the secret, in bytes.
   public var count: Int { block.count }
 
   /// Makes a secret whose bytes `fill` writes in place, into a span of `count` zeros.
@@ -37,7 +37,7 @@ public struct JOSESecret: ~Copyable, Sendable {
 
   /// A secret of fresh random bytes, drawn in place from libcrypto's generator for secrets.
   ///
-  /// - Parameter count: How many bytes; at most a mebibyte.
+  /// - Parameter count: The number of bytes; at most a mebibyte.
   /// - Returns: The secret.
   /// - Throws: ``JOSEError/randomFailed``.
   public static func random(count: Int) throws(JOSEError) -> JOSESecret {

@@ -15,9 +15,9 @@ public final class CurlTransport: Transport {
     public var authorities: String?
     /// Whether `http` is allowed to this machine itself, for tests and for a proxy beside the app.
     public var allowsPlainLoopback: Bool
-    /// How long connecting may take, TLS included.
+    /// The time limit of connecting, TLS included.
     public var connectTimeout: Duration
-    /// How many idle connections are kept.
+    /// The most idle connections that are kept.
     public var keptConnectionCount: Int
 
     /// Describes a transport.
@@ -61,7 +61,7 @@ public final class CurlTransport: Transport {
     return try client.send(request)
   }
 
-  /// How many connections were made so far.
+  /// The number of connections made so far.
   public var connectionCount: Int { pool.withLock { $0.madeBefore } }
 
   private func makeClient() -> CoreClient? {

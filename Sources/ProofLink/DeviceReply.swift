@@ -1,7 +1,7 @@
 /// The device's result for the last command that was accepted on this link (docs/LINK.md, section
 /// 6). An attacker on the link can forge it; only the receipt is authenticated.
 public struct DeviceReply: Sendable, Hashable {
-  /// How many bytes a reply has.
+  /// The length of a reply, in bytes.
   public static var byteCount: Int { 18 }
 
   /// The result of an accepted command in the device.
@@ -26,7 +26,7 @@ public struct DeviceReply: Sendable, Hashable {
   public let autolock: UInt16
   /// The device's firmware.
   public let firmware: UInt16
-  /// How many commands were done since the device started.
+  /// The number of commands done since the device started.
   public let doneCount: UInt32
 
   /// Decodes a reply: nil if no command was accepted on this link, or if the bytes are no reply.

@@ -13,7 +13,7 @@ public import ProofModel
 /// on its way then stays ``LinkMemory/openCommand``, and the next ``send(_:proving:within:)`` asks
 /// for its outcome first.
 public actor HardwareConnection {
-  /// How a connection is made.
+  /// The options of a connection.
   public struct Options: Sendable, Hashable {
     /// The largest packet to ask the hardware for, 23 to 517 bytes.
     public var mtu: Int
@@ -98,7 +98,7 @@ public actor HardwareConnection {
   /// The link that is up, or on its way.
   var link: ConnectionLink?
   var linkCount = 0
-  /// How many links were open, over all calls.
+  /// The number of links that were opened, over all calls.
   var openedCount = 0
   /// Calls that wait for their turn; the first has it.
   var calls: [ConnectionCall] = []
@@ -106,7 +106,7 @@ public actor HardwareConnection {
 
   /// Opens the link, if there is none.
   ///
-  /// - Parameter deadline: How long it may take.
+  /// - Parameter deadline: The time limit of the call.
   /// - Throws: ``LinkError``.
   public func connect(within deadline: Duration = .seconds(30)) async throws(LinkError) {
     _ = try await perform(within: deadline) { .connect }
@@ -116,7 +116,7 @@ public actor HardwareConnection {
   ///
   /// ``send(_:proving:within:)`` presents it where that is needed.
   ///
-  /// - Parameter deadline: How long it may take.
+  /// - Parameter deadline: The time limit of the call.
   /// - Returns: The hardware's receipt for the token, with the number of uses.
   /// - Throws: ``LinkError``.
   @discardableResult
@@ -137,7 +137,7 @@ public actor HardwareConnection {
   /// - Parameters:
   ///   - command: The command to be done.
   ///   - kind: The kind of proof to make.
-  ///   - deadline: How long it may take.
+  ///   - deadline: The time limit of the call.
   /// - Returns: The hardware's receipt for the command.
   /// - Throws: ``LinkError``.
   public func send(
@@ -156,7 +156,7 @@ public actor HardwareConnection {
 
   /// Asks for the outcome of the command that was left open, and closes it.
   ///
-  /// - Parameter deadline: How long it may take.
+  /// - Parameter deadline: The time limit of the call.
   /// - Returns: The outcome; nil if no command is open.
   /// - Throws: ``LinkError``.
   public func recall(within deadline: Duration = .seconds(30)) async throws(LinkError) -> Fate? {
@@ -170,7 +170,7 @@ public actor HardwareConnection {
 
   /// Reads the status that the hardware tells everyone. The status is not authenticated.
   ///
-  /// - Parameter deadline: How long it may take.
+  /// - Parameter deadline: The time limit of the call.
   /// - Returns: The status.
   /// - Throws: ``LinkError``.
   public func status(within deadline: Duration = .seconds(30)) async throws(LinkError)
@@ -185,7 +185,7 @@ public actor HardwareConnection {
   /// Reads the device's result for the last command that was accepted on this link. The result is
   /// not authenticated; the receipt is, and says that the command was accepted.
   ///
-  /// - Parameter deadline: How long it may take.
+  /// - Parameter deadline: The time limit of the call.
   /// - Returns: The reply; nil if no command was accepted on this link.
   /// - Throws: ``LinkError``.
   public func reply(within deadline: Duration = .seconds(30)) async throws(LinkError)
@@ -204,7 +204,7 @@ public actor HardwareConnection {
   ///
   /// - Parameters:
   ///   - order: The order that the backend signed.
-  ///   - deadline: How long it may take.
+  ///   - deadline: The time limit of the call.
   /// - Throws: ``LinkError``; ``LinkError/askBackend(_:)`` with the hardware's reason for a
   ///   refusal.
   public func deliver(

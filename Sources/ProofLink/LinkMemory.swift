@@ -36,7 +36,7 @@ public struct LinkMemory: Sendable, Hashable {
 
 // Bytes, for the app to store: docs/LINK.md, section 9.
 extension LinkMemory {
-  /// How many bytes a memory has.
+  /// The length of a memory, in bytes.
   public static var byteCount: Int { Offset.check + Digest.byteCount }
 
   private static let label = Array("pkl1.link-memory".utf8)

@@ -7,7 +7,7 @@ package protocol LinkPeripheral {
   mutating func receive(_ pdu: [UInt8]) -> [[UInt8]]?
 }
 
-/// How an exchange ended.
+/// The result of an exchange.
 package typealias LinkResult = Result<LinkOutcome, LinkError>
 
 /// One exchange between an app and a peripheral over a link with faults, on a virtual clock.

@@ -4,7 +4,7 @@ public struct BaselineDraft: Sendable, Hashable {
   public let salt: Salt
   /// The sources to measure.
   public let sources: [Source]
-  /// How the app may measure.
+  /// The way the app may measure.
   public let policy: MeasurementPolicy
   /// The generation. It is higher than that of every earlier configuration of this app instance.
   public let generation: UInt32

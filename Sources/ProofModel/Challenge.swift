@@ -1,6 +1,6 @@
 /// The hardware's challenge: 32 random bytes, and a counter that never repeats in its life.
 public struct Challenge: Sendable, Hashable {
-  /// How many random bytes a challenge has.
+  /// The number of random bytes of a challenge.
   public static var byteCount: Int { CoreWire.challenge }
 
   /// The challenge's number.

@@ -40,7 +40,7 @@ public struct SourceID: Sendable, Hashable, Comparable, CustomStringConvertible 
     (left.evidenceClass, left.number) < (right.evidenceClass, right.number)
   }
 
-  /// Such as `app 3`.
+  /// Text such as `app 3`.
   public var description: String { "\(evidenceClass) \(number)" }
 }
 

@@ -4,7 +4,7 @@
 /// bytes once. They are stored inline; making and copying a value allocates nothing. Comparison
 /// takes constant time.
 public protocol FixedBytes: Sendable, Hashable, CustomStringConvertible {
-  /// How many bytes every value of this type has.
+  /// The length of every value of this type, in bytes.
   static var byteCount: Int { get }
 
   /// Checks and takes bytes.

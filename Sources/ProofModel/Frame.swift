@@ -3,7 +3,7 @@ public enum Frame {
   /// The sizes that a packet may have: at Bluetooth's smallest MTU of 23, packets have 20 bytes.
   public static var packetSizes: ClosedRange<Int> { CoreWire.packets }
 
-  /// How many packets a message takes.
+  /// The number of packets of a message.
   ///
   /// - Parameters:
   ///   - message: The message.
@@ -16,7 +16,7 @@ public enum Frame {
     try packetCount(of: message.type, byteCount: message.bytes.count, packetSize: packetSize)
   }
 
-  /// How many packets a future message takes.
+  /// The number of packets of a future message.
   ///
   /// - Parameters:
   ///   - type: The message's type.

@@ -1,4 +1,4 @@
-/// How a token's secrets relate to the app's.
+/// The relation of a token's secrets to the app's.
 public enum TokenForm: UInt8, Sendable, CaseIterable {
   /// Derived for one piece of hardware; useless at any other.
   case diversified = 1
@@ -9,7 +9,7 @@ public enum TokenForm: UInt8, Sendable, CaseIterable {
 /// The secrets with which the app makes proofs for one piece of hardware, and the hardware checks
 /// them. Secret.
 public struct HardwareSecrets: Sendable {
-  /// How the secrets relate to the app's.
+  /// The relation of the secrets to the app's.
   public let form: TokenForm
   let core: CoreSecrets
 
@@ -57,7 +57,7 @@ public struct HardwareSecrets: Sendable {
 }
 
 extension HardwareSecrets: CustomStringConvertible, CustomReflectable {
-  /// Says nothing about the secrets.
+  /// A text that contains nothing of the secrets.
   public var description: String { "HardwareSecrets(secret, \(form))" }
 
   /// Shows nothing of the secrets.

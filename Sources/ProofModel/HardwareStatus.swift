@@ -5,9 +5,9 @@ public struct HardwareStatus: Sendable, Hashable {
   public let mode: Mode
   /// The hardware's name; nil if it is all zeros, which no provisioned hardware has.
   public let hardware: HardwareID?
-  /// How many instances it can serve.
+  /// The number of instances that it can serve.
   public let slotCount: Int
-  /// How many of these slots are taken.
+  /// The number of these slots that are taken.
   public let slotsUsed: Int
   /// The earliest time that it can be, in Unix seconds, as far as the hardware knows; nil if it
   /// knows none.

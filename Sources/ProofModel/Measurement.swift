@@ -3,7 +3,7 @@
 ///
 /// It suffices to make proofs, so keep it no longer than a proof takes.
 public struct Measurement: Sendable {
-  /// How many bytes IM and DM have each.
+  /// The length of IM and of DM, in bytes.
   public static var byteCount: Int { 32 }
 
   let core: CoreMeasurement
@@ -94,7 +94,7 @@ public struct Measurement: Sendable {
 }
 
 extension Measurement: CustomStringConvertible, CustomReflectable {
-  /// Says nothing about the measurement.
+  /// A text that contains nothing of the measurement.
   public var description: String { "Measurement(secret)" }
 
   /// Shows nothing of the measurement.

@@ -24,7 +24,7 @@ public struct MeasurementConfig: Sendable {
   /// The mode of the key the configuration was made for.
   public var mode: Mode { core.mode }
 
-  /// How the app may measure.
+  /// The way the app may measure.
   public var policy: MeasurementPolicy { core.policy }
 
   /// 1 or more; grows with every configuration of one app instance.
@@ -39,7 +39,7 @@ public struct MeasurementConfig: Sendable {
   /// The sources to measure, in order.
   public var sources: [Source] { core.sources }
 
-  /// How many bytes of files the app reads at most.
+  /// The most bytes of files that the app reads.
   public var byteCountLimit: UInt64 { 1 << UInt64(core.limitLog2) }
 
   /// The number of leaves: the sum of the sources' groups.
@@ -47,7 +47,7 @@ public struct MeasurementConfig: Sendable {
 
   /// The source of this name, if it is asked for.
   ///
-  /// - Parameter id: Which source.
+  /// - Parameter id: The source's name.
   /// - Returns: The source, or nil.
   public func source(_ id: SourceID) -> Source? {
     core.index(of: id).map { core.sources[$0] }

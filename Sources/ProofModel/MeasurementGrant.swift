@@ -1,4 +1,4 @@
-/// How many commands a token permits.
+/// The number of commands that a token permits.
 public enum Uses: Sendable, Hashable {
   /// A limited number, 1 to 2^32 - 2.
   case limited(UInt32)
@@ -22,15 +22,15 @@ public struct MeasurementGrant: Sendable {
   public let integrityClasses: CommandClasses
   /// Those that a device match permits, among the above; may be none.
   public let deviceClasses: CommandClasses
-  /// How many integrity failures are allowed; at least one.
+  /// The number of integrity failures that are allowed; at least one.
   public let attempts: UInt16
-  /// How many accepted commands are allowed.
+  /// The number of accepted commands that are allowed.
   public let uses: Uses
   /// The configuration's generation.
   public let generation: UInt32
-  /// When it was issued, in Unix seconds.
+  /// The time when it was issued, in Unix seconds.
   public let issued: UInt64
-  /// When it ends, in Unix seconds; nil for never.
+  /// The time when it ends, in Unix seconds; nil for never.
   public let notAfter: UInt64?
   /// The secrets that app and hardware share.
   public let secrets: HardwareSecrets

@@ -4,7 +4,7 @@
 /// generated code; the service's stands in a ``SecretBytes``. Either way the whole key exists only
 /// while a call of the core runs, in memory that is wiped before the call returns.
 public struct MeasurementProofKey: Sendable {
-  /// How many bytes a key has.
+  /// The length of a key, in bytes.
   public static var byteCount: Int { 16 }
 
   let core: CoreKey

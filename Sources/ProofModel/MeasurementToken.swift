@@ -1,7 +1,7 @@
 /// A grant, signed by the backend and sealed to one piece of hardware: 288 bytes that the app stores
 /// and carries, and cannot read.
 public struct MeasurementToken: Sendable, Hashable {
-  /// How many bytes a token has.
+  /// The length of a token, in bytes.
   public static var byteCount: Int { CoreWire.token }
 
   /// The token's bytes.

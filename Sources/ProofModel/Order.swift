@@ -50,7 +50,7 @@ public struct Order: Sendable, Hashable {
 
 /// An order with its signature: 124 bytes that any app may carry.
 public struct SignedOrder: Sendable, Hashable {
-  /// How many bytes a signed order has.
+  /// The length of a signed order, in bytes.
   public static var byteCount: Int { CoreWire.order }
 
   /// The order's bytes.

@@ -42,7 +42,7 @@ public struct PlatformFailure: Error, Sendable, Hashable {
 public struct StorageArea: Sendable, Hashable {
   /// The most bytes one area takes.
   public static var byteCountMax: Int { CoreWire.recordMax }
-  /// How many records a verifier keeps, each in two copies.
+  /// The number of records that a verifier keeps, each in two copies.
   public static var recordCount: Int { CoreWire.records }
 
   /// 0 for the global record, then one for each slot.

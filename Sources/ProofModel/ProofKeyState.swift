@@ -81,7 +81,7 @@ public struct ProofKeyState: Sendable {
 }
 
 extension ProofKeyState: CustomStringConvertible, CustomReflectable {
-  /// Says nothing about the key.
+  /// A text that contains nothing of the key.
   public var description: String { "ProofKeyState(secret, \(kind))" }
 
   /// Shows nothing of the key.

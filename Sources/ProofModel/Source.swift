@@ -22,7 +22,7 @@ public struct Source: Sendable, Hashable {
   /// exactly.
   public let groupsLog2: UInt8
 
-  /// How many groups the source has. Each has one leaf in the configuration.
+  /// The number of the source's groups. Each has one leaf in the configuration.
   public var groupCount: Int { 1 << Int(groupsLog2) }
 
   /// Checks and takes a source.

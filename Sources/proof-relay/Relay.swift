@@ -23,8 +23,7 @@ final class Relay {
       let due = links.compactMap(\.nextTime).min()
       guard let ready = try watch.wait(for: sockets, until: due) else { break }
       for link in links { link.attend(ready) }
-      // Links that are over leave first, then the new connection is accepted: this call did not wait for
-      // its packets.
+      // Handle the links before the door, because this wait did not cover a new link's sockets.
       links.removeAll { link in
         if link.isOver { link.close() }
         return link.isOver

@@ -1,12 +1,12 @@
 public import ProofModel
 
-/// A redeemer's word on one event token.
+/// A redeemer's decision on one event token.
 public struct EventJudgement: Sendable, Hashable {
-  /// Why a token does not count.
+  /// The reason why a token does not count.
   public enum Reason: Sendable, Hashable {
     /// The core's reason, from ``/ProofModel/GateRefusal/text`` to ``/ProofModel/GateRefusal/replayed``.
     case refused(GateRefusal)
-    /// An earlier process may have accepted it, and the replay store cannot tell.
+    /// An earlier process may have accepted it, and the replay store may have lost that.
     case beforeStart
     /// The account's name is empty or too long, or the token names an account key that is not here.
     case unknownAccountKey
@@ -33,7 +33,8 @@ public struct EventJudgement: Sendable, Hashable {
   /// Whether this is the answer to a question that was asked before under the same idempotency key.
   public let isRepeated: Bool
 
-  /// Whether the token counts. An app that failed its attestation has tokens that count: look at ``facts``.
+  /// Whether the token counts. An app that failed its attestation has tokens that count too, so
+  /// check ``facts``.
   public var isValid: Bool { reason == nil }
 }
 

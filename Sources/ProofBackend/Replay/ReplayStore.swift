@@ -91,7 +91,8 @@ public enum ReplayRecording: Sendable, Hashable {
   case used
 }
 
-/// Why a store did not answer. A verifier then refuses events and requests that change something.
+/// The reason why a store did not answer. A verifier then refuses events and requests that change
+/// something.
 public enum ReplayStoreFailure: Error, Sendable, Hashable {
   /// The store has no room.
   case full(entries: Int)

@@ -18,8 +18,8 @@ final class Admission: Sendable {
 
 /// The installations that a verifier knows, by handle.
 ///
-/// The number of entries is bounded. When one half is full, the other half, which holds the entries that nobody asked
-/// for since the last exchange, is dropped. A dropped installation sends its token again.
+/// The number of entries is bounded. When one half is full, the other half is dropped: the entries
+/// that no request used since the last exchange. A dropped installation sends its token again.
 final class Admissions<Entry: Sendable>: Sendable {
   private struct Held {
     var entry: Entry

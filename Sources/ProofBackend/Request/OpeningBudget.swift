@@ -31,8 +31,9 @@ public struct OpeningBudget: Sendable, Hashable {
   public init() {}
 }
 
-/// The state of an ``OpeningBudget``. Its memory is fixed: addresses share 4,096 cells, and the hash that chooses a
-/// cell has a seed of the process, so that nobody can choose a cell of another address.
+/// The state of an ``OpeningBudget``. Its memory is fixed: addresses share 4,096 cells. The hash
+/// that selects a cell has a random seed for each process, so that an attacker cannot choose an
+/// address in another one's cell.
 final class Openings: Sendable {
   private static let cellCount = 4096
   private static let knownSeconds: UInt64 = 86_400

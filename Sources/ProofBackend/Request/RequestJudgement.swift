@@ -1,7 +1,7 @@
 public import ProofModel
 public import ProofRequest
 
-/// Why a request does not count. For the log; a client is told ``told`` alone.
+/// The reason why a request does not count, for the log. A client gets ``told`` alone.
 public enum RejectedRequest: Error, Sendable, Hashable {
   /// HTTP forbids a part of it.
   case format(RequestFormatError)
@@ -16,7 +16,7 @@ public enum RejectedRequest: Error, Sendable, Hashable {
 }
 
 extension RejectedRequest {
-  /// The part that a client is told; nil for an answer by its status alone.
+  /// The part that the client gets; nil for an answer by its status alone.
   public var told: GateRefusal.Kind? {
     switch self {
     case .format: .refused
@@ -52,7 +52,7 @@ extension RejectedRequest: CustomStringConvertible {
 }
 
 extension RequestRefusal {
-  /// The part that a client is told.
+  /// The part that the client gets.
   public var told: GateRefusal.Kind {
     switch self {
     case .unknownKey: .token
@@ -68,7 +68,7 @@ extension RequestRefusal {
   }
 }
 
-/// A verifier's word on one request, and the header fields of the answer.
+/// A verifier's decision on one request, and the header fields of the answer.
 public struct RequestJudgement: Sendable {
   /// The verdict, or the reason for the log.
   public let result: Result<RequestVerdict, RejectedRequest>

@@ -2,10 +2,11 @@ public import ProofJOSE
 public import ProofModel
 internal import ProofRequest
 
-/// Judges requests of an API: opens gate tokens, checks proofs, and sees to it that each counts once.
+/// Checks requests of an API: opens gate tokens, checks proofs, and ensures that each proof counts
+/// once.
 ///
-/// One object serves all threads. It asks no service: everything it needs is in the gate's identity and in the tokens
-/// that apps bring along. Nodes of one API share the identity, the own secret and the replay store.
+/// One object serves all threads. It calls no service: its input is the gate's identity and the
+/// tokens that apps send. Nodes of one API share the identity, the own secret and the replay store.
 public final class RequestVerifier: Sendable {
   /// A verifier's settings.
   public struct Settings: Sendable {
@@ -128,7 +129,7 @@ public final class RequestVerifier: Sendable {
       form == .standard
       ? try standard(head, request, route, now) : try compact(head, form, request, route, now)
     let isSigned = try checkInstallation(head, request, route, proof)
-    // Last, so that a request that is refused uses nothing up.
+    // Use the proof up last, so that a refused request uses up nothing.
     let isReplayChecked = try use(proof, route, head, now)
     if let count = proof.count {
       admissions.note(proof.admission.facts.handle, start: count.start, count: count.count)
@@ -334,13 +335,13 @@ public final class RequestVerifier: Sendable {
       guard let known else { throw .request(.unknownKey) }
       return try usable(known, now)
     }
-    // Without a known key only the digest of the text is computed; a known token is not opened again.
+    // Compute only the digest of the text: a token that was opened before is not opened again.
     let digest = Self.prefix(of: Digest(hashing: Array(text.utf8)))
     if let known, known.token == digest { return try usable(known, now) }
     do throws(RejectedRequest) {
       return try usable(try open(text, digest, for: handle, request.address, now), now)
     } catch {
-      // A bad token costs an installation nothing that a good one has opened.
+      // A bad token does not affect an installation whose good token was opened before.
       guard let known else { throw error }
       return try usable(known, now)
     }

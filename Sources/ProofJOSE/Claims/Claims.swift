@@ -58,7 +58,7 @@ extension Claims {
     /// The bytes.
     public let bytes: [UInt8]
 
-    /// How many bytes a name has.
+    /// The length of a name, in bytes.
     public static var byteCount: Int { 16 }
 
     /// A name.
@@ -81,7 +81,7 @@ extension Claims {
     /// The hash.
     public let digest: [UInt8]
 
-    /// How many bytes the hash has.
+    /// The length of the hash, in bytes.
     public static var byteCount: Int { Digest.byteCount }
 
     /// Makes a binding from its hash.

@@ -11,9 +11,9 @@ public struct MeasurementClaims: Sendable {
   private static let key = 64..<80
   private static let deviceKey = 80..<96
 
-  /// How many bytes an integrity or device measurement has.
+  /// The length of an integrity or device measurement, in bytes.
   public static var measurementByteCount: Int { integrity.count }
-  /// How many bytes a measurement proof key has.
+  /// The length of a measurement proof key, in bytes.
   public static var proofKeyByteCount: Int { key.count }
 
   /// Names, places and order of the claims.

@@ -20,7 +20,7 @@ public struct UnixTime: Sendable, Hashable {
 
   /// The time some seconds later, bounded by the range that can be written.
   ///
-  /// - Parameter seconds: How many; negative for earlier.
+  /// - Parameter seconds: The number of seconds; negative for earlier.
   /// - Returns: The time.
   public func advanced(by seconds: Int) -> UnixTime {
     let (sum, overflow) = self.seconds.addingReportingOverflow(Int64(seconds))

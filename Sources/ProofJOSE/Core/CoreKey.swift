@@ -126,7 +126,7 @@ extension CoreKey: @unchecked Sendable {}
 extension CoreKey {
   static let rsaModulusByteCounts = JOSELimits.rsaBits.map { $0 / 8 }
 
-  /// How many bytes all private numbers of RSA take: `PFJ_RSA_PRIVATE_BYTES`.
+  /// The length of all private numbers of RSA, in bytes: `PFJ_RSA_PRIVATE_BYTES`.
   static func privateByteCount(ofModulus count: Int) -> Int { count / 2 * 7 }
 
   /// The range of the lengths of a kind's secrets.

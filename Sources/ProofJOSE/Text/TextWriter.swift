@@ -4,7 +4,7 @@
 /// So every text is written twice by the same code: into an empty span to learn the length, then
 /// into memory of exactly that length, which may be a secret's.
 struct TextWriter {
-  /// How many bytes were written or counted.
+  /// The number of bytes that were written or counted.
   private(set) var count = 0
 
   mutating func byte(_ byte: UInt8, into text: inout MutableSpan<UInt8>) {

@@ -27,7 +27,7 @@ public struct JWEEncrypter: Sendable {
 
   var isForPublicKey: Bool { key.algorithm.isPublicKeyEncryption }
 
-  /// How many tokens the key has sealed.
+  /// The number of tokens that the key has sealed.
   public var sealedCount: UInt64 { key.material.sealedCount }
 
   /// Seals claims under a shared key. For a public key, sign them first: use

@@ -20,7 +20,7 @@ public struct AccountConfiguration: Sendable, Hashable {
   public let account: String
   /// The serial; it grows with every change.
   public let serial: UInt32
-  /// When it was made, in Unix seconds.
+  /// The time when it was made, in Unix seconds.
   public let issued: Int64
   /// The key that signed it.
   public let key: IssuerPublicKey

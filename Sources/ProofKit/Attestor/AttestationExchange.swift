@@ -209,8 +209,8 @@ struct AttestationExchange {
     }
   }
 
-  /// How long after the report a result may be handed out again. The service tells a token's
-  /// lifetime, because the SDK cannot read an encrypted token. No wall clock is used.
+  /// The time after the report for which a result may be handed out again. The service tells a
+  /// token's lifetime, because the SDK cannot read an encrypted token. No wall clock is used.
   private func life(of result: FetchResult, _ answer: AttestationAnswer) -> Duration? {
     switch result.status {
     case .unknownURL, .unprotectedURL: return AttestorTimes.unprotected

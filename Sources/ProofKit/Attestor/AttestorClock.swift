@@ -25,19 +25,19 @@ public struct AttestorClock: Sendable {
 
 /// The times of the app's side, all in one place.
 public enum AttestorTimes {
-  /// How long the very first start waits for a configuration, at most.
+  /// The longest wait of the very first start for a configuration.
   public static let startUp = Duration.seconds(2)
-  /// How long ``Attestor/fetchConfig()`` waits for a configuration, at most.
+  /// The longest wait of ``Attestor/fetchConfig()`` for a configuration.
   public static let configuration = Duration.seconds(3)
-  /// How long one fetch waits for the service, all requests together; measuring the app is not
-  /// counted.
+  /// The time limit of one fetch: all its requests to the service together, but not measuring the
+  /// app.
   public static let fetch = Duration.seconds(10)
-  /// How long a blocking fetch waits, at most, unless the call says otherwise: the network's time,
-  /// and time to measure a large app on a slow disk.
+  /// The longest wait of a blocking fetch, unless the call gives another: the network's time, and
+  /// time to measure a large app on a slow disk.
   public static let wait = Duration.seconds(120)
-  /// How long a failure is remembered, so that a burst of calls fails at once.
+  /// The time for which a failure is cached, so that a burst of calls fails at once.
   public static let failure = Duration.milliseconds(500)
-  /// How long it is remembered that an API is unknown or needs no token.
+  /// The time for which the cache knows that an API is unknown or needs no token.
   public static let unprotected = Duration.seconds(30)
   /// The longest lifetime of a secure string in the cache.
   public static let life = Duration.seconds(300)

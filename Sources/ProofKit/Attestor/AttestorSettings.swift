@@ -40,7 +40,7 @@ extension Attestor {
   ///
   /// Clears ``FetchResult/isForceApplyPins`` for the fetches that follow.
   ///
-  /// - Parameter type: How pins are made.
+  /// - Parameter type: The way pins are computed.
   /// - Returns: The pins; ``Pins/rule(for:unlisted:)`` gives the rule for a connection.
   public func pins(_ type: PinType = .publicKeySHA256) -> Pins? {
     state.withLock { state in
@@ -52,7 +52,7 @@ extension Attestor {
 
   /// The pins as a JSON object of arrays by host: otherwise as ``pins(_:)``.
   ///
-  /// - Parameter type: How pins are made.
+  /// - Parameter type: The way pins are computed.
   /// - Returns: The JSON text, or nil if the SDK is not initialised.
   public func pinsJSON(_ type: PinType = .publicKeySHA256) -> String? { pins(type)?.json }
 
@@ -167,7 +167,8 @@ extension Attestor {
   ///   - nonce: Exactly 16 bytes that no proof answered before.
   ///   - config: The bytes of the ``FetchResult/measurementConfig`` that the app kept.
   /// - Returns: The proof, 32 bytes.
-  /// - Throws: As ``integrityMeasurementProof(nonce:config:)-([UInt8],[UInt8])``, but for another SDK.
+  /// - Throws: The errors of ``integrityMeasurementProof(nonce:config:)-([UInt8],[UInt8])``, except
+  ///   the one for another SDK.
   public func deviceMeasurementProof(
     nonce: [UInt8], config: [UInt8]
   ) throws(ProofError) -> Proof {

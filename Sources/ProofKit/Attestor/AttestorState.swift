@@ -93,7 +93,7 @@ struct AttestorState {
   var settings = Settings()
   var flights: [Key: Flight] = [:]
   var kept: [Key: Kept] = [:]
-  /// How often each secure string was defined anew, by name.
+  /// The number of new definitions of each secure string, by name.
   var definitions: [String: UInt64] = [:]
   /// The last number drawn for a fetch, a session or a setting.
   var lastNumber: UInt64 = 0

@@ -41,7 +41,7 @@ enum CoreSystem {
     return "Linux"
   }
 
-  /// How this process was started.
+  /// The way this process was started.
   static var launch: Activity.Launch {
     // Read the environment as it was at the start: toolkits remove the token from their own.
     let start = (try? SmallFile.read("/proc/self/environ", limit: 1 << 20)) ?? []

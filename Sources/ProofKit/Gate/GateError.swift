@@ -1,10 +1,10 @@
-/// Why an app cannot prove a request to a gate.
+/// The reason why an app cannot prove a request to a gate.
 public enum GateError: Error, Sendable, Hashable {
   /// ``GateSession/start(ready:)`` was not called, or ``GateSession/stop()`` was.
   case notStarted
   /// The session waits for the attestation service. The status is that of the last try, if one failed.
   case notReady(FetchStatus?)
-  /// The service's answer does not heal by waiting.
+  /// The service's answer is final: waiting does not help.
   case attestation(AttestationFailure)
   /// The app could not be measured.
   case notMeasured(reason: String)
@@ -36,9 +36,9 @@ public enum GateError: Error, Sendable, Hashable {
 
 /// A fetch for a gate that failed.
 public struct AttestationFailure: Sendable, Hashable {
-  /// How it went.
+  /// The status of the fetch.
   public let status: FetchStatus
-  /// What went wrong, in words for people.
+  /// The failure, in words for people.
   public let reason: String
   let fault: ServiceFault?
 
@@ -48,7 +48,7 @@ public struct AttestationFailure: Sendable, Hashable {
     fault = result.fault
   }
 
-  /// Whether another try may go better, without anyone changing the app or the account.
+  /// Whether another try may succeed with no change to the app or the account.
   var canHeal: Bool {
     switch status {
     case .noNetwork, .poorNetwork, .mitmDetected, .noService, .keyUnavailable: true
@@ -58,7 +58,7 @@ public struct AttestationFailure: Sendable, Hashable {
 }
 
 extension GateError: CustomStringConvertible {
-  /// What failed, with what value, and what to do next.
+  /// The failure, its value and the next step.
   public var description: String {
     switch self {
     case .notStarted: "The gate session was not started. Call start() first."

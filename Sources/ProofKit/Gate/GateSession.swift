@@ -9,16 +9,16 @@ import ProofRequest
 /// ``start(ready:)`` begins. ``guarded(_:)`` adds a proof to a request, and ``eventToken(for:account:data:)`` proves a
 /// business event. ``ProtectedClient`` sends requests, too.
 public final class GateSession: Sendable {
-  /// What a session is made with.
+  /// The set-up of a session.
   public struct Options: Sendable {
-    /// Keeps the admission across restarts; nil: each start asks the service.
+    /// Keeps the admission across restarts; nil if each start asks the service.
     public var store: GateStore?
     /// Takes log lines.
     public var log = Log.none
     /// Whether a proof may be made for an `http` URL of this machine itself. For tests, and a proxy beside the app.
     public var allowsPlainLoopback = false
 
-    /// Describes what a session is made with.
+    /// Describes the set-up of a session.
     public init(
       store: GateStore? = nil, log: Log = .none, allowsPlainLoopback: Bool = false
     ) {
@@ -42,12 +42,12 @@ public final class GateSession: Sendable {
   var clock: AttestorClock { attestor.surroundings.clock }
   var log: Log { options.log }
 
-  /// Makes a session that was not started yet.
+  /// Makes a session that is not started yet.
   ///
   /// - Parameters:
   ///   - attestor: An attestor of the account.
   ///   - host: The host of an API of kind `proof`.
-  ///   - options: Where things are kept and logged.
+  ///   - options: The store, the log, and the URLs allowed.
   /// - Throws: ``GateError/malformedHost(_:)``.
   public convenience init(
     _ attestor: Attestor, for host: String, options: Options = Options()
@@ -96,7 +96,7 @@ public final class GateSession: Sendable {
 
   // MARK: State
 
-  /// Why the last try to get an admission failed, or the keys could not be derived; nil if nothing did.
+  /// The last failure to get an admission or to derive the keys; nil if there was none.
   public var lastError: GateError? { state.withLock { $0.lastError } }
 
   /// Whether proofs can be made now.
@@ -110,16 +110,18 @@ public final class GateSession: Sendable {
 
   // MARK: Events
 
-  /// Proves a business event, for the one who redeems the token. Needs no network, and does not wait for any.
+  /// Proves a business event to the redeemer of the token. Needs no network, and does not wait for
+  /// any.
   ///
-  /// The app is measured first, unless that was done within the time that the account sets.
+  /// The app is measured first, unless a measurement is younger than the time that the account
+  /// sets.
   ///
   /// - Parameters:
   ///   - event: The event, as the account lists it.
   ///   - account: The user account; nil for the one that was set with ``setAccount(_:)``.
   ///   - data: The business data that the token is bound to; empty for none.
-  /// - Returns: The token. Where the app cannot prove anything, the token says so and never counts, and
-  ///   ``EventToken/cause`` is set.
+  /// - Returns: The token. If the app cannot prove anything, the token is in the error state and
+  ///   never counts, and ``EventToken/cause`` is set.
   /// - Throws: ``GateError/unknownEvent(_:)``, ``GateError/malformedAccount(byteCount:)``.
   public func eventToken(
     for event: EventID, account: String? = nil, data: [UInt8] = []
@@ -195,7 +197,7 @@ public final class GateSession: Sendable {
       if isKept { state.keyring = keyring }
     }
     guard isKept else { return keyring }
-    // The worker drops the keys when they are too old, even if nothing is asked any more.
+    // The worker drops the keys when they are too old, even if no proof is asked for any more.
     worker.wake()
     return keyring
   }

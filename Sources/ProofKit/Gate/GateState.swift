@@ -14,7 +14,7 @@ public enum GateTimes {
   static let renewal = 0.8
 }
 
-/// What a gate session knows, under one lock.
+/// The state of a gate session, guarded by one lock.
 struct GateState {
   /// An admission in use.
   struct Held {
@@ -33,7 +33,7 @@ struct GateState {
     var end: Duration { obtained + .seconds(Int64(admitted.admission.life)) }
   }
 
-  /// What one proof is made with.
+  /// The values that make one proof.
   struct Draw {
     let held: Held
     let keyring: GateKeyring?
@@ -83,9 +83,10 @@ struct GateState {
   var start = UInt32.random(in: 1 ... .max)
   private var count: UInt32 = 0
 
-  /// When the worker has something to do, in uptime; nil: nothing until it is asked.
+  /// The time of the worker's next task, in uptime; nil if it has none.
   var due: Duration?
-  /// Nobody has asked for long: the admission is not renewed until somebody does.
+  /// Whether the app has not used the session for long. The admission is then renewed only at the
+  /// next use.
   var isDormant = false
   var lastAsked: Duration
   var failures = 0

@@ -3,21 +3,23 @@ import ProofModel
 
 /// Keeps the newest admission of each gate in a folder of the app, across restarts.
 ///
-/// An admission has a file of its own. The pair of a ``MeasurementStore`` may stand in the same folder, and is never
-/// read or written here. A file is replaced in one step, and is open to this user alone. Several processes may have
-/// the same folder. The file holds no key of requests: those follow from a fresh measurement alone.
+/// An admission has a file of its own. The pair of a ``MeasurementStore`` may stand in the same
+/// folder, and is never read or written here. A file is replaced atomically, and is open to this
+/// user alone. Several processes may use the same folder. The file holds no key of requests: a
+/// fresh measurement is needed to derive those.
 public struct GateStore: Sendable, Hashable {
   /// The folder.
   public let folder: String
 
   /// Describes a store.
   ///
-  /// - Parameter folder: The folder, made if it is not there. Nobody else may write in it.
+  /// - Parameter folder: The folder, made if it is missing. Other users must not be able to write
+  ///   in it.
   public init(folder: String) { self.folder = folder }
 
   private static let lockName = "gate.lock"
 
-  /// An admission, and when the app asked for it.
+  /// An admission, and the time when the app asked for it.
   struct Kept: Sendable, Hashable {
     let admitted: Admitted
     /// Unix seconds.
@@ -130,8 +132,8 @@ extension GateStore.Kept {
     guard self.bytes == bytes else { return nil }
   }
 
-  /// SHA-256 finds damage. It keeps out no program that may write here, and need not: an admission that was
-  /// written by another program opens nothing.
+  /// SHA-256 detects damage only. A program that may write here can forge the file, but a forged
+  /// admission opens nothing.
   private static func check(of bytes: ArraySlice<UInt8>) -> [UInt8] {
     Digest(hashing: Self.label + bytes).bytes
   }

@@ -9,11 +9,11 @@ public struct Log: Sendable {
   public enum Level: Int, Sendable, Hashable, Comparable, CaseIterable {
     /// Nothing.
     case none
-    /// An error that does not heal by itself.
+    /// An error that needs a change of the app or the account.
     case error
-    /// An error that the SDK tries to heal, such as a bad network.
+    /// An error after which the SDK tries again, such as a bad network.
     case warning
-    /// The few moments in the life of a session.
+    /// Rare events of a session, such as its stop or a refusal by a gate.
     case info
     /// Each request and each measurement.
     case debug
@@ -26,7 +26,7 @@ public struct Log: Sendable {
   public let level: Level
   private let sink: CoreLock<@Sendable (Level, String) -> Void>
 
-  /// Takes no line.
+  /// A log that takes no line.
   public static let none = Log(upTo: .none) { _, _ in }
 
   /// Takes lines.

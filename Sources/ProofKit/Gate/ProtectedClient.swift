@@ -2,11 +2,11 @@ import ProofModel
 
 /// Sends requests to the APIs of one gate, each with its proof.
 ///
-/// Each sending has a proof of its own. A host with pins in the account's configuration must have one of these keys.
-/// No redirect is followed: an answer with a status from 300 to 399 is handed to the app, and no proof goes to the
-/// address that it names.
+/// Each sending has a proof of its own. A host with pins in the account's configuration must have
+/// one of these keys. No redirect is followed: the app gets an answer with a status from 300 to
+/// 399, and no proof goes to the address that the answer names.
 public final class ProtectedClient: Sendable {
-  /// How long a request takes at most, unless the call says otherwise.
+  /// The time limit of a request, unless the call gives another.
   public static let time = Duration.seconds(60)
 
   /// The session that proves the requests.
@@ -25,15 +25,15 @@ public final class ProtectedClient: Sendable {
 
   /// Proves and sends a request, and waits for its answer.
   ///
-  /// Where the gate asks for the gate token, for another time or for another proof, the request is proved anew and
-  /// sent once more; the token is sent at most twice.
+  /// If the gate asks for the gate token, another time or another proof, the request is proved
+  /// again and sent once more. The token is sent at most twice.
   ///
   /// - Parameters:
   ///   - request: The request, without a proof.
   ///   - event: A business event to prove with the request.
   ///   - data: The business data that the event is bound to; empty for none.
-  ///   - limit: How long everything together may take.
-  ///   - responseLimit: A longer answer is refused.
+  ///   - limit: The time limit of the whole call.
+  ///   - responseLimit: The size limit of the answer, in bytes.
   ///   - cancellation: Ends the request early.
   /// - Returns: The answer with any status.
   /// - Throws: ``GateError``. ``GateError/tokenRefused`` if the gate refused the token twice.
@@ -59,7 +59,9 @@ public final class ProtectedClient: Sendable {
     }
   }
 
-  /// Proves and sends a request. ``performAndWait(_:event:data:within:responseLimit:cancellation:)`` says how.
+  /// Proves and sends a request, as
+  /// ``performAndWait(_:event:data:within:responseLimit:cancellation:)`` does, without blocking the
+  /// calling thread.
   ///
   /// - Throws: ``GateError``; ``GateError/cancelled`` if the task is cancelled.
   public func perform(

@@ -108,8 +108,9 @@ public struct EventID: Sendable, Hashable, ExpressibleByIntegerLiteral {
 /// 88 characters of base64url that prove one business event. Make one for each use: it counts once, and for a
 /// short time.
 public struct EventToken: Sendable, Hashable {
-  /// The characters. They are a token in the error state too, so that an app always has something to send.
+  /// The characters. They are a token in the error state too, so that an app can send one in every
+  /// case.
   public let text: String
-  /// Why the app could prove nothing; nil for a token that counts.
+  /// The reason why the app could prove nothing; nil for a token that counts.
   public let cause: CompactCause?
 }

@@ -21,7 +21,7 @@ final class CoreClient: @unchecked Sendable {
 
   deinit { unsafe phc_client_free(client) }
 
-  /// How many connections it has made.
+  /// The number of connections made so far.
   var connectionCount: Int { unsafe phc_client_connections(client) }
 
   func send(_ request: TransportRequest) throws(TransportError) -> TransportResponse {

@@ -7,7 +7,7 @@ struct AttestationWriter {
     bytes = AttestationWire.magic + [version, kind.rawValue]
   }
 
-  /// Without a head but for a version: for parts of a message.
+  /// Begins with a version instead of a message head, for parts of a message.
   init(part version: UInt8) { bytes = [version] }
 
   /// Begins with a label instead of a message head, for transcripts that share the encoding of a

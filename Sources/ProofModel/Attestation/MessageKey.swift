@@ -3,9 +3,9 @@
 /// The whole account has one key. So a signature proves that an app passed, but not which app: the
 /// token in each signed message identifies it.
 public struct MessageKey: Sendable {
-  /// How many bytes a key has.
+  /// The length of a key, in bytes.
   public static var byteCount: Int { 32 }
-  /// How many bytes a signature has.
+  /// The length of a signature, in bytes.
   public static var signatureByteCount: Int { Digest.byteCount }
 
   private final class Block: Sendable {

@@ -30,7 +30,7 @@ package struct CoreSlot: Sendable {
   package let lastNonce: ProofNonce
   private let secret: CoreSecret<pfc_slot>
 
-  /// How many bytes a slot's record carries.
+  /// The length of a slot's record, in bytes.
   package static let byteCount = Int(PFC_SLOT_BYTES)
 
   /// Decodes the payload of a slot's record.

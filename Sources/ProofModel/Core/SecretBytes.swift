@@ -14,7 +14,7 @@ internal import ProofCore
 public struct SecretBytes: ~Copyable, Sendable {
   private let block: SecretBlock
 
-  /// How many bytes the secret has.
+  /// The length of the secret, in bytes.
   public var count: Int { block.count }
 
   /// Makes a secret whose bytes `fill` writes in place, into a span of `count` zeros.
@@ -60,7 +60,7 @@ public struct SecretBytes: ~Copyable, Sendable {
 
   /// A secret of fresh random bytes from the system's generator, drawn in place.
   ///
-  /// - Parameter count: How many bytes; at least one.
+  /// - Parameter count: The number of bytes; at least one.
   /// - Returns: The secret.
   public static func random(count: Int) -> SecretBytes {
     unsafe SecretBytes(count: count) { pointer in unsafe randombytes_buf(pointer, count) }

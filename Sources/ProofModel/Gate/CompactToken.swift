@@ -8,7 +8,7 @@ public enum CompactKind: UInt8, Sendable, Hashable, CaseIterable {
   case event = 3
 }
 
-/// Why an app cannot prove anything. The numbers stand in metrics.
+/// The reason why an app cannot prove anything. The numbers stand in metrics.
 public enum CompactCause: UInt8, Sendable, Hashable, CaseIterable {
   /// The SDK was not started.
   case notStarted = 1

@@ -1,8 +1,8 @@
 /// Everything that an app needs to prove itself to one gate: the service's answer to a report of purpose
 /// ``AttestationPurpose/gate``. docs/SERVICE.md, section 9, has the layout. Secret for its account key.
 ///
-/// An app that failed its attestation gets one of the same size and shape. Only the gate can read in the
-/// token that the app failed.
+/// An app that failed its attestation gets one of the same size and shape. Only the gate can read
+/// from the token that the app failed.
 public struct GateAdmission: Sendable {
   /// The form of a request proof that the gate's routes take. The numbers are the wire's.
   public enum Form: UInt8, Sendable, CaseIterable {
@@ -313,7 +313,7 @@ extension GateAdmission: Hashable {
     CoreCrypto.equal(left.bytes.span, right.bytes.span)
   }
 
-  /// Hashes the gate and the generation: a hash of the key would tell of it.
+  /// Hashes the gate and the generation, because a hash of the key could leak it.
   public func hash(into hasher: inout Hasher) {
     hasher.combine(gate)
     hasher.combine(generation)

@@ -1,6 +1,6 @@
-/// Why a gate or a redeemer refuses a gate token, a request or an event token.
+/// The reason why a gate or a redeemer refuses a gate token, a request or an event token.
 ///
-/// For logs and metrics: a client is told the ``kind`` alone. The numbers are stable.
+/// It is for logs and metrics; a client gets the ``kind`` alone. The numbers are stable.
 public enum GateRefusal: UInt8, Error, Sendable, Hashable, CaseIterable {
   /// A gate token has another number of bytes.
   case tokenLength = 1

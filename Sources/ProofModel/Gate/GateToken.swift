@@ -94,7 +94,7 @@ public struct GateGrant: Sendable {
   /// The number of the gate's key that it was sealed to; nil until it was opened from a token.
   public internal(set) var keyNumber: UInt8?
 
-  /// Describes what a token is to say.
+  /// Describes the content of a token.
   ///
   /// - Parameters:
   ///   - gate: The gate that may open it.

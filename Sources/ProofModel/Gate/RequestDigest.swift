@@ -1,7 +1,7 @@
-/// The digest of an HTTP request: what a compact token of kind ``CompactToken/Kind/request`` covers.
+/// The digest of an HTTP request, which a compact token of kind ``CompactKind/request`` covers.
 ///
-/// Both sides make it from what is really sent. A request has one canonical spelling; another is refused
-/// rather than mended, so that app, proxy and gate cannot read one request differently.
+/// Both sides compute it from the request as it is sent. A request has one canonical spelling. Any
+/// other is refused, so that app, proxy and gate cannot read one request differently.
 public struct RequestDigest: Sendable, Hashable {
   let digest: Digest
   let body: Digest

@@ -60,7 +60,7 @@ public struct ConfigurationSettings: Sendable, Hashable {
   public var url: String
   /// Pins of the service itself; empty if it is not pinned.
   public var servicePins: [String]
-  /// When it was last changed, in Unix seconds.
+  /// The time when it was last changed, in Unix seconds.
   public var changed: Int64
   /// The statements that lead apps from the account's first key to the present one; see SERVICE.md,
   /// section 6.

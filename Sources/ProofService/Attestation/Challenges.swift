@@ -176,7 +176,7 @@ final class Sweeper: Sendable {
   /// The most devices dropped at once, because a request waits for it.
   static let devicesMax = 1_000
 
-  /// - Returns: How many devices were dropped.
+  /// - Returns: The number of devices that were dropped.
   func sweep(
     _ store: any Store, under policy: Policy, at now: Int64
   ) throws(StoreError) -> Int {

@@ -6,7 +6,7 @@ public struct KeySetKey: Record, Hashable {
   public var id: String
   /// The key's algorithm.
   public var algorithm: KeyAlgorithm
-  /// When it was made, in Unix seconds.
+  /// The time when it was made, in Unix seconds.
   public var added: Int64
   /// Whether the account holds its public part alone: only the backend can open the tokens sealed
   /// to it.

@@ -9,7 +9,7 @@ public struct Registration: Record, Hashable {
   public var name: String
   /// Whether it is a build for development: debuggers are no reason to reject it.
   public var isDevelopment: Bool
-  /// When it was registered, in Unix seconds.
+  /// The time when it was registered, in Unix seconds.
   public var added: Int64
   /// The end of the registration, in Unix seconds; nil for never.
   public var expiry: Int64?

@@ -9,7 +9,7 @@ public struct SDKBuild: Record, Hashable {
   public var mode: Mode
   /// The name that people use for the build.
   public var name: String
-  /// When it was made or registered, in Unix seconds.
+  /// The time when it was made or registered, in Unix seconds.
   public var added: Int64
   /// Whether its reports are refused from now on.
   public var isRevoked: Bool

@@ -230,9 +230,9 @@ public struct DeviceSighting: Sendable, Hashable {
 public struct DeviceRow: Sendable, Hashable {
   /// The device.
   public var device: DeviceID
-  /// When it was first seen, in Unix seconds.
+  /// The time when it was first seen, in Unix seconds.
   public var firstSeen: Int64
-  /// When it was last seen, in Unix seconds.
+  /// The time when it was last seen, in Unix seconds.
   public var lastSeen: Int64
   /// The highest generation of a measurement.
   public var generation: UInt32

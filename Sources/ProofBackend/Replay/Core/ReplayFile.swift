@@ -11,11 +11,11 @@ final class ReplayFile: @unchecked Sendable {
   enum Number: Int64 {
     /// The highest time that the store was given.
     case highest = 1
-    /// When the store wrote last, by the system's clock.
+    /// The time of the store's last write, by the system's clock.
     case written = 2
   }
 
-  /// "PfRp": tells a replay store from other SQLite files.
+  /// "PfRp": distinguishes a replay store from other SQLite files.
   private static let applicationID: Int64 = 0x5066_5270
   private static let version: Int64 = 1
   private static let bootRow: Int64 = 3
@@ -62,7 +62,7 @@ final class ReplayFile: @unchecked Sendable {
     guard try number("PRAGMA user_version") == Self.version else {
       throw .foreign(place: path, reason: "it is of another version")
     }
-    // A killed process loses nothing; after a power cut the store says that it is not complete.
+    // A killed process loses nothing. After a power cut the store reports that it is not complete.
     try execute("PRAGMA synchronous = NORMAL")
     highest = try number(.highest)
   }
@@ -74,7 +74,7 @@ final class ReplayFile: @unchecked Sendable {
 
   // MARK: Entries
 
-  /// Runs a step that lasts whole or not at all; takes the time, and forgets entries that have ended.
+  /// Runs a step atomically. Takes the time, and forgets entries that have ended.
   func transaction<R>(
     at now: UInt64, _ systemTime: () -> UInt64,
     _ body: (ReplayFile) throws(ReplayStoreFailure) -> R
@@ -134,7 +134,7 @@ final class ReplayFile: @unchecked Sendable {
     return UInt64(clamping: found)
   }
 
-  /// Whether the file was written last since the machine's last start.
+  /// Whether the file's last write was after the machine's last start.
   func isBoot(_ boot: [UInt8]) throws(ReplayStoreFailure) -> Bool {
     var count = 0
     try run(
@@ -159,7 +159,7 @@ final class ReplayFile: @unchecked Sendable {
     case bytes([UInt8])
   }
 
-  /// A row that a statement stands on.
+  /// The current row of a statement.
   @safe
   private struct Row: ~Copyable {
     fileprivate let statement: OpaquePointer
@@ -184,7 +184,7 @@ final class ReplayFile: @unchecked Sendable {
     return found
   }
 
-  /// Runs a statement that is prepared once. Returns how many rows it changed.
+  /// Runs a statement that is prepared once. Returns the number of rows it changed.
   @discardableResult
   private func run(
     _ sql: String, _ values: [Value], each: (borrowing Row) -> Void = { _ in }
@@ -236,9 +236,10 @@ final class ReplayFile: @unchecked Sendable {
   }
 }
 
-// What is asked of the system beside SQLite.
+// Calls to the file system beside SQLite.
 extension ReplayFile {
-  /// Makes an empty file that only its owner may read, unless there is one. Returns whether the file is empty.
+  /// Makes an empty file that only its owner may read, unless it exists. Returns whether the file
+  /// is empty.
   private static func make(_ path: String) throws(ReplayStoreFailure) -> Bool {
     let descriptor = unsafe open(path, O_CREAT | O_RDWR | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else {
@@ -252,7 +253,8 @@ extension ReplayFile {
     return status.st_size == 0
   }
 
-  /// When the file or its log was changed last, in Unix seconds; 0 if there is none. No program can set this time.
+  /// The time when the file or its log was last changed, in Unix seconds; 0 if the file is missing.
+  /// No program can set this time.
   static func lastChange(of path: String) -> UInt64 {
     var latest: UInt64 = 0
     for name in [path, path + "-wal"] {
@@ -265,7 +267,7 @@ extension ReplayFile {
 
   static var systemTime: UInt64 { UInt64(clamping: time(nil)) }
 
-  /// The kernel's name for the time since the machine was started; empty if it tells none.
+  /// The kernel's id of the machine's last start; empty if the kernel has none.
   static var bootID: [UInt8] {
     let descriptor = unsafe open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { return [] }

@@ -88,7 +88,7 @@ enum SQLiteValue: Sendable {
 
   /// Runs a prepared statement.
   ///
-  /// - Returns: How many rows it changed.
+  /// - Returns: The number of rows that it changed.
   @discardableResult
   func run(
     _ statement: SQLiteStatement, _ values: [SQLiteValue] = [],
@@ -155,7 +155,7 @@ enum SQLiteValue: Sendable {
 
 /// Calls to the file system beside SQLite.
 enum SQLiteFile {
-  /// How many bytes a file has; nil if there is none.
+  /// The length of a file, in bytes; nil if it is missing.
   static func size(of path: String) -> Int64? {
     var status = stat()
     return unsafe stat(path, &status) == 0 ? Int64(status.st_size) : nil
