@@ -21,6 +21,7 @@ import nacl.public
 import nacl.signing
 from jwcrypto import jwk, jws
 
+from flow import Hardware, proof
 from place import BIN, Place
 
 sys.path[:0] = [str(pathlib.Path(__file__).resolve().parent.parent / name) for name in ("Service", "Runner")]
@@ -107,12 +108,12 @@ class App:
         text = messages.text("acme") + self.digest(1, 5)
         return hashlib.sha256(b"pfa1.device-id.." + text).digest()[:16]
 
-    def admit(self, host=HOST):
-        """The answer's fields, and S as the app derives it."""
-        purpose = bytes([5])
+    def report(self, number, host):
+        """The answer to a report of this purpose, and what the app keeps: configuration, measurement, records."""
+        purpose = bytes([number])
         head = b"PA\x01"
         question = (head + bytes([1]) + self.key_id + self.device() + purpose + bytes(4) + messages.text("acme")
-                    + messages.text("1") + messages.text(host))
+                    + messages.text("1") + (messages.text(host) if number == 5 else b""))
         challenge = self.post("/v1/challenge", question)
         salt, policy, limit, generation = challenge[4:20], challenge[22], challenge[23], challenge[24:28]
         sources = [Source(*challenge[33 + 4 * n:37 + 4 * n]) for n in range(challenge[32])]
@@ -128,10 +129,15 @@ class App:
         report += measured.im + measured.dm
         answer = self.post("/v1/report", report + messages.derive_tag("pfa1.report-key.", self.key, salt, report))
         assert answer[-32:] == messages.derive_tag("pfa1.answer-key.", self.key, salt, answer[:-32])
+        return answer, config, measured, records
+
+    def admit(self, host=HOST):
+        """The answer's fields, and S as the app derives it."""
+        answer, config, measured, _ = self.report(5, host)
         admission = self.read(answer)
         gate_key = kdf("pfc1.gate-key...", self.key, admission["gate"])[:16]
         gate_im = kdf("pfc1.gate-im....", measured.im, admission["gate"])
-        info = admission["gate"] + self.device() + struct.pack("<I", generation)
+        info = admission["gate"] + self.device() + struct.pack("<I", config.generation)
         admission["secret"] = kdf("pfc1.gate-secret", gate_key + gate_im, info)
         return admission
 
@@ -285,6 +291,37 @@ class Gates(unittest.TestCase):
                     self.gate("gate2.key").open(before)
                 held.clear()
             go_on("gate2.key")
+
+    def test_5_a_hundred_renewals_leave_the_lock_as_it_was(self):
+        place = self.place
+        place.ask("api", "add", "door.example.com", "--jwe")
+        place.ask("sealing", "keys", "--output", place.path("sealing.jwks"))
+        key, door = place.path("issuer.key"), place.path("door.key")
+        issuer = place.ask("issuer", "new", "--output", key, where=[])["publicKey"]
+        lock = place.ask("hardware", "new", "--output", door, "--development", "--literal")
+        app = App(place.url, self.mpk, "owner")
+
+        def measured():
+            """The lock's token for a fresh measurement, and what the app keeps."""
+            answer, config, measurement, records = app.report(2, "door.example.com")
+            size, = struct.unpack_from("<I", answer, 33)
+            token = place.ask("measurement-token", "issue", answer[37:37 + size].decode(), lock["id"], "--key",
+                              place.path("sealing.jwks"), "--issuer-key", key, "--ledger", place.path("ledger"),
+                              "--classes", "0", "--literal", "--audience", "door.example.com")["token"]
+            hardware = Hardware(bytes.fromhex(lock["id"]), pathlib.Path(door).read_bytes(), bytes.fromhex(issuer))
+            hardware.open(bytes.fromhex(token))
+            return hardware, config, measurement, records
+
+        hardware, config, before, records = measured()
+        self.assertEqual((hardware.generation, before.im), (1, hardware.measured["integrity"]))
+        self.assertEqual([app.admit()["generation"] for _ in range(100)], list(range(1, 101)))
+        nonce = os.urandom(16)
+        fresh = measure(self.mpk, config, records)
+        self.assertTrue(hardware.judge("integrity", nonce, proof(self.mpk, nonce, fresh.im)))
+        listed, = [one for one in place.ask("device", "list") if one["device"] == app.device().hex()]
+        self.assertEqual(listed["generation"], 1, "the line that opens locks is where it was")
+        self.assertEqual(measured()[0].generation, 2)
+        self.assertEqual(app.admit()["generation"], 101)
 
     def test_4_no_hardware_takes_a_gates_issuer(self):
         shown = self.place.ask("gate", "show", "front")["issuers"][0]["public"]

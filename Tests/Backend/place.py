@@ -19,7 +19,8 @@ READING = {"secret get", "customkey get", "sealing get", "devkey get", "secret l
            "messagekey list", "management list", "api list", "registration list",
            "registration digest", "policy show", "device list", "pin list", "config show", "keyset list", "keyset get",
            "keyset jwks", "string list", "metrics show", "sdk list", "sdk config-string", "hardware list",
-           "issuer show", "gate list", "gate show", "event list", "token check", "proof compute", "measurement-token inspect", "diagnose"}
+           "gate list", "gate show", "event list", "issuer show", "token check", "proof compute",
+           "measurement-token inspect", "diagnose"}
 
 
 class Place:

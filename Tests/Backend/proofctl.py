@@ -15,6 +15,7 @@ import sys
 import unittest
 
 from gate_verbs import GateVerbs
+from gates import App as GateApp
 from key_verbs import KeyVerbs
 from place import App, Place
 from verbs import Verbs, flags, verbs
@@ -248,6 +249,21 @@ class WithAnApp(unittest.TestCase):
                 self.assertIs(self.place.ask("device", "list", where=where)[0]["passed"], True)
                 self.place.ask("device", "clear", "latest", where=where)
                 self.place.ask("device", "annotate", "latest", "debug,root", where=where)
+
+    def test_tokens_of_an_admitted_device_are_revoked(self):
+        key = os.urandom(16)
+        self.place.ask("sdk", "add", "--key", self.place.write("gate.mpk", key), "--mode", "development")
+        public = self.place.ask("gate", "keys", "new", self.place.path("front.key"), where=[])["publicKey"]
+        self.place.ask("gate", "add", "front", "--public", self.place.write("front.public", public))
+        self.place.ask("api", "add", "pay.example.com", "--gate", "front")
+        app = GateApp(self.place.url, key)
+        for side, where in self.sides.items():
+            with self.subTest(side):
+                generation = app.admit()["generation"]
+                device = app.device().hex()
+                self.assertEqual(self.place.ask("gate", "revoke", "front", device, where=where), {"device": device})
+                shown, = self.place.ask("gate", "show", "front", where=where)["revoked"]
+                self.assertEqual((shown["device"], shown["generation"]), (device, generation))
 
     def test_apis_and_a_service_behind_tls(self):
         folder = self.place.path("certificates")

@@ -129,6 +129,8 @@ class Account:
             key = None if not self.message_key else bytes.fromhex(self.message_key) if passes else os.urandom(32)
             return self.say(mpk, report.salt, m.DONE, token=token, lifetime=int(self.token_seconds), message_key=key,
                             **judged)
+        if report.purpose == m.GATE:  # This service has no gates.
+            return self.say(mpk, report.salt, m.NO_GATE if report.subject in self.domains else m.UNKNOWN_DOMAIN)
         enabled = self.strings_enabled if report.purpose == m.SECURE_STRING else self.custom_enabled
         if not enabled:
             return self.say(mpk, report.salt, m.DISABLED)

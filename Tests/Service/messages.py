@@ -13,9 +13,9 @@ from proofspec.evidence import Record  # noqa: E402
 from proofspec.measurement import Measurement, measure  # noqa: E402
 
 QUESTION, CHALLENGE, REPORT, ANSWER = 1, 2, 3, 4
-TOKEN, MEASUREMENT, SECURE_STRING, CUSTOM = 1, 2, 3, 4
+TOKEN, MEASUREMENT, SECURE_STRING, CUSTOM, GATE = 1, 2, 3, 4, 5
 (DONE, UNKNOWN_DOMAIN, UNPROTECTED, REJECTED, DISABLED, UNKNOWN_KEY, BAD_KEY, BAD_PAYLOAD, ASK_AGAIN, UNBELIEVABLE,
- NOT_ENCRYPTED) = range(1, 12)
+ NOT_ENCRYPTED, NO_GATE) = range(1, 13)
 MESSAGE_MAX = 1 << 20
 
 
@@ -93,14 +93,16 @@ class Question:
     serial: int
     account: str
     sdk_version: str
+    host: str = ""
 
 
 def read_question(data: bytes) -> Question:
     f = Fields(data, QUESTION)
-    question = Question(f.take(8), f.take(16), f.uint(1), f.uint(4), f.text(), f.text())
-    f.end()
-    if not TOKEN <= question.purpose <= CUSTOM:
+    fields = (f.take(8), f.take(16), f.uint(1), f.uint(4), f.text(), f.text())
+    if not TOKEN <= fields[2] <= GATE:
         raise Malformed("purpose")
+    question = Question(*fields, host=f.text() if fields[2] == GATE else "")
+    f.end()
     return question
 
 

@@ -15,7 +15,8 @@ func probeAttestation(_ baseline: BaselineProbe) throws {
   try expect(question == asked && question.keyID == key.id && question.device == device)
   try expect(question.purpose == AttestationPurpose(rawValue: 2) && question.configSerial == 4)
   try expect(question.account == "acme" && question.sdkVersion == "1.0")
-  try expect(AttestationPurpose.allCases == [.token, .measurement, .secureString, .customJWT, .gate])
+  let purposes: [AttestationPurpose] = [.token, .measurement, .secureString, .customJWT, .gate]
+  try expect(AttestationPurpose.allCases == purposes)
 
   let draft = try BaselineDraft(salt: .random(), sources: baseline.config.sources)
   let sent = AttestationChallenge(draft, lifetime: 30, configSerial: 5)
