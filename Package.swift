@@ -179,8 +179,8 @@ let package = Package(
       name: "proof-bench",
       dependencies: [
         "ProofKit", "ProofService", "ProofLink", "ProofJOSE", "ProofModel", "ProofRequest",
-        "ProofCore", "CSodium", "CCrypto", "LinkBench", "SimulatedDevices", "Console", "ProofBench", "AllocationCounter",
-        "BenchInstruments",
+        "ProofCore", "CSodium", "CCrypto", "LinkBench", "SimulatedDevices", "Console", "ProofBench",
+        "AllocationCounter", "BenchInstruments",
       ],
       path: "Benchmarks/proof-bench", swiftSettings: strictSwift),
     .systemLibrary(

@@ -149,7 +149,7 @@ extension Figures {
   private static func signing(_ sample: Sample) throws -> [(String, Int?)] {
     let request = try RequestSample(sample)
     let event = try EventSample(sample)
-    return [
+    return try [
       ("allocations.request.sign.swift", count { _ = try request.sign() }),
       ("allocations.request.verify.swift", count { try request.verify() }),
       ("allocations.request.compact.sign.swift", count { _ = try request.compact() }),
