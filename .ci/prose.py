@@ -56,10 +56,11 @@ def of_swift(text):
             else:
                 at += 2 if text[at] == "\\" and not hashes else 1
         elif text.startswith(("//", "/*"), at):
-            end = text.find("\n" if text[at + 1] == "/" else "*/", at)
+            close = "\n" if text[at + 1] == "/" else "*/"
+            end = text.find(close, at + 2)
             end = end if end >= 0 else len(text)
             yield line_at(text, at), text[at:end]
-            at = end + 1
+            at = end + len(close)
         elif found := SWIFT_STRING.match(text, at):
             stack.append(found.groups())
             at = found.end()

@@ -8,7 +8,7 @@ import unittest
 from place import CI
 
 sys.path.insert(0, str(CI))
-import prose  # noqa: E402
+import prose
 
 
 def format_script():

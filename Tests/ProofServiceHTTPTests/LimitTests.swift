@@ -155,7 +155,7 @@ struct LimitTests {
     #expect(server.counts.requestsTimedOut == 1)
   }
 
-  @Test("A client that sends a byte now and then is disconnected as well", arguments: [false, true])
+  @Test("A client that sends a byte now and then is disconnected too", arguments: [false, true])
   func drip(inBody: Bool) throws {
     let server = try HTTPServer { $0.limits.requestTime = .milliseconds(300) }
     let wire = try server.connect()

@@ -67,7 +67,7 @@ struct pfc_compact {
 /// The values that a token is bound to and does not carry. Both sides make them from what they see.
 struct pfc_compact_subject {
   uint8_t account[PFC_DIGEST_BYTES];  ///< `pfc_gate_account`; zeros for none
-  uint8_t digest[PFC_DIGEST_BYTES];   ///< Digest of the request (http.h), the body, or the business data; zeros for none
+  uint8_t digest[PFC_DIGEST_BYTES];   ///< Digest of the request (http.h), the body or the business data; zeros for none
   uint8_t body[PFC_DIGEST_BYTES];     ///< PFC_COMPACT_REQUEST: the body digest within. Otherwise not looked at
 };
 
