@@ -23,7 +23,7 @@ final class SetClock: Sendable {
 final class FailingReplayStore: ReplayStore {
   private let store = MemoryReplayStore()
   private let fails = Atomic(false)
-  /// What `begin` says.
+  /// The answer of `begin`.
   let memory: ReplayMemory
 
   init(_ memory: ReplayMemory = ReplayMemory(highest: 0, isComplete: true)) {

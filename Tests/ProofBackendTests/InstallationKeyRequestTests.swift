@@ -57,7 +57,7 @@ import Testing
         + request.fields.values(of: "signature")).joined(separator: ", "))
     request.installationKey = donor.installationKey
     #expect(verifier.judge(request, on: route).rejection == .request(.wrongSignature))
-    // Neither signature stands for the other.
+    // One signature does not stand for the other.
     let without = verifier.judge(try Self.signed(app, by: key), on: RequestRoute(Gate.host))
     #expect(without.verdict?.isSignedByInstallation == false)
   }

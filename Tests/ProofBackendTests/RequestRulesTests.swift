@@ -84,7 +84,7 @@ import Testing
       #expect(restarted.judge(request, on: Self.route).rejection == .request(.stale))
       #expect(restarted.judge(compact, on: Self.route).verdict == nil)
     }
-    // What this start's own word anchors counts at once, and what was made after it, after one window.
+    // A proof that this start's own word anchors counts at once. Another one counts after one window.
     gate.clock.now = Gate.start + 1
     let fresh = try gate.verifier(MemoryReplayStore())
     #expect(fresh.judge(try app.standard(), on: Self.route).rejection == .request(.stale))

@@ -29,7 +29,7 @@ struct GateRoundTripTests {
     #expect(parties.seen.count { $0.fields.values(of: "proof-token").count == 1 } == 1)
     let facts = try #require(parties.judgements.last?.verdict?.facts)
     #expect(!facts.isFailed && facts.generation == 1)
-    #expect(try parties.management.device(named: "latest").id.bytes == facts.instance.bytes)
+    #expect(try parties.management.device(named: "latest").bytes == facts.instance.bytes)
   }
 
   @Test("an API that has just started is served by its word on the time, at once")
@@ -61,7 +61,8 @@ struct GateRoundTripTests {
     #expect(parties.judgements.suffix(5).allSatisfy { $0.verdict == nil })
   }
 
-  @Test("a stolen token is worth nothing without the keys, and a program without the SDK gets nothing")
+  @Test(
+    "a stolen token is worth nothing without the keys, and a program without the SDK gets nothing")
   func stolen() throws {
     let client = try parties.client()
     _ = try client.performAndWait(parties.payment(1))
@@ -129,9 +130,8 @@ struct GateRoundTripTests {
     #expect(throws: GateConfigurationError.untrusted) {
       try GateConfiguration(older, signedBy: Digest(hashing: [1]))
     }
-    let secret = SecretBytes.random(count: 32)
     #expect(throws: GateConfigurationError.noKey) {
-      try newer.identity([GateSecretKey(secret)])
+      try newer.identity([GateSecretKey(.random(count: 32))])
     }
     let signature = try #require(older.lastIndex(of: "."))
     let unsigned = older[...signature] + String(repeating: "A", count: 86)
@@ -292,7 +292,7 @@ final class GateParties {
     try management.addEvents(EventRange(EventRange.standard, at: "web", for: "shop"))
     let short = try management.initialConfiguration()
     let text = try #require(short.split(separator: "#").last)
-    fingerprint = try Digest(#require(Base64.decode(String(text), .url)))
+    fingerprint = try Digest(#require(Base64.decode(String(text), .standard)))
     let configuration = try GateConfiguration(
       management.gateConfiguration("web"), signedBy: fingerprint)
     #expect(configuration.hosts == [host] && configuration.mode == .development)

@@ -136,7 +136,8 @@ public struct GateConfiguration: Sendable {
   ///   name are left out.
   /// - Returns: The identity that opens gate tokens.
   /// - Throws: ``GateConfigurationError/noKey`` if none of the keys is the configuration's.
-  public func identity(_ secretKeys: [GateSecretKey]) throws(GateConfigurationError) -> GateIdentity {
+  public func identity(_ secretKeys: [GateSecretKey]) throws(GateConfigurationError) -> GateIdentity
+  {
     var keys: [GateIdentity.Key] = []
     for publicKey in publicKeys {
       for secret in secretKeys {
@@ -272,7 +273,9 @@ private struct Claims {
       throw .unsigned(reason: "its type is \(unverified.type ?? "not told"), not \(type)")
     }
     let key = try value("key", IssuerPublicKey.init)
-    guard try trusted(from: fingerprint).contains(Self.fingerprint(of: key)) else { throw .untrusted }
+    guard try trusted(from: fingerprint).contains(Self.fingerprint(of: key)) else {
+      throw .untrusted
+    }
     try Self.verify(text, with: key)
   }
 

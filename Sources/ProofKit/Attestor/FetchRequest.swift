@@ -40,7 +40,9 @@ struct FetchRequest: Sendable, Hashable {
   }
 
   /// An admission to the gate of a host, which the caller has checked.
-  static func gate(_ host: HostName) -> Checked { .success(FetchRequest(.gate, name: host.text)) }
+  static func gate(_ host: APIAuthority) -> Checked {
+    .success(FetchRequest(.gate, name: host.text))
+  }
 
   static func secureString(_ key: String, newDefinition: String?) -> Checked {
     guard (1...keyLengthMax).contains(key.unicodeScalars.count) else {

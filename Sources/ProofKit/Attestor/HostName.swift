@@ -28,6 +28,22 @@ struct HostName: Sendable, Hashable {
   }
 }
 
+/// An API as the account lists it for a gate: a host in lower case, and its port unless it is 443.
+struct APIAuthority: Sendable, Hashable {
+  let text: String
+
+  init?(_ text: some StringProtocol) {
+    let parts = text.split(separator: ":", omittingEmptySubsequences: false)
+    guard parts.count <= 2, let host = HostName(parts[0]) else { return nil }
+    guard parts.count == 2 else {
+      self.text = host.text
+      return
+    }
+    guard HostName.isPort(Substring(parts[1])) else { return nil }
+    self.text = UInt16(parts[1]) == 443 ? host.text : "\(host.text):\(parts[1])"
+  }
+}
+
 /// The API that a token is for, as an app names it: a host, or an `https` URL whose host counts.
 /// `?measurement` at the end asks for a measurement.
 struct APIDomain: Sendable, Hashable {

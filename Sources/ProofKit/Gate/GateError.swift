@@ -73,7 +73,8 @@ extension GateError: CustomStringConvertible {
     case .storageUnusable(let reason):
       "The admission cannot be kept: \(reason). Name a folder that belongs to this user alone."
     case .malformedHost(let host):
-      "\(host) is no host. Name the API's host, such as api.example.com."
+      "\(host) is no host. Name the API's host, and its port unless it is 443, such as "
+        + "api.example.com."
     case .hostNotListed(let host):
       "The account does not list \(host) for this gate, so no proof was made. Send the request "
         + "without a proof, or have the operator list the host."

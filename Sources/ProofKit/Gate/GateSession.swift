@@ -30,7 +30,7 @@ public final class GateSession: Sendable {
 
   /// The API that the session asks the service about: the first one of its gate. The account lists the others.
   public let host: String
-  let api: HostName
+  let api: APIAuthority
   let attestor: Attestor
   let options: Options
   let state: CoreLock<GateState>
@@ -61,7 +61,7 @@ public final class GateSession: Sendable {
     _ attestor: Attestor, for host: String, options: Options,
     random: @escaping @Sendable () -> Double, process: @escaping @Sendable () -> UInt64
   ) throws(GateError) {
-    guard let api = HostName(host) else { throw .malformedHost(Observation.line(host)) }
+    guard let api = APIAuthority(host) else { throw .malformedHost(Observation.line(host)) }
     self.host = api.text
     self.api = api
     self.attestor = attestor

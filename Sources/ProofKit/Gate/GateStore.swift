@@ -27,12 +27,12 @@ public struct GateStore: Sendable, Hashable {
   }
 
   /// The file of one account's gate: named by a digest, so that no two share one.
-  static func fileName(of account: String, at host: HostName) -> String {
+  static func fileName(of account: String, at host: APIAuthority) -> String {
     "gate-" + Digest(hashing: Array("\(account)\n\(host.text)".utf8)).description.prefix(16)
   }
 
   /// Reads what is kept. A file that is damaged, or of another version, counts as none.
-  func read(_ account: String, _ host: HostName) throws(GateError) -> Kept? {
+  func read(_ account: String, _ host: APIAuthority) throws(GateError) -> Kept? {
     do throws(FileFailure) {
       let durable = DurableFolder(try LiveFolder(folder))
       return try durable.read(
@@ -45,7 +45,7 @@ public struct GateStore: Sendable, Hashable {
 
   /// Replaces what is kept. A newer generation of the same gate stays, and while another process writes, its
   /// admission counts.
-  func write(_ kept: Kept, _ account: String, _ host: HostName) throws(GateError) {
+  func write(_ kept: Kept, _ account: String, _ host: APIAuthority) throws(GateError) {
     do throws(FileFailure) {
       let durable = DurableFolder(try LiveFolder(folder))
       guard let lock = try lock() else { return }

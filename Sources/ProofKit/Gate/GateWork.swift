@@ -262,7 +262,7 @@ extension Attestor {
   var account: String? { state.withLock { $0.session?.initial.account } }
 
   /// Fetches an admission, on the calling thread.
-  func fetchAdmission(to host: HostName, _ cancellation: Cancellation) -> FetchResult {
+  func fetchAdmission(to host: APIAuthority, _ cancellation: Cancellation) -> FetchResult {
     let answer = Handover<FetchResult?>()
     let seat = Seat { answer.give($0) }
     return cancellation.withHandler({

@@ -26,7 +26,7 @@ public final class ProtectedClient: Sendable {
   /// Proves and sends a request, and waits for its answer.
   ///
   /// If the gate asks for the gate token, another time or another proof, the request is proved
-  /// again and sent once more. The token is sent at most twice.
+  /// again and sent once more for each of the three. The token is sent at most twice.
   ///
   /// - Parameters:
   ///   - request: The request, without a proof.
@@ -44,16 +44,20 @@ public final class ProtectedClient: Sendable {
   ) throws(GateError) -> Response {
     let clock = session.clock
     let end = clock.uptime() + limit
-    var sendings = 0
+    // A gate that has just started asks for the token, and then for a proof with its own word on the time.
+    var asked: [GateRefusal.Kind: Int] = [:]
     while true {
       let guarded = try session.guarded(request, event: event, data: data)
       let left = end - clock.uptime()
       guard left > .zero else { throw .timedOut }
       let response = try send(guarded, left, responseLimit, cancellation)
-      sendings += 1
-      switch session.note(response, to: guarded) {
-      case .token where sendings < 3, .clock where sendings < 2, .proof where sendings < 2: continue
+      guard let refusal = session.note(response, to: guarded) else { return response }
+      let count = asked[refusal, default: 0]
+      asked[refusal] = count + 1
+      switch refusal {
+      case .token where count < 2: continue
       case .token: throw .tokenRefused
+      case .clock where count == 0, .proof where count == 0: continue
       default: return response
       }
     }

@@ -25,7 +25,8 @@ public struct Beacon: Sendable, Hashable {
 
   /// The value of a `Proof-Time` header.
   public var header: String {
-    let head = [CoreWire.beaconHead] + (0..<4).map { UInt8(truncatingIfNeeded: interval >> ($0 * 8)) }
+    let head =
+      [CoreWire.beaconHead] + (0..<4).map { UInt8(truncatingIfNeeded: interval >> ($0 * 8)) }
     let tail = storage.withSpan { span in span.indices.map { span[$0] } }
     return Base64.encode((head + tail).span, .url)
   }

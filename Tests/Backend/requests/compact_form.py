@@ -23,7 +23,7 @@ class Refused(Exception):
 
 @dataclass(frozen=True)
 class Keys:
-    """Of one handle: for requests, or for the events of one audience."""
+    """The keys of one handle: for requests, or for the events of one audience."""
 
     handle: bytes
     generation: int

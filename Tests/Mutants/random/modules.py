@@ -41,7 +41,7 @@ STAGES = {
     "kills": "Tests/Store/run.sh",
     "door": "/usr/bin/python3 Tests/Service/door/hostile.py",
 }
-# Of those, what is played in SwiftPM's copy.
+# Those that are played in SwiftPM's copy.
 OF_SWIFT = {"interoperation", "kills", "door"}
 
 PROBE_FILES = ["probe files", "probe hand-over", "probe process"]

@@ -33,8 +33,8 @@ final class GateStoreTests {
     #expect(try Data(contentsOf: URL(fileURLWithPath: folder + "/measurement")) == before)
     #expect(try store.load() == pair)
     #expect(try files().filter { $0.hasPrefix("gate-") }.count == 1)
-    // What a fetch for a gate gives cannot be stored as a pair.
-    let api = try #require(HostName("api.example.com"))
+    // The result of a fetch for a gate cannot be stored as a pair.
+    let api = try #require(APIAuthority("api.example.com"))
     let result = stage.stage.attestor.fetchAdmission(to: api, Cancellation())
     #expect(result.admitted != nil && result.measurementConfig == nil && result.instance == nil)
     #expect(throws: MeasurementStoreError.self) { try StoredMeasurement(result) }
@@ -129,7 +129,7 @@ final class GateStoreTests {
   func generations() throws {
     let store = GateStore(folder: folder)
     let stage = try GateStage(store: store)
-    let api = try #require(HostName("api.example.com"))
+    let api = try #require(APIAuthority("api.example.com"))
     let old = try #require(try store.read("acme", api))
     let next = try stage.due()
     stage.time.advance(next - stage.time.clock.uptime())

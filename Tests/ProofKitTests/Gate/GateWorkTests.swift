@@ -159,7 +159,7 @@ struct GateWorkTests {
     let next = try stage.due()
     #expect((next - stage.time.clock.uptime()).components.seconds == seconds)
     stage.time.advance(next - stage.time.clock.uptime())
-    // Somebody asked lately.
+    // The app asked lately.
     _ = try stage.session.eventToken(for: 3300)
     _ = stage.session.work()
     #expect(stage.asked == 2)
