@@ -22,7 +22,7 @@ import nacl.signing
 from jwcrypto import jwk, jws
 
 from flow import Hardware, proof
-from place import BIN, Place
+from place import BIN, PageLines, Place
 
 sys.path[:0] = [str(pathlib.Path(__file__).resolve().parent.parent / name) for name in ("Service", "Runner")]
 import messages  # noqa: E402
@@ -164,7 +164,7 @@ class App:
         return fields
 
 
-class Gates(unittest.TestCase):
+class Gates(PageLines, unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         place = cls.place = Place()
@@ -181,18 +181,6 @@ class Gates(unittest.TestCase):
     @classmethod
     def tearDownClass(cls):
         cls.place.close()
-
-    def run_line(self, line, refused=None):
-        """A line of a page, by a shell in the operator's folder. Refused: what it says then."""
-        environment = self.place.environment | {
-            "PATH": f"{BIN}:{os.environ['PATH']}", "PROOF_STORE": str(self.place.store)}
-        done = subprocess.run(["bash", "-euo", "pipefail", "-c", line], cwd=self.place.folder, env=environment,
-                              capture_output=True, text=True, timeout=120, check=False)
-        if refused is None:
-            self.assertEqual(done.returncode, 0, (line, done.stderr))
-        else:
-            self.assertEqual(done.returncode, 1, (line, done.stdout))
-            self.assertRegex(done.stderr, refused, line)
 
     def gate(self, *names):
         secrets = [(self.place.folder / name).read_bytes() for name in names or ("gate.key",)]

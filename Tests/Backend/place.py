@@ -23,6 +23,23 @@ READING = {"secret get", "customkey get", "sealing get", "devkey get", "secret l
            "measurement-token inspect", "diagnose"}
 
 
+class PageLines:
+    """Runs lines of a page, for test cases that have a `place`."""
+
+    def run_line(self, line, refused=None):
+        """A line, by a shell in the operator's folder. Refused: the words of the refusal."""
+        environment = self.place.environment | {
+            "PATH": f"{BIN}:{os.environ['PATH']}", "PROOF_STORE": str(self.place.store)}
+        done = subprocess.run(["bash", "-euo", "pipefail", "-c", line], cwd=self.place.folder, env=environment,
+                              capture_output=True, text=True, timeout=120, check=False)
+        if refused is None:
+            self.assertEqual(done.returncode, 0, (line, done.stderr))
+        else:
+            self.assertEqual(done.returncode, 1, (line, done.stdout))
+            self.assertRegex(done.stderr, refused, line)
+        return done.stdout
+
+
 class Place:
     """Records commands by verb, flag and where: `proofctl.py` checks that nothing was left out."""
 

@@ -10,7 +10,6 @@ import json
 import os
 import pathlib
 import re
-import subprocess
 import sys
 import threading
 import unittest
@@ -20,7 +19,7 @@ from jwcrypto import jwe, jwk
 from jwcrypto.common import JWException
 
 from flow import Hardware
-from place import BIN, App, Place
+from place import BIN, App, PageLines, Place
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "Runner"))
 import runner  # noqa: E402
@@ -202,7 +201,7 @@ class Load:
             thread.join(timeout=300)
 
 
-class Rotation(unittest.TestCase):
+class Rotation(PageLines, unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         place = cls.place = Place()
@@ -239,19 +238,6 @@ class Rotation(unittest.TestCase):
     def tearDownClass(cls):
         cls.load.stop()
         cls.place.close()
-
-    def run_line(self, line, refused=None):
-        """A line of the page, by a shell in the operator's folder. Refused: what it says then."""
-        environment = self.place.environment | {
-            "PATH": f"{BIN}:{os.environ['PATH']}", "PROOF_STORE": str(self.place.store)}
-        done = subprocess.run(["bash", "-euo", "pipefail", "-c", line], cwd=self.place.folder, env=environment,
-                              capture_output=True, text=True, timeout=120, check=False)
-        if refused is None:
-            self.assertEqual(done.returncode, 0, (line, done.stderr))
-        else:
-            self.assertEqual(done.returncode, 1, (line, done.stdout))
-            self.assertRegex(done.stderr, refused, line)
-        return done.stdout
 
     def refuses_old(self, kind, names):
         """Tokens by these keys are refused, at least one of them; tokens by other keys are taken, at least one."""
