@@ -6,8 +6,8 @@ import ProofRequest
 /// A session fetches an admission from the attestation service, renews it, and derives the keys of proofs from a fresh
 /// measurement each time, or at most once in the time that the account sets. It makes proofs without any network.
 ///
-/// ``start(ready:)`` begins. ``guarded(_:)`` adds a proof to a request, and ``eventToken(for:account:data:)`` proves a
-/// business event. ``ProtectedClient`` sends requests, too.
+/// ``start(ready:)`` begins. ``guarded(_:event:data:)`` adds a proof to a request, and
+/// ``eventToken(for:account:data:)`` proves a business event. ``ProtectedClient`` sends requests, too.
 public final class GateSession: Sendable {
   /// The set-up of a session.
   public struct Options: Sendable {

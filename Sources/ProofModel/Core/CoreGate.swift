@@ -445,3 +445,8 @@ extension GateRefusal {
     throw known(GateRefusal(rawValue: UInt8(refusal.rawValue)))
   }
 }
+
+extension Digest {
+  /// The digest that stands for none.
+  static let zero = Digest(storage: unsafe InlineBytes { _ in })
+}

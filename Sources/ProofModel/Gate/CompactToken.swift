@@ -66,11 +66,6 @@ public struct CompactSubject: Sendable, Hashable {
   }
 }
 
-extension Digest {
-  /// The digest that stands for none.
-  static let zero = Digest(storage: unsafe InlineBytes { _ in })
-}
-
 /// A compact token that is to be made: 88 characters that prove one HTTP request or one business event.
 /// Making one needs neither network nor storage.
 public struct CompactDraft: Sendable, Hashable {
