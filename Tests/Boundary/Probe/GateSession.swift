@@ -58,12 +58,13 @@ func probeGateSession() async throws {
 
   let event = EventID(3300)
   try expect(event.rawValue == 3300 && event == 3300)
-  let token = try session.eventToken(for: event, account: "bob", data: [1])
+  let token: EventToken = try session.eventToken(for: event, account: "bob", data: [1])
   try expect(token.text.utf8.count == 88 && token.cause == .notStarted)
 
   let client = ProtectedClient(session)
   try expect(client.session === session && ProtectedClient.time == .seconds(60))
-  try expect(fails(.notStarted) { try client.performAndWait(request) })
+  try expect(
+    fails(.notStarted) { () throws(GateError) in try client.performAndWait(request) })
   do {
     _ = try await client.perform(request)
     try expect(false)
@@ -82,7 +83,8 @@ func probeGateSession() async throws {
     .tokenRefused, .transport(.cancelled), .timedOut, .cancelled,
   ]
   try expect(Set(errors.map(\.description)).count == errors.count)
-  if case .attestation(let failure) = session.lastError {
+  if case .attestation(let known) = session.lastError {
+    let failure: AttestationFailure = known
     try expect(failure.status == .notInitialized && failure.reason.isEmpty)
   }
   try expect(AttestorError.storeUnusable(reason: "x").initializationCode == -2)
