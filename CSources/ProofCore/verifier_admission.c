@@ -4,7 +4,10 @@
 #include "internal.h"
 #include "order.h"
 #include "token.h"
-#include "verifier_parts.h"
+#include "verifier_answer.h"
+#include "verifier_clock.h"
+#include "verifier_receive.h"
+#include "verifier_review.h"
 
 #if PFC_OPENS_TOKENS
 

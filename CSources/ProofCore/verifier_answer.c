@@ -1,5 +1,6 @@
+#include "verifier_answer.h"
+
 #include "internal.h"
-#include "verifier_parts.h"
 
 enum { DETAIL_UNLIMITED = 65535 };
 
@@ -8,7 +9,6 @@ uint16_t pfc_uses_detail(uint32_t uses) {
   return uses < DETAIL_UNLIMITED ? (uint16_t)uses : DETAIL_UNLIMITED - 1;
 }
 
-/// An answer without a receipt: a hint that anyone could have made.
 void pfc_answer_plain(struct pfc_outcome *outcome, uint8_t verdict, uint16_t detail, uint64_t counter) {
   struct pfc_answer reply = {.verdict = verdict, .detail = detail, .counter = counter};
   outcome->execute = 0;

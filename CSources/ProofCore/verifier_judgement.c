@@ -3,7 +3,10 @@
 #include "crypto.h"
 #include "internal.h"
 #include "proof.h"
-#include "verifier_parts.h"
+#include "verifier_answer.h"
+#include "verifier_clock.h"
+#include "verifier_receive.h"
+#include "verifier_review.h"
 
 /// Rate limit: after PFC_SESSION_REFUSALS_MAX wrong device proofs this link answers BUSY to every command and recall.
 static uint8_t meet_stranger(const struct pfc_session *session) {

@@ -9,7 +9,8 @@
 #include "internal.h"
 #include "proof.h"
 #include "token.h"
-#include "verifier_parts.h"
+#include "verifier_clock.h"
+#include "verifier_review.h"
 
 /// Each look adds its step: one that was passed over is missed in the end. Any two differ in many bits.
 enum {

@@ -4,7 +4,8 @@
 
 #include <string.h>
 
-#include "../../CSources/ProofCore/verifier_parts.h"
+#include "../../CSources/ProofCore/verifier_answer.h"
+#include "../../CSources/ProofCore/verifier_review.h"
 #include "ProofCore.h"
 #include "harness.h"
 #include "world.h"

@@ -1,0 +1,19 @@
+/// What verifier.c hands each kind of message to: verifier_admission.c has tokens and orders, verifier_judgement.c
+/// commands and recalls.
+
+#ifndef PFC_VERIFIER_RECEIVE_H
+#define PFC_VERIFIER_RECEIVE_H
+
+#include "verifier.h"
+
+// Each fills `*outcome` completely. The message has a size its type may have.
+void pfc_receive_token(struct pfc_verifier *verifier, struct pfc_session *session, const uint8_t *message, size_t size,
+                       struct pfc_outcome *outcome);
+void pfc_receive_order(struct pfc_verifier *verifier, struct pfc_session *session, const uint8_t *message, size_t size,
+                       struct pfc_outcome *outcome);
+void pfc_receive_command(struct pfc_verifier *verifier, struct pfc_session *session, const uint8_t *message,
+                         size_t size, struct pfc_outcome *outcome);
+void pfc_receive_recall(struct pfc_verifier *verifier, struct pfc_session *session, const uint8_t *message,
+                        size_t size, struct pfc_outcome *outcome);
+
+#endif

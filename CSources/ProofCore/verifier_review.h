@@ -1,0 +1,34 @@
+/// The second check of what was admitted.
+
+#ifndef PFC_VERIFIER_REVIEW_H
+#define PFC_VERIFIER_REVIEW_H
+
+#include "order.h"
+#include "verifier.h"
+#include "verifier_clock.h"  // PFC_REVIEW_PASSED
+
+// Apart: what the first look has found must not be carried into the second by the compiler.
+
+/// Judges a command that is about to be accepted a second time, while its challenge still stands in the session.
+/// PFC_REVIEW_PASSED, or any other value.
+PFC_APART PFC_MUST_USE
+uint32_t pfc_review_command(const struct pfc_verifier *verifier, const struct pfc_session *session,
+                            int index, const uint8_t *message, size_t size);
+
+/// The same for a token that is about to take the slot `index`: opens it once more. `token` is what the first opening
+/// gave.
+PFC_APART PFC_MUST_USE
+uint32_t pfc_review_token(const struct pfc_verifier *verifier, int index, const uint8_t *message,
+                          size_t size, const struct pfc_token *token);
+
+/// The same for an order that is about to be obeyed: opens it once more.
+PFC_APART PFC_MUST_USE
+uint32_t pfc_review_order(const struct pfc_verifier *verifier, const uint8_t *message, size_t size,
+                          const struct pfc_order *order);
+
+/// The same for a recall that is about to be answered for the slot `index`.
+PFC_APART PFC_MUST_USE
+uint32_t pfc_review_recall(const struct pfc_verifier *verifier, int index,
+                           const uint8_t message[PFC_RECALL_BYTES]);
+
+#endif
