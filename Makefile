@@ -183,9 +183,9 @@ check-format: ## Format and lint of Swift, C, shell and Python; no path of anybo
 	@.ci/setup swift check
 	@.ci/format
 
-check-symbols: ## Symbols that the core's objects import: no heap, no operating system
+check-symbols: ## Symbols that the core's objects import: no heap, no operating system; no circle of C files
 	@.ci/setup swift base check
-	@.ci/symbols
+	@bash -c '. .ci/parts.sh; part symbols .ci/symbols; part circles .ci/circles; closing'
 
 check-stack: ## Stack of each function and of the deepest call chain; no recursion
 	@.ci/setup swift base

@@ -1,6 +1,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "files_bundle.h"
 #include "files_walk.h"
 
 /// Loads the known entries of this bundle; none if they belong to another bundle.

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "files_parts.h"
+#include "files_handover.h"
 
 /// Nothing is awaited.
 static const uint64_t nothing = UINT64_MAX;

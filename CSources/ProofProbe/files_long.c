@@ -1,6 +1,7 @@
 #include <string.h>
 
-#include "files_parts.h"
+#include "files_handover.h"
+#include "files_work.h"
 
 bool pfp_long_begin(struct pfp_worker *worker, struct pfp_item *item, int fd) {
   struct pfp_run *run = worker->run;

@@ -1,111 +1,10 @@
 #include <errno.h>
 #include <string.h>
 
-#include "files_parts.h"
+#include "files_handover.h"
+#include "files_work.h"
 
 static int folder_of(const struct pfp_item *item) { return item->folder == NULL ? pfp_here() : item->folder->fd; }
-
-// Outcome of an item ---------------------------------------------------------------------------------------------
-
-/// The item is over: only its digest is missing.
-static void finish(struct pfp_worker *worker, struct pfp_item *item) {
-  pfp_files_release(worker->run->files, item->known_fd);
-  item->known_fd = -1;
-  pfp_place_free(worker->run, item);
-  pfp_worker_task(worker, PFP_TASK_ENTRY, item);
-}
-
-/// The item ends the measurement when its turn comes.
-static void give_up(struct pfp_worker *worker, struct pfp_item *item, int result, int error) {
-  item->result = result;
-  item->error = error;
-  pfp_place_free(worker->run, item);
-  pfp_item_done(worker->run, item);
-}
-
-static void finish_absent(struct pfp_worker *worker, struct pfp_item *item, int error) {
-  item->state = PFP_STATE_ABSENT;
-  item->error = error;
-  item->keep = PFP_KEEP_NOTHING;
-  memset(item->content, 0, sizeof item->content);
-  finish(worker, item);
-}
-
-void pfp_read_broken(struct pfp_worker *worker, struct pfp_item *item) {
-  if (item->readings > 1) {
-    give_up(worker, item, PFP_E_CHANGING, 0);
-    return;
-  }
-  worker->statistics.retries++;
-  pfp_worker_task(worker, PFP_TASK_AGAIN, item);
-}
-
-/// A system call on the item failed.
-static void failed(struct pfp_worker *worker, struct pfp_item *item, int error) {
-  if (pfp_error_is_resource(error)) {
-    give_up(worker, item, PFP_E_RESOURCE, error);
-  } else if (pfp_error_is_change(error) && !item->follow) {
-    pfp_read_broken(worker, item);
-  } else {
-    finish_absent(worker, item, error);
-  }
-}
-
-void pfp_read_unfinished(struct pfp_worker *worker, struct pfp_item *item, int error) {
-  pfp_files_release(worker->run->files, item->fd);
-  item->fd = -1;
-  if (error != 0) {
-    failed(worker, item, error);
-  } else {
-    pfp_read_broken(worker, item);
-  }
-}
-
-/// Counts the item's bytes towards the limit, before they are read. False if it is exceeded.
-static bool count(struct pfp_worker *worker, struct pfp_item *item) {
-  struct pfp_run *run = worker->run;
-  atomic_fetch_sub(&run->counted, item->counted);
-  item->counted = item->identity.size;
-  // A size beyond the limit must not wrap the sum; two workers at once may both see it exceeded, which it then is.
-  if (item->counted > run->limit || atomic_fetch_add(&run->counted, item->counted) + item->counted > run->limit) {
-    give_up(worker, item, PFP_E_LIMIT, 0);
-    return false;
-  }
-  return true;
-}
-
-void pfp_read_content(struct pfp_worker *worker, struct pfp_item *item, const uint8_t digest[PFP_HASH_BYTES]) {
-  bool same = item->has_first && memcmp(item->first, digest, PFP_HASH_BYTES) == 0;
-  if (!item->steady && !same) {
-    // It moved meanwhile. If another reading gives the same content, only its times did.
-    memcpy(item->first, digest, PFP_HASH_BYTES);
-    item->has_first = true;
-    pfp_read_broken(worker, item);
-    return;
-  }
-  memcpy(item->content, digest, PFP_HASH_BYTES);
-  if (item->identity.type == PFP_TYPE_FILE) {
-    worker->statistics.files++;
-    worker->statistics.files_read++;
-    worker->statistics.bytes_read += item->identity.size;
-  }
-  finish(worker, item);
-}
-
-void pfp_read_end(struct pfp_worker *worker, struct pfp_item *item, int fd) {
-  struct pfp_files *files = worker->run->files;
-  item->steady = pfp_unmoved(&item->identity, fd);
-  if (!item->steady) item->keep = PFP_KEEP_NOTHING;
-  if (item->keep == PFP_KEEP && !item->follow && files->options.descriptors != 0) {
-    // May go below zero for a moment on another thread: each takes back what it should not have taken.
-    if ((int32_t)atomic_fetch_sub(&files->descriptors_left, 1) > 0) {
-      item->fd = fd;
-      return;
-    }
-    atomic_fetch_add(&files->descriptors_left, 1);
-  }
-  pfp_close(fd);
-}
 
 // Known ----------------------------------------------------------------------------------------------------------
 
@@ -113,7 +12,7 @@ void pfp_read_end(struct pfp_worker *worker, struct pfp_item *item, int fd) {
 static bool reuse(struct pfp_worker *worker, struct pfp_item *item) {
   if (!item->is_known || !pfp_identity_equal(&item->identity, &item->known)) return false;
   if (item->identity.type == PFP_TYPE_FILE) {
-    if (!count(worker, item)) return true;
+    if (!pfp_item_count(worker, item)) return true;
     worker->statistics.files++;
     worker->statistics.reused++;
     atomic_fetch_add_explicit(&worker->run->bytes, item->identity.size, memory_order_relaxed);
@@ -122,7 +21,7 @@ static bool reuse(struct pfp_worker *worker, struct pfp_item *item) {
   item->fd = item->known_fd;
   item->known_fd = -1;
   item->keep = PFP_KEEP;
-  finish(worker, item);
+  pfp_item_finish(worker, item);
   return true;
 }
 
@@ -131,7 +30,7 @@ static bool settle_by_name(struct pfp_worker *worker, struct pfp_item *item, uin
   int result = pfp_identify_name(&item->identity, folder_of(item), pfp_item_name(item), item->follow);
   if (result != 0) {
     item->identity.type = listed;
-    failed(worker, item, -result);
+    pfp_item_failed(worker, item, -result);
     return true;
   }
   if (item->identity.type != listed) {
@@ -152,7 +51,7 @@ static struct pfp_job *begin_link(struct pfp_worker *worker, unsigned lane, stru
   if (identified && settle_by_name(worker, item, PFP_TYPE_LINK)) return NULL;
   int64_t size = pfp_read_link(folder_of(item), pfp_item_name(item), slot, PFP_PATH_MAX + 1);
   if (size < 0) {
-    failed(worker, item, (int)-size);
+    pfp_item_failed(worker, item, (int)-size);
     return NULL;
   }
   item->steady = true;
@@ -175,7 +74,7 @@ static void begin_special(struct pfp_worker *worker, struct pfp_item *item) {
   if (pfp_incremental(worker->run->files)) {
     item->keep = pfp_keep_entry(&item->identity, before, &worker->memory, folder_of(item));
   }
-  finish(worker, item);
+  pfp_item_finish(worker, item);
 }
 
 // Files ----------------------------------------------------------------------------------------------------------
@@ -191,7 +90,7 @@ static int open_file(struct pfp_worker *worker, struct pfp_item *item) {
       memset(&item->identity, 0, sizeof item->identity);
       item->identity.type = PFP_TYPE_FILE;
     }
-    failed(worker, item, -fd);
+    pfp_item_failed(worker, item, -fd);
     return -1;
   }
   if (pfp_incremental(worker->run->files)) {
@@ -200,10 +99,10 @@ static int open_file(struct pfp_worker *worker, struct pfp_item *item) {
   } else {
     result = pfp_identify(&item->identity, fd);
   }
-  if (result == 0 && item->identity.type == PFP_TYPE_FILE && count(worker, item)) return fd;
+  if (result == 0 && item->identity.type == PFP_TYPE_FILE && pfp_item_count(worker, item)) return fd;
   pfp_close(fd);
   if (result != 0) {
-    failed(worker, item, -result);
+    pfp_item_failed(worker, item, -result);
   } else if (item->identity.type != PFP_TYPE_FILE) {
     item->identity.type = PFP_TYPE_FILE;
     pfp_read_broken(worker, item);
@@ -217,7 +116,7 @@ static struct pfp_job *begin_short(struct pfp_worker *worker, unsigned lane, str
   int64_t size = pfp_read(fd, slot, PFP_LEAF_BYTES + 1);
   if (size < 0) {
     pfp_close(fd);
-    failed(worker, item, (int)-size);
+    pfp_item_failed(worker, item, (int)-size);
     return NULL;
   }
   pfp_read_end(worker, item, fd);
@@ -299,7 +198,7 @@ void pfp_read_leaf_done(struct pfp_worker *worker, struct pfp_reading *reading, 
 struct pfp_job *pfp_read_begin(struct pfp_worker *worker, unsigned lane, struct pfp_item *item) {
   int fd;
   if (item->prepared) {
-    finish(worker, item);
+    pfp_item_finish(worker, item);
     return NULL;
   }
   item->readings++;
@@ -318,7 +217,7 @@ struct pfp_job *pfp_read_begin(struct pfp_worker *worker, unsigned lane, struct 
   } else if (!pfp_long_begin(worker, item, fd)) {
     // It has become long since it was read first, and others move as well.
     pfp_close(fd);
-    give_up(worker, item, PFP_E_CHANGING, 0);
+    pfp_item_give_up(worker, item, PFP_E_CHANGING, 0);
   }
   return NULL;
 }

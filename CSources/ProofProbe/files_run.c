@@ -5,7 +5,9 @@
 #include <string.h>
 #include <time.h>
 
-#include "files_parts.h"
+#include "files_handover.h"
+#include "files_work.h"
+#include "thread.h"
 
 _Static_assert((PFP_ITEMS & (PFP_ITEMS - 1)) == 0, "indices wrap");
 

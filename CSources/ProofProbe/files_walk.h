@@ -3,7 +3,8 @@
 #ifndef PFP_FILES_WALK_H
 #define PFP_FILES_WALK_H
 
-#include "files_parts.h"
+#include "files_names.h"
+#include "files_run.h"
 
 /// Memory for the names of all folders on the way down. A folder takes what it needs, at most three quarters of what
 /// is left, and always enough to go on: with more names than fit it is listed again (files_names.h).

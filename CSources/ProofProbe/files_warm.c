@@ -5,7 +5,9 @@
 #include <errno.h>
 #include <string.h>
 
-#include "files_parts.h"
+#include "files_bundle.h"
+#include "files_work.h"
+#include "thread.h"
 
 /// Pages of known entries that are worth a second thread: starting one costs as much as about a hundred looks, and a
 /// page holds some three hundred entries.

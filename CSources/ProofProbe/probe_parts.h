@@ -1,4 +1,4 @@
-/// The inside of a probe, for probe.c, probe_gather.c and diagnosis.c.
+/// The inside of a probe. probe.c (measurements) and diagnosis.c call probe_gather.c, and all call probe_context.c.
 
 #ifndef PFP_PROBE_PARTS_H
 #define PFP_PROBE_PARTS_H
@@ -11,7 +11,7 @@
 #include "process.h"
 #include "sources.h"
 
-/// The key of each digest of evidence: see probe.c.
+/// The key of each digest of evidence: see probe_context.c.
 extern const uint8_t pfp_evidence_key[PFP_HASH_KEY_BYTES];
 
 struct pfp_probe {

@@ -1,4 +1,4 @@
-"""The checks of symbols and stack see what they are there to see: each meets a planted fault."""
+"""The checks of symbols, stack and circles see what they are there to see: each meets a planted fault."""
 
 import unittest
 
@@ -117,3 +117,36 @@ class Objects(unittest.TestCase):
             source += (f"__attribute__((noinline)) void pfc_{n}(void) "
                        f"{{ char big[900]; take(big); pfc_{n - 1}(); take(big); }}\n")
         self.assert_stack(source, "pfc_5 → pfc_4 → pfc_3 → pfc_2 → pfc_1 → pfc_0 takes")
+
+    # Circles
+
+    def circles(self, sources):
+        folder = fresh(self.id().rsplit(".", 1)[1])
+        for name, text in sources.items():
+            (folder / name).write_text(text)
+        for source in folder.glob("*.c"):
+            result = run("gcc", "-c", source, "-o", source.with_suffix(".o"))
+            self.assertEqual(result.returncode, 0, result.stderr)
+        result = run(CI / "circles", folder)
+        return result.returncode, result.stdout
+
+    def test_calls_that_go_one_way_pass(self):
+        self.assertEqual(self.circles({
+            "roof.c": "void wall(void), ground(void); void roof(void) { wall(); ground(); }",
+            "wall.c": "void ground(void); void wall(void) { ground(); }",
+            "ground.c": '#include "ground.h"\nvoid ground(void) {}',
+            "ground.h": "void ground(void);"}), (0, "2 passed, 0 failed\n"))
+
+    def test_calls_that_come_back_by_a_third_file_are_found(self):
+        status, output = self.circles({
+            "roof.c": "void wall(void); void roof(void) { wall(); }",
+            "wall.c": "extern const int stone; int wall(void) { return stone; }",
+            "ground.c": "void roof(void); const int stone = 1; void ground(void) { roof(); }"})
+        self.assertEqual(status, 1)
+        self.assertIn("ground -> roof (roof), roof -> wall (wall), wall -> ground (stone)", output)
+
+    def test_headers_that_include_one_another_are_found(self):
+        status, output = self.circles({"one.h": '#pragma once\n#include "two.h"\n',
+                                       "two.h": '#pragma once\n  #  include "one.h"\n'})
+        self.assertEqual(status, 1)
+        self.assertIn("one.h -> two.h (two.h), two.h -> one.h (one.h)", output)

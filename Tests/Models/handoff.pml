@@ -1,4 +1,4 @@
-/* The hand-over between the calling thread and its workers: CSources/ProofProbe/files_parts.h, section
+/* The hand-over between the calling thread and its workers: CSources/ProofProbe/files_handover.h, section
  * files_handover.c.
  *
  * One atomic block is one stretch of code behind the run's lock. The lock itself is not modelled: a block that begins

@@ -16,7 +16,7 @@ from mutation import Mutant, Program, command, main  # noqa: E402
 
 PROBE = ROOT / "CSources" / "ProofProbe"
 PLACE = ROOT / ".build" / "probe-mutants"
-FILES, READ, WALK, KEEP, TRUST = "linux_files.c", "files_read.c", "files_walk.c", "linux_keep.c", "linux_trust.c"
+FILES, OUTCOME, WALK, KEEP, TRUST = "linux_files.c", "files_outcome.c", "files_walk.c", "linux_keep.c", "linux_trust.c"
 IDENTITY = "two identities are one"
 EQUAL = "return a->device == b->device && a->mount == b->mount && a->inode == b->inode && a->size == b->size &&"
 ROOTS = "an ordinary process keeps root's files"
@@ -31,7 +31,7 @@ MUTANTS = [
     ("mtime is not compared", IDENTITY, [(FILES, "a->modified == b->modified && ", "")]),
     ("the type is not compared", IDENTITY, [(FILES, " && a->type == b->type", "")]),
     ("a file that moved while it was read is kept", "a file that moved while it was read",
-     [(READ, "  if (!item->steady) item->keep = PFP_KEEP_NOTHING;\n", "")]),
+     [(OUTCOME, "  if (!item->steady) item->keep = PFP_KEEP_NOTHING;\n", "")]),
     ("a folder that moved while it was listed is taken for whole", "a folder that moved while it was listed",
      [(WALK, "!pfp_unmoved(&level->identity, level->folder->fd)) walk->whole = false;",
        "!pfp_unmoved(&level->identity, level->folder->fd)) (void)0;")]),

@@ -1,4 +1,4 @@
-/// The hand-over between the calling thread and its workers (files_parts.h), in all orders with few deviations, and
+/// The hand-over between the calling thread and its workers (files_handover.h), in all orders with few deviations, and
 /// among real threads that are held back at random.
 ///
 /// This program is built with smaller numbers than the library: a file of two leaves is a long one, a window has one
@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "files.h"
-#include "files_parts.h"
+#include "files_run.h"
 #include "harness.h"
 #include "schedule.h"
 #include "tree.h"
