@@ -1,5 +1,5 @@
-/// What verifier.c hands each kind of message to: verifier_admission.c has tokens and orders, verifier_judgement.c
-/// commands and recalls.
+/// One function for each kind of message, called by verifier.c: tokens and orders in verifier_admission.c, commands and
+/// recalls in verifier_judgement.c.
 
 #ifndef PFC_VERIFIER_RECEIVE_H
 #define PFC_VERIFIER_RECEIVE_H
