@@ -207,11 +207,9 @@ final class GateParties {
 
     func respond(to request: HTTPRequest) -> HTTPResponse {
       var fields = HeaderFields()
-      for (name, value) in request.headers { try? fields.append(name, value) }
-      let query = request.query.map { "\($0.key)=\($0.value)" }.joined(separator: "&")
-      let target = request.path + (query.isEmpty ? "" : "?" + query)
+      for field in request.fields { try? fields.append(field.name, field.value) }
       return judge(
-        Sent(method: request.method, target: target, fields: fields, body: request.body))
+        Sent(method: request.method, target: request.target, fields: fields, body: request.body))
     }
 
     func judge(_ sent: Sent) -> HTTPResponse {
