@@ -63,8 +63,8 @@ class Demo(unittest.TestCase):
         if subprocess.run([*shut, "true"], capture_output=True).returncode != 0:
             # Then the machine allows none itself, and the other test has played this.
             return
-        played = subprocess.run([*shut, BIN / "proof-demo", "--json", "--act", "1"], env=self.stage.environment, capture_output=True,
-                                text=True, timeout=PATIENCE, stdin=subprocess.DEVNULL)
+        played = subprocess.run([*shut, BIN / "proof-demo", "--json", "--act", "1"], env=self.stage.environment,
+                                capture_output=True, text=True, timeout=PATIENCE, stdin=subprocess.DEVNULL)
         told = json.loads(played.stdout)
         self.assertEqual((played.returncode, told["ok"]), (0, True), played.stdout + played.stderr)
         copied, = (line for line in told["lines"] if "is copied to" in line["what"])
@@ -219,8 +219,9 @@ class Demo(unittest.TestCase):
                 self.assertClean()
 
     def test_a_director_that_is_killed_takes_every_process_with_it(self):
-        for act, words in (("1", "backend start"), ("1", "for the first time"), ("1", "debugger"), ("1", "is copied to"),
-                           ("1", "bad radio"), ("2", "shop start"), ("2", "takes the gate token"), ("2", "put right")):
+        for act, words in (("1", "backend start"), ("1", "for the first time"), ("1", "debugger"),
+                           ("1", "is copied to"), ("1", "bad radio"), ("2", "shop start"),
+                           ("2", "takes the gate token"), ("2", "put right")):
             process = self.stage.start("--act", act)
             for line in process.stdout:
                 if words in line:

@@ -1,4 +1,4 @@
-"""`make demo-firmware`: the demonstration's act about the lock, its app and its thieves, with the firmware in the lock's place."""
+"""`make demo-firmware`: the act about the lock, its app and its thieves, with the firmware in the lock's place."""
 
 import json
 import pathlib
