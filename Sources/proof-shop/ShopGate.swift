@@ -45,16 +45,12 @@ struct ShopGate: Sendable {
   private static func redeemer(
     _ configuration: GateConfiguration, _ audience: String, _ folder: ShopFolder
   ) throws -> EventVerifier? {
-    guard let range = configuration.events.first(where: { $0.name == audience }) else { return nil }
-    var settings = EventVerifier.Settings()
-    settings.window = range.life
-    settings.allowsUnanchored = range.allowsUnanchored
-    settings.measuredMax = range.measuredMax
+    guard configuration.events.contains(where: { $0.name == audience }) else { return nil }
     let beacons = try BeaconKey(
       from: folder.ownSecret(), number: secretNumber, of: configuration.gate)
     return try EventVerifier(
-      for: range.audience, name: audience, beacons: beacons,
-      accountKeys: configuration.accountKeys, replay: folder.eventStore(), settings: settings)
+      by: configuration, for: audience, name: audience, beacons: beacons,
+      replay: folder.eventStore())
   }
 
   /// Judges a request; nil while the account does not list the shop's host.
