@@ -42,13 +42,13 @@ core: ## Build the C libraries (core, key, probe), headers and .pc files below .
 	@.ci/setup base
 	@$(MAKE) -C CSources
 
-demo: demo-programs ## Play the story between real processes: measure, unlock, attack, update (DEMO='--slow --seed 7')
+demo: demo-programs ## Play two acts between real processes, a lock and an API (DEMO='--slow --seed 7 --act 2')
 	@.build/release/proof-demo $(DEMO)
 
 # Optimised, because the story tells times.
 demo-programs: ## Build the programs of the demonstration, in .build/release
 	@.ci/setup swift base
-	@for product in proof-demo proof-service proofctl proof-unlock proof-hardware proof-relay proof-child \
+	@for product in proof-demo proof-service proofctl proof-unlock proof-shop proof-hardware proof-relay proof-child \
 	  proof-tracer proof-elsewhere DemoPreload; do swift build --quiet -c release --product $$product || exit 1; done
 
 install: ## Install the C libraries, headers and .pc files: PREFIX=/usr/local DESTDIR= ; needs no Swift
@@ -302,8 +302,8 @@ check-firmware-long: ## The same with 200 power cuts, all of the core's tests, a
 	@.ci/pypi firmware
 	@Tests/Firmware/run.sh --long
 
-demo-firmware: demo-programs firmware ## Play the story with the firmware in the lock's place (DEMO='--slow --seed 7')
-	@.build/release/proof-demo --hardware CSources/ports/cortex-m3/proof-firmware $(DEMO)
+demo-firmware: demo-programs firmware ## Play the lock's act with the firmware in the lock's place (DEMO='--slow --seed 7')
+	@.build/release/proof-demo --act 1 --hardware CSources/ports/cortex-m3/proof-firmware $(DEMO)
 
 check-fuzz: ## A short round of every fuzzer, from the committed corpus
 	@$(MAKE) fuzz FUZZ_SECONDS=90

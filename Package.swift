@@ -44,6 +44,7 @@ let package = Package(
     .library(name: "DemoPreload", type: .dynamic, targets: ["DemoPreload"]),
     .executable(name: "proof-service", targets: ["proof-service"]),
     .executable(name: "proof-unlock", targets: ["proof-unlock"]),
+    .executable(name: "proof-shop", targets: ["proof-shop"]),
     .executable(name: "proofctl", targets: ["proofctl"]),
     .executable(name: "proof-bench", targets: ["proof-bench"]),
   ],
@@ -148,10 +149,19 @@ let package = Package(
       dependencies: ["ProofBackend", "ProofService", "ProofModel", "DurableFiles", "Console"],
       swiftSettings: strictSwift),
     .executableTarget(
+      name: "proof-shop",
+      dependencies: [
+        "ProofBackend", "ProofRequest", "ProofService", "ProofJOSE", "ProofModel", "DurableFiles",
+        "Console",
+      ],
+      swiftSettings: strictSwift),
+    .executableTarget(
       name: "proof-relay", dependencies: ["ProofLink", "Console"], swiftSettings: strictSwift),
     .executableTarget(
       name: "proof-demo",
-      dependencies: ["ProofKit", "ProofKitHTTP", "ProofLink", "ProofModel", "Console"],
+      dependencies: [
+        "ProofKit", "ProofKitHTTP", "ProofLink", "ProofRequest", "ProofModel", "Console",
+      ],
       swiftSettings: strictSwift),
     .target(name: "DemoPreload", path: "CSources/DemoPreload", cSettings: strictC),
     .executableTarget(

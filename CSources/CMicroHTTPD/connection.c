@@ -101,6 +101,7 @@ static void end(struct pfh_server *server, struct pfh_connection *connection) {
   if (server->connections == connection) server->connections = connection->next;
   pthread_mutex_unlock(&server->mutex);
   atomic_fetch_sub(&server->open, 1);
+  free(connection->target);
   free(connection);
 }
 

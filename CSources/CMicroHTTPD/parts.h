@@ -28,6 +28,8 @@ struct pfh_connection {
   atomic_int phase;
   /// Shut down to make room, under the server's mutex. Its own thread has not closed it yet.
   int is_displaced;
+  /// The target of the request that is being received; NULL if there was no memory for it.
+  char *target;
   char peer[PFH_ADDRESS_TEXT];
   /// The address or prefix that limits count by; empty for one without a limit of its own.
   char network[PFH_ADDRESS_TEXT];

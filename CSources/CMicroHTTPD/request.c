@@ -79,8 +79,10 @@ static enum MHD_Result refuse(struct MHD_Connection *connection, enum refusal re
 void *pfh_request_begun(void *context, const char *uri, struct MHD_Connection *connection) {
   const struct pfh_server *const server = context;
   struct pfh_connection *const own = pfh_connection_of(connection);
-  (void)uri;
   if (own != NULL) {
+    // Copy it now: the library ends texts inside it when it reads the query.
+    free(own->target);
+    own->target = strdup(uri);
     atomic_store(&own->phase, PFH_RECEIVING);
     pfh_connection_grant(own, server->limits.request_ms);
   }
@@ -192,7 +194,7 @@ static enum MHD_Result begin(struct pfh_server *server, struct MHD_Connection *c
     give_up(server, collected, STOPPING);
     return refuse(connection, STOPPING);
   }
-  if (collected->connection == NULL) {
+  if (collected->connection == NULL || collected->connection->target == NULL) {
     give_up(server, collected, OUT_OF_MEMORY);
     return refuse(connection, OUT_OF_MEMORY);
   }
@@ -280,6 +282,7 @@ static enum MHD_Result answer(struct pfh_server *server, struct MHD_Connection *
   struct pfh_request request;
   request.method = method;
   request.path = path;
+  request.target = collected->connection->target;
   request.peer = collected->connection->peer;
   request.body = collected->body;
   request.body_size = collected->size;

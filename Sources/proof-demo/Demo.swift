@@ -1,6 +1,6 @@
 import Console
 
-/// Runs the demonstration: sets it up, runs the story, and cleans up.
+/// Runs the demonstration: sets it up, plays its acts, and cleans up.
 struct Demo {
   private let options: DemoOptions
 
@@ -19,9 +19,7 @@ struct Demo {
     narrator.isInterrupted = { cast.interruption.signal != nil }
     var failure: (any Error)?
     do {
-      let story = Story(
-        try World(cast, hardware: options.hardware), narrator, seed: options.seed)
-      if options.prepared == nil { try story.play() } else { try story.prepare() }
+      try play(cast, narrator)
     } catch {
       failure = error
     }
@@ -33,5 +31,20 @@ struct Demo {
     }
     if let failure { Terminal.complain("proof-demo: \(failure)") }
     Terminal.end(isWell ? 0 : 1)
+  }
+
+  private func play(_ cast: Cast, _ narrator: Narrator) throws {
+    let tool = try Tool(cast)
+    let service = try AttestationSide(cast, tool)
+    if options.act != .shop {
+      let world = try World(cast, tool, service, hardware: options.hardware)
+      let story = Story(world, narrator, seed: options.seed)
+      guard options.prepared == nil else { return try story.prepare() }
+      try story.play()
+      story.end()
+    }
+    if options.act != .lock {
+      try ShopStory(ShopWorld(cast, tool, service), narrator, seed: options.seed).play()
+    }
   }
 }

@@ -131,10 +131,14 @@ enum GateVerbs {
 
   private static let configuration = Verb(
     "gate configuration", [Operand("NAME")],
-    [Option("--output", "FILE", help: "writes it there, mode 0600; else it is shown")],
-    "shows what a gate judges by, signed; it holds keys"
+    [
+      Option("--output", "FILE", help: "writes it there, mode 0600; else it is shown"),
+      Option("--audience", "NAME", help: "for the redeemers of this audience: its events alone"),
+    ], "shows what a gate judges by, signed; it holds keys"
   ) { invocation in
-    let value = try AccountAccess(invocation).perform("gate/configuration", named(invocation))
+    var arguments = named(invocation)
+    AccountVerbs.set(&arguments, "audience", invocation.value("--audience"))
+    let value = try AccountAccess(invocation).perform("gate/configuration", arguments)
     guard case .object(let object) = value, let text = object.text("configuration") else {
       return Answer(value)
     }

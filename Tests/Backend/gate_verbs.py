@@ -84,6 +84,10 @@ class GateVerbs:
         plain = self.ask("event", "add", "65535", "--gate", name, "--audience", "bank")
         self.assertEqual((plain["life"], plain["account"], plain["unanchored"]), (60, False, False))
         self.assertEqual(self.ask("event", "list"), [added, plain])
+        shown = [self.ask("gate", "configuration", name, *more)["configuration"]
+                 for more in ([], ["--audience", "shop"], ["--audience", "bank"])]
+        self.assertEqual(len(set(shown)), 3)
+        self.refused(1, "no audience", "gate", "configuration", name, "--audience", "pub")
         self.refused(1, "exists already", "event", "add", "3400-3500", "--gate", name, "--audience", "bank")
         self.refused(1, "FIRST-LAST", "event", "add", "9-1", "--gate", name, "--audience", "bank")
         self.refused(1, "FIRST-LAST", "event", "add", "65536", "--gate", name, "--audience", "bank")

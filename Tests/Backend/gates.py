@@ -216,6 +216,26 @@ class Gates(PageLines, unittest.TestCase):
         personal = hashlib.blake2b(decoded(claims["gat"]) + b"shop", digest_size=32, person=b"pfs1.audience...")
         self.assertEqual(personal.digest()[:16], decoded(event["aud"]))
 
+    def test_1_the_redeemers_of_an_audience_get_its_events_alone(self):
+        path = pathlib.Path(self.place.path("shop.jws"))
+        self.place.ask("event", "add", "1-5", "--gate", "front", "--audience", "bank")
+        self.run_line(f"proofctl gate configuration front --audience shop --output {path.name}")
+        self.assertEqual(path.stat().st_mode & 0o777, 0o600)
+        token = jws.JWS()
+        token.deserialize(path.read_text().strip(), self.trusted)
+        self.assertEqual(json.loads(token.objects["protected"]), {"alg": "EdDSA", "typ": "redeemer+jwt"})
+        claims, gate = json.loads(token.payload), self.gate().claims
+        self.assertEqual(claims.pop("aud"), "shop")
+        self.assertEqual(claims["evt"], [event for event in gate["evt"] if event["audience"] == "shop"])
+        for name in ("acc", "aks", "gat", "key", "mod", "nam"):
+            self.assertEqual(claims[name], gate[name], name)
+        self.assertEqual(sorted(set(gate) - set(claims)),
+                         ["flr", "frm", "frs", "hdr", "hst", "iss", "lif", "rev", "xks"])
+        self.assertEqual(set(claims) - set(gate), set())
+        self.place.ask("event", "remove", "1-5")
+        with self.assertRaisesRegex(AssertionError, "redeemer"):
+            Gate(path.read_text(), self.trusted, (self.place.folder / "gate.key").read_bytes())
+
     def test_2_a_failing_app_sees_what_every_app_sees(self):
         stranger = App(self.place.url, self.mpk, "stranger")
         self.place.ask("device", "fail", stranger.device().hex())

@@ -17,7 +17,7 @@ import sys
 import tempfile
 import unittest
 
-from demonstration import BIN, PATIENCE, ROOT, Stage, descendants, faults
+from demonstration import BIN, LOCK, PATIENCE, ROOT, SHOP, Stage, descendants, faults
 
 sys.path.insert(0, str(ROOT / "Tests" / "Runner"))
 import runner  # noqa: E402
@@ -63,13 +63,30 @@ class Demo(unittest.TestCase):
         if subprocess.run([*shut, "true"], capture_output=True).returncode != 0:
             # Then the machine allows none itself, and the other test has played this.
             return
-        played = subprocess.run([*shut, BIN / "proof-demo", "--json"], env=self.stage.environment, capture_output=True,
-                                text=True, timeout=PATIENCE, stdin=subprocess.DEVNULL)
+        played = subprocess.run([*shut, BIN / "proof-demo", "--json", "--act", "1"], env=self.stage.environment,
+                                capture_output=True, text=True, timeout=PATIENCE, stdin=subprocess.DEVNULL)
         told = json.loads(played.stdout)
         self.assertEqual((played.returncode, told["ok"]), (0, True), played.stdout + played.stderr)
         copied, = (line for line in told["lines"] if "is copied to" in line["what"])
         self.assertIn("a device secret of its own", copied["detail"])
         self.assertClean()
+
+    def test_an_act_is_played_alone_and_no_act_is_a_part_of_the_other(self):
+        counts = []
+        for act, story, other in (("1", LOCK, SHOP), ("2", SHOP, LOCK)):
+            status, output, errors = self.stage.play("--json", "--act", act)
+            told = json.loads(output)
+            self.assertEqual((status, told["ok"]), (0, True), errors + output)
+            self.assertEqual(faults(told["lines"], story), [])
+            self.assertEqual(len(faults(told["lines"], other)), len(other))
+            counts.append(len(told["lines"]))
+            self.assertClean()
+        # docs/FIRMWARE.md tells the first of them.
+        self.assertEqual(counts, [35, 24])
+        for refused in (["--act", "3"], ["--act", "2", "--hardware", "/bin/true"], ["--act", "2", "--prepare", "x"]):
+            status, output, errors = self.stage.play(*refused)
+            self.assertEqual((status, output), (2, ""), refused)
+            self.assertIn("--act", errors)
 
     def times(self, lines):
         """Each step of the app says where its time went, and the shares are parts of the whole."""
@@ -89,7 +106,7 @@ class Demo(unittest.TestCase):
             "for word; do case $word in */provisioning) sed -i 's/^issuer = .*/issuer = "
             f"{'ab' * 32}/' \"$word\" ;; esac; done\n"
             f"exec '{BIN}/proof-hardware' \"$@\"\n")
-        status, output, errors = self.stage.play("--json", "--hardware", str(lock))
+        status, output, errors = self.stage.play("--json", "--act", "1", "--hardware", str(lock))
         told = json.loads(output)
         self.assertEqual((status, told["ok"]), (1, False), errors)
         wrong = [line for line in told["lines"] if not line["ok"]]
@@ -110,7 +127,8 @@ class Demo(unittest.TestCase):
             file.write_text(planted(file.read_text(), defence, nothing, name))
         subprocess.run(["make", "-s", "-C", place / "CSources", "hardware", f"BUILD={place}/build"], check=True,
                        capture_output=True)
-        status, output, errors = self.stage.play("--json", "--seed", "7", "--hardware", f"{place}/build/proof-hardware")
+        status, output, errors = self.stage.play("--json", "--act", "1", "--seed", "7", "--hardware",
+                                                 f"{place}/build/proof-hardware")
         wrong = [(line["what"], line["happened"]) for line in json.loads(output)["lines"] if not line["ok"]]
         self.assertEqual(status, 1, errors)
         self.assertEqual(wrong, [
@@ -185,9 +203,11 @@ class Demo(unittest.TestCase):
         self.assertIn(b"\x1b[31m", shown)
 
     def test_an_interruption_at_any_time_leaves_nothing_behind(self):
-        for words in ("backend start", "app enrols", "first time", "plays the recording"):
+        for act, words in (("1", "backend start"), ("1", "app enrols"), ("1", "first time"),
+                           ("1", "plays the recording"), ("2", "shop start"), ("2", "changes the body"),
+                           ("2", "shop is back")):
             for number in (signal.SIGINT, signal.SIGTERM):
-                process = self.stage.start()
+                process = self.stage.start("--act", act)
                 for line in process.stdout:
                     if words in line:
                         break
@@ -199,8 +219,10 @@ class Demo(unittest.TestCase):
                 self.assertClean()
 
     def test_a_director_that_is_killed_takes_every_process_with_it(self):
-        for words in ("backend start", "for the first time", "debugger", "is copied to", "bad radio"):
-            process = self.stage.start()
+        for act, words in (("1", "backend start"), ("1", "for the first time"), ("1", "debugger"),
+                           ("1", "is copied to"), ("1", "bad radio"), ("2", "shop start"),
+                           ("2", "takes the gate token"), ("2", "put right")):
+            process = self.stage.start("--act", act)
             for line in process.stdout:
                 if words in line:
                     break

@@ -83,6 +83,44 @@ import Testing
     #expect(shop.judge(String(decoding: token, as: UTF8.self)).isValid)
   }
 
+  @Test("The account's rules of a number decide: which numbers, how long, with what")
+  func rules() throws {
+    let shop = try Shop()
+    func listed(
+      _ numbers: ClosedRange<UInt16>, life: UInt32, strict: Bool
+    ) -> GateConfiguration.Events {
+      GateConfiguration.Events(
+        numbers: numbers, name: "shop", audience: shop.audience, life: life, needsAccount: strict,
+        needsData: strict, allowsUnanchored: !strict, measuredMax: strict ? 2 : 3)
+    }
+    var settings = EventVerifier.Settings()
+    settings.clock = shop.gate.clock.clock
+    let redeemer = try EventVerifier(
+      for: shop.audience, name: "shop", beacons: shop.gate.beaconKey(),
+      accountKeys: [shop.gate.accountKey], replay: FailingReplayStore(), settings: settings,
+      rules: [
+        EventRules(listed(7...8, life: 10, strict: true)),
+        EventRules(listed(3300...3400, life: 90, strict: false)),
+      ])
+    redeemer.admit(shop.app.grant)
+    func reason(
+      _ token: String, _ event: UInt16, _ account: String? = "user-4711",
+      _ data: [UInt8]? = Self.data
+    ) -> EventJudgement.Reason? {
+      redeemer.judge(Question(token, event: event, account: account, data: data)).reason
+    }
+    let now = shop.gate.clock.now
+    let old = try shop.app.event(for: shop.audience, created: now - 80, anchored: false)
+    #expect(reason(old, 9) == .unlistedEvent && reason(old, 3401) == .unlistedEvent)
+    #expect(reason(old, 7, nil) == .needsAccount)
+    #expect(reason(old, 7, "user-4711", nil) == .needsData)
+    #expect(reason(old, 7) == .refused(.event) || reason(old, 7) == .refused(.stale))
+    #expect(reason(old, 3300) == nil)
+    #expect(reason(old, 3300) == .refused(.replayed))
+    let stale = try shop.app.event(for: shop.audience, count: 2, created: now - 91)
+    #expect(reason(stale, 3300) == .refused(.stale))
+  }
+
   @Test("Old, early, unanchored and kept tokens say so")
   func moments() throws {
     let shop = try Shop()

@@ -141,6 +141,28 @@ import Testing
     #expect(try !store.insert(try .numbered(1), until: Self.now + 150, at: Self.now + 2))
   }
 
+  @Test("The store of a new gate is complete at once, for 60 s, and is made once")
+  func provisioning() throws {
+    let folder = TestFolder()
+    let path = folder.path("replay")
+    do {
+      let made = try SQLiteReplayStore(
+        provisioning: path, boot: Self.boot, systemTime: { Self.now })
+      #expect(made.begin(at: Self.now) == ReplayMemory(highest: Self.now, isComplete: true))
+    }
+    #expect(throws: ReplayStoreFailure.exists(place: path)) {
+      try SQLiteReplayStore(provisioning: path)
+    }
+    // It believes to have been written in the year 2027: the file's own time is no later.
+    let later: (UInt64) throws -> Bool = { seconds in
+      try SQLiteReplayStore(at: path, boot: Self.boot, systemTime: { Self.now })
+        .begin(at: Self.now + seconds).isComplete
+    }
+    #expect(try later(0) && later(60))
+    #expect(try !later(61))
+    #expect(try !SQLiteReplayStore(at: folder.path("other")).begin(at: Self.now).isComplete)
+  }
+
   @Test("A store that was silent, or whose machine was started anew, is not complete")
   func silence() throws {
     let folder = TestFolder()

@@ -86,6 +86,7 @@ struct GateRoundTripTests {
       parties.api.events.judge(
         .init(token.text, event: event, account: account, data: Array(data.utf8)))
     }
+    #expect(judge(9).reason == .unlistedEvent)
     #expect(!judge(3301).isValid && !judge(3300, "user-8").isValid)
     #expect(!judge(3300, "user-7", "order 18").isValid)
     #expect(judge().isValid)
@@ -114,6 +115,39 @@ struct GateRoundTripTests {
     request.url = "https://127.0.0.1:\(parties.service.port)/pay"
     #expect(throws: GateError.self) { try client.performAndWait(request) }
     #expect(parties.seen.count == before)
+  }
+
+  @Test(
+    "redeemers of an audience get no gate: neither requests nor others' events can be judged by theirs"
+  )
+  func redeemers() throws {
+    let management = parties.management
+    try management.addEvents(EventRange(1...5, at: "web", for: "bank"))
+    func read(_ audience: String?, after held: GateConfiguration? = nil) throws -> GateConfiguration
+    {
+      let text =
+        try audience.map { try management.gateConfiguration("web", audience: $0) }
+        ?? management.gateConfiguration("web")
+      return try GateConfiguration(text, signedBy: parties.fingerprint, after: held)
+    }
+    let (bank, gate) = (try read("bank"), try read(nil))
+    #expect(bank.audience == "bank" && gate.audience == nil)
+    #expect(try bank.events(for: nil).map(\.numbers) == [1...5])
+    #expect(try gate.events(for: "bank") == bank.events && gate.events.count == 2)
+    #expect(bank.publicKeys.isEmpty && bank.issuers.isEmpty && bank.hosts.isEmpty)
+    #expect(bank.accountKeys.map(\.number) == gate.accountKeys.map(\.number))
+    let error = #expect(throws: GateConfigurationError.audienceOnly("bank")) {
+      try bank.identity([parties.secretKey])
+    }
+    #expect(error?.description.contains("no requests") == true)
+    #expect(throws: GateConfigurationError.noEvents("shop")) { try bank.events(for: "shop") }
+    #expect(throws: GateConfigurationError.noEvents("")) { try gate.events(for: nil) }
+    for (held, offered) in [(gate, "bank"), (bank, "shop"), (bank, nil)] as [(_, String?)] {
+      #expect(throws: GateConfigurationError.otherAudience(held.audience, offered)) {
+        try read(offered, after: held)
+      }
+    }
+    #expect(try read("bank", after: bank).serial == bank.serial)
   }
 
   @Test("the gate takes no older configuration, no other gate's, and none by another key")
@@ -164,7 +198,10 @@ final class GateParties {
     private let made: @Sendable (JOSEClock) throws -> RequestVerifier
     private let state: CoreLock<(route: RequestRoute, sent: [Sent], judged: [RequestJudgement])>
 
-    init(_ configuration: GateConfiguration, _ key: GateSecretKey, host: String) throws {
+    init(
+      _ configuration: GateConfiguration, redeemer: GateConfiguration, _ key: GateSecretKey,
+      host: String
+    ) throws {
       // An API that has been up for five minutes: one that has just started waits for its window to pass.
       let isUp = CoreLock(false)
       let clock = JOSEClock {
@@ -172,14 +209,12 @@ final class GateParties {
         return isUp.withLock { $0 } ? now : UnixTime(seconds: now.seconds - 300)
       }
       let own = SecretBytes.random(count: 32)
-      let range = try #require(configuration.events.first)
       var eventSettings = EventVerifier.Settings()
       eventSettings.clock = clock
       events = try EventVerifier(
-        for: range.audience, name: "shop",
+        by: redeemer, name: "shop",
         beacons: BeaconKey(from: own, number: 1, of: configuration.gate),
-        accountKeys: configuration.accountKeys, replay: MemoryReplayStore(),
-        settings: eventSettings)
+        replay: MemoryReplayStore(), settings: eventSettings)
       let ownBytes = own.withBytes { GateParties.copy($0) }
       let (identity, events) = (try configuration.identity([key]), events)
       made = { clock in
@@ -207,11 +242,9 @@ final class GateParties {
 
     func respond(to request: HTTPRequest) -> HTTPResponse {
       var fields = HeaderFields()
-      for (name, value) in request.headers { try? fields.append(name, value) }
-      let query = request.query.map { "\($0.key)=\($0.value)" }.joined(separator: "&")
-      let target = request.path + (query.isEmpty ? "" : "?" + query)
+      for field in request.fields { try? fields.append(field.name, field.value) }
       return judge(
-        Sent(method: request.method, target: target, fields: fields, body: request.body))
+        Sent(method: request.method, target: request.target, fields: fields, body: request.body))
     }
 
     func judge(_ sent: Sent) -> HTTPResponse {
@@ -247,6 +280,7 @@ final class GateParties {
   let service: HTTPServer
   let api: PaidAPI
   let fingerprint: Digest
+  let secretKey: GateSecretKey
   private let server: HTTPServer
   private let host: String
   private let reference: ReferenceService
@@ -296,7 +330,10 @@ final class GateParties {
     let configuration = try GateConfiguration(
       management.gateConfiguration("web"), signedBy: fingerprint)
     #expect(configuration.hosts == [host] && configuration.mode == .development)
-    api = try PaidAPI(configuration, GateSecretKey(secret), host: host)
+    secretKey = try GateSecretKey(secret)
+    let redeemer = try GateConfiguration(
+      management.gateConfiguration("web", audience: "shop"), signedBy: fingerprint)
+    api = try PaidAPI(configuration, redeemer: redeemer, secretKey, host: host)
     place.put(api)
     transport = CurlTransport(.init(authorities: reference.greeting.authority))
   }

@@ -40,46 +40,17 @@ final class ProtectedAPI {
     return process.terminationStatus == 0 ? path : nil
   }()
 
-  private let process = Process()
-  private let input = Pipe()
-  private let output = Pipe()
-  private var rest = Data()
-  private(set) var greeting: Greeting!
+  private let peer: PythonPeer
+  let greeting: Greeting
 
   init(python: String = "/usr/bin/python3") throws {
-    process.executableURL = URL(fileURLWithPath: python)
-    process.arguments = ["protected_api.py"]
-    process.currentDirectoryURL = URL(fileURLWithPath: #filePath)
-      .deletingLastPathComponent().deletingLastPathComponent().appendingPathComponent("Service")
-    process.environment = ["PYTHONDONTWRITEBYTECODE": "1", "PATH": "/usr/bin:/bin"]
-    process.standardInput = input
-    process.standardOutput = output
-    try process.run()
-    greeting = try JSONDecoder().decode(Greeting.self, from: try line())
-  }
-
-  deinit {
-    try? input.fileHandleForWriting.close()
-    process.waitUntilExit()
-  }
-
-  private func line() throws -> Data {
-    while true {
-      if let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
-        defer { rest = Data(rest[(end + 1)...]) }
-        return rest[..<end]
-      }
-      let more = output.fileHandleForReading.availableData
-      guard !more.isEmpty else { throw CocoaError(.fileReadUnknown) }
-      rest += more
-    }
+    peer = try PythonPeer(["protected_api.py"], python: python)
+    greeting = try JSONDecoder().decode(Greeting.self, from: peer.line())
   }
 
   /// Tells a key, and what the ports have seen.
   func seen(_ command: [String: String] = [:]) throws -> [Seen.Request] {
-    let bytes = try JSONSerialization.data(withJSONObject: command)
-    try input.fileHandleForWriting.write(contentsOf: bytes + Data("\n".utf8))
-    return try JSONDecoder().decode(Seen.self, from: line()).requests
+    try JSONDecoder().decode(Seen.self, from: peer.ask(command)).requests
   }
 
   func url(_ path: String, port: Int = 0) -> String {

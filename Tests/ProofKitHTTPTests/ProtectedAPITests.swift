@@ -153,8 +153,10 @@ struct ProtectedAPITests {
     #expect(await task.value == .cancelled)
   }
 
-  @Test("an API whose key is none of the account's pins is told nothing")
-  func pins() throws {
+  @Test(
+    "an API whose key is none of the account's pins is told nothing, be they the host's or its port's",
+    arguments: [false, true])
+  func pins(ofPort: Bool) throws {
     let service = try ReferenceService()
     let tls = CurlTransport(.init(authorities: service.greeting.authority))
     func status(_ listener: String) throws(GateError) -> Int {
@@ -162,7 +164,12 @@ struct ProtectedAPITests {
       do {
         let port = service.greeting.ports[listener] ?? 0
         admitted = try AdmittedSession(hosts: ["127.0.0.1:\(port)"], transport: tls)
-        let pins = ["127.0.0.1": [service.greeting.pins["good"] ?? ""]]
+        let (right, wrong) = (service.greeting.pins["good"], service.greeting.pins["otherkey"])
+        // The pins of a host with its port count, and those of the host do not then.
+        let pins =
+          ofPort
+          ? ["127.0.0.1:\(port)": [right ?? ""], "127.0.0.1": [wrong ?? ""]]
+          : ["127.0.0.1:\(port)": [], "127.0.0.1": [right ?? ""]]
         try admitted.session.attestor.initializeAndWait(
           service.configuration(["pin": pins]))
       } catch {

@@ -23,6 +23,19 @@ struct ServerTests {
     #expect(answer?.headers["x-peer"] == "127.0.0.1")
   }
 
+  @Test("A handler gets target and header as they were sent, of each request of a connection")
+  func asSent() throws {
+    let server = try HTTPServer()
+    let wire = try server.connect()
+    for target in [
+      "/v1/a%20b?serial=7&text=x%26y&&empty=&b&=c", "/", "/?", "/?a=1?b=2", "/x//y;z=+?%2E",
+    ] {
+      let answer = try wire.ask("GET", target, headers: ["X-Sent: one", "x-sent:  two, three "])
+      #expect(answer?.headers["x-target"] == target)
+      #expect(answer?.headers["x-lines"] == "X-Sent: one|x-sent: two, three")
+    }
+  }
+
   @Test("A connection serves many requests")
   func keepAlive() throws {
     let server = try HTTPServer()

@@ -148,6 +148,36 @@ import Testing
     #expect(throws: ServiceError.self) { try API("a.example.com", .token, gate: "door") }
   }
 
+  @Test func `redeemers of an audience get its events, and nothing that judges requests`() throws {
+    let world = try GateBench()
+    let management = world.bench.management
+    try management.addEvents(EventRange(1...5, at: GateBench.name, for: "bank"))
+    try management.addEvents(EventRange(9...9, at: GateBench.name, for: "shop"))
+    try management.prepareGateKey(.account, of: GateBench.name)
+    let text = try management.gateConfiguration(GateBench.name, audience: "bank")
+    let token = try UnverifiedToken(reading: text)
+    let key = try world.bench.account.snapshot().configurationKey.key
+    _ = try JWSVerifier(key, keyID: .any).verify(text)
+    #expect(token.type == "redeemer+jwt")
+    #expect(
+      Set(token.payload.members.map(\.name))
+        == ["acc", "aks", "aud", "evt", "gat", "iat", "key", "mod", "nam", "ser", "use"])
+    guard case .array(let events)? = token.payload["evt"], case .object(let event)? = events.first
+    else { throw NoAdmission(outcome: .badPayload) }
+    #expect(events.count == 1 && event.text("audience") == "bank" && event.integer("last") == 5)
+    // The gate has not got the next key: it is handed out by the gate's own configuration alone.
+    #expect(throws: ServiceError.self) {
+      try management.promoteGateKey(.account, of: GateBench.name)
+    }
+    for audience in ["", "Bank", "ban"] {
+      #expect(throws: ServiceError.self) {
+        try management.gateConfiguration(GateBench.name, audience: audience)
+      }
+    }
+    _ = try world.configuration()
+    try management.promoteGateKey(.account, of: GateBench.name, atOnce: true)
+  }
+
   @Test func `no event number is in two ranges, and each has one audience`() throws {
     let world = try GateBench()
     let management = world.bench.management

@@ -9,7 +9,7 @@ set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 export PYTHONDONTWRITEBYTECODE=1
 # SwiftPM takes CC for a clang.
-for product in proofctl proof-service proof-unlock proof-demo proof-hardware proof-relay proof-bench; do
+for product in proofctl proof-service proof-unlock proof-shop proof-demo proof-hardware proof-relay proof-bench; do
   env -u CC swift build --quiet --package-path "$root" --product "$product"
 done
 PROOF_BIN="$(env -u CC swift build --package-path "$root" --show-bin-path)"

@@ -158,8 +158,8 @@ class Versions(unittest.TestCase):
     def test_every_program_has_the_one_version(self):
         header = (ROOT / "CSources" / "ProofCore" / "include" / "version.h").read_text(encoding="utf-8")
         version = re.search(r'PROOFKIT_VERSION "(.+)"', header)[1]
-        for name in ("proof-hardware", "proof-relay", "proof-demo", "proof-service", "proof-unlock", "proofctl",
-                     "proof-bench"):
+        for name in ("proof-hardware", "proof-relay", "proof-demo", "proof-service", "proof-unlock", "proof-shop",
+                     "proofctl", "proof-bench"):
             done = subprocess.run([BIN / name, "--version"], capture_output=True, text=True, check=False, timeout=60)
             self.assertEqual((done.returncode, (done.stdout + done.stderr).strip()), (0, f"{name} {version}"), done)
         found = subprocess.run(["grep", "-rnE", rf'define \w*VERSION "{version}"', ROOT / "CSources"],

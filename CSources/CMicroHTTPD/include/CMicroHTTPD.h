@@ -91,6 +91,8 @@ struct pfh_request {
   const char *method;
   /// As sent, still percent-encoded.
   const char *path;
+  /// Path and query as one text, as sent: what the request's first line has between method and version.
+  const char *target;
   const char *peer;
   const uint8_t *body;
   size_t body_size;

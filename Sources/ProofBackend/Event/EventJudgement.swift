@@ -14,6 +14,12 @@ public struct EventJudgement: Sendable, Hashable {
     case otherQuestion
     /// The replay store did not answer; ask again.
     case store
+    /// The account lists no event of this number for the audience.
+    case unlistedEvent
+    /// The account demands that tokens of this event name a user account, and the question has none.
+    case needsAccount
+    /// The account demands that tokens of this event are bound to business data, and the question has none.
+    case needsData
   }
 
   /// Nil if the token counts.
@@ -47,6 +53,9 @@ extension EventJudgement.Reason: CustomStringConvertible {
     case .unknownAccountKey: "The token names an account key that this redeemer does not have."
     case .otherQuestion: "The idempotency key was used for another token, event, account or data."
     case .store: "The replay store did not answer. Ask again."
+    case .unlistedEvent: "The account lists no event of this number for the redeemer's audience."
+    case .needsAccount: "The event needs a user account: ask with the account's name."
+    case .needsData: "The event needs business data: ask with the data."
     }
   }
 }
@@ -91,6 +100,9 @@ struct KeptJudgement: Equatable {
       case .unknownAccountKey: 257
       case .otherQuestion: 258
       case .store: 259
+      case .unlistedEvent: 260
+      case .needsAccount: 261
+      case .needsData: 262
       }
     created = judgement.created ?? 0
     age = judgement.age ?? 0

@@ -65,6 +65,8 @@ public final class EventVerifier: Sendable {
   private let accountKeys: [UInt8: GateAccountKey]
   private let replay: any ReplayStore
   private let settings: Settings
+  /// The rules by event number. A number of none of them is refused.
+  private let rules: [EventRules]
   private let clock: GateClock
   private let start: GateStart
   private let beacons: BeaconClock
@@ -82,10 +84,20 @@ public final class EventVerifier: Sendable {
   ///   - replay: A store of this audience alone.
   ///   - settings: Clock and bounds.
   /// - Throws: ``ReplayStoreFailure``.
-  public init(
+  public convenience init(
     for audience: AudienceID, name: String, beacons: BeaconKey, accountKeys: [GateAccountKey],
     replay: any ReplayStore, settings: Settings = Settings()
   ) throws(ReplayStoreFailure) {
+    try self.init(
+      for: audience, name: name, beacons: beacons, accountKeys: accountKeys, replay: replay,
+      settings: settings, rules: [EventRules(settings)])
+  }
+
+  init(
+    for audience: AudienceID, name: String, beacons: BeaconKey, accountKeys: [GateAccountKey],
+    replay: any ReplayStore, settings: Settings, rules: [EventRules]
+  ) throws(ReplayStoreFailure) {
+    self.rules = rules
     self.audience = audience
     redeemer = name
     self.accountKeys = Dictionary(accountKeys.map { ($0.number, $0) }) { $1 }
@@ -94,7 +106,7 @@ public final class EventVerifier: Sendable {
     let now = UInt64(clamping: settings.clock.now.seconds)
     let memory = try replay.begin(at: now)
     clock = GateClock(settings.clock, from: memory.highest)
-    start = GateStart(memory, at: now, window: settings.window)
+    start = GateStart(memory, at: now, window: rules.map(\.window).max() ?? settings.window)
     self.beacons = BeaconClock(beacons)
     known = Admissions(capacity: settings.capacity)
   }
@@ -125,6 +137,11 @@ public final class EventVerifier: Sendable {
   /// - Returns: The judgement.
   public func judge(_ question: Question) -> EventJudgement {
     let now = clock.now
+    guard let rules = rules.first(where: { $0.numbers.contains(question.event) }) else {
+      return .refused(.unlistedEvent)
+    }
+    guard !rules.needsAccount || question.account != nil else { return .refused(.needsAccount) }
+    guard !rules.needsData || question.data != nil else { return .refused(.needsData) }
     guard let head = try? CompactToken.head(of: question.token, as: .event) else {
       return refuseHead(question)
     }
@@ -150,9 +167,9 @@ public final class EventVerifier: Sendable {
       if error == .errorState { countError(in: question.token) }
       return .refused(.refused(error))
     }
-    let reason = reason(against: token, question, now)
+    let reason = reason(against: token, rules, question.event, now)
     let judgement = judgement(on: token, reason, facts, now)
-    return settle(judgement, token, name, digest, facts, now)
+    return settle(judgement, token, rules.window, name, digest, facts, now)
   }
 
   // MARK: Steps
@@ -186,15 +203,15 @@ public final class EventVerifier: Sendable {
   }
 
   private func reason(
-    against token: CompactToken, _ question: Question, _ now: UInt64
+    against token: CompactToken, _ rules: EventRules, _ event: UInt16, _ now: UInt64
   ) -> EventJudgement.Reason? {
     do throws(GateRefusal) {
       try token.judge(
         by: CompactToken.Rules(
-          now: now, window: settings.window,
+          now: now, window: rules.window,
           newest: known.find(token.handle, start: token.start)?.newest ?? 0,
-          event: question.event, measuredMax: settings.measuredMax,
-          beacons: settings.allowsUnanchored ? nil : beacons.valid(at: now)))
+          event: event, measuredMax: rules.measuredMax,
+          beacons: rules.allowsUnanchored ? nil : beacons.valid(at: now)))
     } catch {
       return .refused(error)
     }
@@ -203,10 +220,11 @@ public final class EventVerifier: Sendable {
 
   /// Uses the token, and keeps the judgement under the question's name, in one step of the store.
   private func settle(
-    _ judgement: EventJudgement, _ token: CompactToken, _ name: ReplayKey?, _ digest: [UInt8],
+    _ judgement: EventJudgement, _ token: CompactToken, _ window: UInt32, _ name: ReplayKey?,
+    _ digest: [UInt8],
     _ facts: GateFacts, _ now: UInt64
   ) -> EventJudgement {
-    let expiry = UInt64(token.created) + 2 * UInt64(settings.window) + UInt64(settings.skew)
+    let expiry = UInt64(token.created) + 2 * UInt64(window) + UInt64(settings.skew)
     do throws(ReplayStoreFailure) {
       guard let name else {
         guard judgement.isValid else { return judgement }

@@ -100,6 +100,8 @@ public enum ReplayStoreFailure: Error, Sendable, Hashable {
   case unavailable(place: String, reason: String)
   /// The file is no replay store, is damaged, or is of a newer version.
   case foreign(place: String, reason: String)
+  /// The file of a new store exists already.
+  case exists(place: String)
 }
 
 extension ReplayStoreFailure: CustomStringConvertible {
@@ -114,6 +116,8 @@ extension ReplayStoreFailure: CustomStringConvertible {
     case .foreign(let place, let reason):
       "\(place) is not a replay store that this program can use: \(reason). Move it away; the verifier then begins "
         + "with an empty one."
+    case .exists(let place):
+      "\(place) exists already. A new gate's replay store is made once: open this one."
     }
   }
 }

@@ -24,6 +24,32 @@ public final class SQLiteReplayStore: ReplayStore {
     try self.init(at: path, boot: ReplayFile.bootID, systemTime: { ReplayFile.systemTime })
   }
 
+  /// Makes the store of a gate that has judged nothing yet, once: the verifiers that open it within 60 s miss nothing,
+  /// and go on at once.
+  ///
+  /// The caller vouches that no verifier has judged proofs for this gate and these keys before. A store that was lost
+  /// is replaced with ``init(at:)``, which waits until earlier proofs have ended.
+  ///
+  /// - Parameter path: The file. It must not exist.
+  /// - Throws: ``ReplayStoreFailure``; ``ReplayStoreFailure/exists(place:)`` for a file that exists.
+  public convenience init(provisioning path: String) throws(ReplayStoreFailure) {
+    try self.init(
+      provisioning: path, boot: ReplayFile.bootID, systemTime: { ReplayFile.systemTime })
+  }
+
+  init(
+    provisioning path: String, boot: [UInt8], systemTime: @escaping @Sendable () -> UInt64
+  ) throws(ReplayStoreFailure) {
+    let now = systemTime()
+    let file = try ReplayFile(path: path, mustBeNew: true)
+    try file.note(boot: boot, written: now)
+    try file.transaction(at: now, systemTime) { _ in }
+    memory = ReplayMemory(highest: now, isComplete: false)
+    isUntouched = true
+    self.systemTime = systemTime
+    self.file = CoreLock(file)
+  }
+
   init(
     at path: String, boot: [UInt8], systemTime: @escaping @Sendable () -> UInt64
   ) throws(ReplayStoreFailure) {

@@ -1,4 +1,3 @@
-internal import ProofJOSE
 public import ProofModel
 
 /// Everything that a gate judges by, as the service signed it: docs/SERVICE.md, section 10. Secret for its account
@@ -6,6 +5,9 @@ public import ProofModel
 ///
 /// The operator hands it over: `proofctl gate configuration NAME`. A gate keeps the newest one, and judges by it for
 /// ``useSeconds`` while the service is gone.
+///
+/// The redeemers of one audience get a part of it: `proofctl gate configuration NAME --audience AUDIENCE`. It has an
+/// ``audience``, and neither hosts, headers, public keys nor issuers.
 public struct GateConfiguration: Sendable {
   /// A range of event numbers that one audience judges, and its rules.
   public struct Events: Sendable, Hashable {
@@ -27,6 +29,8 @@ public struct GateConfiguration: Sendable {
     public let measuredMax: UInt8
   }
 
+  /// The one audience whose redeemers it is for; nil for the configuration of the gate itself.
+  public let audience: String?
   /// The name of the account.
   public let account: String
   /// The gate's name in the account.
@@ -64,14 +68,15 @@ public struct GateConfiguration: Sendable {
   ///
   /// - Parameters:
   ///   - text: A JWS in compact form.
-  ///   - fingerprint: The fingerprint of the account's configuration key, which `proofctl account show` tells; or an
-  ///     earlier key's, from which handovers in the configuration lead to it.
+  ///   - fingerprint: The fingerprint of the account's configuration key, the last part of what `proofctl config
+  ///     show` gives as `initial`; or an earlier key's, from which handovers in the configuration lead to it.
   ///   - held: The configuration that the gate holds; nil for none. Another gate's, or an older one, is refused.
   /// - Throws: ``GateConfigurationError``.
   public init(
     _ text: String, signedBy fingerprint: Digest, after held: GateConfiguration? = nil
   ) throws(GateConfigurationError) {
-    let claims = try Claims(text, type: "gate+jwt", trusting: fingerprint)
+    let claims = try GateClaims(text, types: ["gate+jwt", "redeemer+jwt"], trusting: fingerprint)
+    audience = try claims.type == "redeemer+jwt" ? claims.text("aud") : nil
     account = try claims.text("acc")
     name = try claims.text("nam")
     gate = try claims.value("gat", GateID.init)
@@ -83,37 +88,20 @@ public struct GateConfiguration: Sendable {
     case "development": mode = .development
     default: throw .malformed(claim: "mod")
     }
-    floor = UInt64(try claims.integer("flr", 0...Int64.max))
-    switch try claims.text("frm") {
-    case "standard": form = .standard
-    case "compact": form = .compact
-    case "body": form = .body
-    default: throw .malformed(claim: "frm")
-    }
-    let fields = try claims.object("hdr")
-    headers = GateAdmission.Headers(
-      proof: try fields.text("proof"), token: try fields.text("token"),
-      digest: try fields.has("digest") ? fields.text("digest") : nil)
-    hosts = try claims.texts("hst")
-    publicKeys = try claims.objects("xks") { key throws(GateConfigurationError) in
-      let number = UInt8(try key.integer("num", 0...255))
-      return try key.value("key") { bytes throws(ProofError) in
-        try GatePublicKey(bytes, number: number)
-      }
-    }
+    let own = audience == nil ? try GateOwnPart(claims) : GateOwnPart()
+    floor = own.floor
+    form = own.form
+    headers = own.headers
+    hosts = own.hosts
+    publicKeys = own.publicKeys
+    issuers = own.issuers
+    revocations = own.revocations
     accountKeys = try claims.objects("aks") { key throws(GateConfigurationError) in
       let number = UInt8(try key.integer("num", 1...255))
       return try key.value("key") { bytes throws(ProofError) in
         try GateAccountKey(SecretBytes(copying: bytes.span), number: number)
       }
     }
-    issuers = try claims.objects("iss") { key throws(GateConfigurationError) in
-      try key.value("key", IssuerPublicKey.init)
-    }
-    let revoked = try claims.objects("rev") { row throws(GateConfigurationError) in
-      (try row.value("ins", InstanceID.init), UInt32(try row.integer("gen", 1...Int64(UInt32.max))))
-    }
-    revocations = Dictionary(revoked) { max($0, $1) }
     events = try claims.objects("evt") { row throws(GateConfigurationError) in
       let first = UInt16(try row.integer("first", 0...0xFFFF))
       let last = UInt16(try row.integer("last", Int64(first)...0xFFFF))
@@ -124,8 +112,10 @@ public struct GateConfiguration: Sendable {
         needsData: try row.flag("data"), allowsUnanchored: try row.flag("unanchored"),
         measuredMax: UInt8(try row.integer("measured", 0...255)))
     }
+    if let audience, !events.allSatisfy({ $0.name == audience }) { throw .malformed(claim: "evt") }
     if let held {
       guard held.gate == gate, held.account == account else { throw .otherGate(held.gate, gate) }
+      guard held.audience == audience else { throw .otherAudience(held.audience, audience) }
       guard serial >= held.serial else { throw .older(held: held.serial, offered: serial) }
     }
   }
@@ -135,9 +125,11 @@ public struct GateConfiguration: Sendable {
   /// - Parameter secretKeys: The keys of the gate's key files, 32 bytes each. Those that the configuration does not
   ///   name are left out.
   /// - Returns: The identity that opens gate tokens.
-  /// - Throws: ``GateConfigurationError/noKey`` if none of the keys is the configuration's.
+  /// - Throws: ``GateConfigurationError/noKey`` if none of the keys is the configuration's;
+  ///   ``GateConfigurationError/audienceOnly(_:)`` for the configuration of redeemers.
   public func identity(_ secretKeys: [GateSecretKey]) throws(GateConfigurationError) -> GateIdentity
   {
+    if let audience { throw .audienceOnly(audience) }
     var keys: [GateIdentity.Key] = []
     for publicKey in publicKeys {
       for secret in secretKeys {
@@ -152,6 +144,18 @@ public struct GateConfiguration: Sendable {
     } catch {
       throw .refused(error)
     }
+  }
+
+  /// The events of one audience.
+  ///
+  /// - Parameter name: The audience's name; nil for the one that the configuration is for.
+  /// - Returns: Their rules, in ascending order of the numbers.
+  /// - Throws: ``GateConfigurationError/noEvents(_:)`` if there are none.
+  public func events(for name: String?) throws(GateConfigurationError) -> [Events] {
+    let audience = name ?? audience ?? ""
+    let own = events.filter { $0.name == audience }
+    guard !own.isEmpty else { throw .noEvents(audience) }
+    return own
   }
 
   /// The rules of a route of one of the gate's APIs, before the route adds its own.
@@ -187,6 +191,48 @@ extension GateConfiguration: CustomStringConvertible, CustomReflectable {
 
   /// Shows the public part.
   public var customMirror: Mirror { Mirror(self, children: ["name": name, "serial": serial]) }
+}
+
+/// The part of a configuration that the gate itself has, and redeemers do not.
+private struct GateOwnPart {
+  var floor: UInt64 = 0
+  var form = GateAdmission.Form.standard
+  var headers = GateAdmission.Headers()
+  var hosts: [String] = []
+  var publicKeys: [GatePublicKey] = []
+  var issuers: [IssuerPublicKey] = []
+  var revocations: [InstanceID: UInt32] = [:]
+
+  /// The part that a redeemer has: nothing.
+  init() {}
+
+  init(_ claims: GateClaims) throws(GateConfigurationError) {
+    floor = UInt64(try claims.integer("flr", 0...Int64.max))
+    switch try claims.text("frm") {
+    case "standard": form = .standard
+    case "compact": form = .compact
+    case "body": form = .body
+    default: throw .malformed(claim: "frm")
+    }
+    let fields = try claims.object("hdr")
+    headers = GateAdmission.Headers(
+      proof: try fields.text("proof"), token: try fields.text("token"),
+      digest: try fields.has("digest") ? fields.text("digest") : nil)
+    hosts = try claims.texts("hst")
+    publicKeys = try claims.objects("xks") { key throws(GateConfigurationError) in
+      let number = UInt8(try key.integer("num", 0...255))
+      return try key.value("key") { bytes throws(ProofError) in
+        try GatePublicKey(bytes, number: number)
+      }
+    }
+    issuers = try claims.objects("iss") { key throws(GateConfigurationError) in
+      try key.value("key", IssuerPublicKey.init)
+    }
+    let revoked = try claims.objects("rev") { row throws(GateConfigurationError) in
+      (try row.value("ins", InstanceID.init), UInt32(try row.integer("gen", 1...Int64(UInt32.max))))
+    }
+    revocations = Dictionary(revoked) { max($0, $1) }
+  }
 }
 
 /// A secret key of a gate, from the file that `proofctl gate keys new` wrote. Secret.
@@ -225,6 +271,12 @@ public enum GateConfigurationError: Error, Sendable, Hashable {
   case otherGate(GateID, GateID)
   /// The gate holds a newer one.
   case older(held: Int64, offered: Int64)
+  /// It is for the redeemers of another audience, or for the gate itself. Nil stands for the gate.
+  case otherAudience(String?, String?)
+  /// It is for the redeemers of this audience alone, and nothing in it opens gate tokens.
+  case audienceOnly(String)
+  /// It lists no event of the audience.
+  case noEvents(String)
   /// None of the gate's secret keys is one of its public keys.
   case noKey
   /// Its keys make no gate.
@@ -246,128 +298,21 @@ extension GateConfigurationError: CustomStringConvertible {
       "The configuration is of gate \(offered), not of \(held)."
     case .older(let held, let offered):
       "The gate holds a configuration of serial \(held), and \(offered) is older."
+    case .otherAudience(let held, let offered):
+      "The configuration is for \(Self.reader(offered)), not for \(Self.reader(held))."
+    case .audienceOnly(let audience):
+      "The configuration is for the redeemers of audience \(audience) alone: it judges events, and no requests. Fetch "
+        + "the gate's own: proofctl gate configuration, without --audience."
+    case .noEvents(let audience):
+      "The configuration lists no event of audience \(audience). Check the name, or list events: proofctl event add."
     case .noKey:
       "None of the gate's key files belongs to a public key of the configuration. Register the key: proofctl gate "
         + "rotate, or take the right file."
     case .refused(let error): error.description
     }
   }
-}
 
-/// The claims of a signed text, read strictly.
-private struct Claims {
-  private let members: JSONObject
-
-  private init(_ members: JSONObject) { self.members = members }
-
-  /// Checks the signature and the way from a fingerprint to its key.
-  init(
-    _ text: String, type: String, trusting fingerprint: Digest
-  ) throws(GateConfigurationError) {
-    let unverified: UnverifiedToken
-    do throws(JOSEError) { unverified = try UnverifiedToken(reading: text) } catch {
-      throw .unsigned(reason: error.description)
-    }
-    members = unverified.payload
-    guard unverified.type == type else {
-      throw .unsigned(reason: "its type is \(unverified.type ?? "not told"), not \(type)")
-    }
-    let key = try value("key", IssuerPublicKey.init)
-    guard try trusted(from: fingerprint).contains(Self.fingerprint(of: key)) else {
-      throw .untrusted
-    }
-    try Self.verify(text, with: key)
-  }
-
-  private static func fingerprint(of key: IssuerPublicKey) -> Digest {
-    Digest(hashing: Array("pfa1.config-key.".utf8) + key.bytes)
-  }
-
-  private static func verify(
-    _ text: String, with key: IssuerPublicKey
-  ) throws(GateConfigurationError) {
-    do throws(JOSEError) {
-      let key = try JSONWebKey(publicBytes: key.bytes, algorithm: .edDSA)
-      _ = try JWSVerifier(key, keyID: .any).verify(text)
-    } catch {
-      throw .unsigned(reason: error.description)
-    }
-  }
-
-  /// The fingerprint, and those that the handovers lead to: docs/SERVICE.md, section 6.
-  private func trusted(from fingerprint: Digest) throws(GateConfigurationError) -> [Digest] {
-    var trusted = [fingerprint]
-    guard has("hnd") else { return trusted }
-    let handovers = try texts("hnd")
-    guard handovers.count <= 8 else { throw .malformed(claim: "hnd") }
-    for text in handovers {
-      guard let token = try? UnverifiedToken(reading: text), token.type == "handover+jwt" else {
-        throw .malformed(claim: "hnd")
-      }
-      let claims = Claims(token.payload)
-      guard try claims.text("acc") == self.text("acc") else { throw .untrusted }
-      // Handovers from before the fingerprint begin with keys that are not known here.
-      let old = try claims.value("key", IssuerPublicKey.init)
-      guard trusted.last == Self.fingerprint(of: old) else { continue }
-      try Self.verify(text, with: old)
-      trusted.append(Self.fingerprint(of: try claims.value("nxt", IssuerPublicKey.init)))
-    }
-    return trusted
-  }
-
-  func has(_ name: String) -> Bool { members[name] != nil }
-
-  func text(_ name: String) throws(GateConfigurationError) -> String {
-    guard case .string(let text)? = members[name] else { throw .malformed(claim: name) }
-    return text
-  }
-
-  func flag(_ name: String) throws(GateConfigurationError) -> Bool {
-    guard case .bool(let flag)? = members[name] else { throw .malformed(claim: name) }
-    return flag
-  }
-
-  func integer(
-    _ name: String, _ range: ClosedRange<Int64>
-  ) throws(GateConfigurationError) -> Int64 {
-    guard case .number(let number)? = members[name], let value = number.integer,
-      range.contains(value)
-    else { throw .malformed(claim: name) }
-    return value
-  }
-
-  func texts(_ name: String) throws(GateConfigurationError) -> [String] {
-    guard case .array(let values)? = members[name] else { throw .malformed(claim: name) }
-    var texts: [String] = []
-    for value in values {
-      guard case .string(let text) = value else { throw .malformed(claim: name) }
-      texts.append(text)
-    }
-    return texts
-  }
-
-  func object(_ name: String) throws(GateConfigurationError) -> Claims {
-    guard case .object(let members)? = members[name] else { throw .malformed(claim: name) }
-    return Claims(members)
-  }
-
-  func objects<Value>(
-    _ name: String, _ read: (Claims) throws(GateConfigurationError) -> Value
-  ) throws(GateConfigurationError) -> [Value] {
-    guard case .array(let values)? = members[name] else { throw .malformed(claim: name) }
-    var found: [Value] = []
-    for value in values {
-      guard case .object(let members) = value else { throw .malformed(claim: name) }
-      found.append(try read(Claims(members)))
-    }
-    return found
-  }
-
-  /// Bytes in base64url that make a value.
-  func value<Value>(
-    _ name: String, _ make: ([UInt8]) throws(ProofError) -> Value
-  ) throws(GateConfigurationError) -> Value {
-    guard let bytes = Base64.decode(try text(name), .url) else { throw .malformed(claim: name) }
-    do throws(ProofError) { return try make(bytes) } catch { throw .malformed(claim: name) }
+  private static func reader(_ audience: String?) -> String {
+    audience.map { "the redeemers of audience \($0)" } ?? "the gate"
   }
 }

@@ -149,11 +149,11 @@ extension GateSession {
     }
   }
 
-  /// The host of a request, without its port.
-  func host(of request: some ProvableRequest) -> String? {
+  /// The host of a request as the URL has it, with its port if that is not the scheme's own, and without.
+  func hosts(of request: some ProvableRequest) -> (authority: String, host: String)? {
     (try? head(of: request)).map { head in
-      guard head.authority.first != "[" else { return head.authority }
-      return String(head.authority.prefix { $0 != ":" })
+      guard head.authority.first != "[" else { return (head.authority, head.authority) }
+      return (head.authority, String(head.authority.prefix { $0 != ":" }))
     }
   }
 

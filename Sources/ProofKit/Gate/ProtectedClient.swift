@@ -113,11 +113,14 @@ public final class ProtectedClient: Sendable {
     }
   }
 
-  /// The keys that the account's newest configuration allows for the host.
+  /// The keys that the account's newest configuration allows for the host: those of the host with its port if there
+  /// are any, else those of the host.
   private func pins(for request: Request) throws(GateError) -> [String] {
-    guard let pins = session.attestor.pins(), let host = session.host(of: request) else {
+    guard let pins = session.attestor.pins(), let names = session.hosts(of: request) else {
       return []
     }
+    if case .keys(let keys) = pins.rule(for: names.authority) { return keys }
+    let host = names.host
     switch pins.rule(for: host) {
     case .keys(let keys): return keys
     case .unpinned, .unknown: return []

@@ -5,6 +5,13 @@ internal import ProofModel
 enum GateConfiguration {
   /// The type of the JWS, so that it is no configuration of apps.
   static let type = "gate+jwt"
+  /// The type of the JWS for the redeemers of one audience, so that no gate takes it for its own.
+  static let redeemerType = "redeemer+jwt"
+  /// The claims that the redeemers of one audience get, beside `evt` and `aud`: nothing that opens gate tokens or judges
+  /// requests.
+  private static let redeemerClaims = [
+    "acc", "gat", "nam", "mod", "key", "hnd", "ser", "iat", "use", "aks",
+  ]
   /// Seconds for which a gate may judge by it while the service is gone.
   static let useSeconds: Int64 = 604_800
 
@@ -61,6 +68,24 @@ enum GateConfiguration {
         return .object(object)
       })
     return claims
+  }
+
+  /// The part of the claims that the redeemers of one audience get.
+  ///
+  /// - Parameters:
+  ///   - audience: Its name.
+  ///   - claims: Those of its gate.
+  /// - Returns: The claims; nil if the gate has no event of the audience.
+  static func claims(for audience: String, of claims: JSONObject) -> JSONObject? {
+    guard case .array(let events)? = claims["evt"] else { return nil }
+    let own = events.filter { event in
+      guard case .object(let event) = event else { return false }
+      return event.text("audience") == audience
+    }
+    guard !own.isEmpty else { return nil }
+    var part: JSONObject = ["aud": .string(audience), "evt": .array(own)]
+    for name in redeemerClaims { part[name] = claims[name] }
+    return part
   }
 
   /// The keys of a kind, the active one first: `{num, sta, key}` each, and `id` in the place of `num` for issuers.

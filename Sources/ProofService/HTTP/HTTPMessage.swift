@@ -6,12 +6,18 @@ public struct HTTPRequest: Sendable, Hashable {
   /// The path with its percent encoding undone, such as `/v1/report`, without the query.
   public var path: String
 
+  /// Path and query as they were sent: nothing is decoded. A proof of the request covers this text.
+  public var target: String
+
   /// The query's values by name, percent encoding undone. If a name is repeated, the last value
   /// counts.
   public var query: [String: String]
 
   /// The values by name. Names are in lower case; values of a repeated name are joined by commas.
   public var headers: [String: String]
+
+  /// The lines of the header in their order.
+  public var fields: [HTTPField]
 
   /// The body, empty if there is none.
   public var body: [UInt8]
@@ -22,17 +28,34 @@ public struct HTTPRequest: Sendable, Hashable {
   /// Whether a trusted proxy sent it.
   public var isForwarded = false
 
-  /// A request with these parts.
+  /// A request with these parts. Its target is the path and its lines are the headers, unless they are given, too.
   public init(
-    method: String, path: String, query: [String: String] = [:], headers: [String: String] = [:],
-    body: [UInt8] = [], peer: String = ""
+    method: String, path: String, target: String? = nil, query: [String: String] = [:],
+    headers: [String: String] = [:], fields: [HTTPField]? = nil, body: [UInt8] = [],
+    peer: String = ""
   ) {
     self.method = method
     self.path = path
+    self.target = target ?? path
     self.query = query
     self.headers = headers
+    self.fields = fields ?? headers.sorted { $0.key < $1.key }.map { HTTPField($0.key, $0.value) }
     self.body = body
     self.peer = peer
+  }
+}
+
+/// One line of a request's header.
+public struct HTTPField: Sendable, Hashable {
+  /// The name as it was sent.
+  public var name: String
+  /// The value.
+  public var value: String
+
+  /// A line with these parts.
+  public init(_ name: String, _ value: String) {
+    self.name = name
+    self.value = value
   }
 }
 

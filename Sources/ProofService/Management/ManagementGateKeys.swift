@@ -155,14 +155,43 @@ extension Management {
       try rewriteGate(name) { gate in for kind in kinds { gate.keys[kind]?.next?.isGiven = true } }
     }
     let snapshot = try account.snapshot()
+    return try Self.signed(
+      gateClaims(name, snapshot), as: GateConfiguration.type, by: snapshot)
+  }
+
+  /// The configuration for the redeemers of one audience at a gate: account keys, and the audience's events alone. No
+  /// key counts as handed out to the gate by it.
+  ///
+  /// - Parameters:
+  ///   - name: The gate.
+  ///   - audience: The audience's name.
+  /// - Returns: A JWS in compact form: docs/SERVICE.md, section 10.
+  /// - Throws: ``ServiceError/unknown(_:name:)`` for the gate, or an audience without events there.
+  public func gateConfiguration(
+    _ name: String, audience: String
+  ) throws(ServiceError) -> String {
+    let snapshot = try account.snapshot()
+    guard
+      let claims = GateConfiguration.claims(for: audience, of: try gateClaims(name, snapshot))
+    else { throw .unknown("audience of the gate's events", name: String(audience.prefix(80))) }
+    return try Self.signed(claims, as: GateConfiguration.redeemerType, by: snapshot)
+  }
+
+  private func gateClaims(
+    _ name: String, _ snapshot: Snapshot
+  ) throws(ServiceError) -> JSONObject {
     guard let open = snapshot.gates[name] else { throw .unknown(Gate.noun, name: name) }
-    let claims = try GateConfiguration.claims(
+    return try GateConfiguration.claims(
       open, account: account, snapshot, events: events(), at: now)
+  }
+
+  private static func signed(
+    _ claims: JSONObject, as type: String, by snapshot: Snapshot
+  ) throws(ServiceError) -> String {
     do throws(ServiceError) {
       return try ServiceError.ofJOSE { () throws(JOSEError) in
         try JWSSigner(snapshot.configurationKey.key).sign(
-          payload: Array(JSONValue.object(claims).text.utf8).span,
-          type: GateConfiguration.type)
+          payload: Array(JSONValue.object(claims).text.utf8).span, type: type)
       }
     } catch .jose(.tooLong) {
       throw .invalid(

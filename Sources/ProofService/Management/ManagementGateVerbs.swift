@@ -40,8 +40,13 @@ extension Management {
       try revoke(device, at: name)
       return .object(["device": .string(device.description)])
     case "configuration":
+      let audience = try arguments.optionalText("audience")
       try arguments.finish()
-      return .object(["configuration": .string(try gateConfiguration(name))])
+      let text =
+        if let audience { try gateConfiguration(name, audience: audience) } else {
+          try gateConfiguration(name)
+        }
+      return .object(["configuration": .string(text)])
     default:
       try arguments.finish()
       try removeGate(name)

@@ -8,6 +8,8 @@ struct AppAnswer: Codable {
   var isDone = true
   /// The installation's name, if the verb asked for it.
   var instance: String?
+  /// The answer of an API, without its words on the time.
+  var told: String?
   /// How many commands the lock has done since its start, if it said so.
   var doneCount: Int?
   var time = StepTime()

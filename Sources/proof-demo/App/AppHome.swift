@@ -24,6 +24,15 @@ struct AppHome {
   /// The host of the protected API, as the account knows it.
   func api() throws -> String { try shipped("api") }
 
+  /// The user of this phone, and the secret to sign in with.
+  func user() throws -> (name: String, secret: String) {
+    let words = try text("paired/user").split(separator: " ").map(String.init)
+    guard words.count == 2 else {
+      throw AppFailure("paired/user does not have a name and a secret")
+    }
+    return (words[0], words[1])
+  }
+
   /// The paired hardware.
   func hardware() throws -> HardwareID {
     let text = try text("paired/hardware")

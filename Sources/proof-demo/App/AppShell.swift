@@ -1,21 +1,28 @@
 import Console
 import Foundation
 
-/// `proof-demo app`: the sample app as a process, for a person or a program in front of it.
+/// An app of the demonstration.
+protocol DemoApp {
+  /// Does what words say.
+  func perform(_ words: [String]) async -> AppAnswer
+}
+
+/// `proof-demo app`: a sample app as a process, for a person or a program in front of it.
 struct AppShell {
   private static let known = [
     Option("--home", "FOLDER", help: "the app's files; the present folder if missing"),
     Option("--socket", "PATH", help: "where the lock listens; the paired one if missing"),
+    Option("--shop", help: "the app of the shop; else the app of the lock"),
     Option("--json", help: "answers in JSON, one line for each"),
   ]
 
   private static let usage = Usage(
     "proof-demo app", "[options] [VERB]",
-    "The sample app. Does what the verb says; without one, what each line of its standard\n"
-      + "input says. Ends with 1 if the last thing was not done.\n\n" + AppVerb.help, known,
-    takesOperands: true)
+    "A sample app. Does what the verb says; without one, what each line of its standard\n"
+      + "input says. Ends with 1 if the last thing was not done.\n\n" + AppVerb.help
+      + "\n\nWith --shop:\n\n" + ShopApp.help, known, takesOperands: true)
 
-  private let app: SampleApp
+  private let app: any DemoApp
   private let words: [String]
   private let isJSON: Bool
 
@@ -24,8 +31,10 @@ struct AppShell {
     words = options.operands
     isJSON = options.has("--json")
     do {
-      app = try SampleApp(
-        AppHome(options.value("--home") ?? "."), link: options.value("--socket"))
+      let home = AppHome(options.value("--home") ?? ".")
+      app =
+        options.has("--shop")
+        ? try ShopApp(home) : try SampleApp(home, link: options.value("--socket"))
     } catch {
       Terminal.complain("proof-demo app: \(error)")
       Terminal.end(1)

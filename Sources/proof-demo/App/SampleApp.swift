@@ -5,7 +5,7 @@ import ProofLink
 import ProofModel
 
 /// An app that opens a lock: everything an app developer writes to use ProofKit.
-final class SampleApp {
+final class SampleApp: DemoApp {
   /// The timeout for an answer. The lock is on the same machine and answers in a fraction of it.
   private static let patience = Duration.seconds(1)
   private static let tryCount = 3

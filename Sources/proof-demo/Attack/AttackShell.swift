@@ -15,11 +15,21 @@ struct AttackShell {
     Option("--key", "HEX", help: "forge: the lock's public key"),
     Option("--instance", "ID", help: "forge: whose token it shall be"),
     Option("--store", "FOLDER", help: "spend: a copy of the owner's stored measurement"),
+    Option("--url", "URL", help: "request: the API, without a path"),
+    Option("--authority", "FILE", help: "request: the certificates that vouch for the API"),
+    Option("--record", "FILE", help: "request: what the API has received"),
+    Option("--seen", "PATH", help: "request: sends the latest recorded one with this path"),
+    Option("--with-token", help: "request: the latest that carries a gate token"),
+    Option("--method", "METHOD", help: "request: another method"),
+    Option("--target", "TARGET", help: "request: another path and query"),
+    Option("--body", "TEXT", help: "request: another body"),
+    Option("--user", "SECRET", help: "request: signs in as another user"),
+    Option("--sign", help: "request: signs it with invented keys"),
   ]
 
   private static let usage = Usage(
-    "proof-demo attack", "tap|replay|forge|spend [options]",
-    "What the demonstration's thief runs. Each says the lock's verdict.", known,
+    "proof-demo attack", "tap|replay|forge|spend|request [options]",
+    "What the demonstration's thief runs. Each says the verdict of the lock, or of the API.", known,
     takesOperands: true)
 
   private let verb: String
@@ -44,6 +54,7 @@ struct AttackShell {
       case "replay": try replay()
       case "forge": try forge()
       case "spend": try spend()
+      case "request": print(try RequestThief(options).send())
       default: throw UsageError("unknown attack: \(verb)")
       }
       Terminal.end(0)

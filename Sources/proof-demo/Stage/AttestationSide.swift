@@ -5,7 +5,9 @@ final class AttestationSide {
   /// The API whose tokens carry measurements.
   static let api = "lock.example.com"
 
-  let authority: String
+  /// The certificate that vouches for the service.
+  var authority: String { certificate.chain }
+  private let certificate: Certificate
   private let folder: String
   private let cast: Cast
   private let tool: Tool
@@ -22,14 +24,8 @@ final class AttestationSide {
     self.cast = cast
     self.tool = tool
     folder = cast.folder + "/service"
-    authority = folder + "/certificate.pem"
     try PrivateFiles.makeFolder(folder)
-    try tool.run(command: [
-      "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
-      "-days", "2", "-subj", "/CN=proof-demo", "-addext", "subjectAltName=IP:127.0.0.1",
-      "-out", authority, "-keyout", folder + "/private.pem",
-    ])
-    try PrivateFiles.close(folder + "/private.pem")
+    certificate = try Certificate(in: folder, named: "service", by: tool)
     try PrivateFiles.write(PrivateFiles.randomText(), to: folder + "/store.key")
     account = ["--store", folder + "/store", "--key-file", folder + "/store.key"]
     let management = folder + "/management"
@@ -45,7 +41,7 @@ final class AttestationSide {
       "proof-service", tool.path("proof-service"),
       account + [
         "--listen", "127.0.0.1:\(port)", "--certificate", authority, "--private-key",
-        folder + "/private.pem", "--log", "json", "--quiet",
+        certificate.key, "--log", "json", "--quiet",
       ], in: cast)
     let line = try child.line(with: "listening")
     process = child
@@ -65,6 +61,12 @@ final class AttestationSide {
     try tool.operate(["config", "show"] + account, as: Configuration.self).signed
   }
 
+  /// The part of the configuration that every app and gate begins with: it ends with the fingerprint of the key that
+  /// signs.
+  func initialConfiguration() throws -> String {
+    try tool.operate(["config", "show"] + account, as: Configuration.self).initial
+  }
+
   /// Registers a build of the app.
   func register(_ executable: String, bundle: String) throws {
     try tool.operate(["registration", "add", executable, "--bundle", bundle] + account)
@@ -79,6 +81,9 @@ final class AttestationSide {
   }
 
   private struct Listening: Decodable { let port: Int }
-  private struct Configuration: Decodable { let signed: String }
+  private struct Configuration: Decodable {
+    let initial: String
+    let signed: String
+  }
   private struct Secret: Decodable { let secret: String }
 }

@@ -1,34 +1,51 @@
 import Foundation
 
-/// A phone with the sample app on it.
+/// A phone with a sample app on it.
 final class Phone {
   let home: String
   let name: String
   private let cast: Cast
   private let tool: Tool
+  /// The options of the app.
+  private let options: [String]
   private var process: Child?
 
   var bundle: String { home + "/app" }
   var storage: String { home + "/storage" }
 
-  init(_ name: String, _ cast: Cast, _ tool: Tool) {
+  init(_ name: String, _ cast: Cast, _ tool: Tool, options: [String] = []) {
+    self.options = options
     self.name = name
     self.cast = cast
     self.tool = tool
     home = cast.folder + "/" + name
   }
 
-  /// Installs the files of the app's first version.
+  /// Installs the files of the first version of the lock's app.
   func install(_ service: AttestationSide, _ backend: BackendSide) throws {
+    try install(service, api: AttestationSide.api, trusting: [service.authority])
+    try PrivateFiles.write(backend.url, to: bundle + "/backend")
+    try PrivateFiles.write("doors stay shut at night\n", to: bundle + "/rules")
+  }
+
+  /// Installs the files of the shop's app for one of its users.
+  func install(_ service: AttestationSide, _ shop: ShopSide, for user: ShopUser) throws {
+    try install(service, api: shop.host, trusting: [service.authority] + shop.authorities)
+    try PrivateFiles.write("no returns\n", to: bundle + "/rules")
+    try PrivateFiles.makeFolder(home + "/paired")
+    try PrivateFiles.write("\(user.name) \(user.secret)\n", to: home + "/paired/user")
+  }
+
+  private func install(
+    _ service: AttestationSide, api: String, trusting authorities: [String]
+  ) throws {
     try PrivateFiles.makeFolder(bundle + "/views")
     try PrivateFiles.makeFolder(storage)
     try PrivateFiles.write(service.configuration(), to: bundle + "/account")
-    try PrivateFiles.write(AttestationSide.api, to: bundle + "/api")
-    try PrivateFiles.write(backend.url, to: bundle + "/backend")
-    try FileManager.default.copyItem(
-      atPath: service.authority, toPath: bundle + "/authority.pem")
+    try PrivateFiles.write(api, to: bundle + "/api")
+    let certificates = try authorities.map { try String(contentsOfFile: $0, encoding: .utf8) }
+    try PrivateFiles.write(certificates.joined(), to: bundle + "/authority.pem")
     try PrivateFiles.write("1.0\n", to: bundle + "/version")
-    try PrivateFiles.write("doors stay shut at night\n", to: bundle + "/rules")
     try PrivateFiles.write("a big round button\n", to: bundle + "/views/main")
   }
 
@@ -52,7 +69,7 @@ final class Phone {
     stop()
     let link = socket.map { ["--socket", $0] } ?? []
     let command =
-      starter + [tool.path("proof-demo"), "app", "--json", "--home", home] + link
+      starter + [tool.path("proof-demo"), "app", "--json", "--home", home] + options + link
     let child = try Child(
       "the app of \(name)", command[0], Array(command.dropFirst()), in: cast,
       environment: environment)

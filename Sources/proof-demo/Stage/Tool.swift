@@ -6,8 +6,8 @@ struct Tool {
   private let folder: String
 
   private static let programs = [
-    "proofctl", "proof-service", "proof-unlock", "proof-hardware", "proof-relay", "proof-child",
-    "proof-tracer", "proof-elsewhere", "libDemoPreload.so",
+    "proofctl", "proof-service", "proof-unlock", "proof-shop", "proof-hardware", "proof-relay",
+    "proof-child", "proof-tracer", "proof-elsewhere", "libDemoPreload.so",
   ]
 
   init(_ cast: Cast) throws {

@@ -1,6 +1,6 @@
 import Foundation
 
-/// All parts of the story.
+/// All parts of the first act: a lock, and what opens it.
 struct World {
   let cast: Cast
   let tool: Tool
@@ -12,10 +12,10 @@ struct World {
   let otherPhone: Phone
 
   /// Makes all parts; none runs yet.
-  init(_ cast: Cast, hardware: String?) throws {
+  init(_ cast: Cast, _ tool: Tool, _ service: AttestationSide, hardware: String?) throws {
     self.cast = cast
-    tool = try Tool(cast)
-    service = try AttestationSide(cast, tool)
+    self.tool = tool
+    self.service = service
     backend = try BackendSide(cast, tool, service: service)
     lock = try Lock(cast, tool, backend: backend, program: hardware)
     phone = Phone("phone", cast, tool)

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The story: first the steps that must succeed, then those that must be refused, then recovery.
+/// The first act, about a lock: first the steps that must succeed, then those that must be refused, then recovery.
 final class Story {
   let world: World
   let narrator: Narrator
@@ -36,14 +36,19 @@ final class Story {
     try update()
   }
 
+  /// Ends the processes of the act.
+  func end() {
+    for phone in [phone, world.otherPhone] { phone.stop() }
+    world.goOffline()
+    lock.stop()
+  }
+
   /// Runs only the steps that need the network, then ends every process; the rest is for two
   /// terminals.
   func prepare() throws {
     try goOnline()
     try narrator.mustBeWell()
-    for phone in [phone, world.otherPhone] { phone.stop() }
-    world.goOffline()
-    lock.stop()
+    end()
     narrator.say(
       """
 

@@ -92,10 +92,11 @@ SWIFT_MODULES = {
     "Sources/proof-relay": ["ProofLinkTests", DEMO, RUNBOOKS],
     "Sources/proofctl": [OPERATOR, FETCH, ROTATION, ORDERS, INSTALLATION, RUNBOOKS],
     "Sources/proof-unlock": [FETCH, ORDERS, OPERATOR],
+    "Sources/proof-shop": [DEMO],
     "Sources/proof-service": [SERVER, CHANGES, OPERATOR, RUNBOOKS],
 }
 # The demonstration starts its programs in a clean environment: their mutants are built alone.
-ALONE = ("Sources/proof-demo/", "Sources/proof-relay/")
+ALONE = ("Sources/proof-demo/", "Sources/proof-relay/", "Sources/proof-shop/")
 MODULES = {**C_MODULES, **BRIDGES, **SWIFT_MODULES}
 
 

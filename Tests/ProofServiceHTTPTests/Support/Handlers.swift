@@ -19,6 +19,9 @@ struct Echo: HTTPHandler {
       status: 200,
       headers: [
         "x-method": request.method, "x-path": request.path, "x-peer": request.peer,
+        "x-target": request.target,
+        "x-lines": request.fields.filter { $0.name.lowercased() == "x-sent" }
+          .map { "\($0.name): \($0.value)" }.joined(separator: "|"),
         "x-query": query.joined(separator: "&"), "x-seen": request.headers["x-sent"] ?? "",
       ],
       body: request.body)

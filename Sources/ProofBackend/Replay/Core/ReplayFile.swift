@@ -40,9 +40,9 @@ final class ReplayFile: @unchecked Sendable {
   /// The highest time that this process has written.
   private var highest: UInt64 = 0
 
-  init(path: String) throws(ReplayStoreFailure) {
+  init(path: String, mustBeNew: Bool = false) throws(ReplayStoreFailure) {
     self.path = path
-    let isNew = try Self.make(path)
+    let isNew = try Self.make(path, mustBeNew: mustBeNew)
     var opened: OpaquePointer?
     let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE
     let result = unsafe sqlite3_open_v2(path, &opened, flags, nil)
@@ -240,9 +240,11 @@ final class ReplayFile: @unchecked Sendable {
 extension ReplayFile {
   /// Makes an empty file that only its owner may read, unless it exists. Returns whether the file
   /// is empty.
-  private static func make(_ path: String) throws(ReplayStoreFailure) -> Bool {
-    let descriptor = unsafe open(path, O_CREAT | O_RDWR | O_CLOEXEC, 0o600)
+  private static func make(_ path: String, mustBeNew: Bool) throws(ReplayStoreFailure) -> Bool {
+    let flags = O_CREAT | O_RDWR | O_CLOEXEC | (mustBeNew ? O_EXCL : 0)
+    let descriptor = unsafe open(path, flags, 0o600)
     guard descriptor >= 0 else {
+      if mustBeNew, errno == EEXIST { throw .exists(place: path) }
       throw .unavailable(place: path, reason: unsafe String(cString: strerror(errno)))
     }
     defer { close(descriptor) }

@@ -30,20 +30,26 @@ enum CoreRequest {
     }
     guard isRead else { return nil }
     var headers: [String: String] = [:]
+    var fields: [HTTPField] = []
     let isText = unsafe eachField(request.pointee.headers, request.pointee.header_count) {
       name, value in
-      guard let name = String(validating: name, as: UTF8.self)?.lowercased(),
+      guard let sent = String(validating: name, as: UTF8.self),
         let value = String(validating: value, as: UTF8.self)
       else { return false }
+      fields.append(HTTPField(sent, value))
+      let name = sent.lowercased()
       headers[name] = headers[name].map { $0 + "," + value } ?? value
       return true
     }
-    guard isText else { return nil }
+    guard isText,
+      let target = unsafe String(validating: bytes(request.pointee.target), as: UTF8.self)
+    else { return nil }
     let body = unsafe UnsafeBufferPointer(
       start: request.pointee.body, count: request.pointee.body_size)
     return unsafe HTTPRequest(
-      method: String(cString: request.pointee.method), path: path, query: query, headers: headers,
-      body: Array(body), peer: String(cString: request.pointee.peer))
+      method: String(cString: request.pointee.method), path: path, target: target, query: query,
+      headers: headers, fields: fields, body: Array(body),
+      peer: String(cString: request.pointee.peer))
   }
 
   /// Passes the names and values of a C array of fields to a closure, until it returns `false`.
