@@ -45,6 +45,33 @@ class Provision(unittest.TestCase):
             self.assertEqual(link.read(STATUS)[1:18], bytes([2]) + bytes([0xCD]) * 16)
             self.assertEqual(int.from_bytes(link.read(CHALLENGE)[:8], "little"), 77)
 
+    def flash_of(self, fields, *words):
+        """The bytes of new flash that was provisioned with these fields of a file, and these words."""
+        lines = "".join(f"{name} = {value}\n" for name, value in fields.items())
+        self.file.write_text(lines)
+        new = self.hardware.folder / "new-flash"
+        new.unlink(missing_ok=True)
+        done = subprocess.run([PROGRAM, "--flash", new, "--provision", self.file, *words], capture_output=True,
+                              text=True, check=False, timeout=SECONDS)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return new.read_bytes()
+
+    def test_each_field_is_kept_and_each_one_of_the_command_line_stands(self):
+        base = {"mode": "development", "issuer": self.backend.public.hex(), "id": "ab" * 16,
+                "secret-key": SECRET.hex(), "allow-literal": "no", "challenge-seconds": "9", "epoch": "1700000000",
+                "floor": "5", "counter": "77"}
+        other = {"mode": "production", "issuer": Backend(8).public.hex(), "id": "cd" * 16,
+                 "secret-key": bytes(range(2, 34)).hex(), "allow-literal": "yes", "challenge-seconds": "10",
+                 "epoch": "1700000001", "floor": "6", "counter": "78"}
+        plain = self.flash_of(base)
+        self.assertEqual(self.flash_of(base), plain)
+        for name, value in other.items():
+            with self.subTest(name):
+                changed = self.flash_of({**base, name: value})
+                self.assertNotEqual(changed, plain)
+                if name != "secret-key":  # It stands in a file alone.
+                    self.assertEqual(self.flash_of(base, f"--{name}", value), changed)
+
     def test_what_is_not_said_again_stays_as_it_was(self):
         before = self.hardware.id, self.hardware.public
         self.hardware.provision("--mode", "development")

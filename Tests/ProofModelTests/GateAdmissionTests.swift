@@ -75,6 +75,17 @@ struct GateAdmissionTests {
     #expect(read.headers.proof == "proof" && read.headers.token == "proof-token")
   }
 
+  @Test("names hosts with a hyphen, and addresses with a port")
+  func hosts() throws {
+    var parts = try Parts()
+    parts.hosts = ["127.0.0.1:8443", "[::1]:8443", "my-api.example.com", "xn--bcher-kva.example"]
+    #expect(try GateAdmission(parts.made().bytes).hosts == parts.hosts)
+    for host in ["a_b", "a b", "a/b", "A", "a@b"] {
+      parts.hosts = [host]
+      #expect(parts.isRefused(), "\(host)")
+    }
+  }
+
   @Test("finds an event by its number and a host by its bytes")
   func lookup() throws {
     let admission = try Parts().made()

@@ -46,6 +46,7 @@ static void hangs(void) {
 struct story {
   const struct tree *tree;
   unsigned workers, deviations;
+  const char *name;  ///< The one file that is read, or NULL for the tree
 };
 
 static bool play_all(void *user) {
@@ -81,9 +82,9 @@ static void one_long(void) {
   struct tree tree = long_before_short();
   faults_reset();
   faults.no_maps = true;
-  CHECK(in_child(play_all, &(struct story){&tree, 1, 2}));
-  CHECK(in_child(play_all, &(struct story){&tree, 2, options.thorough ? 3 : 2}));
-  CHECK(in_child(play_all, &(struct story){&tree, 4, options.thorough ? 2 : 1}));
+  CHECK(in_child(play_all, &(struct story){&tree, 1, 2, NULL}));
+  CHECK(in_child(play_all, &(struct story){&tree, 2, options.thorough ? 3 : 2, NULL}));
+  CHECK(in_child(play_all, &(struct story){&tree, 4, options.thorough ? 2 : 1, NULL}));
   tree_drop(&tree);
 }
 
@@ -96,8 +97,8 @@ static void several_long(void) {
   file(&tree, 'c', 2, 7);
   file(&tree, 'd', 3, 0);
   file(&tree, 'e', 1, 9);
-  CHECK(in_child(play_all, &(struct story){&tree, 2, options.thorough ? 3 : 2}));
-  CHECK(in_child(play_all, &(struct story){&tree, 3, 1}));
+  CHECK(in_child(play_all, &(struct story){&tree, 2, options.thorough ? 3 : 2, NULL}));
+  CHECK(in_child(play_all, &(struct story){&tree, 3, 1, NULL}));
   tree_drop(&tree);
 }
 
@@ -105,12 +106,45 @@ static void several_long(void) {
 
 static void cancel(void *files) { pfp_files_cancel(files); }
 
+enum { ENTRIES = 16 };
+/// What a call reported; a cancelled one reports the beginning of what a whole one does.
+struct reported {
+  const struct reported *whole;
+  unsigned count;
+  bool other;  ///< An entry that the whole one does not have there
+  uint8_t digests[ENTRIES][PFP_HASH_BYTES];
+};
+
+static int report(void *user, const struct pfp_entry *entry) {
+  struct reported *reported = user;
+  unsigned i = reported->count++;
+  if (i >= ENTRIES) return 1;
+  memcpy(reported->digests[i], entry->digest, PFP_HASH_BYTES);
+  if (reported->whole != NULL) {
+    reported->other |= memcmp(entry->digest, reported->whole->digests[i], PFP_HASH_BYTES) != 0;
+  }
+  return 0;
+}
+
+static int digest(struct pfp_files *files, const struct story *story, struct reported *reported) {
+  struct pfp_bundle bundle;
+  struct pfp_entry entry;
+  char path[PFP_PATH_MAX + 1];
+  int result;
+  reported->count = 0;
+  if (story->name == NULL) return pfp_files_digest_bundle(files, story->tree->root, report, reported, &bundle);
+  (void)snprintf(path, sizeof path, "%s/%s", story->tree->root, story->name);
+  result = pfp_files_digest_file(files, path, &entry);
+  if (result == PFP_OK) (void)report(reported, &entry);
+  return result;
+}
+
 static bool cancel_everywhere(void *user) {
   const struct story *story = user;
   struct pfp_files *files = context(story->workers);
-  struct pfp_bundle bundle;
+  static struct reported whole, reported = {.whole = &whole};
   unsigned cancelled = 0, late = 0;
-  bool good = true, more = true;
+  bool good = CHECK_NUMBER(digest(files, story, &whole), PFP_OK), more = true;
   schedule_hangs = hangs;
   for (uint64_t at = 1; good && more; at++) {
     const struct schedule schedule = {
@@ -119,7 +153,7 @@ static bool cancel_everywhere(void *user) {
     schedule_begin(&schedule);
     do {
       schedule_start();
-      int result = pfp_files_digest_bundle(files, story->tree->root, NULL, NULL, &bundle);
+      int result = digest(files, story, &reported);
       struct schedule_run run = schedule_stop();
       test_case("cancelled at step %llu, order %s", (unsigned long long)at, schedule_words());
       more = more || run.interrupted;
@@ -128,6 +162,8 @@ static bool cancel_everywhere(void *user) {
       if (result != PFP_OK) good = CHECK_NUMBER(result, PFP_E_CANCELLED);
       if (result != PFP_OK) good = CHECK_NUMBER(pfp_files_failure(files)->result, PFP_E_CANCELLED) && good;
       if (!run.interrupted) good = CHECK_NUMBER(result, PFP_OK) && good;
+      if (result == PFP_OK) good = CHECK_COUNT(reported.count, whole.count) && good;
+      good = CHECK(!reported.other) && good;
     } while (good && schedule_next());
   }
   good = CHECK(cancelled > 0) && good;
@@ -141,7 +177,19 @@ static void cancelled_anywhere(void) {
   faults_reset();
   faults.no_maps = true;
   for (unsigned workers = 1; workers <= PFP_WORKERS_MAX; workers *= 2) {
-    CHECK(in_child(cancel_everywhere, &(struct story){&tree, workers, workers < 4}));
+    CHECK(in_child(cancel_everywhere, &(struct story){&tree, workers, workers < 4, NULL}));
+  }
+  tree_drop(&tree);
+}
+
+/// Not one byte of a file's digest comes from a reading that was not over.
+static void one_file_cancelled(void) {
+  struct tree tree = long_before_short();
+  faults_reset();
+  faults.no_maps = true;
+  CHECK(in_child(cancel_everywhere, &(struct story){&tree, 1, 1, "b"}));
+  for (unsigned workers = 1; workers <= PFP_WORKERS_MAX; workers *= 2) {
+    CHECK(in_child(cancel_everywhere, &(struct story){&tree, workers, workers < 4, "a"}));
   }
   tree_drop(&tree);
 }
@@ -192,7 +240,7 @@ static void throttled(void) {
     faults.no_maps = true;
     faults.after_read = throttle;
     test_case("%u workers", workers);
-    CHECK(in_child(stress, &(struct story){&tree, workers, 0}));
+    CHECK(in_child(stress, &(struct story){&tree, workers, 0, NULL}));
   }
   faults_reset();
   tree_drop(&tree);
@@ -254,7 +302,7 @@ static void cancelled_by_threads(void) {
     faults.no_maps = true;
     faults.after_read = count_read;
     test_case("%u workers", workers);
-    CHECK(in_child(cancel_threads, &(struct story){&tree, workers, 0}));
+    CHECK(in_child(cancel_threads, &(struct story){&tree, workers, 0, NULL}));
   }
   faults_reset();
   tree_drop(&tree);
@@ -263,7 +311,8 @@ static void cancelled_by_threads(void) {
 static const struct test tests[] = {
     TEST("a long file before short ones ends in every order", one_long),
     TEST("several long files end in every order", several_long),
-    TEST("a cancel at any step ends the call", cancelled_anywhere),
+    TEST("a cancel at any step ends the call, and nothing half read is reported", cancelled_anywhere),
+    TEST("a cancel at any step of one file's reading gives its digest or none", one_file_cancelled),
     TEST("throttled long files among short ones end on 1, 2 and 4 threads", throttled),
     TEST("a cancel by another thread ends the call", cancelled_by_threads),
 };

@@ -13,8 +13,35 @@
 #include "probe_parts.h"
 #include "process_place.h"
 #include "process_suites.h"
+#include "transcript.h"
 
 static struct listing listings[2];
+
+/// Computed by Python's hashlib from docs/PROBE.md, *Digests*.
+static void digests_are_those_of_the_page(void) {
+  static const uint8_t short_fact[PFC_DIGEST_BYTES] = {
+      0x95, 0x62, 0x16, 0x45, 0xb5, 0x8a, 0x61, 0x8d, 0xfd, 0xc3, 0xa9, 0xa7, 0x2e, 0xe5, 0x32, 0x17,
+      0xea, 0xd4, 0x95, 0x30, 0x53, 0x17, 0x27, 0x03, 0x52, 0x3a, 0xbc, 0x70, 0xb3, 0xfa, 0x6b, 0x51};
+  static const uint8_t long_fact[PFC_DIGEST_BYTES] = {
+      0x32, 0xdd, 0xd7, 0x72, 0x2a, 0x8c, 0x9c, 0xc5, 0x94, 0xa5, 0x58, 0xe2, 0xa9, 0x77, 0x25, 0xf1,
+      0x4a, 0xac, 0x03, 0x79, 0xf2, 0xae, 0xa0, 0xb5, 0xe0, 0x81, 0x47, 0x75, 0x9a, 0x1b, 0xc0, 0x80};
+  static const uint8_t several[PFC_DIGEST_BYTES] = {
+      0xbe, 0x0f, 0xe6, 0xed, 0x7d, 0x6c, 0x5f, 0x54, 0x18, 0x31, 0x36, 0x49, 0x56, 0x18, 0x08, 0xd6,
+      0x68, 0x2b, 0x95, 0x29, 0x29, 0xc7, 0x05, 0xae, 0x33, 0x98, 0xbb, 0x35, 0x98, 0x24, 0x1c, 0x0f};
+  struct pfp_transcript transcript;
+  uint8_t digest[PFC_DIGEST_BYTES], bytes[300] = {0};
+  pfp_fact(digest, "proofkit", 8);
+  CHECK_BYTES(digest, short_fact, sizeof digest);
+  for (unsigned i = 0; i < 256; i++) bytes[i] = (uint8_t)i;
+  pfp_fact(digest, bytes, sizeof bytes);
+  CHECK_BYTES(digest, long_fact, sizeof digest);
+  pfp_transcript_init(&transcript, "pfp1.process....");
+  pfp_transcript_text(&transcript, "a text");
+  pfp_transcript_number(&transcript, UINT64_C(0x0102030405060708));
+  pfp_transcript_text(&transcript, "");
+  pfp_transcript_final(digest, &transcript);
+  CHECK_BYTES(digest, several, sizeof digest);
+}
 
 static void every_way_gives_the_same(void) {
   struct pfp_probe *probe;
@@ -382,6 +409,7 @@ static void hardening_changes_no_evidence(void) {
 
 static const struct test tests[] = {
     TEST("a variable that brings code into an interpreter is seen, set to nothing too", doors_of_interpreters_are_seen),
+    TEST("digests are those of the page", digests_are_those_of_the_page),
     TEST("every policy, every way to read, cold or warm, gives the same evidence", every_way_gives_the_same),
     TEST("a changed file changes IM and leaves DM, and putting it back restores IM", only_im_follows_the_bundle),
     TEST("diagnosis is silent when nothing changed and names what did", diagnosis_names_what_changed),

@@ -224,6 +224,17 @@ import Testing
     #expect(throws: refusal) { try StandardProof(reading: head) }
   }
 
+  @Test("Allowing one spelling allows no other")
+  func independent() {
+    let rules: [TargetRule] = [
+      .encodedSlash, .dotSegment, .doubleSlash, .backslash, .encodedZero, .brokenEscape,
+      .emptyQuery,
+    ]
+    for rule in rules {
+      #expect(rules.count { !$0.isDisjoint(with: rule) } == 1, "\(rule)")
+    }
+  }
+
   @Test("Targets that servers read differently are refused unless the route allows them")
   func targets() throws {
     let cases: [(target: String, rule: TargetRule)] = [
