@@ -48,7 +48,8 @@ def main():
 
     def sign(message):
         signer.sign(message, key_id="AQEBAQEBAQEBAQEBAQEBAQ", created=created, nonce="3q2-7wAAAAAAAAAA",
-                    label="proofkit", tag="proofkit", include_alg=True, covered_component_ids=COVERED)
+                    label="proofkit", tag="proofkit", include_alg=True, covered_component_ids=COVERED,
+                    use_existing_digest=True)
 
     signed = Message()
     sign(signed)
