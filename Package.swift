@@ -188,9 +188,9 @@ let package = Package(
     .executableTarget(
       name: "proof-bench",
       dependencies: [
-        "ProofKit", "ProofService", "ProofLink", "ProofJOSE", "ProofModel", "ProofRequest",
-        "ProofCore", "CSodium", "CCrypto", "LinkBench", "SimulatedDevices", "Console", "ProofBench",
-        "AllocationCounter", "BenchInstruments",
+        "ProofKit", "ProofBackend", "ProofService", "ProofLink", "ProofJOSE", "ProofModel",
+        "ProofRequest", "ProofCore", "CSodium", "CCrypto", "LinkBench", "SimulatedDevices",
+        "Console", "ProofBench", "AllocationCounter", "BenchInstruments",
       ],
       path: "Benchmarks/proof-bench", swiftSettings: strictSwift),
     .systemLibrary(

@@ -1,3 +1,4 @@
+import ProofBackend
 import ProofBench
 import ProofKit
 import ProofModel
@@ -50,7 +51,25 @@ extension Operation {
       },
       Operation("scratch.c", count: 100) { raw.makeFromScratch() },
       Operation("floor.sodium", count: 100) { raw.compressTwice() },
-    ] + judging(sample)
+    ] + judging(sample) + proving(sample)
+  }
+
+  /// Requests and events. `request.hmac` is the part that the hash takes.
+  private static func proving(_ sample: Sample) throws -> [Operation] {
+    let request = try RequestSample(sample)
+    let event = try EventSample(sample)
+    let desk = try JudgeDesk(sample)
+    let waiting = Held<[ReceivedRequest]>([])
+    return [
+      Operation("request.hmac", count: 100) { request.hash() },
+      Operation("request.sign", count: 100) { _ = try request.sign() },
+      Operation("request.verify", count: 100) { try request.verify() },
+      Operation("event.make", count: 100) { _ = try event.make() },
+      Operation("event.verify", count: 100) { try event.verify() },
+      Operation(
+        "request.judge", prepare: { waiting.value = [try desk.standard()] },
+        { for request in waiting.value { try desk.judge(request) } }),
+    ]
   }
 
   /// The hardware's part of an unlock.

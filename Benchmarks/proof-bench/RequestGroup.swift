@@ -124,6 +124,12 @@ struct RequestSample {
     return head
   }
 
+  /// The HMAC of a signature alone, over as many bytes as one covers.
+  func hash() {
+    let bytes = [UInt8](repeating: 7, count: coveredByteCount)
+    keys.withRequestKey { _ = CoreCrypto.hmac(key: $0, bytes.span) }
+  }
+
   func verify() throws {
     let proof = try StandardProof(reading: signed)
     guard keys.withRequestKey({ proof.isSigned(with: $0) }) else {

@@ -11,7 +11,7 @@ struct Run {
   /// The groups, and which part of the time each of them gets.
   private static let shares: [(name: String, share: Int)] = [
     ("proof", 2), ("token", 2), ("verify", 2), ("link", 2), ("store", 2),
-    ("request", 2), ("event", 2), ("attest", 6),
+    ("request", 2), ("request.peer", 2), ("event", 2), ("judge", 2), ("session", 2), ("attest", 6),
     ("measure.app", 8), ("measure.size", 8), ("measure.files", 6), ("peers.round", 6),
     ("peers.a", 12), ("peers.b", 8), ("peers.c", 8), ("peers.d", 8),
   ]
@@ -107,6 +107,7 @@ final class Tools {
   private let trees = Trees()
   private let programs = TreePeers()
   private let service = ServiceRuns()
+  private let requests = RequestPeer()
   private var peers: Peers?
 
   func group(_ name: String, _ sample: Sample) throws -> Group {
@@ -117,7 +118,10 @@ final class Tools {
     case "link": return try linkGroup()
     case "store": return try storeGroup(sample)
     case "request": return try requestGroup(sample)
+    case "request.peer": return try requests.group(sample)
     case "event": return try eventGroup(sample)
+    case "judge": return try judgeGroup(sample)
+    case "session": return try sessionGroup(trees)
     case "attest": return try attestGroup(service)
     case "measure.app": return try appGroup(trees)
     case "measure.size": return try sizeGroup(trees)
@@ -133,6 +137,7 @@ final class Tools {
   /// Tools missing on this machine, of those these groups compare with.
   func missing(for names: [String]) -> [String] {
     var missing = peers?.missing ?? []
+    if names.contains("request.peer") { missing += requests.missing }
     if names.contains("attest") { missing += service.missing }
     if names.contains(where: { $0.hasPrefix("peers.") && $0 != "peers.round" }) {
       missing += programs.missing

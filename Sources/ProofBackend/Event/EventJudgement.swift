@@ -60,7 +60,7 @@ extension EventJudgement.Reason: CustomStringConvertible {
   }
 }
 
-/// The fields of a judgement that are kept under an idempotency key: 64 bytes.
+/// The fields of a judgement that are kept under an idempotency key: 49 bytes.
 struct KeptJudgement: Equatable {
   static let byteCount = 32 + 2 + 4 + 8 + 3
   /// SHA-256 of the question.

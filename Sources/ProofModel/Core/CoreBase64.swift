@@ -24,6 +24,8 @@ enum CoreBase64 {
   }
 
   static func decode(_ text: Span<UInt8>, _ form: Base64.Form) -> [UInt8]? {
+    // libsodium takes a byte above ASCII for the last character of the alphabet where `char` is signed.
+    for index in text.indices where text[index] > 0x7f { return nil }
     var isCanonical = false
     let bytes = unsafe [UInt8](unsafeUninitializedCapacity: text.count / 4 * 3 + 3) {
       bytes, count in

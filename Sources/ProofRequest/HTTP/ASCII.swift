@@ -30,6 +30,14 @@ enum ASCII {
     }
   }
 
+  /// Whether a text is the name of a field in lower case.
+  static func isLowerToken(_ text: Span<UInt8>) -> Bool {
+    for index in text.indices {
+      guard isTokenCharacter(text[index]), !isUpper(text[index]) else { return false }
+    }
+    return !text.isEmpty
+  }
+
   /// A character of a key of RFC 8941.
   static func isKey(_ byte: UInt8) -> Bool {
     isLower(byte) || isDigit(byte) || byte == UInt8(ascii: "_") || byte == UInt8(ascii: "-")

@@ -8,6 +8,8 @@ public struct HeaderFields: Sendable, Hashable {
     public let name: String
     /// The value without white space at its ends.
     public let value: String
+    /// The number of the name.
+    let component: ComponentName
 
     /// Lengths are compared first: they differ for almost all names.
     func isNamed(_ other: String) -> Bool {
@@ -17,6 +19,10 @@ public struct HeaderFields: Sendable, Hashable {
 
   /// The lines in their order.
   public private(set) var fields: [Field] = []
+  /// The known names that have a line.
+  private(set) var known = ComponentSet()
+  /// The known names that have two lines or more.
+  private(set) var repeated = ComponentSet()
 
   /// No fields.
   public init() {}
@@ -40,34 +46,47 @@ public struct HeaderFields: Sendable, Hashable {
     let lower =
       name.utf8.contains(where: ASCII.isUpper)
       ? String(decoding: name.utf8.map(ASCII.lower), as: UTF8.self) : name
-    fields.append(Field(name: lower, value: Self.trimmed(value)))
+    add(Field(name: lower, value: Self.trimmed(value), component: ComponentName(lower.utf8.span)))
+  }
+
+  private mutating func add(_ field: Field) {
+    if known.has(field.component) { repeated.add(field.component) }
+    known.add(field.component)
+    fields.append(field)
+  }
+
+  /// Removes all lines of a name.
+  private mutating func removeAll(_ name: String, _ component: ComponentName) {
+    fields.removeAll { $0.name == name }
+    known.drop(component)
+    repeated.drop(component)
   }
 
   /// Replaces all lines of a name by one.
   ///
   /// - Throws: ``RequestFormatError/badField(_:)``, as ``append(_:_:)``.
   public mutating func set(_ name: String, _ value: String) throws(RequestFormatError) {
-    let before = fields
+    let before = self
     let lower = String(decoding: name.utf8.map(ASCII.lower), as: UTF8.self)
-    fields.removeAll { $0.name == lower }
+    removeAll(lower, ComponentName(lower.utf8.span))
     do { try append(name, value) } catch {
-      fields = before
+      self = before
       throw error
     }
   }
 
   /// Adds a line that this module wrote: its name is in lower case, and its value has no character that HTTP forbids.
-  mutating func append(_ name: String, checked value: String) {
-    fields.append(Field(name: name, value: value))
+  mutating func append(_ name: String, _ component: ComponentName, checked value: String) {
+    add(Field(name: name, value: value, component: component))
   }
 
   /// Makes room for more lines at once.
   mutating func reserveRoom(for count: Int) { fields.reserveCapacity(fields.count + count) }
 
   /// Replaces all lines of a name by one that this module wrote.
-  mutating func replace(_ name: String, checked value: String) {
-    if count(of: name) > 0 { fields.removeAll { $0.name == name } }
-    append(name, checked: value)
+  mutating func replace(_ name: String, _ component: ComponentName, checked value: String) {
+    if known.has(component) { removeAll(name, component) }
+    append(name, component, checked: value)
   }
 
   /// The values of a name, in lower case, in their order.
@@ -86,39 +105,54 @@ public struct HeaderFields: Sendable, Hashable {
     return nil
   }
 
+  /// The first value of a known name.
+  func first(_ component: ComponentName) -> String? {
+    guard known.has(component) else { return nil }
+    for index in fields.indices where fields[index].component == component {
+      return fields[index].value
+    }
+    return nil
+  }
+
+  /// The combined value of RFC 9421, section 2.1; nil if there is no line.
+  func combined(_ component: ComponentName) -> [UInt8]? {
+    guard repeated.has(component) else { return first(component).map { Array($0.utf8) } }
+    return [UInt8](expecting: 512) { _ = writeCombined(component, to: &$0) }
+  }
+
   /// Writes the combined value of RFC 9421, section 2.1: all lines of the name, joined by a comma and a
   /// space. Returns false if there is no line.
-  func writeCombined(_ name: String, to output: inout [UInt8]) -> Bool {
+  func writeCombined(_ component: ComponentName, to output: inout ByteWriter) -> Bool {
+    guard known.has(component) else { return false }
     var isFirst = true
-    for field in fields where field.isNamed(name) {
-      if !isFirst { output.append(text: ", ") }
+    for index in fields.indices where fields[index].component == component {
+      if !isFirst { output.append(", ") }
       isFirst = false
-      output.append(text: field.value)
+      output.append(fields[index].value)
     }
     return !isFirst
   }
 
   /// The same for a name in bytes.
-  func writeCombined(_ name: ArraySlice<UInt8>, to output: inout [UInt8]) -> Bool {
+  func writeCombined(_ name: Span<UInt8>, to output: inout ByteWriter) -> Bool {
     var isFirst = true
-    for field in fields
-    where field.name.utf8.count == name.count && field.name.utf8.elementsEqual(name) {
-      if !isFirst { output.append(text: ", ") }
+    for index in fields.indices where name.isText(fields[index].name) {
+      if !isFirst { output.append(", ") }
       isFirst = false
-      output.append(text: field.value)
+      output.append(fields[index].value)
     }
     return !isFirst
   }
 
   /// Writes each line of the name as a byte sequence (RFC 9421, section 2.1.3). Returns false if there is
   /// no line.
-  func writeWrapped(_ name: some Collection<UInt8>, to output: inout [UInt8]) -> Bool {
+  func writeWrapped(_ name: Span<UInt8>, to output: inout ByteWriter) -> Bool {
     var isFirst = true
-    for field in fields where field.name.utf8.elementsEqual(name) {
-      if !isFirst { output += ", ".utf8 }
+    for index in fields.indices where name.isText(fields[index].name) {
+      if !isFirst { output.append(", ") }
       isFirst = false
       output.append(UInt8(ascii: ":"))
-      output += Base64.encode(Array(field.value.utf8)).utf8
+      output.append(Base64.encode(fields[index].value.utf8.span))
       output.append(UInt8(ascii: ":"))
     }
     return !isFirst

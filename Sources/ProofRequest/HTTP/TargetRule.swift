@@ -25,9 +25,9 @@ public struct TargetRule: OptionSet, Sendable, Hashable {
   /// The spellings that a target has.
   public static func found(in head: RequestHead) -> TargetRule {
     var found: TargetRule = []
-    let target = Array(head.target.utf8)
-    let end = target.firstIndex(of: UInt8(ascii: "?")) ?? target.endIndex
-    if end == target.endIndex - 1 { found.insert(.emptyQuery) }
+    let target = head.target.utf8.span
+    let end = head.path.utf8.count
+    if end == target.count - 1 { found.insert(.emptyQuery) }
 
     // The segment read so far, decoded as far as dots are concerned: 0 to 2 dots, or something else.
     var dots: Int? = 0
@@ -61,9 +61,9 @@ public struct TargetRule: OptionSet, Sendable, Hashable {
       index += length
     }
     index = end
-    while index < target.endIndex {
+    while index < target.count {
       if target[index] == UInt8(ascii: "%") {
-        guard let decoded = escape(target, index, target.endIndex) else {
+        guard let decoded = escape(target, index, target.count) else {
           found.insert(.brokenEscape)
           index += 1
           continue
@@ -75,7 +75,7 @@ public struct TargetRule: OptionSet, Sendable, Hashable {
     return found
   }
 
-  private static func escape(_ bytes: [UInt8], _ index: Int, _ end: Int) -> UInt8? {
+  private static func escape(_ bytes: Span<UInt8>, _ index: Int, _ end: Int) -> UInt8? {
     guard index + 2 < end, let high = ASCII.hexValue(bytes[index + 1]),
       let low = ASCII.hexValue(bytes[index + 2])
     else { return nil }

@@ -16,33 +16,37 @@ public struct ContentDigest: Sendable, Hashable {
   ///
   /// - Throws: ``RequestRefusal/malformedDigest``.
   public init(reading field: String) throws(RequestRefusal) {
-    if let digest = Self.alone(field) {
+    if let digest = Self.alone(field.utf8.span) {
       self.digest = digest
       return
     }
     guard field.utf8.count <= 512, let dictionary = StructuredDictionary(Array(field.utf8)),
       dictionary.members.allSatisfy({ dictionary.places[$0 + 1].kind == .bytes }),
-      let member = dictionary.member("sha-256".utf8),
+      let member = dictionary.member("sha-256".utf8.span),
       Int(dictionary.places[member].after) == member + 2,
-      let bytes = Base64.decode(
-        dictionary.text.span.extracting(dictionary.base64(member + 1))),
-      let digest = try? Digest(bytes.span)
+      let digest = Base64Text.digest(
+        dictionary.text.span.extracting(dictionary.inner(member + 1)))
     else { throw .malformedDigest }
     self.digest = digest
   }
 
   /// The value of the field.
   public var text: String {
-    Self.prefix + digest.withBytes { Base64.encode($0) } + ":"
+    String(expecting: Self.textBytes) { output in
+      output.append(Self.prefix)
+      output.append(digest.withBytes { Base64.encode($0) })
+      output.append(UInt8(ascii: ":"))
+    }
   }
 
-  private static let prefix = "sha-256=:"
+  private static let prefix: StaticString = "sha-256=:"
+  private static let textBytes = 54
 
   /// The digest of a field that has SHA-256 alone, as almost all do: no dictionary is made for it.
-  private static func alone(_ field: String) -> Digest? {
-    guard field.utf8.count == 54, field.hasPrefix(prefix), field.utf8.last == UInt8(ascii: ":"),
-      let bytes = Base64.decode(String(field.dropFirst(prefix.utf8.count).dropLast()))
+  private static func alone(_ field: Span<UInt8>) -> Digest? {
+    guard field.count == textBytes, field[textBytes - 1] == UInt8(ascii: ":"),
+      field.extracting(first: prefix.utf8CodeUnitCount).isText(prefix)
     else { return nil }
-    return try? Digest(bytes)
+    return Base64Text.digest(field.extracting(prefix.utf8CodeUnitCount..<textBytes - 1))
   }
 }

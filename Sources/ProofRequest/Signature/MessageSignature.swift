@@ -5,10 +5,21 @@ struct MessageSignature: Sendable {
   let input: StructuredDictionary
   /// The place of its label in the input. Its list follows.
   let member: Int
-  /// The bytes of the signature; empty while the request is being signed.
-  let bytes: [UInt8]
+  /// The known components that the list covers by their name alone, without parameters.
+  let covered: ComponentSet
+  private let signatures: StructuredDictionary
+  /// The place of the label in the signatures.
+  private let signature: Int
 
   private var list: StructuredDictionary.Place { input.places[member + 1] }
+
+  /// The bytes of the signature.
+  var bytes: [UInt8] { withBase64 { Base64.decode($0) ?? [] } }
+
+  /// Lends the bytes of the signature as base64, which was checked.
+  func withBase64<R>(_ body: (Span<UInt8>) -> R) -> R {
+    body(signatures.text.span.extracting(signatures.inner(signature + 1)))
+  }
 
   /// Reads the signature whose parameter `tag` is the given string; without a tag, the one with the label.
   ///
@@ -19,28 +30,23 @@ struct MessageSignature: Sendable {
   ///   ``RequestRefusal/labelWithoutSignature``, ``RequestRefusal/repeatedComponent`` or
   ///   ``RequestRefusal/tooLong``.
   static func read(
-    from head: RequestHead, tag: String? = nil, label: String = ""
+    from head: RequestHead, tag: StaticString? = nil, label: String = ""
   ) throws(RequestRefusal) -> MessageSignature {
-    var text: [UInt8] = []
-    var tags: [UInt8] = []
-    let hasTags = head.fields.writeCombined("signature", to: &tags)
-    guard head.fields.writeCombined("signature-input", to: &text) else {
-      throw hasTags ? .malformedInput : .noSignature
+    let tags = head.fields.combined(.signature)
+    guard let text = head.fields.combined(.signatureInput) else {
+      throw tags == nil ? .noSignature : .malformedInput
     }
-    guard text.count <= RequestLimits.fieldBytes, tags.count <= RequestLimits.fieldBytes else {
-      throw .tooLong
-    }
+    guard text.count <= RequestLimits.fieldBytes, tags?.count ?? 0 <= RequestLimits.fieldBytes
+    else { throw .tooLong }
     guard let input = StructuredDictionary(text) else { throw .malformedInput }
-    guard let signatures = StructuredDictionary(tags) else { throw .malformedSignature }
+    guard let signatures = StructuredDictionary(tags ?? []) else { throw .malformedSignature }
     var found: MessageSignature?
     try input.forEach(from: 0, to: input.places.count) { member throws(RequestRefusal) in
-      let bytes = try Self.bytes(of: member, input, signatures)
-      let signature = MessageSignature(input: input, member: member, bytes: bytes)
-      try signature.checkComponents()
+      let signature = try MessageSignature(member, of: input, signatures)
       if let tag {
-        guard signature.string("tag", is: tag) else { return }
+        guard signature.isTagged(tag) else { return }
       } else {
-        guard input.stands(label, at: input.range(member)) else { return }
+        guard input.text.span.extracting(input.range(member)).isText(label) else { return }
       }
       guard found == nil else { throw .severalSignatures }
       found = signature
@@ -49,60 +55,58 @@ struct MessageSignature: Sendable {
     return found
   }
 
-  /// Takes the input of a request that is to be signed: one label with its list.
-  init?(signing text: [UInt8]) {
-    guard let input = StructuredDictionary(text), let member = input.members.first,
-      input.places[member + 1].kind == .list
-    else { return nil }
-    self.init(input: input, member: member, bytes: [])
-  }
-
-  private init(input: StructuredDictionary, member: Int, bytes: [UInt8]) {
+  private init(
+    _ member: Int, of input: StructuredDictionary, _ signatures: StructuredDictionary
+  ) throws(RequestRefusal) {
+    guard input.places[member + 1].kind == .list else { throw .malformedInput }
+    guard
+      let signature = signatures.member(input.text.span.extracting(input.range(member)))
+    else { throw .labelWithoutSignature }
+    guard signatures.places[signature + 1].kind == .bytes else { throw .malformedSignature }
     self.input = input
     self.member = member
-    self.bytes = bytes
+    self.signatures = signatures
+    self.signature = signature
+    covered = try Self.components(of: member, in: input)
   }
 
-  private static func bytes(
-    of member: Int, _ input: StructuredDictionary, _ signatures: StructuredDictionary
-  ) throws(RequestRefusal) -> [UInt8] {
-    guard input.places[member + 1].kind == .list else { throw .malformedInput }
-    guard let signature = signatures.member(input.bytes(member)) else {
-      throw .labelWithoutSignature
-    }
-    guard signatures.places[signature + 1].kind == .bytes,
-      let bytes = Base64.decode(
-        signatures.text.span.extracting(signatures.base64(signature + 1)))
-    else { throw .malformedSignature }
-    return bytes
-  }
-
-  /// Refuses a component that is no string, one that stands twice, and too many of them.
-  private func checkComponents() throws(RequestRefusal) {
+  /// The known components that stand without parameters. Refuses a component that is no string, one that
+  /// stands twice, and too many of them.
+  private static func components(
+    of member: Int, in input: StructuredDictionary
+  ) throws(RequestRefusal) -> ComponentSet {
+    let end = Int(input.places[member + 1].number)
+    var covered = ComponentSet()
     var count = 0
     var item = member + 2
-    while item < Int(list.number) {
-      guard input.places[item].kind == .string else { throw .malformedInput }
+    while item < end {
+      let place = input.places[item]
+      guard place.kind == .string else { throw .malformedInput }
       count += 1
       guard count <= RequestLimits.components else { throw .tooLong }
-      var other = member + 2
-      while other < item {
-        if isSame(other, item) { throw .repeatedComponent }
-        other = Int(input.places[other].after)
+      let name = ComponentName(input.text.span.extracting(input.inner(item)))
+      if name != .other, Int(place.after) == item + 1 {
+        if covered.has(name) { throw .repeatedComponent }
+        covered.add(name)
+      } else {
+        var other = member + 2
+        while other < item {
+          if isSame(other, item, in: input) { throw .repeatedComponent }
+          other = Int(input.places[other].after)
+        }
       }
-      item = Int(input.places[item].after)
+      item = Int(place.after)
     }
+    return covered
   }
 
   /// Whether two components have one name, and parameters of the same text.
-  private func isSame(_ one: Int, _ other: Int) -> Bool {
+  private static func isSame(_ one: Int, _ other: Int, in input: StructuredDictionary) -> Bool {
     let count = Int(input.places[one].after) - one
     guard Int(input.places[other].after) - other == count else { return false }
     for offset in 0..<count {
-      let (mine, theirs) = (input.range(one + offset), input.range(other + offset))
-      guard mine.count == theirs.count, input.text[mine] == input.text[theirs] else {
-        return false
-      }
+      guard input.text.isSame(at: input.range(one + offset), and: input.range(other + offset))
+      else { return false }
     }
     return true
   }
@@ -112,7 +116,9 @@ struct MessageSignature: Sendable {
     var item = member + 2
     while item < Int(list.number) {
       let after = Int(input.places[item].after)
-      if after == item + 1, input.isString(name, at: item) { return true }
+      if after == item + 1, input.text.span.extracting(input.inner(item)).isText(name) {
+        return true
+      }
       item = after
     }
     return false
@@ -123,13 +129,13 @@ struct MessageSignature: Sendable {
     try input.forEach(from: Int(list.number), to: Int(list.after), body)
   }
 
-  private func string(_ key: String, is value: String) -> Bool {
-    var isValue = false
+  private func isTagged(_ value: StaticString) -> Bool {
+    var isTagged = false
     forEachParameter { parameter in
-      guard input.stands(key, at: input.range(parameter)) else { return }
-      isValue = input.isString(value, at: parameter + 1)
+      guard input.stands("tag", at: input.range(parameter)) else { return }
+      isTagged = input.isString(value, at: parameter + 1)
     }
-    return isValue
+    return isTagged
   }
 
   /// The bytes that are signed: a line for each component, and the parameters (RFC 9421, 2.5).
@@ -137,16 +143,16 @@ struct MessageSignature: Sendable {
   /// - Throws: ``RequestRefusal/unknownComponent``, ``RequestRefusal/missingField`` or
   ///   ``RequestRefusal/repeatedComponent``.
   func base(of head: RequestHead) throws(RequestRefusal) -> [UInt8] {
-    var base: [UInt8] = []
-    base.reserveCapacity(1024)
-    var item = member + 2
-    while item < Int(list.number) {
-      try SignatureComponent(input: input, place: item).write(head, to: &base)
-      base.append(0x0a)
-      item = Int(input.places[item].after)
+    // The allocator keeps blocks of up to a kilobyte at hand. Most bases fit.
+    try [UInt8](expecting: 960) { base throws(RequestRefusal) in
+      var item = member + 2
+      while item < Int(list.number) {
+        try SignatureComponent(input: input, place: item).write(head, to: &base)
+        base.append(0x0a)
+        item = Int(input.places[item].after)
+      }
+      base.append("\"@signature-params\": ")
+      input.write(member + 1, to: &base)
     }
-    base.append(text: "\"@signature-params\": ")
-    input.write(member + 1, to: &base)
-    return base
   }
 }

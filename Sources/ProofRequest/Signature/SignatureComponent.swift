@@ -6,52 +6,38 @@ struct SignatureComponent {
   let place: Int
 
   /// Where the name stands, without quotes. A name with an escape is none that this module knows.
-  private var name: Range<Int> { input.range(place).dropFirst().dropLast() }
+  private var name: Range<Int> { input.inner(place) }
   private var parameters: Range<Int> { place + 1..<Int(input.places[place].after) }
 
-  func write(_ head: RequestHead, to base: inout [UInt8]) throws(RequestRefusal) {
+  func write(_ head: RequestHead, to base: inout ByteWriter) throws(RequestRefusal) {
+    let component = ComponentName(input.text.span.extracting(name))
+    if parameters.isEmpty, component != .other {
+      base.append(component.line)
+      return try writeKnown(component, head, to: &base)
+    }
     input.write(place, to: &base)
-    base.append(UInt8(ascii: ":"))
-    base.append(0x20)
-    if input.text[name].first == UInt8(ascii: "@") {
-      try writeDerived(head, to: &base)
+    base.append(": ")
+    if component == .queryParameter { return try writeQueryParameter(head, to: &base) }
+    guard !component.isDerived else { throw .unknownComponent }
+    try writeField(head.fields, to: &base)
+  }
+
+  private func writeKnown(
+    _ component: ComponentName, _ head: RequestHead, to base: inout ByteWriter
+  ) throws(RequestRefusal) {
+    if component.isDerived {
+      guard component != .queryParameter else { throw .unknownComponent }
+      head.write(component, to: &base)
     } else {
-      try writeField(head.fields, to: &base)
+      guard head.fields.writeCombined(component, to: &base) else { throw .missingField }
     }
   }
 
-  private func isNamed(_ expected: String) -> Bool { input.stands(expected, at: name) }
-
-  private func writeDerived(_ head: RequestHead, to base: inout [UInt8]) throws(RequestRefusal) {
-    if isNamed("@query-param") { return try writeQueryParameter(head, to: &base) }
-    guard parameters.isEmpty else { throw .unknownComponent }
-    if isNamed("@method") {
-      base.append(text: head.method)
-    } else if isNamed("@authority") {
-      base.append(text: head.authority)
-    } else if isNamed("@path") {
-      base.append(text: head.path)
-    } else if isNamed("@query") {
-      base.append(text: head.query ?? "?")
-    } else if isNamed("@scheme") {
-      base.append(text: head.scheme.rawValue)
-    } else if isNamed("@request-target") {
-      base.append(text: head.target)
-    } else if isNamed("@target-uri") {
-      base.append(text: head.scheme.rawValue)
-      base.append(text: "://")
-      base.append(text: head.authority)
-      base.append(text: head.target)
-    } else {
-      throw .unknownComponent
-    }
-  }
-
-  private func writeField(_ fields: HeaderFields, to base: inout [UInt8]) throws(RequestRefusal) {
-    let name = input.text[name]
-    guard !name.isEmpty,
-      name.allSatisfy({ ASCII.isTokenCharacter($0) && !ASCII.isUpper($0) })
-    else { throw .unknownComponent }
+  private func writeField(
+    _ fields: HeaderFields, to base: inout ByteWriter
+  ) throws(RequestRefusal) {
+    let name = input.text.span.extracting(name)
+    guard ASCII.isLowerToken(name) else { throw .unknownComponent }
     guard let parameter = parameters.first else {
       guard fields.writeCombined(name, to: &base) else { throw .missingField }
       return
@@ -61,10 +47,10 @@ struct SignatureComponent {
     if input.stands("bs", at: input.range(parameter)), value.kind == .boolean, value.number == 1 {
       guard fields.writeWrapped(name, to: &base) else { throw .missingField }
     } else if input.stands("key", at: input.range(parameter)), value.kind == .string {
-      var combined: [UInt8] = []
-      guard fields.writeCombined(name, to: &combined),
-        let dictionary = StructuredDictionary(combined),
-        let member = dictionary.member(input.string(parameter + 1).utf8)
+      var isThere = false
+      let combined = [UInt8](expecting: 512) { isThere = fields.writeCombined(name, to: &$0) }
+      guard isThere, let dictionary = StructuredDictionary(combined),
+        let member = dictionary.member(input.string(parameter + 1).utf8.span)
       else { throw .missingField }
       dictionary.write(member + 1, to: &base)
     } else {
@@ -75,7 +61,7 @@ struct SignatureComponent {
   /// Writes the value of one query parameter, decoded and encoded again (RFC 9421, section 2.2.8). A
   /// name that the query has twice is refused.
   private func writeQueryParameter(
-    _ head: RequestHead, to base: inout [UInt8]
+    _ head: RequestHead, to base: inout ByteWriter
   ) throws(RequestRefusal) {
     guard let parameter = parameters.first, parameters.count == 2,
       input.stands("name", at: input.range(parameter)),
@@ -93,6 +79,26 @@ struct SignatureComponent {
       found = parts.count == 2 ? FormEncoding.decode(parts[1]) : []
     }
     guard let found else { throw .missingField }
-    base += FormEncoding.encode(found)
+    base.append(FormEncoding.encode(found).span)
+  }
+}
+
+extension RequestHead {
+  /// Writes the value of a derived component that has no parameters.
+  func write(_ component: ComponentName, to base: inout ByteWriter) {
+    switch component {
+    case .method: base.append(method)
+    case .authority: base.append(authority)
+    case .path: base.append(path)
+    case .query: if let query { base.append(query) } else { base.append(UInt8(ascii: "?")) }
+    case .scheme: base.append(scheme.rawValue)
+    case .requestTarget: base.append(target)
+    case .targetURI:
+      base.append(scheme.rawValue)
+      base.append("://" as StaticString)
+      base.append(authority)
+      base.append(target)
+    default: preconditionFailure("A derived component without parameters, not \(component).")
+    }
   }
 }

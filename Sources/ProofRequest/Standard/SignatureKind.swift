@@ -6,11 +6,9 @@ enum SignatureKind: Sendable, Hashable {
   case installation
 
   /// The tag of the signature's parameters, and the label that a signer uses.
-  var tag: String { self == .hmac ? StandardForm.tag : StandardForm.installationTag }
+  var tag: StaticString { self == .hmac ? "proofkit" : "proofkit-key" }
   /// The algorithm's name in RFC 9421.
-  var algorithm: String {
-    self == .hmac ? StandardForm.algorithm : StandardForm.installationAlgorithm
-  }
+  var algorithm: StaticString { self == .hmac ? "hmac-sha256" : "ecdsa-p256-sha256" }
   /// How many bytes a signature has.
   var signatureBytes: Int { self == .hmac ? 32 : 64 }
 }

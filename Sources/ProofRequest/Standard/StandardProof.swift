@@ -3,13 +3,13 @@ public import ProofModel
 /// A proof of the standard form that was read from a request, whose signature is still to be checked.
 public struct StandardProof: Sendable {
   /// The name of the key that the request claims to be signed with.
-  public var keyID: String { read.parameters.keyID }
+  public var keyID: String { read.keyID }
   /// Unix time in seconds, by the clock of the app.
   public var created: Int64 { read.parameters.created }
   /// Unix time in seconds after which the signer wants the proof to be refused.
   public var expires: Int64? { read.parameters.expires }
   /// The text that makes the proof single use.
-  public var nonce: String { read.parameters.nonce }
+  public var nonce: String { read.nonce }
   /// The digest of the body that the proof covers; nil for a request without one.
   public var body: ContentDigest? { read.body }
 
@@ -26,7 +26,9 @@ public struct StandardProof: Sendable {
   public init(reading head: RequestHead, form: StandardForm = StandardForm()) throws(RequestRefusal)
   {
     let read = try ReadSignature(.hmac, head, form)
-    guard let signature = try? Digest(read.signature) else { throw .wrongSignature }
+    guard let signature = read.signature.withBase64(Base64Text.digest) else {
+      throw .wrongSignature
+    }
     self.read = read
     self.signature = signature
   }
@@ -46,13 +48,13 @@ public struct StandardProof: Sendable {
 /// A signature by the installation's own key (ES256) that was read from a request and is still to be checked.
 public struct InstallationProof: Sendable {
   /// The name of the key that the request claims to be signed with.
-  public var keyID: String { read.parameters.keyID }
+  public var keyID: String { read.keyID }
   /// Unix time in seconds, by the clock of the app.
   public var created: Int64 { read.parameters.created }
   /// Unix time in seconds after which the signer wants the proof to be refused.
   public var expires: Int64? { read.parameters.expires }
   /// The text that makes the proof single use.
-  public var nonce: String { read.parameters.nonce }
+  public var nonce: String { read.nonce }
   /// The digest of the body that the proof covers; nil for a request without one.
   public var body: ContentDigest? { read.body }
   /// The bytes that were signed; their SHA-256 goes into ES256.
@@ -72,7 +74,7 @@ public struct InstallationProof: Sendable {
   public init(reading head: RequestHead, form: StandardForm = StandardForm()) throws(RequestRefusal)
   {
     let read = try ReadSignature(.installation, head, form)
-    guard let signature = try? InstallationSignature(read.signature) else {
+    guard let signature = try? InstallationSignature(read.signature.bytes) else {
       throw .wrongSignature
     }
     self.read = read
@@ -82,34 +84,37 @@ public struct InstallationProof: Sendable {
 
 /// A signature of one kind as a request carries it, with the bytes that it covers.
 struct ReadSignature: Sendable {
+  let signature: MessageSignature
   let parameters: Parameters
   let body: ContentDigest?
   let base: [UInt8]
-  let signature: [UInt8]
+
+  var keyID: String { signature.input.string(parameters.keyID) }
+  var nonce: String { signature.input.string(parameters.nonce) }
 
   init(_ kind: SignatureKind, _ head: RequestHead, _ form: StandardForm) throws(RequestRefusal) {
     let found = try MessageSignature.read(from: head, tag: kind.tag)
     try form.check(head)
+    let digest = head.fields.first(.contentDigest)
     // Each required component must be covered as it stands: with a parameter it would be another.
-    try form.forEachComponent(of: head) { name throws(RequestRefusal) in
+    let required = StandardForm.required(of: head.fields, hasDigest: digest != nil)
+    guard required.isSubset(of: found.covered) else { throw .uncoveredComponent }
+    try form.forEachMoreField(of: head.fields) { name throws(RequestRefusal) in
       guard found.covers(name) else { throw .uncoveredComponent }
     }
+    signature = found
     parameters = try Parameters(found, kind)
-    signature = found.bytes
     base = try found.base(of: head)
-    if let field = head.fields.first("content-digest") {
-      body = try ContentDigest(reading: field)
-    } else {
-      body = nil
-    }
+    body = if let digest { try ContentDigest(reading: digest) } else { nil }
   }
 
   /// The parameters that the form knows, each with its type.
   struct Parameters: Sendable {
-    var keyID = ""
     var created: Int64 = 0
     var expires: Int64?
-    var nonce = ""
+    /// The places of the strings in the input.
+    var keyID = 0
+    var nonce = 0
 
     init(_ signature: MessageSignature, _ kind: SignatureKind) throws(RequestRefusal) {
       let input = signature.input
@@ -126,11 +131,13 @@ struct ReadSignature: Sendable {
         } else {
           guard value.kind == .string else { throw .badParameter }
           if input.stands("keyid", at: key) {
-            keyID = input.string(parameter + 1)
-            guard !keyID.isEmpty else { throw .badParameter }
+            keyID = parameter + 1
+            guard input.stringCount(keyID) > 0 else { throw .badParameter }
           } else if input.stands("nonce", at: key) {
-            nonce = input.string(parameter + 1)
-            guard 1...RequestLimits.nonceBytes ~= nonce.utf8.count else { throw .badParameter }
+            nonce = parameter + 1
+            guard 1...RequestLimits.nonceBytes ~= input.stringCount(nonce) else {
+              throw .badParameter
+            }
           } else if input.stands("alg", at: key) {
             isAlgorithm = input.isString(kind.algorithm, at: parameter + 1)
           } else if !input.stands("tag", at: key) {
@@ -139,7 +146,8 @@ struct ReadSignature: Sendable {
         }
       }
       guard isAlgorithm else { throw .wrongAlgorithm }
-      guard hasCreated, !keyID.isEmpty, !nonce.isEmpty else { throw .missingParameter }
+      // The first place of an input is its label.
+      guard hasCreated, keyID > 0, nonce > 0 else { throw .missingParameter }
     }
   }
 }

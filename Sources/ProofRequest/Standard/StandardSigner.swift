@@ -20,7 +20,7 @@ extension StandardForm {
     let draft = try SignatureDraft(
       of: self, head, body, SignatureDraft.Parameters(.hmac, keyID, created, nonce))
     let tag = CoreCrypto.hmac(key: key, draft.base.span)
-    head = tag.withBytes { draft.signed($0) }
+    draft.add(tag.withBytes { Base64.encode($0) }, to: &head)
   }
 
   /// Signs a request with the key of the installation (`ecdsa-p256-sha256`), beside the standard form's own signature
@@ -41,11 +41,11 @@ extension StandardForm {
     let draft = try SignatureDraft(
       of: self, head, body, SignatureDraft.Parameters(.installation, keyID, created, nonce))
     let signature = try signature(draft.base)
-    head = signature.withBytes { draft.signed($0) }
+    draft.add(signature.withBytes { Base64.encode($0) }, to: &head)
   }
 }
 
-/// The bytes that a request's signature covers, written once into one buffer, and the request with its digest.
+/// The bytes that a request's signature covers, written once into one buffer, and the fields that it adds.
 struct SignatureDraft {
   /// The values of the signature's parameters.
   struct Parameters {
@@ -60,94 +60,125 @@ struct SignatureDraft {
       self.created = created
       self.nonce = nonce
     }
+
+    func write(to base: inout ByteWriter) {
+      base.append(";created=" as StaticString)
+      base.append(decimal: created)
+      base.append(";keyid=\"" as StaticString)
+      base.append(keyID)
+      base.append("\";alg=\"" as StaticString)
+      base.append(kind.algorithm)
+      base.append("\";nonce=\"" as StaticString)
+      base.append(nonce)
+      base.append("\";tag=\"" as StaticString)
+      base.append(kind.tag)
+      base.append(UInt8(ascii: "\""))
+    }
   }
 
-  private let head: RequestHead
   private let kind: SignatureKind
   let base: [UInt8]
+  /// The digest of the body that the request is to carry; nil for the one that it has, or for none.
+  private let digest: String?
   /// Where the parameters begin in the base: they are the value of `Signature-Input`, too.
   private let parameters: Int
 
   init(
     of form: StandardForm, _ head: RequestHead, _ body: ContentDigest?, _ parameters: Parameters
   ) throws(RequestRefusal) {
-    var head = head
-    var base: [UInt8] = []
-    head.fields.reserveRoom(for: 3)
-    if let body { head.fields.replace("content-digest", checked: body.text) }
-    try form.check(head)
-    if body == nil, let field = head.fields.first("content-digest") {
+    try form.check(head, isDigestSet: body != nil)
+    if body == nil, let field = head.fields.first(.contentDigest) {
       _ = try ContentDigest(reading: field)
     }
     try Self.check(parameters)
-    base.reserveCapacity(1024)
-    var names: [UInt8] = []
-    names.reserveCapacity(256)
-    var count = 0
-    let signed = head
-    try form.forEachComponent(of: signed) { name throws(RequestRefusal) in
-      count += 1
-      if count > 1 { names.append(0x20) }
-      names.append(UInt8(ascii: "\""))
-      names.append(text: name)
-      names.append(UInt8(ascii: "\""))
-      try Self.writeLine(name, signed, to: &base)
-    }
-    guard count <= RequestLimits.components else { throw .tooLong }
-    base.append(text: "\"@signature-params\": ")
-    let start = base.count
-    base.append(UInt8(ascii: "("))
-    base.append(contentsOf: names)
-    base.append(text: ");created=")
-    base.append(text: String(parameters.created))
-    base.append(text: ";keyid=\"")
-    base.append(text: parameters.keyID)
-    base.append(text: "\";alg=\"")
-    base.append(text: parameters.kind.algorithm)
-    base.append(text: "\";nonce=\"")
-    base.append(text: parameters.nonce)
-    base.append(text: "\";tag=\"")
-    base.append(text: parameters.kind.tag)
-    base.append(UInt8(ascii: "\""))
-    guard base.count - start + parameters.kind.tag.utf8.count + 1 <= RequestLimits.fieldBytes else {
+    let digest = body?.text
+    var more: [String] = []
+    form.forEachMoreField(of: head.fields) { more.append($0) }
+    let required = StandardForm.required(of: head.fields, hasDigest: digest != nil)
+    guard required.rawValue.nonzeroBitCount + more.count <= RequestLimits.components else {
       throw .tooLong
     }
-    self.base = base
+    var start = 0
+    base = [UInt8](expecting: 960) { base in
+      for component in StandardForm.order where required.has(component) {
+        Self.writeLine(component, head, digest, to: &base)
+      }
+      for name in more { Self.writeLine(name, head, to: &base) }
+      base.append("\"@signature-params\": ")
+      start = base.count
+      Self.write(required, more, to: &base)
+      parameters.write(to: &base)
+    }
+    let tagBytes = parameters.kind.tag.utf8CodeUnitCount
+    guard base.count - start + tagBytes + 1 <= RequestLimits.fieldBytes else { throw .tooLong }
     self.parameters = start
+    self.digest = digest
     kind = parameters.kind
-    self.head = head
-    try checkOthers()
+    try checkOthers(head)
   }
 
-  /// The request with its signature.
-  consuming func signed(_ signature: Span<UInt8>) -> RequestHead {
-    var signed = head
-    var input: [UInt8] = []
-    input.reserveCapacity(base.count - parameters + 32)
-    input.append(text: kind.tag)
-    input.append(UInt8(ascii: "="))
-    input.append(contentsOf: base[parameters...])
-    signed.fields.append("signature-input", checked: String(decoding: input, as: UTF8.self))
-    signed.fields.append("signature", checked: kind.tag + "=:" + Base64.encode(signature) + ":")
-    return signed
+  /// Adds the signature, in base64, and what belongs to it to the request.
+  func add(_ signature: String, to head: inout RequestHead) {
+    head.fields.reserveRoom(for: 3)
+    if let digest { head.fields.replace("content-digest", .contentDigest, checked: digest) }
+    let kind = kind
+    let input = String(expecting: kind.tag.utf8CodeUnitCount + 1 + base.count - parameters) {
+      $0.append(kind.tag)
+      $0.append(UInt8(ascii: "="))
+      $0.append(base.span.extracting(parameters..<base.count))
+    }
+    let text = String(expecting: kind.tag.utf8CodeUnitCount + 3 + signature.utf8.count) {
+      $0.append(kind.tag)
+      $0.append("=:" as StaticString)
+      $0.append(signature)
+      $0.append(UInt8(ascii: ":"))
+    }
+    head.fields.append("signature-input", .signatureInput, checked: input)
+    head.fields.append("signature", .signature, checked: text)
   }
 
   private static func writeLine(
-    _ name: String, _ head: RequestHead, to base: inout [UInt8]
-  ) throws(RequestRefusal) {
-    base.append(UInt8(ascii: "\""))
-    base.append(text: name)
-    base.append(text: "\": ")
-    switch name {
-    case "@method": base.append(text: head.method)
-    case "@authority": base.append(text: head.authority)
-    case "@path": base.append(text: head.path)
-    case "@query": base.append(text: head.query ?? "?")
-    default:
-      // The form names fields that the request has, and those of a derived component's name it has not.
-      guard head.fields.writeCombined(name, to: &base) else { throw .missingField }
+    _ component: ComponentName, _ head: RequestHead, _ digest: String?, to base: inout ByteWriter
+  ) {
+    base.append(component.line)
+    if component.isDerived {
+      head.write(component, to: &base)
+    } else if component == .contentDigest, let digest {
+      base.append(digest)
+    } else {
+      // The form names fields that the request has.
+      _ = head.fields.writeCombined(component, to: &base)
     }
     base.append(0x0a)
+  }
+
+  private static func writeLine(
+    _ name: String, _ head: RequestHead, to base: inout ByteWriter
+  ) {
+    base.append(UInt8(ascii: "\""))
+    base.append(name)
+    base.append("\": " as StaticString)
+    _ = head.fields.writeCombined(name.utf8.span, to: &base)
+    base.append(0x0a)
+  }
+
+  /// Writes the list of the covered components.
+  private static func write(
+    _ required: ComponentSet, _ more: [String], to base: inout ByteWriter
+  ) {
+    var isFirst = true
+    base.append(UInt8(ascii: "("))
+    for component in StandardForm.order where required.has(component) {
+      if !isFirst { base.append(0x20) }
+      isFirst = false
+      base.append(component.line, without: 2)
+    }
+    for name in more {
+      base.append(" \"" as StaticString)
+      base.append(name)
+      base.append(UInt8(ascii: "\""))
+    }
+    base.append(UInt8(ascii: ")"))
   }
 
   /// The parameters have one spelling: what a verifier could not read is not written.
@@ -161,17 +192,25 @@ struct SignatureDraft {
 
   /// Whether a text can stand between quotes as it is.
   private static func isPlain(_ text: String) -> Bool {
-    text.utf8.allSatisfy {
-      0x20...0x7e ~= $0 && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\")
+    let text = text.utf8.span
+    for index in text.indices {
+      let byte = text[index]
+      guard 0x20...0x7e ~= byte, byte != UInt8(ascii: "\""), byte != UInt8(ascii: "\\") else {
+        return false
+      }
     }
+    return true
   }
 
   /// A request that has signatures already is read as the verifier will, so that a second signature with this tag, or
   /// under this label, is found here.
-  private func checkOthers() throws(RequestRefusal) {
-    guard head.fields.count(of: "signature-input") > 0 || head.fields.count(of: "signature") > 0
-    else { return }
+  private func checkOthers(_ head: RequestHead) throws(RequestRefusal) {
+    guard head.fields.known.has(.signatureInput) || head.fields.known.has(.signature) else {
+      return
+    }
+    var signed = head
     let zeros = [UInt8](repeating: 0, count: kind.signatureBytes)
-    _ = try MessageSignature.read(from: signed(zeros.span), tag: kind.tag)
+    add(Base64.encode(zeros), to: &signed)
+    _ = try MessageSignature.read(from: signed, tag: kind.tag)
   }
 }

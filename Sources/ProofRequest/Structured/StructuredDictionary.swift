@@ -28,6 +28,8 @@ struct StructuredDictionary: Sendable {
     /// The value of an integer or a Boolean, thousandths of a decimal; of a list the place of its first
     /// parameter.
     var number: Int64
+
+    var range: Range<Int> { Int(start)..<Int(end) }
   }
 
   /// The field as it was given.
@@ -67,57 +69,64 @@ struct StructuredDictionary: Sendable {
   }
 
   /// The place of the member with a key, or nil.
-  func member(_ key: some Sequence<UInt8>) -> Int? {
+  func member(_ key: Span<UInt8>) -> Int? {
     var index = 0
     while index < places.count {
-      if text[range(index)].elementsEqual(key) { return index }
+      if text.span.extracting(range(index)).isSame(as: key) { return index }
       index = Int(places[index].after)
     }
     return nil
   }
 
   /// Where a place stands in the text.
-  func range(_ index: Int) -> Range<Int> { Int(places[index].start)..<Int(places[index].end) }
+  func range(_ index: Int) -> Range<Int> { places[index].range }
 
-  /// The text of a place.
-  func bytes(_ index: Int) -> ArraySlice<UInt8> { text[range(index)] }
+  /// Where the content of a string or of a byte sequence stands: without its quotes or colons.
+  func inner(_ index: Int) -> Range<Int> {
+    Int(places[index].start) + 1..<Int(places[index].end) - 1
+  }
 
   /// Whether this text stands there.
-  func stands(_ expected: String, at range: Range<Int>) -> Bool {
-    text.stands(expected, at: range)
+  func stands(_ expected: StaticString, at range: Range<Int>) -> Bool {
+    text.span.extracting(range).isText(expected)
   }
 
   /// Whether a place is a string with this content, which has nothing to escape.
-  func isString(_ expected: String, at index: Int) -> Bool {
-    places[index].kind == .string && stands(expected, at: range(index).dropFirst().dropLast())
+  func isString(_ expected: StaticString, at index: Int) -> Bool {
+    places[index].kind == .string && stands(expected, at: inner(index))
+  }
+
+  /// How many characters the content of a string has: without quotes and escapes.
+  func stringCount(_ index: Int) -> Int {
+    var count = 0
+    var position = inner(index).lowerBound
+    let end = inner(index).upperBound
+    while position < end {
+      position += text[position] == UInt8(ascii: "\\") ? 2 : 1
+      count += 1
+    }
+    return count
   }
 
   /// The content of a string: without quotes and escapes.
   func string(_ index: Int) -> String {
-    let inner = range(index).dropFirst().dropLast()
-    guard text[inner].contains(UInt8(ascii: "\\")) else {
-      return String(decoding: text[inner], as: UTF8.self)
-    }
-    var bytes: [UInt8] = []
-    bytes.reserveCapacity(inner.count)
+    let inner = inner(index)
     var isEscaped = false
-    for position in inner {
-      if !isEscaped && text[position] == UInt8(ascii: "\\") {
-        isEscaped = true
-      } else {
-        isEscaped = false
-        bytes.append(text[position])
+    return String(expecting: inner.count) { output in
+      for position in inner {
+        if !isEscaped && text[position] == UInt8(ascii: "\\") {
+          isEscaped = true
+        } else {
+          isEscaped = false
+          output.append(text[position])
+        }
       }
     }
-    return String(decoding: bytes, as: UTF8.self)
   }
-
-  /// Where the base64 of a byte sequence stands, without its colons.
-  func base64(_ index: Int) -> Range<Int> { range(index).dropFirst().dropLast() }
 
   /// Writes the item or the list at a place with its parameters, in the one form of RFC 8941, section
   /// 4.1.
-  func write(_ index: Int, to output: inout [UInt8]) {
+  func write(_ index: Int, to output: inout ByteWriter) {
     let place = places[index]
     guard place.kind == .list else {
       writeBareItem(place, to: &output)
@@ -134,12 +143,12 @@ struct StructuredDictionary: Sendable {
     writeParameters(Int(place.number), Int(place.after), to: &output)
   }
 
-  private func writeParameters(_ start: Int, _ end: Int, to output: inout [UInt8]) {
+  private func writeParameters(_ start: Int, _ end: Int, to output: inout ByteWriter) {
     var index = start
     while index < end {
       let value = places[index + 1]
       output.append(UInt8(ascii: ";"))
-      output += bytes(index)
+      output.append(text.span.extracting(range(index)))
       if value.kind != .boolean || value.number == 0 {
         output.append(UInt8(ascii: "="))
         writeBareItem(value, to: &output)
@@ -148,19 +157,19 @@ struct StructuredDictionary: Sendable {
     }
   }
 
-  private func writeBareItem(_ place: Place, to output: inout [UInt8]) {
+  private func writeBareItem(_ place: Place, to output: inout ByteWriter) {
     switch place.kind {
-    case .integer: output += String(place.number).utf8
+    case .integer: output.append(decimal: place.number)
     case .decimal: writeDecimal(place.number, to: &output)
-    case .boolean: output += (place.number == 0 ? "?0" : "?1").utf8
+    case .boolean: output.append(place.number == 0 ? "?0" : "?1")
     // The reader takes strings, tokens and byte sequences in their one spelling only.
-    default: output += text[Int(place.start)..<Int(place.end)]
+    default: output.append(text.span.extracting(place.range))
     }
   }
 
-  private func writeDecimal(_ thousandths: Int64, to output: inout [UInt8]) {
+  private func writeDecimal(_ thousandths: Int64, to output: inout ByteWriter) {
     if thousandths < 0 { output.append(UInt8(ascii: "-")) }
-    output += String(thousandths.magnitude / 1000).utf8
+    output.append(decimal: Int64(thousandths.magnitude / 1000))
     output.append(UInt8(ascii: "."))
     var places = thousandths.magnitude % 1000
     var unit: UInt64 = 100

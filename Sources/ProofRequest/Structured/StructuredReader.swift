@@ -12,7 +12,8 @@ struct StructuredReader: ~Copyable {
 
   init(_ text: [UInt8]) {
     self.text = text
-    places.reserveCapacity(24)
+    // A member has two places, and each item or parameter one or two more: about one for ten bytes.
+    places.reserveCapacity(text.count < 128 ? 8 : 24)
   }
 
   mutating func readDictionary() -> Bool {
@@ -52,12 +53,13 @@ struct StructuredReader: ~Copyable {
 
   /// Whether no place of this level before `index` has the same key.
   private func isNew(_ index: Int, from first: Int) -> Bool {
-    let (start, count) = (places[index].start, places[index].end - places[index].start)
-    let key = text[Int(start)..<Int(start + count)]
+    let key = places[index]
     var other = first
     while other < index {
       let place = places[other]
-      if place.end - place.start == count, text[Int(place.start)..<Int(place.end)] == key {
+      if place.end - place.start == key.end - key.start,
+        text.isSame(at: place.range, and: key.range)
+      {
         return false
       }
       other = Int(place.after)
@@ -111,7 +113,9 @@ struct StructuredReader: ~Copyable {
   private mutating func readKey(_ kind: Kind) -> Bool {
     guard let first = next, ASCII.isLower(first) || first == UInt8(ascii: "*") else { return false }
     let start = position
-    while let byte = next, ASCII.isKey(byte) { position += 1 }
+    var index = start + 1
+    while index < text.count, ASCII.isKey(text[index]) { index += 1 }
+    position = index
     return add(kind, from: start)
   }
 
@@ -158,13 +162,19 @@ struct StructuredReader: ~Copyable {
 
   private mutating func readString() -> Bool {
     let start = position
-    position += 1
-    while let byte = next {
-      position += 1
+    var index = start + 1
+    while index < text.count {
+      let byte = text[index]
+      index += 1
       switch byte {
-      case UInt8(ascii: "\""): return add(.string, from: start)
+      case UInt8(ascii: "\""):
+        position = index
+        return add(.string, from: start)
       case UInt8(ascii: "\\"):
-        guard take(UInt8(ascii: "\"")) || take(UInt8(ascii: "\\")) else { return false }
+        guard index < text.count,
+          text[index] == UInt8(ascii: "\"") || text[index] == UInt8(ascii: "\\")
+        else { return false }
+        index += 1
       case 0x20...0x7e: break
       default: return false
       }
@@ -184,9 +194,10 @@ struct StructuredReader: ~Copyable {
 
   private mutating func readBytes() -> Bool {
     let start = position
-    position += 1
-    while let byte = next, byte != UInt8(ascii: ":") { position += 1 }
-    let isCanonical = Base64Text.isCanonical(text[start + 1..<position])
+    var index = start + 1
+    while index < text.count, text[index] != UInt8(ascii: ":") { index += 1 }
+    position = index
+    let isCanonical = Base64Text.isCanonical(text, start + 1..<index)
     return take(UInt8(ascii: ":")) && isCanonical && add(.bytes, from: start)
   }
 
@@ -195,40 +206,5 @@ struct StructuredReader: ~Copyable {
     position += 1
     if take(UInt8(ascii: "1")) { return add(.boolean, from: start, 1) }
     return take(UInt8(ascii: "0")) && add(.boolean, from: start, 0)
-  }
-}
-
-/// Padded base64 that is looked at without being decoded.
-enum Base64Text {
-  /// Whether a text is the one spelling of some bytes.
-  static func isCanonical(_ text: ArraySlice<UInt8>) -> Bool {
-    guard text.count % 4 == 0 else { return false }
-    var padding = 0
-    var last: UInt8 = 0
-    for byte in text {
-      if byte == UInt8(ascii: "=") {
-        padding += 1
-      } else {
-        guard padding == 0, let sextet = sextet(byte) else { return false }
-        last = sextet
-      }
-    }
-    switch padding {
-    case 0: return true
-    case 1: return last & 0x3 == 0
-    case 2: return last & 0xf == 0
-    default: return false
-    }
-  }
-
-  private static func sextet(_ byte: UInt8) -> UInt8? {
-    switch byte {
-    case 0x41...0x5a: byte - 0x41
-    case 0x61...0x7a: byte - 0x61 + 26
-    case 0x30...0x39: byte - 0x30 + 52
-    case UInt8(ascii: "+"): 62
-    case UInt8(ascii: "/"): 63
-    default: nil
-    }
   }
 }

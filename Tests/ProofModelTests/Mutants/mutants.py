@@ -16,6 +16,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT / "Tests" / "Runner"))
 from mutation import Broken, Mutant, play  # noqa: E402
 
+from gate_mutants import RULE_MUTANTS  # noqa: E402
+
 COPY = ROOT / ".build" / "mutants" / "tree"
 CORE = "Sources/ProofModel/Core"
 GATE = "Sources/ProofKit/Gate"
@@ -84,7 +86,7 @@ MUTANTS = [
      [("defer { unsafe pthread_mutex_unlock(mutex) }", "")]),
     ("a clock that the core never sees", f"{CORE}/CorePlatform.swift", "seconds: seconds == nil", "seconds: true",
      "VerifierTests", []),
-]
+] + [(f"rule {rule}: {name}", *rest) for rule, name, *rest in RULE_MUTANTS]
 
 
 def test(suite):
