@@ -320,6 +320,16 @@ enum AccountVerbs {
     verb("string remove", [Operand("NAME")], [], "removes a secure string", as: "string/remove") {
       ["name": .string($0.operands[0])]
     },
+    verb(
+      "stringkey list", "shows which secrets of apps' own strings there are",
+      as: "stringkey/list"),
+    verb(
+      "stringkey rotate", "draws another secret; strings under the one before are still readable",
+      as: "stringkey/rotate"),
+    verb(
+      "stringkey retire", [], [KeyVerbs.atOnce], "drops the secret of before",
+      as: "stringkey/retire"
+    ) { ["atOnce": .bool($0.has("--at-once"))] },
     verb("metrics show", "shows how much there is of what", as: "metrics/show"),
   ]
 }

@@ -16,7 +16,7 @@ PASSPHRASE = "four words of test"
 
 # Verbs that change nothing: they are asked in both forms, for people and as JSON.
 READING = {"secret get", "customkey get", "sealing get", "devkey get", "secret list", "customkey list", "sealing list",
-           "messagekey list", "management list", "api list", "registration list",
+           "messagekey list", "stringkey list", "management list", "api list", "registration list",
            "registration digest", "policy show", "device list", "pin list", "config show", "keyset list", "keyset get",
            "keyset jwks", "string list", "metrics show", "sdk list", "sdk config-string", "hardware list",
            "gate list", "gate show", "event list", "issuer show", "token check", "proof compute",

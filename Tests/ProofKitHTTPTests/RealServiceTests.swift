@@ -12,6 +12,7 @@ struct RealServiceTests {
   let management: Management
   let server: HTTPServer
   let attestor: Attestor
+  let authority: String
 
   init() throws {
     // Certificates of the second implementation's tests: one authority for both.
@@ -45,8 +46,9 @@ struct RealServiceTests {
     policy.addressRate = 0
     try management.set(policy)
     try management.setSecureString("map key", to: "pk-123")
+    authority = reference.greeting.authority
     attestor = Attestor(
-      observer: FixedScene(), over: CurlTransport(.init(authorities: reference.greeting.authority)))
+      observer: FixedScene(), over: CurlTransport(.init(authorities: authority)))
   }
 
   @Test("from the short form to a token that the account's secret verifies")
@@ -96,6 +98,32 @@ struct RealServiceTests {
     let failing = attestor.fetchTokenAndWait(for: "api.example.com")
     #expect(failing.status == .success && failing.loggableToken.contains("mskid"))
     #expect(try !isBelieved("POST /open \(failing.token)"))
+  }
+
+  @Test("a string of the app's own outlives restart and rotation; a failing app finds none")
+  func ownStrings() async throws {
+    let folder = "/var/tmp/proofkit-strings-\(UInt64.random(in: 1 ... .max))"
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    func strings() throws -> SecureStrings {
+      let attestor = Attestor(
+        observer: FixedScene(), over: CurlTransport(.init(authorities: authority)))
+      try attestor.initializeAndWait(management.signedConfiguration())
+      return attestor.secureStrings(in: SecureStringStore(folder: folder))
+    }
+    try await strings().define("session", as: "s3cret")
+    #expect(try await strings().string(named: "session").text == "s3cret")
+    try management.rotateStringKey()
+    #expect(try await strings().string(named: "session").text == "s3cret")
+    // Sealed under the new key by that call.
+    try management.retireStringKey(atOnce: true)
+    #expect(try await strings().string(named: "session").text == "s3cret")
+    let device = try management.device(named: "latest")
+    try management.set(.fail, for: device)
+    await #expect(throws: SecureStringError.notThere(name: "session")) {
+      try await strings().string(named: "session")
+    }
+    try management.set(nil, for: device)
+    #expect(try await strings().string(named: "session").text == "s3cret")
   }
 
   @Test("new pins reach the app with a token, and forced ones are told")

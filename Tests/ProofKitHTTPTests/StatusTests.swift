@@ -193,6 +193,33 @@ struct StatusTests {
     #expect(rejected.arc.count == 10 && rejected.secureString == nil)
   }
 
+  @Test("the second service's keys open what they sealed before, and a failing app's do not")
+  func ownStrings() throws {
+    let folder = "/var/tmp/proofkit-strings-\(UInt64.random(in: 1 ... .max))"
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    try attestor.initializeAndWait(service.configuration())
+    let strings = attestor.secureStrings(in: SecureStringStore(folder: folder))
+    try strings.defineAndWait("session", as: "s3cret")
+    let (first, second) = (String(repeating: "11", count: 32), String(repeating: "22", count: 32))
+    /// Each change of the property asks the service anew.
+    func read(_ secrets: [String], fails: Bool = false) throws -> String? {
+      try service.set(["string_secrets": secrets, "fails": fails])
+      attestor.setUserProperty("\(secrets.count)")
+      attestor.setUserProperty(nil)
+      do throws(SecureStringError) { return try strings.stringAndWait(named: "session").text } catch
+      {
+        guard case .notThere = error else { throw error }
+        return nil
+      }
+    }
+    #expect(try read([first]) == "s3cret")
+    #expect(try read([first], fails: true) == nil)
+    #expect(try read([second]) == nil)
+    #expect(try read([second, first]) == "s3cret")
+    #expect(try read([second]) == "s3cret")
+    #expect(try read([first]) == nil)
+  }
+
   @Test("messages are signed by the key that came with the token, as the second service does it")
   func signedMessages() throws {
     let hexadecimal = (1...32).map { String(format: "%02x", $0) }.joined()

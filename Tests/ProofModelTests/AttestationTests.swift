@@ -170,6 +170,37 @@ struct AttestationTests {
     }
   }
 
+  @Test("an answer has one or two keys of strings, and only where it is done")
+  func stringKeys() throws {
+    let world = try World()
+    let salt = Salt.random()
+    let keys = try (0..<2).map { _ in try StringKey(.random(count: StringKey.byteCount)) }
+    for count in 1...2 {
+      let answer = AttestationAnswer(to: salt, .done, stringKeys: Array(keys.prefix(count)))
+      let bytes = answer.bytes(with: world.key)
+      #expect(bytes[2] == 3)
+      #expect(try AttestationAnswer(bytes, to: salt, with: world.key) == answer)
+      let place = bytes.count - 32 - 32 * count - 1
+      for wrong in [0, 1, 2, 3, 255] as [UInt8] where wrong != UInt8(count) {
+        var changed = bytes
+        changed[place] = wrong
+        #expect(throws: ProofError.self) {
+          try AttestationAnswer(changed, to: salt, with: world.key)
+        }
+      }
+      for index in bytes.indices {
+        #expect(throws: ProofError.self, "byte \(index)") {
+          try AttestationAnswer(
+            flipped(bytes, bit: 8 * index + index % 8), to: salt, with: world.key)
+        }
+      }
+    }
+    let refused = AttestationAnswer(to: salt, .disabled, stringKeys: keys)
+    #expect(throws: ProofError.self) {
+      try AttestationAnswer(refused.bytes(with: world.key), to: salt, with: world.key)
+    }
+  }
+
   @Test("has an answer whose token lives for as long as the service says: any 32-bit number")
   func lifetime() throws {
     let world = try World()

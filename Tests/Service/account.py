@@ -43,6 +43,7 @@ class Account:
     development_key: str = "let me in"
     strings_enabled: bool = True
     custom_enabled: bool = True
+    string_secrets: list = field(default_factory=lambda: ["11" * 32])
     strings: dict = field(default_factory=lambda: {"map key": "pk-123"})
     salt_seconds: int = SALT_SECONDS
     message_key: str = ""  # in hexadecimal; empty for none
@@ -131,9 +132,13 @@ class Account:
                             **judged)
         if report.purpose == m.GATE:  # This service has no gates.
             return self.say(mpk, report.salt, m.NO_GATE if report.subject in self.domains else m.UNKNOWN_DOMAIN)
-        enabled = self.strings_enabled if report.purpose == m.SECURE_STRING else self.custom_enabled
+        of_strings = report.purpose in (m.SECURE_STRING, m.STRING_KEY)
+        enabled = self.strings_enabled if of_strings else self.custom_enabled
         if not enabled:
             return self.say(mpk, report.salt, m.DISABLED)
+        if report.purpose == m.STRING_KEY:
+            keys = tuple(m.string_key(bytes.fromhex(secret), report.device, passes) for secret in self.string_secrets)
+            return self.say(mpk, report.salt, m.DONE, string_keys=keys, **judged)
         if not passes:
             return self.say(mpk, report.salt, m.REJECTED, **judged)
         if report.purpose == m.CUSTOM:

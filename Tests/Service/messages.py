@@ -13,7 +13,7 @@ from proofspec.evidence import Record  # noqa: E402
 from proofspec.measurement import Measurement, measure  # noqa: E402
 
 QUESTION, CHALLENGE, REPORT, ANSWER = 1, 2, 3, 4
-TOKEN, MEASUREMENT, SECURE_STRING, CUSTOM, GATE = 1, 2, 3, 4, 5
+TOKEN, MEASUREMENT, SECURE_STRING, CUSTOM, GATE, STRING_KEY = range(1, 7)
 (DONE, UNKNOWN_DOMAIN, UNPROTECTED, REJECTED, DISABLED, UNKNOWN_KEY, BAD_KEY, BAD_PAYLOAD, ASK_AGAIN, UNBELIEVABLE,
  NOT_ENCRYPTED, NO_GATE) = range(1, 13)
 MESSAGE_MAX = 1 << 20
@@ -38,8 +38,8 @@ def blob(value: bytes) -> bytes:
     return u32(len(value)) + value
 
 
-def head(kind: int) -> bytes:
-    return b"PA" + u8(1) + u8(kind)
+def head(kind: int, version: int = 1) -> bytes:
+    return b"PA" + u8(version) + u8(kind)
 
 
 class Fields:
@@ -99,7 +99,7 @@ class Question:
 def read_question(data: bytes) -> Question:
     f = Fields(data, QUESTION)
     fields = (f.take(8), f.take(16), f.uint(1), f.uint(4), f.text(), f.text())
-    if not TOKEN <= fields[2] <= GATE:
+    if not TOKEN <= fields[2] <= STRING_KEY:
         raise Malformed("purpose")
     question = Question(*fields, host=f.text() if fields[2] == GATE else "")
     f.end()
@@ -217,12 +217,18 @@ def derive_tag(label: str, mpk: bytes, salt: bytes, data: bytes) -> bytes:
     return mac(derive(label, mpk, salt), data)
 
 
+def string_key(secret: bytes, device: bytes, passes: bool) -> bytes:
+    """Section 11: the key of an installation's own strings."""
+    return derive("pfa1.string-key." if passes else "pfa1.string-fake", secret, device)
+
+
 def answer(mpk: bytes, salt: bytes, outcome: int, serial: int, forced: int, token: str = "", lifetime: int = 0,
            arc: str = "", reasons: str = "", secure_string: str | None = None,
-           message_key: bytes | None = None) -> bytes:
+           message_key: bytes | None = None, string_keys: tuple[bytes, ...] = ()) -> bytes:
     body = (
-        head(ANSWER) + salt + u8(outcome) + u32(serial) + u32(forced) + u32(lifetime) + blob(token.encode())
-        + text(arc) + text(reasons) + (u8(0) if secure_string is None else u8(1) + text(secure_string))
+        head(ANSWER, 3 if string_keys else 1) + salt + u8(outcome) + u32(serial) + u32(forced) + u32(lifetime)
+        + blob(token.encode()) + text(arc) + text(reasons) + (u8(0) if secure_string is None else u8(1) + text(secure_string))
         + (u8(0) if message_key is None else u8(1) + message_key)
+        + (u8(len(string_keys)) + b"".join(string_keys) if string_keys else b"")
     )
     return body + derive_tag("pfa1.answer-key.", mpk, salt, body)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Kills a process before every single system call of a save: what is stored then is the old pair or the new one.
+"""Kills a process before each system call of a save: what is stored then is the old pair or string, or the new one.
 
     cut.py TRACER VICTIM
 
@@ -43,6 +43,29 @@ def cuts(folder):
     return calls, stored
 
 
+def strings(folder):
+    """The same for a string of the app's own: after each cut it is the old one or the new one, and the other stays."""
+    calls, stored = [], 1
+    checks.that(victim("first", folder, 1)[0] == 0, "the first string")
+    for number in range(1, 1000):
+        run = subprocess.run([TRACER, str(number), VICTIM, "define", folder, str(stored + 1)], capture_output=True,
+                             text=True, timeout=60)
+        if run.returncode == 3:
+            break
+        checks.that(run.returncode == 0, f"cut {number} of a string: {run.stderr}")
+        calls.append(run.stdout.strip())
+        old, new = (victim("string", folder, value) for value in (stored, stored + 1))
+        checks.that({old, new} == {(0, "same\nsame"), (0, "same\nother")},
+                    f"after cut {number} before {calls[-1]}: {old}, {new}")
+        stored += new == (0, "same\nsame")
+    for call in ("unlinkat", "openat", "write", "fsync", "renameat"):
+        checks.that(call in calls, f"defining a string did not call {call}")
+    checks.that(calls.count("fsync") == 2, "a definition synchronizes its file, and its folder")
+    checks.that(stored > 1, "a cut after the renaming leaves the new string")
+    names = {entry.name.split("-")[0] for entry in pathlib.Path(folder).iterdir()}
+    checks.that(names <= {"strings", "strings.lock"}, f"leftovers: {names}")
+
+
 def making(place, *missing):
     """A folder, and those above it that are missing, are on the medium one after the other before the store is used."""
     calls, folder = [], place.joinpath("new", *missing)
@@ -81,6 +104,7 @@ def main():
         masks(pathlib.Path(place))
         making(pathlib.Path(place), "store")
         making(pathlib.Path(place), "state", "store")
+        strings(str(pathlib.Path(place) / "strings"))
         folder = pathlib.Path(place) / "store"
         calls, stored = cuts(str(folder))
         print("cut before each of:", " ".join(calls))

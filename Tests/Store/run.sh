@@ -1,5 +1,5 @@
 #!/bin/sh
-# The measurement store under real kills: a process is ended before every system call of a save.
+# The stores of measurements and strings under real kills: a process is ended before every system call of a save.
 #
 #   Tests/Store/run.sh
 #

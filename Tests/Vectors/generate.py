@@ -18,6 +18,7 @@ from generators import (
     hostile_order,
     hostile_proof,
     hostile_token,
+    own_strings,
     plain,
     scripts_command,
     scripts_corners,
@@ -47,6 +48,7 @@ PLAIN = {
     "gate": ("Gates: keys, accounts, beacons, tokens, section 15.", gates.keys),
     "request": ("Digests of requests, section 15.", gates.requests),
     "compact": ("Compact tokens of requests and events, section 15.", gates.compacts),
+    "string": ("An app's own strings, SERVICE.md section 11 and SPEC.md section 13.", own_strings.cases),
 }
 
 HOSTILE = {

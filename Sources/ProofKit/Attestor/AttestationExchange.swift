@@ -157,8 +157,11 @@ struct AttestationExchange {
           arc: answer.responseCode,
           rejectionReasons: status == .badPayload ? "" : answer.rejectionReasons,
           measured: status == .success && request.purpose == .measurement ? measured : nil,
-          reason: reason, admitted: admitted))
+          reason: reason, admitted: admitted,
+          stringKeys: status == .success ? answer.stringKeys : []))
     }
+    guard request.purpose != .stringKey || answer.outcome != .done || !answer.stringKeys.isEmpty
+    else { throw Failure(.noService, "the service's answer has no key of strings", .garbled) }
     switch answer.outcome {
     case .done: return result(.success)
     case .unknownDomain: return result(.unknownURL, "the account has no API \(request.name)")

@@ -109,7 +109,7 @@ extension Attestor {
 
   // MARK: The three ways to wait
 
-  private func fetch(
+  func fetch(
     _ request: FetchRequest.Checked
   ) async throws(CancellationError) -> FetchResult {
     let place = Place()
@@ -125,7 +125,7 @@ extension Attestor {
     return result
   }
 
-  private func fetchAndWait(_ request: FetchRequest.Checked, _ time: Duration) -> FetchResult {
+  func fetchAndWait(_ request: FetchRequest.Checked, _ time: Duration) -> FetchResult {
     let answer = Handover<FetchResult?>()
     let seat = Seat { answer.give($0) }
     begin(request, seat)

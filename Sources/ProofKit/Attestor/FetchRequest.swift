@@ -14,7 +14,7 @@ struct FetchRequest: Sendable, Hashable {
   var isForToken: Bool { purpose == .token || purpose == .measurement }
 
   /// Whether a successful answer may be handed out again.
-  var isKept: Bool { isShared && (purpose == .token || purpose == .secureString) }
+  var isKept: Bool { isShared && [.token, .secureString, .stringKey].contains(purpose) }
 
   private init(
     _ purpose: AttestationPurpose, name: String = "", payload: [UInt8] = [], isShared: Bool = true
@@ -43,6 +43,9 @@ struct FetchRequest: Sendable, Hashable {
   static func gate(_ host: APIAuthority) -> Checked {
     .success(FetchRequest(.gate, name: host.text))
   }
+
+  /// The keys of the app's own strings.
+  static var stringKey: Checked { .success(FetchRequest(.stringKey)) }
 
   static func secureString(_ key: String, newDefinition: String?) -> Checked {
     guard (1...keyLengthMax).contains(key.unicodeScalars.count) else {

@@ -32,6 +32,8 @@ public struct FetchResult: Sendable, Hashable {
   public let reason: String
   /// The answer to a fetch for a gate.
   let admitted: Admitted?
+  /// The keys of the installation's own strings, the active one first; empty for other fetches.
+  let stringKeys: [StringKey]
   /// The cause of ``FetchStatus/noService``, as far as it is known.
   let fault: ServiceFault?
 }
@@ -68,7 +70,8 @@ extension FetchResult {
       status: status, token: token, secureString: secureString, arc: arc,
       rejectionReasons: rejectionReasons, isConfigChanged: isConfigChanged,
       isForceApplyPins: isForceApplyPins, measurementConfig: measurementConfig,
-      instance: instance, reason: reason, admitted: admitted, fault: fault)
+      instance: instance, reason: reason, admitted: admitted, stringKeys: stringKeys,
+      fault: fault)
   }
 
   typealias Measured = (config: MeasurementConfig, instance: InstanceID)
@@ -77,13 +80,13 @@ extension FetchResult {
   init(
     _ status: FetchStatus, token: String = "", secureString: String? = nil, arc: String = "",
     rejectionReasons: String = "", measured: Measured? = nil, reason: String = "",
-    admitted: Admitted? = nil, fault: ServiceFault? = nil
+    admitted: Admitted? = nil, stringKeys: [StringKey] = [], fault: ServiceFault? = nil
   ) {
     self.init(
       status: status, token: token, secureString: secureString, arc: arc,
       rejectionReasons: rejectionReasons, isConfigChanged: false, isForceApplyPins: false,
       measurementConfig: measured?.config, instance: measured?.instance, reason: reason,
-      admitted: admitted, fault: fault)
+      admitted: admitted, stringKeys: stringKeys, fault: fault)
   }
 }
 

@@ -52,13 +52,16 @@ public struct AttestationAnswer: Sendable, Hashable {
   public var messageKey: MessageKey?
   /// The admission to a gate, if one was asked for and ``outcome`` is ``Outcome/done``.
   public var admission: GateAdmission?
+  /// The keys of the installation's own secure strings, the active one first, if they were asked for and ``outcome``
+  /// is ``Outcome/done``; keys that open nothing for an app that failed. An answer has these or an admission.
+  public var stringKeys: [StringKey]
 
   /// Describes an answer.
   public init(
     to salt: Salt, _ outcome: Outcome, configSerial: UInt32 = 0, forcedPinsSerial: UInt32 = 0,
     tokenLifetime: UInt32 = 0, token: String = "", responseCode: String = "",
     rejectionReasons: String = "", secureString: String? = nil, messageKey: MessageKey? = nil,
-    admission: GateAdmission? = nil
+    admission: GateAdmission? = nil, stringKeys: [StringKey] = []
   ) {
     self.salt = salt
     self.outcome = outcome
@@ -71,6 +74,7 @@ public struct AttestationAnswer: Sendable, Hashable {
     self.secureString = secureString
     self.messageKey = messageKey
     self.admission = admission
+    self.stringKeys = stringKeys
   }
 
   /// Reads and checks an answer.
@@ -83,7 +87,7 @@ public struct AttestationAnswer: Sendable, Hashable {
   ///   ``ProofError/differs(_:)`` if the tag differs.
   public init(_ bytes: [UInt8], to salt: Salt, with key: MeasurementProofKey) throws(ProofError) {
     var reader = try AttestationReader(
-      bytes, .answer, noun: "attestation answer", knowsKeys: true)
+      bytes, .answer, noun: "attestation answer", knowsKeys: true, knowsStrings: true)
     self.salt = try reader.read(Salt.self)
     guard let outcome = Outcome(rawValue: try reader.readByte()) else { throw reader.malformed }
     self.outcome = outcome
@@ -98,9 +102,10 @@ public struct AttestationAnswer: Sendable, Hashable {
     rejectionReasons = try reader.readText()
     secureString = try reader.readFlag() ? try reader.readText(max: .max) : nil
     messageKey = try reader.readFlag() ? try reader.readMessageKey() : nil
-    // Version 2 has an admission, and version 1 has none: one answer has one encoding.
+    // Version 2 has an admission, version 3 has keys, and version 1 has neither: one answer has one encoding.
     let admission = reader.hasKey ? try reader.readBlob(max: GateAdmission.byteCountMax) : nil
-    guard admission == nil || outcome == .done else { throw reader.malformed }
+    stringKeys = reader.hasStringKeys ? try reader.readStringKeys() : []
+    guard admission == nil && stringKeys.isEmpty || outcome == .done else { throw reader.malformed }
     let tagged = reader.readBytes
     let tag = try reader.read(Digest.self)
     try reader.finish()
@@ -115,9 +120,8 @@ public struct AttestationAnswer: Sendable, Hashable {
   /// - Parameter key: The measurement proof key of the report's key id.
   /// - Returns: The bytes, the tag included.
   public func bytes(with key: MeasurementProofKey) -> [UInt8] {
-    var writer = AttestationWriter(
-      .answer,
-      version: admission == nil ? AttestationWire.version : AttestationWire.admissionVersion)
+    precondition(admission == nil || stringKeys.isEmpty, "An answer serves one purpose.")
+    var writer = AttestationWriter(.answer, version: version)
     writer.write(salt)
     writer.write(outcome.rawValue)
     writer.write(configSerial)
@@ -131,9 +135,19 @@ public struct AttestationAnswer: Sendable, Hashable {
     writer.write(messageKey == nil ? 0 : 1 as UInt8)
     messageKey?.withBytes { writer.write($0) }
     if let admission { writer.write(blob: admission.bytes) }
+    if !stringKeys.isEmpty {
+      precondition(stringKeys.count <= AttestationWire.stringKeysMax)
+      writer.write(UInt8(stringKeys.count))
+      for key in stringKeys { key.withBytes { writer.write($0) } }
+    }
     writer.write(
       AttestationTag.tag(
         writer.bytes[...], label: AttestationWire.answerLabel, salt: salt, key: key))
     return writer.bytes
+  }
+
+  private var version: UInt8 {
+    if admission != nil { return AttestationWire.admissionVersion }
+    return stringKeys.isEmpty ? AttestationWire.version : AttestationWire.stringVersion
   }
 }

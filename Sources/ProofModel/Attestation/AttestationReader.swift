@@ -7,10 +7,13 @@ struct AttestationReader {
   /// Whether the message is of version 2: it speaks of the installation's key, or, as an answer, has an
   /// admission to a gate.
   private(set) var hasKey = false
+  /// Whether the message is of version 3: an answer with keys of secure strings.
+  private(set) var hasStringKeys = false
 
-  /// `knowsKeys`: whether this message has a version 2.
+  /// `knowsKeys`: whether this message has a version 2; `knowsStrings`: whether it has a version 3.
   init(
-    _ bytes: [UInt8], _ kind: AttestationWire.Kind, noun: String, knowsKeys: Bool = false
+    _ bytes: [UInt8], _ kind: AttestationWire.Kind, noun: String, knowsKeys: Bool = false,
+    knowsStrings: Bool = false
   ) throws(ProofError) {
     self.bytes = bytes
     self.noun = noun
@@ -19,6 +22,7 @@ struct AttestationReader {
     switch try readByte() {
     case AttestationWire.version: break
     case AttestationWire.keyVersion where knowsKeys: hasKey = true
+    case AttestationWire.stringVersion where knowsStrings: hasStringKeys = true
     default: throw .tooNew(noun)
     }
     guard try readByte() == kind.rawValue else { throw malformed }
@@ -82,6 +86,16 @@ struct AttestationReader {
 
   mutating func readMessageKey() throws(ProofError) -> MessageKey {
     try MessageKey(SecretBytes(copying: Array(take(MessageKey.byteCount)).span))
+  }
+
+  mutating func readStringKeys() throws(ProofError) -> [StringKey] {
+    let count = try readByte()
+    guard (1...AttestationWire.stringKeysMax).contains(Int(count)) else { throw malformed }
+    var keys: [StringKey] = []
+    for _ in 0..<count {
+      keys.append(try StringKey(SecretBytes(copying: Array(take(StringKey.byteCount)).span)))
+    }
+    return keys
   }
 
   mutating func readRecord() throws(ProofError) -> EvidenceRecord {

@@ -7,6 +7,8 @@ package enum AttestationWire {
   static let keyVersion: UInt8 = 2
   /// The version of an answer with an admission to a gate.
   static let admissionVersion: UInt8 = 2
+  /// The version of an answer with keys of secure strings.
+  static let stringVersion: UInt8 = 3
 
   enum Kind: UInt8 {
     case question = 1
@@ -23,6 +25,8 @@ package enum AttestationWire {
   package static let userPropertyMax = 128
   package static let propertiesMax = 64
   package static let recordsMax = 65_536
+  /// The most keys of secure strings in an answer: the active one, and the one before it.
+  static let stringKeysMax = 2
   package static let messageMax = 1 << 20
 
   static let reportLabel = "pfa1.report-key."
@@ -49,4 +53,6 @@ public enum AttestationPurpose: UInt8, Sendable, CaseIterable {
   case customJWT = 4
   /// The token and the keys for a gate: a ``GateAdmission``.
   case gate = 5
+  /// The keys that seal the secure strings which the app defines: ``StringKey``.
+  case stringKey = 6
 }

@@ -46,16 +46,16 @@ public final class Account: Sendable {
       throw .damaged("document “lock”")
     }
     let account = Account(name, store, Vault(try wrapped.open(with: lock)))
-    try account.addCustomKey()
+    try account.addKey(64, .customKey)
+    try account.addKey(StringSecret.byteCount, .stringKey)
     return account
   }
 
-  /// Draws the key of custom tokens for an account of an earlier version, which has none.
-  private func addCustomKey() throws(ServiceError) {
-    let document = AccountDocument.customKey
+  /// Draws a key that accounts of an earlier version do not have.
+  private func addKey(_ count: Int, _ document: AccountDocument) throws(ServiceError) {
     guard try document.read(from: store) == nil else { return }
     var fields = JSONObject()
-    fields.set("key", try vault.freshKey(64, for: document))
+    fields.set("key", try vault.freshKey(count, for: document))
     let bytes = Array(JSONValue.object(fields).text.utf8)
     do { try store.apply([.insert(.account, document.rawValue, bytes)]) } catch .alreadyThere {
       // Another process has drawn one at the same time: use that key.
@@ -82,7 +82,8 @@ public final class Account: Sendable {
   /// Makes an account in a store that holds none.
   ///
   /// It gets fresh keys: the 64-byte secret of HS256, another one for custom tokens, the configuration's
-  /// Ed25519 key, the key that seals measurement tokens, and a management token.
+  /// Ed25519 key, the key that seals measurement tokens, the secret of the installations' own strings, and a
+  /// management token.
   ///
   /// - Parameters:
   ///   - name: 1 to 64 lower-case letters, digits and hyphens.
@@ -113,10 +114,13 @@ public final class Account: Sendable {
       let sealed = try vault.freshKey(kind.byteCount, for: kind.document)
       return KeyStages(active: SealedKey(sealed: sealed, added: now)).fields
     }
+    let sealedStringKey = try vault.freshKey(StringSecret.byteCount, for: .stringKey)
+    let stringKeys = KeyStages(active: SealedKey(sealed: sealedStringKey, added: now))
     let token = ManagementToken.fresh(ManagementToken.ownerName, .all, at: now)
     let documents: [(AccountDocument, JSONObject)] = [
       (.lock, lockDocument), (.secret, try fresh(.secret)), (.customKey, try fresh(.custom)),
       (.sealingKey, try fresh(.sealing)), (.configuration, configuration),
+      (.stringKey, stringKeys.fields),
       (.policy, Policy().fields), (.management, ManagementTokens([token.entry]).fields),
     ]
     do {

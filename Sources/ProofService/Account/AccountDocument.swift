@@ -18,6 +18,8 @@ enum AccountDocument: String, CaseIterable {
   case developmentKey
   /// The key that apps sign messages with, sealed, and its name; no row if there is none.
   case messageKey
+  /// The secret that the keys of installations' own strings are derived from, sealed.
+  case stringKey
   /// The hash of the management token.
   case management
   /// The events; no row if there are none.

@@ -18,7 +18,8 @@ public enum ManagementRole: String, Sendable, CaseIterable {
     "api/list", "registration/list", "policy/show", "device/list", "pin/list", "config/show",
     "config/keys", "keyset/list", "keyset/jwks", "sdk/list", "sdk/config-string", "hardware/list",
     "string/list", "metrics/show", "token/check", "arc/read", "management/list", "secret/list",
-    "sealing/list", "customkey/list", "messagekey/list", "gate/list", "gate/show", "event/list",
+    "sealing/list", "customkey/list", "messagekey/list", "stringkey/list", "gate/list", "gate/show",
+    "event/list",
   ]
 
   /// Whether it covers a verb, such as `api/list`.

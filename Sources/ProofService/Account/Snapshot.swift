@@ -14,6 +14,8 @@ final class Snapshot: Sendable {
   let messageKey: (id: String, key: MessageKey)?
   /// The decoy key for apps that fail, if the account has a message key.
   let messageDecoy: MessageKey?
+  /// The secrets of the installations' own strings, the active one first.
+  let stringSecrets: [StringSecret]
   let managementTokens: ManagementTokens
   let apis: [String: API]
   let registrations: [AppDigest: Registration]
@@ -50,6 +52,7 @@ final class Snapshot: Sendable {
     }
     messageKey = try Self.messageKey(of: account)
     messageDecoy = messageKey.flatMap { account.vault.messageDecoy(of: $0.id) }
+    stringSecrets = try StringSecret.all(of: account)
     guard let tokens = ManagementTokens(try AccountDocument.management.needed(from: store)) else {
       throw .damaged("document “management”")
     }

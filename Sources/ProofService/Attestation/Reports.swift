@@ -154,7 +154,7 @@ struct ReportWork {
       switch report.subject.purpose {
       case .measurement: true
       case .gate: answer.admission != nil
-      case .token, .secureString, .customJWT: false
+      case .token, .secureString, .customJWT, .stringKey: false
       }
 
     if deviceNote == nil { deviceNote = DeviceNote() }

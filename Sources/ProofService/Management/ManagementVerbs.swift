@@ -35,6 +35,7 @@ extension Management {
     case "hardware": result = try performHardware(parts[1], &arguments)
     case "gate": result = try performGate(parts[1], &arguments)
     case "event": result = try performEvent(parts[1], &arguments)
+    case "stringkey": result = try performStringKey(parts[1], &arguments)
     case "string": result = try performString(parts[1], &arguments)
     case "metrics" where parts[1] == "show":
       try arguments.finish()

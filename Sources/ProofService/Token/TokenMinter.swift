@@ -25,6 +25,7 @@ struct TokenMinter {
       case .secureString: try stringAnswer()
       case .customJWT: try customAnswer()
       case .gate: try gateAnswer(&handle)
+      case .stringKey: stringKeyAnswer()
       }
     return dressed(answer)
   }
@@ -141,6 +142,16 @@ struct TokenMinter {
       }
     } else {
       return work.answer(.unknownKey)
+    }
+    return answer
+  }
+
+  /// Gives the keys of the installation's own strings. An app that fails gets as many, which open nothing.
+  private func stringKeyAnswer() -> AttestationAnswer {
+    guard policy.hasSecureStrings else { return work.answer(.disabled) }
+    var answer = work.answer(.done)
+    answer.stringKeys = snapshot.stringSecrets.map { secret in
+      secret.key(of: report.device, isPassed: judgement.isPassed)
     }
     return answer
   }

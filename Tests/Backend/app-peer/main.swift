@@ -19,6 +19,9 @@ import ProofModel
 //   keep FOLDER              stores the last configuration, and holds the store
 //   digest                   the name of this build, as its own evidence gives it
 //   device                   the name of this installation, in base64
+//   define NAME TEXT         defines a string of the app's own, in the storage
+//   string NAME              the string; NAME is there or not, and the value comes in one word
+//   remove NAME              removes it
 //   key                      where the installation's key is, and its public half in hexadecimal
 
 /// A line answers in the order of its request, or with `error: …`.
@@ -59,6 +62,13 @@ func answer(_ words: [String], _ app: App) throws -> String {
     return "well"
   case "device":
     return app.attestor.deviceID ?? "none"
+  case "define":
+    try app.strings.defineAndWait(words[1], as: words[2])
+    return "well"
+  case "string": return try app.strings.stringAndWait(named: words[1]).text
+  case "remove":
+    try app.strings.removeAndWait(words[1])
+    return "well"
   case "key":
     guard let key = app.key else { return "none" }
     let identity = try key.identity()
@@ -75,12 +85,14 @@ final class App {
   let key: (any InstallationKey)?
   var config: MeasurementConfig?
   var store: MeasurementStore?
+  let strings: SecureStrings
 
   init(_ arguments: [String]) throws {
     probe = try Probe(.init(bundle: arguments[1], storage: arguments[2], hardens: false))
     key = Self.key(arguments)
     attestor = Attestor(
       observer: probe, over: CurlTransport(.init(allowsPlainLoopback: true)), installationKey: key)
+    strings = attestor.secureStrings(in: SecureStringStore(folder: arguments[2] + "/strings"))
   }
 }
 

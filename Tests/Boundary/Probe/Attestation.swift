@@ -15,7 +15,9 @@ func probeAttestation(_ baseline: BaselineProbe) throws {
   try expect(question == asked && question.keyID == key.id && question.device == device)
   try expect(question.purpose == AttestationPurpose(rawValue: 2) && question.configSerial == 4)
   try expect(question.account == "acme" && question.sdkVersion == "1.0")
-  let purposes: [AttestationPurpose] = [.token, .measurement, .secureString, .customJWT, .gate]
+  let purposes: [AttestationPurpose] = [
+    .token, .measurement, .secureString, .customJWT, .gate, .stringKey,
+  ]
   try expect(AttestationPurpose.allCases == purposes)
 
   let draft = try BaselineDraft(salt: .random(), sources: baseline.config.sources)
@@ -67,6 +69,10 @@ func probeAttestation(_ baseline: BaselineProbe) throws {
   try expect(messageKey.description == "MessageKey(secret)")
   try expect(messageKey.customMirror.children.count == 1)
   answer.messageKey = messageKey
+  let stringKey = try StringKey(.random(count: StringKey.byteCount))
+  try expect(stringKey.description == "StringKey(secret)" && Set([stringKey]).count == 1)
+  try expect(stringKey.customMirror.children.count == 1 && answer.stringKeys.isEmpty)
+  answer.stringKeys = [stringKey]
   let received = try AttestationAnswer(answer.bytes(with: key), to: draft.salt, with: key)
   try expect(received == answer && received.salt == draft.salt && received.outcome == .done)
   try expect(received.token == "a.b.c" && received.tokenLifetime == 300)

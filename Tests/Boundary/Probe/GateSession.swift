@@ -31,6 +31,7 @@ func probeGateSession() async throws {
   options.log = .none
   options.allowsPlainLoopback = true
   try expect(options.store?.folder == "/nowhere")
+  try probeStrings(attestor)
   let session = try GateSession(attestor, for: "api.example.com")
   try expect(session.host == "api.example.com" && session.description.contains("api"))
   try expect(session.customMirror.children.count == 1)
@@ -102,4 +103,48 @@ private func fails(_ expected: GateError, _ body: () throws(GateError) -> Respon
     _ = try body()
     return false
   } catch { return error == expected }
+}
+
+/// Strings of the app's own, from an attestor that was never initialised.
+private func probeStrings(_ attestor: Attestor) throws {
+  let store = SecureStringStore(folder: "/nowhere")
+  let strings: SecureStrings = attestor.secureStrings(in: store)
+  try expect(SecureStringLimits.nameLength == 64 && SecureStringLimits.count == 64)
+  try expect(SecureStringLimits.valueByteCount < SecureStringLimits.totalByteCount)
+  func refused(_ body: () throws(SecureStringError) -> Void) -> SecureStringError? {
+    do throws(SecureStringError) { try body() } catch { return error }
+    return nil
+  }
+  let time = Duration.seconds(1)
+  let read = refused { () throws(SecureStringError) in
+    let string: SecureString = try strings.stringAndWait(named: "a", within: time)
+    _ = (string.text, string.description, string.customMirror, string.withBytes { $0.byteCount })
+  }
+  let defined = refused { () throws(SecureStringError) in
+    try strings.defineAndWait("a", as: "b", within: time)
+  }
+  let removed = refused { () throws(SecureStringError) in
+    try strings.removeAndWait("a", within: time)
+  }
+  for error in [read, defined, removed] {
+    guard case .noKey(.notInitialized, let reason) = error else {
+      throw Unexpected(description: "no key, and no reason")
+    }
+    try expect(!reason.isEmpty && error?.description.contains(reason) == true)
+  }
+  try expect(refused { () throws(SecureStringError) in try store.erase("acme") } != nil)
+  let all: Set<SecureStringError> = [
+    .badName(characterCount: 0), .badValue(byteCount: 0), .notThere(name: "a"),
+    .noRoom(SecureStringError.Room.count), .noRoom(.bytes), .noRoom(.file),
+    .stringDamaged(name: "a"), .damaged(keptAs: "x", byteCount: 1), .tooNew(version: 2),
+    .storageUnusable(reason: "x"), .notDurable(reason: "x"), .cancelled,
+  ]
+  try expect(all.count == 12)
+}
+
+/// The calls that wait without a thread.
+func probeStrings(_ strings: SecureStrings) async throws(SecureStringError) -> SecureString {
+  try await strings.define("a", as: "b")
+  try await strings.remove("b")
+  return try await strings.string(named: "a")
 }

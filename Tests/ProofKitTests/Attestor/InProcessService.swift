@@ -16,6 +16,7 @@ final class InProcessService: Transport {
     var isEncrypted = false
     var secureString: String?
     var messageKey: MessageKey?
+    var stringKeys: [StringKey] = []
     var time: Int64? = 1_900_000_000
     var failure: TransportError?
     /// Failures of the next requests, one after the other; nil: none. Then `failure` counts.
@@ -148,6 +149,8 @@ final class InProcessService: Transport {
       if state.outcome == .done {
         if report.subject.purpose == .secureString {
           answer.secureString = state.secureString
+        } else if report.subject.purpose == .stringKey {
+          answer.stringKeys = state.stringKeys
         } else if report.subject.purpose == .gate {
           guard let measurement = try? report.measurement(under: draft, with: .sdk),
             let instance = try? InstanceID(report.device.bytes),

@@ -4,7 +4,8 @@ import ProofModel
 
 // A process to be killed: `store-victim save FOLDER GENERATION` saves a pair, `store-victim load
 // FOLDER` prints the generation of what is stored, or what the store says. `store-victim make
-// FOLDER` makes the folder. `getpgrp` marks where the save, or the making, begins and ends, for the
+// FOLDER` makes the folder. `store-victim define FOLDER VALUE` defines a string of the app's own,
+// `store-victim string FOLDER` prints it, and another one that stays. `getpgrp` marks where the save, or the making, begins and ends, for the
 // tracer beside this file.
 
 func pair(_ generation: UInt32) throws -> StoredMeasurement {
@@ -21,6 +22,32 @@ func pair(_ generation: UInt32) throws -> StoredMeasurement {
     of: InstanceID([UInt8](repeating: 7, count: 16)))
 }
 
+func runStrings(_ arguments: [String]) throws -> Bool {
+  let store = SecureStringStore(folder: arguments[1])
+  let key = try StringKey(SecretBytes(copying: [UInt8](repeating: 7, count: 32).span))
+  func define(_ name: String, _ value: String) throws {
+    let value = SecretBytes(copying: Array(value.utf8).span)
+    try store.define(name, as: value, of: "acme", with: [key])
+  }
+  switch arguments[0] {
+  case "first":
+    try define("stays", "here")
+    try define("counts", arguments[2])
+  case "define":
+    _ = getpgrp()
+    try define("counts", arguments[2])
+    _ = getpgrp()
+  case "string":
+    for (name, expected) in [("stays", "here"), ("counts", arguments[2])] {
+      let expected = SecretBytes(copying: Array(expected.utf8).span)
+      let value = try store.string(named: name, of: "acme", with: [key])
+      print(value.matches(expected) ? "same" : "other")
+    }
+  default: return false
+  }
+  return true
+}
+
 func run(_ arguments: [String]) throws {
   guard arguments.count >= 2 else { throw CocoaError(.featureUnsupported) }
   if arguments[0] == "make" {
@@ -29,6 +56,7 @@ func run(_ arguments: [String]) throws {
     _ = getpgrp()
     return
   }
+  if try runStrings(arguments) { return }
   let store = try MeasurementStore(folder: arguments[1])
   switch arguments[0] {
   case "save":
