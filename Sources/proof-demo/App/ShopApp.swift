@@ -8,6 +8,8 @@ import ProofModel
 final class ShopApp: DemoApp {
   /// The timeout for the first admission. The service is on the same machine.
   private static let patience = DispatchTimeInterval.seconds(20)
+  /// The time limit of a request. The shop is on the same machine, too.
+  private static let limit = Duration.seconds(20)
   /// The event that redeems a voucher.
   private static let voucher: EventID = 3300
 
@@ -100,7 +102,7 @@ final class ShopApp: DemoApp {
     request.fields = [HeaderField("Authorization", "Bearer \(try home.user().secret)")]
     if request.body != nil { request.fields.append(HeaderField("Content-Type", "text/plain")) }
     let response = try await client.perform(
-      request, event: event, data: event == nil ? [] : request.body ?? [])
+      request, event: event, data: event == nil ? [] : request.body ?? [], within: Self.limit)
     let text = String(decoding: response.body, as: UTF8.self)
       .trimmingCharacters(in: .whitespacesAndNewlines)
     var answer = AppAnswer(
