@@ -15,7 +15,7 @@ static struct timespec began;
 
 bool log_level_read(enum log_level *level, const char *text) {
   static const char *const names[] = {"error", "info", "debug"};
-  for (int i = 0; i < 3; i++) {
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
     if (strcmp(text, names[i]) != 0) continue;
     *level = (enum log_level)i;
     return true;
