@@ -30,6 +30,12 @@ enum ASCII {
     }
   }
 
+  /// Whether a text is a token of HTTP: the name of a field, or a method.
+  static func isToken(_ text: Span<UInt8>) -> Bool {
+    for index in text.indices where !isTokenCharacter(text[index]) { return false }
+    return !text.isEmpty
+  }
+
   /// Whether a text is the name of a field in lower case.
   static func isLowerToken(_ text: Span<UInt8>) -> Bool {
     for index in text.indices {
@@ -42,6 +48,12 @@ enum ASCII {
   static func isKey(_ byte: UInt8) -> Bool {
     isLower(byte) || isDigit(byte) || byte == UInt8(ascii: "_") || byte == UInt8(ascii: "-")
       || byte == UInt8(ascii: ".") || byte == UInt8(ascii: "*")
+  }
+
+  /// Whether a text has characters only that a field's value may have.
+  static func isFieldValue(_ text: Span<UInt8>) -> Bool {
+    for index in text.indices where !isFieldValue(text[index]) { return false }
+    return true
   }
 
   /// A character that a field's value may have: visible ASCII, space, tab, and bytes above ASCII.

@@ -40,9 +40,9 @@ public struct HeaderFields: Sendable, Hashable {
   /// - Throws: ``RequestFormatError/badField(_:)`` if the name is no token of HTTP, or the value has a
   ///   control character (a line feed among them).
   public mutating func append(_ name: String, _ value: String) throws(RequestFormatError) {
-    guard !name.isEmpty, name.utf8.allSatisfy(ASCII.isTokenCharacter),
-      value.utf8.allSatisfy(ASCII.isFieldValue)
-    else { throw .badField(name) }
+    guard ASCII.isToken(name.utf8.span), ASCII.isFieldValue(value.utf8.span) else {
+      throw .badField(name)
+    }
     let lower =
       name.utf8.contains(where: ASCII.isUpper)
       ? String(decoding: name.utf8.map(ASCII.lower), as: UTF8.self) : name

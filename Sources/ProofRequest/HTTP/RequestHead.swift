@@ -38,20 +38,31 @@ public struct RequestHead: Sendable, Hashable {
     method: String, scheme: Scheme, authority: String, target: String,
     fields: HeaderFields = HeaderFields()
   ) throws(RequestFormatError) {
-    guard !method.isEmpty, method.utf8.count <= 32, method.utf8.allSatisfy(ASCII.isTokenCharacter)
-    else { throw .badMethod(method) }
+    guard method.utf8.count <= 32, ASCII.isToken(method.utf8.span) else {
+      throw .badMethod(method)
+    }
     guard let host = Authority.normalised(authority, scheme) else { throw .badAuthority(authority) }
-    guard target.utf8.first == UInt8(ascii: "/"),
-      target.utf8.allSatisfy({ 0x21...0x7e ~= $0 && $0 != UInt8(ascii: "#") })
-    else { throw .badTarget(target) }
+    guard let pathCount = Self.pathCount(of: target.utf8.span) else { throw .badTarget(target) }
     self.method = method
     self.scheme = scheme
     self.authority = host
     self.target = target
-    let end = target.utf8.firstIndex(of: UInt8(ascii: "?"))
-    path = target[..<(end ?? target.endIndex)]
-    query = end.map { target[$0...] }
+    let end = target.utf8.index(target.startIndex, offsetBy: pathCount)
+    path = target[..<end]
+    query = end == target.endIndex ? nil : target[end...]
     self.fields = fields
+  }
+
+  /// How many bytes of a target are its path; nil for a target that HTTP forbids.
+  private static func pathCount(of target: Span<UInt8>) -> Int? {
+    guard !target.isEmpty, target[0] == UInt8(ascii: "/") else { return nil }
+    var end: Int?
+    for index in target.indices {
+      let byte = target[index]
+      guard 0x21...0x7e ~= byte, byte != UInt8(ascii: "#") else { return nil }
+      if byte == UInt8(ascii: "?"), end == nil { end = index }
+    }
+    return end ?? target.count
   }
 
   /// Takes an absolute URL as it will be sent: scheme, authority, path and query.
@@ -91,6 +102,7 @@ enum Authority {
   /// The authority in lower case without the default port, or nil if it is none.
   static func normalised(_ text: String, _ scheme: RequestHead.Scheme) -> String? {
     guard text.utf8.count <= 261 else { return nil }
+    if isNormalised(text.utf8.span) { return text }
     let bytes = text.utf8.map(ASCII.lower)
     guard let split = split(bytes) else { return nil }
     var host = bytes[..<split]
@@ -100,6 +112,27 @@ enum Authority {
     guard isHost(host), split == bytes.endIndex || isPort(port) else { return nil }
     let isDefault = split == bytes.endIndex || port.elementsEqual(scheme.defaultPort.utf8)
     return String(decoding: isDefault ? host : host + [UInt8(ascii: ":")] + port, as: UTF8.self)
+  }
+
+  /// Whether a text is a name in lower case without a port and without the dot of the DNS root, as almost all are.
+  private static func isNormalised(_ text: Span<UInt8>) -> Bool {
+    var isLabel = false
+    for index in text.indices {
+      let byte = text[index]
+      if byte == UInt8(ascii: ".") {
+        guard isLabel else { return false }
+        isLabel = false
+      } else {
+        guard isLabelCharacter(byte) else { return false }
+        isLabel = true
+      }
+    }
+    return isLabel
+  }
+
+  private static func isLabelCharacter(_ byte: UInt8) -> Bool {
+    ASCII.isLower(byte) || ASCII.isDigit(byte) || byte == UInt8(ascii: "-")
+      || byte == UInt8(ascii: "_")
   }
 
   /// Where the colon of the port is, or the end; nil for a bracket that is not closed.
@@ -121,11 +154,7 @@ enum Authority {
         }
     }
     return host.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false).allSatisfy {
-      !$0.isEmpty
-        && $0.allSatisfy {
-          ASCII.isLower($0) || ASCII.isDigit($0) || $0 == UInt8(ascii: "-")
-            || $0 == UInt8(ascii: "_")
-        }
+      !$0.isEmpty && $0.allSatisfy(isLabelCharacter)
     }
   }
 
