@@ -26,7 +26,7 @@ final class FailingReplayStore: ReplayStore {
   /// The answer of `begin`.
   let memory: ReplayMemory
 
-  init(_ memory: ReplayMemory = ReplayMemory(highest: 0, isComplete: true)) {
+  init(_ memory: ReplayMemory = ReplayMemory(highest: 0, gap: nil)) {
     self.memory = memory
   }
 

@@ -127,17 +127,18 @@ import Testing
       at: path, boot: boot, systemTime: { systemTime ?? ReplayFile.systemTime })
   }
 
-  @Test("A key outlives its process, and the next start knows everything")
+  @Test("A key outlives its process, and so does the moment up to which others may be missing")
   func restart() throws {
     let folder = TestFolder()
     let path = folder.path("replay")
     do {
       let store = try Self.open(path)
-      #expect(!store.begin(at: Self.now).isComplete)
+      #expect(try store.begin(at: Self.now).gap == Self.now)
       #expect(try store.insert(try .numbered(1), until: Self.now + 150, at: Self.now))
     }
+    // The second start is complete since the first: what was used before that is still unknown.
     let store = try Self.open(path)
-    #expect(store.begin(at: Self.now + 2) == ReplayMemory(highest: Self.now, isComplete: true))
+    #expect(try store.begin(at: Self.now + 2) == ReplayMemory(highest: Self.now, gap: Self.now))
     #expect(try !store.insert(try .numbered(1), until: Self.now + 150, at: Self.now + 2))
   }
 
@@ -148,30 +149,37 @@ import Testing
     do {
       let made = try SQLiteReplayStore(
         provisioning: path, boot: Self.boot, systemTime: { Self.now })
-      #expect(made.begin(at: Self.now) == ReplayMemory(highest: Self.now, isComplete: true))
+      #expect(try made.begin(at: Self.now) == ReplayMemory(highest: Self.now, gap: nil))
     }
     #expect(throws: ReplayStoreFailure.exists(place: path)) {
       try SQLiteReplayStore(provisioning: path)
     }
     // It believes to have been written in the year 2027: the file's own time is no later.
-    let later: (UInt64) throws -> Bool = { seconds in
+    let later: (UInt64) throws -> UInt64? = { seconds in
       try SQLiteReplayStore(at: path, boot: Self.boot, systemTime: { Self.now })
-        .begin(at: Self.now + seconds).isComplete
+        .begin(at: Self.now + seconds).gap
     }
-    #expect(try later(0) && later(60))
-    #expect(try !later(61))
-    #expect(try !SQLiteReplayStore(at: folder.path("other")).begin(at: Self.now).isComplete)
+    #expect(try later(0) == nil && later(60) == nil)
+    #expect(try later(61) == Self.now + 61)
+    #expect(
+      try SQLiteReplayStore(at: folder.path("other")).begin(at: Self.now).gap == Self.now)
   }
 
   @Test("A store that was silent, or whose machine was started anew, is not complete")
   func silence() throws {
     let folder = TestFolder()
-    let path = folder.path("replay")
-    do { _ = try Self.open(path).insert(.numbered(1), until: Self.now + 150, at: Self.now) }
-    #expect(try Self.open(path).begin(at: Self.now + 60).isComplete)
-    #expect(try !Self.open(path).begin(at: Self.now + 61).isComplete)
-    #expect(try !Self.open(path, boot: [2]).begin(at: Self.now + 1).isComplete)
-    #expect(try Self.open(path, boot: [2]).begin(at: Self.now + 1).isComplete)
+    func gap(_ name: String, after seconds: UInt64, boot: [UInt8] = Self.boot) throws -> UInt64? {
+      let path = folder.path(name)
+      do { _ = try Self.open(path).insert(.numbered(1), until: Self.now + 150, at: Self.now) }
+      return try Self.open(path, boot: boot).begin(at: Self.now + seconds).gap
+    }
+    #expect(try gap("one", after: 60) == nil)
+    #expect(try gap("two", after: 61) == Self.now + 61)
+    #expect(try gap("three", after: 1, boot: [2]) == Self.now + 1)
+    // A clock that was set back: what was used may be as late as the highest time.
+    #expect(try Self.open(folder.path("one"), boot: [3]).begin(at: 5).gap == Self.now)
+    // The gap stays, and never shrinks.
+    #expect(try Self.open(folder.path("three"), boot: [2]).begin(at: Self.now).gap == Self.now + 1)
   }
 
   @Test("A backup that was put back is not complete")
@@ -181,9 +189,9 @@ import Testing
     // The store believes to have written 100 s ago, so that the test need not wait.
     let then = ReplayFile.systemTime - 100
     do { _ = try Self.open(path, systemTime: then).insert(.numbered(1), until: 1, at: Self.now) }
-    #expect(try !Self.open(path).begin(at: Self.now).isComplete)
+    #expect(try Self.open(path).begin(at: Self.now).gap == Self.now)
     do { _ = try Self.open(path).insert(.numbered(2), until: Self.now + 9, at: Self.now + 1) }
-    #expect(try Self.open(path).begin(at: Self.now + 1).isComplete)
+    #expect(try Self.open(path).begin(at: Self.now + 1).gap == Self.now)
     // The same file with the time of an honest write of 100 s ago, copied back now.
     do {
       let store = try Self.open(path, systemTime: then)
@@ -192,7 +200,7 @@ import Testing
     try FileManager.default.copyItem(atPath: path, toPath: copy)
     try FileManager.default.removeItem(atPath: path)
     try FileManager.default.copyItem(atPath: copy, toPath: path)
-    #expect(try !Self.open(path).begin(at: Self.now + 2).isComplete)
+    #expect(try Self.open(path).begin(at: Self.now + 2).gap == Self.now + 2)
   }
 
   @Test("Two processes share one file")

@@ -124,7 +124,7 @@ import Testing
     #expect(third.judge(used, on: Self.route).rejection == .request(.replayed))
     gate.clock.now += 1_000
     let incomplete = FailingReplayStore(
-      ReplayMemory(highest: UInt64(gate.clock.now), isComplete: false))
+      ReplayMemory(highest: UInt64(gate.clock.now), gap: UInt64(gate.clock.now)))
     let restored = try gate.verifier(incomplete)
     #expect(restored.judge(used, on: Self.route).rejection == .request(.stale))
   }

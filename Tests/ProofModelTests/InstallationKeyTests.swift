@@ -39,7 +39,7 @@ struct InstallationKeyTests {
     #expect(try report(nil)[2] == 1)
     #expect(try AttestationReport(report(nil)).key == nil)
     var answer = AttestationAnswer(to: draft.salt, .rejected).bytes(with: world.key)
-    answer[2] = 3
+    answer[2] = 4
     #expect(throws: ProofError.tooNew("attestation answer")) {
       try AttestationAnswer(answer, to: draft.salt, with: world.key)
     }

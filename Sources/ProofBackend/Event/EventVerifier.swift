@@ -106,7 +106,7 @@ public final class EventVerifier: Sendable {
     let now = UInt64(clamping: settings.clock.now.seconds)
     let memory = try replay.begin(at: now)
     clock = GateClock(settings.clock, from: memory.highest)
-    start = GateStart(memory, at: now, window: rules.map(\.window).max() ?? settings.window)
+    start = GateStart(memory, window: rules.map(\.window).max() ?? settings.window)
     self.beacons = BeaconClock(beacons)
     known = Admissions(capacity: settings.capacity)
   }

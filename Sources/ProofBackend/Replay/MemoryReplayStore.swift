@@ -32,7 +32,8 @@ public final class MemoryReplayStore: ReplayStore {
 
   /// Nothing is known from before.
   public func begin(at now: UInt64) -> ReplayMemory {
-    ReplayMemory(highest: state.withLock { $0.highest }, isComplete: false)
+    let highest = state.withLock { $0.highest }
+    return ReplayMemory(highest: highest, gap: max(now, highest))
   }
 
   /// Inserts a key unless it is there.

@@ -11,7 +11,7 @@ public protocol ReplayStore: Sendable {
   /// Says what the store knows from before. A verifier calls it once, when it starts.
   ///
   /// - Parameter now: Unix seconds by the verifier's clock.
-  /// - Returns: The highest time, and whether anything may be missing.
+  /// - Returns: The highest time, and the moment up to which something may be missing.
   /// - Throws: ``ReplayStoreFailure``.
   func begin(at now: UInt64) throws(ReplayStoreFailure) -> ReplayMemory
 
@@ -50,14 +50,16 @@ public protocol ReplayStore: Sendable {
 public struct ReplayMemory: Sendable, Hashable {
   /// The highest time that the store was given, in Unix seconds; 0 for none.
   public var highest: UInt64
-  /// Whether the store has everything that was ever used: false for an empty store, one that was restored from a
-  /// backup, and one that cannot tell.
-  public var isComplete: Bool
+  /// The Unix second up to which the store may lack proofs that were used; `nil` if it lacks none.
+  ///
+  /// A store that is empty, was restored from a backup or cannot tell lacks proofs up to the moment of its start. A
+  /// store in a file keeps this number for later starts.
+  public var gap: UInt64?
 
   /// Describes a store's memory.
-  public init(highest: UInt64, isComplete: Bool) {
+  public init(highest: UInt64, gap: UInt64?) {
     self.highest = highest
-    self.isComplete = isComplete
+    self.gap = gap
   }
 }
 

@@ -12,7 +12,8 @@ public final class SQLiteReplayStore: ReplayStore {
   static let strangeSeconds: UInt64 = 5
 
   private let file: CoreLock<ReplayFile>
-  private let memory: ReplayMemory
+  /// The highest time when the file was opened.
+  private let highest: UInt64
   private let isUntouched: Bool
   private let systemTime: @Sendable () -> UInt64
 
@@ -44,7 +45,7 @@ public final class SQLiteReplayStore: ReplayStore {
     let file = try ReplayFile(path: path, mustBeNew: true)
     try file.note(boot: boot, written: now)
     try file.transaction(at: now, systemTime) { _ in }
-    memory = ReplayMemory(highest: now, isComplete: false)
+    highest = now
     isUntouched = true
     self.systemTime = systemTime
     self.file = CoreLock(file)
@@ -56,7 +57,7 @@ public final class SQLiteReplayStore: ReplayStore {
     let changed = ReplayFile.lastChange(of: path)
     let file = try ReplayFile(path: path)
     let written = try file.number(.written)
-    memory = ReplayMemory(highest: try file.number(.highest), isComplete: false)
+    highest = try file.number(.highest)
     isUntouched = try file.isBoot(boot) && written > 0 && changed <= written + Self.strangeSeconds
     try file.note(boot: boot, written: systemTime())
     self.systemTime = systemTime
@@ -69,11 +70,15 @@ public final class SQLiteReplayStore: ReplayStore {
     file.withLock { file in try? file.note(boot: nil, written: written) }
   }
 
-  /// Says whether everything that was used stands in the file.
-  public func begin(at now: UInt64) -> ReplayMemory {
-    var memory = memory
-    memory.isComplete = isUntouched && now <= memory.highest + Self.silenceMax
-    return memory
+  /// Says up to when the file may lack something that was used. The file keeps this for the next start, which may come
+  /// while earlier proofs are still valid.
+  public func begin(at now: UInt64) throws(ReplayStoreFailure) -> ReplayMemory {
+    let isComplete = isUntouched && now <= highest + Self.silenceMax
+    let gap = try locked { (file) throws(ReplayStoreFailure) in
+      if !isComplete { try file.noteGap(until: max(now, highest)) }
+      return try file.number(.gap)
+    }
+    return ReplayMemory(highest: highest, gap: gap == 0 ? nil : gap)
   }
 
   /// Inserts a key unless it is there.

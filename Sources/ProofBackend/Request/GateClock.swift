@@ -20,11 +20,11 @@ final class GateClock: Sendable {
 
 /// The start of a verifier: proofs that an earlier process may have accepted are refused, unless the store knows them.
 struct GateStart: Sendable {
-  /// A proof counts if it was made after this Unix second; nil if the store is complete.
+  /// A proof counts if it was made after this Unix second; nil if the store lacks nothing.
   let floor: UInt64?
 
-  init(_ memory: ReplayMemory, at now: UInt64, window: UInt32) {
-    floor = memory.isComplete ? nil : max(now, memory.highest) + UInt64(window)
+  init(_ memory: ReplayMemory, window: UInt32) {
+    floor = memory.gap.map { $0 + UInt64(window) }
   }
 
   /// Whether an earlier process may have accepted a proof of this moment.

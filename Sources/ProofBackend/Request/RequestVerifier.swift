@@ -45,7 +45,6 @@ public final class RequestVerifier: Sendable {
   private let events: [EventVerifier]
   private let clock: GateClock
   private let memory: ReplayMemory
-  private let began: UInt64
   private let beacons: BeaconClock
   private let nonces: GateNonce
   private let admissions: Admissions<Admission>
@@ -74,7 +73,6 @@ public final class RequestVerifier: Sendable {
     let now = UInt64(clamping: settings.clock.now.seconds)
     memory = try replay.begin(at: now)
     clock = GateClock(settings.clock, from: memory.highest)
-    began = clock.now
     beacons = BeaconClock(try BeaconKey(from: own.bytes, number: own.number, of: gate.id))
     nonces = GateNonce(from: own.bytes, number: own.number, of: gate.id)
     admissions = Admissions(capacity: settings.capacity)
@@ -209,7 +207,7 @@ public final class RequestVerifier: Sendable {
   ) throws(RejectedRequest) -> (created: UInt64, isAnchored: Bool) {
     let word = proof.nonce.split(separator: ".", maxSplits: 1).first ?? ""
     if let nonce = nonces.read(word), nonce.time + GateNonce.seconds >= now {
-      let start = GateStart(memory, at: began, window: route.window)
+      let start = GateStart(memory, window: route.window)
       guard nonce.isOfThisStart || !start.mayHaveCounted(nonce.time) else {
         throw .request(.stale)
       }
@@ -282,7 +280,7 @@ public final class RequestVerifier: Sendable {
   private func checkStart(
     _ created: UInt64, _ route: RequestRoute
   ) throws(RejectedRequest) {
-    guard !GateStart(memory, at: began, window: route.window).mayHaveCounted(created) else {
+    guard !GateStart(memory, window: route.window).mayHaveCounted(created) else {
       throw .request(.stale)
     }
   }

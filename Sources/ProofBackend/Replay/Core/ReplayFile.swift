@@ -4,15 +4,18 @@ import ProofModel
 
 /// The SQLite file of a replay store, and the statements on it.
 ///
-/// `@unchecked Sendable` because its owner lets one thread at a time use it: SQLite is opened without locks of its own.
 @safe
 final class ReplayFile: @unchecked Sendable {
+  // Its owner lets one thread at a time use it: SQLite is opened without locks of its own.
+
   /// Numbers that the file keeps beside the entries.
   enum Number: Int64 {
     /// The highest time that the store was given.
     case highest = 1
     /// The time of the store's last write, by the system's clock.
     case written = 2
+    /// The latest moment up to which proofs that were used may be missing.
+    case gap = 4
   }
 
   /// "PfRp": distinguishes a replay store from other SQLite files.
@@ -132,6 +135,12 @@ final class ReplayFile: @unchecked Sendable {
       found = row.number()
     }
     return UInt64(clamping: found)
+  }
+
+  func noteGap(until moment: UInt64) throws(ReplayStoreFailure) {
+    try run(
+      "INSERT INTO note VALUES (?1, ?2, x'') ON CONFLICT DO UPDATE SET number = max(number, ?2)",
+      [.number(Number.gap.rawValue), .number(Int64(clamping: moment))])
   }
 
   /// Whether the file's last write was after the machine's last start.
