@@ -194,6 +194,9 @@ let package = Package(
       dependencies: ["SimulatedDevices", "ProofKit", "ProofModel", "Console", "LoadLink"],
       path: "Benchmarks/proof-load", swiftSettings: strictSwift),
 
+    .target(
+      name: "RealProcess", dependencies: ["ProofModel"], path: "Tests/RealProcess",
+      swiftSettings: strictSwift),
     .testTarget(name: "ConsoleTests", dependencies: ["Console"], swiftSettings: strictSwift),
     .target(name: "DeepCall", path: "Tests/ProofBenchTests/DeepCall", cSettings: strictC),
     .testTarget(
@@ -242,7 +245,7 @@ let package = Package(
       name: "ProofKitHTTPTests",
       dependencies: [
         "ProofKitHTTP", "ProofKit", "ProofModel", "ProofRequest", "ProofJOSE", "ProofBackend",
-        "ProofService", "SilentResolver",
+        "ProofService", "SilentResolver", "RealProcess", "proof-service",
       ],
       exclude: ["SilentResolver"], swiftSettings: strictSwift),
     .executableTarget(
@@ -283,7 +286,8 @@ let package = Package(
       name: "LinkBench", dependencies: ["ProofLink", "ProofModel", "HardwareBench"],
       path: "Tests/LinkBench", swiftSettings: strictSwift),
     .testTarget(
-      name: "ProofLinkTests", dependencies: ["ProofLink", "ProofKit", "ProofModel", "LinkBench"],
+      name: "ProofLinkTests",
+      dependencies: ["ProofLink", "ProofKit", "ProofModel", "LinkBench", "RealProcess"],
       exclude: ["HardwareBench"], swiftSettings: strictSwift),
   ],
   swiftLanguageModes: [.v6],

@@ -34,6 +34,12 @@ final class InProcessService: Transport {
     /// The host of each question of purpose gate.
     var hostsAsked: [String] = []
     var timeouts: [Duration] = []
+    /// The host, with its port, of each request.
+    var hostsReached: [String] = []
+    var connectHosts: [String?] = []
+    /// Failures and statuses of single hosts.
+    var hostFailures: [String: TransportError] = [:]
+    var hostStatuses: [String: Int] = [:]
   }
 
   let account: String
@@ -82,20 +88,24 @@ final class InProcessService: Transport {
   }
 
   func send(_ request: TransportRequest) throws(TransportError) -> TransportResponse {
-    let path = String(
-      request.url.dropFirst("https://attest.example.com".count).prefix { $0 != "?" })
+    let rest = request.url.dropFirst("https://".count)
+    let host = String(rest.prefix { $0 != "/" })
+    let path = String(rest.dropFirst(host.utf8.count).prefix { $0 != "?" })
     let kind = path.hasPrefix("/v1/config/") ? "config" : String(path.dropFirst("/v1/".count))
     state.withLock {
       $0.counts[kind, default: 0] += 1
       $0.pinsAsked.append(request.pins)
       $0.timeouts.append(request.timeout)
+      $0.hostsReached.append(host)
+      $0.connectHosts.append(request.connectHost)
     }
     gate(kind, request.cancellation)
     if request.cancellation.isCancelled { throw .cancelled }
-    let (failure, status, time, tamper) = state.withLock {
+    let (failure, usual, time, tamper) = state.withLock {
       ($0.failures.isEmpty ? $0.failure : $0.failures.removeFirst(), $0.status, $0.time, $0.tamper)
     }
-    if let failure { throw failure }
+    if let failure = failure ?? state.withLock({ $0.hostFailures[host] }) { throw failure }
+    let status = state.withLock { $0.hostStatuses[host] } ?? usual
     if status != 200 { return TransportResponse(status: status, body: Array("no\n".utf8)) }
     let body: [UInt8]
     switch kind {
@@ -244,11 +254,12 @@ struct Stage {
 
   init(
     _ service: InProcessService = InProcessService(), time: ManualClock = ManualClock(),
-    isInitialized: Bool = true
+    isInitialized: Bool = true, route: ServiceRoute = ServiceRoute(), claims: [String: String] = [:]
   ) throws {
     self.service = service
     self.time = time
-    attestor = Attestor(observer: scene, over: service, appName: "door", clock: time.clock)
-    if isInitialized { try attestor.initializeAndWait(service.configuration()) }
+    attestor = Attestor(
+      observer: scene, over: service, route: route, appName: "door", clock: time.clock)
+    if isInitialized { try attestor.initializeAndWait(service.configuration(claims: claims)) }
   }
 }
