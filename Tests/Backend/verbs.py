@@ -368,4 +368,20 @@ class Verbs:
         findings = self.ask("diagnose")
         self.assertEqual({finding["state"] for finding in findings}, {"well"}, findings)
         self.assertGreaterEqual(len(findings), 3)
+        # Each address that apps get, from here.
+        self.ask("config", "failover", "http://127.0.0.1:1")
+        self.ask("config", "region", "abroad", self.place.url, "--failover", "http://127.0.0.1:2")
+        self.assertEqual(self.ask("config", "show")["regions"],
+                         {"abroad": {"url": self.place.url, "failover": "http://127.0.0.1:2"}})
+        code, output, _ = self.place.run("diagnose", "--regions", "--json", where=self.where)
+        states = {finding["what"]: finding["state"] for finding in json.loads(output)}
+        self.assertEqual((code, states["region home"], states["region abroad"]), (1, "well", "well"), output)
+        self.assertEqual({states["fail-over of home"], states["fail-over of abroad"]}, {"failed"}, output)
+        self.ask("config", "failover", "none")
+        self.ask("config", "region", "abroad", self.place.url)
+        self.assertEqual({finding["state"] for finding in self.ask("diagnose", "--regions")}, {"well"})
+        self.ask("config", "region", "abroad", "none")
+        self.refused(1, "region", "config", "region", "abroad", "none")
+        self.refused(1, "no home|not home", "config", "region", "home", self.place.url)
+        self.assertNotIn("regions", self.ask("config", "show"))
         self.assertIn("apis", self.ask("metrics", "show"))

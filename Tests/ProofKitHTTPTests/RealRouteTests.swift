@@ -165,7 +165,8 @@ struct RealRouteTests {
     try? FileManager.default.removeItem(at: folder)
   }
 
-  @Test("an endpoint with the account's key is taken by its given name; one with another key is not")
+  @Test(
+    "an endpoint with the account's key is taken by its given name; one with another key is not")
   func endpoints() async throws {
     let (good, port) = try await serve()
     let (other, otherPort) = try await serve(certificate: "otherkey")

@@ -19,8 +19,8 @@ public final class Attestor: Sendable {
   /// - Parameters:
   ///   - observer: Observes the app; a ``Probe``.
   ///   - transport: The way to the service.
-  ///   - appName: The app's name in reports; nil for the executable's.
   ///   - route: The region, the IP versions, or the endpoint of the app's own choice.
+  ///   - appName: The app's name in reports; nil for the executable's.
   ///   - installationKey: The key that signs this installation's reports; nil for none. An account can
   ///     demand one (`policy set installation-key=signed` or `hardware`).
   ///   - key: This build's key, unless a test has its own.

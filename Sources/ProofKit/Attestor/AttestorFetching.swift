@@ -236,7 +236,8 @@ extension Attestor {
     }
     let outcome = AttestationExchange(
       channel: ServiceChannel(
-        way, session.initial, held: session.configuration, timeLeft: AttestorTimes.fetch, clock: clock,
+        way, session.initial, held: session.configuration, timeLeft: AttestorTimes.fetch,
+        clock: clock,
         cancellation: flight.cancellation),
       surroundings: surroundings, settings: known.1, request: key.request, pace: session.pace
     ).run()

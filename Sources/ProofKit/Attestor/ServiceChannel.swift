@@ -59,7 +59,8 @@ struct ServiceChannel {
     guard isRegionKnown else { throw unknownRegion }
     if case .endpoint = way.route.destination, configuration?.servicePins.isEmpty != false {
       throw Failure(
-        .internalError, "the account pins no key of its service, so none can be recognised at an "
+        .internalError,
+        "the account pins no key of its service, so none can be recognised at an "
           + "endpoint of the app's own: set them with `proofctl pin service`", .route)
     }
     return try reach(places, body)

@@ -10,9 +10,9 @@ struct ServiceRouteTests {
   private static let claims = [
     "alt": #""https://standby.example.com""#,
     "reg": #"""
-      {"abroad":{"url":"https://abroad.example.com/","alt":"https://abroad2.example.com:8443"},
-      "moon-1":{"url":"https://moon.example.com","new":7}}
-      """#,
+    {"abroad":{"url":"https://abroad.example.com/","alt":"https://abroad2.example.com:8443"},
+    "moon-1":{"url":"https://moon.example.com","new":7}}
+    """#,
   ]
 
   private func stage(_ route: ServiceRoute = ServiceRoute()) throws -> Stage {
@@ -45,14 +45,16 @@ struct ServiceRouteTests {
     #expect(all.regions["moon-1"]?.all == ["https://moon.example.com"])
     #expect(all.addresses(in: .home)?.failover == all.serviceAddresses.failover)
     #expect(all.addresses(in: try ServiceRegion("mars")) == nil)
-    let six = try AccountConfiguration(service.configuration(claims: ["alt": #""https://[::1]:8443""#]))
+    let six = try AccountConfiguration(
+      service.configuration(claims: ["alt": #""https://[::1]:8443""#]))
     #expect(six.serviceAddresses.failover == "https://[::1]:8443")
   }
 
   @Test(
     "a fail-over address or a region that is malformed is refused by name",
     arguments: [
-      ("alt", "7"), ("alt", #""ftp://x""#), ("alt", #""https://[::1""#), ("alt", #""https://[:1]""#),
+      ("alt", "7"), ("alt", #""ftp://x""#), ("alt", #""https://[::1""#),
+      ("alt", #""https://[:1]""#),
       ("alt", #""https://[::g]""#), ("alt", #""https://[::1]x""#), ("alt", "null"), ("reg", "[]"),
       ("reg", #"{"a":"https://x"}"#), ("reg", #"{"A":{"url":"https://x"}}"#),
       ("reg", #"{"home":{"url":"https://x"}}"#), ("reg", #"{"":{"url":"https://x"}}"#),
@@ -115,7 +117,9 @@ struct ServiceRouteTests {
     }
     stage.time.advance(AttestorTimes.failover)
     #expect(fetch(stage).status == .noService)
-    stage.service.set { $0.hostStatuses = [:]; $0.hostFailures[Self.first] = .unreachable("x") }
+    stage.service.set {
+      $0.hostStatuses = [:]; $0.hostFailures[Self.first] = .unreachable("x")
+    }
     stage.time.advance(AttestorTimes.failover)
     #expect(fetch(stage).status == .noNetwork)
   }
@@ -189,7 +193,8 @@ struct ServiceRouteTests {
 
   @Test("an endpoint of the app's own takes the place of every address, with the name it is given")
   func endpoint() throws {
-    let endpoint = try ServiceEndpoint(url: "https://10.1.2.3:8443/proxy/", host: "Attest.example.com")
+    let endpoint = try ServiceEndpoint(
+      url: "https://10.1.2.3:8443/proxy/", host: "Attest.example.com")
     let stage = try stage(ServiceRoute(endpoint: endpoint))
     #expect(endpoint.url == "https://attest.example.com:8443/proxy")
     #expect(endpoint.connectHost == "10.1.2.3")
