@@ -114,11 +114,13 @@ struct AttestationExchange {
         userProperty: settings.userProperty, developmentKey: settings.developmentKey,
         dataHash: settings.dataHash,
         properties: observation.properties(
-          appName: surroundings.appName, activity: settings.activity))
+          appName: surroundings.appName, activity: settings.activity,
+          withholding: surroundings.observer.collection))
       var made = try AttestationReport.make(
         subject, of: observation.evidence, answering: challenge,
         account: channel.initial.account, configSerial: channel.configuration?.serial ?? 0,
         sdkVersion: CoreProbe.version, with: surroundings.key,
+        withholding: surroundings.observer.collection,
         signedBy: claim.map { claim in (claim, { sign($0, &refusal) }) })
       // The tag ends the report. If the environment has changed, this replaces the tag, and the
       // service rejects the report.

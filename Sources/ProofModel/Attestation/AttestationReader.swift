@@ -7,10 +7,13 @@ struct AttestationReader {
   /// Whether the message is of version 2: it speaks of the installation's key, or, as an answer, has an
   /// admission to a gate.
   private(set) var hasKey = false
+  /// Whether the message is of version 3: it says what its app withholds.
+  private var hasCollection = false
 
-  /// `knowsKeys`: whether this message has a version 2.
+  /// `knowsKeys`: whether this message has a version 2. `knowsCollection`: whether it has a version 3.
   init(
-    _ bytes: [UInt8], _ kind: AttestationWire.Kind, noun: String, knowsKeys: Bool = false
+    _ bytes: [UInt8], _ kind: AttestationWire.Kind, noun: String, knowsKeys: Bool = false,
+    knowsCollection: Bool = false
   ) throws(ProofError) {
     self.bytes = bytes
     self.noun = noun
@@ -19,6 +22,7 @@ struct AttestationReader {
     switch try readByte() {
     case AttestationWire.version: break
     case AttestationWire.keyVersion where knowsKeys: hasKey = true
+    case AttestationWire.collectionVersion where knowsCollection: hasCollection = true
     default: throw .tooNew(noun)
     }
     guard try readByte() == kind.rawValue else { throw malformed }
@@ -78,6 +82,17 @@ struct AttestationReader {
     case 1: return true
     default: throw malformed
     }
+  }
+
+  /// Reads what the app withholds, and whether it has an installation key: the fields that version 3
+  /// has before those of version 2.
+  mutating func readCollection() throws(ProofError) -> CollectionMode {
+    guard hasCollection else { return [] }
+    let mode = CollectionMode(rawValue: try readByte())
+    // An app that withholds nothing has one encoding: an earlier version.
+    guard !mode.isEmpty, mode.isSubset(of: .notGranted) else { throw malformed }
+    hasKey = try readFlag()
+    return mode
   }
 
   mutating func readMessageKey() throws(ProofError) -> MessageKey {

@@ -37,6 +37,11 @@ final class InProcessService: Transport {
     /// The host, with its port, of each request.
     var hostsReached: [String] = []
     var connectHosts: [String?] = []
+    /// Each report, and what each question withholds.
+    var reports: [[UInt8]] = []
+    var withheld: [CollectionMode] = []
+    /// Asks for every source, whatever the app withholds.
+    var ignoresCollection = false
     /// Failures and statuses of single hosts.
     var hostFailures: [String: TransportError] = [:]
     var hostStatuses: [String: Int] = [:]
@@ -125,11 +130,15 @@ final class InProcessService: Transport {
     guard let question = try? AttestationQuestion(body) else { return [] }
     return state.withLock { state in
       state.devices.insert(question.device)
+      state.withheld.append(question.withheld)
       if question.purpose == .gate { state.hostsAsked.append(question.host) }
       state.salt += 1
       guard let salt = try? Salt([UInt8](repeating: state.salt, count: 16)),
         let draft = try? BaselineDraft(
-          salt: salt, sources: Probe.sources, policy: .incremental,
+          salt: salt,
+          sources: Probe.sources.filter {
+            state.ignoresCollection || !question.withheld.withholds($0.id)
+          }, policy: .incremental,
           generation: UInt32(state.salt))
       else { return [] }
       state.drafts[salt] = draft
@@ -145,6 +154,7 @@ final class InProcessService: Transport {
           to: report.salt, outcome, configSerial: state.serial, forcedPinsSerial: state.forced)
       }
       state.subjects.append(report.subject)
+      state.reports.append(body)
       state.devices.insert(report.device)
       guard let draft = state.drafts.removeValue(forKey: report.salt) else {
         return say(.askAgain).bytes(with: .sdk)
@@ -187,6 +197,10 @@ func pin(_ number: UInt8) -> String { Base64.encode([UInt8](repeating: number, c
 
 /// Evidence that a test changes.
 final class Scene: EvidenceObserver {
+  let collection: CollectionMode
+
+  init(withholding collection: CollectionMode = []) { self.collection = collection }
+
   struct State {
     /// Input of every source's digest, by class.
     var looks: [EvidenceClass: UInt8] = [:]
@@ -224,7 +238,8 @@ final class Scene: EvidenceObserver {
   }
 
   func collect(for config: MeasurementConfig) throws(ProofError) -> EvidenceSet {
-    try observe(
+    try checkWithheld(config.sources)
+    return try observe(
       config.sources, policy: config.policy, limitLog2: 33, cancellation: Cancellation()
     ).evidence
   }
@@ -248,14 +263,17 @@ final class ManualClock: Sendable {
 /// An attestor with everything around it.
 struct Stage {
   let service: InProcessService
-  let scene = Scene()
+  let scene: Scene
   let time: ManualClock
   let attestor: Attestor
 
   init(
     _ service: InProcessService = InProcessService(), time: ManualClock = ManualClock(),
-    isInitialized: Bool = true, route: ServiceRoute = ServiceRoute(), claims: [String: String] = [:]
+    isInitialized: Bool = true, route: ServiceRoute = ServiceRoute(),
+    claims: [String: String] = [:],
+    withholding collection: CollectionMode = []
   ) throws {
+    scene = Scene(withholding: collection)
     self.service = service
     self.time = time
     attestor = Attestor(
