@@ -132,6 +132,10 @@ class Verbs:
         self.assertEqual(self.ask("policy", "set", "custom-claims=sub,iss")["custom-claims"], "iss,sub")
         self.refused(1, "iss, sub, aud, nbf, iat, jti", "policy", "set", "custom-claims=exp")
         self.ask("policy", "set", "custom-claims=jti")
+        self.assertEqual(policy["withholding"], "basic,extra")
+        for facts, kept in [("all", "basic,unique,extra"), ("none", "none"), ("extra,basic", "basic,extra")]:
+            self.assertEqual(self.ask("policy", "set", f"withholding={facts}")["withholding"], kept)
+        self.refused(1, "basic, unique, extra", "policy", "set", "withholding=serials")
 
     def test_the_page_says_how_to_leave_sources_out(self):
         page = (pathlib.Path(__file__).resolve().parents[2] / "docs" / "MANAGEMENT.md").read_text()
