@@ -92,7 +92,7 @@ public final class CurlTransport: Transport {
     return authority.prefix { $0 != ":" }
   }
 
-  /// An address of one IP version cannot be reached by the other. libcurl would take it all the same.
+  /// An address of one IP version cannot be reached by the other. libcurl would connect to it.
   private static func check(
     _ target: Substring, _ family: AddressFamily
   ) throws(TransportError) {

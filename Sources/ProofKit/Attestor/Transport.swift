@@ -33,7 +33,7 @@ public struct TransportRequest: Sendable {
   /// The IP versions that the connection may use.
   public var addressFamily = AddressFamily.any
   /// The host or address to connect to in place of the URL's host; nil for that one. The certificate
-  /// must have the URL's host all the same, and the request names it.
+  /// must still have the URL's host, and the request names it.
   public var connectHost: String?
   /// The time limit of the whole request.
   public let timeout: Duration

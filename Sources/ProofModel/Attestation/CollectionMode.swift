@@ -18,7 +18,7 @@ public struct CollectionMode: OptionSet, Sendable, Hashable {
   /// another machine.
   public static let withoutUniqueIdentifiers = CollectionMode(rawValue: 2)
   /// Withholds details for people: the words of findings, the activity, who started the app. That
-  /// there is a finding is reported all the same.
+  /// there is a finding is still reported.
   public static let withoutExtras = CollectionMode(rawValue: 4)
   /// Withholds all three: for a user who has not consented.
   public static let notGranted: CollectionMode = [
@@ -51,6 +51,6 @@ public struct CollectionMode: OptionSet, Sendable, Hashable {
 }
 
 extension CollectionMode: CustomStringConvertible {
-  /// What is withheld.
+  /// The names of the withheld facts, in words.
   public var description: String { "withholds \(text)" }
 }

@@ -1,6 +1,6 @@
 internal import ProofModel
 
-// What apps may withhold under an account's policy.
+// The rule of an account about facts that apps withhold.
 
 extension CollectionMode {
   /// Reads names of facts between commas, such as `basic,extra`; `none` and `all` stand for themselves.

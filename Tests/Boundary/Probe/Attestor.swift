@@ -46,7 +46,8 @@ private func probeRoute(_ clock: AttestorClock) throws {
   try expect(ServiceRegion.nameMax == 32 && AddressFamily.allCases == [.any, .v4, .v6])
   let endpoint = try ServiceEndpoint(url: "https://10.1.2.3", host: "attest.example.com")
   let routes = [
-    ServiceRoute(), ServiceRoute(region: region, addressFamily: .v6), ServiceRoute(endpoint: endpoint),
+    ServiceRoute(), ServiceRoute(region: region, addressFamily: .v6),
+    ServiceRoute(endpoint: endpoint),
   ]
   for route in routes {
     let attestor = Attestor(observer: Still(), over: Nowhere(), route: route, clock: clock)
@@ -55,7 +56,7 @@ private func probeRoute(_ clock: AttestorClock) throws {
   do {
     _ = try ServiceEndpoint(url: "x")
     try expect(false)
-  } catch { try expect(error.initializationCode == -10) }
+  } catch let error as AttestorError { try expect(error.initializationCode == -10) }
   var request = TransportRequest(url: "https://example.com", timeout: .seconds(1))
   request.addressFamily = .v4
   request.connectHost = "127.0.0.1"
@@ -165,7 +166,7 @@ private func probeAttestorErrors(_ attestor: Attestor) throws {
   } catch let error as AttestorError {
     try expect(AccountConfiguration.byteCountMax == 65_536 && !error.description.isEmpty)
   }
-  try probeRoute(clock)
+  try probeRoute(AttestorClock(uptime: { .zero }))
   var asking = TransportRequest(url: "https://example.com", timeout: .seconds(1))
   asking.authorization = "Bearer x"
   try expect(asking.authorization != nil && PinType.allCases == [.publicKeySHA256])

@@ -34,7 +34,7 @@ struct CollectionTests {
     func properties(_ mode: CollectionMode) throws -> [String: String] {
       let stage = try stage(mode)
       stage.scene.state.withLock {
-        $0.alarms = [.init(Probe.sources[9].id, name: "/home/ada/x", words: "is traced")]
+        $0.alarms = [.init(Probe.sources[9].id, name: "/srv/ada/x", words: "is traced")]
       }
       stage.attestor.setActivity("pay")
       _ = stage.attestor.fetchTokenAndWait(for: measured)
@@ -46,7 +46,7 @@ struct CollectionTests {
     let all = try properties([])
     let finding = try #require(all.keys.first { $0.hasPrefix("finding.") })
     #expect(Set(all.keys) == basic.union(extra).union([finding]))
-    #expect(all[finding]?.contains("/home/ada") == true)
+    #expect(all[finding]?.contains("/srv/ada") == true)
     #expect(try Set(properties(.withoutBasicFacts).keys) == extra.union([finding]))
     #expect(try Set(properties(.withoutUniqueIdentifiers).keys) == Set(all.keys))
     let noExtras = try properties(.withoutExtras)
