@@ -204,6 +204,9 @@ let package = Package(
       dependencies: ["SimulatedDevices", "ProofKit", "ProofModel", "Console", "LoadLink"],
       path: "Benchmarks/proof-load", swiftSettings: strictSwift),
 
+    .target(
+      name: "RealProcess", dependencies: ["ProofModel"], path: "Tests/RealProcess",
+      swiftSettings: strictSwift),
     .testTarget(name: "ConsoleTests", dependencies: ["Console"], swiftSettings: strictSwift),
     .target(name: "DeepCall", path: "Tests/ProofBenchTests/DeepCall", cSettings: strictC),
     .testTarget(
@@ -252,7 +255,7 @@ let package = Package(
       name: "ProofKitHTTPTests",
       dependencies: [
         "ProofKitHTTP", "ProofKit", "ProofModel", "ProofRequest", "ProofJOSE", "ProofBackend",
-        "ProofService", "SilentResolver",
+        "ProofService", "SilentResolver", "RealProcess", "proof-service",
       ],
       exclude: ["SilentResolver"], swiftSettings: strictSwift),
     .executableTarget(
@@ -293,7 +296,8 @@ let package = Package(
       name: "LinkBench", dependencies: ["ProofLink", "ProofModel", "HardwareBench"],
       path: "Tests/LinkBench", swiftSettings: strictSwift),
     .testTarget(
-      name: "ProofLinkTests", dependencies: ["ProofLink", "ProofKit", "ProofModel", "LinkBench"],
+      name: "ProofLinkTests",
+      dependencies: ["ProofLink", "ProofKit", "ProofModel", "LinkBench", "RealProcess"],
       exclude: ["HardwareBench"], swiftSettings: strictSwift),
   ],
   swiftLanguageModes: [.v6],

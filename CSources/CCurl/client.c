@@ -100,8 +100,20 @@ static CURLcode keep_secrets(CURL *easy, void *context, void *user) {
   return CURLE_OK;
 }
 
+static long resolving(int family) {
+  switch (family) {
+    case 4:
+      return CURL_IPRESOLVE_V4;
+    case 6:
+      return CURL_IPRESOLVE_V6;
+    default:
+      return CURL_IPRESOLVE_WHATEVER;
+  }
+}
+
 /// All options, or nothing is sent: each of them is a defence.
-static int prepare(struct phc_client *client, const struct phc_request *request, struct curl_slist *fields) {
+static int prepare(struct phc_client *client, const struct phc_request *request, struct curl_slist *fields,
+                   struct curl_slist *connect_to) {
   CURL *easy = client->easy;
   const char *protocols = client->allows_plain ? "http,https" : "https";
   int bad = 0;
@@ -109,6 +121,8 @@ static int prepare(struct phc_client *client, const struct phc_request *request,
 #define SET(option, value) (bad |= curl_easy_setopt(easy, option, value) != CURLE_OK)
   SET(CURLOPT_URL, request->url);
   SET(CURLOPT_PROTOCOLS_STR, protocols);
+  SET(CURLOPT_IPRESOLVE, resolving(request->family));
+  if (connect_to != NULL) SET(CURLOPT_CONNECT_TO, connect_to);
   SET(CURLOPT_FOLLOWLOCATION, 0L);
   SET(CURLOPT_PROXY, "");
   SET(CURLOPT_NOPROXY, "*");
@@ -291,6 +305,19 @@ static int keep_head(struct phc_client *client) {
   return 0;
 }
 
+/// libcurl's entry for one host in place of each, with the URL's port. NULL without memory.
+static struct curl_slist *other_host(const char *host) {
+  static const char any[] = "::";
+  size_t size = sizeof any + strlen(host) + 1;
+  char *entry = malloc(size);
+  struct curl_slist *list = NULL;
+  if (entry == NULL) return NULL;
+  (void)snprintf(entry, size, "%s%s:", any, host);
+  list = curl_slist_append(NULL, entry);
+  free(entry);
+  return list;
+}
+
 enum phc_result phc_client_send(struct phc_answer *answer, struct phc_client *client,
                                 const struct phc_request *request) {
   enum phc_result result = PHC_E_REFUSED;
@@ -300,6 +327,8 @@ enum phc_result phc_client_send(struct phc_answer *answer, struct phc_client *cl
                                   : curl_slist_append(NULL, "Content-Type: application/octet-stream");
   struct curl_slist *more = fields;
   if (fields != NULL && request->fields == NULL) more = curl_slist_append(fields, "Expect:");
+  struct curl_slist *connect_to = request->connect_host != NULL ? other_host(request->connect_host) : NULL;
+  if (request->connect_host != NULL && connect_to == NULL) more = NULL;
   client->words[0] = 0;
   if (more != NULL && request->authorization != NULL) {
     more = append_authorization(fields, request->authorization, client->words);
@@ -309,7 +338,7 @@ enum phc_result phc_client_send(struct phc_answer *answer, struct phc_client *cl
   client->size = 0;
   client->over = 0;
   client->limit = request->answer_limit;
-  if (more != NULL && prepare(client, request, fields) == 0 &&
+  if (more != NULL && prepare(client, request, fields, connect_to) == 0 &&
       curl_multi_add_handle(client->multi, client->easy) == CURLM_OK) {
     long connections = 0;
     code = run(client);
@@ -339,5 +368,6 @@ enum phc_result phc_client_send(struct phc_answer *answer, struct phc_client *cl
   // The handle outlives the list and the request's body.
   curl_easy_reset(client->easy);
   free_fields(fields);
+  curl_slist_free_all(connect_to);
   return result;
 }

@@ -2,12 +2,17 @@ public import ProofModel
 
 /// Something that observes the running app, its environment and its device.
 public protocol EvidenceCollector: Sendable {
+  /// The facts that it withholds: it collects none of their sources, whatever a configuration asks
+  /// for. The default implementation withholds nothing.
+  var collection: CollectionMode { get }
+
   /// Observes the sources that a configuration asks for, now.
   ///
   /// - Parameter config: The configuration that names the sources.
   /// - Returns: At least one record for each source asked for. A source that cannot be read is
   ///   recorded as absent.
-  /// - Throws: ``/ProofModel/ProofError/evidenceUnavailable(reason:)``, and the errors of an
+  /// - Throws: ``/ProofModel/ProofError/evidenceWithheld(_:)``,
+  ///   ``/ProofModel/ProofError/evidenceUnavailable(reason:)``, and the errors of an
   ///   ``/ProofModel/EvidenceSet``.
   func collect(for config: MeasurementConfig) throws(ProofError) -> EvidenceSet
 
@@ -47,6 +52,15 @@ public protocol EvidenceCollector: Sendable {
 }
 
 extension EvidenceCollector {
+  /// Nothing is withheld.
+  public var collection: CollectionMode { [] }
+
+  /// Refuses sources that are withheld.
+  func checkWithheld(_ sources: [Source]) throws(ProofError) {
+    let withheld = sources.map(\.id).filter(collection.withholds)
+    guard withheld.isEmpty else { throw .evidenceWithheld(withheld) }
+  }
+
   /// Collects, and measures the evidence.
   public func measurement(
     under config: MeasurementConfig, with key: MeasurementProofKey

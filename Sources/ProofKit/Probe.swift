@@ -57,13 +57,16 @@ public final class Probe: EvidenceObserver {
     /// Memory is taken as files are cached: 80 bytes for each, and its name. The policy `full`
     /// caches nothing.
     public var cacheByteLimit: UInt32?
+    /// The facts that the app withholds; the probe does not collect them.
+    public var collection: CollectionMode
 
     /// Describes the set-up of a probe.
     public init(
       bundle: String? = nil, folders: [Folder] = [], storage: String? = nil,
       plugins: [String] = [], hardens: Bool = true, keptDescriptorCount: UInt32 = 0,
-      cacheByteLimit: UInt32? = nil
+      cacheByteLimit: UInt32? = nil, collection: CollectionMode = []
     ) {
+      self.collection = collection
       self.bundle = bundle
       self.folders = folders
       self.storage = storage
@@ -75,6 +78,8 @@ public final class Probe: EvidenceObserver {
   }
 
   private let core: CoreLock<CoreProbe>
+  /// The facts that the app withholds.
+  public let collection: CollectionMode
 
   /// Makes a probe, and the storage secret if there is none yet.
   ///
@@ -82,19 +87,24 @@ public final class Probe: EvidenceObserver {
   /// - Throws: ``/ProofModel/ProofError/evidenceUnavailable(reason:)`` if the storage folder is
   ///   missing or open to others, or if memory runs out.
   public init(_ options: Options) throws(ProofError) {
+    collection = options.collection
     core = CoreLock(try CoreProbe(options))
   }
 
   /// Observes the sources that a configuration asks for, now, on the calling thread.
   public func collect(for config: MeasurementConfig) throws(ProofError) -> EvidenceSet {
-    try withCore { core throws(ProofError) in try core.collect(for: config, pace: Pace()) }
+    try checkWithheld(config.sources)
+    return try withCore { core throws(ProofError) in try core.collect(for: config, pace: Pace()) }
   }
 
   /// Measures under a configuration, now, on the calling thread. The evidence is wiped.
   public func measurement(
     under config: MeasurementConfig, with key: MeasurementProofKey
   ) throws(ProofError) -> Measurement {
-    try withCore { core throws(ProofError) in try core.measure(config, key: key, pace: Pace()) }
+    try checkWithheld(config.sources)
+    return try withCore { core throws(ProofError) in
+      try core.measure(config, key: key, pace: Pace())
+    }
   }
 
   /// Checks again for debuggers and tracers. If the result has changed, the proof is replaced.
@@ -121,7 +131,8 @@ public final class Probe: EvidenceObserver {
   public func evidence(
     for config: MeasurementConfig, progress: (@Sendable (Progress) -> Void)? = nil
   ) async throws -> EvidenceSet {
-    try await run(progress) { core, pace throws(ProofError) in
+    try checkWithheld(config.sources)
+    return try await run(progress) { core, pace throws(ProofError) in
       try core.collect(for: config, pace: pace)
     }
   }
@@ -143,6 +154,7 @@ public final class Probe: EvidenceObserver {
     of sources: [Source], policy: MeasurementPolicy = .full, limitLog2: UInt8 = 33,
     progress: (@Sendable (Progress) -> Void)? = nil
   ) async throws -> EvidenceSet {
+    try checkWithheld(sources)
     let limit = try Self.byteCountLimit(limitLog2)
     return try await run(progress) { core, pace throws(ProofError) in
       try core.collect(sources, policy: policy, byteCountLimit: limit, pace: pace)
@@ -153,6 +165,7 @@ public final class Probe: EvidenceObserver {
   public func observe(
     _ sources: [Source], policy: MeasurementPolicy, limitLog2: UInt8, cancellation: Cancellation
   ) throws(ProofError) -> Observation {
+    try checkWithheld(sources)
     let limit = try Self.byteCountLimit(limitLog2)
     let pace = Pace()
     return try cancellation.withHandler({ pace.cancel() }) { () throws(ProofError) in
@@ -184,7 +197,8 @@ public final class Probe: EvidenceObserver {
     _ config: MeasurementConfig, key: MeasurementProofKey = .sdk,
     progress: (@Sendable (Progress) -> Void)? = nil
   ) async throws -> Measurement {
-    try await run(progress) { core, pace throws(ProofError) in
+    try checkWithheld(config.sources)
+    return try await run(progress) { core, pace throws(ProofError) in
       try core.measure(config, key: key, pace: pace)
     }
   }
@@ -199,7 +213,8 @@ public final class Probe: EvidenceObserver {
   public func diagnose(
     _ config: MeasurementConfig, key: MeasurementProofKey = .sdk
   ) async throws -> Diagnosis {
-    try await run(nil) { core, pace throws(ProofError) in
+    try checkWithheld(config.sources)
+    return try await run(nil) { core, pace throws(ProofError) in
       try core.diagnose(config, key: key, pace: pace)
     }
   }

@@ -71,16 +71,44 @@ public final class CurlTransport: Transport {
   }
 
   private func check(_ request: TransportRequest) throws(TransportError) {
-    if request.url.hasPrefix("https://") { return }
-    guard request.url.hasPrefix("http://") else {
+    let isSecure = request.url.hasPrefix("https://")
+    guard isSecure || request.url.hasPrefix("http://") else {
       throw .refused("\(request.url) is no https URL")
     }
-    let authority = request.url.dropFirst("http://".count).prefix { !"/?#".contains($0) }
-    let host = authority.split(separator: ":", omittingEmptySubsequences: false).first ?? ""
-    guard options.allowsPlainLoopback, !authority.contains("@"), Self.isLoopback(host) else {
+    let authority = request.url.dropFirst(isSecure ? 8 : 7).prefix { !"/?#".contains($0) }
+    let target = request.connectHost.map { $0[...] } ?? Self.host(of: authority)
+    try Self.check(target, request.addressFamily)
+    if isSecure { return }
+    guard options.allowsPlainLoopback, !authority.contains("@"),
+      Self.isLoopback(Self.host(of: authority)), Self.isLoopback(target)
+    else {
       throw .refused("http is allowed to this machine only, and only where it was asked for")
     }
     guard request.pins.isEmpty else { throw .refused("pins are given, and http has no keys") }
+  }
+
+  private static func host(of authority: Substring) -> Substring {
+    if authority.first == "[", let end = authority.firstIndex(of: "]") { return authority[...end] }
+    return authority.prefix { $0 != ":" }
+  }
+
+  /// An address of one IP version cannot be reached by the other. libcurl would connect to it.
+  private static func check(
+    _ target: Substring, _ family: AddressFamily
+  ) throws(TransportError) {
+    switch family {
+    case .any: return
+    case .v4 where target.first == "[":
+      throw .unreachable("\(target) is an IPv6 address, and only IPv4 may be used")
+    case .v6 where isIPv4(target):
+      throw .unreachable("\(target) is an IPv4 address, and only IPv6 may be used")
+    default: return
+    }
+  }
+
+  private static func isIPv4(_ host: Substring) -> Bool {
+    let parts = host.split(separator: ".", omittingEmptySubsequences: false)
+    return parts.count == 4 && parts.allSatisfy { UInt8($0) != nil }
   }
 
   /// Method and fields stand in the request as they are: none of them may begin another line.
@@ -106,8 +134,6 @@ public final class CurlTransport: Transport {
 
   /// Whether a host is this machine. A name other than `localhost` could resolve to any address.
   private static func isLoopback(_ host: Substring) -> Bool {
-    if host == "localhost" { return true }
-    let parts = host.split(separator: ".", omittingEmptySubsequences: false)
-    return parts.count == 4 && parts[0] == "127" && parts.allSatisfy { UInt8($0) != nil }
+    host == "localhost" || host == "[::1]" || isIPv4(host) && host.hasPrefix("127.")
   }
 }

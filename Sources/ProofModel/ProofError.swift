@@ -37,6 +37,9 @@ public enum ProofError: Error, Sendable, Hashable {
   case evidenceNotAskedFor(EvidenceName)
   /// Sources that the configuration asks for have no record, not even of absence.
   case evidenceMissing([SourceID])
+  /// The configuration asks for sources that the app withholds: it was made under another collection
+  /// mode.
+  case evidenceWithheld([SourceID])
   /// The collector of evidence failed.
   case evidenceUnavailable(reason: String)
   /// A record or an end came after the measurement had refused a record, and so had ended.
@@ -118,6 +121,10 @@ extension ProofError: CustomStringConvertible {
     case .evidenceMissing(let sources):
       "There is no record of \(sources.map(\.description).joined(separator: ", ")). Record what "
         + "cannot be read as absent."
+    case .evidenceWithheld(let sources):
+      "The configuration asks for what this app withholds ("
+        + sources.map { "\($0)" }.joined(separator: ", ")
+        + "): it was made under another collection mode. Fetch a measurement under the present mode."
     case .evidenceUnavailable(let reason):
       "The evidence could not be collected: \(reason)."
     case .measurementEnded:

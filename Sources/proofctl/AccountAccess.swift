@@ -115,8 +115,10 @@ struct RemoteAccount {
   }
 
   /// Gets a page that needs no token.
-  func get(_ path: String, timeout: Duration = .seconds(10)) throws -> TransportResponse {
-    try send(TransportRequest(url: url + path, timeout: timeout))
+  func get(
+    _ path: String, pins: [String] = [], timeout: Duration = .seconds(10)
+  ) throws -> TransportResponse {
+    try send(TransportRequest(url: url + path, pins: pins, timeout: timeout))
   }
 
   private func send(_ request: TransportRequest) throws -> TransportResponse {

@@ -296,6 +296,20 @@ enum AccountVerbs {
     verb("config url", [Operand("URL")], [], "says where the service is", as: "config/url") {
       ["url": .string($0.operands[0])]
     },
+    verb(
+      "config failover", [Operand("URL|none")], [],
+      "says where apps go while the service's address does not answer", as: "config/failover"
+    ) { $0.operands[0] == "none" ? [:] : ["url": .string($0.operands[0])] },
+    verb(
+      "config region", [Operand("REGION"), Operand("URL|none")],
+      [Option("--failover", "URL", help: "where its apps go while URL does not answer")],
+      "says where the service is for apps of a region", as: "config/region"
+    ) { invocation in
+      var arguments: JSONObject = ["region": .string(invocation.operands[0])]
+      if invocation.operands[1] != "none" { arguments["url"] = .string(invocation.operands[1]) }
+      if let url = invocation.value("--failover") { arguments["failover"] = .string(url) }
+      return arguments
+    },
   ]
 
   private static func pins(_ invocation: Invocation, from index: Int) throws -> JSONValue {

@@ -9,7 +9,10 @@ import ProofService
 enum Diagnosis {
   static let verb = Verb(
     "diagnose", [],
-    [Option("--app", "FOLDER", help: "looks at an app's stored measurement")],
+    [
+      Option("--app", "FOLDER", help: "looks at an app's stored measurement"),
+      Option("--regions", help: "looks at each address that apps get, in each region"),
+    ],
     "looks at store, service and an app's stored measurement", run: run)
 
   private struct Finding {
@@ -19,6 +22,9 @@ enum Diagnosis {
   }
 
   private static func run(_ invocation: Invocation) throws -> Answer {
+    guard !invocation.has("--regions") || AccountAccess.isNamed(invocation) else {
+      throw Failure.usage("--regions needs the account: --service URL, or --store FILE")
+    }
     var findings = [Finding(what: "SDK key", isGood: true, detail: "\(MeasurementProofKey.sdk)")]
     func look(_ what: String, _ body: () throws -> String) {
       do {
@@ -46,6 +52,15 @@ enum Diagnosis {
       look("clock") { try clock(try remote.get("/health").serverTime) }
       look("management") { try account(invocation) }
     }
+    if invocation.has("--regions") {
+      do {
+        for address in try addresses(invocation) {
+          look(address.what) { try health(address, invocation) }
+        }
+      } catch {
+        findings.append(Finding(what: "regions", isGood: false, detail: "\(error)"))
+      }
+    }
     if let folder = invocation.value("--app") {
       look("stored measurement") { try stored(folder) }
     }
@@ -58,6 +73,46 @@ enum Diagnosis {
             "detail": .string($0.detail),
           ]
         }), isGood: isGood)
+  }
+
+  /// An address that apps get.
+  private struct Address {
+    let what: String
+    let url: String
+    let pins: [String]
+  }
+
+  /// The addresses of the account's configuration: those of home, then those of each region.
+  private static func addresses(_ invocation: Invocation) throws -> [Address] {
+    let value = try AccountAccess(invocation).perform("config/show")
+    guard case .object(let shown) = value, let url = shown.text("url") else {
+      throw Failure("the account's configuration has no address")
+    }
+    let pins = shown.texts("servicePins") ?? []
+    var addresses: [Address] = []
+    func add(_ region: String, _ url: String, _ failover: String?) {
+      addresses.append(Address(what: "region \(region)", url: url, pins: pins))
+      if let failover {
+        addresses.append(Address(what: "fail-over of \(region)", url: failover, pins: pins))
+      }
+    }
+    add("home", url, shown.text("failover"))
+    if case .object(let regions) = shown["regions"] {
+      for (name, value) in regions.members {
+        guard case .object(let region) = value, let url = region.text("url") else { continue }
+        add(name, url, region.text("failover"))
+      }
+    }
+    return addresses
+  }
+
+  /// Asks an address as an app does: under the account's pins.
+  private static func health(_ address: Address, _ invocation: Invocation) throws -> String {
+    let answer = try RemoteAccount(address.url, invocation).get("/health", pins: address.pins)
+    guard answer.status == 200 else {
+      throw Failure("\(address.url)/health answers with status \(answer.status)")
+    }
+    return "\(address.url) answers, \(address.pins.isEmpty ? "not pinned" : "with a pinned key")"
   }
 
   private static func account(_ invocation: Invocation) throws -> String {

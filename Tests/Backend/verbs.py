@@ -132,6 +132,10 @@ class Verbs:
         self.assertEqual(self.ask("policy", "set", "custom-claims=sub,iss")["custom-claims"], "iss,sub")
         self.refused(1, "iss, sub, aud, nbf, iat, jti", "policy", "set", "custom-claims=exp")
         self.ask("policy", "set", "custom-claims=jti")
+        self.assertEqual(policy["withholding"], "basic,extra")
+        for facts, kept in [("all", "basic,unique,extra"), ("none", "none"), ("extra,basic", "basic,extra")]:
+            self.assertEqual(self.ask("policy", "set", f"withholding={facts}")["withholding"], kept)
+        self.refused(1, "basic, unique, extra", "policy", "set", "withholding=serials")
 
     def test_the_page_says_how_to_leave_sources_out(self):
         page = (pathlib.Path(__file__).resolve().parents[2] / "docs" / "MANAGEMENT.md").read_text()
@@ -368,4 +372,21 @@ class Verbs:
         findings = self.ask("diagnose")
         self.assertEqual({finding["state"] for finding in findings}, {"well"}, findings)
         self.assertGreaterEqual(len(findings), 3)
+        # Each address that apps get, from here.
+        url = self.place.start_service()
+        self.ask("config", "failover", "http://127.0.0.1:1")
+        self.ask("config", "region", "abroad", url, "--failover", "http://127.0.0.1:2")
+        self.assertEqual(self.ask("config", "show")["regions"],
+                         {"abroad": {"url": url, "failover": "http://127.0.0.1:2"}})
+        code, output, _ = self.place.run("diagnose", "--regions", "--json", where=self.where)
+        states = {finding["what"]: finding["state"] for finding in json.loads(output)}
+        self.assertEqual((code, states["region home"], states["region abroad"]), (1, "well", "well"), output)
+        self.assertEqual({states["fail-over of home"], states["fail-over of abroad"]}, {"failed"}, output)
+        self.ask("config", "failover", "none")
+        self.ask("config", "region", "abroad", url)
+        self.assertEqual({finding["state"] for finding in self.ask("diagnose", "--regions")}, {"well"})
+        self.ask("config", "region", "abroad", "none")
+        self.refused(1, "region", "config", "region", "abroad", "none")
+        self.refused(1, "no home|not home", "config", "region", "home", url)
+        self.assertNotIn("regions", self.ask("config", "show"))
         self.assertIn("apis", self.ask("metrics", "show"))

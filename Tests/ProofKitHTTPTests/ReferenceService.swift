@@ -30,6 +30,7 @@ final class ReferenceService {
     let properties: [String: String]
     let device: String
     let config: String?
+    let withheld: Int
   }
 
   /// Certificates are made once for all tests of a run.
@@ -99,6 +100,8 @@ final class ReferenceService {
 
 /// The parts of a machine that do not depend on its state: a debug build is slow to look at code.
 struct FixedScene: EvidenceObserver {
+  var collection: CollectionMode = []
+
   func observe(
     _ sources: [Source], policy: MeasurementPolicy, limitLog2: UInt8, cancellation: Cancellation
   ) throws(ProofError) -> Observation {

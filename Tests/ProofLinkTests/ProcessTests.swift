@@ -1,6 +1,7 @@
 import Foundation
 import ProofLink
 import ProofModel
+import RealProcess
 import Testing
 
 /// The connection against the hardware's own process, on the real clock. Nothing here says how long

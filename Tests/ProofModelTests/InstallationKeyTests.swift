@@ -44,7 +44,7 @@ struct InstallationKeyTests {
       try AttestationAnswer(answer, to: draft.salt, with: world.key)
     }
     var later = question(true).bytes
-    later[2] = 3
+    later[2] = 4
     #expect(throws: ProofError.tooNew("attestation question")) { try AttestationQuestion(later) }
   }
 

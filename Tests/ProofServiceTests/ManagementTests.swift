@@ -59,6 +59,60 @@ import Testing
     #expect(answer.configSerial == serial && answer.forcedPinsSerial == serial - 2)
   }
 
+  @Test func `a configuration has a fail-over address and regions only if it was told so`() throws {
+    let bench = try Bench()
+    let management = bench.management
+    func claims() throws -> JSONObject {
+      let text = try management.signedConfiguration()
+      let payload = try #require(Base64.decode(String(text.split(separator: ".")[1]), .url))
+      guard case .object(let claims) = try JSONValue(parsing: payload.span) else { return [:] }
+      return claims
+    }
+    let plain = try claims().members.map(\.name)
+    #expect(plain.sorted() == ["acc", "dom", "fps", "iat", "key", "pin", "ser", "spk", "url"])
+    try management.setFailover("https://standby.example.com/")
+    let abroad = try RegionAddresses(
+      url: "https://a.example.com", failover: "https://b.example.com")
+    try management.setRegion("abroad", to: abroad)
+    try management.setRegion("moon-1", to: RegionAddresses(url: "https://[::1]:8443"))
+    #expect(try claims().text("alt") == "https://standby.example.com")
+    #expect(
+      try claims()["reg"] == [
+        "abroad": ["url": "https://a.example.com", "alt": "https://b.example.com"],
+        "moon-1": ["url": "https://[::1]:8443"],
+      ])
+    // The settings outlive a change of something else, and the account's next opening.
+    try management.setURL("https://other.example.com")
+    #expect(try management.configuration().regions["abroad"] == abroad)
+    try management.setFailover(nil)
+    try management.setRegion("abroad", to: nil)
+    try management.setRegion("moon-1", to: nil)
+    #expect(try claims().members.map(\.name) == plain)
+  }
+
+  @Test func `a region or a fail-over address that apps could not use is refused`() throws {
+    let bench = try Bench()
+    let management = bench.management
+    let url = try management.configuration().url
+    #expect(throws: ServiceError.self) { try management.setFailover(url) }
+    #expect(throws: ServiceError.self) { try management.setFailover("http://standby.example.com") }
+    #expect(throws: ServiceError.self) { _ = try RegionAddresses(url: url, failover: url) }
+    let addresses = try RegionAddresses(url: url)
+    for name in ["", "home", "Abroad", "a b", String(repeating: "a", count: 33)] {
+      #expect(throws: ServiceError.self) { try management.setRegion(name, to: addresses) }
+    }
+    #expect(throws: ServiceError.unknown("region", name: "mars")) {
+      try management.setRegion("mars", to: nil)
+    }
+    try management.setFailover("https://standby.example.com")
+    #expect(throws: ServiceError.self) { try management.setURL("https://standby.example.com") }
+    for number in 0..<RegionAddresses.countMax {
+      try management.setRegion("r\(number)", to: addresses)
+    }
+    #expect(throws: ServiceError.self) { try management.setRegion("more", to: addresses) }
+    #expect(try management.configuration().regions.count == RegionAddresses.countMax)
+  }
+
   @Test func `the short configuration names account, host and the key's fingerprint`() throws {
     let bench = try Bench()
     let parts = try bench.management.initialConfiguration().split(separator: "#")
@@ -330,6 +384,12 @@ import Testing
       ("pin/remove", ["host": "x.example.com"]), ("pin/service", ["pins": []]),
       ("pin/force", ["confirm": "YES"]), ("config/show", [:]),
       ("config/url", ["url": "https://b.example.com"]),
+      ("config/failover", ["url": "https://c.example.com"]), ("config/failover", [:]),
+      (
+        "config/region",
+        ["region": "r", "url": "https://d.example.com", "failover": "https://e.example.com"]
+      ),
+      ("config/region", ["region": "r"]),
       ("token/example", ["host": "x.example.com", "valid": false, "boundTo": "t"]),
       ("token/example", ["host": "x.example.com", "measured": false]),
       ("sdk/new", ["name": "s", "mode": "development"]), ("sdk/list", [:]),
@@ -393,6 +453,8 @@ import Testing
       ("api/change", ["host": .string(Bench.plain), "kid": "x"], 400),
       ("keyset/change", ["kid": "x", "to": "y"], 404),
       ("config/retire-keys", ["confirm": "y"], 409),
+      ("config/failover", ["url": "ftp://x"], 400), ("config/region", ["region": "r"], 404),
+      ("config/region", ["region": "r", "failover": "https://x"], 400),
     ]
     for (verb, arguments, expected) in steps {
       let (status, value) = try manage(bench, verb, arguments)

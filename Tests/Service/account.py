@@ -54,7 +54,7 @@ class Account:
         self.measurement_key = secrets.token_bytes(32)
         self.signing = SigningKey.generate()
         self.mpks = {m.u8(2) + m.derive("pfc1.key-id.....", DEVELOPMENT_KEY, m.u8(2))[:7]: (2, DEVELOPMENT_KEY)}
-        self.salts: dict[bytes, tuple[m.Draft, float, bytes]] = {}
+        self.salts: dict[bytes, tuple[m.Draft, float, bytes, int]] = {}
         self.generation = 0
         self.last: dict = {}
         self.lock = threading.Lock()
@@ -84,8 +84,9 @@ class Account:
             return None
         with self.lock:
             self.generation += 1
-            draft = m.Draft(secrets.token_bytes(16), self.salt_seconds, self.policy, 33, self.generation, self.sources)
-            self.salts[draft.salt] = (draft, time.monotonic() + self.salt_seconds, question.device)
+            draft = m.Draft(secrets.token_bytes(16), self.salt_seconds, self.policy, 33, self.generation,
+                            m.shown(self.sources, question.withheld))
+            self.salts[draft.salt] = (draft, time.monotonic() + self.salt_seconds, question.device, question.withheld)
         return draft.challenge(self.serial)
 
     def answer(self, body: bytes) -> bytes | None:
@@ -94,17 +95,18 @@ class Account:
             return None
         mode, mpk = self.mpks[report.key_id]
         with self.lock:
-            draft, end, device = self.salts.pop(report.salt, (None, 0, b""))
+            draft, end, device, withheld = self.salts.pop(report.salt, (None, 0, b"", 0))
             self.last = {
                 "purpose": report.purpose, "subject": report.subject, "user_property": report.user_property,
                 "development_key": report.development_key, "serial": report.serial,
                 "data_hash": b64(report.data_hash) if report.data_hash else None,
                 "properties": dict(report.properties), "device": b64(report.device),
                 "payload": b64(report.payload), "records": len(report.records),
+                "withheld": report.withheld,
             }
         if draft is None or time.monotonic() > end or device != report.device:
             return self.say(mpk, report.salt, m.ASK_AGAIN)
-        believed = m.believe(report, draft, mode, mpk)
+        believed = m.believe(report, draft, mode, mpk) if withheld == report.withheld else None
         if believed is None:
             return self.say(mpk, report.salt, m.UNBELIEVABLE)
         with self.lock:

@@ -45,7 +45,7 @@ system_default = tls
 MinProtocol = TLSv1
 CipherString = DEFAULT@SECLEVEL=0
 """
-LOOPBACK = "IP:127.0.0.1,DNS:localhost"
+LOOPBACK = "IP:127.0.0.1,IP:::1,DNS:localhost"
 
 
 def make_all(folder: str) -> None:

@@ -47,7 +47,9 @@ class Fields:
 
     def __init__(self, data: bytes, kind: int) -> None:
         self.data, self.at = data, 0
-        if len(data) > MESSAGE_MAX or self.take(4) != head(kind):
+        # A question or a report of version 3 is that of an app that withholds facts.
+        self.withholds = kind in (QUESTION, REPORT) and data[:4] == b"PA" + u8(3) + u8(kind)
+        if len(data) > MESSAGE_MAX or self.take(4) != head(kind) and not self.withholds:
             raise Malformed("head")
 
     def take(self, n: int) -> bytes:
@@ -80,6 +82,15 @@ class Fields:
             raise Malformed("flag")
         return value == 1
 
+    def withheld(self) -> int:
+        """The collection mode. This service knows no installation keys."""
+        if not self.withholds:
+            return 0
+        mode = self.uint(1)
+        if not 1 <= mode <= 7 or self.flag():
+            raise Malformed("collection mode")
+        return mode
+
     def end(self) -> None:
         if self.at != len(self.data):
             raise Malformed("bytes after the end")
@@ -94,6 +105,7 @@ class Question:
     account: str
     sdk_version: str
     host: str = ""
+    withheld: int = 0
 
 
 def read_question(data: bytes) -> Question:
@@ -101,7 +113,7 @@ def read_question(data: bytes) -> Question:
     fields = (f.take(8), f.take(16), f.uint(1), f.uint(4), f.text(), f.text())
     if not TOKEN <= fields[2] <= STRING_KEY:
         raise Malformed("purpose")
-    question = Question(*fields, host=f.text() if fields[2] == GATE else "")
+    question = Question(*fields, host=f.text() if fields[2] == GATE else "", withheld=f.withheld())
     f.end()
     return question
 
@@ -151,6 +163,7 @@ class Report:
     dm: bytes
     tagged: bytes
     tag: bytes
+    withheld: int = 0
     pairs: dict = field(default_factory=dict)
 
 
@@ -171,12 +184,21 @@ def read_report(data: bytes) -> Report:
         name = f.take(f.uint(1))
         records.append((cls, number, name, f.take(32) if present else None))
     im, dm = f.take(32), f.take(32)
+    withheld = f.withheld()
     tagged = data[:f.at]
     tag = f.take(32)
     f.end()
     if any(a[:3] >= b[:3] for a, b in zip(records, records[1:])):
         raise Malformed("order of records")
-    return Report(*head_fields, *said, properties, tuple(records), im, dm, tagged, tag)
+    return Report(*head_fields, *said, properties, tuple(records), im, dm, tagged, tag, withheld)
+
+# The sources that each bit of a collection mode withholds.
+WITHHELD = {1: {(1, 2), (3, 8), (3, 9)}, 2: {(1, 1), (1, 3), (1, 4)}, 4: set()}
+
+
+def shown(sources: tuple[Source, ...], withheld: int) -> tuple[Source, ...]:
+    hidden = set().union(*(WITHHELD[bit] for bit in WITHHELD if withheld & bit))
+    return tuple(s for s in sources if (s.cls, s.number) not in hidden)
 
 
 def device_id(account: str, records) -> bytes:

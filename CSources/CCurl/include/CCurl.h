@@ -43,6 +43,10 @@ struct phc_options {
 
 struct phc_request {
   const char *url;
+  /// The host or address to connect to in place of the URL's host, an IPv6 address in brackets; NULL for that host.
+  const char *connect_host;
+  /// 4 or 6: connections of this IP version alone; 0: of any.
+  int family;
   /// `sha256//BASE64;sha256//BASE64`, or NULL: any key.
   const char *pins;
   /// The value of the field `Authorization`, or NULL.

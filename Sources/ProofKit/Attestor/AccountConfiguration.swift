@@ -25,7 +25,11 @@ public struct AccountConfiguration: Sendable, Hashable {
   /// The key that signed it.
   public let key: IssuerPublicKey
   /// The service's URL, with no slash at the end.
-  public let serviceURL: String
+  public var serviceURL: String { serviceAddresses.url }
+  /// The service's addresses at home.
+  public let serviceAddresses: ServiceAddresses
+  /// The service's addresses in the account's other regions, by the region's name.
+  public let regions: [String: ServiceAddresses]
   /// The keys that the service may have. Empty means any key with a valid certificate.
   public let servicePins: [String]
   /// The keys that APIs may have, by host.
@@ -80,11 +84,8 @@ public struct AccountConfiguration: Sendable, Hashable {
     issued = try Self.claim(claims, "iat", \.seconds)
     forcedPinsSerial = try Self.claim(claims, "fps", \.serial)
     servicePins = try Self.claim(claims, "spk", \.texts)
-    let url = try Self.claim(claims, "url", \.text)
-    guard let address = ServiceAddress(url: url) else {
-      throw .malformedConfiguration(reason: "claim url is no URL of a service")
-    }
-    serviceURL = address.url
+    serviceAddresses = try Self.addresses(claims, in: "")
+    regions = try Self.regions(of: claims)
     pins = try Self.pins(of: claims)
     var domains: [String: Domain] = [:]
     for (host, kind) in try Self.claim(claims, "dom", \.members) {
@@ -145,6 +146,42 @@ public struct AccountConfiguration: Sendable, Hashable {
       byHost[host] = pins
     }
     return Pins(byHost)
+  }
+
+  /// Where the service is in a region; nil if the account does not list it.
+  func addresses(in region: ServiceRegion) -> ServiceAddresses? {
+    region == .home ? serviceAddresses : regions[region.name]
+  }
+
+  /// Reads `url` and, if it is there, `alt`.
+  private static func addresses(
+    _ members: [String: JSONText], in place: String
+  ) throws(AttestorError) -> ServiceAddresses {
+    func address(_ name: String) throws(AttestorError) -> String {
+      guard let address = ServiceAddress(url: try claim(members, name, \.text)) else {
+        throw .malformedConfiguration(reason: "claim \(name)\(place) is no URL of a service")
+      }
+      return address.url
+    }
+    return ServiceAddresses(
+      url: try address("url"), failover: members["alt"] == nil ? nil : try address("alt"))
+  }
+
+  private static func regions(
+    of claims: [String: JSONText]
+  ) throws(AttestorError) -> [String: ServiceAddresses] {
+    guard claims["reg"] != nil else { return [:] }
+    var regions: [String: ServiceAddresses] = [:]
+    for (name, region) in try claim(claims, "reg", \.members) {
+      guard ServiceRegion.isName(name), name != ServiceRegion.home.name,
+        let members = region.members
+      else {
+        throw .malformedConfiguration(
+          reason: "claim reg has for \(name.prefix(40)) what is no region's name with addresses")
+      }
+      regions[name] = try addresses(members, in: " of region \(name) in claim reg")
+    }
+    return regions
   }
 
   static func claim<Value>(

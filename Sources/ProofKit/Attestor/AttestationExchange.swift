@@ -48,28 +48,17 @@ struct AttestationExchange {
   /// Runs the fetch, on the calling thread.
   func run() -> Outcome {
     var channel = channel
-    let (first, isWorthAnotherRound) = attempt(&channel)
-    // Retry once after a lost connection or a used salt, because the first salt is spent. The
-    // second attempt's failure counts, because it is newer.
-    return isWorthAnotherRound ? attempt(&channel).outcome : first
-  }
-
-  private func attempt(
-    _ channel: inout ServiceChannel
-  ) -> (outcome: Outcome, isWorthAnotherRound: Bool) {
+    var outcome: Outcome
     do throws(Failure) {
-      var outcome = try round(&channel)
-      outcome.configuration = channel.newConfiguration
-      return (outcome, false)
+      outcome = try channel.reach { channel throws(Failure) in try round(&channel) }
     } catch {
-      var outcome = Outcome(error.result)
-      outcome.configuration = channel.newConfiguration
-      return (outcome, error.isWorthAnotherRound)
+      outcome = Outcome(error.result)
     }
+    outcome.configuration = channel.newConfiguration
+    return outcome
   }
 
   private func round(_ channel: inout ServiceChannel) throws(Failure) -> Outcome {
-    if channel.configuration == nil { try channel.updateConfiguration() }
     let environment = try observe(pace.environment)
     let storage = try observe([DeviceID.secret])
     let device = DeviceID(of: storage.evidence, account: channel.initial.account)
@@ -125,11 +114,13 @@ struct AttestationExchange {
         userProperty: settings.userProperty, developmentKey: settings.developmentKey,
         dataHash: settings.dataHash,
         properties: observation.properties(
-          appName: surroundings.appName, activity: settings.activity))
+          appName: surroundings.appName, activity: settings.activity,
+          withholding: surroundings.observer.collection))
       var made = try AttestationReport.make(
         subject, of: observation.evidence, answering: challenge,
         account: channel.initial.account, configSerial: channel.configuration?.serial ?? 0,
         sdkVersion: CoreProbe.version, with: surroundings.key,
+        withholding: surroundings.observer.collection,
         signedBy: claim.map { claim in (claim, { sign($0, &refusal) }) })
       // The tag ends the report. If the environment has changed, this replaces the tag, and the
       // service rejects the report.
@@ -232,13 +223,41 @@ struct AttestationExchange {
   struct Failure: Error {
     let result: FetchResult
     let isWorthAnotherRound: Bool
+    /// Whether another address of the service may give another answer.
+    let isOfAddress: Bool
 
     init(
       _ status: FetchStatus, _ reason: String, _ fault: ServiceFault? = nil,
-      isWorthAnotherRound: Bool = false
+      isWorthAnotherRound: Bool = false, isFinal: Bool = false
     ) {
       result = FetchResult(status, reason: reason, fault: fault)
       self.isWorthAnotherRound = isWorthAnotherRound
+      isOfAddress = !isFinal && Self.rank(status) != nil
+    }
+
+    /// The failure of all addresses: the most telling of their statuses, and the reason of each.
+    static func all(_ failures: [(place: ServicePlace, failure: Failure)]) -> Failure {
+      var worst = failures[0].failure
+      for (_, failure) in failures.dropFirst()
+      where rank(failure.result.status) ?? 0 > rank(worst.result.status) ?? 0 {
+        worst = failure
+      }
+      guard failures.count > 1 else { return worst }
+      let reasons = failures.map { "\($0.place.url): \($0.failure.result.reason)" }
+      return Failure(
+        worst.result.status, reasons.joined(separator: "; "), worst.result.fault)
+    }
+
+    /// How much a status tells of the service; nil for one that is not about its address. “No
+    /// service” says more than an address that cannot be reached: the network is there.
+    private static func rank(_ status: FetchStatus) -> Int? {
+      switch status {
+      case .noNetwork: 0
+      case .poorNetwork: 1
+      case .noService: 2
+      case .mitmDetected: 3
+      default: nil
+      }
     }
 
     init(_ error: InstallationKeyError) { self.init(.keyUnavailable, error.description) }

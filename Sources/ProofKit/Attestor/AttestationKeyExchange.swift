@@ -17,7 +17,9 @@ extension AttestationExchange {
       InstallationClaim(identity.point, in: identity.place, secret: secret)
     }
     let first = try ask(for: device, nil, hasKey: true, &channel)
+    // The certificate identifies the machine.
     guard first.key == .evidence, identity.place == .tpm,
+      !surroundings.observer.collection.contains(.withoutUniqueIdentifiers),
       let certificate = try Self.keyed({ () throws(InstallationKeyError) in
         try key.endorsementCertificate()
       }), certificate.count <= Endorsement.certificateMax
@@ -36,11 +38,17 @@ extension AttestationExchange {
     let question = AttestationQuestion(
       keyID: surroundings.key.id, device: device, purpose: request.purpose,
       configSerial: channel.configuration?.serial ?? 0, account: channel.initial.account,
-      sdkVersion: CoreProbe.version, host: request.name, hasKey: hasKey, endorsement: endorsement)
+      sdkVersion: CoreProbe.version, host: request.name, hasKey: hasKey, endorsement: endorsement,
+      withholding: surroundings.observer.collection)
     let bytes = try channel.post("challenge", question.bytes).body
     guard let challenge = try? AttestationChallenge(bytes), (challenge.key != nil) == hasKey else {
       throw Failure(
         .noService, "what answers is no challenge", bytes.isEmpty ? .empty : .garbled)
+    }
+    guard !challenge.draft.sources.map(\.id).contains(where: question.withheld.withholds) else {
+      throw Failure(
+        .noService, "the service asks for facts that this app withholds, so nothing was reported",
+        .garbled)
     }
     return challenge
   }

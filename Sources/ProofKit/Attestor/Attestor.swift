@@ -7,7 +7,7 @@ public import ProofModel
 /// step. Proofs need neither network nor initialisation. <doc:AppDeveloper> shows one in use.
 public final class Attestor: Sendable {
   let state = CoreLock(AttestorState())
-  let transport: any Transport
+  let way: ServiceChannel.Way
   let surroundings: AttestationExchange.Surroundings
   /// Held during an initialisation.
   private let initializing = CoreLock(())
@@ -19,17 +19,19 @@ public final class Attestor: Sendable {
   /// - Parameters:
   ///   - observer: Observes the app; a ``Probe``.
   ///   - transport: The way to the service.
+  ///   - route: The region, the IP versions, or the endpoint of the app's own choice.
   ///   - appName: The app's name in reports; nil for the executable's.
   ///   - installationKey: The key that signs this installation's reports; nil for none. An account can
   ///     demand one (`policy set installation-key=signed` or `hardware`).
   ///   - key: This build's key, unless a test has its own.
   ///   - clock: The system's, unless a test has its own.
   public init(
-    observer: any EvidenceObserver, over transport: any Transport, appName: String? = nil,
+    observer: any EvidenceObserver, over transport: any Transport,
+    route: ServiceRoute = ServiceRoute(), appName: String? = nil,
     installationKey: (any InstallationKey)? = nil,
     key: MeasurementProofKey = .sdk, clock: AttestorClock = .system
   ) {
-    self.transport = transport
+    way = ServiceChannel.Way(transport: transport, route: route)
     surroundings = AttestationExchange.Surroundings(
       observer: observer, key: key, installationKey: installationKey,
       appName: appName ?? CoreSystem.executableName, clock: clock)
@@ -171,13 +173,13 @@ public final class Attestor: Sendable {
   ) -> ServiceChannel.Update? {
     let cancellation = Cancellation()
     let channel = ServiceChannel(
-      transport, session.initial, held: session.configuration, timeLeft: time,
+      way, session.initial, held: session.configuration, timeLeft: time,
       clock: surroundings.clock, cancellation: cancellation)
     let answer = Handover<ServiceChannel.Update?>()
     CoreThread.run {
       var channel = channel
       do throws(AttestationExchange.Failure) {
-        try channel.updateConfiguration()
+        try channel.reachConfiguration()
         answer.give(ServiceChannel.Update(configuration: channel.newConfiguration))
       } catch {
         answer.give(nil)

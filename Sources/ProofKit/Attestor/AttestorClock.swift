@@ -39,6 +39,8 @@ public enum AttestorTimes {
   public static let failure = Duration.milliseconds(500)
   /// The time for which the cache knows that an API is unknown or needs no token.
   public static let unprotected = Duration.seconds(30)
+  /// The time for which an address of the service that failed is tried after its fail-over address.
+  public static let failover = Duration.seconds(300)
   /// The longest lifetime of a secure string in the cache.
   public static let life = Duration.seconds(300)
 

@@ -16,6 +16,8 @@ public enum AttestorError: Error, Sendable, Hashable {
   case fetchesInFlight(count: Int)
   /// The folder for updates cannot be used.
   case storeUnusable(reason: String)
+  /// A part of a ``ServiceRoute`` is malformed.
+  case malformedRoute(reason: String)
 }
 
 extension AttestorError: CustomStringConvertible {
@@ -36,6 +38,7 @@ extension AttestorError: CustomStringConvertible {
         + "begins with reinit."
     case .fetchesInFlight(let count):
       "\(count) fetches have not ended. Reinitialise once they have."
+    case .malformedRoute(let reason): "The way to the service cannot be used: \(reason)."
     case .storeUnusable(let reason):
       "Configuration updates cannot be kept: \(reason)."
     }

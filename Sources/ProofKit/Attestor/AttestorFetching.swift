@@ -236,8 +236,9 @@ extension Attestor {
     }
     let outcome = AttestationExchange(
       channel: ServiceChannel(
-        transport, session.initial, held: session.configuration, timeLeft: AttestorTimes.fetch,
-        clock: clock, cancellation: flight.cancellation),
+        way, session.initial, held: session.configuration, timeLeft: AttestorTimes.fetch,
+        clock: clock,
+        cancellation: flight.cancellation),
       surroundings: surroundings, settings: known.1, request: key.request, pace: session.pace
     ).run()
     if let configuration = outcome.configuration { store(configuration, in: session) }

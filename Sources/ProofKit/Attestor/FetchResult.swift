@@ -61,6 +61,8 @@ enum ServiceFault: Sendable, Hashable {
   case configuration
   /// Another status than 200.
   case status
+  /// The account has no such region, or no pins for a custom endpoint.
+  case route
 }
 
 extension FetchResult {

@@ -74,6 +74,8 @@ struct APIDomain: Sendable, Hashable {
 struct ServiceAddress: Sendable, Hashable {
   /// The URL, with no slash at the end.
   let url: String
+  /// Its host: a name, an IPv4 address, or an IPv6 address in brackets.
+  let host: String
 
   init?(url: String) {
     guard let scheme = ["https://", "http://"].first(where: { url.hasPrefix($0) }) else {
@@ -82,14 +84,45 @@ struct ServiceAddress: Sendable, Hashable {
     let rest = url.dropFirst(scheme.count)
     let authority = rest.prefix { $0 != "/" }
     let path = rest.dropFirst(authority.count)
-    let parts = authority.split(separator: ":", omittingEmptySubsequences: false)
-    guard parts.count <= 2, HostName(parts[0]) != nil else { return nil }
-    if parts.count == 2 && !HostName.isPort(parts[1]) { return nil }
+    guard let host = Self.host(of: authority) else { return nil }
+    let port = authority.dropFirst(host.count)
+    guard port.isEmpty || port.first == ":" && HostName.isPort(port.dropFirst()) else { return nil }
     guard
       path.utf8.allSatisfy({ (0x21...0x7E).contains($0) }),
       !path.contains(where: { "?#\\\"%".contains($0) })
     else { return nil }
+    self.host = String(host)
     self.url = String(url.reversed().drop { $0 == "/" }.reversed())
+  }
+
+  /// The same address with another host; nil if that is no host name.
+  func named(_ name: String) -> ServiceAddress? {
+    guard let name = HostName(name), let colon = url.firstIndex(of: ":") else { return nil }
+    let start = url.index(colon, offsetBy: 3)
+    return ServiceAddress(url: url[..<start] + name.text + url[start...].dropFirst(host.count))
+  }
+
+  private static func host(of authority: Substring) -> Substring? {
+    guard authority.first == "[" else {
+      let name = authority.prefix { $0 != ":" }
+      return HostName(name) == nil ? nil : name
+    }
+    guard let end = authority.firstIndex(of: "]") else { return nil }
+    let address = authority[authority.index(after: authority.startIndex)..<end]
+    // The longest IPv6 address has 45 characters. libcurl refuses one with the right characters in
+    // a wrong order.
+    guard (2...45).contains(address.utf8.count),
+      address.utf8.count(where: { $0 == UInt8(ascii: ":") }) >= 2,
+      address.utf8.allSatisfy({ byte in
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"),
+          UInt8(ascii: "A")...UInt8(ascii: "F"), UInt8(ascii: ":"), UInt8(ascii: "."):
+          true
+        default: false
+        }
+      })
+    else { return nil }
+    return authority[...end]
   }
 }
 

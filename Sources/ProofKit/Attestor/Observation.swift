@@ -52,14 +52,20 @@ extension Observation {
   private static let textMax = AttestationWire.textMax
 
   /// The report's properties beside the evidence: the system, the app, how it was started, and one
-  /// `finding.CLASS.NUMBER` for each source with a finding.
-  func properties(appName: String, activity: Activity?) -> [AttestationReport.Property] {
-    let kernel = CoreSystem.kernel
-    var texts = [
-      ("os", CoreSystem.operatingSystem), ("kernel", kernel.release),
-      ("architecture", kernel.machine), ("app", appName),
-    ]
-    if let activity {
+  /// `finding.CLASS.NUMBER` for each source with a finding. Withheld facts have no property, and
+  /// findings no words.
+  func properties(
+    appName: String, activity: Activity?, withholding mode: CollectionMode = []
+  ) -> [AttestationReport.Property] {
+    var texts: [(String, String)] = []
+    if !mode.contains(.withoutBasicFacts) {
+      let kernel = CoreSystem.kernel
+      texts += [
+        ("os", CoreSystem.operatingSystem), ("kernel", kernel.release),
+        ("architecture", kernel.machine), ("app", appName),
+      ]
+    }
+    if let activity, !mode.contains(.withoutExtras) {
       texts += [("activity", activity.name), ("launch", activity.launch.rawValue)]
     }
     var properties = texts.map { AttestationReport.Property($0, Self.line($1)) }
@@ -69,7 +75,8 @@ extension Observation {
     }
     for (source, texts) in findings.sorted(by: { $0.key < $1.key }) {
       let name = "finding.\(source.evidenceClass.rawValue).\(source.number)"
-      properties.append(AttestationReport.Property(name, Self.line(texts.joined(separator: "; "))))
+      let words = mode.contains(.withoutExtras) ? "withheld" : texts.joined(separator: "; ")
+      properties.append(AttestationReport.Property(name, Self.line(words)))
     }
     return Array(properties.prefix(AttestationWire.propertiesMax))
   }

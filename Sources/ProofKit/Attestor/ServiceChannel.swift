@@ -8,7 +8,7 @@ struct ServiceChannel {
   /// The service's answer to a request for a configuration: a newer one, or nothing new.
   struct Update: Sendable { let configuration: AccountConfiguration? }
 
-  let transport: any Transport
+  let way: Way
   let initial: InitialConfiguration
   let cancellation: Cancellation
   let clock: AttestorClock
@@ -17,17 +17,112 @@ struct ServiceChannel {
   /// The newest configuration, if it is newer than the one at the beginning.
   private(set) var newConfiguration: AccountConfiguration?
   private var timeLeft: Duration
+  /// The address in use.
+  private var place: ServicePlace
+  /// Whether a request may take all of the time left: no other address comes after this one, or this
+  /// one has answered.
+  private var mayTakeAll = true
+  /// Whether a round that lost its connection or its salt may begin anew: once in a fetch.
+  private var mayRepeat = true
+
+  /// The way to the service.
+  struct Way: Sendable {
+    let transport: any Transport
+    let route: ServiceRoute
+    let places = ServicePlaces()
+  }
 
   init(
-    _ transport: any Transport, _ initial: InitialConfiguration, held: AccountConfiguration?,
+    _ way: Way, _ initial: InitialConfiguration, held: AccountConfiguration?,
     timeLeft: Duration, clock: AttestorClock, cancellation: Cancellation
   ) {
-    self.transport = transport
+    self.way = way
     self.initial = initial
     configuration = held
     self.timeLeft = timeLeft
     self.clock = clock
     self.cancellation = cancellation
+    place = ServicePlace(initial.serviceURL)
+  }
+
+  // MARK: Addresses
+
+  /// Runs a body with a configuration that lists the way's addresses, at one address after the other
+  /// until one of them answers.
+  ///
+  /// A body that fails at an address begins anew at the next one, because each address may belong to
+  /// a service with salts of its own.
+  mutating func reach<Value>(
+    _ body: (inout ServiceChannel) throws(Failure) -> Value
+  ) throws(Failure) -> Value {
+    if configuration == nil || !isRegionKnown { try reachConfiguration() }
+    guard isRegionKnown else { throw unknownRegion }
+    if case .endpoint = way.route.destination, configuration?.servicePins.isEmpty != false {
+      throw Failure(
+        .internalError,
+        "the account pins no key of its service, so none can be recognised at an "
+          + "endpoint of the app's own: set them with `proofctl pin service`", .route)
+    }
+    return try reach(places, body)
+  }
+
+  /// Asks for a newer configuration, at one address after the other.
+  mutating func reachConfiguration() throws(Failure) {
+    try reach(places) { channel throws(Failure) in try channel.updateConfiguration() }
+  }
+
+  /// The addresses of the way. In a region that is not known yet they are those of home.
+  private var places: [ServicePlace] {
+    switch way.route.destination {
+    case .endpoint(let endpoint):
+      return [ServicePlace(endpoint.url, connectHost: endpoint.connectHost)]
+    case .region(let region):
+      let addresses = configuration.map { $0.addresses(in: region) ?? $0.serviceAddresses }
+      return (addresses?.all ?? [initial.serviceURL]).map { ServicePlace($0) }
+    }
+  }
+
+  private var isRegionKnown: Bool {
+    guard case .region(let region) = way.route.destination else { return true }
+    return region == .home || configuration?.addresses(in: region) != nil
+  }
+
+  private var unknownRegion: Failure {
+    guard case .region(let region) = way.route.destination else {
+      return Failure(.internalError, "no region", .route)
+    }
+    let known = [ServiceRegion.home.name] + (configuration?.regions.keys.sorted() ?? [])
+    return Failure(
+      .internalError,
+      "the account has no region \(region), it has \(known.joined(separator: ", ")): use one of "
+        + "these, or add the region with `proofctl config region`", .route)
+  }
+
+  private mutating func reach<Value>(
+    _ places: [ServicePlace], _ body: (inout ServiceChannel) throws(Failure) -> Value
+  ) throws(Failure) -> Value {
+    var places = way.places.ordered(places, at: clock.uptime())
+    var failures: [(place: ServicePlace, failure: Failure)] = []
+    while let next = places.first {
+      place = next
+      mayTakeAll = places.count == 1
+      do throws(Failure) {
+        let value = try body(&self)
+        way.places.note(next, hasAnswered: true, at: clock.uptime())
+        return value
+      } catch {
+        if error.isWorthAnotherRound, mayRepeat {
+          // Begin anew once after a lost connection or a used salt, because the first salt is spent.
+          mayRepeat = false
+          continue
+        }
+        guard error.isOfAddress, !cancellation.isCancelled else { throw error }
+        way.places.note(next, hasAnswered: false, at: clock.uptime())
+        failures.append((next, error))
+        places.removeFirst()
+      }
+    }
+    throw Failure.all(failures)
   }
 
   /// Sends a message and returns an answer with status 200.
@@ -60,13 +155,17 @@ struct ServiceChannel {
     _ path: String, _ body: [UInt8]?
   ) throws(Failure) -> TransportResponse {
     guard timeLeft > .zero else { throw Failure(.poorNetwork, "the time for a fetch is over") }
-    let request = TransportRequest(
-      url: (configuration?.serviceURL ?? initial.serviceURL) + path, body: body,
-      pins: configuration?.servicePins ?? [], timeout: timeLeft, cancellation: cancellation)
+    var request = TransportRequest(
+      url: place.url + path, body: body, pins: configuration?.servicePins ?? [],
+      timeout: mayTakeAll ? timeLeft : timeLeft / 2, cancellation: cancellation)
+    request.connectHost = place.connectHost
+    request.addressFamily = way.route.addressFamily
     let start = clock.uptime()
     defer { timeLeft -= clock.uptime() - start }
     do throws(TransportError) {
-      return try transport.send(request)
+      let response = try way.transport.send(request)
+      mayTakeAll = true
+      return response
     } catch {
       throw Failure(error)
     }
@@ -80,6 +179,8 @@ struct ServiceChannel {
     let reason = "the service answers with status \(response.status): \(words)"
     // Statuses by which the service refuses the request: a defect or a wrong set-up of this side.
     let isOurs = [400, 404, 405, 413].contains(response.status)
-    return Failure(isOurs ? .internalError : .noService, reason, .status)
+    // A service that limits this app's rate is at work: another address must not get around that.
+    return Failure(
+      isOurs ? .internalError : .noService, reason, .status, isFinal: response.status == 429)
   }
 }

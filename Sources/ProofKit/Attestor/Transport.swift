@@ -30,6 +30,11 @@ public struct TransportRequest: Sendable {
   public let pins: [String]
   /// The value of the field `Authorization`; nil for none. Attestation needs none; tools need one.
   public var authorization: String?
+  /// The IP versions that the connection may use.
+  public var addressFamily = AddressFamily.any
+  /// The host or address to connect to in place of the URL's host; nil for that one. The certificate
+  /// must still have the URL's host, and the request names it.
+  public var connectHost: String?
   /// The time limit of the whole request.
   public let timeout: Duration
   /// The size limit of the answer, in bytes. A longer answer is refused.

@@ -119,6 +119,7 @@ extension GateError {
     case (.noService, .empty): -5
     case (.noService, .garbled): -6
     case (.noService, .configuration): -7
+    case (_, .route): -10
     case (.noService, _), (_, .status): -8
     case (.badURL, _), (.unknownURL, _), (.unprotectedURL, _), (.disabled, _): -10
     case (.keyUnavailable, _): -11
@@ -160,7 +161,7 @@ extension AttestorError {
     case .storeUnusable: -2
     case .malformedConfiguration(let reason): reason == InitialConfiguration.emptyReason ? -9 : -10
     case .untrustedConfiguration, .configurationTooOld: -12
-    case .configurationOfAnotherAccount, .alreadyInitialized, .fetchesInFlight: -10
+    case .configurationOfAnotherAccount, .alreadyInitialized, .fetchesInFlight, .malformedRoute: -10
     }
   }
 }

@@ -44,7 +44,7 @@ final class GateKeyring: Sendable {
       return try derive(admitted, surroundings.observer, surroundings.key, measured)
     } catch {
       switch error {
-      case .configForOtherKey, .differs: throw .environmentChanged
+      case .configForOtherKey, .differs, .evidenceWithheld: throw .environmentChanged
       default: throw .notMeasured(reason: "\(error)")
       }
     }

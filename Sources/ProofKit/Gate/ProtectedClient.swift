@@ -20,7 +20,7 @@ public final class ProtectedClient: Sendable {
   ///   - transport: The way to the APIs; nil for the attestor's.
   public init(_ session: GateSession, over transport: (any Transport)? = nil) {
     self.session = session
-    self.transport = transport ?? session.attestor.transport
+    self.transport = transport ?? session.attestor.way.transport
   }
 
   /// Proves and sends a request, and waits for its answer.

@@ -40,19 +40,23 @@ final class CoreClient: @unchecked Sendable {
         unsafe Self.withString(request.authorization) { authorization in
           unsafe Self.withBytes(request.body) { body in
             unsafe Self.withString(request.method) { method in
-              unsafe Self.withLines(request.fields) { fields in
-                var own = unsafe phc_request()
-                unsafe own.url = url
-                unsafe own.pins = pins
-                unsafe own.authorization = authorization
-                unsafe own.method = method
-                unsafe own.fields = fields?.baseAddress
-                unsafe own.field_count = fields?.count ?? 0
-                unsafe own.body = body.baseAddress
-                unsafe own.body_size = body.count
-                unsafe own.timeout_ms = request.timeout.wholeMilliseconds
-                unsafe own.answer_limit = request.responseLimit
-                return unsafe phc_client_send(&answer, client, &own)
+              unsafe Self.withString(request.connectHost) { connectHost in
+                unsafe Self.withLines(request.fields) { fields in
+                  var own = unsafe phc_request()
+                  unsafe own.url = url
+                  unsafe own.connect_host = connectHost
+                  unsafe own.family = request.addressFamily.number
+                  unsafe own.pins = pins
+                  unsafe own.authorization = authorization
+                  unsafe own.method = method
+                  unsafe own.fields = fields?.baseAddress
+                  unsafe own.field_count = fields?.count ?? 0
+                  unsafe own.body = body.baseAddress
+                  unsafe own.body_size = body.count
+                  unsafe own.timeout_ms = request.timeout.wholeMilliseconds
+                  unsafe own.answer_limit = request.responseLimit
+                  return unsafe phc_client_send(&answer, client, &own)
+                }
               }
             }
           }
@@ -128,6 +132,16 @@ final class CoreClient: @unchecked Sendable {
     guard let bytes else { return unsafe body(UnsafeBufferPointer(start: nil, count: 0)) }
     return unsafe (bytes + [0]).withUnsafeBufferPointer { padded in
       unsafe body(UnsafeBufferPointer(rebasing: padded.dropLast()))
+    }
+  }
+}
+
+extension AddressFamily {
+  fileprivate var number: Int32 {
+    switch self {
+    case .any: 0
+    case .v4: 4
+    case .v6: 6
     }
   }
 }

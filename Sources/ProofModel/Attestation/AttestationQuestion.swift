@@ -15,7 +15,9 @@ public struct AttestationQuestion: Sendable, Hashable {
   /// The API whose gate the app wants to be admitted to; empty for every purpose but
   /// ``AttestationPurpose/gate``.
   public let host: String
-  /// Whether the app has an installation key, and so asks by version 2.
+  /// The facts that the app withholds.
+  public let withheld: CollectionMode
+  /// Whether the app has an installation key.
   public let hasKey: Bool
   /// Evidence of the app's TPM, if the service demanded it.
   public let endorsement: Endorsement?
@@ -24,8 +26,9 @@ public struct AttestationQuestion: Sendable, Hashable {
   public init(
     keyID: KeyID, device: DeviceID, purpose: AttestationPurpose, configSerial: UInt32,
     account: String, sdkVersion: String, host: String = "", hasKey: Bool = false,
-    endorsement: Endorsement? = nil
+    endorsement: Endorsement? = nil, withholding withheld: CollectionMode = []
   ) {
+    self.withheld = withheld
     self.host = purpose == .gate ? host : ""
     self.keyID = keyID
     self.device = device
@@ -43,7 +46,7 @@ public struct AttestationQuestion: Sendable, Hashable {
   /// - Throws: ``ProofError/malformed(_:byteCount:)``, ``ProofError/tooNew(_:)``.
   public init(_ bytes: [UInt8]) throws(ProofError) {
     var reader = try AttestationReader(
-      bytes, .question, noun: "attestation question", knowsKeys: true)
+      bytes, .question, noun: "attestation question", knowsKeys: true, knowsCollection: true)
     keyID = try reader.read(KeyID.self)
     device = try reader.read(DeviceID.self)
     guard let purpose = AttestationPurpose(rawValue: try reader.readByte()) else {
@@ -54,6 +57,7 @@ public struct AttestationQuestion: Sendable, Hashable {
     account = try reader.readText()
     sdkVersion = try reader.readText()
     host = purpose == .gate ? try reader.readText() : ""
+    withheld = try reader.readCollection()
     hasKey = reader.hasKey
     endorsement = try reader.hasKey ? reader.readEndorsement() : nil
     try reader.finish()
@@ -61,7 +65,8 @@ public struct AttestationQuestion: Sendable, Hashable {
 
   /// The bytes to send.
   public var bytes: [UInt8] {
-    var writer = AttestationWriter(.question, version: AttestationWire.version(hasKey: hasKey))
+    var writer = AttestationWriter(
+      .question, version: AttestationWire.version(hasKey: hasKey, withholding: withheld))
     writer.write(keyID)
     writer.write(device)
     writer.write(purpose.rawValue)
@@ -69,6 +74,7 @@ public struct AttestationQuestion: Sendable, Hashable {
     writer.write(text: account)
     writer.write(text: sdkVersion)
     if purpose == .gate { writer.write(text: host) }
+    writer.write(withheld, hasKey: hasKey)
     if hasKey { writer.write(endorsement) }
     return writer.bytes
   }

@@ -7,13 +7,16 @@ struct AttestationReader {
   /// Whether the message is of version 2: it speaks of the installation's key, or, as an answer, has an
   /// admission to a gate.
   private(set) var hasKey = false
-  /// Whether the message is of version 3: an answer with keys of secure strings.
+  /// Whether the message is of version 3 as an answer: it has keys of secure strings.
   private(set) var hasStringKeys = false
+  /// Whether the message is of version 3 as a question or a report: it says what its app withholds.
+  private var hasCollection = false
 
-  /// `knowsKeys`: whether this message has a version 2; `knowsStrings`: whether it has a version 3.
+  /// `knowsKeys`: whether this message has a version 2. `knowsStrings`, `knowsCollection`: whether it has
+  /// a version 3, and which.
   init(
     _ bytes: [UInt8], _ kind: AttestationWire.Kind, noun: String, knowsKeys: Bool = false,
-    knowsStrings: Bool = false
+    knowsStrings: Bool = false, knowsCollection: Bool = false
   ) throws(ProofError) {
     self.bytes = bytes
     self.noun = noun
@@ -23,6 +26,7 @@ struct AttestationReader {
     case AttestationWire.version: break
     case AttestationWire.keyVersion where knowsKeys: hasKey = true
     case AttestationWire.stringVersion where knowsStrings: hasStringKeys = true
+    case AttestationWire.collectionVersion where knowsCollection: hasCollection = true
     default: throw .tooNew(noun)
     }
     guard try readByte() == kind.rawValue else { throw malformed }
@@ -82,6 +86,17 @@ struct AttestationReader {
     case 1: return true
     default: throw malformed
     }
+  }
+
+  /// Reads what the app withholds, and whether it has an installation key: the fields that version 3
+  /// has before those of version 2.
+  mutating func readCollection() throws(ProofError) -> CollectionMode {
+    guard hasCollection else { return [] }
+    let mode = CollectionMode(rawValue: try readByte())
+    // An app that withholds nothing has one encoding: an earlier version.
+    guard !mode.isEmpty, mode.isSubset(of: .notGranted) else { throw malformed }
+    hasKey = try readFlag()
+    return mode
   }
 
   mutating func readMessageKey() throws(ProofError) -> MessageKey {

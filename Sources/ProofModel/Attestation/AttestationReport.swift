@@ -69,7 +69,7 @@ public struct AttestationReport: Sendable {
     /// - Throws: ``ProofError/malformed(_:byteCount:)``, ``ProofError/tooNew(_:)``.
     public init(_ bytes: [UInt8]) throws(ProofError) {
       var reader = try AttestationReader(
-        bytes, .report, noun: "attestation report", knowsKeys: true)
+        bytes, .report, noun: "attestation report", knowsKeys: true, knowsCollection: true)
       try self.init(from: &reader)
     }
 
@@ -104,6 +104,8 @@ public struct AttestationReport: Sendable {
   public let sdkVersion: String
   /// The app's evidence.
   public let evidence: EvidenceSet
+  /// The facts that the app withholds.
+  public let withheld: CollectionMode
   /// The key that signed the report; nil if none did.
   public let key: InstallationClaim?
   /// The signature under ``key``. The service verifies it, over ``signedMessage``.
@@ -122,7 +124,7 @@ public struct AttestationReport: Sendable {
   /// - Throws: ``ProofError/malformed(_:byteCount:)``, ``ProofError/tooNew(_:)``.
   public init(_ bytes: [UInt8]) throws(ProofError) {
     var reader = try AttestationReader(
-      bytes, .report, noun: "attestation report", knowsKeys: true)
+      bytes, .report, noun: "attestation report", knowsKeys: true, knowsCollection: true)
     head = try Head(from: &reader)
     var subject = Subject(head.purpose, name: try reader.readText())
     subject.payload = try reader.readBlob(max: AttestationWire.payloadMax)
@@ -139,6 +141,7 @@ public struct AttestationReport: Sendable {
     evidence = try reader.readRecords()
     integrity = try reader.read(Digest.self)
     deviceMeasurement = try reader.read(Digest.self)
+    withheld = try reader.readCollection()
     key = try reader.hasKey ? reader.readClaim() : nil
     signedMessage = key == nil ? [] : Self.signedMessage(reader.readBytes)
     signature = try key == nil ? nil : reader.read(InstallationSignature.self)
@@ -208,6 +211,7 @@ public struct AttestationReport: Sendable {
   ///   - configSerial: The serial of the configuration that the app has; 0 for none.
   ///   - sdkVersion: The SDK's version.
   ///   - key: The key of the SDK build.
+  ///   - withheld: The facts that the app withholds.
   ///   - installation: The installation's key; nil if it has none.
   /// - Returns: The bytes to send, and the configuration to keep if the service agrees.
   /// - Throws: The errors of ``MeasurementConfig``, and ``ProofError/differs(_:)`` if the
@@ -215,11 +219,13 @@ public struct AttestationReport: Sendable {
   public static func make(
     _ subject: Subject, of evidence: EvidenceSet, answering challenge: AttestationChallenge,
     account: String, configSerial: UInt32, sdkVersion: String, with key: MeasurementProofKey,
+    withholding withheld: CollectionMode = [],
     signedBy installation: InstallationClaim.Signer? = nil
   ) throws(ProofError) -> (bytes: [UInt8], config: MeasurementConfig) {
     let config = try MeasurementConfig(baseline: evidence, challenge.draft, with: key)
     var writer = AttestationWriter(
-      .report, version: AttestationWire.version(hasKey: installation != nil))
+      .report,
+      version: AttestationWire.version(hasKey: installation != nil, withholding: withheld))
     writer.write(key.id)
     writer.write(challenge.draft.salt)
     writer.write(DeviceID(of: evidence, account: account))
@@ -246,6 +252,7 @@ public struct AttestationReport: Sendable {
       writer.write(integrity)
       writer.write(device)
     }
+    writer.write(withheld, hasKey: installation != nil)
     if let installation {
       writer.write(installation.claim)
       guard let signature = installation.sign(signedMessage(writer.bytes[...])) else {

@@ -5,6 +5,8 @@ package enum AttestationWire {
   static let version: UInt8 = 1
   /// The version of questions, challenges and reports with fields about the installation's key.
   static let keyVersion: UInt8 = 2
+  /// The version of questions and reports of an app that withholds facts.
+  static let collectionVersion: UInt8 = 3
   /// The version of an answer with an admission to a gate.
   static let admissionVersion: UInt8 = 2
   /// The version of an answer with keys of secure strings.

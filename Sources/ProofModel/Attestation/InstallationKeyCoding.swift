@@ -1,7 +1,10 @@
-// Version 2 of questions, challenges and reports: the fields about the installation's key.
+// Version 2 of questions, challenges and reports: the fields about the installation's key. Version 3
+// of questions and reports has the mode before them.
 
 extension AttestationWire {
-  static func version(hasKey: Bool) -> UInt8 { hasKey ? keyVersion : version }
+  static func version(hasKey: Bool, withholding mode: CollectionMode = []) -> UInt8 {
+    mode.isEmpty ? hasKey ? keyVersion : version : collectionVersion
+  }
 
   fileprivate enum Demand {
     static let nothing: UInt8 = 0
@@ -38,6 +41,12 @@ extension AttestationReader {
 }
 
 extension AttestationWriter {
+  mutating func write(_ mode: CollectionMode, hasKey: Bool) {
+    guard !mode.isEmpty else { return }
+    write(mode.rawValue)
+    write(hasKey ? 1 : 0 as UInt8)
+  }
+
   mutating func write(_ endorsement: Endorsement?) {
     write(endorsement == nil ? 0 : 1 as UInt8)
     guard let endorsement else { return }

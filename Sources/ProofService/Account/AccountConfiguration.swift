@@ -23,6 +23,10 @@ enum AccountConfiguration {
     claims.set("iat", settings.changed)
     claims.set("fps", Int64(settings.forcedPinsSerial))
     claims.set("spk", settings.servicePins)
+    claims.set("alt", settings.failover)
+    if !settings.regions.isEmpty {
+      claims["reg"] = .object(RegionAddresses.object(settings.regions, failover: "alt"))
+    }
     if !settings.handovers.isEmpty { claims.set("hnd", settings.handovers) }
     let payload = Array(JSONValue.object(claims).text.utf8)
     do {

@@ -60,6 +60,10 @@ public struct ConfigurationSettings: Sendable, Hashable {
   public var forcedPinsSerial: UInt32
   /// The service's address, such as `https://attest.example.com:8443`.
   public var url: String
+  /// The address to use while ``url`` does not answer; nil for none.
+  public var failover: String?
+  /// The service's addresses in other regions, by the region's name.
+  public var regions: [String: RegionAddresses] = [:]
   /// Pins of the service itself; empty if it is not pinned.
   public var servicePins: [String]
   /// The time when it was last changed, in Unix seconds.
@@ -74,6 +78,8 @@ public struct ConfigurationSettings: Sendable, Hashable {
     fields.set("forcedPinsSerial", Int64(forcedPinsSerial))
     fields.set("servicePins", servicePins)
     fields.set("changed", changed)
+    fields.set("failover", failover)
+    if !regions.isEmpty { fields["regions"] = .object(RegionAddresses.object(regions)) }
     if !handovers.isEmpty { fields.set("handovers", handovers) }
     return fields
   }
@@ -96,6 +102,14 @@ public struct ConfigurationSettings: Sendable, Hashable {
     else { return nil }
     self.init(
       serial: serial, forcedPinsSerial: forced, url: url, servicePins: pins, changed: changed)
+    if fields["failover"] != nil {
+      guard let failover = fields.text("failover") else { return nil }
+      self.failover = failover
+    }
+    if let value = fields["regions"] {
+      guard let regions = RegionAddresses.read(value) else { return nil }
+      self.regions = regions
+    }
     if fields["handovers"] != nil {
       guard let handovers = fields.texts("handovers") else { return nil }
       self.handovers = handovers

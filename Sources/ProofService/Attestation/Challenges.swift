@@ -13,6 +13,8 @@ struct SaltNote: Sendable {
   let credential: Credential?
   /// The gate whose line the challenge's generation is of; nil for the device's own.
   let gate: GateID?
+  /// The facts that the app withholds.
+  let withheld: CollectionMode
 
   struct Credential: Sendable, Hashable {
     let secret: Digest
@@ -31,6 +33,7 @@ struct SaltNote: Sendable {
   ) {
     self.gate = gate
     self.credential = credential
+    withheld = question.withheld
     keyID = question.keyID
     device = question.device
     purpose = question.purpose
@@ -45,13 +48,15 @@ struct SaltNote: Sendable {
     else { return nil }
     credential = rest.credential
     gate = rest.gate
+    withheld = CollectionMode(rawValue: bytes[Self.fixed - 1] >> 2)
     self.keyID = keyID
     self.device = device
     self.purpose = purpose
     self.challenge = challenge
   }
 
-  /// Key id, device, purpose, and what follows: bit 0 a credential, bit 1 a gate.
+  /// Key id, device, purpose, and what follows: bit 0 a credential, bit 1 a gate. Bits 2 to 4 are the
+  /// collection mode.
   private static let fixed = 26
 
   private static func split(
@@ -65,7 +70,7 @@ struct SaltNote: Sendable {
     }
     let parts = bytes[fixed - 1]
     // A note of another version: the device asks again.
-    guard parts <= 3 else { return nil }
+    guard parts <= 31 else { return nil }
     var credential: Credential?
     if parts & 1 != 0 {
       guard let secret = take(Digest.self), let point = take(InstallationPoint.self) else {
@@ -82,7 +87,8 @@ struct SaltNote: Sendable {
   }
 
   var bytes: [UInt8] {
-    let parts: UInt8 = (credential == nil ? 0 : 1) | (gate == nil ? 0 : 2)
+    let parts: UInt8 =
+      (credential == nil ? 0 : 1) | (gate == nil ? 0 : 2) | withheld.rawValue << 2
     var bytes = keyID.bytes + device.bytes + [purpose.rawValue, parts]
     if let credential { bytes += credential.secret.bytes + credential.point.bytes }
     if let gate { bytes += gate.bytes }
@@ -132,7 +138,8 @@ extension AttestationService {
       draft = try BaselineDraft(
         salt: makeSalt(),
         sources: SourcesAsked.sources(
-          for: question.purpose, without: snapshot.leftOut(of: build.build)),
+          for: question.purpose, without: snapshot.leftOut(of: build.build),
+          withheld: question.withheld),
         policy: snapshot.policy.measurement, generation: generation,
         limitLog2: UInt8(snapshot.policy.limitLog2))
     } catch {

@@ -55,6 +55,7 @@ struct ReportDesk {
     } catch {
       throw .malformed(error.description)
     }
+    guard report.withheld == note.withheld else { return try unbelievable() }
     let definition = try DeviceStrings.definition(in: report.subject)
     let work = ReportWork(
       desk: self, report: report, definition: definition, credential: note.credential,

@@ -5,10 +5,12 @@ internal import ProofModel
 enum SourcesAsked {
   /// The sources for a purpose, less those that are left out.
   static func sources(
-    for purpose: AttestationPurpose, without leftOut: LeftOutSources = .none
+    for purpose: AttestationPurpose, without leftOut: LeftOutSources = .none,
+    withheld: CollectionMode = []
   ) -> [Source] {
     let sources = purpose == .measurement ? all : ungrouped
-    return leftOut.all.isEmpty ? sources : sources.filter { !leftOut.all.contains($0.id) }
+    guard !leftOut.all.isEmpty || !withheld.isEmpty else { return sources }
+    return sources.filter { !leftOut.all.contains($0.id) && !withheld.withholds($0.id) }
   }
 
   /// The sources with one group each. The app finds differences only under a configuration that it

@@ -42,7 +42,43 @@ extension Management {
   /// - Throws: ``ServiceError/invalid(_:value:allowed:)``.
   public func setURL(_ url: String) throws(ServiceError) {
     let url = try ServiceURL.checked(url)
-    try changeConfiguration { $0.url = url }
+    try changeConfiguration(keyed: { settings, _ throws(ServiceError) in
+      try RegionAddresses.checkDifferent(url, settings.failover)
+      settings.url = url
+    })
+  }
+
+  /// Sets the address that apps use while the first one does not answer.
+  ///
+  /// - Parameter url: The address, or nil for none.
+  /// - Throws: ``ServiceError/invalid(_:value:allowed:)``.
+  public func setFailover(_ url: String?) throws(ServiceError) {
+    let url = try url.map { url throws(ServiceError) in try ServiceURL.checked(url) }
+    try changeConfiguration(keyed: { settings, _ throws(ServiceError) in
+      try RegionAddresses.checkDifferent(settings.url, url)
+      settings.failover = url
+    })
+  }
+
+  /// Sets the addresses of a region. The pins of the service hold for each of them.
+  ///
+  /// - Parameters:
+  ///   - name: 1 to 32 characters of a-z, 0-9 and `-`, not `home`.
+  ///   - addresses: The addresses; nil removes the region, whose apps then fetch nothing.
+  /// - Throws: ``ServiceError/invalid(_:value:allowed:)``, ``ServiceError/unknown(_:name:)``.
+  public func setRegion(
+    _ name: String, to addresses: RegionAddresses?
+  ) throws(ServiceError) {
+    try RegionAddresses.check(name: name)
+    try changeConfiguration(keyed: { settings, _ throws(ServiceError) in
+      guard addresses != nil || settings.regions[name] != nil else {
+        throw .unknown("region", name: name)
+      }
+      settings.regions[name] = addresses
+      guard settings.regions.count <= RegionAddresses.countMax else {
+        throw .invalid("region", value: name, allowed: "at most \(RegionAddresses.countMax)")
+      }
+    })
   }
 
   /// Sets the pins of the service itself; an empty list for no pins.

@@ -197,6 +197,23 @@ extension Management {
       let url = try arguments.text("url")
       try arguments.finish()
       try setURL(url)
+    case ("config", "failover"):
+      let url = try arguments.optionalText("url")
+      try arguments.finish()
+      try setFailover(url)
+    case ("config", "region"):
+      let name = try arguments.text("region")
+      let url = try arguments.optionalText("url")
+      let failover = try arguments.optionalText("failover")
+      try arguments.finish()
+      guard let url else {
+        guard failover == nil else {
+          throw .invalid("url", value: "none", allowed: "an address; a fail-over address is given")
+        }
+        try setRegion(name, to: nil)
+        break
+      }
+      try setRegion(name, to: RegionAddresses(url: url, failover: failover))
     case ("config", "show"):
       try arguments.finish()
       var shown = try configuration().fields

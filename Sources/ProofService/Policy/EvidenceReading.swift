@@ -40,18 +40,6 @@ enum EvidenceReading {
       && meanings[Place(source.number, Array(name.utf8))] != nil
   }
 
-  /// A digest that distinguishes one machine from another: of the device sources but the storage
-  /// secret.
-  static func machine(of report: AttestationReport) -> [UInt8] {
-    var transcript: [UInt8] = []
-    for record in report.evidence.records(of: .device)
-    where record.source.number != DeviceID.secretSource {
-      transcript += [record.source.number, UInt8(record.name.count)] + record.name
-      transcript += record.digest.map { [1] + $0.bytes } ?? [0]
-    }
-    return Array(CoreSodium.hash("pfs1.machine....", transcript).prefix(16))
-  }
-
   private struct Place: Hashable {
     let number: UInt8
     let name: [UInt8]

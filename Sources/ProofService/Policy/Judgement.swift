@@ -11,8 +11,8 @@ struct Judgement: Sendable {
   var isPassed: Bool
   /// The digest of the app's build.
   let app: AppDigest
-  /// The digest of the machine.
-  let machine: [UInt8]
+  /// The machine, as far as the app shows it.
+  let machine: MachineSight
   /// The registration of the app's build, if it has one.
   var registration: Registration?
 
@@ -31,7 +31,7 @@ struct Judgement: Sendable {
   ) {
     let policy = snapshot.policy
     app = AppDigest(of: report.evidence)
-    machine = EvidenceReading.machine(of: report)
+    machine = MachineSight(of: report)
     let registered = snapshot.registrations[app]
     registration = registered.flatMap { ($0.expiry ?? .max) > now ? $0 : nil }
     // The SDK reports findings also about sources that it was not asked to measure: leave those out
@@ -44,6 +44,7 @@ struct Judgement: Sendable {
       seen.insert(.sdkVersion)
     }
     seen.formUnion(key.properties)
+    seen.formUnion(report.withheld.properties)
     if build.mode == .development { seen.insert(.developmentSDK) }
     if note == nil { seen.insert(.firstFetch) }
     if let note, note.isActiveElsewhere(than: machine, since: now - Int64(policy.cloneWindow)) {
@@ -56,6 +57,7 @@ struct Judgement: Sendable {
     }
 
     var counting = policy.rejection.union(policy.installationKey.rejection)
+      .union(policy.withholding.rejection)
     if registration?.isDevelopment == true {
       seen.insert(.developmentApp)
       counting.subtract(Properties([.debug]))
@@ -82,12 +84,13 @@ struct Judgement: Sendable {
 struct DeviceNote: Sendable {
   /// One machine that the device was seen on.
   struct Machine: Sendable, Hashable {
-    var digest: [UInt8]
+    var sight: MachineSight
     var lastSeen: Int64
   }
 
-  /// The most machines that are noted.
-  static let machineMax = 4
+  /// The most machines that are noted: four, each as four collection modes show it, so that reports
+  /// of one machine under other modes push no other machine out.
+  static let machineMax = 16
   /// The most bytes of JSON kept of the app's own statements. The rest is left out, because a note
   /// that is too long to be read would be lost, and its machines with it.
   static let saidMax = 4_096
@@ -117,7 +120,8 @@ struct DeviceNote: Sendable {
       guard let digest = machine.bytes("machine"), let time = machine.integer("seen") else {
         return nil
       }
-      machines.append(Machine(digest: digest, lastSeen: time))
+      let sight = MachineSight(digest: digest, parts: machine.bytes("parts"))
+      machines.append(Machine(sight: sight, lastSeen: time))
     }
   }
 
@@ -127,8 +131,8 @@ struct DeviceNote: Sendable {
   }
 
   /// Whether another machine with the same storage secret was seen recently.
-  func isActiveElsewhere(than machine: [UInt8], since time: Int64) -> Bool {
-    machines.contains { $0.digest != machine && $0.lastSeen >= time }
+  func isActiveElsewhere(than machine: MachineSight, since time: Int64) -> Bool {
+    machines.contains { $0.lastSeen >= time && $0.sight.isOther(than: machine) }
   }
 
   /// Notes a handle, and forgets those of gates that are gone.
@@ -145,8 +149,8 @@ struct DeviceNote: Sendable {
   ) {
     self.key = key.note
     let machine = judgement.machine
-    machines.removeAll { $0.digest == machine }
-    machines.insert(Machine(digest: machine, lastSeen: now), at: 0)
+    machines.removeAll { $0.sight.digest == machine.digest }
+    machines.insert(Machine(sight: machine, lastSeen: now), at: 0)
     machines.removeLast(max(0, machines.count - Self.machineMax))
 
     fields = JSONObject()
@@ -157,6 +161,7 @@ struct DeviceNote: Sendable {
     fields.set("app", judgement.app.description)
     fields.set("appName", judgement.registration?.name)
     fields.set("keyID", report.keyID.description)
+    if !report.withheld.isEmpty { fields.set("withheld", report.withheld.text) }
     fields.set("ip", peer)
     if !report.subject.userProperty.isEmpty {
       fields.set("userProperty", report.subject.userProperty)
@@ -179,7 +184,8 @@ struct DeviceNote: Sendable {
     fields["machines"] = .array(
       machines.map { machine in
         var object = JSONObject()
-        object.set("machine", machine.digest)
+        object.set("machine", machine.sight.digest)
+        if let parts = machine.sight.parts { object.set("parts", parts) }
         object.set("seen", machine.lastSeen)
         return .object(object)
       })

@@ -41,6 +41,9 @@ public struct Policy: Sendable, Hashable {
   public var customClaims = ["jti"]
   /// The demand on installation keys.
   public var installationKey = InstallationKeyRule.any
+  /// The facts that apps may withhold. Without unique identifiers the service cannot tell a copy of
+  /// an app's storage on another machine.
+  public var withholding: CollectionMode = [.withoutBasicFacts, .withoutExtras]
   /// The way apps may measure.
   public var measurement = MeasurementPolicy.full
   /// The sources that no app is asked for.
@@ -98,6 +101,8 @@ public enum PolicySetting: String, Sendable, CaseIterable {
   case customClaims = "custom-claims"
   /// The setting of ``Policy/installationKey``.
   case installationKey = "installation-key"
+  /// The setting of ``Policy/withholding``.
+  case withholding
   /// The setting of ``Policy/measurement``.
   case measurement
   /// The setting of ``Policy/sourcesWithout``.
@@ -136,6 +141,7 @@ public enum PolicySetting: String, Sendable, CaseIterable {
     case .customTokens: "whether there are custom tokens: on or off"
     case .customClaims: "claims apps may set in them, of iss,sub,aud,nbf,iat,jti, or none"
     case .installationKey: "what signs reports: any, signed, or hardware"
+    case .withholding: "facts that apps may withhold, of basic,unique,extra, or all or none"
     case .measurement: "how apps measure: full, incremental, or incremental-trusting-owner"
     case .sourcesWithout: "sources that no app is asked for, such as 3/4,3/8, or none"
     case .readLimit: "apps read at most 2 to this power bytes, 16 to 50"
@@ -169,6 +175,7 @@ extension Policy {
     case .customTokens: Self.word(hasCustomTokens)
     case .customClaims: customClaims.isEmpty ? "none" : customClaims.joined(separator: ",")
     case .installationKey: installationKey.rawValue
+    case .withholding: withholding.text
     case .measurement: measurement.settingText
     case .sourcesWithout: sourcesWithout.text
     case .readLimit: "\(limitLog2)"
@@ -239,6 +246,7 @@ extension Policy {
         throw .invalid(setting.rawValue, value: String(text.prefix(80)), allowed: allowed)
       }
       installationKey = rule
+    case .withholding: withholding = try CollectionMode(parsing: text)
     case .measurement:
       guard let policy = MeasurementPolicy.allCases.first(where: { $0.settingText == text }) else {
         let allowed = MeasurementPolicy.allCases.map(\.settingText).joined(separator: ", ")

@@ -45,6 +45,12 @@ public enum Property: UInt8, Sendable, CaseIterable {
   case installationKeyMissing = 20
   /// The policy demands a key in hardware, and this key has no evidence.
   case installationKeyUnproved = 21
+  /// The app withholds names, versions and the hardware's model.
+  case withheldBasic = 22
+  /// The app withholds what identifies its machine.
+  case withheldUnique = 23
+  /// The app withholds details for people.
+  case withheldExtra = 24
 
   /// The name.
   public var name: String {
@@ -71,6 +77,9 @@ public enum Property: UInt8, Sendable, CaseIterable {
     case .installationKeyChanged: "installation-key-changed"
     case .installationKeyMissing: "installation-key-missing"
     case .installationKeyUnproved: "installation-key-unproved"
+    case .withheldBasic: "withheld-basic"
+    case .withheldUnique: "withheld-unique"
+    case .withheldExtra: "withheld-extra"
     }
   }
 

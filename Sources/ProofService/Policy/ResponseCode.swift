@@ -3,9 +3,9 @@ internal import ProofJOSE
 /// The content of a response code (ARC): ten characters that a user can read out, and only the
 /// account's operator can decipher.
 ///
-/// 50 bits: passed 1, properties 22, noise 12, zeros 14, one spare. They are enciphered as a whole
+/// 50 bits: passed 1, properties 22, noise 12, properties 3, zeros 12. They are enciphered as a whole
 /// under a key of the account, so that equal findings give different codes. The zeros reveal a
-/// mistyped code in all but one of 16,384 cases.
+/// mistyped code in all but one of 4,096 cases.
 public struct ResponseCode: Sendable, Hashable {
   /// Whether the app passed.
   public var isPassed: Bool
@@ -21,6 +21,8 @@ public struct ResponseCode: Sendable, Hashable {
   private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567".utf8)
   private static let half: UInt64 = (1 << 25) - 1
   private static let propertyBits: UInt64 = (1 << 22) - 1
+  /// Properties 22 to 24 stand where codes of earlier versions have zeros.
+  private static let moreBits: UInt64 = 7
 
   /// The text.
   ///
@@ -31,7 +33,7 @@ public struct ResponseCode: Sendable, Hashable {
   func text(key: borrowing JOSESecret, noise: UInt64) -> String {
     let plain =
       (isPassed ? 1 : 0) | (UInt64(properties.rawValue) & Self.propertyBits) << 1
-      | (noise & 0xFFF) << 23
+      | (noise & 0xFFF) << 23 | (UInt64(properties.rawValue) >> 22 & Self.moreBits) << 35
     let code = Self.encipher(plain, key: key)
     var text: [UInt8] = []
     for place in stride(from: 45, through: 0, by: -5) {
@@ -50,9 +52,11 @@ public struct ResponseCode: Sendable, Hashable {
       code = code << 5 | UInt64(value)
     }
     let plain = Self.decipher(code, key: key)
-    guard plain >> 35 == 0 else { return nil }
+    guard plain >> 38 == 0 else { return nil }
     isPassed = plain & 1 == 1
-    properties = Properties(rawValue: UInt32(plain >> 1 & Self.propertyBits))
+    properties = Properties(
+      rawValue: UInt32(plain >> 1 & Self.propertyBits)
+        | UInt32(plain >> 35 & Self.moreBits) << 22)
   }
 
   // Eight rounds of a Feistel network over two halves of 25 bits.

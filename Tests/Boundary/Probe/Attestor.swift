@@ -39,6 +39,38 @@ private struct Still: EvidenceObserver {
   }
 }
 
+/// Region, IP version, endpoint, collection mode.
+private func probeRoute(_ clock: AttestorClock) throws {
+  let region = try ServiceRegion("eu-1")
+  try expect(ServiceRegion.home != .abroad && region.name == "\(region)")
+  try expect(ServiceRegion.nameMax == 32 && AddressFamily.allCases == [.any, .v4, .v6])
+  let endpoint = try ServiceEndpoint(url: "https://10.1.2.3", host: "attest.example.com")
+  let routes = [
+    ServiceRoute(), ServiceRoute(region: region, addressFamily: .v6),
+    ServiceRoute(endpoint: endpoint),
+  ]
+  for route in routes {
+    let attestor = Attestor(observer: Still(), over: Nowhere(), route: route, clock: clock)
+    try expect(attestor.deviceID == nil && route.addressFamily != .v4)
+  }
+  do {
+    _ = try ServiceEndpoint(url: "x")
+    try expect(false)
+  } catch let error as AttestorError { try expect(error.initializationCode == -10) }
+  var request = TransportRequest(url: "https://example.com", timeout: .seconds(1))
+  request.addressFamily = .v4
+  request.connectHost = "127.0.0.1"
+  try expect(request.addressFamily == .v4 && request.connectHost != nil)
+  try expect(AttestorTimes.failover == .seconds(300))
+  let mode: CollectionMode = [.withoutBasicFacts, .withoutUniqueIdentifiers, .withoutExtras]
+  try expect(mode == .notGranted && mode.rawValue == 7 && !mode.description.isEmpty)
+  try expect(mode.withholds(SourceID(.device, 1)) && Still().collection.isEmpty)
+  var options = Probe.Options(collection: mode)
+  options.collection = []
+  try expect(options.collection.isEmpty)
+  try expect(!ProofError.evidenceWithheld([]).description.isEmpty)
+}
+
 func probeAttestor() throws {
   let clock = AttestorClock(uptime: { .zero })
   try expect(clock.uptime() == .zero && AttestorClock.system.uptime() >= .zero)
@@ -129,9 +161,12 @@ private func probeAttestorErrors(_ attestor: Attestor) throws {
     let kinds: [AccountConfiguration.Domain] = [.token, .measurement, .none]
     try expect(words.isEmpty && numbers.isEmpty && kinds.isEmpty && made.domains.isEmpty)
     try expect(made.pins.byHost.isEmpty && made.servicePins.isEmpty)
+    try expect(made.serviceAddresses.failover == nil && made.regions.isEmpty)
+    try expect(made.serviceAddresses.url == made.serviceURL)
   } catch let error as AttestorError {
     try expect(AccountConfiguration.byteCountMax == 65_536 && !error.description.isEmpty)
   }
+  try probeRoute(AttestorClock(uptime: { .zero }))
   var asking = TransportRequest(url: "https://example.com", timeout: .seconds(1))
   asking.authorization = "Bearer x"
   try expect(asking.authorization != nil && PinType.allCases == [.publicKeySHA256])

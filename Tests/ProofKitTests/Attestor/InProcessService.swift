@@ -35,6 +35,17 @@ final class InProcessService: Transport {
     /// The host of each question of purpose gate.
     var hostsAsked: [String] = []
     var timeouts: [Duration] = []
+    /// The host, with its port, of each request.
+    var hostsReached: [String] = []
+    var connectHosts: [String?] = []
+    /// Each report, and what each question withholds.
+    var reports: [[UInt8]] = []
+    var withheld: [CollectionMode] = []
+    /// Asks for every source, whatever the app withholds.
+    var ignoresCollection = false
+    /// Failures and statuses of single hosts.
+    var hostFailures: [String: TransportError] = [:]
+    var hostStatuses: [String: Int] = [:]
   }
 
   let account: String
@@ -83,20 +94,24 @@ final class InProcessService: Transport {
   }
 
   func send(_ request: TransportRequest) throws(TransportError) -> TransportResponse {
-    let path = String(
-      request.url.dropFirst("https://attest.example.com".count).prefix { $0 != "?" })
+    let rest = request.url.dropFirst("https://".count)
+    let host = String(rest.prefix { $0 != "/" })
+    let path = String(rest.dropFirst(host.utf8.count).prefix { $0 != "?" })
     let kind = path.hasPrefix("/v1/config/") ? "config" : String(path.dropFirst("/v1/".count))
     state.withLock {
       $0.counts[kind, default: 0] += 1
       $0.pinsAsked.append(request.pins)
       $0.timeouts.append(request.timeout)
+      $0.hostsReached.append(host)
+      $0.connectHosts.append(request.connectHost)
     }
     gate(kind, request.cancellation)
     if request.cancellation.isCancelled { throw .cancelled }
-    let (failure, status, time, tamper) = state.withLock {
+    let (failure, usual, time, tamper) = state.withLock {
       ($0.failures.isEmpty ? $0.failure : $0.failures.removeFirst(), $0.status, $0.time, $0.tamper)
     }
-    if let failure { throw failure }
+    if let failure = failure ?? state.withLock({ $0.hostFailures[host] }) { throw failure }
+    let status = state.withLock { $0.hostStatuses[host] } ?? usual
     if status != 200 { return TransportResponse(status: status, body: Array("no\n".utf8)) }
     let body: [UInt8]
     switch kind {
@@ -116,11 +131,15 @@ final class InProcessService: Transport {
     guard let question = try? AttestationQuestion(body) else { return [] }
     return state.withLock { state in
       state.devices.insert(question.device)
+      state.withheld.append(question.withheld)
       if question.purpose == .gate { state.hostsAsked.append(question.host) }
       state.salt += 1
       guard let salt = try? Salt([UInt8](repeating: state.salt, count: 16)),
         let draft = try? BaselineDraft(
-          salt: salt, sources: Probe.sources, policy: .incremental,
+          salt: salt,
+          sources: Probe.sources.filter {
+            state.ignoresCollection || !question.withheld.withholds($0.id)
+          }, policy: .incremental,
           generation: UInt32(state.salt))
       else { return [] }
       state.drafts[salt] = draft
@@ -136,6 +155,7 @@ final class InProcessService: Transport {
           to: report.salt, outcome, configSerial: state.serial, forcedPinsSerial: state.forced)
       }
       state.subjects.append(report.subject)
+      state.reports.append(body)
       state.devices.insert(report.device)
       guard let draft = state.drafts.removeValue(forKey: report.salt) else {
         return say(.askAgain).bytes(with: .sdk)
@@ -180,6 +200,10 @@ func pin(_ number: UInt8) -> String { Base64.encode([UInt8](repeating: number, c
 
 /// Evidence that a test changes.
 final class Scene: EvidenceObserver {
+  let collection: CollectionMode
+
+  init(withholding collection: CollectionMode = []) { self.collection = collection }
+
   struct State {
     /// Input of every source's digest, by class.
     var looks: [EvidenceClass: UInt8] = [:]
@@ -217,7 +241,8 @@ final class Scene: EvidenceObserver {
   }
 
   func collect(for config: MeasurementConfig) throws(ProofError) -> EvidenceSet {
-    try observe(
+    try checkWithheld(config.sources)
+    return try observe(
       config.sources, policy: config.policy, limitLog2: 33, cancellation: Cancellation()
     ).evidence
   }
@@ -241,17 +266,21 @@ final class ManualClock: Sendable {
 /// An attestor with everything around it.
 struct Stage {
   let service: InProcessService
-  let scene = Scene()
+  let scene: Scene
   let time: ManualClock
   let attestor: Attestor
 
   init(
     _ service: InProcessService = InProcessService(), time: ManualClock = ManualClock(),
-    isInitialized: Bool = true
+    isInitialized: Bool = true, route: ServiceRoute = ServiceRoute(),
+    claims: [String: String] = [:],
+    withholding collection: CollectionMode = []
   ) throws {
+    scene = Scene(withholding: collection)
     self.service = service
     self.time = time
-    attestor = Attestor(observer: scene, over: service, appName: "door", clock: time.clock)
-    if isInitialized { try attestor.initializeAndWait(service.configuration()) }
+    attestor = Attestor(
+      observer: scene, over: service, route: route, appName: "door", clock: time.clock)
+    if isInitialized { try attestor.initializeAndWait(service.configuration(claims: claims)) }
   }
 }

@@ -7,6 +7,8 @@ struct TestApp {
   var key: MeasurementProofKey
   var account = "door"
   var sdkVersion = "0.1.0"
+  /// The facts that it withholds.
+  var withheld: CollectionMode = []
   /// Digests by source and name; nil for absent.
   var evidence: [Name: Digest?] = TestApp.clean
 
@@ -83,7 +85,8 @@ struct TestApp {
   ) -> AttestationQuestion {
     AttestationQuestion(
       keyID: key.id, device: device, purpose: purpose, configSerial: 0, account: account,
-      sdkVersion: sdkVersion, host: host, hasKey: hasKey, endorsement: endorsement)
+      sdkVersion: sdkVersion, host: host, hasKey: hasKey, endorsement: endorsement,
+      withholding: withheld)
   }
 
   func report(
@@ -111,6 +114,6 @@ struct TestApp {
   ) throws -> (bytes: [UInt8], config: MeasurementConfig) {
     try AttestationReport.make(
       subject, of: observed, answering: challenge, account: account, configSerial: 0,
-      sdkVersion: sdkVersion, with: key, signedBy: installation)
+      sdkVersion: sdkVersion, with: key, withholding: withheld, signedBy: installation)
   }
 }
