@@ -244,7 +244,9 @@ let package = Package(
       path: "Tests/Backend/app-peer", swiftSettings: strictSwift),
     .executableTarget(
       name: "request-peer",
-      dependencies: ["ProofBackend", "ProofRequest", "ProofKitKeys", "ProofKit", "ProofModel"],
+      dependencies: [
+        "ProofBackend", "ProofRequest", "ProofKitKeys", "ProofKitTPM", "ProofKit", "ProofModel",
+      ],
       path: "Tests/Backend/request-peer", swiftSettings: strictSwift),
     .executableTarget(
       name: "store-victim", dependencies: ["ProofKit", "ProofModel"],
@@ -254,8 +256,8 @@ let package = Package(
     .testTarget(
       name: "ProofKitHTTPTests",
       dependencies: [
-        "ProofKitHTTP", "ProofKit", "ProofModel", "ProofRequest", "ProofJOSE", "ProofBackend",
-        "ProofService", "SilentResolver", "RealProcess", "proof-service",
+        "ProofKitHTTP", "ProofKitKeys", "ProofKit", "ProofModel", "ProofRequest", "ProofJOSE",
+        "ProofBackend", "ProofService", "SilentResolver", "RealProcess", "proof-service",
       ],
       exclude: ["SilentResolver"], swiftSettings: strictSwift),
     .executableTarget(

@@ -31,6 +31,7 @@ sys.path.insert(0, str(ROOT / "Tests/Vectors"))
 sys.path.insert(0, str(ROOT / "Tests/Runner"))
 import api  # noqa: E402
 import compact_form  # noqa: E402
+import digest_field  # noqa: E402
 import runner  # noqa: E402
 import standard_form  # noqa: E402
 from proofspec import compact, gate  # noqa: E402
@@ -259,9 +260,64 @@ class Tokens(unittest.TestCase):
         self.assertGreater(len(tests), 180)
 
     def test_the_functions_stay_small(self):
-        for name in ("standard_form", "compact_form"):
+        for name in ("standard_form", "compact_form", "digest_field"):
             text = (ROOT / f"Tests/Backend/requests/{name}.py").read_text()
             self.assertLess(sum(bool(line.strip()) for line in text.splitlines()), 100, name)
+
+
+class DigestField(unittest.TestCase):
+    """A request whose digest travels in a header field of its own."""
+
+    def setUp(self):
+        secret = bytes(range(32))
+        self.keys = keys_of(secret, 1, compact_form.REQUEST)
+        self.digest, self.body = self.digests("/pay?to=7", BODY)
+        fields = compact.Fields(NOW, 0, 7, 1, 0, 0, bytes(4))
+        subject = compact.Subject(bytes(32), self.digest, self.body)
+        made = compact.make(compact.REQUEST, 0, fields, subject, gate.request_keys(secret, 1))
+        self.text = compact.to_text(made)
+
+    @staticmethod
+    def digests(target, body, method=b"POST", authorization=b"Bearer abc"):
+        body = hashlib.sha256(body).digest()
+        return compact_form.request_digest(
+            method, b"https", b"api.example.com", target.encode(), body, authorization), body
+
+    @staticmethod
+    def value(digest):
+        return base64.urlsafe_b64encode(digest).decode().rstrip("=")
+
+    def check(self, values=None, digests=None, text=None):
+        digest, body = digests or (self.digest, self.body)
+        values = [self.value(self.digest)] if values is None else values
+        return digest_field.check(text or self.text, self.keys, values, digest, body)
+
+    def refused(self, word, **change):
+        with self.subTest(word, **change), self.assertRaises(digest_field.Refused) as refusal:
+            self.check(**change)
+        self.assertEqual(refusal.exception.args, (word,))
+
+    def test_a_mismatch_says_which_of_url_and_body_differs(self):
+        self.assertEqual(self.check().created, NOW)
+        self.refused(digest_field.OTHER_URL, digests=self.digests("/pay?to=8", BODY))
+        self.refused(digest_field.OTHER_URL, digests=self.digests("/pay?to=7", BODY, b"PUT"))
+        self.refused(digest_field.OTHER_URL, digests=self.digests("/pay?to=7", BODY, authorization=b"Bearer abd"))
+        self.refused(digest_field.OTHER_BODY, digests=self.digests("/pay?to=7", BODY + b"x"))
+        self.refused(digest_field.OTHER_BODY, digests=self.digests("/pay?to=8", BODY + b"x"))
+
+    def test_a_changed_missing_double_or_malformed_field_is_refused(self):
+        good, other = self.value(self.digest), self.value(self.digests("/pay?to=8", BODY)[0])
+        self.refused(digest_field.NOT_PROVED, values=[other])
+        self.refused(digest_field.NOT_PROVED, values=[other], digests=self.digests("/pay?to=8", BODY))
+        self.refused(digest_field.MISSING, values=[])
+        self.refused(digest_field.REPEATED, values=[good, good])
+        self.refused(digest_field.REPEATED, values=[good, other])
+        for text in ("", "x", good[:-1], good + "A", good + "=", good + "\n", f"{good}, {good}", good[:-1] + "B"):
+            self.refused(digest_field.MALFORMED, values=[text])
+        changed = self.text[:80] + ("B" if self.text[80] == "A" else "A") + self.text[81:]
+        self.refused(digest_field.NOT_PROVED, text=changed)
+        with self.assertRaises(compact_form.Refused):
+            self.check(text="x")
 
 
 def judged(test):
@@ -371,4 +427,4 @@ class API(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    sys.exit(runner.run(runner.of_classes(Requests, Tokens, Replay, API), sys.argv[1:]))
+    sys.exit(runner.run(runner.of_classes(Requests, Tokens, DigestField, Replay, API), sys.argv[1:]))

@@ -28,6 +28,7 @@ export PROOF_BIN
 part 'the fetch' "$python" "$here/flow.py"
 part proofctl "$python" "$here/proofctl.py"
 part 'requests and events in Python' "$python" "$here/request_proofs.py"
+part 'requests signed in a TPM' "$python" "$here/request_tpm.py"
 part 'installation keys' "$python" "$here/installation.py"
 part 'strings of apps' "$python" "$here/own_strings.py"
 part 'orders beside a running backend' "$python" "$here/orders.py"

@@ -207,6 +207,16 @@ class Verbs:
         self.refused(1, "https://HOST", "config", "url", "ftp://attest.example.com")
         self.ask("config", "url", before["url"])
 
+    def test_the_secret_of_strings_is_rotated(self):
+        before = self.ask("stringkey", "list")
+        self.assertEqual([one["state"] for one in before], ["active"])
+        fresh = self.ask("stringkey", "rotate")
+        self.assertEqual([one["kid"] for one in self.ask("stringkey", "list")], [fresh["kid"], before[0]["kid"]])
+        self.refused(1, "is not retired yet", "stringkey", "rotate")
+        self.refused(1, "used no string since", "stringkey", "retire")
+        self.ask("stringkey", "retire", "--at-once")
+        self.assertEqual([one["kid"] for one in self.ask("stringkey", "list")], [fresh["kid"]])
+
     def test_strings(self):
         self.ask("string", "set", "greeting", "-", given="hello\n")
         self.assertIn("greeting", json.dumps(self.ask("string", "list")))

@@ -2,6 +2,7 @@ import Foundation
 import ProofBackend
 import ProofJOSE
 import ProofKitHTTP
+import ProofKitKeys
 import ProofModel
 import ProofRequest
 import ProofService
@@ -30,6 +31,54 @@ struct GateRoundTripTests {
     let facts = try #require(parties.judgements.last?.verdict?.facts)
     #expect(!facts.isFailed && facts.generation == 1)
     #expect(try parties.management.device(named: "latest").bytes == facts.instance.bytes)
+  }
+
+  @Test(
+    "a route that demands the installation's key is served where the app signs by it, and then only",
+    arguments: [GateAdmission.Form.standard, .compact])
+  func installationKey(form: GateAdmission.Form) throws {
+    let folder = "/var/tmp/proofkit-key-\(UInt64.random(in: 1 ... .max))"
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let key = StoredInstallationKey(folder: folder)
+    try parties.setForm(form, needsInstallationKey: true)
+    let point = try key.identity().point
+    parties.api.installationKey.withLock { $0 = point }
+    let client = try parties.client(installationKey: key, signs: true)
+    for number in 1...2 {
+      #expect(try client.performAndWait(parties.payment(number)).status == 200)
+    }
+    #expect(parties.judgements.last?.verdict?.isSignedByInstallation == true)
+    // Not signed, signed by another key, and an attestor without a key.
+    #expect(try ProtectedClient(client.session).performAndWait(parties.payment(3)).status == 401)
+    let other = StoredInstallationKey(folder: folder + "/other")
+    let thief = try parties.client(installationKey: other, signs: true)
+    #expect(try thief.performAndWait(parties.payment(4)).status == 401)
+    let bare = try parties.client(signs: true)
+    #expect(throws: GateError.installationKey(nil)) {
+      try bare.performAndWait(parties.payment(5))
+    }
+    // Guarding and signing again replaces both proofs.
+    let session = client.session
+    let twice = try session.signedByInstallation(
+      session.guarded(session.signedByInstallation(session.guarded(parties.payment(6)))))
+    #expect(try client.send(twice).status == 200)
+  }
+
+  @Test("a digest in a header field of its own travels with the proof, and the API reads it")
+  func digestField() throws {
+    try parties.setForm(.compact, digestField: "ali_sign_whash")
+    let client = try parties.client()
+    for number in 1...2 {
+      #expect(try client.performAndWait(parties.payment(number)).status == 200)
+    }
+    var sent = try #require(parties.seen.last)
+    #expect(sent.fields.values(of: "ali_sign_whash").first?.utf8.count == 43)
+    sent.target = "/pay?to=9"
+    _ = parties.judge(sent)
+    #expect(parties.judgements.last?.rejection == .digestField(.otherURL))
+    sent.body.append(0x20)
+    _ = parties.judge(sent)
+    #expect(parties.judgements.last?.rejection == .digestField(.otherBody))
   }
 
   @Test("an API that has just started is served by its word on the time, at once")
@@ -196,6 +245,8 @@ final class GateParties {
     let events: EventVerifier
     private let verifier: CoreLock<RequestVerifier>
     private let made: @Sendable (JOSEClock) throws -> RequestVerifier
+    /// The installation's key that the account's records name.
+    let installationKey = CoreLock<InstallationPoint?>(nil)
     private let state: CoreLock<(route: RequestRoute, sent: [Sent], judged: [RequestJudgement])>
 
     init(
@@ -252,9 +303,10 @@ final class GateParties {
         state.sent.append(sent)
         return state.route
       }
-      let received = ReceivedRequest(
+      var received = ReceivedRequest(
         method: sent.method, target: sent.target, fields: sent.fields,
         body: Digest(hashing: sent.body), address: "127.0.0.1")
+      received.installationKey = installationKey.withLock { $0 }
       let judgement = verifier.withLock { $0 }.judge(received, on: route)
       state.withLock { $0.judged.append(judgement) }
       var headers: [String: String] = [:]
@@ -349,26 +401,34 @@ final class GateParties {
   }
 
   /// Has apps prove in another form, and the API's route take it.
-  func setForm(_ form: GateAdmission.Form) throws {
+  func setForm(
+    _ form: GateAdmission.Form, digestField: String? = nil, needsInstallationKey: Bool = false
+  ) throws {
     var settings = GateSettings()
     settings.form = form
+    settings.digestHeader = digestField
     try management.changeGate("web", settings)
     let configuration = try GateConfiguration(
       management.gateConfiguration("web"), signedBy: fingerprint)
     var route = try #require(configuration.route(for: host))
     route.unanchored = .passes
+    route.needsInstallationKey = needsInstallationKey
+    #expect(route.fields.digest == digestField)
     api.set(route)
   }
 
   /// A client of an app that was started and admitted.
-  func client() throws -> ProtectedClient {
-    let attestor = Attestor(observer: FixedScene(), over: transport)
+  func client(
+    installationKey: (any InstallationKey)? = nil, signs: Bool = false
+  ) throws -> ProtectedClient {
+    let attestor = Attestor(
+      observer: FixedScene(), over: transport, installationKey: installationKey)
     try attestor.initializeAndWait(management.signedConfiguration())
     let session = try GateSession(attestor, for: host)
     let ready = Handover<GateError?>()
     session.start { ready.give($0) }
     if let error = ready.wait() { throw error }
-    return ProtectedClient(session, over: transport)
+    return ProtectedClient(session, over: transport, signsByInstallation: signs)
   }
 
   func payment(_ number: Int) -> Request {

@@ -249,7 +249,8 @@ def answer(mpk: bytes, salt: bytes, outcome: int, serial: int, forced: int, toke
            message_key: bytes | None = None, string_keys: tuple[bytes, ...] = ()) -> bytes:
     body = (
         head(ANSWER, 3 if string_keys else 1) + salt + u8(outcome) + u32(serial) + u32(forced) + u32(lifetime)
-        + blob(token.encode()) + text(arc) + text(reasons) + (u8(0) if secure_string is None else u8(1) + text(secure_string))
+        + blob(token.encode()) + text(arc) + text(reasons)
+        + (u8(0) if secure_string is None else u8(1) + text(secure_string))
         + (u8(0) if message_key is None else u8(1) + message_key)
         + (u8(len(string_keys)) + b"".join(string_keys) if string_keys else b"")
     )

@@ -167,6 +167,7 @@ public struct GateConfiguration: Sendable {
     var route = RequestRoute(host)
     route.fields.compact = headers.proof
     route.fields.token = headers.token
+    if form == .compact { route.fields.digest = headers.digest }
     switch form {
     case .standard: route.forms = .standard
     case .compact: route.forms = .compact

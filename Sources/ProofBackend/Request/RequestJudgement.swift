@@ -9,6 +9,8 @@ public enum RejectedRequest: Error, Sendable, Hashable {
   case request(RequestRefusal)
   /// A gate token, or a proof of a compact form.
   case gate(GateRefusal)
+  /// The digest in its own header field.
+  case digestField(DigestFieldRefusal)
   /// The installation is not known, and the budget of openings is spent.
   case busy
   /// The replay store did not answer.
@@ -22,6 +24,7 @@ extension RejectedRequest {
     case .format: .refused
     case .request(let refusal): refusal.told
     case .gate(let refusal): refusal.kind
+    case .digestField(let refusal): refusal.told
     case .busy: .token
     case .store: nil
     }
@@ -33,7 +36,7 @@ extension RejectedRequest {
     case .format: 400
     case .busy: 429
     case .store: 503
-    case .request, .gate: told == .refused ? 403 : 401
+    case .request, .gate, .digestField: told == .refused ? 403 : 401
     }
   }
 }
@@ -45,6 +48,7 @@ extension RejectedRequest: CustomStringConvertible {
     case .format(let error): "The request is malformed: \(error)"
     case .request(let refusal): refusal.description
     case .gate(let refusal): refusal.description
+    case .digestField(let refusal): refusal.description
     case .busy: "The installation is not known, and its address may open no gate token now."
     case .store(let failure): failure.description
     }

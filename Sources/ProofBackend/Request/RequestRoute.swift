@@ -32,6 +32,9 @@ public struct RequestFields: Sendable, Hashable {
   public var compact = "proof"
   /// The gate token in base64url.
   public var token = "proof-token"
+  /// The field that carries the digest which a proof of the compact form covers, in base64url; nil if the proof alone
+  /// counts. With it a request must have the field once, and a mismatch says which of URL and body differs.
+  public var digest: String?
 
   /// The names without changes.
   public init() {}

@@ -228,14 +228,20 @@ public final class RequestVerifier: Sendable {
     _ head: RequestHead, _ form: RequestForms, _ request: ReceivedRequest, _ route: RequestRoute,
     _ now: UInt64
   ) throws(RejectedRequest) -> Checked {
-    let subject = try subject(head, form, request, route)
+    let (subject, digest) = try subject(head, form, request, route)
     let text = head.fields.first(route.fields.compact) ?? ""
     let found = try Self.gate { () throws(GateRefusal) in
       try CompactToken.head(of: text, as: subject.kind)
     }
     let admission = try admission(of: found.handle, head, request, route, now)
-    let token = try Self.gate { () throws(GateRefusal) in
-      try CompactToken(checking: text, for: subject, with: admission.compact)
+    let token: CompactToken
+    if let digest, let field = route.fields.digest {
+      token = try Self.checked(
+        text, over: digest, account: request.account, head, field: field, with: admission.compact)
+    } else {
+      token = try Self.gate { () throws(GateRefusal) in
+        try CompactToken(checking: text, for: subject, with: admission.compact)
+      }
     }
     let newest = admissions.find(token.handle, start: token.start)?.newest ?? 0
     let passes =
@@ -258,7 +264,7 @@ public final class RequestVerifier: Sendable {
   /// The subject of a compact proof. Nothing that a server reads as part of a request is left uncovered in silence.
   private func subject(
     _ head: RequestHead, _ form: RequestForms, _ request: ReceivedRequest, _ route: RequestRoute
-  ) throws(RejectedRequest) -> CompactSubject {
+  ) throws(RejectedRequest) -> (CompactSubject, RequestDigest?) {
     do throws(RequestRefusal) { try route.standard.checkReading(head) } catch {
       throw .request(error)
     }
@@ -266,12 +272,12 @@ public final class RequestVerifier: Sendable {
       throw .request(.uncoveredComponent)
     }
     guard let body = request.body else { throw .request(.uncoveredBody) }
-    guard form == .compact else { return .body(body, account: request.account) }
+    guard form == .compact else { return (.body(body, account: request.account), nil) }
     do throws(ProofError) {
       let digest = try RequestDigest(
         method: head.method, scheme: head.scheme.rawValue, authority: head.authority,
         target: head.target, body: body, authorization: head.fields.first("authorization"))
-      return .request(digest, account: request.account)
+      return (.request(digest, account: request.account), digest)
     } catch {
       throw .request(.ambiguousTarget)
     }

@@ -32,6 +32,8 @@ public enum GateError: Error, Sendable, Hashable {
   case timedOut
   /// The request was cancelled.
   case cancelled
+  /// The installation's key cannot sign the request; nil if the attestor was made without one.
+  case installationKey(InstallationKeyError?)
 }
 
 /// A fetch for a gate that failed.
@@ -90,6 +92,9 @@ extension GateError: CustomStringConvertible {
     case .transport(let error): "The request got no answer: \(error)."
     case .timedOut: "The request took too long. Try again, or allow more time."
     case .cancelled: "The request was cancelled."
+    case .installationKey(nil):
+      "The attestor was made without an installation key. Give it one to sign requests."
+    case .installationKey(let error?): "The installation's key cannot sign the request: \(error)"
     }
   }
 }
@@ -106,7 +111,7 @@ extension GateError {
     case .malformedHost, .hostNotListed, .malformedMethod, .malformedRequest, .unknownEvent,
       .malformedAccount:
       -10
-    case .notMeasured, .environmentChanged: -11
+    case .notMeasured, .environmentChanged, .installationKey: -11
     case .notReady(nil), .tokenRefused, .cancelled: -3
     case .notReady(let status?): Self.code(status, nil)
     case .attestation(let failure): Self.code(failure.status, failure.fault)

@@ -136,7 +136,7 @@ extension GateSession {
 
   // MARK: Forms
 
-  private func head(of request: some ProvableRequest) throws(GateError) -> RequestHead {
+  func head(of request: some ProvableRequest) throws(GateError) -> RequestHead {
     do throws(RequestFormatError) {
       var head = try RequestHead(method: request.method, url: request.url)
       for name in StandardForm.whenPresent + ["content-length", "transfer-encoding", "host"] {
@@ -158,7 +158,7 @@ extension GateSession {
   }
 
   /// Whether a proof may travel there: over TLS, or not leave this machine.
-  private func isAllowed(_ head: RequestHead) -> Bool {
+  func isAllowed(_ head: RequestHead) -> Bool {
     if head.scheme == .https { return true }
     guard options.allowsPlainLoopback else { return false }
     let host = head.authority.prefix { $0 != ":" }

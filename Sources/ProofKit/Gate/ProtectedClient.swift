@@ -11,6 +11,8 @@ public final class ProtectedClient: Sendable {
 
   /// The session that proves the requests.
   public let session: GateSession
+  /// Whether the installation's key signs each request as well.
+  public let signsByInstallation: Bool
   private let transport: any Transport
 
   /// Makes a client.
@@ -18,9 +20,22 @@ public final class ProtectedClient: Sendable {
   /// - Parameters:
   ///   - session: A session that was started.
   ///   - transport: The way to the APIs; nil for the attestor's.
-  public init(_ session: GateSession, over transport: (any Transport)? = nil) {
+  public convenience init(_ session: GateSession, over transport: (any Transport)? = nil) {
+    self.init(session, over: transport, signsByInstallation: false)
+  }
+
+  /// Makes a client for an API whose routes may demand a signature by the installation's key.
+  ///
+  /// - Parameters:
+  ///   - session: A session that was started, of an attestor with an installation key.
+  ///   - transport: The way to the APIs; nil for the attestor's.
+  ///   - signsByInstallation: Whether each request is signed by the installation's key as well.
+  public init(
+    _ session: GateSession, over transport: (any Transport)? = nil, signsByInstallation: Bool
+  ) {
     self.session = session
     self.transport = transport ?? session.attestor.way.transport
+    self.signsByInstallation = signsByInstallation
   }
 
   /// Proves and sends a request, and waits for its answer.
@@ -47,7 +62,8 @@ public final class ProtectedClient: Sendable {
     // A gate that has just started asks for the token, and then for a proof with its own word on the time.
     var asked: [GateRefusal.Kind: Int] = [:]
     while true {
-      let guarded = try session.guarded(request, event: event, data: data)
+      var guarded = try session.guarded(request, event: event, data: data)
+      if signsByInstallation { guarded = try session.signedByInstallation(guarded) }
       let left = end - clock.uptime()
       guard left > .zero else { throw .timedOut }
       let response = try send(guarded, left, responseLimit, cancellation)
@@ -92,8 +108,9 @@ public final class ProtectedClient: Sendable {
     return try result.get()
   }
 
-  private func send(
-    _ request: Request, _ time: Duration, _ limit: Int, _ cancellation: Cancellation
+  func send(
+    _ request: Request, _ time: Duration = .seconds(10), _ limit: Int = 1 << 16,
+    _ cancellation: Cancellation = Cancellation()
   ) throws(GateError) -> Response {
     if cancellation.isCancelled { throw .cancelled }
     var sent = TransportRequest(

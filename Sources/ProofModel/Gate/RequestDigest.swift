@@ -32,6 +32,9 @@ public struct RequestDigest: Sendable, Hashable {
     self.body = body
   }
 
+  /// The digest that a request carries, with the body of this one: the request as it was received.
+  package func claiming(_ digest: Digest) -> RequestDigest { RequestDigest(digest, body: body) }
+
   /// The digest's bytes.
   public var bytes: [UInt8] { digest.bytes }
 }

@@ -2,15 +2,22 @@ import Foundation
 import ProofBackend
 import ProofKit
 import ProofKitKeys
+import ProofKitTPM
 import ProofModel
 import ProofRequest
 
-// A signer and verifier of RFC 9421 beside other people's: `request-peer FOLDER` answers each line of its standard
-// input, which is one JSON object, with one line of JSON.
+// A signer and verifier of RFC 9421 beside other people's: `request-peer FOLDER [TPM]` answers each
+// line of its standard input, which is one JSON object, with one line of JSON. With a TPM's device or
+// socket the installation's key is there.
 //
 //   method, url, fields       the request; fields is a list of pairs
 //   body, key                 in hexadecimal; without `key` the installation's key in FOLDER signs
-//   created, nonce, keyid     of a signature that is to be made: answers `fields`, and `point` of the installation's key
+//   created, nonce, keyid     of a signature that is to be made: answers `fields`, and `point` of the
+//                             installation's key
+//   prove                     true: the gate's key proves the request as well; `fields` have the token
+//   judge                     a point: answers `judged` by a RequestVerifier whose route demands that
+//                             installation's key, and `word`
+//   word                      the gate's word on the time, for `prove`
 //   verify                    true: answers `refusal`, a number or -1 for a signature that is right
 //
 // `request-peer replay FILE TIME` answers each line, any text, with `new` or `used` by a replay store.
@@ -25,15 +32,20 @@ struct Question: Decodable {
   let nonce: String?
   let keyid: String?
   let verify: Bool?
+  let prove: Bool?
+  let judge: String?
+  let word: String?
 }
 
 struct Answer: Encodable {
   var fields: [[String]] = []
   var point: String?
   var refusal: Int?
+  var judged: String?
+  var word: String?
 }
 
-func answer(_ question: Question, _ key: StoredInstallationKey) throws -> Answer {
+func answer(_ question: Question, _ key: any InstallationKey, _ door: Door) throws -> Answer {
   var head = try RequestHead(
     method: question.method, url: question.url,
     fields: HeaderFields(question.fields.map { ($0[0], $0[1]) }))
@@ -50,6 +62,11 @@ func answer(_ question: Question, _ key: StoredInstallationKey) throws -> Answer
     question.created ?? 0, question.nonce ?? "", question.keyid ?? ""
   )
   var answer = Answer()
+  if let judge = question.judge {
+    (answer.judged, answer.word) = try door.judge(question, head, installation: judge)
+    return answer
+  }
+  if question.prove == true { try door.prove(&head, body: body, question) }
   if let secret {
     try SecretBytes(copying: secret.span).withBytes { key in
       try StandardForm().sign(
@@ -57,8 +74,8 @@ func answer(_ question: Question, _ key: StoredInstallationKey) throws -> Answer
     }
   } else {
     try StandardForm().sign(
-      &head, body: body, keyID: keyID, created: created, nonce: nonce,
-      byInstallation: key.signature)
+      &head, body: body, keyID: question.prove == true ? door.name : keyID, created: created,
+      nonce: nonce, byInstallation: key.signature)
     answer.point = try key.identity().point.description
   }
   answer.fields = head.fields.fields.map { [$0.name, $0.value] }
@@ -92,14 +109,22 @@ if CommandLine.arguments[1] == "replay" {
   exit(0)
 }
 
-let key = StoredInstallationKey(folder: CommandLine.arguments[1])
+let door = try Door()
+let key: any InstallationKey =
+  CommandLine.arguments.count > 2
+  ? TPMInstallationKey(
+    folder: CommandLine.arguments[1],
+    options: .init(
+      device: CommandLine.arguments[2], signingTime: .seconds(5), provingTime: .seconds(10)))
+  : StoredInstallationKey(folder: CommandLine.arguments[1])
 while let line = readLine() {
   do {
     let question = try JSONDecoder().decode(Question.self, from: Data(line.utf8))
-    let text = try JSONEncoder().encode(answer(question, key))
+    let text = try JSONEncoder().encode(answer(question, key, door))
     print(String(decoding: text, as: UTF8.self))
   } catch {
-    print("{\"error\":\"\(type(of: error))\"}")
+    let text = try JSONEncoder().encode(["error": "\(type(of: error))", "words": "\(error)"])
+    print(String(decoding: text, as: UTF8.self))
   }
   fflush(nil)
 }

@@ -33,6 +33,14 @@ func probeGateSession() async throws {
   try expect(options.store?.folder == "/nowhere")
   try probeStrings(attestor)
   let session = try GateSession(attestor, for: "api.example.com")
+  let signing = ProtectedClient(session, over: nil, signsByInstallation: true)
+  try expect(signing.signsByInstallation && !ProtectedClient(session).signsByInstallation)
+  let unsigned = Request("GET", "https://api.example.com/")
+  do throws(GateError) {
+    _ = try session.signedByInstallation(unsigned)
+  } catch {
+    try expect(error == .installationKey(nil) && error.initializationCode == -11)
+  }
   try expect(session.host == "api.example.com" && session.description.contains("api"))
   try expect(session.customMirror.children.count == 1)
   try expect(!session.isReady && session.lastError == nil)
@@ -107,7 +115,7 @@ private func fails(_ expected: GateError, _ body: () throws(GateError) -> Respon
 
 /// Strings of the app's own, from an attestor that was never initialised.
 private func probeStrings(_ attestor: Attestor) throws {
-  let store = SecureStringStore(folder: "/nowhere")
+  let store = SecureStringStore(folder: "/dev/null/strings")
   let strings: SecureStrings = attestor.secureStrings(in: store)
   try expect(SecureStringLimits.nameLength == 64 && SecureStringLimits.count == 64)
   try expect(SecureStringLimits.valueByteCount < SecureStringLimits.totalByteCount)
