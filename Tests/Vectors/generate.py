@@ -18,6 +18,7 @@ from generators import (
     hostile_order,
     hostile_proof,
     hostile_token,
+    own,
     plain,
     scripts_command,
     scripts_corners,
@@ -47,6 +48,7 @@ PLAIN = {
     "gate": ("Gates: keys, accounts, beacons, tokens, section 15.", gates.keys),
     "request": ("Digests of requests, section 15.", gates.requests),
     "compact": ("Compact tokens of requests and events, section 15.", gates.compacts),
+    "own": ("A gate's own keys and texts, section 16.", own.texts),
 }
 
 HOSTILE = {

@@ -47,6 +47,12 @@ LABELS = (
     b"pfc1.mask.......",
     b"pfc1.account....",
     b"pfc1.beacon.....",
+    b"pfc1.nonce-key..",
+    b"pfc1.chall-key..",
+    b"pfc1.clear-key..",
+    b"pfc1.ticket-key.",
+    b"pfc1.verdict-key",
+    b"pfc1.gate-nonce.",
 )
 
 KEY_BYTES = 16  # MPK, DPK, nonce, salt, hardware id, instance id
