@@ -58,6 +58,11 @@ final class CoreGateSecret: Sendable {
   }
 
   func copy<Tuple: BitwiseCopyable>(to tuple: inout Tuple) { bytes.copy(to: &tuple) }
+
+  /// Lends S.
+  func withBytes<R: ~Copyable, E: Error>(_ body: (RawSpan) throws(E) -> R) throws(E) -> R {
+    try bytes.withBytes(body)
+  }
 }
 
 /// A `pfc_gate_keys`, in one block or in the room of a pool.
@@ -79,6 +84,13 @@ final class CoreGateKeys: Sendable {
       let key = unsafe UnsafeRawPointer(keys) + Self.request.offset
       return try body(unsafe RawSpan(_unsafeStart: key, byteCount: Self.request.count))
     }
+  }
+
+  /// Lends all keys.
+  func withKeys<R: ~Copyable, E: Error>(
+    _ body: (UnsafePointer<pfc_gate_keys>) throws(E) -> R
+  ) throws(E) -> R {
+    try unsafe secret.withPointer(body)
   }
 
   /// Lends the keys of the compact form, where they stand.
@@ -342,7 +354,7 @@ final class CoreGate: Sendable {
       })
   }
 
-  // MARK: Accounts, beacons, requests
+  // MARK: Accounts, beacons
 
   static func account(_ name: inout String, under key: CoreSharedSecret) -> Digest {
     Digest(
@@ -390,39 +402,6 @@ final class CoreGate: Sendable {
     return Beacon(interval: interval, storage: storage)
   }
 
-  static func requestDigest(
-    method: String, scheme: String, authority: String, target: String, body: Digest,
-    authorization: String
-  ) throws(ProofError) -> Digest {
-    var result = CoreResult.ok
-    var (method, scheme, authority, target, authorization) =
-      (method, scheme, authority, target, authorization)
-    let digest = unsafe InlineBytes<32> { digest in
-      unsafe method.withCharacters { method in
-        unsafe scheme.withCharacters { scheme in
-          unsafe authority.withCharacters { authority in
-            unsafe target.withCharacters { target in
-              unsafe authorization.withCharacters { authorization in
-                var request = unsafe pfc_http(
-                  method: method.baseAddress, method_size: method.count,
-                  scheme: scheme.baseAddress, scheme_size: scheme.count,
-                  authority: authority.baseAddress, authority_size: authority.count,
-                  target: target.baseAddress, target_size: target.count,
-                  body_digest: pfc_http().body_digest,
-                  authorization: authorization.baseAddress,
-                  authorization_size: authorization.count)
-                unsafe body.storage.copy(to: &request.body_digest)
-                result = unsafe CoreResult(pfc_http_digest(digest, &request))
-              }
-            }
-          }
-        }
-      }
-    }
-    try result.orThrow(opening: "request", byteCount: method.utf8.count + target.utf8.count)
-    return Digest(storage: digest)
-  }
-
   static func kind(of refusal: GateRefusal) -> GateRefusal.Kind {
     let told = pfc_refusal_class(pfc_refusal(UInt32(refusal.rawValue)))
     return known(GateRefusal.Kind(rawValue: UInt8(told.rawValue)))
@@ -448,5 +427,5 @@ extension GateRefusal {
 
 extension Digest {
   /// The digest that stands for none.
-  static let zero = Digest(storage: unsafe InlineBytes { _ in })
+  package static let zero = Digest(storage: unsafe InlineBytes { _ in })
 }
