@@ -16,6 +16,7 @@ from generators import (
     hostile_frame,
     hostile_gate,
     hostile_order,
+    hostile_own,
     hostile_proof,
     hostile_token,
     own,
@@ -62,6 +63,7 @@ HOSTILE = {
     "gate": ("Gate tokens and beacons that are refused.", hostile_gate.gates),
     "request": ("Requests in another spelling.", hostile_compact.requests),
     "compact": ("Compact tokens that are refused.", hostile_compact.compacts),
+    "own": ("Texts and solutions that a gate refuses.", hostile_own.cases),
 }
 
 

@@ -5,7 +5,9 @@ from collections.abc import Iterator
 from blocks import Block, case
 from proofspec.own import Own, read_word, word
 
+from . import own_texts
 from .gates import FRONT, OWN_SECRET, SIDE
+from .own_texts import put_own
 from .world import START, stuff
 
 HOST = b"api.example.com"
@@ -14,13 +16,10 @@ SECOND = Own(stuff("gate's second own secret", 32), FRONT.id, 2)
 ELSEWHERE = Own(OWN_SECRET, SIDE.id, 1)
 
 
-def put_own(block: Block, own: Own) -> Block:
-    return block.put_all(own_secret=own.secret, gate_id=own.gate_id, number=own.number)
-
-
 def texts() -> Iterator[Block]:
     yield from _keys()
     yield from _words()
+    yield from own_texts.texts(FIRST)
 
 
 def _keys() -> Iterator[Block]:
