@@ -112,7 +112,7 @@ struct OwnVectorTests {
     #expect(binding == block.bytes("binding"))
   }
 
-  @Test("of proofs", arguments: Block.read("own.txt", "gate_proof"))
+  @Test("of proofs", arguments: Block.read("work.txt", "gate_proof"))
   func proofs(block: Block) throws {
     let secret = try GateSecret(SecretBytes(copying: block.bytes("secret").span), generation: 1)
     let gate = try GateID(block.bytes("gate_id"))
@@ -139,7 +139,7 @@ struct OwnVectorTests {
     }
   }
 
-  @Test("of solutions", arguments: Block.read("own.txt", "puzzle", "pairing"))
+  @Test("of solutions", arguments: Block.read("work.txt", "puzzle", "pairing"))
   func solutions(block: Block) throws {
     let kind: ChallengeKind = block["block"] == "puzzle" ? .work : .memoryWork
     let solved = try solve(challenge(block, kind).text).solution
@@ -232,7 +232,8 @@ struct HostileOwnVectorTests {
     }
   }
 
-  @Test("of solutions", arguments: Block.read("hostile_own.txt", "check_puzzles", "check_pairings"))
+  @Test(
+    "of solutions", arguments: Block.read("hostile_work.txt", "check_puzzles", "check_pairings"))
   func solutions(block: Block) throws {
     let isPuzzle = block["block"] == "check_puzzles"
     var bytes = block.bytes("id")

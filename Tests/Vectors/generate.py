@@ -20,6 +20,7 @@ from generators import (
     hostile_proof,
     hostile_token,
     own,
+    own_texts,
     plain,
     scripts_command,
     scripts_corners,
@@ -50,6 +51,7 @@ PLAIN = {
     "request": ("Digests of requests, section 15.", gates.requests),
     "compact": ("Compact tokens of requests and events, section 15.", gates.compacts),
     "own": ("A gate's own keys and texts, section 16.", own.texts),
+    "work": ("Answers to a gate's challenges, section 16.", own_texts.answers),
 }
 
 HOSTILE = {
@@ -63,7 +65,8 @@ HOSTILE = {
     "gate": ("Gate tokens and beacons that are refused.", hostile_gate.gates),
     "request": ("Requests in another spelling.", hostile_compact.requests),
     "compact": ("Compact tokens that are refused.", hostile_compact.compacts),
-    "own": ("Texts and solutions that a gate refuses.", hostile_own.cases),
+    "own": ("A gate's own texts that are refused.", hostile_own.cases),
+    "work": ("Solutions that are wrong.", hostile_own.solutions),
 }
 
 

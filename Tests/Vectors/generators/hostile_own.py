@@ -25,7 +25,6 @@ def cases() -> Iterator[Block]:
     yield from _challenges()
     yield from _clearances()
     yield from _tickets()
-    yield from _solutions()
 
 
 def _shapes(text: str) -> Iterator[tuple[str, str, str]]:
@@ -179,7 +178,7 @@ def _tickets() -> Iterator[Block]:
     yield offer("issued below the floor", good, "superseded", "WrongTime", floor=START + 1)
 
 
-def _solutions() -> Iterator[Block]:
+def solutions() -> Iterator[Block]:
     def offer(kind: str, comment: str, raw: bytes, level: int, solution: bytes, *flags: str) -> Block:
         block = case(kind, comment).put_all(id=raw, level=level, solution=solution)
         return expect(block, "wrong" if flags else "none", *flags)

@@ -1,4 +1,4 @@
-"""The texts of own.txt, section 16: challenges, proofs, solutions, clearances, tickets and verdicts."""
+"""Section 16: the texts of own.txt, and the answers of work.txt."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -72,11 +72,15 @@ def ticket_body(flags: int = 0, mode: int = 1, issued: int = START) -> bytes:
 
 def texts(first: Own) -> Iterator[Block]:
     yield from _challenges(first)
-    yield from _proofs()
-    yield from _work()
     yield from _clearances(first)
     yield from _tickets(first)
     yield from _verdicts(first)
+
+
+def answers() -> Iterator[Block]:
+    """work.txt."""
+    yield from _proofs()
+    yield from _work()
 
 
 def _challenges(own: Own) -> Iterator[Block]:
