@@ -18,6 +18,13 @@ from .own import ELSEWHERE, FIRST, SECOND
 from .own_texts import APP, GUEST, HANDLE, PAY, UNSEEN
 from .world import START, stuff
 
+# Found by changed solvers: the exclusive or of all leaves has a fifth digit that is not 0; leaves from 2^19 on.
+NEARLY = bytes.fromhex(
+    "00003d3a10470753fff1175ea16e718471b57d81f81cabde701d3bc888a182486861619c7fefa4018679"
+)
+BEYOND = bytes.fromhex(
+    "00009e4d7871f5e6f3a802a38d54e9e29c3a882b1bfd5464d813c5ccff580bdbe1487b35f029d2bccce2"
+)
 OTHER_ADDRESS = ch.at_address(b"192.0.2.2")
 
 
@@ -216,9 +223,8 @@ def solutions() -> Iterator[Block]:
         yield offer(pairing, comment, raw, 1, _encoded(one, swapped), "Ordering")
     half = chosen[:8] + chosen[:8]
     yield offer(pairing, "eight leaves twice", raw, 1, _encoded(one, half), "Ordering")
-    # Such a leaf stands behind the stream of leaves; its block exists.
-    far = [chosen[0] + 2**19] + chosen[1:]
-    yield offer(pairing, "a leaf that is none", raw, 1, _encoded(one, far), "OutOfRange")
+    yield offer(pairing, "all digits but the fifth", raw, 1, NEARLY, "Incomplete")
+    yield offer(pairing, "leaves from 2^19 on, otherwise right", raw, 1, BEYOND, "OutOfRange")
 
 
 def _leaves(solution: bytes) -> list[int]:
