@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What a page and an API do with a gate's texts, in their own languages: the solver in node, the verdict in Python."""
+"""Tests the solver of a gate's page in node, and an API's check of verdicts in Python, against the vectors."""
 
 import pathlib
 import re

@@ -2,8 +2,8 @@
 ///
 /// The headers stand in the order in which data flows:
 /// evidence, measurement, configuration, proof, token, frames, verifier, verdict, receipt. Those of gates, which verify
-/// over HTTP, follow: refusals, keys, gate token, request, compact token, answers to a challenge, puzzles. Firmware does
-/// not link them.
+/// over HTTP, follow: refusals, keys, gate token, request, compact token, answers to challenges, puzzles.
+/// Firmware does not link them.
 
 #ifndef PROOFCORE_H
 #define PROOFCORE_H

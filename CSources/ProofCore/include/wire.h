@@ -161,7 +161,7 @@
 #define PFC_PAIRING_LEAVES (2u << PFC_PAIRING_DIGIT_BITS)
 #define PFC_PAIRING_CHOSEN (1 << PFC_PAIRING_ROUNDS)  ///< Leaves of a solution
 #define PFC_PAIRING_LEVEL_MAX 7      ///< Puzzles of one challenge
-#define PFC_PAIRING_SOLUTION_BYTES (2 + 5 * PFC_PAIRING_CHOSEN / 2)  ///< Of one puzzle
+#define PFC_PAIRING_SOLUTION_BYTES (2 + 5 * PFC_PAIRING_CHOSEN / 2)  ///< For one puzzle
 
 #define PFC_HTTP_METHOD_MAX 32
 #define PFC_HTTP_AUTHORITY_MAX 255

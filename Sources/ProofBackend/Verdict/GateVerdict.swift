@@ -64,7 +64,7 @@ public struct GateVerdict: Sendable, Hashable {
   }
 }
 
-/// The key with which an API checks the verdicts of its gate. Secret: whoever holds it can make verdicts for this host.
+/// The key with which an API checks the verdicts of its gate. Secret: its holder can make verdicts for this host.
 public final class GateVerdictKey: Sendable {
   let key: GateKey
 

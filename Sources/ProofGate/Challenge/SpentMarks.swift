@@ -3,7 +3,7 @@ internal import ProofModel
 /// Challenges that were answered wrongly at this node, in a fixed room of 1 MiB.
 ///
 /// A mark that has no room replaces another one of its set. A wrong answer can then be followed by another try, which
-/// helps nobody: the answers of the kinds that are marked here cannot be guessed. Right answers, and each answer of a
+/// gains nothing: the answers of the kinds that are marked here cannot be guessed. Right answers, and each answer of a
 /// person, stand in the replay store instead.
 final class SpentMarks: Sendable {
   private static let setCount = 1 << 15

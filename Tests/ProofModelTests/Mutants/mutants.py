@@ -99,7 +99,7 @@ MUTANTS = [
      [("guard UInt64(challenge.expiry) <= now + UInt64(Self.lifeMax + settings.skew) else {", "guard true else {")]),
     ("a challenge for any request", f"{TEXTS}/Challenge/ChallengeDesk.swift",
      "guard key.isTag(binding, of: subject.bytes, GateChallenge.bindingLabel) else { throw .subject }",
-     "_ = binding", "ChallengeTests", []),
+     "_ = (binding, key)", "ChallengeTests", []),
     ("a challenge for any client", f"{TEXTS}/Challenge/ChallengeSubject.swift",
      "var bytes: [UInt8] { digest.bytes + client.bytes }", "var bytes: [UInt8] { digest.bytes }",
      "ChallengeTests", []),
