@@ -110,6 +110,17 @@ import Testing
     }
   }
 
+  @Test("The same text under the same key has another tag for each use")
+  func labels() {
+    let key = GateKey(SecretBytes(copying: [UInt8](repeating: 7, count: 32).span), number: 1)
+    let labels = [
+      GateNonce.label, GateChallenge.label, GateChallenge.bindingLabel, Clearance.label,
+      GateVerdict.label, TicketDesk.label,
+    ]
+    #expect(Set(labels.map(\.description)).count == labels.count)
+    #expect(Set(labels.map { key.tag($0, [1, 2, 3]) }).count == labels.count)
+  }
+
   /// A text as it is, cut, with the head of another kind, with its length too, and another kind's with its tag.
   private static func disguised(_ bytes: [UInt8], as other: [UInt8]) -> [[UInt8]] {
     let headed: [UInt8] = Array(other.prefix(4)) + Array(bytes.dropFirst(4))

@@ -7,7 +7,7 @@ internal import ProofModel
 final class GateNonce: Sendable {
   /// How long a word counts.
   static let seconds: UInt64 = 60
-  private static let label: StaticString = "pfc1.gate-nonce."
+  static let label: StaticString = "pfc1.gate-nonce."
   private let keys: GateKeySet
   private let start: [UInt8]
 
