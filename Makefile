@@ -20,11 +20,11 @@ export MAKE
 .PHONY: help setup all core demo demo-programs install uninstall sdk-key docs clean test test-core test-swift \
   test-probe test-probe-long test-store test-service test-changes test-door check-kill bench-service test-backend \
   test-runbooks test-page attack test-hardware attack-hardware attack-hardware-long check-link check-vectors \
-  test-house check check-long check-format check-symbols check-stack check-constant-time check-secrets check-sanitizers check-coverage \
-  check-boundary check-mutants check-mutants-swift check-faults check-faults-long check-mutants-probe check-jose \
-  check-mutants-hardware test-consumers check-demo check-docs check-readme check-foreign firmware check-firmware \
-  check-firmware-long check-apps check-apps-long demo-firmware fuzz fuzz-core fuzz-jose fuzz-swift check-fuzz \
-  bench bench-probe check-bench check-models check-mutants-random
+  test-house check check-long check-format check-symbols check-stack check-constant-time check-secrets \
+  check-sanitizers check-coverage check-boundary check-mutants check-mutants-swift check-faults check-faults-long \
+  check-mutants-probe check-jose check-mutants-hardware test-consumers check-demo check-docs check-readme \
+  check-foreign firmware check-firmware check-firmware-long check-apps check-apps-long demo-firmware fuzz fuzz-core \
+  fuzz-jose fuzz-swift check-fuzz bench bench-probe check-bench check-models check-mutants-random
 
 help: ## List what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-20s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)

@@ -4,8 +4,8 @@ import Testing
 @testable import ProofBackend
 @testable import ProofGate
 
-/// Each text that a gate's own keys authenticate is refused in the place of each other kind: under its own key, and also
-/// if a defect gave all uses one key.
+/// Each text that a gate's own keys authenticate is refused in the place of each other kind: under its own key, and
+/// also if a defect gave all uses one key.
 @Suite struct ConfusionTests {
   /// The kinds of texts.
   private enum Kind: CaseIterable {

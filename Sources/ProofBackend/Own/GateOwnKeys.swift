@@ -2,8 +2,8 @@ public import ProofModel
 
 /// The keys that a gate derives from its own secrets, one for each use and secret: docs/SPEC.md, section 16.
 ///
-/// The gate makes texts with the active secret, and takes texts of each secret that it holds. Rotate in three steps, each
-/// on all nodes before the next one begins: give out the new secret, make it active, take the old one away after the
+/// The gate makes texts with the active secret, and takes texts of each secret that it holds. Rotate in three steps,
+/// each on all nodes before the next one begins: give out the new secret, make it active, take the old one away after the
 /// longest life of a text. No node then refuses what another one made.
 public final class GateOwnKeys: Sendable {
   /// How many secrets a gate holds while it rotates.
@@ -78,8 +78,8 @@ public final class GateOwnKeys: Sendable {
     return set
   }
 
-  /// The keys with which the gate vouches for its verdicts on the requests of one host. The host's API gets them, so the
-  /// host is part of the derivation: an API cannot make verdicts of another one's.
+  /// The keys with which the gate vouches for its verdicts on the requests of one host. The host's API gets them, so
+  /// the host is part of the derivation: an API cannot make verdicts of another one's.
   package func verdictKeySet(for host: String) -> GateKeySet {
     GateKeySet(secrets.map { Self.key("pfc1.verdict-key", $0, gate, Array(host.utf8)) })
   }

@@ -3,8 +3,8 @@ public import ProofModel
 
 /// Checks, for one API, the verdicts that its gate sends with each request.
 ///
-/// The proxy must overwrite `Proof-Verdict`. An API that clients can reach beside the proxy refuses each request without a
-/// verdict, and gives a replay store: then no verdict counts twice.
+/// The proxy must overwrite `Proof-Verdict`. An API that clients can reach beside the proxy refuses each request
+/// without a verdict, and gives a replay store: then no verdict counts twice.
 public final class GateVerdictReader: Sendable {
   private let place: (scheme: String, authority: String)
   private let keys: [GateVerdictKey]
@@ -38,8 +38,8 @@ public final class GateVerdictReader: Sendable {
   ///   - body: SHA-256 of the body's coded bytes; without a body, of no bytes.
   ///   - authorization: The value of `Authorization`; nil without one.
   ///   - now: The API's time in Unix seconds.
-  /// - Returns: The verdict. Look at ``GateVerdict/passes``, and at ``GateVerdict/body``: nil means that no proof covers
-  ///   the body.
+  /// - Returns: The verdict. Look at ``GateVerdict/passes``, and at ``GateVerdict/body``: nil means that no proof
+  ///   covers the body.
   /// - Throws: ``GateVerdictRefusal``.
   public func check(
     _ text: String, method: String, target: String, body: Digest, authorization: String? = nil,

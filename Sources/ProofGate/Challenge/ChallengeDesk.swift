@@ -4,8 +4,8 @@ internal import ProofModel
 
 /// Sets the challenges of a gate, and judges the answers.
 ///
-/// One object serves all threads. Nodes of one gate share its own secrets and the replay store. A challenge costs the gate
-/// nothing until it is answered. Each answer, right or wrong, uses its challenge up.
+/// One object serves all threads. Nodes of one gate share its own secrets and the replay store. A challenge costs the
+/// gate nothing until it is answered. Each answer, right or wrong, uses its challenge up.
 public final class ChallengeDesk: Sendable {
   /// The longest life of a challenge, in seconds.
   public static let lifeMax: UInt32 = 3600

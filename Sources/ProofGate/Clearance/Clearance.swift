@@ -12,7 +12,7 @@ public struct Clearance: Sendable, Hashable {
   public enum Holder: Sendable, Hashable {
     /// An app installation, by its handle. It counts only beside a valid proof of the same handle.
     case app(GateHandle)
-    /// A session of a page or another client, by 16 random bytes. It counts only from the address prefix that it was made for.
+    /// A session of a page or another client, by 16 random bytes. It counts only from its address prefix.
     case session([UInt8])
   }
 

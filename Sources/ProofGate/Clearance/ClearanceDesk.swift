@@ -4,8 +4,8 @@ public import ProofModel
 
 /// Makes and checks the clearances of a gate.
 ///
-/// One object serves all threads; nodes of one gate share its own secrets and the replay store. Checking stores nothing.
-/// A route whose clearances count once calls ``spend(_:from:)``.
+/// One object serves all threads; nodes of one gate share its own secrets and the replay store. Checking stores
+/// nothing. A route whose clearances count once calls ``spend(_:from:)``.
 public final class ClearanceDesk: Sendable {
   /// The longest life of a clearance, in seconds.
   public static let lifeMax: UInt32 = 3600

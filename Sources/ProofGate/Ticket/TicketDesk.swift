@@ -1,7 +1,7 @@
 public import ProofBackend
 public import ProofModel
 
-/// Makes and opens the tickets of a gate: the grants of gate tokens that a node opened, under a key that all nodes share.
+/// Makes and opens the tickets of a gate: grants of gate tokens that a node opened, under a key that all nodes share.
 ///
 /// A node that does not know an app opens its ticket with symmetric work alone. A ticket admits nothing by itself: each
 /// request needs a proof by the keys that are in it.

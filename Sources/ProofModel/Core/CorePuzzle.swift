@@ -17,8 +17,8 @@ package enum CorePuzzle {
     }
   }
 
-  /// Searches with at most `tries` hashes from a counter on. Returns the number of hashes, and whether the counter, which
-  /// moves on, solves the puzzle.
+  /// Searches with at most `tries` hashes from a counter on. Returns the number of hashes, and whether the counter,
+  /// which moves on, solves the puzzle.
   package static func search(
     _ counter: inout UInt32, _ seed: [UInt8], index: UInt32, level: UInt8, tries: UInt32
   ) -> (hashes: UInt32, isSolved: Bool) {
