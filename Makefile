@@ -19,12 +19,12 @@ export MAKE
 
 .PHONY: help setup all core demo demo-programs install uninstall sdk-key docs clean test test-core test-swift \
   test-probe test-probe-long test-store test-service test-changes test-door check-kill bench-service test-backend \
-  test-runbooks attack test-hardware attack-hardware attack-hardware-long check-link check-vectors test-house check \
-  check-long check-format check-symbols check-stack check-constant-time check-secrets check-sanitizers check-coverage \
-  check-boundary check-mutants check-mutants-swift check-faults check-faults-long check-mutants-probe check-jose \
-  check-mutants-hardware test-consumers check-demo check-docs check-readme check-foreign firmware check-firmware \
-  check-firmware-long check-apps check-apps-long demo-firmware fuzz fuzz-core fuzz-jose fuzz-swift check-fuzz \
-  bench bench-probe check-bench check-models check-mutants-random
+  test-runbooks test-page attack test-hardware attack-hardware attack-hardware-long check-link check-vectors \
+  test-house check check-long check-format check-symbols check-stack check-constant-time check-secrets \
+  check-sanitizers check-coverage check-boundary check-mutants check-mutants-swift check-faults check-faults-long \
+  check-mutants-probe check-jose check-mutants-hardware test-consumers check-demo check-docs check-readme \
+  check-foreign firmware check-firmware check-firmware-long check-apps check-apps-long demo-firmware fuzz fuzz-core \
+  fuzz-jose fuzz-swift check-fuzz bench bench-probe check-bench check-models check-mutants-random
 
 help: ## List what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-20s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -125,6 +125,10 @@ test-runbooks: ## Play the commands of docs/RUNBOOKS.md, as they stand, against 
 	@.ci/setup swift base python service
 	@Tests/Runbooks/run.sh
 
+test-page: ## Test the page's solver in node, and the check of verdicts in Python, against the vectors
+	@.ci/setup python page
+	@/usr/bin/python3 Tests/Page/run.py
+
 test-consumers: ## Build and run an app and a firmware outside the package; what ProofKit links; static release
 	@.ci/setup swift base python consumers
 	@Tests/Consumers/run.sh
@@ -166,12 +170,12 @@ test-house: ## Test the house itself: set-up, checks, installation
 # Check: thorough, before a release
 
 check: ## Format, symbols, stack, constant time, secrets, sanitizers, coverage, mutants, faults, attacks, pages
-	@.ci/setup swift base python check probe attack jose service backend consumers foreign firmware apps models
+	@.ci/setup swift base python check probe attack jose service backend consumers foreign firmware apps models page
 	@.ci/pypi attack jose backend firmware apps
 	@.ci/suite --lanes 2 check-format check-sanitizers check-faults check-symbols check-stack check-constant-time \
 	  check-secrets check-coverage check-boundary check-mutants attack check-jose test-service test-changes \
-	  test-door test-backend test-runbooks check-link test-consumers check-docs check-readme check-demo check-foreign \
-	  check-firmware check-apps check-models check-fuzz
+	  test-door test-backend test-runbooks test-page check-link test-consumers check-docs check-readme check-demo \
+	  check-foreign check-firmware check-apps check-models check-fuzz
 
 check-long: ## Checks too long for every change: more mutants, kills, faults, starts; hours
 	@.ci/setup swift base python check probe attack service backend jose firmware apps

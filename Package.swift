@@ -37,6 +37,7 @@ let package = Package(
     .library(name: "ProofLink", targets: ["ProofLink"]),
     .library(name: "ProofJOSE", targets: ["ProofJOSE"]),
     .library(name: "ProofBackend", targets: ["ProofBackend"]),
+    .library(name: "ProofGate", targets: ["ProofGate"]),
     .library(name: "ProofService", targets: ["ProofService"]),
     .executable(name: "proof-hardware", targets: ["proof-hardware"]),
     .executable(name: "proof-relay", targets: ["proof-relay"]),
@@ -119,6 +120,10 @@ let package = Package(
       name: "ProofBackend",
       dependencies: ["ProofModel", "ProofRequest", "ProofJOSE", "DurableFiles", "CSQLite"],
       swiftSettings: strictSwift),
+
+    .target(
+      name: "ProofGate", dependencies: ["ProofBackend", "ProofRequest", "ProofJOSE", "ProofModel"],
+      exclude: ["Page"], swiftSettings: strictSwift),
 
     .systemLibrary(
       name: "LibMicroHTTPD", path: "CSources/CMicroHTTPD/libmicrohttpd",
@@ -219,7 +224,9 @@ let package = Package(
       path: "Tests/ProofModelTests/MemoryWitness", cSettings: strictC),
     .testTarget(
       name: "ProofModelTests",
-      dependencies: ["ProofKit", "ProofModel", "ProofCore", "MemoryWitness", "SeededRandom"],
+      dependencies: [
+        "ProofKit", "ProofModel", "ProofCore", "MemoryWitness", "SeededRandom", "VectorFiles",
+      ],
       exclude: ["MemoryWitness", "Mutants"], swiftSettings: strictSwift),
     .testTarget(
       name: "ProofRequestTests", dependencies: ["ProofRequest", "ProofModel", "SeededRandom"],
@@ -279,6 +286,14 @@ let package = Package(
         "DurableFiles", "FolderModel", "SeededRandom", "OwnThreads",
       ],
       swiftSettings: strictSwift),
+    .testTarget(
+      name: "ProofGateTests",
+      dependencies: [
+        "ProofGate", "ProofBackend", "ProofRequest", "ProofModel", "ProofJOSE", "SeededRandom",
+        "VectorFiles",
+      ],
+      swiftSettings: strictSwift),
+    .target(name: "VectorFiles", path: "Tests/VectorFiles", swiftSettings: strictSwift),
     .target(name: "SeededRandom", path: "Tests/SeededRandom", swiftSettings: strictSwift),
     .target(name: "OwnThreads", path: "Tests/OwnThreads", swiftSettings: strictSwift),
     .testTarget(

@@ -36,3 +36,9 @@ extension RandomBytes {
     }
   }
 }
+
+/// Fresh random bytes from the system's generator, for public values that have no type of their own.
+package enum RandomSource {
+  /// So many bytes.
+  package static func bytes(_ count: Int) -> [UInt8] { CoreSodium.random(count: count) }
+}

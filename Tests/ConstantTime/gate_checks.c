@@ -30,6 +30,22 @@ static void secret_and_keys(void) {
   expect_secret("the event's mask", events.mask, sizeof events.mask);
 }
 
+static void challenge_proofs(void) {
+  static const uint8_t gate_id[PFC_ID_BYTES] = "gate", id[PFC_CHALLENGE_ID_BYTES] = {0x16, 1};
+  static const struct pfc_http request = {
+      .method = "GET", .method_size = 3, .scheme = "https", .scheme_size = 5, .authority = "a.example",
+      .authority_size = 9, .target = "/", .target_size = 1};
+  struct pfc_gate_keys keys;
+  struct pfc_compact_keys events;
+  uint8_t proof[PFC_PROOF_BYTES];
+  make_keys(&keys, &events);
+  expect("made", pfc_gate_proof_make(proof, &keys, gate_id, id, &request) == PFC_OK);
+  expect_secret("the proof", proof, sizeof proof);
+  expect("checked", pfc_gate_proof_check(proof, &keys, gate_id, id, &request) == PFC_OK);
+  proof[31] ^= 1;
+  expect("refused", pfc_gate_proof_check(proof, &keys, gate_id, id, &request) == PFC_E_DIFFERS);
+}
+
 static void accounts_and_beacons(void) {
   uint8_t key[PFC_GATE_KEY_BYTES], own[32], account[PFC_DIGEST_BYTES], message[PFC_BEACON_MESSAGE_BYTES];
   static const uint8_t gate_id[PFC_ID_BYTES] = "gate";
@@ -140,6 +156,7 @@ static void compacts(void) {
 
 const struct check checks_gate[] = {
     {"gate: secret and keys", secret_and_keys},
+    {"gate: proofs of challenges", challenge_proofs},
     {"gate: accounts and beacons", accounts_and_beacons},
     {"gate token: create and open", tokens},
     {"http: a request with a credential", requests},

@@ -35,6 +35,7 @@ readonly MUTANTS=(
   'derive_branch|pfc_derive|crypto|measurement: fold'
   'secrets_shortcut|pfc_secrets_make|key|secrets: diversified and literal'
   'equal_early_exit|pfc_equal|crypto|compact: make and check'
+  'equal_early_exit|pfc_equal|crypto|gate: proofs of challenges'
   'gate_keys_branch|pfc_gate_keys_make|gate|gate: secret and keys'
 )
 # The same, of the native path's transcripts.

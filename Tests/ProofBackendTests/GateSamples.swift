@@ -83,8 +83,8 @@ struct Gate {
       SecretBytes(copying: [UInt8](repeating: 3, count: 32).span), number: 1)
   }
 
-  var ownSecret: RequestVerifier.OwnSecret {
-    RequestVerifier.OwnSecret(SecretBytes(copying: own.span), number: 1)
+  func ownKeys() throws -> GateOwnKeys {
+    try GateOwnKeys(of: id, [GateOwnSecret(SecretBytes(copying: own.span), number: 1)])
   }
 
   func beaconKey() throws -> BeaconKey {
@@ -98,7 +98,7 @@ struct Gate {
     var settings = settings
     settings.clock = clock.clock
     return try RequestVerifier(
-      identity, own: ownSecret, replay: replay, events: events, settings: settings)
+      identity, own: ownKeys(), replay: replay, events: events, settings: settings)
   }
 
   func redeemer(

@@ -74,13 +74,13 @@ import Testing
 
   @Test("An address is one sender: all of IPv4, 64 bits of IPv6, in each spelling")
   func prefixes() {
-    #expect(Openings.prefix("192.0.2.1") == "192.0.2.1")
-    #expect(Openings.prefix("::ffff:192.0.2.1") == "192.0.2.1")
-    #expect(Openings.prefix("2001:db8:0:7::1") == "2001:db8:0:7")
-    #expect(Openings.prefix("2001:0DB8::7:0:0:0:1") == "2001:db8:0:7")
-    #expect(Openings.prefix("2001:db8::1") == Openings.prefix("2001:DB8:0:0:ffff::2"))
-    #expect(Openings.prefix("::1") == "0:0:0:0")
-    #expect(Openings.prefix(":") == Openings.prefix(":"))
+    #expect(AddressPrefix.of("192.0.2.1") == "192.0.2.1")
+    #expect(AddressPrefix.of("::ffff:192.0.2.1") == "192.0.2.1")
+    #expect(AddressPrefix.of("2001:db8:0:7::1") == "2001:db8:0:7")
+    #expect(AddressPrefix.of("2001:0DB8::7:0:0:0:1") == "2001:db8:0:7")
+    #expect(AddressPrefix.of("2001:db8::1") == AddressPrefix.of("2001:DB8:0:0:ffff::2"))
+    #expect(AddressPrefix.of("::1") == "0:0:0:0")
+    #expect(AddressPrefix.of(":") == AddressPrefix.of(":"))
   }
 
   @Test("Known installations are bounded, and those that nobody asks for go first")

@@ -54,7 +54,7 @@ import Testing
     var settings = RequestVerifier.Settings()
     settings.clock = slow.clock.clock
     let node = try RequestVerifier(
-      gate.identity, own: gate.ownSecret, replay: store, settings: settings)
+      gate.identity, own: gate.ownKeys(), replay: store, settings: settings)
     // The app is 60 s ahead of the slow node, which is 30 s behind the fast one.
     slow.clock.now = Gate.start - 30
     let request = try app.standard(created: Gate.start + 30)
@@ -245,9 +245,7 @@ import Testing
     try mixed.fields.append("Proof-Token", twin.token)
     #expect(verifier.judge(mixed, on: Self.route).verdict == nil)
     // A word of one gate on the time is none of another's.
-    let word = GateNonce(
-      from: SecretBytes(copying: [UInt8](repeating: 0x5a, count: 32).span), number: 1, of: gate.id
-    ).text(at: UInt64(Gate.start))
+    let word = GateNonce(try gate.ownKeys()[.nonce]).text(at: UInt64(Gate.start))
     let nonce = word + "." + ReplayKey.fresh()
     var route = Self.route
     route.unanchored = .refused

@@ -43,6 +43,7 @@ extern const struct suite vectors_suite;
 extern const struct suite wire_vectors_suite;
 extern const struct suite hostile_vectors_suite;
 extern const struct suite gate_vectors_suite;
+extern const struct suite answer_suite;
 extern const struct suite script_suite;
 
 /// Prints structures made by the core, for Tests/Vectors/check.py. 0 if all were made.

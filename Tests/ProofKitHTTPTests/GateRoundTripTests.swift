@@ -271,8 +271,9 @@ final class GateParties {
       made = { clock in
         var settings = RequestVerifier.Settings()
         settings.clock = clock
+        let secret = try GateOwnSecret(SecretBytes(copying: ownBytes.span), number: 1)
         return try RequestVerifier(
-          identity, own: .init(SecretBytes(copying: ownBytes.span), number: 1),
+          identity, own: GateOwnKeys(of: identity.id, [secret]),
           replay: MemoryReplayStore(), events: [events], settings: settings)
       }
       verifier = CoreLock(try made(clock))

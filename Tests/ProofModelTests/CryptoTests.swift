@@ -1,5 +1,6 @@
 import ProofModel
 import Testing
+import VectorFiles
 
 /// Vectors from the RFCs; the core's own tests run thousands more.
 @Suite("The core's cryptography through Swift")

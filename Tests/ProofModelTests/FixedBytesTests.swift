@@ -1,6 +1,7 @@
 import ProofModel
 import SeededRandom
 import Testing
+import VectorFiles
 
 @Suite("Bytes of a fixed count")
 struct FixedBytesTests {

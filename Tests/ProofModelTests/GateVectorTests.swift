@@ -1,5 +1,6 @@
 import ProofModel
 import Testing
+import VectorFiles
 
 /// Vectors of gates that another implementation made from docs/SPEC.md, section 15.
 @Suite("Vectors of gates, through Swift")

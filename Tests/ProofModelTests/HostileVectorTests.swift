@@ -1,5 +1,6 @@
 import ProofModel
 import Testing
+import VectorFiles
 
 /// Inputs that another implementation says must be refused, and why; and a few that must not.
 @Suite("Hostile vectors, through Swift")

@@ -1,5 +1,6 @@
 import ProofModel
 import Testing
+import VectorFiles
 
 @Suite("A measurement token")
 struct TokenTests {

@@ -1,5 +1,6 @@
 import ProofModel
 import Testing
+import VectorFiles
 
 /// Vectors that another implementation made from docs/SPEC.md alone.
 @Suite("Vectors, through Swift")

@@ -16,8 +16,11 @@ from generators import (
     hostile_frame,
     hostile_gate,
     hostile_order,
+    hostile_own,
     hostile_proof,
     hostile_token,
+    own,
+    own_texts,
     own_strings,
     plain,
     scripts_command,
@@ -49,6 +52,8 @@ PLAIN = {
     "request": ("Digests of requests, section 15.", gates.requests),
     "compact": ("Compact tokens of requests and events, section 15.", gates.compacts),
     "string": ("An app's own strings, SERVICE.md section 11 and SPEC.md section 13.", own_strings.cases),
+    "own": ("A gate's own keys and texts, section 16.", own.texts),
+    "work": ("Answers to a gate's challenges, section 16.", own_texts.answers),
 }
 
 HOSTILE = {
@@ -62,6 +67,8 @@ HOSTILE = {
     "gate": ("Gate tokens and beacons that are refused.", hostile_gate.gates),
     "request": ("Requests in another spelling.", hostile_compact.requests),
     "compact": ("Compact tokens that are refused.", hostile_compact.compacts),
+    "own": ("A gate's own texts that are refused.", hostile_own.cases),
+    "work": ("Solutions that are wrong.", hostile_own.solutions),
 }
 
 

@@ -1,7 +1,7 @@
 """Runs one hostile case, as its block says, through the Python implementation."""
 
 from blocks import Block
-from proofspec import compact, gate, gate_token
+from proofspec import challenge, compact, gate, gate_token, work
 from proofspec.basics import Refused
 from proofspec.config import decode_config
 from proofspec.curves import hardware_public
@@ -10,6 +10,7 @@ from proofspec.frame import COMPLETE, Receiver
 from proofspec.measurement import measure
 from proofspec.message import parse, parse_recall
 from proofspec.order import open_order
+from proofspec.own import Own
 from proofspec.proof import Occasion, check_digest, escort, proof, recall_tag, receipt
 from proofspec.request import Request
 from proofspec.token import open_token
@@ -186,6 +187,42 @@ def _read_request(block: Block) -> None:
     request_of(block).digest()
 
 
+def _owns(block: Block) -> list[Own]:
+    return [Own(block.bytes("own_secret"), block.bytes("gate_id"), block.int("number"))]
+
+
+def _read_challenge(block: Block) -> None:
+    names = ("method", "scheme", "authority", "target", "body_digest")
+    request = Request(*(block.bytes(name) for name in names)).digest()
+    client, now = block.bytes("client"), block.int("now")
+    challenge.read_challenge(_owns(block), block.word("text"), request, client, now, set())
+
+
+def _read_clearance(block: Block) -> None:
+    challenge.read_clearance(
+        _owns(block),
+        block.word("text"),
+        block.bytes("authority"),
+        block.bytes("client"),
+        block.bytes("proven"),
+        bool(block.int("cookie")),
+        block.int("now"),
+    )
+
+
+def _read_ticket(block: Block) -> None:
+    mode, floor, now = block.int("mode"), block.int("floor"), block.int("now")
+    challenge.read_ticket(_owns(block), block.word("text"), mode, floor, now)
+
+
+def _check_puzzles(block: Block) -> None:
+    work.check_puzzles(block.bytes("id"), block.int("level"), block.bytes("solution"))
+
+
+def _check_pairings(block: Block) -> None:
+    work.check_pairings(block.bytes("id"), block.int("level"), block.bytes("solution"))
+
+
 _JUDGES = {
     "read_config": _read_config,
     "measure": _measure,
@@ -201,4 +238,9 @@ _JUDGES = {
     "read_beacon": _read_beacon,
     "check_compact": _check_compact,
     "read_request": _read_request,
+    "read_challenge": _read_challenge,
+    "read_clearance": _read_clearance,
+    "read_ticket": _read_ticket,
+    "check_puzzles": _check_puzzles,
+    "check_pairings": _check_pairings,
 }

@@ -13,7 +13,7 @@ from generators import carried, gates, plain, world
 from generators.dialogue import Script, wrong_integrity
 from generators.world import BACKEND, DOOR, START, stuff
 from judging import VALID, refusal
-from proofspec import compact, curves, gate, gate_token, stored
+from proofspec import compact, curves, gate, gate_token, stored, work
 from proofspec.baseline import fnv1a
 from proofspec.basics import LABELS, Refused, kdf, mac
 from proofspec.config import decode_config
@@ -121,6 +121,14 @@ class PublishedValues(unittest.TestCase):
         self.assertEqual(SealedBox(PrivateKey(DOOR.secret)).decrypt(sealed), b"hello")
         theirs = SealedBox(PublicKey(DOOR.public)).encrypt(b"hello")
         self.assertEqual(curves.unseal(DOOR.secret, theirs), b"hello")
+
+    def test_chacha20_is_that_of_rfc_8439(self) -> None:
+        """Appendix A.1, test vectors 1 and 2."""
+        first = "76b8e0ada0f13d90405d6ae55386bd28bdd219b8a08ded1aa836efcc8b770dc7"
+        second = "9f07e7be5551387a98ba977c732d080dcb0f29a048e3656912c6533e32ee7aed"
+        for counter, stream in enumerate((first, second)):
+            made = work.chacha_block(bytes(32), counter)
+            self.assertEqual((len(made), made[:32].hex()), (64, stream))
 
     def test_labels_are_16_ascii_characters_and_differ(self) -> None:
         self.assertEqual(len(set(LABELS)), len(LABELS))

@@ -2,7 +2,8 @@
 ///
 /// The headers stand in the order in which data flows:
 /// evidence, measurement, configuration, proof, token, frames, verifier, verdict, receipt. Those of gates, which verify
-/// over HTTP, follow: refusals, keys, gate token, request, compact token. Firmware does not link them.
+/// over HTTP, follow: refusals, keys, gate token, request, compact token, answers to challenges, puzzles.
+/// Firmware does not link them.
 
 #ifndef PROOFCORE_H
 #define PROOFCORE_H
@@ -31,5 +32,8 @@
 #include "gate_token.h"
 #include "http.h"
 #include "compact.h"
+#include "gate_proof.h"
+#include "puzzle.h"
+#include "pairing.h"
 
 #endif

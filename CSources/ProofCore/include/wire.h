@@ -149,6 +149,20 @@
 #define PFC_BEACON_SECONDS 300u     ///< An interval.
 #define PFC_BEACONS_VALID 4         ///< The next interval, the present one, the two before.
 
+#define PFC_CHALLENGE_ID_BYTES 60  ///< A gate's challenge over HTTP (section 16). Hardware's has PFC_CHALLENGE_BYTES.
+
+#define PFC_PUZZLES 16               ///< Puzzles of one challenge of kind work (a)
+#define PFC_PUZZLE_SEED_BYTES 28
+#define PFC_PUZZLE_LEVEL_MAX 24      ///< Zero bits that each puzzle's hash begins with
+#define PFC_PUZZLE_SOLUTION_BYTES (4 * PFC_PUZZLES)
+
+#define PFC_PAIRING_DIGIT_BITS 18    ///< Puzzle of kind work (b): bits that collide in each round
+#define PFC_PAIRING_ROUNDS 4
+#define PFC_PAIRING_LEAVES (2u << PFC_PAIRING_DIGIT_BITS)
+#define PFC_PAIRING_CHOSEN (1 << PFC_PAIRING_ROUNDS)  ///< Leaves of a solution
+#define PFC_PAIRING_LEVEL_MAX 7      ///< Puzzles of one challenge
+#define PFC_PAIRING_SOLUTION_BYTES (2 + 5 * PFC_PAIRING_CHOSEN / 2)  ///< For one puzzle
+
 #define PFC_HTTP_METHOD_MAX 32
 #define PFC_HTTP_AUTHORITY_MAX 255
 
@@ -202,5 +216,10 @@
 #define PFC_LABEL_MASK "pfc1.mask......."
 #define PFC_LABEL_ACCOUNT "pfc1.account...."
 #define PFC_LABEL_BEACON "pfc1.beacon....."
+#define PFC_LABEL_GATE_PROOF "pfc1.gate-proof."
+#define PFC_LABEL_GATE_PROOF_MAC "pfc1.mac-gproof."
+#define PFC_LABEL_PUZZLE_SEED "pfc1.puzzle-seed"
+#define PFC_LABEL_PUZZLE "pfc1.puzzle....."
+#define PFC_LABEL_PAIRING "pfc1.pairing...."
 
 #endif

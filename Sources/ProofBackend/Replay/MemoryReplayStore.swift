@@ -25,6 +25,9 @@ public final class MemoryReplayStore: ReplayStore {
   private let state = CoreLock(State())
   private let capacity: Int
 
+  /// True: its memory is this process's.
+  public var isOfOneProcess: Bool { true }
+
   /// Makes an empty store.
   ///
   /// - Parameter capacity: How many proofs and judgements it holds.

@@ -8,6 +8,9 @@ public import ProofModel
 /// A store forgets an entry only when the highest time that it was ever given is past the entry's `expiry`. It refuses
 /// an insertion for which it has no room; it never makes room by forgetting.
 public protocol ReplayStore: Sendable {
+  /// Whether only one process can use it. No other process of the gate is then alive; false unless a store says so.
+  var isOfOneProcess: Bool { get }
+
   /// Says what the store knows from before. A verifier calls it once, when it starts.
   ///
   /// - Parameter now: Unix seconds by the verifier's clock.
@@ -44,6 +47,11 @@ public protocol ReplayStore: Sendable {
   func record(
     _ record: ReplayRecord, using key: ReplayKey?, until expiry: UInt64, at now: UInt64
   ) throws(ReplayStoreFailure) -> ReplayRecording
+}
+
+extension ReplayStore {
+  /// False: several processes may share the store.
+  public var isOfOneProcess: Bool { false }
 }
 
 /// The part of a store that outlived the last verifier.

@@ -1,19 +1,19 @@
-internal import ProofJOSE
+package import ProofJOSE
 import ProofModel
 import Synchronization
 
 /// The time of a verifier: the highest that it has seen, so that a clock that was set back brings nothing back.
-final class GateClock: Sendable {
+package final class GateClock: Sendable {
   private let clock: JOSEClock
   private let highest: Atomic<UInt64>
 
-  init(_ clock: JOSEClock, from highest: UInt64) {
+  package init(_ clock: JOSEClock, from highest: UInt64) {
     self.clock = clock
     self.highest = Atomic(highest)
   }
 
   /// Unix seconds.
-  var now: UInt64 {
+  package var now: UInt64 {
     highest.max(UInt64(clamping: clock.now.seconds), ordering: .sequentiallyConsistent).newValue
   }
 }

@@ -23,22 +23,6 @@ public final class RequestVerifier: Sendable {
     public init() {}
   }
 
-  /// A secret of the gate's own that all nodes share: 32 random bytes with a number.
-  public struct OwnSecret: ~Copyable, Sendable {
-    let bytes: SecretBytes
-    let number: UInt8
-
-    /// Takes a secret over.
-    ///
-    /// - Parameters:
-    ///   - bytes: 32 random bytes.
-    ///   - number: Its number, which changes when it is rotated.
-    public init(_ bytes: consuming SecretBytes, number: UInt8) {
-      self.bytes = bytes
-      self.number = number
-    }
-  }
-
   private let gate: GateIdentity
   private let replay: any ReplayStore
   private let settings: Settings
@@ -56,16 +40,20 @@ public final class RequestVerifier: Sendable {
   ///
   /// - Parameters:
   ///   - gate: The gate's identity, and the issuers that it trusts.
-  ///   - own: The gate's own secret.
+  ///   - own: The gate's own keys.
   ///   - replay: Remembers proofs that were used; the nodes of one API share it.
   ///   - events: Redeemers in this process that learn the keys of their audience from the same tokens.
   ///   - settings: Clock and bounds.
-  /// - Throws: ``/ProofModel/ProofError/wrongLength(of:expected:actual:)`` for an own secret of another length;
+  /// - Throws: ``/ProofModel/ProofError/outOfRange(field:value:allowed:)`` for the own keys of another gate;
   ///   ``ReplayStoreFailure``.
   public init(
-    _ gate: GateIdentity, own: consuming OwnSecret, replay: any ReplayStore,
+    _ gate: GateIdentity, own: GateOwnKeys, replay: any ReplayStore,
     events: [EventVerifier] = [], settings: Settings = Settings()
   ) throws {
+    guard own.gate == gate.id else {
+      throw ProofError.outOfRange(
+        field: "gate of the own keys", value: "\(own.gate)", allowed: "\(gate.id)")
+    }
     self.gate = gate
     self.replay = replay
     self.events = events
@@ -73,8 +61,8 @@ public final class RequestVerifier: Sendable {
     let now = UInt64(clamping: settings.clock.now.seconds)
     memory = try replay.begin(at: now)
     clock = GateClock(settings.clock, from: memory.highest)
-    beacons = BeaconClock(try BeaconKey(from: own.bytes, number: own.number, of: gate.id))
-    nonces = GateNonce(from: own.bytes, number: own.number, of: gate.id)
+    beacons = BeaconClock(own.beacons)
+    nonces = GateNonce(own[.nonce])
     admissions = Admissions(capacity: settings.capacity)
     openings = Openings(settings.openings)
   }

@@ -58,6 +58,11 @@ final class CoreGateSecret: Sendable {
   }
 
   func copy<Tuple: BitwiseCopyable>(to tuple: inout Tuple) { bytes.copy(to: &tuple) }
+
+  /// Lends S.
+  func withBytes<R: ~Copyable, E: Error>(_ body: (RawSpan) throws(E) -> R) throws(E) -> R {
+    try bytes.withBytes(body)
+  }
 }
 
 /// A `pfc_gate_keys`, in one block or in the room of a pool.
@@ -79,6 +84,13 @@ final class CoreGateKeys: Sendable {
       let key = unsafe UnsafeRawPointer(keys) + Self.request.offset
       return try body(unsafe RawSpan(_unsafeStart: key, byteCount: Self.request.count))
     }
+  }
+
+  /// Lends all keys.
+  func withKeys<R: ~Copyable, E: Error>(
+    _ body: (UnsafePointer<pfc_gate_keys>) throws(E) -> R
+  ) throws(E) -> R {
+    try unsafe secret.withPointer(body)
   }
 
   /// Lends the keys of the compact form, where they stand.

@@ -49,6 +49,8 @@ enum CoreWire {
   static let compactText = Int(PFC_COMPACT_TEXT_BYTES)
   static let compactWindow = UInt32(PFC_COMPACT_WINDOW_SECONDS)
 
+  static let challengeID = Int(PFC_CHALLENGE_ID_BYTES)
+
   static let tokenMagic = PFC_TOKEN_MAGIC
   static let gateTokenMagic = PFC_GATE_TOKEN_MAGIC
   static let orderMagic = PFC_ORDER_MAGIC

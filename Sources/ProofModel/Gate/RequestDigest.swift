@@ -21,7 +21,7 @@ public struct RequestDigest: Sendable, Hashable {
     authorization: String? = nil
   ) throws(ProofError) {
     self.body = body
-    digest = try CoreGate.requestDigest(
+    digest = try CoreHTTP.digest(
       method: method, scheme: scheme, authority: authority, target: target, body: body,
       authorization: authorization ?? "")
   }

@@ -9,7 +9,20 @@ func probeGate(_ baseline: BaselineProbe) throws {
   try probeGateToken(gate, instance, secret)
   let clock = try probeBeacons(gate)
   try probeCompact(secret, audience, clock)
+  try probeChallengeProof(secret, gate)
   try probeRefusals()
+}
+
+private func probeChallengeProof(_ secret: GateSecret, _ gate: GateID) throws {
+  try expect(GateKeys.challengeIDByteCount == 60)
+  let id = [UInt8](repeating: 1, count: GateKeys.challengeIDByteCount)
+  var place = ChallengePlace(method: "GET", authority: "api.example.com", target: "/")
+  try expect(place.scheme == "https" && place.method == "GET" && place.target == "/")
+  let proof: Digest = try secret.keys.challengeProof(answering: id, at: gate, for: place)
+  try secret.keys.checkChallengeProof(proof, answering: id, at: gate, for: place)
+  place.authority = "shop.example.com"
+  let other: Digest = try secret.keys.challengeProof(answering: id, at: gate, for: place)
+  try expect(other != proof)
 }
 
 private func probeGateToken(

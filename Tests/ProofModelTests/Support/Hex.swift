@@ -1,15 +1,5 @@
 import ProofModel
 
-/// Bytes from hexadecimal, for vectors. Ends the test run on anything else.
-func hex(_ text: some StringProtocol) -> [UInt8] {
-  let digits = text.map { digit in
-    guard let value = digit.hexDigitValue else { preconditionFailure("not hexadecimal: \(text)") }
-    return UInt8(value)
-  }
-  precondition(digits.count % 2 == 0, "half a byte: \(text)")
-  return stride(from: 0, to: digits.count, by: 2).map { digits[$0] << 4 | digits[$0 + 1] }
-}
-
 /// A test's secret from bytes that are public anyway.
 func secret(_ bytes: [UInt8]) -> SecretBytes {
   SecretBytes(copying: bytes.span)

@@ -1,41 +1,10 @@
 import ProofModel
 import Testing
-
-/// One block of a vector file, in the format of Tests/Vectors/README.md.
-struct Block: Sendable, CustomTestStringConvertible {
-  let file: String
-  /// Names and values, in order.
-  let lines: [(name: String, value: String)]
-
-  var testDescription: String { "\(file) \(self["case"]): \(self["comment"])" }
-
-  /// The one value of this name. Ends the test run if there is none.
-  subscript(name: String) -> String {
-    guard let line = lines.first(where: { $0.name == name }) else {
-      preconditionFailure("\(file): no \(name)")
-    }
-    return line.value
-  }
-
-  func has(_ name: String, _ value: String? = nil) -> Bool {
-    lines.contains { $0.name == name && (value == nil || $0.value == value) }
-  }
-
-  func all(_ name: String) -> [String] { lines.filter { $0.name == name }.map(\.value) }
-
-  func bytes(_ name: String) -> [UInt8] { hex(self[name]) }
-
-  func number<Number: FixedWidthInteger>(_ name: String) -> Number {
-    guard let number = Number(self[name]) else {
-      preconditionFailure("\(file): \(name) is not a number: \(self[name])")
-    }
-    return number
-  }
-
-  func secret(_ name: String) -> SecretBytes { ProofModelTests.secret(bytes(name)) }
-}
+import VectorFiles
 
 extension Block {
+  func secret(_ name: String) -> SecretBytes { ProofModelTests.secret(bytes(name)) }
+
   func mode(_ name: String = "mode") throws -> Mode { try #require(Mode(rawValue: number(name))) }
 
   func key(_ mode: Mode = .production) throws -> MeasurementProofKey {

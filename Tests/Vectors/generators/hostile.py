@@ -11,7 +11,7 @@ from .flags import NOTES
 GENERATOR_VERSION = "1"
 INTEGERS = ("mode", "literal", "counter", "kind", "class", "verdict", "detail", "type")
 # Those of gates. `now` and `floor` may be beyond 2^53 and stay texts.
-INTEGERS += ("generation", "window", "newest", "event", "measured_max", "unanchored")
+INTEGERS += ("number", "level", "cookie", "generation", "window", "newest", "event", "measured_max", "unanchored")
 LISTS = ("issuer", "record", "gate_key")
 
 

@@ -47,6 +47,23 @@ LABELS = (
     b"pfc1.mask.......",
     b"pfc1.account....",
     b"pfc1.beacon.....",
+    b"pfc1.nonce-key..",
+    b"pfc1.chall-key..",
+    b"pfc1.clear-key..",
+    b"pfc1.ticket-key.",
+    b"pfc1.verdict-key",
+    b"pfc1.gate-nonce.",
+    b"pfc1.challenge..",
+    b"pfc1.binding....",
+    b"pfc1.gate-proof.",
+    b"pfc1.mac-gproof.",
+    b"pfc1.puzzle-seed",
+    b"pfc1.puzzle.....",
+    b"pfc1.pairing....",
+    b"pfc1.clearance..",
+    b"pfc1.host.......",
+    b"pfc1.gate-ticket",
+    b"pfc1.verdict....",
 )
 
 KEY_BYTES = 16  # MPK, DPK, nonce, salt, hardware id, instance id

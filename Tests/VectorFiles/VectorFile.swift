@@ -5,10 +5,9 @@ import Foundation
 extension Block {
   /// The blocks of these types in a file. Ends the test run if there are none: an empty file must
   /// not look like a success.
-  static func read(_ file: String, _ types: String...) -> [Block] {
+  package static func read(_ file: String, _ types: String...) -> [Block] {
     let folder = URL(fileURLWithPath: #filePath)
-      .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-      .appending(component: "Vectors")
+      .deletingLastPathComponent().deletingLastPathComponent().appending(component: "Vectors")
     let text: String
     do {
       text = try String(contentsOf: folder.appending(component: file), encoding: .utf8)

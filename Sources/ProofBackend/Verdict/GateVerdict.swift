@@ -1,0 +1,189 @@
+internal import ProofJOSE
+public import ProofModel
+
+/// A gate's verdict on one request, as an API reads it from `Proof-Verdict`: docs/SPEC.md, section 16.
+public struct GateVerdict: Sendable, Hashable {
+  /// The facts about the app that sent the request.
+  public struct App: Sendable, Hashable {
+    /// The name under which the gate knows the installation.
+    public var handle: GateHandle
+    /// Whether the app failed its attestation. The app must not be able to tell: decide late, or log.
+    public var isFailed = false
+    /// Whether an operator decided about this device.
+    public var isForced = false
+    /// The attestation response code; nil for none.
+    public var responseCode: String?
+    /// Findings of the SDK about its process.
+    public var findings: [GateFinding] = []
+    /// Bit n for the property of number n.
+    public var properties: UInt32 = 0
+    /// When the service saw the installation for the first time, in Unix seconds.
+    public var firstSeen: UInt64 = 0
+    /// Whether a beacon or a word of the gate stands for the proof's time.
+    public var isAnchored = false
+
+    /// Facts about an installation of which the handle alone is known.
+    public init(_ handle: GateHandle) { self.handle = handle }
+
+    /// The facts that an opened gate token told.
+    public init(_ facts: GateFacts, isAnchored: Bool) {
+      handle = facts.handle
+      isFailed = facts.isFailed
+      isForced = facts.isForced
+      responseCode = facts.responseCode
+      findings = facts.findings
+      properties = facts.properties
+      firstSeen = facts.firstSeen
+      self.isAnchored = isAnchored
+    }
+  }
+
+  /// A reference that the gate's log has, too.
+  public var reference: String
+  /// When the gate judged, in Unix seconds.
+  public var moment: UInt64
+  /// The name of the rule that the gate judged by.
+  public var rule: String
+  /// Whether the gate let the request pass.
+  public var passes: Bool
+  /// The reason of a refusal, or of one that a rule in mode `watch` did not enforce.
+  public var reason: String?
+  /// The body digest that the request's proof covers: compare it with the body. Nil if no proof covers the body.
+  public var body: Digest?
+  /// The names of the kinds of challenges that the client has answered.
+  public var solved: [String] = []
+  /// The app; nil for a client without a valid proof.
+  public var app: App?
+
+  /// Describes a verdict.
+  public init(reference: String, moment: UInt64, rule: String, passes: Bool) {
+    self.reference = reference
+    self.moment = moment
+    self.rule = rule
+    self.passes = passes
+  }
+}
+
+/// The key with which an API checks the verdicts of its gate. Secret: its holder can make verdicts for this host.
+public final class GateVerdictKey: Sendable {
+  let key: GateKey
+
+  /// Takes a key over.
+  ///
+  /// - Parameters:
+  ///   - bytes: The 32 bytes that the gate's operator handed out for the API's host.
+  ///   - number: The number of the gate's own secret that it comes from.
+  /// - Throws: ``/ProofModel/ProofError/wrongLength(of:expected:actual:)``.
+  public init(_ bytes: consuming SecretBytes, number: UInt8) throws(ProofError) {
+    guard bytes.count == 32 else {
+      throw .wrongLength(of: "verdict key", expected: 32...32, actual: bytes.count)
+    }
+    key = GateKey(bytes, number: number)
+  }
+
+  init(_ key: GateKey) { self.key = key }
+
+  /// Lends the key's bytes, for as long as the closure runs: the operator hands them to the API.
+  public func withBytes<R: ~Copyable, E: Error>(_ body: (RawSpan) throws(E) -> R) throws(E) -> R {
+    try key.withBytes(body)
+  }
+}
+
+extension GateOwnKeys {
+  /// The keys that the API of one host gets, the active one first.
+  ///
+  /// - Parameter host: The authority, in lower case, with its port unless that is the scheme's own.
+  /// - Returns: One for each own secret. They are of no use for another host.
+  public func verdictKeys(for host: String) -> [GateVerdictKey] {
+    verdictKeySet(for: host).keys.map { GateVerdictKey($0) }
+  }
+}
+
+extension GateVerdict {
+  static let head: UInt8 = 0x1C
+  static let label: StaticString = "pfc1.verdict...."
+  static let textMax = 4096
+
+  /// The value of `Proof-Verdict`: head and JSON in base64url, a dot, the tag of 32 bytes in base64url.
+  package func text(for request: RequestDigest, with key: GateKey) -> String {
+    var object: JSONObject = [
+      "at": .number(JSONNumber(Int64(clamping: moment))), "id": .string(reference),
+      "rule": .string(rule), "pass": .bool(passes),
+      "request": .string(Base64.encode(request.bytes, .url)),
+    ]
+    if let reason { object["why"] = .string(reason) }
+    if let body { object["body"] = .string(Base64.encode(body.bytes, .url)) }
+    if !solved.isEmpty { object["solved"] = .array(solved.map { .string($0) }) }
+    if let app { object["app"] = .object(app.object) }
+    let said = [Self.head, key.number] + Array(JSONValue.object(object).text.utf8)
+    return Base64.encode(said, .url) + "."
+      + Base64.encode(key.mac(Self.label, said).bytes, .url)
+  }
+
+  /// Reads what a gate said. The tag was checked.
+  init?(_ object: JSONObject) {
+    guard let moment = object["at"].integer, moment >= 0, let reference = object["id"].text,
+      let rule = object["rule"].text, case .bool(let passes)? = object["pass"]
+    else { return nil }
+    self.init(reference: reference, moment: UInt64(moment), rule: rule, passes: passes)
+    reason = object["why"].text
+    body = object["body"].digest
+    guard (object["body"] == nil) == (body == nil) else { return nil }
+    if case .array(let names)? = object["solved"] {
+      solved = names.compactMap { Optional($0).text }
+    }
+    if case .object(let facts)? = object["app"] {
+      guard let app = App(facts) else { return nil }
+      self.app = app
+    }
+  }
+}
+
+extension GateVerdict.App {
+  fileprivate var object: JSONObject {
+    var object: JSONObject = [
+      "handle": .string(Base64.encode(handle.bytes, .url)), "failed": .bool(isFailed),
+      "forced": .bool(isForced), "anchored": .bool(isAnchored),
+      "properties": .number(JSONNumber(Int64(properties))),
+      "seen": .number(JSONNumber(Int64(clamping: firstSeen))),
+      "findings": .array(findings.map { .string("\($0.category).\($0.number)") }),
+    ]
+    if let responseCode { object["arc"] = .string(responseCode) }
+    return object
+  }
+
+  fileprivate init?(_ object: JSONObject) {
+    guard let name = object["handle"].text.flatMap({ Base64.decode($0, .url) }),
+      let handle = try? GateHandle(name), case .bool(let isFailed)? = object["failed"],
+      case .bool(let isForced)? = object["forced"],
+      case .bool(let isAnchored)? = object["anchored"],
+      let properties = object["properties"].integer.flatMap({ UInt32(exactly: $0) }),
+      let firstSeen = object["seen"].integer.flatMap({ UInt64(exactly: $0) }),
+      case .array(let findings)? = object["findings"]
+    else { return nil }
+    self.init(handle)
+    self.isFailed = isFailed
+    self.isForced = isForced
+    self.isAnchored = isAnchored
+    self.properties = properties
+    self.firstSeen = firstSeen
+    responseCode = object["arc"].text
+    for finding in findings {
+      let parts = (Optional(finding).text ?? "").split(separator: ".").compactMap { UInt8($0) }
+      guard parts.count == 2 else { return nil }
+      self.findings.append(GateFinding(category: parts[0], number: parts[1]))
+    }
+  }
+}
+
+extension Optional<JSONValue> {
+  fileprivate var text: String? { if case .string(let text)? = self { text } else { nil } }
+
+  fileprivate var integer: Int64? {
+    if case .number(let number)? = self { number.integer } else { nil }
+  }
+
+  fileprivate var digest: Digest? {
+    text.flatMap { Base64.decode($0, .url) }.flatMap { try? Digest($0) }
+  }
+}

@@ -1,0 +1,65 @@
+internal import ProofBackend
+internal import ProofModel
+
+/// A challenge that a gate set: docs/SPEC.md, section 16. All of it stands in its id, so a gate keeps nothing of a
+/// challenge until it is answered.
+public struct GateChallenge: Sendable, Hashable {
+  /// How many bytes an id has.
+  public static let byteCount = 60
+  /// How many characters it has in a header.
+  public static let characterCount = 80
+
+  /// The way in which it is answered.
+  public let kind: ChallengeKind
+  /// How hard it is; 0 for kinds without levels.
+  public let level: UInt8
+  /// The last Unix second in which an answer counts.
+  public let expiry: UInt32
+  /// The number of the route that asked for it.
+  public let route: UInt32
+  /// The id in base64url: the value of `Proof-GateChallenge`.
+  public let text: String
+  /// The id.
+  public let bytes: [UInt8]
+
+  static let label: StaticString = "pfc1.challenge.."
+  static let bindingLabel: StaticString = "pfc1.binding...."
+  static let version: UInt8 = 1
+  static let startByteCount = 4
+
+  // Where each field begins.
+  static let keyAt = 1
+  static let levelAt = 2
+  static let expiryAt = 4
+  static let routeAt = 8
+  static let nonceAt = 12
+  static let bindingAt = 28
+  static let tagAt = 44
+
+  /// Reads the fields of an id whose tag was checked.
+  init(_ kind: ChallengeKind, _ bytes: [UInt8]) {
+    self.kind = kind
+    self.bytes = bytes
+    level = bytes[Self.levelAt]
+    expiry = UInt32(littleEndianBytes: bytes[Self.expiryAt..<Self.routeAt])
+    route = UInt32(littleEndianBytes: bytes[Self.routeAt..<Self.nonceAt])
+    text = Base64.encode(bytes, .url)
+  }
+
+  /// The mark of the process that set it.
+  var start: ArraySlice<UInt8> { bytes[Self.nonceAt..<Self.nonceAt + Self.startByteCount] }
+
+  /// The name under which it is used once.
+  var replayKey: ReplayKey { ReplayKey(label: Self.label, bytes) }
+}
+
+extension ReplayKey {
+  /// The key of a text that is used once: the beginning of a SHA-256 that begins with the text's label.
+  init(label: StaticString, _ bytes: [UInt8]) {
+    let digest = Digest(hashing: Array(label.description.utf8) + bytes)
+    guard let key = try? ReplayKey(Array(digest.bytes.prefix(ReplayKey.byteCount))) else {
+      preconditionFailure("A digest has more bytes than a replay key.")
+    }
+    self = key
+  }
+}
