@@ -46,7 +46,7 @@ final class JudgeDesk {
       UnixTime(seconds: RequestSample.now - (isUp.withLock { $0 } ? 0 : 600))
     }
     verifier = try RequestVerifier(
-      gate, own: .init(SecretBytes(copying: own.span), number: 1),
+      gate, own: GateOwnKeys(of: id, [GateOwnSecret(SecretBytes(copying: own.span), number: 1)]),
       replay: MemoryReplayStore(capacity: 10_000_000), settings: settings)
     isUp.withLock { $0 = true }
     let secret = try GateSecret(

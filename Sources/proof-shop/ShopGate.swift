@@ -26,9 +26,11 @@ struct ShopGate: Sendable {
     var keys: [GateSecretKey] = []
     for file in options.keyFiles { keys.append(try GateSecretKey(ShopFolder.key(in: file))) }
     events = try Self.redeemer(configuration, options.audience, folder)
+    let identity = try configuration.identity(keys)
+    let secret = try GateOwnSecret(folder.ownSecret(), number: Self.secretNumber)
     requests = try RequestVerifier(
-      configuration.identity(keys), own: .init(folder.ownSecret(), number: Self.secretNumber),
-      replay: folder.requestStore(), events: events.map { [$0] } ?? [])
+      identity, own: GateOwnKeys(of: identity.id, [secret]), replay: folder.requestStore(),
+      events: events.map { [$0] } ?? [])
     requests.revoke(configuration.revocations)
     route = configuration.route(for: host)
   }

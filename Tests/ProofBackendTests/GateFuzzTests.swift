@@ -15,12 +15,12 @@ struct GateFuzzTests {
   @Test("a word on the time is this gate's, letter by letter, or none")
   func nonces() throws {
     var mutator = Mutator("gate nonce")
-    func nonce(_ number: UInt8) -> GateNonce {
-      GateNonce(
-        from: SecretBytes(copying: [UInt8](repeating: 7, count: 32).span), number: number,
-        of: Self.gateID)
+    func nonce(_ number: UInt8) throws -> GateNonce {
+      let secret = try GateOwnSecret(
+        SecretBytes(copying: [UInt8](repeating: 7, count: 32).span), number: number)
+      return try GateNonce(GateOwnKeys(of: Self.gateID, [secret])[.nonce])
     }
-    let (own, restarted, other) = (nonce(1), nonce(1), nonce(2))
+    let (own, restarted, other) = try (nonce(1), nonce(1), nonce(2))
     let start = UInt64(Gate.start)
     let good = [own.text(at: start), own.text(at: start + 9), own.text(at: .max)]
     let inputs = (good + [restarted.text(at: start), other.text(at: start), ""]).map {

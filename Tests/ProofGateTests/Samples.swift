@@ -27,7 +27,7 @@ final class SharedStore: ReplayStore {
   let inserted = Atomic(0)
 
   init(isComplete: Bool = true, highest: UInt64 = 0) {
-    memory = ReplayMemory(highest: highest, isComplete: isComplete)
+    memory = ReplayMemory(highest: highest, gap: isComplete ? nil : highest)
   }
 
   var isFailing: Bool {

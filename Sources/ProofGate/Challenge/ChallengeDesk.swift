@@ -26,8 +26,8 @@ public final class ChallengeDesk: Sendable {
   private let replay: any ReplayStore
   private let settings: Settings
   private let clock: GateClock
-  private let began: UInt64
-  private let isComplete: Bool
+  /// The store may lack what was used up to this Unix second.
+  private let gap: UInt64?
   private let start = RandomSource.bytes(GateChallenge.startByteCount)
   private let spent = SpentMarks()
 
@@ -53,8 +53,7 @@ public final class ChallengeDesk: Sendable {
     self.settings = settings
     let memory = try replay.begin(at: UInt64(clamping: settings.clock.now.seconds))
     clock = GateClock(settings.clock, from: memory.highest)
-    began = clock.now
-    isComplete = memory.isComplete
+    gap = memory.gap
   }
 
   // MARK: Setting
@@ -104,7 +103,7 @@ public final class ChallengeDesk: Sendable {
     guard UInt64(challenge.expiry) <= now + UInt64(Self.lifeMax + settings.skew) else {
       throw .ahead
     }
-    guard isComplete || challenge.start.elementsEqual(start) || mayCount(challenge) else {
+    guard challenge.start.elementsEqual(start) || mayCount(challenge) else {
       throw .earlier
     }
     let binding = challenge.bytes[GateChallenge.bindingAt..<GateChallenge.tagAt]
@@ -177,7 +176,8 @@ public final class ChallengeDesk: Sendable {
   /// Whether an incomplete store may take a challenge of another process: one that was set after this process began.
   /// A store of one process never may, because no other process of its gate is alive.
   private func mayCount(_ challenge: GateChallenge) -> Bool {
-    !replay.isOfOneProcess
-      && UInt64(challenge.expiry) > began + UInt64(Self.lifeMax + settings.skew)
+    guard let gap else { return true }
+    return !replay.isOfOneProcess
+      && UInt64(challenge.expiry) > gap + UInt64(Self.lifeMax + settings.skew)
   }
 }

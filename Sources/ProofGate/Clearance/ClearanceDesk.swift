@@ -27,8 +27,8 @@ public final class ClearanceDesk: Sendable {
   private let replay: any ReplayStore
   private let settings: Settings
   private let clock: GateClock
-  private let began: UInt64
-  private let isComplete: Bool
+  /// The store may lack what was used up to this Unix second.
+  private let gap: UInt64?
   private let start = RandomSource.bytes(4)
 
   /// Makes a desk.
@@ -52,8 +52,7 @@ public final class ClearanceDesk: Sendable {
     self.settings = settings
     let memory = try replay.begin(at: UInt64(clamping: settings.clock.now.seconds))
     clock = GateClock(settings.clock, from: memory.highest)
-    began = clock.now
-    isComplete = memory.isComplete
+    gap = memory.gap
   }
 
   // MARK: Making
@@ -149,7 +148,7 @@ public final class ClearanceDesk: Sendable {
   public func spend(
     _ clearance: Clearance, from client: ChallengeClient
   ) throws(ClearanceRefusal) -> Clearance {
-    guard isComplete || clearance.start.elementsEqual(start) || mayCount(clearance) else {
+    guard clearance.start.elementsEqual(start) || mayCount(clearance) else {
       throw .earlier
     }
     let isNew: Bool
@@ -167,8 +166,9 @@ public final class ClearanceDesk: Sendable {
   }
 
   private func mayCount(_ clearance: Clearance) -> Bool {
-    !replay.isOfOneProcess
-      && UInt64(clearance.expiry) > began + UInt64(Self.lifeMax + settings.skew)
+    guard let gap else { return true }
+    return !replay.isOfOneProcess
+      && UInt64(clearance.expiry) > gap + UInt64(Self.lifeMax + settings.skew)
   }
 
   private static func flags(_ holder: Clearance.Holder) -> [UInt8] {

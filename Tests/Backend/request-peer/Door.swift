@@ -29,7 +29,7 @@ final class Door {
     let identity = try GateIdentity(
       id: id, keys: [key], issuers: [issuer.publicKey], mode: .production)
     verifier = try RequestVerifier(
-      identity, own: RequestVerifier.OwnSecret(bytes(6, 32), number: 1),
+      identity, own: GateOwnKeys(of: id, [GateOwnSecret(bytes(6, 32), number: 1)]),
       replay: SQLiteReplayStore(at: NSTemporaryDirectory() + "replay-\(UUID().uuidString)"))
   }
 
