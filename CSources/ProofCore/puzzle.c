@@ -66,7 +66,9 @@ int pfc_puzzle_search(uint32_t *counter, uint32_t *hashes, const uint8_t seed[PF
                       unsigned level, uint32_t tries) {
   uint8_t blocks[2][BLOCK_BYTES];
   *hashes = 0;
-  if (index >= PFC_PUZZLES || !level_is_valid(level) || tries > UINT32_MAX - 1 - *counter) return PFC_E_ARGUMENT;
+  if (index >= PFC_PUZZLES || !level_is_valid(level) || *counter == UINT32_MAX || tries > UINT32_MAX - 1 - *counter) {
+    return PFC_E_ARGUMENT;
+  }
   make_block(blocks[0], seed, index);
   make_block(blocks[1], seed, index);
   while (*hashes < tries) {

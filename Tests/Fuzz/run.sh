@@ -16,7 +16,7 @@ root=$(cd "$here/../.." && pwd)
 readonly here root
 cd "$root"
 
-readonly TARGETS=(config measurement token order message frame record verifier gate http compact)
+readonly TARGETS=(config measurement token order message frame record verifier gate http compact work)
 readonly BUILD=${BUILD:-.build/fuzz}
 readonly GROWTH_RUNS=2000
 readonly CORPUS_FILES_MAX=100

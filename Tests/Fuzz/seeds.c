@@ -238,6 +238,12 @@ static void gates(void) {
   seed("http", "request", zeros, 8, "", 0);
   seed("http", "ipv6", "\0\0\x0a[::1]:8443\0\0", 15, "", 0);
   seed("http", "texts", "\x06" "Basic \x04/a?b\x01" "b\x04POST\x04http", 24, "", 0);
+  for (uint8_t what = 0; what < 3; what++) {
+    const char *names[] = {"pairing", "puzzles", "search"};
+    seed("work", names[what], &what, 1, zeros, 16);
+  }
+  seed("work", "found", "\x02\0\0\0\0\xff\x03\x03", 8, "", 0);
+  seed("work", "last", "\x02\xff\xff\xff\xff\x01\x03\x03", 8, "", 0);
 }
 
 int main(int argc, char **argv) {

@@ -160,6 +160,11 @@ static void arguments(void) {
   CHECK_NUMBER(pfc_puzzle_search(&counter, &hashes, seed, 0, 24, 3), PFC_E_DIFFERS);
   CHECK_NUMBER(counter, UINT32_MAX - 1);
   CHECK_NUMBER(hashes, 3);
+  counter = UINT32_MAX;
+  CHECK_NUMBER(pfc_puzzle_search(&counter, &hashes, seed, 0, 24, 1), PFC_E_ARGUMENT);
+  counter = UINT32_MAX - 1;
+  CHECK_NUMBER(pfc_puzzle_search(&counter, &hashes, seed, 0, 24, 0), PFC_E_DIFFERS);
+  CHECK_NUMBER(hashes, 0);
 }
 
 static const struct test tests[] = {

@@ -6,7 +6,7 @@ import Testing
 struct LiveFolderTests {
   @Test("a file whose mode cannot be set is refused, and its descriptor is closed")
   func closed() throws {
-    // The kernel lets nobody change the mode of a file of /proc, not even root.
+    // The kernel refuses to change the mode of a file of /proc, also to root.
     let folder = try LiveFolder("/proc/self")
     let error = #expect(throws: FileFailure.self) { try folder.openAtEnd("comm") }
     #expect(error?.code == EPERM)

@@ -107,7 +107,7 @@ static void several_long(void) {
 static void cancel(void *files) { pfp_files_cancel(files); }
 
 enum { ENTRIES = 16 };
-/// What a call reported; a cancelled one reports the beginning of what a whole one does.
+/// The entries that a call reported. A cancelled call reports the first entries of a whole one.
 struct reported {
   const struct reported *whole;
   unsigned count;

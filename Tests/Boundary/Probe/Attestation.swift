@@ -15,6 +15,7 @@ func probeAttestation(_ baseline: BaselineProbe) throws {
   try expect(question == asked && question.keyID == key.id && question.device == device)
   try expect(question.purpose == AttestationPurpose(rawValue: 2) && question.configSerial == 4)
   try expect(question.account == "acme" && question.sdkVersion == "1.0")
+  try expect(question.withheld.isEmpty)
   let purposes: [AttestationPurpose] = [
     .token, .measurement, .secureString, .customJWT, .gate, .stringKey,
   ]
@@ -35,6 +36,7 @@ func probeAttestation(_ baseline: BaselineProbe) throws {
     subject, of: evidence, answering: challenge, account: "acme", configSerial: 4,
     sdkVersion: "1.0", with: key)
   let report = try AttestationReport(made.bytes)
+  try expect(report.withheld == [])
   let head = try AttestationReport.Head(made.bytes)
   try expect(report.head == head && head.purpose == .measurement)
   try expect(report.subject == subject && report.subject.purpose == .measurement)

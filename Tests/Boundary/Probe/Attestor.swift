@@ -147,7 +147,7 @@ private func probeAttestorErrors(_ attestor: Attestor) throws {
     .malformedConfiguration(reason: ""), .untrustedConfiguration(reason: ""),
     .configurationOfAnotherAccount(expected: "", actual: ""),
     .configurationTooOld(serial: 1, held: 2), .alreadyInitialized(account: ""),
-    .fetchesInFlight(count: 1), .storeUnusable(reason: ""),
+    .fetchesInFlight(count: 1), .storeUnusable(reason: ""), .malformedRoute(reason: ""),
   ]
   let failures: [TransportError] = [
     .timedOut(""), .brokenOff(""), .untrusted(""), .garbled(""), .cancelled, .refused(""),
@@ -161,8 +161,9 @@ private func probeAttestorErrors(_ attestor: Attestor) throws {
     let kinds: [AccountConfiguration.Domain] = [.token, .measurement, .none]
     try expect(words.isEmpty && numbers.isEmpty && kinds.isEmpty && made.domains.isEmpty)
     try expect(made.pins.byHost.isEmpty && made.servicePins.isEmpty)
-    try expect(made.serviceAddresses.failover == nil && made.regions.isEmpty)
-    try expect(made.serviceAddresses.url == made.serviceURL)
+    let addresses: ServiceAddresses = made.serviceAddresses
+    try expect(addresses.failover == nil && made.regions.isEmpty)
+    try expect(addresses.url == made.serviceURL)
   } catch let error as AttestorError {
     try expect(AccountConfiguration.byteCountMax == 65_536 && !error.description.isEmpty)
   }
