@@ -1,6 +1,7 @@
 /// The name of one app instance: one installation on one device.
 ///
-/// The service draws it once and the hardware keeps a slot under it.
+/// The device derives it from its storage secret and the account. The hardware keeps a slot under
+/// it.
 public struct InstanceID: RandomBytes {
   /// 16 bytes.
   public static var byteCount: Int { 16 }
