@@ -352,7 +352,7 @@ class Replay(unittest.TestCase):
                 peer = subprocess.Popen(
                     [f"{os.environ['PROOF_BIN']}/request-peer", "replay", path, str(NOW + start)],
                     stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-                # Of the time before the first start nothing is known; the later ones make no gap.
+                # Nothing is known of the time before the first start. The later starts make no gap.
                 self.assertEqual(peer.stdout.readline(), f"gap {NOW}\n")
                 for text in accepted:
                     self.assertEqual(self.ask(peer, text), "used", (start, text))

@@ -181,6 +181,32 @@ static void run_compact_check(struct vault *vault) {
                "refused");
 }
 
+/// Another proof than the checker expects: the expected one was never sent. The salt stands for the gate's id, the text
+/// for the challenge's.
+static void prepare_gate_proof(struct vault *vault) {
+  struct pfc_http *http = &vault->http;
+  vault_fill(vault->gate_token.secret, PFC_GATE_SECRET_BYTES, 43);
+  vault_fill(vault->salt, sizeof vault->salt, 44);
+  vault_fill(vault->text, sizeof vault->text, 45);
+  http->method = "GET", http->method_size = 3;
+  http->scheme = "https", http->scheme_size = 5;
+  http->authority = "a", http->authority_size = 1;
+  http->target = "/", http->target_size = 1;
+  pfc_gate_keys_make(&vault->gate_keys, vault->gate_token.secret, 5);
+  needle_add_mac_key("proof key", vault->gate_keys.proof, PFC_GATE_KEY_BYTES);
+  vault_expect(pfc_gate_proof_make(vault->out, &vault->gate_keys, vault->salt, (const uint8_t *)vault->text, http) ==
+                   PFC_OK,
+               "made");
+  needle_add("the expected proof", vault->out, PFC_PROOF_BYTES);
+  memset(vault->out, 0, PFC_PROOF_BYTES);
+}
+
+static void run_gate_proof_check(struct vault *vault) {
+  vault_expect(pfc_gate_proof_check(vault->out, &vault->gate_keys, vault->salt, (const uint8_t *)vault->text,
+                                    &vault->http) == PFC_E_DIFFERS,
+               "refused");
+}
+
 const struct wipe_case wipe_gate_cases[] = {
     {"gate secret", need_secret, run_secret, 1, 0, 0},
     {"gate keys", prepare_keys, run_keys, 0, 0, 0},
@@ -192,5 +218,6 @@ const struct wipe_case wipe_gate_cases[] = {
     {"http: a request with a credential", prepare_http, run_http, 0, 0, 0},
     {"compact: make", prepare_compact, run_compact_make, 0, 0, 0},
     {"compact: check", prepare_compact_check, run_compact_check, 1, 0, 0},
+    {"gate proof: check", prepare_gate_proof, run_gate_proof_check, 1, 0, 0},
     {NULL, NULL, NULL, 0, 0, 0},
 };
