@@ -178,7 +178,7 @@ check: ## Format, symbols, stack, constant time, secrets, sanitizers, coverage, 
 	@.ci/pypi attack jose backend firmware apps
 	@.ci/suite --lanes 2 check-format check-sanitizers check-faults check-symbols check-stack check-constant-time \
 	  check-secrets check-coverage check-boundary check-mutants attack check-jose test-service test-changes \
-	  test-door test-backend test-runbooks test-page check-link test-consumers check-docs check-readme check-demo \
+	  test-door test-backend test-runbooks test-page test-gate check-link test-consumers check-docs check-readme check-demo \
 	  check-foreign check-firmware check-apps check-models check-fuzz
 
 check-long: ## Checks too long for every change: more mutants, kills, faults, starts; hours
