@@ -129,6 +129,7 @@ test-page: ## Test the page's solver in node, and the check of verdicts in Pytho
 	@.ci/setup python page
 	@/usr/bin/python3 Tests/Page/run.py
 
+# Not part of check: on a machine with systemd Debian starts the proxies when it installs them.
 test-gate: ## Test proof-gate beside nginx and Caddy, over TLS, with the lines of docs/GATE.md
 	@.ci/setup swift base python gate
 	@Tests/Gate/run.sh
@@ -178,7 +179,7 @@ check: ## Format, symbols, stack, constant time, secrets, sanitizers, coverage, 
 	@.ci/pypi attack jose backend firmware apps
 	@.ci/suite --lanes 2 check-format check-sanitizers check-faults check-symbols check-stack check-constant-time \
 	  check-secrets check-coverage check-boundary check-mutants attack check-jose test-service test-changes \
-	  test-door test-backend test-runbooks test-page test-gate check-link test-consumers check-docs check-readme check-demo \
+	  test-door test-backend test-runbooks test-page check-link test-consumers check-docs check-readme check-demo \
 	  check-foreign check-firmware check-apps check-models check-fuzz
 
 check-long: ## Checks too long for every change: more mutants, kills, faults, starts; hours

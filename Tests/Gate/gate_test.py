@@ -157,8 +157,8 @@ class Proxied:
     def test_an_app_that_proves_passes_and_its_verdict_names_it(self):
         body = b'{"cents":1200}'
         fields = [("Content-Type", "application/json"), ("Authorization", "Bearer abc")]
-        said = self.passes("POST", "/orders/7?to=%C3%BC", self.prover.prove("POST", "/orders/7?to=%C3%BC", body, fields),
-                           body)
+        target = "/orders/7?to=%C3%BC"
+        said = self.passes("POST", target, self.prover.prove("POST", target, body, fields), body)
         self.assertEqual((said["rule"], said["pass"], said["app"]["handle"]), ("orders", True, self.prover.handle))
         self.assertFalse(said["app"]["failed"])
         said = self.passes("GET", "/orders/7", self.prover.prove("GET", "/orders/7", with_token=False))

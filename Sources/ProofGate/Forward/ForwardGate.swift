@@ -4,7 +4,7 @@ internal import ProofRequest
 
 /// Answers a proxy's questions about requests (forward auth): by a file of routes, and the gate's configuration.
 package struct ForwardGate: Sendable {
-  /// What a gate judges by, beside its own keys.
+  /// The rules that a gate judges by, beside its own keys.
   package struct Rules: Sendable {
     /// The configuration that the service signed.
     package var configuration: GateConfiguration

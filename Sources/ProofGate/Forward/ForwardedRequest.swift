@@ -36,7 +36,7 @@ package struct ForwardedRequest: Sendable, Hashable {
   package struct Door: Sendable {
     /// How the proxy tells about the request.
     package var style: ForwardStyle
-    /// Whether the proxy names routes. If not, nobody may send the field.
+    /// Whether the proxy names routes. If not, a question with the field is refused.
     package var takesRouteNames: Bool
     /// The fields that apps send, beside those of every account.
     package var fields: RequestFields
