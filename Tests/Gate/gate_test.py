@@ -248,6 +248,24 @@ class Proxied:
         # The gate still knows the app: keys and issuers are the same.
         self.passes("GET", "/orders", self.prover.prove("GET", "/orders", with_token=False))
 
+    def curl(self, target, fields):
+        """Status of a GET over HTTP/2."""
+        done = subprocess.run(
+            ["curl", "--silent", "--http2", "--cacert", self.site.path("authority.pem"), "--path-as-is",
+             "--resolve", f"{HOST}:{self.port}:127.0.0.1", "--output", os.devnull, "--noproxy", "*",
+             "--write-out", "%{http_version} %{http_code}", f"https://{HOST}:{self.port}{target}",
+             *(word for name, value in [("Host", HOST), *fields] for word in ("--header", f"{name}: {value}"))],
+            capture_output=True, text=True, timeout=PATIENCE, check=True)
+        return done.stdout
+
+    def test_over_http_2_a_request_is_judged_alike(self):
+        fields = self.prover.prove("GET", "/orders/2?a=b")
+        self.assertEqual(self.curl("/orders/2?a=b", []), "2 401")
+        self.assertEqual(self.curl("/orders/2?a=c", fields), "2 401")
+        self.assertEqual(self.curl("/orders/2?a=b", fields), "2 200")
+        self.assertEqual(self.curl("/orders/2?a=b", fields), "2 401")
+        self.assertEqual(self.curl("/health", [("Proof-Verdict", "x")]), "2 403")
+
     def test_the_api_refuses_what_comes_past_the_proxy(self):
         with self.assertRaises(urllib.error.HTTPError) as raised:
             self.gate.get("/orders", self.api.server_address[1])
