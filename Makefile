@@ -130,7 +130,7 @@ test-page: ## Test the page's solver in node, and the check of verdicts in Pytho
 	@/usr/bin/python3 Tests/Page/run.py
 
 # Not part of check: on a machine with systemd Debian starts the proxies when it installs them.
-test-gate: ## Test proof-gate beside nginx and Caddy, over TLS, with the lines of docs/GATE.md
+test-gate: ## Test proof-gate beside nginx, Caddy and HAProxy, over TLS, with the lines of docs/GATE.md
 	@.ci/setup swift base python gate
 	@Tests/Gate/run.sh
 

@@ -370,3 +370,31 @@ class Caddy(Proxied, PageLines, unittest.TestCase):
     def stop_proxy(cls):
         subprocess.run(["caddy", "stop", "--address", cls.admin], check=True, timeout=PATIENCE, env=cls.home(),
                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+class HAProxy(Proxied, PageLines, unittest.TestCase):
+    heading = "HAProxy"
+    options = ()
+    gone = 503
+    tells_length = True
+    hidden = 401
+
+    @classmethod
+    def start_proxy(cls, api):
+        names = {":443": f"127.0.0.1:{cls.port}", "127.0.0.1:9080": f"127.0.0.1:{cls.gate_port}",
+                 "127.0.0.1:8080": f"127.0.0.1:{api}", "/etc/haproxy/api.pem": cls.site.path("both.pem"),
+                 "/etc/haproxy/proof-gate.lua": cls.site.path("gate.lua")}
+        for kind, name in (("lua", "gate.lua"), ("haproxy", "haproxy.cfg")):
+            text = block(cls.heading, kind)
+            for was, now in names.items():
+                text = text.replace(was, now)
+            cls.site.write(name, text)
+        cls.site.write("both.pem", "".join((cls.site.folder / name).read_text() for name in ("leaf.pem", "leaf.key")))
+        # The command returns when the sockets listen.
+        subprocess.run(["/usr/sbin/haproxy", "-D", "-f", cls.site.path("haproxy.cfg"), "-p", cls.site.path("pid")],
+                       check=True, timeout=PATIENCE)
+
+    @classmethod
+    def stop_proxy(cls):
+        for number in (cls.site.folder / "pid").read_text().split():
+            os.kill(int(number), signal.SIGTERM)

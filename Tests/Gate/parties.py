@@ -47,6 +47,11 @@ class Api(http.server.ThreadingHTTPServer):
         self.thread = threading.Thread(target=self.serve_forever, daemon=True)
         self.thread.start()
 
+    def handle_error(self, request, client_address):
+        """A proxy may reset a connection that it does not need any more."""
+        if not isinstance(sys.exc_info()[1], ConnectionResetError):
+            super().handle_error(request, client_address)
+
     def close(self):
         self.shutdown()
         self.server_close()
