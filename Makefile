@@ -19,7 +19,7 @@ export MAKE
 
 .PHONY: help setup all core demo demo-programs install uninstall sdk-key docs clean test test-core test-swift \
   test-probe test-probe-long test-store test-service test-changes test-door check-kill bench-service test-backend \
-  test-runbooks test-page attack test-hardware attack-hardware attack-hardware-long check-link check-vectors \
+  test-runbooks test-page test-gate attack test-hardware attack-hardware attack-hardware-long check-link check-vectors \
   test-house check check-long check-format check-symbols check-stack check-constant-time check-secrets \
   check-sanitizers check-coverage check-boundary check-mutants check-mutants-swift check-faults check-faults-long \
   check-mutants-probe check-jose check-mutants-hardware test-consumers check-demo check-docs check-readme \
@@ -128,6 +128,11 @@ test-runbooks: ## Play the commands of docs/RUNBOOKS.md, as they stand, against 
 test-page: ## Test the page's solver in node, and the check of verdicts in Python, against the vectors
 	@.ci/setup python page
 	@/usr/bin/python3 Tests/Page/run.py
+
+# Not part of check: on a machine with systemd Debian starts the proxies when it installs them.
+test-gate: ## Test proof-gate beside nginx, Caddy and HAProxy, over TLS, with the lines of docs/GATE.md
+	@.ci/setup swift base python gate
+	@Tests/Gate/run.sh
 
 test-consumers: ## Build and run an app and a firmware outside the package; what ProofKit links; static release
 	@.ci/setup swift base python consumers

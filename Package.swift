@@ -46,6 +46,7 @@ let package = Package(
     .executable(name: "proof-service", targets: ["proof-service"]),
     .executable(name: "proof-unlock", targets: ["proof-unlock"]),
     .executable(name: "proof-shop", targets: ["proof-shop"]),
+    .executable(name: "proof-gate", targets: ["proof-gate"]),
     .executable(name: "proofctl", targets: ["proofctl"]),
     .executable(name: "proof-bench", targets: ["proof-bench"]),
   ],
@@ -158,6 +159,13 @@ let package = Package(
       dependencies: [
         "ProofBackend", "ProofRequest", "ProofService", "ProofJOSE", "ProofModel", "DurableFiles",
         "Console",
+      ],
+      swiftSettings: strictSwift),
+    .executableTarget(
+      name: "proof-gate",
+      dependencies: [
+        "ProofGate", "ProofBackend", "ProofRequest", "ProofService", "ProofJOSE", "ProofModel",
+        "DurableFiles", "Console",
       ],
       swiftSettings: strictSwift),
     .executableTarget(

@@ -2,23 +2,24 @@ internal import Glibc
 
 /// The signals that this program waits for. Make it before any thread, because threads inherit the
 /// signal mask.
-struct Signals: Sendable {
+package struct Signals: Sendable {
   /// The request that a signal stands for.
-  enum Wish {
+  package enum Wish {
     /// SIGHUP.
     case renew
     /// SIGTERM or SIGINT.
     case stop
   }
 
-  init() {
+  /// Blocks the signals, so that ``next()`` gets them.
+  package init() {
     unsafe pthread_sigmask(SIG_BLOCK, [Self.set([SIGHUP, SIGTERM, SIGINT])], nil)
-    // A closed reader of the log must not end the service.
+    // A closed reader of the log must not end the process.
     signal(SIGPIPE, SIG_IGN)
   }
 
   /// Waits for the next signal.
-  func next() -> Wish {
+  package func next() -> Wish {
     var set = Self.set([SIGHUP, SIGTERM, SIGINT])
     var number: Int32 = 0
     while unsafe sigwait(&set, &number) != 0 {}
@@ -26,7 +27,7 @@ struct Signals: Sendable {
   }
 
   /// From now on a stop signal ends the process at once.
-  func release() {
+  package func release() {
     unsafe pthread_sigmask(SIG_UNBLOCK, [Self.set([SIGTERM, SIGINT])], nil)
   }
 

@@ -1,20 +1,20 @@
 internal import Glibc
 
 /// The limit on files that the process may have open, connections included.
-enum OpenFiles {
+package enum OpenFiles {
   /// The system allows fewer.
-  struct TooFew: Error, CustomStringConvertible {
+  package struct TooFew: Error, CustomStringConvertible {
     let wanted: Int
     let allowed: Int
 
-    var description: String {
+    package var description: String {
       "\(wanted) files may have to be open at once, and the system allows \(allowed): lower"
         + " --connections, or raise the system's limit (ulimit -n)"
     }
   }
 
   /// Raises the process's limit if needed.
-  static func allow(_ count: Int) throws(TooFew) {
+  package static func allow(_ count: Int) throws(TooFew) {
     var limit = rlimit()
     guard unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }
     if limit.rlim_cur >= rlim_t(count) { return }

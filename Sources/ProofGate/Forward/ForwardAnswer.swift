@@ -1,0 +1,35 @@
+package import ProofBackend
+
+/// A gate's answer to a proxy, and what log and metrics say about it.
+package struct ForwardAnswer: Sendable {
+  /// 200 for a request that passes; 401, 403 or 503.
+  package var status: Int
+  /// The header fields of the answer. A proxy hands `Proof-Verdict` to the API, and the others to the client.
+  package var fields: [(name: String, value: String)]
+  /// The reference of the answer, of the log line and of the verdict.
+  package var reference: String
+  /// The name of the rule.
+  package var route: String
+  /// Whether the rule refused the request, and does not enforce it.
+  package var isWatched = false
+  /// A word for metrics: `passed`, or that of the reason.
+  package var code = "passed"
+  /// The reason, for the log; nil for a request that passes without one.
+  package var reason: String?
+  /// The handle of the app in base64url; nil for a client without a valid proof.
+  package var handle: String?
+}
+
+extension RejectedRequest {
+  /// A word for metrics: the number is that of the reason in docs/SPEC.md.
+  package var code: String {
+    switch self {
+    case .format: "format"
+    case .request(let refusal): "request-\(refusal.rawValue)"
+    case .gate(let refusal): "gate-\(refusal.rawValue)"
+    case .digestField: "digest-field"
+    case .busy: "busy"
+    case .store: "store"
+    }
+  }
+}
