@@ -175,12 +175,12 @@ test-house: ## Test the house itself: set-up, checks, installation
 # Check: thorough, before a release
 
 check: ## Format, symbols, stack, constant time, secrets, sanitizers, coverage, mutants, faults, attacks, pages
-	@.ci/setup swift base python check probe attack jose service backend consumers foreign firmware apps models page
+	@.ci/setup swift base python check probe attack jose service backend consumers foreign firmware apps models page gate
 	@.ci/pypi attack jose backend firmware apps
 	@.ci/suite --lanes 2 check-format check-sanitizers check-faults check-symbols check-stack check-constant-time \
 	  check-secrets check-coverage check-boundary check-mutants attack check-jose test-service test-changes \
-	  test-door test-backend test-runbooks test-page check-link test-consumers check-docs check-readme check-demo \
-	  check-foreign check-firmware check-apps check-models check-fuzz
+	  test-door test-backend test-runbooks test-page test-gate check-link test-consumers check-docs check-readme \
+	  check-demo check-foreign check-firmware check-apps check-models check-fuzz
 
 check-long: ## Checks too long for every change: more mutants, kills, faults, starts; hours
 	@.ci/setup swift base python check probe attack service backend jose firmware apps
