@@ -72,7 +72,8 @@ RULE_MUTANTS = [
      "guard body == proof.body?.digest ?? Digest(hashing: []) else { throw .request(.otherBody) }", "_ = body",
      RULES, []),
     (2, "an account that is left out", VERIFIER,
-     "return .request(digest, account: request.account)", "return .request(digest, account: nil)", RULES, []),
+     "return (.request(digest, account: request.account), digest)", "return (.request(digest, account: nil), digest)",
+     RULES, []),
     # 3. The keys and tokens of one gate or audience are useless elsewhere.
     (3, "the token of another installation", VERIFIER,
      "guard keys.handle == handle else { throw .gate(.handle) }", "_ = handle", "RequestVerifierTests", []),
@@ -80,8 +81,8 @@ RULE_MUTANTS = [
      "unsafe pfc_gate_event_keys_make(keys, secret, generation, audience)",
      "unsafe pfc_gate_event_keys_make(keys, secret, generation, secret + 0 * Int(audience.pointee))",
      "EventVerifierTests", []),
-    (3, "a word on the time that counts at every gate", f"{BACKEND}/Request/GateNonce.swift",
-     "let info = gate.bytes + [number]", "let info = [number]", RULES, []),
+    (3, "a word on the time that counts at every gate", f"{BACKEND}/Own/GateOwnKeys.swift",
+     "let info = gate.bytes + [secret.number] + more", "let info = [secret.number] + more", RULES, []),
     # 6. Hosts. Three more stand in mutants.py: any host, plain http, redirects.
     (6, "the host that a header names", VERIFIER,
      "method: request.method, scheme: route.scheme, authority: route.authority,",
