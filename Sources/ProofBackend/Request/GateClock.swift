@@ -19,16 +19,17 @@ package final class GateClock: Sendable {
 }
 
 /// The start of a verifier: proofs that an earlier process may have accepted are refused, unless the store knows them.
-struct GateStart: Sendable {
-  /// A proof counts if it was made after this Unix second; nil if the store lacks nothing.
-  let floor: UInt64?
+package struct GateStart: Sendable {
+  /// A proof counts if it was made after this Unix second: never, if it is the last one. Nil if the store lacks nothing.
+  private let floor: UInt64?
 
-  init(_ memory: ReplayMemory, window: UInt32) {
-    floor = memory.gap.map { $0 + UInt64(window) }
+  /// `isOfOneProcess`: whether the store is one process's own, so that nothing of another process may count.
+  package init(_ memory: ReplayMemory, window: UInt32, isOfOneProcess: Bool = false) {
+    floor = memory.gap.map { isOfOneProcess ? .max : $0 + UInt64(window) }
   }
 
   /// Whether an earlier process may have accepted a proof of this moment.
-  func mayHaveCounted(_ created: UInt64) -> Bool { floor.map { created <= $0 } ?? false }
+  package func mayHaveCounted(_ created: UInt64) -> Bool { floor.map { created <= $0 } ?? false }
 }
 
 /// The beacons of one moment, made once in five minutes.

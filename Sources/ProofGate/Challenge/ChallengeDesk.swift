@@ -26,8 +26,7 @@ public final class ChallengeDesk: Sendable {
   private let replay: any ReplayStore
   private let settings: Settings
   private let clock: GateClock
-  /// The store may lack what was used up to this Unix second.
-  private let gap: UInt64?
+  private let earlier: GateStart
   private let start = RandomSource.bytes(GateChallenge.startByteCount)
   private let spent = SpentMarks()
 
@@ -53,7 +52,8 @@ public final class ChallengeDesk: Sendable {
     self.settings = settings
     let memory = try replay.begin(at: UInt64(clamping: settings.clock.now.seconds))
     clock = GateClock(settings.clock, from: memory.highest)
-    gap = memory.gap
+    earlier = GateStart(
+      memory, window: Self.lifeMax + settings.skew, isOfOneProcess: replay.isOfOneProcess)
   }
 
   // MARK: Setting
@@ -103,9 +103,9 @@ public final class ChallengeDesk: Sendable {
     guard UInt64(challenge.expiry) <= now + UInt64(Self.lifeMax + settings.skew) else {
       throw .ahead
     }
-    guard challenge.start.elementsEqual(start) || mayCount(challenge) else {
-      throw .earlier
-    }
+    guard
+      challenge.start.elementsEqual(start) || !earlier.mayHaveCounted(UInt64(challenge.expiry))
+    else { throw .earlier }
     let binding = challenge.bytes[GateChallenge.bindingAt..<GateChallenge.tagAt]
     guard key.isTag(binding, of: subject.bytes, GateChallenge.bindingLabel) else { throw .subject }
     return challenge
@@ -171,13 +171,5 @@ public final class ChallengeDesk: Sendable {
       throw .tag
     }
     return (GateChallenge(kind, bytes), key)
-  }
-
-  /// Whether an incomplete store may take a challenge of another process: one that was set after this process began.
-  /// A store of one process never may, because no other process of its gate is alive.
-  private func mayCount(_ challenge: GateChallenge) -> Bool {
-    guard let gap else { return true }
-    return !replay.isOfOneProcess
-      && UInt64(challenge.expiry) > gap + UInt64(Self.lifeMax + settings.skew)
   }
 }

@@ -27,8 +27,7 @@ public final class ClearanceDesk: Sendable {
   private let replay: any ReplayStore
   private let settings: Settings
   private let clock: GateClock
-  /// The store may lack what was used up to this Unix second.
-  private let gap: UInt64?
+  private let earlier: GateStart
   private let start = RandomSource.bytes(4)
 
   /// Makes a desk.
@@ -52,7 +51,8 @@ public final class ClearanceDesk: Sendable {
     self.settings = settings
     let memory = try replay.begin(at: UInt64(clamping: settings.clock.now.seconds))
     clock = GateClock(settings.clock, from: memory.highest)
-    gap = memory.gap
+    earlier = GateStart(
+      memory, window: Self.lifeMax + settings.skew, isOfOneProcess: replay.isOfOneProcess)
   }
 
   // MARK: Making
@@ -148,9 +148,9 @@ public final class ClearanceDesk: Sendable {
   public func spend(
     _ clearance: Clearance, from client: ChallengeClient
   ) throws(ClearanceRefusal) -> Clearance {
-    guard clearance.start.elementsEqual(start) || mayCount(clearance) else {
-      throw .earlier
-    }
+    guard
+      clearance.start.elementsEqual(start) || !earlier.mayHaveCounted(UInt64(clearance.expiry))
+    else { throw .earlier }
     let isNew: Bool
     do throws(ReplayStoreFailure) {
       isNew = try replay.insert(
@@ -163,12 +163,6 @@ public final class ClearanceDesk: Sendable {
     let serial = (clearance.serial &+ 1).littleEndianBytes
     bytes.replaceSubrange(Clearance.serialAt..<Clearance.hostAt, with: serial)
     return tagged(bytes, client)
-  }
-
-  private func mayCount(_ clearance: Clearance) -> Bool {
-    guard let gap else { return true }
-    return !replay.isOfOneProcess
-      && UInt64(clearance.expiry) > gap + UInt64(Self.lifeMax + settings.skew)
   }
 
   private static func flags(_ holder: Clearance.Holder) -> [UInt8] {
