@@ -69,7 +69,7 @@ import Testing
     #expect(try keys(bench) == both)
   }
 
-  @Test func `an account without secure strings gives no key, to nobody`() throws {
+  @Test func `an account without secure strings gives no app a key`() throws {
     let bench = try Bench(policy: [.deviceRate: "0"])
     for decision in [nil, DeviceRule.Decision.fail] {
       try bench.management.set(decision, for: bench.app.device)

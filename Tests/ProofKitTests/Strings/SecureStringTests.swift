@@ -20,7 +20,7 @@ final class SecureStringTests {
     return stage
   }
 
-  @Test("a string survives the app's restart, and the key is asked for once in its life")
+  @Test("a string survives the app's restart, and a key that still lives is not asked for again")
   func lasting() async throws {
     let first = try stage(1)
     let strings = first.attestor.secureStrings(in: store)

@@ -49,7 +49,7 @@ final class ShopStory {
     }
     try narrator.step("the account lists the shop's API, pin and event", must: "listed") {
       try shop.list()
-      return Happening("listed", "the shop gets it signed, and asks nobody from then on")
+      return Happening("listed", "the shop gets it signed, and needs no service from then on")
     }
     try narrator.step(
       "the shop's app is installed on two phones and registered", must: "registered"
