@@ -20,7 +20,8 @@ package final class GateClock: Sendable {
 
 /// The start of a verifier: proofs that an earlier process may have accepted are refused, unless the store knows them.
 package struct GateStart: Sendable {
-  /// A proof counts if it was made after this Unix second: never, if it is the last one. Nil if the store lacks nothing.
+  /// A proof counts if it was made after this Unix second; none does if it is the last second of all. Nil if the store
+  /// lacks nothing.
   private let floor: UInt64?
 
   /// `isOfOneProcess`: whether the store is one process's own, so that nothing of another process may count.
