@@ -1,4 +1,5 @@
 // swift-tools-version: 6.2
+// SPDX-License-Identifier: Apache-2.0
 
 import PackageDescription
 
@@ -17,6 +18,8 @@ let strictC: [CSetting] = [
   .enableWarning("shadow"),
   .treatAllWarnings(as: .error),
 ]
+// A program in C that links nothing of the core, and prints its version.
+let versionC: [CSetting] = [.headerSearchPath("../ProofCore/include")]
 // Hashing without optimisation takes twenty times as long, so a debug build of an app optimises the
 // C that measures and proves. From tools version 6.2 on, a package with such a flag can be a
 // dependency by version; Tests/Consumers shows it.
@@ -38,6 +41,7 @@ let package = Package(
     .library(name: "ProofJOSE", targets: ["ProofJOSE"]),
     .library(name: "ProofBackend", targets: ["ProofBackend"]),
     .library(name: "ProofGate", targets: ["ProofGate"]),
+    .library(name: "HTTPServing", targets: ["HTTPServing"]),
     .library(name: "ProofService", targets: ["ProofService"]),
     .executable(name: "proof-hardware", targets: ["proof-hardware"]),
     .executable(name: "proof-relay", targets: ["proof-relay"]),
@@ -70,7 +74,7 @@ let package = Package(
 
     .target(
       name: "ProofProbe", dependencies: ["ProofCore", "CSodium"], path: "CSources/ProofProbe",
-      cSettings: optimisedC),
+      cSettings: optimisedC + [.headerSearchPath(".")]),
 
     .target(
       name: "ProofModel", dependencies: ["ProofCore", "CSodium"], swiftSettings: strictSwift),
@@ -79,7 +83,7 @@ let package = Package(
     .target(
       name: "ProofKit",
       dependencies: ["ProofModel", "ProofRequest", "ProofKey", "ProofProbe", "DurableFiles"],
-      swiftSettings: strictSwift),
+      exclude: ["Bridge/proofkit-bridge.js"], swiftSettings: strictSwift),
 
     .systemLibrary(
       name: "LibCurl", path: "CSources/CCurl/libcurl", pkgConfig: "libcurl",
@@ -92,7 +96,12 @@ let package = Package(
       swiftSettings: strictSwift),
 
     .target(
-      name: "ProofLink", dependencies: ["ProofKit", "ProofModel"], swiftSettings: strictSwift),
+      name: "ProofLink", dependencies: ["ProofKit", "ProofModel", "DurableFiles"],
+      swiftSettings: strictSwift),
+
+    .target(
+      name: "LinkSimulation", dependencies: ["ProofLink", "ProofModel"],
+      swiftSettings: strictSwift),
 
     .systemLibrary(
       name: "LibCrypto", path: "CSources/CCrypto/libcrypto", pkgConfig: "libcrypto",
@@ -117,14 +126,43 @@ let package = Package(
     .systemLibrary(
       name: "CSQLite", path: "CSources/CSQLite", pkgConfig: "sqlite3",
       providers: [.apt(["libsqlite3-dev"])]),
+    .systemLibrary(
+      name: "LibPQ", path: "CSources/CPostgres/libpq", pkgConfig: "libpq",
+      providers: [.apt(["libpq-dev"])]),
+    .target(
+      name: "CPostgres", dependencies: ["LibPQ"], path: "CSources/CPostgres", exclude: ["libpq"],
+      cSettings: strictC),
+    .target(
+      name: "PostgresStore", dependencies: ["ProofModel", "CPostgres"],
+      resources: [
+        .embedInCode("Schema/Migrations/v1-tables.up.sql"),
+        .embedInCode("Schema/Migrations/v1-tables.down.sql"),
+        .embedInCode("Schema/Migrations/v2-use.up.sql"),
+        .embedInCode("Schema/Migrations/v2-use.down.sql"),
+        .embedInCode("Schema/Migrations/v3-operations.up.sql"),
+        .embedInCode("Schema/Migrations/v3-operations.down.sql"),
+        .embedInCode("Schema/Migrations/v4-store.up.sql"),
+        .embedInCode("Schema/Migrations/v4-store.down.sql"),
+        .embedInCode("Schema/Migrations/v5-replay.up.sql"),
+        .embedInCode("Schema/Migrations/v5-replay.down.sql"),
+      ], swiftSettings: strictSwift),
+    .target(
+      name: "AccountStores",
+      dependencies: ["PostgresStore", "ProofService", "ProofBackend", "ProofModel"],
+      swiftSettings: strictSwift),
     .target(
       name: "ProofBackend",
       dependencies: ["ProofModel", "ProofRequest", "ProofJOSE", "DurableFiles", "CSQLite"],
       swiftSettings: strictSwift),
 
     .target(
-      name: "ProofGate", dependencies: ["ProofBackend", "ProofRequest", "ProofJOSE", "ProofModel"],
-      exclude: ["Page"], swiftSettings: strictSwift),
+      name: "ProofGate",
+      dependencies: ["ProofBackend", "ProofRequest", "ProofJOSE", "ProofModel", "DurableFiles"],
+      resources: [
+        .embedInCode("Page/page.html"), .embedInCode("Page/page-body.html"),
+        .embedInCode("Page/page-plain.html"), .embedInCode("Page/page.css"),
+        .embedInCode("Page/page.js"), .embedInCode("Page/work.js"),
+      ], swiftSettings: strictSwift),
 
     .systemLibrary(
       name: "LibMicroHTTPD", path: "CSources/CMicroHTTPD/libmicrohttpd",
@@ -136,9 +174,19 @@ let package = Package(
       name: "CMicroHTTPD", dependencies: ["LibMicroHTTPD", "LibGnuTLS"],
       path: "CSources/CMicroHTTPD", exclude: ["libmicrohttpd", "libgnutls"], cSettings: strictC),
     .target(
+      name: "HTTPServing", dependencies: ["CMicroHTTPD", "ProofJOSE", "ProofModel"],
+      swiftSettings: strictSwift),
+    .target(
+      name: "EventServing",
+      dependencies: [
+        "ProofGate", "ProofBackend", "HTTPServing", "ProofJOSE", "ProofModel", "DurableFiles",
+        "Console",
+      ],
+      swiftSettings: strictSwift),
+    .target(
       name: "ProofService",
       dependencies: [
-        "ProofBackend", "ProofModel", "ProofJOSE", "CSodium", "CSQLite", "CMicroHTTPD", "CCrypto",
+        "ProofBackend", "ProofModel", "ProofJOSE", "HTTPServing", "CSodium", "CSQLite", "CCrypto",
       ],
       swiftSettings: strictSwift),
 
@@ -146,30 +194,34 @@ let package = Package(
     .executableTarget(
       name: "proofctl",
       dependencies: [
-        "ProofService", "ProofBackend", "ProofKit", "ProofKitHTTP", "ProofJOSE", "ProofModel",
-        "DurableFiles", "Console",
+        "AccountStores", "PostgresStore", "ProofService", "ProofBackend", "ProofKit",
+        "ProofKitHTTP", "ProofJOSE", "ProofModel", "DurableFiles", "Console",
       ],
       swiftSettings: strictSwift),
     .executableTarget(
       name: "proof-unlock",
-      dependencies: ["ProofBackend", "ProofService", "ProofModel", "DurableFiles", "Console"],
+      dependencies: [
+        "AccountStores", "ProofBackend", "ProofService", "HTTPServing", "ProofJOSE", "ProofModel",
+        "DurableFiles", "Console",
+      ],
       swiftSettings: strictSwift),
     .executableTarget(
       name: "proof-shop",
       dependencies: [
-        "ProofBackend", "ProofRequest", "ProofService", "ProofJOSE", "ProofModel", "DurableFiles",
+        "ProofBackend", "ProofRequest", "HTTPServing", "ProofJOSE", "ProofModel", "DurableFiles",
         "Console",
       ],
       swiftSettings: strictSwift),
     .executableTarget(
       name: "proof-gate",
       dependencies: [
-        "ProofGate", "ProofBackend", "ProofRequest", "ProofService", "ProofJOSE", "ProofModel",
-        "DurableFiles", "Console",
+        "EventServing", "ProofGate", "ProofBackend", "ProofRequest", "ProofKitHTTP", "ProofKit",
+        "HTTPServing", "ProofJOSE", "ProofModel", "DurableFiles", "Console",
       ],
       swiftSettings: strictSwift),
     .executableTarget(
-      name: "proof-relay", dependencies: ["ProofLink", "Console"], swiftSettings: strictSwift),
+      name: "proof-relay", dependencies: ["LinkSimulation", "ProofLink", "Console"],
+      swiftSettings: strictSwift),
     .executableTarget(
       name: "proof-demo",
       dependencies: [
@@ -178,14 +230,17 @@ let package = Package(
       swiftSettings: strictSwift),
     .target(name: "DemoPreload", path: "CSources/DemoPreload", cSettings: strictC),
     .executableTarget(
-      name: "proof-child", path: "CSources/proof-child", cSettings: strictC),
+      name: "proof-child", path: "CSources/proof-child", cSettings: strictC + versionC),
     .executableTarget(
-      name: "proof-tracer", path: "CSources/proof-tracer", cSettings: strictC),
+      name: "proof-tracer", path: "CSources/proof-tracer", cSettings: strictC + versionC),
     .executableTarget(
-      name: "proof-elsewhere", path: "CSources/proof-elsewhere", cSettings: strictC),
+      name: "proof-elsewhere", path: "CSources/proof-elsewhere", cSettings: strictC + versionC),
     .executableTarget(
       name: "proof-service",
-      dependencies: ["ProofService", "ProofJOSE", "DurableFiles", "Console"],
+      dependencies: [
+        "AccountStores", "ProofService", "EventServing", "ProofBackend", "HTTPServing", "ProofJOSE",
+        "ProofModel", "DurableFiles", "Console",
+      ],
       swiftSettings: strictSwift),
     .target(
       name: "AllocationCounter", path: "Benchmarks/AllocationCounter", cSettings: strictC),
@@ -201,9 +256,10 @@ let package = Package(
     .executableTarget(
       name: "proof-bench",
       dependencies: [
-        "ProofKit", "ProofBackend", "ProofService", "ProofLink", "ProofJOSE", "ProofModel",
-        "ProofRequest", "ProofCore", "CSodium", "CCrypto", "LinkBench", "SimulatedDevices",
-        "Console", "ProofBench", "AllocationCounter", "BenchInstruments",
+        "ProofKit", "ProofBackend", "ProofGate", "ProofService", "HTTPServing", "ProofLink",
+        "LinkSimulation",
+        "ProofJOSE", "ProofModel", "ProofRequest", "ProofCore", "CSodium", "CCrypto", "LinkBench",
+        "SimulatedDevices", "Console", "ProofBench", "AllocationCounter", "BenchInstruments",
       ],
       path: "Benchmarks/proof-bench", swiftSettings: strictSwift),
     .systemLibrary(
@@ -245,8 +301,8 @@ let package = Package(
     .testTarget(
       name: "ProofKitTests",
       dependencies: [
-        "ProofKit", "ProofModel", "ProofRequest", "DurableFiles", "FolderModel", "SeededRandom",
-        "AllocationCounter",
+        "ProofKit", "ProofModel", "ProofRequest", "ProofGate", "ProofBackend", "ProofJOSE",
+        "DurableFiles", "FolderModel", "SeededRandom", "AllocationCounter",
       ],
       swiftSettings: strictSwift),
     .testTarget(
@@ -264,7 +320,14 @@ let package = Package(
       ],
       path: "Tests/Backend/request-peer", swiftSettings: strictSwift),
     .executableTarget(
-      name: "store-victim", dependencies: ["ProofKit", "ProofModel"],
+      name: "gate-app", dependencies: ["ProofKit", "ProofKitHTTP", "ProofModel"],
+      path: "Tests/Gate/gate-app", swiftSettings: strictSwift),
+    .executableTarget(
+      name: "event-judge", dependencies: ["ProofBackend", "ProofJOSE", "ProofModel"],
+      path: "Tests/WebKit/event-judge", swiftSettings: strictSwift),
+    .executableTarget(
+      name: "store-victim",
+      dependencies: ["ProofBackend", "ProofService", "ProofKit", "ProofModel"],
       path: "Tests/Store/store-victim", swiftSettings: strictSwift),
     .target(
       name: "SilentResolver", path: "Tests/ProofKitHTTPTests/SilentResolver", cSettings: strictC),
@@ -272,7 +335,8 @@ let package = Package(
       name: "ProofKitHTTPTests",
       dependencies: [
         "ProofKitHTTP", "ProofKitKeys", "ProofKit", "ProofModel", "ProofRequest", "ProofJOSE",
-        "ProofBackend", "ProofService", "SilentResolver", "RealProcess", "proof-service",
+        "ProofBackend", "ProofService", "HTTPServing", "SilentResolver", "RealProcess",
+        "proof-service",
       ],
       exclude: ["SilentResolver"], swiftSettings: strictSwift),
     .executableTarget(
@@ -285,44 +349,69 @@ let package = Package(
       name: "ProofJOSETests", dependencies: ["ProofJOSE", "JOSEWitness", "SeededRandom"],
       exclude: ["Vectors", "JOSEWitness"], swiftSettings: strictSwift),
     .executableTarget(
-      name: "service-store", dependencies: ["ProofService", "ProofKit", "ProofModel", "ProofJOSE"],
+      name: "service-store",
+      dependencies: ["AccountStores", "ProofService", "ProofKit", "ProofModel", "ProofJOSE"],
       path: "Tests/Service/service-store", swiftSettings: strictSwift),
     .testTarget(
       name: "ProofBackendTests",
       dependencies: [
-        "ProofBackend", "ProofRequest", "ProofKit", "ProofKitKeys", "ProofModel", "ProofJOSE",
-        "DurableFiles", "FolderModel", "SeededRandom", "OwnThreads",
+        "AccountStores", "PostgresServers", "PostgresStore", "ProofBackend", "ProofService",
+        "ProofRequest",
+        "ProofKit", "ProofKitKeys", "ProofModel",
+        "ProofJOSE", "DurableFiles", "FolderModel", "SeededRandom", "OwnThreads",
       ],
       swiftSettings: strictSwift),
     .testTarget(
       name: "ProofGateTests",
       dependencies: [
-        "ProofGate", "ProofBackend", "ProofRequest", "ProofModel", "ProofJOSE", "SeededRandom",
-        "VectorFiles",
+        "ProofGate", "ProofBackend", "ProofRequest", "ProofModel", "ProofJOSE", "DurableFiles",
+        "SeededRandom", "VectorFiles",
       ],
       swiftSettings: strictSwift),
     .target(name: "VectorFiles", path: "Tests/VectorFiles", swiftSettings: strictSwift),
     .target(name: "SeededRandom", path: "Tests/SeededRandom", swiftSettings: strictSwift),
     .target(name: "OwnThreads", path: "Tests/OwnThreads", swiftSettings: strictSwift),
     .testTarget(
-      name: "ProofServiceHTTPTests", dependencies: ["ProofService", "SeededRandom", "OwnThreads"],
+      name: "HTTPServingTests",
+      dependencies: ["HTTPServing", "ProofJOSE", "ProofModel", "SeededRandom", "OwnThreads"],
       swiftSettings: strictSwift),
     .testTarget(
       name: "ProofServiceTests",
       dependencies: [
-        "ProofService", "ProofBackend", "ProofKit", "ProofKitKeys", "ProofModel", "ProofJOSE",
-        "SeededRandom", "OwnThreads",
+        "AccountStores", "EventServing", "ProofService", "Console", "HTTPServing", "ProofBackend",
+        "ProofKit", "ProofKitKeys", "ProofModel", "PostgresServers", "PostgresStore",
+        "ProofJOSE", "SeededRandom", "OwnThreads", "VectorFiles",
+      ],
+      swiftSettings: strictSwift),
+    .target(
+      name: "HistoryChecker", dependencies: ["ProofModel"], path: "Tests/HistoryChecker",
+      swiftSettings: strictSwift),
+    .testTarget(
+      name: "HistoryCheckerTests", dependencies: ["HistoryChecker", "SeededRandom", "OwnThreads"],
+      swiftSettings: strictSwift),
+    .target(
+      name: "PostgresServers", dependencies: ["PostgresStore", "ProofModel"],
+      path: "Tests/PostgresServers", swiftSettings: strictSwift),
+    .testTarget(
+      name: "PostgresStoreTests",
+      dependencies: [
+        "PostgresServers", "PostgresStore", "ProofModel", "HistoryChecker", "SeededRandom",
+        "OwnThreads",
       ],
       swiftSettings: strictSwift),
     .target(
       name: "HardwareBench", dependencies: ["ProofDevice", "ProofCore"],
       path: "Tests/ProofLinkTests/HardwareBench", cSettings: strictC),
     .target(
-      name: "LinkBench", dependencies: ["ProofLink", "ProofModel", "HardwareBench"],
+      name: "LinkBench",
+      dependencies: ["LinkSimulation", "ProofLink", "ProofKit", "ProofModel", "HardwareBench"],
       path: "Tests/LinkBench", swiftSettings: strictSwift),
     .testTarget(
       name: "ProofLinkTests",
-      dependencies: ["ProofLink", "ProofKit", "ProofModel", "LinkBench", "RealProcess"],
+      dependencies: [
+        "LinkSimulation", "ProofLink", "ProofKit", "ProofModel", "LinkBench", "RealProcess",
+        "ProofBackend", "ProofJOSE",
+      ],
       exclude: ["HardwareBench"], swiftSettings: strictSwift),
   ],
   swiftLanguageModes: [.v6],

@@ -1,4 +1,6 @@
 # shellcheck shell=bash
+# SPDX-License-Identifier: Apache-2.0
+#
 # Shared by scripts that run parts and add up what they count. They source this file; errors end a pipe.
 #
 #   part NAME COMMAND…     shows the output, and tallies its last line

@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """Finds openers and words that hide the subject of a sentence, in comments, documentation comments and pages.
 
     for finding in findings(name, text, kind): print(finding)

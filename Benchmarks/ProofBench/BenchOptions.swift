@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package import Console
 
 /// Options of the command line.
@@ -23,7 +25,8 @@ package struct BenchOptions: Sendable {
     Option("--seconds", "N", help: "for all groups together, 1 to 480; 300 unless told"),
     Option("--rounds", "N", help: "rounds of a group at most, 3 to 10001; 301 unless told"),
     Option("--json", help: "prints everything as JSON"),
-    Option("--report", help: "writes DATE.md with plots into the folder of results"),
+    Option(
+      "--report", help: "writes DATE.md, DATE.html, DATE.json and plots into the folder of results"),
     Option("--results", "FOLDER", help: "docs/results unless told"),
     Option(
       "--check", help: "ends with 1 if a deterministic figure is not as in the thresholds; no times"

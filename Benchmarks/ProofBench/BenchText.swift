@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package import Console
 
 /// How people read a time: three digits that count, and a unit.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import Console
 
 /// Something that does not depend on the machine's speed: bytes, packets, allocations, instructions.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Something to be timed.
 package struct Candidate {
   package let name: String

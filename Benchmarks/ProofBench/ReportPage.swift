@@ -1,6 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import Console
 
-/// A run as a page in Markdown, with its pictures.
+/// A run as a page in Markdown with its pictures, as a page in HTML that has them within, and as JSON.
 package struct ReportPage: Sendable {
   package struct File: Sendable {
     package let name: String
@@ -8,105 +10,175 @@ package struct ReportPage: Sendable {
   }
 
   private let results: Results
+  private let earlier: EarlierRun?
 
-  package init(_ results: Results) { self.results = results }
-
-  /// The page, and then the pictures that it shows.
-  package var files: [File] {
-    let plots = plots
-    return [File(name: "\(results.date).md", text: page(plots.map { ($0.file, $0.title) }))]
-      + plots.map { File(name: $0.file, text: $0.svg) }
+  /// - Parameters:
+  ///   - results: What the run found.
+  ///   - earlier: The run to compare with.
+  package init(_ results: Results, since earlier: EarlierRun? = nil) {
+    self.results = results
+    self.earlier = earlier
   }
 
-  private func page(_ plots: [(file: String, title: String)]) -> String {
-    var lines = ["# Costs of ProofKit: \(results.date)", ""]
-    lines += head
-    lines += ratios
-    lines += plots.flatMap { ["![\($0.title)](\($0.file))", ""] }
-    lines += ["## Times", ""]
-    lines += [
-      "Each round runs every candidate of its group once, another one first each time. `cold` reads and",
-      "hashes every byte (from the page cache); `first` is the first measurement that trusts the owner, and learns;",
-      "`warm` looks files up by name, `kept` keeps them open. Ratios are taken pair by pair, of two",
-      "candidates within one round.", "",
-    ]
-    lines += results.timings.flatMap(Self.tables)
-    lines += figures
+  /// The page in Markdown, the one in HTML, the results as JSON, and the pictures that the first shows.
+  package var files: [File] {
+    let blocks = blocks
+    let pictures = blocks.compactMap { block -> File? in
+      if case .picture(let file, _, let svg) = block { File(name: file, text: svg) } else { nil }
+    }
+    return [
+      File(name: "\(results.date).md", text: Self.markdown(blocks)),
+      File(name: "\(results.date).html", text: html(blocks)),
+      File(name: "\(results.date).json", text: results.json.description + "\n"),
+    ] + pictures
+  }
+
+  private var title: String { "Costs of ProofKit: \(results.date)" }
+
+  private var blocks: [Block] {
+    var blocks: [Block] = [.heading(title, level: 1)]
+    blocks += head + ratios + changes + plots + [.heading("Times", level: 2)]
+    blocks.append(
+      .text(
+        """
+        Each round runs every candidate of its group once, another one first each time. `cold` reads and
+        hashes every byte (from the page cache); `first` is the first measurement that trusts the owner, and learns;
+        `warm` looks files up by name, `kept` keeps them open. Ratios are taken pair by pair, of two
+        candidates within one round.
+        """))
+    return blocks + results.timings.flatMap(Self.tables) + figures
+  }
+
+  private static func markdown(_ blocks: [Block]) -> String {
+    var lines = blocks.flatMap(\.markdown)
     while lines.last == "" { lines.removeLast() }
     return lines.joined(separator: "\n") + "\n"
   }
 
-  private var head: [String] {
-    var lines = ["`make bench` repeats it. Machine: \(results.machine).", ""]
+  private func html(_ blocks: [Block]) -> String {
+    """
+    <!doctype html>
+    <html lang="en">
+    <head>
+    <meta charset="utf-8">
+    <meta name="viewport" content="width=device-width, initial-scale=1">
+    <title>\(title)</title>
+    <style>
+    :root { color-scheme: light dark; font: 16px/1.5 system-ui, sans-serif; }
+    body { max-width: 60rem; margin: 0 auto; padding: 1rem; }
+    table { border-collapse: collapse; display: block; overflow-x: auto; margin: 1rem 0; }
+    th, td { border-bottom: 1px solid #8888; padding: .2rem .8rem .2rem 0; text-align: left; vertical-align: top; }
+    td:not(:first-child) { font-variant-numeric: tabular-nums; }
+    figure { margin: 1rem 0; overflow-x: auto; }
+    </style>
+    </head>
+    <body>
+    \(blocks.map(\.html).joined(separator: "\n"))
+    </body>
+    </html>
+
+    """
+  }
+
+  private var head: [Block] {
+    var blocks: [Block] = [.text("`make bench` repeats it. Machine: \(results.machine).")]
     let percent = results.foreign.map { ($0 * 100).text(decimals: 1) }
     switch (percent, results.isLoaded) {
-    case (nil, _): lines.append("What else ran on the machine is not known.")
+    case (nil, _): blocks.append(.text("What else ran on the machine is not known."))
     case (let percent?, false):
-      lines.append("Other programs took \(percent) % of the processors during the run.")
+      blocks.append(.text("Other programs took \(percent) % of the processors during the run."))
     case (let percent?, true):
-      lines.append(
-        "**Measured under load: other programs took \(percent) % of the processors.** Times are worse "
-          + "than on a quiet machine; look at ratios.")
+      blocks.append(
+        .text(
+          "**Measured under load: other programs took \(percent) % of the processors.** Times are worse "
+            + "than on a quiet machine; look at ratios."))
     }
-    lines.append("")
     if !results.missing.isEmpty {
-      lines += ["Missing on this machine, and so not compared with:", ""]
-      lines += results.missing.map { "- \($0)" } + [""]
+      blocks += [
+        .text("Missing on this machine, and so not compared with:"), .list(results.missing),
+      ]
     }
-    return lines
+    return blocks
   }
 
-  private var ratios: [String] {
-    let rows = headlines
+  private var ratios: [Block] {
+    let rows = headlines.map {
+      [$0.words, "**\(threeDigits($0.ratio.value))**", "\($0.ratio.pairs.count)"]
+    }
     guard !rows.isEmpty else { return [] }
-    return ["## Ratios", "", "| what | ratio | of pairs |", "|---|---|---|"]
-      + rows.map {
-        "| \($0.words) | **\(threeDigits($0.ratio.value))** | \($0.ratio.pairs.count) |"
-      }
-      + [""]
-  }
-
-  static func tables(_ timing: Timing) -> [String] {
-    var lines = [
-      "### \(timing.group)", "", "| | minimum | median | p99 | runs |", "|---|---|---|---|---|",
+    return [
+      .heading("Ratios", level: 2), .table(header: ["what", "ratio", "of pairs"], rows: rows),
     ]
-    for series in timing.series {
-      let spread = series.spread
-      let times = [spread.minimum, spread.median, spread.p99].map(words(nanoseconds:))
-      lines.append("| \(series.name) | \(times.joined(separator: " | ")) | \(spread.count) |")
-    }
-    lines.append("")
-    guard !timing.ratios.isEmpty else { return lines }
-    lines += ["| ratio | minimum | median | p99 | pairs |", "|---|---|---|---|---|"]
-    for ratio in timing.ratios {
-      let pairs = ratio.pairs
-      let numbers = [pairs.minimum, pairs.median, pairs.p99].map(threeDigits)
-      lines.append("| \(ratio.name) | \(numbers.joined(separator: " | ")) | \(pairs.count) |")
-    }
-    return lines + [""]
   }
 
-  private var figures: [String] {
+  /// The same ratios beside those of the earlier run. Times are not compared: the machine may be another one.
+  private var changes: [Block] {
+    guard let earlier else { return [] }
+    let rows = headlines.compactMap { line -> [String]? in
+      guard let before = earlier.median(line.group, line.ratio.name), before > 0 else { return nil }
+      let now = line.ratio.value
+      let percent = (now / before - 1) * 100
+      let sign = percent < 0 ? "" : "+"
+      return [
+        line.plain, threeDigits(before), threeDigits(now), "\(sign)\(percent.text(decimals: 1)) %",
+      ]
+    }
+    guard !rows.isEmpty else { return [] }
+    return [
+      .heading("Change since \(earlier.date)", level: 2),
+      .text("The earlier run's machine: \(earlier.machine)."),
+      .table(header: ["ratio", "then", "now", "change"], rows: rows),
+    ]
+  }
+
+  static func tables(_ timing: Timing) -> [Block] {
+    let times = timing.series.map { series in
+      let spread = series.spread
+      return [series.name] + [spread.minimum, spread.median, spread.p99].map(words(nanoseconds:))
+        + ["\(spread.count)"]
+    }
+    var blocks: [Block] = [
+      .heading(timing.group, level: 3),
+      .table(header: ["", "minimum", "median", "p99", "runs"], rows: times),
+    ]
+    guard !timing.ratios.isEmpty else { return blocks }
+    let ratios = timing.ratios.map { ratio in
+      let pairs = ratio.pairs
+      return [ratio.name] + [pairs.minimum, pairs.median, pairs.p99].map(threeDigits)
+        + ["\(pairs.count)"]
+    }
+    blocks.append(.table(header: ["ratio", "minimum", "median", "p99", "pairs"], rows: ratios))
+    return blocks
+  }
+
+  private var figures: [Block] {
     guard !results.figures.isEmpty else { return [] }
     let rows = results.figures.map { figure in
-      "| \(figure.name) | \(figure.reason.map { "not counted: \($0)" } ?? figure.text) |"
+      [figure.name, figure.reason.map { "not counted: \($0)" } ?? figure.text]
     }
     return [
-      "## Figures that do not depend on the day", "",
-      "`make check-bench` holds these to `Benchmarks/Thresholds`. Instructions are callgrind's for one call,",
-      "calls are system calls (without those of threads and memory), link times are the virtual clock's, and",
-      "`air` is the time that the radio sends, receives and spaces packets, on the LE 1M PHY.", "",
-      "| | |", "|---|---|",
-    ] + rows + [""]
+      .heading("Figures that do not depend on the day", level: 2),
+      .text(
+        """
+        `make bench PART=figures` holds these to `Benchmarks/Thresholds`. Instructions are callgrind's for one call,
+        calls are system calls (without those of threads and memory), link times are the virtual clock's, and
+        `air` is the time that the radio sends, receives and spaces packets, on the LE 1M PHY.
+        """),
+      .table(header: ["", ""], rows: rows),
+    ]
   }
 }
 
 /// The figures that stand first on the page.
 extension ReportPage {
   struct Headline {
+    let group: String
     /// With the one that costs more first.
-    let words: String
+    let plain: String
     let ratio: Ratio
+
+    /// Says where the peer wins.
+    var words: String { ratio.value < 1 ? "\(plain) (**it wins**)" : plain }
   }
 
   /// The ratios that decide, as far as they were measured.
@@ -156,18 +228,11 @@ extension ReportPage {
       ]
     return wanted.compactMap { group, name, words in
       guard let ratio = results.ratio(group, name) else { return nil }
-      let note = ratio.value < 1 ? "\(words) (**it wins**)" : words
-      return Headline(words: note, ratio: ratio)
+      return Headline(group: group, plain: words, ratio: ratio)
     }
   }
 
-  struct Picture {
-    let file: String
-    let title: String
-    let svg: String
-  }
-
-  private var plots: [Picture] {
+  private var plots: [Block] {
     [
       curve("measure.size", "size", "Cost against bundle size: files of 1 MiB", "MiB"),
       curve("measure.files", "files", "Cost against number of files: files of 4 KiB", "files"),
@@ -177,7 +242,7 @@ extension ReportPage {
 
   private func curve(
     _ group: String, _ name: String, _ title: String, _ across: String
-  ) -> Picture? {
+  ) -> Block? {
     guard let timing = results.timing(group) else { return nil }
     let lines = ["cold", "warm", "kept"].map { way in
       Plot.Line(
@@ -189,11 +254,11 @@ extension ReportPage {
         })
     }
     let plot = Plot("\(title) (median)", across: across, lines.filter { !$0.points.isEmpty })
-    return Picture(file: "\(results.date)-\(name).svg", title: title, svg: plot.svg)
+    return .picture(file: "\(results.date)-\(name).svg", title: title, svg: plot.svg)
   }
 
   /// The parts of one unlock, in order: what the app does, what the radio takes, what the hardware does.
-  private var unlock: Picture? {
+  private var unlock: Block? {
     var parts: [(String, Double)] = []
     func add(_ name: String, _ group: String, _ series: String) {
       guard let found = results.timing(group)?.series(series) else { return }
@@ -216,10 +281,10 @@ extension ReportPage {
     guard parts.count > 1 else { return nil }
     let title = "Latency of one unlock, by part (logarithmic)"
     let bars = Bars(title, parts.map { Bars.Bar($0, $1, words(nanoseconds: $1)) })
-    return Picture(file: "\(results.date)-unlock.svg", title: title, svg: bars.svg)
+    return .picture(file: "\(results.date)-unlock.svg", title: title, svg: bars.svg)
   }
 
-  private var peers: Picture? {
+  private var peers: Block? {
     let bars = headlines.filter { $0.ratio.under != "proof.c" && $0.ratio.under != "floor.sodium" }
       .map { line in
         Bars.Bar(
@@ -229,14 +294,14 @@ extension ReportPage {
       }
     guard !bars.isEmpty else { return nil }
     let title = "Ratios to peers: to the right of the line, the peer costs more (logarithmic)"
-    return Picture(
+    return .picture(
       file: "\(results.date)-peers.svg", title: title, svg: Bars(title, bars, even: 1).svg)
   }
 
   private static func short(_ line: Headline) -> String {
     line.ratio.over.hasPrefix("round.")
       ? String(line.ratio.over.dropFirst("round.".count))
-      : line.words.split(separator: " over ours, cold, ").map { $0.filter { $0 != "`" } }
-        .joined(separator: ": ").replacing(" (**it wins**)", with: "")
+      : line.plain.split(separator: " over ours, cold, ").map { $0.filter { $0 != "`" } }
+        .joined(separator: ": ")
   }
 }

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Minimum, median and 99th percentile of some numbers; each is one of the numbers.
 package struct Spread: Sendable, Hashable {
   package let minimum: Double

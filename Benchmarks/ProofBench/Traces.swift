@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// A file of valgrind's callgrind.
 package enum CallgrindTotal {
   /// The instructions of all that the file counts, or nil if it does not say.

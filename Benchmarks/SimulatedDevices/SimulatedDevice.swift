@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 internal import ProofKit
 package import ProofModel
 
@@ -6,7 +8,7 @@ package import ProofModel
 package struct SimulatedDevice: Sendable {
   private let account: String
   private let evidence: EvidenceSet
-  private let id: DeviceID
+  private let id: InstanceID
 
   private static let sdkVersion = "bench"
 
@@ -18,7 +20,7 @@ package struct SimulatedDevice: Sendable {
   package init(_ number: Int, records: Int, account: String) throws(ProofError) {
     self.account = account
     evidence = try Self.evidence(number, records)
-    id = DeviceID(of: evidence, account: account)
+    id = InstanceID(of: evidence, account: account)
   }
 
   /// Asks for a challenge.

@@ -1,4 +1,6 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+
 """Measures the measurement: cold against warm, and against size. Against other programs proof-bench does.
 
     bench.py warm [--seconds 60]       a full proof, cold and warm, of an app with 200 MiB of code

@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """The folders that are measured. All bytes are real, on the disk of the build folder; made once and kept."""
 
 import os

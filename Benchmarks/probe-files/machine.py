@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """Load of the machine by other work, and resources of one process on it."""
 
 import os

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Measures one folder and prints its digest: the whole process that is compared with other digest programs.
 ///
 ///     probe-measure FOLDER [--workers 1|2] [--statistics]

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// How much memory this process has held at most.
 
 #ifndef PEAK_H

@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """One line on two logarithmic axes, as SVG, without any library."""
 
 import math

@@ -1,6 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// A full proof of a large app, cold and warm, side by side in one process.
 ///
-///     probe-proof [--only KIND] BUNDLE STORAGE ROUNDS [LIBRARY…]
+///     probe-proof [--user ID] [--only KIND] BUNDLE STORAGE ROUNDS [LIBRARY…]
+///
+/// `--user` makes it an ordinary user's app first: only then does the mode of root's files protect their bytes. `floor`
+/// is not a proof: it asks what the kernel is asked in a warm one with descriptors (floor.h).
 ///
 /// The app is this program: its bundle is BUNDLE, its code what is loaded, the libraries named included. Each round
 /// makes one proof of each kind, so that whatever else the machine does meets all alike. Prints one line of JSON: for
@@ -8,18 +13,22 @@
 
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "config.h"
+#include "floor.h"
 #include "key.h"
 #include "probe.h"
 #include "sources.h"
 #include "storage.h"
 
-enum { KINDS = 5, ROUNDS_MAX = 100000 };
+enum { KINDS = 6, ROUNDS_MAX = 100000 };
 
 struct kind {
   const char *name;
@@ -27,6 +36,7 @@ struct kind {
   uint32_t descriptors;
   int forgets;  ///< Drop the kept state: each proof is the first.
   unsigned every;  ///< Made in every so many rounds
+  int is_floor;    ///< No proof: the kernel's part of a warm one
   struct pfp_probe *probe;
   uint8_t config[PFC_CONFIG_BYTES_MAX];
   size_t config_size;
@@ -71,12 +81,22 @@ static void prove(struct kind *kind, struct pfc_measured *measured) {
   uint64_t before, work;
   int result;
   if (kind->forgets) pfp_probe_forget(kind->probe);
+  (void)memset(measured, 0, sizeof *measured);
   work = now(CLOCK_PROCESS_CPUTIME_ID);
   before = now(CLOCK_MONOTONIC);
-  result = pfp_probe_measure(measured, kind->probe, kind->config, kind->config_size, &key);
+  result = kind->is_floor ? (int)floor_ask()
+                          : pfp_probe_measure(measured, kind->probe, kind->config, kind->config_size, &key);
   kind->times[kind->count] = now(CLOCK_MONOTONIC) - before;
   kind->work[kind->count++] = now(CLOCK_PROCESS_CPUTIME_ID) - work;
-  if (result != PFP_OK) stop(pfp_probe_failure(kind->probe)->path, result);
+  if (result != PFP_OK) stop(kind->is_floor ? "floor" : pfp_probe_failure(kind->probe)->path, result);
+}
+
+/// An ordinary user's process: no user id of root's, no capability.
+static void become(const char *user) {
+  uid_t id = (uid_t)strtoul(user, NULL, 10);
+  if (setresgid(id, id, id) != 0 || setresuid(id, id, id) != 0) stop("user", errno);
+  // The change of user took its own /proc away from it.
+  if (prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) != 0) stop("user", errno);
 }
 
 static void list(const uint64_t *numbers, size_t count) {
@@ -91,17 +111,17 @@ int main(int argc, char **argv) {
       {.name = "incremental, again", .policy = PFC_POLICY_INCREMENTAL, .every = 10},
       {.name = "warm, by name", .policy = PFC_POLICY_TRUSTING, .every = 1},
       {.name = "warm, descriptors", .policy = PFC_POLICY_TRUSTING, .descriptors = 10000, .every = 1},
+      {.name = "floor", .every = 1, .is_floor = 1},
   };
   struct pfp_probe_options options = {0};
   const char *plugins[1024], *only = NULL;
   unsigned long rounds;
-  if (argc > 2 && strcmp(argv[1], "--only") == 0) {
-    only = argv[2];
-    argc -= 2;
-    argv += 2;
+  for (; argc > 2 && argv[1][0] == '-'; argc -= 2, argv += 2) {
+    if (strcmp(argv[1], "--only") == 0) only = argv[2];
+    if (strcmp(argv[1], "--user") == 0) become(argv[2]);
   }
   if (argc < 4 || argc > 1024) {
-    (void)fprintf(stderr, "usage: probe-proof [--only KIND] BUNDLE STORAGE ROUNDS [LIBRARY...]\n");
+    (void)fprintf(stderr, "usage: probe-proof [--user ID] [--only KIND] BUNDLE STORAGE ROUNDS [LIBRARY...]\n");
     return 2;
   }
   rounds = strtoul(argv[3], NULL, 10);
@@ -120,8 +140,9 @@ int main(int argc, char **argv) {
     kinds[i].times = calloc(rounds + 2, sizeof kinds[i].times[0]);
     kinds[i].work = calloc(rounds + 2, sizeof kinds[i].work[0]);
     if (kinds[i].times == NULL || kinds[i].work == NULL) stop("memory", 0);
-    begin(&kinds[i], options);
+    if (!kinds[i].is_floor) begin(&kinds[i], options);
   }
+  if ((only == NULL || strcmp(only, "floor") == 0) && floor_open(argv[1]) != 0) stop("floor", errno);
   for (unsigned long round = 0; round <= rounds; round++) {
     for (unsigned i = 0; i < KINDS; i++) {
       // Another one begins each round, so that none is always first.

@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """Tables and plots of what the benchmark found."""
 
 import glob

@@ -1,4 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import LinkBench
+import LinkSimulation
 import ProofLink
 
 /// The hardware on the bench, with what goes over the air counted.

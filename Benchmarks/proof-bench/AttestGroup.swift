@@ -1,4 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import Console
+import HTTPServing
 import ProofBench
 import ProofJOSE
 import ProofKit

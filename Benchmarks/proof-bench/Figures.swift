@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import AllocationCounter
 import ProofBench
 import ProofCore
@@ -41,7 +43,7 @@ enum Figures {
     let secrets = sample.secrets
     func command(_ kind: ProofKind, _ count: Int) throws -> ProvedCommand {
       ProvedCommand(
-        try Command([UInt8](repeating: 0, count: count), class: CommandClass(1)), proving: kind,
+        try Command([UInt8](repeating: 0, count: count), class: 1), proving: kind,
         from: sample.instance, to: sample.hardware.identity.id, answering: challenge, with: secrets)
     }
     let proved = try command(.integrity, 8)
@@ -142,7 +144,7 @@ extension Figures {
             answering: challenge, with: secrets)
         }
       ),
-    ] + receiving(sample, secrets) + signing(sample)
+    ] + receiving(sample, secrets) + signing(sample) + judging(sample)
   }
 
   /// Requests and events; the digest of a request's body is made beforehand.
@@ -156,6 +158,17 @@ extension Figures {
       ("allocations.request.compact.verify.swift", count { try request.verifyCompact() }),
       ("allocations.event.make.swift", count { _ = try event.make() }),
       ("allocations.event.verify.swift", count { try event.verify() }),
+    ]
+  }
+
+  /// Questions of a proxy, which are made beforehand.
+  private static func judging(_ sample: Sample) throws -> [(String, Int?)] {
+    let door = try GateDoor(sample)
+    var proven = try (0...repetitions).map { _ in try door.proven() }
+    return try [
+      ("allocations.gate.standard.swift", count { try door.ask(proven.removeLast(), 200) }),
+      ("allocations.gate.clearance.swift", count { try door.ask(door.cleared, 200) }),
+      ("allocations.gate.challenge.swift", count { try door.ask(door.bare, 428) }),
     ]
   }
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import ProofBench
 
 /// Counts instructions with valgrind's callgrind and system calls with strace: this program runs itself

@@ -1,4 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import LinkBench
+import LinkSimulation
 import ProofBench
 import ProofLink
 import ProofModel
@@ -39,11 +42,12 @@ struct Unlock {
   }
 
   private mutating func play(mtu: Int, isHeld: Bool) throws -> Course {
-    let request = try bench.request(held, isHeld: isHeld, mtu: mtu, table: table)
+    let request = bench.request(held, isHeld: isHeld, mtu: mtu, table: table)
     var model = LinkModel(OnAir(bench), faults: LinkFaults(), seed: 1)
     var exchange = LinkExchange(request)
+    let app = try bench.app(held)
     let start = ContinuousClock.now
-    let result = model.play(&exchange)
+    let result = model.play(&exchange, of: app)
     let work = ContinuousClock.now - start
     guard case .receipt(let receipt) = try result.get(), receipt.verdict == .accepted else {
       throw PeerError("the exchange ends with \(result)")

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import BenchInstruments
 import ProofBench
 import ProofModel
@@ -33,15 +35,19 @@ func requestGroup(_ sample: Sample) throws -> Group {
 /// An event token: made, checked and judged, beside OpenSSL's HMAC over as many bytes.
 func eventGroup(_ sample: Sample) throws -> Group {
   let event = try EventSample(sample)
+  let desk = try RedeemDesk(sample)
   let peer = try HMACPeer(byteCount: EventSample.taggedByteCount)
   return Group(
     name: "event",
     candidates: [
       .whole("make", count: 100) { count in for _ in 0..<count { _ = try event.make() } },
       .whole("verify", count: 100) { count in for _ in 0..<count { try event.verify() } },
+      desk.candidate("redeem"),
       .whole("hmac.openssl", count: 100) { count in for _ in 0..<count { try peer.make() } },
     ],
-    ratios: [("make", "hmac.openssl"), ("verify", "hmac.openssl")])
+    ratios: [
+      ("make", "hmac.openssl"), ("verify", "hmac.openssl"), ("redeem", "hmac.openssl"),
+    ])
 }
 
 /// OpenSSL's HMAC with its key kept.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import ProofBench
 
 /// Another implementation of RFC 9421, beside ours on the same request: `http-message-signatures` of PyPI, in Python.

@@ -1,4 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import Console
+import Foundation
 import ProofBench
 
 /// One run: the groups that are wanted, the figures, and what was asked to come of them.
@@ -11,7 +14,8 @@ struct Run {
   /// The groups, and which part of the time each of them gets.
   private static let shares: [(name: String, share: Int)] = [
     ("proof", 2), ("token", 2), ("verify", 2), ("link", 2), ("store", 2),
-    ("request", 2), ("request.peer", 2), ("event", 2), ("judge", 2), ("session", 2), ("attest", 6),
+    ("request", 2), ("request.peer", 2), ("event", 2), ("judge", 2), ("gate", 2),
+    ("session", 2), ("attest", 6),
     ("measure.app", 8), ("measure.size", 8), ("measure.files", 6), ("peers.round", 6),
     ("peers.a", 12), ("peers.b", 8), ("peers.c", 8), ("peers.d", 8),
   ]
@@ -83,7 +87,11 @@ struct Run {
   }
 
   private func write(_ results: Results) throws {
-    let page = ReportPage(results)
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: options.results)) ?? []
+    let earlier = EarlierRun.newest(in: names, before: results.date).flatMap { name in
+      contents(of: "\(options.results)/\(name)").flatMap { EarlierRun(json: $0) }
+    }
+    let page = ReportPage(results, since: earlier)
     for file in page.files {
       try ProofBench.write(file.text, to: "\(options.results)/\(file.name)")
     }
@@ -121,6 +129,7 @@ final class Tools {
     case "request.peer": return try requests.group(sample)
     case "event": return try eventGroup(sample)
     case "judge": return try judgeGroup(sample)
+    case "gate": return try gateGroup(sample)
     case "session": return try sessionGroup(trees)
     case "attest": return try attestGroup(service)
     case "measure.app": return try appGroup(trees)

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import ProofModel
 import Synchronization
 
@@ -24,7 +26,7 @@ struct Sample {
     issuer = .random()
     hardware = try HardwareKeys(
       id: .random(), secretKey: .random(count: 32), mode: .production, issuers: [issuer.publicKey])
-    command = try Command([1, 2, 3, 4, 5, 6, 7, 8], class: CommandClass(1))
+    command = try Command([1, 2, 3, 4, 5, 6, 7, 8], class: 1)
   }
 
   var secrets: HardwareSecrets { measurement.secrets(for: hardware.identity.id, with: key) }

@@ -1,4 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import Dispatch
+import HTTPServing
 import ProofBench
 import ProofJOSE
 import ProofKit

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import ProofBench
 
 /// The programs that people take to measure a folder, each as a whole process over the same files.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import ProofBench
 
 /// The folders that are measured, as `Benchmarks/probe-files/inputs.py` makes them: once, and kept.

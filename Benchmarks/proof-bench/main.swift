@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Times are reported, as ratios against peers of the same run; what is deterministic is held to
 // Benchmarks/Thresholds.
 

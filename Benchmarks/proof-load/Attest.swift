@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import Console
 import ProofKit
 import ProofModel
@@ -43,7 +45,7 @@ private func attest(device number: Int, over link: Link, _ shared: Shared, _ tal
     tally.challenges.append(microseconds(middle - begin))
     tally.reports.append(microseconds(end - again))
     tally.reportByteCount = report.count
-    shared.accepted?.keep(report)
+    shared.accepted?.keep(report, bytes)
     shared.tokens?.keep(Array(answer.token.utf8))
   } catch {
     tally.errors["\(error)", default: 0] += 1
@@ -57,23 +59,29 @@ private func microseconds(_ time: Duration) -> UInt32 { UInt32(time / .microseco
 
 /// Sends the reports of an earlier run again.
 func replay(_ file: String, _ options: LoadOptions) -> Tally {
-  let reports: [[UInt8]]
+  let kept: [[UInt8]]
   do {
-    reports = try ReportFile.read(file)
+    kept = try ReportFile.read(file)
   } catch {
     Terminal.complain("proof-load: \(error)")
     Terminal.end(2)
   }
-  let shared = Shared(options, limit: reports.count)
+  // A report, then its answer.
+  let shared = Shared(options, limit: kept.count / 2)
   Link.onThreads(options.connections) { _ in
     guard let link = Link(options) else { return }
     var tally = Tally()
     while let number = shared.next() {
       do {
-        let report = try AttestationReport(reports[number])
-        let bytes = try link.post(reports[number], to: "/v1/report", for: number)
-        let answer = try AttestationAnswer(bytes, to: report.salt, with: .sdk)
-        tally.outcomes["\(answer.outcome)", default: 0] += 1
+        let (report, answer) = (kept[2 * number], kept[2 * number + 1])
+        let again = try link.post(report, to: "/v1/report", for: number)
+        let name = try again == answer ? "same" : outcome(of: again, to: report)
+        tally.outcomes[name, default: 0] += 1
+        // Another report under the same salt: its tag is wrong, and that is not even looked at.
+        var other = report
+        other[other.count - 1] ^= 1
+        let refusal = try link.post(other, to: "/v1/report", for: number)
+        tally.outcomes["other \(try outcome(of: refusal, to: report))", default: 0] += 1
       } catch {
         tally.errors["\(error)", default: 0] += 1
       }
@@ -82,6 +90,11 @@ func replay(_ file: String, _ options: LoadOptions) -> Tally {
     shared.add(tally)
   }
   return shared.finished()
+}
+
+private func outcome(of bytes: [UInt8], to report: [UInt8]) throws(ProofError) -> String {
+  let salt = try AttestationReport.Head(report).salt
+  return "\(try AttestationAnswer(bytes, to: salt, with: .sdk).outcome)"
 }
 
 /// State shared by the connections' threads.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import Console
 
 /// Options of the command line.
@@ -29,9 +31,9 @@ struct LoadOptions: Sendable {
     Option("--seconds", "N", help: "for how long; 10 if neither is given"),
     Option("--records", "N", help: "files in each report's bundle; 20 if missing"),
     Option("--patient", help: "goes on when the service is away for a while"),
-    Option("--accepted", "FILE", help: "keeps every report that was accepted"),
+    Option("--accepted", "FILE", help: "keeps accepted reports, each with its answer"),
     Option("--tokens", "FILE", help: "keeps every token, each with its length before it"),
-    Option("--replay", "FILE", help: "sends such reports again; each must be refused"),
+    Option("--replay", "FILE", help: "sends such reports again, and each changed"),
     Option("--json", help: "prints the figures as JSON"),
   ]
 

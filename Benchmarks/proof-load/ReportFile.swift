@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import Console
 internal import Glibc
 
@@ -14,10 +16,12 @@ struct ReportFile: Sendable {
     }
   }
 
-  /// Adds a report, in one write.
-  func keep(_ report: [UInt8]) {
-    let count = UInt32(report.count)
-    let bytes = (0..<4).map { UInt8(truncatingIfNeeded: count >> (8 * $0)) } + report
+  /// Adds parts, each with its length, in one write.
+  func keep(_ parts: [UInt8]...) {
+    let bytes = parts.flatMap { part in
+      let count = UInt32(part.count)
+      return (0..<4).map { UInt8(truncatingIfNeeded: count >> (8 * $0)) } + part
+    }
     let written = unsafe write(file, bytes, bytes.count)
     precondition(written == bytes.count, "the file of accepted reports is not whole")
   }

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Many simulated devices ask for challenges and send reports, as fast as the service answers; or the
 // reports of an earlier run are sent again, to be refused.
 

@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """Signs and verifies the request of the group `request` with the library http-message-signatures (PyPI).
 
 usage: peer.py NAME N     NAME is sign or verify; prints the nanoseconds that N of them took

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include <limits.h>
 #include <openssl/bio.h>
 #include <openssl/evp.h>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #ifndef CCRYPTO_INTERNAL_H
 #define CCRYPTO_INTERNAL_H
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // ProofKit builds this file for C11 without extensions; the sockets interface is POSIX's.
 #define _GNU_SOURCE
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Declarations shared by the parts of a server.
 
 #ifndef PFH_PARTS_H
@@ -44,6 +46,8 @@ struct pfh_server {
   void *context;
   int socket;
   uint16_t port;
+  /// The path of a Unix socket; NULL for another one.
+  char *local_path;
 
   /// Handshakes read it without a lock.
   _Atomic(pfh_certificate *) certificate;
@@ -72,6 +76,15 @@ struct pfh_server {
 
 /// A socket that listens. On PFH_E_BIND, `errno` is set.
 enum pfh_result pfh_listen(int *listening, uint16_t *chosen, const char *address, uint16_t port);
+
+// local.c
+
+/// The path of an address that begins with `unix:`; NULL for another one.
+const char *pfh_local_path(const char *address);
+
+/// A Unix socket that listens, with this mode. Its folder must not be writable for others than its owner, who is this
+/// user or root. On PFH_E_BIND, `errno` is set: EPERM for such a folder.
+enum pfh_result pfh_listen_local(int *listening, const char *path, unsigned mode);
 
 /// The address of a peer in canonical form.
 void pfh_address_of_peer(char canonical[PFH_ADDRESS_TEXT], const struct sockaddr *peer);

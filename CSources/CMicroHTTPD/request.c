@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #define _GNU_SOURCE
 
 #include <stdlib.h>
@@ -342,6 +344,7 @@ void pfh_request_completed(void *context, struct MHD_Connection *connection, voi
   free(collected);
   pthread_mutex_lock(&server->mutex);
   server->in_flight -= 1;
-  if (server->in_flight == 0) pthread_cond_broadcast(&server->changed);
+  // Only a stop waits for this. Without one, each request would wake the watch, which looks at each connection.
+  if (server->in_flight == 0 && atomic_load(&server->is_stopping)) pthread_cond_broadcast(&server->changed);
   pthread_mutex_unlock(&server->mutex);
 }

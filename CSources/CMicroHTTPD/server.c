@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #define _GNU_SOURCE
 
 #include <errno.h>
@@ -114,9 +116,17 @@ enum pfh_result pfh_server_start(pfh_server **server, const char *address, uint1
   made->respond = respond;
   made->context = context;
   atomic_init(&made->certificate, certificate);
-  const enum pfh_result result = pfh_listen(&made->socket, &made->port, address, port);
+  const char *const path = pfh_local_path(address);
+  if (path != NULL && (made->local_path = strdup(path)) == NULL) {
+    free(made->unlimited);
+    free(made);
+    return PFH_E_LIBRARY;
+  }
+  const enum pfh_result result = path == NULL ? pfh_listen(&made->socket, &made->port, address, port)
+                                              : pfh_listen_local(&made->socket, path, limits->local_mode);
   if (result != PFH_OK) {
     const int reason = errno;
+    free(made->local_path);
     free(made->unlimited);
     free(made);
     errno = reason;
@@ -131,6 +141,7 @@ no_daemon:
   end_watch(made);
 no_watch:
   close(made->socket);
+  free(made->local_path);
   free(made->unlimited);
   free(made);
   return PFH_E_LIBRARY;
@@ -191,6 +202,8 @@ static int drain(struct pfh_server *server, uint32_t ms) {
 int pfh_server_stop(pfh_server *server, uint32_t drain_ms) {
   atomic_store(&server->is_stopping, 1);
   MHD_quiesce_daemon(server->daemon);
+  // Remove the name while the socket is still held: a successor cannot have made its own there yet.
+  if (server->local_path != NULL) (void)unlink(server->local_path);
   // Refuses from now on; closed only when no thread can be about to accept from it any more.
   shutdown(server->socket, SHUT_RDWR);
   const int is_drained = drain(server, drain_ms);
@@ -203,6 +216,7 @@ int pfh_server_stop(pfh_server *server, uint32_t drain_ms) {
 void pfh_server_free(pfh_server *server) {
   end_watch(server);
   pfh_certificate_free(atomic_load(&server->certificate));
+  free(server->local_path);
   free(server->unlimited);
   free(server);
 }

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// SQLite, and what of it Swift cannot import: constants that are casts, and functions with variable arguments.
 
 #ifndef CSQLITE_SHIM_H

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #ifndef CTPM_LINE_H
 #define CTPM_LINE_H
 

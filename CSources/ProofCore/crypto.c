@@ -1,9 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "crypto.h"
 
 #include <sodium/core.h>
 #include <sodium/crypto_box.h>
 #include <sodium/crypto_generichash.h>
 #include <sodium/crypto_scalarmult.h>
+#include <sodium/crypto_secretbox.h>
 #include <sodium/crypto_sign.h>
 #include <sodium/utils.h>
 
@@ -25,6 +28,7 @@ _Static_assert(PFC_SEAL_BYTES == crypto_box_SEALBYTES, "sealed boxes are libsodi
 _Static_assert(PFC_SIGNING_KEY_BYTES == crypto_sign_SECRETKEYBYTES, "signing keys are libsodium's");
 _Static_assert(PFC_PUBLIC_KEY_BYTES == crypto_box_PUBLICKEYBYTES, "X25519");
 _Static_assert(PFC_PUBLIC_KEY_BYTES == crypto_sign_PUBLICKEYBYTES, "Ed25519");
+_Static_assert(PFC_SEAL_BYTES == PFC_PUBLIC_KEY_BYTES + crypto_secretbox_MACBYTES, "both suites add as many bytes");
 
 void pfc_hash_init(struct pfc_hash *hash) {
   OR_NATIVELY(hash_init(hash))
@@ -151,6 +155,19 @@ int pfc_unseal(uint8_t *message, const uint8_t *sealed, size_t size, const uint8
   if (size < PFC_SEAL_BYTES) return PFC_E_RECIPIENT;
   if (crypto_box_seal_open(message, sealed, size, public_key, secret_key) == 0) return PFC_OK;
   pfc_wipe(message, size - PFC_SEAL_BYTES);
+  return PFC_E_RECIPIENT;
+}
+
+static const uint8_t box_nonce[crypto_secretbox_NONCEBYTES] = {0};
+
+void pfc_box(uint8_t *boxed, const uint8_t *message, size_t size, const uint8_t key[32]) {
+  (void)crypto_secretbox_easy(boxed, message, size, box_nonce, key);
+}
+
+int pfc_unbox(uint8_t *message, const uint8_t *boxed, size_t size, const uint8_t key[32]) {
+  if (size < crypto_secretbox_MACBYTES) return PFC_E_RECIPIENT;
+  if (crypto_secretbox_open_easy(message, boxed, size, box_nonce, key) == 0) return PFC_OK;
+  pfc_wipe(message, size - crypto_secretbox_MACBYTES);
   return PFC_E_RECIPIENT;
 }
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "hardware.h"
 
 #include "crypto.h"
@@ -17,9 +19,18 @@ int pfc_hardware_check(const struct pfc_hardware *hardware) {
     }
     pfc_public_key(public_key, hardware->secret_key);
     if (!pfc_equal(public_key, hardware->public_key, sizeof public_key)) return PFC_E_ARGUMENT;
+    if (hardware->has_factory_secret > 1) return PFC_E_ARGUMENT;
+    if (pfc_is_zero(hardware->factory_secret, PFC_FACTORY_SECRET_BYTES) == hardware->has_factory_secret) {
+      return PFC_E_ARGUMENT;
+    }
   }
 #endif
   return PFC_OK;
+}
+
+void pfc_factory_secret(uint8_t secret[PFC_FACTORY_SECRET_BYTES], const uint8_t drawn[PFC_FACTORY_SECRET_BYTES],
+                        const uint8_t hardware_id[PFC_ID_BYTES]) {
+  pfc_derive(secret, PFC_LABEL_FACTORY_SECRET, drawn, PFC_FACTORY_SECRET_BYTES, hardware_id, PFC_ID_BYTES);
 }
 
 void pfc_issuer_id(uint8_t id[PFC_ISSUER_ID_BYTES], const uint8_t public_key[PFC_PUBLIC_KEY_BYTES]) {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Shared by the core's sources and not installed: integers on the wire, and byte copies.
 
 #ifndef PFC_INTERNAL_H

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "ledger.h"
 
 #include "crypto.h"
@@ -53,6 +55,17 @@ static int save_slot(struct pfc_ledger *ledger, int index, const struct pfc_slot
   return result;
 }
 
+/// Reads a slot's record, in either version, into the payload of this one.
+static int load_payload(struct pfc_record *record, uint8_t bytes[PFC_RECORD_BYTES(PFC_SLOT_BYTES)],
+                        const struct pfc_ledger *ledger, unsigned index) {
+  int result = pfc_record_load(record, bytes, PFC_SLOT_BYTES, &ledger->storage, FIRST_SLOT_RECORD + index,
+                               ledger->record_key);
+#if PFC_READS_VERSION_1
+  if (result == PFC_OK && record->is_old) pfc_slot_upgrade(bytes + PFC_RECORD_HEAD_BYTES);
+#endif
+  return result;
+}
+
 int pfc_ledger_store(struct pfc_ledger *ledger, int index) { return save_slot(ledger, index, &ledger->slots[index]); }
 
 /// PFC_OK if a slot is free in storage as well, or will be at the next start.
@@ -60,8 +73,7 @@ static int check_free(const struct pfc_ledger *ledger, int index) {
   uint8_t bytes[PFC_RECORD_BYTES(PFC_SLOT_BYTES)];
   struct pfc_record record;
   struct pfc_slot slot;
-  int result = pfc_record_load(&record, bytes, PFC_SLOT_BYTES, &ledger->storage, FIRST_SLOT_RECORD + (unsigned)index,
-                               ledger->record_key);
+  int result = load_payload(&record, bytes, ledger, (unsigned)index);
   if (result == PFC_OK) result = pfc_slot_decode(&slot, bytes + PFC_RECORD_HEAD_BYTES);
   if (result == PFC_OK) {
     int superseded = pfc_slot_supersede(&slot, ledger->floor);
@@ -115,13 +127,28 @@ static int reserve_counters(struct pfc_ledger *ledger) {
   return put_global(ledger, ledger->counter_end + PFC_COUNTER_BLOCK, ledger->epoch, ledger->floor);
 }
 
+#if PFC_READS_VERSION_1
+/// Writes what was read in version 1 over both its copies. A power cut leaves a copy of either version, and the next
+/// start goes on.
+static int renew_records(struct pfc_ledger *ledger) {
+  int result = PFC_OK;
+  if (ledger->global.has_old) result = put_global(ledger, ledger->counter_end, ledger->epoch, ledger->floor);
+  for (int i = 0; i < PFC_SLOTS; i++) {
+    if (!ledger->records[i].has_old) continue;
+    for (unsigned copies = 0; copies < PFC_RECORD_COPIES && result == PFC_OK; copies++) {
+      result = pfc_ledger_store(ledger, i);
+    }
+  }
+  return result;
+}
+#endif
+
 PFC_APART static int load_slots(struct pfc_ledger *ledger) {
   uint8_t bytes[PFC_RECORD_BYTES(PFC_SLOT_BYTES)];
   int result = PFC_OK;
   for (unsigned i = 0; i < PFC_SLOTS && result == PFC_OK; i++) {
     struct pfc_slot *slot = &ledger->slots[i];
-    result = pfc_record_load(&ledger->records[i], bytes, PFC_SLOT_BYTES, &ledger->storage, FIRST_SLOT_RECORD + i,
-                             ledger->record_key);
+    result = load_payload(&ledger->records[i], bytes, ledger, i);
     if (result == PFC_OK) result = pfc_slot_decode(slot, bytes + PFC_RECORD_HEAD_BYTES);
     if (result == PFC_OK && slot->state != PFC_SLOT_FREE && slot->uses == PFC_USES_UNLIMITED) {
       // Where uses are not counted the last command was not stored: older ones cannot be told any more.
@@ -152,6 +179,9 @@ int pfc_ledger_load(struct pfc_ledger *ledger, const struct pfc_storage *storage
     result = reserve_counters(ledger);
   }
   if (result == PFC_OK) result = load_slots(ledger);
+#if PFC_READS_VERSION_1
+  if (result == PFC_OK) result = renew_records(ledger);
+#endif
   if (result == PFC_OK) result = free_superseded(ledger);
   if (result != PFC_OK) pfc_wipe(ledger, sizeof *ledger);
   return result;

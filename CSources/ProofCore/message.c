@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "message.h"
 
 #include "crypto.h"
@@ -210,5 +212,32 @@ int pfc_status_decode(struct pfc_status *status, const uint8_t *message, size_t 
   status->slots = message[18];
   status->slots_used = message[19];
   status->epoch = pfc_get64(message + 20);
+  return PFC_OK;
+}
+
+// CAPABILITIES ---------------------------------------------------------------------------------------------------
+
+enum {
+  CAPABILITIES_VERSION = 1,
+  CAPABILITIES_AT_SLOTS = 1,
+  CAPABILITIES_AT_FEATURES = 4,
+  CAPABILITIES_AT_HARDWARE = 8
+};
+
+void pfc_capabilities_encode(uint8_t value[PFC_CAPABILITIES_BYTES], const struct pfc_capabilities *capabilities) {
+  memset(value, 0, PFC_CAPABILITIES_BYTES);
+  value[0] = CAPABILITIES_VERSION;
+  value[CAPABILITIES_AT_SLOTS] = capabilities->slots;
+  pfc_put32(value + CAPABILITIES_AT_FEATURES, capabilities->features);
+  memcpy(value + CAPABILITIES_AT_HARDWARE, capabilities->hardware_id, PFC_ID_BYTES);
+}
+
+int pfc_capabilities_decode(struct pfc_capabilities *capabilities, const uint8_t *value, size_t size) {
+  memset(capabilities, 0, sizeof *capabilities);
+  if (size != PFC_CAPABILITIES_BYTES) return PFC_E_MALFORMED;
+  if (value[0] != CAPABILITIES_VERSION) return PFC_E_TOO_NEW;
+  capabilities->slots = value[CAPABILITIES_AT_SLOTS];
+  capabilities->features = pfc_get32(value + CAPABILITIES_AT_FEATURES);
+  memcpy(capabilities->hardware_id, value + CAPABILITIES_AT_HARDWARE, PFC_ID_BYTES);
   return PFC_OK;
 }

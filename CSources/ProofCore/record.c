@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "record.h"
 
 #include "crypto.h"
@@ -9,19 +11,28 @@ enum {
   AT_SEQUENCE = 4
 };
 
+static int version_is_known(uint8_t version) {
+  return version == PFC_RECORD_VERSION || (PFC_READS_VERSION_1 && version == PFC_VERSION);
+}
+
 void pfc_record_key(uint8_t key[32], const uint8_t hardware_secret_key[PFC_SECRET_KEY_BYTES]) {
   pfc_derive(key, PFC_LABEL_RECORD_KEY, hardware_secret_key, PFC_SECRET_KEY_BYTES, NULL, 0);
 }
 
-/// Whether a copy is what was saved as this record.
+/// Whether a copy of this size, head and tag included, is what was saved as this record.
 static int is_intact(const uint8_t *bytes, size_t size, unsigned index, const uint8_t key[32]) {
   uint8_t tag[32];
   int intact;
+#if PFC_READS_VERSION_1
+  if (bytes[AT_VERSION] == PFC_VERSION && size > PFC_RECORD_BYTES(PFC_RECORD_PAYLOAD_MAX_1)) {
+    size = PFC_RECORD_BYTES(PFC_RECORD_PAYLOAD_MAX_1);
+  }
+#endif
   pfc_mac_once(tag, key, 32, bytes, size - PFC_RECORD_TAG_BYTES);
   intact = pfc_equal(tag, bytes + size - PFC_RECORD_TAG_BYTES, PFC_RECORD_TAG_BYTES);
   PFC_DECLASSIFY(&intact, sizeof intact);
   pfc_wipe(tag, sizeof tag);
-  return intact && memcmp(bytes, PFC_RECORD_MAGIC, AT_VERSION) == 0 && bytes[AT_VERSION] == PFC_VERSION &&
+  return intact && memcmp(bytes, PFC_RECORD_MAGIC, AT_VERSION) == 0 && version_is_known(bytes[AT_VERSION]) &&
          bytes[AT_INDEX] == index;
 }
 
@@ -45,6 +56,9 @@ int pfc_record_load(struct pfc_record *record, uint8_t *bytes, size_t size, cons
       result = found;
       break;
     }
+#if PFC_READS_VERSION_1
+    if (found == PFC_OK && bytes[AT_VERSION] == PFC_VERSION) record->has_old = 1;
+#endif
     if (found != PFC_OK || (result == PFC_OK && sequence <= record->sequence)) continue;
     result = PFC_OK;
     record->sequence = sequence;
@@ -55,6 +69,9 @@ int pfc_record_load(struct pfc_record *record, uint8_t *bytes, size_t size, cons
     result = read_copy(bytes, total, storage, index, record->copy, key);
     if (result == PFC_OK && pfc_get32(bytes + AT_SEQUENCE) != record->sequence) result = PFC_E_STORAGE;
   }
+#if PFC_READS_VERSION_1
+  record->is_old = bytes[AT_VERSION] == PFC_VERSION;
+#endif
   if (result != PFC_OK) pfc_wipe(bytes, total);
   return result;
 }
@@ -68,7 +85,7 @@ int pfc_record_save(struct pfc_record *record, uint8_t *bytes, size_t size, cons
   // No flash lives for 2^32 writes; a sequence at its end means a defect, and wrapping would bring the past back.
   if (record->sequence == UINT32_MAX) return PFC_E_STORAGE;
   memcpy(bytes, PFC_RECORD_MAGIC, AT_VERSION);
-  bytes[AT_VERSION] = PFC_VERSION;
+  bytes[AT_VERSION] = PFC_RECORD_VERSION;
   bytes[AT_INDEX] = (uint8_t)index;
   pfc_put32(bytes + AT_SEQUENCE, record->sequence + 1);
   pfc_mac_once(tag, key, 32, bytes, tagged);

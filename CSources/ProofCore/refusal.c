@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "refusal.h"
 
 enum pfc_refusal_class pfc_refusal_class(enum pfc_refusal refusal) {

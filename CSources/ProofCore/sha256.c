@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The choice of a path. The byte below is the one variable of the core; it holds no secret.
 
 #include "sha256.h"

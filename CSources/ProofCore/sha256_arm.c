@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The kernels for 64-bit Arm, with the instructions of its cryptography extension.
 //
 // Assembly for the reason that sha256_x86.c gives: no word of a block stands on the stack, in any build. v8 to v15

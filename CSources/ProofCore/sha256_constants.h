@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The constants of SHA-256 (FIPS 180-4, sections 4.2.2 and 5.3.3).
 
 #ifndef PFC_SHA256_CONSTANTS_H

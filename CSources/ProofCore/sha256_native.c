@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // SHA-256 and HMAC on the native path: the same fields as libsodium's, other code.
 //
 // Bytes are copied and wiped here word by word, without memcpy and memset: the functions of those names are a shared

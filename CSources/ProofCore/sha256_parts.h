@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The parts of the native SHA-256: kernels, transcripts above them, and the self-test.
 ///
 /// The states are libsodium's own structures (8 words, a count of bits, 64 bytes of buffer), so a transcript may change

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The self-tests of the native path: the kernels against published digests, and all of it against libsodium. Keys and
 // messages are these files' own, never the caller's.
 

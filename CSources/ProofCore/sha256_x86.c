@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The kernels for x86-64, with the instructions of Intel's SHA extensions.
 //
 // Assembly, and not intrinsics: a compiler may keep words of a secret block on the stack, and does so without

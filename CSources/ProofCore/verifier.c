@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "verifier.h"
 
 #include "crypto.h"
@@ -50,6 +52,17 @@ void pfc_verifier_status(const struct pfc_verifier *verifier, struct pfc_status 
   status->epoch = pfc_verifier_epoch(verifier);
   memcpy(status->hardware_id, verifier->hardware->id, PFC_ID_BYTES);
 }
+
+#if PFC_OPENS_TOKENS
+void pfc_verifier_capabilities(const struct pfc_verifier *verifier, struct pfc_capabilities *capabilities) {
+  memset(capabilities, 0, sizeof *capabilities);
+  if (!verifier->ready) return;
+  capabilities->slots = PFC_SLOTS;
+  capabilities->features = PFC_FEATURE_TOKEN_2;
+  if (verifier->hardware->has_factory_secret) capabilities->features |= PFC_FEATURE_FACTORY_SECRET;
+  memcpy(capabilities->hardware_id, verifier->hardware->id, PFC_ID_BYTES);
+}
+#endif
 
 // ASK ------------------------------------------------------------------------------------------------------------
 

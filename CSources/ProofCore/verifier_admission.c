@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Admission of tokens and orders, both signed by an issuer that the hardware trusts.
 
 #include "crypto.h"
@@ -52,7 +54,7 @@ static uint8_t judge_token(const struct pfc_verifier *verifier, const struct pfc
 }
 
 /// Puts a token that was judged and reviewed into its slot.
-static uint8_t hold_token(struct pfc_verifier *verifier, int index, const struct pfc_token *token,
+PFC_APART static uint8_t hold_token(struct pfc_verifier *verifier, int index, const struct pfc_token *token,
                           const uint8_t digest[PFC_TOKEN_DIGEST_BYTES], const uint32_t *review) {
   struct pfc_ledger *ledger = &verifier->ledger;
   struct pfc_slot next = {0};
@@ -99,7 +101,7 @@ void pfc_receive_token(struct pfc_verifier *verifier, struct pfc_session *sessio
   uint16_t detail = 0;
   int result = pfc_token_check_head(message, size, verifier->hardware);
   if (result != PFC_OK) {
-    pfc_answer_plain(outcome, pfc_verdict_of(result), 0, 0);
+    pfc_answer_plain(outcome, pfc_verdict_of(result), result == PFC_E_MODE ? PFC_DETAIL_SUITE : 0, 0);
     return;
   }
   pfc_token_digest(digest, message);

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The verifier's replies.
 
 #ifndef PFC_VERIFIER_ANSWER_H

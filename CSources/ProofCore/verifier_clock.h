@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The verifier's time: the platform's seconds, the epoch that runs on with them, the floor.
 
 #ifndef PFC_VERIFIER_CLOCK_H

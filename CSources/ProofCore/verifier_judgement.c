@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Judgement of a command, and the later answer about one (recall).
 
 #include "crypto.h"
@@ -45,7 +47,7 @@ static uint8_t accept(struct pfc_verifier *verifier, int index, const struct pfc
   struct pfc_last before = slot->last;
   slot->last.verdict = verdict;
   slot->last.counter = command->counter;
-  memcpy(slot->last.nonce, nonce, PFC_NONCE_BYTES);
+  memcpy(slot->last.nonce, nonce, PFC_LAST_NONCE_BYTES);
   if (slot->uses == PFC_USES_UNLIMITED) return verdict;
   slot->uses--;
   if (pfc_ledger_store(&verifier->ledger, index) == PFC_OK) return verdict;
@@ -174,7 +176,7 @@ void pfc_receive_command(struct pfc_verifier *verifier, struct pfc_session *sess
 static uint8_t judge_recall(const struct pfc_slot *slot, const struct pfc_recall *recall) {
   if (recall->counter < slot->last.counter) return PFC_VERDICT_STALE;
   if (recall->counter == slot->last.counter && slot->last.verdict != PFC_VERDICT_NONE &&
-      memcmp(recall->nonce, slot->last.nonce, PFC_NONCE_BYTES) == 0) {
+      memcmp(recall->nonce, slot->last.nonce, PFC_LAST_NONCE_BYTES) == 0) {
     return slot->last.verdict;
   }
   return PFC_VERDICT_NOT_EXECUTED;

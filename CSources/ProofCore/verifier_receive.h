@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// One function for each kind of message, called by verifier.c: tokens and orders in verifier_admission.c, commands and
 /// recalls in verifier_judgement.c.
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The second look at what is about to be let in: a command, a token, an order, a recall.
 //
 // verifier_judgement.c and verifier_admission.c come to their verdicts by branches, and a glitch of the supply or of

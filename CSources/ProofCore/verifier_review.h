@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The second check of what was admitted.
 
 #ifndef PFC_VERIFIER_REVIEW_H

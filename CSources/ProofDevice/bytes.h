@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Little-endian integers in bytes, for the sources of this folder.
 
 #ifndef PFD_BYTES_H

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "gatt.h"
 
 #include <string.h>
@@ -37,6 +39,9 @@ static const struct characteristic characteristics[] = {
     {PFD_HANDLE_ORDER, WRITES, PFC_MESSAGE_ORDER},
     {PFD_HANDLE_RECALL, WRITES, PFC_MESSAGE_RECALL},
     {PFD_HANDLE_REPLY, PFD_PROPERTY_READ, 0},
+#if PFD_TELLS_CAPABILITIES
+    {PFD_HANDLE_CAPABILITIES, PFD_PROPERTY_READ, 0},
+#endif
 };
 
 enum { COUNT = sizeof characteristics / sizeof characteristics[0] };

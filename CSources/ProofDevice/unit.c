@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "unit.h"
 
 #include <string.h>
@@ -158,6 +160,14 @@ static size_t read_value(void *context, struct pfd_link *link, uint16_t handle, 
     memcpy(value, unit->replies[index_of(unit, link)], PFD_REPLY_BYTES);
     return PFD_REPLY_BYTES;
   }
+#if PFD_TELLS_CAPABILITIES
+  if (handle == PFD_HANDLE_CAPABILITIES) {
+    struct pfc_capabilities capabilities;
+    pfc_verifier_capabilities(&unit->verifier, &capabilities);
+    pfc_capabilities_encode(value, &capabilities);
+    return PFC_CAPABILITIES_BYTES;
+  }
+#endif
   pfc_verifier_status(&unit->verifier, &status);
   pfc_status_encode(value, &status);
   return PFC_STATUS_BYTES;

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Made by `generate` for the development key 02e6855ba9126286. Do not edit.
 // This key is public. Whatever is made with it is marked as development mode.
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// proof-child: runs a program that ends with its parent, even if the parent is killed. The demonstration's director
 /// uses it; the director ends its children itself unless it is killed outright.
 
@@ -10,6 +12,8 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include "version.h"
+
 enum { STATUS_FAILED = 1, STATUS_USAGE = 2 };
 
 static int complain(const char *what) {
@@ -18,6 +22,9 @@ static int complain(const char *what) {
 }
 
 int main(int argc, char **argv) {
+  if (argc == 2 && strcmp(argv[1], "--version") == 0) {
+    return printf("proof-child %s\n", PROOFKIT_VERSION) < 0 ? STATUS_FAILED : 0;
+  }
   if (argc < 3) {
     (void)fprintf(stderr, "usage: proof-child PARENT PROGRAM [ARGUMENTS]\n"
                           "PARENT is the process that starts this one. The program is killed when it ends.\n");

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// proof-elsewhere: runs a program on another machine, as far as /etc/machine-id tells: in namespaces of its own, in
 /// which another file stands there. For the demonstration, which has one machine only.
 
@@ -9,6 +11,8 @@
 #include <string.h>
 #include <sys/mount.h>
 #include <unistd.h>
+
+#include "version.h"
 
 enum { STATUS_FAILED = 1, STATUS_USAGE = 2, STATUS_FORBIDDEN = 77 };
 
@@ -38,6 +42,9 @@ static int leave(void) {
 }
 
 int main(int argc, char **argv) {
+  if (argc == 2 && strcmp(argv[1], "--version") == 0) {
+    return printf("proof-elsewhere %s\n", PROOFKIT_VERSION) < 0 ? STATUS_FAILED : 0;
+  }
   if (argc < 3) {
     (void)fprintf(stderr, "usage: proof-elsewhere MACHINE-ID-FILE PROGRAM [ARGUMENTS]\n"
                           "Ends with 77 if the kernel allows no namespaces.\n");

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// NOR flash in a file: pages that are erased to ones, programming that only clears bits, wear, and power that fails
 /// in the middle of an operation.
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Lines on standard error, for a firmware engineer: time, what happened, to whom. Never a secret.
 
 #ifndef LOG_H

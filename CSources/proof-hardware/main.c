@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// proof-hardware: the simulated remote hardware, a process of its own. docs/LINK.md, section 8.
 
 #include "flash_file.h"

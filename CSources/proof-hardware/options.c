@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "options.h"
 
 #include <errno.h>
@@ -20,9 +22,9 @@ static const char usage[] =
     "  What to provision stands in FILE, lines of `name = value`, or here, as --name value:\n"
     "  mode production|development, issuer HEX (up to four), id HEX, allow-literal yes|no,\n"
     "  challenge-seconds N, epoch UNIX-SECONDS (now; 0: unknown), floor UNIX-SECONDS, counter N,\n"
-    "  renew yes|no (another id and key); secret-key HEX in FILE alone.\n"
+    "  renew yes|no (another id and key); in FILE alone: secret-key HEX, factory-secret HEX|none.\n"
     "  --version              prints the version and ends\n"
-    "  --open-provision       take a FILE that others may read; it must hold no secret key\n"
+    "  --open-provision       take a FILE that others may read; it must hold no secret\n"
     "  What is not named stays what it was; at first, id and keys are drawn at random.\n";
 
 static int complain(const char *what, const char *value) {
@@ -66,7 +68,8 @@ static bool read_value(struct options *options, const char *name, const char *va
     return read_number(&options->worn, value, &end) && *end == '\0';
   } else {
     // A command line can be read by everyone on the machine.
-    return strcmp(name, "secret-key") != 0 && provisioning_set(&options->provisioning, name, value);
+    bool secret = strcmp(name, "secret-key") == 0 || strcmp(name, "factory-secret") == 0;
+    return !secret && provisioning_set(&options->provisioning, name, value);
   }
   return true;
 }

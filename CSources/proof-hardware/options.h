@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The command line, and what a run ends with.
 
 #ifndef OPTIONS_H

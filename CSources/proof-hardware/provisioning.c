@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #define _GNU_SOURCE
 #include "provisioning.h"
 
@@ -79,6 +81,11 @@ bool provisioning_set(struct provisioning *provisioning, const char *name, const
   } else if (strcmp(name, "secret-key") == 0) {
     field = GIVEN_SECRET_KEY;
     right = read_hex(hardware->secret_key, PFC_SECRET_KEY_BYTES, value);
+  } else if (strcmp(name, "factory-secret") == 0) {
+    field = GIVEN_FACTORY_SECRET;
+    provisioning->has_drawn = read_hex(provisioning->drawn, PFC_FACTORY_SECRET_BYTES, value) &&
+                              !pfc_is_zero(provisioning->drawn, PFC_FACTORY_SECRET_BYTES);
+    right = provisioning->has_drawn || strcmp(value, "none") == 0;
   } else if (strcmp(name, "allow-literal") == 0) {
     field = GIVEN_LITERAL;
     right = strcmp(value, "yes") == 0 || strcmp(value, "no") == 0;
@@ -153,7 +160,7 @@ static bool is_open(const struct stat *status) { return S_ISREG(status->st_mode)
 
 static int complain_open(const char *path) {
   log_line(LOG_ERROR, "%s: others can read or write it: chmod 600. With --open-provision such a file is taken if it "
-           "has no secret-key", path);
+           "has neither secret-key nor factory-secret", path);
   return STATUS_FAILED;
 }
 
@@ -190,7 +197,7 @@ static int read_file(struct provisioning *provisioning, const char *path, bool o
     status = STATUS_FAILED;
   } else {
     status = read_lines(provisioning, path, text);
-    if (status == GO_ON && is_open(&mode) && (provisioning->given & GIVEN_SECRET_KEY) != 0) {
+    if (status == GO_ON && is_open(&mode) && (provisioning->given & (GIVEN_SECRET_KEY | GIVEN_FACTORY_SECRET)) != 0) {
       status = complain_open(path);
     }
   }
@@ -207,6 +214,10 @@ void provisioning_merge(struct provisioning *under, const struct provisioning *o
   if (over->given & GIVEN_LITERAL) to->allow_literal = from->allow_literal;
   if (over->given & GIVEN_SECONDS) to->challenge_seconds = from->challenge_seconds;
   if (over->given & GIVEN_RENEW) under->renew = over->renew;
+  if (over->given & GIVEN_FACTORY_SECRET) {
+    under->has_drawn = over->has_drawn;
+    memcpy(under->drawn, over->drawn, sizeof under->drawn);
+  }
   if (over->given & GIVEN_EPOCH) under->epoch = over->epoch;
   if (over->given & GIVEN_FLOOR) under->floor = over->floor;
   if (over->given & GIVEN_COUNTER) under->counter = over->counter;
@@ -271,10 +282,27 @@ static int outlive_ledger(struct provisioning *old, const struct provisioning *p
   return GO_ON;
 }
 
+/// Derives the factory secret for the id that is provisioned now. One that is in flash stays with its id alone: the
+/// backend derives it from the id too, and to go on without it would let in what it keeps out.
+static int complete_factory_secret(struct provisioning *provisioning, const uint8_t old_id[PFC_ID_BYTES]) {
+  struct pfc_hardware *hardware = &provisioning->hardware;
+  if ((provisioning->given & GIVEN_FACTORY_SECRET) != 0) {
+    pfc_wipe(hardware->factory_secret, sizeof hardware->factory_secret);
+    hardware->has_factory_secret = provisioning->has_drawn;
+    if (provisioning->has_drawn) pfc_factory_secret(hardware->factory_secret, provisioning->drawn, hardware->id);
+  } else if (hardware->has_factory_secret && memcmp(old_id, hardware->id, PFC_ID_BYTES) != 0) {
+    log_line(LOG_ERROR, "the factory secret in flash belongs to the id before: say factory-secret in FILE, as 64 "
+             "hexadecimal digits, or none");
+    return STATUS_USAGE;
+  }
+  return GO_ON;
+}
+
 /// Fills in missing values: from the old provisioning, or, on new flash, drawn.
 static int complete(struct provisioning *provisioning, const struct flash_file *flash) {
   struct provisioning old;
   struct timespec time;
+  uint8_t old_id[PFC_ID_BYTES];
   bool known;
   int status = GO_ON;
   memset(&old, 0, sizeof old);
@@ -283,6 +311,7 @@ static int complete(struct provisioning *provisioning, const struct flash_file *
   old.hardware.challenge_seconds = 30;
   old.counter = 1;
   known = pfd_identity_load(&old.hardware, &flash->port) == PFC_OK;
+  memcpy(old_id, old.hardware.id, sizeof old_id);
   if (known) {
     old.given = GIVEN_MODE | GIVEN_ISSUER;
     status = outlive_ledger(&old, provisioning, flash);
@@ -299,6 +328,7 @@ static int complete(struct provisioning *provisioning, const struct flash_file *
     *provisioning = old;
   }
   pfc_wipe(&old, sizeof old);
+  if (status == GO_ON) status = complete_factory_secret(provisioning, old_id);
   if (status != GO_ON) return status;
   pfc_public_key(provisioning->hardware.public_key, provisioning->hardware.secret_key);
   if ((provisioning->given & GIVEN_MODE) != 0 && (provisioning->given & GIVEN_ISSUER) != 0) return GO_ON;
@@ -308,10 +338,12 @@ static int complete(struct provisioning *provisioning, const struct flash_file *
 
 static int print_public(const struct pfc_hardware *hardware) {
   char id[2 * PFC_ID_BYTES + 1], key[2 * PFC_PUBLIC_KEY_BYTES + 1];
+  unsigned features = PFC_FEATURE_TOKEN_2;
+  if (hardware->has_factory_secret) features |= PFC_FEATURE_FACTORY_SECRET;
   log_hex(id, hardware->id, PFC_ID_BYTES);
   log_hex(key, hardware->public_key, PFC_PUBLIC_KEY_BYTES);
-  if (dprintf(STDOUT_FILENO, "mode = %s\nid = %s\npublic-key = %s\n",
-              hardware->mode == PFC_MODE_PRODUCTION ? "production" : "development", id, key) > 0) {
+  if (dprintf(STDOUT_FILENO, "mode = %s\nid = %s\npublic-key = %s\nfeatures = 0x%02x\n",
+              hardware->mode == PFC_MODE_PRODUCTION ? "production" : "development", id, key, features) > 0) {
     return STATUS_OK;
   }
   log_line(LOG_ERROR, "standard output: %s", system_error());

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Values that the factory decides: mode, issuers, identity. From a file, the command line, or both.
 
 #ifndef PROVISIONING_H
@@ -18,13 +20,16 @@ enum provisioning_field {
   GIVEN_FLOOR = 64,
   GIVEN_COUNTER = 128,
   GIVEN_EPOCH = 256,
-  GIVEN_RENEW = 512
+  GIVEN_RENEW = 512,
+  GIVEN_FACTORY_SECRET = 1024
 };
 
 struct provisioning {
   unsigned given;  ///< enum provisioning_field, or-ed
   struct pfc_hardware hardware;
   bool renew;      ///< Draw another id and another key
+  bool has_drawn;  ///< The factory has drawn `drawn` for this hardware, which keeps what is derived from it.
+  uint8_t drawn[PFC_FACTORY_SECRET_BYTES];
   uint64_t epoch;
   uint64_t floor;
   uint64_t counter;

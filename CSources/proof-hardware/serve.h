@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The loop: centrals come, send, go; until SIGTERM or SIGINT.
 
 #ifndef SERVE_H

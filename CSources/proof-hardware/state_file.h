@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The device's state in a file beside the flash: FLASH.state. It is replaced as a whole, so that a power cut or a
 /// `kill -9` leaves the state before or the state after.
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Operating system calls of the port besides files and sockets.
 
 #ifndef SYSTEM_H

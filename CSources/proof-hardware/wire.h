@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The pipe that stands for the radio: a Unix socket with datagrams, for many centrals, or a pair of FIFOs for one.
 
 #ifndef WIRE_H

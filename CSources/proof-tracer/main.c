@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// proof-tracer: a debugger in its smallest form, for the demonstration. It runs a program as gdb does: traced from its
 /// first instruction on, with every signal passed through.
 
@@ -9,6 +11,8 @@
 #include <sys/ptrace.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "version.h"
 
 enum { STATUS_FAILED = 1, STATUS_USAGE = 2, STATUS_SIGNALLED = 128 };
 
@@ -49,6 +53,9 @@ static int follow(pid_t child) {
 
 int main(int argc, char **argv) {
   pid_t child;
+  if (argc == 2 && strcmp(argv[1], "--version") == 0) {
+    return printf("proof-tracer %s\n", PROOFKIT_VERSION) < 0 ? STATUS_FAILED : 0;
+  }
   if (argc < 2) {
     (void)fprintf(stderr, "usage: proof-tracer PROGRAM [ARGUMENTS]\n");
     return STATUS_USAGE;

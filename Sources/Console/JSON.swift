@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// A JSON value that keeps its members in order, so that two runs print the same bytes.
 package indirect enum JSON: Sendable {
   case null

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// One option of a command line, such as `--json` or `--filter NAME`.
 package struct Option: Sendable {
   package let name: String

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Rows in columns as wide as their widest cell. Widths count characters, so only ASCII aligns
 /// exactly.
 package struct Table: Sendable {

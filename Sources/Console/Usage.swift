@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The usage of a program: its options, and the text of its `--help`.
 package struct Usage: Sendable {
   /// The program's name as it is typed, for error messages.

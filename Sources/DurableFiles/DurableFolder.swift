@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// A folder whose files are replaced whole: after a power cut at any moment a file is the old one
 /// or the new one.
 ///

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The calls that a store makes on one folder. Each function is one system call, so that a test can
 /// make any of them fail, cut short or not durable.
 ///

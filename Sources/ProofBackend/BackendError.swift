@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 public import ProofModel
 
 /// The reason why no measurement token or order was issued.
@@ -10,6 +12,12 @@ public enum BackendError: Error, Sendable, Hashable {
   case otherMode(app: Mode, hardware: Mode)
   /// The hardware's registration does not name the literal form.
   case literalRefused(HardwareID)
+  /// The hardware has a factory secret, and the registry does not have it. No token is sealed
+  /// without it.
+  case factorySecretMissing(HardwareID)
+  /// A token for this hardware was sealed with a factory secret before, and its registration names
+  /// none any more.
+  case downgraded(HardwareID)
   /// A newer measurement of the app has a token for this hardware already.
   case superseded(issued: UInt32, offered: UInt32)
   /// The app's tokens for this hardware were revoked up to a generation.
@@ -40,6 +48,12 @@ extension BackendError: CustomStringConvertible {
     case .literalRefused(let id):
       "Hardware \(id) is not registered for literal tokens, which carry the app's own keys. Issue "
         + "the diversified form."
+    case .factorySecretMissing(let id):
+      "Hardware \(id) takes only tokens that are sealed with its factory secret, which this backend "
+        + "cannot open. Give it the account's factory key: proofctl hardware factory-key."
+    case .downgraded(let id):
+      "Hardware \(id) got tokens that were sealed with its factory secret, and its registration "
+        + "names none any more. Restore the registration, or renew the hardware under another id."
     case .superseded(let issued, let offered):
       "A token of generation \(issued) was issued for this hardware; generation \(offered) is older. "
         + "The app must use its newest measurement."

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 public import ProofModel
 
 /// The registration of one piece of hardware.
@@ -8,21 +10,28 @@ public struct RegisteredHardware: Sendable, Hashable {
   public let mode: Mode
   /// Whether it takes tokens in the literal form.
   public let allowsLiteral: Bool
+  /// The features of the hardware. They choose the version of its tokens, and whether its factory
+  /// secret seals them.
+  public var features: HardwareFeatures
   /// The name that people gave it.
   public let name: String
   /// The time when it was registered, in Unix seconds.
   public let added: Int64
   /// Whether it is revoked: nothing is issued for it any more.
   public var isRevoked: Bool
+  /// The drawn factory secret, sealed as the account keeps it; nil if the account has none, or if
+  /// this came from a list.
+  package var sealedFactorySecret: [UInt8]?
 
   /// Describes hardware as the factory, or `proofctl hardware new`, registered it.
   public init(
-    _ identity: HardwareIdentity, mode: Mode, allowsLiteral: Bool = false, name: String = "",
-    added: Int64 = 0, isRevoked: Bool = false
+    _ identity: HardwareIdentity, mode: Mode, allowsLiteral: Bool = false,
+    features: HardwareFeatures = [], name: String = "", added: Int64 = 0, isRevoked: Bool = false
   ) {
     self.identity = identity
     self.mode = mode
     self.allowsLiteral = allowsLiteral
+    self.features = features
     self.name = name
     self.added = added
     self.isRevoked = isRevoked
@@ -41,9 +50,22 @@ public protocol HardwareRegistry: Sendable {
   /// - Returns: The hardware's registration; nil if it is not registered.
   /// - Throws: ``BackendError/storage(path:reason:)``, ``BackendError/damaged(path:reason:)``.
   func hardware(_ id: HardwareID) throws(BackendError) -> RegisteredHardware?
+
+  /// Looks up the factory secret of hardware whose features name one. Without this method a registry
+  /// has none, and nothing is issued for such hardware.
+  ///
+  /// - Parameter hardware: The hardware's registration.
+  /// - Returns: The secret; nil if this registry does not have it.
+  /// - Throws: ``BackendError/storage(path:reason:)``, ``BackendError/damaged(path:reason:)``.
+  func factorySecret(of hardware: RegisteredHardware) throws(BackendError) -> FactorySecret?
 }
 
 extension HardwareRegistry {
+  /// Has no factory secrets.
+  public func factorySecret(
+    of hardware: RegisteredHardware
+  ) throws(BackendError) -> FactorySecret? { nil }
+
   /// The hardware that something may be issued for.
   func usable(_ id: HardwareID) throws(BackendError) -> RegisteredHardware {
     guard let hardware = try hardware(id) else { throw .unknownHardware(id) }

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 public import ProofModel
 
 /// An app installation at one piece of hardware. Generations and revocations are counted for each
@@ -15,6 +17,14 @@ public struct IssuePair: Sendable, Hashable {
   }
 }
 
+/// The suite by which a token was sealed.
+public enum TokenSuite: UInt8, Sendable, Hashable {
+  /// By X25519 alone.
+  case one = 1
+  /// By X25519 and the hardware's factory secret.
+  case two = 2
+}
+
 /// Stores the issued and revoked generations, so that a generation never goes back. Called from
 /// several threads.
 ///
@@ -29,16 +39,20 @@ public protocol IssueLedger: Sendable {
 
   /// Notes that a token of a generation will be issued.
   ///
-  /// The same generation may be issued again, because an answer can be lost.
+  /// The same generation may be issued again, because an answer can be lost. After a token of suite
+  /// two, the same hardware never gets one of suite one: an attacker who took the features out of a
+  /// registration would have its tokens sealed without the factory secret.
   ///
   /// - Parameters:
   ///   - generation: The measurement's generation.
   ///   - pair: The installation and the hardware.
+  ///   - suite: The suite by which the token is sealed.
   ///   - time: Unix seconds.
   /// - Throws: ``BackendError/superseded(issued:offered:)``,
-  ///   ``BackendError/revokedInstance(_:through:)``, ``BackendError/storage(path:reason:)``.
+  ///   ``BackendError/revokedInstance(_:through:)``, ``BackendError/downgraded(_:)``,
+  ///   ``BackendError/storage(path:reason:)``.
   func noteIssue(
-    of generation: UInt32, to pair: IssuePair, at time: UInt64
+    of generation: UInt32, to pair: IssuePair, by suite: TokenSuite, at time: UInt64
   ) throws(BackendError)
 
   /// Notes that tokens up to a generation will be revoked.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package import DurableFiles
 import ProofModel
 
@@ -31,6 +33,8 @@ public final class IssueLedgerFile: IssueLedger {
 
   private struct State {
     var histories: [IssuePair: IssueHistory] = [:]
+    /// The hardware that got a token of suite two.
+    var sealedWithSecret: Set<HardwareID> = []
     /// The number of records that are counted.
     var count = 0
     /// The latest time of a record.
@@ -78,11 +82,14 @@ public final class IssueLedgerFile: IssueLedger {
 
   /// Notes that a token of a generation will be issued; returns when that is on the medium.
   public func noteIssue(
-    of generation: UInt32, to pair: IssuePair, at time: UInt64
+    of generation: UInt32, to pair: IssuePair, by suite: TokenSuite, at time: UInt64
   ) throws(BackendError) {
     try step { state throws(BackendError) in
       try (state.histories[pair] ?? IssueHistory()).checkIssue(of: generation, to: pair)
-      try append(.issued, pair, generation, time, &state)
+      guard suite == .two || !state.sealedWithSecret.contains(pair.hardware) else {
+        throw .downgraded(pair.hardware)
+      }
+      try append(.issued, suite, pair, generation, time, &state)
     }
   }
 
@@ -91,14 +98,15 @@ public final class IssueLedgerFile: IssueLedger {
     through generation: UInt32, of pair: IssuePair, at time: UInt64
   ) throws(BackendError) {
     try step { state throws(BackendError) in
-      try append(.revoked, pair, generation, time, &state)
+      try append(.revoked, .one, pair, generation, time, &state)
     }
   }
 
   private func append(
-    _ event: Event, _ pair: IssuePair, _ generation: UInt32, _ time: UInt64, _ state: inout State
+    _ event: Event, _ suite: TokenSuite, _ pair: IssuePair, _ generation: UInt32, _ time: UInt64,
+    _ state: inout State
   ) throws(BackendError) {
-    let record = Self.record(event, pair, generation, time)
+    let record = Self.record(event, suite, pair, generation, time)
     do throws(FileFailure) {
       // Open it each time: another process may have replaced the file to cut off a torn record.
       let file = try folder.access.openAtEnd(Self.fileName)
@@ -212,11 +220,11 @@ public final class IssueLedgerFile: IssueLedger {
     guard bytes.count == 24, check(of: bytes[..<8], countLabel).elementsEqual(bytes[8...]) else {
       throw damaged(folder, "\(countName) was changed")
     }
-    return (0..<8).reduce(0) { $0 | Int(bytes[$1]) << (8 * $1) }
+    return Int(littleEndianBytes: bytes[..<8])
   }
 
   private static func write(count: Int, in folder: DurableFolder) throws(BackendError) {
-    let bytes = (0..<8).map { UInt8(truncatingIfNeeded: count >> (8 * $0)) }
+    let bytes = count.littleEndianBytes
     try replace(countName, with: bytes + check(of: bytes[...], countLabel), in: folder)
   }
 
@@ -245,11 +253,12 @@ public final class IssueLedgerFile: IssueLedger {
     guard let instance = try? InstanceID(Array(bytes[..<16])),
       let hardware = try? HardwareID(Array(bytes[16..<32])), let event = Event(rawValue: bytes[32])
     else { preconditionFailure("A record under a right check was made by this type.") }
-    let generation = (0..<4).reduce(UInt32(0)) { $0 | UInt32(bytes[36 + $1]) << (8 * UInt32($1)) }
-    let time = (0..<8).reduce(UInt64(0)) { $0 | UInt64(bytes[40 + $1]) << (8 * UInt64($1)) }
+    let generation = UInt32(littleEndianBytes: bytes[36..<40])
+    let time = UInt64(littleEndianBytes: bytes[40..<48])
     state.latest = max(state.latest ?? 0, time)
     let pair = IssuePair(instance, at: hardware)
     var history = state.histories[pair] ?? IssueHistory()
+    if bytes[33] == TokenSuite.two.rawValue { state.sealedWithSecret.insert(hardware) }
     switch event {
     case .issued: history.issued = max(history.issued, generation)
     case .revoked: history.revokedThrough = max(history.revokedThrough, generation)
@@ -258,11 +267,12 @@ public final class IssueLedgerFile: IssueLedger {
   }
 
   private static func record(
-    _ event: Event, _ pair: IssuePair, _ generation: UInt32, _ time: UInt64
+    _ event: Event, _ suite: TokenSuite, _ pair: IssuePair, _ generation: UInt32, _ time: UInt64
   ) -> [UInt8] {
-    var record = pair.instance.bytes + pair.hardware.bytes + [event.rawValue, 0, 0, 0]
-    record += (0..<4).map { UInt8(truncatingIfNeeded: generation >> (8 * UInt32($0))) }
-    record += (0..<8).map { UInt8(truncatingIfNeeded: time >> (8 * UInt64($0))) }
+    // Records of earlier versions have 0 where suite one has 0.
+    let suite = suite == .two ? suite.rawValue : 0
+    var record = pair.instance.bytes + pair.hardware.bytes + [event.rawValue, suite, 0, 0]
+    record += generation.littleEndianBytes + time.littleEndianBytes
     return record + check(of: record[...], label)
   }
 
@@ -279,6 +289,7 @@ public final class IssueLedgerFile: IssueLedger {
     return record.count == recordByteCount
       && check(of: record.dropLast(16), label).elementsEqual(record.suffix(16))
       && Event(rawValue: record[start + 32]) != nil
+      && [0, TokenSuite.two.rawValue].contains(record[start + 33])
       && !record[start..<start + 16].allSatisfy { $0 == 0 }
       && !record[start + 16..<start + 32].allSatisfy { $0 == 0 }
   }

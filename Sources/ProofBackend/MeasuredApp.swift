@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 public import ProofJOSE
 public import ProofModel
 
@@ -49,8 +51,8 @@ public struct MeasuredApp: Sendable {
   }
 
   private static func instance(in claims: Claims) throws(TokenRefusal) -> InstanceID {
-    guard let device = claims.deviceID else { throw TokenRefusal(.claimMissing("did")) }
-    guard let instance = try? InstanceID(device.bytes) else {
+    guard let bytes = claims.instance else { throw TokenRefusal(.claimMissing("did")) }
+    guard let instance = try? InstanceID(bytes) else {
       throw TokenRefusal(.claimInvalid("did", .bytes(InstanceID.byteCount)))
     }
     return instance

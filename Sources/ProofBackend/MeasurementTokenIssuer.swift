@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 public import ProofJOSE
 public import ProofModel
 
@@ -71,8 +73,9 @@ public struct MeasurementTokenIssuer: Sendable {
   ///   - permissions: The rights that the token grants.
   ///   - form: ``/ProofModel/TokenForm/literal`` puts the app's own keys and measurements into the
   ///     token; the hardware's registration must allow it by name.
-  /// - Returns: The token. By then the ledger has stored the generation that makes older tokens
-  ///   void.
+  /// - Returns: The token: of version two if the hardware's features name it, and sealed with the
+  ///   factory secret if they name that. By then the ledger has stored the generation that makes
+  ///   older tokens void.
   /// - Throws: ``BackendError``.
   public func issue(
     to app: MeasuredApp, for id: HardwareID, _ permissions: GrantPermissions,
@@ -82,7 +85,11 @@ public struct MeasurementTokenIssuer: Sendable {
     guard hardware.mode == app.mode else {
       throw .otherMode(app: app.mode, hardware: hardware.mode)
     }
-    guard form == .diversified || hardware.allowsLiteral else { throw .literalRefused(id) }
+    let factory = try factorySecret(of: hardware)
+    guard form == .diversified || (hardware.allowsLiteral && factory == nil) else {
+      throw .literalRefused(id)
+    }
+    let isTwo = factory != nil || hardware.features.contains(.tokenVersionTwo)
     let now = try checkedNow()
     let token = try proven { () throws(ProofError) in
       let grant = try MeasurementGrant(
@@ -90,13 +97,26 @@ public struct MeasurementTokenIssuer: Sendable {
         integrityClasses: permissions.integrityClasses, deviceClasses: permissions.deviceClasses,
         attempts: permissions.attempts, uses: permissions.uses, generation: app.generation,
         issued: now, notAfter: permissions.lifetime.map { $0.addingClamped(now) },
-        secrets: app.secrets(for: id, form: form))
-      return try grant.sealed(to: hardware.identity, signedBy: key)
+        secrets: app.secrets(for: id, form: form), version: isTwo ? .two : .one)
+      return try grant.sealed(to: hardware.identity, with: factory, signedBy: key)
     }
     // Note it once the token is sure to exist, and before it is handed out.
     try ledger.noteIssue(
-      of: app.generation, to: IssuePair(app.instance, at: id), at: now)
+      of: app.generation, to: IssuePair(app.instance, at: id), by: factory == nil ? .one : .two,
+      at: now)
     return token
+  }
+
+  /// The factory secret of hardware that has one. Downgrade: a missing secret is an error, because a
+  /// token without it would show its secrets to an attacker who breaks X25519.
+  private func factorySecret(
+    of hardware: RegisteredHardware
+  ) throws(BackendError) -> FactorySecret? {
+    guard hardware.features.contains(.factorySecret) else { return nil }
+    guard let secret = try registry.factorySecret(of: hardware) else {
+      throw .factorySecretMissing(hardware.identity.id)
+    }
+    return secret
   }
 
   /// Orders that the hardware's time is at least now, which also ends tokens that have expired.

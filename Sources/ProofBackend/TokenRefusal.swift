@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 public import ProofJOSE
 
 /// The reason why a token was refused: a word for machines, and words for the people who run the

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 public import ProofJOSE
 
 /// Checks the tokens that apps present to an API backend: signed ones (HS256, ES256, EdDSA, RS256),

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import ProofJOSE
 public import ProofModel
 
@@ -170,7 +172,8 @@ public struct UnlockGrant: Sendable {
     case .unknownHardware, .revokedHardware, .otherMode, .literalRefused, .revokedInstance:
       refusal(403, "hardware")
     case .superseded: refusal(409, "superseded")
-    case .clockAhead, .refused, .storage, .damaged, .inUse: refusal(503, "unavailable")
+    case .factorySecretMissing, .downgraded, .clockAhead, .refused, .storage, .damaged, .inUse:
+      refusal(503, "unavailable")
     }
   }
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The reason why a key, a token or a claim was refused, or could not be made.
 ///
 /// Every function of this library that can fail throws this type, or ``JSONError`` where only JSON

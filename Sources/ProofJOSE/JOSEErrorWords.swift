@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 extension JOSEError: CustomStringConvertible {
   /// The failure, the value and the next step, as text.
   public var description: String {

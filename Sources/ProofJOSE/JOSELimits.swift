@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Every bound of this library, in one view.
 ///
 /// Larger input is refused before it is parsed. The bounds are not tuned to a use. They are well

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// A secret: one owner, one fixed address, wiped when the owner goes.
 ///
 /// The bytes are stored in one block of libcrypto's memory for secrets. They are filled there, do

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 public import ProofModel
 
 /// Something that observes the running app, its environment and its device.
@@ -12,7 +14,8 @@ public protocol EvidenceCollector: Sendable {
   /// - Returns: At least one record for each source asked for. A source that cannot be read is
   ///   recorded as absent.
   /// - Throws: ``/ProofModel/ProofError/evidenceWithheld(_:)``,
-  ///   ``/ProofModel/ProofError/evidenceUnavailable(reason:)``, and the errors of an
+  ///   ``/ProofModel/ProofError/evidenceUnavailable(reason:)``,
+  ///   ``/ProofModel/ProofError/resourcesExhausted(reason:)``, and the errors of an
   ///   ``/ProofModel/EvidenceSet``.
   func collect(for config: MeasurementConfig) throws(ProofError) -> EvidenceSet
 
@@ -37,9 +40,12 @@ public protocol EvidenceCollector: Sendable {
   ///   - previous: The proof of the same message that was released before; nil for the first. If it
   ///     is given, the check compares with that release: a message whose first proof was replaced
   ///     can still prove this device.
-  /// - Throws: ``/ProofModel/ProofError/evidenceUnavailable(reason:)`` if memory or descriptors run
-  ///   out.
+  /// - Throws: ``/ProofModel/ProofError/resourcesExhausted(reason:)``.
   func release(_ proof: inout Proof, after previous: Proof?) throws(ProofError)
+
+  /// Empties caches, so that the next measurement reads everything. The default implementation has
+  /// none.
+  func forget()
 
   /// Runs a closure that measures, proves and releases. Meanwhile it keeps other programs from
   /// setting hardware breakpoints in the calling thread. The default implementation only runs the
@@ -67,6 +73,9 @@ extension EvidenceCollector {
   ) throws(ProofError) -> Measurement {
     try Measurement(of: collect(for: config), under: config, with: key)
   }
+
+  /// Nothing is cached.
+  public func forget() {}
 
   /// Leaves the proof as it is.
   public func release(_ proof: inout Proof, after previous: Proof?) throws(ProofError) {}

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package import ProofModel
 
 /// An app as it stands on disk, for tools that register it without running it.

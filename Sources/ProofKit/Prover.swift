@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 public import ProofModel
 
 /// Makes proofs, with no need of a network: the offline half of the SDK.
@@ -89,6 +91,21 @@ public struct Prover<Collector: EvidenceCollector>: Sendable {
         try collector.release(&proof, after: previous)
       }
     }
+  }
+
+  /// Reads everything again, whatever the policy, and compares.
+  ///
+  /// - Parameters:
+  ///   - command: A command that was proved before.
+  ///   - hardware: The hardware that was asked.
+  ///   - form: The form of the token that the hardware holds.
+  /// - Returns: Whether the command would be proved with other secrets now.
+  /// - Throws: The errors of collecting evidence.
+  public func hasChanged(
+    since command: ProvedCommand, at hardware: HardwareID, form: TokenForm = .diversified
+  ) throws(ProofError) -> Bool {
+    collector.forget()
+    return try !command.isProved(with: secrets(for: hardware, form: form))
   }
 
   /// Checks the hardware's answer to a token.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 internal import DurableFiles
 package import ProofKit
 package import ProofModel

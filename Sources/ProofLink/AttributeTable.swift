@@ -1,3 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ProofModel
+
 /// The handles of the hardware's attributes: found by their UUIDs, once for each piece of hardware.
 package struct AttributeTable: Sendable, Hashable {
   /// The attributes of the service, by the numbers of their UUIDs (docs/LINK.md, section 3).
@@ -40,8 +44,7 @@ package struct AttributeTable: Sendable, Hashable {
   static func uuid(_ number: UInt16) -> [UInt8] {
     [
       0x54, 0x45, 0x32, 0x92, 0xDB, 0x07, 0xCD, 0xB2, 0x44, 0x4F, 0xDA, 0x3E,
-      UInt8(truncatingIfNeeded: number), UInt8(number >> 8), 0x19, 0xDB,
-    ]
+    ] + number.littleEndianBytes + [0x19, 0xDB]
   }
 
   /// The characteristic of a UUID, if it is one of this service's.

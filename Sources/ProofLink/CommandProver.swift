@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 public import ProofKit
 public import ProofModel
 
@@ -21,6 +23,18 @@ public protocol CommandProver: Sendable {
     _ command: Command, _ kind: ProofKind, from instance: InstanceID, to hardware: HardwareID,
     answering challenge: Challenge, form: TokenForm
   ) throws(ProofError) -> ProvedCommand
+
+  /// Reads everything again, and compares. The default implementation tells of no change.
+  ///
+  /// - Parameters:
+  ///   - command: A command that was proved before.
+  ///   - hardware: The hardware that was asked.
+  ///   - form: The form of the token that the hardware holds.
+  /// - Returns: Whether the command would be proved with other secrets now.
+  /// - Throws: If the app cannot be measured.
+  func hasChanged(
+    since command: ProvedCommand, at hardware: HardwareID, form: TokenForm
+  ) throws(ProofError) -> Bool
 
   /// Checks the hardware's answer to a token.
   ///
@@ -47,6 +61,13 @@ public protocol CommandProver: Sendable {
   func recall(
     of command: OpenCommand, from instance: InstanceID, to hardware: HardwareID, form: TokenForm
   ) throws(ProofError) -> Recall
+}
+
+extension CommandProver {
+  /// Tells of no change, so that no command is sent again.
+  public func hasChanged(
+    since command: ProvedCommand, at hardware: HardwareID, form: TokenForm
+  ) throws(ProofError) -> Bool { false }
 }
 
 extension Prover: CommandProver {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 internal import ProofModel
 
 /// A link of a connection: up, or on its way.
@@ -33,6 +35,8 @@ struct ConnectionCall {
 extension HardwareConnection {
   /// Waits for its turn, runs one exchange to its end, and stores the memory.
   ///
+  /// A link that is lost is opened again, and a busy peer is asked again, until the deadline.
+  ///
   /// - Parameters:
   ///   - deadline: The most time it may take, waiting included.
   ///   - command: The command to prove, if the task is a command.
@@ -55,7 +59,7 @@ extension HardwareConnection {
     _ task: () throws(LinkError) -> LinkTask
   ) async throws(LinkError) -> LinkOutcome {
     let deadline = Self.bounded(deadline)
-    let isOver = Self.isOver(clock, after: deadline)
+    let timeLeft = Self.timeLeft(clock, of: deadline)
     let (events, mailbox) = AsyncStream.makeStream(of: ConnectionCall.Event.self)
     let late = Task { [clock] in
       if (try? await clock.sleep(for: deadline)) != nil { mailbox.yield(.deadline) }
@@ -72,36 +76,86 @@ extension HardwareConnection {
     waiting: while true {
       switch await iterator.next(isolation: self) {
       case .turn where !Task.isCancelled: break waiting
-      case .deadline: throw .deadlinePassed(commandMayBeDone: false)
+      case .deadline: throw LinkError(.timedOut)
       case .timeout, .link: continue
-      case .turn, nil: throw .cancelled(commandMayBeDone: false)
+      case .turn, nil: throw LinkError(.cancelled)
       }
     }
-    var exchange = LinkExchange(try request(task(), proving: command, until: isOver))
-    let opened = openedCount
-    var result = await play(&exchange, hearing: &iterator, telling: mailbox)
-    // Twelve links were tried and none was ever open.
-    if result == .failure(.linkLost(commandMayBeDone: false)), openedCount == opened,
-      let obstacle, obstacle.isAddressWrong
-    {
-      result = .failure(.nothingThere(reason: obstacle.reason))
+    try load()
+    var exchange = LinkExchange(request(try task()))
+    var actions = exchange.start()
+    var result: Result<LinkOutcome, LinkError>
+    while true {
+      let opened = openedCount
+      result = await play(&exchange, from: actions, hearing: &iterator, telling: mailbox) {
+        challenge throws(LinkError) in
+        guard let (command, kind) = command else {
+          preconditionFailure("only a command's exchange proves")
+        }
+        let proved = try self.prove(command, kind, answering: challenge)
+        // Measuring takes time: do not send a command that was cancelled or timed out meanwhile.
+        if Task.isCancelled { throw LinkError(.cancelled) }
+        if timeLeft() <= .zero { throw LinkError(.timedOut) }
+        return proved
+      }
+      guard case .failure(let error) = result, exchange.mayRestart else { break }
+      if case .wait(let time) = error.whoCanMend, error.reason == .busy, time < timeLeft() {
+        if let end = await rest(for: time, hearing: &iterator, telling: mailbox) {
+          result = .failure(LinkError(end, commandMayBeDone: error.commandMayBeDone))
+          break
+        }
+      } else if error.reason != .linkLost || openedCount == opened || timeLeft() <= .zero {
+        // Another round is for a link that was up, and was lost.
+        break
+      }
+      actions = exchange.restart()
     }
-    // Given up while a command was proved, it ended without an event.
-    switch result {
-    case .failure(.cancelled), .failure(.deadlinePassed): hangUp()
-    default: break
+    if case .failure(let error) = result {
+      // Given up while a command was proved, it ended without an event.
+      if error.reason == .cancelled || error.reason == .timedOut { hangUp() }
+      // Twelve links were tried, and the last could not be opened.
+      if error.reason == .linkLost, let obstacle {
+        result = .failure(
+          LinkError(
+            obstacle.isExhausted ? .resourcesExhausted : .unreachable,
+            commandMayBeDone: error.commandMayBeDone, words: obstacle.reason))
+      }
     }
     keep(exchange)
     return try result.get()
   }
 
-  /// Whether a deadline has passed, for code that cannot wait for an event.
-  private static func isOver(
-    _ clock: some Clock<Duration>, after deadline: Duration
-  ) -> @Sendable () -> Bool {
+  /// The time until a deadline, for code that cannot wait for an event.
+  private static func timeLeft(
+    _ clock: some Clock<Duration>, of deadline: Duration
+  ) -> @Sendable () -> Duration {
     let end = clock.now.advanced(by: deadline)
-    return { clock.now >= end }
+    return { clock.now.duration(to: end) }
   }
+
+  /// Waits for a busy peer.
+  ///
+  /// - Returns: The reason to end the call; nil if the time is over.
+  private func rest(
+    for time: Duration, hearing events: inout AsyncStream<ConnectionCall.Event>.AsyncIterator,
+    telling mailbox: AsyncStream<ConnectionCall.Event>.Continuation
+  ) async -> LinkError.Reason? {
+    let timer = wait(for: time, timer: Self.restTimer, mailbox)
+    defer { timer.cancel() }
+    while true {
+      let event = await events.next(isolation: self)
+      if Task.isCancelled { return .cancelled }
+      switch event {
+      case .timeout(Self.restTimer): return nil
+      case .deadline: return .timedOut
+      case .timeout, .link, .turn: continue
+      case nil: return .cancelled
+      }
+    }
+  }
+
+  /// The number of the timer of a rest; those of an exchange count from 1.
+  private static var restTimer: Int { 0 }
 
   private func leave(_ call: ConnectionCall) {
     let hadTurn = calls.first?.number == call.number
@@ -110,19 +164,23 @@ extension HardwareConnection {
   }
 
   private func play(
-    _ exchange: inout LinkExchange,
+    _ exchange: inout LinkExchange, from first: [LinkExchange.Action],
     hearing events: inout AsyncStream<ConnectionCall.Event>.AsyncIterator,
-    telling mailbox: AsyncStream<ConnectionCall.Event>.Continuation
+    telling mailbox: AsyncStream<ConnectionCall.Event>.Continuation,
+    proving prove: (Challenge) throws(LinkError) -> ProvedCommand
   ) async -> Result<LinkOutcome, LinkError> {
     var timer: (number: Int, task: Task<Void, Never>)?
     var attempt = 0
     // Events of links before this one are dropped.
     var current = link?.number
     defer { timer?.task.cancel() }
-    var actions = exchange.start()
+    var actions = first
     while true {
-      for action in actions {
-        switch action {
+      // An action that an event answers at once adds the actions that follow.
+      var done = 0
+      while done < actions.count {
+        defer { done += 1 }
+        switch actions[done] {
         case .connect:
           let pause = Self.pause(before: attempt)
           // Restart the timeout after the back-off, so that it covers the connection attempt only.
@@ -138,6 +196,14 @@ extension HardwareConnection {
         case .setTimer(let number):
           timer?.task.cancel()
           timer = (number, wait(for: currentPatience, timer: number, mailbox))
+        case .prove(let challenge):
+          let result = Result { () throws(LinkError) in try prove(challenge) }
+          actions += exchange.handle(.proved(result))
+        case .check(let answer):
+          actions += exchange.handle(.checked(check(answer)))
+        case .remeasure(let command):
+          let result = Result { () throws(LinkError) in try remeasure(command) }
+          actions += exchange.handle(.remeasured(result))
         case .finish(let result):
           link?.ready = exchange.link
           return result
@@ -147,7 +213,7 @@ extension HardwareConnection {
       let event = await events.next(isolation: self)
       if Task.isCancelled {
         hangUp()
-        return .failure(.cancelled(commandMayBeDone: mayBeDone))
+        return .failure(LinkError(.cancelled, commandMayBeDone: mayBeDone))
       }
       switch event {
       case .timeout(let number): actions = exchange.handle(.timeout(number))
@@ -155,7 +221,7 @@ extension HardwareConnection {
         actions = number == current ? exchange.handle(event) : []
       case .deadline:
         hangUp()
-        return .failure(.deadlinePassed(commandMayBeDone: mayBeDone))
+        return .failure(LinkError(.timedOut, commandMayBeDone: mayBeDone))
       case .turn: actions = []
       case nil: preconditionFailure("a call's events end with its task alone")
       }
@@ -250,36 +316,20 @@ extension HardwareConnection {
 
   // MARK: Memory
 
-  private func request(
-    _ task: LinkTask, proving command: (Command, ProofKind)?,
-    until isOver: @escaping @Sendable () -> Bool
-  ) -> LinkRequest {
+  private func request(_ task: LinkTask) -> LinkRequest {
     LinkRequest(
-      task, token: token, isHeld: memory.heldToken == token.digest, mtu: options.mtu,
-      table: memory.attributes, link: link?.ready,
-      prove: { challenge throws(LinkError) in
-        guard let (command, kind) = command else {
-          preconditionFailure("only a command's exchange proves")
-        }
-        let proved = try self.prove(command, kind, answering: challenge)
-        // Measuring takes time: do not send a command that was cancelled or timed out meanwhile.
-        if Task.isCancelled { throw .cancelled(commandMayBeDone: false) }
-        if isOver() { throw .deadlinePassed(commandMayBeDone: false) }
-        return proved
-      },
-      tokenReceipt: { answer throws(ProofError) in
-        try self.prover.receipt(
-          of: answer, to: self.token, for: self.hardware, form: self.form)
-      })
+      task, token: hardware.token, isHeld: memory.heldToken == hardware.token.digest,
+      mtu: options.mtu, table: memory.attributes, link: link?.ready)
   }
 
   private func prove(
     _ command: Command, _ kind: ProofKind, answering challenge: Challenge
   ) throws(LinkError) -> ProvedCommand {
-    guard
-      let proved = try? prover.prove(
-        command, kind, from: instance, to: hardware, answering: challenge, form: form)
-    else { throw .measureAgain }
+    let proved = try measuring { () throws(ProofError) in
+      try prover.prove(
+        command, kind, from: hardware.instance, to: hardware.id, answering: challenge,
+        form: hardware.form)
+    }
     // Store the open command before it is sent: the app can only ask about a command that it
     // stored.
     var changed = memory
@@ -288,23 +338,60 @@ extension HardwareConnection {
     return proved
   }
 
+  private func check(_ answer: Answer) -> Result<Receipt?, LinkError> {
+    do throws(ProofError) {
+      return .success(
+        try prover.receipt(
+          of: answer, to: hardware.token, for: hardware.id, form: hardware.form))
+    } catch {
+      return error.isOfAnswer ? .success(nil) : .failure(.notMeasured(error))
+    }
+  }
+
+  private func remeasure(_ command: ProvedCommand) throws(LinkError) -> Bool {
+    try measuring { () throws(ProofError) in
+      try prover.hasChanged(since: command, at: hardware.id, form: hardware.form)
+    }
+  }
+
   /// Asks about the command that was left open, in this run of the app or in an earlier one.
   func openRecall() throws(LinkError) -> Recall? {
     guard let command = memory.openCommand else { return nil }
-    guard let recall = try? prover.recall(of: command, from: instance, to: hardware, form: form)
-    else { throw .measureAgain }
-    return recall
+    return try measuring { () throws(ProofError) in
+      try prover.recall(
+        of: command, from: hardware.instance, to: hardware.id, form: hardware.form)
+    }
+  }
+
+  /// Tells a failure to measure as that, and never as an answer of the hardware.
+  private func measuring<Value>(
+    _ body: () throws(ProofError) -> Value
+  ) throws(LinkError) -> Value {
+    do throws(ProofError) { return try body() } catch { throw .notMeasured(error) }
+  }
+
+  /// Loads the memory, unless it is loaded. A damaged one counts as none.
+  func load() throws(LinkError) {
+    guard !isLoaded else { return }
+    let bytes: [UInt8]?
+    do { bytes = try memoryStore.load() } catch { throw LinkError(.notStored, words: "\(error)") }
+    memory = bytes.flatMap { try? LinkMemory($0) } ?? LinkMemory()
+    isLoaded = true
   }
 
   func store(_ changed: LinkMemory) throws(LinkError) {
     guard changed != memory else { return }
-    do { try remember(changed) } catch { throw .notRemembered(reason: "\(error)") }
+    do {
+      try memoryStore.save(changed.bytes)
+    } catch {
+      throw LinkError(.notStored, words: "\(error)")
+    }
     memory = changed
   }
 
   private func keep(_ exchange: borrowing LinkExchange) {
     var changed = memory
-    changed.heldToken = exchange.isHeld ? token.digest : nil
+    changed.heldToken = exchange.isHeld ? hardware.token.digest : nil
     changed.attributes = exchange.table
     if exchange.asksAboutCommands {
       changed.openCommand = exchange.openRecall.map {

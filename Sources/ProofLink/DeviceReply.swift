@@ -1,3 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ProofModel
+
 /// The device's result for the last command that was accepted on this link (docs/LINK.md, section
 /// 6). An attacker on the link can forge it; only the receipt is authenticated.
 public struct DeviceReply: Sendable, Hashable {
@@ -36,7 +40,7 @@ public struct DeviceReply: Sendable, Hashable {
     guard bytes.count == Self.byteCount, let result = Result(rawValue: bytes[8]), bytes[9] <= 1
     else { return nil }
     func number(_ range: Range<Int>) -> UInt64 {
-      bytes[range].reversed().reduce(0) { $0 << 8 | UInt64($1) }
+      UInt64(littleEndianBytes: bytes[range])
     }
     self.result = result
     isOpen = bytes[9] == 1

@@ -1,17 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import ProofKit
 public import ProofModel
 
-/// The app's way to one piece of hardware: it connects, presents the token if the hardware does not
-/// hold it, proves and sends commands, and reads receipts.
+/// Sends commands to one piece of paired hardware. Each is executed at most once.
 ///
-/// Each call connects if there is no link, and leaves the link open for the next. Concurrent calls
-/// are served one after the other. A lost link is opened again, and the call resumes there.
+/// Calls open a link where none is up, leave it open for the next, and are served one after the other.
+/// A lost link is opened again within the deadline, and the hardware is asked about the command before
+/// it is sent again. A busy peer is asked again after the time that it says. If the integrity check
+/// fails, everything is read again; the command is sent once more only if this changed the measurement
+/// and an attempt is left to spare.
 ///
 /// **A command is never done twice.** It is proved again only after the hardware has said, with a
 /// receipt, that it was not executed and never will be.
 ///
 /// Every call can be cancelled and has a deadline. Either ends the link at once. A command that was
-/// on its way then stays ``LinkMemory/openCommand``, and the next ``send(_:proving:within:)`` asks
-/// for its outcome first.
+/// on its way then stays open (``hasOpenCommand()``), and the next ``send(_:proving:within:)`` asks for
+/// its outcome first.
 public actor HardwareConnection {
   /// The options of a connection.
   public struct Options: Sendable, Hashable {
@@ -31,35 +36,24 @@ public actor HardwareConnection {
   /// Describes the way to one piece of hardware. Nothing is sent yet.
   ///
   /// - Parameters:
-  ///   - hardware: The hardware that is asked.
-  ///   - instance: The app instance that asks.
-  ///   - token: The token for this hardware.
-  ///   - form: The token's form.
+  ///   - hardware: The hardware, as ``/ProofKit/MeasurementStore/hardware(_:)`` gives it. After a
+  ///     renewal, make a connection to the newer pair.
   ///   - prover: Measures the app.
   ///   - transport: Carries the PDUs.
-  ///   - options: The MTU, and the connection's timing.
-  ///   - memory: The memory that an earlier run of the app stored.
+  ///   - store: Keeps what must outlive the app.
   ///   - clock: Measures deadlines and back-off.
-  ///   - remember: Stores the memory whenever it has changed, also before a command leaves. If the
-  ///     memory is durable when this returns, a command is done at most once even if the app ends
-  ///     during it. If it throws, the command is not sent.
+  ///   - options: The MTU, and the connection's timing.
   public init(
-    to hardware: HardwareID, as instance: InstanceID, presenting token: MeasurementToken,
-    form: TokenForm = .diversified, proving prover: any CommandProver,
-    over transport: any LinkTransport, options: Options = Options(),
-    memory: LinkMemory = LinkMemory(), clock: any Clock<Duration> = ContinuousClock(),
-    remember: @escaping @Sendable (LinkMemory) throws -> Void = { _ in }
+    to hardware: PairedHardware, proving prover: any CommandProver,
+    over transport: any LinkTransport, memory store: any LinkMemoryStore,
+    clock: any Clock<Duration> = ContinuousClock(), options: Options = Options()
   ) {
     self.hardware = hardware
-    self.instance = instance
-    self.token = token
-    self.form = form
     self.prover = prover
     self.transport = transport
-    self.options = options
-    self.memory = memory
+    memoryStore = store
     self.clock = clock
-    self.remember = remember
+    self.options = options
   }
 
   deinit {
@@ -72,25 +66,19 @@ public actor HardwareConnection {
     unsafe queue.asUnownedSerialExecutor()
   }
 
-  /// The connection's memory of the hardware.
-  public internal(set) var memory: LinkMemory
+  /// The connection's memory of the hardware, once it is loaded.
+  package internal(set) var memory = LinkMemory()
+  var isLoaded = false
 
-  /// The reason why the latest attempt to open a link failed: a path that does not exist, a radio
-  /// that is off.
-  /// Nil once a link is up.
-  ///
-  /// Use it in a log, and to find the reason of ``LinkError/linkLost(commandMayBeDone:)``.
-  public internal(set) var obstacle: LinkUnavailable?
+  /// The reason why the latest attempt to open a link failed. Nil once a link is up.
+  var obstacle: LinkUnavailable?
 
-  let hardware: HardwareID
-  let instance: InstanceID
-  let token: MeasurementToken
-  let form: TokenForm
+  let hardware: PairedHardware
   let prover: any CommandProver
   let transport: any LinkTransport
   let options: Options
   let clock: any Clock<Duration>
-  let remember: @Sendable (LinkMemory) throws -> Void
+  let memoryStore: any LinkMemoryStore
   private nonisolated let queue = LinkQueue()
   /// The queue that resumes waiting calls, before they continue on the actor's queue.
   let resuming = LinkTaskQueue()
@@ -108,7 +96,7 @@ public actor HardwareConnection {
   ///
   /// - Parameter deadline: The time limit of the call.
   /// - Throws: ``LinkError``.
-  public func connect(within deadline: Duration = .seconds(30)) async throws(LinkError) {
+  package func connect(within deadline: Duration = .seconds(30)) async throws(LinkError) {
     _ = try await perform(within: deadline) { .connect }
   }
 
@@ -120,18 +108,19 @@ public actor HardwareConnection {
   /// - Returns: The hardware's receipt for the token, with the number of uses.
   /// - Throws: ``LinkError``.
   @discardableResult
-  public func present(within deadline: Duration = .seconds(30)) async throws(LinkError) -> Receipt {
+  package func present(
+    within deadline: Duration = .seconds(30)
+  ) async throws(LinkError) -> Receipt {
     guard case .receipt(let receipt) = try await perform(within: deadline, { .present }) else {
       preconditionFailure("a token's exchange ends with a receipt")
     }
     return receipt
   }
 
-  /// Has a command done, at most once.
+  /// Sends a command, at most once, and returns the hardware's receipt.
   ///
-  /// If an earlier command is open, the hardware is asked about it first. If that command was not
-  /// done, it never will be, and this one is sent. If it was done, or the hardware can no longer
-  /// tell, this one is not sent and the call throws ``LinkError/earlierCommand(_:)``. The app
+  /// A command left open by an earlier call or run is settled first. If it was executed, or if the
+  /// hardware can no longer tell, this one is not sent: ``LinkError/Reason/earlierCommand``. The app
   /// decides, and calls again if it still wants to.
   ///
   /// - Parameters:
@@ -140,6 +129,7 @@ public actor HardwareConnection {
   ///   - deadline: The time limit of the call.
   /// - Returns: The hardware's receipt for the command.
   /// - Throws: ``LinkError``.
+  @discardableResult
   public func send(
     _ command: Command, proving kind: ProofKind = .integrity,
     within deadline: Duration = .seconds(30)
@@ -154,18 +144,20 @@ public actor HardwareConnection {
     return receipt
   }
 
-  /// Asks for the outcome of the command that was left open, and closes it.
+  /// Settles the command that an earlier call or run left open.
   ///
   /// - Parameter deadline: The time limit of the call.
   /// - Returns: The outcome; nil if no command is open.
   /// - Throws: ``LinkError``.
-  public func recall(within deadline: Duration = .seconds(30)) async throws(LinkError) -> Fate? {
+  public func settle(within deadline: Duration = .seconds(30)) async throws(LinkError) -> Outcome? {
+    try load()
+    if calls.isEmpty, memory.openCommand == nil { return nil }
     let outcome = try await perform(within: deadline) {
       () throws(LinkError) in
       try self.openRecall().map { .settle($0) } ?? .connect
     }
-    guard case .fate(let fate) = outcome else { return nil }
-    return fate
+    guard case .settled(let outcome) = outcome else { return nil }
+    return outcome
   }
 
   /// Reads the status that the hardware tells everyone. The status is not authenticated.
@@ -205,8 +197,7 @@ public actor HardwareConnection {
   /// - Parameters:
   ///   - order: The order that the backend signed.
   ///   - deadline: The time limit of the call.
-  /// - Throws: ``LinkError``; ``LinkError/askBackend(_:)`` with the hardware's reason for a
-  ///   refusal.
+  /// - Throws: ``LinkError``.
   public func deliver(
     _ order: SignedOrder, within deadline: Duration = .seconds(30)
   ) async throws(LinkError) {
@@ -220,10 +211,19 @@ public actor HardwareConnection {
     calls.first?.tell(.link(number, .disconnected))
   }
 
+  /// Whether a command is open. Uses no link.
+  ///
+  /// - Throws: ``LinkError`` if the memory cannot be read.
+  public func hasOpenCommand() throws(LinkError) -> Bool {
+    try load()
+    return memory.openCommand != nil
+  }
+
   /// Stops asking about the command that was left open, after a person has looked at the device.
   ///
-  /// - Throws: ``LinkError/notRemembered(reason:)``.
+  /// - Throws: ``LinkError`` if the memory cannot be read or stored.
   public func forgetOpenCommand() throws(LinkError) {
+    try load()
     var changed = memory
     changed.openCommand = nil
     try store(changed)

@@ -1,80 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+
 public import ProofModel
 
-/// The reason why a call failed, in the ways that an app can act on.
-public enum LinkError: Error, Sendable, Hashable {
-  /// App, environment or device differs from the measurement: measure again, or ask for a command
-  /// class that a device match permits.
-  case measureAgain
-  /// The hardware refuses the token or the order, so the app needs the backend. The verdict gives
-  /// the reason.
-  case askBackend(Verdict)
-  /// The hardware is older than the token, the order or the command. Update the hardware's
-  /// firmware, or ask the backend for a token of the hardware's version.
-  case hardwareTooOld
-  /// The hardware ends this link, as a rate limit: connect again after so many seconds.
-  case wait(seconds: Int)
-  /// The link is lost. If the command may be done, its outcome is not known yet.
-  case linkLost(commandMayBeDone: Bool)
-  /// No link could be opened, because nothing is at the hardware's address: the transport's reason.
-  /// The command was not done.
-  case nothingThere(reason: String)
-  /// The deadline passed. The link is closed.
-  case deadlinePassed(commandMayBeDone: Bool)
-  /// The task was cancelled. The link is closed.
-  case cancelled(commandMayBeDone: Bool)
-  /// An earlier command that was left open was done after all, or its outcome can no longer be
-  /// found out. This command was not sent.
-  case earlierCommand(Fate)
-  /// The memory could not be stored, so the command was not sent.
-  case notRemembered(reason: String)
+/// The reason why a call of a ``HardwareConnection`` failed.
+///
+/// It names only what was found. ``Reason/integrityDiffers`` and ``Reason/deviceDiffers`` come from an
+/// answer of the hardware alone; an app that could not be measured is ``Reason/notMeasured``.
+public struct LinkError: ProofFailure {
+  /// A cause. New ones may come in a minor version: a `switch` needs a `default`.
+  public struct Reason: Sendable, Hashable {
+    fileprivate enum Number: Int {
+      case integrityDiffers = 1
+      case deviceDiffers, notPermitted, attemptsExhausted, usesExhausted, tokenRefused
+      case tokenExpired, revoked, full, hardwareTooOld, busy, hardwareFault, notMeasured, notStored
+      case unreachable, linkLost, timedOut, cancelled, earlierCommand, resourcesExhausted
+    }
+
+    fileprivate let number: Number
+
+    private init(_ number: Number) { self.number = number }
+
+    /// App or environment differ from the measurement.
+    public static let integrityDiffers = Reason(.integrityDiffers)
+    /// The device differs from the measurement.
+    public static let deviceDiffers = Reason(.deviceDiffers)
+    /// The token does not permit this class of command for this kind of match.
+    public static let notPermitted = Reason(.notPermitted)
+    /// The token's attempts are exhausted.
+    public static let attemptsExhausted = Reason(.attemptsExhausted)
+    /// The token's uses are exhausted.
+    public static let usesExhausted = Reason(.usesExhausted)
+    /// The hardware refuses the token, the order or the message.
+    public static let tokenRefused = Reason(.tokenRefused)
+    /// The token's time is over.
+    public static let tokenExpired = Reason(.tokenExpired)
+    /// The token was revoked.
+    public static let revoked = Reason(.revoked)
+    /// All slots of the hardware serve other instances.
+    public static let full = Reason(.full)
+    /// The hardware is older than the token, the order or the command.
+    public static let hardwareTooOld = Reason(.hardwareTooOld)
+    /// The hardware ends this link, as a rate limit.
+    public static let busy = Reason(.busy)
+    /// The hardware could not store or draw random bytes.
+    public static let hardwareFault = Reason(.hardwareFault)
+    /// The app could not be measured: ``LinkError/measurement`` says why. Nothing was sent.
+    public static let notMeasured = Reason(.notMeasured)
+    /// The memory of the link could not be read or stored. Nothing was sent.
+    public static let notStored = Reason(.notStored)
+    /// No link could be opened: nothing is at the address, or the radio is off.
+    public static let unreachable = Reason(.unreachable)
+    /// No link could be kept open.
+    public static let linkLost = Reason(.linkLost)
+    /// The deadline passed. The link is closed.
+    public static let timedOut = Reason(.timedOut)
+    /// The task was cancelled. The link is closed.
+    public static let cancelled = Reason(.cancelled)
+    /// An earlier command that was left open was done after all, or its outcome can no longer be found
+    /// out: ``LinkError/earlier``. This command was not sent.
+    public static let earlierCommand = Reason(.earlierCommand)
+    /// No link could be opened, because memory or descriptors ran out on this side.
+    public static let resourcesExhausted = Reason(.resourcesExhausted)
+  }
+
+  /// The cause.
+  public let reason: Reason
+  /// Whether the command of this call, or an earlier one that it had begun to ask about, may have been
+  /// executed: ``HardwareConnection/settle(within:)`` finds out, and the next command does so first.
+  public package(set) var commandMayBeDone: Bool
+  /// Whether the hardware's answer carried a receipt. Otherwise anyone on the link could have made it.
+  public let isAuthenticated: Bool
+  /// The cause, for ``Reason/notMeasured``.
+  public let measurement: ProofError?
+  /// The result of the earlier command, for ``Reason/earlierCommand``.
+  public let earlier: Outcome?
+
+  /// The verdict that the hardware's answer had.
+  package let verdict: Verdict?
+  private let wait: Duration?
+  /// The words of storage or transport.
+  private let words: String
+
+  package init(_ reason: Reason, commandMayBeDone: Bool = false, words: String = "") {
+    self.init(reason, commandMayBeDone, words: words, verdict: nil)
+  }
+
+  private init(
+    _ reason: Reason, _ commandMayBeDone: Bool = false, words: String = "", verdict: Verdict?,
+    isAuthenticated: Bool = false, measurement: ProofError? = nil, earlier: Outcome? = nil,
+    wait: Duration? = nil
+  ) {
+    self.reason = reason
+    self.commandMayBeDone = commandMayBeDone
+    self.words = words
+    self.verdict = verdict
+    self.isAuthenticated = isAuthenticated
+    self.measurement = measurement
+    self.earlier = earlier
+    self.wait = wait
+  }
+
+  /// The app could not be measured.
+  package static func notMeasured(_ error: ProofError) -> LinkError {
+    LinkError(.notMeasured, verdict: nil, measurement: error)
+  }
+
+  /// An earlier command was executed, or may have been.
+  package static func earlierCommand(_ outcome: Outcome) -> LinkError {
+    LinkError(.earlierCommand, verdict: nil, earlier: outcome)
+  }
+
+  /// The hardware wants to be left alone for some seconds.
+  package static func busy(seconds: Int) -> LinkError {
+    LinkError(.busy, verdict: .busy, wait: .seconds(seconds))
+  }
+
+  /// The hardware refused.
+  package static func refused(_ verdict: Verdict, isAuthenticated: Bool) -> LinkError {
+    let reason: Reason =
+      switch verdict {
+      case .integrityDiffers: .integrityDiffers
+      case .deviceDiffers: .deviceDiffers
+      case .notPermitted: .notPermitted
+      case .attemptsExhausted: .attemptsExhausted
+      case .usesExhausted: .usesExhausted
+      case .expired: .tokenExpired
+      case .revoked: .revoked
+      case .noRoom: .full
+      case .tooNew: .hardwareTooOld
+      case .fault: .hardwareFault
+      default: .tokenRefused
+      }
+    return LinkError(reason, verdict: verdict, isAuthenticated: isAuthenticated)
+  }
 }
 
 extension LinkError {
-  /// Whether the command that the call was about, or an earlier one that it had begun to ask about,
-  /// may be done without the app knowing: ask ``HardwareConnection/recall(within:)``.
-  ///
-  /// An earlier command may be open after every other error, too; see ``LinkMemory/openCommand``.
-  public var commandMayBeDone: Bool {
-    switch self {
-    case .linkLost(let maybe), .deadlinePassed(let maybe), .cancelled(let maybe): maybe
-    case .measureAgain, .askBackend, .hardwareTooOld, .wait, .nothingThere, .earlierCommand,
-      .notRemembered:
-      false
+  /// `LOCK-` and the number of the hardware's verdict, or `LINK-` and the number of the reason.
+  public var code: String {
+    verdict.map { "LOCK-\($0.rawValue)" } ?? "LINK-\(reason.number.rawValue)"
+  }
+
+  /// The party that can remove the cause.
+  public var whoCanMend: Mender {
+    switch reason.number {
+    case .integrityDiffers, .deviceDiffers, .attemptsExhausted, .usesExhausted, .tokenExpired:
+      .online
+    case .tokenRefused:
+      switch verdict {
+      case .notSigned, .wrongMode, .malformed: .operator
+      default: .online
+      }
+    case .notPermitted, .revoked, .full, .hardwareTooOld, .hardwareFault: .operator
+    case .busy: wait.map(Mender.wait) ?? .retry
+    case .notMeasured: measurement?.whoCanMend ?? .retry
+    case .notStored, .unreachable, .linkLost, .earlierCommand: .user
+    case .timedOut, .cancelled, .resourcesExhausted: .retry
     }
   }
-}
 
-extension LinkError: CustomStringConvertible {
   /// The failure and the next step, as text.
   public var description: String {
-    switch self {
-    case .measureAgain:
-      "The app or its device is not as measured. Measure again, or ask for what a device match "
-        + "permits."
-    case .askBackend(let verdict):
-      "The hardware answered \"\(verdict)\". \(verdict.advice(to: .command))"
-    case .hardwareTooOld:
-      "The hardware answered \"too new\". \(Advice.updateHardware)"
-    case .wait(let seconds):
-      "The hardware is busy. Connect again after \(seconds) seconds."
-    case .linkLost(let maybe):
-      "No link could be kept open\(Self.end(maybe)) Check that the hardware has power and is near, "
-        + "then try again."
-    case .nothingThere(let reason):
-      "Nothing is at the hardware's address (\(reason)); the command was not done. Check the address, "
-        + "and that the hardware runs."
-    case .deadlinePassed(let maybe): "The deadline passed\(Self.end(maybe))"
-    case .cancelled(let maybe): "It was cancelled\(Self.end(maybe))"
-    case .earlierCommand(.tooOldToTell):
-      "Nobody can tell whether an earlier command was done. Look before you send this one."
-    case .earlierCommand:
-      "An earlier command was done after all. Look before you send this one."
-    case .notRemembered(let reason):
-      "The command was not sent, because it could not be remembered: \(reason)."
+    if let verdict, reason != .busy {
+      let speaker =
+        isAuthenticated ? "The hardware" : "The hardware, or another sender on the link,"
+      let caution = commandMayBeDone ? " The command may have been done nevertheless." : ""
+      return "\(speaker) answered “\(verdict)”.\(caution) \(verdict.advice(to: .command))"
+    }
+    return switch reason.number {
+    case .busy: "The hardware is busy. Try again in \(wait?.components.seconds ?? 1) seconds."
+    case .notMeasured: "No command was sent. \(measurement.map { "\($0)" } ?? "")"
+    case .notStored:
+      "No command was sent, because the link's memory could not be read or stored: \(words). Make "
+        + "room, and check the folder."
+    case .unreachable:
+      "The hardware cannot be reached (\(words))\(end) Check the address, that it has power, and that "
+        + "it is near."
+    case .linkLost:
+      "No link could be kept open\(end) Check that the hardware has power and is near, then try again."
+    case .resourcesExhausted:
+      "No link could be opened (\(words))\(end) Close files and other programs, then try again."
+    case .timedOut: "The deadline passed\(end)"
+    case .cancelled: "The call was cancelled\(end)"
+    default:
+      earlier == .unknown
+        ? "The hardware cannot tell whether an earlier command was done. Look before you send this one."
+        : "An earlier command was done after all. Look before you send this one."
     }
   }
 
-  private static func end(_ commandMayBeDone: Bool) -> String {
+  private var end: String {
     commandMayBeDone
       ? ", and the command may have been done: ask the hardware before you send it again."
       : "; the command was not done."

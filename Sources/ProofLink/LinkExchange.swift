@@ -1,10 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package import ProofModel
 
 /// One task's exchange with the hardware, over as many links as it takes. It never has a command
 /// done twice.
 ///
-/// It does no input or output and knows no clock: events go in, actions come out. One rule keeps a
-/// command from being done twice, and stands in one place, `retry`. A command is proved again only
+/// It does no input or output, measures nothing and knows no clock: events go in, actions come out. One
+/// rule keeps a command from being done twice, and stands in one place, `retry`. A command is proved again only
 /// after an authenticated answer said that the one before was not executed and never will be. After
 /// a lost verdict, a forgeable answer or a new link, it first asks the hardware for the outcome, by
 /// a recall.
@@ -16,6 +18,12 @@ package struct LinkExchange: ~Copyable {
     case received([UInt8])
     /// The timer of this number went off.
     case timeout(Int)
+    /// The command that ``Action/prove(_:)`` asked for, or why there is none.
+    case proved(Result<ProvedCommand, LinkError>)
+    /// The receipt that ``Action/check(_:)`` asked for; nil if the answer does not authenticate.
+    case checked(Result<Receipt?, LinkError>)
+    /// Whether the measurement changed, as ``Action/remeasure(_:)`` asked.
+    case remeasured(Result<Bool, LinkError>)
   }
 
   /// An action for the caller to do, in the order given.
@@ -25,6 +33,12 @@ package struct LinkExchange: ~Copyable {
     case send([UInt8])
     /// Replaces the timer before it.
     case setTimer(Int)
+    /// Proves the task's command for this challenge, and stores that it is open. An event answers.
+    case prove(Challenge)
+    /// Checks the hardware's answer to the token. An event answers.
+    case check(Answer)
+    /// Reads everything again, and compares with what proved this command. An event answers.
+    case remeasure(ProvedCommand)
     case finish(Result<LinkOutcome, LinkError>)
   }
 
@@ -56,6 +70,11 @@ package struct LinkExchange: ~Copyable {
     case opening
     case reading(Value, [UInt8])
     case presenting
+    /// An answer to the token is being checked.
+    case checking(Answer)
+    case proving
+    /// The app is measured again after this refusal.
+    case remeasuring(Receipt)
     case commanding
     case recalling
     case ordering
@@ -73,7 +92,7 @@ package struct LinkExchange: ~Copyable {
   private var reassembler = Reassembler()
   private var timer = 0
   private var linkCount = 0
-  private(set) var commandCount = 0
+  package private(set) var commandCount = 0
   /// Links in a row that failed with the same table.
   private var failedLinkCount = 0
   /// The command of an earlier call, until an authenticated answer gives its outcome.
@@ -84,6 +103,11 @@ package struct LinkExchange: ~Copyable {
   var hint: Verdict?
   /// Whether the token was presented because a recall was not understood.
   var isDoubted = false
+  /// Whether the app was measured again after a refusal, which happens once.
+  var isRemeasured = false
+  /// Whether new links may help after a failure: false once the hardware can no longer tell what
+  /// became of the command.
+  package internal(set) var mayRestart = true
   private var actions: [Action] = []
 
   /// Whether the hardware has said, with a receipt, that it holds the token.
@@ -137,6 +161,14 @@ package struct LinkExchange: ~Copyable {
     return takeActions()
   }
 
+  /// Begins again after a failure, with new links. What is open stays open.
+  package mutating func restart() -> [Action] {
+    (linkCount, commandCount, failedLinkCount) = (0, 0, 0)
+    hint = nil
+    reconnect()
+    return takeActions()
+  }
+
   /// Takes one event.
   package mutating func handle(_ event: Event) -> [Action] {
     if case .ended = phase { return [] }
@@ -147,6 +179,9 @@ package struct LinkExchange: ~Copyable {
       pduCount += 1
       received(pdu)
     case .timeout(let number): if number == timer { timedOut() }
+    case .proved(let result): proved(result)
+    case .checked(let result): checked(result)
+    case .remeasured(let result): remeasured(result)
     }
     return takeActions()
   }
@@ -169,19 +204,23 @@ package struct LinkExchange: ~Copyable {
     actions.append(.setTimer(timer))
   }
 
+  /// Has the caller compute something. A timer that runs goes on.
+  mutating func ask(_ action: Action, in next: Phase) {
+    phase = next
+    actions.append(action)
+  }
+
   mutating func finish(_ result: Result<LinkOutcome, LinkError>) {
     phase = .ended
     actions.append(.finish(result))
   }
 
-  /// Ends the exchange and the link with an error. If this call's command may be done, the error
-  /// says so instead of the given reason.
+  /// Ends the exchange and the link with an error, which says whether a command may be done.
   mutating func fail(_ error: LinkError) {
     isReady = false
     actions.append(.disconnect)
     var told = error
-    if outstanding != nil { told = .linkLost(commandMayBeDone: true) }
-    if case .linkLost = error { told = .linkLost(commandMayBeDone: openRecall != nil) }
+    told.commandMayBeDone = openRecall != nil
     finish(.failure(told))
   }
 
@@ -193,7 +232,7 @@ package struct LinkExchange: ~Copyable {
   private mutating func reconnect() {
     isReady = false
     guard linkCount < Self.linkCountMax else {
-      fail(.linkLost(commandMayBeDone: false))
+      fail(LinkError(.linkLost))
       return
     }
     linkCount += 1
@@ -214,12 +253,14 @@ package struct LinkExchange: ~Copyable {
     case .commanding:
       // The verdict may be lost while the link is up.
       recall()
-    case .presenting, .recalling, .ordering, .reading:
+    case .presenting, .checking, .recalling, .ordering, .reading:
       // Or the handle is wrong: changed since, or damaged at discovery. Writes there are ignored,
       // and reads have another length. Tables are stored for good, so discard a doubtful one.
       doubtTable()
-    case .down, .opening, .ended:
+    case .down, .opening:
       hangUp()
+    case .proving, .remeasuring, .ended:
+      break
     }
   }
 
@@ -307,18 +348,26 @@ package struct LinkExchange: ~Copyable {
 
   private mutating func command(_ challenge: Challenge) {
     guard commandCount < Self.commandCountMax else {
-      fail(.linkLost(commandMayBeDone: false))
+      fail(LinkError(.linkLost))
       return
     }
-    do {
-      let proved = try request.prove(challenge)
+    ask(.prove(challenge), in: .proving)
+    // The caller's deadline bounds a measurement. The timer of the read that is done does not.
+    timer += 1
+  }
+
+  private mutating func proved(_ result: Result<ProvedCommand, LinkError>) {
+    // A command that was proved for a link that has ended meanwhile is not sent.
+    guard case .proving = phase else { return }
+    switch result {
+    case .success(let proved):
       commandCount += 1
       failedLinkCount = 0
       outstanding = proved
       hint = nil
       enter(.commanding)
       tell(proved.message, at: .command)
-    } catch {
+    case .failure(let error):
       finish(.failure(error))
     }
   }
@@ -345,7 +394,8 @@ package struct LinkExchange: ~Copyable {
       {
         doubtTable()
       }
-    case .down, .presenting, .commanding, .recalling, .ordering, .ended:
+    case .down, .presenting, .checking, .proving, .remeasuring, .commanding, .recalling, .ordering,
+      .ended:
       // A repetition of an earlier response, or nothing we asked for.
       break
     }

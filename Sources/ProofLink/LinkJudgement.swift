@@ -1,19 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+
 internal import ProofModel
 
 /// Handles the hardware's answers.
 extension LinkExchange {
   mutating func answered(_ answer: Answer) {
     switch phase {
-    case .presenting: presented(answer)
+    case .presenting: ask(.check(answer), in: .checking(answer))
     case .commanding: judged(answer)
     case .recalling: recalled(answer)
     case .ordering: ordered(answer)
-    case .down, .opening, .reading, .ended: break
+    case .down, .opening, .reading, .checking, .proving, .remeasuring, .ended: break
     }
   }
 
-  private mutating func presented(_ answer: Answer) {
-    if let receipt = try? request.tokenReceipt(answer), receipt.verdict == .held {
+  mutating func checked(_ result: Result<Receipt?, LinkError>) {
+    guard case .checking(let answer) = phase else { return }
+    switch result {
+    case .failure(let error): fail(error)
+    case .success(let receipt?) where receipt.verdict == .held:
       isHeld = true
       // Ask about an open command before anything else.
       if case .present = request.task, openRecall == nil {
@@ -21,10 +26,11 @@ extension LinkExchange {
       } else {
         proceed()
       }
-      return
+    case .success:
+      // Forged answers do not prolong the wait for the hardware's: its timer runs on.
+      phase = .presenting
+      if answer.isHint, answer.counter == 0 { refuse(answer) }
     }
-    guard answer.isHint, answer.counter == 0 else { return }
-    refuse(answer)
   }
 
   private mutating func ordered(_ answer: Answer) {
@@ -52,54 +58,66 @@ extension LinkExchange {
       // A copy of the command may have arrived first, and its receipt been lost.
       recall()
     default:
-      refused(receipt.verdict)
+      refused(receipt)
     }
   }
 
   private mutating func recalled(_ answer: Answer) {
     guard let recall = openRecall, answer.counter == recall.counter else { return }
-    guard let fate = try? recall.fate(of: answer) else {
+    guard let receipt = try? recall.receipt(of: answer) else {
       doubt(answer)
       return
     }
+    let outcome = Outcome(receipt)
     if outstanding == nil {
-      settled(fate)
+      settled(outcome)
       return
     }
-    switch fate {
-    case .accepted, .acceptedDeviceOnly:
-      guard let receipt = try? outstanding?.receipt(of: answer) else {
-        preconditionFailure("an acceptance reads alike as the command's answer and the recall's")
-      }
+    switch outcome {
+    case .accepted:
       outstanding = nil
       finish(.success(.receipt(receipt)))
-    case .notExecuted:
-      retry()
-    case .tooOldToTell:
-      fail(.linkLost(commandMayBeDone: true))
-    case .refused(let verdict):
-      refused(verdict)
+    case .notExecuted where receipt.verdict == .notExecuted: retry()
+    case .notExecuted: refused(receipt)
+    case .unknown:
+      mayRestart = false
+      fail(LinkError(.linkLost))
     }
   }
 
   /// The command of an earlier call is settled.
-  private mutating func settled(_ fate: Fate) {
+  private mutating func settled(_ outcome: Outcome) {
     earlier = nil
     if case .settle = request.task {
-      finish(.success(.fate(fate)))
+      finish(.success(.settled(outcome)))
       return
     }
-    switch fate {
-    case .notExecuted, .refused: proceed()
-    case .accepted, .acceptedDeviceOnly, .tooOldToTell: finish(.failure(.earlierCommand(fate)))
+    switch outcome {
+    case .notExecuted: proceed()
+    case .accepted, .unknown: finish(.failure(.earlierCommand(outcome)))
     }
   }
 
-  private mutating func refused(_ verdict: Verdict) {
+  /// The hardware refused the command, with a receipt. If the app may be measured wrongly and attempts
+  /// are left to spare, it is measured again, once.
+  private mutating func refused(_ receipt: Receipt) {
+    let command = outstanding
     outstanding = nil
-    switch verdict {
-    case .integrityDiffers, .deviceDiffers: finish(.failure(.measureAgain))
-    default: finish(.failure(.askBackend(verdict)))
+    if let command, !isRemeasured, receipt.attemptsLeft ?? 0 > 1 {
+      isRemeasured = true
+      ask(.remeasure(command), in: .remeasuring(receipt))
+    } else {
+      finish(.failure(.refused(receipt.verdict, isAuthenticated: true)))
+    }
+  }
+
+  mutating func remeasured(_ result: Result<Bool, LinkError>) {
+    guard case .remeasuring(let refusal) = phase else { return }
+    switch result {
+    case .success(true): proceed()
+    case .success(false):
+      finish(.failure(.refused(refusal.verdict, isAuthenticated: true)))
+    case .failure(let error): finish(.failure(error))
     }
   }
 
@@ -107,9 +125,8 @@ extension LinkExchange {
   private mutating func retry() {
     outstanding = nil
     switch hint {
-    case .busy: return fail(.wait(seconds: 5))
-    case .fault: return fail(.askBackend(.fault))
-    case .tooNew: return fail(.hardwareTooOld)
+    case .busy?: return fail(.busy(seconds: 5))
+    case .fault?, .tooNew?: return fail(.refused(hint ?? .fault, isAuthenticated: false))
     default: break
     }
     if commandCount > 1 {
@@ -130,7 +147,7 @@ extension LinkExchange {
         isHeld = false
         present()
       } else {
-        fail(.askBackend(answer.verdict))
+        fail(.refused(answer.verdict, isAuthenticated: false))
       }
     default:
       refuse(answer)
@@ -139,14 +156,13 @@ extension LinkExchange {
 
   private mutating func refuse(_ answer: Answer) {
     switch answer.verdict {
-    case .busy: fail(.wait(seconds: max(1, Int(answer.detail))))
+    case .busy: fail(.busy(seconds: max(1, Int(answer.detail))))
     case .stale: break
     case .malformed:
       // A damaged recall is sent again.
       if case .recalling = phase { break }
-      fail(.askBackend(.malformed))
-    case .tooNew: fail(.hardwareTooOld)
-    default: fail(.askBackend(answer.verdict))
+      fail(.refused(.malformed, isAuthenticated: false))
+    default: fail(.refused(answer.verdict, isAuthenticated: false))
     }
   }
 }

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 public import ProofModel
 
 /// A command that left the app, and whose outcome is not known yet.
@@ -17,27 +19,27 @@ public struct OpenCommand: Sendable, Hashable {
   }
 }
 
-/// The app's stored memory of one piece of hardware. Nothing in it is secret.
+/// A connection's memory of one piece of hardware. Nothing in it is secret.
 ///
-/// An app that stores it need not present the token or discover the attributes again after a
+/// A connection that loads it need not present the token or discover the attributes again after a
 /// restart. Above all, it does not send a command again that was already done: see
 /// ``HardwareConnection/send(_:proving:within:)``.
-public struct LinkMemory: Sendable, Hashable {
+package struct LinkMemory: Sendable, Hashable {
   /// The token that the hardware said, with a receipt, that it holds.
-  public var heldToken: TokenDigest?
+  package var heldToken: TokenDigest?
   /// The command that was left open.
-  public var openCommand: OpenCommand?
+  package var openCommand: OpenCommand?
   /// The handles of the hardware's attributes.
   package var attributes: AttributeTable?
 
   /// Remembers nothing.
-  public init() {}
+  package init() {}
 }
 
-// Bytes, for the app to store: docs/LINK.md, section 9.
+// Bytes to store: docs/LINK.md, section 9.
 extension LinkMemory {
   /// The length of a memory, in bytes.
-  public static var byteCount: Int { Offset.check + Digest.byteCount }
+  package static var byteCount: Int { Offset.check + Digest.byteCount }
 
   private static let label = Array("pkl1.link-memory".utf8)
   private static let head: [UInt8] = Array("PKLM".utf8) + [1]
@@ -60,7 +62,7 @@ extension LinkMemory {
   }
 
   /// The bytes to store.
-  public var bytes: [UInt8] {
+  package var bytes: [UInt8] {
     var bytes = Self.head + [UInt8](repeating: 0, count: Offset.check - Self.head.count)
     var flags = Flags()
     if let heldToken {
@@ -70,17 +72,14 @@ extension LinkMemory {
     if let openCommand {
       flags.insert(.openCommand)
       bytes.replaceSubrange(Offset.nonce..<Offset.counter, with: openCommand.nonce.bytes)
-      for index in 0..<8 {
-        bytes[Offset.counter + index] = UInt8(
-          truncatingIfNeeded: openCommand.counter >> (8 * index))
-      }
+      bytes.replaceSubrange(
+        Offset.counter..<Offset.handles, with: openCommand.counter.littleEndianBytes)
     }
     if let attributes {
       flags.insert(.attributes)
-      for (index, handle) in attributes.handles.enumerated() {
-        bytes[Offset.handles + 2 * index] = UInt8(truncatingIfNeeded: handle)
-        bytes[Offset.handles + 2 * index + 1] = UInt8(handle >> 8)
-      }
+      bytes.replaceSubrange(
+        Offset.handles..<Offset.check,
+        with: attributes.handles.flatMap(\.littleEndianBytes))
     }
     bytes[Offset.flags] = flags.rawValue
     return bytes + Digest(hashing: Self.label + bytes).bytes
@@ -91,7 +90,7 @@ extension LinkMemory {
   /// - Parameter bytes: An earlier value of ``bytes``.
   /// - Throws: ``/ProofModel/ProofError/malformed(_:byteCount:)`` if it is damaged. Then begin with
   ///   an empty memory: the hardware is asked about no earlier command.
-  public init(_ bytes: [UInt8]) throws(ProofError) {
+  package init(_ bytes: [UInt8]) throws(ProofError) {
     let damaged = ProofError.malformed("link memory", byteCount: bytes.count)
     guard bytes.count == Self.byteCount, bytes.starts(with: Self.head) else { throw damaged }
     let check = Digest(hashing: Self.label + bytes[..<Offset.check]).bytes
@@ -105,9 +104,7 @@ extension LinkMemory {
     if flags.contains(.openCommand) {
       openCommand = OpenCommand(
         nonce: try ProofNonce(Array(bytes[Offset.nonce..<Offset.counter])),
-        counter: bytes[Offset.counter..<Offset.handles].reversed().reduce(0) {
-          $0 << 8 | UInt64($1)
-        })
+        counter: UInt64(littleEndianBytes: bytes[Offset.counter..<Offset.handles]))
     }
     if flags.contains(.attributes) {
       attributes = AttributeTable(

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The procedure on a fresh link before the first message. It exchanges the MTU, discovers the
 /// attributes by their UUIDs unless they are known, and subscribes to verdicts.
 ///

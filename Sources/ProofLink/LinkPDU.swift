@@ -1,3 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ProofModel
+
 /// The PDUs that the app's end sends and understands (docs/LINK.md, section 2).
 package enum LinkPDU {
   package static let mtus = 23...517
@@ -22,9 +26,9 @@ package enum LinkPDU {
   static let descriptor: UInt16 = 0x2902
 
   /// Opcode and handle, before a value that is written or notified.
-  static let headByteCount = 3
+  package static let headByteCount = 3
 
-  static func exchange(mtu: Int) -> [UInt8] { [mtuRequest] + littleEndian(UInt16(mtu)) }
+  static func exchange(mtu: Int) -> [UInt8] { [mtuRequest] + UInt16(mtu).littleEndianBytes }
 
   static func groups(_ type: UInt16, in range: ClosedRange<UInt16>) -> [UInt8] {
     [groupRequest] + asked(type, range)
@@ -34,18 +38,18 @@ package enum LinkPDU {
     [typeRequest] + asked(type, range)
   }
 
-  static func read(_ handle: UInt16) -> [UInt8] { [readRequest] + littleEndian(handle) }
+  static func read(_ handle: UInt16) -> [UInt8] { [readRequest] + handle.littleEndianBytes }
 
   static func read(_ handle: UInt16, from offset: Int) -> [UInt8] {
-    [blobRequest] + littleEndian(handle) + littleEndian(UInt16(offset))
+    [blobRequest] + handle.littleEndianBytes + UInt16(offset).littleEndianBytes
   }
 
   static func subscribe(_ descriptor: UInt16) -> [UInt8] {
-    [writeRequest] + littleEndian(descriptor) + [1, 0]
+    [writeRequest] + descriptor.littleEndianBytes + [1, 0]
   }
 
   static func command(_ handle: UInt16, _ value: [UInt8]) -> [UInt8] {
-    [writeCommand] + littleEndian(handle) + value
+    [writeCommand] + handle.littleEndianBytes + value
   }
 
   /// The value of a notification; nil if the PDU is none.
@@ -61,15 +65,11 @@ package enum LinkPDU {
   }
 
   /// The first two bytes as a number; there must be two.
-  static func number(_ bytes: ArraySlice<UInt8>) -> UInt16 {
-    UInt16(bytes[bytes.startIndex]) | UInt16(bytes[bytes.startIndex + 1]) << 8
+  package static func number(_ bytes: ArraySlice<UInt8>) -> UInt16 {
+    UInt16(littleEndianBytes: bytes.prefix(2))
   }
 
   private static func asked(_ type: UInt16, _ range: ClosedRange<UInt16>) -> [UInt8] {
-    littleEndian(range.lowerBound) + littleEndian(range.upperBound) + littleEndian(type)
-  }
-
-  private static func littleEndian(_ value: UInt16) -> [UInt8] {
-    [UInt8(truncatingIfNeeded: value), UInt8(truncatingIfNeeded: value >> 8)]
+    range.lowerBound.littleEndianBytes + range.upperBound.littleEndianBytes + type.littleEndianBytes
   }
 }

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package import ProofModel
 
 /// The goal of an exchange.
@@ -19,7 +21,7 @@ package enum LinkTask: Sendable {
 package enum LinkOutcome: Sendable, Hashable {
   case connected
   case receipt(Receipt)
-  case fate(Fate)
+  case settled(Outcome)
   case status(HardwareStatus)
   case reply([UInt8])
   case orderDone
@@ -37,7 +39,7 @@ package struct OpenLink: Sendable, Hashable {
 }
 
 /// The app's input to an exchange.
-package struct LinkRequest {
+package struct LinkRequest: Sendable {
   package let task: LinkTask
   package let token: MeasurementToken
   /// Whether the hardware is known to hold the token.
@@ -47,15 +49,10 @@ package struct LinkRequest {
   package let table: AttributeTable?
   /// The link that is up, if there is one.
   package let link: OpenLink?
-  /// Proves the command, and stores that it is open.
-  package let prove: (Challenge) throws(LinkError) -> ProvedCommand
-  package let tokenReceipt: (Answer) throws(ProofError) -> Receipt
 
   package init(
     _ task: LinkTask, token: MeasurementToken, isHeld: Bool, mtu: Int = 185,
-    table: AttributeTable? = nil, link: OpenLink? = nil,
-    prove: @escaping (Challenge) throws(LinkError) -> ProvedCommand,
-    tokenReceipt: @escaping (Answer) throws(ProofError) -> Receipt
+    table: AttributeTable? = nil, link: OpenLink? = nil
   ) {
     self.task = task
     self.token = token
@@ -63,7 +60,5 @@ package struct LinkRequest {
     self.mtu = mtu
     self.table = table
     self.link = link
-    self.prove = prove
-    self.tokenReceipt = tokenReceipt
   }
 }

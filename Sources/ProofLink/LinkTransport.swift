@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// A way to one piece of hardware: a Bluetooth stack, a serial line, a local pipe.
 ///
 /// ``PipeTransport`` is the implementation in this library. For a radio, implement these two
@@ -47,18 +49,17 @@ public struct LinkUnavailable: Error, Sendable, Hashable, CustomStringConvertibl
   /// The failure, for a log.
   public let reason: String
 
-  /// Whether the address is wrong, such as a path that does not exist. Moving closer to the
-  /// hardware does not help then.
-  public let isAddressWrong: Bool
+  /// Whether memory or descriptors ran out on this side.
+  public let isExhausted: Bool
 
   /// Describes a failure.
   ///
   /// - Parameters:
-  ///   - reason: The failure, for a log.
-  ///   - isAddressWrong: Whether the address is wrong.
-  public init(_ reason: String, isAddressWrong: Bool = false) {
+  ///   - reason: The failure, for a log: a path that does not exist, a radio that is off.
+  ///   - isExhausted: Whether memory or descriptors ran out on this side.
+  public init(_ reason: String, isExhausted: Bool = false) {
     self.reason = reason
-    self.isAddressWrong = isAddressWrong
+    self.isExhausted = isExhausted
   }
 
   /// The reason.

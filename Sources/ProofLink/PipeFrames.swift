@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// PDUs in a stream of bytes: each preceded by its length, 2 bytes (docs/LINK.md, section 1).
 package struct PipeFrames: Sendable {
   /// A length that no PDU has, so that the start of the next one is unknown.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The reason why a value could not be made, opened, read or authenticated.
 ///
 /// Every function of this library that can fail throws this type and no other. The words give the
@@ -7,6 +9,8 @@ public enum ProofError: Error, Sendable, Hashable {
 
   /// Bytes have the wrong length.
   case wrongLength(of: String, expected: ClosedRange<Int>, actual: Int)
+  /// A text is not the hexadecimal digits of a value.
+  case notHexadecimal(of: String, digitCount: Int)
   /// Bytes are all zeros: a caller left a value unset.
   case allZeros(of: String)
   /// A value is outside its range, or contradicts another.
@@ -42,6 +46,9 @@ public enum ProofError: Error, Sendable, Hashable {
   case evidenceWithheld([SourceID])
   /// The collector of evidence failed.
   case evidenceUnavailable(reason: String)
+  /// The app could not be measured, because memory, threads or descriptors ran out. This says nothing
+  /// about the app.
+  case resourcesExhausted(reason: String)
   /// A record or an end came after the measurement had refused a record, and so had ended.
   case measurementEnded
 
@@ -89,6 +96,8 @@ extension ProofError: CustomStringConvertible {
     switch self {
     case .wrongLength(let noun, let expected, let actual):
       "The \(noun) has \(actual) bytes; it must have \(Self.text(of: expected))."
+    case .notHexadecimal(let type, let count):
+      "The text is no \(type): it must have \(count) hexadecimal digits. Copy what the tools print."
     case .allZeros(let noun):
       "The \(noun) is all zeros, so it was never set. Pass a value that was drawn or derived."
     case .outOfRange(let field, let value, let allowed):
@@ -127,6 +136,8 @@ extension ProofError: CustomStringConvertible {
         + "): it was made under another collection mode. Fetch a measurement under the present mode."
     case .evidenceUnavailable(let reason):
       "The evidence could not be collected: \(reason)."
+    case .resourcesExhausted(let reason):
+      "The app could not be measured: \(reason). Close files and other programs, then try again."
     case .measurementEnded:
       "The measurement refused an earlier record or has ended. Begin a new one."
 

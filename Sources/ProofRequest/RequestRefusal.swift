@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The reason why a request has no valid proof. The number is stable and may stand in logs.
 public enum RequestRefusal: UInt8, Error, Sendable, Hashable, CaseIterable {
   /// The request has no signature with the tag of this form.

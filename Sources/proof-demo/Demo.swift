@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import Console
 
 /// Runs the demonstration: sets it up, plays its acts, and cleans up.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The demonstration, the sample app and the thief's programs. The first argument selects one of
 // them.
 

@@ -1,5 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import Console
 import DurableFiles
+import EventServing
 import ProofBackend
 import ProofGate
 import ProofModel
@@ -22,6 +25,17 @@ struct GateFiles: Sendable {
   let style: ForwardStyle
   let takesRouteNames: Bool
   let mode: GateMode
+  let page: PageOptions
+  /// The most seconds since the configuration was made for which the gate judges by it; nil for what the service says.
+  let staleAfter: Int64?
+  /// The file of emergency tokens; nil for none.
+  let bypass: String?
+  /// Whether the proxy tells its request id, in each question.
+  let takesRequestIDs: Bool
+  /// Counts requests. A reading of the files leaves the counts.
+  let limits = GateLimits()
+  /// Counts tries and pictures of persons, over all readings.
+  private let bounds = PersonBounds()
 
   /// The files of the gate's own keys: a change of one needs another verifier.
   private var keyFiles: [String] { keys + ownSecrets.map(\.file) }
@@ -43,8 +57,15 @@ struct GateFiles: Sendable {
         help: "fields that tell of the request; x-original if missing"),
       Option("--route-names", help: "the proxy names routes in Proof-Route, in each question"),
       Option(
+        "--stale-after", "SECONDS",
+        help: "judges by a configuration for so long at most, from 1800; 604800 if missing"),
+      Option("--bypass-file", "FILE", help: "emergency tokens, as `proof-gate bypass` writes them"),
+      Option(
+        "--request-ids",
+        help: "the proxy tells its request id in each question, and may ask twice for one"),
+      Option(
         "--mode", "rules|watch", help: "watch: nothing is refused, all is logged; rules if missing"),
-    ]
+    ] + PageOptions.known
 
   init(_ options: Options) throws(UsageError) {
     configuration = try options.needed("--configuration")
@@ -56,6 +77,10 @@ struct GateFiles: Sendable {
     style = try options.choice("--proxy") ?? .original
     takesRouteNames = options.has("--route-names")
     mode = try options.choice("--mode") ?? .rules
+    page = try PageOptions(options)
+    bypass = options.value("--bypass-file")
+    takesRequestIDs = options.has("--request-ids")
+    staleAfter = try options.number("--stale-after", within: 1800...604_800)
   }
 
   static func fingerprint(_ options: Options) throws(UsageError) -> Digest {
@@ -66,14 +91,7 @@ struct GateFiles: Sendable {
   }
 
   static func ownSecrets(_ options: Options) throws(UsageError) -> [(number: UInt8, file: String)] {
-    _ = try options.needed("--own-secret")
-    return try options.list("--own-secret").map { text throws(UsageError) in
-      let parts = text.split(separator: ":", maxSplits: 1)
-      guard parts.count == 2, let number = UInt8(parts[0]) else {
-        throw UsageError("--own-secret is \(text); it takes a number and a file, as in 1:own.key")
-      }
-      return (number, String(parts[1]))
-    }
+    try OwnSecretFiles.listed(options, "--own-secret")
   }
 
   // MARK: Reading
@@ -82,28 +100,67 @@ struct GateFiles: Sendable {
   ///
   /// - Parameters:
   ///   - replay: Remembers used proofs.
+  ///   - events: Where event tokens are redeemed; nil for nowhere.
   ///   - held: What the gate judges by so far. Its verifier goes on if gate, issuers and keys stay the same, so that
   ///     apps that it knows stay known.
   /// - Returns: What the gate judges by from now on.
   /// - Throws: If a file cannot be used; the error names it.
-  func read(_ replay: any ReplayStore, after held: JudgedBy?) throws -> JudgedBy {
+  func read(
+    _ replay: any ReplayStore, _ events: EventPlace? = nil, after held: JudgedBy?
+  ) throws -> JudgedBy {
     let configuration = try Self.configuration(
       configuration, fingerprint, after: held?.configuration)
+    let judgedBy = try judgedBy(configuration, Self.routes(routes), replay, events, after: held)
+    try judgedBy.routes.check(hosts: configuration.hosts)
+    if let redeemer = judgedBy.redeemer {
+      let listed = configuration.events.filter { $0.audience == redeemer.audience }
+      try judgedBy.routes.check(events: listed.map(\.numbers))
+    }
+    return judgedBy
+  }
+
+  /// The gate's judging state under another configuration, with the rules that it has.
+  func read(
+    _ configuration: GateConfiguration, _ replay: any ReplayStore, _ events: EventPlace?,
+    after held: JudgedBy
+  ) throws -> JudgedBy {
+    try judgedBy(configuration, held.routes, replay, events, after: held)
+  }
+
+  private func judgedBy(
+    _ configuration: GateConfiguration, _ routes: RouteFile, _ replay: any ReplayStore,
+    _ events: EventPlace?, after held: JudgedBy?
+  ) throws -> JudgedBy {
     let own = try Self.own(ownSecrets, of: configuration.gate)
     let marks = keyFiles.map { FileMark($0) }
     let requests: RequestVerifier
-    if let held, held.marks == marks, held.configuration.isOfSameKeys(as: configuration) {
-      requests = held.requests
+    let desks: GateDesks
+    let redeemer: EventVerifier?
+    if let held, held.marks == marks, held.configuration.isOfSameKeys(as: configuration),
+      events?.canFollow(configuration, held.redeemer) ?? true
+    {
+      (requests, desks, redeemer) = (held.requests, held.desks, held.redeemer)
     } else {
       let secrets = try keys.map { try GateSecretKey(Self.key(in: $0)) }
-      requests = try RequestVerifier(configuration.identity(secrets), own: own, replay: replay)
+      redeemer = try events?.redeemer(configuration, own)
+      requests = try RequestVerifier(
+        configuration.identity(secrets), own: own, replay: replay,
+        events: redeemer.map { [$0] } ?? [])
+      desks = try GateDesks(own, replay: replay)
     }
     let gate = try ForwardGate(
       ForwardGate.Rules(
-        configuration, Self.routes(routes), style, takesRouteNames: takesRouteNames,
-        watchesAll: mode == .watch), requests, own: own)
+        configuration, routes, style, takesRouteNames: takesRouteNames,
+        watchesAll: mode == .watch || configuration.isWatched, staleAfter: staleAfter,
+        bypass: Self.bypass(bypass)), requests, own: own, desks: desks, limits: limits,
+      redeemer: redeemer)
     requests.revoke(configuration.revocations)
-    return JudgedBy(configuration: configuration, marks: marks, requests: requests, gate: gate)
+    let page = PageHandler(
+      try page.settings(), own: own, desks.challenges, desks.clearances, bounds)
+    redeemer?.follow(configuration)
+    return JudgedBy(
+      configuration: configuration, routes: routes, marks: marks, requests: requests, desks: desks,
+      gate: gate, page: page, redeemer: redeemer)
   }
 
   static func configuration(
@@ -116,11 +173,18 @@ struct GateFiles: Sendable {
 
   static func own(_ secrets: [(number: UInt8, file: String)], of gate: GateID) throws -> GateOwnKeys
   {
-    try GateOwnKeys(
-      of: gate, secrets.map { try GateOwnSecret(key(in: $0.file), number: $0.number) })
+    try OwnSecretFiles.keys(of: gate, secrets)
   }
 
-  private static func routes(_ file: String) throws -> RouteFile {
+  private static func bypass(_ file: String?) throws -> BypassFile? {
+    guard let file else { return nil }
+    let bytes = try SecretFile.read(file, limit: BypassFile.byteCountMax)
+    do throws(BypassFileError) { return try BypassFile(bytes) } catch {
+      throw GateFailure("\(file), \(error)")
+    }
+  }
+
+  static func routes(_ file: String) throws -> RouteFile {
     guard let bytes = try SmallFile.read(file, limit: RouteFile.byteCountMax) else {
       throw GateFailure("there is no file \(file): write the rules into it (docs/GATE.md)")
     }
@@ -141,9 +205,14 @@ struct GateFiles: Sendable {
 /// The state that a gate judges by until its files are read again.
 struct JudgedBy: Sendable {
   let configuration: GateConfiguration
+  let routes: RouteFile
   let marks: [FileMark]
   let requests: RequestVerifier
+  let desks: GateDesks
   let gate: ForwardGate
+  let page: PageHandler
+  /// Redeems event tokens; nil if the gate redeems none.
+  let redeemer: EventVerifier?
 }
 
 extension GateConfiguration {

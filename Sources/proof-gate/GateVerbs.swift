@@ -1,5 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import Console
 import DurableFiles
+import EventServing
 import ProofBackend
 import ProofGate
 import ProofJOSE
@@ -11,8 +14,8 @@ enum GateVerbs {
 
   private static let preparing = Usage(
     "proof-gate prepare", "FOLDER",
-    "Makes the own secret (own.key) and the replay store (replay) of a new gate, once.", [],
-    takesOperands: true)
+    "Makes the own secret (own.key) and the replay stores (replay, events) of a new gate, once.",
+    [], takesOperands: true)
 
   static func prepare(_ arguments: some Collection<String>) -> Never {
     let folder = preparing.made(of: arguments) { try operand($0, "name one folder") }
@@ -23,6 +26,7 @@ enum GateVerbs {
         try SecretFile.create(folder + "/own.key", bytes)
       }
       _ = try SQLiteReplayStore(provisioning: folder + "/replay")
+      _ = try SQLiteReplayStore(provisioning: folder + "/events")
       return true
     }
   }
@@ -80,20 +84,28 @@ enum GateVerbs {
     "proof-gate check", "--configuration FILE … --routes FILE REQUEST-FILE",
     """
     Judges a request from a file, as the client sends it: the line of method and target, then its header. The
-    proof is not used up, and no earlier use is looked up. A gate token must be there. Ends with 0 for a request
-    that passes, and with 1 for one that does not.
-    """, GateFiles.known, takesOperands: true)
+    proof and its event token are not used up, and no earlier use is looked up. A gate token must be there. Ends with
+    0 for a request that passes, and with 1 for one that does not.
+    """, GateFiles.known + [EventOptions.audienceOption], takesOperands: true)
 
   static func check(_ arguments: some Collection<String>) -> Never {
-    let (files, file) = checking.made(of: arguments) { options in
-      (try GateFiles(options), try operand(options, "name one file with a request"))
+    NginxVerb.check(arguments)
+    let (files, audience, file) = checking.made(of: arguments) { options in
+      (
+        try GateFiles(options), options.value(EventOptions.audienceOption.name),
+        try operand(options, "name one file with a request")
+      )
     }
     run("check") {
       guard let bytes = try SmallFile.read(file, limit: 65_536) else {
         throw GateFailure("there is no file \(file)")
       }
       let lines = try RequestText.lines(of: bytes, in: files.style)
-      let gate = try files.read(DryReplayStore(), after: nil).gate
+      let replay = DryReplayStore()
+      let events = try GateFiles.routes(files.routes).needsEvents
+      let gate = try files.read(
+        replay, events ? EventPlace(audience: audience, store: replay) : nil, after: nil
+      ).gate
       let now = UInt64(clamping: JOSEClock.system.now.seconds)
       let answer = gate.answer(lines, from: nil, at: now)
       print("route: \(answer.route)")
@@ -151,8 +163,8 @@ enum RequestText {
   }
 }
 
-/// A replay store for a dry run: each proof counts as new, and none is used up.
-struct DryReplayStore: ReplayStore {
+/// A replay store for a dry run: each proof and event counts as new, and none is used up.
+struct DryReplayStore: RedemptionStore {
   func begin(at now: UInt64) -> ReplayMemory { ReplayMemory(highest: 0, gap: nil) }
 
   func insert(_ key: ReplayKey, until expiry: UInt64, at now: UInt64) -> Bool { true }
@@ -162,4 +174,14 @@ struct DryReplayStore: ReplayStore {
   func record(
     _ record: ReplayRecord, using key: ReplayKey?, until expiry: UInt64, at now: UInt64
   ) -> ReplayRecording { .recorded }
+
+  func redeem(
+    _ redemption: Redemption, at now: UInt64, _ judged: (EventCounts) -> [UInt8]
+  ) -> RedemptionEnd {
+    let counts = EventCounts()
+    _ = judged(counts)
+    return .redeemed(counts)
+  }
+
+  func forget(account: ReplayKey) -> Int { 0 }
 }

@@ -1,15 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import EventServing
+import HTTPServing
 import ProofBackend
 import ProofGate
 import ProofJOSE
-import ProofService
 import Synchronization
 
 /// Answers the questions of the proxy, and counts the answers.
 final class JudgeHandler: HTTPHandler {
-  static let routes = ["/judge", "/health"]
+  /// Answers the requests of one path.
+  private typealias Answer = @Sendable (JudgeHandler, HTTPRequest) -> HTTPResponse
+
+  /// The paths, and what answers each. `/demand` is for the proxy, or for an API on its machine: its text has a tag.
+  private static let table: [(path: String, answer: Answer)] =
+    [
+      ("/judge", { $0.judge($1) }),
+      ("/refusal", { $0.refusal($1) }),
+      ("/demand", { $0.demand($1) }),
+      ("/health", { handler, _ in handler.health }),
+    ]
+  static let routes = table.map(\.path) + pageRoutes
 
   /// A kind of answer, in the measures. Routes and words are of the files and of this program, never a client's.
-  private struct Kind: Hashable {
+  struct Kind: Hashable {
     let route: String
     let code: String
     let isWatched: Bool
@@ -21,47 +35,108 @@ final class JudgeHandler: HTTPHandler {
     var failedReadings = 0.0
   }
 
-  private let files: GateFiles
+  let files: GateFiles
   private let replay: any ReplayStore
-  private let log: HTTPLog
+  private let events: EventPlace?
+  let log: HTTPLog
   private let notesPasses: Bool
+  private let second = SecondQuestions()
   private let state: Mutex<State>
 
-  init(_ files: GateFiles, _ replay: any ReplayStore, log: HTTPLog, notesPasses: Bool) throws {
+  init(
+    _ files: GateFiles, _ replay: any ReplayStore, _ events: EventPlace?, log: HTTPLog,
+    notesPasses: Bool
+  ) throws {
     self.files = files
     self.replay = replay
+    self.events = events
     self.log = log
     self.notesPasses = notesPasses
-    state = Mutex(State(judgedBy: try files.read(replay, after: nil)))
+    state = Mutex(State(judgedBy: try files.read(replay, events, after: nil)))
   }
 
-  private static var now: UInt64 { UInt64(clamping: JOSEClock.system.now.seconds) }
+  static var now: UInt64 { UInt64(clamping: JOSEClock.system.now.seconds) }
 
   // MARK: Requests
 
   func respond(to request: HTTPRequest) -> HTTPResponse {
-    if request.path == "/health" { return health }
-    guard request.path == "/judge" else {
+    if request.path.utf8.starts(with: PageHandler.folder.utf8) { return page(request) }
+    guard let line = Self.table.first(where: { $0.path == request.path }) else {
       return HTTPResponse(status: 404, text: "ask with GET /judge")
     }
-    // Only a proxy may tell about another one's request. For others each header would be the client's own word.
-    guard request.isForwarded else {
-      count(Kind(route: RouteRule.unmatchedName, code: "stranger", isWatched: false))
-      log.note("refused", [("reason", .text("the question is not from a trusted proxy"))])
-      return HTTPResponse(status: 403, text: "this address may not ask: see --trusted-proxy")
-    }
+    return line.answer(self, request)
+  }
+
+  /// The refusal of a question from an address that is no proxy; nil for a proxy's. Only a proxy may tell about another
+  /// one's request. For others each header would be the client's own word.
+  private func stranger(_ request: HTTPRequest) -> HTTPResponse? {
+    guard !request.isForwarded else { return nil }
+    count(Kind(route: RouteRule.unmatchedName, code: "stranger", isWatched: false))
+    log.note("refused", [("reason", .text("the question is not from a trusted proxy"))])
+    return HTTPResponse(status: 403, text: "this address may not ask: see --trusted-proxy")
+  }
+
+  private func page(_ request: HTTPRequest) -> HTTPResponse {
+    if let refused = stranger(request) { return refused }
+    return pageResponse(to: request, state.withLock { $0.judgedBy })
+  }
+
+  private func judge(_ request: HTTPRequest) -> HTTPResponse {
+    if let refused = stranger(request) { return refused }
     let judgedBy = state.withLock { $0.judgedBy }
-    let answer = judgedBy.gate.answer(
-      request.fields.map { ($0.name, $0.value) }, from: request.peer, at: Self.now)
+    let lines = request.fields.map { (name: $0.name, value: $0.value) }
+    let body = request.method == "POST" ? request.body : nil
+    let name =
+      files.takesRequestIDs
+      ? SecondQuestions.name(of: lines, body, from: request.peer, judgedBy.gate.style) : nil
+    let answer =
+      name.flatMap { second.answer(to: $0) }
+      ?? judgedBy.gate.answer(lines, body: body, from: request.peer, at: Self.now)
+    if let name { second.keep(answer, to: name) }
     count(Kind(route: answer.route, code: answer.code, isWatched: answer.isWatched))
     if notesPasses || answer.reason != nil { note(answer) }
-    var response = HTTPResponse(status: answer.status)
-    response.headers["cache-control"] = "no-store"
+    // A proxy of this style hands the answer to the client as it is.
+    if judgedBy.gate.style == .forwarded, answer.status != 200 {
+      return Self.response(judgedBy.gate.document(of: answer))
+    }
+    var response = HTTPResponse(status: answer.status(for: judgedBy.gate.style))
+    response.headers["cache-control"] = "private, no-store"
     for field in answer.fields { response.headers[field.name] = field.value }
     return response
   }
 
-  private func count(_ kind: Kind) { state.withLock { $0.counts[kind, default: 0] += 1 } }
+  /// Writes the answer for the client of a request that was refused.
+  private func refusal(_ request: HTTPRequest) -> HTTPResponse {
+    if let refused = stranger(request) { return refused }
+    let gate = state.withLock { $0.judgedBy.gate }
+    return Self.response(gate.refusal(request.fields.map { ($0.name, $0.value) }, at: Self.now))
+  }
+
+  /// Takes an API's demand for a challenge.
+  private func demand(_ request: HTTPRequest) -> HTTPResponse {
+    guard request.method == "POST" else {
+      return HTTPResponse(status: 405, text: "send a demand with POST")
+    }
+    let gate = state.withLock { $0.judgedBy.gate }
+    let text = String(decoding: request.body.prefix(4096), as: UTF8.self)
+    switch gate.take(demand: text, at: Self.now) {
+    case .taken: return HTTPResponse(status: 204)
+    case .refused:
+      log.note("demand refused", [("reason", .text("no API of this gate made it now"))])
+      return HTTPResponse(status: 403, text: "no API of this gate made this demand now")
+    case .full:
+      log.note("demand refused", [("reason", .text("the table of demands is full"))])
+      return HTTPResponse(status: 503, text: "the table of demands is full")
+    }
+  }
+
+  private static func response(_ document: RefusalDocument) -> HTTPResponse {
+    var response = HTTPResponse(status: document.status, body: document.body)
+    for field in document.fields { response.headers[field.name] = field.value }
+    return response
+  }
+
+  func count(_ kind: Kind) { state.withLock { $0.counts[kind, default: 0] += 1 } }
 
   private func note(_ answer: ForwardAnswer) {
     var values: [(name: String, value: HTTPLog.Value)] = [
@@ -80,12 +155,32 @@ final class JudgeHandler: HTTPHandler {
   func readAgain() {
     let held = state.withLock { $0.judgedBy }
     do {
-      let judgedBy = try files.read(replay, after: held)
+      let judgedBy = try files.read(replay, events, after: held)
       state.withLock { $0.judgedBy = judgedBy }
       noteState("has read its files again")
     } catch {
       state.withLock { $0.failedReadings += 1 }
       log.note("files not taken", [("reason", .text("\(error) The files of before go on."))])
+    }
+  }
+
+  /// The configuration that the gate judges by.
+  var configuration: GateConfiguration { state.withLock { $0.judgedBy.configuration } }
+
+  /// Redeems event tokens; nil if the gate redeems none.
+  var redeemer: EventVerifier? { state.withLock { $0.judgedBy.redeemer } }
+
+  /// Takes a configuration that the service sent. The rules stay.
+  func take(_ configuration: GateConfiguration) {
+    let held = state.withLock { $0.judgedBy }
+    do {
+      let judgedBy = try files.read(configuration, replay, events, after: held)
+      state.withLock { $0.judgedBy = judgedBy }
+      noteState("has taken a configuration")
+    } catch {
+      state.withLock { $0.failedReadings += 1 }
+      log.note(
+        "configuration not taken", [("reason", .text("\(error) The one of before goes on."))])
     }
   }
 

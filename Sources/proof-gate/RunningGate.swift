@@ -1,8 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import Console
+import EventServing
+import HTTPServing
 import ProofBackend
 import ProofGate
 import ProofJOSE
-import ProofService
 import Synchronization
 
 /// The gate with its servers, from start to stop.
@@ -12,20 +15,28 @@ struct RunningGate: Sendable {
 
   private let options: GateOptions
   private let judge: JudgeHandler
+  private let pull: ServicePull?
   private let servers: [HTTPServer]
+  private let status: HTTPServer?
+  private let events: (handler: EventHandler, server: HTTPServer)?
   private let log: HTTPLog
 
   init(_ options: GateOptions) {
     self.options = options
-    log = HTTPLog(options.logForm)
+    let log = HTTPLog(options.logForm)
+    self.log = log
+    pull = options.pull.map { ServicePull($0, options.files, log: log) }
     do {
       try OpenFiles.allow(2 * options.server.limits.connections + Self.otherFiles)
       let replay: any ReplayStore =
         options.replay == "memory" ? MemoryReplayStore() : try SQLiteReplayStore(at: options.replay)
+      try pull?.prepare(options.files.fingerprint)
       judge = try JudgeHandler(
-        options.files, replay, log: log, notesPasses: options.notesPasses)
+        options.files, replay, options.events?.place(), log: log,
+        notesPasses: options.notesPasses)
       let metrics = HTTPMetrics()
       metrics.add { [judge] in judge.metrics }
+      if let pull { metrics.add { pull.metrics } }
       var servers = [
         try HTTPServer(
           options.server,
@@ -35,9 +46,26 @@ struct RunningGate: Sendable {
         let observer = try HTTPObserver(
           StatusHandler(judge: judge), routes: StatusHandler.routes, metrics: metrics,
           readers: options.metricsReaders)
-        servers.append(try HTTPServer(status, handler: observer))
+        let server = try HTTPServer(status, handler: observer)
+        servers.append(server)
+        self.status = server
+      } else {
+        status = nil
+      }
+      if let own = options.events {
+        let place = EventHandler.Place("proof_gate") { [judge] in judge.redeemer }
+        let handler = try EventHandler(place, own, log: log)
+        metrics.add { handler.metrics }
+        let server = try HTTPServer(
+          own.server,
+          handler: HTTPObserver(handler, routes: EventHandler.routes, metrics: metrics))
+        servers.append(server)
+        events = (handler, server)
+      } else {
+        events = nil
       }
       self.servers = servers
+      try pull?.run(for: judge)
     } catch {
       Terminal.complain("proof-gate: \(error)")
       Terminal.end(1)
@@ -50,15 +78,31 @@ struct RunningGate: Sendable {
     var values: [(name: String, value: HTTPLog.Value)] = [
       ("address", .text(options.server.address)), ("port", .number(Int(servers[0].port))),
     ]
-    if servers.count > 1 { values.append(("status", .number(Int(servers[1].port)))) }
+    if let status { values.append(("status", .number(Int(status.port)))) }
+    if let events { values.append(("events", .number(Int(events.server.port)))) }
     log.note("listening", values)
-    while case .renew = signals.next() { judge.readAgain() }
+    while case .renew = signals.next() {
+      events?.handler.readAgain()
+      judge.readAgain()
+      renewCertificate()
+    }
     // Do this first: if the reader of the log has stopped, writing the next line blocks for ever.
     signals.release()
     log.note("stopping")
     let isDrained = servers.map { $0.stop(draining: options.drainTime) }.allSatisfy { $0 }
     log.note("stopped", [("unfinished", .text(isDrained ? "no" : "yes"))])
     Terminal.end(isDrained ? 0 : 1)
+  }
+
+  private func renewCertificate() {
+    guard options.server.certificate != nil else { return }
+    do throws(HTTPServerError) {
+      try servers[0].renewCertificate()
+      try events?.server.renewCertificate()
+      log.note("certificate renewed")
+    } catch {
+      log.note("certificate not renewed", [("reason", .text("\(error)"))])
+    }
   }
 }
 

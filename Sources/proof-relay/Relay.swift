@@ -1,5 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import Glibc
-import ProofLink
+import LinkSimulation
 
 /// Carries PDUs between apps and their hardware, with the faults of a simulated radio.
 final class Relay {

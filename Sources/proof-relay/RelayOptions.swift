@@ -1,5 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import Console
-import ProofLink
+import LinkSimulation
 
 /// The options of the command line.
 struct RelayOptions {

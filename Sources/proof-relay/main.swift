@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import Console
 
 // Simulates a bad link between real processes; see docs/LINK.md, section 10.

@@ -1,10 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import Console
+import EventServing
+import HTTPServing
 import ProofService
 
 /// The service with its server, from start to stop.
 struct RunningService: Sendable {
   private let options: ServiceOptions
   private let server: HTTPServer
+  private let events: (handler: EventHandler, server: HTTPServer)?
   private let log: HTTPLog
 
   init(_ options: ServiceOptions) {
@@ -15,7 +20,11 @@ struct RunningService: Sendable {
       let (connections, isTooMany) =
         options.server.limits.connections.multipliedReportingOverflow(by: 2)
       try OpenFiles.allow(isTooMany ? .max : connections.addingClamped(Self.otherFiles))
-      let service = try Service.open(options, log: log)
+      let account = try Service.account(options)
+      let redeemer = try options.events.map { [log] in
+        try ServiceEvents($0, account, log: log)
+      }
+      let service = try Service.make(options, account, redeemer, log: log)
       let metrics = HTTPMetrics()
       let observer = try HTTPObserver(
         service, routes: Service.routes, metrics: metrics, readers: options.metricsReaders,
@@ -23,6 +32,19 @@ struct RunningService: Sendable {
       let server = try HTTPServer(options.server, handler: observer)
       metrics.add { [weak server] in server?.metrics ?? [] }
       self.server = server
+      if let redeemer, let own = options.events?.listener {
+        let place = EventHandler.Place("proof_service") { redeemer.redeemer() }
+        let handler = try EventHandler(place, own, log: log)
+        metrics.add { handler.metrics }
+        events = (
+          handler,
+          try HTTPServer(
+            own.server,
+            handler: HTTPObserver(handler, routes: EventHandler.routes, metrics: metrics))
+        )
+      } else {
+        events = nil
+      }
     } catch {
       Terminal.complain("proof-service: \(error)")
       Terminal.end(1)
@@ -34,24 +56,27 @@ struct RunningService: Sendable {
 
   /// Serves until a signal asks to stop, then ends the process.
   func serve(until signals: Signals) -> Never {
-    log.note(
-      "listening",
-      [
-        ("address", .text(options.server.address)), ("port", .number(Int(server.port))),
-        ("tls", .text(options.server.certificate == nil ? "no" : "yes")),
-      ])
+    var values: [(name: String, value: HTTPLog.Value)] = [
+      ("address", .text(options.server.address)), ("port", .number(Int(server.port))),
+      ("tls", .text(options.server.certificate == nil ? "no" : "yes")),
+    ]
+    if let events { values.append(("events", .number(Int(events.server.port)))) }
+    log.note("listening", values)
     while case .renew = signals.next() { renew() }
     // Do this first: if the reader of the log has stopped, writing the next line blocks for ever.
     signals.release()
     log.note("stopping")
-    let isDrained = server.stop(draining: options.drainTime)
+    let isDrained = [server, events?.server].compactMap { $0?.stop(draining: options.drainTime) }
+      .allSatisfy { $0 }
     log.note("stopped", [("unfinished", .text(isDrained ? "no" : "yes"))])
     Terminal.end(isDrained ? 0 : 1)
   }
 
   private func renew() {
+    events?.handler.readAgain()
     do throws(HTTPServerError) {
       try server.renewCertificate()
+      if options.server.certificate != nil { try events?.server.renewCertificate() }
       log.note("certificate renewed", [("ends", .number(Int(server.certificateEnd ?? 0)))])
     } catch {
       log.note("certificate not renewed", [("reason", .text("\(error)"))])

@@ -1,5 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import AccountStores
 import DurableFiles
+import HTTPServing
 import ProofJOSE
+import ProofModel
 import ProofService
 
 /// The attestation service of a store's account.
@@ -7,13 +12,18 @@ enum Service {
   /// The names of its routes in measures and logs.
   static let routes = [
     "/v1/config/{account}", "/v1/challenge", "/v1/report", "/v1/jwks/{account}", "/health",
-    "/v1/manage/{noun}/{verb}",
+    "/v1/gate/configuration", "/v1/manage/{noun}/{verb}",
   ]
 
   /// Opens the store, and unlocks the account.
-  static func open(_ options: ServiceOptions, log: HTTPLog) throws -> AttestationService {
-    let store = try SQLiteStore(at: options.store)
-    let account = try Account.open(in: store, with: options.key.lock())
+  static func account(_ options: ServiceOptions) throws -> Account {
+    try Account.open(in: StorePlace(options.store).open(), with: options.key.lock())
+  }
+
+  /// Makes the service of an account.
+  static func make(
+    _ options: ServiceOptions, _ account: Account, _ events: ServiceEvents?, log: HTTPLog
+  ) throws -> AttestationService {
     let authorities = try options.tpmAuthorities.map { path in
       guard let pem = try SmallFile.read(path, limit: 1 << 20) else {
         throw TPMAuthorities.Refusal.unreadable(path: path, reason: "there is no such file")
@@ -22,6 +32,7 @@ enum Service {
     }
     return AttestationService(
       account: account, tpmAuthorities: authorities,
+      noteGrant: { events?.admit($0) },
       log: { event in
         guard options.notesRequests || event.name != "report" else { return }
         let details = event.details.filter { options.logsPeers || $0.name != "peer" }

@@ -1,4 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import Console
+import HTTPServing
 import ProofService
 
 /// The options of the command line.
@@ -12,9 +15,13 @@ struct ServiceOptions: Sendable {
   let notesRequests: Bool
   let logsPeers: Bool
   let drainTime: Duration
+  /// Where event tokens are redeemed; nil for nowhere.
+  let events: ServiceEventOptions?
 
   private static let known = [
-    Option("--store", "FILE", help: "the account's store, as `proofctl init` made it"),
+    Option(
+      "--store", "FILE|URI",
+      help: "the account's store, as `proofctl init` made it: a file, or postgres://…"),
     Option("--key-file", "FILE", help: "holds the key that the store is encrypted under"),
     Option(
       "--passphrase-file", "FILE", help: "holds the passphrase instead; else PROOF_PASSPHRASE"),
@@ -44,12 +51,12 @@ struct ServiceOptions: Sendable {
   ]
 
   private static let usage = Usage(
-    "proof-service", "--store FILE --certificate FILE --private-key FILE [options]",
+    "proof-service", "--store FILE|URI --certificate FILE --private-key FILE [options]",
     """
     Serves the token fetch of one account: challenges, reports, configurations, key sets.
     SIGTERM and SIGINT stop it when the requests in flight are answered, a second one at once;
-    SIGHUP makes it read its certificate again.
-    """, known)
+    SIGHUP makes it read its certificate and its file of event credentials again.
+    """, known + ServiceEventOptions.known)
 
   init(_ arguments: some Collection<String>) {
     self = Self.usage.made(of: arguments) { try Self($0) }
@@ -57,7 +64,7 @@ struct ServiceOptions: Sendable {
 
   private init(_ options: Options) throws(UsageError) {
     guard let store = options.value("--store") else {
-      throw UsageError("--store is missing: the file that `proofctl init` made")
+      throw UsageError("--store is missing: the file or database that `proofctl init` made")
     }
     self.store = store
     key = try StoreKeySource(options)
@@ -84,6 +91,7 @@ struct ServiceOptions: Sendable {
       ?? server.limits.idleTime
     server.trustedProxies = Set(options.list("--trusted-proxy"))
     self.server = server
+    events = try ServiceEventOptions(options, server.certificate)
     tpmAuthorities = options.value("--tpm-authorities")
     metricsReaders = Set(options.list("--metrics-reader"))
     logForm = try options.choice("--log") ?? .text

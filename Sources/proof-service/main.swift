@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The attestation service as a program: options, service, server, then signals until one asks to
 // stop.
 

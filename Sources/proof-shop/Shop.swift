@@ -1,9 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import Console
 import DurableFiles
+import HTTPServing
 import ProofBackend
 import ProofModel
 import ProofRequest
-import ProofService
 import Synchronization
 
 /// Serves the shop's API.

@@ -1,6 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import Console
+import HTTPServing
 import ProofModel
-import ProofService
 
 /// The options of the command line.
 struct ShopOptions: Sendable {

@@ -1,6 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import Foundation
+import HTTPServing
 import ProofModel
-import ProofService
 import Synchronization
 
 /// A file of everything that the shop receives, a request in JSON on each line, for tests: an attacker who has it knows

@@ -1,6 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import Console
 import Glibc
-import ProofService
+import HTTPServing
 
 // A shop's API over HTTPS: an example of an API that judges each request and each event by itself. `proof-shop
 // prepare FOLDER` makes its own secret and its replay stores, once.

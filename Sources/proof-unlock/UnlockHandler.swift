@@ -1,5 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import AccountStores
 import Console
 import DurableFiles
+import HTTPServing
 import ProofBackend
 import ProofJOSE
 import ProofModel
@@ -8,7 +12,7 @@ import Synchronization
 
 /// Serves ``UnlockGrant`` over HTTP.
 ///
-/// Its files (keys, issuer key, users) may be replaced while it runs: they are read again before
+/// Its files (keys, issuer key, factory key, users) may be replaced while it runs: they are read again before
 /// the next request. If the new files cannot be used, the old ones stay in use, and a log line
 /// gives the reason.
 final class UnlockHandler: HTTPHandler {
@@ -18,27 +22,29 @@ final class UnlockHandler: HTTPHandler {
   }
 
   private let options: UnlockOptions
-  private let registry: AccountHardware
+  private let store: any Store
   private let ledger: IssueLedgerFile
   private let state: Mutex<State>
 
   init(_ options: UnlockOptions) throws {
     self.options = options
-    registry = try AccountHardware(in: SQLiteStore(at: options.store))
+    store = try StorePlace(options.store).open()
     ledger = try IssueLedgerFile(folder: options.ledger)
     let marks = options.files.map { FileMark($0) }
     state = Mutex(
-      State(marks: marks, grant: try Self.grant(options, for: registry, ledger: ledger)))
+      State(marks: marks, grant: try Self.grant(options, of: store, ledger: ledger)))
   }
 
   private static func grant(
-    _ options: UnlockOptions, for registry: AccountHardware, ledger: IssueLedgerFile
+    _ options: UnlockOptions, of store: any Store, ledger: IssueLedgerFile
   ) throws -> UnlockGrant {
     var keys: [JSONWebKey] = []
     for path in options.keyFiles {
       let text = try SecretFile.read(path, limit: 65_536)
       keys += try JSONWebKey.keys(parsing: text.span)
     }
+    let registry = try AccountHardware(
+      in: store, factoryKey: factoryKey(in: options.factoryKeyFile))
     let seed = try SecretFile.read(options.issuerFile, limit: 32)
     let issuer = MeasurementTokenIssuer(
       try IssuerKey(seed: SecretBytes(copying: seed.span)), for: registry, ledger: ledger,
@@ -55,6 +61,12 @@ final class UnlockHandler: HTTPHandler {
       })
   }
 
+  private static func factoryKey(in file: String?) throws -> FactoryKey? {
+    guard let file else { return nil }
+    let bytes = try SecretFile.read(file, limit: FactoryKey.byteCount)
+    return try FactoryKey(JOSESecret(copying: bytes.span))
+  }
+
   /// The grant of the present files.
   private func present() -> UnlockGrant {
     state.withLock { state in
@@ -63,7 +75,7 @@ final class UnlockHandler: HTTPHandler {
       // Take the marks before reading: files that change meanwhile are then read again.
       state.marks = marks
       do {
-        state.grant = try Self.grant(options, for: registry, ledger: ledger)
+        state.grant = try Self.grant(options, of: store, ledger: ledger)
         Terminal.complain("proof-unlock: read its files again")
       } catch {
         Terminal.complain(

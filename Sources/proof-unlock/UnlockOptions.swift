@@ -1,13 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import Console
+import HTTPServing
 import ProofBackend
 import ProofModel
-import ProofService
 
 /// The options of the command line.
 struct UnlockOptions: Sendable {
   var server: HTTPServerSettings
   let keyFiles: [String]
   let issuerFile: String
+  /// The file of the factory key; nil if no hardware has a factory secret.
+  let factoryKeyFile: String?
   let store: String
   let ledger: String
   let trustsClock: Bool
@@ -19,13 +23,16 @@ struct UnlockOptions: Sendable {
   var rules = TokenVerifier.Rules()
 
   /// The files that may be replaced while it runs.
-  var files: [String] { keyFiles + [issuerFile] + (usersFile.map { [$0] } ?? []) }
+  var files: [String] { keyFiles + [issuerFile] + [factoryKeyFile, usersFile].compactMap { $0 } }
 
   private static let known = [
     Option("--port", "N", help: "port on this machine; the system chooses one if missing"),
     Option("--keys", "FILE,…", help: "keys of the service's tokens: a JWK or a JWKS in each file"),
     Option("--issuer-key", "FILE", help: "the backend's signing key, as `proofctl` made it"),
-    Option("--store", "FILE", help: "the account's store, for its hardware; no lock is opened"),
+    Option("--factory-key", "FILE", help: "opens factory secrets, for hardware that has one"),
+    Option(
+      "--store", "FILE|URI",
+      help: "the account's store, a file or postgres://…, for its hardware; no lock is opened"),
     Option("--ledger", "FOLDER", help: "remembers what was issued"),
     Option("--users", "FILE", help: "the users: NAME SHA256-OF-SECRET HARDWARE,…|* a line"),
     Option("--anyone", help: "instead of --users: each app that passes, for any user"),
@@ -57,6 +64,7 @@ struct UnlockOptions: Sendable {
     _ = try options.needed("--keys")
     keyFiles = options.list("--keys")
     issuerFile = try options.needed("--issuer-key")
+    factoryKeyFile = options.value("--factory-key")
     store = try options.needed("--store")
     ledger = try options.needed("--ledger")
     usersFile = options.value("--users")

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import DurableFiles
 import ProofBackend
 import ProofModel
@@ -34,7 +36,7 @@ struct UnlockUsers: Sendable {
       if parts[2] != "*" {
         hardware = []
         for text in parts[2].split(separator: ",") {
-          guard let id = Hexadecimal.decode(String(text)).flatMap({ try? HardwareID($0) }) else {
+          guard let id = try? HardwareID(String(text)) else {
             throw UnlockUsersError(place, "\(text) is no hardware id of 32 hexadecimal digits")
           }
           hardware?.insert(id)

@@ -1,6 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import Console
 import Glibc
-import ProofService
+import HTTPServing
 
 // A small API backend: one protected path, /unlock-grant, over HTTP for a proxy on this machine.
 

@@ -1,3 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import AccountStores
 import DurableFiles
 import ProofJOSE
 import ProofKit
@@ -19,7 +22,7 @@ enum AccountAccess {
       throw Failure.usage("name either a store or a service (--store, --service), not both")
     case (nil, nil):
       throw Failure.usage(
-        "name the account: --store FILE, or --service URL with its management token")
+        "name the account: --store FILE|URI, or --service URL with its management token")
     }
   }
 
@@ -38,7 +41,7 @@ enum AccountAccess {
   }
 
   private static func open(_ path: String, _ invocation: Invocation) throws -> Account {
-    let store = try SQLiteStore(at: path)
+    let store = try StorePlace(path).open()
     let lock = try lock(invocation)
     return try Account.open(in: store, with: lock)
   }

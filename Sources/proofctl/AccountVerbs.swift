@@ -1,3 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import AccountStores
 import Console
 import DurableFiles
 import Glibc
@@ -30,7 +33,7 @@ enum AccountVerbs {
         "--url", "URL", help: "where the service will be, such as https://attest.example.com:8443"),
       Option(
         "--management-token", "FILE", help: "writes the management token there; else it is shown"),
-    ], "makes a store with an account and fresh keys"
+    ], "makes a store with an account and fresh keys; in a database, the account alone"
   ) { invocation in try makeAccount(invocation) }
 
   private static func makeAccount(_ invocation: Invocation) throws -> Answer {
@@ -48,8 +51,7 @@ enum AccountVerbs {
     }
     let lock = try AccountAccess.lock(invocation)
     // An existing store names its account itself.
-    let isThere = unsafe access(path, F_OK) == 0
-    let store = try (isThere ? try? SQLiteStore(at: path) : nil) ?? SQLiteStore(creatingAt: path)
+    let store = try StorePlace(path).create(for: invocation.operands[0])
     let (account, token) = try Account.create(
       invocation.operands[0], in: store, lockedBy: lock, url: url)
     var value: JSONObject = [
@@ -344,6 +346,13 @@ enum AccountVerbs {
       "stringkey retire", [], [KeyVerbs.atOnce], "drops the secret of before",
       as: "stringkey/retire"
     ) { ["atOnce": .bool($0.has("--at-once"))] },
+    verb("saltkey list", "shows which keys of challenges there are", as: "saltkey/list"),
+    verb(
+      "saltkey rotate", "draws another key of challenges; those of the one before stay good",
+      as: "saltkey/rotate"),
+    verb(
+      "saltkey replace", "draws another key of challenges; those that wait end",
+      as: "saltkey/replace"),
     verb("metrics show", "shows how much there is of what", as: "metrics/show"),
   ]
 }

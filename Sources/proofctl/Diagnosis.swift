@@ -1,3 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import AccountStores
 import Console
 import Glibc
 import ProofJOSE
@@ -35,7 +38,7 @@ enum Diagnosis {
     }
     if let path = invocation.value("--store", else: "PROOF_STORE") {
       look("store") {
-        let (name, lock) = try Account.identity(in: SQLiteStore(at: path))
+        let (name, lock) = try Account.identity(in: StorePlace(path).open())
         return "account \(name), locked by a \(lock)"
       }
       look("account") { try account(invocation) }

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import Console
 import DurableFiles
 import ProofJOSE
@@ -7,7 +9,7 @@ import ProofService
 /// Verbs about gates and the events that they judge.
 enum GateVerbs {
   static let all: [Verb] =
-    [keys, add, change, list, show, remove, rotate, revoke, configuration] + events
+    [keys, add, change, list, show, remove, rotate, revoke, configuration, credential] + events
 
   private static let keys = Verb(
     "gate keys", [Operand("new|show"), Operand("FILE")], [],
@@ -97,7 +99,7 @@ enum GateVerbs {
     as: "gate/show", named)
 
   private static let remove = AccountVerbs.verb(
-    "gate remove", [Operand("NAME")], [], "removes a gate that no API and no event names",
+    "gate remove", [Operand("NAME")], [], "removes a gate that no API, event or challenge names",
     as: "gate/remove", named)
 
   private static func named(_ invocation: Invocation) -> JSONObject {
@@ -145,6 +147,28 @@ enum GateVerbs {
     guard let path = invocation.value("--output") else { return Answer(value, text: text) }
     try SecretFile.replace(path, Array((text + "\n").utf8).span)
     return Answer(["configuration": .string("in \(path)")])
+  }
+
+  private static let credential = Verb(
+    "gate credential", [Operand("NAME")],
+    [
+      Option("--as", "WORD", help: "its name among the management tokens; gate.NAME if missing"),
+      Option("--output", "FILE", help: "writes it there, mode 0600; else it is shown"),
+    ], "draws a credential with which the gate fetches its configuration, and nothing else"
+  ) { invocation in
+    var arguments = named(invocation)
+    AccountVerbs.set(&arguments, "as", invocation.value("--as"))
+    let answer = try AccountAccess(invocation).perform("gate/credential", arguments)
+    guard let path = invocation.value("--output"), case .object(var object) = answer,
+      let token = object.text("token")
+    else { return Answer(answer) }
+    do { try SecretFile.replace(path, Array(token.utf8).span) } catch {
+      throw Failure(
+        "\(error) The credential was drawn and is lost: \"proofctl management change\" draws "
+          + "another one.")
+    }
+    object["token"] = .string("in \(path)")
+    return Answer(.object(object))
   }
 
   private static let events: [Verb] = [

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import Console
 import DurableFiles
 import Foundation
@@ -14,7 +16,9 @@ struct Invocation: Sendable {
   /// Flags that every verb takes.
   static let globals = [
     Option("--json", help: "answers in JSON, errors too"),
-    Option("--store", "FILE", help: "the account's store; else PROOF_STORE"),
+    Option(
+      "--store", "FILE|URI",
+      help: "the account's store: a file, or postgres://… (docs/SCALE.md); else PROOF_STORE"),
     Option("--key-file", "FILE", help: "unlocks the store"),
     Option("--passphrase-file", "FILE", help: "unlocks the store; else PROOF_PASSPHRASE"),
     Option("--service", "URL", help: "a running service instead of a store; else PROOF_SERVICE"),
@@ -74,7 +78,7 @@ struct Invocation: Sendable {
   }
 
   static func parse<Value: FixedBytes>(_ text: String, _ what: String) throws(Failure) -> Value {
-    guard let bytes = Hexadecimal.decode(text), let value = try? Value(bytes) else {
+    guard let value = try? Value(text) else {
       throw .usage("\(what) takes \(2 * Value.byteCount) hexadecimal digits, not all zeros")
     }
     return value

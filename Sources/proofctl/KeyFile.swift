@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import DurableFiles
 import ProofJOSE
 import ProofModel
@@ -14,12 +16,32 @@ enum KeyFile {
     }
   }
 
+  /// A key file's bytes in base64, the form of the management API.
+  static func base64(_ path: String) throws -> String {
+    let secret = try secret(path)
+    let text = secret.encoded(as: .standard)
+    return text.withBytes { bytes in
+      String(decoding: bytes.indices.map { bytes[$0] }, as: UTF8.self)
+    }
+  }
+
   /// Reads a key file.
   static func read(_ path: String) throws -> SecretBytes {
+    let bytes = try bytes(path)
+    return SecretBytes(copying: bytes.span)
+  }
+
+  /// Reads a key file, for the account.
+  static func secret(_ path: String) throws -> JOSESecret {
+    let bytes = try bytes(path)
+    return JOSESecret(copying: bytes.span)
+  }
+
+  private static func bytes(_ path: String) throws -> [UInt8] {
     let bytes = try SecretFile.read(path, limit: byteCount)
     guard bytes.count == byteCount else {
       throw Failure("\(path) holds \(bytes.count) bytes; such a key has \(byteCount)")
     }
-    return SecretBytes(copying: bytes.span)
+    return bytes
   }
 }

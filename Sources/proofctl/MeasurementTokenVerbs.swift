@@ -1,9 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import Console
 import DurableFiles
 import Glibc
 import ProofBackend
 import ProofJOSE
 import ProofModel
+import ProofService
 
 /// Verbs that do a backend's work by hand, and read its output.
 enum MeasurementTokenVerbs {
@@ -21,9 +24,22 @@ enum MeasurementTokenVerbs {
     }
     return MeasurementTokenIssuer(
       try HardwareVerbs.issuer(invocation.needed("--issuer-key")),
-      for: NamedAccountHardware(access: try AccountAccess(invocation)),
+      for: NamedAccountHardware(
+        access: try AccountAccess(invocation), factoryKey: try factoryKey(invocation)),
       ledger: try IssueLedgerFile(folder: ledger),
       clockStep: invocation.has("--trust-clock") ? nil : MeasurementTokenIssuer.defaultClockStep)
+  }
+
+  private static func factoryKey(_ invocation: Invocation) throws -> FactoryKey? {
+    guard let path = invocation.value("--factory-key") else { return nil }
+    return try FactoryKey(KeyFile.secret(path))
+  }
+
+  private static func factorySecret(
+    _ invocation: Invocation, of id: HardwareID
+  ) throws -> FactorySecret? {
+    guard let path = invocation.value("--factory-secret") else { return nil }
+    return try FactorySecret(of: id, drawn: KeyFile.read(path))
   }
 
   private static let issue = Verb(
@@ -37,6 +53,7 @@ enum MeasurementTokenVerbs {
       Option("--uses", "N|unlimited", help: "commands allowed; unlimited if missing"),
       Option("--lifetime", "SECONDS|endless", help: "30 days if missing"),
       Option("--literal", help: "puts the app's own keys into the token"),
+      Option("--factory-key", "FILE", help: "opens factory secrets, for hardware that has one"),
       Option("--output", "FILE", help: "writes the token there; else it is shown"),
     ] + backend, "turns the service's token into a measurement token for hardware"
   ) { invocation in
@@ -71,6 +88,7 @@ enum MeasurementTokenVerbs {
       Option("--hardware", "ID", help: "opens it as this hardware"),
       Option("--hardware-key", "FILE", help: "the hardware's secret key"),
       Option("--issuer", "HEX", help: "the public key of who signed it"),
+      Option("--factory-secret", "FILE", help: "what the factory drew for the hardware"),
       Option("--development", help: "the hardware is for the bench"),
     ], "says what a measurement token is, and with the hardware's key what it grants"
   ) { invocation in
@@ -81,15 +99,16 @@ enum MeasurementTokenVerbs {
       "hardwareBegins": .string(Hexadecimal.encode(token.bytes[4..<8])),
     ]
     guard let path = invocation.value("--hardware-key") else { return Answer(.object(value)) }
+    let id = try invocation.hexadecimal("--hardware", HardwareID.self)
     let keys = try HardwareKeys(
-      id: invocation.hexadecimal("--hardware", HardwareID.self),
-      secretKey: KeyFile.read(path),
+      id: id, secretKey: KeyFile.read(path),
       mode: invocation.has("--development") ? .development : .production,
       issuers: [invocation.hexadecimal("--issuer", IssuerPublicKey.self)],
-      allowsLiteralTokens: true)
+      allowsLiteralTokens: true, factory: factorySecret(invocation, of: id))
     let grant = try keys.open(token)
     value["instance"] = .string(grant.instance.description)
     value["generation"] = .number(JSONNumber(Int64(grant.generation)))
+    value["version"] = .number(JSONNumber(Int64(grant.version.rawValue)))
     value["form"] = .string("\(grant.secrets.form)")
     value["integrityClasses"] = classes(grant.integrityClasses)
     value["deviceClasses"] = classes(grant.deviceClasses)

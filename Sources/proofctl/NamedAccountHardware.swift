@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import ProofBackend
 import ProofJOSE
 import ProofModel
@@ -6,6 +8,8 @@ import ProofService
 /// The hardware of a verb's account, in its store or behind a service.
 struct NamedAccountHardware: HardwareRegistry {
   let access: AccountAccess
+  /// Opens factory secrets; nil if none was given.
+  var factoryKey: FactoryKey?
 
   func hardware(_ id: HardwareID) throws(BackendError) -> RegisteredHardware? {
     let place = "the account's hardware"
@@ -23,5 +27,18 @@ struct NamedAccountHardware: HardwareRegistry {
       return hardware
     }
     return nil
+  }
+
+  func factorySecret(of hardware: RegisteredHardware) throws(BackendError) -> FactorySecret? {
+    guard let factoryKey else { return nil }
+    let id = hardware.identity.id
+    let answer: JSONValue
+    do {
+      answer = try access.perform("hardware/sealed-secret", ["id": .string(id.description)])
+    } catch {
+      throw .storage(path: "the factory secret of \(id)", reason: "\(error)")
+    }
+    guard case .object(let fields) = answer, let text = fields.text("sealed") else { return nil }
+    return try factoryKey.secret(Base64.decode(text) ?? [], of: id)
   }
 }

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import Console
 import DurableFiles
 import ProofBackend
@@ -68,7 +70,7 @@ enum TokenVerbs {
     if let expiry = claims.expiry { object["exp"] = .number(JSONNumber(expiry.seconds)) }
     set("iss", claims.issuer)
     set("sub", claims.subject)
-    set("did", claims.deviceID?.text)
+    set("did", claims.instance.map { Base64.encode($0) })
     set("ip", claims.address)
     set("arc", claims.attestationCode)
     set("pay", claims.binding?.text)

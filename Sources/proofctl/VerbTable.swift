@@ -1,9 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// All verbs of the tool, in the order of its help.
 enum VerbTable {
   static let all: [Verb] =
     [
-      AccountVerbs.all, GateVerbs.all, TokenVerbs.all, SDKVerbs.all, HardwareVerbs.all,
-      MeasurementTokenVerbs.all,
+      AccountVerbs.all, GateVerbs.all, EventVerbs.all, ChallengeVerbs.all, TokenVerbs.all,
+      SDKVerbs.all, HardwareVerbs.all, MeasurementTokenVerbs.all, StoreVerbs.all,
       [Diagnosis.verb, Completion.verb],
     ].flatMap { $0 }
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The ways into each kind of program: the functions that it calls in a plug-in of its own accord.
 
 #define _GNU_SOURCE

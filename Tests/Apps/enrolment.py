@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """A program of other people enrols with a running proof-service, and gets a token that its API accepts.
 
 This client is written from docs/SERVICE.md. It asks for a challenge, has the program collect what is asked, makes the

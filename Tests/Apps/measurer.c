@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The probe as a plug-in of programs that know nothing of it: a thread that measures when it is asked.
 ///
 /// The thread connects to the Unix socket `PROOF_SOCKET` and answers lines: any number of lines, then `ok` or

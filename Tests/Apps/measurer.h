@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The measuring thread of a program that the probe was put into.
 
 #ifndef MEASURER_H

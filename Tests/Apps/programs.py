@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """The programs that the probe is put into: how each is started, when it is ready, what it does besides."""
 
 import contextlib

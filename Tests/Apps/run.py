@@ -1,4 +1,6 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+
 """The probe inside programs of other people: however they are started and whatever they do, one IM, one DM, no alarm.
 
     run.py [--starts N] [--keep] [PROGRAM…]     all programs, 3 starts each; --keep: goes on after a failure

@@ -1,4 +1,6 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+#
 # The probe inside programs of other people, which also enrol with a running proof-service.
 #
 #   Tests/Apps/run.sh [OPTION…]     options of run.py

@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """Every attack of the matrix: how it is done, with which tool, and which source must give it away.
 
 A *live* attack (live.py) is done to a running app that was accepted a moment before; a *start* attack (beginning.py)
@@ -33,6 +35,13 @@ class Attack:
     trusting: typing.Optional[typing.Tuple[int, ...]] = None  # Verdicts under the trusting policy, where they differ
     impossible: typing.Optional[typing.Callable] = None  # (): why this machine cannot make it, or None
     may_end_app: bool = False  # The tool may send the app nowhere instead of attacking: no app is left to judge
+
+    @property
+    def is_on_kept_code(self):
+        """Whether it changes code or constants of a running app, otherwise than through a page that root holds pinned:
+        that is what the incremental policy does not see of root's files (docs/SECURITY.md)."""
+        return (self.live is not None and bool({CODE, PAGES} & set(self.seen_by))
+                and self.tool not in ("userfaultfd", "FUSE", "O_DIRECT, FUSE"))
 
     @property
     def survives(self):

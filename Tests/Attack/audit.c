@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // An auditor of the loader, which sees and may redirect every binding.
 
 #define _GNU_SOURCE

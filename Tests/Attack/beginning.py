@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """Attacks that are in place when the app starts: `(stage)`; returns options for `Stage.start`."""
 
 import os

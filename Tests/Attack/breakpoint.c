@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Watches a program with performance events, as perf does: no ptrace, no byte of the program changed.
 //
 //   breakpoint start PROGRAM ARGUMENT…   sets a hardware breakpoint on itself, which stays when it executes PROGRAM

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The app's clock, which a command sets forward or back: the system's own clock would change for every process. Linked
 // with --wrap=clock_gettime.
 

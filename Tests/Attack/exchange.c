@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Exchanges the contents of two files of XFS without a change of any time: both are opened by handle, as a backup
 // program opens them, and such descriptors leave times as they are.
 //

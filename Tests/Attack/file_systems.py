@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """File systems for a bundle: how each is made, and why this machine cannot make one."""
 
 import array

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Bytes as lower-case hexadecimal text, for programs that talk in lines.
 
 #ifndef ATTACK_HEX_H

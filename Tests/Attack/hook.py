@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """Attaches frida to a process and hooks a function; says "hooked", and detaches when its standard input ends."""
 
 import sys

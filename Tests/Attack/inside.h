@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Attacks that the app carries out on itself, as code injected into it would.
 
 #ifndef ATTACK_INSIDE_H

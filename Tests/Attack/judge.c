@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Service, backend and hardware in one process of their own: everything that is not the app.
 //
 // Commands, one a line on standard input; each answer ends with a line "ok" or "error WHAT".
@@ -81,6 +83,7 @@ static const char *present_token(uint32_t generation) {
   struct pfc_outcome outcome;
   struct pfc_token token;
   memset(&token, 0, sizeof token);
+  token.version = PFC_VERSION;
   token.mode = pfc_sdk_key.mode;
   token.form = PFC_FORM_DIVERSIFIED;
   token.integrity_classes = 0xFFFF;
@@ -93,7 +96,7 @@ static const char *present_token(uint32_t generation) {
   memcpy(token.instance_id, instance, PFC_ID_BYTES);
   if (draw(NULL, ephemeral, sizeof ephemeral) != 0) return "random";
   if (pfc_secrets_make(&token.secrets, &pfc_sdk_key, &measured, PFC_FORM_DIVERSIFIED, hardware.id) != PFC_OK ||
-      pfc_token_create(bytes, &token, hardware.public_key, signing_key, ephemeral) != PFC_OK) {
+      pfc_token_create(bytes, &token, hardware.public_key, NULL, signing_key, ephemeral) != PFC_OK) {
     return "token";
   }
   pfc_session_close(&session);

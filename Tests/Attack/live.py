@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """Attacks on a running app that was accepted a moment before: `(stage, app)`; may return a function that undoes it."""
 
 import mmap

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // A debugger that is attached while a program works with its keys, and at no other time.
 //
 //   lurker PID ATTACH DETACH

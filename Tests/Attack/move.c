@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Exchanges a block of a file of ext4 for one that was never written, with the rights of the file's owner.
 //
 //   move FILE OTHER    OTHER is made. Ends with 3 where blocks cannot be moved.

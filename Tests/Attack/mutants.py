@@ -1,4 +1,6 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+
 """Takes out the probe's defences one by one, and sees to it that the attack each is there for is no longer seen.
 
   mutants.py [WORD…]     all, or those whose description has one of the words
@@ -13,7 +15,7 @@ import sys
 
 import run
 from attacks import ATTACKS
-from stage import BUILD, OBJECTS, ROOT, compiler, link_app
+from stage import BUILD, OBJECTS, ROOT, compiler, link_app, object_name
 from stage import run as command
 
 sys.path.insert(0, str(ROOT / "Tests" / "Runner"))
@@ -22,8 +24,8 @@ from planting import changed  # noqa: E402
 
 PROBE = ROOT / "CSources" / "ProofProbe"
 
-ENVIRONMENT, VIEW, REPORT, DEVICE = "linux_environment.c", "linux_view.c", "view_report.c", "linux_device.c"
-WATCH = "linux_watch.c"
+ENVIRONMENT, VIEW, REPORT = "process/environment.c", "process/view.c", "process/view_report.c"
+DEVICE, WATCH = "process/device.c", "process/watch.c"
 
 MUTANTS = [
     ("TracerPid of the first thread is not read", "system calls traced",
@@ -35,7 +37,7 @@ MUTANTS = [
      [(WATCH, "if (sight->personality == 0) return", "if (sight->personality != 1) return"),
       (WATCH, "(sight->personality & ADDR_NO_RANDOMIZE) != 0", "0")]),
     ("who watches is looked at before the environment is read", "debugger attached while a file is read",
-     [("probe_gather.c", "  if (result == PFP_OK) pfp_environment_report(evidence, &probe->process);\n"
+     [("probe/gather.c", "  if (result == PFP_OK) pfp_environment_report(evidence, &probe->process);\n"
        "  if (result == PFP_OK) pfp_variables_report(evidence, &probe->process);\n"
        "  if (result == PFP_OK) watch(probe, evidence);\n",
        "  if (result == PFP_OK) watch(probe, evidence);\n"
@@ -47,7 +49,7 @@ MUTANTS = [
     ("TracerPid of the other threads is not read", "one thread traced, not the first",
      [(WATCH, "return tracer > 0;", "return 0;")]),
     ("what is mounted over /proc is taken for the kernel's word", "debugger behind mounts over /proc",
-     [("linux_proc.c", "file < 0 || is_of(folder, file)", "file < 0 || is_of(folder, file) || file >= 0")]),
+     [("system/proc.c", "file < 0 || is_of(folder, file)", "file < 0 || is_of(folder, file) || file >= 0")]),
     ("the check that every tracer can be seen is left out", "debugger outside of the process namespace",
      [(WATCH, "return sight->every_tracer ? ", "return sight->every_tracer >= 0 ? ")]),
     ("the environment the process was started with is not read", "library preloaded, variable hidden",
@@ -106,33 +108,34 @@ MUTANTS = [
     ("trusting: code is vouched for as constants are", "library code changed through a pinned page",
      [(VIEW, "if (kept != NULL && (segment->flags & PFP_EXECUTE) == 0) {", "if (kept != NULL) {")]),
     ("incremental: files that anybody may write to are kept", "bundle file changed through a page held by FUSE",
-     [("linux_keep.c", "if (!pfp_keep_guarded(identity, memory, fd)) return 0;", "(void)0;"),
-      ("linux_keep.c", "if (*keep == PFP_KEEP && !trusts_owner && !pfp_keep_guarded(identity, memory, fd))",
+     [("system/keep.c", "if (!pfp_keep_guarded(identity, memory, fd)) return 0;", "(void)0;"),
+      ("system/keep.c", "if (*keep == PFP_KEEP && !trusts_owner && !pfp_keep_guarded(identity, memory, fd))",
        "if (memory == NULL)")]),
     ("incremental: root's files are kept for root", "block of a bundle file moved away",
-     [("linux_keep.c", "identity->guard == PFP_GUARD_ROOT && unprivileged(memory);",
+     [("system/keep.c", "identity->guard == PFP_GUARD_ROOT && unprivileged(memory);",
        "identity->guard == PFP_GUARD_ROOT && (unprivileged(memory) || true);")]),
     ("slots of the PLT are not followed", "GOT entry redirected (lazy)",
-     [("linux_links.c", "    table(&walk, pfp_dynamic_address(object, DT_JMPREL), "
+     [("process/links.c", "    table(&walk, pfp_dynamic_address(object, DT_JMPREL), "
        "pfp_dynamic_value(object, DT_PLTRELSZ, 0));\n", "    (void)0;\n")]),
     ("a slot is told as what the loader would find, wherever it leads", "GOT entry redirected (lazy)",
-     [("linux_links.c", "  int lawful = is_original(&walk->unbound, walk->object, at);", "  int lawful = 1;")]),
+     [("process/links.c", "  int lawful = is_original(&walk->unbound, walk->object, at);", "  int lawful = 1;")]),
     ("any library that is loaded is taken for a system module", "library loaded that nothing needs",
-     [("linux_modules.c", "if (!has_pattern(object->path) && !is_opened_by_a_library(objects, object->path)) continue;",
+     [("process/modules.c",
+       "if (!has_pattern(object->path) && !is_opened_by_a_library(objects, object->path)) continue;",
        "(void)has_pattern;"),
-      ("linux_modules.c", "trusted && only_root_writes(object->path)",
+      ("process/modules.c", "trusted && only_root_writes(object->path)",
        "trusted && only_root_writes(object->path) < 2")]),
     ("variables of interpreters are not asked for", "modules of an interpreter from another folder",
-     [("linux_variables.c", "if (values[i] == NULL && now == NULL) continue;", "if (now != block) continue;")]),
+     [("process/variables.c", "if (values[i] == NULL && now == NULL) continue;", "if (now != block) continue;")]),
     ("constants are not hashed, only what is executable", "executable: one byte of its constants",
      [(VIEW, "return (segment->flags & PFP_WRITE) == 0 && segment->file_size != 0;",
        "return (segment->flags & PFP_EXECUTE) != 0 && segment->file_size != 0;")]),
     ("code is taken from the file's name, not from memory", "executable code patched from outside",
      [(VIEW, "    contents[count].size = segment->file_size;\n", "    contents[count].size = 0;\n")]),
     ("the executable's file is not read", "executable: one byte, never loaded",
-     [("probe_gather.c", "result == PFP_OK ? entry.content : NULL);", "NULL);")]),
+     [("probe/gather.c", "result == PFP_OK ? entry.content : NULL);", "NULL);")]),
     ("the bundle's entries are counted, not hashed", "bundle file changed",
-     [("probe_gather.c", "pfp_transcript_raw(&shards->transcripts[shard], entry->digest, sizeof entry->digest);", "")]),
+     [("probe/gather.c", "pfp_transcript_raw(&shards->transcripts[shard], entry->digest, sizeof entry->digest);", "")]),
     ("the machine's identity is not read", "storage copied to another device",
      [(DEVICE, 'pfp_read_file(text, sizeof text, "/etc/machine-id")',
        'pfp_read_file(text, sizeof text, "/etc/hostname")')]),
@@ -145,7 +148,7 @@ MUTANTS = [
      [(DEVICE, "record = add(evidence, PFP_DEVICE_ROOT, \"root\", text, size);",
        "record = add(evidence, PFP_DEVICE_ROOT, \"root\", \"the same\", 8);")]),
     ("a secret that others may read is taken", "storage opened to others",
-     [("linux_storage.c", "status.st_uid != geteuid() || (status.st_mode & 077) != 0) {", "0) {")]),
+     [("system/storage.c", "status.st_uid != geteuid() || (status.st_mode & 077) != 0) {", "0) {")]),
     ("the secret itself is not measured", "storage secret lost",
      [(DEVICE, '"secret", secret, result == PFP_OK ? PFP_SECRET_BYTES : -1);', '"secret", "there", 5);')]),
 ]
@@ -154,11 +157,11 @@ MUTANTS = [
 HARDENED = "hardened: "  # Before the name of such a test
 HARDENING = [
     ("the hardened process stays dumpable", "debugger attached",
-     [("linux_harden.c", "PR_SET_DUMPABLE, 0,", "PR_SET_DUMPABLE, 1,")]),
+     [("process/harden.c", "PR_SET_DUMPABLE, 0,", "PR_SET_DUMPABLE, 1,")]),
     ("the hardened process stays dumpable", "memory written",
-     [("linux_harden.c", "PR_SET_DUMPABLE, 0,", "PR_SET_DUMPABLE, 1,")]),
+     [("process/harden.c", "PR_SET_DUMPABLE, 0,", "PR_SET_DUMPABLE, 1,")]),
     ("the hardened process may gain privileges", "rights gained by a program it starts",
-     [("linux_harden.c", "prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0", "0")]),
+     [("process/harden.c", "prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0", "0")]),
 ]
 
 
@@ -167,12 +170,13 @@ def build(edits):
     folder = BUILD / "mutant-sources"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
-    objects = {path.stem: path for path in OBJECTS.glob("*.o")}
+    objects = {path.name: path for path in OBJECTS.glob("*.o")}
     for name, text in changed(PROBE, edits).items():
         source = folder / name
+        source.parent.mkdir(exist_ok=True)
         source.write_text(text, encoding="utf-8")
-        objects[source.stem] = source.with_suffix(".o")
-        command(*compiler("-w", f"-I{PROBE}"), "-c", source, "-o", objects[source.stem])
+        changed_object = objects[object_name(source)] = source.with_suffix(".o")
+        command(*compiler("-w"), "-c", source, "-o", changed_object)
     link_app("mutant", objects.values())
 
 

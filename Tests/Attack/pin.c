@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Changes a file through a page that stays pinned: the bytes arrive when mapping and descriptor are long gone.
 //
 //   pin userfaultfd|fuse|direct FILE OFFSET HEX FOLDER

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // A library that preloads itself over the app's own, and hides the variable that brought it.
 
 #define _GNU_SOURCE

@@ -1,4 +1,6 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+
 """The attack matrix: real tools against a live app, judged by a real verifier.
 
   run.py [--only WORD] [--report FILE]
@@ -225,6 +227,48 @@ def prevention(checks):
 # --------------------------------------------------------------------------------------------------------------
 
 
+# Kept code ------------------------------------------------------------------------------------------------------
+
+def attack_kept(attack, policy):
+    """An attack on the code of an ordinary user's app that root installed: two measurements have kept its digests. What
+    the diagnosis says of the untouched app, the verdict on it, and both after the attack."""
+    with contextlib.ExitStack() as stack:
+        folder = tempfile.mkdtemp(prefix="proofkit-attack-", dir=OPEN_TO_ALL)
+        stack.callback(remove_folder, folder)
+        os.chmod(folder, 0o755)
+        stage = Stage(pathlib.Path(folder) / "stage", attack.program)
+        for own in (stage.storage, stage.spare):
+            os.chown(own, 65534, 65534)
+        stack.callback(stage.close)
+        judge = Judge()
+        stack.callback(judge.close)
+        app = stage.start(wrapper=AS_NOBODY)
+        app.ask("config " + judge.enrol(app, policy))
+        before = [judge.judge(app), judge.judge(app)]
+        undo = attack.live(stage, app)
+        if undo is not None:
+            stack.callback(undo)
+        return before, [judge.judge(app), judge.judge(app)], {source for source, _ in diagnosis(app)}
+
+
+def kept_code(checks, word):
+    print("\nOn an ordinary user's app that root installed, whose code was hashed before:")
+    for attack in ATTACKS:
+        if not attack.is_on_kept_code or word not in attack.name:
+            continue
+        for policy in POLICIES[1:]:
+            before, after, seen = None, None, set()
+            try:
+                with limited():
+                    before, after, seen = attack_kept(attack, policy)
+            except (Refusal, RuntimeError, OSError, subprocess.SubprocessError) as error:
+                print(f"{attack.name}, {policy}: {type(error).__name__}: {error}", flush=True)
+            checks.that(before == [1, 1], f"{attack.name}, {policy}: the untouched app: {before}")
+            checks.that(after == [16, 16], f"{attack.name}, {policy}, kept code: verdicts {after}")
+            checks.that(seen >= set(attack.seen_by), f"{attack.name}, {policy}, kept code: seen by {sorted(seen)}")
+        print(f"{attack.name:47} {attack.tool:18} {words_of(after or [None])}, {', '.join(sorted(seen))}", flush=True)
+
+
 def write_report(path, rows):
     """The table as Markdown."""
     lines = ["| attack | tool | sources that differ | verdict |", "|---|---|---|---|"]
@@ -335,6 +379,7 @@ def main():
         rows.append(row)
         print(line_of(row), flush=True)
     seen = [row for row in rows if not any(1 in row[1][policy] for policy in POLICIES if policy != "trusting")]
+    kept_code(checks, arguments.only)
     if not arguments.only:
         prevention(checks)
         write_report(arguments.report, rows)

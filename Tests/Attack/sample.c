@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The app under attack. It does on demand what a real one does by itself: enrol, prove, diagnose; and it says where its
 // parts stand, so that attacks from outside hit what they aim at.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "sample_library.h"
 
 // SAMPLE_ANSWER is set when the same name is built with other code.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The sample app's own library: what attacks replace, hook and redirect.
 
 #ifndef SAMPLE_LIBRARY_H

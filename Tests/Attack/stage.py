@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """The stage of an attack: an installed app, the judge it talks to, and the conversation between them."""
 
 import contextlib
@@ -13,7 +15,7 @@ BUILD = ROOT / ".build" / "attack"
 OBJECTS = BUILD / "objects"
 PYTHON = ROOT / ".build" / "pypi" / "bin" / "python"  # The one that has frida
 
-CORE = ["CSources/ProofCore/include", "CSources/ProofKey/include", "CSources/ProofProbe/include"]
+CORE = ["CSources/ProofCore/include", "CSources/ProofKey/include", "CSources/ProofProbe/include", "CSources/ProofProbe"]
 WARNINGS = ["-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wshadow", "-Werror"]
 
 VERDICTS = {1: "accepted", 2: "accepted, device only", 16: "integrity differs", 17: "device differs", 35: "superseded",
@@ -37,6 +39,11 @@ def compiler(*more):
     return [os.environ.get("CC", "cc"), *WARNINGS, "-O2", *more, *include]
 
 
+def object_name(source):
+    """The name of a source's object. Two folders of the probe may each have a source of one name."""
+    return f"{source.parent.name}-{source.stem}.o"
+
+
 def link_app(name, objects, binding="-Wl,-z,lazy"):
     run(*compiler(binding, "-Wl,--wrap=clock_gettime"), "-pthread", *objects, BUILD / "libsample.so.1",
         "-Wl,-rpath,$ORIGIN:.", "-lsodium", "-o", BUILD / name)
@@ -54,7 +61,7 @@ def compile_all():
     OBJECTS.mkdir(parents=True, exist_ok=True)
     alone()
     core = sorted((ROOT / "CSources/ProofCore").glob("*.c")) + [ROOT / "CSources/ProofKey/sdk_key.c"]
-    probe = sorted((ROOT / "CSources/ProofProbe").glob("*.c"))
+    probe = sorted((ROOT / "CSources/ProofProbe").glob("*/*.c"))
     flags = compiler()
     library = [*flags, "-shared", "-fPIC", "-Wl,-soname,libsample.so.1"]
     run(*library, HERE / "sample_library.c", "-o", BUILD / "libsample.so.1")
@@ -68,7 +75,7 @@ def compile_all():
     # is for the copy that runs from memory and has no folder of its own.
     objects = []
     for source in [HERE / "sample.c", HERE / "inside.c", HERE / "clock.c", *core, *probe]:
-        objects.append(OBJECTS / f"{source.stem}.o")
+        objects.append(OBJECTS / object_name(source))
         run(*flags, "-c", source, "-o", objects[-1])
     for name, binding in (("sample", "-Wl,-z,lazy"), ("sample-now", "-Wl,-z,now")):
         link_app(name, objects, binding)
@@ -77,7 +84,8 @@ def compile_all():
     run(*flags, "-D_GNU_SOURCE", HERE / "move.c", "-o", BUILD / "move")
     run(*flags, "-pthread", HERE / "pin.c", "-o", BUILD / "pin")
     run(*flags, HERE / "exchange.c", "-o", BUILD / "exchange")
-    run(*flags, HERE / "judge.c", *core, ROOT / "CSources/ProofProbe/sources.c", "-lsodium", "-o", BUILD / "judge")
+    run(*flags, HERE / "judge.c", *core, ROOT / "CSources/ProofProbe/evidence/sources.c", "-lsodium",
+        "-o", BUILD / "judge")
 
 
 class Process:

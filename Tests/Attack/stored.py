@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """Attacks on what the app stores: its configuration, its token.
 
 No source sees them; the configuration's own check, its salt and the token's generation do.

@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """The tools that attack, and what several attacks do."""
 
 import subprocess

@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """Common start of every test here: production hardware with power, its backend, an owner whose token is held."""
 
 import os

@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """A central, written from docs/LINK.md: PDUs over a Unix socket, and the messages of docs/SPEC.md in them.
 
 It can behave, and it can misbehave: every PDU can be sent as it is wanted.
@@ -9,7 +11,7 @@ import socket
 from proofspec.frame import COMPLETE, Receiver, fragments
 from proofspec.message import Type
 
-TOKEN, CHALLENGE, COMMAND, VERDICT, STATUS, ORDER, RECALL, REPLY = 3, 5, 8, 10, 13, 15, 17, 19
+TOKEN, CHALLENGE, COMMAND, VERDICT, STATUS, ORDER, RECALL, REPLY, CAPABILITIES = 3, 5, 8, 10, 13, 15, 17, 19, 21
 CHALLENGE_CCCD, VERDICT_CCCD = 6, 11
 ERROR, MTU_REQUEST, READ, READ_BLOB, WRITE, WRITE_COMMAND, NOTIFICATION = 1, 2, 10, 12, 18, 82, 27
 

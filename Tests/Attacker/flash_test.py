@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """Attackers with a hand on the power, and flash at its end."""
 
 import time
@@ -73,9 +75,9 @@ class Flash(Attack):
 
     def test_flash_that_is_full_opens_nothing_and_says_so(self):
         self.hardware.cut()
-        self.assertTrue(self.hardware.start("--worn", "4"))
+        self.assertTrue(self.hardware.start("--worn", "3"))
         link = self.connect()
-        # The start took one operation, this takes two; from the fourth on flash takes nothing.
+        # The start took one operation, this takes another; from the third on flash takes nothing.
         self.assert_owner_gets_in(link)
         for _ in range(3):
             self.assertEqual(self.owner.do(link, self.hardware).verdict, Verdict.FAULT)

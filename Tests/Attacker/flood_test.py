@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """Attackers who shout: strangers who burn attempts, garbage, fragments that lie, centrals that only hold links."""
 
 import random

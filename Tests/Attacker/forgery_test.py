@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """Attackers who make tokens and orders, and owners whose rights are over."""
 
 import os
@@ -126,7 +128,7 @@ class Forgery(Attack):
                 order = sign_order(self.backend.seed, later)
                 self.assertEqual(parse_answer(link.say(Type.ORDER, order)[1]).verdict, Verdict.TOO_NEW)
             token = self.thief.token(self.backend, self.hardware)
-            for changed in (b"PT\x02" + token[3:], b"PT\x01\x02" + token[4:]):
+            for changed in (b"PT\x03" + token[3:], b"PT\x01\x02" + token[4:]):
                 self.assertEqual(self.thief.present(link, self.hardware, changed), Verdict.TOO_NEW)
         self.assert_owner_gets_in()
 

@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """Attackers who recorded what was said, and say it again."""
 
 from case import Attack

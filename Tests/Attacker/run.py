@@ -1,4 +1,6 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+
 """Attacks the hardware process over its link, written from docs/SPEC.md and docs/LINK.md alone.
 
     run.py [--rounds N] [--seed N] [TEXT…]     TEXT: tests whose name contains one of them

@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """The other parties: hardware as a real process, a backend that issues tokens and orders, an app that owns one."""
 
 import os

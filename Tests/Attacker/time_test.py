@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """Attackers who bend time: an issuer's clock was wrong once, and a stranger replays what it signed."""
 
 import time

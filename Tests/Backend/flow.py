@@ -1,4 +1,6 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+
 """The token fetch from outside: a real service, an app with the SDK, and this program, which holds PyJWT, jwcrypto and
 PyNaCl alone and plays the API backend and the hardware of the literal mode."""
 

@@ -1,4 +1,6 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+
 """Admissions to a gate from outside: a real service, the operator's lines as the pages have them, an app written from
 SERVICE.md, and a gate written from SPEC.md section 15 with PyNaCl alone."""
 
@@ -230,11 +232,33 @@ class Gates(PageLines, unittest.TestCase):
         for name in ("acc", "aks", "gat", "key", "mod", "nam"):
             self.assertEqual(claims[name], gate[name], name)
         self.assertEqual(sorted(set(gate) - set(claims)),
-                         ["flr", "frm", "frs", "hdr", "hst", "iss", "lif", "rev", "xks"])
+                         ["challenges", "flr", "frm", "frs", "hdr", "hst", "iss", "lif", "rev", "watch", "xks"])
         self.assertEqual(set(claims) - set(gate), set())
         self.place.ask("event", "remove", "1-5")
         with self.assertRaisesRegex(AssertionError, "redeemer"):
             Gate(path.read_text(), self.trusted, (self.place.folder / "gate.key").read_bytes())
+
+    def test_1_under_names_challenges_stand_in_the_configuration_and_so_does_the_kill_switch(self):
+        self.assertEqual((self.gate().claims["challenges"], self.gate().claims["watch"]), ([], False))
+        lines = block("MANAGEMENT.md", "page asks for it by its name and gets a clearance for the answer:")
+        self.assertEqual(len(lines), 5)
+        for line in lines[:3]:
+            self.run_line(line)
+        listed = [{"name": "late", "kind": "person", "level": 0, "life": 600, "gate": "front"},
+                  {"name": "sign-up", "kind": "work", "level": 18, "life": 300}]
+        self.assertEqual(self.place.ask("challenge", "list"), listed)
+        configuration = "proofctl gate configuration front --output front.jws"
+        self.run_line(configuration)
+        del listed[0]["gate"]
+        self.assertEqual(self.gate().claims["challenges"], listed)
+        for line, watched in ((lines[3], True), (lines[4], False)):
+            self.run_line(line)
+            self.run_line(configuration)
+            self.assertIs(self.gate().claims["watch"], watched)
+        for name in ("late", "sign-up"):
+            self.run_line(f"proofctl challenge remove {name}")
+        self.run_line(configuration)
+        self.assertEqual(self.gate().claims["challenges"], [])
 
     def test_2_a_failing_app_sees_what_every_app_sees(self):
         stranger = App(self.place.url, self.mpk, "stranger")

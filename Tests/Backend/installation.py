@@ -1,4 +1,6 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+
 """The installation's key: in storage, in a TPM (swtpm), copied, forged, demanded and missing. Real processes."""
 
 import json

@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """The verbs about keys and management tokens, wherever the account is."""
 
 import base64

@@ -1,4 +1,6 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+
 """Orders are signed while the backend issues tokens: two processes, one ledger.
 
 The invariant of docs/BACKEND.md: the records have one order, and each obeys all before it. No issue stands behind a

@@ -1,4 +1,6 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+
 """Strings that apps define for themselves: restart, update, rotation, a failing app, copies, concurrent processes."""
 
 import pathlib

@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """A place to work in: an account's store, a running service, the operator's tool, an installed app. All of them real
 processes that end with the test."""
 
@@ -16,7 +18,7 @@ PASSPHRASE = "four words of test"
 
 # Verbs that change nothing: they are asked in both forms, for people and as JSON.
 READING = {"secret get", "customkey get", "sealing get", "devkey get", "secret list", "customkey list", "sealing list",
-           "messagekey list", "stringkey list", "management list", "api list", "registration list",
+           "messagekey list", "stringkey list", "saltkey list", "management list", "api list", "registration list",
            "registration digest", "policy show", "device list", "pin list", "config show", "keyset list", "keyset get",
            "keyset jwks", "string list", "metrics show", "sdk list", "sdk config-string", "hardware list",
            "gate list", "gate show", "event list", "issuer show", "token check", "proof compute",
@@ -47,7 +49,9 @@ class Place:
 
     def __init__(self):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="proofkit-"))
-        self.store = self.folder / "store.db"
+        # Tests/Scale plays these tests on databases: its program makes one, and prints its address.
+        maker = os.environ.get("PROOF_STORE_MAKER")
+        self.store = subprocess.check_output([maker], text=True).strip() if maker else self.folder / "store.db"
         self.processes = []
         self.environment = {name: value for name, value in os.environ.items() if not name.startswith("PROOF")}
         self.environment["PROOF_PASSPHRASE"] = PASSPHRASE

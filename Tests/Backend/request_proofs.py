@@ -1,4 +1,6 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+
 """Requests and events judged in Python, against the vectors and against other people's implementations of RFC 9421.
 
 The signer is `request-peer`, a real program with ProofRequest and ProofKitKeys in it.

@@ -1,4 +1,6 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+
 """Requests signed by the installation's key in a TPM (swtpm, unmodified): judged by a RequestVerifier and by an
 unmodified foreign library. A copied storage does not sign without that TPM."""
 

@@ -1,4 +1,6 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+
 """Each kind of key is rotated by the commands of docs/ROTATION.md, as they stand, while apps fetch tokens and two
 backends check them: proof-unlock, and this program with PyJWT and jwcrypto. Neither refuses a good token, and both
 refuse tokens by a retired key."""

@@ -1,4 +1,6 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+#
 # The token fetch from outside, every verb of the operator's tool, orders and rotations, against real processes.
 #
 #   Tests/Backend/run.sh
@@ -31,6 +33,7 @@ part 'requests and events in Python' "$python" "$here/request_proofs.py"
 part 'requests signed in a TPM' "$python" "$here/request_tpm.py"
 part 'installation keys' "$python" "$here/installation.py"
 part 'strings of apps' "$python" "$here/own_strings.py"
+part 'hardware with a factory secret' "$python" "$here/factory.py"
 part 'orders beside a running backend' "$python" "$here/orders.py"
 part 'admissions to gates' "$python" "$here/gates.py"
 part 'keys that rotate' "$python" "$here/rotation.py"

@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """TPMs for tests: swtpm, unmodified, with a certificate of its own local authority; and things that are no TPM."""
 
 import pathlib

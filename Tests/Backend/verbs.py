@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """Verbs of the operator's tool that behave alike on a store and behind a running service."""
 
 import base64
@@ -217,6 +219,15 @@ class Verbs:
         self.ask("stringkey", "retire", "--at-once")
         self.assertEqual([one["kid"] for one in self.ask("stringkey", "list")], [fresh["kid"]])
 
+    def test_the_key_of_challenges_is_rotated_and_replaced(self):
+        before = self.ask("saltkey", "list")
+        self.assertEqual([one["state"] for one in before], ["active"])
+        fresh = self.ask("saltkey", "rotate")
+        self.assertEqual([one["kid"] for one in self.ask("saltkey", "list")], [fresh["kid"], before[0]["kid"]])
+        self.refused(1, "may wait for another", "saltkey", "rotate")
+        last = self.ask("saltkey", "replace")
+        self.assertEqual([one["kid"] for one in self.ask("saltkey", "list")], [last["kid"]])
+
     def test_strings(self):
         self.ask("string", "set", "greeting", "-", given="hello\n")
         self.assertIn("greeting", json.dumps(self.ask("string", "list")))
@@ -276,6 +287,56 @@ class Verbs:
             self.assertRegex(errors, "128 bytes.*registered nowhere: delete it")
         self.refused(1, "no hardware", "hardware", "revoke", "01" * 16)
         self.refused(2, "32 hexadecimal", "hardware", "revoke", "x")
+
+    def test_factory_secrets(self):
+        name = self.place.path(f"{type(self).__name__}.factory")
+        secret = self.place.write(name + ".drawn", os.urandom(32))
+        new = self.ask("hardware", "new", "--output", name + ".key", "--factory-secret", name, "--features", "token-2")
+        self.assertEqual((new["features"], new["factorySecret"]), (["token-2", "factory-secret"], f"in {name}"))
+        self.assertEqual((stat.S_IMODE(os.stat(name).st_mode), os.stat(name).st_size), (0o600, 32))
+        code, _, errors = self.place.run("hardware", "new", "--output", name + ".2", "--factory-secret", name,
+                                         where=self.where)
+        self.assertEqual(code, 1)
+        self.assertRegex(errors, "File exists.*registered nowhere: delete it")
+        identity, key = os.urandom(16).hex(), new["publicKey"]
+        added = self.ask("hardware", "add", identity, key, "--features", "0x01", "--name", "side", "--development",
+                         "--literal")
+        self.assertEqual((added["features"], added["mode"], added["literal"]), (["token-2"], "development", True))
+        self.refused(1, "already", "hardware", "add", identity, key)
+        self.refused(1, "literal", "hardware", "change", identity, "--factory-secret", secret)
+        other = os.urandom(16).hex()
+        added = self.ask("hardware", "add", other, key, "--factory-secret", secret)
+        self.assertEqual(added["features"], ["token-2", "factory-secret"])
+        third = os.urandom(16).hex()
+        self.assertEqual(self.ask("hardware", "add", third, key)["features"], [])
+        self.assertEqual(self.ask("hardware", "change", third, "--features", "token-2")["features"], ["token-2"])
+        self.refused(1, "factory-secret", "hardware", "change", third, "--features", "factory-secret")
+        changed = self.ask("hardware", "change", third, "--factory-secret", secret)
+        self.assertEqual(changed["features"], ["token-2", "factory-secret"])
+        for wrong in ("x", "token-2,token-2"):
+            self.refused(2, "token-2, factory-secret", "hardware", "change", third, "--features", wrong)
+        self.refused(2, "does not know", "hardware", "change", third, "--features", "0x03")
+        self.refused(2, "a number such as 0x21", "hardware", "change", third, "--features", "0xyz")
+        self.refused(1, "no hardware", "hardware", "change", "01" * 16, "--features", "token-2")
+        for size in (31, 33, 0):
+            self.refused(1, "has 32|too large|holds", "hardware", "change", third, "--factory-secret",
+                         self.place.write(name + ".wrong", os.urandom(size)))
+        self.refused(1, "factory secret", "hardware", "change", third, "--factory-secret",
+                     self.place.write(name + ".zeros", bytes(32)))
+        self.refused(1, "others can read", "hardware", "change", third, "--factory-secret",
+                     self.place.write(name + ".open", os.urandom(32), 0o644))
+        opener = name + ".opener"
+        self.assertEqual(self.ask("hardware", "factory-key", "--output", opener), {"factoryKey": f"in {opener}"})
+        self.assertEqual((stat.S_IMODE(os.stat(opener).st_mode), os.stat(opener).st_size), (0o600, 32))
+        first = pathlib.Path(opener).read_bytes()
+        self.ask("hardware", "factory-key", "--output", opener, "--replace")
+        self.assertNotEqual(pathlib.Path(opener).read_bytes(), first)
+        self.refused(2, "--output is missing", "hardware", "factory-key")
+        listed = json.dumps(self.ask("hardware", "list"))
+        for drawn in (name, secret, opener):
+            drawn = pathlib.Path(drawn).read_bytes()
+            for text in (drawn.hex()[:16], base64.b64encode(drawn)[:12].decode()):
+                self.assertNotIn(text, listed)
 
     def backend(self):
         """Flags of a backend of this class, and its public key."""
@@ -368,6 +429,21 @@ class Verbs:
         seen = inspect(bench, "@" + output, "--development")
         self.assertEqual((seen["form"], seen["uses"], seen["attempts"]), ("literal", "unlimited", 5))
         self.assertEqual(self.place.ask("measurement-token", "inspect", "@" + output, where=[])["bytes"], 288)
+
+        # Hardware with a factory secret: version 2, sealed by suite 2, or nothing.
+        safe = self.ask("hardware", "new", "--output", name + ".safe", "--factory-secret", name + ".drawn")
+        self.ask("hardware", "factory-key", "--output", name + ".opener")
+        self.refused(1, "factory-key", *issue(safe, production, *limits))
+        self.refused(1, "was changed, or the factory key", *issue(safe, production, *limits, "--factory-key",
+                                                               self.place.write(name + ".other", os.urandom(32))))
+        made = self.ask(*issue(safe, production, *limits, "--factory-key", name + ".opener"))
+        self.assertEqual(bytes.fromhex(made["token"])[:4], b"PT\2\2")
+        seen = inspect(safe, made["token"], "--factory-secret", name + ".drawn")
+        self.assertEqual((seen["version"], seen["generation"]), (2, 6))
+        unsealed = ["measurement-token", "inspect", made["token"], "--hardware", safe["id"], "--hardware-key",
+                    name + ".safe", "--issuer", issuer]
+        self.refused(1, "version|newer", *unsealed, where=[])
+        self.refused(1, "for other hardware", *unsealed, "--factory-secret", name + ".other", where=[])
 
         self.refused(1, "literal", *issue(new, production, *limits, "--literal"))
         self.refused(1, "development", *issue(bench, production, *limits))

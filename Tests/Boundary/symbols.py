@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """Reads the symbol graphs of the public API: no C declaration in them, and the probe uses every name.
 
 usage: symbols.py PROBE_FOLDER SYMBOLS.json...

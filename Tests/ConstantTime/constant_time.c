@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Runs every check under valgrind and prints one line for each: a check fails if memcheck reported anything while it
 /// ran, or if its secret did not flow where it should.
 ///

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Secrets as valgrind sees them: bytes marked undefined. Whatever is computed from them is undefined too, and memcheck
 /// reports every branch and every address that depends on it. So "no report" means: same path, same addresses,
 /// whatever the secret.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Gates: the secret and its keys, the gate token, requests with a credential, compact tokens of both sides.
 
 #include <string.h>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The backend's and the hardware's side: sealed boxes, signatures, tokens, records, and the verifier's judgement.
 
 #include <string.h>
@@ -57,7 +59,8 @@ static void make_parties(struct parties *parties) {
 
 static void make_token(uint8_t bytes[PFC_TOKEN_BYTES], const struct parties *parties, struct pfc_token *token) {
   uint8_t ephemeral[PFC_SECRET_KEY_BYTES];
-  *token = (struct pfc_token){.mode = PFC_MODE_PRODUCTION,
+  *token = (struct pfc_token){.version = PFC_VERSION,
+                              .mode = PFC_MODE_PRODUCTION,
                               .form = PFC_FORM_DIVERSIFIED,
                               .integrity_classes = 3,
                               .device_classes = 1,
@@ -65,27 +68,42 @@ static void make_token(uint8_t bytes[PFC_TOKEN_BYTES], const struct parties *par
                               .uses = 9,
                               .generation = 1,
                               .issued = 1000};
+  if (parties->hardware.has_factory_secret) {
+    token->version = PFC_TOKEN_VERSION_2;
+    token->base = 1;
+  }
   memcpy(token->hardware_id, parties->hardware.id, PFC_ID_BYTES);
   memset(token->instance_id, 0x49, PFC_ID_BYTES);
   make_secret(&token->secrets, sizeof token->secrets, 3);
   make_secret(ephemeral, sizeof ephemeral, 4);
-  expect("created", pfc_token_create(bytes, token, parties->hardware.public_key, parties->signing_key, ephemeral) ==
-                        PFC_OK);
+  const uint8_t *factory = parties->hardware.has_factory_secret ? parties->hardware.factory_secret : NULL;
+  expect("created", pfc_token_create(bytes, token, parties->hardware.public_key, factory, parties->signing_key,
+                                     ephemeral) == PFC_OK);
   expect_secret("the sealed body", bytes + PFC_TOKEN_HEAD_BYTES, PFC_TOKEN_BYTES - PFC_TOKEN_HEAD_BYTES);
   reveal(bytes, PFC_TOKEN_BYTES);  // It goes over the link.
 }
 
-static void tokens(void) {
+/// Suite 1, and with a factory secret suite 2.
+static void tokens(int factory) {
   struct parties parties;
   struct pfc_token token, opened;
-  uint8_t bytes[PFC_TOKEN_BYTES];
+  uint8_t bytes[PFC_TOKEN_BYTES], drawn[PFC_FACTORY_SECRET_BYTES];
   make_parties(&parties);
+  if (factory) {
+    make_secret(drawn, sizeof drawn, 5);
+    pfc_factory_secret(parties.hardware.factory_secret, drawn, parties.hardware.id);
+    expect_secret("the factory secret", parties.hardware.factory_secret, PFC_FACTORY_SECRET_BYTES);
+    parties.hardware.has_factory_secret = 1;
+  }
   make_token(bytes, &parties, &token);
   expect("opened", pfc_token_open(&opened, bytes, sizeof bytes, &parties.hardware) == PFC_OK);
   expect_secret("the secrets", &opened.secrets, sizeof opened.secrets);
   bytes[100] ^= 1;
   expect("refused", pfc_token_open(&opened, bytes, sizeof bytes, &parties.hardware) == PFC_E_RECIPIENT);
 }
+
+static void tokens_of_suite_1(void) { tokens(0); }
+static void tokens_of_suite_2(void) { tokens(1); }
 
 static uint8_t areas[PFC_SLOTS + 1][PFC_RECORD_COPIES][PFC_RECORD_BYTES_MAX];
 
@@ -192,7 +210,8 @@ static void verifier(void) {
 const struct check checks_hardware[] = {
     {"sealed box: seal and open", unseal},
     {"signature: key and sign", sign},
-    {"token: create and open", tokens},
+    {"token: create and open", tokens_of_suite_1},
+    {"token by suite 2, with a factory secret: create and open", tokens_of_suite_2},
     {"record: save and load", records},
     {"verifier: a whole visit", verifier},
     {NULL, NULL},

@@ -1,4 +1,6 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+
 """The kernels of SHA-256 take a time that depends on public values alone, keep nothing and leave nothing behind.
 
     kernels.py                     builds CSources/ProofCore's kernel of this machine with each compiler at each level

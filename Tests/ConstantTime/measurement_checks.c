@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The app's way from evidence to measurement, with a secret MPK and secret digests, and the dissolved key.
 
 #include <string.h>

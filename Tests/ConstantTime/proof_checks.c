@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Computations of app and hardware with keys: comparisons, proofs, receipts, recalls, commands, derived keys.
 
 #include "constant_time.h"

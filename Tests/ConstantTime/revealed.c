@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Values that become public in the middle of a call. The core marks them itself where it can (PFC_DECLASSIFY). The
 /// rest stands only here, each with its reason: the linker puts these functions around the named ones (--wrap), also
 /// inside libsodium. No list of suppressed reports exists.

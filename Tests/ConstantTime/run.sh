@@ -1,4 +1,6 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+#
 # No branch and no address of the core depends on a secret: every check under valgrind's memcheck, with secrets marked
 # undefined, for both compilers at several levels of optimisation, with libsodium's portable code and with what it picks
 # for this processor. Then the same against planted mutants: a gate that lets one live has failed.

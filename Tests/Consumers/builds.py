@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """Builds the consumers, each with what its developer has: the package by its path, or pkg-config."""
 
 import os

@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """Libraries of a program that links ProofKit alone: libsodium, and nothing else that is ours to choose."""
 
 import json

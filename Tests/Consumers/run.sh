@@ -1,4 +1,6 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+#
 # Programs of other people, outside the package, built and run as they would be.
 #
 #   Tests/Consumers/run.sh

@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """Reads llvm-cov's export: a table, the lines nothing reaches, and a verdict for each source.
 
     judge.py [--report] [--broken=N] EXPORT.json
@@ -75,7 +77,7 @@ def main():
     if options.report:
         text = ["# Coverage of the core", "",
                 "Coverage by the C tests (`Tests/ProofCoreTests`) and the fuzzers' committed corpora",
-                "(`Tests/Fuzz/corpus`) together, without a fuzzer running. `make check-coverage` fails",
+                "(`Tests/Fuzz/corpus`) together, without a fuzzer running. `make check PART=coverage` fails",
                 f"below {LINES_FLOOR:.0f} % of the lines of any source. Written by `Tests/Coverage/run.sh --report`.",
                 "", *table(rows), "",
                 "## Lines that nothing reaches", ""]

@@ -1,4 +1,6 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+#
 # Coverage of the core by its C tests and the fuzzers' committed corpora: lines, regions, branches.
 #
 #   Tests/Coverage/run.sh             prints a table; fails below 95 % of the lines of any source of the core

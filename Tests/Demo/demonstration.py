@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """The demonstration's programs, what its story must tell, and a place to play it in."""
 
 import os
@@ -12,7 +14,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 BIN = pathlib.Path(os.environ.get("PROOF_BIN", ROOT / ".build" / "release"))
 PATIENCE = 300
 
-# Promises of the README: a piece of the line, and how it must end. First the act about the lock.
+# Promises of the story: a piece of the line, and how it must end. First the act about the lock.
 LOCK = [
     ("app enrols", "enrolled"),
     ("it is measured", "fetched"),
@@ -24,7 +26,7 @@ LOCK = [
     ("plays the recording", "stale"),
     ("after a power cut", "stale"),
     ("on its way", "device differs, then accepted"),
-    ("forges a token", "not signed"),
+    ("forges a token", "not for me"),
     ("debugger", "integrity differs, for debugger"),
     ("preloaded", "integrity differs, for preloading"),
     ("bundle is changed", "integrity differs, for bundle"),

@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
-"""The demonstration from outside: its story, its exit status, what it leaves behind, and the README's two terminals.
+# SPDX-License-Identifier: Apache-2.0
+
+"""The demonstration from outside: its story, its exit status, what it leaves behind; the terminals of docs/DEMO.md.
 
   Tests/Demo/run.py [TEXT…]     the programs stand in .build/release, or where PROOF_BIN says
 """
@@ -240,8 +242,8 @@ class Demo(unittest.TestCase):
             for name in os.listdir(self.stage.folder):
                 shutil.rmtree(pathlib.Path(self.stage.folder) / name)
 
-    def test_two_terminals_as_the_readme_says(self):
-        page = (ROOT / "README.md").read_text()
+    def test_two_terminals_as_the_page_says(self):
+        page = (ROOT / "docs" / "DEMO.md").read_text()
         section = page.split("two terminals", 1)[1]
         first, second = re.findall(r"```sh\n(.*?)```", section, re.S)[:2]
         place = tempfile.mkdtemp(prefix="t")

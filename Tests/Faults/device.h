@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The least of a device model: judges a message, does the command if it is to be done, sends the reply.
 
 #ifndef DEVICE_H

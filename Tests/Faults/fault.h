@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Outcome of an attempt: the target's exit status, which the walker counts.
 
 #ifndef FAULT_H

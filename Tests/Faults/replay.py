@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """Runs inside gdb and plays one attempt again, step by step, as an independent witness of what walk.c counts.
 
     FAULT_STEP=15949 gdb -q -batch -x Tests/Faults/replay.py --args .build/faults/O2/target changed-app

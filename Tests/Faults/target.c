@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// A device and one message that it refuses, for walk.c, which skips instructions between `walk_begin` and `walk_end`.
 ///
 ///     target SCENARIO        judges that scenario's message and exits with an enum fault_result
@@ -252,6 +254,25 @@ static void token_superseded(void) {
   forge(&world.issuer);
 }
 
+/// Rightly signed and sealed by suite 1, where there is a factory secret: an attacker who broke both curves.
+static void token_of_suite_1(void) {
+  begin();
+  world_factory(&world);
+  forge(&world.issuer);
+}
+
+/// The same attacker by suite 2, with a factory secret of his own.
+static void token_of_another_secret(void) {
+  uint8_t secret[PFC_FACTORY_SECRET_BYTES] = {1}, ephemeral[PFC_SECRET_KEY_BYTES] = {2};
+  begin();
+  world_factory(&world);
+  app_renew(&app);
+  CHECK_NUMBER(pfc_token_create(message, &app.token, world.hardware.public_key, secret, world.issuer.signing_key,
+                                ephemeral),
+               PFC_OK);
+  message_size = PFC_TOKEN_BYTES;
+}
+
 static const struct scenario {
   const char *name;
   void (*make)(void);
@@ -279,6 +300,8 @@ static const struct scenario {
     {"token-unsigned", token_unsigned, PFC_VERDICT_NOT_SIGNED, THEN_ACT},
     {"token-development", token_of_development, PFC_VERDICT_WRONG_MODE, THEN_ACT},
     {"token-literal", token_literal, PFC_VERDICT_WRONG_MODE, THEN_ACT},
+    {"token-suite-1", token_of_suite_1, PFC_VERDICT_WRONG_MODE, THEN_ACT},
+    {"token-other-secret", token_of_another_secret, PFC_VERDICT_NOT_FOR_ME, THEN_ACT},
     {"token-elsewhere", token_of_other_hardware, PFC_VERDICT_NOT_FOR_ME, THEN_ACT},
     {"token-expired", token_expired, PFC_VERDICT_EXPIRED, THEN_ACT},
     {"token-floor", token_below_the_floor, PFC_VERDICT_SUPERSEDED, THEN_ACT},

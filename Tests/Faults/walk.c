@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Skips the instructions of a program one by one, and counts what became of it.
 ///
 ///     walk TABLE BEGIN END GADGET MODE DEPTH PROGRAM ARGUMENT

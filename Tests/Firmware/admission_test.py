@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """Floods of the firmware's one link: the owner is served within ten seconds behind two others (docs/FIRMWARE.md,
 section 2). The deadline is the property; nothing else here looks at a clock.
 """

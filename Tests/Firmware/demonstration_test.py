@@ -1,4 +1,6 @@
-"""`make demo-firmware`: the act about the lock, its app and its thieves, with the firmware in the lock's place."""
+# SPDX-License-Identifier: Apache-2.0
+
+"""`make demo HARDWARE=firmware`: the act about the lock, its app and its thieves, with the firmware as the lock."""
 
 import json
 import pathlib

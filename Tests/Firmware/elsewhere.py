@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """A token that was opened elsewhere: by the hardware's program on this machine, with as many slots as the profile has,
 whose flash the firmware then gets.
 """

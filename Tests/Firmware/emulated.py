@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """The firmware's own binary in an emulator that can be stopped before each instruction, copied and sent on: the board
 as far as the firmware sees it, with the serial line's interface of `Board`.
 """

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Measures what the hardware does, in instructions and in bytes of stack, on the board: prints `figure NAME
 /// instructions N stack N` for each. Instructions are ticks of the board's timer under `-icount shift=0`, 40 each.
 

@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """Flash, RAM, stack and instructions, asserted: what docs/results/firmware.md says must stay true."""
 
 import dataclasses
@@ -25,7 +27,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 # Bytes and instructions, each with a margin of about three in a hundred above what was measured; but no figure beyond
 # what was aimed at.
 LIMITS = {
-    "full": {"flash": 52_600, "static": 2_150, "ram": 7_520},
+    "full": {"flash": 55_300, "static": 2_160, "ram": 7_520},
     "symmetric": {"flash": 12_288, "static": 1_050, "ram": 2_048},
     "token-open": 2_600_000, "proof-check": 14_900, "message-token-held": 5_230_000,
     "message-command-accepted": 129_000, "message-command-stranger": 72_000, "message-command-garbage": 700,

@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """A central at the serial line itself."""
 
 from central import CHALLENGE_CCCD, VERDICT_CCCD, Central, LinkEnded, u16

@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """The board's log: events over its second serial line, in the words of proof-hardware, and the firmware's behaviour
 when the log has no reader.
 """

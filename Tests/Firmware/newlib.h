@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Declarations that this C library's headers leave out in strict C11.
 
 #ifndef PRIu64

@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """Power is cut by killing the emulator, at whatever instruction it is; most stand in the flash driver, which takes its
 time as flash does, and leaves words half changed. What docs/SPEC.md promises of the hardware's memory must hold.
 """

@@ -1,4 +1,6 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+#
 # Builds the program that measures on the board, figures.elf, from the firmware's own objects (profile full).
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."

@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """The radio beside the board, by a clock of its own: who says nothing, or hears nothing, does not keep the one link."""
 
 import contextlib

@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """Messages that the firmware must refuse: a board before the last packet of each, and the state that must not change.
 
 Commands may be refused at the cost of an attempt; tokens, orders and recalls that are refused leave no trace.
@@ -22,7 +24,7 @@ from proofspec.order import EPOCH, FLOOR, REVOKE, create_order, sign_order
 from proofspec.proof import DEVICE, receipt
 from proofspec.token import seal_token, signed_bytes, token_digest, token_header
 from stage import BEGIN, App, Backend
-from verifier_state import BUILD, DEVICE_SECRETS, DONE, HELD, State, layout
+from verifier_state import BUILD, DEVICE_KEY, DEVICE_SECRETS, DONE, HELD, State, layout
 
 stage.BUILD = BUILD / "tests"
 ACCEPTED = (Verdict.ACCEPTED, Verdict.ACCEPTED_DEVICE_ONLY)
@@ -52,7 +54,7 @@ class Stage:
         self.link = Line(self.board)
         if profile != "symmetric":
             self.hold(self.owner)
-        message = refusal.make(self)
+        self.message = message = refusal.make(self)
         packets = self.link.packets(refusal.type, message)
         for packet in packets[:-1]:
             self.link.command(WRITTEN_AT[refusal.type], packet)
@@ -114,12 +116,22 @@ class Stage:
         if self.refusal.type == Type.COMMAND:
             return names
         if after.serves and after.base == self.before.base:
-            names += after.differences(self.before)
+            names += after.differences(self.before, self.is_known)
         flash = self.board.flash(self.nor_used)
         if flash != self.flash:
             # Restarted or torn: what counts is what the next start finds.
-            names += [f"{name} at the next start" for name in self.started(flash).differences(self.before, True)]
+            names += [f"{name} at the next start" for name in self.started(flash).differences_at_start(self.before)]
         return names
+
+    def is_known(self, secrets):
+        """Whether anyone can have these secrets of a slot: they were written before, belong to one of the parties, are
+        blank, or were in the message. Each kind of proof needs the device's. `foretold` finds those that a fault makes
+        alike on all hardware.
+        """
+        apps = (self.owner, self.guest, App(90))
+        known = [*self.before.secrets, *(app.shared(self.hardware).encoded() for app in apps), bytes(96), b"\xff" * 96]
+        return (secrets[DEVICE_SECRETS] in [one[DEVICE_SECRETS] for one in known]
+                or secrets[DEVICE_KEY] in self.message)
 
     def started(self, flash):
         return State(self.image, self.fields, Emulated(self.image, flash))

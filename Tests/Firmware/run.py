@@ -1,4 +1,6 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+
 """Tests the firmware on its emulated board.
 
     run.py [TEXT…]     TEXT: tests whose name contains one of them

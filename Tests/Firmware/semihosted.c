@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Reset of a test program that speaks to its host through the debugger's door: arguments, files, printf, exit.
 
 #include <stddef.h>

@@ -1,4 +1,6 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+
 """Skips the instructions of the firmware's own binary one by one while it judges, and counts what came through.
 
     skip.py                     each instruction, each adjacent pair, of the shipped image; and planted faults

@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """The demonstration's scenarios with the firmware in the hardware's place, by the second implementation's app."""
 
 import dataclasses

@@ -1,4 +1,6 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+#
 # The core's own C test program on the Cortex-M3: the vectors it reads, and the bytes it emits, are this machine's.
 #
 #   Tests/Firmware/vectors.sh [options of proofcore-tests]     without any, all of its tests

@@ -1,10 +1,11 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """State of the verifier in the board's RAM: field by field, by the layout that the sources have."""
 
 import pathlib
 import tempfile
 
 import stage
-from emulated import tool
 
 ROOT = pathlib.Path(stage.ROOT)
 BUILD = ROOT / ".build" / "firmware"
@@ -18,7 +19,7 @@ DURABLE = ("verifier.ledger.epoch", "verifier.ledger.floor")
 PASSING = ("verifier.epoch", "verifier.alive_from", "verifier.swept_from")
 FIELDS = (DONE, COUNTER, READY, *BASE, SLOTS_, SLOT, SECRETS, *DURABLE, *PASSING)
 # In a slot's secrets: what proves the app, then what proves the device (struct pfc_secrets).
-DEVICE_SECRETS = slice(16 + 32, None)
+DEVICE_SECRETS, DEVICE_KEY = slice(16 + 32, None), slice(16 + 32, 16 + 32 + 16)
 FREE, HELD, REVOKED = 0, 1, 2
 # A tenant is forgotten in RAM, and with it which of its tokens were superseded; the next start finds both.
 LOST = "a slot lost until power on"
@@ -26,6 +27,8 @@ LOST = "a slot lost until power on"
 
 def layout(sources, profile):
     """Where each of FIELDS stands within the unit, and how long it is."""
+    # Needs the emulator's package, which the tests of State do without.
+    from emulated import tool
     rows = ", ".join(f"{{offsetof(struct pfd_unit, {name}), sizeof unit.{name}}}" for name in FIELDS)
     text = ("#include <stddef.h>\n#include \"ProofDevice.h\"\n"
             f"static struct pfd_unit unit;\nconst unsigned at[][2] = {{{rows}}};\n")
@@ -64,17 +67,32 @@ class State:
             self.secrets.append(slot[at:end])
             self.lasts.append(slot[end:])
 
-    def differences(self, before, restarted=False):
-        """By name, but for the secrets. A restart forgets what is passing."""
+    def differences(self, before, is_known):
+        """By name, but for the secrets.
+
+        A slot serves only a holder of its secrets. `is_known` says whether anyone can have these: a held or revoked
+        slot with others is spoilt, and opens nothing, also if its garbage begins with the number of a state. A revoked
+        slot must stay revoked in every case, and a slot that became free is lost.
+        """
+        slots = is_lost = False
+        for was, one, secrets in zip(before.slots, self.slots, self.secrets):
+            if one == was:
+                continue
+            known = is_known(secrets)
+            lost = was[0] == HELD and one[0] == FREE and (not any(one) or not known)
+            is_lost |= lost
+            slots |= was[0] == REVOKED or not lost and known and one[0] in (FREE, HELD, REVOKED)
+        names = ["slots"] * slots + [LOST] * is_lost
+        names += [name for name in PASSING if self.passing[name] != before.passing[name]]
+        return self._ledger(before) + names
+
+    def differences_at_start(self, before):
+        """By name, after a restart: it forgets what is passing, and all else must be as it was."""
+        slots = any(was[0] == REVOKED or one[0] in (FREE, HELD, REVOKED)
+                    for was, one in zip(before.slots, self.slots) if one != was)
+        return (self._ledger(before) + ["slots"] * slots + ["last command"] * (self.lasts != before.lasts)
+                + ["secrets"] * (self.secrets != before.secrets))
+
+    def _ledger(self, before):
         names = [name for name in DURABLE if self.durable[name] != before.durable[name]]
-        changed = [(was, one) for was, one in zip(before.slots, self.slots) if one != was]
-        lost = [(was, one) for was, one in changed if was[0] == HELD and not any(one) and not restarted]
-        # A slot in an unknown state serves no app. A revoked slot must stay revoked in every case.
-        slots = any(was[0] == REVOKED or one[0] in (FREE, HELD, REVOKED) for was, one in changed
-                    if (was, one) not in lost)
-        names += ["slots"] * slots + [LOST] * bool(lost) + ["counter"] * (self.counter < before.counter)
-        if restarted:
-            names += ["last command"] * (self.lasts != before.lasts) + ["secrets"] * (self.secrets != before.secrets)
-        else:
-            names += [name for name in PASSING if self.passing[name] != before.passing[name]]
-        return names
+        return names + ["counter"] * (self.counter < before.counter)

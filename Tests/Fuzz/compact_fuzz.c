@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Compact tokens: raw texts, raw bytes, and plain parts that the harness tags and masks. base64url beside them.
 ///
 /// Oracles: a second reading of docs/SPEC.md, section 15, gives the same refusal; what is checked can be made again,

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Configurations: raw bytes, bytes with a right tag, and structures on their way out.
 ///
 /// Oracles: a second reading of docs/SPEC.md, section 5, gives the same answer; what decodes encodes to the same

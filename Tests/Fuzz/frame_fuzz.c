@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Reassembly: streams of packets, made by the fuzzer byte by byte or by an independent fragmentation and then
 /// dropped, repeated and damaged.
 ///

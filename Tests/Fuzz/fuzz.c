@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "fuzz.h"
 
 #include <sanitizer/asan_interface.h>
@@ -121,6 +123,7 @@ const struct fuzz_fixture *fuzz_fixture(void) {
 
 struct pfc_token fuzz_token(uint8_t instance) {
   struct pfc_token token = {
+      .version = PFC_VERSION,
       .mode = PFC_MODE_PRODUCTION,
       .form = PFC_FORM_DIVERSIFIED,
       .integrity_classes = 0x000F,

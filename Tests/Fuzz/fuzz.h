@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Shared by the harnesses: a cursor over the fuzzer's bytes, checks that stop the run, exact copies for the address
 /// sanitizer, and a fixture of keys, so that the fuzzer gets behind the cryptography.
 ///

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Gate tokens and beacons: raw bytes, and bodies that the harness signs and seals.
 ///
 /// Oracles: a second reading of docs/SPEC.md, section 15, gives the same refusal; what opens can be created again, byte

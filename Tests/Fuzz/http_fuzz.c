@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Requests: texts of the fuzzer's choice, cut at the bytes that it names.
 ///
 /// Oracles: a second reading of the spelling in docs/SPEC.md, section 15; the digest is that of one transcript; two

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Folds: a configuration of the fuzzer's choice, then a stream of records.
 ///
 /// Oracles: a model of the order and of what is asked for gives the same answer to every record; a refused fold is

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Messages: every decoder on raw bytes, and every creator on fields of the fuzzer's choice.
 ///
 /// Oracles: what decodes encodes to the same bytes; what points into a message lies in it; what is created decodes to

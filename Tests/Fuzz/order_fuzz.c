@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Orders: raw bytes, and orders that the harness signs.
 ///
 /// Oracles: a second reading of docs/SPEC.md, section 9, gives the same answer; what opens can be created again, byte

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Records: two copies with any content, then saves under a storage that tears writes and refuses reads.
 ///
 /// Oracles: a second reading of docs/SPEC.md, section 12, loads the same; after failed saves the next start finds the
@@ -41,12 +43,18 @@ static void tag_of(uint8_t tag[32], const uint8_t *area, size_t size) {
   pfc_mac_final(tag, &mac);
 }
 
+/// The payload's size in a copy of this version: version 1 had smaller records.
+static size_t size_in(uint8_t version, size_t size) {
+  return version == PFC_VERSION && size > PFC_RECORD_PAYLOAD_MAX_1 ? PFC_RECORD_PAYLOAD_MAX_1 : size;
+}
+
 /// One copy: raw bytes, or a right head and tag around the fuzzer's payload, with deviations.
 static void fill(uint8_t *area, size_t size, struct fuzz_input *input) {
   uint8_t how = fuzz_u8(input), tag[32];
   if ((how & 1) == 0) {
-    static const uint8_t head[4] = {'P', 'S', 1, INDEX};
+    uint8_t head[4] = {'P', 'S', (how & 8) != 0 ? PFC_VERSION : PFC_RECORD_VERSION, INDEX};
     memcpy(area, head, sizeof head);
+    size = size_in(head[2], size);
     fuzz_put32(area + 4, fuzz_u32(input));
     fuzz_take(input, area + HEAD, size);
     if ((how & 2) != 0) fuzz_flip(input, area, HEAD);
@@ -60,8 +68,10 @@ static void fill(uint8_t *area, size_t size, struct fuzz_input *input) {
 
 static int intact(const uint8_t *area, size_t size) {
   uint8_t tag[32];
+  int is_known = area[2] == PFC_VERSION || area[2] == PFC_RECORD_VERSION;
+  size = size_in(area[2], size);
   tag_of(tag, area, size);
-  return memcmp(area, "PS\x01\x03", 4) == 0 && memcmp(tag, area + HEAD + size, TAG) == 0;
+  return memcmp(area, "PS", 2) == 0 && is_known && area[3] == INDEX && memcmp(tag, area + HEAD + size, TAG) == 0;
 }
 
 /// The copy that section 12 calls the record, or -1.

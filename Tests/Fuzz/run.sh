@@ -1,4 +1,6 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+#
 # Fuzzes the core's parsers and its message loop, from the committed corpus, under address and undefined sanitizers.
 #
 #   Tests/Fuzz/run.sh SECONDS [TARGET…]            shares SECONDS among the targets (all of them if none is named)

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Writes valid structures, one file each, as the first inputs of every target: seeds FOLDER makes FOLDER/TARGET/NAME.
 /// `run.sh --renew` grows the committed corpus from them.
 
@@ -57,11 +59,13 @@ static void signed_structures(void) {
   uint8_t bytes[PFC_TOKEN_BYTES], ephemeral[PFC_SECRET_KEY_BYTES];
   static const uint8_t zeros[8] = {0};
   memset(ephemeral, 0x65, sizeof ephemeral);
-  REQUIRE(pfc_token_create(bytes, &token, fixture->hardware.public_key, fixture->signing_keys[0], ephemeral) ==
+  REQUIRE(pfc_token_create(bytes, &token, fixture->hardware.public_key, NULL, fixture->signing_keys[0], ephemeral) ==
           PFC_OK);
   seed("token", "raw", "\x02", 1, bytes, PFC_TOKEN_BYTES);
   seed("token", "made", "\x00", 1, zeros, sizeof zeros);
   seed("token", "created", "\x01", 1, zeros, sizeof zeros);
+  seed("token", "made-version-2-suite-2", "\x00\x80", 2, zeros, sizeof zeros);
+  seed("token", "made-version-2-suite-1", "\x00\xA0", 2, zeros, sizeof zeros);
   seed("message", "token", "\x03", 1, bytes, PFC_TOKEN_BYTES);
   // A secret of zeros, one after the other, and an instance of zeros.
   static const struct {
@@ -212,6 +216,7 @@ static void scripts(void) {
   seed("measurement", "fold", fold, sizeof fold, "", 0);
   seed("record", "record", record, sizeof record, "", 0);
   seed("verifier", "serve", serve, sizeof serve, "", 0);
+  seed("verifier", "story-factory-secret", "\xFF", 1, serve, sizeof serve);
   seed("verifier", "orders", orders, sizeof orders, "", 0);
 }
 

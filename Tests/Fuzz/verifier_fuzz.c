@@ -1,8 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The verifier's message loop: streams of messages to several links, with power cuts, torn writes, failing storage,
 /// failing or stuttering randomness, and time. Some messages are the fuzzer's bytes; most are made by the harness
 /// with right signatures and proofs and then, if the input says so, changed, replayed, or sent over another link.
 ///
-/// Oracle: verifier_model.h.
+/// An input that begins with 0xFF is played on hardware with a factory secret. Oracle: verifier_model.h.
 
 #include "verifier_model.h"
 
@@ -50,8 +52,21 @@ static void make_token(struct world *world, struct memory *memory, struct fuzz_i
   memset(&issued->token.secrets, issued->instance * 16 + (bounds & 15) + 1, sizeof issued->token.secrets);
   memset(ephemeral, (int)world->issued_count + 1, sizeof ephemeral);
   unsigned signer = how / INSTANCES == 4 ? FUZZ_ISSUERS - 1 : 0;
-  REQUIRE(pfc_token_create(issued->bytes, &issued->token, world->hardware.public_key, fixture->signing_keys[signer],
-                           ephemeral) == PFC_OK);
+  const uint8_t *signing_key = fixture->signing_keys[signer];
+  // Version 2 by suite 1, by suite 2 under a wrong secret, or version 1 where there is a factory secret; else suite 2
+  // where there is one.
+  uint8_t other[PFC_FACTORY_SECRET_BYTES] = {1};
+  const uint8_t *secret = NULL;
+  if (world->hardware.has_factory_secret != 0) secret = world->hardware.factory_secret;
+  if (how / INSTANCES == 6) secret = other;
+  if (how / INSTANCES == 2 || how / INSTANCES == 5 || how / INSTANCES == 7) secret = NULL;
+  if (secret != NULL || how / INSTANCES == 5) {
+    issued->token.version = PFC_TOKEN_VERSION_2;
+    issued->token.base = issued->token.generation;
+  }
+  issued->fits = secret == (world->hardware.has_factory_secret != 0 ? world->hardware.factory_secret : NULL);
+  REQUIRE(pfc_token_create(issued->bytes, &issued->token, world->hardware.public_key, secret, signing_key, ephemeral) ==
+          PFC_OK);
   pfc_token_digest(issued->digest, issued->bytes);
   world->issued_count++;
   world_sign(world, issued->token.issued);
@@ -173,7 +188,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   static struct memory memory;
   struct fuzz_input input = {data, size};
   memset(&memory, 0, sizeof memory);
-  world_start(&world);
+  int has_factory_secret = size > 0 && data[0] == 0xFF;
+  if (has_factory_secret) (void)fuzz_u8(&input);
+  world_start(&world, has_factory_secret);
   for (int i = 0; i < STEPS_MAX && input.left > 0; i++) step(&world, &memory, &input);
   world_check_owners(&world);
   pfc_verifier_wipe(&world.verifier);

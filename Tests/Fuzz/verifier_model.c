@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "verifier_model.h"
 
 #include <stdlib.h>
@@ -23,10 +25,14 @@ static void check_time(const struct world *world) {
   REQUIRE(epoch <= latest(world));
 }
 
-void world_start(struct world *world) {
+void world_start(struct world *world, int has_factory_secret) {
   memset(world, 0, sizeof *world);
   world->hardware = fuzz_fixture()->hardware;
   world->hardware.challenge_seconds = 60;
+  if (has_factory_secret) {
+    memset(world->hardware.factory_secret, 0x5F, sizeof world->hardware.factory_secret);
+    world->hardware.has_factory_secret = 1;
+  }
   world->platform = world_platform(world);
   memset(world->areas, 0xFF, sizeof world->areas);
   REQUIRE(pfc_verifier_provision(&world->hardware, &world->platform, 0, 0, 0) == PFC_OK);
@@ -153,9 +159,12 @@ static void check_not_expired(const struct pfc_verifier *before, const struct is
   REQUIRE(token->not_after == 0 || pfc_verifier_epoch(before) <= token->not_after);
 }
 
-/// Work for the hardware, and guesses of a stranger, are counted on each link and limited.
-static void check_limits(struct link *link, uint8_t verdict) {
-  link->opened += verdict >= PFC_VERDICT_NOT_SIGNED && verdict <= PFC_VERDICT_NO_ROOM;
+/// Work for the hardware, and guesses of a stranger, are counted on each link and limited. A token of the wrong suite
+/// is refused by its head, and is no work.
+static void check_limits(struct link *link, uint8_t verdict, uint16_t detail) {
+  if (verdict != PFC_VERDICT_WRONG_MODE || detail != PFC_DETAIL_SUITE) {
+    link->opened += verdict >= PFC_VERDICT_NOT_SIGNED && verdict <= PFC_VERDICT_NO_ROOM;
+  }
   link->refused += verdict == PFC_VERDICT_DEVICE_DIFFERS;
   REQUIRE(link->opened <= PFC_SESSION_OPENINGS_MAX && link->refused <= PFC_SESSION_REFUSALS_MAX);
 }
@@ -323,7 +332,7 @@ static void check_challenge(struct world *world, struct link *link, const struct
 uint8_t world_deliver(struct world *world, struct link *link, uint8_t type, const uint8_t *bytes, size_t size) {
   struct pfc_verifier before = world->verifier;
   struct pfc_outcome outcome;
-  struct pfc_answer answer;
+  struct pfc_answer answer = {0};
   struct pfc_command command;
   struct pfc_status status;
   uint8_t *message = fuzz_copy(bytes, size);
@@ -353,6 +362,7 @@ uint8_t world_deliver(struct world *world, struct link *link, uint8_t type, cons
       pfc_token_digest(digest, message);
       issued = issued_of(world, digest);
       check_receipt(&answer, 1, issued->token.secrets.device_key, digest);
+      REQUIRE(issued->fits);
       REQUIRE(issued->token.generation > world->told[issued->instance].revoked);
       REQUIRE(issued->token.issued >= world->floor);
       check_not_expired(&before, issued);
@@ -363,7 +373,9 @@ uint8_t world_deliver(struct world *world, struct link *link, uint8_t type, cons
       if (answer.verdict == PFC_VERDICT_DONE) after_order(world, &before.ledger, message);
     }
   }
-  if (type != PFC_MESSAGE_COMMAND || outcome.verdict == PFC_VERDICT_DEVICE_DIFFERS) check_limits(link, outcome.verdict);
+  if (type != PFC_MESSAGE_COMMAND || outcome.verdict == PFC_VERDICT_DEVICE_DIFFERS) {
+    check_limits(link, outcome.verdict, answer.detail);
+  }
   forget(world);
   free(message);
   return outcome.verdict;

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// A model of the verifier's promises, kept beside it. The model sees every message and every outcome and stops the run
 /// when one of them breaks a promise. It never looks inside the cryptography: it knows which messages are right because
 /// the harness made them.
@@ -12,6 +14,7 @@ enum { INSTANCES = 10, LINKS = 3, TOKENS_MAX = 32, COMMANDS_MAX = 256 };
 /// A token that was made, and what was done with it.
 struct issued {
   struct pfc_token token;
+  int fits;  ///< Sealed by the suite of the hardware, and with its factory secret if it has one
   uint8_t instance;
   uint8_t bytes[PFC_TOKEN_BYTES];
   uint8_t digest[PFC_TOKEN_DIGEST_BYTES];
@@ -79,7 +82,7 @@ struct pfc_platform world_platform(struct world *world);
 /// Something was signed at this time.
 void world_sign(struct world *world, uint64_t issued);
 /// Provisions the hardware and starts it.
-void world_start(struct world *world);
+void world_start(struct world *world, int has_factory_secret);
 /// Cuts the power: memory is lost, links are gone, storage is what it is.
 void world_restart(struct world *world);
 /// Ends the link; the next one over it begins anew.

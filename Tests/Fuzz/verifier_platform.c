@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The firmware that the fuzzer's hardware runs on. It fails on command.
 
 #include "verifier_model.h"

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Answers to challenges of kind work: a right solution of a puzzle, or of the memory puzzle, that the fuzzer changes.
 ///
 /// Oracles: a second reading of docs/SPEC.md, section 16, which asks libsodium for every hash and every leaf; a search

@@ -1,4 +1,6 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+#
 # proof-gate beside proxies of other people, over TLS, with a real service, an app that proves and an API behind it.
 #
 #   Tests/Gate/run.sh [TEXT…]     tests whose name contains one
@@ -13,7 +15,7 @@ if ! "$root/.ci/pypi" backend; then
   exit 1
 fi
 # SwiftPM takes CC for a clang.
-for product in proofctl proof-service proof-gate; do
+for product in proofctl proof-service proof-gate gate-app; do
   env -u CC swift build --quiet --package-path "$root" --product "$product"
 done
 PROOF_BIN="$(env -u CC swift build --package-path "$root" --show-bin-path)"

@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """`.ci/documented` finds a public symbol without a word."""
 
 import json

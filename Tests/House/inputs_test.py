@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """The folders that the benchmarks measure are made once, and finished by the next run if one was interrupted."""
 
 import os

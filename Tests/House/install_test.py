@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """`make install` installs all that a C or C++ program needs."""
 
 import re

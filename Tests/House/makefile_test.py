@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """The Makefile says what it can do."""
 
 import re
@@ -5,6 +7,19 @@ import shutil
 import unittest
 
 from place import CI, ROOT, fresh, run
+
+
+class Part:
+    def __init__(self, line):
+        words, self.help = line.rsplit("  # ", 1)
+        suite, self.name, purposes, self.command = words.split(maxsplit=3)
+        self.suite = suite.removesuffix("=")
+        self.purposes = purposes.split(",")
+
+
+def parts():
+    """The lines of .ci/parts."""
+    return [Part(line) for line in (CI / "parts").read_text().splitlines() if line and not line.startswith("#")]
 
 
 class Makefile(unittest.TestCase):
@@ -20,27 +35,13 @@ class Makefile(unittest.TestCase):
     def test_every_target_is_phony_and_every_phony_target_exists(self):
         self.assertEqual(self.targets, self.phony)
 
-    def purposes(self, target):
-        """Purposes that a target installs itself; and those together with the purposes of the targets it begins."""
-        head, recipe = re.search(rf"^{target}:(.*)\n((?:\t.*\n)*)", self.text, re.MULTILINE).groups()
-        own = set(" ".join(re.findall(r"\.ci/setup (.*)", recipe)).split()) - {"swift"}
-        return own, own.union(*(self.purposes(other)[1] for other in self.begun(recipe) + head.split("##")[0].split()))
+    def test_help_fits_a_screen(self):
+        self.assertLessEqual(len(self.targets), 20)
 
-    def begun(self, recipe):
-        words = " ".join(re.findall(r"(?:\.ci/suite|\$\(MAKE\)(?!.* -C)) (.*)", recipe)).split()
-        return [word for word in words if word in self.targets]
-
-    def test_who_begins_other_targets_has_installed_what_they_need_before(self):
-        run_all = (ROOT / ".ci" / "run").read_text()
-        own = set(re.search(r"^\.ci/setup (.*)$", run_all, re.MULTILINE).group(1).split()) - {"swift"}
-        needs = {".ci/run": (own, own.union(*(self.purposes(target)[1] for target in self.begun(run_all))))}
-        for target in ("test", "check", "check-long"):
-            needs[target] = self.purposes(target)
-        for who, (own, whole) in needs.items():
-            with self.subTest(who=who):
-                packages = [set(run(CI / "setup", "--list", *names).stdout.split()) for names in (own, whole)]
-                self.assertTrue(packages[0])
-                self.assertEqual(packages[1] - packages[0], set())
+    def test_a_name_that_is_no_target_is_refused_with_the_place_to_look(self):
+        done = run("make", "check-format")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("make parts", done.stderr)
 
     def test_without_a_target_everything_is_built(self):
         database = run("make", "-npq").stdout
@@ -48,11 +49,74 @@ class Makefile(unittest.TestCase):
 
     def test_every_script_a_target_starts_is_there_and_executable(self):
         text = (ROOT / "Makefile").read_text()
-        for name in set(re.findall(r"^\t@?((?:\.ci|Tests|CSources)/\S+)", text, re.MULTILINE)):
+        commands = [part.command for part in parts()]
+        names = set(re.findall(r"^\t@?((?:\.ci|Tests|CSources)/\S+)", text, re.MULTILINE)).union(
+            *(re.findall(r"(?<!\. )(?:\.ci|Tests|CSources|Benchmarks)/\S+\.?\w+", command.replace(";", " "))
+              for command in commands)) - {".ci/parts.sh"}
+        for name in {name for name in names if not (ROOT / name).is_dir()}:
             with self.subTest(script=name):
                 self.assertTrue((ROOT / name).is_file())
-                self.assertTrue((ROOT / name).stat().st_mode & 0o100)
+                if f"python3 {name}" not in " ".join(commands):
+                    self.assertTrue((ROOT / name).stat().st_mode & 0o100)
 
+class Parts(unittest.TestCase):
+    def test_every_part_has_a_suite_of_the_makefile_and_a_name_of_its_own(self):
+        suites = {part.suite.rstrip("+") for part in parts()}
+        self.assertEqual(suites, set(re.findall(r"\.ci/play (\w+) ", (ROOT / "Makefile").read_text())))
+        names = [(part.suite.rstrip("+"), part.name) for part in parts()]
+        self.assertEqual(len(set(names)), len(names))
+
+    def test_every_purpose_has_packages(self):
+        for part in parts():
+            with self.subTest(part=part.name):
+                debian = [purpose for purpose in part.purposes if not purpose.startswith(("pypi-", "swift"))]
+                self.assertTrue(run(CI / "setup", "--list", *debian).stdout.split())
+                known = (CI / "packages").read_text()
+                for purpose in part.purposes:
+                    if purpose.startswith("pypi-"):
+                        self.assertRegex(known, rf"(?m)^{purpose} ")
+
+    def test_a_suite_installs_what_any_of_its_parts_needs_and_the_parts_played_by_name_alone_are_left_out(self):
+        needs = run(CI / "play", "--needs", "check").stdout.split()
+        self.assertEqual(set(needs), {purpose for part in parts() if part.suite == "check"
+                                      for purpose in part.purposes})
+        self.assertNotIn("service", run(CI / "play", "--needs", "bench").stdout.split())
+
+    def test_every_part_is_listed(self):
+        listed = re.findall(r"^ +make (\w+) +PART=(\S+) +\S", run("make", "parts").stdout, re.MULTILINE)
+        self.assertEqual(listed, [(part.suite.rstrip("+"), part.name) for part in parts()])
+
+    def test_an_unknown_part_or_suite_is_refused_before_anything_is_played(self):
+        for words in (("check", "formt"), ("chek",), ("check", "format", "formt")):
+            with self.subTest(words=words):
+                done = run(CI / "play", *words)
+                self.assertEqual((done.returncode, done.stdout), (2, ""))
+                self.assertIn(words[-1], done.stderr)
+
+    def played(self, *words):
+        """Suites of a table of these tests' own."""
+        room = fresh(self.id().rsplit(".", 1)[1])
+        shutil.copytree(CI, room / ".ci", ignore=shutil.ignore_patterns("parts"))
+        (room / ".ci" / "parts").write_text(
+            "test  one    base  echo 2 passed, 0 failed  # one\n"
+            "test= two    base  test ! -e stop && echo 3 passed, 0 failed  # two; and more\n"
+            "test+ three  base  echo \"$WORD\" passed, 0 failed  # three\n")
+        for name in ("Makefile", "Package.swift"):
+            shutil.copy(ROOT / name, room)
+        return run("make", "test", *words, cwd=room, WORD="4")
+
+    def test_a_suite_plays_its_parts_and_adds_up(self):
+        done = self.played()
+        self.assertEqual((done.returncode, done.stdout.splitlines()[-1]), (0, "5 passed, 0 failed"), done.stderr)
+
+    def test_a_part_is_played_by_its_name_and_several_by_theirs(self):
+        done = self.played("PART=three")
+        self.assertEqual((done.returncode, done.stdout), (0, "4 passed, 0 failed\n"), done.stderr)
+        done = self.played("PART=three one")
+        self.assertEqual((done.returncode, done.stdout.splitlines()[-1]), (0, "6 passed, 0 failed"), done.stderr)
+
+
+class Key(unittest.TestCase):
     def test_the_key_of_an_sdk_build_is_its_own_and_never_the_public_one(self):
         room = fresh("sdk-key")
         shutil.copy(ROOT / "Makefile", room)

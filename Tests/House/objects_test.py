@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """The checks of symbols, stack and circles see what they are there to see: each meets a planted fault."""
 
 import unittest
@@ -123,9 +125,10 @@ class Objects(unittest.TestCase):
     def circles(self, sources):
         folder = fresh(self.id().rsplit(".", 1)[1])
         for name, text in sources.items():
+            (folder / name).parent.mkdir(exist_ok=True)
             (folder / name).write_text(text)
-        for source in folder.glob("*.c"):
-            result = run("gcc", "-c", source, "-o", source.with_suffix(".o"))
+        for source in folder.rglob("*.c"):
+            result = run("gcc", "-c", f"-I{folder}", source, "-o", source.with_suffix(".o"))
             self.assertEqual(result.returncode, 0, result.stderr)
         result = run(CI / "circles", folder)
         return result.returncode, result.stdout
@@ -143,10 +146,32 @@ class Objects(unittest.TestCase):
             "wall.c": "extern const int stone; int wall(void) { return stone; }",
             "ground.c": "void roof(void); const int stone = 1; void ground(void) { roof(); }"})
         self.assertEqual(status, 1)
-        self.assertIn("ground -> roof (roof), roof -> wall (wall), wall -> ground (stone)", output)
+        self.assertIn("ground.c -> roof.c (roof), roof.c -> wall.c (wall), wall.c -> ground.c (stone)", output)
 
     def test_headers_that_include_one_another_are_found(self):
         status, output = self.circles({"one.h": '#pragma once\n#include "two.h"\n',
                                        "two.h": '#pragma once\n  #  include "one.h"\n'})
         self.assertEqual(status, 1)
         self.assertIn("one.h -> two.h (two.h), two.h -> one.h (one.h)", output)
+
+    def test_folders_of_one_direction_pass(self):
+        self.assertEqual(self.circles({
+            "roof/roof.c": '#include "wall/wall.h"\nvoid roof(void) { wall(); }',
+            "wall/wall.c": '#include "wall/wall.h"\nvoid wall(void) {}',
+            "wall/wall.h": "void wall(void);"}), (0, "3 passed, 0 failed\n"))
+
+    def test_folders_that_need_one_another_are_found_though_no_two_files_do(self):
+        sources = {"roof/roof.c": "void wall(void); void roof(void) { wall(); }",
+                   "wall/wall.c": "void wall(void) {}",
+                   "wall/ladder.c": "void roof(void); void ladder(void) { roof(); }"}
+        status, output = self.circles(sources)
+        self.assertEqual(status, 1)
+        self.assertIn("folders: roof -> wall (roof.c: wall), wall -> roof (ladder.c: roof)", output)
+        self.assertIn("2 passed, 1 failed", output)
+
+    def test_folders_whose_headers_need_one_another_are_found(self):
+        status, output = self.circles({
+            "roof/roof.c": '#include "wall/wall.h"\nint roof = WALL;', "roof/roof.h": "#define ROOF 2",
+            "wall/wall.c": '#include "roof/roof.h"\nint wall = ROOF;', "wall/wall.h": "#define WALL 1"})
+        self.assertEqual(status, 1)
+        self.assertIn("roof -> wall (roof.c: wall/wall.h), wall -> roof (wall.c: roof/roof.h)", output)

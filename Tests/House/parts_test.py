@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """`.ci/parts.sh`, `.ci/counted`, `.ci/test-swift`: every part is counted once, and what is said stays to be read."""
 
 import os

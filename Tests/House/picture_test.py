@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """The README's picture can be read on a light and on a dark page, whatever the reader's system prefers."""
 
 import re
@@ -22,7 +24,7 @@ def contrast(one, other):
 
 class Picture(unittest.TestCase):
     def setUp(self):
-        self.text = (ROOT / "docs" / "flow.svg").read_text()
+        self.text = (ROOT / "docs" / "images" / "flow.svg").read_text()
 
     def test_every_colour_stands_out_from_both_pages(self):
         colours = set(re.findall(r"#[0-9a-fA-F]{6}\b", self.text))

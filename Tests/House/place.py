@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """Where things are, and how the tests of the house run commands."""
 
 import os
@@ -25,7 +27,7 @@ def run(*command, cwd=ROOT, **variables):
     person types, so they do not inherit them.
     """
     environment = {name: value for name, value in os.environ.items()
-                   if name not in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS", "MAKEOVERRIDES", "PREFIX", "DESTDIR")}
+                   if name not in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS", "MAKEOVERRIDES", "PREFIX", "DESTDIR", "PART")}
     environment.update(variables)
     return subprocess.run([str(part) for part in command], cwd=cwd, env=environment, capture_output=True, text=True)
 

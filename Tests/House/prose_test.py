@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """`.ci/format` finds openers and words that hide who acts, in comments and pages, and in nothing else."""
 
 import importlib.machinery
@@ -8,6 +10,7 @@ import unittest
 from place import CI
 
 sys.path.insert(0, str(CI))
+import licence
 import prose
 
 
@@ -104,7 +107,8 @@ class Prose(unittest.TestCase):
     def test_format_asks_for_it(self):
         script = format_script()
         for name, kind in (("Makefile", "make"), ("CSources/a.c", "c"), ("docs/a.md", "text")):
-            text = "# What nobody needs\n" if kind != "c" else "// What nobody needs\n"
+            sign = "#" if kind != "c" else "//"
+            text = f"{sign} {licence.LICENCE}\n{sign} What nobody needs\n"
             self.assertEqual(sum(map(len, script.findings_of(name, text, kind))), 2, name)
 
     def test_folders_not_covered_yet_exist_and_are_left_out(self):

@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """`.ci/pypi` installs by name below .build, or says what is missing."""
 
 import unittest

@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """`.ci/readme` runs what the pages show, and notices when it does not work."""
 
 import unittest

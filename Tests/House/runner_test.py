@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """`Tests/Runner/runner.py` counts what held, and nothing else."""
 
 import unittest

@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """`.ci/setup` installs by name, or says what is missing."""
 
 import os

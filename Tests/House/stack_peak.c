@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// How deep the stack really gets, libsodium and callbacks included: each operation runs on a painted stack of its own,
 /// and what is no longer painted was used. Prints a line for each: bytes, then the operation.
 
@@ -104,7 +106,8 @@ int main(void) {
   hardware.issuer_count = 1;
   memcpy(hardware.issuers[0].public_key, issuer, sizeof issuer);
 
-  struct pfc_token token = {.mode = PFC_MODE_DEVELOPMENT,
+  struct pfc_token token = {.version = PFC_VERSION,
+                            .mode = PFC_MODE_DEVELOPMENT,
                             .form = PFC_FORM_DIVERSIFIED,
                             .integrity_classes = 3,
                             .device_classes = 1,
@@ -115,7 +118,7 @@ int main(void) {
   memcpy(token.hardware_id, hardware_id, sizeof token.hardware_id);
   memcpy(token.instance_id, instance_id, sizeof token.instance_id);
   memset(&token.secrets, 3, sizeof token.secrets);
-  REQUIRE(pfc_token_create(token_bytes, &token, hardware.public_key, signing_key, ephemeral) == PFC_OK);
+  REQUIRE(pfc_token_create(token_bytes, &token, hardware.public_key, NULL, signing_key, ephemeral) == PFC_OK);
   REQUIRE(pfc_verifier_provision(&hardware, &platform, 0, 0, 0) == PFC_OK);
 
   print_depth("start (load every record)", start);

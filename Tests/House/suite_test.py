@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """`.ci/suite` adds up what targets count, and believes none that does not count."""
 
 import unittest
@@ -35,6 +37,11 @@ class Suite(unittest.TestCase):
                 result = self.suite(house_a=line)
                 self.assertEqual((result.returncode, result.stdout.splitlines()[-1]), (1, "0 passed, 1 failed"))
 
+    def test_a_part_of_a_suite_is_played_by_its_name(self):
+        result = self.suite("house/part", house='[ "$2" = PART=part ] && echo 3 passed, 0 failed')
+        self.assertEqual((result.returncode, result.stdout.splitlines()[-1]), (1, "3 passed, 1 failed"))
+        self.assertIn("-- house/part: 3 passed, 0 failed", result.stdout)
+
     def test_only_a_whole_line_counts(self):
         result = self.suite(house_a="echo so far 3 passed, 0 failed or so")
         self.assertEqual(result.returncode, 1)
@@ -53,6 +60,20 @@ class Suite(unittest.TestCase):
         second = f"touch {meeting}/b; until [ -e {meeting}/a ]; do :; done; echo 4 passed, 0 failed"
         result = self.suite("--lanes", "2", house_a=first, house_b=second, house_c="echo 5 passed, 0 failed")
         self.assertEqual((result.returncode, result.stdout.splitlines()[-1]), (0, "12 passed, 0 failed"))
+
+    def test_a_target_that_plays_alone_has_none_beside_it(self):
+        seen = fresh("lanes_alone")
+        # Looks for the other one as long as it would take that one to begin.
+        look = f"for i in $(seq 20000); do [ -e {seen}/{{0}} ] && touch {seen}/beside; done; echo 1 passed, 0 failed"
+        line = f"touch {seen}/{{1}}; {look}; rm {seen}/{{1}}"
+        for first in ("house_a", "house_b"):
+            with self.subTest(alone=first):
+                result = self.suite("--lanes", "2", "--alone", f"{first},house_x", house_a=line.format("b", "a"),
+                                    house_b=line.format("a", "b"))
+                self.assertEqual(result.stdout.splitlines()[-1], "2 passed, 0 failed")
+                self.assertFalse((seen / "beside").exists())
+        result = self.suite("--lanes", "2", house_a=line.format("b", "a"), house_b=line.format("a", "b"))
+        self.assertTrue((seen / "beside").exists(), result.stdout)
 
     def test_output_of_lanes_is_not_mixed(self):
         line = "for i in 1 2 3 4 5 6 7 8 9; do echo {0} $i; done; echo 1 passed, 0 failed"

@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """ProofJOSE against PyJWT, cryptography and jwcrypto: keys, signed and sealed tokens, both ways."""
 
 import base64

@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """The Swift side of the interoperation tests: a process that answers one JSON object for each line it gets."""
 
 import json

@@ -1,4 +1,6 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+#
 # ProofJOSE from outside: the C shim without memory, then interoperation with PyJWT and jwcrypto, both ways.
 #
 #   Tests/JOSE/run.sh [NAME...]       NAME selects interoperation tests, such as Sealed

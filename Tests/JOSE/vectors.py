@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """Tokens made by other people's software (PyJWT, jwcrypto), for the Swift tests, which then need no Python.
 
     python vectors.py FILE            writes the file, with fresh signatures and initialization vectors

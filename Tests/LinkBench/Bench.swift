@@ -1,4 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
+
 internal import HardwareBench
+package import LinkSimulation
+package import ProofKit
 package import ProofLink
 package import ProofModel
 
@@ -73,28 +77,56 @@ package struct Bench: LinkPeripheral {
     }
   }
 
-  package func token(uses: Uses = .unlimited, generation: UInt32 = 1) throws -> MeasurementToken {
+  package func token(
+    uses: Uses = .unlimited, generation: UInt32 = 1, attempts: UInt16 = 3
+  ) throws -> MeasurementToken {
     try MeasurementGrant(
       for: identity.id, instance: instance, mode: .production, integrityClasses: .all,
-      attempts: 3, uses: uses, generation: generation, issued: 1_700_000_000, secrets: secrets
+      attempts: attempts, uses: uses, generation: generation, issued: 1_700_000_000,
+      secrets: secrets
     ).sealed(to: identity, signedBy: issuer)
+  }
+
+  /// The pair of this token, with a configuration that the bench's prover does not read.
+  package func pair(_ token: MeasurementToken) throws -> PairedHardware {
+    try Self.pair(token, at: identity.id, of: instance)
+  }
+
+  /// A pair of any hardware and instance.
+  package static func pair(
+    _ token: MeasurementToken, at hardware: HardwareID, of instance: InstanceID
+  ) throws -> PairedHardware {
+    let sources = try [
+      Source(SourceID(.device, 1), version: 1, groupsLog2: 0),
+      Source(SourceID(.app, 2), version: 1, groupsLog2: 0),
+    ]
+    let draft = try BaselineDraft(salt: Salt([UInt8](repeating: 8, count: 16)), sources: sources)
+    let evidence = try EvidenceSet(
+      sources.map { try EvidenceRecord($0.id, name: Array("name".utf8), digest: nil) })
+    let config = try MeasurementConfig(baseline: evidence, draft, with: .sdk)
+    return PairedHardware(try StoredToken(token, for: hardware), of: instance, under: config)
   }
 
   /// The request of an app for one command.
   package func request(
     _ token: MeasurementToken, isHeld: Bool, mtu: Int = 185, table: AttributeTable? = nil
-  ) throws -> LinkRequest {
-    let command = try Command(Array("status".utf8), class: CommandClass(0))
+  ) -> LinkRequest {
+    LinkRequest(
+      .command(after: nil), token: token, isHeld: isHeld, mtu: mtu, table: table)
+  }
+
+  /// The app that holds this token.
+  package func app(_ token: MeasurementToken) throws -> LinkApp {
+    let command = Command("status", class: 0)
     let secrets = secrets
     let instance = instance
     let hardware = identity.id
-    return LinkRequest(
-      .command(after: nil), token: token, isHeld: isHeld, mtu: mtu, table: table,
+    return LinkApp(
       prove: { challenge throws(LinkError) in
         ProvedCommand(
           command, proving: .integrity, from: instance, to: hardware, answering: challenge,
           with: secrets)
       },
-      tokenReceipt: { answer throws(ProofError) in try token.receipt(of: answer, with: secrets) })
+      receipt: { answer throws(ProofError) in try token.receipt(of: answer, with: secrets) })
   }
 }

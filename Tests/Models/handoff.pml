@@ -1,5 +1,7 @@
-/* The hand-over between the calling thread and its workers: CSources/ProofProbe/files_handover.h, section
- * files_handover.c.
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* The hand-over between the calling thread and its workers: CSources/ProofProbe/jobs/handover.h, section
+ * jobs/handover.c.
  *
  * One atomic block is one stretch of code behind the run's lock. The lock itself is not modelled: a block that begins
  * is played to its end. Everything between two blocks is a step of one worker alone.

@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """The defences of gates, requests and compact tokens, each taken out once; as in mutants.py."""
 
 TOKEN = "gate_token.c"

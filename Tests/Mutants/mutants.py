@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """The defences of the core, each taken out once. One mutant is one edit, or a few that belong together.
 
 A mutant is (rule of docs/SECURITY.md or 0, what is taken out, noun of the tests that must notice, edits). An edit is
@@ -5,6 +7,7 @@ A mutant is (rule of docs/SECURITY.md or 0, what is taken out, noun of the tests
 """
 
 from gate_mutants import GATE_MUTANTS
+from version_mutants import VERSION_MUTANTS
 
 JUDGEMENT = "verifier_judgement.c"
 REVIEW = "verifier_review.c"
@@ -84,15 +87,13 @@ MUTANTS = [
     # 4. No token is accepted that the backend's signing key did not sign.
     (4, "a token's signature is not checked", "token",
      [("token.c", "  PFC_DECLASSIFY(&result, sizeof result);\n  if (result != PFC_OK) return result;\n"
-       "  decode_body(token, plain);", "  decode_body(token, plain);")]),
+       "  unknown = decode_body(", "  unknown = decode_body(")]),
     (4, "an order's signature is not checked", "order",
      [("order.c", "  result = pfc_issuer_verify(hardware, bytes + AT_ISSUER, bytes + PFC_ORDER_BODY_BYTES, message, "
        "sizeof message);\n  if (result != PFC_OK) return result;", "")]),
     (4, "the signature does not cover the recipient", "token",
-     [("token.c", "memcpy(message + SIGNED_RECIPIENT, recipient, PFC_PUBLIC_KEY_BYTES);",
-       "memset(message + SIGNED_RECIPIENT, 0, PFC_PUBLIC_KEY_BYTES);"),
-      ("token.c", "memcpy(message + SIGNED_RECIPIENT, hardware->public_key, PFC_PUBLIC_KEY_BYTES);",
-       "memset(message + SIGNED_RECIPIENT, 0, PFC_PUBLIC_KEY_BYTES);")]),
+     [("token.c", "memcpy(at, recipient, PFC_PUBLIC_KEY_BYTES);",
+       "memset(at, 0 * recipient[0], PFC_PUBLIC_KEY_BYTES);")]),
     (4, "a token inside may name other hardware", "token",
      [("token.c", "if (memcmp(token->hardware_id, hardware->id, PFC_ID_BYTES) != 0) return PFC_E_RECIPIENT;", "")]),
     (4, "a development token opens production hardware", "token",
@@ -337,4 +338,5 @@ MUTANTS = [
     (0, "a forced path is not tested", "sha256",
      [("sha256.c", "if (path != (enum pfc_hash_path)NATIVE || !native_works()) return PFC_E_ARGUMENT;", "")]),
     *GATE_MUTANTS,
+    *VERSION_MUTANTS,
 ]

@@ -1,4 +1,6 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+
 """Takes out the core's defences one by one and sees to it that a test notices each time.
 
     run.sh [TEXT…]      all mutants, or those whose description contains one of the texts

@@ -1,4 +1,6 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+
 """Tests the solver of a gate's page in node, and an API's check of verdicts in Python, against the vectors."""
 
 import pathlib

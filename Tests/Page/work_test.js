@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The page's solver against the vectors of Tests/Vectors/work.txt: the same solutions as the second implementation and
 // the core. Run by run.py.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import ProofModel
 import Testing
 
@@ -18,11 +20,11 @@ import Testing
 
     init(
       isFailed: Bool = false, settings: EventVerifier.Settings = .init(),
-      _ replay: (any ReplayStore)? = nil
+      _ replay: (any RedemptionStore)? = nil, rules: [RiskRule] = []
     ) throws {
       gate = try Gate()
       app = try GateApp(at: gate, isFailed: isFailed)
-      redeemer = try gate.redeemer(audience, replay ?? store, settings: settings)
+      redeemer = try gate.redeemer(audience, replay ?? store, settings: settings, rules: rules)
       redeemer.admit(app.grant)
     }
 
@@ -63,9 +65,9 @@ import Testing
     #expect(shop.judge(token, data: Array("order 18".utf8)).reason == .refused(.otherData))
     #expect(shop.judge(token, data: nil).reason == .refused(.otherData))
     #expect(shop.judge(token).isValid)
-    let nobody = try shop.app.event(for: shop.audience, account: nil, data: nil, count: 2)
-    #expect(shop.judge(nobody, data: nil).reason == .refused(.otherAccount))
-    #expect(shop.judge(nobody, account: nil, data: nil).isValid)
+    let withoutAccount = try shop.app.event(for: shop.audience, account: nil, data: nil, count: 2)
+    #expect(shop.judge(withoutAccount, data: nil).reason == .refused(.otherAccount))
+    #expect(shop.judge(withoutAccount, account: nil, data: nil).isValid)
   }
 
   @Test("One changed character never counts")

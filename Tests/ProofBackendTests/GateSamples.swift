@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import ProofJOSE
 import ProofModel
 import ProofRequest
@@ -20,7 +22,7 @@ final class SetClock: Sendable {
 }
 
 /// A replay store that a test switches off.
-final class FailingReplayStore: ReplayStore {
+final class FailingReplayStore: RedemptionStore {
   private let store = MemoryReplayStore()
   private let fails = Atomic(false)
   /// The answer of `begin`.
@@ -58,6 +60,18 @@ final class FailingReplayStore: ReplayStore {
   ) throws(ReplayStoreFailure) -> ReplayRecording {
     try check()
     return try store.record(record, using: key, until: expiry, at: now)
+  }
+
+  func redeem(
+    _ redemption: Redemption, at now: UInt64, _ judged: (EventCounts) -> [UInt8]
+  ) throws(ReplayStoreFailure) -> RedemptionEnd {
+    try check()
+    return try store.redeem(redemption, at: now, judged)
+  }
+
+  func forget(account: ReplayKey) throws(ReplayStoreFailure) -> Int {
+    try check()
+    return store.forget(account: account)
   }
 }
 
@@ -102,14 +116,14 @@ struct Gate {
   }
 
   func redeemer(
-    _ audience: AudienceID, _ replay: any ReplayStore = FailingReplayStore(),
-    name: String = "shop", settings: EventVerifier.Settings = .init()
+    _ audience: AudienceID, _ replay: any RedemptionStore = FailingReplayStore(),
+    name: String = "shop", settings: EventVerifier.Settings = .init(), rules: [RiskRule] = []
   ) throws -> EventVerifier {
     var settings = settings
     settings.clock = clock.clock
     return try EventVerifier(
       for: audience, name: name, beacons: beaconKey(), accountKeys: [accountKey], replay: replay,
-      settings: settings)
+      settings: settings, rules: [EventRules(settings)], risks: rules)
   }
 }
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import Foundation
 import ProofModel
 import ProofRequest
@@ -87,7 +89,7 @@ import Testing
   func bounded() throws {
     let gate = try Gate()
     var settings = RequestVerifier.Settings()
-    settings.capacity = 8
+    settings.capacity = 4
     let verifier = try gate.verifier(settings: settings)
     let busy = try GateApp(at: gate)
     #expect(verifier.judge(try busy.standard(), on: Self.route).verdict != nil)
@@ -96,6 +98,22 @@ import Testing
       #expect(verifier.judge(try busy.standard(withToken: false), on: Self.route).verdict != nil)
       #expect(verifier.admissionCount <= 8)
     }
+  }
+
+  @Test("As many installations as the capacity stay known while they send requests in turn")
+  func turns() throws {
+    let gate = try Gate()
+    var settings = RequestVerifier.Settings()
+    settings.capacity = 8
+    let verifier = try gate.verifier(settings: settings)
+    let apps = try (0..<8).map { _ in try GateApp(at: gate) }
+    for round in 0..<3 {
+      for app in apps {
+        let request = try app.standard(withToken: round == 0)
+        #expect(verifier.judge(request, on: Self.route).verdict != nil)
+      }
+    }
+    #expect(verifier.admissionCount == 8)
   }
 
   @Test("The keys of 10,000 installations take few memory mappings, and their room is used again")

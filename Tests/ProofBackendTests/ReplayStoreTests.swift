@@ -1,6 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import AccountStores
 import Foundation
 import OwnThreads
+import PostgresServers
 import ProofModel
+import ProofService
 import Synchronization
 import Testing
 
@@ -9,13 +14,57 @@ import Testing
 /// The properties of every replay store. An implementation of another place adds itself to ``Kind``.
 @Suite struct ReplayStoreTests {
   enum Kind: CaseIterable {
-    case memory, sqlite
+    case memory, sqlite, service, postgres
 
-    func make(_ folder: TestFolder) throws -> any ReplayStore {
+    /// Those of the service's databases, with several audiences each. PostgreSQL is among them where
+    /// Tests/Scale/cluster.sh runs a server.
+    static let databases = [Kind.service] + (Server.isThere ? [.postgres] : [])
+    static let lasting = [Kind.sqlite] + databases
+    static let allCases = [Kind.memory] + lasting
+
+    func make(_ folder: TestFolder) throws -> any RedemptionStore {
+      try make(folder, for: try AudienceID([UInt8](1...16)))
+    }
+
+    func make(_ folder: TestFolder, for audience: AudienceID) throws -> any RedemptionStore {
       switch self {
-      case .memory: MemoryReplayStore(capacity: 1000)
+      case .memory: MemoryReplayStore(capacity: 10_000)
       case .sqlite: try SQLiteReplayStore(at: folder.path("replay"))
+      case .service: try Self.service(folder, audience)
+      case .postgres: try Self.postgres(folder, audience)
       }
+    }
+
+    /// The part of an audience in the database of a folder.
+    private static func postgres(
+      _ folder: TestFolder, _ audience: AudienceID
+    ) throws -> any RedemptionStore {
+      var settings = PostgresAccountStore.Settings()
+      settings.patience = 20_000
+      return try PostgresAccountStore(
+        database(of: folder).options(), creating: "account", settings
+      ).redemptions(for: audience)
+    }
+
+    /// The folder's database: a file holds its name.
+    static func database(of folder: TestFolder) throws -> Database {
+      let path = folder.path("database")
+      if let name = try? String(contentsOfFile: path, encoding: .utf8) {
+        return Database(server: .main, name: name)
+      }
+      let database = try Server.main.database()
+      try Data(database.name.utf8).write(to: URL(filePath: path))
+      return database
+    }
+
+    /// The part of an audience in the service's database.
+    static func service(
+      _ folder: TestFolder, _ audience: AudienceID
+    ) throws -> any RedemptionStore {
+      let path = folder.path("replay")
+      let isThere = FileManager.default.fileExists(atPath: path)
+      let store = try isThere ? SQLiteStore(at: path) : SQLiteStore(creatingAt: path)
+      return try store.redemptions(for: audience)
     }
   }
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import ProofModel
 import ProofRequest
 import Testing
@@ -73,6 +75,20 @@ import Testing
     let late = verifier.judge(try app.standard(withToken: false), on: Self.route)
     #expect(late.rejection == .gate(.tokenExpired))
     #expect(verifier.admissionCount == 0)
+  }
+
+  @Test("A grant that was opened is handed on with a request that counts, not with a refused one")
+  func grants() throws {
+    let gate = try Gate()
+    let app = try GateApp(at: gate)
+    var changed = try app.standard()
+    changed.method = "DELETE"
+    let refused = try gate.verifier().judge(changed, on: Self.route)
+    #expect(refused.rejection == .request(.wrongSignature) && refused.opened == nil)
+    let verifier = try gate.verifier()
+    #expect(verifier.judge(try app.standard(), on: Self.route).opened != nil)
+    let known = verifier.judge(try app.standard(withToken: false), on: Self.route)
+    #expect(known.verdict != nil && known.opened == nil)
   }
 
   @Test("A bad token beside a good proof of a known installation costs it nothing")

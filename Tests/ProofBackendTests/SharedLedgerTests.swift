@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import FolderModel
 @testable import ProofBackend
 import ProofModel

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 @testable import ProofBackend
 import ProofJOSE
 import Testing
@@ -117,9 +119,8 @@ struct TokenVerifierTests {
     }
     #expect(try reason { _ in } == nil)
     #expect(try reason { $0.measurement = nil } == .claims)
-    #expect(try reason { $0.deviceID = nil } == .claims)
-    let zeros = try Claims.DeviceID([UInt8](repeating: 0, count: 16))
-    #expect(try reason { $0.deviceID = zeros } == .claims)
+    #expect(try reason { $0.instance = nil } == .claims)
+    #expect(try reason { $0.instance = [UInt8](repeating: 0, count: 16) } == .claims)
     for value: JSONValue in [0, -1, 4_294_967_295, "3", true] {
       #expect(try reason { $0.others["mgn"] = value } == .claims)
     }

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import Console
 import ProofBench
 import Testing
@@ -33,15 +35,67 @@ func sample(foreign: Double? = 0.01, missing: [String] = []) -> Results {
 struct ReportPageTests {
   private func page(_ results: Results) -> String { ReportPage(results).files[0].text }
 
-  @Test("is a page called after its day, and four pictures that it shows")
+  @Test("is two pages and the results, called after its day, and four pictures that the pages show")
   func files() {
     let files = ReportPage(sample()).files
     #expect(
       files.map(\.name) == [
-        "2026-02-03.md", "2026-02-03-size.svg", "2026-02-03-files.svg", "2026-02-03-unlock.svg",
-        "2026-02-03-peers.svg",
+        "2026-02-03.md", "2026-02-03.html", "2026-02-03.json", "2026-02-03-size.svg",
+        "2026-02-03-files.svg", "2026-02-03-unlock.svg", "2026-02-03-peers.svg",
       ])
-    for picture in files.dropFirst() { #expect(files[0].text.contains("](\(picture.name))")) }
+    for picture in files.dropFirst(3) {
+      #expect(files[0].text.contains("](\(picture.name))"))
+      #expect(files[1].text.contains(picture.text))
+    }
+  }
+
+  @Test("in HTML is one file that loads nothing, with the rows of the page in Markdown")
+  func html() {
+    let text = ReportPage(sample(missing: ["a <tool> & another"])).files[1].text
+    #expect(text.hasPrefix("<!doctype html>\n<html lang=\"en\">"))
+    #expect(text.contains("<title>Costs of ProofKit: 2026-02-03</title>"))
+    #expect(
+      text.contains(
+        "<tr><td>proof.c</td><td>300 ns</td><td>600 ns</td><td>900 ns</td><td>3</td></tr>"))
+    #expect(
+      text.contains(
+        "<td><code>b3sum</code> over ours, cold, one file of 256 MiB (<strong>it wins</strong>)</td>"
+      ))
+    #expect(text.contains("<li>a &lt;tool&gt; &amp; another</li>"))
+    for part in ["src=", "href=", "<script", "url("] { #expect(!text.contains(part), "\(part)") }
+  }
+
+  @Test("tells the change since the run whose JSON it was given")
+  func changes() throws {
+    let earlier = try #require(EarlierRun(json: ReportPage(sample()).files[2].text))
+    #expect(!page(sample()).contains("Change since"))
+    let now = Results(
+      date: "2026-03-04", machine: "another", foreign: 0, missing: [],
+      timings: [
+        Timing(
+          group: "peers.round", series: [],
+          ratios: [
+            Ratio(
+              Series(name: "round.ecdsa-openssl", rounds: [75_000]),
+              over: Series(name: "round.proof", rounds: [1000]))
+          ])
+      ], figures: [])
+    let text = ReportPage(now, since: earlier).files[0].text
+    #expect(text.contains("## Change since 2026-02-03\n\nThe earlier run's machine: a machine."))
+    #expect(
+      text.contains("| ECDSA P-256 round over a proof and its check | 100 | 75.0 | -25.0 % |"))
+    // Nothing that only one of the two measured.
+    #expect(!text.contains("b3sum"))
+    #expect(EarlierRun(json: "{}") == nil && EarlierRun(json: "no JSON") == nil)
+  }
+
+  @Test("is compared with the newest run before its day")
+  func newest() {
+    let names = [
+      "2026-01-02.json", "2026-01-31.json", "2026-02-03.json", "2026-01-31.md", "service.md",
+    ]
+    #expect(EarlierRun.newest(in: names, before: "2026-02-03") == "2026-01-31.json")
+    #expect(EarlierRun.newest(in: names, before: "2026-01-02") == nil)
   }
 
   @Test("has minimum, median, p99 and runs of every candidate")
@@ -102,7 +156,7 @@ struct ReportPageTests {
   func empty() {
     let results = Results(
       date: "2026-02-03", machine: "m", foreign: 0, missing: [], timings: [], figures: [])
-    #expect(ReportPage(results).files.count == 1)
+    #expect(ReportPage(results).files.map(\.name.count) == [13, 15, 15])
   }
 }
 

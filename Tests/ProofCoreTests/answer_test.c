@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Answers to a gate's challenges: proofs, puzzles and birthday problems; also the second implementation's.
 
 #include <stdlib.h>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// base64url: one text for each byte string.
 
 #include <string.h>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Reader of the block format of Tests/Vectors/README.md: blocks of `name = value` lines, separated by empty lines.
 
 #ifndef BLOCK_H

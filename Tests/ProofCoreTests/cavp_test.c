@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// NIST's Cryptographic Algorithm Validation Program for SHA-256: the published files of byte-oriented short messages,
 /// long messages and the Monte Carlo test, as Tests/Vectors/cavp has them.
 

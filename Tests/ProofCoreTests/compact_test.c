@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The compact token of requests and events: made, checked, judged.
 
 #include <string.h>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// X25519, Ed25519 and the sealed box, through the core's own door to libsodium.
 
 #include <sodium/crypto_box.h>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// SHA-256, HMAC, HKDF, comparing and wiping, through the core's own door to libsodium.
 
 #include <string.h>

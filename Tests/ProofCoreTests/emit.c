@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Structures made by the core, printed for Tests/Vectors/check.py to verify. The same on every machine, byte for byte.
 
 #include <inttypes.h>
@@ -125,6 +127,11 @@ static void emit_token(const char *comment, struct app *app) {
   field_bytes("hardware_id", world.hardware.id, 16);
   field_bytes("hardware_secret", world.hardware.secret_key, 32);
   field_bytes("issuer_public", world.issuer.public_key, 32);
+  field_number("version", app->token.version);
+  field_number("policy", app->token.policy);
+  field_number("delegable_classes", app->token.delegable_classes);
+  field_number("base", app->token.base);
+  field_bytes("factory_secret", world.hardware.factory_secret, world.hardware.has_factory_secret ? 32 : 0);
   field_number("mode", app->token.mode);
   field_number("form", app->token.form);
   field_number("integrity_classes", app->token.integrity_classes);
@@ -298,6 +305,24 @@ static void emit_literal(void) {
   emit_order("a floor", PFC_ORDER_FLOOR, WORLD_BEGIN + 2, true, 0, 0);
 }
 
+static void emit_version_2(void) {
+  struct app app;
+  for (unsigned factory = 0; factory < 2; factory++) {
+    world_make(&world, 4714);
+    if (factory != 0) world_factory(&world);
+    app_make(&app, &world, 6);
+    make_secrets(&app, PFC_FORM_DIVERSIFIED);
+    app.token.generation = 5;
+    app.token.delegable_classes = 0x8001;
+    app_renew(&app);
+    app.token.base = 2;
+    emit_token(factory != 0 ? "version 2, suite 2" : "version 2, suite 1", &app);
+    (void)app_present(&app, &world);
+    emit_answer("held, version 2", "token", &app, app.digest);
+    emit_act("accepted, version 2", &app, PFC_KIND_INTEGRITY, 1);
+  }
+}
+
 static void emit_frames_of(uint8_t type, const uint8_t *message, size_t size) {
   static const size_t packet_sizes[] = {20, 21, 64, 182, 185, 244, 350, 514};
   static struct packets packets;
@@ -348,6 +373,7 @@ int emit_all(void) {
   emit_evidence();
   emit_dialogue();
   emit_literal();
+  emit_version_2();
   emit_frames();
   emit_gates();
   return harness_failures() == 0 ? 0 : 1;

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Shared by the sources of `--emit`: fields of a block on standard output.
 
 #ifndef EMIT_H

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The core's output for gates, printed for Tests/Vectors/check.py.
 
 #include "emit.h"

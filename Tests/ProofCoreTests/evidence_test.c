@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The fold's discipline: which records it takes, which it refuses, and that nothing is left of it.
 
 #include <string.h>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Simulated flash: one area for each record and copy, writes that fail, and writes that power cuts tear.
 
 #ifndef FLASH_H

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Tokens and orders put together by hand from docs/SPEC.md, sections 8 and 9, so that fields can be hostile.
 
 #ifndef FORGE_H

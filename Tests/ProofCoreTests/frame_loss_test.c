@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Faults of a bad radio: loss, repetition, reordering, interleaving, corruption.
 
 #include <string.h>

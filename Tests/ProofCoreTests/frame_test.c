@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Cutting messages into packets, and the rules by which a receiver ignores what cannot be right.
 
 #include <string.h>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// A gate's identity, the keys from one secret, accounts, beacons, and the classes of refusals.
 
 #include <string.h>

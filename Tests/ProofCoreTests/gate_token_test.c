@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The gate token: signed, then sealed, and a form of its own.
 
 #include <string.h>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The second implementation's vectors of gates, requests and compact tokens, valid and hostile.
 
 #include <string.h>

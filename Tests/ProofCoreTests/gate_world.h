@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// One gate with its issuer, one app with a measurement, and the tokens that go between them. For the tests of gates.
 
 #ifndef GATE_WORLD_H

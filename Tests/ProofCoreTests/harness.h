@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The tests' harness: properties in tables, checks that print where and what, deterministic dice.
 ///
 /// A test is a function that holds one property; a suite is a table of them. A failed check prints one line with file,

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The second implementation's hostile cases: what must be refused, and for which reason, with a few that must not.
 
 #include <string.h>
@@ -82,6 +84,7 @@ static void judge_open_token(const struct block *block) {
   pfc_public_key(hardware.public_key, hardware.secret_key);
   hardware.mode = (uint8_t)block_number(block, "mode");
   hardware.allow_literal = (uint8_t)block_number(block, "literal");
+  take_factory_secret(block, &hardware);
   memset(&token, 0xa5, sizeof token);
   CHECK_NUMBER(pfc_token_open(&token, bytes, size, &hardware), expected_of(block));
   if (expected_of(block) != PFC_OK) CHECK_ZEROS(&token, sizeof token);

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The digest of a request, and its one spelling.
 
 #include <string.h>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// A reader for the Wycheproof files: objects, arrays, strings, integers, true, false, null; nothing more.
 ///
 /// Bounded: depth, size and the number of values have limits, and what is beyond them is an error, not a crash.

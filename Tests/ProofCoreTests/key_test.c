@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// MPK, its id, DPK, and the secrets diversified for one piece of hardware.
 
 #include <string.h>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// All ordered pairs of kinds: what is one structure is never taken for another, also where all keys are the same.
 
 #include <string.h>
@@ -39,6 +41,7 @@ static void make_hardware(void) {
 static struct pfc_token lock_token(void) {
   struct pfc_token token;
   memset(&token, 0, sizeof token);
+  token.version = PFC_VERSION;
   token.mode = PFC_MODE_PRODUCTION;
   token.form = PFC_FORM_DIVERSIFIED;
   token.integrity_classes = 3;
@@ -69,8 +72,8 @@ static void begin(uint64_t seed) {
   memset(&subject, 0x77, sizeof subject);
   make_hardware();
   token = lock_token();
-  CHECK_NUMBER(pfc_token_create(specimens[LOCK_TOKEN].bytes, &token, hardware.public_key, world.issuer.signing_key,
-                                ephemeral),
+  CHECK_NUMBER(pfc_token_create(specimens[LOCK_TOKEN].bytes, &token, hardware.public_key, NULL,
+                                world.issuer.signing_key, ephemeral),
                PFC_OK);
   specimens[LOCK_TOKEN].size = PFC_TOKEN_BYTES;
   CHECK_NUMBER(pfc_gate_token_create(specimens[GATE_TOKEN].bytes, &world.token, 7, world.gate.keys[0].public_key,

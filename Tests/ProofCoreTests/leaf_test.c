@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Leaves: which group of evidence is not the baseline's, told without telling the evidence.
 
 #include <string.h>

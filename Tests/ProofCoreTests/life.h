@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// One hardware's scripted life, and a witness who remembers what the hardware has answered. For power cuts: whatever
 /// was answered must still be so after the power comes back.
 

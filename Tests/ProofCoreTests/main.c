@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// proofcore-tests [--vectors DIR] [--wycheproof DIR] [--emit] [--long] [--filter TEXT] [--hash portable|native]
 ///
 /// Every test runs on both paths of SHA-256 (sha256.h), unless --hash names one. Where this build or this processor has
@@ -14,14 +16,14 @@ static const struct suite *const suites[] = {
     &crypto_suite, &crypto_curves_suite, &sha256_suite, &cavp_suite, &wycheproof_suite,
     &key_suite, &config_suite, &evidence_suite,
     &measurement_suite, &leaf_suite, &proof_suite,
-    &token_suite, &order_suite, &message_suite,
+    &token_suite, &version_suite, &upgrade_suite, &order_suite, &message_suite,
     &frame_suite, &frame_loss_suite, &record_suite,
     &slot_suite, &verifier_suite, &verifier_review_suite,
     &verifier_rights_suite, &verifier_token_suite, &verifier_order_suite,
     &verifier_revocation_suite, &verifier_recall_suite, &verifier_limit_suite,
     &verifier_fault_suite, &powercut_suite, &base64url_suite,
     &gate_suite, &gate_token_suite, &http_suite,
-    &compact_suite, &kinds_suite, &vectors_suite,
+    &compact_suite, &kinds_suite, &numbers_suite, &vectors_suite,
     &wire_vectors_suite, &hostile_vectors_suite, &gate_vectors_suite,
     &answer_suite,
     &script_suite,

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// IM, DM and DPK: what they depend on and what they do not.
 
 #include <string.h>

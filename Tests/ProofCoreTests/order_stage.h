@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// One world with one app, for the tests of orders: those of time and floors, and those of revocations.
 
 #ifndef ORDER_STAGE_H

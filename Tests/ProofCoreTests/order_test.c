@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Signed orders: time, revocation, floor.
 
 #include <string.h>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Messages cut into packets, as the core does it and as docs/SPEC.md section 11 says it, for frame tests.
 
 #ifndef PACKETS_H

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Power fails in the middle of every write of a long life, at every byte, and comes back.
 
 #include <string.h>
@@ -102,7 +104,7 @@ static void cut_once(const struct cut *cut, bool live_on, struct dice *dice) {
   flash_power(&now.world.flash);
   if (live_on) {
     now.world.flash.cut_write = now.world.flash.writes + (long)dice_below(dice, 2);
-    now.world.flash.cut_offset = dice_below(dice, 220);
+    now.world.flash.cut_offset = dice_below(dice, 232);
     now.world.flash.cut_rest = (enum flash_rest)dice_below(dice, 3);
     result = pfc_verifier_init(&now.world.verifier, &now.world.hardware, &now.world.platform);
     CHECK(result == PFC_OK || result == PFC_E_STORAGE || result == PFC_E_DAMAGED);
@@ -171,7 +173,7 @@ static void many_cuts_in_one_life(void) {
       if (life_step_provisions(step)) break;
       if (step == 19) continue;  // Draining a block of counters is the other test's.
       now.world.flash.cut_write = now.world.flash.writes + (long)dice_below(&dice, 3);
-      now.world.flash.cut_offset = dice_below(&dice, 220);
+      now.world.flash.cut_offset = dice_below(&dice, 232);
       now.world.flash.cut_rest = (enum flash_rest)dice_below(&dice, 3);
       life_step(&now, step, false);
       count += now.world.flash.dark;

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Proofs, nonces, receipts.
 
 #include <string.h>

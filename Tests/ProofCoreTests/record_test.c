@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Records that survive a power cut at any byte.
 
 #include <string.h>
@@ -26,7 +28,7 @@ static void put_copy(unsigned record, unsigned copy, unsigned number, uint32_t s
   uint8_t *area = flash.areas[record][copy];
   uint8_t tag[32];
   struct pfc_mac mac;
-  memcpy(area, "PS\1", 3);
+  memcpy(area, "PS\2", 3);
   area[3] = (uint8_t)number;
   put32(area + 4, sequence);
   memset(area + 8, (int)value, SIZE);
@@ -317,7 +319,7 @@ static const struct test tests[] = {
     TEST("the last sequence never brings the past back", sequences_do_not_wrap),
     TEST("failing storage is told, and changes nothing", failing_storage_is_told),
     TEST("what is read again is judged again", what_is_read_again_is_judged_again),
-    TEST("a payload has at most 196 bytes", payloads_have_a_bound),
+    TEST("a payload has at most 208 bytes", payloads_have_a_bound),
 };
 
 const struct suite record_suite = SUITE("record", tests);

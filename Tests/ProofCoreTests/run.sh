@@ -1,4 +1,6 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+#
 # Builds the core and its tests below .build/core-tests and runs them.
 #
 #   Tests/ProofCoreTests/run.sh [options of proofcore-tests]

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// One app on one device: a key, a configuration, its evidence. What config, measurement, leaf and emit tests share.
 
 #ifndef SAMPLE_H

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The second implementation's dialogues: the hardware's every answer, byte for byte.
 
 #include <string.h>
@@ -57,6 +59,7 @@ static bool set_stage(const struct block *block) {
     CHECK(parse_bytes(block->fields[i].value, stage.hardware.issuers[stage.hardware.issuer_count++].public_key, 32,
                       &size));
   }
+  take_factory_secret(block, &stage.hardware);
   stage.platform.random = take_random;
   stage.platform.seconds = read_clock;
   stage.platform.storage = flash_storage(&stage.flash);

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The paths of SHA-256: their choice, libsodium's results by each, in every length, cut and place, and what they
 /// leave.
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// A slot's bytes in storage, and what revocations, floors and tokens leave in it.
 
 #include <string.h>
@@ -13,6 +15,7 @@ static struct pfc_slot slot_make(uint64_t seed) {
   slot.state = PFC_SLOT_HELD;
   slot.integrity_classes = (uint16_t)dice_roll(&dice);
   slot.device_classes = (uint16_t)dice_roll(&dice);
+  slot.delegable_classes = (uint16_t)dice_roll(&dice);
   slot.attempts = (uint16_t)dice_roll(&dice);
   slot.uses = (uint32_t)dice_roll(&dice);
   slot.generation = 1 + (uint32_t)dice_below(&dice, 1000);
@@ -47,8 +50,10 @@ static void every_field_has_its_offset(void) {
   CHECK_COUNT(get64(bytes + 44), slot.last.counter);
   CHECK_BYTES(bytes + 52, slot.instance_id, 16);
   CHECK_BYTES(bytes + 68, slot.token_digest, 16);
-  CHECK_BYTES(bytes + 84, slot.last.nonce, 16);
-  CHECK_BYTES(bytes + 100, &slot.secrets, 96);
+  CHECK_BYTES(bytes + 84, slot.last.nonce, 8);
+  CHECK_BYTES(bytes + 92, &slot.secrets, 96);
+  CHECK_ZEROS(bytes + 188, 18);
+  CHECK_NUMBER(bytes[206] + 256 * bytes[207], slot.delegable_classes);
   memset(&decoded, 0xa5, sizeof decoded);
   CHECK_NUMBER(pfc_slot_decode(&decoded, bytes), PFC_OK);
   pfc_slot_encode(again, &decoded);

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Every suite, in the order in which data flows.
 
 #ifndef SUITES_H
@@ -17,6 +19,8 @@ extern const struct suite measurement_suite;
 extern const struct suite leaf_suite;
 extern const struct suite proof_suite;
 extern const struct suite token_suite;
+extern const struct suite version_suite;
+extern const struct suite upgrade_suite;
 extern const struct suite order_suite;
 extern const struct suite message_suite;
 extern const struct suite frame_suite;
@@ -39,6 +43,7 @@ extern const struct suite gate_token_suite;
 extern const struct suite http_suite;
 extern const struct suite compact_suite;
 extern const struct suite kinds_suite;
+extern const struct suite numbers_suite;
 extern const struct suite vectors_suite;
 extern const struct suite wire_vectors_suite;
 extern const struct suite hostile_vectors_suite;

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The measurement token: signed, then sealed.
 
 #include <string.h>
@@ -295,13 +297,14 @@ static void creator_keeps_the_ranges(void) {
       default: memset(token.secrets.device, 0, 32); break;
     }
     memset(bytes, 0xa5, sizeof bytes);
-    CHECK_NUMBER(pfc_token_create(bytes, &token, world.hardware.public_key, world.issuer.signing_key, ephemeral),
+    CHECK_NUMBER(pfc_token_create(bytes, &token, world.hardware.public_key, NULL, world.issuer.signing_key, ephemeral),
                  PFC_E_ARGUMENT);
     CHECK_ZEROS(bytes, sizeof bytes);
   }
   test_case("an unusable recipient");
   memset(app.bytes, 0xa5, sizeof app.bytes);
-  CHECK_NUMBER(pfc_token_create(app.bytes, &app.token, zeros, world.issuer.signing_key, ephemeral), PFC_E_RECIPIENT);
+  CHECK_NUMBER(pfc_token_create(app.bytes, &app.token, zeros, NULL, world.issuer.signing_key, ephemeral),
+               PFC_E_RECIPIENT);
   CHECK_ZEROS(app.bytes, sizeof app.bytes);
 }
 

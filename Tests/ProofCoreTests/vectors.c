@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "vectors.h"
 
 #include <string.h>
@@ -110,4 +112,12 @@ void recall_of(const struct block *block, uint8_t message[PFC_RECALL_BYTES]) {
   pfc_recall_create(message, instance, block_number(block, "counter"), nonce, dpk);
   check_field(block, "tag", message + 40, 32);
   CHECK_NUMBER(pfc_recall_check(message, dpk), PFC_OK);
+}
+
+void take_factory_secret(const struct block *block, struct pfc_hardware *hardware) {
+  for (size_t i = 0; i < block->count; i++) {
+    if (strcmp(block->fields[i].name, "factory_secret") != 0) continue;
+    block_exactly(block, "factory_secret", hardware->factory_secret, PFC_FACTORY_SECRET_BYTES);
+    hardware->has_factory_secret = 1;
+  }
 }

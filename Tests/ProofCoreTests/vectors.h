@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Shared by the vector suites: walking over a file's blocks, and composite values.
 
 #ifndef VECTORS_H
@@ -48,6 +50,9 @@ void secrets_of(const struct block *block, struct pfc_secrets *secrets);
 
 /// The recall that a block describes; checks its `tag`.
 void recall_of(const struct block *block, uint8_t message[PFC_RECALL_BYTES]);
+
+/// Gives hardware the block's factory secret, if it has one.
+void take_factory_secret(const struct block *block, struct pfc_hardware *hardware);
 
 /// Compares a field with what was computed.
 void check_field(const struct block *block, const char *name, const void *bytes, size_t size);

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The second implementation's vectors (Tests/Vectors/README.md): keys, configurations, measurements, proofs.
 
 #include <string.h>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// When randomness or storage fails: nothing is done, nothing is given away, and the hardware recovers.
 
 #include <string.h>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Budgets, strangers, garbage: only the owner spends the owner's attempts, uses and tokens.
 
 #include <string.h>

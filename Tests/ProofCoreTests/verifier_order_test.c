@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Effects of orders: time goes on, floors free slots, and nothing ever goes back. Revocations have a page of their
 /// own.
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Recalls: what became of a command whose answer was lost. The one lie that must never be told is "not executed" of a
 /// command that was done, or is done later.
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The second look at commands, tokens, orders and recalls: it sees by itself all that the first one sees, so that
 /// either may be skipped. The verifier never lets these states come as far; here they are set by hand. Tests/Faults and
 /// Tests/Firmware/skip.py walk the two looks together.

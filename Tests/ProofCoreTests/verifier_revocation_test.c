@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Effects of a revocation: it holds at once, before its token is seen, beside a newer one, and until a floor above it.
 
 #include <string.h>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Rights of a token: classes, kinds, attempts, uses, time; and which reason is told first.
 
 #include <string.h>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The hardware's judgement of commands.
 
 #include <string.h>

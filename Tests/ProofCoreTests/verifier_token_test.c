@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// How tokens come into the hardware's slots, and stay out of them.
 
 #include <string.h>
@@ -126,7 +128,7 @@ static void refusals_are_told_apart(void) {
                 i == 4 ? other.hardware.public_key : world.hardware.public_key,
                 i == 6 || i == 7 ? &stranger : &world.issuer, i);
     if (i == 0) bytes[0] ^= 1;
-    if (i == 1) bytes[2] = 2;
+    if (i == 1) bytes[2] = 3;
     if (i == 2) bytes[3] = 0;
     if (i == 3) bytes[7] ^= 1;
     CHECK_NUMBER(present(bytes), cases[i].expected);

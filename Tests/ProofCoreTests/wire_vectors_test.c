@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The second implementation's vectors (Tests/Vectors/README.md): what is sent and what is stored.
 
 #include <string.h>
@@ -10,12 +12,11 @@
 
 // Token and order ------------------------------------------------------------------------------------------------
 
-static void judge_token(const struct block *block) {
-  struct pfc_token token;
+/// Makes the block's token; `factory_secret` is NULL for suite 1.
+static void judge_token(const struct block *block, struct pfc_token token, const uint8_t *factory_secret) {
   uint8_t recipient[32], seed[32], public_key[32], signing_key[64], ephemeral[32], bytes[PFC_TOKEN_BYTES], plain[232],
       digest[16];
   uint8_t hardware_secret[32], ephemeral_public[32];
-  memset(&token, 0, sizeof token);
   token.mode = byte_of(block, "mode");
   token.form = byte_of(block, "form");
   token.integrity_classes = (uint16_t)block_number(block, "integrity_classes");
@@ -35,14 +36,35 @@ static void judge_token(const struct block *block) {
   pfc_signing_key(public_key, signing_key, seed);
   pfc_public_key(ephemeral_public, ephemeral);
   check_field(block, "ephemeral_public", ephemeral_public, 32);
-  REQUIRE(CHECK_NUMBER(pfc_token_create(bytes, &token, recipient, signing_key, ephemeral), PFC_OK));
+  REQUIRE(CHECK_NUMBER(pfc_token_create(bytes, &token, recipient, factory_secret, signing_key, ephemeral), PFC_OK));
   check_field(block, "token", bytes, sizeof bytes);
   check_field(block, "header", bytes, 8);
   pfc_token_digest(digest, bytes);
   check_field(block, "digest", digest, 16);
+  if (factory_secret != NULL) return;
   REQUIRE(CHECK_NUMBER(pfc_unseal(plain, bytes + 8, 280, recipient, hardware_secret), PFC_OK));
   check_field(block, "body", plain, 168);
   check_field(block, "signature", plain + 168, 64);
+}
+
+static void judge_token_1(const struct block *block) {
+  const struct pfc_token token = {.version = PFC_VERSION};
+  judge_token(block, token, NULL);
+}
+
+static void judge_token_2(const struct block *block) {
+  struct pfc_token token = {.version = PFC_TOKEN_VERSION_2};
+  uint8_t drawn[PFC_FACTORY_SECRET_BYTES], secret[PFC_FACTORY_SECRET_BYTES], id[PFC_ID_BYTES];
+  size_t size = block_bytes(block, "drawn", drawn, sizeof drawn);
+  token.policy = byte_of(block, "policy");
+  token.delegable_classes = (uint16_t)block_number(block, "delegable_classes");
+  token.base = (uint32_t)block_number(block, "base");
+  block_exactly(block, "hardware_id", id, sizeof id);
+  if (size != 0) {
+    pfc_factory_secret(secret, drawn, id);
+    check_field(block, "factory_secret", secret, sizeof secret);
+  }
+  judge_token(block, token, size != 0 ? secret : NULL);
 }
 
 static void judge_order(const struct block *block) {
@@ -195,7 +217,7 @@ static void judge_frame(const struct block *block) {
 static void judge_record(const struct block *block, unsigned number, const uint8_t *payload, size_t size) {
   static struct flash flash;
   struct pfc_storage storage = flash_storage(&flash);
-  struct pfc_record record = {(uint32_t)block_number(block, "sequence") - 1, 1};
+  struct pfc_record record = {.sequence = (uint32_t)block_number(block, "sequence") - 1, .copy = 1};
   uint8_t secret[32], key[32], loaded[PFC_RECORD_PAYLOAD_MAX];
   flash_erase(&flash, 1);
   block_exactly(block, "hardware_secret", secret, 32);
@@ -234,11 +256,12 @@ static void judge_slot(const struct block *block) {
   slot.last.counter = block_number(block, "last_counter");
   block_exactly(block, "instance_id", slot.instance_id, 16);
   block_exactly(block, "token_digest", slot.token_digest, 16);
-  block_exactly(block, "last_nonce", slot.last.nonce, 16);
+  block_exactly(block, "last_nonce", slot.last.nonce, PFC_LAST_NONCE_BYTES);
   block_exactly(block, "k_hw", slot.secrets.integrity_key, 16);
   block_exactly(block, "im_hw", slot.secrets.integrity, 32);
   block_exactly(block, "dpk_hw", slot.secrets.device_key, 16);
   block_exactly(block, "dm_hw", slot.secrets.device, 32);
+  slot.delegable_classes = (uint16_t)block_number(block, "delegable_classes");
   pfc_slot_encode(payload, &slot);
   judge_record(block, (unsigned)block_number(block, "number"), payload, sizeof payload);
   CHECK_NUMBER(pfc_slot_decode(&decoded, payload), PFC_OK);
@@ -246,10 +269,32 @@ static void judge_slot(const struct block *block) {
   CHECK_BYTES(again, payload, sizeof payload);
 }
 
+/// A slot's record of version 1: what a start makes of it.
+static void judge_old_slot(const struct block *block) {
+  static struct flash flash;
+  const struct pfc_storage storage = flash_storage(&flash);
+  unsigned number = (unsigned)block_number(block, "number");
+  struct pfc_record record;
+  uint8_t secret[32], key[32], bytes[PFC_RECORD_BYTES(PFC_SLOT_BYTES)];
+  flash_erase(&flash, 1);
+  block_exactly(block, "hardware_secret", secret, 32);
+  pfc_record_key(key, secret);
+  block_exactly(block, "bytes", flash.areas[number][1], PFC_RECORD_BYTES(PFC_RECORD_PAYLOAD_MAX_1));
+  REQUIRE(CHECK_NUMBER(pfc_record_load(&record, bytes, PFC_SLOT_BYTES, &storage, number, key), PFC_OK));
+  CHECK_COUNT(record.sequence, block_number(block, "sequence"));
+  CHECK_NUMBER(record.is_old, 1);
+  CHECK_NUMBER(record.has_old, 1);
+  pfc_slot_upgrade(bytes + PFC_RECORD_HEAD_BYTES);
+  for (unsigned copies = 0; copies < PFC_RECORD_COPIES; copies++) {
+    REQUIRE(CHECK_NUMBER(pfc_record_save(&record, bytes, PFC_SLOT_BYTES, &storage, number, key), PFC_OK));
+  }
+  check_field(block, "renewed", flash.areas[number][record.copy], PFC_RECORD_BYTES(PFC_SLOT_BYTES));
+}
+
 // Files ----------------------------------------------------------------------------------------------------------
 
 static void token_file(void) {
-  static const struct judge judges[] = {{"token", judge_token}};
+  static const struct judge judges[] = {{"token", judge_token_1}, {"token_2", judge_token_2}};
   JUDGE_FILE("token.txt", judges);
 }
 
@@ -272,7 +317,7 @@ static void frame_file(void) {
 }
 
 static void record_file(void) {
-  static const struct judge judges[] = {{"global", judge_global}, {"slot", judge_slot}};
+  static const struct judge judges[] = {{"global", judge_global}, {"slot", judge_slot}, {"old_slot", judge_old_slot}};
   JUDGE_FILE("record.txt", judges);
 }
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "world.h"
 
 #include <string.h>
@@ -70,6 +72,7 @@ static bool may_have_detail(uint8_t type, uint8_t verdict) {
     case PFC_VERDICT_HELD:
     case PFC_VERDICT_INTEGRITY_DIFFERS:
     case PFC_VERDICT_BUSY: return true;
+    case PFC_VERDICT_WRONG_MODE: return type == PFC_MESSAGE_TOKEN;
     // Beyond the step.
     case PFC_VERDICT_EXPIRED: return type == PFC_MESSAGE_TOKEN || type == PFC_MESSAGE_ORDER;
     default: return false;
@@ -155,6 +158,7 @@ uint8_t world_order(struct world *world, uint8_t type, uint64_t issued, const ui
 void app_make(struct app *app, const struct world *world, uint64_t seed) {
   struct dice dice = {seed};
   memset(app, 0, sizeof *app);
+  app->token.version = PFC_VERSION;
   app->token.mode = world->hardware.mode;
   app->token.form = PFC_FORM_DIVERSIFIED;
   app->token.integrity_classes = app->token.device_classes = 0xffff;
@@ -167,12 +171,29 @@ void app_make(struct app *app, const struct world *world, uint64_t seed) {
   dice_fill(&dice, &app->token.secrets, sizeof app->token.secrets);
 }
 
+void world_factory(struct world *world) {
+  uint8_t drawn[PFC_FACTORY_SECRET_BYTES];
+  dice_fill(&world->dice, drawn, sizeof drawn);
+  pfc_factory_secret(world->hardware.factory_secret, drawn, world->hardware.id);
+  world->hardware.has_factory_secret = 1;
+  CHECK_NUMBER(pfc_verifier_provision(&world->hardware, &world->platform, 0, 0, world->highest_counter + 1), PFC_OK);
+  CHECK_NUMBER(world_restart(world), PFC_OK);
+}
+
+void app_renew(struct app *app) {
+  app->token.version = PFC_TOKEN_VERSION_2;
+  app->token.base = app->token.generation;
+}
+
 void app_issue(struct app *app, const struct world *world) {
   struct dice dice = {get64(app->token.instance_id) + app->token.generation};
   uint8_t ephemeral[32];
   dice_fill(&dice, ephemeral, sizeof ephemeral);
+  // The suite that the hardware demands, for a token that can have it.
+  bool safe = world->hardware.has_factory_secret == 1 && app->token.version == PFC_TOKEN_VERSION_2;
+  const uint8_t *s = safe ? world->hardware.factory_secret : NULL;
   CHECK_NUMBER(
-      pfc_token_create(app->bytes, &app->token, world->hardware.public_key, world->issuer.signing_key, ephemeral),
+      pfc_token_create(app->bytes, &app->token, world->hardware.public_key, s, world->issuer.signing_key, ephemeral),
       PFC_OK);
   pfc_token_digest(app->digest, app->bytes);
 }

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// One piece of hardware with its flash, clock and dice; an issuer; apps that speak to it. For verifier tests.
 
 #ifndef WORLD_H
@@ -48,6 +50,8 @@ struct app {
 
 /// Production hardware, provisioned, started, one link up, no clock (`world_clock`), challenges live 30 seconds.
 void world_make(struct world *world, uint64_t seed);
+/// Gives the hardware a factory secret, and provisions it anew.
+void world_factory(struct world *world);
 /// Gives the platform a clock, or takes it away, and restarts.
 void world_clock(struct world *world, bool present);
 /// The power comes back. Answers as `pfc_verifier_init`; both links are new.
@@ -65,6 +69,8 @@ uint8_t world_order(struct world *world, uint8_t type, uint64_t issued, const ui
 
 /// Every permission, 3 attempts, uses without limit, generation 1, no end; secrets made from `seed`.
 void app_make(struct app *app, const struct world *world, uint64_t seed);
+/// Has the backend grant version 2, its base the generation that the token has now.
+void app_renew(struct app *app);
 /// Has the backend make a token of `app->token`.
 void app_issue(struct app *app, const struct world *world);
 /// Presents the token issued last.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// C2SP/wycheproof, through the core's own entry points. The files stand in Tests/Vectors/wycheproof; without the
 /// folder these tests say so and hold nothing.
 

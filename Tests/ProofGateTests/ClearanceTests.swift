@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import ProofBackend
 import ProofModel
 import ProofRequest
@@ -116,6 +118,19 @@ import Testing
   }
 
   // MARK: Rule 1
+
+  @Test("An answer prolongs its own kind at its own level, and nothing else")
+  func prolonging() throws {
+    let site = try Site()
+    let desk = try site.clearances()
+    let person = try clearance(.person, site, desk)
+    let work = try clearance(.work, level: 5, site, desk)
+    site.clock.now += 100
+    #expect(try clearance(.work, level: 5, site, desk, after: person).expiry == person.expiry)
+    #expect(try clearance(.work, level: 4, site, desk, after: work).expiry == work.expiry)
+    #expect(try clearance(.work, level: 5, site, desk, after: work).expiry == work.expiry + 100)
+    #expect(try clearance(.person, site, desk, after: person).expiry == person.expiry + 100)
+  }
 
   @Test(
     "A clearance is spent once, at all nodes, and the next one takes its place with the same end")

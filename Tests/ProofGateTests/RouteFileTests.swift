@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import SeededRandom
 import Testing
 
@@ -58,6 +60,22 @@ import Testing
     #expect(try self.file(Self.text.split(separator: "\n").joined(separator: "\r\n")) == file)
   }
 
+  @Test(
+    "Several needs on one line mean each of them; apps of less than a day pay unless told otherwise"
+  )
+  func needs() throws {
+    let text =
+      "route a\nneed person proof work 12 memory 2\nspend yes\norigin https://a.example https://b.example:8443\n"
+      + "route b\nneed token\nyoung none\nroute c\nneed proof\nyoung work 9\n"
+    let rules = try file(text).rules
+    #expect(rules[0].need.proof && rules[0].need.person && !rules[0].need.token)
+    #expect(rules[0].need.work == 12 && rules[0].need.memoryWork == 2 && rules[0].spends)
+    #expect(rules[0].need.demands.map(\.kind) == [.work, .memoryWork, .person])
+    #expect(rules[0].origins == ["https://a.example", "https://b.example:8443"])
+    #expect(rules[0].young == 16 && rules[1].young == nil && rules[2].young == 9)
+    #expect(rules[1].need.token && !rules[1].need.proof && !rules[1].spends)
+  }
+
   @Test("The first rule for host, method and raw path counts; without one the strictest")
   func matching() throws {
     #expect(try name("GET", "/prices") == "prices")
@@ -82,7 +100,7 @@ import Testing
     arguments: [
       ("", "line 1: the file has no rule"),
       ("need proof\n", "line 1: need stands before the first route"),
-      ("\nroute a\nneed proofs\n", "line 3: need is proofs; it takes none or proof"),
+      ("\nroute a\nneed proofs\n", "line 3: need is proofs; it takes none or some of"),
       ("route a\nneed proof\nneed none\n", "line 3: need is given twice in route a"),
       ("route a\nneed proof\nroute a\n", "line 3: route a is given twice"),
       ("route a\npath /\n", "line 1: route a does not say what it needs"),
@@ -90,7 +108,8 @@ import Testing
       ("route unmatched\n", "line 1: route unmatched"),
       ("route a b\n", "line 1: route takes one value, and has 2"),
       ("route\n", "line 1: route takes one value, and has 0"),
-      ("route a\nlimit 3\n", "line 2: limit is not known: write route, host"),
+      ("route a\nlimits 3\n", "line 2: limits is not known: write route, host"),
+      ("route a\nlimit 3\n", "line 2: limit: it takes address, instance or account, then a rate"),
       ("route a\npath prices\n", "line 2: path prices: write"),
       ("route a\npath /a//b\n", "line 2: path"), ("route a\npath /a/../b\n", "line 2: path"),
       ("route a\npath /a/*/b\n", "line 2: path"), ("route a\npath /a*\n", "line 2: path"),
@@ -109,7 +128,35 @@ import Testing
         "line 1: route a enforces, and leaves bodies unchecked"
       ),
       ("route a\nneed pro\u{0}of\n", "line 2: it is no text"),
-      ("route a\nbody gate\nneed proof\n", "line 2: body is gate; it takes behind or unchecked"),
+      ("route a\nneed\n", "line 2: need has no value"),
+      ("route a\nneed none proof\n", "line 2: need is none; it takes"),
+      ("route a\nneed proof proof\n", "line 2: need names proof twice"),
+      ("route a\nneed work\n", "line 2: work takes a level from 1 to 24"),
+      ("route a\nneed work 25\n", "line 2: work takes a level"),
+      ("route a\nneed work 07\n", "line 2: work takes a level"),
+      ("route a\nneed memory 8\n", "line 2: memory takes a level from 1 to 7"),
+      ("route a\nneed proof event\n", "line 2: event takes a number from 0 to 65535"),
+      ("route a\nneed proof event 65536\n", "line 2: event takes a number from 0 to 65535"),
+      ("route a\nneed proof event 033\n", "line 2: event takes a number from 0 to 65535"),
+      ("route a\nneed event 7\n", "line 2: need event 7 lacks proof"),
+      ("route a\nneed token event 7\n", "line 2: need event 7 lacks proof"),
+      (
+        "route a\nmethods GET\nneed proof event 7\nbody unchecked\n",
+        "line 1: route a needs event 7, which counts once and covers the body: body unchecked"
+      ),
+      (
+        "route a\nneed event 7 proof\ndoubt pass\n",
+        "line 1: route a needs event 7, which counts once and covers the body: doubt pass"
+      ),
+      ("route a\nneed proof\nyoung proof\n", "line 3: young takes none, or work LEVEL"),
+      ("route a\nneed proof\nyoung work 9 9\n", "line 3: young takes none"),
+      ("route a\nneed none\nspend yes\n", "line 1: route a needs none, so spend has no effect"),
+      ("route a\nneed proof\nspend often\n", "line 3: spend is often; it takes yes or no"),
+      ("route a\nneed proof\norigin http://a.example\n", "line 3: origin http://a.example: write"),
+      ("route a\nneed proof\norigin https://A.example\n", "line 3: origin"),
+      ("route a\nneed proof\norigin https://a.example/\n", "line 3: origin"),
+      ("route a\nneed proof\norigin\n", "line 3: origin: name each once"),
+      ("route a\nbody door\nneed proof\n", "line 2: body is door; it takes gate or behind or"),
     ])
   func errors(_ text: String, _ words: String) {
     let error = error(text)
@@ -120,6 +167,23 @@ import Testing
   func unchecked() throws {
     #expect(error("route a\nneed proof\nmode watch\nbody unchecked\n") == nil)
     #expect(error("route a\nmethods GET HEAD\nneed proof\nbody unchecked\n") == nil)
+  }
+
+  @Test(
+    "An event is an error at a gate that redeems none, and for an account that does not list it")
+  func events() throws {
+    let file = try file("route a\nneed proof event 3300\n")
+    #expect(file.rules[0].need.event == 3300 && file.rules[0].need.proof && file.needsEvents)
+    try file.check(events: [1...2, 3300...3310])
+    for (listed, words) in [(nil, "redeems none"), ([], "lists none"), ([1...2], "lists 1-2")]
+      as [([ClosedRange<UInt16>]?, String)]
+    {
+      let error = #expect(throws: RouteFileError.self) { try file.check(events: listed) }
+      #expect(error?.description.contains(words) == true)
+    }
+    let other = try self.file("route a\nneed proof\n")
+    try other.check(events: nil)
+    #expect(!other.needsEvents)
   }
 
   @Test("A host that the account does not list is an error")

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import ProofBackend
 import ProofJOSE
 import ProofModel
@@ -20,7 +22,7 @@ final class SetClock: Sendable {
 }
 
 /// A replay store that several nodes share, and that a test switches off.
-final class SharedStore: ReplayStore {
+final class SharedStore: RedemptionStore {
   private let store = MemoryReplayStore()
   private let fails = Atomic(false)
   private let memory: ReplayMemory
@@ -54,6 +56,17 @@ final class SharedStore: ReplayStore {
   ) throws(ReplayStoreFailure) -> ReplayRecording {
     try store.record(record, using: key, until: expiry, at: now)
   }
+
+  func redeem(
+    _ redemption: Redemption, at now: UInt64, _ judged: (EventCounts) -> [UInt8]
+  ) throws(ReplayStoreFailure) -> RedemptionEnd {
+    if isFailing { throw .unavailable(place: "test", reason: "switched off") }
+    let end = try store.redeem(redemption, at: now, judged)
+    if case .redeemed = end { inserted.add(1, ordering: .sequentiallyConsistent) }
+    return end
+  }
+
+  func forget(account: ReplayKey) -> Int { store.forget(account: account) }
 }
 
 /// One gate: its own keys, its nodes, and an app.

@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """Floods of the process over its socket: the owner is served within ten seconds, which is the promise of docs/LINK.md
 section 7. The deadline is the property; nothing else here looks at a clock.
 """

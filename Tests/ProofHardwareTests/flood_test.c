@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// A flood of garbage, and what it costs the owner: counted in basic blocks of core and device, not in time.
 
 #include <string.h>

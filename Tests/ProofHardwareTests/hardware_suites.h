@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The suites of the hardware's C tests.
 
 #ifndef HARDWARE_SUITES_H
@@ -9,6 +11,7 @@ extern const struct suite flash_suite;
 extern const struct suite device_suite;
 extern const struct suite state_suite;
 extern const struct suite link_suite;
+extern const struct suite upgrade_suite;
 extern const struct suite unit_suite;
 extern const struct suite unit_power_suite;
 extern const struct suite admission_suite;

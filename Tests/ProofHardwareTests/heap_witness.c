@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Preloaded into the hardware process: from the moment it listens, any allocation ends it and says so.
 
 #define _GNU_SOURCE

@@ -1,4 +1,6 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+
 """Takes out the hardware's defences one by one and sees to it that a test notices each time.
 
   mutants.py [WORD…]     all, or those whose file, defence or replacement has one of the words
@@ -97,7 +99,19 @@ MUTANTS = [
     # The process
     (PROCESS, "proof-hardware/flash_file.c", "if ((status.st_mode & 077) != 0) return", "if (0) return"),
     (PROCESS, "proof-hardware/flash_file.c", "if (flock(flash->file, LOCK_EX | LOCK_NB) != 0) return", "if (0) return"),
-    (PROCESS, "proof-hardware/options.c", 'strcmp(name, "secret-key") != 0 && ', ""),
+    (PROCESS, "proof-hardware/options.c", "return !secret && provisioning_set", "return provisioning_set"),
+    (PROCESS, "proof-hardware/provisioning.c",
+     "pfc_factory_secret(hardware->factory_secret, provisioning->drawn, hardware->id);",
+     "memcpy(hardware->factory_secret, provisioning->drawn, PFC_FACTORY_SECRET_BYTES);"),
+    (PROCESS, "proof-hardware/provisioning.c", "  } else if (hardware->has_factory_secret && memcmp(",
+     "  } else if (0 && memcmp("),
+    # Version 1 in flash
+    (UNITS, "ProofDevice/flash.c", "  if (old != 0) return old > 0 ? read_old(flash, page, bytes, size) : -1;\n", ""),
+    (UNITS, "ProofDevice/flash.c", "if (!old && (used + 1)", "if ((used + 1)"),
+    (UNITS, "ProofDevice/flash.c", "first + at / PFD_ENTRY_BYTES_1 * PFD_ENTRY_BYTES_1,", "first,"),
+    (UNITS, "ProofDevice/identity.c", "  if (version == PFC_VERSION) return AT_CHECK_1;\n", ""),
+    (UNITS, "ProofDevice/identity.c", "if (at_check == AT_CHECK) memcpy(hardware->factory_secret",
+     "if (at_check == AT_CHECK_1) memcpy(hardware->factory_secret"),
     (PROCESS, "proof-hardware/wire.c", "if (result != 0 && errno == ECONNREFUSED)", "if (1)"),
     (PROCESS, "proof-hardware/wire.c", "  wire->path = NULL;\n", ""),
     (PROCESS, "proof-hardware/wire.c", "if (length == 0 || length > PFD_MTU_MAX) return WIRE_END;", ""),

@@ -1,10 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "nor.h"
 
 #include <string.h>
 
 static int nor_read(void *context, uint32_t offset, uint8_t *bytes, size_t size) {
-  const struct nor *nor = context;
-  if (nor->dark || nor->silent || offset + size > NOR_BYTES) return -1;
+  struct nor *nor = context;
+  nor->reads++;
+  if (nor->dark || nor->silent || nor->reads == nor->deaf || offset + size > NOR_BYTES) return -1;
   memcpy(bytes, nor->bytes + offset, size);
   return 0;
 }
@@ -70,7 +73,7 @@ void nor_make(struct nor *nor, uint64_t seed) {
 
 void nor_power(struct nor *nor) {
   nor->dark = nor->worn = nor->stuck = nor->silent = false;
-  nor->cut = 0;
+  nor->cut = nor->deaf = 0;
 }
 
 void nor_damage(struct nor *nor, unsigned page) {

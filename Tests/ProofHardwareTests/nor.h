@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// NOR flash in memory: programming only clears bits, erasing is by page, power can fail in any operation.
 
 #ifndef NOR_H
@@ -24,7 +26,9 @@ struct nor {
   struct pfd_flash port;  ///< Its context is this structure: `nor_attach` after a copy.
   unsigned operations;    ///< Programs and erases so far
   unsigned erases;
-  unsigned cut;  ///< Power fails in this one, counted from 1; 0 for never
+  unsigned reads;
+  unsigned deaf;  ///< This read fails, counted from 1; 0 for none
+  unsigned cut;   ///< Power fails in this one, counted from 1; 0 for never
   enum nor_tear tear;
   bool dark;        ///< Power has failed.
   bool worn;        ///< Takes nothing any more

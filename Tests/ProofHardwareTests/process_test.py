@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """The hardware as a process: what it takes to provision, start, serve and stop it. Over the real socket, and FIFOs."""
 
 import contextlib
@@ -10,12 +12,13 @@ import subprocess
 import unittest
 
 from case import Attack
-from central import (CHALLENGE, CHALLENGE_CCCD, COMMAND, REPLY, SECONDS, STATUS, TOKEN, VERDICT_CCCD, AttError, Central,
-                     LinkEnded, u16)
+from central import (CAPABILITIES, CHALLENGE, CHALLENGE_CCCD, COMMAND, MTU_REQUEST, REPLY, SECONDS, STATUS, TOKEN,
+                     VERDICT_CCCD, WRITE, AttError, Central, LinkEnded, u16)
 from proofspec.basics import PRODUCTION
 from proofspec.curves import hardware_public
 from proofspec.frame import fragments
 from proofspec.message import Type, Verdict, parse_answer
+from proofspec.token import create_token, factory_secret
 from stage import PROGRAM, ROOT, App, Backend, Hardware
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -72,6 +75,41 @@ class Provision(unittest.TestCase):
                 if name != "secret-key":  # It stands in a file alone.
                     self.assertEqual(self.flash_of(base, f"--{name}", value), changed)
 
+    def test_a_factory_secret_decides_which_tokens_are_taken_and_stays_with_its_id(self):
+        drawn, app = bytes(range(3, 35)), App(40)
+        self.file.write_text(f"factory-secret = {drawn.hex()}\n")
+        self.hardware.provision(str(self.file), "--floor", "0")
+        secret = factory_secret(drawn, self.hardware.id)
+        self.assertIn(secret, self.hardware.flash.read_bytes())
+        self.assertNotIn(drawn, self.hardware.flash.read_bytes())
+        self.hardware.provision("--challenge-seconds", "20", "--floor", "0")  # It is kept.
+        body = app.body(self.backend, self.hardware, version=2, base=1)
+        sealed = create_token(self.hardware.public, SECRET, self.backend.seed, body, secret)
+        plain = create_token(self.hardware.public, SECRET, self.backend.seed, body)
+        self.assertTrue(self.hardware.start())
+        with self.hardware.connect() as link:
+            told = link.read(CAPABILITIES)
+            self.assertEqual((told[:4], told[4:8], told[8:24]), (b"\1\10\0\0", b"\x21\0\0\0", self.hardware.id))
+            for token in (plain, app.token(self.backend, self.hardware)):
+                answer = parse_answer(link.say(Type.TOKEN, token)[1])
+                self.assertEqual((answer.verdict, answer.detail), (Verdict.WRONG_MODE, 3))
+            self.assertEqual(app.present(link, self.hardware, sealed), Verdict.HELD)
+            self.assertEqual(app.do(link, self.hardware).verdict, Verdict.ACCEPTED)
+        self.hardware.stop()
+        done = self.hardware.run("--provision", "--id", "ab" * 16)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("belongs to the id before", done.stderr)
+        self.file.write_text("factory-secret = none\n")
+        self.hardware.provision(str(self.file), "--floor", "0")
+        self.assertTrue(self.hardware.start())
+        with self.hardware.connect() as link:
+            self.assertEqual(link.read(CAPABILITIES)[4:8], b"\x01\0\0\0")
+            self.assertEqual(app.present(link, self.hardware, plain), Verdict.HELD)
+        self.hardware.stop()
+        for wrong in ("00" * 32, "ab" * 31, "yes"):
+            self.file.write_text(f"factory-secret = {wrong}\n")
+            self.assertEqual(self.hardware.run("--provision", str(self.file)).returncode, 1)
+
     def test_what_is_not_said_again_stays_as_it_was(self):
         before = self.hardware.id, self.hardware.public
         self.hardware.provision("--mode", "development")
@@ -105,6 +143,7 @@ class Provision(unittest.TestCase):
             self.assert_refused(1, "not a regular file", "--provision", str(path))
         # A command line is public.
         self.assert_refused(2, "secret-key", "--provision", "--secret-key", SECRET.hex())
+        self.assert_refused(2, "factory-secret", "--provision", "--factory-secret", SECRET.hex())
         for _ in range(4):
             self.assertEqual(self.hardware.flash.read_bytes(), before)
 
@@ -130,6 +169,13 @@ class Provision(unittest.TestCase):
         self.hardware.flash.unlink()
         self.assert_refused(1, "--provision", "--socket", self.hardware.socket)
         self.assert_refused(2, "needs a mode and an issuer", "--provision")
+
+    def test_help_and_version_are_told_and_nothing_is_served(self):
+        for words, start in ((("--help",), "usage: proof-hardware "), (("--version",), "proof-hardware "),
+                             (("--socket", "a", "--help"), "usage: proof-hardware ")):
+            done = self.hardware.run(*words)
+            self.assertEqual(done.returncode, 0)
+            self.assertTrue((done.stdout + done.stderr).startswith(start), done.stderr)
 
     def test_a_wrong_command_line_is_told_what_is_wrong(self):
         for words in (("--socket",), ("--colour", "red"), ("nothing",), ("--socket", "a", "--fifo", "b", "c"), (),
@@ -364,6 +410,14 @@ class Fifo(unittest.TestCase):
             for at in range(0, len(stream), 7):
                 link.to.write(stream[at:at + 7])
             self.assertEqual(parse_answer(link.hear()[1]).verdict, Verdict.HELD)
+
+    def test_the_shortest_and_the_longest_pdu_are_answered(self):
+        token = self.owner.token(self.backend, self.hardware)
+        with FifoCentral(self.to, self.back, mtu=517) as link:
+            for pdu in (bytes([MTU_REQUEST]), bytes([WRITE]) + u16(TOKEN) + bytes(514)):
+                with self.assertRaises(AttError):
+                    link.request(pdu)
+            self.assertEqual(self.owner.present(link, self.hardware, token), Verdict.HELD)
 
     def test_a_length_out_of_range_ends_the_link_and_the_next_one_is_served(self):
         for length in (0, 518, 600, 0xFFFF):

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "rig.h"
 
 #include <string.h>
@@ -136,6 +138,7 @@ void owner_make(struct owner *owner, const struct rig *rig, uint64_t seed, uint3
   struct dice dice = {seed};
   uint8_t ephemeral[32];
   memset(owner, 0, sizeof *owner);
+  owner->token.version = PFC_VERSION;
   owner->token.mode = rig->hardware.mode;
   owner->token.form = PFC_FORM_DIVERSIFIED;
   owner->token.integrity_classes = owner->token.device_classes = 0xF;
@@ -147,8 +150,14 @@ void owner_make(struct owner *owner, const struct rig *rig, uint64_t seed, uint3
   dice_fill(&dice, owner->token.instance_id, PFC_ID_BYTES);
   dice_fill(&dice, &owner->token.secrets, sizeof owner->token.secrets);
   dice_fill(&dice, ephemeral, sizeof ephemeral);
-  CHECK_NUMBER(
-      pfc_token_create(owner->bytes, &owner->token, rig->hardware.public_key, rig->signing_key, ephemeral), PFC_OK);
+  if (rig->hardware.has_factory_secret == 1) {
+    owner->token.version = PFC_TOKEN_VERSION_2;
+    owner->token.base = generation;
+  }
+  CHECK_NUMBER(pfc_token_create(owner->bytes, &owner->token, rig->hardware.public_key,
+                                rig->hardware.has_factory_secret == 1 ? rig->hardware.factory_secret : NULL,
+                                rig->signing_key, ephemeral),
+               PFC_OK);
   pfc_token_digest(owner->digest, owner->bytes);
 }
 

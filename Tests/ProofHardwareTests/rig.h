@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// A unit on flash in memory, with centrals that speak ATT to it and an issuer that makes its tokens.
 
 #ifndef RIG_H

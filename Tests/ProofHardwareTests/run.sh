@@ -1,4 +1,6 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+#
 # Tests the hardware: its portable part by a C program, the process over its real link by a Python one.
 #
 #   run.sh                the quick form

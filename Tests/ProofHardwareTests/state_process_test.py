@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """The device's state survives a restart of the process: lock, autolock and firmware version, in FLASH.state."""
 
 import os

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The device's state across restarts.
 
 #include <string.h>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Power fails in every flash operation of a unit's life; flash wears out; both copies are damaged.
 
 #include <string.h>

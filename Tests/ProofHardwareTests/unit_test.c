@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The whole unit: several centrals, eviction, replies, time.
 
 #include <string.h>

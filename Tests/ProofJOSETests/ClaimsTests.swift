@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import Testing
 
 @testable import ProofJOSE
@@ -28,7 +30,7 @@ struct ClaimsTests {
     let binding = try #require(claims.binding).text
     let key = Claims.base64(try #require(claims.installPublicKey))
     #expect(binding.count == 44 && key.count == 124)
-    #expect(claims.deviceID?.text.count == 24)
+    #expect(claims.instance?.count == Claims.instanceByteCount)
     #expect(
       written == #"{"anno":[],"arc":"ABCDEFGH27","aud":["a","b"],"did":"AQIDBAUGBwgJCgsMDQ4PEA==","#
         + #""embed":{"a":1},"exp":1800000300,"iat":1800000000.5,"ip":"2001:db8::1","#
@@ -92,7 +94,9 @@ struct ClaimsTests {
         #expect(error { try read(#"{"\#(name)":\#(bad)}"#) } == .claimInvalid(name, .bytes(count)))
       }
     }
-    #expect(error { try Claims.DeviceID([1]) } == .claimInvalid("did", .bytes(16)))
+    var claims = Claims()
+    claims.instance = [1]
+    #expect(error { try claims.checkForms() } == .claimInvalid("did", .bytes(16)))
     #expect(error { try Claims.Binding(digest: [1]) } == .claimInvalid("pay", .bytes(32)))
   }
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import Testing
 
 @testable import ProofJOSE
@@ -15,7 +17,7 @@ struct PublishedVectorTests {
     if block["comment"].hasSuffix("PyJWT") {
       let claims = try JWSVerifier(key).claims(of: block["token"], under: Sample.policy())
       #expect(claims.expiry == UnixTime(seconds: 1_900_000_000, nanoseconds: 250_000_000))
-      #expect(claims.deviceID?.bytes == Array(4..<20))
+      #expect(claims.instance == Array(4..<20))
       #expect(claims.others["vendor"] == ["text": "\u{e9}\u{2028}\u{1f600}\"\\/"])
       #expect(
         try JSONValue(parsing: verified.payload.span)

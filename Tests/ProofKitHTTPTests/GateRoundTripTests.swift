@@ -1,4 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import Foundation
+import HTTPServing
 import ProofBackend
 import ProofJOSE
 import ProofKitHTTP

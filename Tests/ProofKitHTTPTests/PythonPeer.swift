@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import Foundation
 
 /// A Python program of `Tests/Service` in a process of its own, asked in lines of JSON. It ends with its input, when the

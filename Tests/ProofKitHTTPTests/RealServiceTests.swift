@@ -1,4 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import Foundation
+import HTTPServing
 import ProofJOSE
 import ProofKit
 import ProofKitHTTP
@@ -60,7 +63,7 @@ struct RealServiceTests {
     #expect(try management.check(token: result.token).isValid)
     let claims = try #require(
       try JSONSerialization.jsonObject(with: Data(result.loggableToken.utf8)) as? [String: Any])
-    #expect(claims["did"] as? String == attestor.deviceID)
+    #expect(try claims["did"] as? String == Base64.encode(attestor.instance().bytes))
     let hash = Data(Digest(hashing: Array("Bearer x".utf8)).bytes).base64EncodedString()
     #expect(claims["pay"] as? String == hash)
     #expect(try await attestor.fetchToken(for: "api.example.com") == result)

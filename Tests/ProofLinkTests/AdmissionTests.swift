@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import LinkBench
 import ProofLink
 import ProofModel
@@ -171,8 +173,8 @@ extension BenchTests {
       let stage = try Stage(bench)
       let queue = QueueTransport(stage.transport, clock, turn: turn, admission: admission)
       let door = HardwareConnection(
-        to: bench.identity.id, as: bench.instance, presenting: stage.token,
-        proving: BenchProver(secrets: bench.secrets), over: queue, clock: clock)
+        to: stage.pair, proving: BenchProver(secrets: bench.secrets), over: queue,
+        memory: HeardMemory(), clock: clock)
       do throws(LinkError) {
         let receipt = try await door.send(Stage.open)
         return (.success(receipt.verdict), queue.openingCount)

@@ -1,6 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import Testing
 
-@testable import ProofLink
+@testable import LinkSimulation
 
 @Suite("What lies between app and hardware")
 struct AirTests {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import LinkBench
 import ProofLink
 import ProofModel
@@ -118,19 +120,20 @@ extension BenchTests {
       let after =
         blow == .kill
         ? try stage.connection(mtu: contact.mtu, memory: LinkMemory(durable.withLock { $0 })) : door
-      let isOpen = await after.memory.openCommand != nil
+      let isOpen = try await after.hasOpenCommand()
       // A command that was done and not told is remembered.
       if done == 1, case .failure = result { #expect(isOpen, "\(blow) at \(at)") }
       if at % 2 == 0 {
-        let fate = try await after.recall()
-        #expect((fate == nil) == !isOpen)
-        if let fate { #expect((fate == .accepted) == (done == 1), "\(blow) at \(at): \(fate)") }
+        let outcome = try await after.settle()
+        #expect((outcome == nil) == !isOpen)
+        if let outcome {
+          #expect(outcome.isAccepted == (done == 1), "\(blow) at \(at): \(outcome)")
+        }
         #expect(bench.done - doneBefore == done)
       } else if isOpen, done == 1 {
         // The command that was done is told, and not done again.
-        await #expect(throws: LinkError.earlierCommand(.accepted)) {
-          try await after.send(Stage.open)
-        }
+        let error = await #expect(throws: LinkError.self) { try await after.send(Stage.open) }
+        #expect(error?.reason == .earlierCommand && error?.earlier?.isAccepted == true)
         #expect(bench.done - doneBefore == 1)
       }
       let settled = bench.done

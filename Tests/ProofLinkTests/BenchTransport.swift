@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import LinkBench
 import ProofLink
 import ProofModel
@@ -128,7 +130,8 @@ final class BenchChannel: LinkChannel {
 /// An app that was measured: it proves with what the bench's token holds.
 struct BenchProver: CommandProver {
   let secrets: HardwareSecrets
-  var isMeasurable = true
+  /// The reason why the app cannot be measured.
+  var failure: ProofError?
   /// Hears the counters of what it proves, as everybody on the air does.
   var hears: @Sendable (UInt64) -> Void = { _ in }
 
@@ -136,7 +139,7 @@ struct BenchProver: CommandProver {
     _ command: Command, _ kind: ProofKind, from instance: InstanceID, to hardware: HardwareID,
     answering challenge: Challenge, form: TokenForm
   ) throws(ProofError) -> ProvedCommand {
-    guard isMeasurable else { throw .evidenceUnavailable(reason: "nothing can be read") }
+    if let failure { throw failure }
     hears(challenge.counter)
     return ProvedCommand(
       command, proving: kind, from: instance, to: hardware, answering: challenge, with: secrets)
@@ -145,12 +148,14 @@ struct BenchProver: CommandProver {
   func receipt(
     of answer: Answer, to token: MeasurementToken, for hardware: HardwareID, form: TokenForm
   ) throws(ProofError) -> Receipt {
-    try token.receipt(of: answer, with: secrets)
+    if let failure { throw failure }
+    return try token.receipt(of: answer, with: secrets)
   }
 
   func recall(
     of command: OpenCommand, from instance: InstanceID, to hardware: HardwareID, form: TokenForm
   ) throws(ProofError) -> Recall {
-    Recall(of: command.nonce, counter: command.counter, from: instance, with: secrets)
+    if let failure { throw failure }
+    return Recall(of: command.nonce, counter: command.counter, from: instance, with: secrets)
   }
 }

@@ -1,4 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import LinkBench
+import ProofKit
 import ProofLink
 import ProofModel
 import Testing
@@ -59,12 +62,15 @@ extension BenchTests {
         .revoke(bench.instance, through: nil, bench.identity.id), issued: later
       ).signed(by: bench.issuer)
       try await door.deliver(revoke)
-      await #expect(throws: LinkError.askBackend(.revoked)) { try await door.send(Stage.open) }
+      let revoked = LinkError.refused(.revoked, isAuthenticated: false)
+      await #expect(throws: revoked) { try await door.send(Stage.open) }
       let stranger = try IssuerKey(
         seed: SecretBytes(copying: [UInt8](repeating: 1, count: 32).span))
       let forged = try Order(epoch, issued: later + 1).signed(by: stranger)
-      await #expect(throws: LinkError.askBackend(.notSigned)) { try await door.deliver(forged) }
-      await #expect(throws: LinkError.askBackend(.revoked)) { try await door.present() }
+      await #expect(throws: LinkError.refused(.notSigned, isAuthenticated: false)) {
+        try await door.deliver(forged)
+      }
+      await #expect(throws: revoked) { try await door.present() }
     }
 
     @Test("each error that an app can act on")
@@ -73,17 +79,14 @@ extension BenchTests {
       let stage = try Stage(bench, uses: .limited(1))
       let door = stage.connection()
       _ = try await door.send(Stage.open)
-      await #expect(throws: LinkError.askBackend(.usesExhausted)) {
+      await #expect(throws: LinkError.refused(.usesExhausted, isAuthenticated: true)) {
         try await door.send(Stage.open)
       }
       #expect(await door.memory.openCommand == nil)
       let away = try Stage(bench) { _ in .cut }
-      await #expect(throws: LinkError.linkLost(commandMayBeDone: false)) {
+      await #expect(throws: LinkError(.unreachable, words: "out of reach")) {
         try await away.connection().send(Stage.open)
       }
-      let unreadable = stage.connection(
-        proving: BenchProver(secrets: bench.secrets, isMeasurable: false))
-      await #expect(throws: LinkError.measureAgain) { try await unreadable.send(Stage.open) }
       // Another app on this device, or this app, changed: the hardware tells it so.
       let changed = try HardwareSecrets(
         integrityKey: SecretBytes(copying: [UInt8](repeating: 1, count: 16).span),
@@ -92,14 +95,110 @@ extension BenchTests {
         device: SecretBytes(copying: [UInt8](repeating: 4, count: 32).span), form: .diversified)
       let fresh = try Stage(bench, generation: 2)
       _ = try await fresh.connection().present()
-      await #expect(throws: LinkError.measureAgain) {
+      let refusal = await #expect(throws: LinkError.self) {
         try await fresh.connection(proving: BenchProver(secrets: changed)).send(Stage.open)
       }
+      #expect(refusal?.reason == .integrityDiffers && refusal?.isAuthenticated == true)
+      #expect(refusal?.whoCanMend == .online && refusal?.code == "LOCK-16")
       #expect(bench.done == 1)
     }
 
-    @Test("hardware that wants no more is left alone for as long as it says")
-    func busy() async throws {
+    @Test(
+      "an app that cannot be measured is told so, and is never accused",
+      .timeLimit(.minutes(1)), arguments: [true, false])
+    func notMeasured(isHeld: Bool) async throws {
+      let bench = try Bench(seed: 12)
+      let stage = try Stage(bench)
+      if isHeld { _ = try await stage.connection().send(Stage.open) }
+      let exhausted = ProofError.resourcesExhausted(reason: "too many open files")
+      let door = stage.connection(
+        proving: BenchProver(secrets: bench.secrets, failure: exhausted))
+      let error = await #expect(throws: LinkError.self) { try await door.send(Stage.open) }
+      #expect(error?.reason == .notMeasured && error?.measurement == exhausted)
+      #expect(error?.whoCanMend == .retry && error?.commandMayBeDone == false)
+      #expect("\(error!)".contains("too many open files"))
+      #expect(bench.done == (isHeld ? 1 : 0))
+      // The open command is asked about by a measurement, too.
+      var open = await door.memory
+      let nonce = try ProofNonce([UInt8](repeating: 9, count: 16))
+      open.openCommand = OpenCommand(nonce: nonce, counter: 1)
+      let again = stage.connection(
+        proving: BenchProver(secrets: bench.secrets, failure: exhausted), memory: open)
+      await #expect(throws: LinkError.notMeasured(exhausted)) { try await again.settle() }
+    }
+
+    @Test(
+      "after a refusal everything is read again, and the command is sent once more if that changes it",
+      arguments: [(3, true), (3, false), (1, true)])
+    func remeasured(attempts: UInt16, isMended: Bool) async throws {
+      let bench = try Bench(seed: 13)
+      let token = try bench.token(attempts: attempts)
+      let wrong = try HardwareSecrets(
+        integrityKey: SecretBytes(copying: [UInt8](repeating: 1, count: 16).span),
+        integrity: SecretBytes(copying: [UInt8](repeating: 99, count: 32).span),
+        deviceKey: SecretBytes(copying: [UInt8](repeating: 3, count: 16).span),
+        device: SecretBytes(copying: [UInt8](repeating: 4, count: 32).span), form: .diversified)
+      let stage = try Stage(bench)
+      let prover = MendedProver(
+        before: wrong, after: isMended ? bench.secrets : wrong, token: bench.secrets)
+      let door = HardwareConnection(
+        to: try bench.pair(token), proving: prover, over: stage.transport, memory: HeardMemory(),
+        clock: stage.clock)
+      if isMended, attempts > 1 {
+        #expect(try await door.send(Stage.open).verdict == .accepted)
+      } else {
+        await #expect(throws: LinkError.refused(.integrityDiffers, isAuthenticated: true)) {
+          try await door.send(Stage.open)
+        }
+      }
+      #expect(bench.done == (isMended && attempts > 1 ? 1 : 0))
+      #expect(prover.readings.withLock { $0 } == (attempts > 1 ? 1 : 0))
+    }
+
+    /// Proves with other secrets once everything was read again.
+    final class MendedProver: CommandProver {
+      let before: HardwareSecrets
+      let after: HardwareSecrets
+      let token: HardwareSecrets
+      let readings = CoreLock(0)
+
+      init(before: HardwareSecrets, after: HardwareSecrets, token: HardwareSecrets) {
+        (self.before, self.after, self.token) = (before, after, token)
+      }
+
+      private var now: BenchProver {
+        BenchProver(secrets: readings.withLock { $0 } > 0 ? after : before)
+      }
+
+      func prove(
+        _ command: Command, _ kind: ProofKind, from instance: InstanceID, to hardware: HardwareID,
+        answering challenge: Challenge, form: TokenForm
+      ) throws(ProofError) -> ProvedCommand {
+        try now.prove(
+          command, kind, from: instance, to: hardware, answering: challenge, form: form)
+      }
+
+      func hasChanged(
+        since command: ProvedCommand, at hardware: HardwareID, form: TokenForm
+      ) throws(ProofError) -> Bool {
+        readings.withLock { $0 += 1 }
+        return !command.isProved(with: now.secrets)
+      }
+
+      func receipt(
+        of answer: Answer, to held: MeasurementToken, for hardware: HardwareID, form: TokenForm
+      ) throws(ProofError) -> Receipt { try held.receipt(of: answer, with: token) }
+
+      func recall(
+        of command: OpenCommand, from instance: InstanceID, to hardware: HardwareID,
+        form: TokenForm
+      ) throws(ProofError) -> Recall {
+        Recall(of: command.nonce, counter: command.counter, from: instance, with: token)
+      }
+    }
+
+    @Test("hardware that wants no more is left alone for as long as it says", arguments: [5, 30])
+    func busy(limit: Int) async throws {
       let bench = try Bench(seed: 4)
       let first = try Stage(bench)
       _ = try await first.connection().send(Stage.open)
@@ -110,19 +209,27 @@ extension BenchTests {
       let stage = try Stage(bench, generation: 2) {
         $0 == counted - 5 ? .answer(packets.map { [0x1B, 0x0A, 0x00] + $0 }) : .carry
       }
-      await #expect(throws: LinkError.wait(seconds: 7)) {
-        try await stage.connection().send(Stage.open)
+      let door = stage.connection()
+      if limit < 7 {
+        let error = await #expect(throws: LinkError.self) {
+          try await door.send(Stage.open, within: .seconds(limit))
+        }
+        #expect(error?.reason == .busy && error?.whoCanMend == .wait(.seconds(7)))
+        #expect(bench.done == 1)
+      } else {
+        stage.clock.pass(.seconds(7))
+        #expect(try await door.send(Stage.open, within: .seconds(limit)).verdict == .accepted)
+        #expect(bench.done == 2)
       }
-      #expect(bench.done == 1)
     }
 
     @Test("what is not remembered is not sent")
-    func notRemembered() async throws {
+    func notStored() async throws {
       struct Full: Error, CustomStringConvertible { let description = "no space is left" }
       let bench = try Bench(seed: 5)
       let stage = try Stage(bench)
       let door = stage.connection { memory in if memory.openCommand != nil { throw Full() } }
-      await #expect(throws: LinkError.notRemembered(reason: "no space is left")) {
+      await #expect(throws: LinkError(.notStored, words: "no space is left")) {
         try await door.send(Stage.open)
       }
       #expect(bench.done == 0)
@@ -134,13 +241,12 @@ extension BenchTests {
       let stage = try Stage(bench)
       let longest = Duration.seconds(seconds)
       let door = HardwareConnection(
-        to: bench.identity.id, as: bench.instance, presenting: stage.token,
-        proving: BenchProver(secrets: bench.secrets), over: stage.transport,
-        options: .init(patience: longest))
+        to: stage.pair, proving: BenchProver(secrets: bench.secrets), over: stage.transport,
+        memory: HeardMemory(), options: .init(patience: longest))
       if seconds > 0 {
         #expect(try await door.status(within: longest).hardware == bench.identity.id)
       } else {
-        await #expect(throws: LinkError.deadlinePassed(commandMayBeDone: false)) {
+        await #expect(throws: LinkError(.timedOut)) {
           try await door.send(Stage.open, within: longest)
         }
         #expect(bench.done == 0)
@@ -175,8 +281,7 @@ extension BenchTests {
         if isLate { clock.set(Stage.deadline) } else { call.withLock { $0?.cancel() } }
       }
       let door = HardwareConnection(
-        to: bench.identity.id, as: bench.instance, presenting: stage.token, proving: prover,
-        over: stage.transport, clock: clock)
+        to: stage.pair, proving: prover, over: stage.transport, memory: HeardMemory(), clock: clock)
       // It begins when its end can be asked for.
       let (gate, opener) = AsyncStream<Never>.makeStream()
       let task = Task { () async throws -> Receipt in
@@ -185,10 +290,7 @@ extension BenchTests {
       }
       call.withLock { $0 = task }
       opener.finish()
-      let expected: LinkError =
-        isLate
-        ? .deadlinePassed(commandMayBeDone: false) : .cancelled(commandMayBeDone: false)
-      await #expect(throws: expected) { try await task.value }
+      await #expect(throws: LinkError(isLate ? .timedOut : .cancelled)) { try await task.value }
       #expect(bench.done == 0)
       #expect(!stage.transport.isUp)
       #expect(await door.memory.openCommand == nil)
@@ -217,23 +319,23 @@ extension BenchTests {
       let stage = try Stage(bench)
       let search = Search()
       let door = HardwareConnection(
-        to: bench.identity.id, as: bench.instance, presenting: stage.token,
-        proving: BenchProver(secrets: bench.secrets), over: search, clock: stage.clock)
+        to: stage.pair, proving: BenchProver(secrets: bench.secrets), over: search,
+        memory: HeardMemory(), clock: stage.clock)
       let first = Task { try await door.send(Stage.open, within: .seconds(60)) }
       for await _ in search.began { break }
       let waiting = Task { try await door.send(Stage.open) }
       waiting.cancel()
-      await #expect(throws: LinkError.cancelled(commandMayBeDone: false)) {
+      await #expect(throws: LinkError(.cancelled)) {
         try await waiting.value
       }
       let late = Task { try await door.status() }
       stage.clock.pass(.seconds(30))
-      await #expect(throws: LinkError.deadlinePassed(commandMayBeDone: false)) {
+      await #expect(throws: LinkError(.timedOut)) {
         try await late.value
       }
       #expect(search.endCount.withLock { $0 } == 0)
       stage.clock.pass(.seconds(60))
-      await #expect(throws: LinkError.deadlinePassed(commandMayBeDone: false)) {
+      await #expect(throws: LinkError(.timedOut)) {
         try await first.value
       }
       #expect(search.endCount.withLock { $0 } == 1)
@@ -279,37 +381,101 @@ extension BenchTests {
       }
     }
 
-    @Test("where no link can be opened the reason is kept, until one is")
-    func obstacle() async throws {
+    @Test("a link that cannot be opened is told with the transport's words, until one can")
+    func unreachable() async throws {
       let isThere = CoreLock(false)
       let stage = try Stage(Bench(seed: 9)) { _ in isThere.withLock { $0 } ? .carry : .cut }
       let door = stage.connection()
-      await #expect(throws: LinkError.linkLost(commandMayBeDone: false)) {
+      await #expect(throws: LinkError(.unreachable, words: "out of reach")) {
         try await door.connect()
       }
-      #expect(await door.obstacle == LinkUnavailable("out of reach"))
       isThere.withLock { $0 = true }
       try await door.connect()
-      #expect(await door.obstacle == nil)
-    }
-
-    @Test("a wrong address is another error than a lost link, with the system's reason")
-    func wrongAddress() async throws {
-      let stage = try Stage(Bench(seed: 9))
-      for path in ["/var/tmp/proofkit-no-such-folder/socket", "/etc/passwd/socket"] {
-        let door = stage.connection(over: PipeTransport(.socket(path)))
-        do throws(LinkError) {
-          _ = try await door.send(Stage.open)
-          Issue.record("a command was sent to \(path)")
-        } catch {
-          guard case .nothingThere(let reason) = error else {
-            Issue.record("\(error)")
-            continue
-          }
-          #expect(reason.hasPrefix(path + ": ") && !error.commandMayBeDone)
-          #expect("\(error)".contains("Check the address"))
+      struct Exhausted: LinkTransport {
+        func open() async throws(LinkUnavailable) -> any LinkChannel {
+          throw LinkUnavailable("too many open files", isExhausted: true)
         }
       }
+      let exhausted = await #expect(throws: LinkError.self) {
+        try await stage.connection(over: Exhausted()).send(Stage.open)
+      }
+      #expect(exhausted == LinkError(.resourcesExhausted, words: "too many open files"))
+      #expect(exhausted?.whoCanMend == .retry)
+      for path in ["/var/tmp/proofkit-no-such-folder/socket", "/etc/passwd/socket"] {
+        let door = stage.connection(over: PipeTransport(.socket(path)))
+        let error = await #expect(throws: LinkError.self) { try await door.send(Stage.open) }
+        #expect(error?.reason == .unreachable && error?.commandMayBeDone == false)
+        #expect(error?.whoCanMend == .user)
+        #expect("\(error!)".contains("(\(path): ") && "\(error!)".contains("Check the address"))
+      }
+    }
+
+    @Test(
+      "a copy on another device is refused, and the call does not go on until its deadline",
+      .timeLimit(.minutes(1)))
+    func copied() async throws {
+      let bench = try Bench(seed: 16)
+      let stage = try Stage(bench)
+      let owner = stage.connection()
+      _ = try await owner.send(Stage.open)
+      let other = try HardwareSecrets(
+        integrityKey: SecretBytes(copying: [UInt8](repeating: 11, count: 16).span),
+        integrity: SecretBytes(copying: [UInt8](repeating: 12, count: 32).span),
+        deviceKey: SecretBytes(copying: [UInt8](repeating: 13, count: 16).span),
+        device: SecretBytes(copying: [UInt8](repeating: 14, count: 32).span), form: .diversified)
+      // On the real clock: the answer to the token does not authenticate, so its timeout passes.
+      let thief = HardwareConnection(
+        to: stage.pair, proving: BenchProver(secrets: other), over: stage.transport,
+        memory: HeardMemory(await owner.memory), options: .init(patience: .milliseconds(300)))
+      let error = await #expect(throws: LinkError.self) {
+        try await thief.send(Stage.open, within: .seconds(3600))
+      }
+      #expect(error?.reason == .deviceDiffers && error?.isAuthenticated == false)
+      #expect(error?.commandMayBeDone == true && bench.done == 1)
+    }
+
+    @Test("a lost link is opened again until the deadline, more often than one exchange tries")
+    func manyLinks() async throws {
+      // Every link ends at its first PDU, for three times as many links as an exchange tries.
+      let openings = CoreLock(0)
+      let bench = try Bench(seed: 14)
+      let stage = try Stage(bench) { number in
+        let lost = 2 * 3 * LinkExchange.linkCountMax
+        if number <= lost, number % 2 == 1 { openings.withLock { $0 += 1 } }
+        return number <= lost && number % 2 == 0 ? .cut : .carry
+      }
+      #expect(try await stage.connection().send(Stage.open).verdict == .accepted)
+      #expect(openings.withLock { $0 } == 3 * LinkExchange.linkCountMax)
+      #expect(bench.done == 1)
+    }
+
+    @Test("a memory that cannot be read sends nothing; a damaged one counts as none")
+    func unreadableMemory() async throws {
+      struct Unreadable: LinkMemoryStore {
+        struct Failure: Error, CustomStringConvertible { let description = "too many open files" }
+        func load() throws -> [UInt8]? { throw Failure() }
+        func save(_ bytes: [UInt8]) throws {}
+      }
+      struct Damaged: LinkMemoryStore {
+        func load() throws -> [UInt8]? { [1, 2, 3] }
+        func save(_ bytes: [UInt8]) throws {}
+      }
+      let bench = try Bench(seed: 15)
+      let stage = try Stage(bench)
+      let stores: [(any LinkMemoryStore, Bool)] = [(Unreadable(), false), (Damaged(), true)]
+      for (store, isUsable) in stores {
+        let door = HardwareConnection(
+          to: stage.pair, proving: BenchProver(secrets: bench.secrets), over: stage.transport,
+          memory: store, clock: stage.clock)
+        if isUsable {
+          #expect(try await door.send(Stage.open).verdict == .accepted)
+        } else {
+          await #expect(throws: LinkError(.notStored, words: "too many open files")) {
+            try await door.send(Stage.open)
+          }
+        }
+      }
+      #expect(bench.done == 1)
     }
 
     @Test("calls made at the same time are served one after the other, each once")
@@ -322,7 +488,7 @@ extension BenchTests {
         for try await verdict in group { #expect(verdict == .accepted) }
       }
       #expect(bench.done == 20)
-      #expect(try await door.recall() == nil)
+      #expect(try await door.settle() == nil)
     }
   }
 }

@@ -1,5 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import Foundation
 import LinkBench
+import LinkSimulation
 import ProofLink
 import ProofModel
 import Testing
@@ -24,8 +27,9 @@ extension BenchTests {
       #expect(discovery == (mtu == 23 ? 20 : 8))
       if isHeld { try first(bench, token) }
       var model = LinkModel(bench, faults: LinkFaults(), seed: 1)
-      var exchange = LinkExchange(try bench.request(token, isHeld: isHeld, mtu: mtu, table: table))
-      guard case .receipt(let receipt) = try model.play(&exchange).get() else {
+      var exchange = LinkExchange(bench.request(token, isHeld: isHeld, mtu: mtu, table: table))
+      guard case .receipt(let receipt) = try model.play(&exchange, of: bench.app(token)).get()
+      else {
         Issue.record("no receipt")
         return
       }
@@ -40,9 +44,7 @@ extension BenchTests {
         var model = LinkModel(bench, faults: LinkFaults(), seed: 1)
         var exchange = LinkExchange(
           LinkRequest(
-            .connect, token: token, isHeld: false, mtu: mtu, table: table,
-            prove: { _ throws(LinkError) in throw .measureAgain },
-            tokenReceipt: { _ throws(ProofError) in throw .storageFailed }))
+            .connect, token: token, isHeld: false, mtu: mtu, table: table))
         _ = try model.play(&exchange).get()
         let found = exchange.table
         return (try #require(found), exchange.pduCount)
@@ -57,9 +59,9 @@ extension BenchTests {
       let token = try bench.token()
       for mtu in 23...517 {
         var model = LinkModel(bench, faults: LinkFaults(), seed: UInt64(mtu))
-        var exchange = LinkExchange(try bench.request(token, isHeld: mtu % 2 == 0, mtu: mtu))
+        var exchange = LinkExchange(bench.request(token, isHeld: mtu % 2 == 0, mtu: mtu))
         let done = bench.done
-        _ = try model.play(&exchange).get()
+        _ = try model.play(&exchange, of: bench.app(token)).get()
         #expect(bench.done == done + 1, "MTU \(mtu)")
       }
     }
@@ -77,17 +79,17 @@ extension BenchTests {
         let faults = LinkFaults.drawn(&dice)
         var model = LinkModel(bench, faults: faults, seed: dice.roll())
         var exchange = LinkExchange(
-          try bench.request(
+          bench.request(
             token, isHeld: session > 0 && dice.happens(800), mtu: 23 + dice.below(200)))
         let before = bench.done
-        let result = model.play(&exchange)
+        let result = try model.play(&exchange, of: bench.app(token))
         let done = bench.done - before
         #expect(done <= 1, "session \(session)")
         switch result {
         case .success:
           succeeded += 1
           #expect(done == 1, "session \(session)")
-        case .failure(.linkLost(commandMayBeDone: true)):
+        case .failure(let error) where error.commandMayBeDone:
           unknown += 1
         case .failure:
           told += 1
@@ -109,15 +111,15 @@ extension BenchTests {
           faults.endsAtPDU = at
           // Every link ends there: what does not fit into one link is told, not repeated.
           var model = LinkModel(bench, faults: faults, seed: 3)
-          var exchange = LinkExchange(try bench.request(token, isHeld: false, mtu: mtu))
-          let result = model.play(&exchange)
+          var exchange = LinkExchange(bench.request(token, isHeld: false, mtu: mtu))
+          let result = try model.play(&exchange, of: bench.app(token))
           #expect(bench.done <= 1, "MTU \(mtu), PDU \(at)")
           if case .success = result { #expect(bench.done == 1) }
           // And then it is well again.
           var next = LinkModel(bench, faults: LinkFaults(), seed: 4)
-          var again = LinkExchange(try bench.request(token, isHeld: exchange.isHeld, mtu: mtu))
+          var again = LinkExchange(bench.request(token, isHeld: exchange.isHeld, mtu: mtu))
           let before = bench.done
-          #expect(throws: Never.self) { try next.play(&again).get() }
+          #expect(throws: Never.self) { try next.play(&again, of: bench.app(token)).get() }
           #expect(bench.done == before + 1)
         }
       }
@@ -145,8 +147,9 @@ extension BenchTests {
       for table in wrong {
         let done = bench.done
         var model = LinkModel(bench, faults: LinkFaults(), seed: 6)
-        var exchange = LinkExchange(try bench.request(token, isHeld: isHeld, table: table))
-        guard case .success(.receipt(let receipt)) = model.play(&exchange) else {
+        var exchange = LinkExchange(bench.request(token, isHeld: isHeld, table: table))
+        guard case .success(.receipt(let receipt)) = try model.play(&exchange, of: bench.app(token))
+        else {
           Issue.record("no receipt with \(table)")
           continue
         }
@@ -160,9 +163,7 @@ extension BenchTests {
       let bench = try Bench(seed: 7)
       var exchange = LinkExchange(
         LinkRequest(
-          .connect, token: try bench.token(), isHeld: false, mtu: 23,
-          prove: { _ throws(LinkError) in throw .measureAgain },
-          tokenReceipt: { _ throws(ProofError) in throw .storageFailed }))
+          .connect, token: try bench.token(), isHeld: false, mtu: 23))
       func sent(_ actions: [LinkExchange.Action]) -> [[UInt8]] {
         actions.compactMap { if case .send(let pdu) = $0 { pdu } else { nil } }
       }
@@ -184,8 +185,8 @@ extension BenchTests {
         return try (0..<100).map { session in
           var model = LinkModel(bench, faults: .drawn(&dice), seed: dice.roll())
           var exchange = LinkExchange(
-            try bench.request(token, isHeld: session % 3 > 0, mtu: 23 + dice.below(200)))
-          _ = model.play(&exchange)
+            bench.request(token, isHeld: session % 3 > 0, mtu: 23 + dice.below(200)))
+          _ = try model.play(&exchange, of: bench.app(token))
           return model.trace
         }
       }
@@ -202,7 +203,7 @@ extension BenchTests {
       let challenge = try Challenge(counter: 1, bytes: [UInt8](repeating: 3, count: 32))
       #expect(challenge.message.bytes.count <= 40)
       for count in [0, 8, Command.byteCountMax] {
-        let command = try Command([UInt8](repeating: 1, count: count), class: CommandClass(1))
+        let command = try Command([UInt8](repeating: 1, count: count), class: 1)
         for kind in ProofKind.allCases {
           let proved = ProvedCommand(
             command, proving: kind, from: bench.instance, to: bench.identity.id,
@@ -219,15 +220,19 @@ extension BenchTests {
       let bench = try Bench(seed: 6)
       let token = try bench.token(uses: .limited(1))
       try first(bench, token)
-      #expect(throws: LinkError.askBackend(.usesExhausted)) { try once(bench, token, isHeld: true) }
+      #expect(throws: LinkError.refused(.usesExhausted, isAuthenticated: true)) {
+        try once(bench, token, isHeld: true)
+      }
       let older = try bench.token(generation: 1)
-      #expect(throws: LinkError.askBackend(.superseded)) { try once(bench, older, isHeld: false) }
-      #expect(throws: LinkError.linkLost(commandMayBeDone: false)) {
+      #expect(throws: LinkError.refused(.superseded, isAuthenticated: false)) {
+        try once(bench, older, isHeld: false)
+      }
+      #expect(throws: LinkError(.linkLost)) {
         var faults = LinkFaults()
         faults.loss = 1000
         var model = LinkModel(bench, faults: faults, seed: 1)
-        var exchange = LinkExchange(try bench.request(token, isHeld: true))
-        _ = try model.play(&exchange).get()
+        var exchange = LinkExchange(bench.request(token, isHeld: true))
+        _ = try model.play(&exchange, of: bench.app(token)).get()
       }
     }
 
@@ -241,21 +246,74 @@ extension BenchTests {
       for task in [LinkTask.order(order), .present] {
         var exchange = LinkExchange(
           LinkRequest(
-            task, token: token, isHeld: false, mtu: 185, link: OpenLink(mtu: 185, table: table),
-            prove: { _ throws(LinkError) in throw .measureAgain },
-            tokenReceipt: { _ throws(ProofError) in throw .storageFailed }))
+            task, token: token, isHeld: false, mtu: 185, link: OpenLink(mtu: 185, table: table)))
         _ = exchange.start()
-        let verdict = [Verdict.tooNew.rawValue] + [UInt8](repeating: 0, count: 42)
         var ended: Result<LinkOutcome, LinkError>?
-        for packet in try Message(.verdict, verdict).packets(of: 182) {
-          let handle = table[.verdict]
-          let notification = [0x1B, UInt8(handle & 0xFF), UInt8(handle >> 8)] + packet
-          for case .finish(let result) in exchange.handle(.received(notification)) {
-            ended = result
+        for event in try notifications(of: .tooNew, by: table) {
+          var actions = exchange.handle(event)
+          if actions.contains(where: { if case .check = $0 { true } else { false } }) {
+            actions = exchange.handle(.checked(.success(nil)))
+          }
+          for case .finish(let result) in actions { ended = result }
+        }
+        #expect(throws: LinkError.refused(.tooNew, isAuthenticated: false)) { try ended?.get() }
+      }
+    }
+
+    /// Notifications of one verdict, as packets of one link.
+    private func notifications(
+      of verdict: Verdict, receipt: UInt8 = 0, by table: AttributeTable
+    ) throws -> [LinkExchange.Event] {
+      let bytes = [verdict.rawValue] + [UInt8](repeating: 0, count: 41) + [receipt]
+      let handle = table[.verdict]
+      return try Message(.verdict, bytes).packets(of: 182).map {
+        .received([0x1B, UInt8(handle & 0xFF), UInt8(handle >> 8)] + $0)
+      }
+    }
+
+    @Test("answers to a token that do not authenticate do not prolong the wait for the right one")
+    func forgedAnswers() throws {
+      let bench = try Bench(seed: 8)
+      let (table, _) = try discovered(bench, mtu: 185)
+      var exchange = LinkExchange(
+        LinkRequest(
+          .present, token: try bench.token(), isHeld: false, mtu: 185,
+          link: OpenLink(mtu: 185, table: table)))
+      let timers = exchange.start().compactMap { action -> Int? in
+        if case .setTimer(let number) = action { number } else { nil }
+      }
+      for _ in 0..<3 {
+        for event in try notifications(of: .held, receipt: 1, by: table) {
+          for case .check in exchange.handle(event) {
+            #expect(exchange.handle(.checked(.success(nil))).isEmpty)
           }
         }
-        #expect(throws: LinkError.hardwareTooOld) { try ended?.get() }
       }
+      // The first timer still counts: it ends the link, whose table is in doubt.
+      let ended = exchange.handle(.timeout(try #require(timers.last)))
+      #expect(ended.contains { if case .disconnect = $0 { true } else { false } })
+    }
+
+    @Test("a command that is proved after its link has ended is not sent")
+    func lateProof() throws {
+      let bench = try Bench(seed: 9)
+      let (table, _) = try discovered(bench, mtu: 185)
+      let token = try bench.token()
+      try first(bench, token)
+      var exchange = LinkExchange(
+        LinkRequest(
+          .command(after: nil), token: token, isHeld: true, mtu: 185,
+          link: OpenLink(mtu: 185, table: table)))
+      _ = exchange.start()
+      let challenge = [UInt8](repeating: 1, count: 8 + Challenge.byteCount)
+      guard case .prove(let asked)? = exchange.handle(.received([0x0B] + challenge)).first else {
+        Issue.record("the challenge was not taken")
+        return
+      }
+      _ = exchange.handle(.disconnected)
+      let proved = try bench.app(token).prove(asked)
+      #expect(exchange.handle(.proved(.success(proved))).isEmpty)
+      #expect(exchange.openRecall == nil && exchange.commandCount == 0)
     }
 
     private func first(_ bench: Bench, _ token: MeasurementToken) throws {
@@ -264,8 +322,8 @@ extension BenchTests {
 
     private func once(_ bench: Bench, _ token: MeasurementToken, isHeld: Bool) throws {
       var model = LinkModel(bench, faults: LinkFaults(), seed: 1)
-      var exchange = LinkExchange(try bench.request(token, isHeld: isHeld))
-      _ = try model.play(&exchange).get()
+      var exchange = LinkExchange(bench.request(token, isHeld: isHeld))
+      _ = try model.play(&exchange, of: bench.app(token)).get()
     }
 
     private static func fixedToken(_ bench: Bench) throws -> MeasurementToken {

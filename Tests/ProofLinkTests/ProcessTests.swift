@@ -1,4 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import Foundation
+import LinkBench
+import ProofKit
 import ProofLink
 import ProofModel
 import RealProcess
@@ -8,7 +12,7 @@ import Testing
 /// something takes; a hang ends at a call's deadline.
 @Suite("A connection to the hardware's process", .serialized)
 struct ProcessTests {
-  private static let open = try! Command(Array("open".utf8), class: CommandClass(1))
+  private static let open = Command("open", class: 1)
   /// Only a hang lasts as long: the longest call took two seconds, on a machine that had work for
   /// five.
   private static let ample = Duration.seconds(60)
@@ -20,17 +24,15 @@ struct ProcessTests {
 
   /// An app that the hardware's backend knows.
   private struct App {
-    let instance: InstanceID
-    let token: MeasurementToken
+    let pair: PairedHardware
     let prover: BenchProver
-    let hardware: HardwareID
 
     func connection(
       over transport: any LinkTransport, mtu: Int = 185, memory: LinkMemory = LinkMemory()
     ) -> HardwareConnection {
       HardwareConnection(
-        to: hardware, as: instance, presenting: token, proving: prover, over: transport,
-        options: .init(mtu: mtu), memory: memory)
+        to: pair, proving: prover, over: transport, memory: HeardMemory(memory),
+        options: .init(mtu: mtu))
     }
   }
 
@@ -47,8 +49,8 @@ struct ProcessTests {
       attempts: 3, uses: .limited(1000), generation: 1, issued: 1_700_000_000, secrets: secrets
     ).sealed(to: hardware.identity, signedBy: issuer)
     return App(
-      instance: instance, token: token, prover: BenchProver(secrets: secrets),
-      hardware: hardware.identity.id)
+      pair: try Bench.pair(token, at: hardware.identity.id, of: instance),
+      prover: BenchProver(secrets: secrets))
   }
 
   @Test("a link that is up serves on, and a new one after a power cut, and after the app's restart")
@@ -132,12 +134,12 @@ struct ProcessTests {
     // It stops without closing: who connects waits.
     process.signal(SIGSTOP)
     let door = app.connection(over: PipeTransport(.socket(hardware.path("socket"))))
-    await #expect(throws: LinkError.deadlinePassed(commandMayBeDone: false)) {
+    await #expect(throws: LinkError(.timedOut)) {
       try await door.send(Self.open, within: .milliseconds(50))
     }
     let task = Task { try await door.send(Self.open, within: Self.ample) }
     task.cancel()
-    await #expect(throws: LinkError.cancelled(commandMayBeDone: false)) { try await task.value }
+    await #expect(throws: LinkError(.cancelled)) { try await task.value }
     process.signal(SIGCONT)
     #expect(try await door.send(Self.open, within: Self.ample).verdict == .accepted)
     await process.end()
@@ -166,21 +168,23 @@ struct ProcessTests {
       ] + faults, until: "listening:")
     let app = try app(1, at: hardware)
     let door = HardwareConnection(
-      to: hardware.identity.id, as: app.instance, presenting: app.token, proving: app.prover,
-      over: PipeTransport(.socket(hardware.path("air")), admission: .zero),
+      to: app.pair, proving: app.prover,
+      over: PipeTransport(.socket(hardware.path("air")), admission: .zero), memory: HeardMemory(),
       options: .init(mtu: 64, patience: .milliseconds(300)))
     var accepted = 0
     var open = 0
     for _ in 0..<6 {
-      do {
+      do throws(LinkError) {
         _ = try await door.send(Self.open, within: Self.ample)
         accepted += 1
-      } catch LinkError.earlierCommand(.accepted) {
-        accepted += 1
-        open -= 1
-      } catch  where error.commandMayBeDone {
-        open += 1
-      } catch {}
+      } catch {
+        if error.earlier?.isAccepted == true {
+          accepted += 1
+          open -= 1
+        } else if error.commandMayBeDone {
+          open += 1
+        }
+      }
     }
     await door.disconnect()
     await relay.end()

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import Foundation
 import ProofModel
 import RealProcess
@@ -6,17 +8,27 @@ import RealProcess
 struct RealHardware {
   let folder: URL
   let identity: HardwareIdentity
+  /// Its features, as the provisioning prints them.
+  let features: String?
 
+  // `drawn`: what the factory draws for it; nil for no factory secret.
   /// A folder of its own, short enough for a socket's path.
-  init(trusting issuer: IssuerKey) async throws {
+  init(trusting issuer: IssuerKey, drawn: [UInt8]? = nil) async throws {
     folder = URL(fileURLWithPath: "/tmp/link-\(UUID().uuidString.prefix(8))")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    var arguments = ["--flash", folder.appendingPathComponent("flash").path, "--provision"]
+    if let drawn {
+      let file = folder.appendingPathComponent("provisioning")
+      let text = Data("factory-secret = \(Hexadecimal.encode(drawn))\n".utf8)
+      guard
+        FileManager.default.createFile(
+          atPath: file.path, contents: text, attributes: [.posixPermissions: 0o600])
+      else { throw RealProcess.Ended(description: "\(file.path) could not be written") }
+      arguments.append(file.path)
+    }
     let made = try await RealProcess(
       "proof-hardware",
-      [
-        "--flash", folder.appendingPathComponent("flash").path, "--provision", "--mode",
-        "production", "--issuer", issuer.publicKey.description,
-      ])
+      arguments + ["--mode", "production", "--issuer", issuer.publicKey.description])
     let fields = made.lines.map { $0.components(separatedBy: " = ") }.filter { $0.count == 2 }
     func field(_ name: String) throws -> [UInt8] {
       guard let text = fields.first(where: { $0[0] == name })?[1],
@@ -24,6 +36,7 @@ struct RealHardware {
       else { throw RealProcess.Ended(description: made.lines.joined(separator: "\n")) }
       return bytes
     }
+    features = fields.first { $0[0] == "features" }?[1]
     identity = HardwareIdentity(
       id: try HardwareID(field("id")), publicKey: try HardwarePublicKey(field("public-key")))
   }

@@ -1,4 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import LinkBench
+import ProofKit
 import ProofLink
 import ProofModel
 import Testing
@@ -8,12 +11,13 @@ import Testing
 
 /// An app, the hardware on the bench, and a way between them that the test decides about.
 struct Stage {
-  static let open = try! Command(Array("open".utf8), class: CommandClass(1))
+  static let open = Command("open", class: 1)
   static let patience = Duration.seconds(3)
   static let deadline = Duration.seconds(30)
 
   let bench: Bench
   let token: MeasurementToken
+  let pair: PairedHardware
   let transport: BenchTransport
   let clock: StillClock
 
@@ -24,6 +28,7 @@ struct Stage {
   ) throws {
     self.bench = bench
     token = try bench.token(uses: uses, generation: generation)
+    pair = try bench.pair(token)
     transport = BenchTransport(bench, decide: decide)
     self.clock = clock
   }
@@ -32,6 +37,7 @@ struct Stage {
   init(_ stage: Stage, _ bench: Bench) {
     self.bench = bench
     token = stage.token
+    pair = stage.pair
     transport = BenchTransport(bench)
     clock = stage.clock
   }
@@ -42,9 +48,29 @@ struct Stage {
     remember: @escaping @Sendable (LinkMemory) throws -> Void = { _ in }
   ) -> HardwareConnection {
     HardwareConnection(
-      to: bench.identity.id, as: bench.instance, presenting: token,
-      proving: prover ?? BenchProver(secrets: bench.secrets), over: other ?? transport,
-      options: .init(mtu: mtu, patience: Self.patience), memory: memory, clock: clock,
-      remember: remember)
+      to: pair, proving: prover ?? BenchProver(secrets: bench.secrets), over: other ?? transport,
+      memory: HeardMemory(memory, remember), clock: clock,
+      options: .init(mtu: mtu, patience: Self.patience))
+  }
+}
+
+/// A connection's memory in this process. A test hears each change, and may refuse it.
+final class HeardMemory: LinkMemoryStore {
+  private let bytes: CoreLock<[UInt8]>
+  private let hears: @Sendable (LinkMemory) throws -> Void
+
+  init(
+    _ memory: LinkMemory = LinkMemory(),
+    _ hears: @escaping @Sendable (LinkMemory) throws -> Void = { _ in }
+  ) {
+    bytes = CoreLock(memory.bytes)
+    self.hears = hears
+  }
+
+  func load() -> [UInt8]? { bytes.withLock { $0 } }
+
+  func save(_ saved: [UInt8]) throws {
+    try hears(LinkMemory(saved))
+    bytes.withLock { $0 = saved }
   }
 }

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import ProofModel
 
 /// A clock that stands still. Short pauses take no time; a longer sleep lasts until the test says

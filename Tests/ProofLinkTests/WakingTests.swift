@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import Foundation
 import LinkBench
 import ProofLink
@@ -93,9 +95,8 @@ extension BenchTests {
       // Openings, as long as nothing else happens: the pauses between them grow to a second.
       let stage = try Stage(bench) { $0 <= 9 ? .cut : .carry }
       let door = HardwareConnection(
-        to: bench.identity.id, as: bench.instance, presenting: stage.token,
-        proving: BenchProver(secrets: bench.secrets), over: stage.transport,
-        options: .init(patience: .milliseconds(100)), clock: PairClock())
+        to: stage.pair, proving: BenchProver(secrets: bench.secrets), over: stage.transport,
+        memory: HeardMemory(), clock: PairClock(), options: .init(patience: .milliseconds(100)))
       #expect(try await door.status().hardware == bench.identity.id)
     }
 

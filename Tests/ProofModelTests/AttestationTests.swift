@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import ProofModel
 import SeededRandom
 import Testing
@@ -116,13 +118,13 @@ struct AttestationTests {
     }
     let here = try evidence(secret: 1, file: 1, code: 1)
     let devices = try [
-      DeviceID(of: here, account: "acme"), DeviceID(of: here, account: "bolt"),
-      DeviceID(of: evidence(secret: 2, file: 1, code: 1), account: "acme"),
-      DeviceID(of: evidence(secret: nil, file: 1, code: 1), account: "acme"),
+      InstanceID(of: here, account: "acme"), InstanceID(of: here, account: "bolt"),
+      InstanceID(of: evidence(secret: 2, file: 1, code: 1), account: "acme"),
+      InstanceID(of: evidence(secret: nil, file: 1, code: 1), account: "acme"),
     ]
     #expect(Set(devices).count == 4)
     #expect(
-      try DeviceID(of: evidence(secret: 1, file: 2, code: 2), account: "acme") == devices[0])
+      try InstanceID(of: evidence(secret: 1, file: 2, code: 2), account: "acme") == devices[0])
     #expect(try AppDigest(of: evidence(secret: 2, file: 1, code: 2)) == AppDigest(of: here))
     #expect(try AppDigest(of: evidence(secret: 1, file: 2, code: 1)) != AppDigest(of: here))
   }
@@ -132,7 +134,7 @@ struct AttestationTests {
     let world = try World()
     for purpose in AttestationPurpose.allCases {
       let question = AttestationQuestion(
-        keyID: world.key.id, device: DeviceID(of: world.evidence, account: "acme"),
+        keyID: world.key.id, device: InstanceID(of: world.evidence, account: "acme"),
         purpose: purpose, configSerial: .max, account: "acme", sdkVersion: "1")
       #expect(try AttestationQuestion(question.bytes) == question)
     }

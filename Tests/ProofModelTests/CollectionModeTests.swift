@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import Testing
 
 @testable import ProofModel
@@ -9,7 +11,7 @@ struct CollectionModeTests {
   ) throws -> AttestationQuestion {
     AttestationQuestion(
       keyID: try KeyID([2, 1, 1, 1, 1, 1, 1, 1]),
-      device: try DeviceID([UInt8](repeating: 7, count: 16)),
+      device: try InstanceID([UInt8](repeating: 7, count: 16)),
       purpose: .gate, configSerial: 5, account: "door", sdkVersion: "1", host: "api.example.com",
       hasKey: hasKey, withholding: mode)
   }

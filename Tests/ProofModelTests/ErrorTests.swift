@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import ProofModel
 import Testing
 
@@ -10,6 +12,7 @@ struct ErrorTests {
     return [
       .wrongLength(of: "proof nonce", expected: 16...16, actual: 12),
       .wrongLength(of: "command", expected: 0...256, actual: 300), .allZeros(of: "salt"),
+      .notHexadecimal(of: "InstanceID", digitCount: 32),
       .outOfRange(field: "generation", value: "0", allowed: "1 to 5"),
       .configForeign(byteCount: 77), .configDamaged(byteCount: 77),
       .configTooNew(version: 77, suite: 1), .configMalformed(byteCount: 77),
@@ -17,7 +20,8 @@ struct ErrorTests {
       .configForOtherMode(config: .production, key: .development),
       .evidenceRepeated(EvidenceName(record)), .evidenceOutOfOrder(EvidenceName(record)),
       .evidenceNotAskedFor(EvidenceName(record)), .evidenceMissing([record.source]),
-      .evidenceUnavailable(reason: "no /proc"), .measurementEnded,
+      .evidenceUnavailable(reason: "no /proc"), .resourcesExhausted(reason: "no memory"),
+      .measurementEnded,
       .malformed("order", byteCount: 77), .tooNew("order"), .notForThisHardware("order"),
       .notSigned("order"), .wrongMode("order"), .unusablePublicKey(of: .random()),
       .differs("receipt"), .unauthenticated(.accepted), .answerToAnother(expected: 7, actual: 8),
@@ -36,6 +40,18 @@ struct ErrorTests {
     #expect("\(error)" == text)
   }
 
+  @Test("of an error have a number each, which no other case ever had")
+  func codes() {
+    let numbers = [
+      1, 1, 2, 4, 3, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 16, 17, 18, 19, 20, 21, 22, 23, 24, 26, 27,
+      28, 29, 30, 31, 32,
+    ]
+    #expect(Self.everyError.map(\.code) == numbers.map { "PROOF-\($0)" })
+    #expect(ProofError.evidenceWithheld([]).code == "PROOF-15")
+    #expect(ProofError.unusableGateKey(number: 1).code == "PROOF-25")
+    #expect(ProofError.resourcesExhausted(reason: "").whoCanMend == .retry)
+  }
+
   @Test("of two errors are never the same")
   func distinct() {
     #expect(Set(Self.everyError.map(\.description)).count == Self.everyError.count)
@@ -45,29 +61,9 @@ struct ErrorTests {
   func values() {
     #expect(Self.everyError[0].description.contains("12 bytes; it must have 16."))
     #expect(Self.everyError[1].description.contains("300 bytes; it must have 0 to 256."))
-    #expect(Self.everyError[3].description.contains("generation is 0; allowed: 1 to 5"))
-    #expect(Self.everyError[8].description.contains("0102030405060708"))
-    #expect(Self.everyError[10].description.contains("app 3 \"libdoor.so\""))
-  }
-
-  @Test("of hardware ids take what the tools print")
-  func hardwareIDs() throws {
-    let digits = "dbe6593c14ef260cebc52d4439f49983"
-    let id = try HardwareID(digits)
-    #expect(try HardwareID(digits.uppercased()) == id)
-    let bytes: [UInt8] = [
-      0xdb, 0xe6, 0x59, 0x3c, 0x14, 0xef, 0x26, 0x0c,
-      0xeb, 0xc5, 0x2d, 0x44, 0x39, 0xf4, 0x99, 0x83,
-    ]
-    #expect(try HardwareID(bytes) == id)
-    for wrong in ["", String(digits.dropLast()), digits + "00", digits.dropLast(2) + "0x"] {
-      #expect(throws: ProofError.malformed("hardware id", byteCount: wrong.utf8.count)) {
-        try HardwareID(wrong)
-      }
-    }
-    #expect(throws: ProofError.allZeros(of: "hardware id")) {
-      try HardwareID(String(repeating: "0", count: 32))
-    }
+    #expect(Self.everyError[4].description.contains("generation is 0; allowed: 1 to 5"))
+    #expect(Self.everyError[9].description.contains("0102030405060708"))
+    #expect(Self.everyError[11].description.contains("app 3 \"libdoor.so\""))
   }
 
   @Test("of a verdict are those of docs/SPEC.md, each once")
@@ -93,9 +89,5 @@ struct ErrorTests {
   @Test("never advise to send a command again that a recall has not told to be undone")
   func recallHints() {
     for verdict in Verdict.allCases { #expect(verdict.advice(to: .recall) != .sendAgain) }
-    #expect(Fate.tooOldToTell.advice == .lookFirst)
-    #expect(Fate.notExecuted.advice == .sendAgain)
-    #expect(Fate.accepted.advice == .done && Fate.acceptedDeviceOnly.advice == .done)
-    #expect(Fate.refused(.usesExhausted).advice == .askForNewToken)
   }
 }

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import ProofModel
 import SeededRandom
 import Testing
@@ -20,6 +22,14 @@ struct FixedBytesTests {
       #expect(value.withBytes { $0.count } == kind.byteCount)
       #expect(hex(value.description) == bytes)
       #expect(try value == Value(bytes))
+      #expect(try value == Value(value.description))
+      #expect(try value == Value(value.description.uppercased()))
+      let digits = value.description
+      for wrong in ["", String(digits.dropLast()), digits + "00", digits.dropLast(2) + "0x"] {
+        #expect(
+          throws: ProofError.notHexadecimal(of: "\(kind)", digitCount: 2 * kind.byteCount)
+        ) { try Value(wrong) }
+      }
       #expect(try Set([value, Value(bytes)]).count == 1)
     }
     try check(kind)
@@ -60,6 +70,9 @@ struct FixedBytesTests {
     #expect(throws: ProofError.allZeros(of: "salt")) { try Salt(zeros) }
     #expect(throws: ProofError.allZeros(of: "instance id")) { try InstanceID(zeros) }
     #expect(throws: ProofError.allZeros(of: "hardware id")) { try HardwareID(zeros) }
+    #expect(throws: ProofError.allZeros(of: "instance id")) {
+      try InstanceID(String(repeating: "0", count: 32))
+    }
     #expect(throws: Never.self) { try ProofNonce(zeros) }
     #expect(throws: Never.self) { try Digest(zeros + zeros) }
   }

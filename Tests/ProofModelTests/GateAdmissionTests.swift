@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import ProofModel
 import SeededRandom
 import Testing
@@ -217,7 +219,7 @@ struct GateAdmissionTests {
     for purpose in AttestationPurpose.allCases {
       for hasKey in [false, true] {
         let question = AttestationQuestion(
-          keyID: world.key.id, device: DeviceID(of: world.evidence, account: "acme"),
+          keyID: world.key.id, device: InstanceID(of: world.evidence, account: "acme"),
           purpose: purpose, configSerial: 1, account: "acme", sdkVersion: "1",
           host: "api.example.com", hasKey: hasKey)
         #expect(question.host == (purpose == .gate ? "api.example.com" : ""))

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import ProofModel
 import Testing
 import VectorFiles
@@ -162,7 +164,7 @@ struct ScriptTests {
     var first = VerifierSession()
     var second = VerifierSession()
     var link = 1
-    var outcome: Outcome?
+    var outcome: Decision?
     var steps = 0
     for line in block.lines {
       switch line.name {
@@ -229,7 +231,7 @@ struct RecordVectorTests {
     #expect(slot.tokenDigest.bytes == block.bytes("token_digest"))
     #expect(slot.lastVerdict?.rawValue ?? 0 == block.number("last_verdict"))
     #expect(slot.lastCounter == block.number("last_counter"))
-    #expect(slot.lastNonce.bytes == block.bytes("last_nonce"))
+    #expect(slot.lastNonce == block.bytes("last_nonce"))
     #expect(copy(slot.encoded()) == copy(loaded.payload))
   }
 }

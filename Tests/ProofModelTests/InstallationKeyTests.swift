@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import ProofModel
 import Testing
 
@@ -16,7 +18,7 @@ struct InstallationKeyTests {
 
   private func question(_ hasKey: Bool, _ endorsement: Endorsement? = nil) -> AttestationQuestion {
     AttestationQuestion(
-      keyID: world.key.id, device: DeviceID(of: world.evidence, account: "acme"), purpose: .token,
+      keyID: world.key.id, device: InstanceID(of: world.evidence, account: "acme"), purpose: .token,
       configSerial: 1, account: "acme", sdkVersion: "1", hasKey: hasKey, endorsement: endorsement)
   }
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import ProofModel
 import Testing
 
@@ -65,7 +67,7 @@ struct MessageTests {
     let challenge = try Challenge(counter: 5, bytes: [UInt8](repeating: 3, count: 32))
     for count in [0, 1, 8, 255, 256] {
       let bytes = [UInt8](repeating: 0xEE, count: count)
-      let command = try Command(bytes, class: CommandClass(15))
+      let command = try Command(bytes, class: 15)
       let proved = world.prove(command, kind, answering: challenge)
       let received = try ReceivedCommand(proved.message)
       #expect(received.command == command)
@@ -87,7 +89,7 @@ struct MessageTests {
       }
     }
     #expect(throws: ProofError.wrongLength(of: "command", expected: 0...256, actual: 257)) {
-      try Command([UInt8](repeating: 0, count: 257), class: CommandClass(0))
+      try Command([UInt8](repeating: 0, count: 257), class: 0)
     }
   }
 
@@ -239,19 +241,22 @@ struct RecallTests {
 @Suite("Classes of commands")
 struct CommandClassTests {
   @Test("are 0 to 15")
-  func numbers() {
+  func numbers() throws {
     for number in UInt8.min ... .max {
       #expect((CommandClass(rawValue: number) != nil) == (number < 16))
     }
-    #expect(throws: ProofError.self) { try CommandClass(16) }
+    let text = Array("open".utf8)
+    #expect(try Command("open", class: 1) == Command(text, class: CommandClass(UInt8(1))))
+    let tooLarge: UInt8 = 16
+    #expect(throws: ProofError.self) { try CommandClass(tooLarge) }
   }
 
   @Test("form a set")
   func set() throws {
-    let classes = try CommandClasses([CommandClass(1), CommandClass(15)])
+    let classes = CommandClasses([1, 15] as [CommandClass])
     #expect(classes.rawValue == 0x8002)
-    #expect(try classes.contains(CommandClass(15)))
-    #expect(try !classes.contains(CommandClass(0)))
+    #expect(classes.contains(15 as CommandClass))
+    #expect(!classes.contains(0 as CommandClass))
     #expect(CommandClasses.all.rawValue == 0xFFFF)
   }
 }

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import ProofModel
 import Testing
 
@@ -23,13 +25,13 @@ struct PowerCutTests {
     var after = Link(try Verifier(world.hardware, on: world.platform))
     #expect(after.send(proved.message).verdict == .stale)
     let recall = proved.recall
-    let told = try recall.fate(of: Answer(after.send(recall.message).reply))
+    let told = try recall.outcome(of: Answer(after.send(recall.message).reply))
     // Power went before it was noted, or after; it was not done in either case.
-    #expect([.accepted, .notExecuted].contains(told))
+    #expect(told.isAccepted || told == .notExecuted)
     let (next, _, answer) = try after.command(world, openDoor)
     let receipt = try next.receipt(of: answer)
     #expect(receipt.verdict == .accepted)
-    #expect(receipt.usesLeft == (told == .accepted ? 3 : 4))
+    #expect(receipt.usesLeft == (told.isAccepted ? 3 : 4))
   }
 
   @Test("while an attempt is noted leaves the old or the new count", arguments: cuts.indices)

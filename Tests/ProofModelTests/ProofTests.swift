@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import ProofModel
 import SeededRandom
 import Testing
@@ -146,7 +148,7 @@ struct NonceTests {
       ProofNonce(for: hardware, answering: challenge, of: .device, openDoor),
       ProofNonce(
         for: hardware, answering: challenge, of: .integrity,
-        Command(openDoor.bytes, class: CommandClass(2))),
+        Command(openDoor.bytes, class: 2)),
       ProofNonce(
         for: hardware, answering: challenge, of: .integrity,
         Command(openDoor.bytes + [0], class: openDoor.commandClass)),

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import MemoryWitness
 import ProofModel
 import Synchronization

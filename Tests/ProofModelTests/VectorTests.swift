@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import ProofModel
 import Testing
 import VectorFiles
@@ -124,6 +126,23 @@ struct VectorTests {
     let opened = try hardware.open(MeasurementToken(block.bytes("token")))
     #expect(opened.issuer == issuer.id)
     #expect(try opened.instance == InstanceID(block.bytes("instance_id")))
+  }
+
+  @Test("of tokens of version 2, in both suites", arguments: Block.read("token.txt", "token_2"))
+  func tokensOfVersion2(block: Block) throws {
+    let issuer = try IssuerKey(seed: block.secret("issuer_seed"))
+    let hardware = try block.hardware()
+    let opened = try hardware.open(MeasurementToken(block.bytes("token")))
+    #expect(opened.version == .two)
+    #expect(opened.issuer == issuer.id)
+    #expect(opened.generation == block.number("generation"))
+    // A grant passes nothing on, and its base is its generation.
+    guard block["delegable_classes"] == "0", block["base"] == block["generation"] else { return }
+    let token = try block.grant(version: .two).sealed(
+      to: hardware.identity, with: block.factorySecret(), signedBy: issuer,
+      ephemeral: block.secret("ephemeral_secret"))
+    #expect(token.bytes == block.bytes("token"))
+    #expect(token.digest.bytes == block.bytes("digest"))
   }
 
   @Test("of orders", arguments: Block.read("order.txt", "order"))

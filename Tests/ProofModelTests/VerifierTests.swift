@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import ProofModel
 import SeededRandom
 import Testing
@@ -250,24 +252,25 @@ struct VerifierTests {
     let (done, _, _) = try link.command(world, openDoor)
     link.session.disconnect()
     let told = try Answer(link.send(done.recall.message).reply)
-    #expect(try done.recall.fate(of: told) == .accepted)
+    #expect(try done.recall.outcome(of: told).isAccepted)
 
     let lost = world.prove(openDoor, answering: try link.challenge())
     let recall = lost.recall
     let notDone = try Answer(link.send(recall.message).reply)
-    #expect(try recall.fate(of: notDone) == .notExecuted)
+    #expect(try recall.outcome(of: notDone) == .notExecuted)
     #expect(link.send(lost.message).verdict == .stale)
     let old = try Answer(link.send(done.recall.message).reply)
-    #expect(try done.recall.fate(of: old) == .accepted)
+    #expect(try done.recall.outcome(of: old).isAccepted)
 
     _ = try link.command(world, openDoor)
     let older = try Answer(link.send(done.recall.message).reply)
     #expect(older.verdict == .stale && !older.isHint)
-    #expect(try done.recall.fate(of: older) == .tooOldToTell)
+    #expect(try done.recall.outcome(of: older) == .unknown)
     #expect(throws: ProofError.answerToRecall(.stale)) { try done.receipt(of: older) }
     #expect(throws: ProofError.answerToRecall(.notExecuted)) { try lost.receipt(of: notDone) }
     #expect(throws: ProofError.unauthenticated(.notExecuted)) {
-      try recall.fate(of: Answer(.notExecuted, counter: recall.counter, to: lost.nonce, with: nil))
+      try recall.outcome(
+        of: Answer(.notExecuted, counter: recall.counter, to: lost.nonce, with: nil))
     }
   }
 

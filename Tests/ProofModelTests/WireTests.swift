@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import ProofCore
 import ProofModel
 import Testing
@@ -25,7 +27,7 @@ struct WireTests {
     #expect(Command.byteCountMax == 256)
     #expect(EvidenceRecord.nameByteCountMax == 255)
     #expect(Frame.packetSizes == 20...514)
-    #expect(StorageArea.byteCountMax == 220)
+    #expect(StorageArea.byteCountMax == 232)
     #expect(StorageArea.recordCount == 1 + Int(PFC_SLOTS))
     #expect(HardwareKeys.issuerCountMax == Int(PFC_ISSUERS_MAX))
   }

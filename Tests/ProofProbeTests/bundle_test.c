@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Inputs of a bundle's digest, and facts that are no input.
 
 #define _GNU_SOURCE

@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+#
 # Tests and benchmark of hashing and files.
 #
 #   make -f Tests/ProofProbeTests/files.mk            quick tests
@@ -19,9 +21,9 @@ strict := -std=c11 -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wsha
   -Wmissing-prototypes -Wcast-qual -Wundef -Wvla -Werror
 includes := -I$(probe)/include -I$(probe) -I$(HARNESS) -I$(root)/Benchmarks/probe-files
 
-platform := linux_files linux_folder linux_map linux_keep linux_lease linux_trust linux_proc
-sources := $(wildcard $(probe)/hash*.c $(probe)/files*.c) $(probe)/thread.c $(platform:%=$(probe)/%.c)
-headers := $(wildcard $(probe)/*.h $(probe)/include/*.h $(here)/*.h)
+folders := base hash system context jobs files
+sources := $(filter-out %/storage.c,$(wildcard $(folders:%=$(probe)/%/*.c)))
+headers := $(wildcard $(probe)/*/*.h $(here)/*.h)
 tests := hash_test names_test known_test bundle_test files_bad_test files_cost_test files_moving_test files_warm_test \
   files_attack_test files_trust_test files_again_test tree files_faults files_main
 test_sources := $(tests:%=$(here)/%.c) $(HARNESS)/harness.c
@@ -34,7 +36,7 @@ wrap := $(wrapped:%=-Wl,--wrap=%)
 # The hand-over between threads: the same sources with smaller numbers, and pthread as schedule.c has it.
 handover_tests := handover_test schedule tree files_faults
 handover_sources := $(handover_tests:%=$(here)/%.c) $(HARNESS)/harness.c
-small := -DPFP_LONG_FROM=131072u -DPFP_WINDOW_LEAVES=1u -DPFP_WINDOWS_AHEAD=2u
+small := -DPFP_LONG_FROM=131072u -DPFP_WINDOW_LEAVES=1u -DPFP_WINDOWS_AHEAD=2u -DPFP_CONTENT_LEAVES_AHEAD=2
 scheduled := pthread_mutex_lock pthread_mutex_unlock pthread_cond_wait pthread_cond_timedwait pthread_cond_broadcast \
   pthread_cond_signal pthread_join pfp_thread_start
 

@@ -1,10 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Rules by which a file may be taken for unchanged the next time. Each stands behind another that would notice too: a
 /// test of the outcome alone would not tell that one of them is missing.
 
 #include <stdio.h>
 #include <string.h>
 
-#include "files_walk.h"
+#include "files/walk.h"
 #include "harness.h"
 #include "probe_suites.h"
 #include "tree.h"

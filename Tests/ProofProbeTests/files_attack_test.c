@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Changes that an attacker tries to hide: each is seen under both policies, with descriptors kept and without.
 
 #define _GNU_SOURCE

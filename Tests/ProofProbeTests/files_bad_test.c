@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Malformed bundles: each is a clear error or a defined observation.
 
 #define _GNU_SOURCE

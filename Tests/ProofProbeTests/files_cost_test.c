@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The cost of a measurement: memory that grows with what is kept only, and calls and bytes that grow with it in a
 /// straight line. Counted, not timed.
 

@@ -1,10 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The platform as the probe meets it, able to fail on command. The linker puts these before the real ones (--wrap).
 
 #include <errno.h>
 #include <stdatomic.h>
 #include <string.h>
 
-#include "files_platform.h"
+#include "system/platform.h"
 #include "tree.h"
 
 struct faults faults;

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// probe-files-tests --scratch DIR [--long] [--filter TEXT]
 
 #include <stdio.h>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Files that change or vanish while they are read, at moments that the tests choose.
 
 #define _GNU_SOURCE

@@ -1,4 +1,6 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+
 """Takes out lines of the probe's files one by one, and sees to it that the test each has fails.
 
   files_mutants.py [WORD…]     all, or those whose description has one of the words
@@ -16,7 +18,8 @@ from mutation import Mutant, Program, command, main  # noqa: E402
 
 PROBE = ROOT / "CSources" / "ProofProbe"
 PLACE = ROOT / ".build" / "probe-mutants"
-FILES, OUTCOME, WALK, KEEP, TRUST = "linux_files.c", "files_outcome.c", "files_walk.c", "linux_keep.c", "linux_trust.c"
+FILES, KEEP, TRUST = "system/files.c", "system/keep.c", "system/trust.c"
+OUTCOME, WALK = "jobs/outcome.c", "files/walk.c"
 IDENTITY = "two identities are one"
 EQUAL = "return a->device == b->device && a->mount == b->mount && a->inode == b->inode && a->size == b->size &&"
 ROOTS = "an ordinary process keeps root's files"
@@ -37,6 +40,7 @@ MUTANTS = [
        "!pfp_unmoved(&level->identity, level->folder->fd)) (void)0;")]),
     ("a folder that was opened again is taken for the one handed out", "opened again for its descent",
      [(WALK, "    // It may not be the one that was handed out.\n    walk->whole = false;\n", "")]),
+    ("root of any user namespace is root", "privileges", [(TRUST, " && pfp_trust_root();", ";")]),
     ("files that a group may write to are root's alone", ROOTS,
      [(FILES, "(S_IWGRP | S_IWOTH)", "S_IWOTH")]),
     ("files that everybody may write to are root's alone", ROOTS,

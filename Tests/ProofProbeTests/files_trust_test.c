@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Which files the incremental policy keeps: those whose bytes no program of this process's user can change. The
 /// attacks here move no time, so the trusting policy does not see them: that is the control.
 
@@ -20,7 +22,7 @@
 #include <unistd.h>
 
 #include "files.h"
-#include "files_platform.h"
+#include "system/platform.h"
 #include "harness.h"
 #include "probe_suites.h"
 #include "tree.h"
@@ -139,6 +141,20 @@ static bool without_any(void *user) {
   return pfp_trust_unprivileged();
 }
 
+/// Another user namespace: whom it calls root may be any user, whose programs may write to its files.
+static bool where_root_is_another(void *user) {
+  uint32_t header[2] = {0x20080522, 0}, none[6] = {0};
+  char line[64];
+  (void)user;
+  (void)snprintf(line, sizeof line, "1000 %lu 1", (unsigned long)geteuid());
+  if (!CHECK(unshare(CLONE_NEWUSER) == 0)) return false;
+  int map = open("/proc/self/uid_map", O_WRONLY | O_CLOEXEC);
+  CHECK(map >= 0 && write(map, line, strlen(line)) == (ssize_t)strlen(line));
+  (void)close(map);
+  if (!CHECK(syscall(SYS_capset, header, none) == 0) || !CHECK(geteuid() == 1000)) return false;
+  return !pfp_trust_unprivileged();
+}
+
 static void privileges(void) {
   CHECK(in_child(without_any, NULL));
   if (geteuid() != 0) {
@@ -149,6 +165,12 @@ static void privileges(void) {
   for (unsigned which = 0; which < 3; which++) {
     test_case("id %u is root's", which);
     CHECK(in_child(with_one_id_of_roots, &which));
+  }
+  if (SANITIZED_THREAD) {
+    test_note("skipped: a child of the thread sanitizer has two threads, and may not change its user namespace");
+  } else {
+    test_case("another user namespace");
+    CHECK(in_child(where_root_is_another, NULL));
   }
   test_case("a capability");
   CHECK(in_child(with_a_capability, NULL));

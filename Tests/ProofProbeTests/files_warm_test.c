@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Measuring again: what did not change is not read, and what is reported is the same.
 
 #define _GNU_SOURCE
@@ -12,7 +14,7 @@
 #include <unistd.h>
 
 #include "files.h"
-#include "files_platform.h"
+#include "system/platform.h"
 #include "harness.h"
 #include "probe_suites.h"
 #include "tree.h"

@@ -1,4 +1,6 @@
-/// The hand-over between the calling thread and its workers (files_handover.h), in all orders with few deviations, and
+// SPDX-License-Identifier: Apache-2.0
+
+/// The hand-over between the calling thread and its workers (jobs/handover.h), in all orders with few deviations, and
 /// among real threads that are held back at random.
 ///
 /// This program is built with smaller numbers than the library: a file of two leaves is a long one, a window has one
@@ -14,7 +16,7 @@
 #include <unistd.h>
 
 #include "files.h"
-#include "files_run.h"
+#include "jobs/run.h"
 #include "harness.h"
 #include "schedule.h"
 #include "tree.h"
@@ -100,6 +102,47 @@ static void several_long(void) {
   CHECK(in_child(play_all, &(struct story){&tree, 2, options.thorough ? 3 : 2, NULL}));
   CHECK(in_child(play_all, &(struct story){&tree, 3, 1, NULL}));
   tree_drop(&tree);
+}
+
+// Contents in memory, shared by two threads -----------------------------------------------------------------------
+
+static const size_t shared_sizes[] = {PFP_LEAF_BYTES + 1, 5, 0, 7, 2 * PFP_LEAF_BYTES, 3};
+enum { SHARED = sizeof shared_sizes / sizeof shared_sizes[0] };
+
+/// Two leaves may be ahead: a thread that holds one back holds up the other thread, which then ends.
+static bool share_all(void *user) {
+  const struct schedule schedule = {.deviations = *(const unsigned *)user};
+  static uint8_t bytes[2 * PFP_LEAF_BYTES];
+  struct pfp_content expected[SHARED], shared[SHARED];
+  struct pfp_hash hash;
+  uint64_t runs = 0;
+  static const uint8_t key[PFP_HASH_KEY_BYTES] = {1}, salt[PFP_HASH_SALT_BYTES] = {2};
+  bool good = CHECK_NUMBER(pfp_hash_init(&hash, key, salt, PFP_KERNEL_PORTABLE), PFP_OK);
+  for (size_t i = 0; i < sizeof bytes; i++) bytes[i] = (uint8_t)(i * 31 + (i >> 8));
+  for (unsigned i = 0; i < SHARED; i++) {
+    expected[i] = shared[i] = (struct pfp_content){.bytes = bytes, .size = shared_sizes[i]};
+  }
+  pfp_hash_contents(&hash, expected, SHARED);
+  schedule_hangs = hangs;
+  schedule_begin(&schedule);
+  do {
+    for (unsigned i = 0; i < SHARED; i++) memset(shared[i].digest, 0, PFP_HASH_BYTES);
+    schedule_start();
+    pfp_hash_contents_shared(&hash, shared, SHARED);
+    (void)schedule_stop();
+    runs++;
+    for (unsigned i = 0; i < SHARED; i++) {
+      good = CHECK_BYTES(shared[i].digest, expected[i].digest, PFP_HASH_BYTES) && good;
+    }
+  } while (good && schedule_next());
+  test_note("%u deviations: %llu orders", schedule.deviations, (unsigned long long)runs);
+  return good;
+}
+
+static void shared_contents(void) {
+  unsigned deviations = options.thorough ? 6 : 4;
+  faults_reset();
+  CHECK(in_child(share_all, &deviations));
 }
 
 // A cancel at every step -----------------------------------------------------------------------------------------
@@ -202,7 +245,7 @@ static atomic_uint_fast64_t rolls;
 static void throttle(int fd) {
   struct dice dice = {atomic_fetch_add(&rolls, 1)};
   (void)fd;
-  for (uint32_t i = dice_below(&dice, 4) == 0 ? dice_below(&dice, 200) : 0; i != 0; i--) (void)sched_yield();
+  for (uint32_t i = dice_below(&dice, 4) == 0 ? dice_below(&dice, 20) : 0; i != 0; i--) (void)sched_yield();
 }
 
 /// Long files of 9, 12, 24 and 48 windows' worth, each among short ones.
@@ -311,6 +354,7 @@ static void cancelled_by_threads(void) {
 static const struct test tests[] = {
     TEST("a long file before short ones ends in every order", one_long),
     TEST("several long files end in every order", several_long),
+    TEST("contents shared by two threads get their digests in every order", shared_contents),
     TEST("a cancel at any step ends the call, and nothing half read is reported", cancelled_anywhere),
     TEST("a cancel at any step of one file's reading gives its digest or none", one_file_cancelled),
     TEST("throttled long files among short ones end on 1, 2 and 4 threads", throttled),

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// libsodium is the oracle of every kernel; hashlib, in bundle_reference.py, of libsodium and of the tree rule.
 
 #include "hash.h"
@@ -7,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "hash_lanes.h"
+#include "hash/lanes.h"
 #include "probe_suites.h"
 
 static const enum pfp_kernel kernels[] = {PFP_KERNEL_PORTABLE, PFP_KERNEL_X4, PFP_KERNEL_X8, PFP_KERNEL_BEST};
@@ -180,6 +182,9 @@ static void contents_follow_the_tree_rule(void) {
       CHECK_BYTES(together[i].digest, expected, 32);
       pfp_hash_contents(&fixture.hash, &alone, 1);
       CHECK_BYTES(alone.digest, expected, 32);
+      memset(alone.digest, 0, sizeof alone.digest);
+      pfp_hash_contents_shared(&fixture.hash, &alone, 1);
+      CHECK_BYTES(alone.digest, expected, 32);
     }
   }
 }
@@ -198,12 +203,15 @@ static void many_contents_in_any_order(void) {
       size_t size = i % 97 == 0 ? 200000 : dice_below(&dice, 40);
       contents[i] = (struct pfp_content){.bytes = size == 0 ? NULL : bytes + i, .size = size};
     }
-    pfp_hash_contents(&fixture.hash, contents, COUNT);
-    for (unsigned i = 0; i < COUNT; i++) {
-      uint8_t expected[32];
-      oracle_content(expected, &fixture, contents[i].bytes, contents[i].size);
-      test_case("%s, content %u", names[kernels[k]], i);
-      REQUIRE(CHECK_BYTES(contents[i].digest, expected, 32));
+    for (unsigned threads = 1; threads <= 2; threads++) {
+      for (unsigned i = 0; i < COUNT; i++) memset(contents[i].digest, 0, sizeof contents[i].digest);
+      (threads == 1 ? pfp_hash_contents : pfp_hash_contents_shared)(&fixture.hash, contents, COUNT);
+      for (unsigned i = 0; i < COUNT; i++) {
+        uint8_t expected[32];
+        oracle_content(expected, &fixture, contents[i].bytes, contents[i].size);
+        test_case("%s, %u threads, content %u", names[kernels[k]], threads, i);
+        REQUIRE(CHECK_BYTES(contents[i].digest, expected, 32));
+      }
     }
   }
 }

@@ -1,6 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Known entries of a bundle, packed and read back.
 
-#include "files_known.h"
+#include "context/known.h"
 
 #include <fcntl.h>
 #include <stdio.h>

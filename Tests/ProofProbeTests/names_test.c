@@ -1,6 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Names of one folder against sorting all of them at once.
 
-#include "files_names.h"
+#include "files/names.h"
 
 #include <stdio.h>
 #include <stdlib.h>

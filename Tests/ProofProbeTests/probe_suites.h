@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Every suite about hashing and files.
 
 #ifndef PROBE_SUITES_H

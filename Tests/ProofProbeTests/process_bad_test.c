@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Malformed bundles through the whole probe: an error that names the cause and not one record, or a defined
 /// observation.
 

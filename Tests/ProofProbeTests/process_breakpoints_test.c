@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Breakpoints in debug registers: those of other programs are seen, and the probe's own keep others out.
 
 #define _GNU_SOURCE

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The bundle and further folders of a probe: limits, errors, and findings that name the entry.
 
 #define _GNU_SOURCE
@@ -9,7 +11,7 @@
 #include <unistd.h>
 
 #include "ProofProbe.h"
-#include "probe_parts.h"
+#include "probe/parts.h"
 #include "process_place.h"
 #include "process_suites.h"
 

@@ -1,8 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Calls that a measurement must not make. Counted at the platform's functions: the linker puts these before the real
 /// ones (--wrap).
 
 #include "ProofProbe.h"
-#include "process.h"
+#include "process/process.h"
 #include "process_place.h"
 #include "process_suites.h"
 

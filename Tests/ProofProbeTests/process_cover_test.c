@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// A view of the process that an attacker has arranged: with files of his own in the place of the kernel's, without
 /// descriptors to look with, from another process namespace, or with code where no code belongs.
 

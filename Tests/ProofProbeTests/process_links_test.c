@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Links of programs that nothing was done to: bound or not, under whichever name, by whichever choice of the
 /// processor's. And links that were turned elsewhere.
 
@@ -12,7 +14,7 @@
 #include <unistd.h>
 
 #include "ProofProbe.h"
-#include "linux_symbols.h"
+#include "process/symbols.h"
 #include "process_place.h"
 #include "process_suites.h"
 
@@ -262,6 +264,15 @@ static int turn_a_constant(uint8_t policy) {
   return same(&before, &after) ? 5 : 0;
 }
 
+/// Its table of symbols ends before the pages that may not be read.
+static int open_constants(uint8_t policy) {
+  struct pfp_probe *probe = place_probe();
+  if (open_beside("liblinksconstants.so") == NULL) return 2;
+  if (!collect(&before, probe, policy) || !collect(&after, probe, policy)) return 3;
+  return same(&before, &after) ? 0 : 4;
+}
+
+static void constants_alone_are_measured(void) { under_each_policy(open_constants); }
 static void another_function_is_seen(void) { under_each_policy(turn_to_another_function); }
 static void the_middle_of_a_function_is_seen(void) { under_each_policy(turn_into_a_function); }
 static void a_namesake_is_seen(void) { under_each_policy(turn_to_a_namesake); }
@@ -278,6 +289,8 @@ static const struct test tests[] = {
          binding_at_once_is_one_observation),
     TEST("whichever implementation the processor makes the loader choose is one observation",
          implementations_are_one_observation),
+    TEST("a library of constants, with pages between its segments that may not be read, is measured",
+         constants_alone_are_measured),
     TEST("a slot that leads to another function of the same library is seen", another_function_is_seen),
     TEST("a slot that leads into a function is seen", the_middle_of_a_function_is_seen),
     TEST("a slot that leads to a function of the name outside of the library's scope is seen", a_namesake_is_seen),

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Modules that system libraries open for themselves: no observation while they are what root installed, and an
 /// observation when they are anything else.
 
@@ -18,7 +20,7 @@
 #include <unistd.h>
 
 #include "ProofProbe.h"
-#include "process.h"
+#include "process/process.h"
 #include "process_place.h"
 #include "process_suites.h"
 

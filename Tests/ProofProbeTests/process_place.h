@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// A place to measure in: a bundle of three files and a storage of its own, in a folder on a disk.
 
 #ifndef PROCESS_PLACE_H

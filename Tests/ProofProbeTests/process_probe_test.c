@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #define _GNU_SOURCE
 #include <sched.h>
 #include <signal.h>
@@ -10,10 +12,10 @@
 #include <unistd.h>
 
 #include "ProofProbe.h"
-#include "probe_parts.h"
+#include "probe/parts.h"
 #include "process_place.h"
 #include "process_suites.h"
-#include "transcript.h"
+#include "evidence/transcript.h"
 
 static struct listing listings[2];
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The second look that releases a proof, and what a call leaves in memory.
 
 #define _GNU_SOURCE

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #define _GNU_SOURCE
 #include "process_sight.h"
 
@@ -13,7 +15,7 @@
 
 #include "harness.h"
 #include "process_place.h"
-#include "transcript.h"
+#include "evidence/transcript.h"
 
 int sight_keep(void *context, uint8_t class_, uint8_t number, const uint8_t *name, size_t name_size,
                const uint8_t *digest) {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Shared by the suites about watching: one record of the debugger's source, and a child to look in.
 
 #ifndef PROCESS_SIGHT_H

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <fcntl.h>
@@ -9,7 +11,7 @@
 #include <unistd.h>
 
 #include "process_suites.h"
-#include "secret.h"
+#include "base/secret.h"
 
 static char folder[64], path[128];
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Every suite about the process, its environment and its device.
 
 #ifndef PROCESS_SUITES_H
@@ -17,5 +19,6 @@ extern const struct suite process_watch_suite;
 extern const struct suite process_breakpoints_suite;
 extern const struct suite process_release_suite;
 extern const struct suite process_bundle_suite;
+extern const struct suite process_kept_suite;
 
 #endif

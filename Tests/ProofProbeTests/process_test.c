@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdlib.h>
@@ -6,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "process.h"
+#include "process/process.h"
 #include "process_suites.h"
 #include "sources.h"
 

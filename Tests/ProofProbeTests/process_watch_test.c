@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The look at who can watch this process: personality, and what it says without an answer.
 
 #define _GNU_SOURCE

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Prints what the probe records here, one line a record: class, number, name, digest or "-". A program of its own and
 // linked statically, so that it runs in a root file system that has nothing else.
 //

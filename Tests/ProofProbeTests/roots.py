@@ -1,4 +1,6 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+
 """A program on a root file system measures the same after the file system was mounted from another block device.
 
   roots.py LISTING     LISTING: the program root_listing.c, linked statically

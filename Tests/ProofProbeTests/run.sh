@@ -1,4 +1,6 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+#
 # The probe's tests: its three test programs, root file systems, then stability of a whole app.
 #
 #   run.sh [--long] [PART…]    --long: also what takes minutes. Parts: files, handover, process, roots, stability;
@@ -25,16 +27,19 @@ build() {
   "${plain[@]}" -o "$out/liblinksnamesake.so" "$here/fixtures/links_alias.c" || return
   "${plain[@]}" -Wl,-z,lazy,-z,relro -o "$out/liblinkscaller.so" "$here/fixtures/links_caller.c" \
     "$out/liblinksalias.so" "-Wl,-rpath,\$ORIGIN" || return
+  "${plain[@]}" -nostdlib -Wl,-z,max-page-size=0x200000 -o "$out/liblinksconstants.so" \
+    "$here/fixtures/links_constants.c" || return
   "${plain[@]}" -o "$out/libnssmodule.so" "$here/fixtures/nss_module.c" || return
   # shellcheck disable=SC2086
   "${CC:-cc}" "${strict[@]}" ${CFLAGS:-} ${LDFLAGS:-} "${include[@]}" \
-    -rdynamic -Wl,--wrap=pfp_mappings_read,--wrap=pfp_objects_read -o "$out/probe-process-tests" "$here"/process_*.c \
-    Tests/ProofCoreTests/harness.c CSources/ProofCore/*.c CSources/ProofKey/*.c CSources/ProofProbe/*.c \
+    -rdynamic -Wl,--wrap=pfp_mappings_read,--wrap=pfp_objects_read,--wrap=pfp_hash_memory,--wrap=pfp_keep_clock \
+    -o "$out/probe-process-tests" "$here"/process_*.c \
+    Tests/ProofCoreTests/harness.c CSources/ProofCore/*.c CSources/ProofKey/*.c CSources/ProofProbe/*/*.c \
     "$out/liblazy.so" "-Wl,-rpath,\$ORIGIN" -lsodium || return
   # shellcheck disable=SC2086
   "${CC:-cc}" "${strict[@]}" ${CFLAGS:-} ${LDFLAGS:-} -fno-pie -no-pie -Wl,-z,lazy "${include[@]}" \
     -o "$out/links-program" "$here/fixtures/links_program.c" \
-    CSources/ProofCore/*.c CSources/ProofKey/*.c CSources/ProofProbe/*.c -lsodium
+    CSources/ProofCore/*.c CSources/ProofKey/*.c CSources/ProofProbe/*/*.c -lsodium
 }
 
 # Static, for root file systems that have no library.
@@ -42,8 +47,8 @@ build_listing() {
   local include=(-ICSources/ProofCore/include -ICSources/ProofKey/include -ICSources/ProofProbe/include
     -ICSources/ProofProbe)
   "${CC:-cc}" -std=c11 -Wall -Wextra -Werror -O2 -static -pthread "${include[@]}" -o "$out/root-listing" \
-    "$here/root_listing.c" CSources/ProofCore/*.c CSources/ProofKey/*.c CSources/ProofProbe/*.c -lsodium 2>"$out/log" ||
-    { cat "$out/log" && return 1; }
+    "$here/root_listing.c" CSources/ProofCore/*.c CSources/ProofKey/*.c CSources/ProofProbe/*/*.c -lsodium \
+    2>"$out/log" || { cat "$out/log" && return 1; }
 }
 
 long=()

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Whether the tests run under a sanitizer.
 
 #ifndef PROBE_SANITIZED_H
@@ -13,6 +15,18 @@
 #endif
 #ifndef SANITIZED
 #define SANITIZED 0
+#endif
+
+/// 1 under the thread sanitizer: a child has a thread of the sanitizer's beside its own.
+#if defined(__SANITIZE_THREAD__)
+#define SANITIZED_THREAD 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define SANITIZED_THREAD 1
+#endif
+#endif
+#ifndef SANITIZED_THREAD
+#define SANITIZED_THREAD 0
 #endif
 
 #endif

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #define _XOPEN_SOURCE 700
 
 #include "schedule.h"
@@ -8,7 +10,7 @@
 #include <stdlib.h>
 #include <ucontext.h>
 
-#include "thread.h"
+#include "base/thread.h"
 
 enum { THREADS = 8, MUTEXES = 8, CHOICES = 65536, NOBODY = -1, STACK = 512 << 10 };
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// One thread at a time, in an order that the test chooses: every order with few deviations, one run for each.
 ///
 /// The linker puts the functions of schedule.c before those of pthread that files_*.c calls (--wrap). A thread goes on

@@ -1,4 +1,6 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+
 """The same untouched app gives the same IM and DM; only DM stays when app, library, bundle or system is replaced.
 
   stability.py [--long]

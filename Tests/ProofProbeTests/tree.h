@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Folders to be measured, made and changed by tests. Failures end the program: they are no property of the probe.
 ///
 /// Paths are relative to a tree's root. Everything lies below the scratch folder, which must be on a file system that

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import ProofBackend
 import ProofJOSE
 import ProofModel
@@ -48,6 +50,15 @@ import Testing
       fields[name] = nil
       rows.append(Array(JSONValue.object(fields).text.utf8))
       fields[name] = ["x"]
+      rows.append(Array(JSONValue.object(fields).text.utf8))
+    }
+    // A factory secret goes with its feature, or the row was changed.
+    for change: JSONObject in [
+      ["features": "token-2"], ["features": ["x"]], ["features": ["token-2", "token-2"]],
+      ["factorySecret": "AAAA"], ["features": ["factory-secret"], "factorySecret": [1]],
+    ] {
+      guard case .object(var fields) = try JSONValue(parsing: whole.span) else { return }
+      for (name, value) in change.members { fields[name] = value }
       rows.append(Array(JSONValue.object(fields).text.utf8))
     }
     for row in rows {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import ProofJOSE
 import ProofModel
 import Testing
@@ -15,7 +17,7 @@ import Testing
     #expect(answer.outcome == .done)
     let claims = try bench.claims(answer.token)
     #expect(claims.expiry == UnixTime(seconds: bench.clock.seconds + 300))
-    #expect(claims.deviceID?.bytes == bench.app.device.bytes)
+    #expect(claims.instance == bench.app.device.bytes)
     #expect(claims.address == "192.0.2.7")
     #expect(claims.attestationCode == answer.responseCode)
     #expect(answer.responseCode.utf8.count == 10)
@@ -157,8 +159,12 @@ import Testing
     let challenge = try bench.challenge(bench.app)
     let report = try bench.app.report(.init(.token, name: Bench.api), answering: challenge)
     #expect(try bench.send(report, challenge.draft.salt, bench.app).outcome == .done)
-    let again = try bench.send(report, challenge.draft.salt, bench.app)
-    #expect(again.outcome == .askAgain && again.token == "")
+    var other = AttestationReport.Subject(.token, name: Bench.api)
+    other.userProperty = "other"
+    let second = try bench.app.report(other, answering: challenge)
+    let answer = try bench.send(second, challenge.draft.salt, bench.app)
+    #expect(answer.outcome == .askAgain && answer.token == "")
+    #expect(bench.service.metrics[.passed] == 1)
   }
 
   @Test func `a salt ends after the policy's seconds`() throws {
@@ -190,13 +196,23 @@ import Testing
     #expect(try bench.send(report, draft.salt, bench.app).outcome == .askAgain)
   }
 
-  @Test func `expired salts are dropped, so that the store does not grow`() throws {
+  @Test func `a challenge writes nothing, and a report's mark is dropped after its end`() throws {
     let bench = try Bench(policy: [.deviceRate: "0"])
-    for _ in 0..<20 { _ = try bench.challenge(bench.app) }
-    #expect(try bench.store.counts().salts == 20)
-    bench.clock.advance(by: 100)
-    _ = try bench.challenge(bench.app)
-    #expect(try bench.store.counts().salts == 1)
+    let before = try bench.store.revision()
+    for purpose in AttestationPurpose.allCases { _ = try bench.challenge(bench.app, purpose) }
+    #expect(try bench.store.revision() == before && bench.store.counts().devices == 0)
+    let challenge = try bench.challenge(bench.app)
+    let report = try bench.app.report(.init(.token, name: Bench.api), answering: challenge)
+    #expect(try bench.send(report, challenge.draft.salt, bench.app).outcome == .done)
+    let expiry = bench.clock.seconds + 60
+    func mark() throws -> SpentMark? {
+      try bench.store.spent(challenge.draft.salt, by: bench.app.device, expiring: expiry)
+    }
+    for (seconds, isKept) in [(179, true), (120, false)] as [(Int64, Bool)] {
+      bench.clock.advance(by: seconds)
+      _ = try bench.attest(bench.app)
+      #expect(try (mark() != nil) == isKept, "\(seconds)")
+    }
   }
 
   @Test func `each measurement has a higher generation, and two cannot share one`() throws {

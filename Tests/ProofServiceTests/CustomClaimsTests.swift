@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import ProofJOSE
 import ProofModel
 import Testing
@@ -52,7 +54,7 @@ import Testing
       of: answer.token,
       under: ClaimsPolicy(clock: bench.clock.clock, audience: "b", type: "custom+jwt"))
     #expect(claims.issuer == "app" && claims.subject == "user-7" && claims.audience == ["a", "b"])
-    #expect(claims.deviceID?.bytes == bench.app.device.bytes)
+    #expect(claims.instance == bench.app.device.bytes)
     #expect(claims.expiry == UnixTime(seconds: bench.clock.seconds + 300))
     #expect(claims.others["x"]?.text == #"{"y":[1.5e400,null,{"z":"é"}]}"#)
   }

@@ -1,3 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ProofBackend
 import ProofJOSE
 import ProofModel
 import Testing
@@ -139,6 +142,9 @@ import Testing
     try management.removeAPI(GateBench.host)
     #expect(throws: ServiceError.self) { try management.removeGate(GateBench.name) }
     try management.removeEvents(7...7)
+    try management.addChallenge(NamedChallenge("late", .person, gate: GateBench.name))
+    #expect(throws: ServiceError.self) { try management.removeGate(GateBench.name) }
+    try management.removeChallenge("late")
     try management.removeGate(GateBench.name)
     #expect(throws: ServiceError.self) { try management.gate(GateBench.name) }
     #expect(throws: ServiceError.self) {
@@ -161,7 +167,7 @@ import Testing
     #expect(token.type == "redeemer+jwt")
     #expect(
       Set(token.payload.members.map(\.name))
-        == ["acc", "aks", "aud", "evt", "gat", "iat", "key", "mod", "nam", "ser", "use"])
+        == ["acc", "aks", "aud", "evt", "gat", "iat", "key", "mod", "nam", "risk", "ser", "use"])
     guard case .array(let events)? = token.payload["evt"], case .object(let event)? = events.first
     else { throw NoAdmission(outcome: .badPayload) }
     #expect(events.count == 1 && event.text("audience") == "bank" && event.integer("last") == 5)
@@ -202,6 +208,45 @@ import Testing
     let twice = EventRange(1...5, at: GateBench.name, for: "a").fields
     let damaged: JSONObject = ["events": .array([.object(twice), .object(twice)])]
     #expect(EventRanges(damaged) == nil)
+  }
+
+  @Test func `risk rules are named, and stand in the configurations of gates and redeemers`() throws
+  {
+    let world = try GateBench()
+    let management = world.bench.management
+    try management.addEvents(EventRange(1...5, at: GateBench.name, for: "bank"))
+    let when = "accounts-of-device/hour > 3"
+    let added = try management.perform(
+      "risk/add",
+      [
+        "name": "many", "when": .string(when), "level": "high", "reason": "many accounts",
+        "numbers": "1-5",
+      ])
+    guard case .object(let fields) = added else { throw NoAdmission(outcome: .badPayload) }
+    #expect(fields.text("when") == when && fields.text("numbers") == "1-5")
+    #expect(try management.risks().map(\.name) == ["many"])
+    let key = try world.bench.account.snapshot().configurationKey.key.publicBytes ?? []
+    let fingerprint = Digest(hashing: Array("pfa1.config-key.".utf8) + key)
+    for text in [
+      try management.gateConfiguration(GateBench.name),
+      try management.gateConfiguration(GateBench.name, audience: "bank"),
+    ] {
+      let read = try ProofBackend.GateConfiguration(text, signedBy: fingerprint)
+      #expect(read.risks.map(\.condition.text) == [when] && read.risks[0].level == .high)
+      #expect(read.risks[0].numbers == 1...5 && read.unknownRisks == 0)
+    }
+    for (name, value) in [
+      ("name", "many"), ("name", "A"), ("when", "failed > 1"), ("level", "none"), ("reason", ""),
+      ("numbers", "9-1"),
+    ] {
+      var bad: JSONObject = [
+        "name": "other", "when": "failed", "level": "low", "reason": "x", "numbers": "1",
+      ]
+      bad[name] = .string(value)
+      #expect(throws: ServiceError.self, "\(name)") { try management.perform("risk/add", bad) }
+    }
+    try management.removeRisk("many")
+    #expect(throws: ServiceError.self) { try management.removeRisk("many") }
   }
 
   @Test func `a revocation stands in the configuration until the last token has ended`() throws {

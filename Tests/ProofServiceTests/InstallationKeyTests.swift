@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import Foundation
 import ProofJOSE
 import ProofKitKeys
@@ -119,21 +121,22 @@ import Testing
     }
   }
 
-  @Test func `a credential is proved by its secret, with its key`() throws {
-    let point = try InstallationPoint([UInt8](repeating: 3, count: 64))
-    let secret = try CredentialSecret([UInt8](repeating: 4, count: 32))
-    let credential = SaltNote.Credential(secret: Digest(hashing: secret.bytes), point: point)
+  @Test func `a credential is proved by its secret, with its key, under its salt`() throws {
+    let key = SaltKey(secret([UInt8](repeating: 1, count: 32)), epoch: 1)
+    let other = SaltKey(secret([UInt8](repeating: 2, count: 32)), epoch: 1)
+    let (salt, point) = (Salt.random(), try InstallationPoint([UInt8](repeating: 3, count: 64)))
+    let proof = key.credentialSecret(salt, point)
     func claim(_ point: InstallationPoint, _ secret: CredentialSecret?) -> InstallationClaim {
       InstallationClaim(point, in: .tpm, secret: secret)
     }
-    #expect(credential.isProved(by: claim(point, secret)))
-    #expect(!credential.isProved(by: claim(point, nil)))
-    #expect(
-      try !credential.isProved(by: claim(point, CredentialSecret([UInt8](repeating: 5, count: 32))))
-    )
-    #expect(
-      try !credential.isProved(
-        by: claim(InstallationPoint([UInt8](repeating: 5, count: 64)), secret)))
+    #expect(key.isProved(claim(point, proof), under: salt))
+    #expect(!key.isProved(claim(point, nil), under: salt))
+    #expect(!key.isProved(claim(point, proof), under: .random()))
+    #expect(!other.isProved(claim(point, proof), under: salt))
+    let invented = try CredentialSecret([UInt8](repeating: 5, count: 32))
+    #expect(!key.isProved(claim(point, invented), under: salt))
+    let another = try InstallationPoint([UInt8](repeating: 5, count: 64))
+    #expect(!key.isProved(claim(another, proof), under: salt))
   }
 
   @Test func `what is known of a key follows from what was shown`() throws {
@@ -168,25 +171,6 @@ import Testing
       // Read as if there were no key, it would be an installation that has lost its key.
       #expect(DeviceNote(Array(#"{"machines":[],"key":\#(damaged)}"#.utf8)) == nil)
     }
-  }
-
-  @Test func `the note of a salt reads back, and one of an earlier version asks again`() throws {
-    let bench = try Bench()
-    let challenge = try bench.challenge(bench.app)
-    let credential = SaltNote.Credential(
-      secret: Digest(hashing: [1]), point: try InstallationPoint([UInt8](repeating: 2, count: 64)))
-    let gate = try GateID([UInt8](repeating: 3, count: 16))
-    for (credential, gate) in [(nil, nil), (credential, nil), (nil, gate), (credential, gate)] {
-      let note = SaltNote(bench.app.question(), challenge, credential, at: gate)
-      let read = try #require(SaltNote(note.bytes))
-      #expect(read.credential == credential && read.gate == gate)
-      #expect(read.challenge == challenge)
-      for count in 0..<note.bytes.count { #expect(SaltNote(Array(note.bytes[..<count])) == nil) }
-    }
-    let question = bench.app.question()
-    let before =
-      question.keyID.bytes + question.device.bytes + [question.purpose.rawValue] + challenge.bytes
-    #expect(SaltNote(before) == nil)
   }
 
   @Test func `evidence is asked for only where the policy wants it and an authority is known`()

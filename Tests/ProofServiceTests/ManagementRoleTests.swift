@@ -1,3 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import HTTPServing
 import ProofJOSE
 import ProofModel
 import Testing
@@ -16,7 +19,7 @@ import Testing
 
   @Test(arguments: [
     (ManagementRole.read, ["api/list", "metrics/show", "hardware/list", "secret/list"]),
-    (.hardware, ["hardware/list"]), (.gate, ["gate/configuration"]),
+    (.hardware, ["hardware/list", "hardware/sealed-secret"]), (.gate, ["gate/configuration"]),
     (
       .enrol, ["registration/list", "registration/add", "registration/remove", "sdk/config-string"]
     ),
@@ -28,10 +31,13 @@ import Testing
     let verbs = [
       "secret/get", "secret/keys", "secret/next", "sealing/get", "customkey/keys", "messagekey/get",
       "devkey/get", "keyset/get", "keyset/add", "api/add", "api/change", "policy/set", "pin/force",
-      "sdk/new", "sdk/revoke", "hardware/add", "hardware/revoke", "string/set", "device/pass",
+      "sdk/new", "sdk/revoke", "hardware/add", "hardware/revoke", "hardware/change",
+      "hardware/sealed-secret", "hardware/factory-key", "hardware/replace-factory-key",
+      "string/set", "device/pass",
       "token/example", "management/add", "management/change", "config/change-key", "none/none",
       "config/retire-keys", "api/list ", "", "gate/add", "gate/rotate", "gate/revoke",
-      "gate/configuration", "event/add",
+      "gate/configuration", "event/add", "challenge/add", "challenge/remove", "gate/watch",
+      "risk/add", "risk/remove",
     ]
     for verb in verbs where !covered.contains(verb) {
       #expect([403, 404].contains(status(bench, verb, token)), "\(verb)")

@@ -1,3 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import HTTPServing
 import ProofJOSE
 import ProofModel
 import Testing
@@ -397,8 +400,20 @@ import Testing
       ("sdk/revoke", ["id": .string(bench.app.key.id.description)]),
       (
         "hardware/add",
-        ["id": .string(hardware), "publicKey": .string(digest), "name": "lock"]
+        [
+          "id": .string(hardware), "publicKey": .string(digest), "name": "lock",
+          "features": ["token-2"],
+        ]
       ),
+      (
+        "hardware/change",
+        [
+          "id": .string(hardware), "features": ["token-2"],
+          "factorySecret": .string(Base64.encode([UInt8](1...32))),
+        ]
+      ),
+      ("hardware/sealed-secret", ["id": .string(hardware)]), ("hardware/factory-key", [:]),
+      ("hardware/replace-factory-key", [:]),
       ("hardware/list", [:]), ("hardware/revoke", ["id": .string(hardware)]),
       ("string/set", ["name": "a", "value": "b"]), ("string/list", [:]),
       ("string/remove", ["name": "a"]), ("metrics/show", [:]), ("secret/get", [:]),

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import Foundation
 import ProofJOSE
 import ProofModel
@@ -265,7 +267,7 @@ import Testing
     #expect(claims.address == nil && claims.attestationCode == nil && answer.responseCode == "")
     #expect(claims.issuer == "door.example.com" && claims.audience == [Bench.api])
     #expect(claims.issuedAt == UnixTime(seconds: bench.clock.seconds))
-    #expect(claims.subject == claims.deviceID?.text)
+    #expect(claims.subject == claims.instance.map { Base64.encode($0) })
     #expect(claims.expiry == UnixTime(seconds: bench.clock.seconds + 60))
     #expect(try bench.claims(bench.attest(bench.app).token, audience: Bench.api).annotations == [])
     let device = try #require(try bench.management.devices(latest: 1).first)

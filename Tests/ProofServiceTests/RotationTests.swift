@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import ProofJOSE
 import ProofModel
 import Testing
@@ -25,7 +27,7 @@ import Testing
     let before = try measure(old)
     for app in [old, new, old, new] { _ = try bench.claims(bench.attest(app).token) }
     let after = try measure(new)
-    #expect(before.deviceID == after.deviceID)
+    #expect(before.instance == after.instance)
     let generations = [before, after].map { $0.others["mgn"] }
     #expect(generations == [.number(JSONNumber(1)), .number(JSONNumber(2))])
     // A challenge that was given before the revocation is no way around it.

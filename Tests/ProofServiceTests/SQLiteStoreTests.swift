@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import Dispatch
 import Foundation
 import OwnThreads
@@ -11,23 +13,21 @@ import Testing
 @Suite struct SQLiteStoreTests {
   @Test func `everything is there after a restart`() throws {
     let place = Workplace()
-    let salt = Salt.random()
-    let device = try DeviceID([UInt8](repeating: 4, count: 16))
+    let device = Spender.device(4)
+    let use: SaltUse
     do {
       let store = try SQLiteStore(creatingAt: place.path(of: "store"))
       try store.apply([.insert(.api, "a", [1])])
       _ = try store.advance("n", by: 9)
-      let used = Salt.random()
-      try store.keep(PendingSalt(used, expiry: 1, note: []))
-      _ = try store.use(used, for: DeviceSighting(device, at: 5, generation: 2, note: [3]))
-      try store.keep(PendingSalt(salt, expiry: 7, note: [8]))
+      let sighting = DeviceSighting(over: 0, generation: 2, note: [3])
+      use = try Spender(store: store).use(by: device, answer: [8], sighting)
+      #expect(try store.use(use) == .used)
     }
     let store = try SQLiteStore(at: place.path(of: "store"))
     #expect(try store.row("a", of: .api) == [1])
     #expect(try store.advance("n", by: 0) == 9)
-    #expect(try store.pending(salt)?.note == [8])
+    #expect(try store.use(use) == .again([8]))
     #expect(try store.device(device)?.generation == 2)
-    #expect(try store.counts().salts == 1)
   }
 
   @Test func `two who have one file open see each other's changes`() throws {
@@ -38,10 +38,9 @@ import Testing
     try one.apply([.insert(.api, "a", [1])])
     #expect(try other.row("a", of: .api) == [1])
     #expect(try other.revision() > revision)
-    let salt = Salt.random()
-    try one.keep(PendingSalt(salt, expiry: 1, note: []))
-    #expect(try other.use(salt, for: nil))
-    #expect(try one.use(salt, for: nil) == false)
+    let use = try Spender(store: one).use(by: Spender.device(1))
+    #expect(try other.use(use) == .used)
+    #expect(try one.use(use) == .again(use.answer))
   }
 
   @Test func `threads that write while another writes share one transaction`() throws {
@@ -71,151 +70,10 @@ import Testing
     #expect(order.withLock { $0.sorted() } == Array(1...8))
   }
 
-  /// Lets `body` run while another job holds the connection; returns when that job is over.
-  private func whileBusy(
-    _ queue: WriteQueue, _ body: @escaping @Sendable () -> Void
-  ) {
-    let isOver = Atomic(false)
-    onThreads(2) { thread in
-      if thread == 0 {
-        _ = try! queue.run(
-          WriteJob(mustLast: true) { _ throws(StoreError) in
-            while !isOver.load(ordering: .acquiring) { sched_yield() }
-            return .done
-          })
-      } else {
-        while queue.counts.transactions == 0 { sched_yield() }
-        body()
-        isOver.store(true, ordering: .releasing)
-      }
-    }
-  }
-
   private func queue(in place: Workplace) throws -> WriteQueue {
     let path = place.path(of: "store")
     do { _ = try SQLiteStore(creatingAt: path) }
     return WriteQueue(try SQLiteConnection(path: path, patience: 0))
-  }
-
-  @Test func `a job that is left while another writes is done by that one's thread`() throws {
-    let place = Workplace()
-    let queue = try queue(in: place)
-    let events = Mutex<[String]>([])
-    whileBusy(queue) {
-      try! queue.leave(
-        WriteJob(settled: { events.withLock { $0.append("settled") } }) { _ throws(StoreError) in
-          events.withLock { $0.append("done") }
-          return .done
-        })
-      events.withLock { $0.append("left") }
-    }
-    #expect(events.withLock { $0 } == ["left", "done", "settled"])
-    #expect(queue.counts == (0, 2, 1))
-  }
-
-  @Test func `a left job's failure is told once, to the caller that leaves the next job`() throws {
-    let place = Workplace()
-    let queue = try queue(in: place)
-    @Sendable func job(_ failure: StoreError? = nil) -> WriteJob {
-      WriteJob(settled: {}) { _ throws(StoreError) in
-        if let failure { throw failure }
-        return .done
-      }
-    }
-    whileBusy(queue) { try! queue.leave(job(.full(path: "store"))) }
-    #expect(throws: StoreError.full(path: "store")) { try queue.leave(job()) }
-    try queue.leave(job())
-    #expect(throws: StoreError.full(path: "store")) { try queue.leave(job(.full(path: "store"))) }
-    try queue.leave(job())
-  }
-
-  @Test func `a salt is found at once although another process writes, and in the file afterwards`()
-    throws
-  {
-    let place = Workplace()
-    let path = place.path(of: "store")
-    let store = try SQLiteStore(creatingAt: path)
-    let other = try SQLiteConnection(path: path, patience: 5_000)
-    let salt = Salt.random()
-    try other.run(.begin)
-    let before = store.transactions.all
-    let isKept = Atomic(false)
-    onThreads(2) { thread in
-      if thread == 0 {
-        // Waits for the other process; what is left meanwhile is left to it.
-        try! store.apply([.insert(.api, "a", [])])
-      } else {
-        while store.transactions.all == before { sched_yield() }
-        try! store.keep(PendingSalt(salt, expiry: 1, note: [7]))
-        isKept.store(try! store.pending(salt)?.note == [7], ordering: .releasing)
-        try! other.run(.commit)
-      }
-    }
-    let wasKept = isKept.load(ordering: .acquiring)
-    #expect(wasKept)
-    #expect(try SQLiteStore(at: path).pending(salt)?.note == [7])
-    #expect(try store.use(salt, for: nil))
-    #expect(try store.pending(salt) == nil)
-  }
-
-  @Test func `a salt that could not be kept is not found, and takes no memory`() throws {
-    let place = Workplace()
-    let path = place.path(of: "store")
-    let store = try SQLiteStore(creatingAt: path)
-    let other = try SQLiteConnection(path: path, patience: 5_000)
-    try other.run(.begin)
-    let before = store.transactions.all
-    onThreads(2) { thread in
-      if thread == 0 {
-        try! store.apply([.insert(.api, "a", [])])
-      } else {
-        while store.transactions.all == before { sched_yield() }
-        // Left to the other thread, which will find no table for it.
-        try! store.keep(PendingSalt(Salt.random(), expiry: 1, note: []))
-        try! other.execute("DROP TABLE salt")
-        try! other.run(.commit)
-      }
-    }
-    let salt = Salt.random()
-    #expect(throws: StoreError.self) { try store.keep(PendingSalt(salt, expiry: 1, note: [])) }
-    #expect((try? store.pending(salt)) == nil)
-  }
-
-  @Test func `while another process writes so many salts are left, and the next one waits`()
-    throws
-  {
-    let place = Workplace()
-    let path = place.path(of: "store")
-    let store = try SQLiteStore(creatingAt: path)
-    let other = try SQLiteConnection(path: path, patience: 5_000)
-    let last = Salt.random()
-    try other.run(.begin)
-    let before = store.transactions.all
-    let isFull = Atomic(false)
-    let isLeft = Atomic(false)
-    onThreads(3) { thread in
-      if thread == 0 {
-        try! store.apply([.insert(.api, "a", [])])
-      } else if thread == 1 {
-        while store.transactions.all == before { sched_yield() }
-        for _ in 0..<WriteQueue.leftMax {
-          try! store.keep(PendingSalt(Salt.random(), expiry: 1, note: []))
-        }
-        isFull.store(true, ordering: .releasing)
-        // A salt that is left is found before it is in the file.
-        for _ in 0..<1_000 {
-          if try! store.pending(last) != nil { isLeft.store(true, ordering: .releasing) }
-          sched_yield()
-        }
-        try! other.run(.commit)
-      } else {
-        while !isFull.load(ordering: .acquiring) { sched_yield() }
-        try! store.keep(PendingSalt(last, expiry: 1, note: []))
-      }
-    }
-    let wasLeft = isLeft.load(ordering: .acquiring)
-    #expect(!wasLeft)
-    #expect(try store.pending(last) != nil)
   }
 
   @Test func `a start checks no more than so much of a store`() throws {
@@ -253,25 +111,50 @@ import Testing
     #expect(try connection.text("PRAGMA journal_mode") == "wal")
   }
 
-  @Test func `a used salt, a registration and a count wait for the disk, a kept salt does not`()
+  @Test func `a used salt, a registration and a count wait for the disk, dropped marks do not`()
     throws
   {
     let place = Workplace()
     let store = try SQLiteStore(creatingAt: place.path(of: "store"))
-    let salt = Salt.random()
-    let device = try DeviceID([UInt8](repeating: 1, count: 16))
+    let use = try Spender(store: store).use(
+      by: Spender.device(1), DeviceSighting(over: 0, note: []))
     let steps: [(Int, () throws -> Void)] = [
-      (0, { try store.keep(PendingSalt(salt, expiry: 9, note: [])) }),
-      (1, { _ = try store.use(salt, for: DeviceSighting(device, at: 1, note: [])) }),
+      (1, { _ = try store.use(use) }),
       (1, { try store.apply([.insert(.registration, "app", [])]) }),
       (1, { _ = try store.advance("tokens", by: 1) }),
-      (0, { try store.dropSalts(expiredBefore: 5) }),
+      (0, { try store.dropMarks(expiredBefore: use.expiry + 60) }),
     ]
     for (index, (expected, step)) in steps.enumerated() {
       let before = store.transactions
       try step()
       #expect(store.transactions.all == before.all + 1, "step \(index)")
       #expect(store.transactions.lasting == before.lasting + expected, "step \(index)")
+    }
+  }
+
+  @Test func `dropping marks frees their pages and writes none of them`() throws {
+    let place = Workplace()
+    let path = place.path(of: "store")
+    let store = try SQLiteStore(creatingAt: path)
+    let spender = Spender(store: store)
+    for _ in 0..<200 {
+      let use = try spender.use(by: Spender.device(1), answer: [UInt8](repeating: 1, count: 900))
+      #expect(try store.use(use) == .used)
+    }
+    let connection = try SQLiteConnection(path: path, patience: 0)
+    try connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    let free = try connection.number("PRAGMA freelist_count")
+    #expect(try store.dropMarks(expiredBefore: spender.now + 400) == 1)
+    #expect(try connection.number("PRAGMA freelist_count") > free + 40)
+    #expect(try place.bytes(of: "store-wal").count < 10 * 4_200)
+    // Other rows, which may hold addresses, are overwritten when they are deleted.
+    let level = try store.writer.run(
+      WriteJob(mustLast: false) { (connection) throws(StoreError) in
+        .count(UInt64(try connection.number("PRAGMA secure_delete")))
+      })
+    guard case .count(1) = level else {
+      Issue.record("\(level)")
+      return
     }
   }
 
@@ -309,7 +192,7 @@ import Testing
     let newer = place.path(of: "newer")
     do { _ = try SQLiteStore(creatingAt: newer) }
     do { try SQLiteConnection(path: newer, patience: 0).execute("PRAGMA user_version = 9") }
-    #expect(throws: StoreError.tooNew(path: newer, version: 9, known: 1)) {
+    #expect(throws: StoreError.tooNew(path: newer, version: 9, known: 2)) {
       try SQLiteStore(at: newer)
     }
 
@@ -353,29 +236,21 @@ import Testing
   ) async throws {
     let place = Workplace()
     let path = place.path(of: "store")
-    var salts: [Salt] = []
+    do { _ = try SQLiteStore(creatingAt: path) }
     var generator = SeededGenerator(seed: UInt64(seed))
-    do {
-      let store = try SQLiteStore(creatingAt: path)
-      for _ in 0..<400 {
-        salts.append(.random(using: &generator))
-        try store.keep(PendingSalt(salts.last!, expiry: .max, note: []))
-      }
-    }
     let life = Int.random(in: 20...350, using: &generator)
     let log = place.path(of: "log")
     await #expect(processExitsWith: .signal(SIGKILL)) {
       [path = path as String, log = log as String, life = life as Int, seed = seed as Int] in
       let store = try SQLiteStore(at: path)
-      var generator = SeededGenerator(seed: UInt64(seed))
-      let salts = (0..<400).map { _ in Salt.random(using: &generator) }
+      let uses = SeededUses(seed)
       let descriptor = unsafe open(log, O_CREAT | O_WRONLY | O_APPEND, 0o600)
       let done = Atomic(0)
       DispatchQueue.concurrentPerform(iterations: 4) { thread in
         for index in stride(from: thread, to: 400, by: 4) {
-          let isUsed = try! store.use(salts[index], for: nil)
-          try! store.apply([.insert(.registration, "\(index)", [1])])
-          if isUsed {
+          let outcome = try! store.use(uses.use(index))
+          try! store.apply([.insert(.deviceString, "\(index)", [1])])
+          if outcome == .used {
             let line = Array("\(index)\n".utf8)
             precondition(unsafe write(descriptor, line, line.count) == line.count)
           }
@@ -387,9 +262,123 @@ import Testing
       .split(separator: "\n").compactMap { Int($0) }
     #expect(confirmed.count >= life - 4, "seed \(seed), life \(life)")
     let store = try SQLiteStore(at: path)
+    let uses = SeededUses(seed)
     for index in confirmed {
-      #expect(try store.use(salts[index], for: nil) == false, "seed \(seed), salt \(index)")
-      #expect(try store.row("\(index)", of: .registration) == [1], "seed \(seed), row \(index)")
+      var use = uses.use(index)
+      #expect(try store.device(use.device)?.note == [UInt8(index % 256)], "seed \(seed), \(index)")
+      #expect(try store.row(use.device.description, of: .deviceString) == use.answer)
+      #expect(try store.row("\(index)", of: .deviceString) == [1], "seed \(seed), row \(index)")
+      use.revision = try store.revision()
+      #expect(try store.use(use) == .again(use.answer), "seed \(seed), salt \(index)")
+      use.report = Digest(hashing: [2])
+      #expect(try store.use(use) == .stale, "seed \(seed), salt \(index)")
     }
+    // Salt, device and strings were written in one step, confirmed or not.
+    for index in 0..<400 {
+      let use = uses.use(index)
+      let mark = try store.spent(use.salt, by: use.device, expiring: use.expiry)
+      #expect(try (mark != nil) == (store.device(use.device) != nil), "seed \(seed), \(index)")
+      let strings = try store.row(use.device.description, of: .deviceString)
+      #expect((mark != nil) == (strings != nil), "seed \(seed), \(index)")
+    }
+  }
+
+  // MARK: Schema
+
+  /// The schema of version 1, as earlier programs made it.
+  private static let schema1 = """
+    CREATE TABLE row (tbl INTEGER NOT NULL, key BLOB NOT NULL, value BLOB NOT NULL,
+      PRIMARY KEY (tbl, key)) STRICT, WITHOUT ROWID;
+    CREATE TABLE counter (name BLOB PRIMARY KEY NOT NULL, value INTEGER NOT NULL)
+      STRICT, WITHOUT ROWID;
+    CREATE TABLE salt (salt BLOB PRIMARY KEY NOT NULL, expiry INTEGER NOT NULL, note BLOB NOT NULL)
+      STRICT, WITHOUT ROWID;
+    CREATE TABLE device (device BLOB PRIMARY KEY NOT NULL, first_seen INTEGER NOT NULL,
+      last_seen INTEGER NOT NULL, generation INTEGER NOT NULL, note BLOB NOT NULL)
+      STRICT, WITHOUT ROWID;
+    PRAGMA application_id = 0x50665374;
+    PRAGMA user_version = 1;
+    """
+
+  private static func columns(_ path: String) throws -> String {
+    try SQLiteConnection(path: path, patience: 0).text(
+      """
+      SELECT group_concat(n || '.' || c || '.' || t || '.' || k || '.' || u, char(10)) FROM
+      (SELECT m.name n, i.name c, i.type t, i.pk k, i."notnull" u FROM sqlite_master m
+      JOIN pragma_table_info(m.name) i WHERE m.type IN ('table', 'index') ORDER BY 1, i.cid)
+      """)
+  }
+
+  @Test(arguments: [false, true])
+  func `a store of version 1 gets this version's schema, and loses nothing but waiting salts`(
+    hasLines: Bool
+  ) throws {
+    let place = Workplace()
+    let path = place.path(of: "store")
+    try place.write([], to: "store")
+    do {
+      let old = try SQLiteConnection(path: path, patience: 0)
+      try old.execute("PRAGMA journal_mode = WAL; \(Self.schema1)")
+      if hasLines {
+        try old.execute(
+          """
+          CREATE INDEX device_last_seen ON device (last_seen);
+          CREATE TABLE gate_line (device BLOB NOT NULL, gate BLOB NOT NULL,
+            generation INTEGER NOT NULL, PRIMARY KEY (device, gate)) STRICT, WITHOUT ROWID;
+          INSERT INTO gate_line VALUES (x'01', x'02', 6);
+          """)
+      }
+      try old.execute(
+        """
+        INSERT INTO row VALUES (2, x'61', x'01');
+        INSERT INTO counter VALUES (CAST('revision' AS BLOB), 7);
+        INSERT INTO device VALUES (x'\(String(repeating: "01", count: 16))', 5, 6, 4, x'09');
+        INSERT INTO salt VALUES (x'02', 99, x'');
+        """)
+    }
+    let store = try SQLiteStore(at: path)
+    #expect(try store.row("a", of: .api) == [1] && store.revision() == 7)
+    let row = try #require(try store.device(Spender.device(1)))
+    #expect(row.firstSeen == 5 && row.lastSeen == 6 && row.generation == 4 && row.note == [9])
+    #expect(row.version == 1)
+    #expect(try Spender(store: store).see(Spender.device(1), generation: 5, must: true) == .used)
+    let fresh = place.path(of: "fresh")
+    do { _ = try SQLiteStore(creatingAt: fresh) }
+    #expect(try Self.columns(path) == Self.columns(fresh))
+    #expect(try SQLiteConnection(path: path, patience: 0).number("PRAGMA user_version") == 2)
+    _ = try SQLiteStore(at: path)
+  }
+
+  @Test func `a step to a newer schema that fails leaves the store as it was`() throws {
+    let place = Workplace()
+    let path = place.path(of: "store")
+    try place.write([], to: "store")
+    let old = try SQLiteConnection(path: path, patience: 0)
+    try old.execute("PRAGMA journal_mode = WAL; \(Self.schema1) CREATE TABLE spent_63 (x);")
+    #expect(throws: StoreError.self) { try SQLiteStore(at: path) }
+    #expect(try old.number("PRAGMA user_version") == 1)
+    #expect(try old.number("SELECT count(*) FROM sqlite_master WHERE name GLOB 'spent_*'") == 1)
+    try old.execute("DROP TABLE spent_63")
+    _ = try SQLiteStore(at: path)
+  }
+}
+
+/// Uses of 400 salts that two processes draw alike. Each is of a device of its own.
+struct SeededUses {
+  private let salts: [Salt]
+
+  init(_ seed: Int) {
+    var generator = SeededGenerator(seed: UInt64(seed))
+    salts = (0..<400).map { _ in Salt.random(using: &generator) }
+  }
+
+  func use(_ index: Int) -> SaltUse {
+    let number = [UInt8(index / 256), UInt8(index % 256)]
+    let device = try! InstanceID([UInt8](repeating: 1, count: 14) + number)
+    let answer = [UInt8](repeating: UInt8(index % 256), count: 900)
+    return SaltUse(
+      of: salts[index], by: device, expiring: 4_000_000_000, at: 1, report: Digest(hashing: [1]),
+      answer: answer, revision: 0,
+      sighting: DeviceSighting(over: 0, note: [UInt8(index % 256)], strings: .put(answer)))
   }
 }

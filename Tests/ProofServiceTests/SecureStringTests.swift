@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import Dispatch
 import ProofBackend
 import ProofJOSE
@@ -84,7 +86,7 @@ import Testing
     let claims = try bench.customClaims(custom(bench, #"{"role":"guest","n":[1,2]}"#).token)
     #expect(claims.others.text("role") == "guest" && claims.others["n"] == [1, 2])
     #expect(claims.expiry == UnixTime(seconds: bench.clock.seconds + 300))
-    #expect(claims.deviceID?.bytes == bench.app.device.bytes)
+    #expect(claims.instance == bench.app.device.bytes)
     try bench.management.set(.fail, for: bench.app.device)
     #expect(try custom(bench, "{}").outcome == .rejected)
   }

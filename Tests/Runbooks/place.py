@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """A site to play runbooks at: an account, its service behind TLS, a backend, a lock and two phones. All real processes,
 in one folder, under the names that the pages use."""
 
@@ -123,8 +125,11 @@ class Site:
     # The parties -------------------------------------------------------------------------------------------------
 
     def make(self):
-        """The account and its service, by the page's section on local development."""
-        with_tls, account, serving = blocks("RUNNING.md", "## Local development")
+        """The account and its service, by the quick start."""
+        (with_tls,), (account,) = blocks("QUICKSTART.md", "## 2. Make a certificate"), blocks(
+            "QUICKSTART.md", "## 3. Make an account")
+        (serving,) = blocks("QUICKSTART.md", "## 4. Start the attestation service")
+        serving = serving.removeprefix(". ~/door/env\n")
         self.serving = self.page(serving)
         shell = self.shell()
         shell.play(with_tls)
@@ -140,11 +145,11 @@ class Site:
     def start_service(self):
         self.start("service", ["bash", "-c", f"exec {self.serving}"], "listening")
 
-    def start_backend(self):
+    def start_backend(self, *options):
         self.start("backend", [
             "proof-unlock", "--port", str(self.backend_port), "--keys", "sealing.jwk", "--issuer-key", "issuer.key",
-            "--store", "account.store", "--ledger", "ledger", "--classes", "0,1", "--audience", API, "--anyone"],
-            "listening")
+            "--store", "account.store", "--ledger", "ledger", "--classes", "0,1", "--audience", API, "--anyone",
+            *options], "listening")
 
     def start_lock(self, name="lock"):
         self.start("lock", ["proof-hardware", "--flash", f"{name}.flash", "--socket", f"{name}.sock"], "listening")

@@ -1,5 +1,7 @@
 #!/usr/bin/env bash
-# Plays docs/RUNBOOKS.md, and the local development of docs/RUNNING.md, as they stand.
+# SPDX-License-Identifier: Apache-2.0
+#
+# Plays docs/RUNBOOKS.md as it stands.
 #
 #   Tests/Runbooks/run.sh [TEXT…]     tests whose name contains one
 #
@@ -9,7 +11,9 @@ set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 export PYTHONDONTWRITEBYTECODE=1
 # SwiftPM takes CC for a clang.
-for product in proofctl proof-service proof-unlock proof-shop proof-demo proof-hardware proof-relay proof-bench; do
+# Those that the pages start, and all others for their version.
+mapfile -t products < <(sed -n 's/.*name: "\(proof[a-z-]*\)".*/\1/p' "$root/Package.swift" | sort -u)
+for product in "${products[@]}"; do
   env -u CC swift build --quiet --package-path "$root" --product "$product"
 done
 PROOF_BIN="$(env -u CC swift build --package-path "$root" --show-bin-path)"

@@ -1,5 +1,6 @@
-"""docs/RUNBOOKS.md and the local development of docs/RUNNING.md, played as they stand, line by line; and what the pages
-say of the effect."""
+# SPDX-License-Identifier: Apache-2.0
+
+"""docs/RUNBOOKS.md, played as it stands, line by line, and its statements on the effect."""
 
 import pathlib
 import re
@@ -38,7 +39,7 @@ class Runbooks(unittest.TestCase):
     def fetched(self, phone="phone"):
         self.assert_outcome(phone, "fetch", "fetched")
 
-    def test_local_development_gives_a_service_that_an_app_trusts_by_its_authority_alone(self):
+    def test_the_quick_start_gives_a_service_that_an_app_trusts_by_its_authority_alone(self):
         self.fetched()
         self.assert_outcome("phone", "open", "accepted")
         # Another authority vouches for nothing here.
@@ -74,7 +75,7 @@ class Runbooks(unittest.TestCase):
         self.assert_outcome("phone", "fetch", "not fetched: the backend says hardware")
 
     def test_a_replaced_lock(self):
-        revoking, making = blocks(PAGE, "## 2. Replace a lock")
+        revoking, making, _ = blocks(PAGE, "## 2. Replace a lock")
         site = self.site
         self.fetched()
         shell = self.shell(LOCK=self.lock)
@@ -91,9 +92,26 @@ class Runbooks(unittest.TestCase):
         self.fetched()
         self.assert_outcome("phone", "open", "accepted")
 
+    def test_a_lock_with_a_factory_secret(self):
+        making, = blocks(PAGE, "### A lock with a factory secret")
+        site = self.site
+        shell = self.shell()
+        shell.play(making)
+        new = shell.value("NEW")
+        for name in ("lock.key", "lock.factory", "provisioning"):
+            self.assertFalse((site.folder / name).exists(), name)
+        site.stop("lock")
+        site.start_lock("safe")
+        site.pair("phone", new, "safe.sock")
+        self.assert_outcome("phone", "fetch", "not fetched: the backend says unavailable")
+        site.stop("backend")
+        site.start_backend("--factory-key", "factory.key")
+        self.fetched()
+        self.assert_outcome("phone", "open", "accepted")
+
     def test_a_restored_backup(self):
         backing, keeping = blocks(PAGE, "## 3. Back up")
-        restoring, banning, returning = blocks(PAGE, "## 4. Restore a backup")
+        restoring, replacing, banning, returning = blocks(PAGE, "## 4. Restore a backup")
         site = self.site
         self.fetched()
         other = site.make_phone("other-phone", self.lock)
@@ -123,6 +141,11 @@ class Runbooks(unittest.TestCase):
 
         site.stop("service")
         shell.play(restoring)
+        before = site.ctl("saltkey", "list")
+        shell.play(replacing)
+        after = site.ctl("saltkey", "list")
+        self.assertEqual([key["state"] for key in after], ["active"])
+        self.assertNotIn(after[0]["kid"], [key["kid"] for key in before])
         self.assertEqual(stat.S_IMODE((site.folder / "account.store").stat().st_mode), 0o600)
         site.start_service()
         # The page's rows.
@@ -147,7 +170,7 @@ class Runbooks(unittest.TestCase):
 
     def test_every_block_of_the_page_is_played(self):
         page = (ROOT / "docs" / PAGE).read_text(encoding="utf-8")
-        self.assertEqual(len(re.findall(r"^```sh$", page, re.MULTILINE)), 3 + 2 + 2 + 3)
+        self.assertEqual(len(re.findall(r"^```sh$", page, re.MULTILINE)), 3 + 3 + 2 + 4)
         for program in re.findall(r"^\(?(proof[\w-]+)", "".join(
                 block for heading in re.findall(r"^## .*$", page, re.MULTILINE) for block in blocks(PAGE, heading)),
                 re.MULTILINE):
@@ -158,9 +181,12 @@ class Versions(unittest.TestCase):
     def test_every_program_has_the_one_version(self):
         header = (ROOT / "CSources" / "ProofCore" / "include" / "version.h").read_text(encoding="utf-8")
         version = re.search(r'PROOFKIT_VERSION "(.+)"', header)[1]
-        for name in ("proof-hardware", "proof-relay", "proof-demo", "proof-service", "proof-unlock", "proof-shop",
-                     "proofctl", "proof-bench"):
-            done = subprocess.run([BIN / name, "--version"], capture_output=True, text=True, check=False, timeout=60)
+        names = re.findall(r'\.executable(?:Target)?\(\s*name: "(proof[\w-]+)"', (ROOT / "Package.swift").read_text())
+        self.assertGreater(len(set(names)), 12)
+        for program in [*(BIN / name for name in sorted(set(names))),
+                        ROOT / "CSources" / "ports" / "cortex-m3" / "proof-firmware"]:
+            name = program.name
+            done = subprocess.run([program, "--version"], capture_output=True, text=True, check=False, timeout=60)
             self.assertEqual((done.returncode, (done.stdout + done.stderr).strip()), (0, f"{name} {version}"), done)
         found = subprocess.run(["grep", "-rnE", rf'define \w*VERSION "{version}"', ROOT / "CSources"],
                                capture_output=True, text=True, check=False, timeout=60).stdout.splitlines()

@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """The checks of a program that is no collection of tests: counted as they are made, with a closing line."""
 
 

@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """Takes defences out one by one: a test must notice each time. The runner of every `mutants.py`.
 
 A *mutant* is a description, the test that must notice, and edits; an edit is (file, old text, new text), and the old
@@ -80,10 +82,16 @@ class Program:
         (place / "objects").mkdir(parents=True)
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as threads:
             compiled = threads.map(lambda source: self.compile(source, place / "objects"), sources)
-            self.objects = {source.name: made for source, made in zip(sources, compiled)}
+            self.objects = {self.name(source): made for source, made in zip(sources, compiled)}
+
+    def name(self, source):
+        """How an edit names a source: by its path in `folder`, or by its name where it stands elsewhere."""
+        source = pathlib.Path(source)
+        return str(source.relative_to(self.folder)) if source.is_relative_to(self.folder) else source.name
 
     def compile(self, source, folder):
-        target = folder / f"{source.stem}.o"
+        # Two folders of a library may each have a source of this name.
+        target = folder / f"{self.name(source).replace('/', '-')}.o"
         command(*self.compiler, "-c", source, "-o", target)
         return target
 
@@ -113,6 +121,7 @@ class Program:
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir()
         for name, text in changed(self.folder, mutant.edits).items():
+            (folder / name).parent.mkdir(exist_ok=True)
             (folder / name).write_text(text, encoding="utf-8")
             own[name] = self.compile(folder / name, folder)
         return not self.test(own, mutant.by)[0]

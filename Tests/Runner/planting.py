@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """Plants faults in copies of sources. A fault that no longer fits the source ends the run: it would test nothing."""
 
 import sys

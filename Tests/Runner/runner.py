@@ -1,4 +1,6 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+
 """The one runner of Python tests: those of a folder, or of a program's own classes.
 
     runner.py FOLDER [TEXT…]     FOLDER/*_test.py; TEXT: tests whose name contains one of them

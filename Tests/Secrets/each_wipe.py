@@ -1,4 +1,7 @@
-"""Takes out one wipe of the core at a time; the wipe test must notice. An untested wipe proves nothing.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Takes out one wipe of the core or of the hardware at a time; the wipe test must notice. An untested wipe proves
+nothing.
 
 Wipes that the test cannot notice stand in UNSEEN with the reason, and every other wipe must be noticed; a wipe in
 UNSEEN that is noticed is a failure.
@@ -13,8 +16,9 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 HERE = ROOT / "Tests" / "Secrets"
 CORE = ROOT / "CSources" / "ProofCore"
+DEVICE = ROOT / "CSources" / "ProofDevice"
 BUILD = ROOT / ".build" / "secrets" / "each"
-PARTS = ("needle", "wipe", "wipe_app", "wipe_hardware", "wipe_verifier", "wipe_sodium", "wipe_gate")
+PARTS = ("needle", "wipe", "wipe_app", "wipe_hardware", "wipe_verifier", "wipe_sodium", "wipe_gate", "wipe_device")
 # Those of the native SHA-256 are its own, without the prefix.
 WIPE = re.compile(r"(?:pfc_(?:proof_key_)?|(?<=^  ))wipe\(([^;]*)\);")
 NATIVE = "sha256_native.c"
@@ -29,6 +33,7 @@ UNSEEN = {
     ("crypto.c", "pfc_shared_secret", "shared, 32"): "the answer to a point of low order: zeros, no secret",
     ("crypto.c", "pfc_seal", "sealed, size + PFC_SEAL_BYTES"): "an answer of zeros: nothing was sealed",
     ("crypto.c", "pfc_unseal", "message, size - PFC_SEAL_BYTES"): "an answer of zeros: nothing was opened",
+    ("crypto.c", "pfc_unbox", "message, size - crypto_secretbox_MACBYTES"): "an answer of zeros: nothing was opened",
     ("gate.c", "make_handle", "derived, sizeof derived"): "the handle is public, and nothing uses the other bytes",
     ("gate.c", "beacon_of", "full, sizeof full"): "the beacon is public, and nothing uses the other bytes",
     ("key.c", "pfc_key_id", "derived, sizeof derived"): "the key's public name, and bytes that nothing uses",
@@ -54,7 +59,7 @@ UNSEEN = {
     ("verifier_judgement.c", "check_proof", "expected, sizeof expected"): "the receipt is made over it",
     ("verifier_judgement.c", "pfc_receive_command", "&session->challenge, sizeof session->challenge"):
         "a challenge is public; wiped so that a skipped instruction finds none (Tests/Faults)",
-    ("verifier_review.c", "pfc_review_token", "&again, sizeof again"): "the slot is stored over it",
+    ("unit.c", "is_rekeyed", "&old, sizeof old"): "the identity or the ledger is stored over it",
     ("verifier_review.c", "proof_difference", "expected, sizeof expected"): "the proof that was sent, if it is right",
 }
 
@@ -62,7 +67,8 @@ UNSEEN = {
 def build(sources, output_of):
     for source in sources:
         subprocess.run(["gcc", "-std=c11", "-O0", f"-I{CORE}/include", f"-I{CORE}",
-                        f"-I{ROOT}/CSources/ProofKey/include", "-c", source, "-o", output_of(source)], check=True)
+                        f"-I{ROOT}/CSources/ProofKey/include", f"-I{DEVICE}/include", f"-I{DEVICE}",
+                        "-c", source, "-o", output_of(source)], check=True)
 
 
 def run(objects, native=False):
@@ -75,9 +81,14 @@ def run(objects, native=False):
     return subprocess.run([program], env=environment, stdout=subprocess.PIPE, text=True).returncode
 
 
+def product():
+    """Sources of the core and of the hardware."""
+    return [*sorted(CORE.glob("*.c")), *sorted(DEVICE.glob("*.c"))]
+
+
 def wipes():
-    """Every wipe of the core: source, function, argument, and the source without it."""
-    for source in sorted(CORE.glob("*.c")):
+    """Every wipe: source, function, argument, and the source without it."""
+    for source in product():
         lines = source.read_text(encoding="utf-8").split("\n")
         function = None
         for i, line in enumerate(lines):
@@ -93,7 +104,7 @@ def wipes():
 
 def main():
     BUILD.mkdir(parents=True, exist_ok=True)
-    sources = [*sorted(CORE.glob("*.c")), ROOT / "CSources" / "ProofKey" / "sdk_key.c",
+    sources = [*product(), ROOT / "CSources" / "ProofKey" / "sdk_key.c",
                *(HERE / f"{part}.c" for part in PARTS)]
     objects = {source: BUILD / f"{source.stem}.o" for source in sources}
     build(sources, objects.get)

@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """Searches binaries and the memory of a process at rest for the measurement proof key and its HMAC midstates.
 
     key_search.py [--fresh N]
@@ -5,18 +7,23 @@
 For the checked-in key: ProofKey's object and a program that uses it, from two compilers at every level, with and
 without link-time optimisation; the Swift products in .build/release, if they are built; a core dump of a process that
 has made proofs. Then all of it but Swift for N keys freshly made. Planted keys, in binary and in memory, and a key
-whose tables are not volatile, must be found.
+whose tables are not volatile, must be found. Last, the factory secret: proof-hardware, provisioned with one, holds in
+memory and flash what is derived from it, and the drawn bytes nowhere; no log has either.
 """
 
 import argparse
+import base64
+import os
 import pathlib
 import shutil
 import subprocess
 import sys
+import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-sys.path.insert(0, str(ROOT / "Tests" / "Runner"))
+sys.path[:0] = [str(ROOT / "Tests" / name) for name in ("Runner", "Vectors")]
 from checks import Checks  # noqa: E402
+from proofspec.basics import kdf  # noqa: E402
 
 HERE = ROOT / "Tests" / "Secrets"
 CORE = ROOT / "CSources" / "ProofCore"
@@ -91,15 +98,19 @@ def dump(program, argument, path):
         if process.stdout.readline() != "ready\n":
             raise RuntimeError(f"{program} did not come to rest")
         path.unlink(missing_ok=True)
-        # All of it: also what the kernel would leave out of a core file.
-        subprocess.run(["gdb", "--batch", "--nx", "-p", str(process.pid), "-ex", "set use-coredump-filter off",
-                        "-ex", "set dump-excluded-mappings on", "-ex", f"gcore {path}"],
-                       check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        gcore(process.pid, path)
     finally:
         process.stdin.close()
         process.wait()
+
+
+def gcore(process, path):
+    """All of a process's memory: also what the kernel would leave out of a core file."""
+    subprocess.run(["gdb", "--batch", "--nx", "-p", str(process), "-ex", "set use-coredump-filter off",
+                    "-ex", "set dump-excluded-mappings on", "-ex", f"gcore {path}"],
+                   check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     if not path.exists():
-        raise RuntimeError(f"gdb wrote no core of {program}")
+        raise RuntimeError(f"gdb wrote no core of process {process}")
 
 
 def search_binaries(key, needles, levels, what):
@@ -147,6 +158,48 @@ def search_controls(key, needles):
         must_find(BUILD / "folded.o", needles, f"a key that {name} folded", "MPK, as it is")
 
 
+def forms(secret):
+    """A secret as it is, and as text."""
+    return [("as it is", secret), ("in hexadecimal", secret.hex().encode()),
+            ("in capitals", secret.hex().upper().encode()), ("in base64", base64.b64encode(secret))]
+
+
+def search_factory_secret():
+    subprocess.run(["make", "-s", "-C", str(ROOT / "CSources"), "hardware"], check=True)
+    # Any public key: Ed25519's base point.
+    program, issuer = ROOT / ".build" / "core" / "proof-hardware", "58" + 31 * "66"
+    with tempfile.TemporaryDirectory() as folder:
+        place = pathlib.Path(folder)
+        flash, file, log, core = (place / name for name in ("flash", "provisioning", "log", "core"))
+        drawn, identity = os.urandom(32), os.urandom(16)
+        derived = kdf("pfc2.factory-s..", drawn, identity)
+        file.write_text(f"id = {identity.hex()}\nfactory-secret = {drawn.hex()}\n", encoding="ascii")
+        file.chmod(0o600)
+        words = [program, "--flash", flash, "--log-level", "debug"]
+        done = subprocess.run([*words, "--provision", file, "--mode", "production", "--issuer", issuer], check=True,
+                              capture_output=True)
+        file.unlink()
+        with open(log, "w+b") as said:
+            process = subprocess.Popen([*words, "--socket", place / "socket"], stderr=said)
+            try:
+                while b"listening" not in log.read_bytes():
+                    if process.poll() is not None:
+                        raise RuntimeError(f"proof-hardware ended: {log.read_text()}")
+                gcore(process.pid, core)
+            finally:
+                process.terminate()
+                process.wait()
+        output = done.stdout + done.stderr + log.read_bytes()
+        for what, data, may_hold in (("binary", program.read_bytes(), False), ("output and log", output, False),
+                                     ("flash", flash.read_bytes(), True), ("memory at rest", core.read_bytes(), True)):
+            needles = [("the drawn factory secret", form, needle) for form, needle in forms(drawn)]
+            mine = [("the derived factory secret", form, needle) for form, needle in forms(derived)]
+            hits = found(data, needles + (mine[1:] if may_hold else mine))
+            checks.that(not hits, f"proof-hardware, {what}: {'; '.join(hits)}")
+            if may_hold:
+                checks.that(found(data, mine[:1]), f"proof-hardware, {what}: the search is blind")
+
+
 def search_products(needles):
     products = [ROOT / ".build" / "release" / name for name in PRODUCTS]
     built = [product for product in products if product.exists()]
@@ -184,7 +237,9 @@ def main():
         search_memory(fresh, needles, f"fresh key {i}", controls=False)
     file.unlink(missing_ok=True)
     fresh.unlink(missing_ok=True)
-    print(f"  {checks.passed + checks.failed - before} searches for {options.fresh} fresh keys")
+    search_factory_secret()
+    number = checks.passed + checks.failed - before
+    print(f"  {number} searches for {options.fresh} fresh keys, and for a factory secret")
     return checks.close()
 
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Secrets to look for, and where they are found: every window of 8 bytes of each secret, as it stands, in 32-bit words
 /// of the other byte order, and as HMAC pads it. Needles live in memory of their own, which no search covers.
 

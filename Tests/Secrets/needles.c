@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Prints what must not be found of the SDK's key: secret, form and bytes in hexadecimal, one on a line. The only
 /// program that prints it; its output is for key_search.py's ears alone and stays below .build.
 

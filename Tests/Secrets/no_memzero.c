@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The planted mutant: what the core takes for sodium_memzero when it is built with -Dsodium_memzero=no_memzero.
 
 #include <sodium.h>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// A process that has made proofs with the SDK's key and is at rest: its memory is what a thief finds. It says "ready"
 /// and waits until its input ends. Arguments plant what must be found: `key` or `midstate` on the heap.
 

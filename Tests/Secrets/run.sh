@@ -1,4 +1,6 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+#
 # Secrets are wiped when a call is done, and the measurement proof key stands nowhere.
 #
 #   Tests/Secrets/run.sh              all of it
@@ -22,7 +24,7 @@ readonly CORE=CSources/ProofCore
 clang=$(dirname "$(readlink -f "$(command -v swift)")")/clang
 readonly COMPILERS=(gcc "$clang") LEVELS=(-O0 -Os -O2 -O3)
 readonly FLAGS=(-std=c11 -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror "-I$CORE/include"
-  -ICSources/ProofKey/include)
+  -ICSources/ProofKey/include -ICSources/ProofDevice/include)
 # Static, so that libsodium's own static memory is searched too.
 readonly LINK=('-Wl,-Bstatic' -lsodium '-Wl,-Bdynamic' -lpthread)
 
@@ -40,11 +42,12 @@ terse() {
   fi
 }
 
-# link OUTPUT COMPILER LEVEL ARGUMENT…: core, key and wipe test.
+# link OUTPUT COMPILER LEVEL ARGUMENT…: core, hardware, key and wipe test.
 link() {
   local output=$1 compiler=$2 level=$3
   shift 3
-  "$compiler" "${FLAGS[@]}" "$level" "$@" $CORE/*.c CSources/ProofKey/sdk_key.c "$here"/wipe*.c "$here/needle.c" \
+  "$compiler" "${FLAGS[@]}" "$level" "$@" $CORE/*.c CSources/ProofDevice/*.c CSources/ProofKey/sdk_key.c \
+    "$here"/wipe*.c "$here/needle.c" \
     "${LINK[@]}" -o "$output"
 }
 

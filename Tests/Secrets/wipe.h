@@ -1,8 +1,11 @@
-/// Cases of the wipe test: a call of the core with known secrets, run on a stack of its own.
+// SPDX-License-Identifier: Apache-2.0
+
+/// Cases of the wipe test: a call of the core or of the hardware with known secrets, run on a stack of its own.
 
 #ifndef WIPE_H
 #define WIPE_H
 
+#include "ProofDevice.h"
 #include "needle.h"
 
 /// Memory that a case works on. Mapped, so that no search covers it: the caller's memory is the caller's business.
@@ -27,6 +30,7 @@ struct vault {
   uint8_t ephemeral[PFC_SECRET_KEY_BYTES];
   uint8_t signing_key[PFC_SIGNING_KEY_BYTES];
   struct pfc_hardware hardware;
+  uint8_t drawn[PFC_FACTORY_SECRET_BYTES];
   struct pfc_token token;
   struct pfc_token opened;
   uint8_t sealed[PFC_TOKEN_BYTES];
@@ -49,6 +53,11 @@ struct vault {
   struct pfc_compact compact;
   struct pfc_compact_subject subject;
   struct pfc_http http;
+  uint8_t flash[PFD_FLASH_PAGES * PFD_PAGE_BYTES_MIN];
+  struct pfd_port port;
+  struct pfc_hardware loaded;
+  struct pfd_link link;
+  struct pfd_unit unit;
   char text[64];
   unsigned writes, broken_from;  ///< The storage fails from this write on; 0: it does not
 };
@@ -69,6 +78,8 @@ struct wipe_case {
 
 /// Hardware, and a token of its owner's, sealed.
 void wipe_prepare_token(struct vault *vault);
+/// Gives the hardware a factory secret.
+void wipe_need_factory_secret(struct vault *vault);
 /// Seals the vault's token.
 void wipe_create_token(struct vault *vault);
 
@@ -77,6 +88,7 @@ extern const struct wipe_case wipe_hardware_cases[];
 extern const struct wipe_case wipe_verifier_cases[];
 extern const struct wipe_case wipe_sodium_cases[];
 extern const struct wipe_case wipe_gate_cases[];
+extern const struct wipe_case wipe_device_cases[];
 
 /// Fills with bytes that look random and differ for each seed.
 void vault_fill(void *bytes, size_t size, uint32_t seed);

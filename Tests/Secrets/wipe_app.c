@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Calls of an app with its key and its measurement.
 
 #include <string.h>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The handling of a gate's secrets in app, service and gate.
 
 #include <string.h>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Calls of backend and hardware with keys, tokens and records.
 
 #include <sodium.h>
@@ -84,7 +86,8 @@ static void need_shared_key(const struct vault *vault) {
 
 static void need_token(struct vault *vault) {
   struct pfc_token *token = &vault->token;
-  *token = (struct pfc_token){.mode = PFC_MODE_PRODUCTION,
+  *token = (struct pfc_token){.version = PFC_VERSION,
+                              .mode = PFC_MODE_PRODUCTION,
                               .form = PFC_FORM_DIVERSIFIED,
                               .integrity_classes = 1,
                               .attempts = 2,
@@ -147,7 +150,7 @@ static void run_sign(struct vault *vault) { pfc_sign(vault->out, vault->salt, si
 // Tokens ---------------------------------------------------------------------------------------------------------
 
 void wipe_create_token(struct vault *vault) {
-  vault_expect(pfc_token_create(vault->sealed, &vault->token, vault->hardware.public_key, vault->signing_key,
+  vault_expect(pfc_token_create(vault->sealed, &vault->token, vault->hardware.public_key, NULL, vault->signing_key,
                                 vault->ephemeral) == PFC_OK,
                "created");
 }
@@ -169,6 +172,65 @@ static void run_token_open(struct vault *vault) {
 /// Opened, and then found to be for hardware of the other mode.
 static void prepare_refused_token(struct vault *vault) {
   wipe_prepare_token(vault);
+  vault->hardware.mode = PFC_MODE_DEVELOPMENT;
+}
+
+// Suite 2: a box under a key that is derived from X25519 and the factory secret.
+
+static void run_factory_secret(struct vault *vault) {
+  pfc_factory_secret(vault->hardware.factory_secret, vault->drawn, vault->hardware.id);
+}
+
+void wipe_need_factory_secret(struct vault *vault) {
+  vault_fill(vault->drawn, sizeof vault->drawn, 29);
+  needle_add_derived("factory secret", PFC_LABEL_FACTORY_SECRET, vault->drawn, sizeof vault->drawn, vault->hardware.id,
+                     PFC_ID_BYTES);
+  run_factory_secret(vault);
+  vault->hardware.has_factory_secret = 1;
+}
+
+static void run_create_safe(struct vault *vault) {
+  vault_expect(pfc_token_create(vault->sealed, &vault->token, vault->hardware.public_key,
+                                vault->hardware.factory_secret, vault->signing_key, vault->ephemeral) == PFC_OK,
+               "created");
+}
+
+static void prepare_safe_token(struct vault *vault) {
+  uint8_t input[32 + PFC_FACTORY_SECRET_BYTES], info[2 * PFC_PUBLIC_KEY_BYTES + PFC_ID_BYTES + PFC_TOKEN_HEAD_BYTES];
+  uint8_t key[32], stream_key[32], first_block[32];
+  static const uint8_t nonce[24] = {0};
+  wipe_prepare_token(vault);
+  wipe_need_factory_secret(vault);
+  vault->token.version = PFC_TOKEN_VERSION_2;
+  vault->token.base = vault->token.generation;
+  run_create_safe(vault);
+  vault_expect(pfc_shared_secret(input, vault->ephemeral, vault->hardware.public_key) == PFC_OK, "shared");
+  memcpy(input + 32, vault->hardware.factory_secret, PFC_FACTORY_SECRET_BYTES);
+  memcpy(info, vault->sealed + PFC_TOKEN_HEAD_BYTES, PFC_PUBLIC_KEY_BYTES);
+  memcpy(info + 32, vault->hardware.public_key, PFC_PUBLIC_KEY_BYTES);
+  memcpy(info + 64, vault->hardware.id, PFC_ID_BYTES);
+  memcpy(info + 80, vault->sealed, PFC_TOKEN_HEAD_BYTES);
+  needle_add_derived("key of the box", PFC_LABEL_TOKEN_SEAL, input, sizeof input, info, sizeof info);
+  pfc_derive(key, PFC_LABEL_TOKEN_SEAL, input, sizeof input, info, sizeof info);
+  crypto_core_hsalsa20(stream_key, nonce, key, NULL);
+  crypto_stream_salsa20(first_block, sizeof first_block, nonce + 16, stream_key);
+  needle_add("stream key", stream_key, sizeof stream_key);
+  needle_add("authenticator key", first_block, sizeof first_block);
+}
+
+/// Its box does not open, so that nothing is called after that.
+static void prepare_damaged_safe_token(struct vault *vault) {
+  prepare_safe_token(vault);
+  vault->sealed[PFC_TOKEN_BYTES - 1] ^= 1;
+}
+
+static void run_damaged_safe_token(struct vault *vault) {
+  vault_expect(pfc_token_open(&vault->opened, vault->sealed, sizeof vault->sealed, &vault->hardware) == PFC_E_RECIPIENT,
+               "refused");
+}
+
+static void prepare_refused_safe_token(struct vault *vault) {
+  prepare_safe_token(vault);
   vault->hardware.mode = PFC_MODE_DEVELOPMENT;
 }
 
@@ -254,6 +316,11 @@ const struct wipe_case wipe_hardware_cases[] = {
     {"token create", wipe_prepare_token, wipe_create_token, 1, 0, 0},
     {"token open", wipe_prepare_token, run_token_open, 1, 0, 0},
     {"token open, refused", prepare_refused_token, run_refused_token, 1, GONE(opened)},
+    {"factory secret", prepare_safe_token, run_factory_secret, 1, 0, 0},
+    {"token create, suite 2", prepare_safe_token, run_create_safe, 1, 0, 0},
+    {"token open, suite 2", prepare_safe_token, run_token_open, 1, 0, 0},
+    {"token open, suite 2, damaged", prepare_damaged_safe_token, run_damaged_safe_token, 1, GONE(opened)},
+    {"token open, suite 2, refused", prepare_refused_safe_token, run_refused_token, 1, GONE(opened)},
     {"record key", prepare_record, run_record_key, 1, 0, 0},
     {"record save", prepare_record, run_record_save, 0, 0, 0},
     {"record save over another", prepare_record_again, run_record_save, 1, 0, 0},

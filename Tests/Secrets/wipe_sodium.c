@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// libsodium alone, with the secrets that the core gives it. What is found here is left by libsodium 1.0.18 itself and
 /// not by the core: `s` in crypto_box_curve25519xsalsa20poly1305_beforenm and `block0` in
 /// crypto_secretbox_open_detached are never wiped there.

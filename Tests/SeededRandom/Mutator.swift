@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import Foundation
 
 /// Changes inputs as a fuzzer does. The seed is printed: `PROOFKIT_FUZZ_SEED` repeats a run, and

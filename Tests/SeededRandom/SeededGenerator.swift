@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// SplitMix64: the same seed gives the same numbers. Not for secrets.
 package struct SeededGenerator: RandomNumberGenerator, Sendable {
   private var state: UInt64

@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """One account of the reference service: its keys, its APIs, its policy, and what it answers to a report."""
 
 import base64

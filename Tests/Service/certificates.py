@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """Certificates for tests, by the openssl command line: one authority, and what goes wrong."""
 
 import base64

@@ -1,4 +1,6 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+
 """An operator's changes reach the running service: no setting of an account stays as it was read at the start.
 
 Secrets, keys, APIs and policies are changed behind the service's back, with proofctl on the store itself, and through

@@ -1,4 +1,6 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+
 """Complete attestations a second, plain and over TLS, load generator and service on the same machine.
 
 `load.py [--seconds N] [--connections N] [--hour]`: with --hour also 10,000 devices that attest every five minutes for

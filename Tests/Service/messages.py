@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """docs/SERVICE.md sections 2 to 5: the messages of app and service, read and written."""
 
 import os

@@ -1,4 +1,6 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+
 """An API behind a gate, written by others: it verifies the requests of the standard form with the library
 http-message-signatures of PyPI, where that is installed.
 

@@ -1,4 +1,6 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+
 """A second attestation service, written from docs/SPEC.md and docs/SERVICE.md alone. It also misbehaves on request.
 
 usage: reference_service.py FOLDER

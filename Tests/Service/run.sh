@@ -1,4 +1,6 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+#
 # proof-service as a process.
 #
 #   Tests/Service/run.sh SCRIPT [ARGUMENT...]     server_test, changes, kill or load, and what it takes

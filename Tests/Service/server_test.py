@@ -1,4 +1,6 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+
 """proof-service from outside: TLS, certificates, signals, options, log, measures, memory."""
 
 import contextlib

@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """One proof-service process for a test: its store, its certificate, its log."""
 
 import json

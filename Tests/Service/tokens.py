@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """Signed and encrypted tokens, by hashlib and plain Python alone; AES and GCM as FIPS 197 and SP 800-38D say."""
 
 import base64

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Runs a program and kills it before one system call:  cut N PROGRAM ARGUMENT...
 //
 // Calls are counted from the program's first getpgrp on, up to its second. Before the Nth of them, counted from 1, the
@@ -29,6 +31,11 @@ static const char *name_of(unsigned long long number) {
     case SYS_close: return "close";
     case SYS_renameat: return "renameat";
     case SYS_read: return "read";
+    case SYS_pread64: return "pread64";
+    case SYS_pwrite64: return "pwrite64";
+    case SYS_fdatasync: return "fdatasync";
+    case SYS_ftruncate: return "ftruncate";
+    case SYS_fcntl: return "fcntl";
     default: return "other";
   }
 }

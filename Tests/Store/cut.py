@@ -1,9 +1,12 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+
 """Kills a process before each system call of a save: what is stored then is the old pair or string, or the new one.
 
-    cut.py TRACER VICTIM
+    cut.py TRACER VICTIM RECORDER
 
-Also: two real processes and one folder, and a lock that ends with its process, however that ends.
+Also: two real processes and one folder, a lock that ends with its process, however that ends, and the replay stores in
+SQLite files (redemptions.py).
 """
 
 import pathlib
@@ -14,9 +17,10 @@ import sys
 import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "Runner"))
+import redemptions  # noqa: E402
 from checks import Checks  # noqa: E402
 
-TRACER, VICTIM = sys.argv[1:3]
+TRACER, VICTIM, RECORDER = sys.argv[1:4]
 checks = Checks()
 
 
@@ -102,6 +106,7 @@ def masks(place):
 def main():
     with tempfile.TemporaryDirectory() as place:
         masks(pathlib.Path(place))
+        redemptions.play(checks, TRACER, VICTIM, RECORDER, place)
         making(pathlib.Path(place), "store")
         making(pathlib.Path(place), "state", "store")
         strings(str(pathlib.Path(place) / "strings"))

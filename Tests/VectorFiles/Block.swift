@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import Testing
 
 /// One block of a vector file, in the format of Tests/Vectors/README.md.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import Foundation
 
 // In a file of its own, because Foundation has a `Measurement` of its own.

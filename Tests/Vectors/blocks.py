@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """The block format of README.md: reading and writing."""
 
 from collections.abc import Iterable, Iterator

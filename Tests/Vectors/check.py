@@ -1,4 +1,6 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+
 """Verifies what another implementation made: README.md, "Producers"."""
 
 import sys
@@ -91,7 +93,14 @@ def made_token(b: Block) -> None:
     where, secret, form = b.bytes("hardware_id"), b.bytes("hardware_secret"), b.int("form")
     issuer, token = b.bytes("issuer_public"), b.bytes("token")
     body = open_token(
-        where, secret, hardware_public(secret), b.int("mode"), form == LITERAL, [issuer], token
+        where,
+        secret,
+        hardware_public(secret),
+        b.int("mode"),
+        form == LITERAL,
+        [issuer],
+        token,
+        b.bytes("factory_secret"),
     )
     for name in (
         "mode",
@@ -103,6 +112,10 @@ def made_token(b: Block) -> None:
         "generation",
         "not_after",
         "issued",
+        "version",
+        "policy",
+        "delegable_classes",
+        "base",
     ):
         equal(name, getattr(body, name), b.int(name))
     equal("hardware_id", body.hardware_id, where)

@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """check.py accepts what was made rightly, and nothing that differs in one value."""
 
 import subprocess
@@ -9,14 +11,14 @@ from pathlib import Path
 from blocks import Block, case, put_records, read, write
 from check import CHECKS, failure
 from generators import gates, world
-from generators.world import BACKEND, DOOR, START, stuff
+from generators.world import BACKEND, DOOR, SAFE, START, Place, stuff
 from proofspec.frame import fragments
 from proofspec.keys import Secrets
 from proofspec.measurement import measure
 from proofspec.message import Answer, Type, Verdict, make_command, make_recall
 from proofspec.order import REVOKE, create_order
 from proofspec.proof import Occasion, receipt
-from proofspec.token import token_digest
+from proofspec.token import Body, create_token, token_digest
 
 HERE = Path(__file__).resolve().parent
 APP = world.app("one")
@@ -26,6 +28,21 @@ FREE_FIELDS = {"case", "comment", "block", "answer_to"}
 
 def put_own(block: Block, own: Secrets) -> Block:
     return block.put_all(mpk=own.key, im=own.im, dpk=own.device_key, dm=own.dm)
+
+
+def made_token(body: Body, where: Place) -> Block:
+    token = create_token(
+        where.public, stuff("any", 32), BACKEND.seed, body, where.factory_secret
+    )
+    names = "mode form integrity_classes device_classes attempts uses generation not_after issued"
+    names += " version policy delegable_classes base"
+    made = case("made_token", f"version {body.version}").put_all(
+        hardware_id=where.id, hardware_secret=where.secret, issuer_public=BACKEND.public
+    )
+    made.put_all(**{name: getattr(body, name) for name in names.split()})
+    made.put("factory_secret", where.factory_secret)
+    put_own(made.put("instance_id", APP.instance_id), APP.own)
+    return made.put_all(token=token, digest=token_digest(token))
 
 
 def producer() -> list[Block]:
@@ -42,15 +59,7 @@ def producer() -> list[Block]:
     put_records(measured.put_all(mpk=mpk, config=config.encoded()), seen)
     measured.put_all(im=found.im, dpk=found.dpk, dm=found.dm)
 
-    body, token = APP.body(), APP.token()
-    names = "mode form integrity_classes device_classes attempts uses generation not_after issued"
-    made_token = case("made_token", "plain").put_all(
-        hardware_id=DOOR.id, hardware_secret=DOOR.secret, issuer_public=BACKEND.public
-    )
-    made_token.put_all(**{name: getattr(body, name) for name in names.split()})
-    put_own(made_token.put("instance_id", APP.instance_id), APP.own)
-    made_token.put_all(token=token, digest=token_digest(token))
-
+    token, tokens = APP.token(), [made_token(APP.body(), DOOR), made_token(APP.body_2(SAFE), SAFE)]
     order = create_order(BACKEND.seed, REVOKE, START, DOOR.id, APP.instance_id, 2)
     made_order = case("made_order", "revoke").put_all(
         issuer_public=BACKEND.public,
@@ -73,7 +82,7 @@ def producer() -> list[Block]:
     return [
         head,
         measured,
-        made_token,
+        *tokens,
         made_order,
         command(1),
         command(2),

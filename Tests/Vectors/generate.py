@@ -1,4 +1,6 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+
 """Writes the vectors of this folder. `--check` compares instead; `--spec` writes SPEC's example."""
 
 import argparse
@@ -19,15 +21,18 @@ from generators import (
     hostile_own,
     hostile_proof,
     hostile_token,
+    hostile_token_2,
     own,
     own_texts,
     own_strings,
     plain,
+    salts,
     scripts_command,
     scripts_corners,
     scripts_recall,
     scripts_time,
     scripts_token,
+    scripts_version,
 )
 from generators.example import example
 from generators.gate_example import example as gate_example
@@ -37,6 +42,13 @@ HERE = Path(__file__).resolve().parent
 SPEC = HERE.parents[1] / "docs" / "SPEC.md"
 # Where each example stands in the page.
 EXAMPLES = {"example": example, "gate-example": gate_example}
+
+
+
+def hostile_tokens() -> Iterator[Block]:
+    yield from hostile_token.tokens()
+    yield from hostile_token_2.tokens()
+
 
 PLAIN = {
     "key": ("Keys, section 3 of docs/SPEC.md.", plain.keys),
@@ -52,6 +64,7 @@ PLAIN = {
     "request": ("Digests of requests, section 15.", gates.requests),
     "compact": ("Compact tokens of requests and events, section 15.", gates.compacts),
     "string": ("An app's own strings, SERVICE.md section 11 and SPEC.md section 13.", own_strings.cases),
+    "salt": ("Salts of challenges, SERVICE.md sections 4 and 8.", salts.cases),
     "own": ("A gate's own keys and texts, section 16.", own.texts),
     "work": ("Answers to a gate's challenges, section 16.", own_texts.answers),
 }
@@ -59,7 +72,7 @@ PLAIN = {
 HOSTILE = {
     "config": ("Configurations that are refused.", hostile_config.configs),
     "measurement": ("Evidence that is refused.", hostile_config.measurements),
-    "token": ("Measurement tokens that are refused.", hostile_token.tokens),
+    "token": ("Measurement tokens that are refused.", hostile_tokens),
     "order": ("Orders that are refused.", hostile_order.orders),
     "proof": ("Proofs, receipts and recalls that do not fit.", hostile_proof.proofs),
     "message": ("Messages that are malformed.", hostile_order.messages),
@@ -73,7 +86,8 @@ HOSTILE = {
 
 
 def scripts() -> Iterator[Block]:
-    for module in (scripts_command, scripts_token, scripts_recall, scripts_time, scripts_corners):
+    for module in (scripts_command, scripts_token, scripts_recall, scripts_time, scripts_corners,
+                   scripts_version):
         for script in module.scripts():
             yield script.block
 

@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """Runs one hostile case, as its block says, through the Python implementation."""
 
 from blocks import Block
@@ -62,6 +64,7 @@ def _open_token(block: Block) -> None:
         bool(block.int("literal")),
         _issuers(block),
         block.bytes("token"),
+        b"".join(bytes.fromhex(v) for v in block.all("factory_secret")),
     )
 
 

@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """The Python implementation against published values, itself, and the committed vectors."""
 
 import hashlib
@@ -133,11 +135,11 @@ class PublishedValues(unittest.TestCase):
     def test_labels_are_16_ascii_characters_and_differ(self) -> None:
         self.assertEqual(len(set(LABELS)), len(LABELS))
         for name in LABELS:
-            self.assertTrue(name.isascii() and len(name) == 16 and name.startswith(b"pfc1."))
+            self.assertTrue(name.isascii() and len(name) == 16 and name.startswith((b"pfc1.", b"pfc2.")))
 
     def test_labels_are_those_of_the_page(self) -> None:
         page = (HERE.parents[1] / "docs" / "SPEC.md").read_text(encoding="utf-8")
-        rows = [line.split("`")[1] for line in page.splitlines() if line.startswith("| `pfc1.")]
+        rows = [line.split("`")[1] for line in page.splitlines() if line.startswith("| `pfc")]
         self.assertEqual(sorted(rows), sorted(name.decode() for name in LABELS))
 
 
@@ -204,6 +206,8 @@ class RoundTrips(unittest.TestCase):
     def test_stored_records_and_the_newer_copy(self) -> None:
         key = stored.record_key(DOOR.secret)
         for block in carried.records():
+            if block.word("block") == "old_slot":
+                continue
             is_slot = block.word("block") == "slot"
             number, raw = (block.int("number") if is_slot else 0), block.bytes("bytes")
             sequence, payload = stored.decode_record(key, number, raw)

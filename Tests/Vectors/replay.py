@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """Plays a verifier script, as its block says, to the model of the hardware."""
 
 from blocks import Block
@@ -19,6 +21,7 @@ class Player:
             block.int("slots"),
             block.int("challenge_limit"),
             block.int("busy_wait"),
+            b"".join(bytes.fromhex(v) for v in block.all("factory_secret")),
         )
         self.hardware = Hardware(settings, lambda: self.random.pop(0), lambda: self.now)
 

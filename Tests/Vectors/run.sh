@@ -1,4 +1,6 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+#
 # Tests the second implementation, compares the committed vectors with what it makes, and verifies what others made.
 #
 #   Tests/Vectors/run.sh [FILE...]

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Counts this process's allocations on the heap: by C, Swift, or a library behind them.
 ///
 /// The functions of the C library are defined again here and call it under its other names, so this works with

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Instruments: marks for valgrind and strace, and the stack that a call takes; and a peer that the service's own way
 /// to OpenSSL would not show at its best.
 

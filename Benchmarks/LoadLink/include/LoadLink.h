@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// A client's connection for the load generator: HTTP/1.1 kept alive, plain or TLS, one blocking exchange at a time.
 
 #ifndef LOADLINK_H

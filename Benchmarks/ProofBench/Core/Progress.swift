@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 internal import Glibc
 
 /// One line on standard error that says how far a run is; nothing if that is no terminal.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import Glibc
 
 /// The folders that a run needs: below `.build`, where the disk is a real one.

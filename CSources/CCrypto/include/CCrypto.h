@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The one door to libcrypto (OpenSSL 3). No other source of this package names a function of it.
 ///
 /// Every function is one whole operation: nothing is set up in one call and finished in another, nothing is variadic,

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// libcurl, as much of it as one HTTPS request needs, without variable arguments.
 ///
 ///     struct phc_client *client = phc_client_create(&options);

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The one door to libmicrohttpd and GnuTLS. No other source of this package names a function of them.
 ///
 /// A server collects whole requests within its limits and calls one function for each; nothing here is variadic, and no
@@ -135,6 +137,8 @@ struct pfh_limits {
   uint32_t request_ms;
   /// Milliseconds that a connection may stay open without a request.
   uint32_t idle_ms;
+  /// The mode of a Unix socket.
+  unsigned local_mode;
 };
 
 /// Counters since the server was started.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// A signing key in a TPM 2.0, through tpm2-tss (ESAPI). No other source of this package names a function of it.
 ///
 /// Every function is one whole operation: it opens the device, does its work, takes out of the TPM what it loaded, and

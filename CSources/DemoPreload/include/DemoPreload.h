@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// A library for LD_PRELOAD, as a thief builds it: it stands between the app and the C library, and sees all it sends.
 
 #ifndef DEMO_PRELOAD_H

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// ProofCore: measurement, proof, measurement token, verifier. Both sides, any CPU, no heap, no operating system.
 ///
 /// The headers stand in the order in which data flows:

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// base64url (RFC 4648, section 5) without padding, strict: one text for each byte string, and no other text decodes.
 ///
 /// For public bytes only: which characters a text has decides which branches run.

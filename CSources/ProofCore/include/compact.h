@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The compact token: 66 bytes, 88 characters of base64url, that prove one HTTP request or one business event.
 ///
 ///     head   = u8(version, kind) || u8(account key) || handle 16

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The measurement configuration (MC): what is asked for, under which salt, and what the baseline looked like.
 ///
 /// The service makes it, the app stores it, and its bytes enter the integrity measurement. It holds no usable secret:

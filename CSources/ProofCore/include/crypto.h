@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The core's one door to libsodium. No other source of the core names a libsodium function, but for the self-test of
 /// the native SHA-256 (sha256_trial.c). On that path the functions of SHA-256, HMAC and HKDF below are code of our own
 /// (sha256.h); wiping, comparing, Curve25519 and BLAKE2b are libsodium's everywhere.
@@ -104,6 +106,14 @@ PFC_MUST_USE int pfc_seal(uint8_t *sealed, const uint8_t *message, size_t size,
 PFC_MUST_USE int pfc_unseal(uint8_t *message, const uint8_t *sealed, size_t size,
                             const uint8_t public_key[PFC_PUBLIC_KEY_BYTES],
                             const uint8_t secret_key[PFC_SECRET_KEY_BYTES]);
+
+/// XSalsa20-Poly1305 (libsodium `crypto_secretbox`) with a nonce of zeros: `key` serves for one message and never
+/// again. `boxed` receives an authenticator of 16 bytes, then `size` bytes, and must not overlap the message.
+void pfc_box(uint8_t *boxed, const uint8_t *message, size_t size, const uint8_t key[32]);
+
+/// Opens such a box of `size` bytes, authenticator included. PFC_E_RECIPIENT if it was made under another key or was
+/// altered; the output is then zeroed.
+PFC_MUST_USE int pfc_unbox(uint8_t *message, const uint8_t *boxed, size_t size, const uint8_t key[32]);
 
 /// Ed25519 key pair from a seed of 32 random bytes.
 void pfc_signing_key(uint8_t public_key[PFC_PUBLIC_KEY_BYTES], uint8_t signing_key[PFC_SIGNING_KEY_BYTES],

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Messages in packets of PFC_PACKET_MIN to PFC_PACKET_MAX bytes (docs/SPEC.md, section 11).
 ///
 /// A fragment is a head of two bytes and a piece of the message; the first one also tells the message's length, and a

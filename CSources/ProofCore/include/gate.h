@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// A gate: a verifier that speaks HTTP. Its identity, and the keys between one gate and one app installation.
 ///
 ///     K_gate  = KDF("pfc1.gate-key...", MPK, gate id)[0..16)

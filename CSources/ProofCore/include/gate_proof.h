@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// An app's answer to a gate's challenge of kind proof: docs/SPEC.md, section 16.
 ///
 ///     H      = the request digest of method, scheme, authority and target, with a body digest of zeros and without

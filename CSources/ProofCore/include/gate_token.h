@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The gate token: what the service tells one gate about one app installation.
 ///
 /// A form of its own: another magic, another form byte and another label under the signature than the token for a lock,

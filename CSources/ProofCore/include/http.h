@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The HTTP request that a compact token covers, and its digest.
 ///
 ///     digest = SHA-256(method LF scheme LF authority LF target LF body digest LF SHA-256(authorization))

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The measurement proof key (MPK) and what is derived from it.
 ///
 /// A key is not bytes but a way to get at bytes: the app's key is dissolved in generated code, the service's stands in

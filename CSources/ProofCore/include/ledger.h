@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Everything the hardware must not forget: counters, epoch, floor, slots. Nothing here ever moves back.
 ///
 /// Every change goes to storage first and to memory after it, so that what memory says is durable. A change that

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Folds evidence into IM and DM (docs/SPEC.md, section 6). Constant memory, whatever the number of records.
 ///
 /// One set of sources has one encoding: records arrive in strictly increasing order of (class, number, name), names

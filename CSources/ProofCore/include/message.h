@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The messages between app and hardware (docs/SPEC.md, section 10). Each has one type and one encoding.
 ///
 /// Creating and opening come in pairs. Openers refuse a wrong length before they look at anything else, and never
@@ -59,7 +61,8 @@ enum pfc_verdict {
   PFC_VERDICT_EXPIRED = 34,            ///< The token's time is over.
   PFC_VERDICT_SUPERSEDED = 35,         ///< A newer generation was seen, or a floor was raised above this token.
   PFC_VERDICT_REVOKED = 36,
-  PFC_VERDICT_WRONG_MODE = 37,  ///< Development on production or the reverse, or a literal token where not allowed.
+  PFC_VERDICT_WRONG_MODE = 37,  ///< Development on production or the reverse, a literal token where not allowed, or
+                                ///< suite 1 where there is a factory secret: then the detail is PFC_DETAIL_SUITE.
   PFC_VERDICT_NO_ROOM = 38,     ///< All slots serve other instances.
   PFC_VERDICT_TOO_NEW = 39,     ///< A version, suite, type or kind that this hardware does not know: update it.
   PFC_VERDICT_MALFORMED = 48,   ///< The message does not parse.
@@ -170,6 +173,29 @@ struct pfc_status {
 void pfc_status_encode(uint8_t message[PFC_STATUS_BYTES], const struct pfc_status *status);
 /// App side. PFC_E_MALFORMED if it is none, PFC_E_TOO_NEW if its version is another.
 PFC_MUST_USE int pfc_status_decode(struct pfc_status *status, const uint8_t *message, size_t size);
+
+// CAPABILITIES ---------------------------------------------------------------------------------------------------
+
+/// Features of hardware beyond version 1. The bits stand in characteristic 000A and are never reused. Bits 1 to 4 are
+/// reserved for ratchet, channel, log and grants.
+enum pfc_feature {
+  PFC_FEATURE_TOKEN_2 = 1u << 0,         ///< It takes tokens of version 2.
+  PFC_FEATURE_FACTORY_SECRET = 1u << 5,  ///< It takes tokens of suite 2, and no others.
+  PFC_FEATURES = PFC_FEATURE_TOKEN_2 | PFC_FEATURE_FACTORY_SECRET
+};
+
+/// Value of the characteristic 000A (docs/LINK.md), which hardware of version 1 has not. Public facts, not
+/// authenticated: they choose what an app sends first, and hardware refuses what its own policy does not allow.
+struct pfc_capabilities {
+  uint8_t slots;
+  uint32_t features;  ///< enum pfc_feature, or-ed; a reader ignores bits that it does not know.
+  uint8_t hardware_id[PFC_ID_BYTES];
+};
+
+/// Hardware side.
+void pfc_capabilities_encode(uint8_t value[PFC_CAPABILITIES_BYTES], const struct pfc_capabilities *capabilities);
+/// App side. PFC_E_MALFORMED for any other size, PFC_E_TOO_NEW if its version is another.
+PFC_MUST_USE int pfc_capabilities_decode(struct pfc_capabilities *capabilities, const uint8_t *value, size_t size);
 
 #ifdef __cplusplus
 }

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Signed orders that any app may carry to the hardware: time, revocation, a floor under old tokens.
 ///
 /// Orders only ever move the hardware forward, so carrying one twice, late or out of turn does no harm. Each names one

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The puzzle of a challenge of kind work (b): a generalised birthday problem (Wagner), which needs memory to solve and
 /// none to check.
 ///

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The proof, the nonce it answers and the receipt that answers it.
 ///
 ///     proof   = HMAC-SHA-256(key, nonce || measurement)      key 16, nonce 16, measurement 32, proof 32

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The puzzles of a challenge of kind work (a): 16 independent searches for a SHA-256 that begins with zeros.
 ///
 ///     seed = SHA256("pfc1.puzzle-seed" || challenge id)[0..28)

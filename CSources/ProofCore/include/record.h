@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Small records that survive a power cut at any byte.
 ///
 /// A record's content is a secret and stands in memory once. The caller of a save puts it PFC_RECORD_HEAD_BYTES behind
@@ -26,7 +28,8 @@ extern "C" {
 #define PFC_RECORD_BYTES(size) (PFC_RECORD_HEAD_BYTES + (size) + PFC_RECORD_TAG_BYTES)
 
 /// The firmware's storage. `record` counts from 0 to PFC_SLOTS, `copy` is 0 or 1, `size` never exceeds
-/// PFC_RECORD_BYTES_MAX and is always the same for one record. Each (record, copy) is an area of its own: a write that
+/// PFC_RECORD_BYTES_MAX and is always the same for one record; a slot's records of version 1 were 12 bytes shorter, and
+/// reading one gives any bytes behind it. Each (record, copy) is an area of its own: a write that
 /// is cut short may leave anything in its own area and nothing anywhere else.
 struct pfc_storage {
   void *context;
@@ -42,12 +45,18 @@ struct pfc_storage {
 struct pfc_record {
   uint32_t sequence;
   uint8_t copy;  ///< The current one
+#if PFC_READS_VERSION_1
+  uint8_t is_old;   ///< 1 if the current copy is of version 1: the bytes loaded are a payload of that version.
+  uint8_t has_old;  ///< 1 if any intact copy is. Save twice then: firmware of version 1 would take such a copy, though
+                    ///< a newer one of version 2 stands beside it, and go back in time.
+#endif
 };
 
 /// Makes the key under which records are tagged. Secret.
 void pfc_record_key(uint8_t key[32], const uint8_t hardware_secret_key[PFC_SECRET_KEY_BYTES]);
 
-/// Loads the newest intact copy into `bytes`, which has room for PFC_RECORD_BYTES(size). PFC_E_DAMAGED if there is
+/// Loads the newest intact copy into `bytes`, which has room for PFC_RECORD_BYTES(size). A payload of version 1 is at
+/// most PFC_RECORD_PAYLOAD_MAX_1 long, otherwise `size` too. PFC_E_DAMAGED if there is
 /// none; PFC_E_STORAGE if either copy cannot be read, because it might be the newer one. On failure `bytes` are wiped.
 PFC_MUST_USE int pfc_record_load(struct pfc_record *record, uint8_t *bytes, size_t size,
                                  const struct pfc_storage *storage, unsigned index, const uint8_t key[32]);

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Why a gate or a redeemer refuses: one value for each cause. For logs and metrics; a client is told the class alone.
 ///
 /// Numbers stand in logs and are never reused.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Results of the core's functions, other than verdicts.
 ///
 /// Numbers are never reused. Words for people are made where people are: in `ProofError` and in `proofctl`.

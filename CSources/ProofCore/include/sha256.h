@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Chooses the code that computes SHA-256 in this process. Every path gives the same bytes; they differ in speed, and
 /// in where the code stands.
 ///

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The hardware's record of one app instance, and its layout in storage.
 
 #ifndef PFC_SLOT_H
@@ -26,7 +28,9 @@ enum pfc_slot_state {
 struct pfc_last {
   uint8_t verdict;  ///< enum pfc_verdict; PFC_VERDICT_NONE if none was, or none is remembered
   uint64_t counter;
-  uint8_t nonce[PFC_NONCE_BYTES];
+  /// The first bytes of its nonce. The counter names one challenge, which was accepted once, and a recall carries a
+  /// tag: the nonce only tells two commands under one challenge apart.
+  uint8_t nonce[PFC_LAST_NONCE_BYTES];
 };
 
 /// Rights of one instance. One slot for each instance, persistent, secret.
@@ -34,6 +38,9 @@ struct pfc_slot {
   uint8_t state;  ///< enum pfc_slot_state
   uint16_t integrity_classes;
   uint16_t device_classes;
+#if PFC_OPENS_TOKENS
+  uint16_t delegable_classes;  ///< Stored only; no rule uses it in this version
+#endif
   uint16_t attempts;
   uint32_t uses;
   uint32_t generation;
@@ -43,12 +50,12 @@ struct pfc_slot {
   uint64_t issued;
   uint8_t instance_id[PFC_ID_BYTES];
   uint8_t token_digest[PFC_TOKEN_DIGEST_BYTES];
+  struct pfc_last last;  ///< Persistent when uses are counted; otherwise until the next start.
   struct pfc_secrets secrets;
   uint32_t sum;  ///< Checksum of the secrets by `pfc_slot_sum`, since they came in; not stored
-  struct pfc_last last;  ///< Persistent when uses are counted; otherwise until the next start.
 };
 
-#define PFC_SLOT_BYTES 196  ///< Encoded.
+#define PFC_SLOT_BYTES 208  ///< Encoded.
 
 /// Puts a token into a slot. What the slot remembers of the same instance's revocations and last command stays.
 void pfc_slot_fill(struct pfc_slot *slot, const struct pfc_token *token,
@@ -68,8 +75,14 @@ uint32_t pfc_slot_sum(const struct pfc_slot *slot);
 
 /// The slot as its record stores it.
 void pfc_slot_encode(uint8_t bytes[PFC_SLOT_BYTES], const struct pfc_slot *slot);
-/// PFC_E_DAMAGED if the state is unknown; the slot is then all zeros.
+/// PFC_E_DAMAGED if the state is unknown. PFC_E_TOO_NEW if later firmware has written what this build would not obey:
+/// a ratchet, a policy, copies seen. The slot is then all zeros.
 PFC_MUST_USE int pfc_slot_decode(struct pfc_slot *slot, const uint8_t bytes[PFC_SLOT_BYTES]);
+
+#if PFC_READS_VERSION_1
+/// Turns the PFC_RECORD_PAYLOAD_MAX_1 bytes of a slot of version 1 into those of version 2, in place.
+void pfc_slot_upgrade(uint8_t bytes[PFC_SLOT_BYTES]);
+#endif
 
 #ifdef __cplusplus
 }

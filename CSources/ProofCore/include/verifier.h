@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The hardware's judgement: challenge, verdict, receipt.
 ///
 /// The caller owns all memory: one `pfc_verifier` for the hardware, one `pfc_session` for each link. Time, randomness
@@ -75,6 +77,9 @@ struct pfc_session {
 #define PFC_EPOCH_STEP 34560000u
 #define PFC_DETAIL_AHEAD 65535u  ///< Detail of *expired* where a token or an order is beyond the step.
 
+/// Detail of *wrong mode* where a token of suite 1 meets hardware with a factory secret.
+#define PFC_DETAIL_SUITE 3u
+
 #define PFC_SESSION_OPENINGS_MAX 4
 #define PFC_SESSION_REFUSALS_MAX 16
 #define PFC_SESSION_WAIT_SECONDS 5
@@ -131,6 +136,11 @@ uint64_t pfc_verifier_epoch(const struct pfc_verifier *verifier);
 
 /// Public facts, for a status characteristic.
 void pfc_verifier_status(const struct pfc_verifier *verifier, struct pfc_status *status);
+
+#if PFC_OPENS_TOKENS
+/// Public facts, for the characteristic 000A. Hardware that did not start tells no feature and an id of zeros.
+void pfc_verifier_capabilities(const struct pfc_verifier *verifier, struct pfc_capabilities *capabilities);
+#endif
 
 #ifdef __cplusplus
 }

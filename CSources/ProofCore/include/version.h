@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The version of everything that is built from this tree: libraries, their .pc files, the SDK, every program.
 
 #ifndef PROOFKIT_VERSION_H

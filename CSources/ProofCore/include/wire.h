@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The whole wire in one view: every length, tag, label and limit, once.
 ///
 /// All integers are little-endian. All lengths are in bytes. docs/SPEC.md explains each of them; if the two differ,
@@ -19,8 +21,18 @@
 
 // Formats ------------------------------------------------------------------------------------------------------
 
-#define PFC_VERSION 1  ///< Version of every structure below.
+#ifndef PFC_READS_VERSION_1
+/// 1: stored records of version 1 are read at the start, and written anew in version 2. Hardware whose pages another
+/// system writes gets pages of version 2 from there.
+#define PFC_READS_VERSION_1 PFC_OPENS_TOKENS
+#endif
+
+#define PFC_VERSION 1  ///< Version of every structure below, but for the two that have a second one.
 #define PFC_SUITE 1    ///< HMAC-SHA-256, HKDF-SHA-256, X25519-XSalsa20-Poly1305 sealed box, Ed25519.
+
+#define PFC_TOKEN_VERSION_2 2  ///< Measurement tokens with policy, delegable classes, base; the hardware id is signed.
+#define PFC_SUITE_FACTORY 2    ///< Tokens of version 2: the key of the box comes from X25519 and the factory secret.
+#define PFC_RECORD_VERSION 2   ///< Stored records: slots of 208 bytes.
 
 #define PFC_CONFIG_MAGIC "PKMC"
 #define PFC_TOKEN_MAGIC "PT"
@@ -35,12 +47,14 @@
 #define PFC_DIGEST_BYTES 32       ///< A source's digest.
 #define PFC_MEASUREMENT_BYTES 32  ///< IM, DM.
 #define PFC_NONCE_BYTES 16
+#define PFC_LAST_NONCE_BYTES 8  ///< The part of the last nonce that a slot keeps.
 #define PFC_PROOF_BYTES 32
 #define PFC_RECEIPT_BYTES 32
 #define PFC_CHALLENGE_BYTES 32
 #define PFC_ID_BYTES 16  ///< A hardware id, an instance id.
 #define PFC_ISSUER_ID_BYTES 8
 #define PFC_TOKEN_DIGEST_BYTES 16
+#define PFC_FACTORY_SECRET_BYTES 32  ///< Drawn by the factory (F), and derived from it (S).
 
 #define PFC_PUBLIC_KEY_BYTES 32   ///< X25519 (hardware) and Ed25519 (issuer) public keys.
 #define PFC_SECRET_KEY_BYTES 32   ///< X25519 secret key.
@@ -76,6 +90,8 @@
 #define PFC_ORDER_BODY_BYTES 60
 #define PFC_ORDER_BYTES (PFC_ORDER_BODY_BYTES + PFC_SIGNATURE_BYTES)
 
+#define PFC_TOKEN_POLICY 0x00u  ///< Bits of a token's policy byte that this build carries out. Others are *too new*.
+
 #define PFC_USES_UNLIMITED 0xFFFFFFFFu
 #define PFC_GENERATION_ALL 0xFFFFFFFFu
 #define PFC_CLASSES 16  ///< Command classes 0 to 15, one bit each.
@@ -94,6 +110,7 @@
 #define PFC_VERDICT_MESSAGE_BYTES (1 + 2 + 8 + PFC_RECEIPT_BYTES)
 #define PFC_RECALL_BYTES (PFC_ID_BYTES + 8 + PFC_NONCE_BYTES + PFC_PROOF_BYTES)
 #define PFC_STATUS_BYTES 28
+#define PFC_CAPABILITIES_BYTES 40  ///< The value of a characteristic; no message.
 #define PFC_MESSAGE_MAX (PFC_COMMAND_INTEGRITY_BYTES + PFC_COMMAND_MAX)
 
 // Frames (section 11) --------------------------------------------------------------------------------------------
@@ -111,7 +128,8 @@
 #endif
 #define PFC_RECORD_HEAD_BYTES 8
 #define PFC_RECORD_TAG_BYTES 16
-#define PFC_RECORD_PAYLOAD_MAX 196
+#define PFC_RECORD_PAYLOAD_MAX 208
+#define PFC_RECORD_PAYLOAD_MAX_1 196  ///< In version 1, whose slots had 12 bytes less.
 #define PFC_RECORD_BYTES_MAX (PFC_RECORD_HEAD_BYTES + PFC_RECORD_PAYLOAD_MAX + PFC_RECORD_TAG_BYTES)
 #define PFC_COUNTER_BLOCK 65536u  ///< Challenge counters reserved by one write.
 
@@ -198,6 +216,9 @@
 #define PFC_LABEL_TOKEN_ID "pfc1.token-id..."
 #define PFC_LABEL_ORDER_SIGN "pfc1.order-sign."
 #define PFC_LABEL_ISSUER_ID "pfc1.issuer-id.."
+#define PFC_LABEL_TOKEN_SIGN_2 "pfc2.token-sign."
+#define PFC_LABEL_TOKEN_SEAL "pfc2.token-seal."
+#define PFC_LABEL_FACTORY_SECRET "pfc2.factory-s.."
 
 #define PFC_LABEL_GATE_KEY "pfc1.gate-key..."
 #define PFC_LABEL_GATE_IM "pfc1.gate-im...."

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// ProofDevice: everything of the remote hardware that is not a port. C11, no operating system, no heap.
 ///
 /// A port provides what stands in `struct pfd_port` (random bytes, a clock if there is one, flash, a way to send, an

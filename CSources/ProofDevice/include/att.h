@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The attribute protocol's PDUs, as far as the hardware speaks it (Bluetooth Core, Vol 3, Part F). Little-endian.
 
 #ifndef PFD_ATT_H
@@ -12,6 +14,11 @@
 
 #ifndef PFD_FINDS_ATTRIBUTES
 #define PFD_FINDS_ATTRIBUTES 1  ///< 0: Find Information and Find By Type Value are not supported.
+#endif
+
+#ifndef PFD_TELLS_CAPABILITIES
+/// 1: the characteristic 000A is there. It tells which tokens are taken, so that only a build that opens some has it.
+#define PFD_TELLS_CAPABILITIES PFC_OPENS_TOKENS
 #endif
 
 enum pfd_att_opcode {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// A small device to command: a lock with a setting and a firmware, in four classes of commands.
 ///
 /// Commands are ASCII words, so that a log and a demonstration can be read:

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Events for the firmware's log. An event carries numbers, and ids that anyone on the link may know; it has no field
 /// that could hold a secret.
 

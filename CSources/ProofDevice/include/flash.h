@@ -1,9 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Where the hardware's records stand in NOR flash: pages that are erased whole, bits that programming only clears.
 ///
 /// Each record of the ledger stands in two copies, each copy in a page of its own, so that whatever a power cut leaves
 /// of an erase or a program step, the other copy is untouched. Within its page a copy is written behind the one before,
-/// and the page is erased only when it is full: with pages of 4096 bytes each erase serves 18 writes. The last entry
+/// and the page is erased only when it is full: with pages of 4096 bytes each erase serves 17 writes. The last entry
 /// that is not blank is the copy; whether it is whole, its tag tells (docs/SPEC.md, section 12).
+///
+/// Entries of version 1 had 224 bytes. The third byte of a page, the version of its first entry, tells which entries
+/// the page has. A page of version 1 is read, and erased at the next write to it.
 ///
 ///     page 0, 1               identity, two copies (identity.h)
 ///     page 2 + 2r + c         copy c of record r
@@ -20,7 +25,8 @@
 extern "C" {
 #endif
 
-#define PFD_ENTRY_BYTES 224u       ///< A multiple of 8, the usual unit of programming
+#define PFD_ENTRY_BYTES 232u       ///< A multiple of 8, the usual unit of programming
+#define PFD_ENTRY_BYTES_1 224u     ///< In version 1
 #define PFD_PAGE_BYTES_MIN 256u
 #define PFD_FLASH_IDENTITY_PAGES 2u
 #define PFD_FLASH_PAGES (PFD_FLASH_IDENTITY_PAGES + 2u * (1u + PFC_SLOTS))
@@ -39,7 +45,8 @@ struct pfd_flash {
 
 _Static_assert(PFC_RECORD_BYTES_MAX <= PFD_ENTRY_BYTES && PFD_ENTRY_BYTES % 8 == 0, "a record fits an entry");
 
-/// The last entry of a page, as it stands there; zeros if the page is blank. `size` is at most PFD_ENTRY_BYTES.
+/// The last entry of a page, as it stands there; zeros if the page is blank. `size` is at most PFD_ENTRY_BYTES. Of an
+/// entry of version 1 at most PFD_ENTRY_BYTES_1 are read, and zeros fill the rest.
 PFC_MUST_USE int pfd_flash_read(const struct pfd_flash *flash, unsigned page, uint8_t *bytes, size_t size);
 
 /// Writes a new last entry, reads it back, and answers 0 only if it stands there. A page whose blank part is not blank

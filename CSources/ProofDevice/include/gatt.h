@@ -1,10 +1,14 @@
-/// The attributes: one service, eight characteristics, fixed handles (docs/LINK.md, section 3).
+// SPDX-License-Identifier: Apache-2.0
+
+/// The attributes: one service, nine characteristics, fixed handles (docs/LINK.md, section 3).
 
 #ifndef PFD_GATT_H
 #define PFD_GATT_H
 
 #include <stddef.h>
 #include <stdint.h>
+
+#include "att.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -23,7 +27,8 @@ enum pfd_handle {
   PFD_HANDLE_ORDER = 0x000F,
   PFD_HANDLE_RECALL = 0x0011,
   PFD_HANDLE_REPLY = 0x0013,
-  PFD_HANDLE_LAST = PFD_HANDLE_REPLY
+  PFD_HANDLE_CAPABILITIES = 0x0015,
+  PFD_HANDLE_LAST = PFD_TELLS_CAPABILITIES ? PFD_HANDLE_CAPABILITIES : PFD_HANDLE_REPLY
 };
 
 enum pfd_property {
@@ -36,8 +41,8 @@ enum pfd_property {
 #define PFD_UUID_BYTES 16
 #define PFD_DISCOVERY_MAX 149  ///< The longest answer to a discovery: seven characteristics.
 
-/// The 128-bit UUID `db19NNNN-3eda-4f44-b2cd-07db92324554`, little-endian as on the wire. 1 is the service, 2 to 9 are
-/// the characteristics in the order of their handles.
+/// The 128-bit UUID `db19NNNN-3eda-4f44-b2cd-07db92324554`, little-endian as on the wire. 1 is the service, 2 to 10
+/// are the characteristics in the order of their handles.
 void pfd_uuid(uint8_t uuid[PFD_UUID_BYTES], uint16_t number);
 
 /// The properties of the characteristic whose value stands at `handle`; 0 if none does.

@@ -1,10 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The record that provisioning writes: the hardware's identity and the issuers it trusts. Two copies, flash pages 0
 /// and 1.
 ///
 /// | offset | size | field |
 /// |---|---|---|
 /// | 0 | 2 | magic `PI` |
-/// | 2 | 1 | version, 1 |
+/// | 2 | 1 | version, 2 |
 /// | 3 | 1 | mode |
 /// | 4 | 1 | literal tokens allowed: 0 or 1 |
 /// | 5 | 1 | number of issuers, 1 to 4 |
@@ -12,7 +14,11 @@
 /// | 8 | 16 | hardware id |
 /// | 24 | 32 | secret key |
 /// | 56 | 128 | issuers' public keys, zeros where there is none |
-/// | 184 | 16 | SHA256("pfd1.identity..." ‖ all bytes before)[0..16): finds damage, not attackers |
+/// | 184 | 32 | factory secret, zeros where there is none |
+/// | 216 | 16 | SHA256("pfd1.identity..." ‖ all bytes before)[0..16): finds damage, not attackers |
+///
+/// Version 1 has no factory secret, and its check stands at 184. It is read where PFC_READS_VERSION_1 says so, and
+/// stays as it is until the hardware is provisioned again.
 
 #ifndef PFD_IDENTITY_H
 #define PFD_IDENTITY_H
@@ -23,7 +29,7 @@
 extern "C" {
 #endif
 
-#define PFD_IDENTITY_BYTES 200
+#define PFD_IDENTITY_BYTES 232
 
 /// Loads the first intact copy and makes the public key of its secret key. PFC_E_DAMAGED if there is none;
 /// PFC_E_STORAGE if flash does not answer. On failure `*hardware` is all zeros.

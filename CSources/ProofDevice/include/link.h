@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// One central's link: PDUs in, whole messages up, answers down, PDUs out.
 ///
 /// Bounded whatever the other side does: one message on its way in, one response and one answer on their way out.
@@ -22,7 +24,7 @@ extern "C" {
 #ifndef PFD_LINKS
 #define PFD_LINKS 8  ///< Centrals at a time
 #endif
-#define PFD_VALUE_MAX 40  ///< The longest value that can be read: a CHALLENGE.
+#define PFD_VALUE_MAX 40  ///< The longest value that can be read: a CHALLENGE, or the capabilities.
 /// The longest PDU that is sent: no longer than an MTU, and nothing is longer than a discovery's answer.
 #define PFD_OUT_MAX (PFD_MTU_MAX < PFD_DISCOVERY_MAX ? PFD_MTU_MAX : PFD_DISCOVERY_MAX)
 

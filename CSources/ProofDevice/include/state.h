@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The part of the device's state that outlives its power: lock, autolock and firmware version. The port stores it.
 ///
 /// | offset | size | field |

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// One unit of hardware: verifier, device and links. What a port drives.
 ///
 ///     pfd_unit_provision(...)                     once, in the factory, and after flash was damaged

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The measurement proof key of this SDK build, dissolved in generated code.
 ///
 /// `sdk_key.c` is generated from 16 random bytes (`make sdk-key SDK_KEY=FILE`). Neither the key nor an HMAC state made

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// ProofProbe: evidence of a live Linux app and its device, for ProofCore to fold. In the order of the data.
 
 #ifndef PROOFPROBE_H

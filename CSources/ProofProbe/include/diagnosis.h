@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Changes since the baseline, by source and name, in words and as values; found on the device, offline.
 ///
 /// It comes from the blinded leaves of the configuration alone (docs/SPEC.md, section 5). A leaf tells that a group of

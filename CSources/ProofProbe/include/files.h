@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Digests of files and of bundles: folders with everything below them.
 ///
 /// A context holds what does not change between measurements (key, salt, limits, policy) and, under the incremental
@@ -29,7 +31,7 @@
 /// file is read each time.
 ///
 /// **Trusting.** The same without the last condition: it trusts every program that runs as the owner of the files, or
-/// as any user who may write to them. Such a program can change bytes without moving ctime (linux_keep.c, no. 5).
+/// as any user who may write to them. Such a program can change bytes without moving ctime (system/keep.c, no. 5).
 
 #ifndef PFP_FILES_H
 #define PFP_FILES_H
@@ -162,6 +164,11 @@ PFP_MUST_USE int pfp_files_digest_file(struct pfp_files *files, const char *path
 /// Whether a digest of this file, following links, may be kept under the context's policy, or is: then asking again is
 /// cheap. False for what cannot be read.
 bool pfp_files_may_keep(struct pfp_files *files, const char *path);
+
+/// Whether the digest of this file is kept, and no program of this process's user can change the file's bytes without
+/// moving its times: the condition under which the incremental policy keeps a digest, also where the context trusts the
+/// owner.
+bool pfp_files_is_guarded(const struct pfp_files *files, const char *path);
 
 /// About the last call that failed. Valid until the next call.
 struct pfp_failure {

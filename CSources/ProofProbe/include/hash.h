@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Hashing of contents: keyed BLAKE2b-256 over leaves of 64 KiB, eight or four leaves at once where the processor can.
 ///
 /// Every single hash is an ordinary BLAKE2b (RFC 7693) of 32 bytes with a key of 32 bytes, a salt of 16 and a
@@ -90,6 +92,10 @@ struct pfp_content {
 /// Digests of `count` contents in memory, leaves of different contents side by side. On the calling thread, without
 /// heap, with at most 16 KiB of stack.
 void pfp_hash_contents(const struct pfp_hash *hash, struct pfp_content *contents, size_t count);
+
+/// The same digests, by the calling thread and one more that ends before the call does. By the calling thread alone if
+/// no thread can be started.
+void pfp_hash_contents_shared(const struct pfp_hash *hash, struct pfp_content *contents, size_t count);
 
 #ifdef __cplusplus
 }

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Measures the app that calls it: this process, its files, its environment, its device.
 ///
 ///     struct pfp_probe *probe;

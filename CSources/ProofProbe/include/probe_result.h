@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Results of ProofProbe's functions.
 ///
 /// Numbers are never reused. Words for people are made where people are.

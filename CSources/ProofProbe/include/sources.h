@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Every source of evidence on Linux: class, number, version, name. The one place where these numbers stand.
 ///
 /// A number is never reused, and a version never changes its meaning: a source that is collected in another way gets a

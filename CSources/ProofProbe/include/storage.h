@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The secret that makes this installation itself: 32 random bytes in the app's own storage.
 ///
 /// It is a device source beside others: copied to another device it does not help, because machine, processor and root

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Multiplies Ed25519's base point without libsodium's table of its multiples, which takes 30,720 bytes of flash for an
 /// operation that the hardware does once, at its start. The linker puts this in the table's place (--wrap).
 ///

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// BLAKE2b's compression (RFC 7693, section 3.2) with its rounds in a loop, in the place of libsodium's, which writes
 /// all twelve out and takes 14,266 bytes of flash for one call in each token: the sealed box's nonce.
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The registers of qemu's mps2-an385, a Cortex-M3 at 25 MHz, as far as this port uses them (Arm DUI 0479 for the
 /// processor, Arm DAI 0385 for the board).
 

@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """The board that the firmware runs on: qemu's mps2-an385, its NOR flash in a file, and the serial lines to it."""
 
 import ctypes

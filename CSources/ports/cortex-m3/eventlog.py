@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """The board's own log: frames from its second serial line (log.c), as the lines that proof-hardware's log.c writes."""
 
 import struct

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Events in binary over the second serial line (docs/FIRMWARE.md, section 2). eventlog.py, on a machine with room for
 /// them, makes the words.
 

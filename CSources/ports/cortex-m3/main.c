@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The firmware: one unit, one serial line to the radio, one central at a time.
 ///
 /// Interrupts wake the processor and are never taken, so there is one flow of control and one stack to reason about.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The four functions of the C library that compilers and libsodium take for granted, in a loop each. newlib's, though
 /// called nano, take 580 bytes.
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// NOR flash as its data sheets describe it: a page is erased whole and to ones, programming only clears bits, both
 /// take their time, and where power fails there may be anything in between. Each word goes through such a half-way
 /// state, so that a processor that stops at any instruction leaves what a power cut leaves.

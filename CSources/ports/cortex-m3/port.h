@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The functions that this port provides to the unit (unit.h), and what they need to begin.
 ///
 /// | function | source | here |

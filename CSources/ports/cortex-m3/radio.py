@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """The radio beside the board: a Unix socket for centrals, PDUs over the serial line (docs/FIRMWARE.md, section 2)."""
 
 import os

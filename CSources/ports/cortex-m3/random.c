@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Random bytes on a board that has no generator: a seed of 32 random bytes that the factory puts into flash.
 ///
 /// At each start the seed is replaced by its successor, and only then a pool is made of it: whatever is cut, no start

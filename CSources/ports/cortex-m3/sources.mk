@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+#
 # What of libsodium each profile calls, and what that calls; everything else of it is not compiled. Some of its parts, and
 # of the C library's, have a smaller one in their place.
 

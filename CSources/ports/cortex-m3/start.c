@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// From reset to `main`: paints the stack, copies data, clears the rest. No interrupt is ever taken (main.c).
 
 #include "board.h"

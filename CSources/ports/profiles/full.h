@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The profile `full`: the hardware opens tokens and orders itself. docs/FIRMWARE.md, section 3.
 
 #ifndef PROFILE_FULL_H

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The profile `symmetric`: another system opens the tokens and writes the ledger's pages; here commands are judged,
 /// with HMAC-SHA-256 and nothing else. docs/FIRMWARE.md, section 3.
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 internal import Glibc
 
 /// The signals that this program waits for. Make it before any thread, because threads inherit the

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 internal import ProofCore
 
 /// The version of every program (`CSources/ProofCore/include/version.h`).

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 internal import Glibc
 
 /// The exclusive right to use a folder, for as long as the value lives.
@@ -47,17 +49,20 @@ package final class FolderLock: Sendable {
     if unsafe fstat(file, &status) == 0, status.st_mode & 0o777 != 0o600 {
       _ = fchmod(file, 0o600)
     }
-    // The process id is for people only; the lock needs no content. Truncate after writing, not
-    // before: ext4 flushes a file that was emptied when it is closed, which takes milliseconds.
-    let text = Array("\(getpid())\n".utf8)
+    // The process id is for people only; the lock needs no content. It is written over the earlier
+    // one at full length and the file is never cut: ext4 may wait for its journal then.
+    var text = Array("\(getpid())".utf8)
+    text += repeatElement(UInt8(ascii: "\n"), count: Self.byteCount - text.count)
     _ = unsafe pwrite(file, text, text.count, 0)
-    _ = ftruncate(file, off_t(text.count))
   }
+
+  /// The length of the lock's file: the longest process id and line ends.
+  private static let byteCount = 16
 
   deinit { _ = close(file) }
 
   private static func holder(_ file: Int32) -> Int32? {
-    var text = [UInt8](repeating: 0, count: 16)
+    var text = [UInt8](repeating: 0, count: byteCount)
     let count = unsafe pread(file, &text, text.count, 0)
     guard count > 1 else { return nil }
     return Int32(String(decoding: text[..<count].prefix { $0 != 10 }, as: UTF8.self))

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 internal import Glibc
 
 /// A folder of this machine. All calls are relative to the folder as it was opened, even if its

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 public import ProofModel
 
 /// The rules of a range of event numbers, as a redeemer judges by them.
@@ -43,12 +45,12 @@ extension EventVerifier {
   /// - Throws: ``GateConfigurationError/noEvents(_:)``, ``ReplayStoreFailure``.
   public convenience init(
     by configuration: GateConfiguration, for audience: String? = nil, name: String,
-    beacons: BeaconKey, replay: any ReplayStore, settings: Settings = Settings()
+    beacons: BeaconKey, replay: any RedemptionStore, settings: Settings = Settings()
   ) throws {
     let events = try configuration.events(for: audience)
     try self.init(
       for: events[0].audience, name: name, beacons: beacons,
       accountKeys: configuration.accountKeys, replay: replay, settings: settings,
-      rules: events.map { EventRules($0) })
+      rules: events.map { EventRules($0) }, risks: configuration.risks)
   }
 }

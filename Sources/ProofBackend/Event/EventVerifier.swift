@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 public import ProofJOSE
 public import ProofModel
 import Synchronization
@@ -19,7 +21,8 @@ public final class EventVerifier: Sendable {
     public var allowsUnanchored = false
     /// The oldest measurement in seconds; 255 for any.
     public var measuredMax: UInt8 = 255
-    /// How many installations are known at a time. One takes about 500 bytes.
+    /// How many installations stay known while they send tokens in turn; at most twice as many are kept. One takes
+    /// about 500 bytes.
     public var capacity = 100_000
     /// Seconds for which a judgement is kept under its idempotency key.
     public var retention: UInt32 = 86_400
@@ -28,47 +31,45 @@ public final class EventVerifier: Sendable {
     public init() {}
   }
 
-  /// A question about a token.
-  public struct Question: Sendable, Hashable {
-    /// 88 characters.
-    public var token: String
-    /// The event that it must be for.
-    public var event: UInt16
-    /// The user account, as the backend knows it; nil for none.
-    public var account: String?
-    /// The business data, byte for byte as the app took it; nil for none.
-    public var data: [UInt8]?
-    /// A name of this question, chosen by the backend: asked again under the same name, it gets the same judgement.
-    public var idempotencyKey: String?
-
-    /// Describes a question.
-    public init(
-      _ token: String, event: UInt16, account: String? = nil, data: [UInt8]? = nil,
-      idempotencyKey: String? = nil
-    ) {
-      self.token = token
-      self.event = event
-      self.account = account
-      self.data = data
-      self.idempotencyKey = idempotencyKey
-    }
-  }
-
   private struct Known: Sendable {
     let facts: GateFacts
     let keys: CompactKeys
+    /// The device's name in the counts.
+    let device: ReplayKey
+  }
+
+  /// The account's rules about events, until it changes them.
+  private struct Terms: Sendable {
+    /// The rules by event number. A number of none of them is refused.
+    let rules: [EventRules]
+    let risks: [RiskRule]
+    let accountKeys: [GateAccountKey]
+    let start: GateStart
+
+    init(
+      _ rules: [EventRules], _ risks: [RiskRule], _ accountKeys: [GateAccountKey],
+      _ memory: ReplayMemory
+    ) {
+      self.rules = rules
+      self.risks = risks
+      self.accountKeys = accountKeys
+      start = GateStart(memory, window: rules.map(\.window).max() ?? CompactToken.window)
+    }
+
+    func accountKey(_ number: UInt8) -> GateAccountKey? {
+      accountKeys.first { $0.number == number }
+    }
   }
 
   /// The audience whose events this redeemer judges.
   public let audience: AudienceID
   private let redeemer: String
-  private let accountKeys: [UInt8: GateAccountKey]
-  private let replay: any ReplayStore
+  private let replay: any RedemptionStore
   private let settings: Settings
-  /// The rules by event number. A number of none of them is refused.
-  private let rules: [EventRules]
   private let clock: GateClock
-  private let start: GateStart
+  private let memory: ReplayMemory
+  private let terms: CoreLock<Terms>
+  private let addresses = AddressCounts()
   private let beacons: BeaconClock
   private let known: Admissions<Known>
   private let pool = SecretPool(for: .events)
@@ -86,7 +87,7 @@ public final class EventVerifier: Sendable {
   /// - Throws: ``ReplayStoreFailure``.
   public convenience init(
     for audience: AudienceID, name: String, beacons: BeaconKey, accountKeys: [GateAccountKey],
-    replay: any ReplayStore, settings: Settings = Settings()
+    replay: any RedemptionStore, settings: Settings = Settings()
   ) throws(ReplayStoreFailure) {
     try self.init(
       for: audience, name: name, beacons: beacons, accountKeys: accountKeys, replay: replay,
@@ -95,18 +96,16 @@ public final class EventVerifier: Sendable {
 
   init(
     for audience: AudienceID, name: String, beacons: BeaconKey, accountKeys: [GateAccountKey],
-    replay: any ReplayStore, settings: Settings, rules: [EventRules]
+    replay: any RedemptionStore, settings: Settings, rules: [EventRules], risks: [RiskRule] = []
   ) throws(ReplayStoreFailure) {
-    self.rules = rules
     self.audience = audience
     redeemer = name
-    self.accountKeys = Dictionary(accountKeys.map { ($0.number, $0) }) { $1 }
     self.replay = replay
     self.settings = settings
     let now = UInt64(clamping: settings.clock.now.seconds)
-    let memory = try replay.begin(at: now)
+    memory = try replay.begin(at: now)
     clock = GateClock(settings.clock, from: memory.highest)
-    start = GateStart(memory, window: rules.map(\.window).max() ?? settings.window)
+    terms = CoreLock(Terms(rules, risks, accountKeys, memory))
     self.beacons = BeaconClock(beacons)
     known = Admissions(capacity: settings.capacity)
   }
@@ -116,7 +115,34 @@ public final class EventVerifier: Sendable {
   /// - Parameter grant: An opened gate token. Nothing of its secret is kept but the keys of this audience.
   public func admit(_ grant: GateGrant) {
     let keys = grant.secret.eventKeys(for: audience, in: pool)
-    known.put(Known(facts: GateFacts(grant, handle: keys.handle), keys: keys), for: keys.handle)
+    let facts = GateFacts(grant, handle: keys.handle)
+    let device = Self.name("pfb1.count-device", audience.bytes + facts.instance.bytes)
+    known.put(Known(facts: facts, keys: keys, device: device), for: keys.handle)
+  }
+
+  /// Judges by a newer configuration from now on. Installations that are known stay known.
+  ///
+  /// - Parameter configuration: The gate's, or that of the redeemers of this audience. Without an event of this audience
+  ///   every event is refused.
+  public func follow(_ configuration: GateConfiguration) {
+    let rules = configuration.events.filter { $0.audience == audience }.map { EventRules($0) }
+    let new = Terms(rules, configuration.risks, configuration.accountKeys, memory)
+    terms.withLock { $0 = new }
+  }
+
+  /// Forgets which devices an account was seen with, under each account key that is here.
+  ///
+  /// - Parameter account: The user account, as the backend knows it.
+  /// - Returns: How many devices it was seen with.
+  /// - Throws: ``ReplayStoreFailure``.
+  @discardableResult
+  public func forget(account: String) throws(ReplayStoreFailure) -> Int {
+    var count = 0
+    for key in terms.withLock({ $0.accountKeys }) {
+      guard let digest = try? key.digest(of: account) else { continue }
+      count += try replay.forget(account: name(of: digest))
+    }
+    return count
   }
 
   /// Tokens of apps in an error state, by cause: those that the app's keys vouch for, and those of apps without keys.
@@ -137,19 +163,49 @@ public final class EventVerifier: Sendable {
   /// - Returns: The judgement.
   public func judge(_ question: Question) -> EventJudgement {
     let now = clock.now
-    guard let rules = rules.first(where: { $0.numbers.contains(question.event) }) else {
+    var judgement = judged(question, terms.withLock { $0 }, now, uses: true)
+    // A token that does not count says nothing about the device and the account: anyone can name them.
+    guard !judgement.isValid else { return judgement }
+    if !judgement.isRepeated, judgement.reason != .store {
+      addresses.add(question.address, at: now)
+      judgement.invalidOfAddress = addresses.span(of: question.address, at: now)
+    }
+    return judgement
+  }
+
+  /// Judges a token without using it up: nothing is counted or kept, and an earlier use is not looked up.
+  ///
+  /// - Parameter question: The token, and what it must be for; its idempotency key has no effect.
+  /// - Returns: The judgement, without counts and risk.
+  package func check(_ question: Question) -> EventJudgement {
+    var question = question
+    question.idempotencyKey = nil
+    return judged(question, terms.withLock { $0 }, clock.now, uses: false)
+  }
+
+  // MARK: Steps
+
+  private func judged(
+    _ question: Question, _ terms: Terms, _ now: UInt64, uses: Bool
+  ) -> EventJudgement {
+    guard let rules = terms.rules.first(where: { $0.numbers.contains(question.event) }) else {
       return .refused(.unlistedEvent)
     }
-    guard !rules.needsAccount || question.account != nil else { return .refused(.needsAccount) }
-    guard !rules.needsData || question.data != nil else { return .refused(.needsData) }
+    guard !rules.needsAccount || question.namesAccount else { return .refused(.needsAccount) }
+    guard !rules.needsData || question.bound != nil else { return .refused(.needsData) }
     guard let head = try? CompactToken.head(of: question.token, as: .event) else {
       return refuseHead(question)
     }
     guard let found = known.find(head.handle) else { return .refused(.refused(.handle)) }
     let facts = found.entry.facts
     guard facts.notAfter >= now else { return .refused(.refused(.handle)) }
+    guard question.instance == nil || question.instance == facts.instance else {
+      return .refused(.otherApp)
+    }
     let digest = Self.digest(of: question)
-    let name = question.idempotencyKey.map { Self.name("\(redeemer.utf8.count):\(redeemer)\($0)") }
+    let name = question.idempotencyKey.map {
+      Self.name("", Array("\(redeemer.utf8.count):\(redeemer)\($0)".utf8))
+    }
     if let name {
       do throws(ReplayStoreFailure) {
         if let kept = try replay.judgement(under: name) { return Self.again(kept, digest, facts) }
@@ -157,7 +213,7 @@ public final class EventVerifier: Sendable {
         return .refused(.store)
       }
     }
-    guard let subject = subject(of: question, head.accountKey) else {
+    guard let subject = subject(of: question, head.accountKey, terms) else {
       return .refused(.unknownAccountKey)
     }
     let token: CompactToken
@@ -167,12 +223,25 @@ public final class EventVerifier: Sendable {
       if error == .errorState { countError(in: question.token) }
       return .refused(.refused(error))
     }
-    let reason = reason(against: token, rules, question.event, now)
+    let reason = reason(against: token, rules, question.event, terms, now)
     let judgement = judgement(on: token, reason, facts, now)
-    return settle(judgement, token, rules.window, name, digest, facts, now)
+    let asked = Asked(
+      question: question, digest: digest, name: name, token: token, known: found.entry,
+      window: rules.window, now: now)
+    guard reason == nil else { return record(judgement, asked) }
+    return uses ? redeem(judgement, asked, terms) : judgement
   }
 
-  // MARK: Steps
+  /// A question about a token whose tag is right.
+  private struct Asked {
+    let question: Question
+    let digest: [UInt8]
+    let name: ReplayKey?
+    let token: CompactToken
+    let known: Known
+    let window: UInt32
+    let now: UInt64
+  }
 
   private func refuseHead(_ question: Question) -> EventJudgement {
     do throws(GateRefusal) {
@@ -189,12 +258,18 @@ public final class EventVerifier: Sendable {
     errors.withLock { $0[Int(cause)] += 1 }
   }
 
-  private func subject(of question: Question, _ accountKey: UInt8) -> CompactSubject? {
-    let data = question.data.map { Digest(hashing: $0) }
+  private func subject(
+    of question: Question, _ accountKey: UInt8, _ terms: Terms
+  ) -> CompactSubject? {
+    let data = question.bound
+    if let found = question.accountDigest {
+      guard terms.accountKey(found.key) != nil else { return nil }
+      return .event(data: data, account: found.digest)
+    }
     guard let account = question.account else { return .event(data: data) }
-    guard let key = accountKeys[accountKey], let digest = try? key.digest(of: account) else {
+    guard let key = terms.accountKey(accountKey), let digest = try? key.digest(of: account) else {
       // A token without an account, asked about for one: the core's hints tell it as another account.
-      guard accountKey == 0, let any = accountKeys.values.first,
+      guard accountKey == 0, let any = terms.accountKeys.first,
         let digest = try? any.digest(of: account)
       else { return nil }
       return .event(data: data, account: digest)
@@ -203,7 +278,8 @@ public final class EventVerifier: Sendable {
   }
 
   private func reason(
-    against token: CompactToken, _ rules: EventRules, _ event: UInt16, _ now: UInt64
+    against token: CompactToken, _ rules: EventRules, _ event: UInt16, _ terms: Terms,
+    _ now: UInt64
   ) -> EventJudgement.Reason? {
     do throws(GateRefusal) {
       try token.judge(
@@ -215,42 +291,73 @@ public final class EventVerifier: Sendable {
     } catch {
       return .refused(error)
     }
-    return start.mayHaveCounted(UInt64(token.created)) ? .beforeStart : nil
+    return terms.start.mayHaveCounted(UInt64(token.created)) ? .beforeStart : nil
   }
 
-  /// Uses the token, and keeps the judgement under the question's name, in one step of the store.
-  private func settle(
-    _ judgement: EventJudgement, _ token: CompactToken, _ window: UInt32, _ name: ReplayKey?,
-    _ digest: [UInt8],
-    _ facts: GateFacts, _ now: UInt64
+  /// Uses the token, counts it, and keeps the judgement under the question's name, in one step of the store.
+  private func redeem(
+    _ judgement: EventJudgement, _ asked: Asked, _ terms: Terms
   ) -> EventJudgement {
-    let expiry = UInt64(token.created) + 2 * UInt64(window) + UInt64(settings.skew)
+    let (token, now) = (asked.token, asked.now)
+    var judgement = judgement
+    judgement.invalidOfAddress = addresses.span(of: asked.question.address, at: now)
+    let redemption = Redemption(
+      token.replayKey,
+      until: UInt64(token.created) + 2 * UInt64(asked.window) + UInt64(settings.skew),
+      device: asked.known.device, account: accountName(asked.question, terms), name: asked.name,
+      kept: now + UInt64(settings.retention))
     do throws(ReplayStoreFailure) {
-      guard let name else {
-        guard judgement.isValid else { return judgement }
-        guard try replay.insert(token.replayKey, until: expiry, at: now) else {
-          return self.judgement(on: token, .refused(.replayed), facts, now)
-        }
+      let end = try replay.redeem(redemption, at: now) { counts in
+        judgement.counts = counts
+        judgement.risk = EventRisk(
+          terms.risks, asked.question.event,
+          RiskEvent(
+            judgement: judgement, facts: asked.known.facts, counts: counts,
+            invalid: judgement.invalidOfAddress, now: now))
+        return asked.name == nil ? [] : KeptJudgement(asked.digest, judgement).bytes
+      }
+      switch end {
+      case .redeemed:
         known.note(token.handle, start: token.start, count: token.count)
         return judgement
-      }
-      let record = ReplayRecord(
-        name: name, bytes: KeptJudgement(digest, judgement).bytes,
-        expiry: now + UInt64(settings.retention))
-      let key = judgement.isValid ? token.replayKey : nil
-      switch try replay.record(record, using: key, until: expiry, at: now) {
-      case .recorded:
-        if judgement.isValid {
-          known.note(token.handle, start: token.start, count: token.count)
-        }
-        return judgement
-      case .known(let kept): return Self.again(kept, digest, facts)
+      case .known(let kept): return Self.again(kept, asked.digest, asked.known.facts)
       case .used:
-        return self.judgement(on: token, .refused(.replayed), facts, now)
+        return self.judgement(on: token, .refused(.replayed), asked.known.facts, now)
       }
     } catch {
       return .refused(.store)
     }
+  }
+
+  /// Keeps a judgement on a token that does not count under the question's name. The token is not used up.
+  private func record(_ judgement: EventJudgement, _ asked: Asked) -> EventJudgement {
+    guard let name = asked.name else { return judgement }
+    let record = ReplayRecord(
+      name: name, bytes: KeptJudgement(asked.digest, judgement).bytes,
+      expiry: asked.now + UInt64(settings.retention))
+    do throws(ReplayStoreFailure) {
+      if case .known(let kept) = try replay.record(record, using: nil, until: 0, at: asked.now) {
+        return Self.again(kept, asked.digest, asked.known.facts)
+      }
+      return judgement
+    } catch {
+      return .refused(.store)
+    }
+  }
+
+  /// The account's name in the counts. It follows from the first account key, so a rotation of that key begins the
+  /// counts of accounts anew.
+  private func accountName(_ question: Question, _ terms: Terms) -> ReplayKey? {
+    // A digest under an earlier key cannot be computed under the first one: it counts by itself.
+    if let found = question.accountDigest { return name(of: found.digest) }
+    guard let account = question.account,
+      let digest = try? terms.accountKeys.first?.digest(of: account)
+    else { return nil }
+    return name(of: digest)
+  }
+
+  private func name(of account: Digest) -> ReplayKey {
+    Self.name("pfb1.count-account", audience.bytes + account.bytes)
   }
 
   private func judgement(
@@ -272,17 +379,20 @@ public final class EventVerifier: Sendable {
     return kept.judgement(facts)
   }
 
-  private static func name(_ text: String) -> ReplayKey {
-    guard let key = try? ReplayKey(Array(Digest(hashing: Array(text.utf8)).bytes.prefix(24)))
-    else { preconditionFailure("A replay key has 24 bytes.") }
+  private static func name(_ label: String, _ bytes: [UInt8]) -> ReplayKey {
+    let digest = Digest(hashing: Array(label.utf8) + bytes)
+    guard let key = try? ReplayKey(Array(digest.bytes.prefix(ReplayKey.byteCount))) else {
+      preconditionFailure("A replay key has 24 bytes.")
+    }
     return key
   }
 
   /// SHA-256 of everything that a question says, each part with its length.
   private static func digest(of question: Question) -> [UInt8] {
     var bytes = Array("\(question.token.utf8.count):\(question.token)\(question.event):".utf8)
-    bytes += question.account.map { Array("\($0.utf8.count):\($0)".utf8) } ?? [0]
-    bytes += question.data.map { [1] + $0 } ?? [0]
+    let account = question.accountDigest?.text ?? question.account
+    bytes += account.map { Array("\($0.utf8.count):\($0)".utf8) } ?? [0]
+    bytes += question.bound.map { [1] + $0.bytes } ?? [0]
     return Digest(hashing: bytes).bytes
   }
 }

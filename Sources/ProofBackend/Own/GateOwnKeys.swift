@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 public import ProofModel
 
 /// The keys that a gate derives from its own secrets, one for each use and secret: docs/SPEC.md, section 16.

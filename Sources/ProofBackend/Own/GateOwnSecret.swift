@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 public import ProofModel
 
 /// A secret of a gate's own: 32 random bytes with a number. All nodes of the gate share it. Secret.

@@ -1,10 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+
 public import ProofModel
 
 /// A replay store in the memory of one process: for one verifier on one node.
 ///
 /// It begins empty, so a verifier that starts with it accepts nothing that an earlier process may have accepted. It
-/// takes about 100 bytes for each proof of the last 3 minutes.
-public final class MemoryReplayStore: ReplayStore {
+/// takes about 100 bytes for each proof of the last 3 minutes, and about 600 bytes for each device that redeemed an event
+/// in the last two days.
+public final class MemoryReplayStore: RedemptionStore {
   private struct State {
     var highest: UInt64 = 0
     var used: Set<ReplayKey> = []
@@ -13,6 +16,9 @@ public final class MemoryReplayStore: ReplayStore {
     var ends: [UInt64: Ends] = [:]
     /// The first interval that may have an entry in `ends`.
     var first: UInt64 = 0
+    var counts = MemoryCounts()
+
+    var count: Int { used.count + judgements.count + counts.count }
   }
 
   private struct Ends {
@@ -30,7 +36,7 @@ public final class MemoryReplayStore: ReplayStore {
 
   /// Makes an empty store.
   ///
-  /// - Parameter capacity: How many proofs and judgements it holds.
+  /// - Parameter capacity: How many proofs, judgements, counted devices and counted accounts it holds.
   public init(capacity: Int = 1_000_000) { self.capacity = capacity }
 
   /// Nothing is known from before.
@@ -46,7 +52,7 @@ public final class MemoryReplayStore: ReplayStore {
     let result: Result<Bool, ReplayStoreFailure> = state.withLock { state in
       Self.advance(&state, to: now)
       guard !state.used.contains(key) else { return .success(false) }
-      guard state.used.count + state.judgements.count < capacity else {
+      guard state.count < capacity else {
         return .failure(.full(entries: capacity))
       }
       state.used.insert(key)
@@ -69,7 +75,7 @@ public final class MemoryReplayStore: ReplayStore {
       Self.advance(&state, to: now)
       if let known = state.judgements[record.name] { return .success(.known(known)) }
       if let key, state.used.contains(key) { return .success(.used) }
-      guard state.used.count + state.judgements.count + 1 < capacity else {
+      guard state.count + 1 < capacity else {
         return .failure(.full(entries: capacity))
       }
       if let key {
@@ -81,6 +87,38 @@ public final class MemoryReplayStore: ReplayStore {
       return .success(.recorded)
     }
     return try result.get()
+  }
+
+  /// Uses a token, counts it and records its judgement.
+  public func redeem(
+    _ redemption: Redemption, at now: UInt64, _ judged: (EventCounts) -> [UInt8]
+  ) throws(ReplayStoreFailure) -> RedemptionEnd {
+    let result: Result<RedemptionEnd, ReplayStoreFailure> = state.withLock { state in
+      Self.advance(&state, to: now)
+      if let name = redemption.name, let known = state.judgements[name] {
+        return .success(.known(known))
+      }
+      guard !state.used.contains(redemption.key) else { return .success(.used) }
+      // Four entries: the token, the judgement, the device and the account.
+      guard state.count + 3 < capacity else { return .failure(.full(entries: capacity)) }
+      state.used.insert(redemption.key)
+      state.ends[redemption.expiry / Self.interval, default: Ends()].used.append(redemption.key)
+      let counts = state.counts.add(
+        device: redemption.device, account: redemption.account, at: state.highest)
+      let bytes = judged(counts)
+      if let name = redemption.name {
+        state.judgements[name] = bytes
+        state.ends[redemption.kept / Self.interval, default: Ends()].judgements.append(name)
+      }
+      return .success(.redeemed(counts))
+    }
+    return try result.get()
+  }
+
+  /// Forgets which devices an account was seen with.
+  @discardableResult
+  public func forget(account: ReplayKey) -> Int {
+    state.withLock { $0.counts.forget(account) }
   }
 
   /// Takes a time, and forgets the intervals that have passed by the highest time.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 public import ProofModel
 
 /// Remembers proofs that were used, so that none counts twice.
@@ -74,7 +76,7 @@ public struct ReplayMemory: Sendable, Hashable {
 /// A judgement that a repeated question gets again.
 public struct ReplayRecord: Sendable, Hashable {
   /// How many bytes a judgement may have.
-  public static let byteCountMax = 256
+  public static let byteCountMax = 1_024
 
   /// The name: a digest of the redeemer's idempotency key.
   public var name: ReplayKey

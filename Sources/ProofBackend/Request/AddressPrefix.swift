@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The part of an address that rates and bindings count.
 package enum AddressPrefix {
   /// The part of an address that one sender has: all of IPv4, the first four groups of IPv6.

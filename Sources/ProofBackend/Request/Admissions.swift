@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 internal import ProofModel
 
 /// One app installation that a verifier has opened a token of.
@@ -18,8 +20,10 @@ final class Admission: Sendable {
 
 /// The installations that a verifier knows, by handle.
 ///
-/// The number of entries is bounded. When one half is full, the other half is dropped: the entries
-/// that no request used since the last exchange. A dropped installation sends its token again.
+/// The entries stand in two generations of at most `capacity` each. A request moves its entry into
+/// the young one. When an entry finds it full, it becomes the old one, and the entries of the old
+/// one are dropped. So an entry stays while fewer than `capacity` other installations send
+/// requests after it. A dropped installation sends its token or ticket again.
 final class Admissions<Entry: Sendable>: Sendable {
   private struct Held {
     var entry: Entry
@@ -33,10 +37,10 @@ final class Admissions<Entry: Sendable>: Sendable {
     var old: [GateHandle: Held] = [:]
   }
 
-  private let half: Int
+  private let capacity: Int
   private let state = CoreLock(State())
 
-  init(capacity: Int) { half = max(1, capacity / 2) }
+  init(capacity: Int) { self.capacity = max(1, capacity) }
 
   /// How many entries there are.
   var count: Int { state.withLock { $0.young.count + $0.old.count } }
@@ -44,17 +48,17 @@ final class Admissions<Entry: Sendable>: Sendable {
   /// The entry of a handle, and the highest count that was seen for a start; 0 for none.
   func find(_ handle: GateHandle, start: UInt32? = nil) -> (entry: Entry, newest: UInt32)? {
     state.withLock { state in
-      guard let held = Self.held(handle, &state, half) else { return nil }
+      guard let held = Self.held(handle, &state, capacity) else { return nil }
       return (held.entry, held.start == start ? held.newest : 0)
     }
   }
 
   func put(_ entry: Entry, for handle: GateHandle) {
     state.withLock { state in
-      let held = Self.held(handle, &state, half)
+      let held = Self.held(handle, &state, capacity)
       Self.put(
         Held(entry: entry, start: held?.start ?? 0, newest: held?.newest ?? 0), handle, &state,
-        half)
+        capacity)
     }
   }
 
@@ -77,17 +81,17 @@ final class Admissions<Entry: Sendable>: Sendable {
     }
   }
 
-  private static func held(_ handle: GateHandle, _ state: inout State, _ half: Int) -> Held? {
+  private static func held(_ handle: GateHandle, _ state: inout State, _ capacity: Int) -> Held? {
     if let held = state.young[handle] { return held }
     guard let held = state.old.removeValue(forKey: handle) else { return nil }
-    put(held, handle, &state, half)
+    put(held, handle, &state, capacity)
     return held
   }
 
   private static func put(
-    _ held: Held, _ handle: GateHandle, _ state: inout State, _ half: Int
+    _ held: Held, _ handle: GateHandle, _ state: inout State, _ capacity: Int
   ) {
-    if state.young[handle] == nil, state.young.count >= half {
+    if state.young[handle] == nil, state.young.count >= capacity {
       state.old = state.young
       state.young = [:]
     }

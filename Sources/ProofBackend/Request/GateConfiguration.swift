@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 public import ProofModel
 
 /// Everything that a gate judges by, as the service signed it: docs/SERVICE.md, section 10. Secret for its account
@@ -27,6 +29,43 @@ public struct GateConfiguration: Sendable {
     public let allowsUnanchored: Bool
     /// How many seconds old the measurement behind a token may be.
     public let measuredMax: UInt8
+  }
+
+  /// A challenge that the gate sets under a name.
+  public struct NamedChallenge: Sendable, Hashable {
+    /// The way in which it is answered.
+    public enum Kind: String, Sendable, CaseIterable {
+      /// An attested app sends its gate token.
+      case token
+      /// An attested app proves that it has its gate keys.
+      case proof
+      /// Any client solves puzzles of SHA-256.
+      case work
+      /// Any client solves puzzles that need memory.
+      case memory
+      /// A person answers on a page.
+      case person
+
+      /// The levels that a challenge of this kind may have.
+      var levels: ClosedRange<Int64> {
+        switch self {
+        case .token, .proof, .person: 0...0
+        case .work:
+          Int64(CorePuzzle.puzzleLevels.lowerBound)...Int64(CorePuzzle.puzzleLevels.upperBound)
+        case .memory:
+          Int64(CorePuzzle.pairingLevels.lowerBound)...Int64(CorePuzzle.pairingLevels.upperBound)
+        }
+      }
+    }
+
+    /// Its name: the last part of the path under which the gate sets it.
+    public let name: String
+    /// The way in which it is answered.
+    public let kind: Kind
+    /// How much work it asks for; 0 for kinds without work.
+    public let level: UInt8
+    /// The seconds that an answer may take.
+    public let life: UInt32
   }
 
   /// The one audience whose redeemers it is for; nil for the configuration of the gate itself.
@@ -63,6 +102,14 @@ public struct GateConfiguration: Sendable {
   public let revocations: [InstanceID: UInt32]
   /// The events of the gate.
   public let events: [Events]
+  /// The rules by which redeemers tell the risk of an event.
+  public let risks: [RiskRule]
+  /// How many rules of risk a later service wrote that this version does not know. They are left out.
+  public let unknownRisks: Int
+  /// The challenges that the gate sets under a name. Those of a kind that this version does not know are left out.
+  public let challenges: [NamedChallenge]
+  /// Whether the gate logs what it would refuse, and lets it pass: `proofctl gate watch`.
+  public let isWatched: Bool
 
   /// Checks and reads a configuration.
   ///
@@ -96,6 +143,8 @@ public struct GateConfiguration: Sendable {
     publicKeys = own.publicKeys
     issuers = own.issuers
     revocations = own.revocations
+    challenges = own.challenges
+    isWatched = own.isWatched
     accountKeys = try claims.objects("aks") { key throws(GateConfigurationError) in
       let number = UInt8(try key.integer("num", 1...255))
       return try key.value("key") { bytes throws(ProofError) in
@@ -112,6 +161,9 @@ public struct GateConfiguration: Sendable {
         needsData: try row.flag("data"), allowsUnanchored: try row.flag("unanchored"),
         measuredMax: UInt8(try row.integer("measured", 0...255)))
     }
+    let rows = try claims.has("risk") ? Self.risks(claims) : []
+    risks = rows.compactMap(\.self)
+    unknownRisks = rows.count - risks.count
     if let audience, !events.allSatisfy({ $0.name == audience }) { throw .malformed(claim: "evt") }
     if let held {
       guard held.gate == gate, held.account == account else { throw .otherGate(held.gate, gate) }
@@ -203,6 +255,8 @@ private struct GateOwnPart {
   var publicKeys: [GatePublicKey] = []
   var issuers: [IssuerPublicKey] = []
   var revocations: [InstanceID: UInt32] = [:]
+  var challenges: [GateConfiguration.NamedChallenge] = []
+  var isWatched = false
 
   /// The part that a redeemer has: nothing.
   init() {}
@@ -233,6 +287,44 @@ private struct GateOwnPart {
       (try row.value("ins", InstanceID.init), UInt32(try row.integer("gen", 1...Int64(UInt32.max))))
     }
     revocations = Dictionary(revoked) { max($0, $1) }
+    // Services of earlier versions have neither member.
+    isWatched = try claims.has("watch") ? claims.flag("watch") : false
+    challenges = try claims.has("challenges") ? Self.challenges(claims) : []
+  }
+}
+
+extension GateConfiguration {
+  /// The rules of risk; nil for one that this version does not know.
+  private static func risks(_ claims: GateClaims) throws(GateConfigurationError) -> [RiskRule?] {
+    try claims.objects("risk") { row throws(GateConfigurationError) -> RiskRule? in
+      let first = UInt16(try row.integer("first", 0...0xFFFF))
+      let last = UInt16(try row.integer("last", Int64(first)...0xFFFF))
+      let reason = try row.text("reason")
+      guard let condition = RiskCondition(try row.text("when")),
+        let level = RiskLevel(word: try row.text("level"))
+      else { return nil }
+      return RiskRule(first...last, condition, level, reason)
+    }
+  }
+}
+
+extension GateOwnPart {
+  private static func challenges(
+    _ claims: GateClaims
+  ) throws(GateConfigurationError) -> [GateConfiguration.NamedChallenge] {
+    let rows = try claims.objects("challenges") {
+      row throws(GateConfigurationError) -> GateConfiguration.NamedChallenge? in
+      let word = try row.text("kind")
+      guard let kind = GateConfiguration.NamedChallenge.Kind(rawValue: word) else { return nil }
+      return GateConfiguration.NamedChallenge(
+        name: try row.text("name"), kind: kind, level: UInt8(try row.integer("level", kind.levels)),
+        life: UInt32(try row.integer("life", 1...86_400)))
+    }
+    let challenges = rows.compactMap(\.self)
+    guard Set(challenges.map(\.name)).count == challenges.count else {
+      throw .malformed(claim: "challenges")
+    }
+    return challenges
   }
 }
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 internal import ProofModel
 
 /// A word of the gate on the time, made for one start of one verifier, that a client puts before the dot of a nonce:

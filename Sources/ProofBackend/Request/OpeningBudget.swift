@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import ProofModel
 
 /// Bounds on the public-key work that requests may cause before their sender has shown a valid gate token.
@@ -26,6 +28,8 @@ public struct OpeningBudget: Sendable, Hashable {
   public var strangers = Rate(burst: 200, perSecond: 100)
   /// For all other addresses together.
   public var known = Rate(burst: 200, perSecond: 100)
+  /// For all clients together that solved a puzzle for the opening. A gate sets one where the other shares are spent.
+  public var worked = Rate(burst: 60, perSecond: 30)
 
   /// The budget without changes.
   public init() {}
@@ -38,38 +42,28 @@ final class Openings: Sendable {
   private static let cellCount = 4096
   private static let knownSeconds: UInt64 = 86_400
 
-  private struct Bucket {
-    var spent: Double = 0
-    var time: UInt64 = 0
-
-    /// Takes one, if there is one.
-    mutating func take(_ rate: OpeningBudget.Rate, at now: UInt64) -> Bool {
-      spent = max(0, spent - Double(now - min(now, time)) * rate.perSecond)
-      time = max(time, now)
-      guard spent + 1 <= rate.burst else { return false }
-      spent += 1
-      return true
-    }
-
-    mutating func giveBack() { spent = max(0, spent - 1) }
-  }
-
   private struct Cell {
-    var bucket = Bucket()
+    var bucket = RateBucket()
     var known: Int = 0
     var knownUntil: UInt64 = 0
   }
 
   private struct State {
     var cells = [Cell](repeating: Cell(), count: cellCount)
-    var strangers = Bucket()
-    var known = Bucket()
+    var strangers = RateBucket()
+    var known = RateBucket()
+    var worked = RateBucket()
+  }
+
+  /// The share that an opening comes from.
+  fileprivate enum Share {
+    case strangers, known, worked
   }
 
   /// One opening that was taken.
   struct Taken {
     fileprivate let name: Int
-    fileprivate let isKnown: Bool
+    fileprivate let share: Share
   }
 
   private let budget: OpeningBudget
@@ -77,10 +71,19 @@ final class Openings: Sendable {
 
   init(_ budget: OpeningBudget) { self.budget = budget }
 
-  /// Takes an opening for an address; nil if there is none.
-  func take(for address: String?, at now: UInt64) -> Taken? {
+  /// Takes an opening for an address.
+  ///
+  /// - Parameters:
+  ///   - address: The client's address.
+  ///   - hasWorked: Whether the client solved a puzzle for this opening: it has a share of its own.
+  ///   - now: Unix seconds.
+  /// - Returns: The opening; nil if there is none.
+  func take(for address: String?, hasWorked: Bool, at now: UInt64) -> Taken? {
     let name = Self.name(of: address)
     return state.withLock { state in
+      if hasWorked {
+        return state.worked.take(budget.worked, at: now) ? Taken(name: name, share: .worked) : nil
+      }
       let place = name & (Self.cellCount - 1)
       let isKnown = state.cells[place].known == name && state.cells[place].knownUntil >= now
       guard state.cells[place].bucket.take(budget.perAddress, at: now) else { return nil }
@@ -92,7 +95,7 @@ final class Openings: Sendable {
         state.cells[place].bucket.giveBack()
         return nil
       }
-      return Taken(name: name, isKnown: isKnown)
+      return Taken(name: name, share: isKnown ? .known : .strangers)
     }
   }
 
@@ -100,8 +103,12 @@ final class Openings: Sendable {
   func giveBack(_ taken: Taken, at now: UInt64) {
     state.withLock { state in
       let place = taken.name & (Self.cellCount - 1)
-      state.cells[place].bucket.giveBack()
-      if taken.isKnown { state.known.giveBack() } else { state.strangers.giveBack() }
+      switch taken.share {
+      case .strangers: state.strangers.giveBack()
+      case .known: state.known.giveBack()
+      case .worked: state.worked.giveBack()
+      }
+      if taken.share != .worked { state.cells[place].bucket.giveBack() }
       state.cells[place].known = taken.name
       state.cells[place].knownUntil = now + Self.knownSeconds
     }

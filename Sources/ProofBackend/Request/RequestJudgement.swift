@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 public import ProofModel
 public import ProofRequest
 
@@ -49,7 +51,7 @@ extension RejectedRequest: CustomStringConvertible {
     case .request(let refusal): refusal.description
     case .gate(let refusal): refusal.description
     case .digestField(let refusal): refusal.description
-    case .busy: "The installation is not known, and its address may open no gate token now."
+    case .busy: "The installation is not known, and no gate token is opened for its address now."
     case .store(let failure): failure.description
     }
   }
@@ -79,6 +81,8 @@ public struct RequestJudgement: Sendable {
   /// Fields that the answer must have: `Proof-Time`, and on a refusal `Proof-Refusal` and `Proof-Nonce`. They do not
   /// depend on whether the app passed its attestation.
   public let fields: [(name: String, value: String)]
+  /// The grant of a gate token that was opened for this request; nil if none was, and for a refused request.
+  package var opened: GateGrant?
 
   /// The verdict; nil for a refused request.
   public var verdict: RequestVerdict? { try? result.get() }

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 public import ProofModel
 public import ProofRequest
 
@@ -89,6 +91,8 @@ public struct ReceivedRequest: Sendable {
   public var account: Digest?
   /// The installation's public key, from a measurement token or the account's records; nil if it is not known.
   public var installationKey: InstallationPoint?
+  /// Whether the client solved a puzzle for the opening of its gate token.
+  package var hasWorked = false
 
   /// Describes a request.
   ///

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 public import ProofJOSE
 public import ProofModel
 internal import ProofRequest
@@ -14,7 +16,8 @@ public final class RequestVerifier: Sendable {
     public var clock = JOSEClock.system
     /// Seconds by which clocks of the nodes may differ.
     public var skew: UInt32 = 30
-    /// How many installations are known at a time. One takes about 600 bytes: 60 MB for 100,000.
+    /// How many installations stay known while they send requests in turn; at most twice as many are kept.
+    /// One takes about 640 bytes: 64 MB for 100,000.
     public var capacity = 100_000
     /// The budget of openings.
     public var openings = OpeningBudget()
@@ -84,8 +87,9 @@ public final class RequestVerifier: Sendable {
   public func judge(_ request: ReceivedRequest, on route: RequestRoute) -> RequestJudgement {
     let now = clock.now
     let result: Result<RequestVerdict, RejectedRequest>
+    var opened: GateGrant?
     do throws(RejectedRequest) {
-      result = .success(try verdict(on: request, route, now))
+      result = .success(try verdict(on: request, route, now, &opened))
     } catch {
       result = .failure(error)
     }
@@ -94,13 +98,16 @@ public final class RequestVerifier: Sendable {
       fields.append((name: "Proof-Refusal", value: told.text))
       if told == .clock { fields.append((name: "Proof-Nonce", value: nonces.text(at: now))) }
     }
-    return RequestJudgement(result: result, fields: fields)
+    var judgement = RequestJudgement(result: result, fields: fields)
+    // A ticket is for a client that has shown the token's keys.
+    if case .success = result { judgement.opened = opened }
+    return judgement
   }
 
   // MARK: Steps
 
   private func verdict(
-    on request: ReceivedRequest, _ route: RequestRoute, _ now: UInt64
+    on request: ReceivedRequest, _ route: RequestRoute, _ now: UInt64, _ opened: inout GateGrant?
   ) throws(RejectedRequest) -> RequestVerdict {
     let head: RequestHead
     do throws(RequestFormatError) {
@@ -113,7 +120,8 @@ public final class RequestVerifier: Sendable {
     let form = try Self.form(of: head, route)
     let proof =
       form == .standard
-      ? try standard(head, request, route, now) : try compact(head, form, request, route, now)
+      ? try standard(head, request, route, now, &opened)
+      : try compact(head, form, request, route, now, &opened)
     let isSigned = try checkInstallation(head, request, route, proof)
     // Use the proof up last, so that a refused request uses up nothing.
     let isReplayChecked = try use(proof, route, head, now)
@@ -160,7 +168,8 @@ public final class RequestVerifier: Sendable {
   }
 
   private func standard(
-    _ head: RequestHead, _ request: ReceivedRequest, _ route: RequestRoute, _ now: UInt64
+    _ head: RequestHead, _ request: ReceivedRequest, _ route: RequestRoute, _ now: UInt64,
+    _ opened: inout GateGrant?
   ) throws(RejectedRequest) -> Checked {
     let proof: StandardProof
     do throws(RequestRefusal) {
@@ -171,7 +180,7 @@ public final class RequestVerifier: Sendable {
     guard let name = Base64.decode(proof.keyID, .url), let handle = try? GateHandle(name) else {
       throw .request(.unknownKey)
     }
-    let admission = try admission(of: handle, head, request, route, now)
+    let admission = try admission(of: handle, head, request, route, now, &opened)
     guard admission.keys.withRequestKey({ proof.isSigned(with: $0) }) else {
       throw .request(.wrongSignature)
     }
@@ -214,14 +223,14 @@ public final class RequestVerifier: Sendable {
 
   private func compact(
     _ head: RequestHead, _ form: RequestForms, _ request: ReceivedRequest, _ route: RequestRoute,
-    _ now: UInt64
+    _ now: UInt64, _ opened: inout GateGrant?
   ) throws(RejectedRequest) -> Checked {
     let (subject, digest) = try subject(head, form, request, route)
     let text = head.fields.first(route.fields.compact) ?? ""
     let found = try Self.gate { () throws(GateRefusal) in
       try CompactToken.head(of: text, as: subject.kind)
     }
-    let admission = try admission(of: found.handle, head, request, route, now)
+    let admission = try admission(of: found.handle, head, request, route, now, &opened)
     let token: CompactToken
     if let digest, let field = route.fields.digest {
       token = try Self.checked(
@@ -320,7 +329,7 @@ public final class RequestVerifier: Sendable {
   /// The admission of a handle: known, or opened from the token that came along.
   private func admission(
     of handle: GateHandle, _ head: RequestHead, _ request: ReceivedRequest, _ route: RequestRoute,
-    _ now: UInt64
+    _ now: UInt64, _ opened: inout GateGrant?
   ) throws(RejectedRequest) -> Admission {
     let known = admissions.find(handle).map(\.entry)
     guard let text = head.fields.first(route.fields.token) else {
@@ -331,7 +340,11 @@ public final class RequestVerifier: Sendable {
     let digest = Self.prefix(of: Digest(hashing: Array(text.utf8)))
     if let known, known.token == digest { return try usable(known, now) }
     do throws(RejectedRequest) {
-      return try usable(try open(text, digest, for: handle, request.address, now), now)
+      let (admission, grant) = try open(text, digest, request.address, request.hasWorked, now)
+      // The token is another installation's, or of another generation than the app's keys.
+      guard admission.facts.handle == handle else { throw .gate(.handle) }
+      opened = grant
+      return try usable(admission, now)
     } catch {
       // A bad token does not affect an installation whose good token was opened before.
       guard let known else { throw error }
@@ -340,24 +353,67 @@ public final class RequestVerifier: Sendable {
   }
 
   private func open(
-    _ text: String, _ digest: UInt64, for handle: GateHandle, _ address: String?, _ now: UInt64
-  ) throws(RejectedRequest) -> Admission {
+    _ text: String, _ digest: UInt64, _ address: String?, _ hasWorked: Bool, _ now: UInt64
+  ) throws(RejectedRequest) -> (Admission, GateGrant) {
     guard text.utf8.count <= GateToken.byteCount * 2, let bytes = Base64.decode(text, .url) else {
       throw .gate(.tokenLength)
     }
     try Self.gate { () throws(GateRefusal) in try gate.checkHead(of: bytes) }
-    guard let taken = openings.take(for: address, at: now) else { throw .busy }
+    guard let taken = openings.take(for: address, hasWorked: hasWorked, at: now) else {
+      throw .busy
+    }
     let grant = try Self.gate { () throws(GateRefusal) in try gate.open(bytes, at: now) }
     openings.giveBack(taken, at: now)
+    return (try admit(grant, token: digest), grant)
+  }
+
+  private func admit(_ grant: GateGrant, token: UInt64) throws(RejectedRequest) -> Admission {
     let keys = grant.secret.keys(in: pool)
-    let admission = Admission(
-      GateFacts(grant, handle: keys.handle), keys, token: digest)
+    let admission = Admission(GateFacts(grant, handle: keys.handle), keys, token: token)
     try check(admission)
     admissions.put(admission, for: keys.handle)
     for redeemer in events { redeemer.admit(grant) }
-    // The token is another installation's, or of another generation than the app's keys.
-    guard keys.handle == handle else { throw .gate(.handle) }
     return admission
+  }
+
+  /// Admits the installation of a grant that another node of the gate opened, or this one before its start.
+  ///
+  /// - Parameter grant: The grant of a ticket. The gate has looked at its mode and the floor.
+  /// - Returns: The installation's handle.
+  /// - Throws: ``RejectedRequest/gate(_:)`` for a grant that is revoked or over.
+  @discardableResult
+  package func admit(_ grant: GateGrant) throws(RejectedRequest) -> GateHandle {
+    guard grant.notAfter >= clock.now else { throw .gate(.tokenExpired) }
+    return try admit(grant, token: 0).facts.handle
+  }
+
+  /// Opens a gate token that comes without a proof. The budget is charged for each, also for one that opens.
+  ///
+  /// - Parameters:
+  ///   - text: The token in base64url.
+  ///   - address: The client's address.
+  ///   - hasWorked: Whether the client solved a puzzle for this opening.
+  /// - Returns: The installation's handle.
+  /// - Throws: ``RejectedRequest``.
+  package func admit(
+    token text: String, from address: String?, hasWorked: Bool = false
+  ) throws(RejectedRequest) -> GateHandle {
+    let now = clock.now
+    guard openings.take(for: address, hasWorked: hasWorked, at: now) != nil else { throw .busy }
+    let digest = Self.prefix(of: Digest(hashing: Array(text.utf8)))
+    let admission = try usable(try open(text, digest, address, hasWorked, now).0, now)
+    return admission.facts.handle
+  }
+
+  /// The gate's word on the time, for `Proof-Nonce`.
+  package var nonce: String { nonces.text(at: clock.now) }
+
+  /// Forgets an installation: its next request shows its token or ticket, from which redeemers learn its keys, too.
+  package func forget(_ handle: GateHandle) { admissions.remove(handle) }
+
+  /// The keys of an installation that is known; nil for another one.
+  package func keys(of handle: GateHandle) -> GateKeys? {
+    admissions.find(handle)?.entry.keys
   }
 
   private func usable(

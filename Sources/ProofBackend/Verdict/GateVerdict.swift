@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 internal import ProofJOSE
 public import ProofModel
 
@@ -54,6 +56,11 @@ public struct GateVerdict: Sendable, Hashable {
   public var solved: [String] = []
   /// The app; nil for a client without a valid proof.
   public var app: App?
+  /// The event whose token the request carried, and the gate redeemed; nil for none.
+  public var event: Event?
+  /// The name of a client without a valid proof, for ``GateDemand``: `s.` and its session, or `a.` and its address
+  /// prefix. Nil for an app, and where the gate set no name.
+  public var client: String?
 
   /// Describes a verdict.
   public init(reference: String, moment: UInt64, rule: String, passes: Bool) {
@@ -115,7 +122,9 @@ extension GateVerdict {
     if let body { object["body"] = .string(Base64.encode(body.bytes, .url)) }
     if !solved.isEmpty { object["solved"] = .array(solved.map { .string($0) }) }
     if let app { object["app"] = .object(app.object) }
-    let said = [Self.head, key.number] + Array(JSONValue.object(object).text.utf8)
+    if let event { object["event"] = .object(event.object) }
+    if let client { object["client"] = .string(client) }
+    let said = [Self.head, key.number] + JSONValue.object(object).utf8
     return Base64.encode(said, .url) + "."
       + Base64.encode(key.mac(Self.label, said).bytes, .url)
   }
@@ -132,6 +141,11 @@ extension GateVerdict {
     if case .array(let names)? = object["solved"] {
       solved = names.compactMap { Optional($0).text }
     }
+    client = object["client"].text
+    if case .object(let found)? = object["event"] {
+      guard let event = Event(found) else { return nil }
+      self.event = event
+    }
     if case .object(let facts)? = object["app"] {
       guard let app = App(facts) else { return nil }
       self.app = app
@@ -146,7 +160,7 @@ extension GateVerdict.App {
       "forced": .bool(isForced), "anchored": .bool(isAnchored),
       "properties": .number(JSONNumber(Int64(properties))),
       "seen": .number(JSONNumber(Int64(clamping: firstSeen))),
-      "findings": .array(findings.map { .string("\($0.category).\($0.number)") }),
+      "findings": .array(findings.map { .string($0.text) }),
     ]
     if let responseCode { object["arc"] = .string(responseCode) }
     return object
@@ -169,17 +183,16 @@ extension GateVerdict.App {
     self.firstSeen = firstSeen
     responseCode = object["arc"].text
     for finding in findings {
-      let parts = (Optional(finding).text ?? "").split(separator: ".").compactMap { UInt8($0) }
-      guard parts.count == 2 else { return nil }
-      self.findings.append(GateFinding(category: parts[0], number: parts[1]))
+      guard let finding = GateFinding(text: Optional(finding).text) else { return nil }
+      self.findings.append(finding)
     }
   }
 }
 
 extension Optional<JSONValue> {
-  fileprivate var text: String? { if case .string(let text)? = self { text } else { nil } }
+  var text: String? { if case .string(let text)? = self { text } else { nil } }
 
-  fileprivate var integer: Int64? {
+  var integer: Int64? {
     if case .number(let number)? = self { number.integer } else { nil }
   }
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The way in which a challenge is answered. The numbers stand in each challenge.
 public enum ChallengeKind: UInt8, Sendable, Hashable, CaseIterable {
   /// An attested app sends its ticket, then its gate token.
@@ -11,10 +13,23 @@ public enum ChallengeKind: UInt8, Sendable, Hashable, CaseIterable {
   /// A person answers on a page.
   case person = 9
 
+  /// The word of rules and verdicts.
+  public var word: String {
+    switch self {
+    case .token: "token"
+    case .proof: "proof"
+    case .work: "work"
+    case .memoryWork: "memory"
+    case .person: "person"
+    }
+  }
+
   /// The levels that a challenge of this kind may have.
   public var levels: ClosedRange<UInt8> {
     switch self {
-    case .token, .proof, .person: 0...0
+    case .token, .proof: 0...0
+    // How many tries the session had before this one.
+    case .person: 0...9
     case .work: WorkPuzzle.levels
     case .memoryWork: MemoryPuzzle.levels
     }
@@ -41,6 +56,11 @@ public struct ChallengeKinds: OptionSet, Sendable, Hashable {
   /// One kind.
   public init(_ kind: ChallengeKind) {
     rawValue = 1 << (kind.rawValue - ChallengeKind.token.rawValue)
+  }
+
+  /// The words of the kinds, in the order of their numbers.
+  public var words: [String] {
+    ChallengeKind.allCases.filter { contains(ChallengeKinds($0)) }.map(\.word)
   }
 
   /// All kinds.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 public import ProofBackend
 
 /// The reason why an answer to a challenge does not count. For the log; a client gets another challenge.
@@ -26,6 +28,8 @@ public enum ChallengeRefusal: Error, Sendable, Hashable {
   case otherAnswer
   /// The answer is wrong. The challenge is used up.
   case wrong
+  /// The client's gate token is not opened: the budget of openings is spent. The challenge is not used up.
+  case busy
   /// The replay store did not answer.
   case store(ReplayStoreFailure)
 }
@@ -47,6 +51,7 @@ extension ChallengeRefusal: CustomStringConvertible {
     case .spent: "The challenge was answered before."
     case .otherAnswer: "The answer is of another kind than the challenge."
     case .wrong: "The answer is wrong."
+    case .busy: RejectedRequest.busy.description
     case .store(let failure): failure.description
     }
   }

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 internal import ProofModel
 
 /// Challenges that were answered wrongly at this node, in a fixed room of 1 MiB.

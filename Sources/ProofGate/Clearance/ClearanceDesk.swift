@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 public import ProofBackend
 public import ProofJOSE
 public import ProofModel
@@ -22,6 +24,9 @@ public final class ClearanceDesk: Sendable {
     /// The settings without changes.
     public init() {}
   }
+
+  /// The life of a clearance in seconds.
+  public var life: UInt32 { min(settings.life, Self.lifeMax) }
 
   private let keys: GateKeySet
   private let replay: any ReplayStore
@@ -79,7 +84,14 @@ public final class ClearanceDesk: Sendable {
     if challenge.kind == .work { levels.work = max(levels.work, challenge.level) }
     if challenge.kind == .memoryWork { levels.memory = max(levels.memory, challenge.level) }
     let solved = ChallengeKinds(challenge.kind).union(held?.solved ?? [])
-    let expiry = UInt32(clamping: clock.now + UInt64(min(settings.life, Self.lifeMax)))
+    var expiry = UInt32(clamping: clock.now + UInt64(min(settings.life, Self.lifeMax)))
+    // Kinds that are kept end when they would have ended: a cheap answer must not prolong a dear one.
+    if let held,
+      !held.solved.isSubset(of: ChallengeKinds(challenge.kind)) || held.workLevel > challenge.level
+        || held.memoryWorkLevel > challenge.level
+    {
+      expiry = min(expiry, held.expiry)
+    }
     var bytes = [Clearance.head, 0, solved.rawValue, levels.work | levels.memory << 5]
     bytes += Self.flags(holder) + expiry.littleEndianBytes + start + RandomSource.bytes(4)
     bytes += Clearance.hostDigest(subject.place.authority) + Self.name(of: holder)

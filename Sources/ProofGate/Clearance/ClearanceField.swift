@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 public import ProofRequest
 
 /// The text of a clearance as a request carries it: the header field `Proof-Clearance`, or the cookie

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 public import ProofBackend
 
 /// The reason why a clearance does not count. For the log; a client gets a challenge.

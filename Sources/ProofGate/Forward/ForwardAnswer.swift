@@ -1,8 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package import ProofBackend
 
 /// A gate's answer to a proxy, and what log and metrics say about it.
 package struct ForwardAnswer: Sendable {
-  /// 200 for a request that passes; 401, 403 or 503.
+  /// 200 for a request that passes; else the status for the client: 401, 403, 428, 429 or 503.
   package var status: Int
   /// The header fields of the answer. A proxy hands `Proof-Verdict` to the API, and the others to the client.
   package var fields: [(name: String, value: String)]
@@ -18,6 +20,16 @@ package struct ForwardAnswer: Sendable {
   package var reason: String?
   /// The handle of the app in base64url; nil for a client without a valid proof.
   package var handle: String?
+  /// The clearance that counted for the request, or that its answer earned; nil for none.
+  package var clearance: Clearance?
+  /// The parts of the request that the form of a refusal depends on; nil for a request that could not be read.
+  package var asker: RefusalDocument.Asker?
+
+  /// The status that a proxy gets. nginx knows 401 and 403 as refusals, and takes others for a failure of the gate.
+  package func status(for style: ForwardStyle) -> Int {
+    guard style == .original, status != 200 else { return status }
+    return status == 403 ? 403 : 401
+  }
 }
 
 extension RejectedRequest {

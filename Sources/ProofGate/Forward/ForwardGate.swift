@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package import ProofBackend
 internal import ProofModel
 internal import ProofRequest
@@ -16,11 +18,18 @@ package struct ForwardGate: Sendable {
     package var takesRouteNames: Bool
     /// Whether nothing is enforced, whatever the rules say.
     package var watchesAll: Bool
+    /// The most seconds for which a configuration counts; nil for what it says itself.
+    package var staleAfter: Int64?
+    /// The emergency tokens of the operators; nil for none.
+    package var bypass: BypassFile?
 
     package init(
       _ configuration: GateConfiguration, _ routes: RouteFile, _ style: ForwardStyle,
-      takesRouteNames: Bool, watchesAll: Bool
+      takesRouteNames: Bool, watchesAll: Bool, staleAfter: Int64? = nil,
+      bypass: BypassFile? = nil
     ) {
+      self.staleAfter = staleAfter
+      self.bypass = bypass
       self.configuration = configuration
       self.routes = routes
       self.style = style
@@ -29,11 +38,17 @@ package struct ForwardGate: Sendable {
     }
   }
 
-  private let rules: Rules
-  private let requests: RequestVerifier
-  private let own: GateOwnKeys
-  private let door: ForwardedRequest.Door
-  private let places: [String: RequestRoute]
+  let rules: Rules
+  let requests: RequestVerifier
+  let own: GateOwnKeys
+  let desks: GateDesks
+  let limits: GateLimits
+  /// Redeems the event tokens of requests; nil for a gate that redeems none.
+  let redeemer: EventVerifier?
+  let places: [String: RequestRoute]
+  /// One desk for each host: its key stands in a guarded block, which costs some system calls to make.
+  private let verdicts: [String: VerdictDesk]
+  let door: ForwardedRequest.Door
 
   /// A gate with these rules.
   ///
@@ -41,151 +56,169 @@ package struct ForwardGate: Sendable {
   ///   - rules: The rules.
   ///   - requests: Judges proofs.
   ///   - own: The gate's own keys: they sign verdicts.
+  ///   - desks: Challenges, clearances and tickets.
+  ///   - limits: Counts requests by the limits of the rules.
+  ///   - redeemer: Redeems the event tokens of requests. It learns keys from the tokens that `requests` opens.
   /// - Throws: ``ForwardGateError`` or ``RouteFileError`` for rules that cannot hold.
-  package init(_ rules: Rules, _ requests: RequestVerifier, own: GateOwnKeys) throws {
+  package init(
+    _ rules: Rules, _ requests: RequestVerifier, own: GateOwnKeys, desks: GateDesks,
+    limits: GateLimits = GateLimits(), redeemer: EventVerifier? = nil
+  ) throws {
     // A proof over the body alone covers no URL: each answered request could be sent again as another one.
     guard rules.configuration.form != .body else { throw ForwardGateError.bodyForm }
-    try rules.routes.check(hosts: rules.configuration.hosts)
+    try rules.routes.check(style: rules.style)
+    // A host or a number that the account lists no more makes no rule of this file unusable: its requests are refused.
+    // Otherwise a pulled configuration would be refused as a whole, and its revocations with it.
+    if redeemer == nil { try rules.routes.check(events: nil) }
     self.rules = rules
     self.requests = requests
     self.own = own
+    self.desks = desks
+    self.limits = limits
+    self.redeemer = redeemer
     var places: [String: RequestRoute] = [:]
-    for host in rules.configuration.hosts { places[host] = rules.configuration.route(for: host) }
+    var verdicts: [String: VerdictDesk] = [:]
+    for host in rules.configuration.hosts {
+      places[host] = rules.configuration.route(for: host)
+      verdicts[host] = VerdictDesk(own, for: host)
+    }
     self.places = places
+    self.verdicts = verdicts
     door = ForwardedRequest.Door(
       rules.style, takesRouteNames: rules.takesRouteNames,
-      fields: places.values.first?.fields ?? RequestFields())
+      fields: places.values.first?.fields ?? RequestFields(), takesBypass: rules.bypass != nil)
   }
+
+  /// One question of a proxy, and the rule for it.
+  struct Question {
+    let request: ForwardedRequest
+    let rule: RouteRule
+    let reference: String
+    let address: String?
+    let now: UInt64
+    /// The body, where the proxy hands it over.
+    var body: [UInt8]?
+    /// The named challenge that the request asks for; nil for a request to the API.
+    var named: PageChallenge?
+
+    var head: RequestHead { request.head }
+  }
+
+  /// How the proxy tells about requests.
+  package var style: ForwardStyle { rules.style }
 
   /// Answers a question.
   ///
   /// - Parameters:
   ///   - lines: The lines of the question's header.
+  ///   - body: The body, where the proxy hands it over; nil elsewhere.
   ///   - address: The client's address, as the proxy tells it.
   ///   - now: Unix seconds.
   /// - Returns: The answer for the proxy, the log and the metrics.
   package func answer(
-    _ lines: [(name: String, value: String)], from address: String?, at now: UInt64
+    _ lines: [(name: String, value: String)], body: [UInt8]? = nil, from address: String?,
+    at now: UInt64
   ) -> ForwardAnswer {
     let reference = VerdictDesk.reference()
-    let request: ForwardedRequest
+    var question: Question
     do throws(ForwardRefusal) {
-      request = try ForwardedRequest(lines, at: door)
-      guard places[request.head.authority] != nil else { throw .host(request.head.authority) }
+      question = try self.question(lines, reference, address, now)
+      question.body = try whole(body, of: question)
     } catch {
-      return refused(error, RouteRule.unmatchedName, reference)
+      return refused(error, reference)
     }
+    var answer = self.answer(question)
+    answer.asker = asker(of: question)
+    return answer
+  }
+
+  private func answer(_ question: Question) -> ForwardAnswer {
+    if let answer = bypassed(question) { return answer }
+    var more: [ClearanceRule.Demand] = []
+    if let exceeded = limits.take(
+      .address, question.address, question.rule.limits, rule: question.rule.name)
+    {
+      guard let demand = exceeded.limit.demand else { return limited(question, exceeded) }
+      more.append(demand)
+    }
+    if question.rule.need.isNone && more.isEmpty || isPreflight(question) {
+      return unjudged(question)
+    }
+    return judged(question, more)
+  }
+
+  func question(
+    _ lines: [(name: String, value: String)], _ reference: String, _ address: String?,
+    _ now: UInt64
+  ) throws(ForwardRefusal) -> Question {
+    let request = try ForwardedRequest(lines, at: door)
+    let head = request.head
+    guard places[head.authority] != nil else { throw .host(head.authority) }
+    // A preflight stands under the rule of the request that it announces.
+    let announced =
+      head.method == "OPTIONS" ? head.fields.first("access-control-request-method") : nil
     let rule = rules.routes.rule(
-      host: request.head.authority, method: request.head.method, path: request.head.path,
+      host: head.authority, method: announced ?? head.method, path: head.path,
       named: request.route)
-    if rule.need == .none { return unjudged(request, rule, reference, now) }
-    return judged(request, rule, reference, address, now)
+    return Question(
+      request: request, rule: rule, reference: reference, address: address, now: now)
   }
 
   // MARK: Kinds of answers
 
+  /// A browser's question whether a page of another origin may send a request. It carries no proof and no cookie, and an
+  /// API must not act on it.
+  private func isPreflight(_ question: Question) -> Bool {
+    let fields = question.head.fields
+    return question.head.method == "OPTIONS"
+      && fields.count(of: "access-control-request-method") == 1
+      && origin(of: question) != nil && fields.count(of: "content-length") == 0
+      && fields.count(of: "transfer-encoding") == 0
+  }
+
   /// A request whose rule needs nothing. A server must not read it as one of another method.
-  private func unjudged(
-    _ request: ForwardedRequest, _ rule: RouteRule, _ reference: String, _ now: UInt64
-  ) -> ForwardAnswer {
-    guard request.head.fields.count(of: "x-http-method-override") == 0 else {
-      return refused(ForwardRefusal.methodOverride("x-http-method-override"), rule.name, reference)
+  private func unjudged(_ question: Question) -> ForwardAnswer {
+    guard question.head.fields.count(of: "x-http-method-override") == 0 else {
+      return refused(
+        ForwardRefusal.methodOverride("x-http-method-override"), question.reference,
+        question.rule.name)
     }
-    var answer = ForwardAnswer(status: 200, fields: [], reference: reference, route: rule.name)
+    var answer = ForwardAnswer(
+      status: 200, fields: [], reference: question.reference, route: question.rule.name)
     answer.code = "unjudged"
-    let verdict = GateVerdict(reference: reference, moment: now, rule: rule.name, passes: true)
-    add(verdict, for: request, to: &answer)
+    let verdict = GateVerdict(
+      reference: question.reference, moment: question.now, rule: question.rule.name, passes: true)
+    add(verdict, for: question, to: &answer)
     return answer
   }
 
-  private func judged(
-    _ request: ForwardedRequest, _ rule: RouteRule, _ reference: String, _ address: String?,
-    _ now: UInt64
-  ) -> ForwardAnswer {
-    let head = request.head
-    guard !isTooOld(at: now) || rule.doubt == .pass && head.isSafe else {
-      return doubtful(
-        "configuration-age",
-        "The gate's configuration is too old. Fetch it: proofctl gate configuration.",
-        request, rule, reference, now)
-    }
-    guard var route = places[head.authority] else { preconditionFailure("The host was looked up.") }
-    route.unanchored = rule.unanchored.worth
-    // Forward auth hands no body over. A GET or HEAD has none, and the verdict says so to the API.
-    let isBodiless = head.method == "GET" || head.method == "HEAD"
-    let received = ReceivedRequest(
-      method: head.method, target: head.target, fields: head.fields,
-      body: isBodiless && rules.configuration.form == .compact ? Digest(hashing: []) : nil,
-      address: address)
-    let judgement = requests.judge(received, on: route)
+  func judged(_ question: Question, _ more: [ClearanceRule.Demand]) -> ForwardAnswer {
+    let (head, rule) = (question.head, question.rule)
     var answer = ForwardAnswer(
-      status: 200, fields: judgement.fields, reference: reference, route: rule.name)
-    switch judgement.result {
-    case .success(let found):
-      guard found.isReplayChecked || rule.doubt == .pass else {
-        return doubtful(
-          "store", "The replay store did not answer.", request, rule, reference, now)
-      }
-      var verdict = GateVerdict(reference: reference, moment: now, rule: rule.name, passes: true)
-      verdict.app = GateVerdict.App(found.facts, isAnchored: found.isAnchored)
-      if rule.body == .behind { verdict.body = found.body ?? Digest(hashing: []) }
-      answer.handle = Base64.encode(found.facts.handle.bytes, .url)
-      add(verdict, for: request, to: &answer)
-    case .failure(let rejection):
-      answer.code = rejection.code
-      answer.reason = rejection.description
-      refuse(&answer, request, rule, status: Self.status(of: rejection), now)
+      status: 200, fields: [], reference: question.reference, route: rule.name)
+    guard !isTooOld(at: question.now) || rule.doubt == .pass && head.isSafe else {
+      doubt(&answer, question, Self.age)
+      return answer
     }
-    return answer
-  }
-
-  /// The answer while the gate cannot judge.
-  private func doubtful(
-    _ code: String, _ reason: String, _ request: ForwardedRequest, _ rule: RouteRule,
-    _ reference: String, _ now: UInt64
-  ) -> ForwardAnswer {
-    var answer = ForwardAnswer(status: 503, fields: [], reference: reference, route: rule.name)
-    answer.code = code
-    answer.reason = reason
-    refuse(&answer, request, rule, status: 503, now)
-    return answer
-  }
-
-  /// Refuses, unless the rule or the whole gate only watches.
-  private func refuse(
-    _ answer: inout ForwardAnswer, _ request: ForwardedRequest, _ rule: RouteRule, status: Int,
-    _ now: UInt64
-  ) {
-    guard rule.mode == .watch || rules.watchesAll else {
-      answer.status = status
-      answer.fields.append((name: "Proof-Reference", value: answer.reference))
-      return
-    }
-    answer.isWatched = true
-    // The client is served, so it must not be told to prove anew.
-    answer.fields.removeAll { $0.name == "Proof-Refusal" || $0.name == "Proof-Nonce" }
     var verdict = GateVerdict(
-      reference: answer.reference, moment: now, rule: rule.name, passes: true)
-    verdict.reason = answer.reason
-    add(verdict, for: request, to: &answer)
-  }
-
-  /// A request that has no rule, because it cannot be read in one way. No verdict can name it, so the API gets none.
-  private func refused(
-    _ refusal: ForwardRefusal, _ route: String, _ reference: String
-  ) -> ForwardAnswer {
-    var answer = ForwardAnswer(
-      status: 403,
-      fields: [
-        (name: "Proof-Refusal", value: GateRefusal.Kind.refused.text),
-        (name: "Proof-Reference", value: reference),
-      ], reference: reference, route: route)
-    answer.code = refusal.code
-    answer.reason = refusal.description
-    if rules.watchesAll {
-      answer.status = 200
-      answer.fields = []
-      answer.isWatched = true
+      reference: question.reference, moment: question.now, rule: rule.name, passes: true)
+    do throws(Lack) {
+      let admitted = try admitted(question, &answer)
+      if let found = admitted.verdict {
+        verdict.app = GateVerdict.App(found.facts, isAnchored: found.isAnchored)
+        if rule.body != .unchecked { verdict.body = found.body ?? Digest(hashing: []) }
+        answer.handle = Base64.encode(found.facts.handle.bytes, .url)
+      }
+      let demands = try more + counted(question, admitted.verdict?.facts)
+      let shown = try cleared(question, admitted, demands, &answer)
+      verdict.solved = shown.solved
+      verdict.client = shown.client
+      answer.clearance = shown.clearance
+      // The last step, so that a request that is refused for another reason uses no event up.
+      verdict.event = try event(of: question, admitted.verdict, answer.handle)
+      add(verdict, for: question, to: &answer)
+    } catch {
+      lack(error, question, &answer)
     }
     return answer
   }
@@ -193,40 +226,19 @@ package struct ForwardGate: Sendable {
   // MARK: Parts
 
   /// Adds the verdict; a request that no verdict can name gets none.
-  private func add(
-    _ verdict: GateVerdict, for request: ForwardedRequest, to answer: inout ForwardAnswer
-  ) {
-    let desk = VerdictDesk(own, for: request.head.authority)
-    let text = try? desk.text(
-      of: verdict, method: request.head.method, target: request.head.target,
-      authorization: request.head.fields.values(of: "authorization").first)
+  func add(_ verdict: GateVerdict, for question: Question, to answer: inout ForwardAnswer) {
+    let text = try? verdicts[question.head.authority]?.text(
+      of: verdict, method: question.head.method, target: question.head.target,
+      authorization: question.head.fields.first("authorization"))
     if let text { answer.fields.append((name: "Proof-Verdict", value: text)) }
   }
 
   /// Whether the configuration's time of use is over.
   package func isTooOld(at now: UInt64) -> Bool {
     let configuration = rules.configuration
-    let (end, isLate) = configuration.made.addingReportingOverflow(configuration.useSeconds)
+    let life = min(configuration.useSeconds, rules.staleAfter ?? .max)
+    let (end, isLate) = configuration.made.addingReportingOverflow(life)
     return !isLate && UInt64(clamping: end) < now
-  }
-
-  /// Proxies take 401 and 403 for a refusal, and other statuses for a failure of the gate.
-  private static func status(of rejection: RejectedRequest) -> Int {
-    switch rejection.status {
-    case 503: 503
-    case 401, 429: 401
-    default: 403
-    }
-  }
-}
-
-extension RouteRule.Unanchored {
-  fileprivate var worth: Unanchored {
-    switch self {
-    case .pass: .passes
-    case .safe: .passesForSafeMethods
-    case .refuse: .refused
-    }
   }
 }
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 internal import ProofModel
 package import ProofRequest
 
@@ -20,6 +22,10 @@ package enum ForwardRefusal: Error, Sendable, Hashable {
   case host(String)
   /// A field of this gate's own that is not the client's to send.
   case foreignField(String)
+  /// An emergency token that does not count.
+  case bypass
+  /// The gate wants the body, and did not get all of it.
+  case body(String)
   /// A field that makes a server read another method, and that no proof covers.
   case methodOverride(String)
 
@@ -34,6 +40,8 @@ package enum ForwardRefusal: Error, Sendable, Hashable {
     case .host: "host"
     case .foreignField: "foreign-field"
     case .methodOverride: "method-override"
+    case .bypass: "bypass-refused"
+    case .body: "body"
     }
   }
 }
@@ -54,6 +62,9 @@ extension ForwardRefusal: CustomStringConvertible {
     case .scheme(let scheme): "The client used \(scheme), and proofs are made over https."
     case .host(let host): "The account does not list the host \(host) for this gate."
     case .foreignField(let name): "The client sent \(name), which only a gate or its proxy sends."
+    case .bypass: "The emergency token is unknown or has ended: see --bypass-file."
+    case .body(let cause):
+      "The rule has the gate judge the body, and \(cause): raise the proxy's buffer, or write body behind."
     case .methodOverride(let name): "The client sent \(name), which no proof covers here."
     }
   }

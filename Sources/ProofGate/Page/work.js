@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Solves the work that a gate asks a page for: docs/SPEC.md, section 16. A plain script without any other; it defines
 // ProofWork, and runs in a page, in a worker and in node.
 //

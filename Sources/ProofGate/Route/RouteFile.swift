@@ -1,14 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The rules of a gate's routes, as an operator writes them: plain text, in blocks that begin with `route`.
 ///
 ///     route payments              # a name: a-z, 0-9 and hyphens
 ///       host api.example.com      # each host of the gate if missing
 ///       methods POST PUT          # each method if missing
 ///       path /payments/*          # if missing, the proxy names the route
-///       need proof                # none or proof
+///       need proof work 12        # none, or some of token, proof, event NUMBER, work LEVEL, memory LEVEL, person
 ///       mode enforce              # watch or enforce (if missing)
 ///       body behind               # behind (if missing) or unchecked
 ///       doubt refuse              # refuse (if missing) or pass
 ///       unanchored safe           # pass, safe (if missing) or refuse
+///       young work 16             # work 16 (if missing), work LEVEL or none: apps of less than a day
+///       spend yes                 # yes or no (if missing): each clearance counts once
+///       limit address 20/second   # address, instance or account; then refuse (if missing) or a challenge
+///       rollout 10                # percent of clients; 100 if missing: the others are only watched
+///       origin https://example.com  # pages that may read the gate's answers; none if missing
 ///
 /// The first rule that is for a request counts. A request that no rule is for is judged by ``RouteRule/unmatched``.
 package struct RouteFile: Sendable, Hashable {
@@ -16,6 +23,8 @@ package struct RouteFile: Sendable, Hashable {
   package static let byteCountMax = 262_144
   /// How many rules a file has at most.
   package static let ruleCountMax = 1000
+  /// How many limits a rule has at most.
+  package static let limitCountMax = 8
 
   /// The rules in their order.
   package let rules: [RouteRule]
@@ -59,7 +68,7 @@ package struct RouteFile: Sendable, Hashable {
     return found ?? .unmatched
   }
 
-  /// Checks the rules against what a gate's configuration says.
+  /// Checks the rules against what a gate's configuration says, when an operator's files are read.
   ///
   /// - Parameter hosts: The hosts of the gate.
   /// - Throws: ``RouteFileError`` for a rule that could never hold.
@@ -70,6 +79,59 @@ package struct RouteFile: Sendable, Hashable {
         0,
         "route \(rule.name) is for host \(host), which the account does not list for the gate: it"
           + " lists \(hosts.joined(separator: ", "))")
+    }
+  }
+}
+
+extension RouteFile {
+  /// A value for an error, without what could change the line of a log.
+  static func shown(_ text: String) -> String {
+    let start = text.unicodeScalars.prefix(64).map { scalar in
+      scalar.isASCII ? String(scalar) : "?"
+    }.joined()
+    return start.isEmpty ? "nothing" : start
+  }
+}
+
+extension RouteFile {
+  /// Checks the rules against how the proxy asks.
+  ///
+  /// - Parameter style: How the proxy tells about requests.
+  /// - Throws: ``RouteFileError`` for a rule that could never hold.
+  package func check(style: ForwardStyle) throws(RouteFileError) {
+    guard style == .forwarded, let rule = rules.first(where: { $0.body == .gate }) else { return }
+    throw RouteFileError(
+      0,
+      "route \(rule.name) says body gate, and Caddy hands no body to a gate: write body behind, or"
+        + " use HAProxy")
+  }
+}
+
+extension RouteFile {
+  /// Whether a rule needs an event.
+  package var needsEvents: Bool { rules.contains { $0.need.event != nil } }
+
+  /// Checks the rules against the events that a gate redeems.
+  ///
+  /// - Parameter listed: The numbers that the account lists for the audience of the gate's redeemer; nil for a gate
+  ///   without one.
+  /// - Throws: ``RouteFileError`` for a rule that could never hold.
+  package func check(events listed: [ClosedRange<UInt16>]?) throws(RouteFileError) {
+    for rule in rules {
+      guard let event = rule.need.event else { continue }
+      guard let listed else {
+        throw RouteFileError(
+          0,
+          "route \(rule.name) needs event \(event), and this gate redeems none: start it with --events,"
+            + " --event-credentials and --event-replay")
+      }
+      guard listed.contains(where: { $0.contains(event) }) else {
+        let numbers = listed.map { "\($0.lowerBound)-\($0.upperBound)" }.joined(separator: ", ")
+        throw RouteFileError(
+          0,
+          "route \(rule.name) needs event \(event), which the account does not list for the gate's"
+            + " audience: it lists \(numbers.isEmpty ? "none" : numbers)")
+      }
     }
   }
 }
@@ -92,7 +154,8 @@ package struct RouteFileError: Error, Sendable, Hashable, CustomStringConvertibl
 /// Reads the lines of a file of routes.
 private struct RouteReader {
   private static let keys = [
-    "host", "methods", "path", "need", "mode", "body", "doubt", "unanchored",
+    "host", "methods", "path", "need", "mode", "body", "doubt", "unanchored", "young", "spend",
+    "origin", "limit", "rollout",
   ]
   private static let nameMax = 32
 
@@ -128,7 +191,7 @@ private struct RouteReader {
     guard isName, name.utf8.count <= Self.nameMax, name != RouteRule.unmatchedName else {
       throw RouteFileError(
         number,
-        "route \(Self.shown(name)): a name has 1 to \(Self.nameMax) of a-z, 0-9 and -, and is"
+        "route \(RouteFile.shown(name)): a name has 1 to \(Self.nameMax) of a-z, 0-9 and -, and is"
           + " not \(RouteRule.unmatchedName)")
     }
     if rules.contains(where: { $0.name == name }) {
@@ -147,13 +210,14 @@ private struct RouteReader {
   ) throws(RouteFileError) {
     guard Self.keys.contains(where: { $0 == key }) else {
       throw RouteFileError(
-        number, "\(Self.shown(key)) is not known: write route, \(Self.keys.joined(separator: ", "))"
+        number,
+        "\(RouteFile.shown(key)) is not known: write route, \(Self.keys.joined(separator: ", "))"
       )
     }
     guard var rule = open else {
       throw RouteFileError(number, "\(key) stands before the first route: begin with `route NAME`")
     }
-    guard given.insert(key).inserted else {
+    guard given.insert(key).inserted || key == "limit" else {
       throw RouteFileError(number, "\(key) is given twice in route \(rule.name)")
     }
     switch key {
@@ -164,11 +228,21 @@ private struct RouteReader {
       guard let path = RoutePath(text) else {
         throw RouteFileError(
           number,
-          "path \(Self.shown(text)): write the path as clients send it, such as /prices, or"
+          "path \(RouteFile.shown(text)): write the path as clients send it, such as /prices, or"
             + " /payments/* for all below it; no percent sign, question mark, // or dot segment")
       }
       rule.path = path
-    case "need": rule.need = try Self.choice(words, key, number)
+    case "need": rule.need = try RouteNeed(words, number)
+    case "young": rule.young = try Self.young(words, number)
+    case "spend": rule.spends = try (Self.choice(words, key, number) as YesOrNo) == .yes
+    case "origin": rule.origins = try Self.origins(words, number)
+    case "limit": rule.limits.append(try Self.limit(words, rule, number))
+    case "rollout":
+      let text = try Self.one(words, key, number)
+      guard let share = Int(text).flatMap(Rollout.init) else {
+        throw RouteFileError(number, "rollout is \(RouteFile.shown(text)); it takes 0 to 100")
+      }
+      rule.rollout = share
     case "mode": rule.mode = try Self.choice(words, key, number)
     case "body": rule.body = try Self.choice(words, key, number)
     case "doubt": rule.doubt = try Self.choice(words, key, number)
@@ -184,10 +258,28 @@ private struct RouteReader {
     guard given.contains("need") else {
       throw RouteFileError(start, "route \(rule.name) does not say what it needs: add need proof")
     }
-    let idle = ["body", "doubt", "unanchored", "mode"].first { given.contains($0) }
-    if rule.need == .none, let idle {
+    let refusing = rule.limits.isEmpty ? ["mode", "rollout"] : []
+    let idle = (["body", "doubt", "unanchored", "young", "spend"] + refusing)
+      .first { given.contains($0) }
+    if rule.need.isNone, let idle {
       throw RouteFileError(
         start, "route \(rule.name) needs none, so \(idle) has no effect: take the line away")
+    }
+    let counted = rule.limits.first { $0.subject != .address }
+    if !rule.need.proof, let counted {
+      throw RouteFileError(
+        start,
+        "route \(rule.name) has limit \(counted.subject.rawValue), which counts requests with a proof:"
+          + " add need proof")
+    }
+    if let event = rule.need.event {
+      let weak = rule.body == .unchecked ? "body unchecked" : "doubt pass"
+      guard rule.body != .unchecked, rule.doubt != .pass else {
+        throw RouteFileError(
+          start,
+          "route \(rule.name) needs event \(event), which counts once and covers the body: \(weak) does not go"
+            + " with it, so take the line away")
+      }
     }
     let isSafe =
       !rule.methods.isEmpty && rule.methods.allSatisfy { $0 == "GET" || $0 == "HEAD" }
@@ -201,6 +293,46 @@ private struct RouteReader {
   }
 
   // MARK: Values
+
+  private static func limit(
+    _ words: [String], _ rule: RouteRule, _ number: Int
+  ) throws(RouteFileError) -> RouteLimit {
+    guard rule.limits.count < RouteFile.limitCountMax else {
+      throw RouteFileError(number, "a route has at most \(RouteFile.limitCountMax) limits")
+    }
+    do throws(RouteLimitError) { return try RouteLimit(words) } catch {
+      throw RouteFileError(number, "limit: \(error.problem)")
+    }
+  }
+
+  private enum YesOrNo: String, CaseIterable { case yes, no }
+
+  private static func young(_ words: [String], _ number: Int) throws(RouteFileError) -> UInt8? {
+    guard words != ["none"] else { return nil }
+    var rest = words[...]
+    guard rest.popFirst() == "work" else {
+      throw RouteFileError(number, "young takes none, or work LEVEL")
+    }
+    let level = try RouteNeed.level(&rest, "young work", WorkPuzzle.levels, number)
+    guard rest.isEmpty else { throw RouteFileError(number, "young takes none, or work LEVEL") }
+    return level
+  }
+
+  /// Origins as browsers send them: https, host in lower case, the port unless it is 443.
+  private static func origins(_ words: [String], _ number: Int) throws(RouteFileError) -> [String] {
+    let scheme = "https://"
+    for word in words {
+      let host = String(word.dropFirst(scheme.count))
+      guard word.hasPrefix(scheme), RequestDoor.authority(host) == host else {
+        throw RouteFileError(
+          number, "origin \(RouteFile.shown(word)): write https:// and the host in lower case")
+      }
+    }
+    guard !words.isEmpty, Set(words).count == words.count else {
+      throw RouteFileError(number, "origin: name each once, with blanks between")
+    }
+    return words
+  }
 
   private static func one(
     _ words: [String], _ key: String, _ number: Int
@@ -217,7 +349,7 @@ private struct RouteReader {
     let word = try one(words, key, number)
     guard let choice = Choice(rawValue: word) else {
       let known = Choice.allCases.map(\.rawValue).joined(separator: " or ")
-      throw RouteFileError(number, "\(key) is \(shown(word)); it takes \(known)")
+      throw RouteFileError(number, "\(key) is \(RouteFile.shown(word)); it takes \(known)")
     }
     return choice
   }
@@ -226,7 +358,8 @@ private struct RouteReader {
     let text = try one(words, "host", number)
     guard let host = RequestDoor.authority(text), host == text else {
       throw RouteFileError(
-        number, "host \(shown(text)): write it in lower case, with its port unless that is 443")
+        number,
+        "host \(RouteFile.shown(text)): write it in lower case, with its port unless that is 443")
     }
     return host
   }
@@ -241,13 +374,5 @@ private struct RouteReader {
         number, "methods: name each once, in capitals, with blanks between, such as GET HEAD")
     }
     return words
-  }
-
-  /// A value for an error, without what could change the line of a log.
-  private static func shown(_ text: String) -> String {
-    let start = text.unicodeScalars.prefix(64).map { scalar in
-      scalar.isASCII ? String(scalar) : "?"
-    }.joined()
-    return start.isEmpty ? "nothing" : start
   }
 }

@@ -1,13 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ProofBackend
+internal import ProofModel
+
 /// A gate's rule for the requests of one route.
 package struct RouteRule: Sendable, Hashable {
-  /// The part of a request that must be there.
-  package enum Need: String, Sendable, CaseIterable {
-    /// Nothing: the request passes unjudged.
-    case none
-    /// A request proof.
-    case proof
-  }
-
   /// The effect of a refusal.
   package enum Mode: String, Sendable, CaseIterable {
     /// The request passes, and log and verdict say why it would have been refused.
@@ -18,6 +15,8 @@ package struct RouteRule: Sendable, Hashable {
 
   /// The place where the body is compared with the digest that the proof covers. Forward auth hands no body to a gate.
   package enum Body: String, Sendable, CaseIterable {
+    /// At the gate: the proxy hands it over, as HAProxy can.
+    case gate
     /// Behind the gate, by the digest in the verdict.
     case behind
     /// Nowhere.
@@ -50,8 +49,18 @@ package struct RouteRule: Sendable, Hashable {
   package var methods: [String] = []
   /// The paths that it is for; nil if only the proxy names it.
   package var path: RoutePath?
-  /// The part that a request must have.
-  package var need = Need.proof
+  /// The parts that a request must have.
+  package var need = RouteNeed.proof
+  /// The level of work that an app pays in the first day after the service saw it; nil for none.
+  package var young: UInt8? = 16
+  /// Whether each clearance counts once.
+  package var spends = false
+  /// The origins whose pages may read answers of the gate.
+  package var origins: [String] = []
+  /// The rate limits.
+  package var limits: [RouteLimit] = []
+  /// The share of clients for which a refusal has an effect.
+  package var rollout = Rollout.all
   /// The effect of a refusal.
   package var mode = Mode.enforce
   /// The place where the body is compared.
@@ -62,6 +71,11 @@ package struct RouteRule: Sendable, Hashable {
   package var unanchored = Unanchored.safe
 
   package init(_ name: String) { self.name = name }
+
+  /// The number of the rule in challenges: the same on all nodes.
+  package var number: UInt32 {
+    UInt32(littleEndianBytes: Digest(hashing: Array(name.utf8)).bytes.prefix(4))
+  }
 
   /// The name of the rule for requests that no other rule is for.
   package static let unmatchedName = "unmatched"

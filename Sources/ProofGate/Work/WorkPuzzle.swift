@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 internal import ProofModel
 
 /// The 16 puzzles of a challenge of kind ``ChallengeKind/work``: docs/SPEC.md, section 16.

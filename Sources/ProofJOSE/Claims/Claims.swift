@@ -1,7 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// A token's content: the claims that this project's tokens have, each with its type, and all other
 /// claims unchanged.
 ///
-/// Values are checked when they are set into a type (``DeviceID``, ``Binding``…), when a token is
+/// Values are checked when they are set into a type such as ``Binding``, when a token is
 /// read, and when one is made.
 public struct Claims: Sendable {
   /// The token's end (`exp`).
@@ -17,8 +19,8 @@ public struct Claims: Sendable {
   public var audience: [String] = []
   /// The token's subject (`sub`).
   public var subject: String?
-  /// The app's installation on its device (`did`).
-  public var deviceID: DeviceID?
+  /// The app's installation on its device (`did`): the 16 bytes of an `InstanceID` of ProofModel.
+  public var instance: [UInt8]?
   /// The address of the app as the service saw it (`ip`). For people only, because networks change
   /// it.
   public var address: String?
@@ -37,6 +39,9 @@ public struct Claims: Sendable {
   /// All other claims. Not for secrets.
   public var others = JSONObject()
 
+  /// The length of ``instance``, in bytes.
+  public static var instanceByteCount: Int { 16 }
+
   /// No claims.
   public init() {}
 
@@ -53,29 +58,6 @@ public struct Claims: Sendable {
 }
 
 extension Claims {
-  /// The name of an app's installation on a device: 16 bytes.
-  public struct DeviceID: Sendable, Hashable {
-    /// The bytes.
-    public let bytes: [UInt8]
-
-    /// The length of a name, in bytes.
-    public static var byteCount: Int { 16 }
-
-    /// A name.
-    ///
-    /// - Parameter bytes: 16 bytes.
-    /// - Throws: ``JOSEError/claimInvalid(_:_:)``.
-    public init(_ bytes: [UInt8]) throws(JOSEError) {
-      guard bytes.count == Self.byteCount else {
-        throw .claimInvalid("did", .bytes(Self.byteCount))
-      }
-      self.bytes = bytes
-    }
-
-    /// The name as tokens write it: padded standard base64, 24 characters.
-    public var text: String { Claims.base64(bytes) }
-  }
-
   /// The binding of a token: the SHA-256 of some text, such as the whole value of a header.
   public struct Binding: Sendable, Hashable {
     /// The hash.
@@ -123,7 +105,7 @@ extension Claims {
     public var text: String { Claims.base64(digest) }
   }
 
-  static func base64(_ bytes: [UInt8]) -> String {
+  package static func base64(_ bytes: [UInt8]) -> String {
     let text = TextWriter.bytes { writer, text in
       writer.base64(bytes.span, .standard, into: &text)
     }

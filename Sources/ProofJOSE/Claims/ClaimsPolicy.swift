@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The conditions on a token's claims.
 ///
 /// By default a token must have an end. `iat` and `nbf` must not be in the future. A token for an

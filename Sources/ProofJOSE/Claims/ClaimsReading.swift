@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 extension Claims {
   /// Reads a payload. Duplicate claims are refused, unknown ones kept.
   ///
@@ -11,8 +13,7 @@ extension Claims {
     issuer = try members.text("iss", in: text)
     audience = try members.audience(in: text)
     subject = try members.text("sub", in: text)
-    deviceID = try members.bytes("did", count: DeviceID.byteCount, in: text)
-      .map { bytes throws(JOSEError) in try DeviceID(bytes) }
+    instance = try members.bytes("did", count: Self.instanceByteCount, in: text)
     address = try members.text("ip", in: text)
     attestationCode = try members.text("arc", in: text)
     annotations = try members.texts("anno", in: text)
@@ -43,6 +44,9 @@ extension Claims {
       guard texts.count <= JOSELimits.claimTexts, texts.allSatisfy(Self.isText) else {
         throw .claimInvalid(name, .texts)
       }
+    }
+    if let instance, instance.count != Self.instanceByteCount {
+      throw .claimInvalid("did", .bytes(Self.instanceByteCount))
     }
     if let address {
       let isAddress = address.utf8.allSatisfy { character in

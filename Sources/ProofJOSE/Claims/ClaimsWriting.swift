@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 extension Claims {
   /// The claims as canonical JSON. They have no measurement, because the text is not a secret.
   func clearJSON() throws(JOSEError) -> [UInt8] {
@@ -28,7 +30,7 @@ extension Claims {
     default: add("aud", .array(audience.map(JSONValue.string)))
     }
     add("sub", subject.map(JSONValue.string))
-    add("did", (deviceID?.text).map(JSONValue.string))
+    add("did", instance.map { .string(Self.base64($0)) })
     add("ip", address.map(JSONValue.string))
     add("arc", attestationCode.map(JSONValue.string))
     add("anno", (annotations?.map(JSONValue.string)).map(JSONValue.array))

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The claims of a measurement: integrity measurement (`imh`), device measurement (`dmh`),
 /// measurement proof key (`mpk`) and, if the service sent it, device proof key (`dpk`). Secret.
 ///

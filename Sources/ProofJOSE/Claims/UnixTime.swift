@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// A point in time as tokens give it: seconds since 1970, leap seconds left out (NumericDate).
 public struct UnixTime: Sendable, Hashable {
   /// Whole seconds.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 internal import CCrypto
 
 // Content keys for the owner of a private key: agreement on P-256, and OAEP.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 internal import CCrypto
 
 /// AES-256-GCM with a 96-bit IV and a 128-bit tag.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 internal import CCrypto
 
 /// Throws for a result of the C shim that does not depend on the message.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 internal import CCrypto
 
 /// A key pair or public key of libcrypto.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 internal import CCrypto
 
 /// One block of libcrypto's memory for secrets: zeros at first, overwritten when freed.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 internal import CCrypto
 
 /// Memory for secrets that is locked, left out of core dumps and fenced by guard pages.

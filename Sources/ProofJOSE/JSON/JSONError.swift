@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The reason why bytes are not JSON that this library accepts.
 public struct JSONError: Error, Sendable, Hashable {
   /// The kind of error.

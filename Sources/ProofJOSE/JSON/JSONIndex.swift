@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The parse of a JSON text: the places of its values, and no copy of the text.
 ///
 /// Strings are decoded only on request, so that a secret in the text is decoded straight into a

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// A number as a JSON text spells it, digit for digit.
 ///
 /// The spelling is kept exactly, also of a number that no `Double` holds.
@@ -11,7 +13,7 @@ public struct JSONNumber: Sendable, Hashable {
   /// An integer.
   ///
   /// - Parameter value: The integer.
-  public init(_ value: Int64) { text = "\(value)" }
+  public init(_ value: Int64) { text = String(value) }
 
   /// Makes a number of a binary floating point value, in its shortest exact spelling.
   ///

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The members of a JSON object: each name once, in the order of code points.
 ///
 /// Names are compared byte by byte, not by Swift's equivalence of characters.
@@ -52,6 +54,7 @@ extension JSONObject: ExpressibleByDictionaryLiteral {
   ///
   /// - Parameter elements: Names and values.
   public init(dictionaryLiteral elements: (String, JSONValue)...) {
+    members.reserveCapacity(elements.count)
     for (name, value) in elements { self[name] = value }
   }
 }

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// A strict parser of JSON (RFC 8259): no extension, no leniency, bounded in size and depth.
 ///
 /// Names of an object's members are compared with their escapes resolved, so `"a"` and `"\u0061"`

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Any JSON value. Not for secrets.
 public indirect enum JSONValue: Sendable {
   /// `null`.
@@ -67,9 +69,11 @@ public indirect enum JSONValue: Sendable {
 
   /// The value as canonical JSON: no white space, members sorted by code point, and no unnecessary
   /// escapes.
-  public var text: String {
-    let bytes = TextWriter.bytes { writer, text in writer.json(self, into: &text) }
-    return String(decoding: bytes, as: UTF8.self)
+  public var text: String { String(decoding: utf8, as: UTF8.self) }
+
+  /// The bytes of ``text``.
+  package var utf8: [UInt8] {
+    TextWriter.bytes { writer, text in writer.json(self, into: &text) }
   }
 }
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The content of a member to write: a value, or a secret in base64.
 enum JSONMember {
   case value(JSONValue)
@@ -46,23 +48,36 @@ extension TextWriter {
 
   mutating func json(_ string: String, into text: inout MutableSpan<UInt8>) {
     byte(UInt8(ascii: "\""), into: &text)
-    for byte in string.utf8 {
-      switch byte {
-      case UInt8(ascii: "\""): utf8("\\\"", into: &text)
-      case UInt8(ascii: "\\"): utf8("\\\\", into: &text)
-      case 0x08: utf8("\\b", into: &text)
-      case 0x09: utf8("\\t", into: &text)
-      case 0x0a: utf8("\\n", into: &text)
-      case 0x0c: utf8("\\f", into: &text)
-      case 0x0d: utf8("\\r", into: &text)
-      case 0..<0x20:
-        utf8("\\u00", into: &text)
-        for digit in [byte >> 4, byte & 0xf] {
-          self.byte(digit < 10 ? digit + 0x30 : digit + 0x57, into: &text)
-        }
-      default: self.byte(byte, into: &text)
+    let bytes = string.utf8.span
+    // Bytes that stand for themselves are written together.
+    var start = 0
+    for index in bytes.indices {
+      let byte = bytes[index]
+      guard byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") else {
+        continue
+      }
+      self.bytes(bytes.extracting(start..<index), into: &text)
+      escaped(byte, into: &text)
+      start = index + 1
+    }
+    self.bytes(bytes.extracting(start...), into: &text)
+    byte(UInt8(ascii: "\""), into: &text)
+  }
+
+  private mutating func escaped(_ byte: UInt8, into text: inout MutableSpan<UInt8>) {
+    switch byte {
+    case UInt8(ascii: "\""): utf8("\\\"", into: &text)
+    case UInt8(ascii: "\\"): utf8("\\\\", into: &text)
+    case 0x08: utf8("\\b", into: &text)
+    case 0x09: utf8("\\t", into: &text)
+    case 0x0a: utf8("\\n", into: &text)
+    case 0x0c: utf8("\\f", into: &text)
+    case 0x0d: utf8("\\r", into: &text)
+    default:
+      utf8("\\u00", into: &text)
+      for digit in [byte >> 4, byte & 0xf] {
+        self.byte(digit < 10 ? digit + 0x30 : digit + 0x57, into: &text)
       }
     }
-    byte(UInt8(ascii: "\""), into: &text)
   }
 }

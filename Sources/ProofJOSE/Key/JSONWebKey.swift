@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// A key with its one algorithm and, usually, a name (JSON Web Key, RFC 7517).
 ///
 /// Copies share the key's secret, which is wiped with the last of them.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 extension JSONWebKey {
   private static let pemBegin = "-----BEGIN PUBLIC KEY-----"
   private static let pemEnd = "-----END PUBLIC KEY-----"

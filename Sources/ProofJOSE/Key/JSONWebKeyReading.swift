@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 extension JSONWebKey {
   /// Reads a JSON Web Key (RFC 7517), private or public.
   ///

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 extension JSONWebKey {
   /// The public key as canonical JSON: sorted, with no white space.
   ///

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The algorithm of a key. One key has one algorithm; a token's header never chooses.
 public enum KeyAlgorithm: String, Sendable, Hashable, CaseIterable {
   /// HMAC with SHA-256: every verifier of its tokens can also sign.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import Synchronization
 
 /// The material of a key, shared by all copies of the value and wiped with the last of them.

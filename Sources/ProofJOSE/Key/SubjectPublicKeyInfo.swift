@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Public keys in DER (RFC 5280, 4.1.2.7): the content of PEM.
 ///
 /// Every kind and size of key has one encoding: fixed bytes, then the key's own. So it needs no

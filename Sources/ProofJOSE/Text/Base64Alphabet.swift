@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The two kinds of base64 (RFC 4648), each in its canonical form only.
 ///
 /// Decoding accepts only the output of encoding: no white space, no other alphabet, exact padding,

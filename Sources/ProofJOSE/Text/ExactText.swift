@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Comparison of strings byte by byte.
 ///
 /// Swift's `==` treats canonically equivalent strings as equal: U+212A, the Kelvin sign, equals the

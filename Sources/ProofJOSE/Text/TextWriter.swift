@@ -1,8 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Writes ASCII and UTF-8 into a span that may be too short; bytes that do not fit are only
 /// counted.
 ///
-/// So every text is written twice by the same code: into an empty span to learn the length, then
-/// into memory of exactly that length, which may be a secret's.
+/// So a secret is written twice by the same code: into an empty span to learn the length, then into
+/// guarded memory of exactly that length. Other texts are written again only if they are long.
 struct TextWriter {
   /// The number of bytes that were written or counted.
   private(set) var count = 0
@@ -13,7 +15,14 @@ struct TextWriter {
   }
 
   mutating func utf8(_ string: String, into text: inout MutableSpan<UInt8>) {
-    for byte in string.utf8 { self.byte(byte, into: &text) }
+    bytes(string.utf8.span, into: &text)
+  }
+
+  mutating func bytes(_ bytes: Span<UInt8>, into text: inout MutableSpan<UInt8>) {
+    for index in 0..<max(0, min(bytes.count, text.count - count)) {
+      text[count + index] = bytes[index]
+    }
+    count += bytes.count
   }
 
   mutating func base64(
@@ -41,11 +50,18 @@ struct TextWriter {
   static func bytes(
     _ write: (inout TextWriter, inout MutableSpan<UInt8>) -> Void
   ) -> [UInt8] {
-    var text = [UInt8](repeating: 0, count: count(write))
-    var span = text.mutableSpan
-    var writer = TextWriter()
-    write(&writer, &span)
-    return text
+    var room = 512
+    while true {
+      var text = [UInt8](repeating: 0, count: room)
+      var span = text.mutableSpan
+      var writer = TextWriter()
+      write(&writer, &span)
+      if writer.count <= room {
+        text.removeLast(room - writer.count)
+        return text
+      }
+      room = writer.count
+    }
   }
 
   /// Writes a text that is a secret.

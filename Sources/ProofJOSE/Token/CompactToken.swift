@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// A token in compact form, cut at its dots and not yet decoded.
 struct CompactToken {
   /// The received text, which should be a token in ASCII.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The key that encrypts a token's content, and the form in which the recipient gets it.
 struct ContentKey {
   /// The second part of the token; empty if the shared key encrypts the content itself.

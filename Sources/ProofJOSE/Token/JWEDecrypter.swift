@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The content of a sealed token that was found authentic.
 public struct OpenedToken: ~Copyable, Sendable {
   /// The key that it was sealed under.

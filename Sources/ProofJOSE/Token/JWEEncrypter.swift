@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Makes sealed tokens (JWE compact, RFC 7516): A256GCM under a shared key, or under a fresh key that
 /// is wrapped under a shared key or for the owner of a public one.
 ///

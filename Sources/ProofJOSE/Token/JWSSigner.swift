@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Makes signed tokens (JWS compact, RFC 7515) with one key and its one algorithm.
 public struct JWSSigner: Sendable {
   let key: JSONWebKey

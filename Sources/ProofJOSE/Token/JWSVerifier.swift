@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The content of a signed token whose signature was found right.
 public struct VerifiedToken: Sendable {
   /// The key that signed it.

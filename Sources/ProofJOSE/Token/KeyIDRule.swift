@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The rule by which a token names the key that it is checked or opened with.
 public enum KeyIDRule: Sendable, Hashable {
   /// The token names exactly the key's name; for a key that has no name, the token must name none.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // A token that is signed, then sealed (RFC 7519, 5.2 and 11.2). The signed token is as secret as
 // the claims, so it stays in memory for secrets.
 

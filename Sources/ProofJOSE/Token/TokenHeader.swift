@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// A token's header. It is not trusted before the key has confirmed it.
 struct TokenHeader {
   var algorithm: KeyAlgorithm

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The content of a signed token whose signature was not checked, for debugging. Do not trust it.
 public struct UnverifiedToken: Sendable {
   /// The algorithm that the header names.

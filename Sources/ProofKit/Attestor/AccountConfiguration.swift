@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 public import ProofModel
 
 /// The service's signed statement to the app about itself and the account's APIs. The initialiser

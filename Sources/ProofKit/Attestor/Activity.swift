@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The app's name, and how it was started.
 struct Activity: Sendable, Hashable {
   /// The starter of the process, as far as the system tells.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import ProofModel
 
 /// One fetch: question, challenge, measurement, report, answer. It changes no state; its findings
@@ -60,12 +62,12 @@ struct AttestationExchange {
 
   private func round(_ channel: inout ServiceChannel) throws(Failure) -> Outcome {
     let environment = try observe(pace.environment)
-    let storage = try observe([DeviceID.secret])
-    let device = DeviceID(of: storage.evidence, account: channel.initial.account)
+    let storage = try observe([InstanceID.secret])
+    let device = InstanceID(of: storage.evidence, account: channel.initial.account)
     let (challenge, claim) = try challenge(for: device, &channel)
     let (report, measured, evidence) = try report(challenge, claim, of: channel)
     let sent = surroundings.clock.uptime()
-    let response = try channel.post("report", report)
+    let response = try channel.send(report: report)
     let answer: AttestationAnswer
     do throws(ProofError) {
       answer = try AttestationAnswer(
@@ -127,10 +129,8 @@ struct AttestationExchange {
       var tag = try Proof(Array(made.bytes.suffix(Proof.byteCount)))
       try surroundings.observer.release(&tag, after: nil)
       made.bytes.replaceSubrange((made.bytes.count - Proof.byteCount)..., with: tag.bytes)
-      let device = DeviceID(of: observation.evidence, account: channel.initial.account)
-      return (
-        made.bytes, (made.config, try InstanceID(device.bytes)), observation.evidence
-      )
+      let instance = InstanceID(of: observation.evidence, account: channel.initial.account)
+      return (made.bytes, (made.config, instance), observation.evidence)
     } catch {
       if let refusal { throw Failure(refusal) }
       throw Failure(.internalError, "\(error)")
@@ -300,7 +300,7 @@ struct ObservationPace: Sendable, Hashable {
   }
 }
 
-extension DeviceID {
+extension InstanceID {
   /// The source of the storage secret, from which the id is made.
   static let secret: Source = {
     guard

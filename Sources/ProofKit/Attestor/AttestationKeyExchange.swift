@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import ProofModel
 
 // The part of a fetch that is about the installation's key.
@@ -7,7 +9,7 @@ extension AttestationExchange {
   ///
   /// - Returns: The challenge, and the report's statement about the key; nil if the app has no key.
   func challenge(
-    for device: DeviceID, _ channel: inout ServiceChannel
+    for device: InstanceID, _ channel: inout ServiceChannel
   ) throws(Failure) -> (AttestationChallenge, InstallationClaim?) {
     guard let key = surroundings.installationKey else {
       return (try ask(for: device, nil, hasKey: false, &channel), nil)
@@ -33,7 +35,8 @@ extension AttestationExchange {
   }
 
   private func ask(
-    for device: DeviceID, _ endorsement: Endorsement?, hasKey: Bool, _ channel: inout ServiceChannel
+    for device: InstanceID, _ endorsement: Endorsement?, hasKey: Bool,
+    _ channel: inout ServiceChannel
   ) throws(Failure) -> AttestationChallenge {
     let question = AttestationQuestion(
       keyID: surroundings.key.id, device: device, purpose: request.purpose,

@@ -1,14 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+
 public import ProofModel
 
 /// The app's side of the token fetch. It attests the app to its account's service, and hands out
 /// the tokens, secure strings and pins it gets.
 ///
 /// Fetches never throw for failures outside the app: a ``FetchResult`` has the failure and the next
-/// step. Proofs need neither network nor initialisation. <doc:AppDeveloper> shows one in use.
+/// step. Proofs need neither network nor initialisation. <doc:AppTutorial> shows one in use.
 public final class Attestor: Sendable {
   let state = CoreLock(AttestorState())
   let way: ServiceChannel.Way
   let surroundings: AttestationExchange.Surroundings
+
+  /// Measures the app.
+  package var observer: any EvidenceObserver { surroundings.observer }
+
   /// Held during an initialisation.
   private let initializing = CoreLock(())
   /// Held while a configuration is written.

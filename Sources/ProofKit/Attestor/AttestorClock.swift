@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The clock of the cache, in a form that a test can set.
 public struct AttestorClock: Sendable {
   /// A monotonic clock that goes on while the device sleeps: the time since some moment.

@@ -1,5 +1,9 @@
-/// The reason why an ``Attestor`` could not be initialised. An earlier initialisation stays as it
-/// was.
+// SPDX-License-Identifier: Apache-2.0
+
+public import ProofModel
+
+/// The reason why an ``Attestor`` could not be initialised or read. An earlier initialisation stays
+/// as it was.
 public enum AttestorError: Error, Sendable, Hashable {
   /// The text is neither `#ACCOUNT@HOST:PORT#FINGERPRINT` nor a signed configuration.
   case malformedConfiguration(reason: String)
@@ -18,6 +22,10 @@ public enum AttestorError: Error, Sendable, Hashable {
   case storeUnusable(reason: String)
   /// A part of a ``ServiceRoute`` is malformed.
   case malformedRoute(reason: String)
+  /// The attestor is not initialised.
+  case notInitialized
+  /// The app's storage could not be read.
+  case notMeasured(ProofError)
 }
 
 extension AttestorError: CustomStringConvertible {
@@ -39,6 +47,8 @@ extension AttestorError: CustomStringConvertible {
     case .fetchesInFlight(let count):
       "\(count) fetches have not ended. Reinitialise once they have."
     case .malformedRoute(let reason): "The way to the service cannot be used: \(reason)."
+    case .notInitialized: "The SDK is not initialised. Call `initialize` first."
+    case .notMeasured(let error): "This installation's name cannot be read. \(error)"
     case .storeUnusable(let reason):
       "Configuration updates cannot be kept: \(reason)."
     }

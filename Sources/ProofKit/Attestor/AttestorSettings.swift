@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 public import ProofModel
 
 extension Attestor {
@@ -58,19 +60,23 @@ extension Attestor {
 
   // MARK: The app's own statements
 
-  /// The id of this account's app on this device, as the service knows it: 16 bytes in base64. Nil
-  /// if the SDK is not initialised or the app cannot be observed.
+  /// Reads the name of this installation, under which the service knows it and hardware serves it.
   ///
   /// It differs from account to account, and changes when the app is installed anew. It is derived
   /// from the storage secret. All apps whose secret is missing, unreadable or open to others have
-  /// the same id. Reading it reads the app's storage, and waits for a measurement in progress.
-  public var deviceID: String? {
-    guard let session = state.withLock({ $0.session }) else { return nil }
-    let observation = try? surroundings.observer.observe(
-      [DeviceID.secret], policy: session.pace.policy, limitLog2: session.pace.limitLog2,
-      cancellation: Cancellation())
-    return observation.map { observation in
-      Base64.encode(DeviceID(of: observation.evidence, account: session.initial.account).bytes)
+  /// the same name. The call reads the app's storage, and waits for a measurement in progress.
+  ///
+  /// - Returns: The name.
+  /// - Throws: ``AttestorError/notInitialized``, ``AttestorError/notMeasured(_:)``.
+  public func instance() throws(AttestorError) -> InstanceID {
+    guard let session = state.withLock({ $0.session }) else { throw .notInitialized }
+    do throws(ProofError) {
+      let observation = try surroundings.observer.observe(
+        [InstanceID.secret], policy: session.pace.policy, limitLog2: session.pace.limitLog2,
+        cancellation: Cancellation())
+      return InstanceID(of: observation.evidence, account: session.initial.account)
+    } catch {
+      throw .notMeasured(error)
     }
   }
 

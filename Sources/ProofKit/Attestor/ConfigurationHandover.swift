@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import ProofModel
 
 /// How a configuration's key is replaced: the key before signs the name of the key after it. An app that knows an

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 public import ProofModel
 
 /// The result of a fetch.
@@ -26,7 +28,7 @@ public struct FetchResult: Sendable, Hashable {
   /// otherwise nil.
   public let measurementConfig: MeasurementConfig?
   /// The instance that the service measured, if there is a ``measurementConfig``: the SDK's
-  /// ``Attestor/deviceID``. Proofs are made in its name.
+  /// ``Attestor/instance()``. Proofs are made in its name.
   public let instance: InstanceID?
   /// The failure, in words for people; empty if there was none. Never a secret.
   public let reason: String

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The status of a fetch. Numbers and order are those of the fetch statuses that apps know.
 public enum FetchStatus: Int, Sendable, CaseIterable {
   /// The fetch succeeded: the token, the secure string or the custom token is in the result.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// A host as certificates and pins know it: lower case, letters, digits, hyphens and dots.
 struct HostName: Sendable, Hashable {
   let text: String

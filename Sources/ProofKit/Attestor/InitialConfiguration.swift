@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import ProofModel
 
 /// The configuration an app is built with: a signed one, or the key that may sign one and where to

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 public import ProofModel
 
 /// An evidence collector that an ``Attestor`` can attest with: it also observes before there is a

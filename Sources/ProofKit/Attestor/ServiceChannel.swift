@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import ProofModel
 
 /// The connection to an account's service during one fetch, with the newest configuration and the
@@ -24,6 +26,8 @@ struct ServiceChannel {
   private var mayTakeAll = true
   /// Whether a round that lost its connection or its salt may begin anew: once in a fetch.
   private var mayRepeat = true
+  /// Whether a report whose connection broke may be sent again as it is: once in a fetch.
+  private var maySendAgain = true
 
   /// The way to the service.
   struct Way: Sendable {
@@ -130,6 +134,18 @@ struct ServiceChannel {
     let response = try send("/v1/" + path, body)
     guard response.status == 200 else { throw Self.failure(response) }
     return response
+  }
+
+  /// Sends a report. If the connection breaks, the service may have judged it: the same bytes then get the same answer,
+  /// and the salt is not lost.
+  mutating func send(report: [UInt8]) throws(Failure) -> TransportResponse {
+    do throws(Failure) {
+      return try post("report", report)
+    } catch {
+      guard error.isWorthAnotherRound, maySendAgain else { throw error }
+      maySendAgain = false
+      return try post("report", report)
+    }
   }
 
   /// Asks for a configuration newer than the one held, if there is one.

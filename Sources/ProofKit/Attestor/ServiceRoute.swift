@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The IP versions that a connection may use.
 public enum AddressFamily: Sendable, Hashable, CaseIterable {
   /// Both: the first of them that answers.

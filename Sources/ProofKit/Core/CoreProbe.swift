@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 internal import ProofCore
 internal import ProofModel
 internal import ProofProbe
@@ -13,9 +15,11 @@ struct CoreProbe: ~Copyable, @unchecked Sendable {
     if let storage = options.storage {
       let result = unsafe storage.withCString { unsafe pfp_storage_prepare($0) }
       guard result == PFP_OK.rawValue else {
-        throw .evidenceUnavailable(
-          reason: "storage folder \(storage): " + Self.words(of: result)
-            + "; create it with mode 0700 as the user that the app runs as")
+        throw Self.failure(
+          result,
+          "storage folder \(storage): " + Self.words(of: result)
+            + (result == PFP_E_RESOURCE.rawValue
+              ? "" : "; create it with mode 0700 as the user that the app runs as"))
       }
     }
     let pacer = Pacer()
@@ -48,9 +52,7 @@ struct CoreProbe: ~Copyable, @unchecked Sendable {
         }
       }
     }
-    guard let made = unsafe made else {
-      throw .evidenceUnavailable(reason: Self.words(of: result))
-    }
+    guard let made = unsafe made else { throw Self.failure(result, Self.words(of: result)) }
     unsafe self.probe = made
     self.pacer = pacer
   }
@@ -192,7 +194,13 @@ struct CoreProbe: ~Copyable, @unchecked Sendable {
     let path = unsafe String(cString: failure.path)
     var reason = Self.words(of: result)
     if !path.isEmpty { reason = path + ": " + reason }
-    throw .evidenceUnavailable(reason: reason)
+    throw Self.failure(result, reason)
+  }
+
+  /// Tells resources that ran out from evidence that cannot be collected.
+  private static func failure(_ result: Int32, _ reason: String) -> ProofError {
+    result == PFP_E_RESOURCE.rawValue
+      ? .resourcesExhausted(reason: reason) : .evidenceUnavailable(reason: reason)
   }
 
   /// Lends C strings for some optional Swift strings.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 extension RawSpan {
   /// The bytes as text, in ordinary memory.
   var text: String {

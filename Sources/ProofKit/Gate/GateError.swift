@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The reason why an app cannot prove a request to a gate.
 public enum GateError: Error, Sendable, Hashable {
   /// ``GateSession/start(ready:)`` was not called, or ``GateSession/stop()`` was.
@@ -26,6 +28,8 @@ public enum GateError: Error, Sendable, Hashable {
   case malformedAccount(byteCount: Int)
   /// The gate refused the gate token twice. The session asks the service for another one.
   case tokenRefused
+  /// The gate set a challenge that was not answered.
+  case challenge(ChallengeError)
   /// The request got no answer.
   case transport(TransportError)
   /// The time for the request is over.
@@ -89,6 +93,7 @@ extension GateError: CustomStringConvertible {
       "The account's name has \(count) bytes of UTF-8; 1 to 128 are allowed."
     case .tokenRefused:
       "The gate refused the app's gate token twice. The session fetches another one: try again later."
+    case .challenge(let error): error.description
     case .transport(let error): "The request got no answer: \(error)."
     case .timedOut: "The request took too long. Try again, or allow more time."
     case .cancelled: "The request was cancelled."
@@ -112,7 +117,7 @@ extension GateError {
       .malformedAccount:
       -10
     case .notMeasured, .environmentChanged, .installationKey: -11
-    case .notReady(nil), .tokenRefused, .cancelled: -3
+    case .notReady(nil), .tokenRefused, .cancelled, .challenge: -3
     case .notReady(let status?): Self.code(status, nil)
     case .attestation(let failure): Self.code(failure.status, failure.fault)
     }
@@ -143,8 +148,8 @@ extension GateError {
     }
   }
 
-  /// The number of an error of a challenge SDK: 1 not initialised, 2 not started, 4 timed out, 5 network,
-  /// 6 rejected, 8 cancelled, 9 internal.
+  /// The number of an error of a challenge SDK: 1 not initialised, 2 not started, 3 unknown or used id, 4 timed out,
+  /// 5 network, 6 rejected, 7 presenter missing, 8 cancelled, 9 internal.
   public var attestationCode: Int {
     switch self {
     case .attestation(let failure) where failure.status == .notInitialized: 1
@@ -154,15 +159,18 @@ extension GateError {
     case .attestation(let failure) where failure.canHeal: 5
     case .tokenRefused: 6
     case .cancelled: 8
+    case .challenge(let error): error.attestationCode
     default: 9
     }
   }
 }
 
 extension AttestorError {
-  /// The code of an initialisation, as a WAF's SDK has it: -2, -9, -10 or -12.
+  /// The code of an initialisation, as a WAF's SDK has it: -1, -2, or -9 to -12.
   public var initializationCode: Int {
     switch self {
+    case .notInitialized: -1
+    case .notMeasured: -11
     case .storeUnusable: -2
     case .malformedConfiguration(let reason): reason == InitialConfiguration.emptyReason ? -9 : -10
     case .untrustedConfiguration, .configurationTooOld: -12

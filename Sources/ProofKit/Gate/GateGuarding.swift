@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 public import ProofModel
 import ProofRequest
 
@@ -11,13 +13,22 @@ public enum GateField {
   public static let refusal = "proof-refusal"
   /// A request's event token.
   public static let event = "proof-event"
+  /// An answer's challenge, and the request that answers it.
+  public static let challenge = "proof-challenge"
+  /// The answer to a challenge.
+  public static let answer = "proof-answer"
+  /// The note that challenges were answered: in answers, and in the requests that follow.
+  public static let clearance = "proof-clearance"
+  /// The ticket that a gate gives for the gate token: in an answer, and in a request that another node asks it of.
+  public static let ticket = "proof-ticket"
 }
 
 extension GateSession {
   /// Adds to a request what its gate asks for: the proof, and the gate token where the gate does not know it yet.
   ///
-  /// Fields of an earlier proof are replaced. Send the request at once and once only: a gate accepts each proof once. Sign again before the request is sent
-  /// again. Nothing of the request may change after this call.
+  /// Fields of an earlier proof are replaced, and the clearance is added that the session holds for the host. Send the
+  /// request at once and once only: a gate accepts each proof once. Sign again before the request is sent again.
+  /// Nothing of the request may change after this call.
   ///
   /// - Parameters:
   ///   - request: The request as it will be sent.
@@ -37,14 +48,18 @@ extension GateSession {
     guard draw.held.tokenRefusals < 2 else { throw .tokenRefused }
     let keyring = try keyring(draw)
     var guarded = request
-    for name in [admission.headers.proof, admission.headers.token, GateField.event] {
-      guarded.set(name, to: nil)
+    for name in Self.ownFields + admission.headers.names { guarded.set(name, to: nil) }
+    let now = clock.uptime()
+    if let held = state.withLock({ $0.clearances.text(for: head.authority, at: now) }) {
+      guarded.set(GateField.clearance, to: held.text)
     }
     if let event {
       let token = try eventToken(for: event, data: data)
       guarded.set(GateField.event, to: token.text)
     }
-    if !draw.held.isTokenKnown {
+    if draw.held.offersTicket, let ticket = draw.held.ticket {
+      guarded.set(GateField.ticket, to: ticket)
+    } else if !draw.held.isTokenKnown {
       guarded.set(admission.headers.token, to: Base64.encode(admission.token.bytes, .url))
     }
     switch admission.form {
@@ -69,9 +84,31 @@ extension GateSession {
     return guarded
   }
 
+  /// Removes from a request all that ``guarded(_:event:data:)`` and an answer to a challenge added.
+  ///
+  /// An app whose own HTTP client follows redirects calls this before the request goes to another host.
+  ///
+  /// - Parameter request: A request that was guarded.
+  /// - Returns: The request without proof, token, ticket, event, answer and clearance.
+  public func unguarded<R: ProvableRequest>(_ request: R) -> R {
+    let names = state.withLock { $0.held?.admitted.admission.headers.names } ?? []
+    var plain = request
+    for name in Self.ownFields + Self.signatureFields + names { plain.set(name, to: nil) }
+    return plain
+  }
+
+  /// The fields of this protocol that no account renames.
+  private static let ownFields = [
+    GateField.event, GateField.challenge, GateField.answer, GateField.clearance, GateField.ticket,
+  ]
+  private static let signatureFields = [
+    "signature-input", "signature", "content-digest", StandardForm.accountField,
+  ]
+
   /// Hands an answer of one of the gate's APIs back to the session, for an app that sends with a client of its own.
   ///
-  /// The session takes the beacon of the field `proof-time`, and the class of a refusal, which it returns. After a
+  /// The session takes the beacon of the field `proof-time`, a ticket, a clearance, and the class of a refusal, which
+  /// it returns. A challenge of kind `token` is the refusal of class `token`. After a
   /// refusal of class `token`, `clock` or `proof` guard the request again and send it once more.
   ///
   /// - Parameters:
@@ -85,6 +122,7 @@ extension GateSession {
     let beacon = response.value(of: GateField.time).flatMap { try? Beacon(header: $0) }
     let refusal = Self.refusal(of: response)
     let date = response.value(of: "date").flatMap(HTTPDate.init)
+    let clock = clock
     let word = response.value(of: GateField.nonce).flatMap { GateState.Word($0, at: now) }
     let mustWake = state.withLock { state -> Bool? in
       guard var held = state.held, held.admitted.admission.covers(head.authority) else {
@@ -96,21 +134,42 @@ extension GateSession {
         if let date { state.anchor = (date.seconds, now) }
         if let word { state.word = word }
       }
+      if let text = response.value(of: GateField.clearance),
+        let clearance = Clearances.Held(
+          text, for: head.authority, held.admitted.handle, date?.seconds ?? clock.unixTime(), now)
+      {
+        state.clearances.take(clearance, for: head.authority)
+      }
+      let sentTicket =
+        held.ticket != nil && request.values(of: GateField.ticket).first == held.ticket
+      if let ticket = response.value(of: GateField.ticket), Self.isTicket(ticket) {
+        held.ticket = ticket
+      }
       let name = held.admitted.admission.headers.token
       let hadToken =
         request.values(of: name).first
         == Base64.encode(held.admitted.admission.token.bytes, .url)
       guard refusal == .token else {
-        // A gate that could not open the token says so.
-        if hadToken, refusal != nil || response.status < 500 {
+        // A gate that could not open the token says so, also where it asks for work first.
+        let isOpened = response.value(of: GateField.refusal) != "token"
+        if hadToken || sentTicket, isOpened, refusal != nil || response.status < 500 {
           held.isTokenKnown = true
+          held.offersTicket = false
           held.tokenRefusals = 0
           state.failures = 0
         }
         return false
       }
+      // A node that cannot open the ticket gets the token.
+      if sentTicket {
+        held.ticket = nil
+        held.offersTicket = false
+      }
       held.isTokenKnown = false
-      guard hadToken else { return false }
+      guard hadToken else {
+        held.offersTicket = held.ticket != nil
+        return false
+      }
       held.tokenRefusals += 1
       guard held.tokenRefusals == 2 else { return false }
       state.lastError = .tokenRefused
@@ -125,6 +184,10 @@ extension GateSession {
 
   static func refusal(of response: Response) -> GateRefusal.Kind? {
     guard response.status == 401 || response.status == 428 else { return nil }
+    if response.status == 428, let challenge = (try? ProtectedClient.challenge(in: response)) ?? nil
+    {
+      return challenge.kind == .token ? .token : nil
+    }
     switch response.value(of: GateField.refusal) {
     case "token": return .token
     case "clock": return .clock
@@ -132,6 +195,11 @@ extension GateSession {
     case "refused": return .refused
     default: return nil
     }
+  }
+
+  /// Whether a text has the form of a ticket: 256 characters of base64url.
+  private static func isTicket(_ text: String) -> Bool {
+    text.utf8.count == 256 && Base64.decode(text, .url)?.first == 0x1B
   }
 
   // MARK: Forms

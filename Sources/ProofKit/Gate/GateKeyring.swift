@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import ProofModel
 
 /// The keys that one fresh measurement gave. The session holds them for as long as the gate's freshness says.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import ProofModel
 import ProofRequest
 
@@ -35,6 +37,7 @@ public final class GateSession: Sendable {
   let options: Options
   let state: CoreLock<GateState>
   let worker = GateWorker()
+  let flights = CoreLock(ChallengeAnswering.Flights())
   /// Replaced by tests: numbers from 0 to 1, and the number of the process.
   let random: @Sendable () -> Double
   let process: @Sendable () -> UInt64
@@ -106,6 +109,24 @@ public final class GateSession: Sendable {
       guard case .working = state.phase, let held = state.held else { return false }
       return now < held.end
     }
+  }
+
+  // MARK: Clearances
+
+  /// The clearance that counts now for a host: the note of its gate that challenges were answered.
+  ///
+  /// Ask before each request, and keep none: a gate may give another one with any answer, and a changed environment
+  /// ends it. ``guarded(_:event:data:)`` adds it by itself. The app is measured first, unless a measurement is younger
+  /// than the time that the account sets.
+  ///
+  /// - Parameter host: A host of the gate, and its port unless it is 443.
+  /// - Returns: The text for the field `Proof-Clearance`; nil if there is none.
+  public func clearance(for host: String) -> String? {
+    let now = clock.uptime()
+    guard let authority = APIAuthority(host)?.text, let draw = try? draw(at: now),
+      draw.held.admitted.admission.covers(authority), (try? keyring(draw)) != nil
+    else { return nil }
+    return state.withLock { $0.clearances.text(for: authority, at: now)?.text }
   }
 
   // MARK: Events

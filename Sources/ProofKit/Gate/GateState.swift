@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import ProofModel
 
 /// The times of a gate session, all in one place.
@@ -25,6 +27,10 @@ struct GateState {
     let number: Int
     /// The gate has opened the token.
     var isTokenKnown = false
+    /// The ticket that the gate gave for the token: another node opens it without the token.
+    var ticket: String?
+    /// Whether the next request carries the ticket.
+    var offersTicket = false
     /// How often the gate asked for the token again although it was sent.
     var tokenRefusals = 0
     /// The app was found changed, and the service is asked.
@@ -73,6 +79,7 @@ struct GateState {
   var account: Account?
   var beacon: Beacon?
   var word: Word?
+  var clearances = Clearances()
   /// The gate's time at some uptime, where the system's was refused.
   var anchor: (unix: Int64, uptime: Duration)?
   var lastError: GateError?
@@ -116,6 +123,7 @@ struct GateState {
     guard process != self.process else { return false }
     self.process = process
     keyring = nil
+    clearances.drop()
     start = UInt32.random(in: 1 ... .max)
     count = 0
     begun = now
@@ -176,6 +184,7 @@ struct GateState {
   mutating func lose(_ lost: Held, _ error: GateError, at now: Duration, jitter: Double) {
     keyring = nil
     lastError = error
+    if error == .environmentChanged { clearances.drop() }
     guard error == .environmentChanged, held?.number == lost.number, held?.isOutdated == false
     else { return }
     held?.isOutdated = true
@@ -202,6 +211,8 @@ struct GateState {
 
   /// Takes an admission.
   mutating func take(_ admitted: Admitted, obtained: Duration, jitter: Double) {
+    // A clearance names the handle that earned it.
+    if held?.admitted.handle != admitted.handle { clearances.drop() }
     held = Held(admitted: admitted, obtained: obtained, number: (held?.number ?? 0) + 1)
     keyring = nil
     account?.digest = nil

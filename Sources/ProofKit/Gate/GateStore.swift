@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 internal import DurableFiles
 import ProofModel
 
@@ -100,8 +102,9 @@ extension GateStore.Kept {
     let config = admitted.config.bytes
     let admission = admitted.admission.bytes
     var bytes = Self.magic + [Self.version, 0]
-    bytes += littleEndian(UInt16(config.count)) + littleEndian(UInt32(admission.count))
-    bytes += [0, 0, 0, 0] + littleEndian(UInt64(bitPattern: obtained))
+    bytes += UInt16(config.count).littleEndianBytes
+    bytes += UInt32(admission.count).littleEndianBytes
+    bytes += [0, 0, 0, 0] + obtained.littleEndianBytes
     bytes += admitted.instance.bytes + admitted.handle.bytes + config + admission
     return bytes + Self.check(of: bytes[...])
   }
@@ -112,11 +115,8 @@ extension GateStore.Kept {
       bytes[..<4].elementsEqual(Self.magic), bytes[4] == Self.version,
       Self.check(of: bytes.dropLast(Digest.byteCount)) == Array(bytes.suffix(Digest.byteCount))
     else { return nil }
-    func number(_ range: Range<Int>) -> UInt64 {
-      bytes[range].reversed().reduce(0) { $0 << 8 | UInt64($1) }
-    }
-    let configEnd = Self.head + Int(number(6..<8))
-    let end = configEnd + Int(number(8..<12))
+    let configEnd = Self.head + Int(littleEndianBytes: bytes[6..<8])
+    let end = configEnd + Int(littleEndianBytes: bytes[8..<12])
     guard end == bytes.count - Digest.byteCount, configEnd <= end,
       let config = try? MeasurementConfig(Array(bytes[Self.head..<configEnd])),
       let admission = try? GateAdmission(Array(bytes[configEnd..<end])),
@@ -127,7 +127,7 @@ extension GateStore.Kept {
     self.init(
       admitted: Admitted(
         admission: admission, config: config, instance: instance, handle: handle, serverTime: nil),
-      obtained: Int64(bitPattern: number(16..<24)))
+      obtained: Int64(littleEndianBytes: bytes[16..<24]))
     // One admission has one spelling.
     guard self.bytes == bytes else { return nil }
   }
@@ -137,8 +137,4 @@ extension GateStore.Kept {
   private static func check(of bytes: ArraySlice<UInt8>) -> [UInt8] {
     Digest(hashing: Self.label + bytes).bytes
   }
-}
-
-private func littleEndian<Value: FixedWidthInteger>(_ value: Value) -> [UInt8] {
-  stride(from: 0, to: Value.bitWidth, by: 8).map { UInt8(truncatingIfNeeded: value >> Value($0)) }
 }

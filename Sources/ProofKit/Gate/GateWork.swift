@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 internal import Dispatch
 import ProofModel
 
@@ -43,6 +45,7 @@ extension GateSession {
       guard case .working = state.phase else { return false }
       state.phase = .idle
       state.keyring = nil
+      state.clearances.drop()
       state.due = nil
       state.ready = nil
       return true

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import ProofModel
 
 /// Sends requests to the APIs of one gate, each with its proof.
@@ -13,6 +15,9 @@ public final class ProtectedClient: Sendable {
   public let session: GateSession
   /// Whether the installation's key signs each request as well.
   public let signsByInstallation: Bool
+  /// The way in which challenges are answered.
+  public let challenges: ChallengeSettings
+  let named = NamedChallenges()
   private let transport: any Transport
 
   /// Makes a client.
@@ -20,8 +25,12 @@ public final class ProtectedClient: Sendable {
   /// - Parameters:
   ///   - session: A session that was started.
   ///   - transport: The way to the APIs; nil for the attestor's.
-  public convenience init(_ session: GateSession, over transport: (any Transport)? = nil) {
-    self.init(session, over: transport, signsByInstallation: false)
+  ///   - challenges: The way in which challenges are answered.
+  public convenience init(
+    _ session: GateSession, over transport: (any Transport)? = nil,
+    challenges: ChallengeSettings = ChallengeSettings()
+  ) {
+    self.init(session, over: transport, signsByInstallation: false, challenges: challenges)
   }
 
   /// Makes a client for an API whose routes may demand a signature by the installation's key.
@@ -30,10 +39,13 @@ public final class ProtectedClient: Sendable {
   ///   - session: A session that was started, of an attestor with an installation key.
   ///   - transport: The way to the APIs; nil for the attestor's.
   ///   - signsByInstallation: Whether each request is signed by the installation's key as well.
+  ///   - challenges: The way in which challenges are answered.
   public init(
-    _ session: GateSession, over transport: (any Transport)? = nil, signsByInstallation: Bool
+    _ session: GateSession, over transport: (any Transport)? = nil, signsByInstallation: Bool,
+    challenges: ChallengeSettings = ChallengeSettings()
   ) {
     self.session = session
+    self.challenges = challenges
     self.transport = transport ?? session.attestor.way.transport
     self.signsByInstallation = signsByInstallation
   }
@@ -43,35 +55,55 @@ public final class ProtectedClient: Sendable {
   /// If the gate asks for the gate token, another time or another proof, the request is proved
   /// again and sent once more for each of the three. The token is sent at most twice.
   ///
+  /// A challenge (status 428) is answered, and the request is sent again, with the same method and body. A route that
+  /// needs several kinds sets one challenge after the other: each kind is answered once in a call. Requests that meet
+  /// one challenge at the same time share one solution. A second challenge of one kind is an answer: the app gets it.
+  ///
   /// - Parameters:
   ///   - request: The request, without a proof.
   ///   - event: A business event to prove with the request.
   ///   - data: The business data that the event is bound to; empty for none.
-  ///   - limit: The time limit of the whole call.
+  ///   - limit: The time limit of the whole call. The time while a page is shown does not count.
   ///   - responseLimit: The size limit of the answer, in bytes.
   ///   - cancellation: Ends the request early.
   /// - Returns: The answer with any status.
-  /// - Throws: ``GateError``. ``GateError/tokenRefused`` if the gate refused the token twice.
+  /// - Throws: ``GateError``. ``GateError/tokenRefused`` if the gate refused the token twice,
+  ///   ``GateError/challenge(_:)`` if a challenge could not be answered.
   public func performAndWait(
     _ request: Request, event: EventID? = nil, data: [UInt8] = [],
     within limit: Duration = ProtectedClient.time, responseLimit: Int = 1 << 24,
     cancellation: Cancellation = Cancellation()
   ) throws(GateError) -> Response {
     let clock = session.clock
-    let end = clock.uptime() + limit
+    var end = clock.uptime() + limit
+    let answering = ChallengeAnswering(self, request, cancellation)
+    defer { answering.finish() }
     // A gate that has just started asks for the token, and then for a proof with its own word on the time.
     var asked: [GateRefusal.Kind: Int] = [:]
+    var tokenMax = 2
+    var tokenChallenge: String?
     while true {
       var guarded = try session.guarded(request, event: event, data: data)
+      guarded.set(GateField.challenge, to: tokenChallenge)
+      for field in answering.fields { guarded.set(field.name, to: field.value) }
       if signsByInstallation { guarded = try session.signedByInstallation(guarded) }
       let left = end - clock.uptime()
       guard left > .zero else { throw .timedOut }
       let response = try send(guarded, left, responseLimit, cancellation)
-      guard let refusal = session.note(response, to: guarded) else { return response }
+      let refusal = session.note(response, to: guarded)
+      // Ticket or token answer a challenge of kind token, beside its id.
+      tokenChallenge = refusal == .token ? response.value(of: GateField.challenge) : nil
+      guard let refusal else {
+        guard response.status == 428, try answering.meet(response, to: guarded, before: &end) else {
+          return response
+        }
+        continue
+      }
+      if !guarded.values(of: GateField.ticket).isEmpty { tokenMax = 3 }
       let count = asked[refusal, default: 0]
       asked[refusal] = count + 1
       switch refusal {
-      case .token where count < 2: continue
+      case .token where count < tokenMax: continue
       case .token: throw .tokenRefused
       case .clock where count == 0, .proof where count == 0: continue
       default: return response
@@ -88,24 +120,11 @@ public final class ProtectedClient: Sendable {
     _ request: Request, event: EventID? = nil, data: [UInt8] = [],
     within limit: Duration = ProtectedClient.time, responseLimit: Int = 1 << 24
   ) async throws(GateError) -> Response {
-    let cancellation = Cancellation()
-    let result = await withTaskCancellationHandler {
-      await withCheckedContinuation { continuation in
-        CoreThread.run {
-          do throws(GateError) {
-            let response = try self.performAndWait(
-              request, event: event, data: data, within: limit, responseLimit: responseLimit,
-              cancellation: cancellation)
-            continuation.resume(returning: Result<Response, GateError>.success(response))
-          } catch {
-            continuation.resume(returning: Result<Response, GateError>.failure(error))
-          }
-        }
-      }
-    } onCancel: {
-      cancellation.cancel()
+    try await Self.unblocked { cancellation throws(GateError) in
+      try self.performAndWait(
+        request, event: event, data: data, within: limit, responseLimit: responseLimit,
+        cancellation: cancellation)
     }
-    return try result.get()
   }
 
   func send(

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 public import ProofModel
 
 /// A request that a ``GateSession`` can prove. Adapts the request type of an HTTP client.
@@ -8,6 +10,9 @@ public protocol ProvableRequest: Sendable {
   var url: String { get }
   /// The coded bytes of the body; nil for none.
   var body: [UInt8]? { get }
+  /// Whether the request can be sent twice. False where ``body`` was read from a stream that the HTTP library reads
+  /// again: the challenge of such a request is not answered.
+  var isRepeatable: Bool { get }
   /// The values of a header field.
   ///
   /// - Parameter name: The name in lower case. The adapter finds it in either case.
@@ -19,6 +24,11 @@ public protocol ProvableRequest: Sendable {
   ///   - name: The name in lower case.
   ///   - value: The value.
   mutating func set(_ name: String, to value: String?)
+}
+
+extension ProvableRequest {
+  /// True: ``body`` holds the bytes.
+  public var isRepeatable: Bool { true }
 }
 
 /// One line of a header.

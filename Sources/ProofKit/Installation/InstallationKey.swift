@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 public import ProofModel
 
 /// The P-256 key of one installation of an app: it signs the app's reports to the attestation service.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 public import ProofModel
 
 /// The reason why the stored measurement could not be read or changed.
@@ -26,6 +28,8 @@ public enum MeasurementStoreError: Error, Sendable, Hashable {
   case empty
   /// The result is from a fetch that did not measure, or that failed.
   case noMeasurement(FetchStatus)
+  /// No token is stored for this hardware.
+  case notPaired(HardwareID)
   /// Two tokens are for the same hardware.
   case repeatedHardware(HardwareID)
   /// A token is for other hardware than the caller named.
@@ -70,6 +74,8 @@ extension MeasurementStoreError: CustomStringConvertible {
     case .noMeasurement(let status):
       "The fetch (\(status)) has no measurement to store. Fetch with \"?measurement\", and store "
         + "what succeeded."
+    case .notPaired(let hardware):
+      "No token is stored for hardware \(hardware). Go online and fetch one."
     case .repeatedHardware(let hardware):
       "There are two tokens for hardware \(hardware). Keep the newer."
     case .tokenForOther(let hardware):

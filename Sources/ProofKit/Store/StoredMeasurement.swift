@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 public import ProofModel
 
 /// A measurement token as the app stores it: with its hardware and its form.
@@ -46,7 +48,7 @@ public struct StoredMeasurement: Sendable, Hashable {
   ///
   /// - Parameters:
   ///   - config: The configuration.
-  ///   - instance: The instance that the service measured: the SDK's device id.
+  ///   - instance: The instance that the service measured.
   ///   - tokens: The tokens that backends made from this very measurement.
   /// - Throws: ``MeasurementStoreError/repeatedHardware(_:)``,
   ///   ``MeasurementStoreError/tooManyTokens(count:allowed:)``.

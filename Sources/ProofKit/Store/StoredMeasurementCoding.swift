@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import ProofModel
 
 /// The file of a stored measurement: docs/SPEC.md, section 13.
@@ -26,8 +28,9 @@ extension StoredMeasurement {
   var bytes: [UInt8] {
     let config = config.bytes
     var bytes = Layout.magic + [Layout.version, 0, 0, 0]
-    bytes += littleEndian(generation) + instance.bytes
-    bytes += littleEndian(UInt16(config.count)) + littleEndian(UInt16(tokens.count)) + config
+    bytes += generation.littleEndianBytes + instance.bytes
+    bytes += UInt16(config.count).littleEndianBytes
+    bytes += UInt16(tokens.count).littleEndianBytes + config
     for token in tokens {
       bytes += token.hardware.bytes + [token.form.rawValue, 0, 0, 0] + token.token.bytes
     }
@@ -41,8 +44,8 @@ extension StoredMeasurement {
       Self.check(of: bytes.dropLast(Layout.check)).elementsEqual(bytes.suffix(Layout.check))
     else { throw .damaged }
     guard bytes[4] == Layout.version else { throw .tooNew(bytes[4]) }
-    let configCount = Int(bytes[28]) | Int(bytes[29]) << 8
-    let tokenCount = Int(bytes[30]) | Int(bytes[31]) << 8
+    let configCount = Int(littleEndianBytes: bytes[28..<30])
+    let tokenCount = Int(littleEndianBytes: bytes[30..<32])
     let expected = Layout.head + configCount + tokenCount * Layout.token + Layout.check
     guard bytes.count == expected, bytes[5...7].allSatisfy({ $0 == 0 }) else { throw .damaged }
     do {
@@ -76,8 +79,4 @@ extension StoredMeasurement {
   private static func check(of bytes: ArraySlice<UInt8>) -> [UInt8] {
     Digest(hashing: Layout.label + bytes).bytes
   }
-}
-
-private func littleEndian<Value: FixedWidthInteger>(_ value: Value) -> [UInt8] {
-  stride(from: 0, to: Value.bitWidth, by: 8).map { UInt8(truncatingIfNeeded: value >> Value($0)) }
 }

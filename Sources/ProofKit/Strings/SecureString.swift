@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import ProofModel
 
 /// A string in guarded memory, which is wiped when its last holder releases it.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The reason why a string of the app's own could not be read, defined or removed.
 public enum SecureStringError: Error, Sendable, Hashable {
   /// The name has no characters, or more than ``SecureStringLimits/nameLength``.

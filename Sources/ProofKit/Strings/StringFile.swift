@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import ProofModel
 
 /// The file of an app's own strings: docs/SPEC.md, section 13.
@@ -81,10 +83,10 @@ extension StringFile {
 
   /// The file's bytes.
   var bytes: [UInt8] {
-    var bytes = Layout.magic + [Layout.version, 0] + Self.littleEndian(records.count, 2)
+    var bytes = Layout.magic + [Layout.version, 0] + UInt16(records.count).littleEndianBytes
     for record in records {
       bytes += record.place.key.bytes + record.place.name + record.sealed.nonce
-      bytes += Self.littleEndian(record.sealed.body.count, 4) + record.sealed.body
+      bytes += UInt32(record.sealed.body.count).littleEndianBytes + record.sealed.body
     }
     return bytes + Self.check(of: bytes[...])
   }
@@ -96,7 +98,7 @@ extension StringFile {
       Self.check(of: bytes.dropLast(Layout.check)).elementsEqual(bytes.suffix(Layout.check))
     else { throw .damaged }
     guard bytes[4] == Layout.version else { throw .tooNew(bytes[4]) }
-    let count = Self.number(bytes[6..<8])
+    let count = Int(littleEndianBytes: bytes[6..<8])
     guard bytes[5] == 0, count <= Layout.countMax else { throw .damaged }
     var rest = bytes[Layout.head...].dropLast(Layout.check)
     func take(_ count: Int) throws(Damage) -> [UInt8] {
@@ -109,7 +111,7 @@ extension StringFile {
         key: StringKey.ID(try take(StringKey.ID.byteCount)),
         name: try take(StringKey.placeByteCount))
       let nonce = try take(StringKey.Sealed.nonceByteCount)
-      let size = Self.number(try take(4)[...])
+      let size = Int(littleEndianBytes: try take(4))
       guard size >= Layout.bodyMin else { throw .damaged }
       if let last = records.last, !(last.place < place) { throw .damaged }
       records.append(Record(place: place, sealed: .init(nonce: nonce, body: try take(size))))
@@ -121,13 +123,5 @@ extension StringFile {
   /// authenticated under a key that it does not have.
   private static func check(of bytes: ArraySlice<UInt8>) -> [UInt8] {
     Digest(hashing: Layout.label + bytes).bytes
-  }
-
-  private static func number(_ bytes: ArraySlice<UInt8>) -> Int {
-    bytes.reversed().reduce(0) { $0 << 8 | Int($1) }
-  }
-
-  private static func littleEndian(_ value: Int, _ count: Int) -> [UInt8] {
-    (0..<count).map { UInt8(truncatingIfNeeded: value >> (8 * $0)) }
   }
 }

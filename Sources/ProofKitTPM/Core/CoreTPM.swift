@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 internal import CTPM
 internal import ProofKitKeys
 internal import ProofModel

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 internal import Dispatch
 
 /// Runs an actor on a queue of its own, so that measuring holds up no other task.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 internal import Dispatch
 internal import Glibc
 internal import ProofModel
@@ -35,7 +37,7 @@ package final class PipeChannel: LinkChannel {
     let name = Array(path.utf8)
     guard name.count < room, !name.contains(0) else {
       _ = Glibc.close(file)
-      throw LinkUnavailable("\(path): too long for a socket's path", isAddressWrong: true)
+      throw LinkUnavailable("\(path): too long for a socket's path")
     }
     unsafe withUnsafeMutableBytes(of: &address.sun_path) { unsafe $0.copyBytes(from: name) }
     let size = socklen_t(MemoryLayout<sockaddr_un>.size)
@@ -230,6 +232,6 @@ extension LinkUnavailable {
     let code = errno
     return LinkUnavailable(
       "\(what): \(unsafe String(cString: strerror(code)))",
-      isAddressWrong: code == ENOENT || code == ENOTDIR)
+      isExhausted: [EMFILE, ENFILE, ENOMEM, ENOBUFS].contains(code))
   }
 }

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The service's answer to a report.
 public struct AttestationAnswer: Sendable, Hashable {
   /// The outcome of the report. The numbers are the wire's.

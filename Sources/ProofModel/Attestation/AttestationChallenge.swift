@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The service's challenge: the sources to measure, and the salt.
 public struct AttestationChallenge: Sendable, Hashable {
   /// The draft from which the app makes the measurement configuration. Its salt is good for one

@@ -1,9 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The app's request for a challenge.
 public struct AttestationQuestion: Sendable, Hashable {
   /// The measurement proof key of the app's SDK build.
   public let keyID: KeyID
   /// The device that asks.
-  public let device: DeviceID
+  public let device: InstanceID
   /// The purpose of the attestation.
   public let purpose: AttestationPurpose
   /// The serial of the account's configuration that the app has; 0 for none.
@@ -24,7 +26,7 @@ public struct AttestationQuestion: Sendable, Hashable {
 
   /// Describes a question.
   public init(
-    keyID: KeyID, device: DeviceID, purpose: AttestationPurpose, configSerial: UInt32,
+    keyID: KeyID, device: InstanceID, purpose: AttestationPurpose, configSerial: UInt32,
     account: String, sdkVersion: String, host: String = "", hasKey: Bool = false,
     endorsement: Endorsement? = nil, withholding withheld: CollectionMode = []
   ) {
@@ -48,7 +50,7 @@ public struct AttestationQuestion: Sendable, Hashable {
     var reader = try AttestationReader(
       bytes, .question, noun: "attestation question", knowsKeys: true, knowsCollection: true)
     keyID = try reader.read(KeyID.self)
-    device = try reader.read(DeviceID.self)
+    device = try reader.read(InstanceID.self)
     guard let purpose = AttestationPurpose(rawValue: try reader.readByte()) else {
       throw reader.malformed
     }

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Reads a message field by field. Every length is checked before it is used, and no bytes may be
 /// left at the end.
 struct AttestationReader {
@@ -54,11 +56,11 @@ struct AttestationReader {
   }
 
   mutating func readUInt16() throws(ProofError) -> UInt16 {
-    try take(2).reversed().reduce(0) { $0 << 8 | UInt16($1) }
+    UInt16(littleEndianBytes: try take(2))
   }
 
   mutating func readUInt32() throws(ProofError) -> UInt32 {
-    try take(4).reversed().reduce(0) { $0 << 8 | UInt32($1) }
+    UInt32(littleEndianBytes: try take(4))
   }
 
   mutating func read<Value: FixedBytes>(_: Value.Type) throws(ProofError) -> Value {

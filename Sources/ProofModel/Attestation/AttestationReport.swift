@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The app's report of itself, in answer to a challenge. Holds the measurements: secret.
 public struct AttestationReport: Sendable {
   /// The report's fields beside the evidence.
@@ -55,13 +57,16 @@ public struct AttestationReport: Sendable {
     /// The challenge's salt.
     public let salt: Salt
     /// The device that reports.
-    public let device: DeviceID
+    public let device: InstanceID
     /// The purpose of the attestation.
     public let purpose: AttestationPurpose
     /// The serial of the account's configuration that the app has; 0 for none.
     public let configSerial: UInt32
     /// The account.
     public let account: String
+    /// The API whose gate the app wants to be admitted to; empty for every purpose but
+    /// ``AttestationPurpose/gate``.
+    public let host: String
 
     /// Reads the head of a report, and ignores the bytes behind it.
     ///
@@ -76,13 +81,14 @@ public struct AttestationReport: Sendable {
     fileprivate init(from reader: inout AttestationReader) throws(ProofError) {
       keyID = try reader.read(KeyID.self)
       salt = try reader.read(Salt.self)
-      device = try reader.read(DeviceID.self)
+      device = try reader.read(InstanceID.self)
       guard let purpose = AttestationPurpose(rawValue: try reader.readByte()) else {
         throw reader.malformed
       }
       self.purpose = purpose
       configSerial = try reader.readUInt32()
       account = try reader.readText()
+      host = purpose == .gate ? try reader.readText() : ""
     }
   }
 
@@ -93,7 +99,7 @@ public struct AttestationReport: Sendable {
   /// The challenge's salt.
   public var salt: Salt { head.salt }
   /// The device that reports.
-  public var device: DeviceID { head.device }
+  public var device: InstanceID { head.device }
   /// The serial of the account's configuration that the app has; 0 for none.
   public var configSerial: UInt32 { head.configSerial }
   /// The account.
@@ -126,7 +132,8 @@ public struct AttestationReport: Sendable {
     var reader = try AttestationReader(
       bytes, .report, noun: "attestation report", knowsKeys: true, knowsCollection: true)
     head = try Head(from: &reader)
-    var subject = Subject(head.purpose, name: try reader.readText())
+    var subject = Subject(
+      head.purpose, name: try head.purpose == .gate ? head.host : reader.readText())
     subject.payload = try reader.readBlob(max: AttestationWire.payloadMax)
     sdkVersion = try reader.readText()
     subject.userProperty = try reader.readText(max: AttestationWire.userPropertyMax)
@@ -156,7 +163,7 @@ public struct AttestationReport: Sendable {
   ///   - draft: The challenge's draft, under the salt that the report names.
   ///   - key: The measurement proof key of the report's key id.
   /// - Returns: The measurement configuration and the measurement.
-  /// - Throws: ``ProofError/differs(_:)`` if the tag, the device id or a measurement differs, and
+  /// - Throws: ``ProofError/differs(_:)`` if the tag, the instance id or a measurement differs, and
   ///   the errors of ``MeasurementConfig`` for records that were not asked for or are missing.
   public func measurement(
     under draft: BaselineDraft, with key: MeasurementProofKey
@@ -190,14 +197,16 @@ public struct AttestationReport: Sendable {
   }
 
   /// Recomputes the app's measurement configuration, after checking the report's tag, salt and
-  /// device id.
+  /// instance id.
   private func authenticConfig(
     under draft: BaselineDraft, with key: MeasurementProofKey
   ) throws(ProofError) -> MeasurementConfig {
     let expected = AttestationTag.tag(
       tagged, label: AttestationWire.reportLabel, salt: salt, key: key)
     guard draft.salt == salt, expected == tag else { throw .differs("tag of the report") }
-    guard device == DeviceID(of: evidence, account: account) else { throw .differs("device id") }
+    guard device == InstanceID(of: evidence, account: account) else {
+      throw .differs("instance id")
+    }
     return try MeasurementConfig(baseline: evidence, draft, with: key)
   }
 
@@ -228,7 +237,7 @@ public struct AttestationReport: Sendable {
       version: AttestationWire.version(hasKey: installation != nil, withholding: withheld))
     writer.write(key.id)
     writer.write(challenge.draft.salt)
-    writer.write(DeviceID(of: evidence, account: account))
+    writer.write(InstanceID(of: evidence, account: account))
     writer.write(subject.purpose.rawValue)
     writer.write(configSerial)
     writer.write(text: account)

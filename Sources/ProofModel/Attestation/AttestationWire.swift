@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The numbers of the attestation's messages; docs/SERVICE.md gives the meaning of each.
 package enum AttestationWire {
   static let magic: [UInt8] = [0x50, 0x41]
@@ -57,4 +59,16 @@ public enum AttestationPurpose: UInt8, Sendable, CaseIterable {
   case gate = 5
   /// The keys that seal the secure strings which the app defines: ``StringKey``.
   case stringKey = 6
+}
+
+/// The tags of reports and answers: keys of their own, derived from the measurement proof key and
+/// the challenge's salt.
+enum AttestationTag {
+  static func tag(
+    _ bytes: ArraySlice<UInt8>, label: String, salt: Salt, key: MeasurementProofKey
+  ) -> Digest {
+    salt.withBytes { salt in
+      CoreDerivedMAC.tag(label: label, key: key, info: salt, bytes.span)
+    }
+  }
 }

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Writes a message field by field. Traps on a value that does not fit its field: a defect of the
 /// caller.
 struct AttestationWriter {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The facts that an app withholds from its reports and measurements, for the privacy of its users.
 ///
 /// Modes combine. An app has one mode from its start on. The sources that it withholds do not stand

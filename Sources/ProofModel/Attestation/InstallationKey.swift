@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The public half of an installation's key: a point of P-256, x and y.
 public struct InstallationPoint: FixedBytes {
   /// 64 bytes.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Version 2 of questions, challenges and reports: the fields about the installation's key. Version 3
 // of questions and reports has the mode before them.
 

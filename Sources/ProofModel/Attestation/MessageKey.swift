@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The key that an account's apps sign messages with. Secret.
 ///
 /// The whole account has one key. So a signature proves that an app passed, but not which app: the

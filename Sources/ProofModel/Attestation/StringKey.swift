@@ -1,6 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The key that seals the secure strings of one installation on its device. Secret.
 ///
-/// The service derives it from a secret of the account and the device id, and sends it to an app
+/// The service derives it from a secret of the account and the instance id, and sends it to an app
 /// that passes. It survives restarts and updates of the app, and differs for each installation and
 /// each account. docs/SERVICE.md, section 11, has the derivation.
 public struct StringKey: Sendable {
@@ -52,23 +54,23 @@ public struct StringKey: Sendable {
   /// Derives the key of an installation that passes.
   ///
   /// - Parameters:
-  ///   - device: The installation's device id.
+  ///   - device: The installation.
   ///   - secret: The account's secret of strings.
   /// - Returns: The key.
-  package static func key(of device: DeviceID, from secret: borrowing SecretBytes) -> StringKey {
+  package static func key(of device: InstanceID, from secret: borrowing SecretBytes) -> StringKey {
     derived(device, secret, keyLabel)
   }
 
   /// Derives the key that an installation gets while its app fails. It is the same each time, and opens nothing
   /// that was sealed while the app passed.
   package static func decoy(
-    of device: DeviceID, from secret: borrowing SecretBytes
+    of device: InstanceID, from secret: borrowing SecretBytes
   ) -> StringKey {
     derived(device, secret, decoyLabel)
   }
 
   private static func derived(
-    _ device: DeviceID, _ secret: borrowing SecretBytes, _ label: String
+    _ device: InstanceID, _ secret: borrowing SecretBytes, _ label: String
   ) -> StringKey {
     StringKey(
       checked: device.withBytes { CoreCrypto.derive(label: label, key: secret, info: $0) })
@@ -132,9 +134,8 @@ public struct StringKey: Sendable {
     precondition(name.count <= UInt16.max)
     let plain = value.withBytes { value in
       SecretBytes(count: 2 + name.count + value.byteCount) { bytes in
-        bytes[0] = UInt8(truncatingIfNeeded: name.count)
-        bytes[1] = UInt8(truncatingIfNeeded: name.count >> 8)
-        for index in name.indices { bytes[2 + index] = name[index] }
+        let head = UInt16(name.count).littleEndianBytes + name
+        for index in head.indices { bytes[index] = head[index] }
         for offset in value.byteOffsets { bytes[2 + name.count + offset] = value[byte: offset] }
       }
     }
@@ -164,7 +165,7 @@ public struct StringKey: Sendable {
       plain.count > 2
     else { return nil }
     return plain.withBytes { plain in
-      let start = 2 + (Int(plain[byte: 0]) | Int(plain[byte: 1]) << 8)
+      let start = 2 + (Int(littleEndianBytes: [plain[byte: 0], plain[byte: 1]]))
       guard start < plain.byteCount,
         let name = String(validating: (2..<start).map { plain[byte: $0] }, as: UTF8.self),
         self.place(of: name) == place

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 internal import CSodium
 
 /// XChaCha20-Poly1305, with a random nonce before the box.

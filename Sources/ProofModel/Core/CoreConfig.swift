@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 internal import ProofCore
 
 /// A decoded configuration and its bytes. Both are immutable, and neither is secret.

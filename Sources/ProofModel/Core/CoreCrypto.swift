@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 internal import ProofCore
 
 /// The core's cryptography, for the other modules of this package. Not public, because apps need no
@@ -69,6 +71,16 @@ package enum CoreCrypto {
     guard left.count == right.count else { return false }
     return unsafe left.withUnsafeBufferPointer { left in
       unsafe right.withUnsafeBufferPointer { right in
+        unsafe pfc_equal(left.baseAddress, right.baseAddress, left.count) == 1
+      }
+    }
+  }
+
+  /// Whether secrets are equal, in time that depends on their counts alone.
+  static func equal(_ left: RawSpan, _ right: RawSpan) -> Bool {
+    guard left.byteCount == right.byteCount else { return false }
+    return unsafe left.withUnsafeBytes { left in
+      unsafe right.withUnsafeBytes { right in
         unsafe pfc_equal(left.baseAddress, right.baseAddress, left.count) == 1
       }
     }

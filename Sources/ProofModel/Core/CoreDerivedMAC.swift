@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 internal import ProofCore
 
 /// HMAC-SHA-256 under a key that a measurement proof key gives: loaded, derived, used and wiped in one

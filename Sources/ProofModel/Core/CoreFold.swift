@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 internal import ProofCore
 
 /// A `pfc_measurement` at work, for a measurement or a baseline, in a block of its own.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 internal import ProofCore
 
 /// A `pfc_gate`, which holds secret keys, in one block at a fixed address.

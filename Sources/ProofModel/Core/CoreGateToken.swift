@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 internal import ProofCore
 
 /// Gate tokens: sealed for tests and services, and read by a gate.

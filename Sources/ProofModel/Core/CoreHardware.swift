@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 internal import ProofCore
 
 /// A `pfc_hardware`, which holds a secret key, in one block at a fixed address.
@@ -7,7 +9,7 @@ final class CoreHardware: Sendable {
 
   init(
     id: HardwareID, secretKey: borrowing SecretBytes, mode: Mode, issuers: [IssuerPublicKey],
-    allowsLiteralTokens: Bool, challengeSeconds: UInt16
+    allowsLiteralTokens: Bool, challengeSeconds: UInt16, factory: CoreFactorySecret?
   ) throws(ProofError) {
     try secretKey.checkCount(Int(PFC_SECRET_KEY_BYTES), of: "hardware secret key")
     let isZero = unsafe secretKey.withPointer { unsafe pfc_is_zero($0, Int(PFC_SECRET_KEY_BYTES)) }
@@ -24,6 +26,15 @@ final class CoreHardware: Sendable {
       unsafe hardware.pointee.allow_literal = allowsLiteralTokens ? 1 : 0
       unsafe hardware.pointee.issuer_count = UInt8(issuers.count)
       unsafe hardware.pointee.challenge_seconds = challengeSeconds
+      if let factory {
+        unsafe hardware.pointee.has_factory_secret = 1
+        unsafe factory.withPointer { secret in
+          unsafe withUnsafeMutableBytes(of: &hardware.pointee.factory_secret) { target in
+            unsafe target.baseAddress!.copyMemory(
+              from: secret, byteCount: CoreFactorySecret.byteCount)
+          }
+        }
+      }
       unsafe withUnsafeMutableBytes(of: &hardware.pointee.issuers) { bytes in
         for (index, issuer) in issuers.enumerated() {
           var entry = pfc_issuer()

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 internal import ProofCore
 
 /// A signing key, in libsodium's form of 64 bytes, in a block of its own.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 internal import ProofCore
 
 /// A `pfc_key`, and the block that holds its bytes, if a block does.

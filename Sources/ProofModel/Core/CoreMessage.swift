@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 internal import ProofCore
 
 /// Encodes and decodes the messages of docs/SPEC.md, section 10.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 internal import ProofCore
 
 /// A platform behind the pointer that the core passes back, and the functions it calls.

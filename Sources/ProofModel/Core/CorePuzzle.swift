@@ -1,3 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Glibc
 internal import ProofCore
 
 /// The puzzles of challenges of kind work, as the core solves and checks them. The ids have 60 bytes.
@@ -36,21 +39,34 @@ package enum CorePuzzle {
     return unsafe pfc_puzzle_check(solution, seed, UInt32(level)) == PFC_OK.rawValue
   }
 
-  /// Makes one attempt at one birthday problem, in 32 MiB that it takes and gives back. Nil if it has no solution.
-  package static func pair(_ id: [UInt8], index: UInt8, attempt: UInt16) -> [UInt8]? {
-    precondition(id.count == CoreWire.challengeID)
-    let room = UnsafeMutablePointer<pfc_pairing_room>.allocate(capacity: 1)
-    defer { unsafe room.deallocate() }
-    var solution = [UInt8](repeating: 0, count: pairingSolution)
-    let result = unsafe pfc_pairing_solve(&solution, room, id, index, attempt)
-    return result == PFC_OK.rawValue ? solution : nil
-  }
-
   /// Whether 42 bytes solve one birthday problem.
   package static func isPaired(_ solution: ArraySlice<UInt8>, _ id: [UInt8], index: UInt8) -> Bool {
     guard solution.count == pairingSolution, id.count == CoreWire.challengeID else { return false }
     return unsafe solution.withUnsafeBufferPointer { solution in
       unsafe pfc_pairing_check(solution.baseAddress, id, index) == PFC_OK.rawValue
     }
+  }
+}
+
+/// The 32 MiB in which birthday problems are solved, one attempt at a time.
+///
+/// `@unchecked Sendable` because a solver has it alone: each problem takes a room of its own.
+@safe package final class PairingRoom: @unchecked Sendable {
+  private let room: UnsafeMutablePointer<pfc_pairing_room>
+
+  /// Takes the memory; nil if the system has none to give.
+  package init?() {
+    guard let memory = unsafe malloc(MemoryLayout<pfc_pairing_room>.size) else { return nil }
+    unsafe room = memory.bindMemory(to: pfc_pairing_room.self, capacity: 1)
+  }
+
+  deinit { unsafe free(room) }
+
+  /// Makes one attempt at one birthday problem. Nil if it has no solution.
+  package func pair(_ id: [UInt8], index: UInt8, attempt: UInt16) -> [UInt8]? {
+    precondition(id.count == CoreWire.challengeID)
+    var solution = [UInt8](repeating: 0, count: CorePuzzle.pairingSolution)
+    let result = unsafe pfc_pairing_solve(&solution, room, id, index, attempt)
+    return result == PFC_OK.rawValue ? solution : nil
   }
 }

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 internal import ProofCore
 
 /// The hardware's stored records, one by one: for tools that read a flash image, and for tests.

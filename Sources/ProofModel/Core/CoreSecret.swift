@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// A C structure that holds secrets, in a block of its own: filled by the core, read-only after.
 ///
 /// It is a class, so that many tasks can share a value and copy it, and the secret is not copied.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 internal import ProofCore
 
 /// The hardware's stored record of one app instance, for tools that read a flash image and for
@@ -27,7 +29,8 @@ package struct CoreSlot: Sendable {
   /// The verdict on the last accepted command; nil if there was none.
   package let lastVerdict: Verdict?
   package let lastCounter: UInt64
-  package let lastNonce: ProofNonce
+  /// The first 8 bytes of its nonce.
+  package let lastNonce: [UInt8]
   private let secret: CoreSecret<pfc_slot>
 
   /// The length of a slot's record, in bytes.
@@ -63,8 +66,9 @@ package struct CoreSlot: Sendable {
     }
     tokenDigest = TokenDigest(
       storage: unsafe secret.withPointer { unsafe InlineBytes(tuple: $0.pointee.token_digest) })
-    lastNonce = ProofNonce(
-      storage: unsafe secret.withPointer { unsafe InlineBytes(tuple: $0.pointee.last.nonce) })
+    lastNonce = unsafe secret.withPointer { slot in
+      unsafe withUnsafeBytes(of: slot.pointee.last.nonce) { unsafe [UInt8]($0) }
+    }
     let id = InstanceID(
       storage: unsafe secret.withPointer { unsafe InlineBytes(tuple: $0.pointee.instance_id) })
     instance = id.storage.isZero ? nil : id

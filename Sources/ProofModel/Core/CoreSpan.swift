@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 internal import ProofCore
 
 extension RawSpan {
@@ -14,6 +16,15 @@ extension RawSpan {
       unsafe bytes.withUnsafeBufferPointer { theirs in
         unsafe pfc_equal(mine.baseAddress, theirs.baseAddress, theirs.count) == 1
       }
+    }
+  }
+}
+
+extension String {
+  /// Lends the UTF-8 of the text as C takes it, without a terminator.
+  mutating func withCharacters<R>(_ body: (UnsafeBufferPointer<CChar>) -> R) -> R {
+    withUTF8 { bytes in
+      unsafe bytes.withMemoryRebound(to: CChar.self) { unsafe body($0) }
     }
   }
 }

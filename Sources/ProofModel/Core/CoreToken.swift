@@ -1,24 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import CSodium
 internal import ProofCore
 
-/// Seals and opens measurement tokens. The plain form, a `pfc_token`, stands in a block of its own.
+/// Seals and opens measurement tokens. The plain form, a `pfc_token`, stands in a block that is
+/// wiped and lent again when the work ends.
 enum CoreToken {
+  /// The memory that sealing works on.
+  private struct Sealing: BitwiseCopyable {
+    var token: pfc_token
+    var ephemeral: (UInt64, UInt64, UInt64, UInt64)
+  }
+
   static func seal(
-    _ grant: MeasurementGrant, to recipient: HardwareIdentity, signedBy issuer: CoreIssuer,
-    ephemeral: borrowing SecretBytes
+    _ grant: MeasurementGrant, to recipient: HardwareIdentity, with factory: FactorySecret?,
+    signedBy issuer: CoreIssuer, ephemeral: borrowing SecretBytes
   ) throws(ProofError) -> MeasurementToken {
     try ephemeral.checkCount(Int(PFC_SECRET_KEY_BYTES), of: "ephemeral key")
-    let plain = plain(grant)
+    var work = CoreWork<pfc_token>()
+    return try unsafe work.withMutablePointer { token throws(ProofError) in
+      try unsafe ephemeral.withPointer { ephemeral throws(ProofError) in
+        try unsafe seal(grant, to: recipient, with: factory, signedBy: issuer, token, ephemeral)
+      }
+    }
+  }
+
+  /// The same with a fresh ephemeral key, drawn in the block of the work.
+  static func seal(
+    _ grant: MeasurementGrant, to recipient: HardwareIdentity, with factory: FactorySecret?,
+    signedBy issuer: CoreIssuer
+  ) throws(ProofError) -> MeasurementToken {
+    var work = CoreWork<Sealing>()
+    return try unsafe work.withMutablePointer { sealing throws(ProofError) in
+      let base = UnsafeMutableRawPointer(sealing)
+      let token = unsafe base.assumingMemoryBound(to: pfc_token.self)
+      let ephemeral = unsafe (base + MemoryLayout<Sealing>.offset(of: \.ephemeral)!)
+      unsafe randombytes_buf(ephemeral, Int(PFC_SECRET_KEY_BYTES))
+      return try unsafe seal(
+        grant, to: recipient, with: factory, signedBy: issuer, token,
+        UnsafePointer(ephemeral.assumingMemoryBound(to: UInt8.self)))
+    }
+  }
+
+  private static func seal(
+    _ grant: MeasurementGrant, to recipient: HardwareIdentity, with factory: FactorySecret?,
+    signedBy issuer: CoreIssuer, _ token: UnsafeMutablePointer<pfc_token>,
+    _ ephemeral: UnsafePointer<UInt8>
+  ) throws(ProofError) -> MeasurementToken {
+    if let factory {
+      guard factory.hardware == recipient.id else {
+        throw .notForThisHardware("factory secret")
+      }
+      guard grant.version == .two else { throw .wrongMode("measurement grant") }
+      guard grant.secrets.form == .diversified else { throw .wrongMode("measurement grant") }
+    }
+    unsafe fill(token, with: grant)
     var result = CoreResult.ok
     let bytes = unsafe [UInt8](
       unsafeUninitializedCapacity: MeasurementToken.byteCount
     ) { buffer, count in
-      result = unsafe plain.withPointer { token in
-        unsafe recipient.publicKey.storage.withPointer { publicKey in
-          unsafe issuer.withSigningKey { signingKey in
-            unsafe ephemeral.withPointer { ephemeral in
-              unsafe CoreResult(
-                pfc_token_create(buffer.baseAddress, token, publicKey, signingKey, ephemeral))
-            }
+      result = unsafe recipient.publicKey.storage.withPointer { publicKey in
+        unsafe issuer.withSigningKey { signingKey in
+          guard let factory else {
+            return unsafe CoreResult(
+              pfc_token_create(
+                buffer.baseAddress, token, publicKey, nil, signingKey, ephemeral))
+          }
+          return unsafe factory.core.withPointer { secret in
+            unsafe CoreResult(
+              pfc_token_create(
+                buffer.baseAddress, token, publicKey, UnsafePointer(secret), signingKey,
+                ephemeral))
           }
         }
       }
@@ -36,15 +88,16 @@ enum CoreToken {
   static func open(
     _ bytes: [UInt8], by hardware: CoreHardware
   ) throws(ProofError) -> MeasurementGrant {
-    let plain = try unsafe CoreSecret<pfc_token> { token throws(ProofError) in
+    var work = CoreWork<pfc_token>()
+    return try unsafe work.withMutablePointer { token throws(ProofError) in
       let result = unsafe bytes.withUnsafeBufferPointer { bytes in
         unsafe hardware.withHardware { hardware in
           unsafe CoreResult(pfc_token_open(token, bytes.baseAddress, bytes.count, hardware))
         }
       }
       try result.orThrow(opening: "measurement token", byteCount: bytes.count)
+      return unsafe grant(UnsafePointer(token))
     }
-    return unsafe plain.withPointer { unsafe grant($0) }
   }
 
   static func checkHead(_ bytes: [UInt8], by hardware: CoreHardware) throws(ProofError) {
@@ -69,24 +122,24 @@ enum CoreToken {
     return hardware.bytes.starts(with: hint)
   }
 
-  private static func plain(_ grant: MeasurementGrant) -> CoreSecret<pfc_token> {
-    unsafe CoreSecret { token in
-      unsafe token.pointee.mode = grant.mode.rawValue
-      unsafe token.pointee.form = grant.secrets.form.rawValue
-      unsafe token.pointee.integrity_classes = grant.integrityClasses.rawValue
-      unsafe token.pointee.device_classes = grant.deviceClasses.rawValue
-      unsafe token.pointee.attempts = grant.attempts
-      unsafe token.pointee.uses = grant.uses.rawValue
-      unsafe token.pointee.generation = grant.generation
-      unsafe token.pointee.issued = grant.issued
-      unsafe token.pointee.not_after = grant.notAfter ?? 0
-      unsafe grant.hardware.storage.copy(to: &token.pointee.hardware_id)
-      unsafe grant.instance.storage.copy(to: &token.pointee.instance_id)
-      unsafe grant.secrets.core.withSecrets { secrets in
-        unsafe withUnsafeMutableBytes(of: &token.pointee.secrets) { target in
-          unsafe target.baseAddress!.copyMemory(
-            from: secrets, byteCount: MemoryLayout<pfc_secrets>.size)
-        }
+  private static func fill(_ token: UnsafeMutablePointer<pfc_token>, with grant: MeasurementGrant) {
+    unsafe token.pointee.version = grant.version.rawValue
+    unsafe token.pointee.base = grant.version == .two ? grant.generation : 0
+    unsafe token.pointee.mode = grant.mode.rawValue
+    unsafe token.pointee.form = grant.secrets.form.rawValue
+    unsafe token.pointee.integrity_classes = grant.integrityClasses.rawValue
+    unsafe token.pointee.device_classes = grant.deviceClasses.rawValue
+    unsafe token.pointee.attempts = grant.attempts
+    unsafe token.pointee.uses = grant.uses.rawValue
+    unsafe token.pointee.generation = grant.generation
+    unsafe token.pointee.issued = grant.issued
+    unsafe token.pointee.not_after = grant.notAfter ?? 0
+    unsafe grant.hardware.storage.copy(to: &token.pointee.hardware_id)
+    unsafe grant.instance.storage.copy(to: &token.pointee.instance_id)
+    unsafe grant.secrets.core.withSecrets { secrets in
+      unsafe withUnsafeMutableBytes(of: &token.pointee.secrets) { target in
+        unsafe target.baseAddress!.copyMemory(
+          from: secrets, byteCount: MemoryLayout<pfc_secrets>.size)
       }
     }
   }
@@ -110,6 +163,7 @@ enum CoreToken {
       notAfter: unsafe token.pointee.not_after == 0 ? nil : token.pointee.not_after,
       secrets: HardwareSecrets(
         core: secrets, form: known(unsafe TokenForm(rawValue: token.pointee.form))),
+      version: known(unsafe TokenVersion(rawValue: token.pointee.version)),
       issuer: IssuerID(storage: unsafe InlineBytes(tuple: token.pointee.issuer_id)))
   }
 }

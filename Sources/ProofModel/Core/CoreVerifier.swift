@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 internal import ProofCore
 
 /// A `pfc_verifier`, which holds every instance's secrets, in one block, and the objects it
@@ -38,13 +40,13 @@ struct CoreVerifier: ~Copyable, Sendable {
     try result.orThrow(opening: "storage", byteCount: 0)
   }
 
-  mutating func receive(_ type: UInt8, _ bytes: [UInt8], _ session: inout CoreSession) -> Outcome {
+  mutating func receive(_ type: UInt8, _ bytes: [UInt8], _ session: inout CoreSession) -> Decision {
     unsafe work.withMutablePointer { verifier in
       unsafe bytes.withUnsafeBufferPointer { message in
         var raw = unsafe pfc_outcome()
         unsafe pfc_verifier_receive(
           verifier, &session.raw, type, message.baseAddress, message.count, &raw)
-        return unsafe Outcome(raw)
+        return unsafe Decision(raw)
       }
     }
   }
@@ -78,7 +80,7 @@ struct CoreSession: ~Copyable, Sendable {
   }
 }
 
-extension Outcome {
+extension Decision {
   /// Copies the parts that point into the message, whose bytes are valid for this call.
   fileprivate init(_ raw: pfc_outcome) {
     let reply = unsafe withUnsafeBytes(of: raw.reply) { bytes in

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 internal import ProofCore
 
 /// The lengths of `wire.h` in Swift. Swift imports macros that are numbers, but not sums, so the
@@ -51,6 +53,9 @@ enum CoreWire {
 
   static let challengeID = Int(PFC_CHALLENGE_ID_BYTES)
 
+  static let featureTokenTwo = UInt32(PFC_FEATURE_TOKEN_2.rawValue)
+  static let featureFactorySecret = UInt32(PFC_FEATURE_FACTORY_SECRET.rawValue)
+
   static let tokenMagic = PFC_TOKEN_MAGIC
   static let gateTokenMagic = PFC_GATE_TOKEN_MAGIC
   static let orderMagic = PFC_ORDER_MAGIC
@@ -63,5 +68,19 @@ enum CoreWire {
       throw .malformed(noun, byteCount: bytes.count)
     }
     guard bytes[2] == UInt8(PFC_VERSION), bytes[3] == UInt8(PFC_SUITE) else { throw .tooNew(noun) }
+  }
+
+  /// Checks how a measurement token begins: it has a second version, and that a second suite.
+  static func checkToken(_ bytes: [UInt8]) throws(ProofError) {
+    let noun = "measurement token"
+    guard bytes.count == token, bytes.starts(with: tokenMagic.utf8) else {
+      throw .malformed(noun, byteCount: bytes.count)
+    }
+    guard bytes[2] == UInt8(PFC_TOKEN_VERSION_2) else {
+      return try check(bytes, token, tokenMagic, noun)
+    }
+    guard bytes[3] == UInt8(PFC_SUITE) || bytes[3] == UInt8(PFC_SUITE_FACTORY) else {
+      throw .tooNew(noun)
+    }
   }
 }

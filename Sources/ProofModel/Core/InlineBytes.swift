@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 internal import ProofCore
 
 /// Public bytes of a fixed count, stored inline: no allocation, no reference.
@@ -68,4 +70,9 @@ struct InlineBytes<let count: Int>: Sendable {
   }
 
   var isZero: Bool { unsafe withPointer { unsafe pfc_is_zero($0, count) == 1 } }
+}
+
+extension Digest {
+  /// The digest that stands for none.
+  package static let zero = Digest(storage: unsafe InlineBytes { _ in })
 }

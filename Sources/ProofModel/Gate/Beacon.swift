@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// A gate's word on the time, as an app carries it: four bytes that change every five minutes.
 ///
 /// A token that carries one of the newest was not made ahead of time under a false clock. The app cannot
@@ -25,8 +27,7 @@ public struct Beacon: Sendable, Hashable {
 
   /// The value of a `Proof-Time` header.
   public var header: String {
-    let head =
-      [CoreWire.beaconHead] + (0..<4).map { UInt8(truncatingIfNeeded: interval >> ($0 * 8)) }
+    let head = [CoreWire.beaconHead] + interval.littleEndianBytes
     let tail = storage.withSpan { span in span.indices.map { span[$0] } }
     return Base64.encode((head + tail).span, .url)
   }

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The request that an answer to a gate's challenge of kind proof is bound to. The app takes the authority from its
 /// connection, the gate from its route; neither takes it from the challenge.
 public struct ChallengePlace: Sendable, Hashable {

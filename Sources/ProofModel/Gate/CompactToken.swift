@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The thing that a compact token proves.
 public enum CompactKind: UInt8, Sendable, Hashable, CaseIterable {
   /// A whole request.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Everything that an app needs to prove itself to one gate: the service's answer to a report of purpose
 /// ``AttestationPurpose/gate``. docs/SERVICE.md, section 9, has the layout. Secret for its account key.
 ///

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The name of one gate: a verifier that speaks HTTP.
 public struct GateID: RandomBytes {
   /// 16 bytes.

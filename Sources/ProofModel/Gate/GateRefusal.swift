@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The reason why a gate or a redeemer refuses a gate token, a request or an event token.
 ///
 /// It is for logs and metrics; a client gets the ``kind`` alone. The numbers are stable.

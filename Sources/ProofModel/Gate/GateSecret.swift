@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The secret between one gate and one app instance, for one generation: S of docs/SPEC.md, section 15.
 ///
 /// The app makes it from a fresh measurement, the service from the measurement that it registered. It

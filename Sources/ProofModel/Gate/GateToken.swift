@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// A public key of a gate, to which gate tokens are sealed.
 public struct GatePublicKey: Sendable, Hashable {
   /// The key's number: it stands in the token's header. Two keys of one gate have different numbers.

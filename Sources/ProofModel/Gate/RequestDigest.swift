@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The digest of an HTTP request, which a compact token of kind ``CompactKind/request`` covers.
 ///
 /// Both sides compute it from the request as it is sent. A request has one canonical spelling. Any

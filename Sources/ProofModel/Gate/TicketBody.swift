@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// A grant as it stands in a ticket, under the gate's own key: docs/SPEC.md, section 16.
 extension GateGrant {
   /// How many bytes it has.
@@ -23,8 +25,8 @@ extension GateGrant {
       put(pairs + [UInt8](repeating: 0, count: 2 * GateFinding.countMax - pairs.count), &bytes)
       put(responseCode.map { Array($0.utf8) } ?? [UInt8](repeating: 0, count: 10), &bytes)
       put([(isFailed ? 1 : 0) | (isForced ? 2 : 0), mode.rawValue], &bytes)
-      put(Self.bytes(secret.generation) + Self.bytes(properties), &bytes)
-      put(Self.bytes(issued) + Self.bytes(notAfter) + Self.bytes(firstSeen), &bytes)
+      put(secret.generation.littleEndianBytes + properties.littleEndianBytes, &bytes)
+      put([issued, notAfter, firstSeen].flatMap(\.littleEndianBytes), &bytes)
       put(issuer?.bytes ?? [UInt8](repeating: 0, count: IssuerID.byteCount), &bytes)
     }
   }
@@ -40,7 +42,7 @@ extension GateGrant {
       return Array(facts[place..<place + count])
     }
     func number(_ count: Int) -> UInt64 {
-      take(count).reversed().reduce(0) { $0 << 8 | UInt64($1) }
+      UInt64(littleEndianBytes: take(count))
     }
     let (instance, app, pairs, code) = (take(16), take(16), take(32), take(10))
     let flags = number(1)
@@ -62,9 +64,5 @@ extension GateGrant {
     }
     self.app = app.allSatisfy { $0 == 0 } ? nil : app
     issuer = try? IssuerID(take(IssuerID.byteCount))
-  }
-
-  private static func bytes<Value: FixedWidthInteger>(_ value: Value) -> [UInt8] {
-    stride(from: 0, to: Value.bitWidth, by: 8).map { UInt8(truncatingIfNeeded: value >> Value($0)) }
   }
 }

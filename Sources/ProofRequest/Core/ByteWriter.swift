@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Writes bytes into memory of a fixed size. It counts past the end, so that the caller learns which size fits.
 @safe
 struct ByteWriter: ~Copyable {

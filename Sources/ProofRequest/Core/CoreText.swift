@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Texts as bytes, without an iterator for each character.
 extension Span<UInt8> {
   /// Whether these are the bytes of a text.

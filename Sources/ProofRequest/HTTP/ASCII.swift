@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Classes of ASCII characters that HTTP and structured fields name.
 enum ASCII {
   static func isLower(_ byte: UInt8) -> Bool { 0x61...0x7a ~= byte }

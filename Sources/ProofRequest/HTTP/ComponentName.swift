@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The header fields and derived components that this module looks for, as numbers.
 ///
 /// A name is compared once, when it is read. All other names have the number ``other``.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 internal import ProofModel
 
 /// The header fields of a request in their order, with names in lower case.
@@ -81,7 +83,7 @@ public struct HeaderFields: Sendable, Hashable {
   }
 
   /// Makes room for more lines at once.
-  mutating func reserveRoom(for count: Int) { fields.reserveCapacity(fields.count + count) }
+  package mutating func reserveRoom(for count: Int) { fields.reserveCapacity(fields.count + count) }
 
   /// Replaces all lines of a name by one that this module wrote.
   mutating func replace(_ name: String, _ component: ComponentName, checked value: String) {

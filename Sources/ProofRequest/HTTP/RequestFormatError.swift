@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The part of a request that HTTP forbids.
 public enum RequestFormatError: Error, Sendable, Hashable {
   /// The method is empty or has a character that a method cannot have.

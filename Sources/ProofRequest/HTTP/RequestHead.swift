@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The head of an HTTP request as it is on the wire: the part that a proof covers.
 public struct RequestHead: Sendable, Hashable {
   /// The scheme of the connection.

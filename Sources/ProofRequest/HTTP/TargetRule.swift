@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Spellings of a target that a proxy and an API may read differently. A route allows each by name;
 /// a target with any other of them is refused.
 public struct TargetRule: OptionSet, Sendable, Hashable {

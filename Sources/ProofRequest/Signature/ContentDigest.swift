@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 public import ProofModel
 
 /// The digest of a body in the field `Content-Digest` (RFC 9530), over the bytes as they are sent:

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// `application/x-www-form-urlencoded` as the URL standard of WHATWG reads it, and the percent-encoding of
 /// RFC 9421, section 2.2.8.
 enum FormEncoding {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 internal import ProofModel
 
 /// One signature of a request (RFC 9421): the components that it covers, its parameters and its bytes.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Writes the line of one covered component (RFC 9421, section 2): its identifier as it was given, a colon
 /// and the value that this request has.
 struct SignatureComponent {

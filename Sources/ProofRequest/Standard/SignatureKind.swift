@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The two signatures that a request may carry: of the gate's key, and of the installation's own key.
 ///
 /// Each has a tag of its own, which is its label as well, so that one never stands for the other.

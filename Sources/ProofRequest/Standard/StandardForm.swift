@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The standard form of a request proof: RFC 9421 with `hmac-sha256` and the tag `proofkit`.
 ///
 /// It covers `@method`, `@authority`, `@path` and `@query`, `content-digest` for each method but `GET`

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 public import ProofModel
 
 /// A proof of the standard form that was read from a request, whose signature is still to be checked.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 internal import ProofModel
 
 /// Padded base64 of public bytes in its canonical form, read by a table.

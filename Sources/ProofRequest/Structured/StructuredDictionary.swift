@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// A dictionary of structured fields (RFC 8941, section 3.2), kept as its bytes and a flat list of places
 /// in them. Reading one allocates twice, however many members it has.
 ///

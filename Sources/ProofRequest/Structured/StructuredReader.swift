@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Reads a dictionary of structured fields into places.
 ///
 /// The caller bounds the length of the field. Nothing nests deeper than an inner list, so the reader does

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 public import ProofJOSE
 internal import ProofModel
 
@@ -43,11 +45,13 @@ public final class Account: Sendable {
   ) throws(ServiceError) -> Account {
     guard let fields = try AccountDocument.lock.read(from: store) else { throw .noAccount }
     guard let name = fields.text("account"), let wrapped = WrappedKey(fields) else {
-      throw .damaged("document “lock”")
+      throw AccountDocument.lock.damage
     }
     let account = Account(name, store, Vault(try wrapped.open(with: lock)))
     try account.addKey(64, .customKey)
     try account.addKey(StringSecret.byteCount, .stringKey)
+    try account.addKey(SaltKey.byteCount, .saltKey)
+    try account.addKey(FactoryKey.byteCount, .factoryKey)
     return account
   }
 
@@ -74,7 +78,7 @@ public final class Account: Sendable {
   ) throws(ServiceError) -> (name: String, lock: String) {
     guard let fields = try AccountDocument.lock.read(from: store) else { throw .noAccount }
     guard let name = fields.text("account"), let kind = fields.text("kind") else {
-      throw .damaged("document “lock”")
+      throw AccountDocument.lock.damage
     }
     return (name, kind)
   }
@@ -82,8 +86,8 @@ public final class Account: Sendable {
   /// Makes an account in a store that holds none.
   ///
   /// It gets fresh keys: the 64-byte secret of HS256, another one for custom tokens, the configuration's
-  /// Ed25519 key, the key that seals measurement tokens, the secret of the installations' own strings, and a
-  /// management token.
+  /// Ed25519 key, the key that seals measurement tokens, the secret of the installations' own strings, the
+  /// key of challenges' salts, the key that seals factory secrets, and a management token.
   ///
   /// - Parameters:
   ///   - name: 1 to 64 lower-case letters, digits and hyphens.
@@ -116,11 +120,15 @@ public final class Account: Sendable {
     }
     let sealedStringKey = try vault.freshKey(StringSecret.byteCount, for: .stringKey)
     let stringKeys = KeyStages(active: SealedKey(sealed: sealedStringKey, added: now))
+    let saltKeys = SaltKeyStages(
+      active: SealedKey(sealed: try vault.freshKey(SaltKey.byteCount, for: .saltKey), added: now))
+    var factoryKey = JSONObject()
+    factoryKey.set("key", try vault.freshKey(FactoryKey.byteCount, for: .factoryKey))
     let token = ManagementToken.fresh(ManagementToken.ownerName, .all, at: now)
     let documents: [(AccountDocument, JSONObject)] = [
       (.lock, lockDocument), (.secret, try fresh(.secret)), (.customKey, try fresh(.custom)),
       (.sealingKey, try fresh(.sealing)), (.configuration, configuration),
-      (.stringKey, stringKeys.fields),
+      (.stringKey, stringKeys.fields), (.saltKey, saltKeys.fields), (.factoryKey, factoryKey),
       (.policy, Policy().fields), (.management, ManagementTokens([token.entry]).fields),
     ]
     do {

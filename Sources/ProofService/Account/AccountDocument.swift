@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 internal import ProofJOSE
 
 /// The account's own documents: rows of the table `account`.
@@ -20,36 +22,76 @@ enum AccountDocument: String, CaseIterable {
   case messageKey
   /// The secret that the keys of installations' own strings are derived from, sealed.
   case stringKey
+  /// The keys that authenticate the salts of challenges, sealed, and their epoch.
+  case saltKey
+  /// The key that seals the factory secrets of hardware, sealed.
+  case factoryKey
   /// The hash of the management token.
   case management
   /// The events; no row if there are none.
   case events
+  /// The named challenges; no row if there are none.
+  case challenges
+  /// The risk rules; no row if there are none.
+  case risks
 
   func put(_ fields: JSONObject) -> StoreChange {
     .put(.account, rawValue, Array(JSONValue.object(fields).text.utf8))
   }
 
+  /// The error of a document that cannot be read.
+  var damage: ServiceError { .damaged("document “\(rawValue)”") }
+
+  /// The fields of a document; nil if there is no such document.
   func read(from store: any Store) throws(ServiceError) -> JSONObject? {
     let row: [UInt8]?
     do { row = try store.row(rawValue, of: .account) } catch { throw .store(error) }
     guard let row else { return nil }
-    guard case .object(let fields) = try? JSONValue(parsing: row.span) else {
-      throw .damaged("document “\(rawValue)”")
-    }
-    return fields
+    return try fields(in: row)
   }
 
-  /// The keys of a document that holds them; nil if there is no such document.
-  func keys(in store: any Store) throws(ServiceError) -> KeyStages? {
-    guard let fields = try read(from: store) else { return nil }
-    guard let keys = KeyStages(fields) else { throw .damaged("document “\(rawValue)”") }
-    return keys
-  }
-
+  /// The fields of a document that each account has.
   func needed(from store: any Store) throws(ServiceError) -> JSONObject {
-    guard let fields = try read(from: store) else { throw .damaged("document “\(rawValue)”") }
+    guard let fields = try read(from: store) else { throw damage }
     return fields
   }
+
+  /// The value of a document; nil if there is no such document.
+  func read<Value: DocumentValue>(
+    _: Value.Type, from store: any Store
+  ) throws(ServiceError) -> Value? {
+    try read(from: store).map { fields throws(ServiceError) in try value(fields) }
+  }
+
+  /// The value of a document that each account has.
+  func needed<Value: DocumentValue>(
+    _: Value.Type, from store: any Store
+  ) throws(ServiceError) -> Value {
+    try value(needed(from: store))
+  }
+
+  /// The value in a row of a document.
+  func value<Value: DocumentValue>(in row: [UInt8]) throws(ServiceError) -> Value {
+    try value(fields(in: row))
+  }
+
+  private func value<Value: DocumentValue>(_ fields: JSONObject) throws(ServiceError) -> Value {
+    guard let value = Value(fields) else { throw damage }
+    return value
+  }
+
+  /// The fields in a row of a document.
+  func fields(in row: [UInt8]) throws(ServiceError) -> JSONObject {
+    guard case .object(let fields) = try? JSONValue(parsing: row.span) else { throw damage }
+    return fields
+  }
+}
+
+/// A value that is a whole account document.
+protocol DocumentValue {
+  /// Reads the output of ``fields``; nil if it cannot be that.
+  init?(_ fields: JSONObject)
+  var fields: JSONObject { get }
 }
 
 /// The settings of an account's configuration beside APIs and pins.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 public import ProofJOSE
 
 /// The secret that locks an account's keys: a passphrase, or the content of a key file.

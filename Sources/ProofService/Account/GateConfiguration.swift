@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 internal import ProofJOSE
 internal import ProofModel
 
@@ -10,13 +12,14 @@ enum GateConfiguration {
   /// The claims that the redeemers of one audience get, beside `evt` and `aud`: nothing that opens gate tokens or judges
   /// requests.
   private static let redeemerClaims = [
-    "acc", "gat", "nam", "mod", "key", "hnd", "ser", "iat", "use", "aks",
+    "acc", "gat", "nam", "mod", "key", "hnd", "ser", "iat", "use", "aks", "risk",
   ]
   /// Seconds for which a gate may judge by it while the service is gone.
   static let useSeconds: Int64 = 604_800
 
   static func claims(
-    _ open: OpenGate, account: Account, _ snapshot: Snapshot, events: [EventRange], at now: Int64
+    _ open: OpenGate, account: Account, _ snapshot: Snapshot, events: [EventRange],
+    challenges: [NamedChallenge], risks: [NamedRisk], at now: Int64
   ) throws(ServiceError) -> JSONObject {
     let gate = open.gate
     let vault = account.vault
@@ -67,6 +70,10 @@ enum GateConfiguration {
         object.set("aud", encoded(EventRange.id(of: range.audience, at: gate.id).bytes))
         return .object(object)
       })
+    claims["challenges"] = .array(
+      challenges.filter { $0.gate == nil || $0.gate == gate.name }.map { .object($0.claims) })
+    claims.set("watch", gate.isWatched)
+    claims["risk"] = .array(risks.map { .object($0.claims) })
     return claims
   }
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 public import ProofJOSE
 internal import ProofModel
 
@@ -7,7 +9,7 @@ public enum ManagementRole: String, Sendable, CaseIterable {
   case all
   /// Verbs that change nothing and reveal no secret.
   case read
-  /// Verbs that list hardware, for backends on other machines.
+  /// Verbs that list hardware and its sealed factory secrets, for backends on other machines.
   case hardware
   /// Verbs that register builds of apps, for a build machine.
   case enrol
@@ -18,8 +20,9 @@ public enum ManagementRole: String, Sendable, CaseIterable {
     "api/list", "registration/list", "policy/show", "device/list", "pin/list", "config/show",
     "config/keys", "keyset/list", "keyset/jwks", "sdk/list", "sdk/config-string", "hardware/list",
     "string/list", "metrics/show", "token/check", "arc/read", "management/list", "secret/list",
-    "sealing/list", "customkey/list", "messagekey/list", "stringkey/list", "gate/list", "gate/show",
-    "event/list",
+    "sealing/list", "customkey/list", "messagekey/list", "stringkey/list", "saltkey/list",
+    "gate/list", "gate/show",
+    "event/list", "challenge/list", "risk/list",
   ]
 
   /// Whether it covers a verb, such as `api/list`.
@@ -31,7 +34,7 @@ public enum ManagementRole: String, Sendable, CaseIterable {
     case .all: true
     case .read: Self.reading.contains(verb)
     case .gate: verb == "gate/configuration"
-    case .hardware: verb == "hardware/list"
+    case .hardware: ["hardware/list", "hardware/sealed-secret"].contains(verb)
     case .enrol:
       ["registration/add", "registration/list", "registration/remove", "sdk/config-string"]
         .contains(verb)
@@ -47,12 +50,15 @@ public struct ManagementTokenEntry: Sendable, Hashable {
   public var role: ManagementRole
   /// The time when it was drawn, in Unix seconds; nil if an earlier version made the account.
   public var added: Int64?
+  /// The one gate whose configuration it fetches; nil for a token of the management API.
+  public var gate: String?
   let hash: [UInt8]
 
   /// The fields as JSON.
   public var shown: JSONObject {
     var shown: JSONObject = ["name": .string(name), "role": .string(role.rawValue)]
     shown.set("added", added)
+    shown.set("gate", gate)
     return shown
   }
 }
@@ -73,7 +79,7 @@ enum ManagementToken {
 }
 
 /// The management tokens of an account.
-struct ManagementTokens: Sendable, Hashable {
+struct ManagementTokens: Sendable, Hashable, DocumentValue {
   static let countMax = 64
   var entries: [ManagementTokenEntry]
 
@@ -95,7 +101,9 @@ struct ManagementTokens: Sendable, Hashable {
         let role = object.text("role").flatMap(ManagementRole.init), let hash = object.bytes("hash")
       else { return nil }
       entries.append(
-        ManagementTokenEntry(name: name, role: role, added: object.integer("added"), hash: hash))
+        ManagementTokenEntry(
+          name: name, role: role, added: object.integer("added"), gate: object.text("gate"),
+          hash: hash))
     }
   }
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The service's address.
 enum ServiceURL {
   /// `https://HOST` or `https://HOST:PORT`; `http` only for the machine itself.

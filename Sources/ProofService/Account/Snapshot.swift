@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 internal import ProofJOSE
 internal import ProofModel
 
@@ -16,13 +18,15 @@ final class Snapshot: Sendable {
   let messageDecoy: MessageKey?
   /// The secrets of the installations' own strings, the active one first.
   let stringSecrets: [StringSecret]
+  /// The keys of challenges' salts.
+  let saltKeys: SaltKeys
   let managementTokens: ManagementTokens
   let apis: [String: API]
   let registrations: [AppDigest: Registration]
   let builds: [KeyID: (build: SDKBuild, key: MeasurementProofKey)]
   let keys: [String: TokenKey]
   let pins: [HostPins]
-  let rules: [DeviceID: DeviceRule]
+  let rules: [InstanceID: DeviceRule]
   let secureStrings: [[UInt8]: SecureString]
   /// The gates by name.
   let gates: [String: OpenGate]
@@ -35,7 +39,7 @@ final class Snapshot: Sendable {
 
     let document = try AccountDocument.configuration.needed(from: store)
     guard let settings = ConfigurationSettings(document), let sealed = document.bytes("key") else {
-      throw .damaged("document “configuration”")
+      throw AccountDocument.configuration.damage
     }
     configuration = settings
     configurationKey = try account.key(
@@ -53,10 +57,8 @@ final class Snapshot: Sendable {
     messageKey = try Self.messageKey(of: account)
     messageDecoy = messageKey.flatMap { account.vault.messageDecoy(of: $0.id) }
     stringSecrets = try StringSecret.all(of: account)
-    guard let tokens = ManagementTokens(try AccountDocument.management.needed(from: store)) else {
-      throw .damaged("document “management”")
-    }
-    managementTokens = tokens
+    saltKeys = try SaltKeys(of: account)
+    managementTokens = try AccountDocument.management.needed(ManagementTokens.self, from: store)
 
     apis = Dictionary(uniqueKeysWithValues: try store.all(API.self).map { ($0.host, $0) })
     registrations = Dictionary(
@@ -77,7 +79,7 @@ final class Snapshot: Sendable {
     }
     self.keys = keys
     var gates: [String: OpenGate] = [:]
-    let events = try EventRanges.read(from: store)
+    let events = try EventRanges(of: store)
     for gate in try store.all(Gate.self) {
       gates[gate.name] = try OpenGate(
         gate, with: account.vault, apis: apis.values, events: events)
@@ -96,10 +98,11 @@ final class Snapshot: Sendable {
     of account: Account
   ) throws(ServiceError) -> (id: String, key: MessageKey)? {
     let place = AccountDocument.messageKey
-    guard let active = try place.keys(in: account.store)?.active else { return nil }
+    let stages = try place.read(KeyStages.self, from: account.store)
+    guard let active = stages?.active else { return nil }
     let secret = try account.vault.open(active.sealed, for: place.rawValue)
     let key = secret.withBytes { try? MessageKey(SecretBytes(copying: $0)) }
-    guard let key else { throw .damaged("document “\(place.rawValue)”") }
+    guard let key else { throw place.damage }
     return (active.id, key)
   }
 
@@ -134,9 +137,8 @@ struct OwnKeys: Sendable {
 
   init(_ kind: OwnKey, of account: Account) throws(ServiceError) {
     let document = kind.document
-    guard let stages = try document.keys(in: account.store), stages.active != nil else {
-      throw .damaged("document “\(document.rawValue)”")
-    }
+    let stages = try document.needed(KeyStages.self, from: account.store)
+    guard stages.active != nil else { throw document.damage }
     var keys: [TokenKey] = []
     for (_, key) in stages.all {
       keys.append(

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 internal import ProofJOSE
 internal import ProofModel
 
@@ -13,20 +15,19 @@ final class StringSecret: Sendable {
   /// The active secret, and the one before until it is retired.
   static func all(of account: Account) throws(ServiceError) -> [StringSecret] {
     let place = AccountDocument.stringKey
-    guard let stages = try place.keys(in: account.store), let active = stages.active else {
-      throw .damaged("document “\(place.rawValue)”")
-    }
+    let stages = try place.needed(KeyStages.self, from: account.store)
+    guard let active = stages.active else { throw place.damage }
     var secrets: [StringSecret] = []
     for key in [active, stages.old].compactMap({ $0 }) {
       let secret = try account.vault.open(key.sealed, for: place.rawValue)
-      guard secret.count == byteCount else { throw .damaged("document “\(place.rawValue)”") }
+      guard secret.count == byteCount else { throw place.damage }
       secrets.append(StringSecret(secret.withBytes { SecretBytes(copying: $0) }))
     }
     return secrets
   }
 
   /// The key of an installation; for an app that fails, one that opens nothing.
-  func key(of device: DeviceID, isPassed: Bool) -> StringKey {
+  func key(of device: InstanceID, isPassed: Bool) -> StringKey {
     isPassed ? .key(of: device, from: bytes) : .decoy(of: device, from: bytes)
   }
 }

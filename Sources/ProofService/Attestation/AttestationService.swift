@@ -1,3 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import HTTPServing
 public import ProofJOSE
 public import ProofModel
 
@@ -19,8 +22,8 @@ public final class AttestationService: HTTPHandler {
   /// The counters since the start.
   public let metrics = ServiceMetrics()
   let clock: JOSEClock
-  let makeSalt: @Sendable () -> Salt
   let log: @Sendable (Event) -> Void
+  let noteGrant: @Sendable (GateGrant) -> Void
   /// The certificates that may vouch for TPMs. nil means that no key counts as hardware.
   let tpmAuthorities: TPMAuthorities?
   let management: Management
@@ -28,26 +31,29 @@ public final class AttestationService: HTTPHandler {
   let devices = RateLimiter()
   let firstFetches = FirstFetches()
   let sweeper = Sweeper()
+  /// Failures of the storage since it last served.
+  private let failures = CoreLock(0)
 
   /// Makes a service.
   ///
   /// - Parameters:
   ///   - account: The account to serve.
   ///   - clock: Gives the time.
-  ///   - makeSalt: Draws a salt that was never seen before.
   ///   - tpmAuthorities: The certificates that may vouch for TPMs. nil means that no key counts as
   ///     hardware.
+  ///   - noteGrant: Takes the content of each gate token that was issued, with its secret, on several threads: a
+  ///     redeemer of events in this process learns the installation's keys by it.
   ///   - log: Takes completed actions, on several threads.
   public init(
     account: Account, clock: JOSEClock = .system,
-    makeSalt: @escaping @Sendable () -> Salt = { Salt.random() },
     tpmAuthorities: TPMAuthorities? = nil,
+    noteGrant: @escaping @Sendable (GateGrant) -> Void = { _ in },
     log: @escaping @Sendable (Event) -> Void = { _ in }
   ) {
     self.account = account
     self.clock = clock
-    self.makeSalt = makeSalt
     self.tpmAuthorities = tpmAuthorities
+    self.noteGrant = noteGrant
     self.log = log
     management = Management(account, clock: clock)
   }
@@ -88,6 +94,8 @@ public final class AttestationService: HTTPHandler {
     case ("v1", 4) where parts[2] == "jwks":
       try require("GET", request)
       return try jwks(of: String(parts[3]), request)
+    case ("v1", 4) where parts[2] == "gate" && parts[3] == "configuration":
+      return try gateConfiguration(request)
     case ("v1", 5) where parts[2] == "manage":
       return try manage("\(parts[3])/\(parts[4])", request)
     default: throw .notFound
@@ -101,17 +109,46 @@ public final class AttestationService: HTTPHandler {
   }
 
   func snapshot() throws(Refusal) -> Snapshot {
-    do { return try account.snapshot() } catch { throw .failed }
+    try stored { () throws(ServiceError) in try account.snapshot() }
   }
 
   /// Reads the account at its present revision, and the row of a device.
-  func glance(at device: DeviceID) throws(Refusal) -> (snapshot: Snapshot, device: DeviceRow?) {
+  func glance(at device: InstanceID) throws(Refusal) -> (snapshot: Snapshot, device: DeviceRow?) {
     let seen = try store { (store) throws(StoreError) in try store.glance(at: device) }
-    do { return (try account.snapshot(at: seen.revision), seen.device) } catch { throw .failed }
+    let snapshot = try stored { () throws(ServiceError) in
+      try account.snapshot(at: seen.revision)
+    }
+    return (snapshot, seen.device)
   }
 
   func store<R>(_ body: (any Store) throws(StoreError) -> R) throws(Refusal) -> R {
-    do { return try body(account.store) } catch { throw .failed }
+    try stored { () throws(StoreError) in try body(account.store) }
+  }
+
+  /// Calls the storage. Logs its 1st, 10th, 100th … failure in a row, and the first success after
+  /// one: the client learns no reason.
+  private func stored<R, E: Error>(_ body: () throws(E) -> R) throws(Refusal) -> R {
+    do {
+      let result = try body()
+      let failed = failures.withLock { count in
+        defer { count = 0 }
+        return count
+      }
+      if failed > 0 {
+        log(Event(name: "storage serves again", details: [("failures", "\(failed)")]))
+      }
+      return result
+    } catch {
+      let count = failures.withLock { count in
+        count += 1
+        return count
+      }
+      let digits = "\(count)"
+      if digits.first == "1", digits.dropFirst().allSatisfy({ $0 == "0" }) {
+        log(Event(name: "storage failed", details: [("count", digits), ("reason", "\(error)")]))
+      }
+      throw .failed
+    }
   }
 
   static func binary(_ bytes: [UInt8]) -> HTTPResponse {
@@ -124,8 +161,6 @@ public final class AttestationService: HTTPHandler {
     return """
       # TYPE proof_service_devices gauge
       proof_service_devices \(counts.devices)
-      # TYPE proof_service_pending_salts gauge
-      proof_service_pending_salts \(counts.salts)
 
       """
   }

@@ -1,100 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import HTTPServing
 internal import ProofJOSE
 internal import ProofModel
 
 // The first half: a question is answered by a challenge.
-
-/// The part of a question that the service needs when the report comes.
-struct SaltNote: Sendable {
-  let keyID: KeyID
-  let device: DeviceID
-  let purpose: AttestationPurpose
-  let challenge: AttestationChallenge
-  /// The digest of the secret that proves a key in hardware, and that key.
-  let credential: Credential?
-  /// The gate whose line the challenge's generation is of; nil for the device's own.
-  let gate: GateID?
-  /// The facts that the app withholds.
-  let withheld: CollectionMode
-
-  struct Credential: Sendable, Hashable {
-    let secret: Digest
-    let point: InstallationPoint
-
-    /// Whether a report contains the secret of the credential for its key.
-    func isProved(by claim: InstallationClaim) -> Bool {
-      guard let secret = claim.secret, claim.point == point else { return false }
-      return CoreSodium.areEqual(Digest(hashing: secret.bytes).bytes, self.secret.bytes)
-    }
-  }
-
-  init(
-    _ question: AttestationQuestion, _ challenge: AttestationChallenge, _ credential: Credential?,
-    at gate: GateID?
-  ) {
-    self.gate = gate
-    self.credential = credential
-    withheld = question.withheld
-    keyID = question.keyID
-    device = question.device
-    purpose = question.purpose
-    self.challenge = challenge
-  }
-
-  init?(_ bytes: [UInt8]) {
-    guard bytes.count > Self.fixed, let keyID = try? KeyID(Array(bytes[0..<8])),
-      let device = try? DeviceID(Array(bytes[8..<24])),
-      let purpose = AttestationPurpose(rawValue: bytes[24]),
-      let rest = Self.split(bytes), let challenge = try? AttestationChallenge(rest.challenge)
-    else { return nil }
-    credential = rest.credential
-    gate = rest.gate
-    withheld = CollectionMode(rawValue: bytes[Self.fixed - 1] >> 2)
-    self.keyID = keyID
-    self.device = device
-    self.purpose = purpose
-    self.challenge = challenge
-  }
-
-  /// Key id, device, purpose, and what follows: bit 0 a credential, bit 1 a gate. Bits 2 to 4 are the
-  /// collection mode.
-  private static let fixed = 26
-
-  private static func split(
-    _ bytes: [UInt8]
-  ) -> (credential: Credential?, gate: GateID?, challenge: [UInt8])? {
-    var rest = bytes[fixed...]
-    func take<Value: FixedBytes>(_: Value.Type) -> Value? {
-      guard rest.count >= Value.byteCount else { return nil }
-      defer { rest = rest.dropFirst(Value.byteCount) }
-      return try? Value(Array(rest.prefix(Value.byteCount)))
-    }
-    let parts = bytes[fixed - 1]
-    // A note of another version: the device asks again.
-    guard parts <= 31 else { return nil }
-    var credential: Credential?
-    if parts & 1 != 0 {
-      guard let secret = take(Digest.self), let point = take(InstallationPoint.self) else {
-        return nil
-      }
-      credential = Credential(secret: secret, point: point)
-    }
-    var gate: GateID?
-    if parts & 2 != 0 {
-      guard let id = take(GateID.self) else { return nil }
-      gate = id
-    }
-    return (credential, gate, Array(rest))
-  }
-
-  var bytes: [UInt8] {
-    let parts: UInt8 =
-      (credential == nil ? 0 : 1) | (gate == nil ? 0 : 2) | withheld.rawValue << 2
-    var bytes = keyID.bytes + device.bytes + [purpose.rawValue, parts]
-    if let credential { bytes += credential.secret.bytes + credential.point.bytes }
-    if let gate { bytes += gate.bytes }
-    return bytes + challenge.bytes
-  }
-}
 
 extension AttestationService {
   func challenge(_ request: HTTPRequest) throws(Refusal) -> HTTPResponse {
@@ -118,76 +28,79 @@ extension AttestationService {
       rate: snapshot.policy.deviceRate, at: now)
     if let wait { throw .tooMany(retryAfter: wait) }
 
-    let gate = snapshot.gate(of: question)
-    // A device that was dropped must not begin again below what backends and gates know of it.
-    let before: UInt32
-    if let gate {
-      before = try store { (store) throws(StoreError) in
-        if let line = try store.generation(of: question.device, at: gate) { return line }
-        return try store.gateGenerationFloor()
-      }
-    } else if let known {
-      before = known.generation
-    } else {
-      before = try store { (store) throws(StoreError) in try store.generationFloor() }
-    }
+    let asker = SaltTerms.Asker(
+      keyID: question.keyID, device: question.device, purpose: question.purpose,
+      gate: snapshot.gate(of: question.purpose, at: question.host))
     // One device cannot reach 2^32 measurements; the highest number is not a generation.
-    let generation = min(before, .max - 2) + 1
+    let generation = min(try highestGeneration(of: asker, known), .max - 2) + 1
+    let policy = snapshot.policy
+    let terms = SaltTerms(
+      asker, expiry: now.seconds + Int64(policy.saltLifetime), generation: generation,
+      policy: policy.measurement, limitLog2: UInt8(policy.limitLog2), withheld: question.withheld,
+      sources: snapshot.sources(
+        for: question.purpose, build.build, withheld: question.withheld))
+    let salt = terms.salt(snapshot.saltKeys, account: account.name)
     let draft: BaselineDraft
-    do {
-      draft = try BaselineDraft(
-        salt: makeSalt(),
-        sources: SourcesAsked.sources(
-          for: question.purpose, without: snapshot.leftOut(of: build.build),
-          withheld: question.withheld),
-        policy: snapshot.policy.measurement, generation: generation,
-        limitLog2: UInt8(snapshot.policy.limitLog2))
-    } catch {
+    do { draft = try terms.draft(salt) } catch {
       preconditionFailure("The policy's settings are in range. \(error)")
     }
-    let (demand, credential) = keyDemand(of: question, known, snapshot.policy, at: now.seconds)
     let challenge = AttestationChallenge(
-      draft, lifetime: UInt16(snapshot.policy.saltLifetime),
-      configSerial: snapshot.configuration.serial, key: demand)
-    let pending = PendingSalt(
-      draft.salt, expiry: now.seconds + Int64(snapshot.policy.saltLifetime),
-      note: SaltNote(
-        question, AttestationChallenge(draft, lifetime: challenge.lifetime, configSerial: 0),
-        credential, at: gate
-      ).bytes)
-    try store { (store) throws(StoreError) in
-      let dropped = try sweeper.sweep(store, under: snapshot.policy, at: now.seconds)
-      metrics.count(.devicesDropped, by: dropped)
-      try store.keep(pending)
-    }
+      draft, lifetime: UInt16(policy.saltLifetime), configSerial: snapshot.configuration.serial,
+      key: keyDemand(of: question, known, policy, salt, snapshot.saltKeys.active, at: now.seconds))
     metrics.count(.challenges)
     return Self.binary(challenge.bytes)
+  }
+
+  /// The highest generation of an asker's line. A device that was dropped must not begin again below
+  /// what backends and gates know of it.
+  func highestGeneration(
+    of asker: SaltTerms.Asker, _ known: DeviceRow?
+  ) throws(Refusal) -> UInt32 {
+    if let gate = asker.gate {
+      return try store { (store) throws(StoreError) in
+        if let line = try store.generation(of: asker.device, at: gate) { return line }
+        return try store.gateGenerationFloor()
+      }
+    }
+    if let known { return known.generation }
+    return try store { (store) throws(StoreError) in try store.generationFloor() }
   }
 }
 
 extension Snapshot {
-  /// The gate that a question is about; nil for another purpose, and for an API without gate: the answer to the
-  /// report says so.
-  fileprivate func gate(of question: AttestationQuestion) -> GateID? {
-    guard question.purpose == .gate else { return nil }
-    return apis[question.host.lowercased()]?.gate.flatMap { gates[$0] }?.gate.id
+  /// The gate that an app wants to be admitted to; nil for another purpose, and for an API without gate: the answer
+  /// to the report says so.
+  func gate(of purpose: AttestationPurpose, at host: String) -> GateID? {
+    guard purpose == .gate else { return nil }
+    return apis[host.lowercased()]?.gate.flatMap { gates[$0] }?.gate.id
+  }
+
+  /// The sources that apps with a build's key are asked for.
+  func sources(
+    for purpose: AttestationPurpose, _ build: SDKBuild, withheld: CollectionMode
+  ) -> [Source] {
+    SourcesAsked.sources(for: purpose, without: leftOut(of: build), withheld: withheld)
   }
 }
 
-/// Drops expired salts, at most once in ten seconds, and devices not seen for long, at most once a
+/// Drops marks of salts, at most once in ten seconds, and devices not seen for long, at most once a
 /// minute, so that the store does not grow.
 final class Sweeper: Sendable {
-  private let salts = CoreLock<Int64>(.min)
+  private let marks = CoreLock<Int64>(.min)
   private let devices = CoreLock<Int64>(.min)
 
   /// The most devices dropped at once, because a request waits for it.
   static let devicesMax = 1_000
+  /// Seconds for which a mark is kept after its salt's end.
+  static let markMargin: Int64 = 120
 
   /// - Returns: The number of devices that were dropped.
   func sweep(
     _ store: any Store, under policy: Policy, at now: Int64
   ) throws(StoreError) -> Int {
-    if Self.isDue(salts, every: 10, now) { try store.dropSalts(expiredBefore: now) }
+    if Self.isDue(marks, every: 10, now) {
+      try store.dropMarks(expiredBefore: now - Self.markMargin)
+    }
     guard policy.deviceRetention > 0, Self.isDue(devices, every: 60, now) else { return 0 }
     // Keep the rows that reveal a clone at least for the clone window.
     let seconds = max(Int64(policy.deviceRetention) * 86_400, Int64(policy.cloneWindow))

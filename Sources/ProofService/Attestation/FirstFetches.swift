@@ -1,3 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import HTTPServing
 internal import ProofJOSE
 internal import ProofModel
 

@@ -1,9 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import HTTPServing
 internal import ProofJOSE
 internal import ProofModel
 
 // The second half: a report is checked and answered.
 
 extension AttestationService {
+  /// The most times that one report is judged. It is judged again only if another report of its
+  /// device, or a change of the account, was committed meanwhile.
+  static let judgementsMax = 32
+
   /// Checks a report's head before its records are read, because a stranger may send 65,535 of
   /// them.
   func report(_ request: HTTPRequest) throws(Refusal) -> HTTPResponse {
@@ -13,18 +20,32 @@ extension AttestationService {
     } catch {
       throw .malformed(error.description)
     }
-    let (snapshot, known) = try glance(at: head.device)
-    try limitAddress(request, snapshot)
-    guard head.account == account.name else { throw .unknownAccount }
-    guard let build = snapshot.builds[head.keyID], !build.build.isRevoked else {
-      throw .unknownKey
+    var isCounted = false
+    for attempt in 0..<Self.judgementsMax {
+      let (snapshot, known) = try glance(at: head.device)
+      if attempt == 0 { try limitAddress(request, snapshot) }
+      guard head.account == account.name else { throw .unknownAccount }
+      guard let build = snapshot.builds[head.keyID], !build.build.isRevoked else {
+        throw .unknownKey
+      }
+      let desk = ReportDesk(
+        service: self, head: head, build: build.build, key: build.key, snapshot: snapshot,
+        known: known, peer: request.peer, now: clock.now)
+      switch try desk.answer(to: request.body, isCounted: &isCounted) {
+      case .sent(let bytes): return Self.binary(bytes)
+      case .changed: continue
+      }
     }
-    let desk = ReportDesk(
-      service: self, head: head, build: build.build, key: build.key, snapshot: snapshot,
-      known: known, peer: request.peer, now: clock.now)
-    let answer = try desk.answer(to: request.body)
-    return Self.binary(answer.bytes(with: build.key))
+    throw .failed
   }
+}
+
+/// The end of one judgement of a report.
+enum ReportEnd {
+  /// The answer's bytes.
+  case sent([UInt8])
+  /// The account or the device's row changed: judge again.
+  case changed
 }
 
 /// The origin of a report, before it is read.
@@ -39,15 +60,35 @@ struct ReportDesk {
   let peer: String
   let now: UnixTime
 
-  func answer(to body: [UInt8]) throws(Refusal) -> AttestationAnswer {
-    let pending = try service.store { (store) throws(StoreError) in try store.pending(head.salt) }
-    guard let pending, pending.expiry > now.seconds, let note = SaltNote(pending.note) else {
+  /// Answers a report. Reads nothing behind its head before the salt is authenticated and found
+  /// unspent.
+  ///
+  /// - Parameters:
+  ///   - body: The report.
+  ///   - isCounted: Whether an earlier judgement counted the report as a first fetch.
+  /// - Returns: The answer to send, or that the report must be judged again.
+  /// - Throws: ``Refusal``.
+  func answer(to body: [UInt8], isCounted: inout Bool) throws(Refusal) -> ReportEnd {
+    let asker = SaltTerms.Asker(
+      keyID: head.keyID, device: head.device, purpose: head.purpose,
+      gate: snapshot.gate(of: head.purpose, at: head.host))
+    let terms = SaltTerms(
+      of: head.salt, from: asker, above: try service.highestGeneration(of: asker, known),
+      sources: { snapshot.sources(for: head.purpose, build, withheld: $0) },
+      under: snapshot.saltKeys, account: head.account, at: now.seconds)
+    guard let terms else {
+      service.metrics.count(.unknownSalts)
       return stale()
     }
-    guard note.keyID == head.keyID, note.device == head.device, note.purpose == head.purpose else {
-      return try unbelievable()
+    guard terms.expiry > now.seconds, terms.expiry <= now.seconds + SaltTerms.longestLife else {
+      return stale()
     }
-    if known == nil { try service.checkFirstFetch(of: build, from: peer, under: snapshot.policy) }
+    let spending = ReportSpending(
+      desk: self, expiry: terms.expiry, digest: Digest(hashing: body))
+    if let end = try spending.earlier() { return end }
+    if known == nil, !isCounted {
+      try service.checkFirstFetch(of: build, from: peer, under: snapshot.policy)
+    }
     let report: AttestationReport
     service.metrics.count(.parsed)
     do {
@@ -55,17 +96,11 @@ struct ReportDesk {
     } catch {
       throw .malformed(error.description)
     }
-    guard report.withheld == note.withheld else { return try unbelievable() }
-    let definition = try DeviceStrings.definition(in: report.subject)
+    guard report.withheld == terms.withheld else { return try spending.unbelievable() }
     let work = ReportWork(
-      desk: self, report: report, definition: definition, credential: note.credential,
-      gate: note.gate)
-    return try work.answer(under: note.challenge.draft)
-  }
-
-  /// Uses the salt up with no sighting.
-  func useUp() throws(Refusal) {
-    _ = try service.store { (store) throws(StoreError) in try store.use(head.salt, for: nil) }
+      desk: self, report: report, definition: try DeviceStrings.definition(in: report.subject),
+      terms: terms, spending: spending)
+    return try work.answer(isCounted: &isCounted)
   }
 
   /// An answer without token.
@@ -75,16 +110,9 @@ struct ReportDesk {
       forcedPinsSerial: snapshot.configuration.forcedPinsSerial)
   }
 
-  func stale() -> AttestationAnswer {
+  func stale() -> ReportEnd {
     service.metrics.count(.staleReports)
-    return answer(.askAgain)
-  }
-
-  func unbelievable() throws(Refusal) -> AttestationAnswer {
-    try useUp()
-    service.metrics.count(.unbelievable)
-    log("unbelievable", [])
-    return answer(.unbelievable)
+    return .sent(answer(.askAgain).bytes(with: key))
   }
 
   /// Logs an outcome. What an app does at gates stands in the log under its handle, which another gate and another
@@ -108,10 +136,9 @@ struct ReportWork {
   let report: AttestationReport
   /// The value that the report defines for a secure string; nil if it defines none.
   let definition: String?
-  /// The evidence that the service asked for; nil if it asked for none.
-  let credential: SaltNote.Credential?
-  /// The gate whose line the challenge's generation is of; nil for the device's own.
-  let gate: GateID?
+  /// The terms of the challenge that the report answers.
+  let terms: SaltTerms
+  let spending: ReportSpending
 
   var service: AttestationService { desk.service }
   var key: MeasurementProofKey { desk.key }
@@ -123,34 +150,37 @@ struct ReportWork {
   func answer(_ outcome: AttestationAnswer.Outcome) -> AttestationAnswer { desk.answer(outcome) }
 
   /// Uses no field of the report before it is authenticated, and sends nothing before the salt is
-  /// used up durably. If two equal reports come at the same time, one gets an answer and the other
-  /// must ask again.
-  func answer(under draft: BaselineDraft) throws(Refusal) -> AttestationAnswer {
-    guard let believed = try? Belief(in: report, under: draft, with: key) else {
-      return try desk.unbelievable()
-    }
+  /// spent durably. If two equal reports come at the same time, both get the answer of the one that
+  /// spent it.
+  func answer(isCounted: inout Bool) throws(Refusal) -> ReportEnd {
+    guard let draft = try? terms.draft(report.salt),
+      let believed = try? Belief(in: report, under: draft, with: key)
+    else { return try spending.unbelievable() }
     // The tag proves that the SDK made the report; the signature, that this installation did.
     if let claim = report.key {
       guard let signature = report.signature,
         claim.point.hasSigned(report.signedMessage, signature)
-      else { return try desk.unbelievable() }
+      else { return try spending.unbelievable() }
     }
-    if desk.known == nil { try service.takeFirstFetch(of: desk.build, from: peer, snapshot.policy) }
+    if desk.known == nil, !isCounted {
+      try service.takeFirstFetch(of: desk.build, from: peer, snapshot.policy)
+      isCounted = true
+    }
 
     var deviceNote = desk.known.flatMap { DeviceNote($0.note) }
     let keySeen = InstallationKeySighting(
-      report.key, isProved: report.key.map { credential?.isProved(by: $0) ?? false } ?? false,
-      known: deviceNote?.key, under: snapshot.policy.installationKey, at: now.seconds)
+      report.key, isProved: isKeyProved, known: deviceNote?.key,
+      under: snapshot.policy.installationKey, at: now.seconds)
     let judgement = Judgement(
       of: report, build: desk.build, note: deviceNote, key: keySeen, under: snapshot,
       at: now.seconds)
     let code = responseCode(judgement)
-    let generation = draft.generation
     let minter = TokenMinter(
       work: self, judgement: judgement, code: code,
-      measurement: believed.measurement.map { ($0, generation) })
-    var handle: GateHandle?
-    var answer = try minter.answer(handle: &handle)
+      measurement: believed.measurement.map { ($0, terms.generation) })
+    var result = TokenMinter.Result()
+    let answer = try minter.answer(&result)
+    let handle = result.granted?.secret.keys.handle
     let raises =
       switch report.subject.purpose {
       case .measurement: true
@@ -166,31 +196,26 @@ struct ReportWork {
       deviceNote!.note(handle, at: gate, of: snapshot.gates.keys)
     }
     let sighting = DeviceSighting(
-      report.device, at: now.seconds, generation: raises ? generation : 0,
-      mustRaiseGeneration: raises, gate: raises ? gate : nil, note: deviceNote!.bytes)
-    let isOurs = try service.store { (store) throws(StoreError) in
-      try store.use(report.salt, for: sighting)
+      over: desk.known?.version ?? 0, generation: raises ? terms.generation : 0,
+      mustRaiseGeneration: raises, gate: raises ? terms.asker.gate : nil, note: deviceNote!.bytes,
+      strings: result.strings)
+    return try spending.spend(answer, for: sighting) {
+      if let granted = result.granted { service.noteGrant(granted) }
+      service.metrics.count(judgement.isPassed ? .passed : .failed)
+      if report.subject.purpose == .gate {
+        service.metrics.count(
+          !raises ? .admissionsRefused : judgement.isPassed ? .admissions : .admissionsFailed)
+      }
+      desk.log(
+        judgement.isPassed ? "passed" : "failed",
+        [("arc", code), ("properties", judgement.properties.text)], handle: handle)
     }
-    guard isOurs else {
-      // A concurrent report with this generation won. Use this salt up too, and answer "stale".
-      try desk.useUp()
-      return desk.stale()
-    }
-    if let definition, answer.outcome == .done {
-      let isKept = try DeviceStrings.keep(
-        report.subject.name, definition, of: report.device, service)
-      // Other reports of this installation may have taken the room meanwhile.
-      if !isKept { answer = minter.dressed(self.answer(.badKey)) }
-    }
-    service.metrics.count(judgement.isPassed ? .passed : .failed)
-    if report.subject.purpose == .gate {
-      service.metrics.count(
-        !raises ? .admissionsRefused : judgement.isPassed ? .admissions : .admissionsFailed)
-    }
-    desk.log(
-      judgement.isPassed ? "passed" : "failed",
-      [("arc", code), ("properties", judgement.properties.text)], handle: handle)
-    return answer
+  }
+
+  /// Whether the report proves that its key is in the TPM that the challenge's credential was for.
+  private var isKeyProved: Bool {
+    guard let claim = report.key, let epoch = terms.epoch else { return false }
+    return snapshot.saltKeys[epoch]?.isProved(claim, under: report.salt) ?? false
   }
 
   private func responseCode(_ judgement: Judgement) -> String {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 internal import ProofModel
 
 /// The counters of the service since it started.
@@ -28,6 +30,10 @@ public final class ServiceMetrics: Sendable {
     case devicesDropped
     /// Reports under an unknown, used or expired salt.
     case staleReports
+    /// Those of them whose salt no key of the account made for their sender, or for other terms.
+    case unknownSalts
+    /// Reports that came again and got their first answer again.
+    case repeatedReports
     /// Certificates of TPMs that no authority vouches for.
     case endorsementsRefused
     /// Reports that were inconsistent.
@@ -86,6 +92,8 @@ extension ServiceMetrics.Event {
     case .devicesDropped: "devices_dropped"
     case .endorsementsRefused: "endorsements_refused"
     case .staleReports: "reports_stale"
+    case .unknownSalts: "salts_unknown"
+    case .repeatedReports: "reports_repeated"
     case .unbelievable: "reports_unbelievable"
     case .malformed: "requests_malformed"
     case .unknown: "requests_unknown"

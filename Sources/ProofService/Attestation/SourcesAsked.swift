@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 internal import ProofModel
 
 /// The sources that the service asks apps to measure unless an operator leaves some out: every

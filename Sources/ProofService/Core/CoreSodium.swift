@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 internal import CSodium
 internal import ProofJOSE
 
@@ -40,6 +42,19 @@ enum CoreSodium {
       precondition(result == 0, "The lengths are libsodium's own.")
     }
     return digest
+  }
+
+  /// HMAC-SHA-256 of a label of 16 characters and bytes.
+  static func mac(_ label: StaticString, _ bytes: [UInt8], key: borrowing JOSESecret) -> [UInt8] {
+    precondition(label.utf8CodeUnitCount == 16 && key.count == keyByteCount && isReady)
+    let message = Array("\(label)".utf8) + bytes
+    var mac = [UInt8](repeating: 0, count: 32)
+    key.withBytes { key in
+      unsafe key.withUnsafeBufferPointer { key in
+        unsafe _ = crypto_auth_hmacsha256(&mac, message, UInt64(message.count), key.baseAddress!)
+      }
+    }
+    return mac
   }
 
   /// Whether something can be sealed to an X25519 key: a point of small order gives every sender the same secret.

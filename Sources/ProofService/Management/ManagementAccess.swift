@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 internal import ProofJOSE
 
 // Management tokens, which let their holders change an account behind a running service.
@@ -18,6 +20,36 @@ extension Management {
   public func addManagementToken(
     _ name: String, role: ManagementRole
   ) throws(ServiceError) -> String {
+    try addToken(name, role, gate: nil)
+  }
+
+  /// Draws a credential with which one gate fetches its configuration: a management token of the role that covers
+  /// this gate alone. ``removeManagementToken(_:)`` revokes it.
+  ///
+  /// - Parameters:
+  ///   - gate: The gate.
+  ///   - name: Its name among the management tokens; nil for the gate's name after `gate.`.
+  /// - Returns: Its name, and its text, which is shown only here.
+  /// - Throws: ``ServiceError/unknown(_:name:)`` for the gate, and as ``addManagementToken(_:role:)``.
+  public func addGateCredential(
+    for gate: String, named name: String? = nil
+  ) throws(ServiceError) -> (name: String, text: String) {
+    let gate = try self.gate(gate).name
+    let name = name ?? "gate.\(gate)"
+    return (name, try addToken(name, .gate, gate: gate))
+  }
+
+  /// Revokes the credentials of a gate: a later gate of its name must not meet them.
+  func removeCredentials(of gate: String) throws(ServiceError) {
+    guard try managementTokens().contains(where: { $0.gate == gate }) else { return }
+    try rewrite(.management) { (tokens: inout ManagementTokens) in
+      tokens.entries.removeAll { $0.gate == gate }
+    }
+  }
+
+  private func addToken(
+    _ name: String, _ role: ManagementRole, gate: String?
+  ) throws(ServiceError) -> String {
     let isPlain = name.utf8.allSatisfy { byte in
       switch byte {
       case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x2E, 0x5F: true
@@ -30,7 +62,7 @@ extension Management {
         allowed: "1 to 64 letters, digits, “.”, “-” and “_”")
     }
     let token = ManagementToken.fresh(name, role, at: now)
-    try rewriteTokens { tokens throws(ServiceError) in
+    try rewrite(.management) { (tokens: inout ManagementTokens) throws(ServiceError) in
       guard !tokens.entries.contains(where: { $0.name == name }) else {
         throw .alreadyThere(Self.tokenNoun, name: name)
       }
@@ -39,7 +71,9 @@ extension Management {
           "number of management tokens", value: "\(tokens.entries.count + 1)",
           allowed: "at most \(ManagementTokens.countMax)")
       }
-      tokens.entries.append(token.entry)
+      var entry = token.entry
+      entry.gate = gate
+      tokens.entries.append(entry)
     }
     return token.text
   }
@@ -51,10 +85,12 @@ extension Management {
   /// - Throws: ``ServiceError/unknown(_:name:)``.
   public func changeManagementToken(_ name: String = "owner") throws(ServiceError) -> String {
     var text = ""
-    try rewriteTokens { tokens throws(ServiceError) in
+    try rewrite(.management) { (tokens: inout ManagementTokens) throws(ServiceError) in
       let index = try Self.index(of: name, in: tokens)
       let token = ManagementToken.fresh(name, tokens.entries[index].role, at: now)
+      let gate = tokens.entries[index].gate
       tokens.entries[index] = token.entry
+      tokens.entries[index].gate = gate
       text = token.text
     }
     return text
@@ -66,7 +102,7 @@ extension Management {
   /// - Throws: ``ServiceError/unknown(_:name:)``; ``ServiceError/outOfTurn(_:instead:)`` for the last one of
   ///   the role that covers every verb.
   public func removeManagementToken(_ name: String) throws(ServiceError) {
-    try rewriteTokens { tokens throws(ServiceError) in
+    try rewrite(.management) { (tokens: inout ManagementTokens) throws(ServiceError) in
       let index = try Self.index(of: name, in: tokens)
       tokens.entries.remove(at: index)
       guard tokens.entries.contains(where: { $0.role == .all }) else {
@@ -86,18 +122,5 @@ extension Management {
       throw .unknown(tokenNoun, name: String(name.prefix(80)))
     }
     return index
-  }
-
-  private func rewriteTokens(
-    _ change: (inout ManagementTokens) throws(ServiceError) -> Void
-  ) throws(ServiceError) {
-    let place = AccountDocument.management
-    try rewrite(place.rawValue, of: .account) { present throws(ServiceError) in
-      guard let present, case .object(let fields) = try? JSONValue(parsing: present.span),
-        var tokens = ManagementTokens(fields)
-      else { throw .damaged("document “\(place.rawValue)”") }
-      try change(&tokens)
-      return Array(JSONValue.object(tokens.fields).text.utf8)
-    }
   }
 }

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 internal import ProofJOSE
 internal import ProofModel
 
@@ -75,7 +77,7 @@ struct ManagementArguments {
     _ name: String, _: Value.Type
   ) throws(ServiceError) -> Value {
     let text = try text(name)
-    guard let value = Hexadecimal.decode(text).flatMap({ try? Value($0) }) else {
+    guard let value = try? Value(text) else {
       throw .invalid(
         name, value: String(text.prefix(80)), allowed: "\(2 * Value.byteCount) hexadecimal digits")
     }
@@ -84,7 +86,15 @@ struct ManagementArguments {
 
   /// Bytes in base64.
   mutating func secret(_ name: String) throws(ServiceError) -> [UInt8] {
-    guard let bytes = Base64.decode(try text(name)) else {
+    try Self.decoded(text(name), name)
+  }
+
+  mutating func optionalSecret(_ name: String) throws(ServiceError) -> [UInt8]? {
+    try optionalText(name).map { text throws(ServiceError) in try Self.decoded(text, name) }
+  }
+
+  private static func decoded(_ text: String, _ name: String) throws(ServiceError) -> [UInt8] {
+    guard let bytes = Base64.decode(text) else {
       throw .invalid(name, value: "(not shown)", allowed: "base64")
     }
     return bytes

@@ -1,8 +1,9 @@
-public import ProofBackend
+// SPDX-License-Identifier: Apache-2.0
+
 public import ProofJOSE
 public import ProofModel
 
-// Pins, the configuration, builds of the SDK and hardware.
+// Pins, the configuration and builds of the SDK.
 
 extension Management {
   // MARK: Pins and configuration
@@ -126,9 +127,11 @@ extension Management {
       let present = try ServiceError.ofStore { () throws(StoreError) in
         try store.row(place.rawValue, of: .account)
       }
-      guard let present, case .object(var document) = try? JSONValue(parsing: present.span),
-        let before = ConfigurationSettings(document), var key = document.bytes("key")
-      else { throw .damaged("document “\(place.rawValue)”") }
+      guard let present else { throw place.damage }
+      var document = try place.fields(in: present)
+      guard let before = ConfigurationSettings(document), var key = document.bytes("key") else {
+        throw place.damage
+      }
       let expected = StoreChange.expect(.account, place.rawValue, present)
       var settings = before
       settings.serial += 1
@@ -251,47 +254,5 @@ extension Management {
   /// - Throws: ``ServiceError/unknown(_:name:)``.
   public func measurementProofKey(_ id: KeyID) throws(ServiceError) -> MeasurementProofKey {
     try one(id.description, SDKBuild.self).open(with: account.vault)
-  }
-
-  // MARK: Hardware
-
-  /// The registered hardware.
-  public func hardware() throws(ServiceError) -> [RegisteredHardware] {
-    try store.all(RegisteredHardware.self)
-  }
-
-  /// One piece of hardware.
-  ///
-  /// - Throws: ``ServiceError/unknown(_:name:)``.
-  public func hardware(_ id: HardwareID) throws(ServiceError) -> RegisteredHardware {
-    try one(id.description, RegisteredHardware.self)
-  }
-
-  /// Registers hardware. Revoked hardware is never registered again.
-  ///
-  /// - Parameters:
-  ///   - identity: Its name, and the key that tokens are sealed to.
-  ///   - mode: The hardware's mode. It refuses tokens that were made in the other mode.
-  ///   - allowsLiteral: Whether it takes tokens in the literal form.
-  ///   - name: The name that people use for it.
-  /// - Returns: The hardware, as it was registered.
-  /// - Throws: ``ServiceError/alreadyThere(_:name:)``.
-  @discardableResult
-  public func addHardware(
-    _ identity: HardwareIdentity, mode: Mode = .production, allowsLiteral: Bool = false,
-    name: String
-  ) throws(ServiceError) -> RegisteredHardware {
-    let hardware = RegisteredHardware(
-      identity, mode: mode, allowsLiteral: allowsLiteral, name: try Self.checked(name: name),
-      added: now)
-    try add(hardware)
-    return hardware
-  }
-
-  /// Issues nothing for a piece of hardware from now on.
-  ///
-  /// - Throws: ``ServiceError/unknown(_:name:)``.
-  public func revokeHardware(_ id: HardwareID) throws(ServiceError) {
-    try rewrite(id.description, RegisteredHardware.self) { $0.isRevoked = true }
   }
 }

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 public import ProofJOSE
 public import ProofModel
 
@@ -6,7 +8,7 @@ public import ProofModel
 /// The operator's view of a device.
 public struct DeviceSummary: Sendable {
   /// The device.
-  public var device: DeviceID
+  public var device: InstanceID
   /// The time when it was first seen, in Unix seconds.
   public var firstSeen: Int64
   /// The time when it was last seen, in Unix seconds.
@@ -63,7 +65,7 @@ extension Management {
   /// - Parameter text: A device id in hexadecimal or base64, or `latest` for the one seen last.
   /// - Returns: The device.
   /// - Throws: ``ServiceError/unknown(_:name:)``.
-  public func device(named text: String) throws(ServiceError) -> DeviceID {
+  public func device(named text: String) throws(ServiceError) -> InstanceID {
     if text == "latest" {
       guard let latest = try devices(latest: 1).first else {
         throw .unknown("device", name: "latest")
@@ -71,7 +73,7 @@ extension Management {
       return latest.device
     }
     let bytes = Hexadecimal.decode(text) ?? Base64.decode(text) ?? []
-    guard let device = try? DeviceID(bytes) else {
+    guard let device = try? InstanceID(bytes) else {
       throw .invalid(
         "device", value: String(text.prefix(80)),
         allowed: "a device id (32 hexadecimal digits or 24 characters of base64), or latest")
@@ -86,7 +88,7 @@ extension Management {
   ///   - device: The device; it need not have been seen.
   /// - Throws: ``ServiceError``.
   public func set(
-    _ decision: DeviceRule.Decision?, for device: DeviceID
+    _ decision: DeviceRule.Decision?, for device: InstanceID
   ) throws(ServiceError) {
     try rewriteRule(of: device) { $0.decision = decision }
   }
@@ -97,13 +99,13 @@ extension Management {
   ///   - annotations: The properties.
   ///   - device: The device.
   /// - Throws: ``ServiceError``.
-  public func annotate(_ annotations: Properties, for device: DeviceID) throws(ServiceError) {
+  public func annotate(_ annotations: Properties, for device: InstanceID) throws(ServiceError) {
     try rewriteRule(of: device) { $0.annotations = annotations.names }
   }
 
   /// Rewrites a rule, and deletes one that has become empty.
   private func rewriteRule(
-    of device: DeviceID, _ change: (inout DeviceRule) -> Void
+    of device: InstanceID, _ change: (inout DeviceRule) -> Void
   ) throws(ServiceError) {
     let key = device.description
     try rewrite(key, of: .deviceRule) { present throws(ServiceError) in
@@ -138,7 +140,6 @@ extension Management {
     let snapshot = try account.snapshot()
     var fields = JSONObject()
     fields.set("devices", Int64(counts.devices))
-    fields.set("pendingSalts", Int64(counts.salts))
     fields.set("apis", Int64(snapshot.apis.count))
     fields.set("registrations", Int64(snapshot.registrations.count))
     fields.set("sdkBuilds", Int64(snapshot.builds.count))

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 internal import ProofJOSE
 internal import ProofModel
 
@@ -182,7 +184,8 @@ extension Management {
   ) throws(ServiceError) -> JSONObject {
     guard let open = snapshot.gates[name] else { throw .unknown(Gate.noun, name: name) }
     return try GateConfiguration.claims(
-      open, account: account, snapshot, events: events(), at: now)
+      open, account: account, snapshot, events: events(), challenges: challenges(),
+      risks: risks(), at: now)
   }
 
   private static func signed(

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 internal import ProofJOSE
 internal import ProofModel
 
@@ -11,8 +13,10 @@ extension Management {
       try arguments.finish()
       return Self.list(try gates())
     }
+    if verb == "watch" { return try performWatch(&arguments) }
     guard
-      ["add", "change", "show", "remove", "rotate", "revoke", "configuration"].contains(verb)
+      ["add", "change", "show", "remove", "rotate", "revoke", "configuration", "credential"]
+        .contains(verb)
     else { return nil }
     let name = try arguments.text("name")
     switch verb {
@@ -47,6 +51,11 @@ extension Management {
           try gateConfiguration(name)
         }
       return .object(["configuration": .string(text)])
+    case "credential":
+      let label = try arguments.optionalText("as")
+      try arguments.finish()
+      let credential = try addGateCredential(for: name, named: label)
+      return .object(["name": .string(credential.name), "token": .string(credential.text)])
     default:
       try arguments.finish()
       try removeGate(name)

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 internal import ProofJOSE
 public import ProofModel
 
@@ -65,14 +67,18 @@ extension Management {
     try rewriteGate(name) { gate throws(ServiceError) in try settings.apply(to: &gate) }
   }
 
-  /// Removes a gate that no API and no event names.
+  /// Removes a gate that no API, event or challenge names.
   ///
   /// - Throws: ``ServiceError/unknown(_:name:)``, ``ServiceError/inUse(_:by:)``.
   public func removeGate(_ name: String) throws(ServiceError) {
     let hosts = try apis().filter { $0.gate == name }.map(\.host)
     let events = try self.events().filter { $0.gate == name }
-    let users = hosts + events.map { "event \(EventRange.text(of: $0.numbers))" }
+    let challenges = try self.challenges().filter { $0.gate == name }
+    let users =
+      hosts + events.map { "event \(EventRange.text(of: $0.numbers))" }
+      + challenges.map { "challenge \($0.name)" }
     guard users.isEmpty else { throw .inUse("gate “\(name)”", by: users.joined(separator: ", ")) }
+    try removeCredentials(of: name)
     try remove(name, Gate.self)
   }
 
@@ -81,7 +87,7 @@ extension Management {
   /// what it gets.
   ///
   /// - Throws: ``ServiceError/unknown(_:name:)`` for a device that was never admitted to the gate.
-  public func revoke(_ device: DeviceID, at name: String) throws(ServiceError) {
+  public func revoke(_ device: InstanceID, at name: String) throws(ServiceError) {
     let id = try gate(name).id
     let line = try ServiceError.ofStore { () throws(StoreError) in
       try store.generation(of: device, at: id)
@@ -106,7 +112,7 @@ extension Management {
 
   /// The events, in ascending order.
   public func events() throws(ServiceError) -> [EventRange] {
-    try EventRanges.read(from: store).all
+    try EventRanges(of: store).all
   }
 
   /// Lists a range of event numbers.
@@ -128,7 +134,7 @@ extension Management {
     guard (0...255).contains(range.measured) else {
       throw .invalid("measured", value: "\(range.measured)", allowed: "0 to 255 seconds")
     }
-    try rewriteEvents { events throws(ServiceError) in
+    try rewrite(.events, absent: EventRanges()) { events throws(ServiceError) in
       guard !events.overlaps(range.numbers) else {
         throw .alreadyThere("event", name: EventRange.text(of: range.numbers))
       }
@@ -146,28 +152,11 @@ extension Management {
   ///
   /// - Throws: ``ServiceError/unknown(_:name:)``.
   public func removeEvents(_ numbers: ClosedRange<UInt16>) throws(ServiceError) {
-    try rewriteEvents { events throws(ServiceError) in
+    try rewrite(.events, absent: EventRanges()) { events throws(ServiceError) in
       guard let index = events.all.firstIndex(where: { $0.numbers == numbers }) else {
         throw .unknown("event", name: EventRange.text(of: numbers))
       }
       events.all.remove(at: index)
-    }
-  }
-
-  private func rewriteEvents(
-    _ change: (inout EventRanges) throws(ServiceError) -> Void
-  ) throws(ServiceError) {
-    let place = AccountDocument.events
-    try rewrite(place.rawValue, of: .account) { present throws(ServiceError) in
-      var events = EventRanges()
-      if let present {
-        guard case .object(let fields) = try? JSONValue(parsing: present.span),
-          let read = EventRanges(fields)
-        else { throw .damaged("document “\(place.rawValue)”") }
-        events = read
-      }
-      try change(&events)
-      return Array(JSONValue.object(events.fields).text.utf8)
     }
   }
 

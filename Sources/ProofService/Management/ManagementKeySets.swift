@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 public import ProofJOSE
 
 // Key sets: the keys of APIs, and the public keys of backends.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 internal import ProofJOSE
 
 // Optimistic updates of rows: a row is read, changed, and written only if it is still the row that
@@ -41,6 +43,31 @@ extension Management {
     }
   }
 
+  /// Rewrites an account document.
+  ///
+  /// - Parameters:
+  ///   - document: The document.
+  ///   - absent: The value of a document that does not exist; nil if each account has it.
+  ///   - change: Changes the present value.
+  /// - Throws: ``ServiceError``, and the errors of `change`.
+  func rewrite<Value: DocumentValue>(
+    _ document: AccountDocument, absent: Value? = nil,
+    _ change: (inout Value) throws(ServiceError) -> Void
+  ) throws(ServiceError) {
+    try rewrite(document.rawValue, of: .account) { present throws(ServiceError) in
+      var value: Value
+      if let present {
+        value = try document.value(in: present)
+      } else if let absent {
+        value = absent
+      } else {
+        throw document.damage
+      }
+      try change(&value)
+      return Array(JSONValue.object(value.fields).text.utf8)
+    }
+  }
+
   /// Changes settings of the policy: all of them, or none if one is not allowed.
   ///
   /// - Parameter change: Changes the present policy.
@@ -50,10 +77,8 @@ extension Management {
   ) throws(ServiceError) {
     let place = AccountDocument.policy
     try rewrite(place.rawValue, of: .account) { present throws(ServiceError) in
-      guard let present, case .object(let fields) = try? JSONValue(parsing: present.span) else {
-        throw .damaged("document “\(place.rawValue)”")
-      }
-      var policy = try Policy(fields: fields)
+      guard let present else { throw place.damage }
+      var policy = try Policy(fields: place.fields(in: present))
       try change(&policy)
       return Array(JSONValue.object(policy.fields).text.utf8)
     }

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 public import ProofJOSE
 
 // The rotation of the account's own keys, during which no token is refused. The next key is drawn,
@@ -14,7 +16,7 @@ extension Management {
   /// - Returns: At most one of each stage; empty for a message key that the account does not have.
   /// - Throws: ``ServiceError``.
   public func keyStates(of kind: OwnKey) throws(ServiceError) -> [KeyState] {
-    try kind.document.keys(in: store)?.states ?? []
+    try kind.document.read(KeyStages.self, from: store)?.states ?? []
   }
 
   /// Draws the next key. It makes no token until ``promoteKey(of:atOnce:)``.
@@ -29,7 +31,7 @@ extension Management {
     of kind: OwnKey, isPrintable: Bool = false
   ) throws(ServiceError) -> KeyState {
     let fresh = try freshKey(kind, isPrintable: isPrintable)
-    try rewrite(kind) { stages throws(ServiceError) in
+    try rewrite(kind.document, absent: KeyStages()) { stages throws(ServiceError) in
       try stages.prepare(fresh, RotationWords(kind))
     }
     return fresh.state(.next)
@@ -44,9 +46,9 @@ extension Management {
   /// - Returns: The keys by name, the active one first.
   /// - Throws: ``ServiceError``.
   public func handOutKeys(of kind: OwnKey) throws(ServiceError) -> [JSONWebKey] {
-    guard let stages = try kind.document.keys(in: store) else { return [] }
+    guard let stages = try kind.document.read(KeyStages.self, from: store) else { return [] }
     if let next = stages.next, !next.isGiven {
-      try rewrite(kind) { stages in
+      try rewrite(kind.document, absent: KeyStages()) { stages in
         if stages.next?.id == next.id { stages.next?.isGiven = true }
       }
     }
@@ -72,7 +74,7 @@ extension Management {
   ) throws(ServiceError) -> KeyState {
     let end = now + Int64(try policy().tokenLifetime) + Self.endMargin
     var promoted: KeyState?
-    try rewrite(kind) { stages throws(ServiceError) in
+    try rewrite(kind.document, absent: KeyStages()) { stages throws(ServiceError) in
       promoted = try stages.promote(endingAt: end, atOnce: atOnce, RotationWords(kind))
     }
     guard let promoted else { throw .damaged(kind.document.rawValue) }
@@ -87,7 +89,7 @@ extension Management {
   /// - Throws: ``ServiceError/outOfTurn(_:instead:)``.
   public func retireKey(of kind: OwnKey, atOnce: Bool = false) throws(ServiceError) {
     let now = now
-    try rewrite(kind) { stages throws(ServiceError) in
+    try rewrite(kind.document, absent: KeyStages()) { stages throws(ServiceError) in
       try stages.retire(at: now, atOnce: atOnce, RotationWords(kind))
     }
   }
@@ -96,7 +98,7 @@ extension Management {
   ///
   /// - Throws: ``ServiceError/outOfTurn(_:instead:)`` if there is none.
   public func dropKey(of kind: OwnKey) throws(ServiceError) {
-    try rewrite(kind) { stages throws(ServiceError) in
+    try rewrite(kind.document, absent: KeyStages()) { stages throws(ServiceError) in
       try stages.dropNext(RotationWords(kind))
     }
   }
@@ -109,7 +111,7 @@ extension Management {
   /// - Throws: ``ServiceError``.
   public func changeKey(of kind: OwnKey, isPrintable: Bool = false) throws(ServiceError) {
     let fresh = try freshKey(kind, isPrintable: isPrintable)
-    try rewrite(kind) { $0 = KeyStages(active: fresh) }
+    try rewrite(kind.document, absent: KeyStages()) { $0 = KeyStages(active: fresh) }
   }
 
   static func checkEnd(
@@ -132,22 +134,5 @@ extension Management {
     }
     let text = random.encoded(as: .url)
     return SealedKey(sealed: account.vault.seal(text, for: place.rawValue), added: now)
-  }
-
-  private func rewrite(
-    _ kind: OwnKey, _ change: (inout KeyStages) throws(ServiceError) -> Void
-  ) throws(ServiceError) {
-    let place = kind.document
-    try rewrite(place.rawValue, of: .account) { present throws(ServiceError) in
-      var stages = KeyStages()
-      if let present {
-        guard case .object(let fields) = try? JSONValue(parsing: present.span),
-          let read = KeyStages(fields)
-        else { throw .damaged("document “\(place.rawValue)”") }
-        stages = read
-      }
-      try change(&stages)
-      return Array(JSONValue.object(stages.fields).text.utf8)
-    }
   }
 }

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 internal import ProofJOSE
 
 // The secret from which the keys of installations' own strings are derived. Only the service knows
@@ -8,7 +10,7 @@ extension Management {
   ///
   /// - Throws: ``ServiceError``.
   public func stringKeyStates() throws(ServiceError) -> [KeyState] {
-    try AccountDocument.stringKey.keys(in: store)?.states ?? []
+    try AccountDocument.stringKey.read(KeyStages.self, from: store)?.states ?? []
   }
 
   /// Draws another secret. Apps get the keys of both from now on, and seal their strings under the new one when they
@@ -22,7 +24,7 @@ extension Management {
     let end = now + Int64(days == 0 ? Self.longestRetention : days) * 86_400
     let sealed = try account.vault.freshKey(StringSecret.byteCount, for: .stringKey)
     let fresh = SealedKey(sealed: sealed, added: now)
-    try rewriteStringKeys { stages throws(ServiceError) in
+    try rewrite(.stringKey) { (stages: inout KeyStages) throws(ServiceError) in
       if let old = stages.old {
         throw .outOfTurn(
           "the secret “\(old.id)” is not retired yet", instead: "Retire it: “stringkey retire”.")
@@ -41,7 +43,7 @@ extension Management {
   /// - Throws: ``ServiceError/outOfTurn(_:instead:)``.
   public func retireStringKey(atOnce: Bool = false) throws(ServiceError) {
     let now = now
-    try rewriteStringKeys { stages throws(ServiceError) in
+    try rewrite(.stringKey) { (stages: inout KeyStages) throws(ServiceError) in
       guard let old = stages.old else {
         throw .outOfTurn(
           "there is no old secret", instead: "“stringkey list” shows the secrets.")
@@ -59,19 +61,6 @@ extension Management {
 
   /// The most days of `device-retention`: the wait for an account that keeps devices for ever.
   private static let longestRetention = 3_650
-
-  private func rewriteStringKeys(
-    _ change: (inout KeyStages) throws(ServiceError) -> Void
-  ) throws(ServiceError) {
-    let place = AccountDocument.stringKey
-    try rewrite(place.rawValue, of: .account) { present throws(ServiceError) in
-      guard let present, case .object(let fields) = try? JSONValue(parsing: present.span),
-        var stages = KeyStages(fields)
-      else { throw .damaged("document “\(place.rawValue)”") }
-      try change(&stages)
-      return Array(JSONValue.object(stages.fields).text.utf8)
-    }
-  }
 
   func performStringKey(
     _ verb: String, _ arguments: inout ManagementArguments

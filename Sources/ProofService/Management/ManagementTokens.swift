@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 public import ProofJOSE
 internal import ProofModel
 
@@ -199,7 +201,7 @@ extension Management {
     let policy = snapshot.policy
     var claims = Claims(expiry: UnixTime(seconds: now + Int64(policy.tokenLifetime)))
     claims = try ServiceError.ofJOSE { () throws(JOSEError) in
-      claims.deviceID = try Claims.DeviceID(CoreSodium.random(count: 16))
+      claims.instance = InstanceID.random().bytes
       if let boundText { claims.binding = try Claims.Binding(to: boundText) }
       if isMeasured { try claims.addExampleMeasurement() }
       return claims

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 public import ProofJOSE
 internal import ProofModel
 
@@ -35,7 +37,10 @@ extension Management {
     case "hardware": result = try performHardware(parts[1], &arguments)
     case "gate": result = try performGate(parts[1], &arguments)
     case "event": result = try performEvent(parts[1], &arguments)
+    case "challenge": result = try performChallenge(parts[1], &arguments)
+    case "risk": result = try performRisk(parts[1], &arguments)
     case "stringkey": result = try performStringKey(parts[1], &arguments)
+    case "saltkey": result = try performSaltKey(parts[1], &arguments)
     case "string": result = try performString(parts[1], &arguments)
     case "metrics" where parts[1] == "show":
       try arguments.finish()
@@ -285,33 +290,6 @@ extension Management {
     case "config-string":
       try arguments.finish()
       return .object(["config": .string(try initialConfiguration())])
-    default: return nil
-    }
-  }
-
-  private func performHardware(
-    _ verb: String, _ arguments: inout ManagementArguments
-  ) throws(ServiceError) -> JSONValue? {
-    switch verb {
-    case "list":
-      try arguments.finish()
-      return Self.list(try hardware())
-    case "add":
-      let id = try arguments.bytes("id", HardwareID.self)
-      let publicKey = try arguments.bytes("publicKey", HardwarePublicKey.self)
-      let mode = try Self.mode(&arguments)
-      let allowsLiteral = try arguments.flag("literal")
-      let name = try arguments.optionalText("name") ?? ""
-      try arguments.finish()
-      let hardware = try addHardware(
-        HardwareIdentity(id: id, publicKey: publicKey), mode: mode, allowsLiteral: allowsLiteral,
-        name: name)
-      return .object(hardware.shown)
-    case "revoke":
-      let id = try arguments.bytes("id", HardwareID.self)
-      try arguments.finish()
-      try revokeHardware(id)
-      return Self.done
     default: return nil
     }
   }

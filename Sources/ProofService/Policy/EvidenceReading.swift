@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 internal import ProofModel
 
 /// The findings of a report's evidence that need no knowledge of the app. Each record of the

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 public import ProofModel
 
 /// Sources that apps are not asked to measure: for a whole account, or for one build of the SDK.
@@ -45,7 +47,7 @@ public struct LeftOutSources: Sendable, Hashable {
   private static let needed: Set<SourceID> = Set(
     SourcesAsked.all.map(\.id).filter { source in
       switch source.evidenceClass {
-      case .device: source.number == DeviceID.secretSource
+      case .device: source.number == InstanceID.secretSource
       case .app: source.number == 2 || source.number == 3
       case .environment: false
       }
@@ -53,7 +55,7 @@ public struct LeftOutSources: Sendable, Hashable {
 
   private static let machine: Set<SourceID> = Set(
     SourcesAsked.all.map(\.id).filter { source in
-      source.evidenceClass == .device && source.number != DeviceID.secretSource
+      source.evidenceClass == .device && source.number != InstanceID.secretSource
     })
 }
 

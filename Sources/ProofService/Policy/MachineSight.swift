@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 internal import ProofModel
 
 /// One machine as a report shows it, by the device sources but the storage secret. An app that
@@ -22,7 +24,7 @@ struct MachineSight: Sendable, Hashable {
     var transcript: [UInt8] = []
     var parts: [UInt8: [UInt8]] = [:]
     for record in report.evidence.records(of: .device)
-    where record.source.number != DeviceID.secretSource {
+    where record.source.number != InstanceID.secretSource {
       let number = record.source.number
       var bytes = [number, UInt8(record.name.count)] + record.name
       bytes += record.digest.map { [1] + $0.bytes } ?? [0]

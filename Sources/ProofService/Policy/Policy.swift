@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 public import ProofJOSE
 public import ProofModel
 
@@ -19,6 +21,7 @@ public struct Policy: Sendable, Hashable {
   public var tokenLifetime = 300
   /// The lifetime of a challenge's salt, in seconds.
   public var saltLifetime = 60
+  static let saltLifetimes = 5...600
   /// Whether tokens carry the address that the service saw.
   public var tracksAddress = true
   /// Whether failing apps get the reasons.
@@ -215,7 +218,7 @@ extension Policy {
       }
       sdkVersions = text == "all" ? [] : text.split(separator: ",").map(String.init)
     case .tokenLifetime: tokenLifetime = try number(10...86_400)
-    case .saltLifetime: saltLifetime = try number(5...600)
+    case .saltLifetime: saltLifetime = try number(Self.saltLifetimes)
     case .addressTracking: tracksAddress = try flag()
     case .rejectionReasons: tellsReasons = try flag()
     case .responseCodes: hasResponseCodes = try flag()

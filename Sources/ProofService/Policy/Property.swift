@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// A finding about a device or app that reports. The names are for policies, rejection reasons and
 /// annotations, and do not change; the numbers stand in response codes.
 public enum Property: UInt8, Sendable, CaseIterable {

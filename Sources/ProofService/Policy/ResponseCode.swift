@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 internal import ProofJOSE
 
 /// The content of a response code (ARC): ten characters that a user can read out, and only the

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 public import ProofJOSE
 
 /// An API of the account: a host, and the kind of its tokens.

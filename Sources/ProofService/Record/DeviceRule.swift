@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 public import ProofJOSE
 public import ProofModel
 
@@ -12,14 +14,14 @@ public struct DeviceRule: Record, Hashable {
   }
 
   /// The device.
-  public var device: DeviceID
+  public var device: InstanceID
   /// The decision; nil if only annotations were decided.
   public var decision: Decision?
   /// Properties to annotate for this device, whatever the policy says; `all` for all.
   public var annotations: [String]
 
   /// A rule of these parts.
-  public init(_ device: DeviceID, _ decision: Decision?, annotations: [String] = []) {
+  public init(_ device: InstanceID, _ decision: Decision?, annotations: [String] = []) {
     self.device = device
     self.decision = decision
     self.annotations = annotations
@@ -42,7 +44,7 @@ public struct DeviceRule: Record, Hashable {
 
   /// Reads the output of ``fields``; nil for anything else.
   public init?(key: String, fields: JSONObject) {
-    guard let bytes = Hexadecimal.decode(key), let device = try? DeviceID(bytes),
+    guard let device = try? InstanceID(key),
       let annotations = fields.texts("annotations")
     else { return nil }
     self.init(

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 public import ProofJOSE
 internal import ProofModel
 
@@ -92,7 +94,7 @@ public struct EventRange: Sendable, Hashable {
 }
 
 /// The events of an account, in ascending order: one document, so that no number is ever in two ranges.
-struct EventRanges: Sendable, Hashable {
+struct EventRanges: Sendable, Hashable, DocumentValue {
   var all: [EventRange] = []
 
   init() {}
@@ -114,11 +116,8 @@ struct EventRanges: Sendable, Hashable {
     all.contains { $0.numbers.overlaps(numbers) }
   }
 
-  static func read(from store: any Store) throws(ServiceError) -> EventRanges {
-    guard let fields = try AccountDocument.events.read(from: store) else { return EventRanges() }
-    guard let events = EventRanges(fields) else {
-      throw .damaged("document “\(AccountDocument.events.rawValue)”")
-    }
-    return events
+  /// Reads the account's; none if it has no such document.
+  init(of store: any Store) throws(ServiceError) {
+    self = try AccountDocument.events.read(Self.self, from: store) ?? Self()
   }
 }

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 public import ProofJOSE
 public import ProofModel
 
@@ -27,7 +29,7 @@ public struct Gate: Record, Hashable {
   /// A revocation of one installation's tokens.
   public struct Revocation: Sendable, Hashable {
     /// The installation.
-    public var device: DeviceID
+    public var device: InstanceID
     /// The last generation that is revoked.
     public var generation: UInt32
     /// When the last of these tokens has ended, in Unix seconds.
@@ -52,6 +54,8 @@ public struct Gate: Record, Hashable {
   public var headers = GateAdmission.Headers()
   /// How many seconds old a measurement may be that a proof rests on.
   public var freshness = 0
+  /// Whether it logs what it would refuse, and lets it pass.
+  public var isWatched = false
   /// The installations whose tokens are revoked.
   public var revocations: [Revocation] = []
   var keys: [KeyKind: KeyStages]
@@ -93,20 +97,23 @@ public struct Gate: Record, Hashable {
     fields.set("life", Int64(life))
     fields.set("freshness", Int64(freshness))
     fields.set("floor", floor)
+    fields.set("watch", isWatched)
     if !revocations.isEmpty { fields["revoked"] = .array(revocations.map { .object($0.fields) }) }
     return fields
   }
 
   /// Reads what ``fields`` wrote.
   public init?(key: String, fields: JSONObject) {
-    guard let id = fields.text("id").flatMap(Hexadecimal.decode).flatMap({ try? GateID($0) }),
+    guard let id = fields.text("id").flatMap({ try? GateID($0) }),
       let mode = fields.text("mode").flatMap(Mode.init(word:)), let added = fields.integer("added"),
       let life = fields.integer("life").flatMap(Int.init(exactly:)), Self.lives.contains(life),
       let floor = fields.integer("floor"), floor >= 0,
       let form = fields.text("form").flatMap(GateAdmission.Form.init(word:)),
       let proof = fields.text("proofHeader"), let token = fields.text("tokenHeader"),
       let freshness = fields.integer("freshness").flatMap(UInt8.init(exactly:)),
-      GateAdmission.freshnesses.contains(freshness)
+      GateAdmission.freshnesses.contains(freshness),
+      // Gates of earlier versions have no such member.
+      let isWatched = fields["watch"] == nil ? false : fields.flag("watch")
     else { return nil }
     var keys: [KeyKind: KeyStages] = [:]
     for kind in KeyKind.allCases {
@@ -120,6 +127,7 @@ public struct Gate: Record, Hashable {
     self.floor = floor
     self.form = form
     self.freshness = Int(freshness)
+    self.isWatched = isWatched
     headers = GateAdmission.Headers(
       proof: proof, token: token, digest: fields.text("digestHeader"))
     switch fields["revoked"] {
@@ -157,7 +165,7 @@ extension Gate.Revocation {
 
   init?(_ fields: JSONObject) {
     guard
-      let device = fields.text("device").flatMap(Hexadecimal.decode).flatMap({ try? DeviceID($0) }),
+      let device = fields.text("device").flatMap({ try? InstanceID($0) }),
       let generation = fields.integer("generation").flatMap(UInt32.init(exactly:)),
       let end = fields.integer("until")
     else { return nil }

@@ -1,6 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
+
 public import ProofBackend
 public import ProofJOSE
-internal import ProofModel
+public import ProofModel
 
 /// Makes hardware a record of the account, its only place.
 extension RegisteredHardware: Record {
@@ -17,13 +19,15 @@ extension RegisteredHardware: Record {
       "name": .string(name), "publicKey": .string(identity.publicKey.description),
       "mode": .string(mode.word), "literal": .bool(allowsLiteral), "revoked": .bool(isRevoked),
     ]
+    fields.set("features", features.words)
     fields.set("added", added)
+    if let sealedFactorySecret { fields.set("factorySecret", sealedFactorySecret) }
     return fields
   }
 
   /// Reads the output of ``fields``; nil for anything else.
   public init?(key: String, fields: JSONObject) {
-    guard let idBytes = Hexadecimal.decode(key), let id = try? HardwareID(idBytes),
+    guard let id = try? HardwareID(key),
       let keyBytes = fields.text("publicKey").flatMap(Hexadecimal.decode),
       let publicKey = try? HardwarePublicKey(keyBytes),
       let mode = fields.text("mode").flatMap(Mode.init(word:)),
@@ -33,12 +37,45 @@ extension RegisteredHardware: Record {
     self.init(
       HardwareIdentity(id: id, publicKey: publicKey), mode: mode, allowsLiteral: allowsLiteral,
       name: name, added: added, isRevoked: isRevoked)
+    // Rows of earlier versions have no features.
+    if fields["features"] != nil {
+      guard let words = fields.texts("features"), let read = HardwareFeatures(words: words) else {
+        return nil
+      }
+      features = read
+    }
+    if fields["factorySecret"] != nil {
+      guard let sealed = fields.bytes("factorySecret"), features.contains(.factorySecret) else {
+        return nil
+      }
+      sealedFactorySecret = sealed
+    }
   }
 
   /// The public fields.
   public var shown: JSONObject {
     var shown = fields
+    shown["factorySecret"] = nil
     shown.set("id", key)
     return shown
+  }
+}
+
+extension HardwareFeatures {
+  private static let names: [(word: String, feature: HardwareFeatures)] = [
+    ("token-2", .tokenVersionTwo), ("factory-secret", .factorySecret),
+  ]
+
+  /// The features that this version knows, as words.
+  public var words: [String] { Self.names.filter { contains($0.feature) }.map(\.word) }
+
+  /// Reads the output of ``words``, in any order; nil if a word is unknown or stands there twice.
+  public init?(words: [String]) {
+    self = []
+    for word in words {
+      guard let feature = Self.names.first(where: { $0.word == word })?.feature,
+        insert(feature).inserted
+      else { return nil }
+    }
   }
 }

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 public import ProofJOSE
 
 /// A key of the account's key sets: it signs or seals the tokens of the APIs that name it.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 public import ProofJOSE
 internal import ProofModel
 
@@ -83,7 +85,7 @@ struct SealedKey: Hashable {
 }
 
 /// The document of one kind of the account's own keys: at most one of each stage.
-struct KeyStages: Hashable {
+struct KeyStages: Hashable, DocumentValue {
   /// The active key. Nil only for the message key, which is optional.
   var active: SealedKey?
   var next: SealedKey?

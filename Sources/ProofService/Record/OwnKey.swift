@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 public import ProofJOSE
 
 /// The kinds of the account's own keys, which are in no key set. Each kind is rotated by itself.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 public import ProofJOSE
 public import ProofModel
 
@@ -47,7 +49,7 @@ public struct Registration: Record, Hashable {
 
   /// Reads the output of ``fields``; nil for anything else.
   public init?(key: String, fields: JSONObject) {
-    guard let bytes = Hexadecimal.decode(key), let digest = try? AppDigest(bytes),
+    guard let digest = try? AppDigest(key),
       let name = fields.text("name"), let isDevelopment = fields.flag("development"),
       let added = fields.integer("added"),
       let without = try? LeftOutEvidence(parsing: fields.text("without") ?? "none")

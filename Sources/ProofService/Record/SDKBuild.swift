@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 public import ProofJOSE
 public import ProofModel
 
@@ -43,7 +45,7 @@ public struct SDKBuild: Record, Hashable {
 
   /// Reads the output of ``fields``; nil for anything else.
   public init?(key: String, fields: JSONObject) {
-    guard let bytes = Hexadecimal.decode(key), let id = try? KeyID(bytes),
+    guard let id = try? KeyID(key),
       let mode = fields.text("mode").flatMap(Mode.init(word:)), let name = fields.text("name"),
       let added = fields.integer("added"), let sealed = fields.bytes("key")
     else { return nil }

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 public import ProofModel
 
 /// A store that ends with the process: for tests, and as an example of the protocol.
@@ -8,12 +10,49 @@ public final class MemoryStore: Store {
     var rows: [StoreTable: [[UInt8]: [UInt8]]] = [:]
     var revision: UInt64 = 0
     var counters: [String: UInt64] = [:]
-    var salts: [Salt: PendingSalt] = [:]
-    var devices: [DeviceID: DeviceRow] = [:]
+    var spent = [SpentSlot](repeating: SpentSlot(), count: SpentRing.slotCount)
+    var devices: [InstanceID: DeviceRow] = [:]
     var generationFloor: UInt32 = 0
     /// The lines of devices at gates.
-    var lines: [DeviceID: [GateID: UInt32]] = [:]
+    var lines: [InstanceID: [GateID: UInt32]] = [:]
     var gateFloor: UInt32 = 0
+
+    /// The generation that a use must be above.
+    func line(of use: SaltUse) -> UInt32 {
+      guard let gate = use.sighting?.gate else { return devices[use.device]?.generation ?? 0 }
+      return lines[use.device]?[gate] ?? 0
+    }
+
+    mutating func note(_ sighting: DeviceSighting, _ use: SaltUse, _ known: DeviceRow?) {
+      let before = known?.generation ?? 0
+      if let gate = sighting.gate {
+        lines[use.device, default: [:]][gate] = max(line(of: use), sighting.generation)
+      }
+      devices[use.device] = DeviceRow(
+        device: use.device, firstSeen: known?.firstSeen ?? use.time,
+        lastSeen: max(known?.lastSeen ?? use.time, use.time),
+        generation: sighting.gate == nil ? max(before, sighting.generation) : before,
+        note: sighting.note, version: sighting.version + 1)
+      let key = Array(use.device.description.utf8)
+      switch sighting.strings {
+      case .none: break
+      case .put(let row): rows[.deviceString, default: [:]][key] = row
+      case .remove: rows[.deviceString]?[key] = nil
+      }
+    }
+  }
+
+  private struct SpentSlot {
+    var marks: [SpentKey: SpentMark] = [:]
+    /// The first minute of expiry that is accepted.
+    var floor: Int64 = 0
+    /// The last minute of expiry of a mark.
+    var last: Int64 = 0
+  }
+
+  private struct SpentKey: Hashable {
+    let device: InstanceID
+    let salt: Salt
   }
 
   private let state = CoreLock(State())
@@ -71,48 +110,56 @@ public final class MemoryStore: Store {
     }
   }
 
-  /// Keeps a salt.
-  public func keep(_ pending: PendingSalt) throws(StoreError) {
-    state.withLock { $0.salts[pending.salt] = pending }
-  }
-
-  /// A salt that was kept and neither used nor dropped.
-  public func pending(_ salt: Salt) throws(StoreError) -> PendingSalt? {
-    state.withLock { $0.salts[salt] }
-  }
-
-  /// Uses a salt up and notes the result, in one step.
-  public func use(_ salt: Salt, for sighting: DeviceSighting?) throws(StoreError) -> Bool {
+  /// Spends a salt and notes the report's facts, in one step.
+  public func use(_ use: SaltUse) throws(StoreError) -> SaltOutcome {
     state.withLock { state in
-      guard state.salts[salt] != nil else { return false }
-      guard let sighting else {
-        state.salts[salt] = nil
-        return true
+      guard use.revision == state.revision else { return .changed }
+      let minute = SpentRing.minute(of: use.expiry)
+      let slot = SpentRing.slot(of: minute)
+      let key = SpentKey(device: use.device, salt: use.salt)
+      guard use.expiry > use.time, minute >= state.spent[slot].floor else { return .stale }
+      if let mark = state.spent[slot].marks[key] { return mark.outcome(for: use.report) }
+      let known = state.devices[use.device]
+      var raises = true
+      if let sighting = use.sighting {
+        raises = !sighting.mustRaiseGeneration || sighting.generation > state.line(of: use)
+        guard !raises || sighting.version == known?.version ?? 0 else { return .changed }
       }
-      let known = state.devices[sighting.device]
-      let before = known?.generation ?? 0
-      let line = sighting.gate.map { state.lines[sighting.device]?[$0] ?? 0 }
-      if sighting.mustRaiseGeneration, sighting.generation <= line ?? before { return false }
-      state.salts[salt] = nil
-      if let gate = sighting.gate, let line {
-        state.lines[sighting.device, default: [:]][gate] = max(line, sighting.generation)
-      }
-      state.devices[sighting.device] = DeviceRow(
-        device: sighting.device, firstSeen: known?.firstSeen ?? sighting.time,
-        lastSeen: max(known?.lastSeen ?? sighting.time, sighting.time),
-        generation: sighting.gate == nil ? max(before, sighting.generation) : before,
-        note: sighting.note)
-      return true
+      state.spent[slot].marks[key] = SpentMark(use.report, answer: raises ? use.answer : [])
+      state.spent[slot].last = max(state.spent[slot].last, minute)
+      guard raises else { return .stale }
+      if let sighting = use.sighting { state.note(sighting, use, known) }
+      return .used
     }
   }
 
-  /// Forgets expired salts.
+  /// The mark of a salt; nil if the salt was not spent.
+  public func spent(
+    _ salt: Salt, by device: InstanceID, expiring expiry: Int64
+  ) throws(StoreError) -> SpentMark? {
+    let slot = SpentRing.slot(of: SpentRing.minute(of: expiry))
+    return state.withLock { $0.spent[slot].marks[SpentKey(device: device, salt: salt)] }
+  }
+
+  /// Drops all marks of slots whose last mark expired.
   @discardableResult
-  public func dropSalts(expiredBefore time: Int64) throws(StoreError) -> Int {
+  public func dropMarks(expiredBefore time: Int64) throws(StoreError) -> Int {
     state.withLock { state in
-      let before = state.salts.count
-      state.salts = state.salts.filter { $0.value.expiry >= time }
-      return before - state.salts.count
+      var count = 0
+      for slot in state.spent.indices where !state.spent[slot].marks.isEmpty {
+        let last = state.spent[slot].last
+        guard last < SpentRing.minute(of: time) else { continue }
+        state.spent[slot] = SpentSlot(floor: last + 1)
+        count += 1
+      }
+      return count
+    }
+  }
+
+  /// Forgets all marks and raises no floor, so that a salt can be used again: for tests.
+  func forgetMarks() {
+    state.withLock { state in
+      for slot in state.spent.indices { state.spent[slot].marks = [:] }
     }
   }
 
@@ -140,7 +187,7 @@ public final class MemoryStore: Store {
   }
 
   /// The highest generation of a device's own line at a gate.
-  public func generation(of device: DeviceID, at gate: GateID) throws(StoreError) -> UInt32? {
+  public func generation(of device: InstanceID, at gate: GateID) throws(StoreError) -> UInt32? {
     state.withLock { $0.lines[device]?[gate] }
   }
 
@@ -148,13 +195,13 @@ public final class MemoryStore: Store {
   public func gateGenerationFloor() throws(StoreError) -> UInt32 { state.withLock { $0.gateFloor } }
 
   /// The row of a device.
-  public func device(_ id: DeviceID) throws(StoreError) -> DeviceRow? {
+  public func device(_ id: InstanceID) throws(StoreError) -> DeviceRow? {
     state.withLock { $0.devices[id] }
   }
 
   /// The revision and the row of a device.
   public func glance(
-    at id: DeviceID
+    at id: InstanceID
   ) throws(StoreError) -> (revision: UInt64, device: DeviceRow?) {
     state.withLock { ($0.revision, $0.devices[id]) }
   }
@@ -170,8 +217,8 @@ public final class MemoryStore: Store {
       }.prefix(count))
   }
 
-  /// The numbers of devices and salts.
+  /// The number of devices.
   public func counts() throws(StoreError) -> StoreCounts {
-    state.withLock { StoreCounts(devices: $0.devices.count, salts: $0.salts.count) }
+    state.withLock { StoreCounts(devices: $0.devices.count) }
   }
 }

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Every statement that is prepared once and kept, and the schema.
 enum SQLiteStatement: String, CaseIterable {
   case row = "SELECT value FROM row WHERE tbl = ? AND key = ?"
@@ -12,25 +14,26 @@ enum SQLiteStatement: String, CaseIterable {
     ON CONFLICT DO UPDATE SET value = value + excluded.value
     """
 
-  case keepSalt = "INSERT OR REPLACE INTO salt (salt, expiry, note) VALUES (?, ?, ?)"
-  case pendingSalt = "SELECT expiry, note FROM salt WHERE salt = ?"
-  case useSalt = "DELETE FROM salt WHERE salt = ?"
-  case dropSalts = "DELETE FROM salt WHERE expiry < ?"
+  case spentSlot = "SELECT floor, last FROM spent_ring WHERE slot = ?"
+  case raiseLast = "UPDATE spent_ring SET last = ?2 WHERE slot = ?1 AND last < ?2"
+  case deadSlots = "SELECT slot FROM spent_ring WHERE last > 0 AND last < ?"
+  case raiseFloor = "UPDATE spent_ring SET floor = last + 1, last = 0 WHERE slot = ?"
 
   case device = """
-    SELECT device, first_seen, last_seen, generation, note FROM device WHERE device = ?
+    SELECT device, first_seen, last_seen, generation, note, version FROM device WHERE device = ?
     """
   case latestDevices = """
-    SELECT device, first_seen, last_seen, generation, note FROM device
+    SELECT device, first_seen, last_seen, generation, note, version FROM device
     ORDER BY last_seen DESC, device LIMIT ?
     """
   case sight = """
-    INSERT INTO device (device, first_seen, last_seen, generation, note) VALUES (?, ?2, ?2, ?3, ?4)
+    INSERT INTO device (device, first_seen, last_seen, generation, note, version)
+    VALUES (?, ?2, ?2, ?3, ?4, 1)
     ON CONFLICT DO UPDATE SET last_seen = max(last_seen, excluded.last_seen),
-    generation = max(generation, excluded.generation), note = excluded.note
+    generation = max(generation, excluded.generation), note = excluded.note, version = version + 1
     """
   case eldestDevices = """
-    SELECT device, first_seen, last_seen, generation, x'' FROM device WHERE last_seen < ?
+    SELECT device, first_seen, last_seen, generation, x'', version FROM device WHERE last_seen < ?
     ORDER BY last_seen LIMIT ?
     """
   case dropDevice = "DELETE FROM device WHERE device = ?"
@@ -46,7 +49,6 @@ enum SQLiteStatement: String, CaseIterable {
     """
   case dropLines = "DELETE FROM gate_line WHERE device = ?"
   case countDevices = "SELECT count(*) FROM device"
-  case countSalts = "SELECT count(*) FROM salt"
 
   case beginReading = "BEGIN"
   case begin = "BEGIN IMMEDIATE"
@@ -59,18 +61,7 @@ enum SQLiteStatement: String, CaseIterable {
   /// "PfSt": distinguishes the service's files from other SQLite files.
   static let applicationID: Int64 = 0x5066_5374
   /// The schema's version. A file of a newer version is not changed.
-  static let schemaVersion: Int64 = 1
-
-  /// Made also in stores of earlier programs, which need not know of it: a line that such a program leaves behind
-  /// when it drops a device goes on where it was.
-  static let additions = """
-    CREATE INDEX IF NOT EXISTS device_last_seen ON device (last_seen);
-    CREATE TABLE IF NOT EXISTS gate_line (device BLOB NOT NULL, gate BLOB NOT NULL,
-      generation INTEGER NOT NULL, PRIMARY KEY (device, gate)) STRICT, WITHOUT ROWID;
-    """
-  static let countAdditions = """
-    SELECT count(*) FROM sqlite_master WHERE name IN ('device_last_seen', 'gate_line')
-    """
+  static let schemaVersion: Int64 = 2
 
   /// Keys and names are UTF-8 bytes, so that they compare as bytes.
   static let schema = """
@@ -78,10 +69,66 @@ enum SQLiteStatement: String, CaseIterable {
       PRIMARY KEY (tbl, key)) STRICT, WITHOUT ROWID;
     CREATE TABLE counter (name BLOB PRIMARY KEY NOT NULL, value INTEGER NOT NULL)
       STRICT, WITHOUT ROWID;
-    CREATE TABLE salt (salt BLOB PRIMARY KEY NOT NULL, expiry INTEGER NOT NULL, note BLOB NOT NULL)
-      STRICT, WITHOUT ROWID;
     CREATE TABLE device (device BLOB PRIMARY KEY NOT NULL, first_seen INTEGER NOT NULL,
-      last_seen INTEGER NOT NULL, generation INTEGER NOT NULL, note BLOB NOT NULL)
-      STRICT, WITHOUT ROWID;
+      last_seen INTEGER NOT NULL, generation INTEGER NOT NULL, note BLOB NOT NULL,
+      version INTEGER NOT NULL DEFAULT 1) STRICT, WITHOUT ROWID;
+    \(additions)
+    \(spentTables)
     """
+
+  /// Tables that some stores of version 1 lack.
+  private static let additions = """
+    CREATE INDEX IF NOT EXISTS device_last_seen ON device (last_seen);
+    CREATE TABLE IF NOT EXISTS gate_line (device BLOB NOT NULL, gate BLOB NOT NULL,
+      generation INTEGER NOT NULL, PRIMARY KEY (device, gate)) STRICT, WITHOUT ROWID;
+    """
+
+  /// The ring of ``SpentRing``. The tables have row ids, so that marks are appended: in the order of
+  /// their keys each mark would write a page of its own.
+  private static let spentTables = """
+    CREATE TABLE spent_ring (slot INTEGER PRIMARY KEY NOT NULL, floor INTEGER NOT NULL,
+      last INTEGER NOT NULL) STRICT;
+    \((0..<SpentRing.slotCount).map(spentTable).joined(separator: "\n"))
+    """
+
+  private static func spentTable(_ slot: Int) -> String {
+    """
+    INSERT INTO spent_ring (slot, floor, last) VALUES (\(slot), 0, 0);
+    CREATE TABLE spent_\(slot) (device BLOB NOT NULL, salt BLOB NOT NULL, report BLOB NOT NULL,
+      answer BLOB NOT NULL, UNIQUE (device, salt)) STRICT;
+    """
+  }
+
+  /// The steps from version 1 on, each from one version to the next. A salt of version 1 that waits
+  /// for its report is dropped, and its app asks again.
+  static let migrations: [String] = [
+    """
+    \(additions)
+    ALTER TABLE device ADD COLUMN version INTEGER NOT NULL DEFAULT 1;
+    DROP TABLE salt;
+    \(spentTables)
+    """
+  ]
+}
+
+/// A statement about one table of ``SpentRing``, prepared once and kept.
+struct SpentStatement: Hashable {
+  enum Verb {
+    case find
+    case insert
+    /// Has no condition, so that SQLite frees the table's pages and visits no row.
+    case clear
+  }
+
+  let verb: Verb
+  let slot: Int
+
+  var sql: String {
+    switch verb {
+    case .find: "SELECT report, answer FROM spent_\(slot) WHERE device = ? AND salt = ?"
+    case .insert:
+      "INSERT INTO spent_\(slot) (device, salt, report, answer) VALUES (?, ?, ?, ?)"
+    case .clear: "DELETE FROM spent_\(slot)"
+    }
+  }
 }

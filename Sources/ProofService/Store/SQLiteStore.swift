@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 public import ProofModel
 
 /// The service's own store: one SQLite file, in WAL mode, that several processes may share.
@@ -5,16 +7,13 @@ public import ProofModel
 /// One connection writes, and threads that write at the same time share a transaction
 /// (`WriteQueue`). Other connections read, so that no reader waits for the disk. Data that the
 /// protocol promises to survive a power cut is committed with `synchronous` FULL. Only
-/// ``Store/keep(_:)``, which promises less, uses NORMAL and does not wait. While others write, its
-/// salts stand in memory until the next transaction stores them.
+/// ``Store/dropMarks(expiredBefore:)``, which promises less, uses NORMAL.
 public final class SQLiteStore: Store {
   private let reader: CoreLock<SQLiteConnection>
   /// A second reader, for queries over all devices. They take long, and no request waits for them.
   private let surveyor: CoreLock<SQLiteConnection>
-  private let writer: WriteQueue
-  private let path: String
-  /// Salts that are not yet written to the file, where readers do not find them.
-  private let unsaved = UnsavedSalts()
+  let writer: WriteQueue
+  let path: String
 
   /// Opens a store.
   ///
@@ -34,10 +33,9 @@ public final class SQLiteStore: Store {
       throw .tooNew(path: path, version: Int(version), known: Int(SQLiteStatement.schemaVersion))
     }
     try Self.check(connection)
-    try connection.execute("PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON")
-    if try connection.number(SQLiteStatement.countAdditions) < 2 {
-      try connection.execute(SQLiteStatement.additions)
-    }
+    try connection.execute(
+      "PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA secure_delete = ON")
+    if version < SQLiteStatement.schemaVersion { try Self.migrate(connection) }
     self.path = path
     writer = WriteQueue(connection)
     reader = CoreLock(try SQLiteConnection(path: path, patience: patience))
@@ -53,6 +51,23 @@ public final class SQLiteStore: Store {
     guard try connection.number("PRAGMA page_count") <= checkedPagesMax else { return }
     let findings = try connection.text("PRAGMA quick_check(1)")
     guard findings == "ok" else { throw .damaged(path: connection.path, detail: findings) }
+  }
+
+  /// Brings the schema of an earlier version up to this program's, in one transaction.
+  private static func migrate(_ connection: SQLiteConnection) throws(StoreError) {
+    try connection.execute("BEGIN EXCLUSIVE")
+    do throws(StoreError) {
+      // Another process may have done it since the version was read.
+      let version = Int(try connection.number("PRAGMA user_version"))
+      guard version >= 1 else {
+        throw .damaged(path: connection.path, detail: "schema version \(version)")
+      }
+      for step in SQLiteStatement.migrations.dropFirst(version - 1) { try connection.execute(step) }
+      try connection.execute("PRAGMA user_version = \(SQLiteStatement.schemaVersion); COMMIT")
+    } catch {
+      if connection.isInTransaction { _ = try? connection.run(.rollBack) }
+      throw error
+    }
   }
 
   /// Makes a store at a path that has none.
@@ -153,95 +168,6 @@ public final class SQLiteStore: Store {
     return before
   }
 
-  /// Keeps a salt.
-  public func keep(_ pending: PendingSalt) throws(StoreError) {
-    let values = [
-      SQLiteValue.bytes(pending.salt.bytes), .integer(pending.expiry), .bytes(pending.note),
-    ]
-    guard writer.hasRoom else {
-      _ = try writer.run(
-        WriteJob(mustLast: false) { (connection) throws(StoreError) in
-          try connection.run(.keepSalt, values)
-          return .done
-        })
-      return
-    }
-    unsaved.add(pending)
-    do throws(StoreError) {
-      try writer.leave(
-        WriteJob(settled: { [unsaved] in unsaved.remove(pending.salt) }) {
-          (connection) throws(StoreError) in
-          try connection.run(.keepSalt, values)
-          return .done
-        })
-    } catch {
-      // The job may never have been taken, and then its `settled` is not called.
-      unsaved.remove(pending.salt)
-      throw error
-    }
-  }
-
-  /// A salt that was kept and neither used nor dropped.
-  public func pending(_ salt: Salt) throws(StoreError) -> PendingSalt? {
-    if let pending = unsaved[salt] { return pending }
-    return try read { (connection) throws(StoreError) in
-      var pending: PendingSalt?
-      try connection.run(.pendingSalt, [.bytes(salt.bytes)]) { row in
-        pending = PendingSalt(salt, expiry: row.integer(0), note: row.bytes(1))
-      }
-      return pending
-    }
-  }
-
-  /// Uses a salt up and notes the result, in one step.
-  public func use(_ salt: Salt, for sighting: DeviceSighting?) throws(StoreError) -> Bool {
-    let result = try writer.run(
-      WriteJob(mustLast: true) { (connection) throws(StoreError) in
-        if let sighting, sighting.mustRaiseGeneration {
-          var before: Int64 = 0
-          let device = SQLiteValue.bytes(sighting.device.bytes)
-          if let gate = sighting.gate {
-            try connection.run(.line, [device, .bytes(gate.bytes)]) { before = $0.integer(0) }
-          } else {
-            try connection.run(.device, [device]) { before = $0.integer(3) }
-          }
-          guard Int64(sighting.generation) > before else { return .used(false) }
-        }
-        guard try connection.run(.useSalt, [.bytes(salt.bytes)]) == 1 else { return .used(false) }
-        if let sighting {
-          try connection.run(
-            .sight,
-            [
-              .bytes(sighting.device.bytes), .integer(sighting.time),
-              .integer(sighting.gate == nil ? Int64(sighting.generation) : 0),
-              .bytes(sighting.note),
-            ])
-          if let gate = sighting.gate {
-            try connection.run(
-              .raiseLine,
-              [
-                .bytes(sighting.device.bytes), .bytes(gate.bytes),
-                .integer(Int64(sighting.generation)),
-              ])
-          }
-        }
-        return .used(true)
-      })
-    guard case .used(let isUsed) = result else { preconditionFailure("The job uses a salt.") }
-    return isUsed
-  }
-
-  /// Forgets expired salts.
-  @discardableResult
-  public func dropSalts(expiredBefore time: Int64) throws(StoreError) -> Int {
-    let result = try writer.run(
-      WriteJob(mustLast: false) { (connection) throws(StoreError) in
-        .count(UInt64(try connection.run(.dropSalts, [.integer(time)])))
-      })
-    guard case .count(let count) = result else { preconditionFailure("The job counts.") }
-    return Int(count)
-  }
-
   /// Forgets devices not seen for long.
   public func dropDevices(
     lastSeenBefore time: Int64, atMost count: Int
@@ -291,7 +217,7 @@ public final class SQLiteStore: Store {
   }
 
   /// The highest generation of a device's own line at a gate.
-  public func generation(of device: DeviceID, at gate: GateID) throws(StoreError) -> UInt32? {
+  public func generation(of device: InstanceID, at gate: GateID) throws(StoreError) -> UInt32? {
     let line = try read { (connection) throws(StoreError) in
       var line: Int64?
       try connection.run(.line, [.bytes(device.bytes), .bytes(gate.bytes)]) {
@@ -307,7 +233,7 @@ public final class SQLiteStore: Store {
   }
 
   /// The row of a device.
-  public func device(_ id: DeviceID) throws(StoreError) -> DeviceRow? {
+  public func device(_ id: InstanceID) throws(StoreError) -> DeviceRow? {
     let path = path
     return try read { (connection) throws(StoreError) in
       try Self.devices(.device, [.bytes(id.bytes)], connection, path: path)
@@ -316,7 +242,7 @@ public final class SQLiteStore: Store {
 
   /// Reads the revision and the row of a device under one lock.
   public func glance(
-    at id: DeviceID
+    at id: InstanceID
   ) throws(StoreError) -> (revision: UInt64, device: DeviceRow?) {
     let path = path
     return try read { (connection) throws(StoreError) in
@@ -341,12 +267,11 @@ public final class SQLiteStore: Store {
     }
   }
 
-  /// The numbers of devices and salts.
+  /// The number of devices.
   public func counts() throws(StoreError) -> StoreCounts {
     try surveyor.withLock { (connection) throws(StoreError) in
-      var counts = StoreCounts(devices: 0, salts: 0)
+      var counts = StoreCounts(devices: 0)
       try connection.run(.countDevices) { counts.devices = Int($0.integer(0)) }
-      try connection.run(.countSalts) { counts.salts = Int($0.integer(0)) }
       return counts
     }
   }
@@ -358,7 +283,7 @@ public final class SQLiteStore: Store {
     var rows: [DeviceRow] = []
     var isDamaged = false
     try connection.run(statement, values) { row in
-      guard let device = try? DeviceID(row.bytes(0)),
+      guard let device = try? InstanceID(row.bytes(0)),
         let generation = UInt32(exactly: row.integer(3))
       else {
         isDamaged = true
@@ -367,7 +292,8 @@ public final class SQLiteStore: Store {
       rows.append(
         DeviceRow(
           device: device, firstSeen: row.integer(1), lastSeen: row.integer(2),
-          generation: generation, note: row.bytes(4)))
+          generation: generation, note: row.bytes(4),
+          version: UInt64(bitPattern: row.integer(5))))
     }
     if isDamaged { throw .damaged(path: path, detail: "a device that is none") }
     return rows
@@ -381,9 +307,9 @@ public final class SQLiteStore: Store {
 
   private static let generationFloorName = SQLiteValue.bytes(Array("generation floor".utf8))
   private static let gateFloorName = SQLiteValue.bytes(Array("gate generation floor".utf8))
-  private static let revisionName = SQLiteValue.bytes(Array("revision".utf8))
+  static let revisionName = SQLiteValue.bytes(Array("revision".utf8))
 
-  private static func counter(
+  static func counter(
     _ name: SQLiteValue, _ connection: SQLiteConnection
   ) throws(StoreError) -> UInt64 {
     var value: Int64 = 0
@@ -391,22 +317,13 @@ public final class SQLiteStore: Store {
     return UInt64(bitPattern: value)
   }
 
-  private func read<R: Sendable>(
+  func read<R: Sendable>(
     _ body: (SQLiteConnection) throws(StoreError) -> R
   ) throws(StoreError) -> R {
     try reader.withLock { (connection) throws(StoreError) in try body(connection) }
   }
 }
 
-/// Salts that were kept and are not in the file yet.
-private final class UnsavedSalts: Sendable {
-  private let salts = CoreLock<[Salt: PendingSalt]>([:])
-
-  func add(_ pending: PendingSalt) { salts.withLock { $0[pending.salt] = pending } }
-  func remove(_ salt: Salt) { salts.withLock { $0[salt] = nil } }
-  subscript(salt: Salt) -> PendingSalt? { salts.withLock { $0[salt] } }
-}
-
 extension StoreTable {
-  fileprivate var sqlite: SQLiteValue { .integer(Int64(rawValue)) }
+  var sqlite: SQLiteValue { .integer(Int64(rawValue)) }
 }

@@ -1,9 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+
 public import ProofModel
 
 /// The service's durable storage. One store holds one account.
 ///
-/// A store keeps bytes and does not interpret them: rows by table and key, pending salts, devices
-/// and counters. Secrets are sealed before they are stored (``Account``), so a store needs no
+/// A store keeps bytes and does not interpret them: rows by table and key, marks of spent salts,
+/// devices and counters. Secrets are sealed before they are stored (``Account``), so a store needs no
 /// cryptography of its own. `StoreConformance` in the tests defines the behaviour of a store. A
 /// store that passes can replace the service's own (``SQLiteStore``).
 ///
@@ -30,34 +32,49 @@ public protocol Store: Sendable {
   /// survives a power cut.
   func advance(_ counter: String, by count: UInt64) throws(StoreError) -> UInt64
 
-  /// Keeps a salt until ``use(_:for:)`` takes it or it expires.
+  /// Spends a salt and notes the report's facts, in one step. When it returns
+  /// ``SaltOutcome/used``, that survives a power cut.
   ///
-  /// A power cut or the end of the process may lose it. That does no harm, because no report was
-  /// accepted under it yet: the device asks again. Another process that shares the store finds the
-  /// salt at the latest when a later change of this process has returned.
-  func keep(_ pending: PendingSalt) throws(StoreError)
+  /// The rules, in order:
+  ///
+  /// 1. If the store's revision is not ``SaltUse/revision``, the outcome is ``SaltOutcome/changed``.
+  /// 2. If the salt has expired, or marks of its expiry were dropped already, the outcome is
+  ///    ``SaltOutcome/stale``.
+  /// 3. If the device's salt is spent, the outcome is ``SaltOutcome/again(_:)`` with the stored
+  ///    answer for the same report, and ``SaltOutcome/stale`` for any other report.
+  /// 4. If the sighting must raise a generation and does not, the salt is spent without an answer
+  ///    and the outcome is ``SaltOutcome/stale``.
+  /// 5. If the device's row is not the one that was judged, the outcome is
+  ///    ``SaltOutcome/changed``.
+  /// 6. Otherwise the mark, the device's row, its line at a gate and its strings are written, all in
+  ///    one transaction.
+  ///
+  /// Apart from rules 4 and 6, nothing is changed. A caller that does not learn the outcome calls
+  /// again with the same arguments.
+  func use(_ use: SaltUse) throws(StoreError) -> SaltOutcome
 
-  /// A salt that was kept and neither used nor dropped, expired or not.
-  func pending(_ salt: Salt) throws(StoreError) -> PendingSalt?
-
-  /// Uses a salt up and notes the result, in one step. When it returns true, that survives a power
-  /// cut: the salt is never found again.
+  /// The mark of a salt; nil if the salt was not spent.
+  ///
+  /// A caller looks first in order to spare the work of judging a replay. Only ``use(_:)`` decides.
   ///
   /// - Parameters:
   ///   - salt: The salt.
-  ///   - sighting: The report's facts about the device; nil if the report was refused. Its
-  ///     generation becomes the device's if it is higher, and
-  ///     ``DeviceSighting/mustRaiseGeneration`` makes that a condition.
-  /// - Returns: Whether this call used the salt. False, with nothing changed, if the salt is not
-  ///   there, or the device's generation is not below one that must raise it.
+  ///   - device: The device that it was given to.
+  ///   - expiry: The salt's end, in Unix seconds.
+  /// - Returns: The mark, or nil.
   /// - Throws: ``StoreError``.
-  func use(_ salt: Salt, for sighting: DeviceSighting?) throws(StoreError) -> Bool
+  func spent(
+    _ salt: Salt, by device: InstanceID, expiring expiry: Int64
+  ) throws(StoreError) -> SpentMark?
 
-  /// Forgets salts that expired before a time, in Unix seconds.
+  /// Drops all marks of those slots of the ring whose last mark expired before a time. No salt of
+  /// an expiry up to that last one is accepted from then on, whatever a clock says.
   ///
-  /// - Returns: The number of salts.
+  /// - Parameter time: Unix seconds.
+  /// - Returns: The number of slots.
+  /// - Throws: ``StoreError``.
   @discardableResult
-  func dropSalts(expiredBefore time: Int64) throws(StoreError) -> Int
+  func dropMarks(expiredBefore time: Int64) throws(StoreError) -> Int
 
   /// Forgets devices that were last seen before a time, the eldest first, with the secure strings that they
   /// defined and their lines at gates. The highest of their generations becomes the floor, unless that is higher;
@@ -75,21 +92,21 @@ public protocol Store: Sendable {
 
   /// The highest generation of a device's own line at a gate, which is apart from ``DeviceRow/generation``; nil if
   /// it has none.
-  func generation(of device: DeviceID, at gate: GateID) throws(StoreError) -> UInt32?
+  func generation(of device: InstanceID, at gate: GateID) throws(StoreError) -> UInt32?
 
   /// The highest generation, at any gate, of a device that was dropped; 0 for none.
   func gateGenerationFloor() throws(StoreError) -> UInt32
 
   /// The row of a device.
-  func device(_ id: DeviceID) throws(StoreError) -> DeviceRow?
+  func device(_ id: InstanceID) throws(StoreError) -> DeviceRow?
 
   /// The revision and the row of a device, read at one moment: all that a request needs first.
-  func glance(at id: DeviceID) throws(StoreError) -> (revision: UInt64, device: DeviceRow?)
+  func glance(at id: InstanceID) throws(StoreError) -> (revision: UInt64, device: DeviceRow?)
 
   /// The devices seen last, the latest first.
   func devices(latest count: Int) throws(StoreError) -> [DeviceRow]
 
-  /// The numbers of devices and of pending salts.
+  /// The number of devices.
   func counts() throws(StoreError) -> StoreCounts
 }
 
@@ -169,7 +186,7 @@ extension StoreChange {
 
 extension [StoreChange] {
   /// Whether caches of rows must be refreshed.
-  var countsForRevision: Bool {
+  package var countsForRevision: Bool {
     contains { change in
       switch change {
       case .insert(let table, _, _), .put(let table, _, _), .remove(let table, _):
@@ -180,56 +197,10 @@ extension [StoreChange] {
   }
 }
 
-/// A salt that a challenge gave out.
-public struct PendingSalt: Sendable, Hashable {
-  /// The salt.
-  public var salt: Salt
-  /// The salt's end, in Unix seconds.
-  public var expiry: Int64
-  /// The part of the question that the service needs when the report comes.
-  public var note: [UInt8]
-
-  /// A pending salt of these parts.
-  public init(_ salt: Salt, expiry: Int64, note: [UInt8]) {
-    self.salt = salt
-    self.expiry = expiry
-    self.note = note
-  }
-}
-
-/// A report's facts about a device.
-public struct DeviceSighting: Sendable, Hashable {
-  /// The device.
-  public var device: DeviceID
-  /// The time, in Unix seconds.
-  public var time: Int64
-  /// The generation of the measurement that the report gave; 0 for none.
-  public var generation: UInt32
-  /// Whether the salt is used only if the generation is above the device's.
-  public var mustRaiseGeneration: Bool
-  /// The gate whose line the generation is of; nil for the device's own, which opens locks.
-  public var gate: GateID?
-  /// The service's note about the device.
-  public var note: [UInt8]
-
-  /// A sighting of these parts.
-  public init(
-    _ device: DeviceID, at time: Int64, generation: UInt32 = 0, mustRaiseGeneration: Bool = false,
-    gate: GateID? = nil, note: [UInt8]
-  ) {
-    self.gate = gate
-    self.device = device
-    self.time = time
-    self.generation = generation
-    self.mustRaiseGeneration = mustRaiseGeneration
-    self.note = note
-  }
-}
-
 /// The store's row of a device.
 public struct DeviceRow: Sendable, Hashable {
   /// The device.
-  public var device: DeviceID
+  public var device: InstanceID
   /// The time when it was first seen, in Unix seconds.
   public var firstSeen: Int64
   /// The time when it was last seen, in Unix seconds.
@@ -238,12 +209,28 @@ public struct DeviceRow: Sendable, Hashable {
   public var generation: UInt32
   /// The note of the last sighting.
   public var note: [UInt8]
+  /// Grows with each sighting: a sighting is written only over the row that it was judged by.
+  public var version: UInt64
+
+  /// A row of these parts.
+  public init(
+    device: InstanceID, firstSeen: Int64, lastSeen: Int64, generation: UInt32, note: [UInt8],
+    version: UInt64
+  ) {
+    self.device = device
+    self.firstSeen = firstSeen
+    self.lastSeen = lastSeen
+    self.generation = generation
+    self.note = note
+    self.version = version
+  }
 }
 
 /// The counts of a store.
 public struct StoreCounts: Sendable, Hashable {
   /// Devices seen.
   public var devices: Int
-  /// Salts that wait for a report.
-  public var salts: Int
+
+  /// Counts of a store.
+  public init(devices: Int) { self.devices = devices }
 }

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The reason why the store failed.
 public enum StoreError: Error, Sendable, Hashable {
   /// The path has no store.
@@ -14,6 +16,8 @@ public enum StoreError: Error, Sendable, Hashable {
   case full(path: String)
   /// The store cannot be read or written.
   case failed(path: String, detail: String)
+  /// The database at this address cannot be used.
+  case database(String, detail: String)
   /// A row that should be new exists.
   case alreadyThere(table: StoreTable, key: String)
   /// A row is not the one that was read before.
@@ -41,6 +45,8 @@ extension StoreError: CustomStringConvertible {
     case .failed(let path, let detail):
       "The store \(path) cannot be used: \(detail). Check that the folder exists and that this "
         + "user may write there."
+    case .database(let address, let detail):
+      "The database \(address) cannot be used: \(detail)."
     case .alreadyThere(let table, let key):
       "The row “\(key)” exists in the table “\(table)” already. Remove it first, or choose "
         + "another name."

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 internal import ProofModel
 
 /// A job for the one connection that writes.
@@ -7,7 +9,7 @@ final class WriteJob: @unchecked Sendable {
   /// The result of a job.
   enum Result {
     case done
-    case used(Bool)
+    case outcome(SaltOutcome)
     case count(UInt64)
   }
 
@@ -16,14 +18,12 @@ final class WriteJob: @unchecked Sendable {
   /// Whether the job may fail halfway for a reason of its own, which must not affect other jobs.
   let mayBeRefused: Bool
   fileprivate let body: (SQLiteConnection) throws(StoreError) -> Result
-  /// Called when a job ends whose caller does not wait for it.
-  fileprivate let settled: (@Sendable () -> Void)?
   fileprivate var outcome: Swift.Result<Result, StoreError>?
   /// Signalled to the thread that waits for the job: it is over, or it is that thread's turn to
   /// write.
-  fileprivate let turn: Turn?
+  fileprivate let turn = Turn()
 
-  /// A job whose caller waits for it.
+  /// A job.
   init(
     mustLast: Bool, mayBeRefused: Bool = false,
     _ body: @escaping (SQLiteConnection) throws(StoreError) -> Result
@@ -31,24 +31,6 @@ final class WriteJob: @unchecked Sendable {
     self.mustLast = mustLast
     self.mayBeRefused = mayBeRefused
     self.body = body
-    settled = nil
-    turn = Turn()
-  }
-
-  /// A job that another thread may run later.
-  ///
-  /// - Parameters:
-  ///   - settled: Called when it is over, whether it succeeded or failed.
-  ///   - body: The work to do.
-  init(
-    settled: @escaping @Sendable () -> Void,
-    _ body: @escaping (SQLiteConnection) throws(StoreError) -> Result
-  ) {
-    mustLast = false
-    mayBeRefused = false
-    self.body = body
-    self.settled = settled
-    turn = nil
   }
 }
 
@@ -65,26 +47,13 @@ final class WriteQueue: Sendable {
     var transactions = 0
     /// The transactions that waited for the disk.
     var lasting = 0
-    /// The last failure of a job whose caller did not wait for it.
-    var failure: StoreError?
   }
 
   private let state = CoreLock(State())
   private let writer: Writer
 
-  /// The most jobs that may wait without a waiting caller; the caller of the next one waits.
-  static let leftMax = 4_096
-  /// The most rounds in which a thread whose own job is over writes other threads' jobs.
-  private static let roundsMax = 8
-
   /// Makes a queue for a connection whose `synchronous` is FULL.
   init(_ connection: SQLiteConnection) { writer = Writer(connection) }
-
-  deinit {
-    // Run the jobs that were left to another thread that did not come.
-    let rest = state.withLock { $0.waiting }
-    if !rest.isEmpty { _ = writer.outcomes(of: rest) }
-  }
 
   /// The number of jobs that wait, of transactions that were begun, and of those that wait for the
   /// disk: for tests.
@@ -95,34 +64,12 @@ final class WriteQueue: Sendable {
   /// Runs a job, perhaps together with others.
   func run(_ job: WriteJob) throws(StoreError) -> WriteJob.Result {
     if !join(job) {
-      job.turn?.take()
+      job.turn.take()
       if let outcome = job.outcome { return try outcome.get() }
     }
     write()
     return try job.outcome!.get()
   }
-
-  /// Runs a job that may still wait when this returns. It runs now if no other thread writes;
-  /// otherwise the next thread that writes runs it.
-  ///
-  /// - Throws: The failure of this job or, if it was left to another thread, of an earlier such
-  ///   job.
-  func leave(_ job: WriteJob) throws(StoreError) {
-    let failure = state.withLock { state in
-      defer { state.failure = nil }
-      return state.failure
-    }
-    if let failure { throw failure }
-    guard join(job) else { return }
-    write()
-    guard case .failure(let error) = job.outcome else { return }
-    // This call reports the failure, so do not report it again.
-    state.withLock { $0.failure = nil }
-    throw error
-  }
-
-  /// Whether the queue has room for one more job whose caller does not wait.
-  var hasRoom: Bool { state.withLock { $0.waiting.count < Self.leftMax } }
 
   /// - Returns: Whether this thread must write.
   private func join(_ job: WriteJob) -> Bool {
@@ -133,45 +80,22 @@ final class WriteQueue: Sendable {
     }
   }
 
-  private enum Next {
-    case nobody
-    case other(WriteJob)
-    case again
-  }
-
   /// Runs the waiting jobs, of this thread and others, then hands over.
   private func write() {
-    var rounds = 0
-    while true {
-      rounds += 1
-      let batch = state.withLock { state in
-        defer { state.waiting = [] }
-        state.transactions += 1
-        if state.waiting.contains(where: \.mustLast) { state.lasting += 1 }
-        return state.waiting
-      }
-      let outcomes = writer.outcomes(of: batch)
-      var failure: StoreError?
-      for (job, outcome) in zip(batch, outcomes) {
-        job.outcome = outcome
-        if job.turn == nil, case .failure(let error) = outcome { failure = error }
-      }
-      let isLastRound = rounds == Self.roundsMax
-      let next: Next = state.withLock { state in
-        if let failure { state.failure = failure }
-        if let other = state.waiting.first(where: { $0.turn != nil }) { return .other(other) }
-        if !state.waiting.isEmpty, !isLastRound { return .again }
-        state.isBusy = false
-        return .nobody
-      }
-      // Hand over before waking the finished threads, so that the disk is never idle.
-      if case .other(let job) = next { job.turn?.give() }
-      for job in batch {
-        job.settled?()
-        job.turn?.give()
-      }
-      guard case .again = next else { return }
+    let batch = state.withLock { state in
+      defer { state.waiting = [] }
+      state.transactions += 1
+      if state.waiting.contains(where: \.mustLast) { state.lasting += 1 }
+      return state.waiting
     }
+    for (job, outcome) in zip(batch, writer.outcomes(of: batch)) { job.outcome = outcome }
+    let next = state.withLock { state in
+      if state.waiting.isEmpty { state.isBusy = false }
+      return state.waiting.first
+    }
+    // Hand over before waking the finished threads, so that the disk is never idle.
+    next?.turn.give()
+    for job in batch { job.turn.give() }
   }
 }
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 internal import ProofJOSE
 internal import ProofModel
 
@@ -11,16 +13,14 @@ struct DeviceStrings {
   /// The longest row, in bytes: well below the limit of the JSON parser.
   static let bytesMax = 131_072
 
-  private let device: DeviceID
+  private let device: InstanceID
   private let vault: Vault
-  /// The row as it was read; nil if there was none.
-  private let row: [UInt8]?
   private var sealed: JSONObject
 
-  init(of device: DeviceID, _ service: AttestationService) throws(Refusal) {
+  init(of device: InstanceID, _ service: AttestationService) throws(Refusal) {
     self.device = device
     vault = service.account.vault
-    row = try service.store { (store) throws(StoreError) in
+    let row = try service.store { (store) throws(StoreError) in
       try store.row(device.description, of: .deviceString)
     }
     guard let row else {
@@ -56,32 +56,9 @@ struct DeviceStrings {
     return true
   }
 
-  /// The changes to store, conditional on the row being the one that was read.
-  private var changes: [StoreChange] {
-    let kept = sealed.members.isEmpty ? nil : Array(JSONValue.object(sealed).text.utf8)
-    return StoreChange.rewriting(.deviceString, device.description, from: row, to: kept)
-  }
-
-  /// Defines a name durably, or removes it if the value is empty. Two concurrent definitions of an
-  /// installation are both kept: the later one finds a newer row, and starts over with it.
-  ///
-  /// - Returns: Whether there was room.
-  static func keep(
-    _ name: String, _ value: String, of device: DeviceID, _ service: AttestationService
-  ) throws(Refusal) -> Bool {
-    while true {
-      var strings = try DeviceStrings(of: device, service)
-      guard strings.set(name, to: value) else { return false }
-      do throws(StoreError) {
-        try service.account.store.apply(strings.changes)
-        return true
-      } catch {
-        switch error {
-        case .alreadyThere, .changedMeanwhile: continue
-        default: throw .failed
-        }
-      }
-    }
+  /// The change to store together with the sighting of the device: its version covers this row.
+  var change: DeviceSighting.StringsChange {
+    sealed.members.isEmpty ? .remove : .put(Array(JSONValue.object(sealed).text.utf8))
   }
 
   /// The new definition in a report; nil if it only asks, or has another purpose.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 internal import ProofJOSE
 internal import ProofModel
 
@@ -7,29 +9,25 @@ internal import ProofModel
 extension TokenMinter {
   /// The admission that a believed report asked for.
   ///
-  /// - Parameter handle: The name under which the gate will know the app, for the log; nil where there is no
-  ///   admission.
+  /// - Parameter granted: The content of the gate token; nil where there is no admission.
   /// - Returns: The answer.
   /// - Throws: ``Refusal``.
-  func gateAnswer(_ handle: inout GateHandle?) throws(Refusal) -> AttestationAnswer {
+  func gateAnswer(_ granted: inout GateGrant?) throws(Refusal) -> AttestationAnswer {
     guard let api = snapshot.apis[report.subject.name.lowercased()] else {
       return work.answer(.unknownDomain)
     }
     guard api.kind == .proof, let open = api.gate.flatMap({ snapshot.gates[$0] }) else {
       return work.answer(.noGate)
     }
-    // The generation is of the gate that the question was about.
-    guard open.gate.id == work.gate, let (measurement, generation) = measurement else {
-      return work.answer(.askAgain)
-    }
+    guard let (measurement, generation) = measurement else { throw .failed }
     do {
       let instance = try InstanceID(report.device.bytes)
       let secret = try GateSecret(
         of: measurement, for: open.gate.id, instance: instance, generation: generation,
         with: work.key)
-      handle = secret.keys.handle
-      let token = try grant(open, instance, secret)
-        .sealed(to: open.recipient, signedBy: open.issuer)
+      let grant = try grant(open, instance, secret)
+      let token = try grant.sealed(to: open.recipient, signedBy: open.issuer)
+      granted = grant
       var answer = work.answer(.done)
       answer.admission = try GateAdmission(
         gate: open.gate.id, generation: generation, life: UInt32(open.gate.life), token: token,

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 internal import ProofJOSE
 internal import ProofModel
 
@@ -13,18 +15,26 @@ struct TokenMinter {
   var snapshot: Snapshot { work.snapshot }
   private var policy: Policy { work.snapshot.policy }
 
-  /// The answer. The caller stores what the report defines.
+  /// Values that the caller stores and notes with the answer.
+  struct Result {
+    /// The content of the gate token; nil for other purposes.
+    var granted: GateGrant?
+    /// The change that the report makes to the device's strings.
+    var strings = DeviceSighting.StringsChange.none
+  }
+
+  /// The answer.
   ///
-  /// - Parameter handle: The name under which a gate will know the app; nil for other purposes.
+  /// - Parameter result: Gets the values that the caller stores and notes.
   /// - Returns: The answer.
   /// - Throws: ``Refusal``.
-  func answer(handle: inout GateHandle?) throws(Refusal) -> AttestationAnswer {
+  func answer(_ result: inout Result) throws(Refusal) -> AttestationAnswer {
     let answer =
       switch report.subject.purpose {
       case .token, .measurement: try tokenAnswer()
-      case .secureString: try stringAnswer()
+      case .secureString: try stringAnswer(&result.strings)
       case .customJWT: try customAnswer()
-      case .gate: try gateAnswer(&handle)
+      case .gate: try gateAnswer(&result.granted)
       case .stringKey: stringKeyAnswer()
       }
     return dressed(answer)
@@ -73,7 +83,7 @@ struct TokenMinter {
 
   private func claims() -> Claims {
     var claims = Claims(expiry: UnixTime(seconds: work.now.seconds + Int64(policy.tokenLifetime)))
-    claims.deviceID = try? Claims.DeviceID(report.device.bytes)
+    claims.instance = report.device.bytes
     if policy.tracksAddress { claims.address = work.peer.isEmpty ? nil : work.peer }
     if !code.isEmpty { claims.attestationCode = code }
     var annotated = policy.annotations
@@ -121,7 +131,9 @@ struct TokenMinter {
 
   // MARK: Secure strings
 
-  private func stringAnswer() throws(Refusal) -> AttestationAnswer {
+  private func stringAnswer(
+    _ strings: inout DeviceSighting.StringsChange
+  ) throws(Refusal) -> AttestationAnswer {
     guard policy.hasSecureStrings else { return work.answer(.disabled) }
     let name = report.subject.name
     guard (1...SecureString.nameMax).contains(name.count) else { return work.answer(.badKey) }
@@ -130,6 +142,7 @@ struct TokenMinter {
     var answer = work.answer(.done)
     if let definition = work.definition {
       guard own.set(name, to: definition) else { return work.answer(.badKey) }
+      strings = own.change
       answer.secureString = definition
       return answer
     }
@@ -169,7 +182,7 @@ struct TokenMinter {
     }
     // The service sets the end, the device and the names that API tokens use.
     claims.expiry = UnixTime(seconds: work.now.seconds + Int64(policy.tokenLifetime))
-    claims.deviceID = try? Claims.DeviceID(report.device.bytes)
+    claims.instance = report.device.bytes
     do {
       var answer = work.answer(.done)
       answer.tokenLifetime = UInt32(policy.tokenLifetime)

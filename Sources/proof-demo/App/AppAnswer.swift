@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The sample app's answer to a verb: a line for people, JSON for programs.
 struct AppAnswer: Codable {
   /// The outcome, in few words that do not change from run to run.

@@ -1,5 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import Foundation
-import ProofLink
 import ProofModel
 
 /// The files of an installed app: the shipped ones, which are measured, and the stored ones.
@@ -35,30 +36,11 @@ struct AppHome {
 
   /// The paired hardware.
   func hardware() throws -> HardwareID {
-    let text = try text("paired/hardware")
-    guard let bytes = Hexadecimal.decode(text), let id = try? HardwareID(bytes) else {
-      throw AppFailure("paired/hardware holds no hardware's id: \(text)")
-    }
-    return id
+    try HardwareID(text("paired/hardware"))
   }
 
   /// The address at which the paired hardware listens.
   func link() throws -> String { try text("paired/link") }
-
-  /// The stored memory of the link; empty if none is stored, or it cannot be read.
-  func memory() -> LinkMemory {
-    guard let data = FileManager.default.contents(atPath: memoryPath),
-      let memory = try? LinkMemory([UInt8](data))
-    else { return LinkMemory() }
-    return memory
-  }
-
-  /// Stores the memory of the link, atomically.
-  func keep(_ memory: LinkMemory) throws {
-    try Data(memory.bytes).write(to: URL(fileURLWithPath: memoryPath), options: .atomic)
-  }
-
-  private var memoryPath: String { storage + "/link" }
 
   private func shipped(_ name: String) throws -> String { try text("app/\(name)") }
 

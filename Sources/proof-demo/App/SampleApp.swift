@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import Foundation
 import ProofKit
 import ProofKitHTTP
@@ -8,7 +10,6 @@ import ProofModel
 final class SampleApp: DemoApp {
   /// The timeout for an answer. The lock is on the same machine and answers in a fraction of it.
   private static let patience = Duration.seconds(1)
-  private static let tryCount = 3
   /// The deadline of a command, on a bad link.
   private static let deadline = Duration.seconds(60)
 
@@ -78,7 +79,7 @@ final class SampleApp: DemoApp {
   private func enrol() async throws -> AppAnswer {
     try await attestor.initialize(
       home.account(), updates: .automatic(ConfigurationStore(folder: home.storage)))
-    let instance = try instance().description
+    let instance = try attestor.instance().description
     return AppAnswer(
       outcome: "enrolled", detail: "this installation is \(instance)", instance: instance)
   }
@@ -109,7 +110,7 @@ final class SampleApp: DemoApp {
         isDone: false)
     }
     let token = try StoredToken(MeasurementToken(response.body), for: hardware)
-    try store.save(StoredMeasurement(config, of: instance(), tokens: [token]))
+    try store.save(StoredMeasurement(config, of: attestor.instance(), tokens: [token]))
     // The index lets a diagnosis name entries of the bundle. Proofs do not need it.
     try? await probe.probe.index(config)
     return AppAnswer(
@@ -125,13 +126,6 @@ final class SampleApp: DemoApp {
       url: "\(backend)/unlock-grant?hardware=\(hardware)", body: [], timeout: .seconds(10))
     request.authorization = "Bearer \(token)"
     return request
-  }
-
-  private func instance() throws -> InstanceID {
-    guard let text = attestor.deviceID, let data = Data(base64Encoded: text) else {
-      throw AppFailure("the storage cannot be read")
-    }
-    return try InstanceID([UInt8](data))
   }
 
   // MARK: Offline
@@ -166,7 +160,8 @@ final class SampleApp: DemoApp {
 
   private func send(_ command: Command, _ kind: ProofKind) async throws -> AppAnswer {
     let lock = try connect()
-    var answer = AppAnswer(outcome: "\(try await verdict(on: command, kind, of: lock))")
+    let receipt = try await lock.send(command, proving: kind, within: Self.deadline)
+    var answer = AppAnswer(outcome: "\(receipt.verdict)")
     // The reply is not authenticated: show it, and decide nothing by it.
     if let reply = try? await lock.reply() {
       let state = reply.isOpen ? "open" : "shut"
@@ -176,63 +171,39 @@ final class SampleApp: DemoApp {
     return answer
   }
 
-  /// Has a command done. After a lost link it tries again, like a person who presses the button
-  /// once more. The connection ensures that the lock does the command only once.
-  private func verdict(
-    on command: Command, _ kind: ProofKind, of lock: HardwareConnection
-  ) async throws(LinkError) -> Verdict {
-    var lost: LinkError?
-    for _ in 0..<Self.tryCount {
-      do throws(LinkError) {
-        return try await lock.send(command, proving: kind, within: Self.deadline).verdict
-      } catch {
-        switch error {
-        case .linkLost, .nothingThere: lost = error
-        // The earlier command is this one: it was done, and its receipt was lost.
-        case .earlierCommand(.accepted) where lost != nil: return .accepted
-        case .earlierCommand(.acceptedDeviceOnly) where lost != nil: return .acceptedDeviceOnly
-        default: throw error
-        }
-      }
-    }
-    throw lost ?? .linkLost(commandMayBeDone: false)
-  }
-
   private func carry(_ order: SignedOrder) async throws -> AppAnswer {
     try await connect().deliver(order)
     return AppAnswer(outcome: "order done", detail: "\(order.bytes.count) bytes")
   }
 
   private func connect() throws -> HardwareConnection {
-    let stored = try stored()
-    if let connection, connection.generation == stored.generation { return connection.0 }
-    let hardware = try home.hardware()
-    guard let token = stored.token(for: hardware) else {
-      throw AppFailure("no token for \(hardware) is stored: fetch one")
-    }
-    let home = home
+    let pair = try store.hardware(home.hardware())
+    if let connection, connection.generation == pair.generation { return connection.0 }
     let made = HardwareConnection(
-      to: hardware, as: stored.instance, presenting: token.token, form: token.form,
+      to: pair,
       proving: TimedProver(
-        prover: Prover(config: stored.config, collector: probe), stopwatch: stopwatch),
-      over: PipeTransport(.socket(link), admission: .zero), options: .init(patience: Self.patience),
-      memory: home.memory(), remember: { try home.keep($0) })
-    connection = (made, stored.generation)
+        prover: Prover(config: pair.config, collector: probe), stopwatch: stopwatch),
+      over: PipeTransport(.socket(link), admission: .zero),
+      memory: LinkMemoryFile(in: home.storage, for: pair.id),
+      options: .init(patience: Self.patience))
+    connection = (made, pair.generation)
     return made
   }
 
+  /// The outcome in few words, which do not change from run to run.
   private static func outcome(_ error: LinkError) -> String {
-    switch error {
-    case .measureAgain: "measure again"
-    case .askBackend(let verdict): "ask the backend: \(verdict)"
+    switch error.reason {
+    case .integrityDiffers, .deviceDiffers: "measure again"
     case .hardwareTooOld: "update the lock"
-    case .wait: "wait"
+    case .notMeasured, .resourcesExhausted: "not measured"
+    case .busy: "wait"
     case .linkLost: "link lost"
-    case .nothingThere: "no lock at this address"
-    case .deadlinePassed: "deadline passed"
+    case .unreachable: "no lock at this address"
+    case .timedOut: "deadline passed"
     case .cancelled: "cancelled"
     case .earlierCommand: "an earlier command"
-    case .notRemembered: "not remembered"
+    case .notStored: "not remembered"
+    default: "ask the backend: \(error.verdict.map { "\($0)" } ?? error.code)"
     }
   }
 }

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import ProofKit
 import ProofLink
 import ProofModel
@@ -22,6 +24,8 @@ struct TimedProbe: EvidenceObserver {
   func release(_ proof: inout Proof, after previous: Proof?) throws(ProofError) {
     try probe.release(&proof, after: previous)
   }
+
+  func forget() { probe.forget() }
 
   func guarding<R>(_ body: () throws(ProofError) -> R) throws(ProofError) -> R {
     try probe.guarding(body)
@@ -59,6 +63,12 @@ struct TimedProver: CommandProver {
       try prover.prove(
         command, kind, from: instance, to: hardware, answering: challenge, form: form)
     }
+  }
+
+  func hasChanged(
+    since command: ProvedCommand, at hardware: HardwareID, form: TokenForm
+  ) throws(ProofError) -> Bool {
+    try prover.hasChanged(since: command, at: hardware, form: form)
   }
 
   func receipt(

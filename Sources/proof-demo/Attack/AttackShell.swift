@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import Console
 import Glibc
 import ProofKit
@@ -25,11 +27,13 @@ struct AttackShell {
     Option("--body", "TEXT", help: "request: another body"),
     Option("--user", "SECRET", help: "request: signs in as another user"),
     Option("--sign", help: "request: signs it with invented keys"),
+    Option("--challenge", "ID", help: "solve: a gate's challenge of kind work"),
   ]
 
   private static let usage = Usage(
-    "proof-demo attack", "tap|replay|forge|spend|request [options]",
-    "What the demonstration's thief runs. Each says the verdict of the lock, or of the API.", known,
+    "proof-demo attack", "tap|replay|forge|spend|request|solve [options]",
+    "What the demonstration's thief runs. Each says the verdict of the lock, or of the API;\n"
+      + "solve says the solution, how many hashes it took, and the milliseconds.", known,
     takesOperands: true)
 
   private let verb: String
@@ -55,6 +59,7 @@ struct AttackShell {
       case "forge": try forge()
       case "spend": try spend()
       case "request": print(try RequestThief(options).send())
+      case "solve": try solve()
       default: throw UsageError("unknown attack: \(verb)")
       }
       Terminal.end(0)
@@ -76,7 +81,8 @@ struct AttackShell {
     print(first == second ? "\(first)" : "\(first), then \(second)")
   }
 
-  /// Seals a token of the thief's own to the lock's public key, with all public fields right.
+  /// Seals a token of the thief's own to the lock's public key, with all public fields right, and with
+  /// a factory secret that he invents.
   private func forge() throws {
     let lock = try HardwareIdentity(
       id: HardwareID(bytes("--hardware")), publicKey: HardwarePublicKey(bytes("--key")))
@@ -85,8 +91,9 @@ struct AttackShell {
     let grant = try MeasurementGrant(
       for: lock.id, instance: InstanceID(bytes("--instance")), mode: .development,
       integrityClasses: .all, attempts: .max, uses: .unlimited, generation: .max - 1,
-      issued: UInt64(now.tv_sec), secrets: Self.invented())
-    let token = try grant.sealed(to: lock, signedBy: .random())
+      issued: UInt64(now.tv_sec), secrets: Self.invented(), version: .two)
+    let secret = try FactorySecret(of: lock.id, drawn: .random(count: FactorySecret.byteCount))
+    let token = try grant.sealed(to: lock, with: secret, signedBy: .random())
     print(try RawLink(to: options.needed("--socket")).ask(token.message, at: .token).verdict)
   }
 
@@ -100,9 +107,20 @@ struct AttackShell {
     let link = try RawLink(to: options.needed("--socket"))
     let held = try link.ask(token.token.message, at: .token).verdict
     let command = try ProvedCommand(
-      Command(Array("open".utf8), class: CommandClass(1)), proving: .integrity,
+      Command("open", class: 1), proving: .integrity,
       from: stored.instance, to: hardware, answering: link.challenge(), with: Self.invented())
     print("\(held), then \(try link.ask(command.message, at: .command).verdict)")
+  }
+
+  /// Solves the work of a gate's challenge on one thread, at the processor's speed.
+  private func solve() throws {
+    let start = ContinuousClock.now
+    var solver = try WorkSolver(
+      options.needed("--challenge"), puzzleLevelMax: .max, pairingLevelMax: .max)
+    var solution: String?
+    while solution == nil { solution = solver.step() }
+    let time = (ContinuousClock.now - start) / .milliseconds(1)
+    print("\(solution ?? "") \(solver.hashes) \(Int(time.rounded()))")
   }
 
   private static func invented() throws -> HardwareSecrets {

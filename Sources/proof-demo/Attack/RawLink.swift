@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import ProofModel
 
 /// A link as an attacker uses it: docs/LINK.md by hand, with no checks of the SDK.

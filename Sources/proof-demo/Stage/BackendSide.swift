@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import Foundation
 
 /// The backend of the lock's maker: a protected API that turns tokens into measurement tokens, and
@@ -14,6 +16,7 @@ final class BackendSide {
   var url: String { "http://127.0.0.1:\(port)" }
   private var ledger: String { folder + "/ledger" }
   private var issuerKey: String { folder + "/issuer.key" }
+  private var factoryKey: String { folder + "/factory.key" }
 
   init(_ cast: Cast, _ tool: Tool, service: AttestationSide) throws {
     self.cast = cast
@@ -26,22 +29,25 @@ final class BackendSide {
     ).publicKey
   }
 
-  /// Makes a lock's name and key, and registers the public side.
-  func enter(secretKey path: String) throws -> LockIdentity {
+  /// Makes a lock's name, key and factory secret, and registers the lock.
+  func enter(secretKey path: String, factorySecret secretPath: String) throws -> LockIdentity {
     try tool.operate(
-      ["hardware", "new", "--output", path, "--development"] + service.account,
-      as: LockIdentity.self)
+      ["hardware", "new", "--output", path, "--factory-secret", secretPath, "--development"]
+        + service.account, as: LockIdentity.self)
   }
 
   /// Starts the API. The status needs only a device match; all other commands need integrity.
   func start(sealingKey: String) throws {
     let key = folder + "/sealing.jwk"
     try PrivateFiles.write(sealingKey, to: key)
+    _ = try tool.operate(
+      ["hardware", "factory-key", "--output", factoryKey] + service.account, as: Handed.self)
     let child = try Child(
       "proof-unlock", tool.path("proof-unlock"),
       [
         "--port", "\(port)", "--keys", key, "--issuer-key", issuerKey,
-        "--store", service.store, "--ledger", ledger, "--classes", "0,1,2",
+        "--factory-key", factoryKey, "--store", service.store, "--ledger", ledger, "--classes",
+        "0,1,2",
         "--device-classes", "0", "--attempts", "20", "--audience", AttestationSide.api, "--anyone",
       ], in: cast)
     let line = try child.line(with: "listening on port")
@@ -68,6 +74,7 @@ final class BackendSide {
   }
 
   private struct Issuer: Decodable { let publicKey: String }
+  private struct Handed: Decodable { let factoryKey: String }
   private struct Order: Decodable { let order: String }
 }
 

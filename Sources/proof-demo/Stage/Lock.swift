@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import Dispatch
 import Foundation
 import ProofModel
@@ -21,21 +23,23 @@ final class Lock {
     flash = folder + "/flash"
     socket = folder + "/socket"
     let key = folder + "/secret.key"
-    identity = try backend.enter(secretKey: key)
+    let drawn = folder + "/factory.secret"
+    identity = try backend.enter(secretKey: key, factorySecret: drawn)
     let secret = try Data(contentsOf: URL(fileURLWithPath: key))
+    let factorySecret = try Data(contentsOf: URL(fileURLWithPath: drawn))
     let provisioning = folder + "/provisioning"
     try PrivateFiles.write(
       """
       mode = development
       id = \(identity.id)
       secret-key = \(Hexadecimal.encode(secret))
+      factory-secret = \(Hexadecimal.encode(factorySecret))
       issuer = \(backend.issuer)
 
       """, to: provisioning)
     try tool.run(self.program, ["--flash", flash, "--provision", provisioning])
-    // From here on only the lock has its key.
-    try FileManager.default.removeItem(atPath: key)
-    try FileManager.default.removeItem(atPath: provisioning)
+    // From here on only the lock has its key, and only the account what the factory drew.
+    for file in [key, drawn, provisioning] { try FileManager.default.removeItem(atPath: file) }
   }
 
   /// Switches the power on.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The random numbers of a story, from its seed (SplitMix64).
 struct Chance: RandomNumberGenerator {
   private var state: UInt64

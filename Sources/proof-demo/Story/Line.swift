@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// One line of the story: the step, its outcome, and the required outcome.
 struct Line {
   let act: String

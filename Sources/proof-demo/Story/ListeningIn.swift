@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import Foundation
 
 extension Story {
@@ -29,12 +31,14 @@ extension Story {
         "\(try lock.verdict(on: "command")), then \(answer.outcome)",
         "the owner's own command goes through afterwards: \(answer.detail)")
     }
-    try narrator.step("he forges a token with a key of his own", must: "not signed") {
+    try narrator.step("he forges a token with keys of his own", must: "not for me") {
       let instance = try phone.app("enrol").instance ?? ""
       let verdict = try attack(
         "forge", "--hardware", lock.identity.id, "--key", lock.identity.publicKey, "--instance",
         instance)
-      return Happening(verdict, "sealed to the lock's public key, everything public is right")
+      return Happening(
+        verdict,
+        "sealed to the lock's public key, everything public is right; the factory secret is not")
     }
   }
 

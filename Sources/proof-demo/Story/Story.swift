@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import Foundation
 
 /// The first act, about a lock: first the steps that must succeed, then those that must be refused, then recovery.

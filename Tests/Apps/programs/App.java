@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // An ordinary Java program: compresses, hashes, and lets the machine compile what is hot. It measures nothing itself.
 //
 // Standard input says what it does besides: `work` begins threads that compute, `later` opens what system libraries

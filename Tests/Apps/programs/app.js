@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // An ordinary program for node: compresses, hashes, and compiles what is hot. It measures nothing itself.
 //
 // Standard input says what it does besides: `work` begins to compute, `later` opens what system libraries open by

@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """An ordinary Python program: numbers, tables, XML, cryptography. It measures nothing itself.
 
 Standard input says what it does besides: `work` begins threads that compute, `later` opens what system libraries open

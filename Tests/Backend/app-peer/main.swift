@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import Foundation
 import ProofKit
 import ProofKitHTTP
@@ -61,7 +63,7 @@ func answer(_ words: [String], _ app: App) throws -> String {
     app.store = store
     return "well"
   case "device":
-    return app.attestor.deviceID ?? "none"
+    return Base64.encode(try app.attestor.instance().bytes)
   case "define":
     try app.strings.defineAndWait(words[1], as: words[2])
     return "well"

@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """An API in FastAPI that judges each request before it does anything: standard form, compact form, and one event.
 
 `make(keys, now)` takes the keys of admitted installations: {handle: (request key, compact keys, event keys)}.

@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """Verifies compact proofs and event tokens of ProofKit: docs/SPEC.md, section 15. Standard library only.
 
 `check` verifies the tag, `judge` the fields. The caller finds the keys by `handle_of`, and uses a replay key once.

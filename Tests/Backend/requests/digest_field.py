@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """Verifies a compact proof by the digest that the request carries in a header field: docs/REQUESTS.md. Standard library
 and compact_form.py only."""
 

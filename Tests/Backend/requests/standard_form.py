@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """Verifies a request proof of ProofKit's standard form: RFC 9421 with hmac-sha256. Standard library only.
 
 `verify` checks the signature and what it covers. The caller looks the key up by the key id, compares the body with

@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """Checks the verdicts of a gate for one API: docs/SPEC.md, section 16. Standard library only.
 
 `check` returns what the gate said. Look at `pass`, and at `body`: without it no proof covers the body.

@@ -1,11 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import ProofModel
 
 /// App and service in one process: a question, a challenge, a report and an answer.
 func probeAttestation(_ baseline: BaselineProbe) throws {
   let key = baseline.key
   let evidence = try evidence()
-  let device = DeviceID(of: evidence, account: "acme")
-  try expect(DeviceID.byteCount == 16 && DeviceID.secretSource == 5)
+  let device = InstanceID(of: evidence, account: "acme")
+  try expect(InstanceID.byteCount == 16 && InstanceID.secretSource == 5)
   try expect(AppDigest(of: evidence).bytes.count == 32 && AppDigest.sources.contains(3))
 
   let asked = AttestationQuestion(

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import ProofKit
 import ProofModel
 
@@ -51,7 +53,7 @@ private func probeRoute(_ clock: AttestorClock) throws {
   ]
   for route in routes {
     let attestor = Attestor(observer: Still(), over: Nowhere(), route: route, clock: clock)
-    try expect(attestor.deviceID == nil && route.addressFamily != .v4)
+    try expect((try? attestor.instance()) == nil && route.addressFamily != .v4)
   }
   do {
     _ = try ServiceEndpoint(url: "x")
@@ -96,7 +98,7 @@ func probeAttestor() throws {
   attestor.fetchToken(for: "") { _ in }
   attestor.fetchSecureString("", newDefinition: "") { _ in }
   attestor.fetchCustomJWT("") { _ in }
-  try expect(attestor.deviceID != nil && attestor.fetchConfigAndWait() != nil)
+  try expect(try attestor.instance().bytes.count == 16 && attestor.fetchConfigAndWait() != nil)
   let pins = attestor.pins(.publicKeySHA256)
   try expect(pins?.byHost.isEmpty == true && attestor.pinsJSON() == pins?.json)
   try probePins()

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// A probe's expectation; the line tells which one failed.
 struct Unexpected: Error, CustomStringConvertible {
   let description: String

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import ProofModel
 
 /// App, service, gate and redeemer in one process: a gate token, a request and an event.

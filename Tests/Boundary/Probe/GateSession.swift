@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import ProofKit
 import ProofModel
 
@@ -80,6 +82,7 @@ func probeGateSession() async throws {
   } catch let error as GateError {
     try expect(error == .notStarted)
   }
+  try await probeChallenges(client, request)
   session.start(ready: nil)
   session.stop()
 
@@ -89,12 +92,12 @@ func probeGateSession() async throws {
     .notStarted, .notReady(.noNetwork), .notMeasured(reason: "x"), .environmentChanged,
     .storageUnusable(reason: "x"), .malformedHost("x"), .hostNotListed("x"), .malformedMethod("x"),
     .malformedRequest(reason: "x"), .unknownEvent(1), .malformedAccount(byteCount: 0),
-    .tokenRefused, .transport(.cancelled), .timedOut, .cancelled,
+    .tokenRefused, .challenge(.outOfMemory), .transport(.cancelled), .timedOut, .cancelled,
   ]
   try expect(Set(errors.map(\.description)).count == errors.count)
   if case .attestation(let known) = session.lastError {
     let failure: AttestationFailure = known
-    try expect(failure.status == .notInitialized && failure.reason.isEmpty)
+    try expect(failure.status == .notInitialized && !failure.reason.isEmpty)
   }
   try expect(AttestorError.storeUnusable(reason: "x").initializationCode == -2)
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import ProofKit
 import ProofModel
 
@@ -29,7 +31,7 @@ func probeInstallationKey(_ baseline: BaselineProbe) throws {
     endorsement.point == point && endorsement.certificate.count < Endorsement.certificateMax)
   let evidence = try evidence()
   let asked = AttestationQuestion(
-    keyID: baseline.key.id, device: DeviceID(of: evidence, account: "acme"), purpose: .token,
+    keyID: baseline.key.id, device: InstanceID(of: evidence, account: "acme"), purpose: .token,
     configSerial: 0, account: "acme", sdkVersion: "1.0", hasKey: true, endorsement: endorsement)
   let question = try AttestationQuestion(asked.bytes)
   try expect(question.hasKey && question.endorsement == endorsement)

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import ProofKit
 import ProofModel
 import Synchronization
@@ -6,9 +8,27 @@ func grant(_ baseline: BaselineProbe, uses: Uses = .unlimited) throws -> Measure
   let identity: HardwareIdentity = baseline.hardware.identity
   return try MeasurementGrant(
     for: identity.id, instance: baseline.instance, mode: .production,
-    integrityClasses: [CommandClasses(CommandClass(1))], deviceClasses: [], attempts: 3,
+    integrityClasses: [CommandClasses(1)], deviceClasses: [], attempts: 3,
     uses: uses, generation: baseline.config.generation, issued: 100, notAfter: 200,
     secrets: baseline.measurement.secrets(for: identity.id, with: baseline.key))
+}
+
+/// A token of version 2 for hardware with a factory secret; other hardware does not open it.
+func probeFactorySecret(_ baseline: BaselineProbe) throws {
+  let hardware = baseline.hardware.identity
+  let first = try grant(baseline)
+  let later = try MeasurementGrant(
+    for: first.hardware, instance: first.instance, mode: first.mode,
+    integrityClasses: first.integrityClasses, attempts: first.attempts, uses: first.uses,
+    generation: first.generation, issued: first.issued, secrets: first.secrets, version: .two)
+  try expect(first.version == .one && later.version == TokenVersion.two)
+  let secret = try FactorySecret(of: hardware.id, drawn: .random(count: FactorySecret.byteCount))
+  try expect(secret.hardware == hardware.id && secret.description.contains("FactorySecret"))
+  try expect(secret.customMirror.children.count == 1)
+  let features: HardwareFeatures = [.tokenVersionTwo, .factorySecret]
+  try expect(features == .known && HardwareFeatures(rawValue: features.rawValue) == features)
+  let sealed = try later.sealed(to: hardware, with: secret, signedBy: baseline.issuer)
+  try expect((try? baseline.hardware.open(sealed)) == nil)
 }
 
 func probeTokens(_ baseline: BaselineProbe) throws {
@@ -47,7 +67,7 @@ func probeTokens(_ baseline: BaselineProbe) throws {
     try expect(order.action == action && order.issued == 7 && SignedOrder.byteCount == 124)
     try expect(signed.message.type == .order)
   }
-  let classes = try CommandClasses([CommandClass(1), CommandClass(15)])
+  let classes = CommandClasses([1, 15] as [CommandClass])
   try expect(classes.rawValue == 0x8002 && CommandClasses(rawValue: 2).isSubset(of: .all))
   try expect(CommandClass(rawValue: 15).map { classes.contains($0) && $0.rawValue == 15 } == true)
 }
@@ -76,7 +96,7 @@ func probeMessages(_ baseline: BaselineProbe) throws {
   let challenge = try Challenge(
     counter: 5, bytes: [UInt8](repeating: 1, count: Challenge.byteCount))
   try expect(try Challenge(challenge.message) == challenge && challenge.bytes.count == 32)
-  let command = try Command([1, 2], class: CommandClass(1))
+  let command = try Command([1, 2], class: 1)
   try expect(command.bytes.count < Command.byteCountMax && command.commandClass.rawValue == 1)
   let hardware = baseline.hardware.identity.id
   let secrets = baseline.measurement.secrets(for: hardware, with: baseline.key)
@@ -104,10 +124,8 @@ func probeMessages(_ baseline: BaselineProbe) throws {
   try expect(recall.message == proved.recall.message && recall.nonce == proved.nonce)
   let opened = try Recall(recall.message, with: secrets)
   try expect(opened.counter == 5 && opened.instance == baseline.instance)
-  let fate = try recall.fate(of: answer)
-  try expect(fate == .accepted && fate.advice == .done)
-  let others: [Fate] = [.acceptedDeviceOnly, .notExecuted, .tooOldToTell, .refused(.usesExhausted)]
-  try expect(others.map(\.advice) == [.done, .sendAgain, .lookFirst, .askForNewToken])
+  try expect(try recall.outcome(of: answer) == .accepted(receipt))
+  try expect([Outcome.notExecuted, .unknown].allSatisfy { !$0.isAccepted })
   try expect(Question.allCases == [.token, .command, .order, .recall])
 }
 
@@ -146,13 +164,13 @@ func probeVerifier(_ baseline: BaselineProbe) throws {
   let held = try Answer(verifier.receive(token.message, in: &session).reply)
   try expect(try token.receipt(of: held, with: secrets).usesLeft == nil)
 
-  let command = try Command([9], class: CommandClass(1))
+  let command = try Command([9], class: 1)
   let asked = verifier.receive(type: MessageType.ask.rawValue, [1], in: &session)
   let proved = ProvedCommand(
     command, proving: .integrity, from: baseline.instance, to: hardware,
     answering: try Challenge(asked.reply), with: secrets)
-  let outcome: Outcome = verifier.receive(proved.message, in: &session)
-  let execution: Outcome.Execution? = outcome.execution
+  let outcome: Decision = verifier.receive(proved.message, in: &session)
+  let execution: Decision.Execution? = outcome.execution
   try expect(execution?.command == command && execution?.kind == .integrity)
   try expect(outcome.verdict == .accepted && outcome.instance == baseline.instance)
   try expect(outcome.verdict?.isSuccess == true && outcome.verdict?.advice(to: .command) == .done)
@@ -193,9 +211,10 @@ func probeProver(_ baseline: BaselineProbe) throws {
   let challenge = try Challenge(counter: 1, bytes: [UInt8](repeating: 1, count: 32))
   let hardware = baseline.hardware.identity.id
   let proved = try prover.prove(
-    Command([1], class: CommandClass(1)), .integrity, from: baseline.instance, to: hardware,
+    Command([1], class: 1), .integrity, from: baseline.instance, to: hardware,
     answering: challenge)
   try expect(proved.counter == 1)
+  try expect(try !prover.hasChanged(since: proved, at: hardware))
   let token = try grant(baseline).sealed(to: baseline.hardware.identity, signedBy: baseline.issuer)
   let secrets = baseline.measurement.secrets(for: hardware, with: baseline.key)
   let nonce = try ProofNonce(token.digest.bytes)

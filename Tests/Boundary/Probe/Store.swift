@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import Foundation
 import ProofKit
 import ProofModel
@@ -22,6 +24,10 @@ func probeStore(_ baseline: BaselineProbe) throws {
   let loaded = try store.load()
   try expect(loaded?.tokens == [token] && loaded?.token(for: hardware.id) == token)
   try expect(loaded?.config == baseline.config && loaded?.instance == baseline.instance)
+  let paired: PairedHardware = try store.hardware(hardware.id)
+  try expect(paired == PairedHardware(token, of: baseline.instance, under: baseline.config))
+  try expect(paired.id == hardware.id && paired.instance == baseline.instance)
+  try expect(paired.generation == pair.generation)
   try store.removeToken(for: hardware.id)
   try expect(try store.load() == pair)
   do {
@@ -39,7 +45,23 @@ func probeStore(_ baseline: BaselineProbe) throws {
     .superseded(stored: 2, offered: 1),
     .otherInstance(stored: baseline.instance, offered: .random()), .empty,
     .repeatedHardware(hardware.id), .tokenForOther(hardware.id),
-    .tooManyTokens(count: 257, allowed: 256), .noMeasurement(.noNetwork),
+    .tooManyTokens(count: 257, allowed: 256), .noMeasurement(.noNetwork), .notPaired(hardware.id),
   ]
   try expect(errors.allSatisfy { !$0.description.isEmpty })
+  try expect(advice(MeasurementStoreError.notPaired(hardware.id)) == "go online")
+  try expect(advice(ProofError.resourcesExhausted(reason: "files")) == "try again")
+  try expect(advice(AttestorError.notInitialized) == "call support: SETUP-9")
+  try expect(advice(TransportError.unreachable("no route")) == "come closer")
+  try expect(FetchStatus.noService.whoCanMend == Mender.retry)
+}
+
+/// The use that an app makes of an error.
+private func advice(_ failure: some ProofFailure) -> String {
+  switch failure.whoCanMend {
+  case .retry: "try again"
+  case .wait(let time): "try again in \(time)"
+  case .user: "come closer"
+  case .online: "go online"
+  case .operator, .developer: "call support: \(failure.code)"
+  }
 }

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Each step uses one room of the public API; together they use all of it, which `check` compares
 // with the symbol graph. No step needs an unsafe expression or a C type.
 
@@ -7,6 +9,7 @@ try probeEvidence()
 let baseline = try probeMeasurement()
 try probeProofs(baseline)
 try probeTokens(baseline)
+try probeFactorySecret(baseline)
 try probeFrames()
 try probeMessages(baseline)
 try probeVerifier(baseline)

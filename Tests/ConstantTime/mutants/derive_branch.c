@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Replaces pfc_derive: takes another way when one bit of the key is set.
 
 #include "ProofCore.h"

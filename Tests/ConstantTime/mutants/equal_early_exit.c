@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Replaces pfc_equal: stops at the first byte that differs.
 
 #include "ProofCore.h"

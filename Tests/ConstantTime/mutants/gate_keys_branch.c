@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Replaces pfc_gate_keys_make: leaves the request key out where the secret's first byte is zero.
 
 #include <string.h>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Replaces pfc_is_zero: stops at the first byte that is not zero.
 
 #include "ProofCore.h"

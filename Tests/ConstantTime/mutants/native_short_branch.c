@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Replaces pfc_native_mac_short: pads by another way when one bit of the message is set.
 
 #include "../../../CSources/ProofCore/sha256_parts.h"

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Replaces pfc_proof_check: compares in constant time, one byte after the other, and stops at the first that differs.
 
 #include "ProofCore.h"

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Replaces pfc_proof_key_init: passes the key through a table, at places that the key decides.
 
 #include "ProofCore.h"

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Replaces pfc_secrets_make: looks at a secret to save itself work.
 
 #include <string.h>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Stands in for the kernel and the choice of the native path. valgrind does not know the processor's SHA-256
 /// instructions, and all else of that path (copying, padding, key states, short messages) is ordinary code, which it
 /// can judge. kernels.py judges the kernel itself.

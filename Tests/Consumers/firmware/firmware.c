@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Hardware as a firmware developer would begin it: the installed headers and library, a C library, nothing else of
 /// this repository. It is C11 and C++17 at once.
 ///
@@ -66,7 +68,7 @@ static void print_line(const char *word, unsigned number, const uint8_t *bytes, 
   printf("\n");
 }
 
-// The application. README.md shows these lines; a test compares.
+// The application. docs/tutorials/FIRMWARE.md shows these lines; a test compares.
 
 static struct pfc_verifier verifier;
 static struct pfc_session session;  // one for each link

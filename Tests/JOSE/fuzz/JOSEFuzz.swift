@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Compiled together with the sources of ProofJOSE into one module: run.sh says how.
 
 private let rsaKey =

@@ -1,4 +1,6 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+#
 # Fuzzes every parser of ProofJOSE under the address sanitizer: Tests/JOSE/fuzz/run.sh [SECONDS]
 #
 # The harness and the library's sources are one module here, because SwiftPM cannot link libFuzzer. The committed

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import Foundation
 import ProofJOSE
 
@@ -91,7 +93,7 @@ private func claimsJSON(_ claims: Claims) -> JSONValue {
   object["iss"] = claims.issuer.map(JSONValue.string)
   object["aud"] = .array(claims.audience.map(JSONValue.string))
   object["sub"] = claims.subject.map(JSONValue.string)
-  object["did"] = (claims.deviceID?.text).map(JSONValue.string)
+  object["did"] = claims.instance.map { .string(Claims.base64($0)) }
   object["ip"] = claims.address.map(JSONValue.string)
   object["arc"] = claims.attestationCode.map(JSONValue.string)
   object["anno"] = claims.annotations.map { .array($0.map(JSONValue.string)) }

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import ProofJOSE
 
 /// One line that came in.
@@ -58,7 +60,7 @@ struct Request {
       case ("iss", .string(let text)): claims.issuer = text
       case ("aud", .array(let names)): claims.audience = Self.texts(names)
       case ("sub", .string(let text)): claims.subject = text
-      case ("did", .string(let text)): claims.deviceID = try Claims.DeviceID(Self.bytes(text))
+      case ("did", .string(let text)): claims.instance = Self.bytes(text)
       case ("ip", .string(let text)): claims.address = text
       case ("arc", .string(let text)): claims.attestationCode = text
       case ("anno", .array(let names)): claims.annotations = Self.texts(names)

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The C shim when there is no memory: every allocation of every operation fails once.
 ///
 /// Under every failure, an operation answers with an error and zeros, or with the right result; it leaks nothing (the

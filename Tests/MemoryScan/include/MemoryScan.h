@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Looks through this process's own memory, for witnesses of what secrets leave behind.
 
 #ifndef MEMORY_SCAN_H

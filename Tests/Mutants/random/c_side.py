@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """Mutants of C: one after the other in a copy, each compiled alone first."""
 
 import pathlib

@@ -1,4 +1,6 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+
 """A compiler that remembers: `compiler.py CACHE COMPILER ARGUMENT…`. Each C source is compiled once for its text, its
 flags and all headers; a command with several sources compiles each, then links. Mutants change one file at a time."""
 

@@ -1,11 +1,14 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """Draws mutants from a seed: a module by its lines of code, a line, one of the operators it has room for, a place."""
 
 import functools
 import random
+import sys
 
 import operators_c
 import operators_swift
-from modules import MODULES, ROOT
+from modules import MODULES, NOT_DRAWN, ROOT
 from source import Source
 
 
@@ -21,6 +24,10 @@ class Drawing:
     """Every source of the product, and one random sequence for each index, so that a run can go on anywhere."""
 
     def __init__(self, seed):
+        present = {str(path.relative_to(ROOT)) for name in ("Sources", "CSources")
+                   for path in (ROOT / name).iterdir() if path.is_dir()}
+        if present - set(MODULES) - NOT_DRAWN:
+            sys.exit(f"mutants: modules.py lists no tests for {sorted(present - set(MODULES) - NOT_DRAWN)}")
         self.seed, self.sources, self.lines = seed, {}, {}
         for folder in MODULES:
             self.sources[folder] = sources(folder)

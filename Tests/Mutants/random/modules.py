@@ -1,10 +1,14 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """The product's modules, and the tests each one's mutants meet: the cheapest first, until one notices."""
 
+import os
 import pathlib
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 FOLDER = ROOT / ".build" / "mutants" / "random"
-TREE = FOLDER / "tree"      # SwiftPM's copy
+# SwiftPM's copy; a copy whose modules are built already saves the first build.
+TREE = pathlib.Path(os.environ.get("MUTANT_SWIFT_TREE", FOLDER / "tree"))
 C_TREE = FOLDER / "c-tree"  # The C tests' copy
 SODIUM = ROOT / ".build" / "foreign" / "libsodium" / "source"
 
@@ -18,6 +22,8 @@ C_ENVIRONMENT = {"CFLAGS": f"-O1 {C_FLAGS}", "RUN": "stdbuf -oL", "CC": str(FOLD
 STAGES = {
     "core of this noun": "Tests/ProofCoreTests/run.sh --filter {noun}",
     "core": "Tests/ProofCoreTests/run.sh",
+    "core sanitized": "CFLAGS=\"$CFLAGS -fsanitize=address,undefined -fno-sanitize-recover=all\" "
+                      "BUILD=$PWD/.build/core-sanitized Tests/ProofCoreTests/run.sh",
     "units": "make -s -C Tests/ProofHardwareTests CC=$CC CFLAGS=\"$CFLAGS\" BUILD=$PWD/.build/hardware-tests && "
              "$RUN .build/hardware-tests/proof-hardware-tests",
     "process": "make -s -C CSources hardware CC=$CC CFLAGS=\"$CFLAGS\" && "
@@ -44,13 +50,15 @@ STAGES = {
 # Those that are played in SwiftPM's copy.
 OF_SWIFT = {"interoperation", "kills", "door"}
 
+# The folders of the probe that its tests of files build.
+PROBE_FOLDERS_OF_FILES = ("base", "hash", "system", "context", "jobs", "files")
 PROBE_FILES = ["probe files", "probe hand-over", "probe process"]
 # Folder: its stages. A stage that is not in STAGES is a filter of `swift test`, or "!" and a script of process tests.
 C_MODULES = {
-    "CSources/ProofCore": ["core of this noun", "core", "units", "process", "each wipe", "second implementation",
-                           "wiping", "constant time"],
+    "CSources/ProofCore": ["core of this noun", "core", "core sanitized", "units", "process", "each wipe",
+                           "second implementation", "wiping", "constant time"],
     "CSources/ProofProbe": ["probe process", "probe files", "probe hand-over", "probe roots", "probe sanitized"],
-    "CSources/ProofDevice": ["units", "process", "attacker"],
+    "CSources/ProofDevice": ["units", "process", "attacker", "each wipe"],
     "CSources/proof-hardware": ["process", "attacker", "log's words"],
     "CSources/ports": ["firmware"],
 }
@@ -60,6 +68,8 @@ FETCH = "!Tests/Backend/flow.py"
 OPERATOR = "!Tests/Backend/proofctl.py"
 INSTALLATION = "!Tests/Backend/installation.py"
 ORDERS = "!Tests/Backend/orders.py"
+GATE = "!Tests/Gate/gate_test.py"
+VERBS = "!Tests/Backend/gate_verbs.py"
 ROTATION = "!Tests/Backend/rotation.py"
 RUNBOOKS = "!Tests/Runner/runner.py Tests/Runbooks"
 DEMO = "!Tests/Demo/run.py"
@@ -68,7 +78,7 @@ BRIDGES = {
     "CSources/ProofKey": ["ProofKitHTTPTests", FETCH, DEMO],
     "CSources/CCurl": ["ProofKitHTTPTests", FETCH],
     "CSources/CCrypto": ["ProofJOSETests", "ProofBackendTests|ProofServiceTests", "interoperation"],
-    "CSources/CMicroHTTPD": ["door", "ProofServiceHTTPTests", "ProofKitHTTPTests", SERVER],
+    "CSources/CMicroHTTPD": ["door", "HTTPServingTests", "ProofKitHTTPTests", SERVER],
     "CSources/CSQLite": ["ProofServiceTests"],
     "CSources/CTPM": [INSTALLATION],
 }
@@ -86,25 +96,28 @@ SWIFT_MODULES = {
     "Sources/ProofKitTPM": ["ProofKitKeysTests", INSTALLATION],
     "Sources/ProofLink": ["ProofLinkTests", DEMO],
     "Sources/ProofBackend": ["ProofBackendTests", "ProofServiceTests", FETCH, OPERATOR, ORDERS],
-    "Sources/ProofService": ["ProofServiceTests", "ProofServiceHTTPTests|ProofKitHTTPTests|ProofBackendTests", OPERATOR,
+    "Sources/ProofGate": ["ProofGateTests", "ProofKitHTTPTests", GATE],
+    "Sources/HTTPServing": ["HTTPServingTests", "ProofKitHTTPTests", SERVER],
+    "Sources/ProofService": ["ProofServiceTests", "HTTPServingTests|ProofKitHTTPTests|ProofBackendTests", OPERATOR,
                              SERVER, CHANGES, INSTALLATION, ORDERS, ROTATION],
     "Sources/proof-demo": [DEMO],
     "Sources/proof-relay": ["ProofLinkTests", DEMO, RUNBOOKS],
     "Sources/proofctl": [OPERATOR, FETCH, ROTATION, ORDERS, INSTALLATION, RUNBOOKS],
     "Sources/proof-unlock": [FETCH, ORDERS, OPERATOR],
     "Sources/proof-shop": [DEMO],
+    "Sources/proof-gate": [GATE, RUNBOOKS],
     "Sources/proof-service": [SERVER, CHANGES, OPERATOR, RUNBOOKS],
 }
 # The demonstration starts its programs in a clean environment: their mutants are built alone.
 ALONE = ("Sources/proof-demo/", "Sources/proof-relay/", "Sources/proof-shop/")
 MODULES = {**C_MODULES, **BRIDGES, **SWIFT_MODULES}
+# The attackers of the demonstration, and a module map.
+NOT_DRAWN = {f"CSources/{name}"
+             for name in ("proof-child", "proof-tracer", "proof-elsewhere", "DemoPreload", "CSodium")}
 
 
 def stages(folder, name):
     """The stages of a file's mutants."""
-    stem = pathlib.Path(name).name
-    if folder == "CSources/ProofProbe" and stem.startswith(("hash", "files", "thread", "bundle", "linux_files",
-                                                            "linux_folder", "linux_map.", "linux_keep", "linux_lease",
-                                                            "linux_trust", "linux_proc.")):
+    if folder == "CSources/ProofProbe" and pathlib.Path(name).parent.name in PROBE_FOLDERS_OF_FILES:
         return [*PROBE_FILES, "probe roots", "probe sanitized"]
     return MODULES[folder]

@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """Mutations of a line of Swift. Each mutant has a second form that asks `isMutant(NUMBER)` at run time, so
 that one build holds many; NUMBER stands for the mutant's number."""
 

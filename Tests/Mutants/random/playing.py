@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """Copies of the tree, and the tests played in them: each against a time limit from a run without any mutant."""
 
 import contextlib
@@ -90,7 +92,7 @@ def command_of(stage):
         return STAGES[stage], C_TREE, C_ENVIRONMENT
     if stage.startswith("!"):
         binaries = str(TREE / ".build" / "debug")
-        python = str(ROOT / ".build/pypi/bin/python") if "Backend" in stage else "/usr/bin/python3"
+        python = str(ROOT / ".build/pypi/bin/python") if re.search("Backend|Gate", stage) else "/usr/bin/python3"
         return (f"{shlex.quote(python)} {stage[1:]}", TREE,
                 {"PROOF_BUILT": binaries, "PROOF_BIN": binaries, "PYTHONDONTWRITEBYTECODE": "1"})
     return f"swift test --skip-build --disable-xctest --filter '^({stage})\\.'", TREE, {}

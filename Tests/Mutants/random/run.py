@@ -1,4 +1,6 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+
 """Draws mutants of all modules from a seed, and sees to it that the tests notice at least 95 of 100.
 
     run.py --seed S --count N [--seed T --count M] [--c-only | --part c | --part swift] [--draw-only]

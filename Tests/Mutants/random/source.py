@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """Source text as the drawing sees it: comments and strings masked, brackets matched. For C and Swift."""
 
 import bisect

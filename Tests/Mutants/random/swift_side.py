@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """Mutants of Swift: one build has all of them, and an environment variable chooses one. What has no such form, and the
 C that only Swift tests reach, is built alone."""
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "DeepCall.h"
 
 // The address sanitizer would put the arrays elsewhere.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 @testable import ProofJOSE
 
 /// Two keys of RSA, 2048 bits, that many tests begin with: making one takes time.

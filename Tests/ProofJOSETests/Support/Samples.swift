@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import Foundation
 
 @testable import ProofJOSE
@@ -31,7 +33,7 @@ enum Sample {
   /// Claims as a token for an app's request has them.
   static func claims() throws -> Claims {
     var claims = Claims(expiry: now.advanced(by: 300))
-    claims.deviceID = try Claims.DeviceID(Array(1...16))
+    claims.instance = Array(1...16)
     claims.address = "2001:db8::1"
     claims.attestationCode = "ABCDEFGH27"
     claims.annotations = ["debug"]

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import Foundation
 
 /// Blocks of `name = value` lines (Tests/Vectors/README.md describes the format).

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import Foundation
 
 /// Vectors of the project Wycheproof, in `Tests/Vectors/wycheproof`.

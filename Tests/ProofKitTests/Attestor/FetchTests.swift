@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import Foundation
 import ProofModel
 import Testing
@@ -67,6 +69,23 @@ struct FetchTests {
     #expect(stage.service.count("challenge") == rounds)
   }
 
+  @Test("a report whose answer was lost is sent again as it is, and then a new round begins")
+  func lostAnswers() throws {
+    let stage = try Stage()
+    for (lost, challenges, reports) in [(1, 1, 2), (2, 2, 3)] {
+      stage.service.set {
+        $0.counts = [:]
+        $0.reports = []
+        $0.lostAnswerCount = lost
+      }
+      #expect(stage.attestor.fetchTokenAndWait(for: "\(lost).example.com").status == .success)
+      #expect(stage.service.count("challenge") == challenges)
+      #expect(stage.service.count("report") == reports)
+      let sent = stage.service.state.withLock { $0.reports }
+      #expect(sent[0] == sent[1] && Set(sent).count == challenges)
+    }
+  }
+
   @Test(
     "what befalls the second round is the status, not what ended the first",
     arguments: [
@@ -114,7 +133,7 @@ struct FetchTests {
     #expect(stage.attestor.fetchCustomJWTAndWait("{}").status == .notInitialized)
     #expect(stage.attestor.pins() == nil && stage.attestor.pinsJSON() == nil)
     #expect(stage.attestor.fetchConfigAndWait() == nil)
-    #expect(stage.attestor.deviceID == nil)
+    #expect(throws: AttestorError.notInitialized) { try stage.attestor.instance() }
     #expect(stage.service.state.withLock { $0.counts.isEmpty })
   }
 
@@ -279,17 +298,19 @@ struct FetchTests {
     let result = stage.attestor.fetchTokenAndWait(for: api)
     #expect(result.status == .internalError)
     #expect(result.reason.contains("/app: does not exist"))
-    #expect(stage.attestor.deviceID == nil)
+    #expect(
+      throws: AttestorError.notMeasured(.evidenceUnavailable(reason: "/app: does not exist"))
+    ) { try stage.attestor.instance() }
   }
 
-  @Test("the device id is the one the service knows, and differs from account to account")
-  func deviceID() throws {
+  @Test("the instance is the one the service knows, and differs from account to account")
+  func instance() throws {
     let stage = try Stage()
     _ = stage.attestor.fetchTokenAndWait(for: api)
-    let id = try #require(stage.attestor.deviceID)
-    #expect(stage.service.state.withLock { $0.devices.map { Base64.encode($0.bytes) } } == [id])
+    let id = try stage.attestor.instance()
+    #expect(stage.service.state.withLock { $0.devices } == [id])
     let other = InProcessService("other")
     try stage.attestor.initializeAndWait(other.configuration(), comment: "reinit")
-    #expect(stage.attestor.deviceID != id)
+    #expect(try stage.attestor.instance() != id)
   }
 }

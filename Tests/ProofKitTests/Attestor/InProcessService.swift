@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import ProofModel
 
 @testable import ProofKit
@@ -23,12 +25,16 @@ final class InProcessService: Transport {
     var failures: [TransportError?] = []
     var salt: UInt8 = 0
     var drafts: [Salt: BaselineDraft] = [:]
+    /// Each report that spent a salt, and its answer: the same report gets it again.
+    var answered: [Salt: (report: [UInt8], answer: [UInt8])] = [:]
+    /// How many of the next answers to reports do not arrive.
+    var lostAnswerCount = 0
     /// Changes an answer before it is sent: path and bytes.
     var tamper: (@Sendable (String, [UInt8]) -> [UInt8])?
     var status = 200
     var counts: [String: Int] = [:]
     var subjects: [AttestationReport.Subject] = []
-    var devices: Set<DeviceID> = []
+    var devices: Set<InstanceID> = []
     var pinsAsked: [[String]] = []
     /// Makes the admission to a gate: of a measurement that was reported.
     var admit: (@Sendable (Measurement, InstanceID, UInt32) throws -> GateAdmission)?
@@ -121,7 +127,13 @@ final class InProcessService: Transport {
       if asked >= newest.0 { return TransportResponse(status: 204, body: [], serverTime: time) }
       body = Array((newest.1 ?? configuration()).utf8)
     case "challenge": body = challenge(request.body ?? [])
-    case "report": body = answer(request.body ?? [])
+    case "report":
+      body = answer(request.body ?? [])
+      let isLost = state.withLock { state in
+        defer { state.lostAnswerCount = max(0, state.lostAnswerCount - 1) }
+        return state.lostAnswerCount > 0
+      }
+      if isLost { throw .brokenOff("the answer was lost") }
     default: return TransportResponse(status: 404, body: [])
     }
     return TransportResponse(status: 200, body: tamper?(kind, body) ?? body, serverTime: time)
@@ -157,6 +169,7 @@ final class InProcessService: Transport {
       state.subjects.append(report.subject)
       state.reports.append(body)
       state.devices.insert(report.device)
+      if let (first, answer) = state.answered[report.salt], first == body { return answer }
       guard let draft = state.drafts.removeValue(forKey: report.salt) else {
         return say(.askAgain).bytes(with: .sdk)
       }
@@ -183,7 +196,9 @@ final class InProcessService: Transport {
           answer.messageKey = report.subject.purpose == .customJWT ? nil : state.messageKey
         }
       }
-      return answer.bytes(with: .sdk)
+      let bytes = answer.bytes(with: .sdk)
+      state.answered[report.salt] = (body, bytes)
+      return bytes
     }
   }
 

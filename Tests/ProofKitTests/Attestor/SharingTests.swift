@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import Dispatch
 import ProofModel
 import Testing
@@ -78,7 +80,7 @@ struct SharingTests {
         group.addTask {
           if index % 8 == 0 { attestor.setUserProperty("\(index)") }
           if index % 8 == 1 { _ = attestor.pins() }
-          if index % 8 == 2 { _ = attestor.deviceID }
+          if index % 8 == 2 { _ = try attestor.instance() }
           if index % 8 == 3 { stage.service.set { $0.serial += 1 } }
           if index % 8 == 4 { _ = await attestor.fetchConfig() }
           return try await attestor.fetchToken(for: "api-\(index % 16).example.com")

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import ProofModel
 import Testing
 
@@ -99,7 +101,7 @@ struct SigningTests {
     let measured = stage.attestor.fetchTokenAndWait(for: api + "?measurement")
     let pair = try StoredMeasurement(measured, tokens: [])
     #expect(pair.config == measured.measurementConfig && pair.generation == pair.config.generation)
-    #expect(Base64.encode(pair.instance.bytes) == stage.attestor.deviceID)
+    #expect(try pair.instance == stage.attestor.instance())
     let plain = stage.attestor.fetchTokenAndWait(for: api)
     #expect(plain.instance == nil)
     #expect(throws: MeasurementStoreError.noMeasurement(.success)) {

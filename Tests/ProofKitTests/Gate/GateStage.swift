@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import ProofModel
 import ProofRequest
 import Testing
@@ -142,4 +144,16 @@ struct GateStage {
 
   /// How many admissions the service was asked for.
   var asked: Int { service.count("report") }
+}
+
+extension Handover {
+  /// Waits for the value without a thread of the pool: the task that gives it may need that thread.
+  func arrival() async {
+    await withCheckedContinuation { continuation in
+      CoreThread.run {
+        _ = self.wait()
+        continuation.resume()
+      }
+    }
+  }
 }

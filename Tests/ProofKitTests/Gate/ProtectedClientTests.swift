@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import ProofModel
 import Testing
 
@@ -185,12 +187,7 @@ struct ProtectedClientTests {
         return nil
       } catch { return error }
     }
-    await withCheckedContinuation { continuation in
-      CoreThread.run {
-        _ = entered.wait()
-        continuation.resume()
-      }
-    }
+    await entered.arrival()
     task.cancel()
     #expect(await task.value == .cancelled)
   }

@@ -1,7 +1,10 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """Plants one fault after the other in a copy of the package, and expects the tests to notice each.
 
 usage: mutants.py            all of them, about half a minute each
        mutants.py WORD...    those whose name contains one of the words
+       mutants.py --places   none: whether each old text still stands in its file
 
 A fault that passes every test shows a missing test. The copy stands below .build/; the tree itself is not touched.
 """
@@ -14,9 +17,12 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT / "Tests" / "Runner"))
+from checks import Checks  # noqa: E402
 from mutation import Broken, Mutant, play  # noqa: E402
 
 from gate_mutants import RULE_MUTANTS  # noqa: E402
+from salt_mutants import SALT_MUTANTS  # noqa: E402
+from suite_mutants import SUITE_MUTANTS  # noqa: E402
 
 COPY = ROOT / ".build" / "mutants" / "tree"
 CORE = "Sources/ProofModel/Core"
@@ -42,14 +48,14 @@ MUTANTS = [
      'try result.orThrow(opening: "proof", byteCount: Proof.byteCount)', "_ = result", "ProofTests", []),
     ("a receipt check that believes everything", f"{CORE}/CoreReceipt.swift",
      'try result.orThrow(opening: "receipt", byteCount: 32)', "_ = result", "ReceiptTests", []),
-    ("a receipt that need not be there", "Sources/ProofModel/Receipt.swift",
+    ("a receipt that need not be there", "Sources/ProofModel/Command/Receipt.swift",
      "guard !answer.isHint else { throw .unauthenticated(answer.verdict) }", "", "ReceiptTests", []),
-    ("a recall's answer taken for the command's", "Sources/ProofModel/ProvedCommand.swift",
+    ("a recall's answer taken for the command's", "Sources/ProofModel/Command/ProvedCommand.swift",
      "guard receipt.verdict != .stale, receipt.verdict != .notExecuted else {", "guard true else {",
      "VerifierTests", []),
-    ("a hint that has a command sent twice", "Sources/ProofModel/Advice.swift",
+    ("a hint that has a command sent twice", "Sources/ProofModel/Command/Advice.swift",
      "question == .recall ? .lookFirst : .sendAgain", ".sendAgain", "ErrorTests", []),
-    ("evidence that is not sorted", "Sources/ProofModel/EvidenceSet.swift",
+    ("evidence that is not sorted", "Sources/ProofModel/Measurement/EvidenceSet.swift",
      "records.sorted { $0.precedes($1) }", "Array(records)", "EvidenceTests", []),
     ("a platform whose failures are lost", f"{CORE}/CorePlatform.swift", "return -1", "return 0",
      "PlatformFailureTests", []),
@@ -146,11 +152,19 @@ MUTANTS = [
      [("defer { unsafe pthread_mutex_unlock(mutex) }", "")]),
     ("a clock that the core never sees", f"{CORE}/CorePlatform.swift", "seconds: seconds == nil", "seconds: true",
      "VerifierTests", []),
+] + [
+    (f"salt: {name}", *rest) for name, *rest in SALT_MUTANTS
+] + [
+    (f"suite: {name}", *rest) for name, *rest in SUITE_MUTANTS
 ] + [(f"rule {rule}: {name}", *rest) for rule, name, *rest in RULE_MUTANTS]
 
 
 def test(suite):
-    """The exit status of one suite, and what it printed. "thread:" before its name asks for the thread sanitizer."""
+    """The exit status of one suite, and what it printed. "thread:" before its name asks for the thread sanitizer, and
+    "store:" is Tests/Store."""
+    if suite == "store:":
+        result = subprocess.run(["Tests/Store/run.sh"], cwd=COPY, text=True, capture_output=True)
+        return result.returncode, result.stdout + result.stderr
     command = ["swift", "test", "--disable-xctest", "--filter", suite.removeprefix("thread:")]
     if suite.startswith("thread:"):
         command += ["--sanitize=thread", "--scratch-path", ".build/thread", "-Xswiftc", "-use-ld=lld"]
@@ -165,6 +179,15 @@ def planted(text, edits):
             sys.exit(f"mutants: {name} does not contain: {old}")
         text = text.replace(old, new)
     return text
+
+
+def places(mutants):
+    """Checks that no change of a source has left a mutant without its old text."""
+    checks = Checks()
+    for mutant in mutants:
+        texts = [(name, old) for name, old, _ in mutant.edits if old not in (ROOT / name).read_text(encoding="utf-8")]
+        checks.that(not texts, f"{mutant.what}: {texts}")
+    return checks.close()
 
 
 class Package:
@@ -193,17 +216,19 @@ class Package:
             status, output = test(mutant.by)
         finally:
             path.write_text(original)
-        noticed = re.findall(r'✘ Test "(.*?)"', output)
+        noticed = re.findall(r'(?m)✘ Test "(.*?)"|^FAILED (.*)$', output)
         if "error: " in output and not noticed and "unexpected" not in output:
             print(output)
             raise Broken("does not compile")
         if status == 0:
             return False
         silent = "the sanitizer" if "ThreadSanitizer" in output else "the process, which ended"
-        return noticed[0] if noticed else silent
+        return "".join(noticed[0]) if noticed else silent
 
 
 if __name__ == "__main__":
     mutants = [Mutant(name, suite, [(file, old, new) for old, new in [(old, new), *more]])
                for name, file, old, new, suite, more in MUTANTS]
+    if sys.argv[1:] == ["--places"]:
+        sys.exit(places(mutants))
     sys.exit(play(Package(), mutants, sys.argv[1:]))

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import ProofModel
 import Testing
 import VectorFiles
@@ -39,7 +41,14 @@ extension Block {
       secretKey: has("hardware_secret") ? secret("hardware_secret") : .random(count: 32),
       mode: has("mode") ? mode() : .production, issuers: issuers,
       allowsLiteralTokens: has("literal") ? self["literal"] == "1" : has("form", "2"),
-      challengeSeconds: has("challenge_limit") ? number("challenge_limit") : nil)
+      challengeSeconds: has("challenge_limit") ? number("challenge_limit") : nil,
+      factory: factorySecret())
+  }
+
+  /// The factory secret of the block's hardware; nil where it has none.
+  func factorySecret() throws -> FactorySecret? {
+    guard has("drawn"), !bytes("drawn").isEmpty else { return nil }
+    return try FactorySecret(of: HardwareID(bytes("hardware_id")), drawn: secret("drawn"))
   }
 
   func measurement() throws -> Measurement {
@@ -70,7 +79,7 @@ extension Block {
 
   func kind() throws -> ProofKind { try #require(ProofKind(rawValue: number("kind"))) }
 
-  func grant() throws -> MeasurementGrant {
+  func grant(version: TokenVersion = .one) throws -> MeasurementGrant {
     let form = try #require(TokenForm(rawValue: number("form")))
     let hardware = try HardwareID(bytes("hardware_id"))
     let uses: UInt32 = number("uses")
@@ -82,7 +91,8 @@ extension Block {
       attempts: number("attempts"), uses: uses == .max ? .unlimited : .limited(uses),
       generation: number("generation"), issued: number("issued"),
       notAfter: notAfter == 0 ? nil : notAfter,
-      secrets: measurement().secrets(for: hardware, with: key(mode()), form: form))
+      secrets: measurement().secrets(for: hardware, with: key(mode()), form: form),
+      version: version)
   }
 
   func order() throws -> Order {

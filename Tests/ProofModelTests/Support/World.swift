@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import ProofModel
 import SeededRandom
 
@@ -123,7 +125,7 @@ struct Link: ~Copyable {
 
   init(_ verifier: Verifier) { self.verifier = verifier }
 
-  mutating func send(_ message: Message) -> Outcome {
+  mutating func send(_ message: Message) -> Decision {
     verifier.receive(message, in: &session)
   }
 
@@ -139,7 +141,7 @@ struct Link: ~Copyable {
   mutating func command(
     _ world: World, _ command: Command, _ kind: ProofKind = .integrity,
     from instance: InstanceID? = nil, with secrets: HardwareSecrets? = nil
-  ) throws -> (proved: ProvedCommand, outcome: Outcome, answer: Answer) {
+  ) throws -> (proved: ProvedCommand, outcome: Decision, answer: Answer) {
     let proved = world.prove(
       command, kind, from: instance, answering: try challenge(), with: secrets)
     let outcome = send(proved.message)
@@ -148,8 +150,8 @@ struct Link: ~Copyable {
 }
 
 /// Opens the door; class 1, which an integrity match alone permits.
-let openDoor = try! Command(Array("open".utf8), class: CommandClass(1))
+let openDoor = Command("open", class: 1)
 /// Rings the bell; class 0, which a device match permits too.
-let ringBell = try! Command(Array("ring".utf8), class: CommandClass(0))
+let ringBell = Command("ring", class: 0)
 /// Something no token of the tests permits.
-let formatAll = try! Command(Array("wipe".utf8), class: CommandClass(9))
+let formatAll = Command("wipe", class: 9)

@@ -1,3 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import HTTPServing
 import ProofJOSE
 import ProofModel
 import Synchronization
@@ -11,6 +14,7 @@ struct Bench {
   let account: Account
   let management: Management
   let service: AttestationService
+  let grants = HandGrants()
   let managementToken: String
   var app: TestApp
 
@@ -24,7 +28,8 @@ struct Bench {
       "door", in: store, lockedBy: keyFile(), url: "https://attest.example.com:8443",
       clock: clock.clock)
     management = Management(account, clock: clock.clock)
-    service = AttestationService(account: account, clock: clock.clock)
+    service = AttestationService(
+      account: account, clock: clock.clock, noteGrant: { [grants] in grants.add($0) })
     let key = [UInt8](1...16)
     try management.addSDKBuild(key: secret(key), name: "test", mode: .production)
     app = TestApp(

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import ProofJOSE
 import ProofModel
 
@@ -91,4 +93,12 @@ final class HandLog: Sendable {
 
   func add(_ event: AttestationService.Event) { events.withLock { $0.append(event) } }
   var all: [AttestationService.Event] { events.withLock { $0 } }
+}
+
+/// The gate tokens that a service issued.
+final class HandGrants: Sendable {
+  private let grants = CoreLock<[GateGrant]>([])
+
+  func add(_ grant: GateGrant) { grants.withLock { $0.append(grant) } }
+  var all: [GateGrant] { grants.withLock { $0 } }
 }

@@ -1,25 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import ProofModel
 import Synchronization
 
 @testable import ProofService
 
-/// A store whose next change lets another process go first: the race between two processes that
-/// share one store, made certain.
+/// A store whose next change or use lets another process go first: the race between two processes
+/// that share one store, made certain.
 final class InterruptedStore: Store {
   private let store = MemoryStore()
-  private let others = Mutex<(@Sendable () -> Void)?>(nil)
+  /// The step that others come before.
+  enum Step {
+    case change
+    case use
+  }
+  private let others = Mutex<[Step: @Sendable () -> Void]>([:])
 
-  /// Runs `others` just before the next change, once.
-  func interrupt(by others: @escaping @Sendable () -> Void) {
-    self.others.withLock { $0 = others }
+  /// Runs `others` just before the next step of a kind, once.
+  func interrupt(_ step: Step = .change, by others: @escaping @Sendable () -> Void) {
+    self.others.withLock { $0[step] = others }
+  }
+
+  private func letOthers(_ step: Step) {
+    others.withLock { $0.removeValue(forKey: step) }?()
   }
 
   func apply(_ changes: [StoreChange]) throws(StoreError) {
-    let others = others.withLock { waiting in
-      defer { waiting = nil }
-      return waiting
-    }
-    others?()
+    letOthers(.change)
     try store.apply(changes)
   }
 
@@ -31,25 +38,29 @@ final class InterruptedStore: Store {
   func advance(_ counter: String, by count: UInt64) throws(StoreError) -> UInt64 {
     try store.advance(counter, by: count)
   }
-  func keep(_ pending: PendingSalt) throws(StoreError) { try store.keep(pending) }
-  func pending(_ salt: Salt) throws(StoreError) -> PendingSalt? { try store.pending(salt) }
-  func use(_ salt: Salt, for sighting: DeviceSighting?) throws(StoreError) -> Bool {
-    try store.use(salt, for: sighting)
+  func use(_ use: SaltUse) throws(StoreError) -> SaltOutcome {
+    letOthers(.use)
+    return try store.use(use)
+  }
+  func spent(
+    _ salt: Salt, by device: InstanceID, expiring expiry: Int64
+  ) throws(StoreError) -> SpentMark? {
+    try store.spent(salt, by: device, expiring: expiry)
   }
   @discardableResult
-  func dropSalts(expiredBefore time: Int64) throws(StoreError) -> Int {
-    try store.dropSalts(expiredBefore: time)
+  func dropMarks(expiredBefore time: Int64) throws(StoreError) -> Int {
+    try store.dropMarks(expiredBefore: time)
   }
   func dropDevices(lastSeenBefore time: Int64, atMost count: Int) throws(StoreError) -> Int {
     try store.dropDevices(lastSeenBefore: time, atMost: count)
   }
   func generationFloor() throws(StoreError) -> UInt32 { try store.generationFloor() }
-  func generation(of device: DeviceID, at gate: GateID) throws(StoreError) -> UInt32? {
+  func generation(of device: InstanceID, at gate: GateID) throws(StoreError) -> UInt32? {
     try store.generation(of: device, at: gate)
   }
   func gateGenerationFloor() throws(StoreError) -> UInt32 { try store.gateGenerationFloor() }
-  func device(_ id: DeviceID) throws(StoreError) -> DeviceRow? { try store.device(id) }
-  func glance(at id: DeviceID) throws(StoreError) -> (revision: UInt64, device: DeviceRow?) {
+  func device(_ id: InstanceID) throws(StoreError) -> DeviceRow? { try store.device(id) }
+  func glance(at id: InstanceID) throws(StoreError) -> (revision: UInt64, device: DeviceRow?) {
     try store.glance(at: id)
   }
   func devices(latest count: Int) throws(StoreError) -> [DeviceRow] {

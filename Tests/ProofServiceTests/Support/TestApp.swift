@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import ProofModel
 
 @testable import ProofService
@@ -76,7 +78,7 @@ struct TestApp {
       })
   }
 
-  var device: DeviceID { DeviceID(of: set, account: account) }
+  var device: InstanceID { InstanceID(of: set, account: account) }
   var digest: AppDigest { AppDigest(of: set) }
 
   func question(

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The C door alone, to be built with sanitizers that see all of it: `door [CERTIFICATE KEY]` prints its port, echoes
 // bodies, renews its certificate at a line `r` on standard input, and stops at any other.
 

@@ -1,4 +1,6 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+
 """Hostile clients at the C door under address and undefined behaviour sanitizers, plain and TLS: `hostile.py [SEED]`.
 
 Requests that are whole, cut short, mutated, doubled or too large, from clients that stay, leave or reset. What counts

@@ -1,11 +1,14 @@
-// A store for the tests of proof-service: `service-store VERB FOLDER`. The folder holds the store and its
-// key file.
+// SPDX-License-Identifier: Apache-2.0
+
+// A store for the tests of proof-service: `service-store VERB FOLDER [STORE]`. The folder holds the key file,
+// and the store if STORE names no other one.
 //
 //   make           an account `demo` with an API `api.example.com`, this build's key, and no rate limits;
 //                  prints its management token
 //   devices        prints the devices, a line each
 //   registrations  prints the registered apps, a line each
 
+import AccountStores
 import ProofJOSE
 import ProofKit
 import ProofModel
@@ -13,14 +16,15 @@ import ProofService
 
 let verb = CommandLine.arguments[1]
 let folder = CommandLine.arguments[2]
+let place = try StorePlace(CommandLine.arguments.dropFirst(3).first ?? folder + "/store")
 
 func account() throws -> Account {
   let key = JOSESecret(copying: Array(repeating: 7, count: 32).span)
   guard verb == "make" else {
-    return try Account.open(in: SQLiteStore(at: folder + "/store"), with: .keyFile(key))
+    return try Account.open(in: place.open(), with: .keyFile(key))
   }
   let (account, token) = try Account.create(
-    "demo", in: SQLiteStore(creatingAt: folder + "/store"), lockedBy: .keyFile(key),
+    "demo", in: place.create(for: "demo"), lockedBy: .keyFile(key),
     url: "https://127.0.0.1:8443")
   print(token)
   return account

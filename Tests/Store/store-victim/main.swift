@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import Foundation
 import ProofKit
 import ProofModel
@@ -5,8 +7,9 @@ import ProofModel
 // A process to be killed: `store-victim save FOLDER GENERATION` saves a pair, `store-victim load
 // FOLDER` prints the generation of what is stored, or what the store says. `store-victim make
 // FOLDER` makes the folder. `store-victim define FOLDER VALUE` defines a string of the app's own,
-// `store-victim string FOLDER` prints it, and another one that stays. `getpgrp` marks where the save, or the making, begins and ends, for the
-// tracer beside this file.
+// `store-victim string FOLDER` prints it, and another one that stays. `getpgrp` marks where the save,
+// or the making, begins and ends, for the tracer beside this file. Redemptions.swift has the verbs of
+// replay stores.
 
 func pair(_ generation: UInt32) throws -> StoredMeasurement {
   let device = try Source(SourceID(.device, 1), version: 1, groupsLog2: 0)
@@ -56,7 +59,7 @@ func run(_ arguments: [String]) throws {
     _ = getpgrp()
     return
   }
-  if try runStrings(arguments) { return }
+  if try runStrings(arguments) || runRedemptions(arguments) { return }
   let store = try MeasurementStore(folder: arguments[1])
   switch arguments[0] {
   case "save":

@@ -1,1 +1,3 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """Files that generate.py writes, a module per group of files."""

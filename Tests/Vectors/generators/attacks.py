@@ -1,10 +1,13 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """Arithmetic that an attacker has and a library does not offer."""
 
 import hashlib
 
 from nacl import bindings
 
-from proofspec.curves import hardware_public
+from proofspec.basics import kdf
+from proofspec.curves import box, hardware_public
 
 # Order of Ed25519's base point.
 L = 2**252 + 27742317777372353535851937790883648493
@@ -83,6 +86,14 @@ def seal_to_anyone(point: bytes, recipient: bytes, plain: bytes) -> bytes:
     """A box with an ephemeral key of low order: the shared secret is zero for every recipient."""
     nonce = hashlib.blake2b(point + recipient, digest_size=24).digest()
     return point + bindings.crypto_box_afternm(plain, nonce, hsalsa20(bytes(32), bytes(16)))
+
+
+def box_2_to_anyone(
+    point: bytes, s: bytes, recipient: bytes, hardware_id: bytes, header: bytes, plain: bytes
+) -> bytes:
+    """The same by suite 2, made by one who knows the factory secret."""
+    key = kdf("pfc2.token-seal.", bytes(32) + s, point + recipient + hardware_id + header)
+    return point + box(key, plain)
 
 
 def hsalsa20(key: bytes, block: bytes) -> bytes:

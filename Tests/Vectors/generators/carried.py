@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """token.txt, order.txt, message.txt, frame.txt, record.txt."""
 
 from collections.abc import Iterator
@@ -21,32 +23,47 @@ from proofspec.proof import Occasion, escort, receipt
 from proofspec.stored import (
     FREE,
     HELD,
+    NONCE_BYTES,
+    OLD_VERSION,
     REVOKED,
     Global,
     Slot,
     decode_record,
+    decode_slot,
     encode_record,
     record_key,
+    renewed,
 )
-from proofspec.token import create_token, open_token, signed_bytes, token_digest, token_header
+from proofspec.token import Body, create_token, open_token, token_digest, transcript
 
 from . import world
 from .plain import put_secrets
-from .world import BACKEND, DOOR, GATE, OTHER_BACKEND, START, App, Issuer, Place, stuff
+from .world import BACKEND, DOOR, GATE, OTHER_BACKEND, SAFE, START, App, Issuer, Place, stuff
 
 
 def put_token(
     comment: str, who: App, where: Place = DOOR, by: Issuer = BACKEND, **other: int
 ) -> Block:
-    body = who.body(where, by, **other)
+    return _put_token(comment, who, where, by, who.body(where, by, **other))
+
+
+def put_token_2(comment: str, who: App, where: Place = SAFE, **other: int) -> Block:
+    return _put_token(comment, who, where, BACKEND, who.body_2(where, **other))
+
+
+def _put_token(comment: str, who: App, where: Place, by: Issuer, body: Body) -> Block:
     secret = world.ephemeral(body)
-    token = create_token(where.public, secret, by.seed, body)
+    s = where.factory_secret
+    token = create_token(where.public, secret, by.seed, body, s)
     literal = body.form == LITERAL
-    back = open_token(where.id, where.secret, where.public, body.mode, literal, [by.public], token)
+    back = open_token(
+        where.id, where.secret, where.public, body.mode, literal, [by.public], token, s
+    )
     if back != body:
         raise AssertionError("a token that opens to another body")
     raw = body.encoded()
-    return case("token", comment).put_all(
+    header = token[:8]
+    made = case("token" if body.version == 1 else "token_2", comment).put_all(
         hardware_id=where.id,
         hardware_secret=where.secret,
         hardware_public=where.public,
@@ -67,17 +84,23 @@ def put_token(
         im=who.own.im,
         dpk=who.own.device_key,
         dm=who.own.dm,
+    )
+    if body.version != 1:
+        made.put_all(
+            policy=body.policy,
+            delegable_classes=body.delegable_classes,
+            base=body.base,
+            drawn=where.drawn,
+            factory_secret=s,
+        )
+    return made.put_all(
         ephemeral_public=hardware_public(secret),
-        header=token_header(where.id),
+        header=header,
         body=raw,
-        signature=_signature(where, by, raw),
+        signature=sign(by.seed, transcript(where.public, header, raw, where.id)),
         token=token,
         digest=token_digest(token),
     )
-
-
-def _signature(where: Place, by: Issuer, raw: bytes) -> bytes:
-    return sign(by.seed, signed_bytes(where.public, token_header(where.id), raw))
 
 
 def tokens() -> Iterator[Block]:
@@ -97,6 +120,15 @@ def tokens() -> Iterator[Block]:
     yield put_token("ends a day after its issue", one, not_after=START + 86400)
     yield put_token("ends with the second of its issue", one, not_after=START)
     yield put_token("issued in second 1, ends with the last", one, issued=1, not_after=2**64 - 1)
+    yield put_token_2("version 2, suite 1: hardware without a factory secret", one, DOOR)
+    yield put_token_2("version 2, suite 2", one)
+    yield put_token_2("version 2, suite 2, another app", two)
+    yield put_token_2("version 2, two classes may be passed on", one, delegable_classes=6)
+    yield put_token_2("version 2, the highest of four generations", one, generation=7, base=4)
+    high = GENERATION_MAX
+    yield put_token_2("version 2, every field at its end", one, integrity_classes=0xFFFF,
+                      device_classes=0xFFFF, delegable_classes=0xFFFF, generation=high, base=high)
+    yield put_token_2("version 2, the literal form", one, DOOR, form=LITERAL)
 
 
 def put_order(
@@ -284,8 +316,9 @@ def records() -> Iterator[Block]:
         last_counter=4,
         instance_id=one.instance_id,
         token_digest=token_digest(one.token()),
-        last_nonce=stuff("last nonce", 16),
+        last_nonce=stuff("last nonce", 16)[:NONCE_BYTES],
         secrets=body.secrets,
+        delegable_classes=2,
     )
     revoked = Slot(
         state=REVOKED, revoked_generation=FOREVER, revoked_at=START, instance_id=one.instance_id
@@ -301,4 +334,21 @@ def records() -> Iterator[Block]:
         fields = {k: v for k, v in vars(slot).items() if k != "secrets"}
         put_secrets(made.put_all(**fields), slot.secrets)
         raw = encode_record(key, number, sequence, slot.payload())
+        if decode_slot(decode_record(key, number, raw)[1]) != slot:
+            raise AssertionError("a slot that reads differently")
         yield made.put_all(record_key=key, bytes=raw)
+        yield _old_slot(f"of version 1: {comment}", number, sequence, slot)
+
+
+def _old_slot(comment: str, number: int, sequence: int, slot: Slot) -> Block:
+    """The same slot as firmware of version 1 left it, and as the next start writes it."""
+    key, payload = record_key(DOOR.secret), slot.payload()
+    nonce = stuff("last nonce", 16) if any(slot.last_nonce) else bytes(16)
+    old = payload[:84] + nonce + payload[92:188]
+    return case("old_slot", comment).put_all(
+        hardware_secret=DOOR.secret,
+        number=number,
+        sequence=sequence,
+        bytes=encode_record(key, number, sequence, old, OLD_VERSION),
+        renewed=encode_record(key, number, sequence + 2, renewed(old)),
+    )

@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """How a verifier script is written down: each step with the answer that is expected by hand."""
 
 from dataclasses import dataclass, replace
@@ -44,7 +46,9 @@ class Script:
     ) -> None:
         self.where, self.now, self.draws = where, 0, 0
         public = tuple(i.public for i in issuers)
-        settings = Settings(where.id, where.secret, mode, literal, public)
+        settings = Settings(
+            where.id, where.secret, mode, literal, public, factory_secret=where.factory_secret
+        )
         self.hardware = Hardware(settings, self._random, lambda: self.now)
         self.block: Block = case("script", comment).put_all(
             hardware_id=where.id,
@@ -55,6 +59,8 @@ class Script:
             challenge_limit=settings.challenge_limit,
             busy_wait=settings.busy_wait,
         )
+        if where.factory_secret:
+            self.block.put_all(drawn=where.drawn, factory_secret=where.factory_secret)
         for key in public:
             self.block.put("issuer", key)
         self.dpk = b""  # of the app that spoke last: keys the receipt
@@ -127,9 +133,9 @@ class Script:
             raise AssertionError(f"{self.block.word('comment')}: status {raw.hex()}")
         return self
 
-    def token(self, token: bytes, verdict: Verdict) -> "Script":
+    def token(self, token: bytes, verdict: Verdict, detail: int = 0) -> "Script":
         """A token that is not held."""
-        return self.expect(Type.TOKEN, token, verdict)
+        return self.expect(Type.TOKEN, token, verdict, detail)
 
     def hold(self, who: App, token: bytes, uses: int = 65535, form: int = DIVERSIFIED) -> "Script":
         """A token that is held, with so many uses left."""

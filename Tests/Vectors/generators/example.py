@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """The worked example of docs/SPEC.md, section 14: one first contact, every value."""
 
 import hashlib

@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """Meaning of the hostile cases' flags: flag, type of bug, description."""
 
 NOTES: dict[str, tuple[str, str]] = {
@@ -27,6 +29,8 @@ NOTES: dict[str, tuple[str, str]] = {
     "SmallOrder": ("WEAK_PARAMETERS", "A point of small order in or behind a signature."),
     "Malleable": ("SIGNATURE_MALLEABILITY", "A signature changed so that it still computes."),
     "WrongMode": ("CONFUSION", "A development key in production, or the other way round."),
+    "WrongFactorySecret": ("AUTH_BYPASS", "Everything right but the hardware's factory secret."),
+    "Downgrade": ("AUTH_BYPASS", "A suite or version with less protection than the hardware demands."),
     "Literal": ("CONFUSION", "The literal form where it was not allowed."),
     "Precedence": ("FUNCTIONALITY", "Several reasons at once: the first in order is told."),
     "WrongOccasion": ("REPLAY", "A proof made for another occasion."),

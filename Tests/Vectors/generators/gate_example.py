@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """The worked example of docs/SPEC.md, section 15: a gate token, a request and an event."""
 
 from proofspec import gate

@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """gate.txt, request.txt, compact.txt; and the gates that the hostile cases are about."""
 
 from collections.abc import Iterator, Mapping

@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """Shared by the hostile generators: how a case ends, and the JSON twin."""
 
 import json

@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """Configurations that are refused, and measurements that are."""
 
 from collections.abc import Iterator, Sequence

@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """Packets that a receiver must not be led astray by."""
 
 from collections.abc import Iterator

@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """Gate tokens and beacons that are refused. Each is what an attacker could send, or a defect could make."""
 
 from collections.abc import Iterator, Mapping, Sequence

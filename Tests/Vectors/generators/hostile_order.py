@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """Orders and messages that are refused."""
 
 from collections.abc import Iterator, Sequence

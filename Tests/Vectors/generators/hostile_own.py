@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """Texts of a gate that are refused: ids, clearances, tickets and solutions, section 16."""
 
 from collections.abc import Iterator

@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """Proofs, receipts and recall tags that do not fit the occasion."""
 
 from collections.abc import Iterator

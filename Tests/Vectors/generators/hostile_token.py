@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """Tokens that the hardware refuses. Each is what an attacker could send, or a defect could make."""
 
 from collections.abc import Iterator, Sequence
@@ -42,6 +44,8 @@ def offer(comment: str, token: bytes, word: str, *flags: str, lock: Lock = Lock(
     )
     for public in lock.issuers:
         block.put("issuer", public)
+    if lock.where.factory_secret:
+        block.put_all(drawn=lock.where.drawn, factory_secret=lock.where.factory_secret)
     return expect(block.put("token", token), word, *flags)
 
 
@@ -116,7 +120,7 @@ def _header() -> Iterator[Block]:
     padded = order + bytes(288 - len(order))
     yield offer("an order, padded", padded, "malformed", "WrongMagic")
     for at, what in ((2, "version"), (3, "suite")):
-        for value in (0, 2, 255):
+        for value in (0, 3, 255) if what == "version" else (0, 2, 255):
             header = bytearray(token_header(DOOR.id))
             header[at] = value
             sealed = signed(BODY, header=bytes(header))
@@ -349,7 +353,7 @@ def _precedence() -> Iterator[Block]:
     first = "Precedence"
     yield offer("short and a version too new", b"PT\x02", "malformed", "Truncated", first)
     header = bytearray(token_header(GATE.id))
-    header[2] = 2
+    header[2] = 3
     new = signed(BODY, header=bytes(header))
     yield offer("a version too new and for another", new, "too-new", "UnknownVersion", first)
     dev = signed(APP.body(mode=DEVELOPMENT), by=STRANGER)

@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """own.txt: a gate's own keys and texts, section 16."""
 
 from collections.abc import Iterator

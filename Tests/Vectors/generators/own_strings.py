@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """string.txt: an app's own strings."""
 
 from collections.abc import Iterator

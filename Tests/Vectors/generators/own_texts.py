@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """Section 16: the texts of own.txt, and the answers of work.txt."""
 
 from collections.abc import Iterator

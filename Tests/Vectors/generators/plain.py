@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """key.txt, proof.txt, config.txt, measurement.txt."""
 
 from collections.abc import Iterator, Sequence

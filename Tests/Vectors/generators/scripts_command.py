@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """Dialogues about commands: section 10, COMMAND."""
 
 from collections.abc import Iterator

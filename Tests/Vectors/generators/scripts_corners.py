@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """Dialogues about corners of section 10 that an independent implementation could get wrong and pass all others."""
 
 from collections.abc import Iterator
@@ -95,7 +97,7 @@ def _orders() -> Iterator[Script]:
         s.token(token[:-1] + bytes([token[-1] ^ 1 << i]), Verdict.NOT_FOR_ME)
     order = create_order(BACKEND.seed, EPOCH, START, DOOR.id)
     s.order(b"PT" + order[2:], Verdict.BUSY).order(b"PO\x02" + order[3:], Verdict.BUSY)
-    s.token(b"PO" + token[2:], Verdict.MALFORMED).token(b"PT\x02" + token[3:], Verdict.TOO_NEW)
+    s.token(b"PO" + token[2:], Verdict.MALFORMED).token(b"PT\x03" + token[3:], Verdict.TOO_NEW)
     s.busy_token(token)
     yield s
 

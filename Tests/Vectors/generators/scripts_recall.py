@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """Dialogues about recalls and restarts: section 10, RECALL."""
 
 from collections.abc import Iterator

@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """Dialogues about the hardware's time, which a signature moves by a bounded step."""
 
 from collections.abc import Iterator

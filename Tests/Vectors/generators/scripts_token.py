@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """Dialogues about tokens and orders: section 10, TOKEN and ORDER."""
 
 from collections.abc import Iterator
@@ -144,7 +146,7 @@ def _refused_tokens() -> Iterator[Script]:
         ("another id in the body", signed(replace(BODY, hardware_id=TWIN.id)), Verdict.NOT_FOR_ME),
         ("a bit changed in the box", flipped(good, 100), Verdict.NOT_FOR_ME),
         ("a range left", signed(replace(BODY, uses=0)), Verdict.MALFORMED),
-        ("a version too new", good[:2] + u8(2) + good[3:], Verdict.TOO_NEW),
+        ("a version too new", good[:2] + u8(3) + good[3:], Verdict.TOO_NEW),
         ("a byte short", good[:-1], Verdict.MALFORMED),
         ("a byte more", good + b"\x00", Verdict.MALFORMED),
         ("another magic", b"PX" + good[2:], Verdict.MALFORMED),
@@ -197,7 +199,7 @@ def _openings() -> Iterator[Script]:
     for _ in range(3):
         s.token(ONE.token(GATE), Verdict.NOT_FOR_ME)
         s.token(ONE.token()[:100], Verdict.MALFORMED)
-        s.token(b"PT\x02\x01" + ONE.token()[4:], Verdict.TOO_NEW)
+        s.token(b"PT\x03\x01" + ONE.token()[4:], Verdict.TOO_NEW)
     s.hold(ONE, ONE.token())
     yield s
 
@@ -243,7 +245,7 @@ def _orders() -> Iterator[Script]:
         ("a revocation for any hardware", signed_order(all_revoked), Verdict.NOT_FOR_ME),
         ("a stranger's order", signed_order(EPOCH_ORDER, STRANGER), Verdict.NOT_SIGNED),
         ("a type too new", signed_order(replace(EPOCH_ORDER, type=4)), Verdict.TOO_NEW),
-        ("a version too new", good[:2] + u8(2) + good[3:], Verdict.TOO_NEW),
+        ("a version too new", good[:2] + u8(3) + good[3:], Verdict.TOO_NEW),
         ("a byte short", good[:-1], Verdict.MALFORMED),
         ("another magic", b"PT" + good[2:], Verdict.MALFORMED),
     ):

@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """The people and things that the vectors are about. Nothing here is random."""
 
 import hashlib
@@ -11,7 +13,7 @@ from proofspec.curves import hardware_public, issuer_public
 from proofspec.evidence import APP, DEVICE, ENVIRONMENT, Record
 from proofspec.keys import DIVERSIFIED, Secrets, issuer_id
 from proofspec.measurement import measure
-from proofspec.token import Body, create_token
+from proofspec.token import VERSION_2, Body, create_token, factory_secret
 
 START = 1_700_000_000  # a time of issue, in Unix seconds
 
@@ -42,6 +44,11 @@ class Place:
 
     id: bytes
     secret: bytes
+    drawn: bytes = b""  # F, with which the backend seals by suite 2
+
+    @property
+    def factory_secret(self) -> bytes:
+        return factory_secret(self.drawn, self.id) if self.drawn else b""
 
     @property
     def public(self) -> bytes:
@@ -58,6 +65,8 @@ def place(name: str) -> Place:
 
 BACKEND, OTHER_BACKEND, STRANGER = issuer("backend"), issuer("other backend"), issuer("stranger")
 DOOR, GATE = place("door"), place("gate")
+# The door as a factory that draws secrets makes it.
+SAFE = Place(DOOR.id, DOOR.secret, stuff("factory secret of the door", 32))
 
 SOURCES = (
     Source(DEVICE, 1, 1, 0),
@@ -143,7 +152,12 @@ class App:
 
     def token(self, where: Place = DOOR, by: Issuer = BACKEND, **other: object) -> bytes:
         body = self.body(where, by, **other)
-        return create_token(where.public, ephemeral(body), by.seed, body)
+        return create_token(where.public, ephemeral(body), by.seed, body, where.factory_secret)
+
+    def body_2(self, where: Place = DOOR, by: Issuer = BACKEND, **other: object) -> Body:
+        """The same in version 2."""
+        base = other.get("generation", 1)
+        return self.body(where, by, **({"version": VERSION_2, "base": base} | other))
 
 
 def ephemeral(body: Body) -> bytes:

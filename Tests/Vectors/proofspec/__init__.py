@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """The protocol of docs/SPEC.md, written a second time, from that page alone.
 
 Read it in the order in which the page goes:

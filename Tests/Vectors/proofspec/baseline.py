@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """Section 5: leaves, the wrapped DPK, and how a configuration is made from a first look."""
 
 from collections.abc import Sequence

@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """Sections 1 and 2: integers, labels, hashes, the key derivation."""
 
 import hashlib
@@ -30,6 +32,9 @@ LABELS = (
     b"pfc1.token-id...",
     b"pfc1.order-sign.",
     b"pfc1.issuer-id..",
+    b"pfc2.token-sign.",
+    b"pfc2.token-seal.",
+    b"pfc2.factory-s..",
     b"pfc1.gate-key...",
     b"pfc1.gate-im....",
     b"pfc1.gate-secret",

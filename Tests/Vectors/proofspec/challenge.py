@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """Section 16: challenges, answers of kind proof, clearances, tickets and verdicts."""
 
 import json

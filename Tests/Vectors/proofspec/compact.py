@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """Section 15: the compact token of requests and events."""
 
 from collections.abc import Collection

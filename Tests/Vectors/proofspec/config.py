@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """Section 5: the bytes of a measurement configuration (MC)."""
 
 from dataclasses import dataclass

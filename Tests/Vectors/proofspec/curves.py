@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """X25519, the sealed box and Ed25519, on libsodium through PyNaCl's bindings."""
 
 import hashlib
@@ -32,6 +34,26 @@ def unseal(secret: bytes, sealed: bytes) -> bytes:
     nonce = _box_nonce(public, hardware_public(secret))
     try:
         return bindings.crypto_box_open(box, nonce, public, secret)
+    except exceptions.CryptoError:
+        raise Refused("not-for-me") from None
+
+
+def shared_secret(secret: bytes, public: bytes) -> bytes:
+    """X25519; refuses a result of all zeros."""
+    try:
+        return bindings.crypto_scalarmult(secret, public)
+    except exceptions.CryptoError:
+        raise Refused("not-for-me") from None
+
+
+def box(key: bytes, plain: bytes) -> bytes:
+    """XSalsa20-Poly1305 with a nonce of zeros: authenticator, then ciphertext."""
+    return bindings.crypto_secretbox(plain, bytes(24), key)
+
+
+def unbox(key: bytes, boxed: bytes) -> bytes:
+    try:
+        return bindings.crypto_secretbox_open(boxed, bytes(24), key)
     except exceptions.CryptoError:
         raise Refused("not-for-me") from None
 

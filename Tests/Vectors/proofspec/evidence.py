@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """Section 4: what was observed about the device, the app and its environment."""
 
 from collections.abc import Sequence

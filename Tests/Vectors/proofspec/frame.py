@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """Section 11: cutting messages into packets, and putting them together again."""
 
 from .basics import u8, u16

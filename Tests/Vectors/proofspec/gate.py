@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """Section 15: a gate's keys, accounts, beacons, and base64url."""
 
 import base64

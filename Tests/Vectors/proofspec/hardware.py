@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """Section 10, "Rules for the hardware": a model that follows it sentence by sentence."""
 
 from collections.abc import Callable
@@ -20,12 +22,13 @@ from .message import (
 )
 from .order import FLOOR, REVOKE, Order, check_address, open_order
 from .proof import INTEGRITY, Occasion, escort, proof, recall_tag, receipt
-from .stored import FREE, HELD, NO_SECRETS, REVOKED, Global, Slot
+from .stored import FREE, HELD, NO_SECRETS, NONCE_BYTES, REVOKED, Global, Slot
 from .token import Body, check_header, open_token, token_digest
 
 OPENINGS_MAX, REFUSALS_MAX = 4, 16
 EPOCH_STEP = 400 * 86_400  # seconds by which one signature moves the time
 AHEAD = 65535  # detail of what is beyond the step
+SUITE_DEMANDED = 3  # detail of a token of suite 1 where there is a factory secret
 COUNTER_BLOCK = 64  # the page leaves the size open
 UNLIMITED = 65535  # detail for a token without limit
 
@@ -48,6 +51,7 @@ class Settings:
     slots: int = 8
     challenge_limit: int = 30  # seconds
     busy_wait: int = 5  # seconds
+    factory_secret: bytes = b""  # S; empty where there is none
 
 
 @dataclass
@@ -152,9 +156,10 @@ class Hardware:
     def _token(self, token: bytes) -> Answer:
         s = self.settings
         try:
-            check_header(s.hardware_id, token)
+            check_header(s.hardware_id, token, s.factory_secret)
         except Refused as refused:
-            return Answer(WORDS[refused.word])
+            # Among the reasons of a header only the suite is of the wrong mode.
+            return Answer(WORDS[refused.word], SUITE_DEMANDED if refused.word == "wrong-mode" else 0)
         digest = token_digest(token)
         for slot in self.store.slots:
             if slot.state == HELD and slot.token_digest == digest:
@@ -163,7 +168,14 @@ class Hardware:
             return self._busy()
         try:
             body = open_token(
-                s.hardware_id, s.secret, self.public, s.mode, s.literal, s.issuers, token
+                s.hardware_id,
+                s.secret,
+                self.public,
+                s.mode,
+                s.literal,
+                s.issuers,
+                token,
+                s.factory_secret,
             )
             verdict, i = self._judge(body)
         except Refused as refused:
@@ -200,6 +212,7 @@ class Hardware:
         # The last accepted command and the revoked generation belong to the instance and stay.
         slot.state = HELD
         slot.integrity_classes, slot.device_classes = body.integrity_classes, body.device_classes
+        slot.delegable_classes = body.delegable_classes
         slot.attempts, slot.uses = body.attempts, body.uses
         slot.generation = body.generation
         slot.not_after, slot.issued = body.not_after, body.issued
@@ -262,7 +275,8 @@ class Hardware:
         if not classes >> c.cls & 1:
             return Verdict.NOT_PERMITTED, 0
         verdict = Verdict.ACCEPTED if integrity else Verdict.ACCEPTED_DEVICE_ONLY
-        slot.last_verdict, slot.last_counter, slot.last_nonce = verdict, c.counter, nonce
+        slot.last_verdict, slot.last_counter = verdict, c.counter
+        slot.last_nonce = nonce[:NONCE_BYTES]
         self.recalled[i] = c.counter
         if slot.uses != FOREVER:
             slot.uses -= 1
@@ -289,7 +303,10 @@ class Hardware:
         if r.counter >= self.next_counter:
             return Answer(Verdict.MALFORMED, counter=r.counter)
         self.recalled[i] = max(self.recalled[i], r.counter)
-        if slot.last_verdict and (r.counter, r.nonce) == (slot.last_counter, slot.last_nonce):
+        if slot.last_verdict and (r.counter, r.nonce[:NONCE_BYTES]) == (
+            slot.last_counter,
+            slot.last_nonce,
+        ):
             verdict = slot.last_verdict
         elif r.counter < slot.last_counter:
             verdict = Verdict.STALE

@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """Section 3: keys, their ids, and the secrets made for one piece of hardware."""
 
 from dataclasses import dataclass

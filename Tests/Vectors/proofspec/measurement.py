@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """Section 6: the measurements IM and DM, and the key DPK that only this device unwraps."""
 
 from collections.abc import Sequence

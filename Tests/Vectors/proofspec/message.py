@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """Section 10: the messages."""
 
 from dataclasses import dataclass

@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """Section 9: orders, which any app may carry."""
 
 from collections.abc import Collection

@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """Section 16: a gate's own keys, and the texts that its nodes make and read."""
 
 from dataclasses import dataclass

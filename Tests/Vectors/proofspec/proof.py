@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """Section 7: proof, nonce, receipt; and section 10's recall tag."""
 
 from dataclasses import dataclass

@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """Section 15: the numbers of refusals, as its tables have them."""
 
 from enum import IntEnum

@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """Section 15: the digest of a request, and its one spelling."""
 
 import re

@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """Section 12: the records that the hardware keeps in flash."""
 
 from dataclasses import dataclass
@@ -6,8 +8,10 @@ from .basics import Reader, Refused, kdf, mac, same, u8, u16, u32, u64
 from .keys import Secrets
 
 MAGIC = b"PS"
-VERSION = 1
-GLOBAL_BYTES, SLOT_BYTES, TAG_BYTES = 24, 196, 16
+VERSION = 2
+GLOBAL_BYTES, SLOT_BYTES, TAG_BYTES = 24, 208, 16
+OLD_VERSION, OLD_SLOT_BYTES = 1, 196
+NONCE_BYTES = 8  # of the last nonce, in a slot
 FREE, HELD, REVOKED = 0, 1, 2
 NO_SECRETS = Secrets(bytes(16), bytes(32), bytes(16), bytes(32))
 
@@ -38,8 +42,9 @@ class Slot:
     last_counter: int = 0
     instance_id: bytes = bytes(16)
     token_digest: bytes = bytes(16)
-    last_nonce: bytes = bytes(16)
+    last_nonce: bytes = bytes(NONCE_BYTES)
     secrets: Secrets = NO_SECRETS
+    delegable_classes: int = 0
 
     def payload(self) -> bytes:
         return (
@@ -59,6 +64,8 @@ class Slot:
             + self.token_digest
             + self.last_nonce
             + self.secrets.encoded()
+            + bytes(18)
+            + u16(self.delegable_classes)
         )
 
 
@@ -70,16 +77,26 @@ def decode_global(payload: bytes) -> Global:
 def decode_slot(payload: bytes) -> Slot:
     r = Reader(payload)
     numbers = [r.uint(n) for n in (1, 1, 2, 2, 2, 4, 4, 4, 8, 8, 8, 8)]
-    ids = [r.take(16) for _ in range(3)]
-    return Slot(*numbers, *ids, Secrets(r.take(16), r.take(32), r.take(16), r.take(32)))
+    ids = [r.take(n) for n in (16, 16, NONCE_BYTES)]
+    secrets = Secrets(r.take(16), r.take(32), r.take(16), r.take(32))
+    if any(r.take(18)):
+        raise Refused("too-new")
+    return Slot(*numbers, *ids, secrets, r.uint(2))
+
+
+def renewed(payload: bytes) -> bytes:
+    """A slot's payload of version 1 in version 2."""
+    return payload[: 84 + NONCE_BYTES] + payload[100:] + bytes(20)
 
 
 def record_key(hardware_secret: bytes) -> bytes:
     return kdf("pfc1.record-key.", hardware_secret)
 
 
-def encode_record(key: bytes, number: int, sequence: int, payload: bytes) -> bytes:
-    head = MAGIC + u8(VERSION) + u8(number) + u32(sequence) + payload
+def encode_record(
+    key: bytes, number: int, sequence: int, payload: bytes, version: int = VERSION
+) -> bytes:
+    head = MAGIC + u8(version) + u8(number) + u32(sequence) + payload
     return head + mac(key, head)[:TAG_BYTES]
 
 

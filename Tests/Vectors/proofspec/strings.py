@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """SERVICE.md section 11 and SPEC.md section 13: the keys of an app's own strings, and the file that holds them."""
 
 from nacl import bindings

@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """Section 16: the puzzles of work (a), and the check of the birthday problems of work (b)."""
 
 import struct

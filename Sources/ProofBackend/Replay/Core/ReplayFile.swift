@@ -1,13 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+
 internal import CSQLite
 internal import Glibc
 import ProofModel
 
 /// The SQLite file of a replay store, and the statements on it.
 ///
+/// Its owner lets one thread at a time use it: SQLite is opened without locks of its own.
 @safe
 final class ReplayFile: @unchecked Sendable {
-  // Its owner lets one thread at a time use it: SQLite is opened without locks of its own.
-
   /// Numbers that the file keeps beside the entries.
   enum Number: Int64 {
     /// The highest time that the store was given.
@@ -26,26 +27,41 @@ final class ReplayFile: @unchecked Sendable {
   private static let schema = """
     PRAGMA journal_mode = WAL;
     BEGIN EXCLUSIVE;
-    CREATE TABLE used (key BLOB PRIMARY KEY NOT NULL, expiry INTEGER NOT NULL) STRICT, WITHOUT ROWID;
-    CREATE INDEX used_expiry ON used (expiry);
-    CREATE TABLE judgement (name BLOB PRIMARY KEY NOT NULL, bytes BLOB NOT NULL, expiry INTEGER NOT NULL)
-      STRICT, WITHOUT ROWID;
-    CREATE INDEX judgement_expiry ON judgement (expiry);
-    CREATE TABLE note (id INTEGER PRIMARY KEY NOT NULL, number INTEGER NOT NULL, bytes BLOB NOT NULL) STRICT;
+    \(ReplayTables("").made)
     PRAGMA application_id = \(applicationID);
     PRAGMA user_version = \(version);
     COMMIT;
     """
 
+  /// The file that the tables stand in.
+  enum Form {
+    /// A file of the replay store alone.
+    case own
+    /// The database of another program of ours, which has this application id.
+    case guest(Int64)
+  }
+
   private let path: String
+  private let tables: ReplayTables
   private let connection: OpaquePointer
   private var statements: [String: OpaquePointer] = unsafe [:]
   /// The highest time that this process has written.
   private var highest: UInt64 = 0
+  /// Whether a commit waits for the disk.
+  private var isSynchronous = false
 
-  init(path: String, mustBeNew: Bool = false) throws(ReplayStoreFailure) {
+  init(path: String, in form: Form = .own, mustBeNew: Bool = false) throws(ReplayStoreFailure) {
     self.path = path
-    let isNew = try Self.make(path, mustBeNew: mustBeNew)
+    var isNew = false
+    var host: Int64?
+    switch form {
+    case .own:
+      isNew = try Self.make(path, mustBeNew: mustBeNew)
+      tables = ReplayTables("")
+    case .guest(let applicationID):
+      host = applicationID
+      tables = ReplayTables("replay_")
+    }
     var opened: OpaquePointer?
     let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE
     let result = unsafe sqlite3_open_v2(path, &opened, flags, nil)
@@ -59,13 +75,20 @@ final class ReplayFile: @unchecked Sendable {
       throw .foreign(place: path, reason: "this SQLite is older than 3.31")
     }
     if isNew { try execute(Self.schema) }
-    guard try number("PRAGMA application_id") == Self.applicationID else {
+    guard try number("PRAGMA application_id") == host ?? Self.applicationID else {
       throw .foreign(place: path, reason: "it is another program's file")
     }
-    guard try number("PRAGMA user_version") == Self.version else {
-      throw .foreign(place: path, reason: "it is of another version")
+    if host == nil {
+      guard try number("PRAGMA user_version") == Self.version else {
+        throw .foreign(place: path, reason: "it is of another version")
+      }
     }
-    // A killed process loses nothing. After a power cut the store reports that it is not complete.
+    // Programs of earlier versions know no counts, and leave them alone.
+    if try number(tables.countMade) < 5 {
+      try execute("BEGIN IMMEDIATE; \(tables.made) COMMIT;")
+    }
+    // A killed process loses nothing. A power cut may take back transactions that need not last; the store then
+    // reports that it is not complete.
     try execute("PRAGMA synchronous = NORMAL")
     highest = try number(.highest)
   }
@@ -78,22 +101,34 @@ final class ReplayFile: @unchecked Sendable {
   // MARK: Entries
 
   /// Runs a step atomically. Takes the time, and forgets entries that have ended.
+  ///
+  /// - Parameters:
+  ///   - now: Unix seconds: the highest time that the verifier has seen.
+  ///   - mustLast: Whether the step must survive a power cut when this function returns.
+  ///   - systemTime: Gives the system's time.
+  ///   - body: The step.
+  /// - Returns: The result of the step.
+  /// - Throws: ``ReplayStoreFailure``; nothing was changed then.
   func transaction<R>(
-    at now: UInt64, _ systemTime: () -> UInt64,
+    at now: UInt64, mustLast: Bool = false, _ systemTime: () -> UInt64,
     _ body: (ReplayFile) throws(ReplayStoreFailure) -> R
   ) throws(ReplayStoreFailure) -> R {
+    try setSynchronous(mustLast)
     try execute("BEGIN IMMEDIATE")
     do throws(ReplayStoreFailure) {
       if now > highest {
         try run(
           """
-          INSERT INTO note VALUES (?1, ?2, x'') ON CONFLICT DO UPDATE SET number = max(number, ?2)
+          INSERT INTO \(tables.note) VALUES (?1, ?2, x'') ON CONFLICT DO UPDATE SET number = max(number, ?2)
           """, [.number(Number.highest.rawValue), .number(Int64(clamping: now))])
         try note(boot: nil, written: systemTime())
         // Another process may have seen a later time.
         let latest = Int64(clamping: try number(.highest))
-        try run("DELETE FROM used WHERE expiry < ?", [.number(latest)])
-        try run("DELETE FROM judgement WHERE expiry < ?", [.number(latest)])
+        try run("DELETE FROM \(tables.used) WHERE expiry < ?", [.number(latest)])
+        try run("DELETE FROM \(tables.judgement) WHERE expiry < ?", [.number(latest)])
+        let eldest = latest - min(latest, Int64(EventCounts.retention))
+        try run("DELETE FROM \(tables.meter) WHERE last < ?", [.number(eldest)])
+        try run("DELETE FROM \(tables.pair) WHERE last < ?", [.number(eldest)])
       }
       let result = try body(self)
       try execute("COMMIT")
@@ -105,15 +140,22 @@ final class ReplayFile: @unchecked Sendable {
     }
   }
 
+  /// In WAL mode FULL waits for the disk at each commit; NORMAL leaves that to the next FULL one.
+  private func setSynchronous(_ mustLast: Bool) throws(ReplayStoreFailure) {
+    guard mustLast != isSynchronous else { return }
+    try execute("PRAGMA synchronous = \(mustLast ? "FULL" : "NORMAL")")
+    isSynchronous = mustLast
+  }
+
   func insert(_ key: ReplayKey, _ expiry: UInt64) throws(ReplayStoreFailure) -> Bool {
     try run(
-      "INSERT INTO used VALUES (?, ?) ON CONFLICT DO NOTHING",
+      "INSERT INTO \(tables.used) VALUES (?, ?) ON CONFLICT DO NOTHING",
       [.bytes(key.bytes), .number(Int64(clamping: expiry))]) == 1
   }
 
   func judgement(_ name: ReplayKey) throws(ReplayStoreFailure) -> [UInt8]? {
     var found: [UInt8]?
-    try run("SELECT bytes FROM judgement WHERE name = ?", [.bytes(name.bytes)]) { row in
+    try run("SELECT bytes FROM \(tables.judgement) WHERE name = ?", [.bytes(name.bytes)]) { row in
       found = row.bytes()
     }
     return found
@@ -121,17 +163,73 @@ final class ReplayFile: @unchecked Sendable {
 
   func keep(_ record: ReplayRecord) throws(ReplayStoreFailure) {
     try run(
-      "INSERT INTO judgement VALUES (?, ?, ?)",
+      "INSERT INTO \(tables.judgement) VALUES (?, ?, ?)",
       [
         .bytes(record.name.bytes), .bytes(record.bytes), .number(Int64(clamping: record.expiry)),
       ])
+  }
+
+  // MARK: Counts
+
+  /// Counts an event at the highest time of the store.
+  func count(_ redemption: Redemption) throws(ReplayStoreFailure) -> EventCounts {
+    let now = try number(.highest)
+    let (device, moment) = (
+      Value.bytes(redemption.device.bytes), Value.number(Int64(clamping: now))
+    )
+    var counts = EventCounts()
+    var meter = EventMeter()
+    try run("SELECT bytes FROM \(tables.meter) WHERE device = ?", [device]) { row in
+      meter = EventMeter(row.bytes())
+    }
+    meter.add(at: now)
+    counts.eventsOfDevice = meter.span(at: now)
+    try run(
+      "INSERT OR REPLACE INTO \(tables.meter) VALUES (?, ?, ?)",
+      [device, .bytes(meter.bytes), moment])
+    if let account = redemption.account {
+      try run(
+        """
+        INSERT INTO \(tables.pair) VALUES (?1, ?2, ?3)
+        ON CONFLICT DO UPDATE SET last = max(last, excluded.last)
+        """, [device, .bytes(account.bytes), moment])
+      counts.devicesOfAccount = try span(of: "account", .bytes(account.bytes), at: now)
+    }
+    counts.accountsOfDevice = try span(of: "device", device, at: now)
+    return counts
+  }
+
+  /// Counts the rows of a column's value, the latest ones up to ``EventCounts/most``.
+  private func span(
+    of column: String, _ value: Value, at now: UInt64
+  ) throws(ReplayStoreFailure) -> EventCounts.Span {
+    var span = EventCounts.Span()
+    try run(
+      "SELECT last FROM \(tables.pair) WHERE \(column) = ? ORDER BY last DESC LIMIT ?",
+      [value, .number(Int64(EventCounts.most))]
+    ) { row in
+      let last = UInt64(clamping: row.number())
+      if last + 60 > now { span.minute += 1 }
+      if last + 3_600 > now { span.hour += 1 }
+      if last + 86_400 > now { span.day += 1 }
+    }
+    return span
+  }
+
+  /// Forgets which devices an account was seen with, and leaves nothing of it in the file's free pages. A power cut does
+  /// not bring it back.
+  func forget(_ account: ReplayKey) throws(ReplayStoreFailure) -> Int {
+    try setSynchronous(true)
+    try execute("PRAGMA secure_delete = ON")
+    defer { try? execute("PRAGMA secure_delete = OFF") }
+    return try run("DELETE FROM \(tables.pair) WHERE account = ?", [.bytes(account.bytes)])
   }
 
   // MARK: Notes
 
   func number(_ number: Number) throws(ReplayStoreFailure) -> UInt64 {
     var found: Int64 = 0
-    try run("SELECT number FROM note WHERE id = ?", [.number(number.rawValue)]) { row in
+    try run("SELECT number FROM \(tables.note) WHERE id = ?", [.number(number.rawValue)]) { row in
       found = row.number()
     }
     return UInt64(clamping: found)
@@ -139,7 +237,9 @@ final class ReplayFile: @unchecked Sendable {
 
   func noteGap(until moment: UInt64) throws(ReplayStoreFailure) {
     try run(
-      "INSERT INTO note VALUES (?1, ?2, x'') ON CONFLICT DO UPDATE SET number = max(number, ?2)",
+      """
+      INSERT INTO \(tables.note) VALUES (?1, ?2, x'') ON CONFLICT DO UPDATE SET number = max(number, ?2)
+      """,
       [.number(Number.gap.rawValue), .number(Int64(clamping: moment))])
   }
 
@@ -147,18 +247,20 @@ final class ReplayFile: @unchecked Sendable {
   func isBoot(_ boot: [UInt8]) throws(ReplayStoreFailure) -> Bool {
     var count = 0
     try run(
-      "SELECT 1 FROM note WHERE id = ? AND bytes = ?", [.number(Self.bootRow), .bytes(boot)]
+      "SELECT 1 FROM \(tables.note) WHERE id = ? AND bytes = ?",
+      [.number(Self.bootRow), .bytes(boot)]
     ) { row in count += Int(row.number()) }
     return count == 1
   }
 
   func note(boot: [UInt8]?, written: UInt64) throws(ReplayStoreFailure) {
     try run(
-      "INSERT OR REPLACE INTO note VALUES (?, ?, x'')",
+      "INSERT OR REPLACE INTO \(tables.note) VALUES (?, ?, x'')",
       [.number(Number.written.rawValue), .number(Int64(clamping: written))])
     guard let boot else { return }
     try run(
-      "INSERT OR REPLACE INTO note VALUES (?, 0, ?)", [.number(Self.bootRow), .bytes(boot)])
+      "INSERT OR REPLACE INTO \(tables.note) VALUES (?, 0, ?)",
+      [.number(Self.bootRow), .bytes(boot)])
   }
 
   // MARK: SQLite

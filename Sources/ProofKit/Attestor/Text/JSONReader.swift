@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Reads JSON byte by byte. Each step consumes bytes or throws, so that it ends with the text.
 struct JSONReader {
   private static let depthMax = 32

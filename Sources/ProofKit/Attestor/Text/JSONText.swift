@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// A value of JSON (RFC 8259).
 ///
 /// ProofKit links only libsodium, so it has a parser of its own for the few objects it reads:

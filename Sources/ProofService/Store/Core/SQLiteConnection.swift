@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 internal import CSQLite
 internal import Glibc
 
@@ -29,7 +31,19 @@ enum SQLiteValue: Sendable {
 
   let path: String
   private let connection: OpaquePointer
-  private var statements: [SQLiteStatement: OpaquePointer]
+  private var statements: [Key: OpaquePointer]
+
+  private enum Key: Hashable {
+    case fixed(SQLiteStatement)
+    case spent(SpentStatement)
+
+    var sql: String {
+      switch self {
+      case .fixed(let statement): statement.rawValue
+      case .spent(let statement): statement.sql
+      }
+    }
+  }
 
   /// Opens an existing file.
   ///
@@ -94,7 +108,24 @@ enum SQLiteValue: Sendable {
     _ statement: SQLiteStatement, _ values: [SQLiteValue] = [],
     each: (borrowing Row) -> Void = { _ in }
   ) throws(StoreError) -> Int {
-    let prepared = try unsafe self.prepared(statement)
+    try run(.fixed(statement), values, each)
+  }
+
+  /// Runs a prepared statement about a table of spent marks.
+  ///
+  /// - Returns: The number of rows that it changed.
+  @discardableResult
+  func run(
+    _ verb: SpentStatement.Verb, slot: Int, _ values: [SQLiteValue] = [],
+    each: (borrowing Row) -> Void = { _ in }
+  ) throws(StoreError) -> Int {
+    try run(.spent(SpentStatement(verb: verb, slot: slot)), values, each)
+  }
+
+  private func run(
+    _ key: Key, _ values: [SQLiteValue], _ each: (borrowing Row) -> Void
+  ) throws(StoreError) -> Int {
+    let prepared = try unsafe self.prepared(key)
     defer {
       unsafe sqlite3_reset(prepared)
       unsafe sqlite3_clear_bindings(prepared)
@@ -124,10 +155,10 @@ enum SQLiteValue: Sendable {
   /// Whether a transaction is open. SQLite rolls one back by itself after some errors.
   var isInTransaction: Bool { unsafe sqlite3_get_autocommit(connection) == 0 }
 
-  private func prepared(_ statement: SQLiteStatement) throws(StoreError) -> OpaquePointer {
-    if let prepared = unsafe statements[statement] { return unsafe prepared }
-    let prepared = try unsafe prepare(statement.rawValue, for: UInt32(SQLITE_PREPARE_PERSISTENT))
-    unsafe statements[statement] = prepared
+  private func prepared(_ key: Key) throws(StoreError) -> OpaquePointer {
+    if let prepared = unsafe statements[key] { return unsafe prepared }
+    let prepared = try unsafe prepare(key.sql, for: UInt32(SQLITE_PREPARE_PERSISTENT))
+    unsafe statements[key] = prepared
     return unsafe prepared
   }
 

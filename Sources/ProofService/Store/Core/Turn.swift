@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 internal import Glibc
 
 /// A signal that one thread gives and another waits for. Writes before `give` are visible after

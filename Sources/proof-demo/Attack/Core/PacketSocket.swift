@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import Glibc
 
 /// A Unix socket of whole packets (SOCK_SEQPACKET), as an attacker opens it, with no use of the

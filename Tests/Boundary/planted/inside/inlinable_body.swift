@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // expect: cannot be used in an '@inlinable' function
 internal import ProofCore
 

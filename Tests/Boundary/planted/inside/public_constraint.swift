@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // expect: cannot be declared public because its generic requirement uses an internal type
 internal import ProofCore
 

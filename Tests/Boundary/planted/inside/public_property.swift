@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // expect: property cannot be declared public because its type uses an internal type
 internal import ProofCore
 

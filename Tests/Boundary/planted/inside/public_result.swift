@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // expect: method cannot be declared public because its result uses an internal type
 internal import ProofCore
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // expect: is inaccessible due to 'internal' protection level
 import ProofModel
 

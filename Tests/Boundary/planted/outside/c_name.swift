@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // expect: cannot find 'pfc_config' in scope
 import ProofModel
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // expect: binary operator '==' cannot be applied to two 'SecretBytes' operands
 import ProofModel
 

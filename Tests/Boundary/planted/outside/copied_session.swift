@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // expect: 'session' consumed more than once
 import ProofModel
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // expect: lifetime-dependent variable 'kept' escapes its scope
 import ProofModel
 

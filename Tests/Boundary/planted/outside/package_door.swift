@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // expect: cannot find 'CoreCrypto' in scope
 import ProofModel
 

@@ -1,4 +1,6 @@
-// expect: has no member 'receipt'
+// SPDX-License-Identifier: Apache-2.0
+
+// expect: 'receipt' is inaccessible due to 'package' protection level
 import ProofModel
 
 func client(recall: Recall, answer: Answer) throws -> Advice {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // expect: cannot convert value of type 'ProofNonce' to expected argument type 'Proof'
 import ProofModel
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Stands where the generated key stands: looks bytes up at places that other bytes of the key decide.
 
 #include "ProofKey.h"

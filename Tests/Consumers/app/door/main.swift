@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import ProofKit
 import ProofKitHTTP
 import ProofModel
@@ -21,7 +23,7 @@ guard let kept = try store.load(), let held = kept.token(for: lock) else { throw
 _ = try send(held.token.message)
 let challenge = try Challenge(send(.askForChallenge))
 let proved = try Prover(config: kept.config, collector: probe).prove(
-  Command(Array("open".utf8), class: CommandClass(1)), .integrity, from: kept.instance, to: lock,
+  Command("open", class: 1), .integrity, from: kept.instance, to: lock,
   answering: challenge, form: held.form)
 let verdict = try proved.receipt(of: Answer(send(proved.message))).verdict
 print("verdict", verdict)

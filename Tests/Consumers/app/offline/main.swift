@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import ProofKit
 
 // The smallest app that proves: `offline STORAGE NONCE` prints a proof of the device under what

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// A call that takes as much stack as it is told to: C alone, for what Swift's library takes depends on what was looked
 /// up and allocated before, most of all under a sanitizer.
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Sees what keys and measurements leave behind in this process's memory.
 ///
 /// Random bytes play the secret. They are kept masked, so that the witness itself holds no copy that it would find.

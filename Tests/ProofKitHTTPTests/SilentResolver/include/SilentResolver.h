@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// A resolver of names that can fall silent, as one does whose servers are out of reach.
 ///
 /// This module's `getaddrinfo` stands before the C library's in each program that links it, and passes everything on.

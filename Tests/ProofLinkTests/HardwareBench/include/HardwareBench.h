@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The hardware's portable part on flash in memory, with one central: for tests of the app's end.
 
 #ifndef HARDWARE_BENCH_H

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Sees what secrets leave behind in this process's memory.
 ///
 /// A pattern of random bytes plays the secret. It is kept masked, so that the witness itself holds no copy that it

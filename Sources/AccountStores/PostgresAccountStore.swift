@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import PostgresStore
+package import ProofService
+
+/// One account's store in a PostgreSQL database that several processes and machines share.
+///
+/// Every call goes to the primary: libpq skips a server that only reads. Uses of salts that wait at
+/// the same time share a transaction, and other calls share a trip (`Batcher`). A call whose
+/// connection broke is repeated for ``Settings/patience`` milliseconds, then fails. No call ends with
+/// an unknown commit that a repetition would take effect twice: uses and changes have a key.
+///
+/// Connections are made when calls need them, so a process starts and goes on beside a database that
+/// is away for a while.
+package final class PostgresAccountStore: Store {
+  /// The number and the patience of connections.
+  package struct Settings: Sendable {
+    /// Connections for uses of salts, and as many for other calls.
+    package var lanes = 4
+    /// Milliseconds in which a call is tried again after its first failure.
+    package var patience: Int64 = 3_000
+
+    package init() {}
+  }
+
+  /// The account's number in the database.
+  let account: Int32
+  /// The database, without the password.
+  let place: String
+  let options: PostgresOptions
+  let settings: Settings
+  private let uses: Batcher<UseLane>
+  private let calls: Batcher<CallLane>
+  /// A connection for queries over all devices. They take long, and no request waits for them.
+  private let surveys: Batcher<CallLane>
+
+  /// Opens the store of an account.
+  ///
+  /// - Parameters:
+  ///   - options: The database, and the role of the service.
+  ///   - name: The account's name; nil for the only account of the database.
+  ///   - settings: Numbers of connections.
+  /// - Throws: ``StoreError/missing(path:)`` without such an account,
+  ///   ``StoreError/database(_:detail:)``.
+  package convenience init(
+    _ options: PostgresOptions, opening name: String?, _ settings: Settings = Settings()
+  ) throws(StoreError) {
+    let found = try Self.found(options, settings) { (session) throws(PostgresError) in
+      try session.run(PostgresStatement.accounts, .bytea(name.map { Array($0.utf8) }))
+    }
+    guard found.count > 0 else {
+      throw .database(
+        options.description,
+        detail: name.map { "it has no account “\($0)”; make it with “proofctl init”" }
+          ?? "it has no account; make one with “proofctl init”")
+    }
+    guard found.count == 1 else {
+      throw .database(
+        options.description, detail: "it has several accounts; name one in the URI: account=NAME")
+    }
+    try self.init(options, found, settings)
+  }
+
+  /// Opens the store of an account, and enters an account that is missing. It has no row then.
+  ///
+  /// - Parameters:
+  ///   - options: The database, and the role of the service.
+  ///   - name: The account's name.
+  ///   - settings: Numbers of connections.
+  /// - Throws: ``StoreError/database(_:detail:)``.
+  package convenience init(
+    _ options: PostgresOptions, creating name: String, _ settings: Settings = Settings()
+  ) throws(StoreError) {
+    let made = try Self.found(options, settings) { (session) throws(PostgresError) in
+      try session.run(PostgresStatement.makeAccount, .bytea(Array(name.utf8)))
+    }
+    try self.init(options, made, settings)
+  }
+
+  private static func found(
+    _ options: PostgresOptions, _ settings: Settings,
+    _ body: (PostgresConnection) throws(PostgresError) -> PostgresRows
+  ) throws(StoreError) -> PostgresRows {
+    try StoreError.of(options.description) { () throws(PostgresError) in
+      try PostgresSession(options, patience: settings.patience).repeating(body)
+    }
+  }
+
+  private init(
+    _ options: PostgresOptions, _ account: PostgresRows, _ settings: Settings
+  ) throws(StoreError) {
+    let number = try StoreError.of(options.description) { () throws(PostgresError) in
+      try account.integer(0, 0)
+    }
+    self.account = Int32(truncatingIfNeeded: number)
+    place = options.description
+    self.options = options
+    self.settings = settings
+    var patient = options
+    patient.callTimeout = 30_000
+    let patience = settings.patience
+    let lanes = 0..<settings.lanes
+    uses = Batcher(lanes: lanes.map { _ in UseLane(options, patience: patience) })
+    calls = Batcher(lanes: lanes.map { _ in CallLane(options, patience: patience) })
+    surveys = Batcher(lanes: [CallLane(patient, patience: patience)])
+  }
+
+  /// Calls a statement whose first parameter is the account's number.
+  func run(
+    _ statement: PostgresStatement, _ values: [PostgresValue]
+  ) throws(PostgresError) -> PostgresRows {
+    try calls.answer(to: PostgresCall(statement, [.int4(account)] + values))
+  }
+
+  /// Runs a query over all devices.
+  func survey(_ call: PostgresCall) throws(PostgresError) -> PostgresRows {
+    try surveys.answer(to: call, within: 30_000)
+  }
+
+  func spend(_ use: ChallengeUse) throws(PostgresError) -> ChallengeUsed.Outcome {
+    try uses.answer(to: use).outcome
+  }
+
+  func stored<R>(_ body: () throws(PostgresError) -> R) throws(StoreError) -> R {
+    try StoreError.of(place, body)
+  }
+
+  // MARK: Rows
+
+  /// One row, or nil.
+  package func row(_ key: String, of table: StoreTable) throws(StoreError) -> [UInt8]? {
+    try stored { () throws(PostgresError) in
+      let rows = try run(.row, [.int2(table.number), .bytea(Array(key.utf8))])
+      return try rows.optionalBytes(0, 0)
+    }
+  }
+
+  /// All rows of a table, in the order of their keys' bytes.
+  package func rows(of table: StoreTable) throws(StoreError) -> [StoreRow] {
+    try stored { () throws(PostgresError) in
+      let answer = try run(.rows, [.int2(table.number)])
+      var rows: [StoreRow] = []
+      for row in 0..<answer.count {
+        rows.append(StoreRow(try answer.text(row, 0), try answer.bytes(row, 1)))
+      }
+      return rows
+    }
+  }
+
+  /// Makes all changes or none, under the name of a random operation: a repeated call knows it.
+  package func apply(_ changes: [StoreChange]) throws(StoreError) {
+    let parts = changes.map(\.parts)
+    let operation = (0..<16).map { _ in UInt8.random(in: .min ... .max) }
+    let (outcome, refused) = try stored { () throws(PostgresError) in
+      let rows = try run(
+        .apply,
+        [
+          .bytea(operation), .bool(changes.countsForRevision), .int2s(parts.map(\.kind)),
+          .int2s(parts.map(\.table.number)), .byteas(parts.map { Array($0.key.utf8) }),
+          .byteas(parts.map(\.value)),
+        ])
+      return (try rows.text(0, 0), Int(try rows.integer(0, 1)))
+    }
+    switch outcome {
+    case "applied", "again": return
+    case "taken" where changes.indices.contains(refused):
+      throw .alreadyThere(table: parts[refused].table, key: parts[refused].key)
+    case "changed" where changes.indices.contains(refused):
+      throw .changedMeanwhile(table: parts[refused].table, key: parts[refused].key)
+    default: throw .database(place, detail: "a change of rows ended as “\(outcome)”")
+    }
+  }
+
+  /// Grows with each change.
+  package func revision() throws(StoreError) -> UInt64 {
+    try stored { () throws(PostgresError) in
+      try UInt64(bitPattern: run(.see, [.bytea([])]).integer(0, 0))
+    }
+  }
+
+  /// Adds to a counter, and returns its earlier value. A call that is repeated after a commit that
+  /// was not answered leaves a gap.
+  package func advance(_ counter: String, by count: UInt64) throws(StoreError) -> UInt64 {
+    try stored { () throws(PostgresError) in
+      let name = PostgresValue.bytea(Array("counter.\(counter)".utf8))
+      return try UInt64(
+        bitPattern: run(.advance, [name, .int8(Int64(bitPattern: count))]).integer(0, 0))
+    }
+  }
+}
+
+extension StoreTable {
+  var number: Int16 { Int16(rawValue) }
+}
+
+extension StoreChange {
+  /// The change as `pf2.apply` takes it.
+  fileprivate var parts: (kind: Int16, table: StoreTable, key: String, value: [UInt8]?) {
+    switch self {
+    case .insert(let table, let key, let value): (0, table, key, value)
+    case .put(let table, let key, let value): (1, table, key, value)
+    case .expect(let table, let key, let value): (2, table, key, value)
+    case .remove(let table, let key): (3, table, key, nil)
+    }
+  }
+}
+
+extension StoreError {
+  /// Calls the database.
+  static func of<R>(
+    _ place: String, _ body: () throws(PostgresError) -> R
+  ) throws(StoreError) -> R {
+    do throws(PostgresError) {
+      return try body()
+    } catch {
+      throw .database(place, detail: error.description)
+    }
+  }
+}

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import PostgresStore
+package import ProofModel
+package import ProofService
+
+// Spent salts and devices.
+
+extension PostgresAccountStore {
+  /// Spends a salt and notes the report's facts, in one step. The salt must be unexpired by the
+  /// database's clock, too.
+  package func use(_ use: SaltUse) throws(StoreError) -> SaltOutcome {
+    // The schema keeps times as 32 bits.
+    guard let expiry = Int32(exactly: use.expiry) else { return .stale }
+    var challenge = ChallengeUse(
+      account: account, expiry: expiry, time: Int64(Int32(clamping: use.time)),
+      salt: use.salt.bytes, device: use.device.bytes, note: use.sighting?.note,
+      digest: use.report.bytes, answer: use.answer, revision: Int64(bitPattern: use.revision))
+    if let sighting = use.sighting {
+      challenge.version = Int64(bitPattern: sighting.version)
+      challenge.generation = Int64(sighting.generation)
+      challenge.mustRaise = sighting.mustRaiseGeneration
+      challenge.gate = sighting.gate?.bytes
+      let key = Array(use.device.description.utf8)
+      switch sighting.strings {
+      case .none: break
+      case .put(let row): challenge.strings = .init(key: key, value: row)
+      case .remove: challenge.strings = .init(key: key, value: nil)
+      }
+    }
+    let outcome = try stored { () throws(PostgresError) in try spend(challenge) }
+    switch outcome {
+    case .used: return .used
+    case .again(let answer): return answer.isEmpty ? .stale : .again(answer)
+    case .stale: return .stale
+    case .changed: return .changed
+    }
+  }
+
+  /// The mark of a salt; nil if the salt was not spent.
+  package func spent(
+    _ salt: Salt, by device: InstanceID, expiring expiry: Int64
+  ) throws(StoreError) -> SpentMark? {
+    let slot = SpentRing.slot(of: SpentRing.minute(of: expiry))
+    return try stored { () throws(PostgresError) in
+      let rows = try run(.spent, [.int2(Int16(slot)), .bytea(device.bytes), .bytea(salt.bytes)])
+      guard rows.count > 0 else { return nil }
+      guard let report = try? Digest(rows.bytes(0, 0)) else {
+        throw PostgresError(.mismatch, "a mark has a digest that is none")
+      }
+      return SpentMark(report, answer: try rows.optionalBytes(0, 1) ?? [])
+    }
+  }
+
+  /// Drops all marks of slots whose last mark expired.
+  @discardableResult
+  package func dropMarks(expiredBefore time: Int64) throws(StoreError) -> Int {
+    try stored { () throws(PostgresError) in
+      // The ring has the marks of all accounts.
+      let minute = PostgresValue.int8(SpentRing.minute(of: time))
+      return try Int(survey(PostgresCall(.dropMarks, [minute])).integer(0, 0))
+    }
+  }
+
+  /// Forgets devices not seen for long. Devices that a report holds stay until the next call.
+  package func dropDevices(
+    lastSeenBefore time: Int64, atMost count: Int
+  ) throws(StoreError) -> Int {
+    try stored { () throws(PostgresError) in
+      let values: [PostgresValue] = [.int4(account), .int8(time), .int8(Int64(count))]
+      return try Int(survey(PostgresCall(.dropDevices, values)).integer(0, 0))
+    }
+  }
+
+  /// The highest generation of a device that was dropped.
+  package func generationFloor() throws(StoreError) -> UInt32 { try floor("generation floor") }
+
+  /// The highest generation, at any gate, of a device that was dropped.
+  package func gateGenerationFloor() throws(StoreError) -> UInt32 {
+    try floor("gate generation floor")
+  }
+
+  private func floor(_ name: String) throws(StoreError) -> UInt32 {
+    try stored { () throws(PostgresError) in
+      try Self.generation(run(.counter, [.bytea(Array(name.utf8))]), 0, 0)
+    }
+  }
+
+  /// The highest generation of a device's own line at a gate.
+  package func generation(
+    of device: InstanceID, at gate: GateID
+  ) throws(StoreError) -> UInt32? {
+    try stored { () throws(PostgresError) in
+      let rows = try run(.line, [.bytea(device.bytes), .bytea(gate.bytes)])
+      guard try rows.optionalBytes(0, 0) != nil else { return nil }
+      return try Self.generation(rows, 0, 0)
+    }
+  }
+
+  private static func generation(
+    _ rows: PostgresRows, _ row: Int, _ column: Int
+  ) throws(PostgresError) -> UInt32 {
+    guard let generation = UInt32(exactly: try rows.integer(row, column)) else {
+      throw PostgresError(.mismatch, "a device has a generation that is none")
+    }
+    return generation
+  }
+
+  /// The row of a device.
+  package func device(_ id: InstanceID) throws(StoreError) -> DeviceRow? {
+    try glance(at: id).device
+  }
+
+  /// Reads the revision and the row of a device in one statement.
+  package func glance(
+    at id: InstanceID
+  ) throws(StoreError) -> (revision: UInt64, device: DeviceRow?) {
+    try stored { () throws(PostgresError) in
+      let rows = try run(.see, [.bytea(id.bytes)])
+      let revision = UInt64(bitPattern: try rows.integer(0, 0))
+      guard try rows.integer(0, 1) > 0 else { return (revision, nil) }
+      return (revision, try Self.device(id, rows, 0, from: 1))
+    }
+  }
+
+  /// The devices seen last, the latest first.
+  package func devices(latest count: Int) throws(StoreError) -> [DeviceRow] {
+    try stored { () throws(PostgresError) in
+      let values: [PostgresValue] = [.int4(account), .int8(Int64(count))]
+      let rows = try survey(PostgresCall(.latestDevices, values))
+      var devices: [DeviceRow] = []
+      for row in 0..<rows.count {
+        guard let device = try? InstanceID(rows.bytes(row, 0)) else {
+          throw PostgresError(.mismatch, "a row has a device that is none")
+        }
+        devices.append(try Self.device(device, rows, row, from: 1))
+      }
+      return devices
+    }
+  }
+
+  /// Columns: version, generation, first seen, last seen, note.
+  private static func device(
+    _ id: InstanceID, _ rows: PostgresRows, _ row: Int, from column: Int
+  ) throws(PostgresError) -> DeviceRow {
+    DeviceRow(
+      device: id, firstSeen: try rows.integer(row, column + 2),
+      lastSeen: try rows.integer(row, column + 3),
+      generation: try generation(rows, row, column + 1), note: try rows.bytes(row, column + 4),
+      version: UInt64(bitPattern: try rows.integer(row, column)))
+  }
+
+  /// The number of devices.
+  package func counts() throws(StoreError) -> StoreCounts {
+    try stored { () throws(PostgresError) in
+      let rows = try survey(PostgresCall(.countDevices, [.int4(account)]))
+      return StoreCounts(devices: Int(try rows.integer(0, 0)))
+    }
+  }
+}

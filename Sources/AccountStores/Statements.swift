@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import PostgresStore
+
+// Every statement of the store, prepared once on each connection.
+
+extension PostgresStatement {
+  static let accounts = PostgresStatement("accounts", "SELECT account FROM pf2.accounts($1::bytea)")
+  static let makeAccount = PostgresStatement(
+    "make_account", "SELECT pf2.make_account($1::bytea)")
+
+  static let row = PostgresStatement(
+    "row", "SELECT value FROM pf1.row($1::int4, $2::int2, $3::bytea)")
+  static let rows = PostgresStatement("rows", "SELECT key, value FROM pf2.rows($1::int4, $2::int2)")
+  static let apply = PostgresStatement(
+    "apply",
+    """
+    SELECT outcome, place FROM pf2.apply($1::int4, $2::bytea, $3::bool, $4::int2[], $5::int2[],
+      $6::bytea[], $7::bytea[])
+    """)
+  static let advance = PostgresStatement(
+    "advance", "SELECT pf1.block($1::int4, $2::bytea, $3::int8)")
+  static let counter = PostgresStatement("counter", "SELECT pf2.counter($1::int4, $2::bytea)")
+
+  static let see = PostgresStatement(
+    "see",
+    """
+    SELECT revision, version, generation, first_seen, last_seen, note
+    FROM pf1.see($1::int4, $2::bytea)
+    """)
+  static let spent = PostgresStatement(
+    "spent", "SELECT report, answer FROM pf2.spent($2::int2, $1::int4, $3::bytea, $4::bytea)")
+  static let line = PostgresStatement("line", "SELECT pf2.line($1::int4, $2::bytea, $3::bytea)")
+  static let latestDevices = PostgresStatement(
+    "latest_devices",
+    """
+    SELECT device, version, generation, first_seen, last_seen, note
+    FROM pf2.latest_devices($1::int4, $2::int8)
+    """)
+  static let countDevices = PostgresStatement(
+    "count_devices", "SELECT pf1.count_devices($1::int4)")
+  static let dropDevices = PostgresStatement(
+    "drop_devices", "SELECT pf2.drop_devices($1::int4, $2::int8, $3::int8)")
+  static let dropMarks = PostgresStatement("drop_marks", "SELECT pf2.drop_marks($1::int8)")
+}

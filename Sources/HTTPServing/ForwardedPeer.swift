@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Finds the client that a request comes from, when proxies stand between.
+struct ForwardedPeer: Sendable {
+  /// The trusted proxies.
+  let trusted: Set<IPAddress>
+  /// Whether each connection is a trusted proxy's: those of a Unix socket, whose mode says who may connect.
+  let trustsAll: Bool
+
+  init(
+    trusting addresses: Set<String>, trustsAll: Bool = false
+  ) throws(HTTPServerError) {
+    self.trustsAll = trustsAll
+    var trusted: Set<IPAddress> = []
+    for text in addresses {
+      guard let address = IPAddress(text) else { throw .address(text) }
+      trusted.insert(address)
+    }
+    self.trusted = trusted
+  }
+
+  /// Whether an address is a trusted proxy's.
+  func isProxy(_ peer: String) -> Bool {
+    trustsAll || IPAddress(peer).map(trusted.contains) ?? false
+  }
+
+  /// The last address in `X-Forwarded-For` that is no trusted proxy's. Each proxy appends the
+  /// address that it saw. Addresses before the last untrusted one are that client's own claim, and
+  /// are ignored.
+  func peer(of request: HTTPRequest) -> String {
+    guard isProxy(request.peer),
+      let forwarded = request.headers["x-forwarded-for"]
+    else { return request.peer }
+    var peer = request.peer
+    for part in forwarded.split(separator: ",", omittingEmptySubsequences: false).reversed() {
+      guard let address = IPAddress(String(part.trimmed)) else { break }
+      peer = address.text
+      if !trusted.contains(address) { break }
+    }
+    return peer
+  }
+}
+
+extension Substring {
+  /// The text, trimmed of blanks at both ends.
+  fileprivate var trimmed: Substring {
+    var text = drop { $0 == " " || $0 == "\t" }
+    while let last = text.last, last == " " || last == "\t" { text.removeLast() }
+    return text
+  }
+}

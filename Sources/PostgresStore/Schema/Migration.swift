@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// One step of the schema, forward and back.
+package struct Migration: Sendable {
+  /// The version that the step forward leads to.
+  package let version: Int
+  /// The oldest program that works with this version. A step that only adds leaves it as it was.
+  package let oldestProgram: Int
+  let forward: String
+  let back: String
+
+  package init(version: Int, oldestProgram: Int, forward: String, back: String) {
+    self.version = version
+    self.oldestProgram = oldestProgram
+    self.forward = forward
+    self.back = back
+  }
+
+  /// The steps of this program, in files below Schema/Migrations.
+  package static let all = [
+    Migration(
+      1, PackageResources.v1_tables_up_sql, PackageResources.v1_tables_down_sql),
+    Migration(
+      2, PackageResources.v2_use_up_sql, PackageResources.v2_use_down_sql),
+    Migration(
+      3, PackageResources.v3_operations_up_sql, PackageResources.v3_operations_down_sql),
+    // Takes rights from functions of version 2 and 3. No program called them.
+    Migration(
+      4, oldestProgram: 4, PackageResources.v4_store_up_sql, PackageResources.v4_store_down_sql),
+    Migration(
+      5, oldestProgram: 4, PackageResources.v5_replay_up_sql, PackageResources.v5_replay_down_sql),
+  ]
+
+  private init(
+    _ version: Int, oldestProgram: Int = 0, _ forward: [UInt8], _ back: [UInt8]
+  ) {
+    self.init(
+      version: version, oldestProgram: oldestProgram,
+      forward: String(decoding: forward, as: UTF8.self),
+      back: String(decoding: back, as: UTF8.self))
+  }
+}
+
+/// The version of a database's schema, and the oldest program that works with it.
+package struct SchemaVersion: Sendable, Equatable {
+  package let version: Int
+  package let oldestProgram: Int
+
+  /// The schema that this program's functions belong to.
+  package static let program = 5
+  /// The oldest schema that this program works with: from the second release on, the one before its
+  /// own.
+  package static let needed = 5
+
+  /// Reads the version with the rights of the service's role.
+  package init(of connection: PostgresConnection) throws(PostgresError) {
+    let rows = try connection.run(
+      PostgresStatement("schema", "SELECT version, oldest_program FROM pf1.schema()"))
+    version = Int(try rows.integer(0, 0))
+    oldestProgram = Int(try rows.integer(0, 1))
+  }
+
+  /// Refuses to go on with a schema that is too old for a program, or too new.
+  ///
+  /// - Parameters:
+  ///   - program: The number of the program.
+  ///   - needed: The oldest schema that the program works with.
+  /// - Throws: `.mismatch`, with the next step in its words.
+  package func check(
+    program: Int = SchemaVersion.program, needed: Int = SchemaVersion.needed
+  ) throws(PostgresError) {
+    guard version >= needed else {
+      throw PostgresError(
+        .mismatch, "the schema has version \(version), this program needs \(needed); migrate it")
+    }
+    guard oldestProgram <= program else {
+      throw PostgresError(
+        .mismatch,
+        "the schema has version \(version) for program \(oldestProgram) or later, this is \(program); "
+          + "update the program")
+    }
+  }
+}

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A leaky bucket: how much of an ``OpeningBudget/Rate`` is taken.
+///
+/// A clock that goes back gives nothing back, and takes nothing.
+package struct RateBucket: Sendable {
+  private var spent = 0.0
+  private var time: UInt64 = 0
+
+  /// A full allowance.
+  package init() {}
+
+  /// Takes one; false if none is left.
+  ///
+  /// - Parameters:
+  ///   - rate: The rate.
+  ///   - now: Unix seconds.
+  /// - Returns: Whether one was left.
+  package mutating func take(_ rate: OpeningBudget.Rate, at now: UInt64) -> Bool {
+    spent = max(0, spent - Double(now - min(now, time)) * rate.perSecond)
+    time = max(time, now)
+    guard spent + 1 <= rate.burst else { return false }
+    spent += 1
+    return true
+  }
+
+  /// Gives back one that was taken.
+  mutating func giveBack() { spent = max(0, spent - 1) }
+}

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ProofModel
+
+/// The clearances that a session holds now, one for each host. Only the newest of a host counts.
+struct Clearances: Sendable {
+  /// One clearance: docs/SPEC.md, section 16.
+  struct Held: Sendable, Hashable {
+    let text: String
+    /// When the SDK sends it no longer, in uptime.
+    let end: Duration
+    private let kinds: UInt8
+    private let workLevel: UInt8
+    private let memoryWorkLevel: UInt8
+
+    private static let characterCount = 88
+    private static let lifeMax: Int64 = 3600
+    private static let margin: Int64 = 2
+
+    /// Takes a clearance for a host; nil for another text, another host's, another app's, and one that has expired.
+    ///
+    /// - Parameters:
+    ///   - text: The text that the gate sent.
+    ///   - authority: The host that the connection was made to.
+    ///   - handle: The app's handle.
+    ///   - unixTime: The gate's time.
+    ///   - now: The same moment in uptime.
+    init?(
+      _ text: String, for authority: String, _ handle: GateHandle, _ unixTime: Int64,
+      _ now: Duration
+    ) {
+      guard text.utf8.count == Self.characterCount, let bytes = Base64.decode(text, .url),
+        bytes[0] == 0x1A, bytes[2] != 0, bytes[4] & 0xFE == 0, bytes[5] == 0
+      else { return nil }
+      let host = Digest(hashing: Array(("pfc1.host......." + authority).utf8)).bytes.prefix(16)
+      guard bytes[18..<34].elementsEqual(host) else { return nil }
+      let isOfApp = bytes[4] == 1
+      guard !isOfApp || bytes[34..<50].elementsEqual(handle.bytes) else { return nil }
+      let expiry = Int64(littleEndianBytes: bytes[6..<10])
+      let life = min(expiry - unixTime, Self.lifeMax) - Self.margin
+      guard life > 0 else { return nil }
+      self.text = text
+      end = now + .seconds(life)
+      kinds = bytes[2]
+      workLevel = bytes[3] & 0x1F
+      memoryWorkLevel = bytes[3] >> 5
+    }
+
+    /// Whether the gate has noted an answer to such a challenge.
+    func serves(_ challenge: ProtectedClient.Challenge) -> Bool {
+      guard kinds & 1 << (challenge.kind.rawValue - 5) != 0 else { return false }
+      return switch challenge.kind {
+      case .work: workLevel >= challenge.level
+      case .memoryWork: memoryWorkLevel >= challenge.level
+      default: true
+      }
+    }
+  }
+
+  private var held: [String: Held] = [:]
+
+  /// The clearance for a host that counts now.
+  mutating func text(for authority: String, at now: Duration) -> Held? {
+    guard let found = held[authority] else { return nil }
+    guard now < found.end else {
+      held[authority] = nil
+      return nil
+    }
+    return found
+  }
+
+  /// Takes the newest clearance of a host.
+  mutating func take(_ clearance: Held, for authority: String) { held[authority] = clearance }
+
+  /// Forgets all of them.
+  mutating func drop() { held = [:] }
+}

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A command with its proofs, ready to be sent, and the values that authenticate the answer.
+public struct ProvedCommand: Sendable {
+  /// The message to send.
+  public let message: Message
+  /// The nonce that the proofs answer.
+  public let nonce: ProofNonce
+  /// The kind of proof.
+  public let kind: ProofKind
+  /// The counter of the challenge answered.
+  public let counter: UInt64
+  /// The app instance that sends.
+  public let instance: InstanceID
+  private let secrets: HardwareSecrets
+
+  /// Proves a command.
+  ///
+  /// An integrity command carries both proofs. The right device proof tells the hardware that the
+  /// app's device is known, even if the app has changed.
+  ///
+  /// - Parameters:
+  ///   - command: The command to be done.
+  ///   - kind: The kind of proof to make.
+  ///   - instance: The app instance that asks.
+  ///   - hardware: The hardware that is asked.
+  ///   - challenge: The hardware's last challenge.
+  ///   - secrets: The secrets that app and hardware share, made from a fresh measurement.
+  public init(
+    _ command: Command, proving kind: ProofKind, from instance: InstanceID,
+    to hardware: HardwareID, answering challenge: Challenge, with secrets: HardwareSecrets
+  ) {
+    self.init(
+      command, proving: kind, from: instance, to: hardware, answering: challenge, with: secrets,
+      releasing: { _, _ in })
+  }
+
+  /// Proves a command, and lends each proof once its MAC is done. The proof as the closure leaves
+  /// it goes into the message, and the device proof binds it.
+  package init<E: Error>(
+    _ command: Command, proving kind: ProofKind, from instance: InstanceID,
+    to hardware: HardwareID, answering challenge: Challenge, with secrets: HardwareSecrets,
+    releasing release: (inout Proof, _ previous: Proof?) throws(E) -> Void
+  ) throws(E) {
+    let request = CoreRequest(
+      command: command, kind: kind, instance: instance, hardware: hardware, challenge: challenge)
+    (message, nonce) = try request.encode(with: secrets.core, releasing: release)
+    self.kind = kind
+    counter = challenge.counter
+    self.instance = instance
+    self.secrets = secrets
+  }
+
+  /// Checks the hardware's answer.
+  ///
+  /// - Parameter answer: The answer that came over the link.
+  /// - Returns: The authenticated verdict.
+  /// - Throws: ``ProofError/unauthenticated(_:)``, ``ProofError/answerToAnother(expected:actual:)``,
+  ///   ``ProofError/answerToRecall(_:)``, ``ProofError/differs(_:)``.
+  public func receipt(of answer: Answer) throws(ProofError) -> Receipt {
+    let receipt = try Receipt(answer, to: nonce, counter: counter, with: secrets)
+    // These two verdicts, with a receipt, can only answer a recall of this very command.
+    guard receipt.verdict != .stale, receipt.verdict != .notExecuted else {
+      throw .answerToRecall(receipt.verdict)
+    }
+    return receipt
+  }
+
+  /// Whether the command was proved with these secrets. Constant time.
+  package func isProved(with other: HardwareSecrets) -> Bool {
+    HardwareSecrets.Part.allCases.allSatisfy { part in
+      secrets.withBytes(of: part) { one in
+        other.withBytes(of: part) { CoreCrypto.equal(one, $0) }
+      }
+    }
+  }
+
+  /// Asks for the outcome of the command, after a lost link. From then on the hardware accepts no
+  /// command of this instance whose challenge is as old as this one's.
+  public var recall: Recall {
+    Recall(of: nonce, counter: counter, from: instance, with: secrets)
+  }
+}
+
+/// A command as it came over the link, parsed and not yet checked: for logs and tools.
+public struct ReceivedCommand: Sendable, Hashable {
+  /// The kind of proof.
+  public let kind: ProofKind
+  /// The command to be done.
+  public let command: Command
+  /// The app instance that asks.
+  public let instance: InstanceID?
+  /// The counter of the challenge answered.
+  public let counter: UInt64
+  /// The integrity proof, if the kind has one.
+  public let integrityProof: Proof?
+  /// The device proof.
+  public let deviceProof: Proof
+
+  /// Parses a COMMAND message.
+  ///
+  /// - Parameter message: The app's message.
+  /// - Throws: ``ProofError/malformed(_:byteCount:)``.
+  public init(_ message: Message) throws(ProofError) {
+    self = try CoreMessage.command(message.bytes(of: .command))
+  }
+
+  init(
+    kind: ProofKind, command: Command, instance: InstanceID?, counter: UInt64,
+    integrityProof: Proof?, deviceProof: Proof
+  ) {
+    self.kind = kind
+    self.command = command
+    self.instance = instance
+    self.counter = counter
+    self.integrityProof = integrityProof
+    self.deviceProof = deviceProof
+  }
+}

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The features of hardware beyond version 1, as its capabilities name them (SPEC.md, section 10).
+///
+/// A bit keeps its meaning for ever. Bits that this version does not know stay in the set.
+public struct HardwareFeatures: OptionSet, Sendable, Hashable {
+  /// It takes tokens of version two.
+  public static let tokenVersionTwo = HardwareFeatures(rawValue: CoreWire.featureTokenTwo)
+  /// It has a factory secret: it takes tokens that are sealed with it, and no others.
+  public static let factorySecret = HardwareFeatures(rawValue: CoreWire.featureFactorySecret)
+  /// The features that this version knows.
+  public static let known: HardwareFeatures = [.tokenVersionTwo, .factorySecret]
+
+  /// The bits, as the capabilities carry them.
+  public let rawValue: UInt32
+
+  /// Takes bits.
+  public init(rawValue: UInt32) { self.rawValue = rawValue }
+}

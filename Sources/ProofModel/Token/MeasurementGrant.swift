@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The number of commands that a token permits.
+public enum Uses: Sendable, Hashable {
+  /// A limited number, 1 to 2^32 - 2.
+  case limited(UInt32)
+  /// Any number.
+  case unlimited
+}
+
+/// The version of a measurement token.
+public enum TokenVersion: UInt8, Sendable, Hashable {
+  /// For any hardware, sealed by X25519 alone.
+  case one = 1
+  /// For hardware whose capabilities name it. Hardware with a factory secret takes no other.
+  case two = 2
+}
+
+/// The content of a measurement token: the rights of one app instance at one piece of hardware, and
+/// the secrets to check its proofs with. Secret.
+///
+/// The backend makes one and seals it as a token; the hardware opens the token and gets it back.
+/// The initialiser checks every field.
+public struct MeasurementGrant: Sendable {
+  /// The hardware that may open it.
+  public let hardware: HardwareID
+  /// The app instance it is about.
+  public let instance: InstanceID
+  /// Production or development.
+  public let mode: Mode
+  /// Classes of commands that an integrity match permits; at least one.
+  public let integrityClasses: CommandClasses
+  /// Those that a device match permits, among the above; may be none.
+  public let deviceClasses: CommandClasses
+  /// The number of integrity failures that are allowed; at least one.
+  public let attempts: UInt16
+  /// The number of accepted commands that are allowed.
+  public let uses: Uses
+  /// The configuration's generation.
+  public let generation: UInt32
+  /// The time when it was issued, in Unix seconds.
+  public let issued: UInt64
+  /// The time when it ends, in Unix seconds; nil for never.
+  public let notAfter: UInt64?
+  /// The secrets that app and hardware share.
+  public let secrets: HardwareSecrets
+  /// The version of the token.
+  public let version: TokenVersion
+  /// The backend that signed it; nil until it was opened from a token.
+  public let issuer: IssuerID?
+
+  /// Checks and takes the content of a token.
+  ///
+  /// - Parameters:
+  ///   - hardware: The hardware that may open it.
+  ///   - instance: The app instance it is about.
+  ///   - mode: The mode of the key that made the secrets.
+  ///   - integrityClasses: At least one.
+  ///   - deviceClasses: None, or some of the above.
+  ///   - attempts: At least one.
+  ///   - uses: At least one.
+  ///   - generation: The configuration's generation, 1 to 2^32 - 2.
+  ///   - issued: Unix seconds, at least 1.
+  ///   - notAfter: Unix seconds, not before `issued`; nil for never.
+  ///   - secrets: The secrets made for this hardware.
+  ///   - version: The version of the token; two only for hardware that knows it.
+  /// - Throws: ``ProofError/outOfRange(field:value:allowed:)``.
+  public init(
+    for hardware: HardwareID, instance: InstanceID, mode: Mode,
+    integrityClasses: CommandClasses, deviceClasses: CommandClasses = [], attempts: UInt16,
+    uses: Uses, generation: UInt32, issued: UInt64, notAfter: UInt64? = nil,
+    secrets: HardwareSecrets, version: TokenVersion = .one
+  ) throws(ProofError) {
+    guard !integrityClasses.isEmpty else {
+      throw .outOfRange(
+        field: "set of classes for an integrity match", value: "empty", allowed: "one or more")
+    }
+    guard integrityClasses.isSuperset(of: deviceClasses) else {
+      throw .outOfRange(
+        field: "set of classes for a device match",
+        value: "0x" + String(deviceClasses.rawValue, radix: 16),
+        allowed: "a subset of 0x" + String(integrityClasses.rawValue, radix: 16))
+    }
+    guard attempts > 0 else {
+      throw .outOfRange(field: "number of attempts", value: "0", allowed: "1 to 65535")
+    }
+    if case .limited(let count) = uses, count == 0 || count == .max {
+      throw .outOfRange(
+        field: "number of uses", value: "\(count)", allowed: "1 to 4294967294, or unlimited")
+    }
+    guard generation > 0, generation < .max else {
+      throw .outOfRange(
+        field: "generation", value: "\(generation)", allowed: "1 to 4294967294")
+    }
+    guard issued > 0 else {
+      throw .outOfRange(field: "time of issue", value: "0", allowed: "Unix seconds from 1")
+    }
+    if let notAfter, notAfter < issued {
+      throw .outOfRange(
+        field: "end", value: "\(notAfter)", allowed: "Unix seconds from \(issued), the issue")
+    }
+    self.init(
+      unchecked: hardware, instance: instance, mode: mode, integrityClasses: integrityClasses,
+      deviceClasses: deviceClasses, attempts: attempts, uses: uses, generation: generation,
+      issued: issued, notAfter: notAfter, secrets: secrets, version: version, issuer: nil)
+  }
+
+  /// Takes fields that the core has checked.
+  init(
+    unchecked hardware: HardwareID, instance: InstanceID, mode: Mode,
+    integrityClasses: CommandClasses, deviceClasses: CommandClasses, attempts: UInt16,
+    uses: Uses, generation: UInt32, issued: UInt64, notAfter: UInt64?,
+    secrets: HardwareSecrets, version: TokenVersion, issuer: IssuerID?
+  ) {
+    self.hardware = hardware
+    self.instance = instance
+    self.mode = mode
+    self.integrityClasses = integrityClasses
+    self.deviceClasses = deviceClasses
+    self.attempts = attempts
+    self.uses = uses
+    self.generation = generation
+    self.issued = issued
+    self.notAfter = notAfter
+    self.secrets = secrets
+    self.version = version
+    self.issuer = issuer
+  }
+
+  /// Signs the grant, then seals it to the hardware, under a fresh ephemeral key.
+  ///
+  /// - Parameters:
+  ///   - recipient: The hardware, whose id must be the grant's.
+  ///   - factory: The hardware's factory secret, if it has one; nil for suite 1.
+  ///   - issuer: The backend's signing key.
+  /// - Returns: The token.
+  /// - Throws: As ``sealed(to:with:signedBy:ephemeral:)``, save for the length.
+  public func sealed(
+    to recipient: HardwareIdentity, with factory: FactorySecret? = nil,
+    signedBy issuer: IssuerKey
+  ) throws(ProofError) -> MeasurementToken {
+    guard recipient.id == hardware else { throw .notForThisHardware("measurement grant") }
+    return try CoreToken.seal(self, to: recipient, with: factory, signedBy: issuer.core)
+  }
+
+  /// Signs the grant, then seals it to the hardware, under an ephemeral key of the caller's.
+  ///
+  /// - Parameters:
+  ///   - recipient: The hardware, whose id must be the grant's.
+  ///   - factory: The hardware's factory secret, if it has one; nil for suite 1.
+  ///   - issuer: The backend's signing key.
+  ///   - ephemeral: 32 fresh random bytes. They are consumed, because no two tokens may share them.
+  /// - Returns: The token.
+  /// - Throws: ``ProofError/notForThisHardware(_:)`` if the recipient or the factory secret is not
+  ///   of the grant's hardware, ``ProofError/wrongMode(_:)`` if a factory secret meets version one
+  ///   or the literal form, ``ProofError/unusablePublicKey(of:)``, ``ProofError/allZeros(of:)`` if a secret is all
+  ///   zeros,
+  ///   ``ProofError/wrongLength(of:expected:actual:)`` for `ephemeral`.
+  public func sealed(
+    to recipient: HardwareIdentity, with factory: FactorySecret? = nil,
+    signedBy issuer: IssuerKey, ephemeral: consuming SecretBytes
+  ) throws(ProofError) -> MeasurementToken {
+    guard recipient.id == hardware else { throw .notForThisHardware("measurement grant") }
+    return try CoreToken.seal(
+      self, to: recipient, with: factory, signedBy: issuer.core, ephemeral: ephemeral)
+  }
+}
+
+extension MeasurementGrant: CustomStringConvertible, CustomReflectable {
+  /// The public part, without the secrets.
+  public var description: String {
+    "measurement grant: \(mode), hardware \(hardware), instance \(instance), "
+      + "generation \(generation)"
+  }
+
+  /// Shows the public part.
+  public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
+}

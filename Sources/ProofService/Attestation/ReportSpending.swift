@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ProofModel
+
+// A report's answer is kept, sealed, with the mark of its salt. An app whose connection broke sends
+// the same report again and gets the same bytes, from any process that serves the account.
+
+/// The end of one report: its salt is spent and its answer kept, in one transaction.
+struct ReportSpending {
+  let desk: ReportDesk
+  /// The salt's end, as its MAC proves it.
+  let expiry: Int64
+  /// SHA-256 of the whole report.
+  let digest: Digest
+
+  private var service: AttestationService { desk.service }
+  private var salt: Salt { desk.head.salt }
+  private var device: InstanceID { desk.head.device }
+
+  /// The answer to a report under a spent salt; nil if the salt is not spent. Spares the work of
+  /// judging a replay.
+  func earlier() throws(Refusal) -> ReportEnd? {
+    let mark = try service.store { (store) throws(StoreError) in
+      try store.spent(salt, by: device, expiring: expiry)
+    }
+    return try mark.map { mark throws(Refusal) in try end(mark.outcome(for: digest), []) }
+  }
+
+  /// Spends the salt with no sighting.
+  func unbelievable() throws(Refusal) -> ReportEnd {
+    try spend(desk.answer(.unbelievable), for: nil) {
+      service.metrics.count(.unbelievable)
+      desk.log("unbelievable", [])
+    }
+  }
+
+  /// Spends the salt.
+  ///
+  /// - Parameters:
+  ///   - answer: The answer to send if this call spends the salt.
+  ///   - sighting: The report's facts about the device; nil if it is refused.
+  ///   - noting: Called if this call spent the salt.
+  /// - Returns: The answer to send, or that the report must be judged again.
+  /// - Throws: ``Refusal``.
+  func spend(
+    _ answer: AttestationAnswer, for sighting: DeviceSighting?, noting: () -> Void
+  ) throws(Refusal) -> ReportEnd {
+    let bytes = answer.bytes(with: desk.key)
+    let use = SaltUse(
+      of: salt, by: device, expiring: expiry, at: desk.now.seconds, report: digest,
+      answer: service.account.vault.seal(bytes.span, for: place),
+      revision: desk.snapshot.revision, sighting: sighting)
+    let outcome = try service.store { (store) throws(StoreError) in try store.use(use) }
+    if outcome == .used {
+      noting()
+      service.sweep(under: desk.snapshot.policy, at: desk.now.seconds)
+    }
+    return try end(outcome, bytes)
+  }
+
+  private func end(_ outcome: SaltOutcome, _ bytes: [UInt8]) throws(Refusal) -> ReportEnd {
+    switch outcome {
+    case .used: return .sent(bytes)
+    case .again(let sealed):
+      service.metrics.count(.repeatedReports)
+      do {
+        let answer = try service.account.vault.open(sealed, for: place)
+        return .sent(answer.withBytes { Array(copying: $0) })
+      } catch {
+        throw .failed
+      }
+    case .stale: return desk.stale()
+    case .changed: return .changed
+    }
+  }
+
+  /// Binds the sealed answer to its device and salt.
+  private var place: String { "answer/\(device)/\(salt)" }
+}
+
+extension AttestationService {
+  /// Drops what has expired. The report that caused it is answered whether or not that succeeds.
+  fileprivate func sweep(under policy: Policy, at now: Int64) {
+    do {
+      metrics.count(.devicesDropped, by: try sweeper.sweep(account.store, under: policy, at: now))
+    } catch {
+      metrics.count(.storeFailures)
+    }
+  }
+}

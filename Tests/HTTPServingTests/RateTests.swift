@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ProofJOSE
+import ProofModel
+import Testing
+
+@testable import HTTPServing
+
+@Suite struct RateTests {
+  @Test func `a bucket lets a burst through, then its rate, and says how long to wait`() {
+    let limiter = RateLimiter()
+    func wait(_ name: String, _ seconds: Int64, _ nanoseconds: Int32 = 0) -> Int? {
+      limiter.wait(
+        of: Array(name.utf8), rate: 2,
+        at: UnixTime(seconds: seconds, nanoseconds: nanoseconds))
+    }
+    for _ in 0..<20 { #expect(wait("a", 100) == nil) }
+    #expect(wait("a", 100) == 1)
+    #expect(wait("b", 100) == nil)
+    #expect(wait("a", 100, 500_000_000) == nil)
+    #expect(wait("a", 100, 500_000_000) == 1)
+    for _ in 0..<20 { #expect(wait("a", 200) == nil) }
+    #expect(wait("a", 200) == 1)
+  }
+
+  @Test func `no rate is no limit, and a clock set back lets no request through for free`() {
+    let limiter = RateLimiter()
+    for _ in 0..<100 { #expect(limiter.wait(of: [1], rate: 0, at: UnixTime(seconds: 1)) == nil) }
+    for _ in 0..<10 { #expect(limiter.wait(of: [1], rate: 1, at: UnixTime(seconds: 9)) == nil) }
+    #expect(limiter.wait(of: [1], rate: 1, at: UnixTime(seconds: 9)) == 1)
+  }
+
+  @Test func `names beyond the bound share one bucket`() {
+    let limiter = RateLimiter()
+    let now = UnixTime(seconds: 1)
+    for name in 0..<RateLimiter.namesMax {
+      let bytes = [UInt8(name & 255), UInt8(name >> 8 & 255), UInt8(name >> 16)]
+      _ = limiter.wait(of: bytes, rate: 1, at: now)
+    }
+    for name in 0..<10 as Range<UInt8> {
+      #expect(limiter.wait(of: [9, 9, 9, name], rate: 1, at: now) == nil)
+    }
+    #expect(limiter.wait(of: [9, 9, 9, 99], rate: 1, at: now) == 1)
+  }
+}

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Console
+import EventServing
+import Foundation
+import HTTPServing
+import ProofBackend
+import ProofJOSE
+import ProofModel
+import Testing
+
+@testable import ProofService
+
+/// The listener for events at the service: the gate's handler, and a redeemer that learns apps from the service.
+@Suite struct EventServingTests {
+  /// A service with a gate, an audience, its redeemer, and the handler with one credential.
+  private struct Office {
+    let world: GateBench
+    let handler: EventHandler
+    let verifier: EventVerifier
+    let beacons: BeaconKey
+    private let files = Workplace()
+
+    init(canJudge: Bool = true) throws {
+      world = try GateBench()
+      let management = world.bench.management
+      try management.addEvents(EventRange(3300...3310, at: GateBench.name, for: "shop"))
+      let gate = try management.gate(GateBench.name).id
+      let own = [UInt8](repeating: 0x33, count: 32)
+      beacons = try BeaconKey(from: SecretBytes(copying: own.span), number: 1, of: gate)
+      let initial = try management.initialConfiguration().split(separator: "#").last
+      let fingerprint = try Digest(#require(Base64.decode(String(initial ?? ""))))
+      let configuration = try ProofBackend.GateConfiguration(
+        management.gateConfiguration(GateBench.name, audience: "shop"), signedBy: fingerprint)
+      var settings = EventVerifier.Settings()
+      settings.clock = world.bench.clock.clock
+      verifier = try EventVerifier(
+        by: configuration, name: "shop", beacons: beacons, replay: MemoryReplayStore(),
+        settings: settings)
+      let path = files.path(of: "credentials")
+      let digest = Hexadecimal.encode(Digest(hashing: Array("secret".utf8)).bytes)
+      try Data("shop \(digest) 99999999999\n".utf8).write(to: URL(filePath: path))
+      try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
+      let options = try EventOptions(
+        Options(
+          ["--events", "127.0.0.1:0", "--event-credentials", path, "--event-replay", "memory"],
+          taking: EventOptions.known), nil)
+      let place = EventHandler.Place("proof_service") { [verifier] in canJudge ? verifier : nil }
+      handler = try EventHandler(
+        place, #require(options), log: HTTPLog(.json, clock: { .zero }, write: { _ in }))
+    }
+
+    func event(_ secret: GateSecret, for admission: GateAdmission) throws -> String {
+      let audience = try #require(admission.events(of: 3300)).audience
+      var draft = CompactDraft(
+        created: UInt32(world.now), start: 7, count: 1, measured: 3,
+        beacon: try Beacon(header: beacons.header(at: world.now)))
+      draft.event = 3300
+      return try draft.text(for: .event(), with: secret.eventKeys(for: audience))
+    }
+
+    func post(_ token: String, _ credential: String?) throws -> (status: Int, body: JSONObject) {
+      let response = handler.respond(
+        to: HTTPRequest(
+          method: "POST", path: "/v1/event",
+          headers: credential.map { ["authorization": "Bearer \($0)"] } ?? [:],
+          body: Array(#"{"token":"\#(token)","event":3300}"#.utf8)))
+      guard case .object(let body) = try JSONValue(parsing: response.body.span) else {
+        throw Refused(response)
+      }
+      return (response.status, body)
+    }
+  }
+
+  @Test("A token of an app that the service has admitted counts once, with the credential alone")
+  func once() throws {
+    let office = try Office()
+    // A redeemer with its store in memory accepts no token that an earlier process could have accepted.
+    office.world.bench.clock.advance(by: 200)
+    let admitted = try office.world.admit(office.world.bench.app)
+    let token = try office.event(admitted.secret, for: admitted.admission)
+    #expect(try office.post(token, "secret").body.text("reason") == "unknown-app")
+    let grants = office.world.bench.grants.all
+    #expect(grants.count == 1)
+    for grant in grants { office.verifier.admit(grant) }
+    for credential in [nil, "", "secret ", "other"] {
+      #expect(try office.post(token, credential).status == 401)
+    }
+    let said = try office.post(token, "secret")
+    #expect(said.status == 200 && said.body.flag("valid") == true, "\(said)")
+    #expect(said.body.text("device") == office.world.bench.app.device.description)
+    #expect(try office.post(token, "secret").body.text("reason") == "replayed")
+  }
+
+  @Test("A service notes what it has issued: no refused report, none that lost to another one")
+  func grants() throws {
+    let world = try GateBench()
+    let bench = world.bench
+    _ = try bench.attest(bench.app)
+    _ = try bench.attest(bench.app, .gate, name: Bench.plain)
+    #expect(bench.grants.all.isEmpty)
+    let challenges = try (0..<2).map { _ in
+      try bench.challenge(bench.app, .gate, host: GateBench.host)
+    }
+    let subject = AttestationReport.Subject(.gate, name: GateBench.host)
+    for challenge in challenges {
+      _ = try bench.send(
+        bench.app.report(subject, answering: challenge), challenge.draft.salt, bench.app)
+    }
+    #expect(bench.grants.all.map(\.secret.generation) == [1])
+    let admitted = try world.admit(bench.app)
+    #expect(bench.grants.all.count == 2)
+    #expect(bench.grants.all[1].secret.keys.handle == admitted.secret.keys.handle)
+  }
+
+  @Test("Without a redeemer to judge by, a question is answered with 503")
+  func closed() throws {
+    let office = try Office(canJudge: false)
+    let admitted = try office.world.admit(office.world.bench.app)
+    let token = try office.event(admitted.secret, for: admitted.admission)
+    #expect(try office.post(token, "secret").status == 503)
+    #expect(try office.post(token, "other").status == 401)
+  }
+}
