@@ -35,7 +35,8 @@ class Gone(Exception):
 
 
 class Browser:
-    """A subclass has `open`, `run` (a function body with `return`), `resize`, `keys`, `drag`, `image`, `close`."""
+    """A subclass has `open`, `arrived` (waits until a page is loaded whose address begins so), `look` (the value of an
+    expression), `run` (a function body with `return`), `resize`, `keys`, `drag`, `image`, `close`."""
 
     watches = True
 
@@ -44,12 +45,7 @@ class Browser:
         end = time.monotonic() + patience
         while time.monotonic() < end:
             try:
-                found = self.call("""for (const end = Date.now() + 500; Date.now() < end;) {
-                  let found = null;
-                  try { found = (() => { return %s; })(); } catch (error) { found = null; }
-                  if (found) return found;
-                  await new Promise((resume) => setTimeout(resume, 30));
-                } return null;""" % condition)
+                found = self.look(condition)
             except (exceptions.WebDriverException, Gone):
                 continue
             if found:
@@ -83,6 +79,17 @@ class WebDriver(Browser):
         self.driver.get(address)
         if not self.watches:
             self.run(WATCH)
+
+    def arrived(self, start):
+        self.wait(f"location.href.startsWith({json.dumps(start)}) && document.readyState === 'complete'")
+
+    def look(self, condition):
+        return self.call("""for (const end = Date.now() + 500; Date.now() < end;) {
+          let found = null;
+          try { found = (() => { return %s; })(); } catch (error) { found = null; }
+          if (found) return found;
+          await new Promise((resume) => setTimeout(resume, 30));
+        } return null;""" % condition)
 
     def run(self, body, *arguments):
         return self.driver.execute_script(body, *arguments)
@@ -186,7 +193,11 @@ class WebKit(WebDriver):
 
 
 class Firefox(Browser):
-    """Firefox over WebDriver BiDi (W3C), which needs no driver beside it."""
+    """Firefox over WebDriver BiDi (W3C), which needs no driver beside it.
+
+    It loses what meets a navigation: a navigation that begins before the one under way has loaded never happens, and a
+    function whose document goes away gets no answer. So who leaves a page waits until the next one has loaded.
+    """
 
     def __init__(self, **preferences):
         self.profile = tempfile.mkdtemp(prefix="proofkit-firefox-")
@@ -211,28 +222,62 @@ class Firefox(Browser):
         self.numbers = itertools.count(1)
         self.socket = websocket.create_connection(
             address + "/session", timeout=2 * PATIENCE, suppress_origin=True, http_no_proxy=["*"])
+        # Addresses of the pages that have loaded since `open`, the one it asked for first.
+        self.context, self.loaded = None, []
         self.command("session.new", capabilities={"alwaysMatch": {"acceptInsecureCerts": True}})
+        self.command("session.subscribe", events=["browsingContext.load"])
         self.context = self.command("browsingContext.getTree")["contexts"][0]["context"]
         # Keys reach a document that has the focus of its window.
         self.command("browsingContext.activate", context=self.context)
         self.command("script.addPreloadScript", functionDeclaration=f"() => {{ {WATCH} }}")
 
     def command(self, method, **values):
+        return self.answer(self.send(method, **values))
+
+    def send(self, method, **values):
         number = next(self.numbers)
         self.socket.send(json.dumps({"id": number, "method": method, "params": values}))
-        while True:
-            answer = json.loads(self.socket.recv())
-            if answer.get("id") == number:
-                if answer["type"] != "success":
-                    raise Gone(answer)
-                return answer["result"]
+        return number
+
+    def answer(self, number, until_loaded=False):
+        """The answer to a command. `until_loaded`: a page that loads before it ends the wait."""
+        while (message := self.receive()).get("id") != number:
+            if until_loaded and self.is_loaded(message):
+                raise Gone(message)
+        if message["type"] != "success":
+            raise Gone(message)
+        return message["result"]
+
+    def receive(self):
+        message = json.loads(self.socket.recv())
+        if self.is_loaded(message):
+            self.loaded.append(message["params"]["url"])
+        return message
+
+    def is_loaded(self, message):
+        """Whether a page of the window has loaded; one of a frame does not count."""
+        return message.get("method") == "browsingContext.load" and message["params"]["context"] == self.context
 
     def open(self, address):
+        self.loaded.clear()
         self.command("browsingContext.navigate", context=self.context, url=address, wait="complete")
 
-    def evaluate(self, function):
-        answer = self.command(
-            "script.callFunction", functionDeclaration=function, awaitPromise=True, target={"context": self.context})
+    def arrived(self, start):
+        while not any(address.startswith(start) for address in self.loaded):
+            self.receive()
+
+    def look(self, condition):
+        found = self.evaluate(
+            "() => { let found = null; try { found = (() => { return %s; })(); } catch (error) { found = null; }"
+            "return JSON.stringify(found ?? null); }" % condition, until_loaded=True)
+        if not found:
+            time.sleep(0.03)
+        return found
+
+    def evaluate(self, function, until_loaded=False):
+        answer = self.answer(self.send(
+            "script.callFunction", functionDeclaration=function, awaitPromise=True, target={"context": self.context}),
+            until_loaded)
         assert answer["type"] == "success", answer
         return json.loads(answer["result"].get("value") or "null")
 

@@ -223,6 +223,7 @@ class InBrowser:
                 self.slide_by_keys(self.place())
             self.browser.press("Enter" if end == "data" else "Escape")
             result = listener.result()
+            self.browser.arrived(f"http://127.0.0.1:{listener.server_port}/done")
             self.assertEqual((set(result), result["state"]), ({"state", end}, state))
             if end == "code":
                 self.assertEqual(result["code"], "1005")
