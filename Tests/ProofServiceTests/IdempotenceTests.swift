@@ -218,7 +218,8 @@ import Testing
   }
 
   /// Four threads attest while a fifth rotates. It waits for the challenges of two keys before, as an
-  /// operator does by the clock.
+  /// operator does by the clock. Each attestation is of a device of its own: the salts of one second and
+  /// device differ by 16 random bits alone.
   @Test func `a rotation of the key of salts under load refuses no report`() throws {
     let place = Workplace()
     defer { withExtendedLifetime(place) {} }
@@ -250,8 +251,8 @@ import Testing
         return
       }
       var app = bench.app
-      app.evidence[TestApp.Name(.device, 5, "secret")] = Digest(hashing: [UInt8(thread)])
-      for _ in 0..<25 {
+      for number in UInt8(0)..<25 {
+        app.evidence[TestApp.Name(.device, 5, "secret")] = Digest(hashing: [UInt8(thread), number])
         load.withLock { $0.begun[thread] = $0.rotations }
         let answer = try! bench.attest(app)
         precondition(answer.outcome == .done, "refused: \(answer.outcome)")
