@@ -12,6 +12,7 @@ import Testing
     active: SaltKey(secret([UInt8](repeating: 7, count: 32)), epoch: 5),
     old: SaltKey(secret([UInt8](repeating: 6, count: 32)), epoch: 4))
   private let now: Int64 = 1_800_000_000
+  private let noise = SaltNoise()
 
   private func asker(
     _ key: UInt8 = 1, _ device: UInt8 = 2, _ purpose: AttestationPurpose = .gate, gate: UInt8? = 3
@@ -49,7 +50,7 @@ import Testing
           let made = terms(
             asker, policy: policy, limitLog2: limit,
             withheld: CollectionMode(rawValue: withheld))
-          let salt = made.salt(keys, account: "door")
+          let salt = made.salt(keys, account: "door", noise: noise)
           let read = try #require(open(salt, asker))
           #expect(read.expiry == made.expiry && read.generation == 70_000)
           #expect(read.policy == policy && read.limitLog2 == limit)
@@ -60,7 +61,7 @@ import Testing
   }
 
   @Test func `no salt with a bit changed is authentic`() throws {
-    let salt = terms(asker()).salt(keys, account: "door")
+    let salt = terms(asker()).salt(keys, account: "door", noise: noise)
     #expect(open(salt, asker()) != nil)
     for bit in 0..<128 {
       var bytes = salt.bytes
@@ -72,7 +73,7 @@ import Testing
   @Test func `a salt is authentic for its asker, account, sources, expiry and generation alone`()
     throws
   {
-    let salt = terms(asker()).salt(keys, account: "door")
+    let salt = terms(asker()).salt(keys, account: "door", noise: noise)
     #expect(open(salt, asker()) != nil)
     for other in [
       asker(9), asker(1, 9), asker(1, 2, .measurement), asker(gate: 9), asker(gate: nil),
@@ -102,7 +103,7 @@ import Testing
         let made = SaltTerms(
           asker(), expiry: time + seconds, generation: 1, policy: .full, limitLog2: 33,
           withheld: [], sources: SourcesAsked.all)
-        let salt = made.salt(keys, account: "door")
+        let salt = made.salt(keys, account: "door", noise: noise)
         for later in [-30, 0, 700] as [Int64] {
           let read = open(salt, asker(), above: 0, at: max(0, time + later))
           #expect(read?.expiry == time + seconds, "\(time) \(seconds) \(later)")
@@ -110,7 +111,7 @@ import Testing
       }
     }
     for generation in [1, 2, 65_535, 65_536, 65_537, 1 << 31, .max - 1] as [UInt32] {
-      let salt = terms(asker(), generation: generation).salt(keys, account: "door")
+      let salt = terms(asker(), generation: generation).salt(keys, account: "door", noise: noise)
       for ahead in [0, 1, 20_000] as [UInt32] {
         let before = generation - 1 > .max - ahead ? .max - 1 : generation - 1 + ahead
         #expect(open(salt, asker(), above: before)?.generation == generation)
@@ -119,7 +120,7 @@ import Testing
   }
 
   @Test func `the keys of two epochs count, each for its own salts`() throws {
-    let salt = terms(asker()).salt(keys, account: "door")
+    let salt = terms(asker()).salt(keys, account: "door", noise: noise)
     let next = SaltKeys(
       active: SaltKey(secret([UInt8](repeating: 8, count: 32)), epoch: 6), old: keys.active)
     #expect(open(salt, asker(), keys: next)?.epoch == 1)
@@ -130,10 +131,24 @@ import Testing
     #expect(open(salt, asker(), keys: other) == nil)
   }
 
-  @Test func `two salts of one moment differ, and random salts are not authentic`() {
-    var salts: Set<Salt> = []
-    for _ in 0..<64 { salts.insert(terms(asker()).salt(keys, account: "door")) }
-    #expect(salts.count > 60)
+  @Test func `the salts of one moment differ, 65,536 in a row`() {
+    var numbers: Set<UInt16> = []
+    for _ in 0..<100 { _ = noise.next() }
+    for _ in 0...UInt16.max { numbers.insert(noise.next()) }
+    #expect(numbers.count == 65_536)
+    let terms = terms(asker())
+    #expect(
+      terms.salt(keys, account: "door", noise: noise)
+        != terms.salt(keys, account: "door", noise: noise))
+  }
+
+  /// Two services that begin at the same moment do not go through the numbers in the same order.
+  @Test func `another service's salts come in another order`() {
+    let other = SaltNoise()
+    #expect((0..<16).map { _ in noise.next() } != (0..<16).map { _ in other.next() })
+  }
+
+  @Test func `random salts are not authentic`() {
     var generator = SeededGenerator(seed: 3)
     for _ in 0..<20_000 { #expect(open(.random(using: &generator), asker()) == nil) }
   }

@@ -9,14 +9,11 @@ import Testing
 @testable import ProofService
 
 @Suite struct SecureStringTests {
-  /// Asks for a string, a second after the question before: the salts of one second and device differ by
-  /// 16 random bits alone.
   private func ask(
     _ bench: Bench, _ name: String, define: String? = nil, app: TestApp? = nil
   ) throws -> AttestationAnswer {
     var subject = AttestationReport.Subject(.secureString, name: name)
     subject.payload = define.map { [1] + Array($0.utf8) } ?? [0]
-    bench.clock.advance(by: 1)
     return try bench.attest(app ?? bench.app, subject)
   }
 

@@ -31,6 +31,7 @@ public final class AttestationService: HTTPHandler {
   let devices = RateLimiter()
   let firstFetches = FirstFetches()
   let sweeper = Sweeper()
+  let noise = SaltNoise()
   /// Failures of the storage since it last served.
   private let failures = CoreLock(0)
 

@@ -39,7 +39,7 @@ extension AttestationService {
       policy: policy.measurement, limitLog2: UInt8(policy.limitLog2), withheld: question.withheld,
       sources: snapshot.sources(
         for: question.purpose, build.build, withheld: question.withheld))
-    let salt = terms.salt(snapshot.saltKeys, account: account.name)
+    let salt = terms.salt(snapshot.saltKeys, account: account.name, noise: noise)
     let draft: BaselineDraft
     do { draft = try terms.draft(salt) } catch {
       preconditionFailure("The policy's settings are in range. \(error)")

@@ -34,12 +34,11 @@ struct SaltTerms: Hashable {
   private(set) var epoch: UInt8?
 
   /// A fresh salt for these terms.
-  func salt(_ keys: SaltKeys, account: String) -> Salt {
+  func salt(_ keys: SaltKeys, account: String, noise: SaltNoise) -> Salt {
     while true {
-      let noise = CoreSodium.random(count: 2).reduce(0) { $0 << 8 | UInt16($1) }
-      let fields = SaltFields(self, epoch: keys.active.epoch, noise: noise)
+      let fields = SaltFields(self, epoch: keys.active.epoch, noise: noise.next())
       let tag = keys.active.tag(self, fields, account: account)
-      // All zeros are no salt: draw again.
+      // All zeros are no salt: make another.
       if let salt = try? Salt(fields.bytes + tag) { return salt }
     }
   }
@@ -129,7 +128,7 @@ struct SaltFields: Hashable {
   let policy: MeasurementPolicy
   let limitLog2: UInt8
   let withheld: CollectionMode
-  /// Random bits: two challenges of one device within a second differ.
+  /// The number by which two challenges of one device within a second differ.
   let noise: UInt16
 
   init(_ terms: SaltTerms, epoch: UInt8, noise: UInt16) {
