@@ -353,6 +353,6 @@ enum AccountVerbs {
     verb(
       "saltkey replace", "draws another key of challenges; those that wait end",
       as: "saltkey/replace"),
-    verb("metrics show", "shows how much there is of what", as: "metrics/show"),
+    verb("metrics show", "shows the numbers of devices, APIs, registrations, builds and keys", as: "metrics/show"),
   ]
 }
