@@ -209,7 +209,7 @@ struct LimitTests {
     #expect(try wire.answer()?.status == 200)
   }
 
-  /// Which of two limits is reached.
+  /// The limit that is reached.
   enum Limit: CaseIterable { case address, all }
 
   private func server(_ count: Int, _ limit: Limit) throws -> HTTPServer {

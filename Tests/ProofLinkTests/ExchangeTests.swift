@@ -115,7 +115,7 @@ extension BenchTests {
           let result = try model.play(&exchange, of: bench.app(token))
           #expect(bench.done <= 1, "MTU \(mtu), PDU \(at)")
           if case .success = result { #expect(bench.done == 1) }
-          // And then it is well again.
+          // The next call on a good link works.
           var next = LinkModel(bench, faults: LinkFaults(), seed: 4)
           var again = LinkExchange(bench.request(token, isHeld: exchange.isHeld, mtu: mtu))
           let before = bench.done

@@ -242,7 +242,7 @@ static int in_new_processes(const void *argument) {
   if (look(&sight, probe, PFC_CLASS_ENVIRONMENT, PFP_ENVIRONMENT_TRACER, "tracer") != PFP_OK) return 3;
   if (!sight.present) return 4;
   if ((memcmp(sight.digest, before->digest, sizeof sight.digest) != 0) != first_namespace) return 5;
-  // Nor does a link help that names the first namespace.
+  // A link that names the first namespace does not help either.
   (void)snprintf(link, sizeof link, "%s/link", place.folder);
   (void)snprintf(real, sizeof real, "/proc/%d/ns/pid", (int)getpid());
   if (symlink(FIRST_NAMESPACE, link) != 0 || mount_over(link, real) != 0) return 7;
