@@ -20,8 +20,8 @@ OPENER = re.compile(r"(What|Whoever|Whatever|Who|Whom|Whose|Which|Of|But|And|Or|
                     r"There (?:is|are))(?=[\s*\]]|$)")
 
 # A sentence names who acts, and says the fact alone.
-WORD = re.compile(r"\b(whoever|nobody|somebody|anybody|everybody|someone|no one|one who|who does so|all the same|for once)\b",
-                  re.IGNORECASE)
+WORD = re.compile(r"\b(whoever|nobody|somebody|anybody|everybody|someone|no one|one who|who does so|"
+                  r"all the same|for once)\b", re.IGNORECASE)
 
 # Signs before a line's first word: of a comment, a heading, a list, a table, a quotation, emphasis.
 SIGNS = re.compile(r"[\s/!#*<>|-]*(?:\d+\.\s+)?[*_\[]*")

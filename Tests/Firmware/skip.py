@@ -20,7 +20,8 @@ and is the same for all of them, it is one in SHARE but for these two.
 
 An attempt *opened* if the device has done a command, or anything has changed that a refusal leaves as it is
 (refusals.py); it *told* if the answer says a thing that is not true, with a right receipt; it *spoilt* if the verifier
-is damaged without a gain for an attacker; a slot is *lost* if it is free in RAM and not in flash. The last line counts walks.
+is damaged without a gain for an attacker; a slot is *lost* if it is free in RAM and not in flash. The last
+line counts walks.
 """
 
 import argparse

@@ -103,8 +103,8 @@ class Prose(unittest.TestCase):
                        "Nobody", "Neither", "Without", "Against", "There is", "There are"):
             self.assertTrue(lines_of("a.c", f"// {opener} it", "c"), opener)
             self.assertEqual(lines_of("a.c", f"// {opener}ish", "c"), [], opener)
-        for word in ("whoever", "Nobody", "somebody", "anybody", "everybody", "someone", "no one", "one who", "who does so",
-                     "all the same", "for once"):
+        for word in ("whoever", "Nobody", "somebody", "anybody", "everybody", "someone", "no one", "one who",
+                     "who does so", "all the same", "for once"):
             self.assertTrue(lines_of("a.c", f"// It is {word}.", "c"), word)
 
     def test_a_text_that_ends_too_early_is_read_to_its_end(self):
