@@ -215,7 +215,7 @@ extension BenchTests {
       }
     }
 
-    @Test("what the app can act on is told apart")
+    @Test("the app can distinguish the causes that it can act on")
     func errors() throws {
       let bench = try Bench(seed: 6)
       let token = try bench.token(uses: .limited(1))

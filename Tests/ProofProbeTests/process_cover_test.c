@@ -429,8 +429,8 @@ static void the_vdso_is_the_kernels(void) {
 }
 
 static const struct test tests[] = {
-    TEST("what is mounted over the kernel's word about this process is absent", a_cover_is_not_the_kernel),
-    TEST("without a descriptor to look with a tracer does not become none", no_descriptor_is_no_answer),
+    TEST("a record behind a mount over /proc is absent", a_cover_is_not_the_kernel),
+    TEST("a missing descriptor does not turn a tracer into none", no_descriptor_is_no_answer),
     TEST("where tracers may be out of sight, none is another observation", unseen_tracers_are_no_none),
     TEST("threads that begin and end meanwhile are no debugger's, and not untold", threads_that_end_are_not_traced),
     TEST("a child whose parent made the probe and ended measures itself", an_orphan_measures_itself),

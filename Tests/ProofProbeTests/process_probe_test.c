@@ -420,9 +420,9 @@ static const struct test tests[] = {
     TEST("a source this probe cannot collect is named before anything is measured",
          what_cannot_be_collected_is_said_first),
     TEST("progress only grows, and can stop a measurement without a trace", progress_grows_and_can_stop),
-    TEST("without bundle and storage these sources are absent", nothing_given_is_absent),
+    TEST("sources of a missing bundle and storage are absent", nothing_given_is_absent),
     TEST("a child measures itself, not its parent", a_child_measures_itself),
-    TEST("without /proc the measurement is another one, and no crash", no_proc_is_an_observation),
+    TEST("a missing /proc changes the measurement, without a crash", no_proc_is_an_observation),
     TEST("a hardened process gives the same evidence", hardening_changes_no_evidence),
 };
 
