@@ -16,10 +16,12 @@ import tokenize
 NOT_YET = ()
 
 # A line begins with its subject or its verb instead.
-OPENER = re.compile(r"(What|Whoever|Whatever|Who|Of|But|Nobody|Neither|Without|There (?:is|are))(?=[\s*\]]|$)")
+OPENER = re.compile(r"(What|Whoever|Whatever|Who|Whom|Whose|Which|Of|But|And|Or|Nor|Nobody|Neither|Without|Against|"
+                    r"There (?:is|are))(?=[\s*\]]|$)")
 
 # A sentence names who acts, and says the fact alone.
-WORD = re.compile(r"\b(whoever|nobody|somebody|all the same|for once)\b", re.IGNORECASE)
+WORD = re.compile(r"\b(whoever|nobody|somebody|anybody|everybody|someone|no one|one who|who does so|"
+                  r"all the same|for once)\b", re.IGNORECASE)
 
 # Signs before a line's first word: of a comment, a heading, a list, a table, a quotation, emphasis.
 SIGNS = re.compile(r"[\s/!#*<>|-]*(?:\d+\.\s+)?[*_\[]*")

@@ -9,7 +9,7 @@ package struct BenchOptions: Sendable {
   package let checks: Bool
   package let checksRatios: Bool
   package let reports: Bool
-  /// Which operations to do between marks, for valgrind and strace, and nothing else.
+  /// The operations to do between marks, for valgrind and strace, and nothing else.
   package let instrumented: Instrumented?
   package let rounds: Int
   package let seconds: Int

@@ -10,7 +10,7 @@
 
 enum { BODY_FIRST = 4096 };
 
-/// Why a request is refused by the server itself, before anybody sees it.
+/// The reasons for which the server itself refuses a request, before the handler sees it.
 enum refusal { ACCEPTED, AMBIGUOUS, LENIENT, TOO_LARGE, TOO_MANY_FIELDS, BUSY, STOPPING, OUT_OF_MEMORY };
 
 struct collected {

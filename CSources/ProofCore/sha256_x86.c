@@ -35,7 +35,7 @@ static const struct {
   "palignr $8, " cdgh ", " abef "\n\t"   \
   "pblendw $0xf0, " t ", " cdgh "\n\t"
 
-// And back.
+// The inverse of LOAD_STATE.
 #define STORE_STATE(state, abef, cdgh, t) \
   "pshufd $0x1b, " abef ", " t "\n\t"     \
   "pshufd $0xb1, " cdgh ", " cdgh "\n\t"  \

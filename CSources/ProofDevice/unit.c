@@ -102,7 +102,7 @@ static int keep_state(struct pfd_unit *unit, const struct pfd_device *before) {
 }
 
 /// Does an accepted command. It asks again for what its caller asked for, as it stands in memory by now, so that one
-/// skipped instruction does nothing (docs/SECURITY.md, "A skipped instruction").
+/// skipped instruction does nothing (docs/SECURITY.md, "Fault injection").
 static void do_command(struct pfd_unit *unit, unsigned link, const struct pfc_outcome *outcome) {
   const volatile uint32_t *execute = &outcome->execute;
   struct pfd_event event = {.kind = PFD_EVENT_DONE, .link = (uint8_t)link, .a = outcome->command_class};

@@ -19,7 +19,7 @@ static const char usage[] =
     "  --worn N               from flash operation N on, flash takes nothing any more\n"
     "\n"
     "  --provision [FILE]     write identity and an empty ledger, print the public part, end\n"
-    "  What to provision stands in FILE, lines of `name = value`, or here, as --name value:\n"
+    "  The values are in FILE, lines of `name = value`, or here, as --name value:\n"
     "  mode production|development, issuer HEX (up to four), id HEX, allow-literal yes|no,\n"
     "  challenge-seconds N, epoch UNIX-SECONDS (now; 0: unknown), floor UNIX-SECONDS, counter N,\n"
     "  renew yes|no (another id and key); in FILE alone: secret-key HEX, factory-secret HEX|none.\n"

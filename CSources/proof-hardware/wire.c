@@ -78,7 +78,7 @@ static enum wire_result receive_fifo(struct wire *wire, unsigned link, uint8_t *
     ssize_t count;
     if (wire->filled >= WIRE_LENGTH_BYTES) {
       size_t length = (size_t)(wire->bytes[0] | wire->bytes[1] << 8);
-      // A length out of range: where the next PDU begins is anybody's guess.
+      // A length out of range: the start of the next PDU is unknown.
       if (length == 0 || length > PFD_MTU_MAX) return WIRE_END;
       wanted += length;
       if (wire->filled == wanted) {

@@ -23,7 +23,7 @@ static int complain(const char *what) {
 
 /// In the child: becomes the program, stopped for the tracer.
 static int become(char **command) {
-  if (ptrace(PTRACE_TRACEME, 0, NULL, NULL) != 0) return complain("the kernel lets nobody trace");
+  if (ptrace(PTRACE_TRACEME, 0, NULL, NULL) != 0) return complain("the kernel does not permit tracing");
   (void)execv(command[0], command);
   return complain(command[0]);
 }

@@ -62,7 +62,7 @@ package struct Options: Sendable {
         continue
       }
       guard values[option.name] == nil || option.isRepeatable else {
-        throw UsageError("\(option.name) stands there twice")
+        throw UsageError("\(option.name) is given twice")
       }
       if option.placeholder == nil {
         values[option.name] = ""

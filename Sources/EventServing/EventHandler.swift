@@ -70,7 +70,8 @@ package final class EventHandler: HTTPHandler {
       state.withLock { $0.credentials = credentials }
     } catch {
       log.note(
-        "event credentials not taken", [("reason", .text("\(error) Those of before go on."))])
+        "event credentials not taken",
+        [("reason", .text("\(error) The previous ones stay in use."))])
     }
   }
 

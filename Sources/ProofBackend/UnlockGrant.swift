@@ -127,7 +127,7 @@ public struct UnlockGrant: Sendable {
     guard let form = form(in: request) else { return refusal(400, "form") }
     let application = Application(app: app, user: user, hardware: id, form: form)
     guard let permissions = permit(application) else {
-      log("unlock-grant: instance \(app.instance) may have nothing at \(id) for its user")
+      log("unlock-grant: instance \(app.instance) has no rights at \(id) for its user")
       return refusal(403, "rights")
     }
     do throws(BackendError) {

@@ -57,7 +57,7 @@ public enum JOSEError: Error, Sendable, Hashable {
   case claimMissing(String)
   /// A claim is malformed.
   case claimInvalid(String, ClaimForm)
-  /// A measurement is in a token that anybody can read.
+  /// A measurement is in a token that is not encrypted.
   case measurementInClear
   /// The token has expired.
   case expired(at: UnixTime, now: UnixTime)

@@ -146,8 +146,8 @@ extension JOSEError: CustomStringConvertible {
     case .libraryFailed:
       "The library libcrypto failed: no memory, or its configuration took an algorithm away."
     case .heapNotReserved:
-      "No secure heap: its size is no power of two from 4 KiB to 64 MiB, the process may not lock "
-        + "so much memory (ulimit -l), or it stands already."
+      "No secure heap: its size is not a power of two from 4 KiB to 64 MiB, the process may not lock "
+        + "so much memory (ulimit -l), or it exists already."
     default: ""
     }
   }

@@ -254,7 +254,7 @@ package struct LinkExchange: ~Copyable {
       // The verdict may be lost while the link is up.
       recall()
     case .presenting, .checking, .recalling, .ordering, .reading:
-      // Or the handle is wrong: changed since, or damaged at discovery. Writes there are ignored,
+      // The handle may also be wrong: changed since, or damaged at discovery. Writes there are ignored,
       // and reads have another length. Tables are stored for good, so discard a doubtful one.
       doubtTable()
     case .down, .opening:

@@ -20,7 +20,7 @@ struct DemoOptions {
 
   private static let known = [
     Option("--json", help: "prints every line as JSON, at the end"),
-    Option("--seed", "N", help: "what is left to chance; 5 if missing"),
+    Option("--seed", "N", help: "the seed of all random choices; 5 if missing"),
     Option("--slow", help: "waits before every step, for an audience"),
     Option("--act", "N", help: "only one act: 1, the lock, or 2, the API; both if missing"),
     Option(

@@ -160,7 +160,7 @@ final class JudgeHandler: HTTPHandler {
       noteState("has read its files again")
     } catch {
       state.withLock { $0.failedReadings += 1 }
-      log.note("files not taken", [("reason", .text("\(error) The files of before go on."))])
+      log.note("files not taken", [("reason", .text("\(error) The previous files stay in use."))])
     }
   }
 
@@ -180,7 +180,7 @@ final class JudgeHandler: HTTPHandler {
     } catch {
       state.withLock { $0.failedReadings += 1 }
       log.note(
-        "configuration not taken", [("reason", .text("\(error) The one of before goes on."))])
+        "configuration not taken", [("reason", .text("\(error) The previous one stays in use."))])
     }
   }
 

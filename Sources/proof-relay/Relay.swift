@@ -46,7 +46,7 @@ final class Relay {
     guard let app = door.accepted() else { return }
     guard let hardware = try? RelaySocket.connected(to: options.connect) else {
       app.close()
-      Self.tell("nobody listens at \(options.connect)")
+      Self.tell("no process listens at \(options.connect)")
       return
     }
     linkCount += 1

@@ -25,7 +25,7 @@ struct RelayOptions {
     [
       Option("--listen", "PATH", help: "where apps connect: a Unix socket, made and removed again"),
       Option("--connect", "PATH", help: "where the hardware listens"),
-      Option("--seed", "N", help: "where the fates come from; drawn and printed if it is missing"),
+      Option("--seed", "N", help: "the seed of all random choices; drawn and printed if missing"),
     ]
     + chances.map { Option($0.name, "N", help: $0.help) }
     + [

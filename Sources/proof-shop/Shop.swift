@@ -54,7 +54,7 @@ final class Shop: HTTPHandler {
       do {
         state.gate = try ShopGate(options, host: state.host, after: state.gate?.configuration)
       } catch {
-        Terminal.complain("proof-shop: \(error) The files of before go on.")
+        Terminal.complain("proof-shop: \(error) The previous files stay in use.")
       }
       return state.gate
     }

@@ -79,7 +79,7 @@ final class UnlockHandler: HTTPHandler {
         Terminal.complain("proof-unlock: read its files again")
       } catch {
         Terminal.complain(
-          "proof-unlock: \(error). The files of before go on; replace the one that is named.")
+          "proof-unlock: \(error). The previous files stay in use; replace the named one.")
       }
       return state.grant
     }

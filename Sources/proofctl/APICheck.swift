@@ -12,7 +12,7 @@ enum APICheck {
     let hosts = try names(try account.perform("api/list"), "host")
       .filter { host in invocation.operand(0).map { $0 == host } ?? true }
     guard !hosts.isEmpty else {
-      throw Failure("there is no such API; \"proofctl api list\" shows those that there are")
+      throw Failure("there is no such API; \"proofctl api list\" lists the APIs")
     }
     let pins = try account.perform("pin/list")
     let transport = CurlTransport(.init(authorities: invocation.value("--ca")))

@@ -92,7 +92,7 @@ enum AccountVerbs {
         Option(
           "--audience", "on|off",
           help: "whether its tokens name it in “aud”; the policy's choice if missing"),
-        Option("--signed-by", "KID", help: "with --jwe: the key that signs what is sealed"),
+        Option("--signed-by", "KID", help: "with --jwe: the key that signs the inner token"),
         Option("--pin", "PIN,…", help: "its pins: base64 of the SHA-256 of public keys"),
       ], "adds an API"
     ) { invocation in
@@ -128,8 +128,8 @@ enum AccountVerbs {
       [
         Option("--keyset", "KID", help: "the key that signs or seals its tokens from now on"),
         Option("--own-key", help: "the account's own key instead of one of a key set"),
-        Option("--signed-by", "KID", help: "the key that signs what is sealed, from now on"),
-        Option("--unsigned", help: "what is sealed is signed no more"),
+        Option("--signed-by", "KID", help: "the key that signs the inner token, from now on"),
+        Option("--unsigned", help: "removes the signature of the inner token"),
         Option("--audience", "on|off|policy", help: "whether its tokens name it in “aud”"),
         KeyVerbs.atOnce,
       ], "changes the keys or the audience of an API's tokens", as: "api/change"
@@ -258,12 +258,12 @@ enum AccountVerbs {
     verb("device fail", device, [], "lets a device fail, whatever it shows", as: "device/fail") {
       ["device": .string($0.operands[0])]
     },
-    verb("device clear", device, [], "takes pass and fail back", as: "device/clear") {
+    verb("device clear", device, [], "removes pass and fail", as: "device/clear") {
       ["device": .string($0.operands[0])]
     },
     verb(
       "device annotate", device + [Operand("PROPERTIES")], [],
-      "tells properties of a device in its tokens (“anno”)", as: "device/annotate"
+      "puts properties of a device into its tokens (“anno”)", as: "device/annotate"
     ) {
       ["device": .string($0.operands[0]), "annotations": .string($0.operands[1])]
     },
@@ -340,19 +340,21 @@ enum AccountVerbs {
       "stringkey list", "shows which secrets of apps' own strings there are",
       as: "stringkey/list"),
     verb(
-      "stringkey rotate", "draws another secret; strings under the one before are still readable",
+      "stringkey rotate", "creates a new secret; strings under the previous one stay readable",
       as: "stringkey/rotate"),
     verb(
-      "stringkey retire", [], [KeyVerbs.atOnce], "drops the secret of before",
+      "stringkey retire", [], [KeyVerbs.atOnce], "drops the previous secret",
       as: "stringkey/retire"
     ) { ["atOnce": .bool($0.has("--at-once"))] },
     verb("saltkey list", "shows which keys of challenges there are", as: "saltkey/list"),
     verb(
-      "saltkey rotate", "draws another key of challenges; those of the one before stay good",
+      "saltkey rotate", "creates a new key of challenges; those of the previous one stay valid",
       as: "saltkey/rotate"),
     verb(
-      "saltkey replace", "draws another key of challenges; those that wait end",
+      "saltkey replace", "creates a new key of challenges, and ends pending challenges",
       as: "saltkey/replace"),
-    verb("metrics show", "shows how much there is of what", as: "metrics/show"),
+    verb(
+      "metrics show", "shows the numbers of devices, APIs, registrations, builds and keys",
+      as: "metrics/show"),
   ]
 }

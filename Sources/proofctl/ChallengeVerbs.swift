@@ -43,9 +43,9 @@ enum ChallengeVerbs {
       [
         Option("--when", "CONDITION", help: "such as failed, or accounts-of-device/hour > 3"),
         Option("--level", "LEVEL", help: "low, medium or high"),
-        Option("--reason", "TEXT", help: "what the judgement tells, at most 80 bytes"),
+        Option("--reason", "TEXT", help: "a text for the judgement, at most 80 bytes"),
         Option("--event", "NUMBER|FIRST-LAST", help: "the events it is for; each if missing"),
-      ], "lists a rule that tells the risk of an event", as: "risk/add"
+      ], "adds a rule that rates the risk of an event", as: "risk/add"
     ) { invocation in
       var arguments: JSONObject = ["name": .string(invocation.operands[0])]
       for name in ["when", "level", "reason"] {
@@ -62,8 +62,8 @@ enum ChallengeVerbs {
 
   private static let watch = AccountVerbs.verb(
     "gate watch", [Operand("NAME", .optional), Operand("on|off")],
-    [Option("--all", help: "each gate of the account, in the place of NAME")],
-    "on: a gate logs what it would refuse, and lets it pass; off: it refuses again",
+    [Option("--all", help: "each gate of the account, instead of NAME")],
+    "on: a gate logs refusals and lets requests pass; off: it refuses again",
     as: "gate/watch"
   ) { invocation in
     let word = invocation.operands[invocation.operands.count - 1]

@@ -164,7 +164,7 @@ enum GateVerbs {
     else { return Answer(answer) }
     do { try SecretFile.replace(path, Array(token.utf8).span) } catch {
       throw Failure(
-        "\(error) The credential was drawn and is lost: \"proofctl management change\" draws "
+        "\(error) The credential was created and is lost: \"proofctl management change\" makes "
           + "another one.")
     }
     object["token"] = .string("in \(path)")

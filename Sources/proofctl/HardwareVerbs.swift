@@ -15,7 +15,7 @@ enum HardwareVerbs {
   private static let name = Option("--name", "TEXT", help: "what people call it")
   private static let development = Option("--development", help: "for the bench")
   private static let literal = Option(
-    "--literal", help: "takes tokens that carry the app's own keys")
+    "--literal", help: "accepts tokens that carry the app's own keys")
   private static let features = Option(
     "--features", "LIST", help: "its features, as --provision prints them (0x21), or as words")
 
@@ -98,7 +98,7 @@ enum HardwareVerbs {
     "hardware factory-key", [],
     [
       Option("--output", "FILE", help: "the key is written there, 32 bytes, for its owner alone"),
-      Option("--replace", help: "draws another key first, for one that others know"),
+      Option("--replace", help: "replaces the key first, after a compromise"),
     ], "hands out the key that opens factory secrets, for a backend that issues tokens"
   ) { invocation in
     let path = try invocation.needed("--output")
@@ -154,7 +154,7 @@ enum HardwareVerbs {
 
   private static let revoke = Verb(
     "hardware revoke", [Operand("ID")], [],
-    "issues nothing for a piece of hardware any more, for good"
+    "stops all tokens for a piece of hardware, permanently"
   ) { invocation in
     let id = try Invocation.parse(invocation.operands[0], "ID") as HardwareID
     return Answer(

@@ -11,7 +11,7 @@ enum KeyVerbs {
     OwnKey.allCases.flatMap { own($0) } + [messageKeyRemove] + developmentKey + management + keySets
 
   static let atOnce = Option(
-    "--at-once", help: "for a key that others know: good tokens may be refused")
+    "--at-once", help: "for a compromised key: valid tokens may be refused")
   private static let base64url = Option("--base64url", help: "in base64url instead of base64")
 
   private static func encoding(_ invocation: Invocation) -> JSONObject {
@@ -44,7 +44,7 @@ enum KeyVerbs {
       AccountVerbs.verb(
         "\(noun) list", "shows which keys there are, without secrets", as: "\(noun)/list"),
       AccountVerbs.verb(
-        "\(noun) next", [], printable, "draws the next key; it makes no token yet",
+        "\(noun) next", [], printable, "creates the next key, which makes no token yet",
         as: "\(noun)/next", drawn),
       keys(noun),
       AccountVerbs.verb(
@@ -56,7 +56,7 @@ enum KeyVerbs {
       AccountVerbs.verb("\(noun) drop", "forgets the next key", as: "\(noun)/drop"),
       AccountVerbs.verb(
         "\(noun) change", [], printable + [atOnce],
-        "replaces all keys at once: for a key that others know", as: "\(noun)/change"
+        "replaces all keys at once, after a compromise", as: "\(noun)/change"
       ) { drawn($0).merging(step($0)) },
     ]
   }
@@ -86,8 +86,8 @@ enum KeyVerbs {
 
   private static let developmentKey: [Verb] = [
     AccountVerbs.verb("devkey get", "shows the development key", as: "devkey/get"),
-    AccountVerbs.verb("devkey change", "draws another development key", as: "devkey/change"),
-    AccountVerbs.verb("devkey remove", "takes the development key away", as: "devkey/remove"),
+    AccountVerbs.verb("devkey change", "creates a new development key", as: "devkey/change"),
+    AccountVerbs.verb("devkey remove", "removes the development key", as: "devkey/remove"),
   ]
 
   // MARK: Management tokens
@@ -98,7 +98,7 @@ enum KeyVerbs {
       [
         Option("--role", "ROLE", help: "all, read, hardware or enrol"),
         Option("--output", "FILE", help: "writes the token there; else it is shown"),
-      ], "draws a management token beside those that are there"
+      ], "creates another management token"
     ) { invocation in
       let role = try invocation.needed("--role")
       return try token(
@@ -109,7 +109,7 @@ enum KeyVerbs {
     Verb(
       "management change", [Operand("NAME", .optional)],
       [Option("--output", "FILE", help: "writes the token there; else it is shown")],
-      "draws another text for a token (owner if no NAME): the old one is refused"
+      "replaces the text of a token (owner if no NAME); the old one is refused"
     ) { invocation in
       try token(
         invocation, "management/change",

@@ -90,7 +90,7 @@ enum MeasurementTokenVerbs {
       Option("--issuer", "HEX", help: "the public key of who signed it"),
       Option("--factory-secret", "FILE", help: "what the factory drew for the hardware"),
       Option("--development", help: "the hardware is for the bench"),
-    ], "says what a measurement token is, and with the hardware's key what it grants"
+    ], "shows a measurement token, with the hardware's key also its rights"
   ) { invocation in
     let token = try MeasurementToken(bytes(of: invocation.operands[0]))
     var value: JSONObject = [

@@ -17,7 +17,7 @@ enum TokenVerbs {
       Option("--key", "FILE,…", help: "keys instead of an account: a JWK or a JWKS in each file"),
       Option("--audience", "NAME", help: "with --key: the API that the token must name, if any"),
       Option("--data-hash", "TEXT", help: "what the token must be bound to"),
-    ], "says whether a token is good, and what it says"
+    ], "checks a token, and shows its claims"
   ) { invocation in
     let token = try Invocation.text(of: invocation.operands[0])
     if let files = invocation.value("--key") {

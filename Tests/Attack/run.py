@@ -188,7 +188,7 @@ def attempt(tool, policy, harden, program="sample"):
         stack.callback(judge.close)
         app = stage.start(wrapper=AS_NOBODY)
         app.folder = stage.folder
-        # The only difference between the two is the hardening, not what this system allows to everybody's tools.
+        # The only difference between the two is the hardening, not what this system allows to the tools of every user.
         app.ask("do traceable")
         app.ask("config " + judge.enrol(app, policy))
         if judge.judge(app) != 1:

@@ -121,7 +121,7 @@ class Forgery(Attack):
         self.assertEqual(epoch_of(link), before)
         self.assert_owner_gets_in()
 
-    def test_what_a_later_version_sends_is_told_as_too_new(self):
+    def test_a_message_of_a_later_version_is_too_new(self):
         with self.connect() as link:
             now = self.backend.order(EPOCH, BEGIN + 1, self.hardware.id)[:60]
             for later in (now[:4] + b"\x04" + now[5:], now[:7] + b"\x01" + now[8:]):

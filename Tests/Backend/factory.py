@@ -171,7 +171,7 @@ class FactoryTest(unittest.TestCase):
         for line in self.hardware.log:
             self.assertFalse(is_in(line.encode(), self.derived))
 
-    def test_without_the_right_factory_key_nothing_is_issued(self):
+    def test_issuing_needs_the_right_factory_key(self):
         self.start(ledger="none")
         self.assertEqual(self.grant(self.app), (503, b"unavailable\n"))
         self.assertRegex(self.said(), rb"proofctl hardware factory-key")

@@ -157,7 +157,7 @@ class InstallationKeys(unittest.TestCase):
         status, _, _, reason = thief.fetch(HOST)
         self.assertEqual(status, "key unavailable", reason)
         self.assertIn("does not make the key", reason)
-        # Nor with a key of the thief's own, in storage or in the thief's TPM.
+        # The same holds for a key of the thief's own, in storage or in the thief's TPM.
         for key in ("stored", self.another_tpm().device):
             storage = self.copy(app)
             (storage / "installation-key").unlink()

@@ -130,7 +130,7 @@ class Orders(unittest.TestCase):
         self.assertEqual(self.grant(other, 3), 200)
         self.place.ask(*self.revoke(other, "--through", "6"))
         self.assertEqual([self.grant(other, 6), self.grant(other, 7), self.grant(other, 6)], [403, 200, 403])
-        # And the other way round: the tool obeys what the backend has issued.
+        # In the other direction, the tool obeys the backend's issues.
         found = self.ledger.records()
         self.assertEqual([event for _, event, _ in found], [ISSUED, ISSUED, REVOKED, ISSUED, REVOKED, ISSUED])
         code, _, words = self.place.run(*self.revoke(other, "--output", path))

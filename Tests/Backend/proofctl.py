@@ -87,7 +87,7 @@ class OnTheStore(GateVerbs, KeyVerbs, Verbs, unittest.TestCase):
         self.refused(2, "--store FILE.URI, or --service", "api", "list", where=[])
         self.refused(2, "not both", "api", "list", "--service", "https://a.example.com")
 
-    def test_what_is_not_understood_ends_with_2(self):
+    def test_a_usage_error_ends_with_2(self):
         for arguments, words in (
                 (["nonsense"], "nothing called"), (["api"], "add, change, list, remove, check"),
                 (["api", "nonsense"], "has no"),
@@ -154,7 +154,7 @@ class BehindAService(GateVerbs, KeyVerbs, Verbs, unittest.TestCase):
     def tearDownClass(cls):
         cls.place.close()
 
-    def test_without_the_right_token_nothing_is_told(self):
+    def test_every_verb_needs_the_right_token(self):
         self.refused(2, "management token", "secret", "get", where=["--service", self.place.url])
         wrong = self.place.write("wrong-token", "x" * 43)
         self.refused(1, "management token", "secret", "get",

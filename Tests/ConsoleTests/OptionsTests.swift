@@ -42,8 +42,8 @@ struct OptionsTests {
     arguments: [
       (["--jsno"], "unknown argument: --jsno"), (["json"], "unknown argument: json"),
       (["--filter"], "--filter needs a value"), (["--filter", "--json"], "--filter needs a value"),
-      (["--json", "--json"], "--json stands there twice"),
-      (["--filter", "a", "--filter", "a"], "--filter stands there twice"),
+      (["--json", "--json"], "--json is given twice"),
+      (["--filter", "a", "--filter", "a"], "--filter is given twice"),
     ])
   func refuse(arguments: [String], words: String) {
     #expect(refusal { _ = try Options(arguments, taking: known) } == words)

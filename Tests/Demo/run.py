@@ -159,7 +159,7 @@ class Demo(unittest.TestCase):
         self.assertIn("openssl", errors)
         self.assertClean()
 
-    def test_what_is_prepared_is_there_whole_or_not_at_all(self):
+    def test_preparing_is_atomic(self):
         place = pathlib.Path(tempfile.mkdtemp(prefix="p"))
         self.addCleanup(shutil.rmtree, place)
         status, output, errors = self.stage.play("--json", "--prepare", str(place / "door"), "--hardware", "/bin/false")

@@ -194,7 +194,7 @@ static void forge(const struct issuer *signer) {
   message_size = PFC_TOKEN_BYTES;
 }
 
-/// Everybody knows the hardware's public key and the issuer's id.
+/// The hardware's public key and the issuer's id are public.
 static void token_of_a_stranger(void) {
   struct issuer stranger;
   begin();

@@ -133,7 +133,7 @@ class OnTheBoard(Firmware):
 
 
 class Order(unittest.TestCase):
-    def test_whoever_has_the_answer_finds_the_line(self):
+    def test_the_log_has_the_line_of_each_answer(self):
         backend, owner = Backend(7), App(40)
         hardware = stage.Hardware("order", [backend.public])
         self.addCleanup(hardware.scrap)

@@ -63,7 +63,7 @@ class Beside(unittest.TestCase):
 
 
 class Silence(Beside):
-    def test_who_says_nothing_makes_room_for_the_next(self):
+    def test_a_silent_central_makes_room_for_the_next(self):
         self.now = PATIENCE - 0.001
         self.radio.give_up()
         self.assertIsNotNone(self.radio.central)
@@ -74,7 +74,7 @@ class Silence(Beside):
         self.assertIn("a central said nothing for 4 seconds: given up", self.said.getvalue())
         self.assert_the_next_is_served()
 
-    def test_who_has_said_something_is_left_to_the_firmware(self):
+    def test_a_central_that_has_sent_a_pdu_is_left_to_the_firmware(self):
         self.central.send(bytes([2, 185, 0]))
         while self.radio.given_up_at is not None:
             self.radio.turn()
@@ -84,7 +84,7 @@ class Silence(Beside):
 
 
 class Deafness(Beside):
-    def test_who_takes_no_answer_is_let_go_when_the_firmware_ends_the_link(self):
+    def test_a_central_that_reads_no_answer_is_dropped_when_the_firmware_ends_the_link(self):
         def ask_until_nobody_listens():
             self.central.settimeout(1)
             with self.assertRaises(TimeoutError):

@@ -85,7 +85,7 @@ class Stage:
         return command.encoded()
 
     def believes(self, nonce, verdicts, app=None):
-        """Whose receipt, on which nonce, would tell a lie with one of these verdicts."""
+        """Sets the receipt that would be false: the key, the nonce, and the verdicts."""
         self.lie = ((app or self.owner).shared(self.hardware).device_key, nonce, verdicts)
 
     def seal(self, app, signer, **changes):

@@ -20,7 +20,8 @@ and is the same for all of them, it is one in SHARE but for these two.
 
 An attempt *opened* if the device has done a command, or anything has changed that a refusal leaves as it is
 (refusals.py); it *told* if the answer says a thing that is not true, with a right receipt; it *spoilt* if the verifier
-is damaged and no one gains by it; a slot is *lost* if it is free in RAM and not in flash. The last line counts walks.
+is damaged without a gain for an attacker; a slot is *lost* if it is free in RAM and not in flash. The last
+line counts walks.
 """
 
 import argparse
@@ -72,7 +73,7 @@ class Counts:
     opened: int = 0
     told: int = 0
     lost: int = 0  # a tenant is forgotten until power on
-    spoilt: int = 0  # secrets or the verifier's base are others, known to no one: it serves no app until power on
+    spoilt: int = 0  # secrets or the verifier's base were overwritten: it serves no app until power on
     places: list = dataclasses.field(default_factory=list)
 
     def __str__(self):

@@ -11,7 +11,7 @@ ROOT = pathlib.Path(stage.ROOT)
 BUILD = ROOT / ".build" / "firmware"
 
 DONE, COUNTER, READY = "device.done", "verifier.ledger.counter", "verifier.ready"
-# Whom it serves and by what: where this is damaged, no proof comes out right until power on.
+# The verifier's pointers to its parts: if one is damaged, no proof is correct until power on.
 BASE = ("verifier.hardware", "verifier.platform", "hardware")
 SLOTS_, SLOT, SECRETS = "verifier.ledger.slots", "verifier.ledger.slots[0]", "verifier.ledger.slots[0].secrets"
 # State that no refused token, order or recall may change; a refused command may cost an attempt.

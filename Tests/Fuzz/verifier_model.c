@@ -16,8 +16,8 @@ void world_sign(struct world *world, uint64_t issued) {
   world->latest_seconds = world->seconds;
 }
 
-/// The hardware believes that it is at least as late as it was told and as it has stored, and no later than anybody
-/// can have told it.
+/// The hardware's time is at least the one that it was told or has stored, and at most the latest one that it can have
+/// been told.
 static void check_time(const struct world *world) {
   uint64_t epoch = pfc_verifier_epoch(&world->verifier);
   if (!world->verifier.ready) return;

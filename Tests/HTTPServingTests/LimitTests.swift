@@ -101,7 +101,7 @@ struct LimitTests {
   }
 
   @Test(
-    "What two readers could read in two ways is refused",
+    "Ambiguous requests are refused",
     arguments: [
       "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
       "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nhello!",
@@ -209,7 +209,7 @@ struct LimitTests {
     #expect(try wire.answer()?.status == 200)
   }
 
-  /// Which of two limits is reached.
+  /// The limit that is reached.
   enum Limit: CaseIterable { case address, all }
 
   private func server(_ count: Int, _ limit: Limit) throws -> HTTPServer {

@@ -90,7 +90,7 @@ struct ServerTests {
   }
 
   @Test(
-    "What a handler must not answer becomes 500", arguments: [-1, 0, 99, 101, 199, 600, 70_000])
+    "A forbidden answer of a handler becomes 500", arguments: [-1, 0, 99, 101, 199, 600, 70_000])
   func wrongStatus(status: Int) throws {
     let server = try HTTPServer(Answering { _ in HTTPResponse(status: status, text: "no") })
     #expect(try server.connect().ask("GET", "/")?.status == 500)

@@ -32,7 +32,7 @@ class Prose(unittest.TestCase):
         "a.c": ("c", [1, 2, 4, 7, 8], "\n".join((
             "/* What a gate is. */",
             "/// But it is durable.",
-            "/// Durable, but late.",
+            "/// Durable, but late. Each one, whose key is known, and someones of an orphanage.",
             "/** | field | Of the page |",
             " * A fact.",
             " *",
@@ -68,6 +68,13 @@ class Prose(unittest.TestCase):
             "target: ## What takes long",
             "# There are two.",
             "\tsu nobody"))),
+        "b.md": ("text", [1, 3, 5, 6], "\n".join((
+            "## Against whom",
+            "",
+            "### Which bit",
+            "The key of one device, which holds; orders against it and others.",
+            "For one who reads, and for no one else.",
+            "| a | Nor b |"))),
         "a.md": ("text", [1, 3, 5, 7, 8, 10, 11, 12], "\n".join((
             "# What it costs",
             "",
@@ -92,11 +99,12 @@ class Prose(unittest.TestCase):
                 self.assertEqual(sorted(set(lines_of(name, text, kind))), expected)
 
     def test_every_opener_and_word_is_found(self):
-        for opener in ("What", "Whoever", "Whatever", "Who", "Of", "But", "Nobody", "Neither", "Without", "There is",
-                       "There are"):
+        for opener in ("What", "Whoever", "Whatever", "Who", "Whom", "Whose", "Which", "Of", "But", "And", "Or", "Nor",
+                       "Nobody", "Neither", "Without", "Against", "There is", "There are"):
             self.assertTrue(lines_of("a.c", f"// {opener} it", "c"), opener)
             self.assertEqual(lines_of("a.c", f"// {opener}ish", "c"), [], opener)
-        for word in ("whoever", "Nobody", "somebody", "all the same", "for once"):
+        for word in ("whoever", "Nobody", "somebody", "anybody", "everybody", "someone", "no one", "one who",
+                     "who does so", "all the same", "for once"):
             self.assertTrue(lines_of("a.c", f"// It is {word}.", "c"), word)
 
     def test_a_text_that_ends_too_early_is_read_to_its_end(self):

@@ -8,7 +8,7 @@ from place import CI, fresh, run
 
 
 class PyPI(unittest.TestCase):
-    def test_what_cannot_be_had_from_pypi_is_named(self):
+    def test_packages_that_pypi_lacks_are_named(self):
         folder = fresh("pypi") / "packages"
         offline = {"PYPI_FOLDER": str(folder), "PIP_NO_INDEX": "1"}
         for _ in range(2):

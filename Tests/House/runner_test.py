@@ -54,7 +54,7 @@ class Checked(unittest.TestCase):
                          (1, "FAILED b\n1 passed, 1 failed\n"))
         self.assertEqual(self.played("checks.that(1, 'a')"), (0, "1 passed, 0 failed\n"))
 
-    def test_who_checks_nothing_has_failed(self):
+    def test_a_program_that_checks_nothing_has_failed(self):
         self.assertEqual(self.played("pass"), (1, "0 passed, 0 failed\n"))
 
     def played(self, lines):

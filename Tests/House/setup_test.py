@@ -49,7 +49,7 @@ class Setup(unittest.TestCase):
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertIn("update", self.asked_of_apt())
 
-    def test_what_cannot_be_installed_is_named(self):
+    def test_packages_that_cannot_be_installed_are_named(self):
         machine = self.machine(installed=[])
         result = run(CI / "setup", "base", **machine)
         self.assertEqual(result.returncode, 1)

@@ -188,7 +188,7 @@ class Signed(unittest.TestCase):
         with self.assertRaises(Refused):
             peer.ask("verify", **dict(asked, audience="other.example"))
 
-    def test_what_we_accept_pyjwt_accepts_too(self):
+    def test_pyjwt_accepts_each_token_that_we_accept(self):
         """Rightly signed nonsense from a fixed seed: we may be stricter, never more lenient, and read the same."""
         dice = random.Random(7)
         key = generated("HS256")
@@ -330,7 +330,7 @@ class Nested(unittest.TestCase):
                     read = self.open(self.box(inner, key, header), key, signer)
                     self.assertEqual((read["imh"], read["dmh"], read["mpk"]), (IM.hex(), DM.hex(), MPK.hex()))
 
-    def test_what_the_service_did_not_sign_is_refused(self):
+    def test_a_token_that_the_service_did_not_sign_is_refused(self):
         for algorithm in PUBLIC:
             key, signer = generated(algorithm), generated("ES256", kid="s1")
             good = {"exp": NOW + 300, "aud": "api.example"}

@@ -85,7 +85,7 @@ struct MeasurementTokenIssuerTests {
     }
   }
 
-  @Test("what is revoked is not issued again, and the hardware believes the order")
+  @Test("a revoked instance gets no token, and the hardware obeys the order")
   func revocation() throws {
     let backend = try Backend()
     let issuer = backend.issuer

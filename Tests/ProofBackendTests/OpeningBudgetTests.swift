@@ -85,7 +85,7 @@ import Testing
     #expect(AddressPrefix.of(":") == AddressPrefix.of(":"))
   }
 
-  @Test("Known installations are bounded, and those that nobody asks for go first")
+  @Test("Known installations are bounded, and the least used ones are dropped first")
   func bounded() throws {
     let gate = try Gate()
     var settings = RequestVerifier.Settings()

@@ -59,7 +59,7 @@ import Testing
     #expect(back.eventsOfDevice == .init(minute: 2, hour: 2, day: 4))
   }
 
-  @Test("What does not win the single use counts nothing", arguments: Kind.allCases)
+  @Test("A token that loses the single use raises no count", arguments: Kind.allCases)
   func losers(_ kind: Kind) throws {
     let folder = TestFolder()
     let store = try kind.make(folder)
@@ -82,7 +82,7 @@ import Testing
   }
 
   @Test(
-    "Of threads that redeem one token at a time one wins, and each win counts once",
+    "One of many threads redeems a token, and each redemption counts once",
     arguments: Kind.allCases)
   func race(_ kind: Kind) throws {
     let folder = TestFolder()

@@ -103,7 +103,7 @@ import Testing
     #expect(try store.insert(key, until: end + 900, at: end + 400))
   }
 
-  @Test("Of threads that insert one key at a time, one finds it new", arguments: Kind.allCases)
+  @Test("One of many threads that insert a key finds it new", arguments: Kind.allCases)
   func race(_ kind: Kind) throws {
     let folder = TestFolder()
     let store = try kind.make(folder)

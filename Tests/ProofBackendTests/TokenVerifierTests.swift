@@ -80,7 +80,7 @@ struct TokenVerifierTests {
     #expect(try reason(verifier { $0.audience = "api" }, JWSSigner(key).sign(addressed)) == nil)
   }
 
-  @Test("what is no token is refused with a word, whatever it is")
+  @Test("any text that is not a token is refused with a reason")
   func garbage() throws {
     let verifier = try TokenVerifier([.random(.hs256)], rules: Backend.rules())
     #expect(reason(verifier, "") == .missing)

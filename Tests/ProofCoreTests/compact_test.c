@@ -437,7 +437,7 @@ static const struct test tests[] = {
     TEST("a compact token binds every bit of account and digest", the_subject_is_bound),
     TEST("a compact token's refusal says what differs", the_word_says_what_differs),
     TEST("a compact token verifies under its own keys alone", keys_of_another_do_not_serve),
-    TEST("what no app writes into a compact token is refused", what_no_app_writes_is_refused),
+    TEST("a field that no app writes into a compact token is refused", what_no_app_writes_is_refused),
     TEST("a compact token of an app in error state is never valid, and says why", an_error_state_is_never_valid),
     TEST("a compact token's head is read before keys are known", heads_are_read),
     TEST("a compact token's text has 88 characters and no other form", texts_are_read),

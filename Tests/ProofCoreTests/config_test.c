@@ -368,7 +368,7 @@ static void sources_are_found(void) {
 }
 
 static const struct test tests[] = {
-    TEST("what is encoded is decoded, from the smallest to the largest", what_is_encoded_is_decoded),
+    TEST("an encoded configuration is decoded, from the smallest to the largest", what_is_encoded_is_decoded),
     TEST("every field stands at its offset", every_field_has_its_offset),
     TEST("every flipped bit is refused", every_flipped_bit_is_refused),
     TEST("every truncation and every extension is refused", every_length_but_its_own_is_refused),

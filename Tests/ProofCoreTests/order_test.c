@@ -179,10 +179,10 @@ static void creator_keeps_the_ranges(void) {
 }
 
 static const struct test tests[] = {
-    TEST("what is created is opened, and its bytes are the specification's", what_is_created_is_opened),
+    TEST("a created order is opened, and its bytes are the specification's", what_is_created_is_opened),
     TEST("every flipped bit is refused", flipped_bits_are_refused),
     TEST("every truncation and every extension is refused", other_lengths_are_refused),
-    TEST("without the issuer's signing key no order is accepted", strangers_are_refused),
+    TEST("an order without the issuer's signature is refused", strangers_are_refused),
     TEST("ranges and addressees are checked, though signed", ranges_and_addressees),
     TEST("the creator refuses what the opener would", creator_keeps_the_ranges),
 };

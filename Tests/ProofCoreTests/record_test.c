@@ -318,7 +318,7 @@ static const struct test tests[] = {
     TEST("a copy of another record, hardware or length does not count", copies_of_others_do_not_count),
     TEST("the last sequence never brings the past back", sequences_do_not_wrap),
     TEST("failing storage is told, and changes nothing", failing_storage_is_told),
-    TEST("what is read again is judged again", what_is_read_again_is_judged_again),
+    TEST("a record that is read again is checked again", what_is_read_again_is_judged_again),
     TEST("a payload has at most 208 bytes", payloads_have_a_bound),
 };
 

@@ -321,11 +321,11 @@ static void garbage_is_refused(void) {
 }
 
 static const struct test tests[] = {
-    TEST("what is created is opened", what_is_created_is_opened),
+    TEST("a created token is opened", what_is_created_is_opened),
     TEST("a token's bytes and digest are the specification's", bytes_are_the_specs),
     TEST("every flipped bit is refused", flipped_bits_are_refused),
     TEST("every truncation and every extension is refused", other_lengths_are_refused),
-    TEST("without the issuer's signing key no token is accepted", unsigned_is_refused),
+    TEST("a token without the issuer's signature is refused", unsigned_is_refused),
     TEST("every byte of body and signature is signed", every_body_byte_is_signed),
     TEST("a re-sealed or mis-addressed token is refused", resealed_is_refused),
     TEST("a field out of range is refused, though signed", fields_out_of_range_are_refused),

@@ -184,7 +184,7 @@ static void later_slots_stop_the_start(void) {
 static const struct test tests[] = {
     TEST("the first start keeps every slot, and leaves no copy of version 1", first_start_keeps_all),
     TEST("power cuts at any byte of it leave a start that does", cuts_leave_a_start),
-    TEST("of copies of both versions the newer counts", mixed_copies_are_settled),
+    TEST("the newer of copies of both versions counts", mixed_copies_are_settled),
     TEST("a slot that later firmware wrote stops the start: too new", later_slots_stop_the_start),
 };
 

@@ -326,7 +326,7 @@ static void failed_start_leaves_no_secrets(void) {
 }
 
 static const struct test tests[] = {
-    TEST("without good randomness there is no challenge", no_challenge_without_randomness),
+    TEST("a bad random source gives no challenge", no_challenge_without_randomness),
     TEST("zeros are no randomness", zeros_are_no_randomness),
     TEST("an ask that fails leaves no challenge live", fault_leaves_no_live_challenge),
     TEST("counters go on over blocks, one write each, and skip at a restart", counters_go_on_over_blocks),

@@ -320,7 +320,7 @@ static const struct test tests[] = {
     TEST("a stranger on another link does not come between the owner's challenge and command",
          stranger_on_another_link_does_not_stop_the_owner),
     TEST("garbage without end does not keep the owner out", garbage_does_not_stop_the_owner),
-    TEST("what is no message to hardware is malformed", what_is_no_message_is_malformed),
+    TEST("a message that is not for hardware is malformed", what_is_no_message_is_malformed),
     TEST("the status is right", status_is_public_and_right),
 };
 

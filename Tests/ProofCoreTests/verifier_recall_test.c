@@ -402,9 +402,9 @@ static void recalls_spend_nothing(void) {
 }
 
 static const struct test tests[] = {
-    TEST("what was accepted is told, any number of times, over any link", accepted_is_told),
-    TEST("what was never received is not executed, and never will be", never_sent_is_not_executed),
-    TEST("what was refused is not executed", refused_is_not_executed),
+    TEST("a recall tells an accepted command, any number of times, over any link", accepted_is_told),
+    TEST("a command that was never received is not executed, and never will be", never_sent_is_not_executed),
+    TEST("a refused command is not executed", refused_is_not_executed),
     TEST("of recalls one after the other, the highest counts", recalls_one_after_the_other),
     TEST("\"not executed\" is final on every link", final_on_every_link),
     TEST("\"not executed\" is final also after a new token", final_also_after_a_new_token),
@@ -413,7 +413,7 @@ static const struct test tests[] = {
     TEST("\"not executed\" is final also after a floor, a revocation and a new token",
          final_also_after_a_floor_and_a_revocation),
     TEST("a recall spares later challenges and other instances", spares_later_challenges_and_other_instances),
-    TEST("what is older than the last accepted command is too old to tell", older_than_remembered_is_stale),
+    TEST("a command before the last accepted one is too old to tell", older_than_remembered_is_stale),
     TEST("another command under the challenge of one that was done is not executed",
          another_nonce_under_the_same_challenge),
     TEST("where uses are counted the last command is told after a restart", counted_commands_are_told_after_a_restart),

@@ -312,9 +312,9 @@ static const struct test tests[] = {
     TEST("a receipt answers one command and one verdict", receipts_answer_one_command),
     TEST("a token is over when the epoch has passed its end, and stays over", time_is_enforced_by_epoch),
     TEST("a clock moves the epoch on", clock_moves_the_epoch_on),
-    TEST("without a clock nothing is over until an epoch says so", absent_clock_never_expires_by_itself),
+    TEST("hardware without a clock expires nothing until an epoch does", absent_clock_never_expires_by_itself),
     TEST("a clock alone does not know the epoch", unknown_epoch_stays_unknown),
-    TEST("of many reasons the first in the specification's order is told", reasons_are_told_in_order),
+    TEST("the first reason in the specification's order is the verdict", reasons_are_told_in_order),
     TEST("instances do not disturb each other", instances_do_not_disturb_each_other),
 };
 

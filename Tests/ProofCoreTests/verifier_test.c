@@ -396,7 +396,7 @@ static const struct test tests[] = {
          proofs_of_other_things_are_refused),
     TEST("the device proof of an integrity command is not one of a device command",
          escort_does_not_pass_as_device_proof),
-    TEST("what is learned from one piece of hardware is useless at another", other_hardware_gives_nothing_away),
+    TEST("secrets from one piece of hardware are useless at another", other_hardware_gives_nothing_away),
     TEST("literal secrets serve where they are allowed", literal_secrets_serve_where_allowed),
     TEST("10,000 proofs in a row verify, restarts included", ten_thousand_in_a_row),
 };

@@ -356,7 +356,7 @@ static const struct test tests[] = {
     TEST("discovery finds what the page says", discovery_finds_what_the_page_says),
     TEST("attributes are found as the Bluetooth core says", attributes_are_found_as_the_bluetooth_core_says),
     TEST("the smaller MTU counts, and is exchanged once", the_smaller_mtu_counts_and_once),
-    TEST("what is refused is refused by the table of errors", refuses_by_the_table_of_errors),
+    TEST("refusals follow the table of errors", refuses_by_the_table_of_errors),
     TEST("corners that readers of the page guessed wrong", corners_of_the_page_hold),
     TEST("a long value is read from one snapshot, and reading the challenge asks for it",
          long_values_are_read_from_one_snapshot),

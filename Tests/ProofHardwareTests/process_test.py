@@ -216,7 +216,7 @@ class Process(Attack):
             self.assertEqual(done.returncode, 1)
             self.assertIn("in use", done.stderr)
 
-    def test_what_stands_where_no_socket_can_be_made_stays_there(self):
+    def test_a_file_at_the_socket_s_path_is_kept(self):
         self.hardware.stop()
         # A short path: a socket's has 108 bytes at most.
         room = pathlib.Path(self.hardware.room.name)

@@ -28,7 +28,7 @@ struct ConcurrencyTests {
     }
   }
 
-  @Test("Of 64 tasks that seal, none is lost from the count, and none goes past the limit")
+  @Test("64 tasks that seal are all counted, and stay within the limit")
   func sealing() async throws {
     let limit = UInt64(1) << 32
     let key = try Sample.key(.a256kw)

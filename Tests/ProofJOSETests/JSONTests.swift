@@ -71,7 +71,7 @@ struct JSONTests {
   }
 
   @Test(
-    "What is not UTF-8 is refused",
+    "Bytes that are not UTF-8 are refused",
     arguments: [
       [0x22, 0x80, 0x22], [0x22, 0xc0, 0xaf, 0x22], [0x22, 0xe0, 0x80, 0xaf, 0x22],
       [0x22, 0xed, 0xa0, 0x80, 0x22], [0x22, 0xf4, 0x90, 0x80, 0x80, 0x22], [0x22, 0xff, 0x22],
@@ -135,7 +135,7 @@ struct JSONTests {
     #expect(JSONNumber(checked: "1e400").double == .infinity)
   }
 
-  @Test func `who trusts the sender may take a longer text, up to what he says`() throws {
+  @Test func `a caller that trusts the sender may set a higher limit`() throws {
     let text = Array(("[" + repeatElement("12", count: 100_000).joined(separator: ",") + "]").utf8)
     #expect(reasonOf(text) == .tooLarge)
     guard case .array(let values) = try JSONValue(parsing: text.span, bytesMax: 1 << 20) else {

@@ -10,7 +10,7 @@ struct KeyReadingTests {
   private static let x = "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"
 
   @Test(
-    "What is no key, or no safe one, is refused",
+    "Text that is not a key, or not a safe one, is refused",
     arguments: [
       "", "[]", "\"x\"", "null", "{}", #"{"kty":"oct"}"#, #"{"kty":1,"k":"\#(k)","alg":"HS256"}"#,
       #"{"kty":"oct","alg":"HS256"}"#, #"{"kty":"oct","alg":"HS256","k":1}"#,

@@ -17,7 +17,7 @@ struct NestedTokenTests {
       of: token, signedBy: verifier(), under: Sample.nestedPolicy())
   }
 
-  @Test("What is signed and sealed is opened and verified, and says the same", arguments: all)
+  @Test("A signed and sealed token is opened and verified, with the same content", arguments: all)
   func roundTrip(algorithm: KeyAlgorithm) throws {
     let token = try Sample.nestedToken(algorithm)
     let claims = try Self.open(token, algorithm)
@@ -167,7 +167,7 @@ struct NestedTokenTests {
         == .measurementInClear)
   }
 
-  @Test("What is refused of plain tokens is refused of nested ones: time, audience, binding")
+  @Test("Nested tokens are refused like plain ones: time, audience, binding")
   func policies() throws {
     for algorithm in Self.all {
       let decrypter = try JWEDecrypter(Sample.key(algorithm))

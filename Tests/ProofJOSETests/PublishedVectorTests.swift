@@ -52,7 +52,7 @@ struct PublishedVectorTests {
   }
 
   @Test(
-    "What PyJWT signed and jwcrypto sealed to a public key is opened and verified",
+    "Tokens signed by PyJWT and sealed by jwcrypto to a public key are opened and verified",
     arguments: VectorFile.blocks("nested", in: "peers"))
   func nested(block: VectorFile.Block) throws {
     let signer = try #require(

@@ -124,7 +124,7 @@ struct RSAKeyTests {
 struct PEMTests {
   private static let asymmetric: [KeyAlgorithm] = [.es256, .edDSA, .rs256, .ecdhES, .rsaOAEP256]
 
-  @Test("What is written is read as the same key", arguments: asymmetric)
+  @Test("A written key is read as the same key", arguments: asymmetric)
   func roundTrip(algorithm: KeyAlgorithm) throws {
     let key = try Sample.key(algorithm)
     let pem = try key.publicPEM()

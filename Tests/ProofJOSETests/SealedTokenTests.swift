@@ -8,7 +8,7 @@ import Testing
 struct SealedTokenTests {
   private static let byte: [UInt8] = [1]
 
-  @Test("What is sealed is opened, and says the same", arguments: Sample.sealing)
+  @Test("A sealed token is opened, and has the same content", arguments: Sample.sealing)
   func roundTrip(algorithm: KeyAlgorithm) throws {
     let decrypter = try JWEDecrypter(Sample.key(algorithm))
     let token = try Sample.sealedToken(algorithm)
@@ -47,7 +47,7 @@ struct SealedTokenTests {
   }
 
   @Test(
-    "Whatever part of the right form is wrong, the answer is the same", arguments: Sample.sealing)
+    "A wrong part of the right form always gives the same answer", arguments: Sample.sealing)
   func equalAnswers(algorithm: KeyAlgorithm) throws {
     let decrypter = try JWEDecrypter(Sample.key(algorithm))
     let token = try Sample.sealedToken(algorithm)

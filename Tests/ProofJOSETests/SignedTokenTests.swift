@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Signed tokens")
 struct SignedTokenTests {
-  @Test("What is signed is verified, and says the same", arguments: Sample.signing)
+  @Test("A signed token is verified, and has the same content", arguments: Sample.signing)
   func roundTrip(algorithm: KeyAlgorithm) throws {
     let verifier = try JWSVerifier(Sample.key(algorithm))
     let claims = try verifier.claims(of: Sample.signedToken(algorithm), under: Sample.policy())

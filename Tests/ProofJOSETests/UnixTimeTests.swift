@@ -25,7 +25,7 @@ struct UnixTimeTests {
   }
 
   @Test(
-    "What is before 1970 or after the year 9999 is none",
+    "Times before 1970 or after the year 9999 are refused",
     arguments: [
       "-1", "-0.1", "-1e-9", "253402300800", "1800000000000", "1e12", "1e308", "1e400",
       "9223372036854775807", "9223372036854775808", "18446744073709551616", "1e999999999999999999",

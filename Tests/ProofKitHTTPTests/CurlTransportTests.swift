@@ -291,7 +291,7 @@ struct CurlTransportTests {
 
   @Test("the secrets of a connection are written nowhere, whatever the environment asks for")
   func keyLog() async {
-    // In a process of its own: the environment is everybody's.
+    // In a process of its own, because all tests share the environment.
     let url = service.url() + "/v1/config/acme?serial=0"
     let authority = service.greeting.authority
     await #expect(processExitsWith: .success) {
@@ -325,7 +325,7 @@ struct CurlTransportTests {
 
   @Test("authorities of the environment are not trusted")
   func environmentAuthorities() async throws {
-    // In a process of its own: the environment is everybody's.
+    // In a process of its own, because all tests share the environment.
     let url = service.url() + "/v1/report"
     let authority = service.greeting.authority
     await #expect(processExitsWith: .success) {
@@ -345,7 +345,7 @@ struct CurlTransportTests {
 
   @Test("proxies of the environment are not used")
   func proxies() async {
-    // In a process of its own: the environment is everybody's.
+    // In a process of its own, because all tests share the environment.
     let url = service.url() + "/v1/config/acme?serial=0"
     let authority = service.greeting.authority
     await #expect(processExitsWith: .success) {

@@ -25,7 +25,7 @@ final class MeasurementFolderTests {
   }
 
   // Tests/Store checks every umask, since a umask is the whole process's.
-  @Test("what was saved is there for the next process, for its owner alone")
+  @Test("the next process finds the saved pair, and only its owner can read it")
   func lasting() throws {
     try MeasurementStore(folder: folder).save(Sample.pair(1))
     #expect(try MeasurementStore(folder: folder).load() == Sample.pair(1))

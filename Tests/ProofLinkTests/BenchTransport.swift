@@ -132,7 +132,7 @@ struct BenchProver: CommandProver {
   let secrets: HardwareSecrets
   /// The reason why the app cannot be measured.
   var failure: ProofError?
-  /// Hears the counters of what it proves, as everybody on the air does.
+  /// Gets the counters of the proofs, as any listener on the air does.
   var hears: @Sendable (UInt64) -> Void = { _ in }
 
   func prove(

@@ -223,7 +223,7 @@ extension BenchTests {
       }
     }
 
-    @Test("what is not remembered is not sent")
+    @Test("a command that cannot be stored is not sent")
     func notStored() async throws {
       struct Full: Error, CustomStringConvertible { let description = "no space is left" }
       let bench = try Bench(seed: 5)

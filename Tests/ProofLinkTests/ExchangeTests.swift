@@ -115,7 +115,7 @@ extension BenchTests {
           let result = try model.play(&exchange, of: bench.app(token))
           #expect(bench.done <= 1, "MTU \(mtu), PDU \(at)")
           if case .success = result { #expect(bench.done == 1) }
-          // And then it is well again.
+          // The next call on a good link works.
           var next = LinkModel(bench, faults: LinkFaults(), seed: 4)
           var again = LinkExchange(bench.request(token, isHeld: exchange.isHeld, mtu: mtu))
           let before = bench.done
@@ -215,7 +215,7 @@ extension BenchTests {
       }
     }
 
-    @Test("what the app can act on is told apart")
+    @Test("the app can distinguish the causes that it can act on")
     func errors() throws {
       let bench = try Bench(seed: 6)
       let token = try bench.token(uses: .limited(1))

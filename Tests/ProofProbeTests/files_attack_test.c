@@ -99,7 +99,7 @@ static void folder_replaced(const struct tree *tree) {
   tree_folder(tree, "lib-2");
   tree_text(tree, "lib-2/x", "y");
 }
-/// The same size and, as far as anybody may set them, the same times.
+/// The same size, and the same times as far as a program can set them.
 static void times_restored(const struct tree *tree) {
   struct stat found;
   const char *path = tree_path(tree, "lib/some-leaves");
@@ -337,7 +337,7 @@ static bool mounts_in_child(void *user) {
     test_case("a mount over %s", covers[i][0]);
     good = CHECK(mount(outside, inside, NULL, MS_BIND, NULL) == 0) && good;
     good = seen(tree) && good;
-    // And again, with what was learned under the mount.
+    // Once more, with the digests that were kept under the mount.
     good = seen(tree) && good;
     test_case("no mount over %s any more", covers[i][0]);
     // Descriptors kept open below it make it busy.

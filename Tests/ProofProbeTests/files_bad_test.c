@@ -324,8 +324,8 @@ static void no_means(void) {
 static const struct test tests[] = {
     TEST("a root that is missing, no folder, a device or a loop is told apart", bad_roots),
     TEST("options out of range are refused", bad_options),
-    TEST("what cannot be opened is an absent entry, time after time", unreadable),
-    TEST("what cannot be read on is an absent entry", read_errors),
+    TEST("an entry that cannot be opened is absent, each time", unreadable),
+    TEST("an entry whose read fails is absent", read_errors),
     TEST("a sparse file of 1 TiB is refused by the limit, unread", sparse),
     TEST("the limit is of all contents together, known or read", sums),
     TEST("folders nested too deep and paths too long are refused by name", deep),

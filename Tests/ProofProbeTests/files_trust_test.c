@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Which files the incremental policy keeps: those whose bytes no program of this process's user can change. The
+/// The files that the incremental policy keeps: those whose bytes no program of this process's user can change. The
 /// attacks here move no time, so the trusting policy does not see them: that is the control.
 
 #define _GNU_SOURCE

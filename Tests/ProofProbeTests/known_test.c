@@ -159,7 +159,7 @@ static void descriptors_are_not_lost(void) {
 }
 
 static const struct test tests[] = {
-    TEST("what is packed is read back", round_trip),
+    TEST("packed entries are read back", round_trip),
     TEST("20,000 entries fit in 2.25 MiB, and what does not fit is refused", twenty_thousand),
     TEST("entries are found in order, and pages given back", consumed_in_order),
     TEST("no descriptor is lost, and none closed twice", descriptors_are_not_lost),

@@ -242,7 +242,7 @@ static int in_new_processes(const void *argument) {
   if (look(&sight, probe, PFC_CLASS_ENVIRONMENT, PFP_ENVIRONMENT_TRACER, "tracer") != PFP_OK) return 3;
   if (!sight.present) return 4;
   if ((memcmp(sight.digest, before->digest, sizeof sight.digest) != 0) != first_namespace) return 5;
-  // Nor does a link help that names the first namespace.
+  // A link that names the first namespace does not help either.
   (void)snprintf(link, sizeof link, "%s/link", place.folder);
   (void)snprintf(real, sizeof real, "/proc/%d/ns/pid", (int)getpid());
   if (symlink(FIRST_NAMESPACE, link) != 0 || mount_over(link, real) != 0) return 7;
@@ -429,8 +429,8 @@ static void the_vdso_is_the_kernels(void) {
 }
 
 static const struct test tests[] = {
-    TEST("what is mounted over the kernel's word about this process is absent", a_cover_is_not_the_kernel),
-    TEST("without a descriptor to look with a tracer does not become none", no_descriptor_is_no_answer),
+    TEST("a record behind a mount over /proc is absent", a_cover_is_not_the_kernel),
+    TEST("a missing descriptor does not turn a tracer into none", no_descriptor_is_no_answer),
     TEST("where tracers may be out of sight, none is another observation", unseen_tracers_are_no_none),
     TEST("threads that begin and end meanwhile are no debugger's, and not untold", threads_that_end_are_not_traced),
     TEST("a child whose parent made the probe and ended measures itself", an_orphan_measures_itself),

@@ -153,7 +153,7 @@ static void leaves_of_two_baselines_share_nothing(void) {
     for (unsigned j = 0; j < other.config.leaf_count; j++) {
       equal += memcmp(one.config.leaves[i], other.config.leaves[j], PFC_CONFIG_LEAF_BYTES) == 0;
     }
-    // Nor within one: two sources with the same digest have leaves of their own.
+    // The same holds within one baseline: two sources with the same digest have leaves of their own.
     for (unsigned j = 0; j < i; j++) {
       equal += memcmp(one.config.leaves[i], one.config.leaves[j], PFC_CONFIG_LEAF_BYTES) == 0;
     }
@@ -176,7 +176,7 @@ static void leaves_of_two_baselines_share_nothing(void) {
   place_finish();
 }
 
-/// Which records a configuration asks for is its own affair; what stands in them is not.
+/// A configuration chooses its records; their content does not depend on the choice.
 static void each_source_stands_alone(void) {
   struct pfp_probe *probe;
   struct pfc_config draft = place_draft(PFC_POLICY_FULL, 1);
@@ -420,9 +420,9 @@ static const struct test tests[] = {
     TEST("a source this probe cannot collect is named before anything is measured",
          what_cannot_be_collected_is_said_first),
     TEST("progress only grows, and can stop a measurement without a trace", progress_grows_and_can_stop),
-    TEST("without bundle and storage these sources are absent", nothing_given_is_absent),
+    TEST("sources of a missing bundle and storage are absent", nothing_given_is_absent),
     TEST("a child measures itself, not its parent", a_child_measures_itself),
-    TEST("without /proc the measurement is another one, and no crash", no_proc_is_an_observation),
+    TEST("a missing /proc changes the measurement, without a crash", no_proc_is_an_observation),
     TEST("a hardened process gives the same evidence", hardening_changes_no_evidence),
 };
 

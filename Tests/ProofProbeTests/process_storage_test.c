@@ -146,9 +146,9 @@ static void what_is_no_secret_is_not_read(void) {
 static const struct test tests[] = {
     TEST("the secret is made once, for this user alone, and never replaced", made_once_and_private),
     TEST("two installations have two secrets", two_installations_differ),
-    TEST("of many that make it at once all find the same", many_at_once_make_one),
+    TEST("concurrent processes that create it find the same secret", many_at_once_make_one),
     TEST("a folder open to others is refused, when writing and when reading", folders_open_to_others_are_refused),
-    TEST("what is not exactly the secret is not read as one", what_is_no_secret_is_not_read),
+    TEST("a file that is not exactly a secret is not read as one", what_is_no_secret_is_not_read),
 };
 
 const struct suite process_storage_suite = SUITE("storage", tests);

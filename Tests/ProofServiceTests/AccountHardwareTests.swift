@@ -19,7 +19,7 @@ import Testing
     ).identity
   }
 
-  @Test func `what is registered and revoked counts at once, without opening the account`() throws {
+  @Test func `registrations and revocations count at once, without opening the account`() throws {
     let bench = try Bench()
     let registry = try AccountHardware(in: bench.store)
     #expect(try registry.hardware(id) == nil)

@@ -114,7 +114,7 @@ import Testing
     #expect(refused?.response.status == 503)
   }
 
-  @Test func `what one process changes, another serves`() throws {
+  @Test func `a change by one process is served by another`() throws {
     let place = Workplace()
     let bench = try Bench(try SQLiteStore(creatingAt: place.path(of: "store")))
     let other = Management(

@@ -143,7 +143,7 @@ import Testing
     (.secureString, "name", .disabled),
     (.customJWT, "", .disabled),
   ])
-  func `what cannot be had is said`(
+  func `a refused request has its own outcome`(
     _ purpose: AttestationPurpose, _ name: String, _ outcome: AttestationAnswer.Outcome
   ) throws {
     let bench = try Bench()

@@ -62,7 +62,7 @@ import Testing
     #expect(try bench.send(report, challenge.draft.salt, other).outcome == .done)
   }
 
-  @Test func `what is not believed spends nothing of the budget`() throws {
+  @Test func `a refused report does not use the budget`() throws {
     let bench = try Bench(policy: [.firstFetchRate: "1", .addressRate: "0", .deviceRate: "0"])
     for _ in 0..<3 {
       let challenge = try bench.challenge(bench.app)

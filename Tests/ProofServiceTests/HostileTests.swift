@@ -142,7 +142,7 @@ import Testing
     #expect(try bench.send(report, challenge.draft.salt, bench.app).outcome == .unbelievable)
   }
 
-  @Test func `of two reports under one generation the second one's salt is spent too`() throws {
+  @Test func `the second of two reports under one generation spends its salt, too`() throws {
     let bench = try Bench()
     let (one, salt) = try make(bench, bench.app)
     let (other, otherSalt) = try make(bench, bench.app)
@@ -165,7 +165,7 @@ import Testing
     #expect(try bench.send(next, challenge.draft.salt, bench.app).outcome == .unknownKey)
   }
 
-  @Test func `what an app says of itself hides neither the devices nor a clone`() throws {
+  @Test func `an app's statements hide neither the devices nor a clone`() throws {
     let bench = try Bench()
     var subject = AttestationReport.Subject(.token, name: Bench.api)
     subject.properties = (0..<64).map { index in

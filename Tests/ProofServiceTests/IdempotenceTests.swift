@@ -72,7 +72,7 @@ import Testing
     #expect(bench.service.metrics[.parsed] == parsed)
   }
 
-  @Test func `what the account decides later does not change an answer that was given`() throws {
+  @Test func `a later decision of the account does not change an earlier answer`() throws {
     let bench = try Bench()
     let (bytes, _) = try report(bench)
     let first = send(bench, bytes)
@@ -186,7 +186,7 @@ import Testing
   /// A report is judged by its device's note. Judged at the same time by the note before, both
   /// machines of a clone would pass.
   @Test(arguments: StoreKind.all)
-  func `of clones that report at the same time no machine is forgotten`(_ kind: StoreKind) throws {
+  func `concurrent reports of clones keep every machine`(_ kind: StoreKind) throws {
     let place = Workplace()
     defer { withExtendedLifetime(place) {} }
     let bench = try Bench(try kind.make(place), policy: [.deviceRate: "0", .addressRate: "0"])

@@ -139,7 +139,7 @@ import Testing
     #expect(!key.isProved(claim(another, proof), under: salt))
   }
 
-  @Test func `what is known of a key follows from what was shown`() throws {
+  @Test func `the evidence that was shown decides the place of a key`() throws {
     let point = try InstallationPoint([UInt8](repeating: 3, count: 64))
     func kind(
       _ place: InstallationKeyPlace, isProved: Bool = false, known: InstallationKeyNote.Kind? = nil

@@ -8,7 +8,7 @@ import Testing
 
 @Suite struct LiveEvidenceTests {
   /// The service's constants are those of the real probe, not only of this folder's test app.
-  @Test func `what the probe sees of this very process reads as nothing special`() throws {
+  @Test func `the probe's records of this process have no finding`() throws {
     let bench = try Bench()
     let challenge = try bench.challenge(bench.app)
     let probe = try Probe(Probe.Options(hardens: false))

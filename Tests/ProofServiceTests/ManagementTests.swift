@@ -125,7 +125,7 @@ import Testing
     #expect(Base64.decode(String(parts[1])) == fingerprint.bytes)
   }
 
-  @Test func `what is there already, unknown, or in use is refused`() throws {
+  @Test func `existing, unknown and used names are refused`() throws {
     let bench = try Bench()
     let management = bench.management
     #expect(throws: ServiceError.alreadyThere("API", name: Bench.api)) {
@@ -290,7 +290,7 @@ import Testing
     #expect(bench.get("/v1/jwks/door").status == 200)
   }
 
-  @Test func `what operators change at the same time is all kept`() throws {
+  @Test func `concurrent changes of operators are all kept`() throws {
     let store = InterruptedStore()
     let bench = try Bench(store)
     let device = bench.app.device
@@ -348,7 +348,7 @@ import Testing
     return (response.status, try JSONValue(parsing: response.body.span))
   }
 
-  @Test func `without the management token nothing is told or done`() throws {
+  @Test func `every verb needs the management token`() throws {
     let bench = try Bench()
     for token in ["", "wrong", bench.managementToken + "x"] {
       #expect(try manage(bench, "secret/get", token: token).status == 401)

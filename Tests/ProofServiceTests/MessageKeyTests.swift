@@ -7,7 +7,7 @@ import Testing
 @testable import ProofService
 
 @Suite struct MessageKeyTests {
-  @Test func `without a message key no answer has one, and no token names one`() throws {
+  @Test func `an account without a message key sends none, and names none in tokens`() throws {
     let bench = try Bench()
     let answer = try bench.attest(bench.app)
     #expect(answer.messageKey == nil)
@@ -92,7 +92,7 @@ import Testing
     #expect(throws: ServiceError.self) { try bench.management.messageKey() }
   }
 
-  @Test func `what was launched by neither desktop nor terminal is annotated, where it says so`()
+  @Test func `an app with an activity is annotated if neither desktop nor terminal launched it`()
     throws
   {
     let bench = try Bench(policy: [.annotations: "automated-launch", .deviceRate: "0"])

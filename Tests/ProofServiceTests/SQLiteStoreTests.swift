@@ -95,7 +95,7 @@ import Testing
     #expect(throws: StoreError.self) { try SQLiteStore(at: path) }
   }
 
-  @Test func `what must last is committed with synchronous FULL, in a file in WAL mode`() throws {
+  @Test func `durable changes are committed with synchronous FULL, in a file in WAL mode`() throws {
     let place = Workplace()
     let queue = try queue(in: place)
     @Sendable func level(_ connection: SQLiteConnection) throws(StoreError) -> WriteJob.Result {

@@ -305,7 +305,7 @@ import Testing
   // MARK: Threads
 
   @Test(arguments: StoreKind.all)
-  func `of many threads with one salt one spends it, and equal reports get its answer`(
+  func `one of many threads spends a salt, and equal reports get its answer`(
     _ kind: StoreKind
   ) throws {
     let spender = try spender(kind)

@@ -182,7 +182,7 @@ import Testing
     #expect(try bench.attest(bench.app).outcome == .done)
   }
 
-  @Test func `what the policy asks for later does not change what a challenge asked for`() throws {
+  @Test func `a later change of the policy does not change an earlier challenge`() throws {
     let bench = try Bench(policy: [.readLimit: "20", .saltLifetime: "600"])
     let (first, firstSalt) = try report(bench)
     var policy = try bench.management.policy()

@@ -52,7 +52,7 @@ import Testing
     #expect(try ask(bench, "0", define: "y").secureString == "y")
   }
 
-  @Test func `what an installation defines at the same time is all kept`() throws {
+  @Test func `concurrent definitions of an installation are all kept`() throws {
     let place = Workplace()
     let bench = try Bench(
       try SQLiteStore(creatingAt: place.path(of: "store")),

@@ -132,7 +132,7 @@ import Testing
     #expect(throws: ServiceError.self) { try LeftOutEvidence(parsing: text) }
   }
 
-  @Test func `what is left out is written as it is read, and shown`() throws {
+  @Test func `omitted sources are written as they are read, and shown`() throws {
     for text in ["none", "3/4", "3/6,3/4/anonymous,3/4/memfd", "2/1,3/7/views"] {
       #expect(try LeftOutEvidence(parsing: text).text == text)
     }

@@ -132,8 +132,8 @@ void pfj_key_free(pfj_key *key);
 PFJ_MUST_USE enum pfj_result pfj_ed25519_pair(pfj_key **key, uint8_t public_key[PFJ_ED25519_PUBLIC_BYTES],
                                               const uint8_t seed[PFJ_ED25519_SEED_BYTES]);
 
-/// PFJ_E_KEY for bytes that are not the canonical encoding of a point, or of one of small order, under which anybody
-/// can sign.
+/// PFJ_E_KEY for bytes that are not the canonical encoding of a point, or of one of small order, under which any
+/// attacker can sign.
 PFJ_MUST_USE enum pfj_result pfj_ed25519_public(pfj_key **key, const uint8_t public_key[PFJ_ED25519_PUBLIC_BYTES]);
 
 /// The pair of a scalar. PFJ_E_KEY for 0, the order of the group, and what is above.

@@ -54,7 +54,7 @@ enum pht_result {
   PHT_E_LIBRARY = 10         ///< tpm2-tss failed, or there is no memory; `code` says how.
 };
 
-/// Which TPM, and how long one operation may take.
+/// The TPM to use, and the longest time of one operation.
 struct pht_tpm {
   /// A character device such as `/dev/tpmrm0`, or a Unix socket of swtpm. Borrowed.
   const char *device;

@@ -35,7 +35,7 @@ enum pfc_class {
 enum pfc_policy {
   PFC_POLICY_FULL = 1,        ///< Every byte is read at each measurement.
   PFC_POLICY_INCREMENTAL = 2,  ///< Files that no program of the app's user can have changed are not read again.
-  PFC_POLICY_TRUSTING = 3  ///< Nor are files of which the kernel says so: trusts every program of the files' owner.
+  PFC_POLICY_TRUSTING = 3  ///< Files that statx reports as unchanged are not read again: trusts their owner.
 };
 
 /// One source asked for.

@@ -21,7 +21,7 @@
 extern "C" {
 #endif
 
-/// Which code computes SHA-256. Every path gives the same digests.
+/// The code that computes SHA-256. Every path gives the same digests.
 enum pfc_hash_path {
   PFC_HASH_UNKNOWN = 0,   ///< Not asked yet.
   PFC_HASH_PORTABLE = 1,  ///< libsodium's.

@@ -3,7 +3,7 @@
 /// The measurement token: what the backend tells one piece of hardware about one app instance.
 ///
 /// Signed by the backend, then sealed to the hardware. The signature covers the recipient's public key and the clear
-/// header, so a token can be neither forged by someone who knows every public key nor re-sealed to another recipient.
+/// header, so a token can be neither forged from the public keys alone nor re-sealed to another recipient.
 ///
 /// Version 1 carries the hardware id in its body. Version 2 signs it without carrying it, and has policy, delegable
 /// classes and base in its place. Both have 288 bytes. A token of version 2 is sealed by suite 1, or by suite 2, whose

@@ -50,7 +50,7 @@ struct pfd_link {
   uint16_t mtu;
   uint8_t mtu_exchanged;
   uint8_t cccd[2];  ///< Challenge, verdict: 1 if subscribed
-  uint16_t value_handle;  ///< Whose value was read last; 0 for none
+  uint16_t value_handle;  ///< Handle of the value that was read last; 0 for none
   uint16_t value_size;
   uint8_t value[PFD_VALUE_MAX];
   uint16_t out_size;  ///< Size of the response or the notification that waits to be sent; 0: none does
@@ -66,7 +66,7 @@ struct pfd_link {
 #if PFD_LINKS > 1
   uint32_t began;    ///< Seconds when the link began
   uint64_t proved;   ///< Number of its last accepted command, counted over all links; 0 while it has proved nothing
-  uint8_t instance[PFC_ID_BYTES];  ///< Whose command that was
+  uint8_t instance[PFC_ID_BYTES];  ///< Instance of that command
 #endif
 };
 

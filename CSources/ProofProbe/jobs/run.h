@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// How a measurement of files is divided. Not for anybody outside.
+/// The division of a measurement of files into jobs. Internal.
 ///
 ///     files/bundle.c   one measurement of a bundle, from its root on
 ///     files/walk.c     the calling thread: lists folders and hands out entries in canonical order   ─┐

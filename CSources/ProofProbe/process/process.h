@@ -20,7 +20,7 @@ struct pfp_process {
   int pagemap;   ///< /proc/self/pagemap, or -1
   int status;    ///< /proc/self/status, or -1
   int initial;   ///< /proc/self/environ, or -1
-  pid_t owner;   ///< Whose they are: a child must open its own.
+  pid_t owner;   ///< The process that opened them: a child must open its own.
   int no_query;  ///< 1: leave PROCMAP_QUERY and PAGEMAP_SCAN alone, as on kernels before 6.11
   struct pfp_code_cache *cache;
   size_t cache_count;

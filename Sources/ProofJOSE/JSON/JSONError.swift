@@ -37,7 +37,7 @@ extension JSONError: CustomStringConvertible {
       switch reason {
       case .notUTF8: "the text is not UTF-8"
       case .ended: "the text ends too early"
-      case .unexpected: "a character stands where JSON has none such"
+      case .unexpected: "a character is not allowed at its place"
       case .badNumber: "a number is not written as JSON writes numbers"
       case .badString: "a string has a wrong escape or a control character"
       case .repeatedMember: "an object has two members of one name"

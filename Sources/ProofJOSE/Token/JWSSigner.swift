@@ -22,7 +22,7 @@ public struct JWSSigner: Sendable {
   /// Signs claims.
   ///
   /// - Parameters:
-  ///   - claims: Claims that have no measurement, because everybody can read the token.
+  ///   - claims: Claims that have no measurement, because the token is not encrypted.
   ///   - type: The header's `typ`.
   /// - Returns: The token.
   /// - Throws: ``JOSEError``, among it ``JOSEError/measurementInClear``.

@@ -143,7 +143,7 @@ public struct AccountConfiguration: Sendable, Hashable {
     for (host, pins) in try claim(claims, "pin", \.members) {
       guard let pins = pins.texts, pins.allSatisfy(Pins.isPin) else {
         throw .malformedConfiguration(
-          reason: "claim pin has for \(host) what is no array of SHA-256 in base64")
+          reason: "claim pin: the value of \(host) is not an array of SHA-256 in base64")
       }
       byHost[host] = pins
     }
@@ -179,7 +179,7 @@ public struct AccountConfiguration: Sendable, Hashable {
         let members = region.members
       else {
         throw .malformedConfiguration(
-          reason: "claim reg has for \(name.prefix(40)) what is no region's name with addresses")
+          reason: "claim reg: \(name.prefix(40)) is not a region's name with addresses")
       }
       regions[name] = try addresses(members, in: " of region \(name) in claim reg")
     }

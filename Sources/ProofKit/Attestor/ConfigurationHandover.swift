@@ -41,13 +41,13 @@ enum ConfigurationHandover {
   {
     let parts = text.split(separator: ".", omittingEmptySubsequences: false)
     guard parts.count == 3 else {
-      throw .malformedConfiguration(reason: "claim hnd has what is no JWS")
+      throw .malformedConfiguration(reason: "claim hnd has an entry that is not a JWS")
     }
     let header = try AccountConfiguration.object(parts[0], "handover's header")
     let claims = try AccountConfiguration.object(parts[1], "handover's claims")
     guard header["alg"]?.text == "EdDSA", header["crit"] == nil,
       header["typ"]?.text == AttestationWire.handoverType
-    else { throw .untrustedConfiguration(reason: "claim hnd has what is no handover") }
+    else { throw .untrustedConfiguration(reason: "claim hnd has a JWS that is not a handover") }
     guard try AccountConfiguration.claim(claims, "acc", \.text) == account else {
       throw .untrustedConfiguration(reason: "claim hnd has a handover of another account")
     }

@@ -105,7 +105,7 @@ extension TransportError: CustomStringConvertible {
     case .unreachable(let words): "the service cannot be reached: \(words)"
     case .timedOut(let words): "the service does not answer in time: \(words)"
     case .brokenOff(let words): "the connection broke off: \(words)"
-    case .untrusted(let words): "whoever answers is not the service: \(words)"
+    case .untrusted(let words): "the peer is not the service: \(words)"
     case .garbled(let words): "the answer makes no sense: \(words)"
     case .cancelled: "cancelled"
     case .refused(let words): "the request cannot be made: \(words)"

@@ -47,7 +47,7 @@ extension MeasurementStoreError: CustomStringConvertible {
         + "folder."
     case .unusable(let path, let reason):
       "The folder \(path) cannot hold the measurement: \(reason). It must belong to this user, and "
-        + "nobody else may write in it."
+        + "no other user may write in it."
     case .inUse(let path, let processID):
       "The measurement in \(path) is in use by "
         + (processID.map { "process \($0)" } ?? "another process")

@@ -21,7 +21,7 @@ extension Management {
         throw .outOfTurn(
           "the configuration carries \(settings.handovers.count) changes of its key already",
           instead:
-            "When no app with an initial configuration of before is left: “config retire-keys”.")
+            "When no app with an earlier initial configuration is left: “config retire-keys”.")
       }
       let fresh = try account.vault.freshKey(32, for: place)
       func opened(_ sealed: [UInt8]) throws(ServiceError) -> JSONWebKey {

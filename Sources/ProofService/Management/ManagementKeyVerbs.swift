@@ -73,8 +73,8 @@ extension Management {
     throw .outOfTurn(
       "backends would refuse every token until they have the new key",
       instead:
-        "Rotate it: “\(kind.rawValue) next”, “keys”, “promote”, “retire”. If others know the "
-        + "key, add --at-once.")
+        "Rotate it: “\(kind.rawValue) next”, “keys”, “promote”, “retire”. If the key is "
+        + "compromised, add --at-once.")
   }
 
   private func shownSecret(of kind: OwnKey, _ encoding: String?) throws(ServiceError) -> JSONValue {

@@ -120,7 +120,7 @@ extension Management {
     guard let end, end > now, !atOnce else { return }
     throw .outOfTurn(
       "tokens by the key “\(id)” end in \(end - now) seconds",
-      instead: "Try again then. If others know the key, add --at-once: those tokens are refused.")
+      instead: "Try again then. If the key is compromised, add --at-once: its tokens are refused.")
   }
 
   private func freshKey(_ kind: OwnKey, isPrintable: Bool) throws(ServiceError) -> SealedKey {

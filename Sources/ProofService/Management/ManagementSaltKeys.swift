@@ -25,7 +25,7 @@ extension Management {
       if let old = stages.old, let end = old.end, end > now {
         throw .outOfTurn(
           "challenges of the key “\(old.id)” may wait for another \(end - now) seconds",
-          instead: "Try again then. If others know the keys, use “saltkey replace”.")
+          instead: "Try again then. If a key is compromised, use “saltkey replace”.")
       }
       var old = stages.active
       old.end = now + SaltTerms.longestLife

@@ -52,7 +52,7 @@ extension Management {
         throw .outOfTurn(
           "installations that used no string since the rotation are kept for another "
             + "\(end - now) seconds",
-          instead: "Try again then. If others know the secret, add --at-once: strings under it are "
+          instead: "Try again then. If the secret is compromised, add --at-once: its strings are "
             + "lost.")
       }
       stages.old = nil

@@ -91,6 +91,6 @@ final class RawLink {
       }
     }
     throw AttackFailure(
-      "the hardware closed the link, or said nothing for \(Self.patienceSeconds) seconds")
+      "the hardware closed the link, or sent nothing for \(Self.patienceSeconds) seconds")
   }
 }

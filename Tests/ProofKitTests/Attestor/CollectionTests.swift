@@ -16,7 +16,7 @@ struct CollectionTests {
     return stage
   }
 
-  @Test("neither report nor configuration has a source that is withheld", arguments: modes)
+  @Test("a withheld source is in no report and in no configuration", arguments: modes)
   func sources(mode: CollectionMode) throws {
     let stage = try stage(mode)
     let result = stage.attestor.fetchTokenAndWait(for: measured)

@@ -87,7 +87,7 @@ struct FetchTests {
   }
 
   @Test(
-    "what befalls the second round is the status, not what ended the first",
+    "the result of the second round is the status, not that of the first",
     arguments: [
       (TransportError.unreachable("x"), FetchStatus.noNetwork), (.untrusted("x"), .mitmDetected),
       (.garbled("x"), .noService), (.timedOut("x"), .poorNetwork),
@@ -125,7 +125,7 @@ struct FetchTests {
     #expect(stage.attestor.fetchTokenAndWait(for: api).status == expected)
   }
 
-  @Test("without initialisation there is no token, no pin, no configuration and no device")
+  @Test("token, pins, configuration and device need an initialisation")
   func notInitialized() async throws {
     let stage = try Stage(isInitialized: false)
     #expect(try await stage.attestor.fetchToken(for: api).status == .notInitialized)

@@ -60,7 +60,7 @@ struct InitializationTests {
   }
 
   @Test(
-    "what cannot be read changes nothing",
+    "an unreadable configuration changes nothing",
     arguments: [
       "", "#", "#acme", "acme@host#x", "#acme@host#", "#@host#AAAA", "#ac/me@host#AAAA",
       "#acme@#AAAA", "#acme@host:0#AAAA", "#acme@host/path#AAAA", "#acme@host#AAAA", "a.b", "a.b.c",

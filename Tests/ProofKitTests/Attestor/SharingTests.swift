@@ -135,7 +135,7 @@ struct SharingTests {
     }
   }
 
-  @Test("one who is cancelled leaves at once, and the others get their token")
+  @Test("a caller that is cancelled leaves at once, and the others get their token")
   func oneLeaves() async throws {
     let gate = Gate()
     let stage = try Stage(InProcessService { path, _ in if path == "challenge" { gate.wait() } })

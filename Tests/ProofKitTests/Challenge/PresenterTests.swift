@@ -115,7 +115,7 @@ struct PresenterTests {
     #expect(api.sent.count == 1)
   }
 
-  @Test("what a page posts to its host is read in one form")
+  @Test("the post of a page to its host is read in one form")
   func messages() {
     #expect(ChallengePage.result(of: #"{"success":{"data":"x"}}"#) == .success("x"))
     #expect(ChallengePage.result(of: #"{"failed":"1005"}"#) == .failure(.cancelled))
@@ -228,7 +228,7 @@ struct PresenterTests {
     #expect(result == expected)
   }
 
-  @Test("without a browser, and without a terminal, the page cannot be shown")
+  @Test("the page needs a browser or a terminal")
   func nothing() async throws {
     let page = ChallengePage(
       try ProtectedClient.Challenge(challengeID(9)), at: "https://api.example.com", "GET", "/",

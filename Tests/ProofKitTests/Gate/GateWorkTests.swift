@@ -167,7 +167,7 @@ struct GateWorkTests {
     #expect(stage.asked == 2)
   }
 
-  @Test("nothing is renewed when nobody asked for ten minutes, and the next one who asks wakes it")
+  @Test("an idle session stops renewing after ten minutes, and the next call starts it again")
   func quiet() throws {
     let stage = try GateStage()
     stage.time.advance(.seconds(2_880))

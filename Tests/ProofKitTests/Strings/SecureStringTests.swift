@@ -84,7 +84,7 @@ final class SecureStringTests {
     #expect(try strings.stringAndWait(named: name).text == value)
   }
 
-  @Test("without a key the error is the fetch's, and the stored strings stay")
+  @Test("a missing key gives the fetch's error, and keeps the stored strings")
   func withoutKey() async throws {
     let unset = try Stage(isInitialized: false).attestor.secureStrings(in: store)
     let early = #expect(throws: Failure.self) { _ = try unset.stringAndWait(named: "a") }

@@ -19,7 +19,7 @@ static const size_t LARGEST = (size_t)256 << 20;
 static uint8_t mask[WITNESS_BYTES_MAX];
 static uint8_t masked[WITNESS_BYTES_MAX];
 static size_t pattern_size = WITNESS_BYTES_MAX;
-/// Held where the pattern changes, and where a thread of anybody's that unmaps looks for it.
+/// Held where the pattern changes, and where any thread that unmaps looks for it.
 static atomic_flag pattern_lock = ATOMIC_FLAG_INIT;
 static _Atomic int is_watching;
 static _Atomic size_t unmapped;

@@ -20,7 +20,7 @@ final class BenchPlatform: Platform {
 
   /// Power goes in the middle of a write.
   struct Cut {
-    /// Which write, from 0.
+    /// The index of the write, from 0.
     var write: Int
     /// How many bytes of it still arrive.
     var bytes: Int

@@ -91,7 +91,7 @@ def seal_to_anyone(point: bytes, recipient: bytes, plain: bytes) -> bytes:
 def box_2_to_anyone(
     point: bytes, s: bytes, recipient: bytes, hardware_id: bytes, header: bytes, plain: bytes
 ) -> bytes:
-    """The same by suite 2, made by one who knows the factory secret."""
+    """The same by suite 2, made by an attacker who knows the factory secret."""
     key = kdf("pfc2.token-seal.", bytes(32) + s, point + recipient + hardware_id + header)
     return point + box(key, plain)
 
