@@ -195,7 +195,7 @@ let package = Package(
       name: "proofctl",
       dependencies: [
         "AccountStores", "PostgresStore", "ProofService", "ProofBackend", "ProofKit",
-        "ProofKitHTTP", "ProofJOSE", "ProofModel", "DurableFiles", "Console",
+        "ProofKitHTTP", "ProofJOSE", "ProofModel", "DurableFiles", "Console", "ProofCore",
       ],
       swiftSettings: strictSwift),
     .executableTarget(

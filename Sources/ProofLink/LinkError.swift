@@ -9,13 +9,6 @@ public import ProofModel
 public struct LinkError: ProofFailure {
   /// A cause. New ones may come in a minor version: a `switch` needs a `default`.
   public struct Reason: Sendable, Hashable {
-    fileprivate enum Number: Int {
-      case integrityDiffers = 1
-      case deviceDiffers, notPermitted, attemptsExhausted, usesExhausted, tokenRefused
-      case tokenExpired, revoked, full, hardwareTooOld, busy, hardwareFault, notMeasured, notStored
-      case unreachable, linkLost, timedOut, cancelled, earlierCommand, resourcesExhausted
-    }
-
     fileprivate let number: Number
 
     private init(_ number: Number) { self.number = number }
@@ -143,20 +136,8 @@ extension LinkError {
 
   /// The party that can remove the cause.
   public var whoCanMend: Mender {
-    switch reason.number {
-    case .integrityDiffers, .deviceDiffers, .attemptsExhausted, .usesExhausted, .tokenExpired:
-      .online
-    case .tokenRefused:
-      switch verdict {
-      case .notSigned, .wrongMode, .malformed: .operator
-      default: .online
-      }
-    case .notPermitted, .revoked, .full, .hardwareTooOld, .hardwareFault: .operator
-    case .busy: wait.map(Mender.wait) ?? .retry
-    case .notMeasured: measurement?.whoCanMend ?? .retry
-    case .notStored, .unreachable, .linkLost, .earlierCommand: .user
-    case .timedOut, .cancelled, .resourcesExhausted: .retry
-    }
+    let listed = if let verdict { verdict.mender } else { reason.number.mender }
+    return listed ?? measurement?.whoCanMend ?? wait.map(Mender.wait) ?? .retry
   }
 
   /// The failure and the next step, as text.

@@ -31,6 +31,8 @@ enum Completion {
         esac
         if [[ $COMP_CWORD -eq 1 ]]; then
           words="\(nouns) --help"
+        elif [[ $first == explain && $word != -* ]]; then
+          words="\(Reason.all.map(\.code).joined(separator: " "))"
         elif [[ $COMP_CWORD -eq 2 && $word != -* ]]; then
           case $first in
       \(verbs)    esac

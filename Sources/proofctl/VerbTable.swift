@@ -6,7 +6,7 @@ enum VerbTable {
     [
       AccountVerbs.all, GateVerbs.all, EventVerbs.all, ChallengeVerbs.all, TokenVerbs.all,
       SDKVerbs.all, HardwareVerbs.all, MeasurementTokenVerbs.all, StoreVerbs.all,
-      [Diagnosis.verb, Completion.verb],
+      [Diagnosis.verb, Explanation.verb, Completion.verb],
     ].flatMap { $0 }
 
   static let nouns: [String] = all.map(\.noun).reduce(into: []) { nouns, noun in

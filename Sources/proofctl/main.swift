@@ -2,6 +2,7 @@
 
 import Console
 import ProofJOSE
+import ProofModel
 
 // The operator's tool. VerbTable.swift lists its verbs.
 
@@ -40,8 +41,15 @@ do {
   Terminal.end(try perform())
 } catch {
   let isUsage = (error as? Failure)?.kind == .usage
-  if isJSON { print(JSONValue.object(["error": .string("\(error)")]).text) }
+  let code = (error as? any ProofFailure)?.code
+  if isJSON {
+    var object: JSONObject = ["error": .string("\(error)")]
+    object["code"] = code.map { .string($0) }
+    print(JSONValue.object(object).text)
+  }
   let verb = (try? VerbTable.find(arguments)).map { "\($0.0.path) " } ?? ""
-  Terminal.complain("proofctl: \(error)" + (isUsage ? "\ntry proofctl \(verb)--help" : ""))
+  Terminal.complain(
+    "proofctl: \(error)\(code.map { " [\($0)]" } ?? "")"
+      + (isUsage ? "\ntry proofctl \(verb)--help" : ""))
   Terminal.end(isUsage ? 2 : 1)
 }

@@ -84,7 +84,7 @@ class Place:
                              text=True, timeout=120, env=self.environment)
         if run.returncode == 0:
             words = [str(argument) for argument in arguments]
-            verb = " ".join(words[:1 if words[0] in ("init", "diagnose") else 2])
+            verb = " ".join(words[:1 if words[0] in ("init", "diagnose", "explain") else 2])
             side = "service" if "--service" in where + words else "store" if where else "neither"
             self.done |= {(verb, word, side) for word in words + where if word.startswith("--")}
         return run.returncode, run.stdout, run.stderr

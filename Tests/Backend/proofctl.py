@@ -10,6 +10,7 @@ import hmac
 import json
 import os
 import pathlib
+import re
 import sqlite3
 import stat
 import subprocess
@@ -25,6 +26,8 @@ from verbs import Verbs, flags, verbs
 sys.path[:0] = [str(pathlib.Path(__file__).resolve().parent.parent / name) for name in ("Service", "Runner")]
 import certificates  # noqa: E402
 import runner  # noqa: E402
+
+DOCS = pathlib.Path(__file__).resolve().parent.parent.parent / "docs"
 
 
 class OnTheStore(GateVerbs, KeyVerbs, Verbs, unittest.TestCase):
@@ -125,10 +128,40 @@ class OnTheStore(GateVerbs, KeyVerbs, Verbs, unittest.TestCase):
         self.assertEqual(complete("proofctl", "api", "a"), ["add"])
         self.assertIn("--jwe", complete("proofctl", "api", "add", "--j"))
         self.assertIn("--app", complete("proofctl", "diagnose", "--a"))
+        for words in (["explain"], ["explain", "SDK-1"]):
+            self.assertEqual(complete("proofctl", *words, "LOCK-4"), ["LOCK-4", "LOCK-48", "LOCK-49"])
         for noun, verb in [verb.split() for verb in verbs(self.place) if " " in verb]:
             self.assertEqual(complete("proofctl", noun, verb), [verb])
             offered = complete("proofctl", noun, verb, "--")
             self.assertEqual(sorted(offered), sorted(flags(self.place, f"{noun} {verb}", whole=True)))
+
+    def test_explain_says_what_a_code_means(self):
+        page = (DOCS / "BACKEND.md").read_text(encoding="utf-8")
+        shown = re.search(r"proofctl explain LOCK-18 gate-68\n```\n\n```text\n(.*?)```", page, re.DOTALL)[1]
+        self.assertEqual(self.place.run("explain", "LOCK-18", "gate-68", where=[]), (0, shown, ""))
+        reasons = self.place.ask("explain", "LOCK-18", "STORE-6", where=[])
+        self.assertEqual([(one["code"], one["mender"]) for one in reasons],
+                         [("LOCK-18", "online"), ("STORE-6", "online")])
+        self.assertEqual(set(reasons[0]), {"code", "condition", "cause", "mender", "step"})
+
+    def test_explain_knows_each_code_of_the_page_and_no_other(self):
+        page = (DOCS / "REASONS.md").read_text(encoding="utf-8")
+        codes = re.findall(r"^\| (?!code )([A-Za-z]+-\d+|[a-z-]+)(?: \| [^|]+){4} \|$", page, re.MULTILINE)
+        self.assertGreater(len(codes), 200)
+        self.assertEqual([one["code"] for one in self.place.ask("explain", *codes, where=[])], codes)
+        for unknown, hint in (("LOCK-51", "no code “LOCK-51”"), ("lock-18", "there is LOCK-18"), ("", "no code")):
+            code, output, errors = self.place.run("explain", "LOCK-18", unknown, where=[])
+            self.assertEqual((code, output), (1, ""))
+            self.assertIn(hint, errors)
+            self.assertIn("docs/REASONS.md", errors)
+        self.assertEqual(self.place.run("explain", where=[])[0], 2)
+
+    def test_an_error_has_its_code_in_text_and_json(self):
+        missing = ["--store", self.place.path("nowhere")]
+        self.assertRegex(self.place.run("policy", "show", where=missing)[2], r"\[(SERVICE|ACCOUNT)-1\]\n$")
+        said = json.loads(self.place.run("policy", "show", "--json", where=missing)[1])
+        self.assertIn(said["code"], ("SERVICE-1", "ACCOUNT-1"))
+        self.assertEqual(self.place.ask("explain", said["code"], where=[])[0]["code"], said["code"])
 
     def test_proof_compute_is_the_formula(self):
         key, nonce, measured = os.urandom(16), os.urandom(16), os.urandom(32)
@@ -296,7 +329,7 @@ class Everything(unittest.TestCase):
 
     # Verbs that need no account; on the store alone, as the service does not run yet.
     LOCAL = {"registration digest", "proof compute", "issuer new", "issuer show", "measurement-token inspect",
-             "keyset generate", "completion bash", "gate keys"}
+             "keyset generate", "completion bash", "gate keys", "explain"}
     STORE = {"init"}
     # Verbs that ask a gate: Tests/Gate/event_test.py uses each flag, at a running gate.
     AT_A_GATE = {"event check", "event forget"}

@@ -318,6 +318,8 @@ MUTANTS = [
     (12, "the time of provisioning is forgotten", "verifier",
      [("ledger.c", "encode_global(bytes + PFC_RECORD_HEAD_BYTES, counter, epoch, floor);",
        "encode_global(bytes + PFC_RECORD_HEAD_BYTES, counter, 0 * epoch, floor);")]),
+    (8, "the beginning of a code finds a reason", "reason", [("reason.c", " && own[size] == 0", "")]),
+    (8, "a code is read behind its end", "reason", [("reason.c", " own[same] != 0 &&", "")]),
     # 9. Separation of keys.
     (9, "receipts and recalls share a key", "vectors",
      [("message.c", "PFC_LABEL_RECALL_KEY", "PFC_LABEL_RECEIPT_KEY")]),

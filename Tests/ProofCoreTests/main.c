@@ -23,7 +23,7 @@ static const struct suite *const suites[] = {
     &verifier_revocation_suite, &verifier_recall_suite, &verifier_limit_suite,
     &verifier_fault_suite, &powercut_suite, &base64url_suite,
     &gate_suite, &gate_token_suite, &http_suite,
-    &compact_suite, &kinds_suite, &numbers_suite, &vectors_suite,
+    &compact_suite, &kinds_suite, &numbers_suite, &reason_suite, &vectors_suite,
     &wire_vectors_suite, &hostile_vectors_suite, &gate_vectors_suite,
     &answer_suite,
     &script_suite,

@@ -44,6 +44,7 @@ extern const struct suite http_suite;
 extern const struct suite compact_suite;
 extern const struct suite kinds_suite;
 extern const struct suite numbers_suite;
+extern const struct suite reason_suite;
 extern const struct suite vectors_suite;
 extern const struct suite wire_vectors_suite;
 extern const struct suite hostile_vectors_suite;

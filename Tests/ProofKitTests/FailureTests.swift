@@ -60,6 +60,11 @@ struct FailureTests {
     #expect(Set(errors.map(\.description)).count == errors.count)
   }
 
+  @Test("and the status of a fetch has a code of its number", arguments: FetchStatus.allCases)
+  func statuses(status: FetchStatus) {
+    #expect(status.code == "SDK-\(status.rawValue)")
+  }
+
   @Test("also if another error is the cause")
   func causes() {
     let exhausted = ProofError.resourcesExhausted(reason: "too many open files")

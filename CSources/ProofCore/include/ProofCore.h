@@ -29,6 +29,7 @@
 #include "ledger.h"
 #include "verifier.h"
 #include "base64url.h"
+#include "reason.h"
 #include "refusal.h"
 #include "gate.h"
 #include "gate_token.h"

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import ProofModel
+
 /// The reason why an app cannot prove a request to a gate.
 public enum GateError: Error, Sendable, Hashable {
   /// ``GateSession/start(ready:)`` was not called, or ``GateSession/stop()`` was.
@@ -47,6 +49,8 @@ public struct AttestationFailure: Sendable, Hashable {
   /// The failure, in words for people.
   public let reason: String
   let fault: ServiceFault?
+
+  var whoCanMend: Mender { status.whoCanMend }
 
   init(_ result: FetchResult) {
     status = result.status

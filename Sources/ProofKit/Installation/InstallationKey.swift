@@ -125,3 +125,8 @@ extension InstallationKeyError: CustomStringConvertible {
     }
   }
 }
+
+extension InstallationKeyError? {
+  /// The party that can remove the cause; an attestor without a key is its developer's to mend.
+  var whoCanMend: Mender { self?.whoCanMend ?? .developer }
+}

@@ -53,6 +53,7 @@ func probeStore(_ baseline: BaselineProbe) throws {
   try expect(advice(AttestorError.notInitialized) == "call support: SETUP-9")
   try expect(advice(TransportError.unreachable("no route")) == "come closer")
   try expect(FetchStatus.noService.whoCanMend == Mender.retry)
+  try expect(FetchStatus.noService.code == "SDK-4")
 }
 
 /// The use that an app makes of an error.

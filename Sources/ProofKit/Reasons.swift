@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-public import ProofModel
+// Written by .ci/reasons from docs/reasons.txt: change that.
 
-// The numbers and menders of this module's errors, all in one place. A number is never reused.
+public import ProofModel
 
 extension AttestorError: ProofFailure {
   /// `SETUP-` and the number of the case.
@@ -22,7 +22,7 @@ extension AttestorError: ProofFailure {
     case .storeUnusable: (7, .developer)
     case .malformedRoute: (8, .developer)
     case .notInitialized: (9, .developer)
-    case .notMeasured(let error): (10, error.whoCanMend)
+    case .notMeasured(let cause): (10, cause.whoCanMend)
     }
   }
 }
@@ -46,7 +46,7 @@ extension MeasurementStoreError: ProofFailure {
     case .superseded: (8, .online)
     case .otherInstance: (9, .developer)
     case .empty: (10, .online)
-    case .noMeasurement(let status): (11, status.whoCanMend)
+    case .noMeasurement(let cause): (11, cause.whoCanMend)
     case .repeatedHardware: (12, .developer)
     case .tokenForOther: (13, .online)
     case .tooManyTokens: (14, .developer)
@@ -73,7 +73,7 @@ extension SecureStringError: ProofFailure {
     case .tooNew: (7, .developer)
     case .storageUnusable: (8, .developer)
     case .notDurable: (9, .retry)
-    case .noKey(let status, _): (10, status.whoCanMend)
+    case .noKey(let cause, _): (10, cause.whoCanMend)
     case .cancelled: (11, .retry)
     }
   }
@@ -156,7 +156,7 @@ extension GateError: ProofFailure {
     switch self {
     case .notStarted: (1, .developer)
     case .notReady: (2, .retry)
-    case .attestation(let failure): (3, failure.status.whoCanMend)
+    case .attestation(let cause): (3, cause.whoCanMend)
     case .notMeasured: (4, .retry)
     case .environmentChanged: (5, .retry)
     case .storageUnusable: (6, .developer)
@@ -167,23 +167,38 @@ extension GateError: ProofFailure {
     case .unknownEvent: (11, .operator)
     case .malformedAccount: (12, .developer)
     case .tokenRefused: (13, .retry)
-    case .challenge(let error): (14, error.whoCanMend)
-    case .transport(let error): (15, error.whoCanMend)
+    case .challenge(let cause): (14, cause.whoCanMend)
+    case .transport(let cause): (15, cause.whoCanMend)
     case .timedOut: (16, .retry)
     case .cancelled: (17, .retry)
-    case .installationKey(let error): (18, error?.whoCanMend ?? .developer)
+    case .installationKey(let cause): (18, cause.whoCanMend)
     }
   }
 }
 
 extension FetchStatus {
+  /// `SDK-` and the number of the status.
+  public var code: String { "SDK-\(rawValue)" }
+
   /// The party that can remove the cause of a failed fetch.
   public var whoCanMend: Mender {
     switch self {
-    case .success, .noNetwork, .poorNetwork, .mitmDetected: .user
-    case .noService, .keyUnavailable: .retry
-    case .badURL, .badKey, .badPayload, .notInitialized, .internalError: .developer
-    case .unknownURL, .unprotectedURL, .rejected, .disabled, .unknownKey: .operator
+    case .success: .user
+    case .noNetwork: .user
+    case .mitmDetected: .user
+    case .poorNetwork: .user
+    case .noService: .retry
+    case .badURL: .developer
+    case .unknownURL: .operator
+    case .unprotectedURL: .operator
+    case .notInitialized: .developer
+    case .rejected: .operator
+    case .disabled: .operator
+    case .unknownKey: .operator
+    case .badKey: .developer
+    case .badPayload: .developer
+    case .internalError: .developer
+    case .keyUnavailable: .retry
     }
   }
 }

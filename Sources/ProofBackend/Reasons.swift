@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Written by .ci/reasons from docs/reasons.txt: change that.
+
+public import ProofModel
+
+extension BackendError: ProofFailure {
+  /// `BACKEND-` and the number of the case.
+  public var code: String { "BACKEND-\(terms.number)" }
+
+  /// The party that can remove the cause.
+  public var whoCanMend: Mender { terms.mender }
+
+  private var terms: (number: Int, mender: Mender) {
+    switch self {
+    case .unknownHardware: (1, .operator)
+    case .revokedHardware: (2, .operator)
+    case .otherMode: (3, .developer)
+    case .literalRefused: (4, .developer)
+    case .factorySecretMissing: (5, .operator)
+    case .downgraded: (6, .operator)
+    case .superseded: (7, .online)
+    case .revokedInstance: (8, .operator)
+    case .clockAhead: (9, .operator)
+    case .refused(let cause): (10, cause.whoCanMend)
+    case .storage: (11, .operator)
+    case .damaged: (12, .operator)
+    case .inUse: (13, .retry)
+    }
+  }
+}
