@@ -15,7 +15,8 @@ no_cancel() { ! grep -rnE 'PQ(cancel|getCancel|requestCancel)\b' CSources/CPostg
 
 check 'the store names no function that cancels' no_cancel
 suites='^(PostgresStoreTests|HistoryCheckerTests)'
-suites+='|^ProofServiceTests\.(StoreConformance|SaltConformance|StorePlaceTests|PostgresAccountStoreTests)'
+suites+='|^ProofServiceTests\.(StoreConformance|SaltConformance|StorePlaceTests|StoreMoveTests)'
+suites+='|^ProofServiceTests\.PostgresAccountStoreTests'
 suites+='|^ProofBackendTests\.(ReplayStoreTests|RedemptionStoreTests)'
 readonly suites
 part store "$here/cluster.sh" .ci/test-swift --filter "${1:-$suites}"
