@@ -145,6 +145,8 @@ let package = Package(
         .embedInCode("Schema/Migrations/v4-store.down.sql"),
         .embedInCode("Schema/Migrations/v5-replay.up.sql"),
         .embedInCode("Schema/Migrations/v5-replay.down.sql"),
+        .embedInCode("Schema/Migrations/v6-move.up.sql"),
+        .embedInCode("Schema/Migrations/v6-move.down.sql"),
       ], swiftSettings: strictSwift),
     .target(
       name: "AccountStores",

@@ -29,7 +29,7 @@ struct pfc_reason_row {
   char step[95];
 };
 
-enum { PFC_REASON_ROWS = 294 };
+enum { PFC_REASON_ROWS = 295 };
 
 // Arrays of characters, not pointers: the table needs no relocation, and a linker drops it as a whole.
 static const struct pfc_reason_row pfc_reason_rows[PFC_REASON_ROWS] = {
@@ -872,6 +872,9 @@ static const struct pfc_reason_row pfc_reason_rows[PFC_REASON_ROWS] = {
     {PFC_MENDER_RETRY, "ACCOUNT-10", "changed meanwhile",
      "A row is not the one that was read before.",
      "Try again."},
+    {PFC_MENDER_OPERATOR, "ACCOUNT-11", "moved",
+     "The account was moved to another store, or its move was begun.",
+     "Use that store; if the move was cut, give the same proofctl store move again."},
     {PFC_MENDER_CAUSE, "SERVICE-1", "store",
      "The store refused.",
      "Look at the store's error: its code begins with ACCOUNT."},

@@ -92,6 +92,10 @@ package final class PostgresAccountStore: Store {
     let number = try StoreError.of(options.description) { () throws(PostgresError) in
       try account.integer(0, 0)
     }
+    // See v6-move.up.sql.
+    guard number > 0 else {
+      throw .moved(path: options.description, to: "another store, as its owner told “proofctl”")
+    }
     self.account = Int32(truncatingIfNeeded: number)
     place = options.description
     self.options = options

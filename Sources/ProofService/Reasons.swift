@@ -23,6 +23,7 @@ extension StoreError: ProofFailure {
     case .database: (8, .operator)
     case .alreadyThere: (9, .operator)
     case .changedMeanwhile: (10, .retry)
+    case .moved: (11, .operator)
     }
   }
 }

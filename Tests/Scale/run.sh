@@ -15,13 +15,15 @@ no_cancel() { ! grep -rnE 'PQ(cancel|getCancel|requestCancel)\b' CSources/CPostg
 
 check 'the store names no function that cancels' no_cancel
 suites='^(PostgresStoreTests|HistoryCheckerTests)'
-suites+='|^ProofServiceTests\.(StoreConformance|SaltConformance|StorePlaceTests|PostgresAccountStoreTests)'
+suites+='|^ProofServiceTests\.(StoreConformance|SaltConformance|StorePlaceTests|StoreMoveTests)'
+suites+='|^ProofServiceTests\.PostgresAccountStoreTests'
 suites+='|^ProofBackendTests\.(ReplayStoreTests|RedemptionStoreTests)'
 readonly suites
 part store "$here/cluster.sh" .ci/test-swift --filter "${1:-$suites}"
 # The tests above built the programs.
 if [[ $# -eq 0 ]]; then
   part service "$here/cluster.sh" /usr/bin/python3 -B "$here/service_test.py"
+  part move "$here/cluster.sh" /usr/bin/python3 -B "$here/move_test.py"
   # Suites of other parts, each store of which is a database of its own.
   export PROOF_STORE_MAKER=$here/fresh_store.sh
   part events "$here/cluster.sh" Tests/Gate/run.sh ServiceEvents

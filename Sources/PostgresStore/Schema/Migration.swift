@@ -29,6 +29,9 @@ package struct Migration: Sendable {
       4, oldestProgram: 4, PackageResources.v4_store_up_sql, PackageResources.v4_store_down_sql),
     Migration(
       5, oldestProgram: 4, PackageResources.v5_replay_up_sql, PackageResources.v5_replay_down_sql),
+    // Programs before 6 do not know an account that was moved away.
+    Migration(
+      6, oldestProgram: 6, PackageResources.v6_move_up_sql, PackageResources.v6_move_down_sql),
   ]
 
   private init(
@@ -47,10 +50,10 @@ package struct SchemaVersion: Sendable, Equatable {
   package let oldestProgram: Int
 
   /// The schema that this program's functions belong to.
-  package static let program = 5
+  package static let program = 6
   /// The oldest schema that this program works with: from the second release on, the one before its
   /// own.
-  package static let needed = 5
+  package static let needed = 6
 
   /// Reads the version with the rights of the service's role.
   package init(of connection: PostgresConnection) throws(PostgresError) {

@@ -48,6 +48,14 @@ extension Management {
     return fresh.state(.active)
   }
 
+  /// The row of the salts' keys for the place that the account moves to. It has one key, which no
+  /// salt of the present place was made under.
+  package func movedSaltKeys() throws(ServiceError) -> [UInt8] {
+    var stages = try AccountDocument.saltKey.needed(SaltKeyStages.self, from: store)
+    stages.begin(try freshSaltKey(), after: nil)
+    return Array(JSONValue.object(stages.fields).text.utf8)
+  }
+
   private func freshSaltKey() throws(ServiceError) -> SealedKey {
     SealedKey(
       sealed: try account.vault.freshKey(SaltKey.byteCount, for: .saltKey), added: now)

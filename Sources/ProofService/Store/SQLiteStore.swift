@@ -25,9 +25,11 @@ public final class SQLiteStore: Store {
   public init(at path: String, patience: Int32 = 5_000) throws(StoreError) {
     guard SQLiteFile.size(of: path) != nil else { throw .missing(path: path) }
     let connection = try SQLiteConnection(path: path, patience: patience)
-    guard try connection.number("PRAGMA application_id") == SQLiteStatement.applicationID else {
-      throw .foreign(path: path)
+    let application = try connection.number("PRAGMA application_id")
+    guard application != SQLiteMove.movedID else {
+      throw .moved(path: path, to: try SQLiteMove(path).mark()?.place ?? "another store")
     }
+    guard application == SQLiteStatement.applicationID else { throw .foreign(path: path) }
     let version = try connection.number("PRAGMA user_version")
     guard version <= SQLiteStatement.schemaVersion else {
       throw .tooNew(path: path, version: Int(version), known: Int(SQLiteStatement.schemaVersion))

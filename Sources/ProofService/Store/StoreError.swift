@@ -18,6 +18,8 @@ public enum StoreError: Error, Sendable, Hashable {
   case failed(path: String, detail: String)
   /// The database at this address cannot be used.
   case database(String, detail: String)
+  /// The account was moved to another store, or its move was begun.
+  case moved(path: String, to: String)
   /// A row that should be new exists.
   case alreadyThere(table: StoreTable, key: String)
   /// A row is not the one that was read before.
@@ -47,6 +49,9 @@ extension StoreError: CustomStringConvertible {
         + "user may write there."
     case .database(let address, let detail):
       "The database \(address) cannot be used: \(detail)."
+    case .moved(let path, let place):
+      "The account of \(path) was moved to \(place). Use that store. If the move was cut, give the "
+        + "same “proofctl store move” again."
     case .alreadyThere(let table, let key):
       "The row “\(key)” exists in the table “\(table)” already. Remove it first, or choose "
         + "another name."

@@ -35,11 +35,13 @@ enum SQLiteValue: Sendable {
 
   private enum Key: Hashable {
     case fixed(SQLiteStatement)
+    case text(String)
     case spent(SpentStatement)
 
     var sql: String {
       switch self {
       case .fixed(let statement): statement.rawValue
+      case .text(let text): text
       case .spent(let statement): statement.sql
       }
     }
@@ -120,6 +122,13 @@ enum SQLiteValue: Sendable {
     each: (borrowing Row) -> Void = { _ in }
   ) throws(StoreError) -> Int {
     try run(.spent(SpentStatement(verb: verb, slot: slot)), values, each)
+  }
+
+  /// Runs a statement of a move, prepared once.
+  func query(
+    _ text: String, _ values: [SQLiteValue] = [], each: (borrowing Row) -> Void = { _ in }
+  ) throws(StoreError) {
+    _ = try run(.text(text), values, each)
   }
 
   private func run(
@@ -206,5 +215,37 @@ enum SQLiteFile {
       throw .failed(path: path, detail: unsafe String(cString: strerror(errno)))
     }
     close(descriptor)
+  }
+
+  /// Removes a database with its companions.
+  static func remove(_ path: String) {
+    for end in ["", "-journal", "-wal", "-shm"] { unsafe unlink(path + end) }
+  }
+
+  /// Gives a file its final name, which survives a power cut. Unlike a renaming, this replaces no
+  /// file.
+  static func name(_ draft: String, _ path: String) throws(StoreError) {
+    guard unsafe link(draft, path) == 0 else {
+      throw .failed(path: path, detail: unsafe String(cString: strerror(errno)))
+    }
+    unsafe unlink(draft)
+    try keep(folderOf: path)
+  }
+
+  /// A path from the root.
+  static func full(_ path: String) -> String {
+    guard !path.hasPrefix("/"), let folder = unsafe getcwd(nil, 0) else { return path }
+    defer { unsafe free(folder) }
+    return unsafe String(cString: folder) + "/" + path
+  }
+
+  /// Makes the names in a file's folder survive a power cut.
+  private static func keep(folderOf path: String) throws(StoreError) {
+    let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
+    let descriptor = unsafe open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    defer { if descriptor >= 0 { close(descriptor) } }
+    guard descriptor >= 0, fsync(descriptor) == 0 else {
+      throw .failed(path: path, detail: unsafe String(cString: strerror(errno)))
+    }
   }
 }
