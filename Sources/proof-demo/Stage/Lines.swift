@@ -16,25 +16,38 @@ final class Lines: Sendable {
 
   private let state = Mutex(State())
   private let arrived = DispatchSemaphore(value: 0)
+  private let source: Source
+  /// The beginning of a line. The holder of the lock reads, and adds what it has read before it lets go.
+  private let rest = Mutex<[UInt8]>([])
 
   /// Reads until the other end is closed, on a thread of its own.
   init(_ file: FileHandle, name: String) {
-    let source = Source(file: file)
+    source = Source(file: file)
     DispatchQueue(label: name).async { [self] in
-      var rest: [UInt8] = []
-      while true {
-        let data = source.file.availableData
-        guard !data.isEmpty else { break }
-        rest += data
-        while let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
-          add(String(decoding: rest[..<end], as: UTF8.self))
-          rest.removeSubrange(...end)
-        }
-      }
-      if !rest.isEmpty { add(String(decoding: rest, as: UTF8.self)) }
-      state.withLock { $0.isOver = true }
-      arrived.signal()
+      while source.isReady(within: -1), rest.withLock({ read(&$0) }) {}
     }
+  }
+
+  /// Adds the lines that the process has written by now.
+  ///
+  /// - Returns: Whether it may write more.
+  private func read(_ rest: inout [UInt8]) -> Bool {
+    while source.isReady(within: 0) {
+      if state.withLock({ $0.isOver }) { return false }
+      let data = source.file.availableData
+      guard !data.isEmpty else {
+        if !rest.isEmpty { add(String(decoding: rest, as: UTF8.self)) }
+        state.withLock { $0.isOver = true }
+        arrived.signal()
+        return false
+      }
+      rest += data
+      while let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
+        add(String(decoding: rest[..<end], as: UTF8.self))
+        rest.removeSubrange(...end)
+      }
+    }
+    return true
   }
 
   /// The next line.
@@ -53,8 +66,9 @@ final class Lines: Sendable {
     }
   }
 
-  /// Skips the lines so far.
+  /// Skips the lines so far: all that the process had written when the call began.
   func skip() {
+    _ = rest.withLock { read(&$0) }
     while arrived.wait(timeout: .now()) == .success {
       let isLine = state.withLock { state in
         if !state.waiting.isEmpty {
@@ -83,8 +97,17 @@ final class Lines: Sendable {
     arrived.signal()
   }
 
-  /// Only the reading thread touches the file.
+  /// Only the holder of the lock of `rest` reads the file.
   private struct Source: @unchecked Sendable {
     let file: FileHandle
+
+    /// Whether a read would return at once. A negative time in milliseconds waits without end.
+    func isReady(within milliseconds: Int32) -> Bool {
+      var entry = pollfd(fd: file.fileDescriptor, events: Int16(POLLIN), revents: 0)
+      while true {
+        let count = unsafe poll(&entry, 1, milliseconds)
+        if count >= 0 || errno != EINTR { return count > 0 }
+      }
+    }
   }
 }

@@ -72,10 +72,15 @@ final class Lock {
   func verdict(on message: String) throws -> String {
     guard let process else { throw StageFailure("the lock is off") }
     let mark = ": \(message) of "
-    guard let line = process.line(withErrors: mark, within: .seconds(5)) else {
-      return "no \(message)"
-    }
-    // "link 0: command of 1a2b3c4d: accepted (1), detail 65535"
+    // "link 0: command of 1a2b3c4d: accepted (1), detail 65535". The lock logs "link 0: command of class 2: done" when the
+    // app has its verdict already: such a line of an earlier command may come at any time.
+    var line = ""
+    repeat {
+      guard let next = process.line(withErrors: mark, within: .seconds(5)) else {
+        return "no \(message)"
+      }
+      line = next
+    } while line.contains("\(mark)class ")
     let words = line.split(separator: ": ").last ?? ""
     return words.split(separator: " (").first.map(String.init) ?? line
   }
