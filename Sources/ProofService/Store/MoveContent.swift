@@ -2,7 +2,7 @@
 
 internal import ProofModel
 
-/// What a store of an account holds, in a form that all kinds of stores share.
+/// The content of an account's store, in a form that all kinds of stores share.
 ///
 /// Marks of used challenges and event tokens do not move: at the new place the salts have another
 /// key, and event tokens of before the move are refused there.
@@ -81,7 +81,7 @@ package struct MoveRecord: Sendable, Hashable {
     }
   }
 
-  /// What is wrong with a record; nil for a sound one.
+  /// The fault of a record; nil for a sound one.
   package func fault(as kind: MoveKind) -> String? {
     let generation: Int64 =
       switch kind {
