@@ -177,6 +177,8 @@ class FactoryTest(unittest.TestCase):
         self.assertRegex(self.said(), rb"proofctl hardware factory-key")
         self.end()
         name = self.place.write("wrong.key", os.urandom(32))
+        # Another test searches all files for the key.
+        self.addCleanup(os.remove, name)
         self.start("--factory-key", name, ledger="none")
         self.assertEqual(self.grant(self.app), (503, b"unavailable\n"))
         self.assertRegex(self.said(), rb"the factory key is not the account's")

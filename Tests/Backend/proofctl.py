@@ -333,8 +333,8 @@ class Everything(unittest.TestCase):
     STORE = {"init"}
     # Verbs that ask a gate: Tests/Gate/event_test.py uses each flag, at a running gate.
     AT_A_GATE = {"event check", "event forget"}
-    # Verbs that ask a database: Tests/Scale/service_test.py uses each flag, at a running server.
-    AT_A_DATABASE = {"store migrate"}
+    # Verbs that ask a database: Tests/Scale uses each flag, at a running server.
+    AT_A_DATABASE = {"store migrate", "store move"}
     # A flag that stands for an account.
     ELSEWHERE = {("token check", "--key"): "neither", ("token check", "--audience"): "neither"}
 

@@ -179,7 +179,7 @@ class Demo(unittest.TestCase):
             _, errors = attack.communicate(timeout=PATIENCE)
         os.unlink(f"{self.stage.folder}/silent")
         self.assertEqual(attack.returncode, 1)
-        self.assertIn("said nothing", errors)
+        self.assertIn("sent nothing", errors)
 
     def test_colours_are_for_a_terminal(self):
         lock = self.program(
