@@ -29,6 +29,14 @@ WATCH = """(() => { window.violations = []; window.failures = [];
  document.addEventListener('securitypolicyviolation', (e) => violations.push(e.violatedDirective + ' ' + e.blockedURI));
  window.addEventListener('error', (e) => failures.push(String(e.message))); })()"""
 
+# The value of an expression as soon as it is true, or null after half a second.
+LOOK = """for (const end = Date.now() + 500; Date.now() < end;) {
+  let found = null;
+  try { found = (() => { return %s; })(); } catch (error) { found = null; }
+  if (found) return found;
+  await new Promise((resume) => setTimeout(resume, 30));
+} return null;"""
+
 
 class Gone(Exception):
     """The document in which a function ran is gone."""
@@ -84,12 +92,7 @@ class WebDriver(Browser):
         self.wait(f"location.href.startsWith({json.dumps(start)}) && document.readyState === 'complete'")
 
     def look(self, condition):
-        return self.call("""for (const end = Date.now() + 500; Date.now() < end;) {
-          let found = null;
-          try { found = (() => { return %s; })(); } catch (error) { found = null; }
-          if (found) return found;
-          await new Promise((resume) => setTimeout(resume, 30));
-        } return null;""" % condition)
+        return self.call(LOOK % condition)
 
     def run(self, body, *arguments):
         return self.driver.execute_script(body, *arguments)
@@ -267,12 +270,7 @@ class Firefox(Browser):
             self.receive()
 
     def look(self, condition):
-        found = self.evaluate(
-            "() => { let found = null; try { found = (() => { return %s; })(); } catch (error) { found = null; }"
-            "return JSON.stringify(found ?? null); }" % condition, until_loaded=True)
-        if not found:
-            time.sleep(0.03)
-        return found
+        return self.call(LOOK % condition, until_loaded=True)
 
     def evaluate(self, function, until_loaded=False):
         answer = self.answer(self.send(
@@ -284,8 +282,9 @@ class Firefox(Browser):
     def run(self, body):
         return self.evaluate("() => JSON.stringify((() => { %s })() ?? null)" % body)
 
-    def call(self, body):
-        return self.evaluate("async () => JSON.stringify((await (async () => { %s })()) ?? null)" % body)
+    def call(self, body, until_loaded=False):
+        return self.evaluate("async () => JSON.stringify((await (async () => { %s })()) ?? null)" % body,
+                             until_loaded)
 
     def resize(self, width, height):
         self.command("browsingContext.setViewport", context=self.context,
