@@ -100,34 +100,36 @@ package struct StoreMove {
   private func copy(to target: any MoveTarget, _ mark: MoveMark) throws(StoreError) -> MoveSum {
     try target.begin()
     var sum = MoveSum()
-    for kind in MoveKind.allCases {
-      var last: MoveRecord?
-      while true {
-        let page = try source.page(kind, after: last)
-        guard let end = page.last else { break }
-        last = end
-        if let fault = page.lazy.compactMap({ $0.fault(as: kind) }).first {
-          throw .damaged(path: "\(from)", detail: fault)
-        }
-        let records = kind == .row ? page.with(salts: mark.salts) : page
-        try target.add(records, of: kind)
-        sum.add(records, of: kind)
+    try Self.each(source.page) { (kind, page) throws(StoreError) in
+      if let fault = page.lazy.compactMap({ $0.fault(as: kind) }).first {
+        throw .damaged(path: "\(from)", detail: fault)
       }
+      let records = kind == .row ? page.with(salts: mark.salts) : page
+      try target.add(records, of: kind)
+      sum.add(records, of: kind)
     }
     var there = MoveSum()
-    for kind in MoveKind.allCases {
-      var last: MoveRecord?
-      while true {
-        let page = try target.page(kind, after: last)
-        guard let end = page.last else { break }
-        last = end
-        there.add(page, of: kind)
-      }
-    }
+    try Self.each(target.page) { there.add($1, of: $0) }
     guard there == sum else {
       throw .database("\(to)", detail: "it has other records than the source; nothing was moved")
     }
     return sum
+  }
+
+  /// Calls a body with each page of a store's records.
+  private static func each(
+    _ page: (MoveKind, MoveRecord?) throws(StoreError) -> [MoveRecord],
+    _ body: (MoveKind, [MoveRecord]) throws(StoreError) -> Void
+  ) throws(StoreError) {
+    for kind in MoveKind.allCases {
+      var last: MoveRecord?
+      while true {
+        let records = try page(kind, last)
+        guard let end = records.last else { break }
+        last = end
+        try body(kind, records)
+      }
+    }
   }
 }
 

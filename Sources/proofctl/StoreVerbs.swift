@@ -20,7 +20,7 @@ enum StoreVerbs {
       "store move", [Operand("FROM"), Operand("TO")],
       [
         Option("--undo", help: "lets FROM serve again after a move that was cut, if TO is empty")
-      ], "moves the account from a store to an empty one; FROM serves nobody afterwards", run: move),
+      ], "moves the account from a store to an empty one; FROM is then out of use", run: move),
   ]
 
   private static func move(_ invocation: Invocation) throws -> Answer {

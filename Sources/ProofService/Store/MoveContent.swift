@@ -70,13 +70,10 @@ package struct MoveRecord: Sendable, Hashable {
 
   /// Each value behind its kind and its length.
   package var encoded: [UInt8] {
-    func little(_ number: UInt64) -> [UInt8] {
-      (0..<8).map { UInt8(truncatingIfNeeded: number >> ($0 * 8)) }
-    }
-    return values.flatMap { value in
+    values.flatMap { value in
       switch value {
-      case .number(let number): [0] + little(UInt64(bitPattern: number))
-      case .bytes(let bytes): [1] + little(UInt64(bytes.count)) + bytes
+      case .number(let number): [0] + number.littleEndianBytes
+      case .bytes(let bytes): [1] + UInt64(bytes.count).littleEndianBytes + bytes
       }
     }
   }
