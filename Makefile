@@ -17,7 +17,7 @@ MAKEFLAGS += --no-print-directory
 
 export MAKE
 
-.PHONY: help parts setup all core programs demo demo-gate firmware install uninstall sdk-key docs clean test check long fuzz bench
+.PHONY: help parts setup all core programs demo demo-gate demo-scale firmware install uninstall sdk-key docs clean test check long fuzz bench
 
 help: ## List what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -50,7 +50,12 @@ demo: programs $(filter firmware,$(HARDWARE)) ## Play the demonstration: DEMO='-
 
 demo-gate: programs ## Play a gate beside nginx: an app, a bot, a person in Chromium; DEMO='--slow --json'
 	@.ci/setup gatedemo
-	@/usr/bin/python3 -B Tests/Demo/gate/demo.py $(DEMO)
+	@/usr/bin/python3 -B Tests/Process/Demo/gate/demo.py $(DEMO)
+
+demo-scale: programs ## Play three nodes on a replicated PostgreSQL: failovers and a rolling upgrade under load; DEMO='--json'
+	@.ci/setup cluster
+	@swift build --quiet -c release --product proof-load
+	@/usr/bin/python3 -B Tests/Process/Demo/scale/demo.py $(DEMO)
 
 firmware: ## Build the verifier as firmware for Cortex-M, profiles full and symmetric, below .build/firmware
 	@.ci/setup base firmware

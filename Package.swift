@@ -22,7 +22,7 @@ let strictC: [CSetting] = [
 let versionC: [CSetting] = [.headerSearchPath("../ProofCore/include")]
 // Hashing without optimisation takes twenty times as long, so a debug build of an app optimises the
 // C that measures and proves. From tools version 6.2 on, a package with such a flag can be a
-// dependency by version; Tests/Consumers shows it.
+// dependency by version; Tests/Process/Consumers shows it.
 let optimisedC: [CSetting] =
   strictC + [.unsafeFlags(["-O2"], .when(configuration: .debug))]
 
@@ -38,6 +38,9 @@ let package = Package(
     .library(name: "ProofKitKeys", targets: ["ProofKitKeys"]),
     .library(name: "ProofKitTPM", targets: ["ProofKitTPM"]),
     .library(name: "ProofLink", targets: ["ProofLink"]),
+    .library(name: "ProofApp", targets: ["ProofApp"]),
+    .library(name: "ProofMigration", targets: ["ProofMigration"]),
+    .library(name: "ProofKitTesting", targets: ["ProofKitTesting"]),
     .library(name: "ProofJOSE", targets: ["ProofJOSE"]),
     .library(name: "ProofBackend", targets: ["ProofBackend"]),
     .library(name: "ProofGate", targets: ["ProofGate"]),
@@ -76,13 +79,16 @@ let package = Package(
       name: "ProofProbe", dependencies: ["ProofCore", "CSodium"], path: "CSources/ProofProbe",
       cSettings: optimisedC + [.headerSearchPath(".")]),
 
+    .target(name: "ProofBytes", swiftSettings: strictSwift),
     .target(
       name: "ProofModel", dependencies: ["ProofCore", "CSodium"], swiftSettings: strictSwift),
     .target(name: "ProofRequest", dependencies: ["ProofModel"], swiftSettings: strictSwift),
     .target(name: "DurableFiles", swiftSettings: strictSwift),
     .target(
       name: "ProofKit",
-      dependencies: ["ProofModel", "ProofRequest", "ProofKey", "ProofProbe", "DurableFiles"],
+      dependencies: [
+        "ProofBytes", "ProofModel", "ProofRequest", "ProofKey", "ProofProbe", "DurableFiles",
+      ],
       exclude: ["Bridge/proofkit-bridge.js"], swiftSettings: strictSwift),
 
     .systemLibrary(
@@ -100,7 +106,17 @@ let package = Package(
       swiftSettings: strictSwift),
 
     .target(
-      name: "LinkSimulation", dependencies: ["ProofLink", "ProofModel"],
+      name: "ProofApp", dependencies: ["ProofKit", "ProofKitHTTP", "ProofLink", "ProofModel"],
+      swiftSettings: strictSwift),
+    .target(
+      name: "ProofMigration", dependencies: ["ProofApp", "ProofKit", "ProofModel"],
+      swiftSettings: strictSwift),
+    .target(
+      name: "ProofKitTesting", dependencies: ["ProofApp", "ProofKit", "ProofLink", "ProofModel"],
+      swiftSettings: strictSwift),
+
+    .target(
+      name: "LinkSimulation", dependencies: ["ProofBytes", "ProofLink", "ProofModel"],
       swiftSettings: strictSwift),
 
     .systemLibrary(
@@ -122,7 +138,8 @@ let package = Package(
       name: "ProofKitTPM", dependencies: ["ProofKitKeys", "ProofKit", "ProofModel", "CTPM"],
       swiftSettings: strictSwift),
 
-    .target(name: "ProofJOSE", dependencies: ["CCrypto"], swiftSettings: strictSwift),
+    .target(
+      name: "ProofJOSE", dependencies: ["ProofBytes", "CCrypto"], swiftSettings: strictSwift),
     .systemLibrary(
       name: "CSQLite", path: "CSources/CSQLite", pkgConfig: "sqlite3",
       providers: [.apt(["libsqlite3-dev"])]),
@@ -147,6 +164,8 @@ let package = Package(
         .embedInCode("Schema/Migrations/v5-replay.down.sql"),
         .embedInCode("Schema/Migrations/v6-move.up.sql"),
         .embedInCode("Schema/Migrations/v6-move.down.sql"),
+        .embedInCode("Schema/Migrations/v7-lease.up.sql"),
+        .embedInCode("Schema/Migrations/v7-lease.down.sql"),
       ], swiftSettings: strictSwift),
     .target(
       name: "AccountStores",
@@ -159,7 +178,9 @@ let package = Package(
 
     .target(
       name: "ProofGate",
-      dependencies: ["ProofBackend", "ProofRequest", "ProofJOSE", "ProofModel", "DurableFiles"],
+      dependencies: [
+        "ProofBytes", "ProofBackend", "ProofRequest", "ProofJOSE", "ProofModel", "DurableFiles",
+      ],
       resources: [
         .embedInCode("Page/page.html"), .embedInCode("Page/page-body.html"),
         .embedInCode("Page/page-plain.html"), .embedInCode("Page/page.css"),
@@ -176,7 +197,7 @@ let package = Package(
       name: "CMicroHTTPD", dependencies: ["LibMicroHTTPD", "LibGnuTLS"],
       path: "CSources/CMicroHTTPD", exclude: ["libmicrohttpd", "libgnutls"], cSettings: strictC),
     .target(
-      name: "HTTPServing", dependencies: ["CMicroHTTPD", "ProofJOSE", "ProofModel"],
+      name: "HTTPServing", dependencies: ["ProofBytes", "CMicroHTTPD", "ProofJOSE", "ProofModel"],
       swiftSettings: strictSwift),
     .target(
       name: "EventServing",
@@ -192,7 +213,8 @@ let package = Package(
       ],
       swiftSettings: strictSwift),
 
-    .target(name: "Console", dependencies: ["ProofCore"], swiftSettings: strictSwift),
+    .target(
+      name: "Console", dependencies: ["ProofBytes", "ProofCore"], swiftSettings: strictSwift),
     .executableTarget(
       name: "proofctl",
       dependencies: [
@@ -227,7 +249,8 @@ let package = Package(
     .executableTarget(
       name: "proof-demo",
       dependencies: [
-        "ProofKit", "ProofKitHTTP", "ProofLink", "ProofRequest", "ProofModel", "Console",
+        "ProofApp", "ProofBytes", "ProofKit", "ProofKitHTTP", "ProofLink", "ProofRequest",
+        "ProofModel", "Console",
       ],
       swiftSettings: strictSwift),
     .target(name: "DemoPreload", path: "CSources/DemoPreload", cSettings: strictC),
@@ -250,7 +273,7 @@ let package = Package(
       name: "BenchInstruments", dependencies: ["LibCrypto"], path: "Benchmarks/BenchInstruments",
       cSettings: strictC),
     .target(
-      name: "ProofBench", dependencies: ["Console"], path: "Benchmarks/ProofBench",
+      name: "ProofBench", dependencies: ["ProofBytes", "Console"], path: "Benchmarks/ProofBench",
       swiftSettings: strictSwift),
     .target(
       name: "SimulatedDevices", dependencies: ["ProofKit", "ProofModel"],
@@ -276,84 +299,90 @@ let package = Package(
       path: "Benchmarks/proof-load", swiftSettings: strictSwift),
 
     .target(
-      name: "RealProcess", dependencies: ["ProofModel"], path: "Tests/RealProcess",
+      name: "RealProcess", dependencies: ["ProofModel"], path: "Tests/Support/RealProcess",
       swiftSettings: strictSwift),
-    .testTarget(name: "ConsoleTests", dependencies: ["Console"], swiftSettings: strictSwift),
-    .target(name: "DeepCall", path: "Tests/ProofBenchTests/DeepCall", cSettings: strictC),
+    .testTarget(
+      name: "ConsoleTests", dependencies: ["Console"], path: "Tests/Unit/ConsoleTests",
+      swiftSettings: strictSwift),
+    .target(name: "DeepCall", path: "Tests/Unit/ProofBenchTests/DeepCall", cSettings: strictC),
     .testTarget(
       name: "ProofBenchTests",
-      dependencies: ["ProofBench", "BenchInstruments", "DeepCall", "Console"],
-      exclude: ["DeepCall"], swiftSettings: strictSwift),
-    .target(name: "MemoryScan", path: "Tests/MemoryScan", cSettings: strictC),
+      dependencies: ["ProofBytes", "ProofBench", "BenchInstruments", "DeepCall", "Console"],
+      path: "Tests/Unit/ProofBenchTests", exclude: ["DeepCall"], swiftSettings: strictSwift),
+    .target(name: "MemoryScan", path: "Tests/Support/MemoryScan", cSettings: strictC),
     .target(
       name: "MemoryWitness", dependencies: ["MemoryScan"],
-      path: "Tests/ProofModelTests/MemoryWitness", cSettings: strictC),
+      path: "Tests/Unit/ProofModelTests/MemoryWitness", cSettings: strictC),
     .testTarget(
       name: "ProofModelTests",
       dependencies: [
         "ProofKit", "ProofModel", "ProofCore", "MemoryWitness", "SeededRandom", "VectorFiles",
       ],
-      exclude: ["MemoryWitness", "Mutants"], swiftSettings: strictSwift),
+      path: "Tests/Unit/ProofModelTests", exclude: ["MemoryWitness", "Mutants"],
+      swiftSettings: strictSwift),
     .testTarget(
       name: "ProofRequestTests", dependencies: ["ProofRequest", "ProofModel", "SeededRandom"],
-      swiftSettings: strictSwift),
+      path: "Tests/Unit/ProofRequestTests", swiftSettings: strictSwift),
     .target(
-      name: "FolderModel", dependencies: ["DurableFiles"], path: "Tests/FolderModel",
+      name: "FolderModel", dependencies: ["DurableFiles"], path: "Tests/Support/FolderModel",
       swiftSettings: strictSwift),
     .testTarget(
       name: "ProofKitTests",
       dependencies: [
         "ProofKit", "ProofModel", "ProofRequest", "ProofGate", "ProofBackend", "ProofJOSE",
-        "DurableFiles", "FolderModel", "SeededRandom", "AllocationCounter",
+        "DurableFiles", "FolderModel", "SeededRandom", "AllocationCounter", "ProofMigration",
+        "ProofKitTesting",
       ],
-      swiftSettings: strictSwift),
+      path: "Tests/Unit/ProofKitTests", swiftSettings: strictSwift),
     .testTarget(
       name: "ProofKitKeysTests",
       dependencies: ["ProofKitKeys", "ProofKitTPM", "ProofKit", "ProofModel", "SeededRandom"],
-      swiftSettings: strictSwift),
+      path: "Tests/Unit/ProofKitKeysTests", swiftSettings: strictSwift),
     .executableTarget(
       name: "app-peer",
       dependencies: ["ProofKit", "ProofKitHTTP", "ProofKitKeys", "ProofKitTPM", "ProofModel"],
-      path: "Tests/Backend/app-peer", swiftSettings: strictSwift),
+      path: "Tests/Process/Backend/app-peer", swiftSettings: strictSwift),
     .executableTarget(
       name: "request-peer",
       dependencies: [
         "ProofBackend", "ProofRequest", "ProofKitKeys", "ProofKitTPM", "ProofKit", "ProofModel",
       ],
-      path: "Tests/Backend/request-peer", swiftSettings: strictSwift),
+      path: "Tests/Process/Backend/request-peer", swiftSettings: strictSwift),
     .executableTarget(
       name: "gate-app", dependencies: ["ProofKit", "ProofKitHTTP", "ProofModel"],
-      path: "Tests/Gate/gate-app", swiftSettings: strictSwift),
+      path: "Tests/Process/Gate/gate-app", swiftSettings: strictSwift),
     .executableTarget(
       name: "event-judge", dependencies: ["ProofBackend", "ProofJOSE", "ProofModel"],
-      path: "Tests/WebKit/event-judge", swiftSettings: strictSwift),
+      path: "Tests/Process/WebKit/event-judge", swiftSettings: strictSwift),
     .executableTarget(
       name: "store-victim",
       dependencies: ["ProofBackend", "ProofService", "ProofKit", "ProofModel"],
-      path: "Tests/Store/store-victim", swiftSettings: strictSwift),
+      path: "Tests/Adversary/Store/store-victim", swiftSettings: strictSwift),
     .target(
-      name: "SilentResolver", path: "Tests/ProofKitHTTPTests/SilentResolver", cSettings: strictC),
+      name: "SilentResolver", path: "Tests/Unit/ProofKitHTTPTests/SilentResolver",
+      cSettings: strictC),
     .testTarget(
       name: "ProofKitHTTPTests",
       dependencies: [
         "ProofKitHTTP", "ProofKitKeys", "ProofKit", "ProofModel", "ProofRequest", "ProofJOSE",
         "ProofBackend", "ProofService", "HTTPServing", "SilentResolver", "RealProcess",
-        "proof-service",
+        "ProofMigration", "proof-service",
       ],
-      exclude: ["SilentResolver"], swiftSettings: strictSwift),
+      path: "Tests/Unit/ProofKitHTTPTests", exclude: ["SilentResolver"], swiftSettings: strictSwift),
     .executableTarget(
-      name: "jose-peer", dependencies: ["ProofJOSE"], path: "Tests/JOSE/jose-peer",
+      name: "jose-peer", dependencies: ["ProofJOSE"], path: "Tests/Process/JOSE/jose-peer",
       swiftSettings: strictSwift),
     .target(
       name: "JOSEWitness", dependencies: ["LibCrypto", "MemoryScan"],
-      path: "Tests/ProofJOSETests/JOSEWitness", cSettings: strictC),
+      path: "Tests/Unit/ProofJOSETests/JOSEWitness", cSettings: strictC),
     .testTarget(
       name: "ProofJOSETests", dependencies: ["ProofJOSE", "JOSEWitness", "SeededRandom"],
-      exclude: ["Vectors", "JOSEWitness"], swiftSettings: strictSwift),
+      path: "Tests/Unit/ProofJOSETests", exclude: ["JOSEWitness"],
+      swiftSettings: strictSwift),
     .executableTarget(
       name: "service-store",
       dependencies: ["AccountStores", "ProofService", "ProofKit", "ProofModel", "ProofJOSE"],
-      path: "Tests/Service/service-store", swiftSettings: strictSwift),
+      path: "Tests/Process/Service/service-store", swiftSettings: strictSwift),
     .testTarget(
       name: "ProofBackendTests",
       dependencies: [
@@ -362,21 +391,23 @@ let package = Package(
         "ProofKit", "ProofKitKeys", "ProofModel",
         "ProofJOSE", "DurableFiles", "FolderModel", "SeededRandom", "OwnThreads",
       ],
-      swiftSettings: strictSwift),
+      path: "Tests/Unit/ProofBackendTests", swiftSettings: strictSwift),
     .testTarget(
       name: "ProofGateTests",
       dependencies: [
         "ProofGate", "ProofBackend", "ProofRequest", "ProofModel", "ProofJOSE", "DurableFiles",
         "SeededRandom", "VectorFiles",
       ],
+      path: "Tests/Unit/ProofGateTests", swiftSettings: strictSwift),
+    .target(name: "VectorFiles", path: "Tests/Support/VectorFiles", swiftSettings: strictSwift),
+    .target(
+      name: "SeededRandom", dependencies: ["ProofBytes"], path: "Tests/Support/SeededRandom",
       swiftSettings: strictSwift),
-    .target(name: "VectorFiles", path: "Tests/VectorFiles", swiftSettings: strictSwift),
-    .target(name: "SeededRandom", path: "Tests/SeededRandom", swiftSettings: strictSwift),
-    .target(name: "OwnThreads", path: "Tests/OwnThreads", swiftSettings: strictSwift),
+    .target(name: "OwnThreads", path: "Tests/Support/OwnThreads", swiftSettings: strictSwift),
     .testTarget(
       name: "HTTPServingTests",
       dependencies: ["HTTPServing", "ProofJOSE", "ProofModel", "SeededRandom", "OwnThreads"],
-      swiftSettings: strictSwift),
+      path: "Tests/Unit/HTTPServingTests", swiftSettings: strictSwift),
     .testTarget(
       name: "ProofServiceTests",
       dependencies: [
@@ -384,37 +415,37 @@ let package = Package(
         "ProofKit", "ProofKitKeys", "ProofModel", "PostgresServers", "PostgresStore",
         "ProofJOSE", "SeededRandom", "OwnThreads", "VectorFiles",
       ],
-      swiftSettings: strictSwift),
+      path: "Tests/Unit/ProofServiceTests", swiftSettings: strictSwift),
     .target(
-      name: "HistoryChecker", dependencies: ["ProofModel"], path: "Tests/HistoryChecker",
+      name: "HistoryChecker", dependencies: ["ProofModel"], path: "Tests/Support/HistoryChecker",
       swiftSettings: strictSwift),
     .testTarget(
       name: "HistoryCheckerTests", dependencies: ["HistoryChecker", "SeededRandom", "OwnThreads"],
-      swiftSettings: strictSwift),
+      path: "Tests/Unit/HistoryCheckerTests", swiftSettings: strictSwift),
     .target(
       name: "PostgresServers", dependencies: ["PostgresStore", "ProofModel"],
-      path: "Tests/PostgresServers", swiftSettings: strictSwift),
+      path: "Tests/Support/PostgresServers", swiftSettings: strictSwift),
     .testTarget(
       name: "PostgresStoreTests",
       dependencies: [
         "PostgresServers", "PostgresStore", "ProofModel", "HistoryChecker", "SeededRandom",
         "OwnThreads",
       ],
-      swiftSettings: strictSwift),
+      path: "Tests/Unit/PostgresStoreTests", swiftSettings: strictSwift),
     .target(
       name: "HardwareBench", dependencies: ["ProofDevice", "ProofCore"],
-      path: "Tests/ProofLinkTests/HardwareBench", cSettings: strictC),
+      path: "Tests/Unit/ProofLinkTests/HardwareBench", cSettings: strictC),
     .target(
       name: "LinkBench",
       dependencies: ["LinkSimulation", "ProofLink", "ProofKit", "ProofModel", "HardwareBench"],
-      path: "Tests/LinkBench", swiftSettings: strictSwift),
+      path: "Tests/Support/LinkBench", swiftSettings: strictSwift),
     .testTarget(
       name: "ProofLinkTests",
       dependencies: [
         "LinkSimulation", "ProofLink", "ProofKit", "ProofModel", "LinkBench", "RealProcess",
         "ProofBackend", "ProofJOSE",
       ],
-      exclude: ["HardwareBench"], swiftSettings: strictSwift),
+      path: "Tests/Unit/ProofLinkTests", exclude: ["HardwareBench"], swiftSettings: strictSwift),
   ],
   swiftLanguageModes: [.v6],
   cLanguageStandard: .c11

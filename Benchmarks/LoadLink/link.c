@@ -174,6 +174,12 @@ void load_pause(unsigned milliseconds) {
   nanosleep(&time, NULL);
 }
 
+uint64_t load_monotonic_milliseconds(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
 double load_processor_seconds(void) {
   struct rusage usage;
   if (getrusage(RUSAGE_SELF, &usage) != 0) return 0;

@@ -17,6 +17,7 @@ func attest(_ options: LoadOptions) -> Tally {
     var tally = Tally()
     while let number = shared.next() {
       attest(device: number % options.devices, over: link, shared, &tally)
+      if options.pause > 0 { Link.pause(milliseconds: UInt32(options.pause)) }
     }
     tally.connectionsOpened = link.opened
     shared.add(tally)
@@ -37,7 +38,7 @@ private func attest(device number: Int, over link: Link, _ shared: Shared, _ tal
     let middle = clock.now
     let report = try device.report(for: options.domain, answering: challenge)
     let again = clock.now
-    let bytes = try link.post(report, to: "/v1/report", for: number)
+    let bytes = try send(report, over: link, for: number, options, &tally)
     let end = clock.now
     let answer = try AttestationAnswer(bytes, to: challenge.draft.salt, with: .sdk)
     tally.outcomes["\(answer.outcome)", default: 0] += 1
@@ -46,11 +47,31 @@ private func attest(device number: Int, over link: Link, _ shared: Shared, _ tal
     tally.reports.append(microseconds(end - again))
     tally.reportByteCount = report.count
     shared.accepted?.keep(report, bytes)
+    shared.times?.keep(Array("\(Link.monotonicMilliseconds)".utf8))
     shared.tokens?.keep(Array(answer.token.utf8))
   } catch {
     tally.errors["\(error)", default: 0] += 1
-    if case Link.Failure.connection = error {
-      if options.isPatient { Link.pause(milliseconds: 5) } else { shared.giveUp() }
+    if options.isPatient {
+      Link.pause(milliseconds: 5)
+    } else if case Link.Failure.connection = error {
+      shared.giveUp()
+    }
+  }
+}
+
+/// Sends a report. A patient generator sends one without an answer again, the same bytes: it may have
+/// been accepted.
+private func send(
+  _ report: [UInt8], over link: Link, for number: Int, _ options: LoadOptions, _ tally: inout Tally
+) throws(Link.Failure) -> [UInt8] {
+  let end = ContinuousClock.now + .seconds(60)
+  while true {
+    do {
+      return try link.post(report, to: "/v1/report", for: number)
+    } catch {
+      guard options.isPatient, error.mayPass, ContinuousClock.now < end else { throw error }
+      tally.repeated += 1
+      Link.pause(milliseconds: 50)
     }
   }
 }
@@ -74,13 +95,13 @@ func replay(_ file: String, _ options: LoadOptions) -> Tally {
     while let number = shared.next() {
       do {
         let (report, answer) = (kept[2 * number], kept[2 * number + 1])
-        let again = try link.post(report, to: "/v1/report", for: number)
+        let again = try send(report, over: link, for: number, options, &tally)
         let name = try again == answer ? "same" : outcome(of: again, to: report)
         tally.outcomes[name, default: 0] += 1
         // Another report under the same salt: its tag is wrong, and that is not even looked at.
         var other = report
         other[other.count - 1] ^= 1
-        let refusal = try link.post(other, to: "/v1/report", for: number)
+        let refusal = try send(other, over: link, for: number, options, &tally)
         tally.outcomes["other \(try outcome(of: refusal, to: report))", default: 0] += 1
       } catch {
         tally.errors["\(error)", default: 0] += 1
@@ -102,6 +123,7 @@ private final class Shared: Sendable {
   let options: LoadOptions
   let fleet: Fleet
   let accepted: ReportFile?
+  let times: ReportFile?
   let tokens: ReportFile?
   private let limit: Int
   private let start: ContinuousClock.Instant
@@ -117,6 +139,7 @@ private final class Shared: Sendable {
     start = ContinuousClock.now
     end = limit == nil && options.seconds < .max ? start + .seconds(options.seconds) : nil
     accepted = options.accepted.map { ReportFile(writing: $0) }
+    times = options.times.map { ReportFile(writing: $0) }
     tokens = options.tokens.map { ReportFile(writing: $0) }
   }
 

@@ -13,6 +13,14 @@ final class Link {
     case answer
     /// Another status than 200.
     case status(Int)
+
+    /// Whether the same request may be answered later.
+    var mayPass: Bool {
+      switch self {
+      case .connection, .answer: true
+      case .status(let status): status >= 500
+      }
+    }
   }
 
   private let link: OpaquePointer
@@ -55,6 +63,9 @@ final class Link {
   }
 
   static func pause(milliseconds: UInt32) { load_pause(milliseconds) }
+
+  /// The monotonic clock, as other programs of this machine read it.
+  static var monotonicMilliseconds: UInt64 { load_monotonic_milliseconds() }
 
   static var processorSeconds: Double { load_processor_seconds() }
 

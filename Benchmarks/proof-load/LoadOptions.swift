@@ -15,7 +15,9 @@ struct LoadOptions: Sendable {
   let seconds: Int
   let records: Int
   let isPatient: Bool
+  let pause: Int
   let accepted: String?
+  let times: String?
   let tokens: String?
   let replayed: String?
   let json: Bool
@@ -30,8 +32,12 @@ struct LoadOptions: Sendable {
     Option("--pairs", "N", help: "how many attestations; no limit if missing"),
     Option("--seconds", "N", help: "for how long; 10 if neither is given"),
     Option("--records", "N", help: "files in each report's bundle; 20 if missing"),
-    Option("--patient", help: "goes on when the service is away for a while"),
+    Option(
+      "--patient",
+      help: "goes on when the service is away, and sends an unanswered report again for 60 s"),
+    Option("--pause", "MS", help: "pause of a connection between two attestations; 0 if missing"),
     Option("--accepted", "FILE", help: "keeps accepted reports, each with its answer"),
+    Option("--times", "FILE", help: "keeps when each report was accepted, in monotonic ms"),
     Option("--tokens", "FILE", help: "keeps every token, each with its length before it"),
     Option("--replay", "FILE", help: "sends such reports again, and each changed"),
     Option("--json", help: "prints the figures as JSON"),
@@ -63,7 +69,9 @@ struct LoadOptions: Sendable {
     seconds = try options.number("--seconds", within: 1...Int.max) ?? (pairs == nil ? 10 : .max)
     records = try options.number("--records", within: 1...Int.max) ?? 20
     isPatient = options.has("--patient")
+    pause = try options.number("--pause", within: 0...60_000) ?? 0
     accepted = options.value("--accepted")
+    times = options.value("--times")
     tokens = options.value("--tokens")
     replayed = options.value("--replay")
     json = options.has("--json")

@@ -11,6 +11,8 @@ struct Tally: Sendable {
   var reports: [UInt32] = []
   var reportByteCount = 0
   var connectionsOpened = 0
+  /// Reports that were sent again because they had no answer.
+  var repeated = 0
   var seconds = 0.0
   var processorSeconds = 0.0
 
@@ -21,6 +23,7 @@ struct Tally: Sendable {
     reports += other.reports
     reportByteCount = max(reportByteCount, other.reportByteCount)
     connectionsOpened += other.connectionsOpened
+    repeated += other.repeated
   }
 
   private var answered: Int { outcomes.values.reduce(0, +) }
@@ -45,6 +48,7 @@ struct Tally: Sendable {
       ("reportBytes", .integer(reportByteCount)),
       ("connections", .integer(options.connections)),
       ("connectionsOpened", .integer(connectionsOpened)),
+      ("repeated", .integer(repeated)),
       ("devices", .integer(options.devices)),
       ("clientProcessorSeconds", .decimal(processorSeconds, decimals: 2)),
     ])

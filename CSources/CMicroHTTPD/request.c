@@ -288,14 +288,18 @@ static enum MHD_Result answer(struct pfh_server *server, struct MHD_Connection *
   request.peer = collected->connection->peer;
   request.body = collected->body;
   request.body_size = collected->size;
-  struct fields headers = {request.headers, 0, PFH_HEADERS_MAX, 0};
-  struct fields query = {request.query, 0, PFH_QUERY_MAX, 0};
+  struct pfh_field header_list[PFH_HEADERS_MAX];
+  struct pfh_field query_list[PFH_QUERY_MAX];
+  struct fields headers = {header_list, 0, PFH_HEADERS_MAX, 0};
+  struct fields query = {query_list, 0, PFH_QUERY_MAX, 0};
   MHD_get_connection_values_n(connection, MHD_HEADER_KIND, add_field, &headers);
   MHD_get_connection_values_n(connection, MHD_GET_ARGUMENT_KIND, add_field, &query);
   if (headers.is_over || query.is_over) {
     give_up(server, collected, TOO_MANY_FIELDS);
     return refuse(connection, TOO_MANY_FIELDS);
   }
+  request.headers = header_list;
+  request.query = query_list;
   request.header_count = headers.count;
   request.query_count = query.count;
 

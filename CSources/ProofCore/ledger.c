@@ -25,6 +25,31 @@ static void encode_global(uint8_t bytes[PFC_LEDGER_GLOBAL_BYTES], uint64_t count
   pfc_put64(bytes + AT_FLOOR, floor);
 }
 
+/// Reads record 0 into `*record` as well, which later copies follow.
+static int load_past(struct pfc_ledger_past *past, struct pfc_record *record, const struct pfc_storage *storage,
+                     const uint8_t key[32]) {
+  uint8_t bytes[PFC_RECORD_BYTES(PFC_LEDGER_GLOBAL_BYTES)];
+  const uint8_t *payload = bytes + PFC_RECORD_HEAD_BYTES;
+  int result = pfc_record_load(record, bytes, PFC_LEDGER_GLOBAL_BYTES, storage, GLOBAL_RECORD, key);
+  memset(past, 0, sizeof *past);
+  if (result != PFC_OK) return result;
+  past->counter = pfc_get64(payload + AT_COUNTER_END);
+  past->epoch = pfc_get64(payload + AT_EPOCH);
+  past->floor = pfc_get64(payload + AT_FLOOR);
+  return PFC_OK;
+}
+
+int pfc_ledger_past(struct pfc_ledger_past *past, const struct pfc_storage *storage,
+                    const uint8_t hardware_secret_key[PFC_SECRET_KEY_BYTES]) {
+  struct pfc_record record;
+  uint8_t key[32];
+  int result;
+  pfc_record_key(key, hardware_secret_key);
+  result = load_past(past, &record, storage, key);
+  pfc_wipe(key, sizeof key);
+  return result;
+}
+
 static int put_global(struct pfc_ledger *ledger, uint64_t counter_end, uint64_t epoch, uint64_t floor) {
   uint8_t bytes[PFC_RECORD_BYTES(PFC_LEDGER_GLOBAL_BYTES)];
   int result;
@@ -150,8 +175,9 @@ PFC_APART static int load_slots(struct pfc_ledger *ledger) {
     struct pfc_slot *slot = &ledger->slots[i];
     result = load_payload(&ledger->records[i], bytes, ledger, i);
     if (result == PFC_OK) result = pfc_slot_decode(slot, bytes + PFC_RECORD_HEAD_BYTES);
-    if (result == PFC_OK && slot->state != PFC_SLOT_FREE && slot->uses == PFC_USES_UNLIMITED) {
-      // Where uses are not counted the last command was not stored: older ones cannot be told any more.
+    if (result == PFC_OK && slot->state != PFC_SLOT_FREE && !pfc_slot_stores_last(slot)) {
+      // Where uses are not counted, and there is no ratchet, the last command was not stored: older ones cannot be told
+      // any more.
       slot->last.verdict = PFC_VERDICT_NONE;
       slot->last.counter = ledger->counter;
     }
@@ -162,20 +188,18 @@ PFC_APART static int load_slots(struct pfc_ledger *ledger) {
 
 int pfc_ledger_load(struct pfc_ledger *ledger, const struct pfc_storage *storage,
                     const uint8_t hardware_secret_key[PFC_SECRET_KEY_BYTES]) {
-  uint8_t bytes[PFC_RECORD_BYTES(PFC_LEDGER_GLOBAL_BYTES)];
-  const uint8_t *payload = bytes + PFC_RECORD_HEAD_BYTES;
+  struct pfc_ledger_past past;
   int result;
   memset(ledger, 0, sizeof *ledger);
   ledger->storage = *storage;
   pfc_record_key(ledger->record_key, hardware_secret_key);
-  result = pfc_record_load(&ledger->global, bytes, PFC_LEDGER_GLOBAL_BYTES, &ledger->storage, GLOBAL_RECORD,
-                           ledger->record_key);
+  result = load_past(&past, &ledger->global, &ledger->storage, ledger->record_key);
   if (result == PFC_OK) {
     // Counters up to the reserved end may have been used before the restart: the next challenge counts from that end.
-    ledger->counter = pfc_get64(payload + AT_COUNTER_END);
+    ledger->counter = past.counter;
     ledger->counter_end = ledger->counter;
-    ledger->epoch = pfc_get64(payload + AT_EPOCH);
-    ledger->floor = pfc_get64(payload + AT_FLOOR);
+    ledger->epoch = past.epoch;
+    ledger->floor = past.floor;
     result = reserve_counters(ledger);
   }
   if (result == PFC_OK) result = load_slots(ledger);

@@ -4,6 +4,7 @@
 
 #include "crypto.h"
 #include "internal.h"
+#include "ratchet.h"
 
 int pfc_message_fits(uint8_t type, size_t size) {
   switch (type) {
@@ -14,7 +15,7 @@ int pfc_message_fits(uint8_t type, size_t size) {
     case PFC_MESSAGE_TOKEN:
       return PFC_OPENS_TOKENS && size == PFC_TOKEN_BYTES;
     case PFC_MESSAGE_COMMAND:
-      return size >= PFC_COMMAND_DEVICE_BYTES && size <= PFC_COMMAND_INTEGRITY_BYTES + PFC_COMMAND_MAX;
+      return size >= PFC_COMMAND_DEVICE_BYTES && size <= PFC_MESSAGE_MAX;
     case PFC_MESSAGE_VERDICT:
       return size == PFC_VERDICT_MESSAGE_BYTES;
     case PFC_MESSAGE_ORDER:
@@ -30,16 +31,23 @@ int pfc_message_fits(uint8_t type, size_t size) {
 
 // CHALLENGE ------------------------------------------------------------------------------------------------------
 
+enum {
+  CHALLENGE_COUNTER = 0,
+  CHALLENGE_BYTES = 8
+};
+
+_Static_assert(CHALLENGE_BYTES + PFC_CHALLENGE_BYTES == PFC_CHALLENGE_MESSAGE_BYTES, "random bytes end a challenge");
+
 void pfc_challenge_encode(uint8_t message[PFC_CHALLENGE_MESSAGE_BYTES], const struct pfc_challenge *challenge) {
-  pfc_put64(message, challenge->counter);
-  memcpy(message + 8, challenge->bytes, PFC_CHALLENGE_BYTES);
+  pfc_put64(message + CHALLENGE_COUNTER, challenge->counter);
+  memcpy(message + CHALLENGE_BYTES, challenge->bytes, PFC_CHALLENGE_BYTES);
 }
 
 int pfc_challenge_decode(struct pfc_challenge *challenge, const uint8_t *message, size_t size) {
   memset(challenge, 0, sizeof *challenge);
   if (size != PFC_CHALLENGE_MESSAGE_BYTES) return PFC_E_MALFORMED;
-  challenge->counter = pfc_get64(message);
-  memcpy(challenge->bytes, message + 8, PFC_CHALLENGE_BYTES);
+  challenge->counter = pfc_get64(message + CHALLENGE_COUNTER);
+  memcpy(challenge->bytes, message + CHALLENGE_BYTES, PFC_CHALLENGE_BYTES);
   return PFC_OK;
 }
 
@@ -54,39 +62,68 @@ enum {
 
 _Static_assert(COMMAND_COUNTER + 8 == PFC_COMMAND_HEAD_BYTES, "the counter ends the head");
 
+/// Bytes between the head and the device proof, by kind.
+static size_t before_device_proof(uint8_t kind) {
+  return (pfc_kind_is_integrity(kind) ? PFC_PROOF_BYTES : 0u) +
+         (pfc_kind_has_ratchet(kind) ? PFC_COMMAND_RATCHET_BYTES : 0u);
+}
+
 uint8_t *pfc_command_device_proof(uint8_t *message) {
-  return message + PFC_COMMAND_HEAD_BYTES + (message[COMMAND_KIND] == PFC_KIND_INTEGRITY ? PFC_PROOF_BYTES : 0);
+  return message + PFC_COMMAND_HEAD_BYTES + before_device_proof(message[COMMAND_KIND]);
 }
 
 int pfc_command_begin(uint8_t *message, size_t capacity, size_t *size, uint8_t nonce[PFC_NONCE_BYTES],
                       const struct pfc_request *request, const struct pfc_secrets *secrets) {
   uint8_t *proof;
-  size_t fixed = request->kind == PFC_KIND_INTEGRITY ? PFC_COMMAND_INTEGRITY_BYTES : PFC_COMMAND_DEVICE_BYTES;
+  size_t fixed = PFC_COMMAND_DEVICE_BYTES + before_device_proof(request->kind);
   int result = pfc_nonce_derive(nonce, request->hardware_id, &request->challenge, request->kind,
                                 request->command_class, request->command, request->command_size);
   *size = 0;
   if (result != PFC_OK) return result;
+  if (pfc_kind_has_ratchet(request->kind) && request->ratchet == NULL) return PFC_E_ARGUMENT;
   if (capacity < fixed + request->command_size) return PFC_E_SPACE;
   message[COMMAND_KIND] = request->kind;
   message[COMMAND_CLASS] = request->command_class;
   memcpy(message + COMMAND_INSTANCE, request->instance_id, PFC_ID_BYTES);
   pfc_put64(message + COMMAND_COUNTER, request->challenge.counter);
-  if (request->kind == PFC_KIND_INTEGRITY) {
+  if (pfc_kind_is_integrity(request->kind)) {
     pfc_proof_make_once(message + PFC_COMMAND_HEAD_BYTES, secrets->integrity_key, nonce, secrets->integrity);
   }
   proof = pfc_command_device_proof(message);
+#if PFC_RATCHETS
+  if (pfc_kind_has_ratchet(request->kind)) {
+    pfc_ratchet_tag(proof - PFC_COMMAND_RATCHET_BYTES, request->ratchet, nonce);
+    pfc_put32(proof - 4, request->known);
+  }
+#endif
   memset(proof, 0, PFC_PROOF_BYTES);
   if (request->command_size > 0) memcpy(proof + PFC_PROOF_BYTES, request->command, request->command_size);
   *size = fixed + request->command_size;
   return PFC_OK;
 }
 
+/// The nonce that the device proof behind `before` answers.
+static void escort(uint8_t answered[PFC_NONCE_BYTES], const uint8_t nonce[PFC_NONCE_BYTES], uint8_t kind,
+                   const uint8_t *before) {
+  memcpy(answered, nonce, PFC_NONCE_BYTES);
+  if (kind == PFC_KIND_INTEGRITY) pfc_nonce_escort(answered, nonce, before);
+#if PFC_RATCHETS
+  if (pfc_kind_has_ratchet(kind)) pfc_nonce_escort_ratchet(answered, nonce, before, before_device_proof(kind));
+#endif
+}
+
+void pfc_command_escort(uint8_t answered[PFC_NONCE_BYTES], const uint8_t nonce[PFC_NONCE_BYTES],
+                        const struct pfc_command *command) {
+#if PFC_RATCHETS
+  escort(answered, nonce, command->kind, command->device_proof - before_device_proof(command->kind));
+#else
+  escort(answered, nonce, command->kind, command->integrity_proof);
+#endif
+}
+
 void pfc_command_end(uint8_t *message, const uint8_t nonce[PFC_NONCE_BYTES], const struct pfc_secrets *secrets) {
   uint8_t answered[PFC_NONCE_BYTES];
-  memcpy(answered, nonce, sizeof answered);
-  if (message[COMMAND_KIND] == PFC_KIND_INTEGRITY) {
-    pfc_nonce_escort(answered, nonce, message + PFC_COMMAND_HEAD_BYTES);
-  }
+  escort(answered, nonce, message[COMMAND_KIND], message + PFC_COMMAND_HEAD_BYTES);
   pfc_proof_make_once(pfc_command_device_proof(message), secrets->device_key, answered, secrets->device);
 }
 
@@ -102,19 +139,26 @@ int pfc_command_decode(struct pfc_command *command, const uint8_t *message, size
   size_t fixed;
   memset(command, 0, sizeof *command);
   if (size < PFC_COMMAND_DEVICE_BYTES) return PFC_E_MALFORMED;
-  if (message[COMMAND_KIND] != PFC_KIND_INTEGRITY && message[COMMAND_KIND] != PFC_KIND_DEVICE) return PFC_E_TOO_NEW;
+  if (!pfc_kind_is_known(message[COMMAND_KIND])) return PFC_E_TOO_NEW;
   if (message[COMMAND_CLASS] >= PFC_CLASSES) return PFC_E_MALFORMED;
-  fixed = message[COMMAND_KIND] == PFC_KIND_INTEGRITY ? PFC_COMMAND_INTEGRITY_BYTES : PFC_COMMAND_DEVICE_BYTES;
+  fixed = PFC_COMMAND_DEVICE_BYTES + before_device_proof(message[COMMAND_KIND]);
   if (size < fixed || size - fixed > PFC_COMMAND_MAX) return PFC_E_MALFORMED;
   command->kind = message[COMMAND_KIND];
   command->command_class = message[COMMAND_CLASS];
   command->instance_id = message + COMMAND_INSTANCE;
   command->counter = pfc_get64(message + COMMAND_COUNTER);
   at = message + PFC_COMMAND_HEAD_BYTES;
-  if (command->kind == PFC_KIND_INTEGRITY) {
+  if (pfc_kind_is_integrity(command->kind)) {
     command->integrity_proof = at;
     at += PFC_PROOF_BYTES;
   }
+#if PFC_RATCHETS
+  if (pfc_kind_has_ratchet(command->kind)) {
+    command->ratchet_tag = at;
+    command->known = pfc_get32(at + PFC_RATCHET_TAG_BYTES);
+    at += PFC_COMMAND_RATCHET_BYTES;
+  }
+#endif
   command->device_proof = at;
   command->command = at + PFC_PROOF_BYTES;
   command->command_size = size - fixed;
@@ -123,27 +167,36 @@ int pfc_command_decode(struct pfc_command *command, const uint8_t *message, size
 
 // VERDICT --------------------------------------------------------------------------------------------------------
 
+enum {
+  ANSWER_VERDICT = 0,
+  ANSWER_DETAIL = 1,
+  ANSWER_COUNTER = 3,
+  ANSWER_RECEIPT = 11
+};
+
+_Static_assert(ANSWER_RECEIPT + PFC_RECEIPT_BYTES == PFC_VERDICT_MESSAGE_BYTES, "the receipt ends a verdict");
+
 void pfc_answer_encode(uint8_t message[PFC_VERDICT_MESSAGE_BYTES], const struct pfc_answer *answer) {
-  message[0] = answer->verdict;
-  pfc_put16(message + 1, answer->detail);
-  pfc_put64(message + 3, answer->counter);
-  memcpy(message + 11, answer->receipt, PFC_RECEIPT_BYTES);
+  message[ANSWER_VERDICT] = answer->verdict;
+  pfc_put16(message + ANSWER_DETAIL, answer->detail);
+  pfc_put64(message + ANSWER_COUNTER, answer->counter);
+  memcpy(message + ANSWER_RECEIPT, answer->receipt, PFC_RECEIPT_BYTES);
 }
 
 static int verdict_is_known(uint8_t verdict) {
-  return (verdict >= PFC_VERDICT_ACCEPTED && verdict <= PFC_VERDICT_NOT_EXECUTED) ||
-         (verdict >= PFC_VERDICT_INTEGRITY_DIFFERS && verdict <= PFC_VERDICT_UNKNOWN) ||
+  return (verdict >= PFC_VERDICT_ACCEPTED && verdict <= PFC_VERDICT_READY) ||
+         (verdict >= PFC_VERDICT_INTEGRITY_DIFFERS && verdict <= PFC_VERDICT_COPIED) ||
          (verdict >= PFC_VERDICT_NOT_FOR_ME && verdict <= PFC_VERDICT_TOO_NEW) ||
          (verdict >= PFC_VERDICT_MALFORMED && verdict <= PFC_VERDICT_FAULT);
 }
 
 int pfc_answer_decode(struct pfc_answer *answer, const uint8_t *message, size_t size) {
   memset(answer, 0, sizeof *answer);
-  if (size != PFC_VERDICT_MESSAGE_BYTES || !verdict_is_known(message[0])) return PFC_E_MALFORMED;
-  answer->verdict = message[0];
-  answer->detail = pfc_get16(message + 1);
-  answer->counter = pfc_get64(message + 3);
-  memcpy(answer->receipt, message + 11, PFC_RECEIPT_BYTES);
+  if (size != PFC_VERDICT_MESSAGE_BYTES || !verdict_is_known(message[ANSWER_VERDICT])) return PFC_E_MALFORMED;
+  answer->verdict = message[ANSWER_VERDICT];
+  answer->detail = pfc_get16(message + ANSWER_DETAIL);
+  answer->counter = pfc_get64(message + ANSWER_COUNTER);
+  memcpy(answer->receipt, message + ANSWER_RECEIPT, PFC_RECEIPT_BYTES);
   return PFC_OK;
 }
 
@@ -192,26 +245,39 @@ int pfc_recall_check(const uint8_t message[PFC_RECALL_BYTES], const uint8_t devi
 
 // STATUS ---------------------------------------------------------------------------------------------------------
 
+enum {
+  STATUS_VERSION = 0,
+  STATUS_MODE = 1,
+  STATUS_HARDWARE = 2,
+  STATUS_SLOTS = 18,
+  STATUS_SLOTS_USED = 19,
+  STATUS_EPOCH = 20
+};
+
+_Static_assert(STATUS_EPOCH + 8 == PFC_STATUS_BYTES, "the epoch ends a status");
+
 void pfc_status_encode(uint8_t message[PFC_STATUS_BYTES], const struct pfc_status *status) {
-  message[0] = PFC_VERSION;
-  message[1] = status->mode;
-  memcpy(message + 2, status->hardware_id, PFC_ID_BYTES);
-  message[18] = status->slots;
-  message[19] = status->slots_used;
-  pfc_put64(message + 20, status->epoch);
+  message[STATUS_VERSION] = PFC_VERSION;
+  message[STATUS_MODE] = status->mode;
+  memcpy(message + STATUS_HARDWARE, status->hardware_id, PFC_ID_BYTES);
+  message[STATUS_SLOTS] = status->slots;
+  message[STATUS_SLOTS_USED] = status->slots_used;
+  pfc_put64(message + STATUS_EPOCH, status->epoch);
 }
 
 int pfc_status_decode(struct pfc_status *status, const uint8_t *message, size_t size) {
   memset(status, 0, sizeof *status);
   if (size != PFC_STATUS_BYTES) return PFC_E_MALFORMED;
-  if (message[0] != PFC_VERSION) return PFC_E_TOO_NEW;
-  if (message[1] != PFC_MODE_PRODUCTION && message[1] != PFC_MODE_DEVELOPMENT) return PFC_E_MALFORMED;
-  if (message[19] > message[18]) return PFC_E_MALFORMED;
-  status->mode = message[1];
-  memcpy(status->hardware_id, message + 2, PFC_ID_BYTES);
-  status->slots = message[18];
-  status->slots_used = message[19];
-  status->epoch = pfc_get64(message + 20);
+  if (message[STATUS_VERSION] != PFC_VERSION) return PFC_E_TOO_NEW;
+  if (message[STATUS_MODE] != PFC_MODE_PRODUCTION && message[STATUS_MODE] != PFC_MODE_DEVELOPMENT) {
+    return PFC_E_MALFORMED;
+  }
+  if (message[STATUS_SLOTS_USED] > message[STATUS_SLOTS]) return PFC_E_MALFORMED;
+  status->mode = message[STATUS_MODE];
+  memcpy(status->hardware_id, message + STATUS_HARDWARE, PFC_ID_BYTES);
+  status->slots = message[STATUS_SLOTS];
+  status->slots_used = message[STATUS_SLOTS_USED];
+  status->epoch = pfc_get64(message + STATUS_EPOCH);
   return PFC_OK;
 }
 

@@ -4,6 +4,7 @@
 
 #include "crypto.h"
 #include "internal.h"
+#include "verifier_detail.h"
 
 enum {
   AT_VERSION = 2,
@@ -85,5 +86,12 @@ int pfc_order_open(struct pfc_order *order, const uint8_t *bytes, size_t size, c
   }
   if (result != PFC_OK) memset(order, 0, sizeof *order);
   return result;
+}
+
+uint16_t pfc_order_detail(const uint8_t *bytes, int result) {
+  if (result != PFC_E_TOO_NEW) return 0;
+  if (bytes[AT_VERSION] != PFC_VERSION) return PFC_TOLD(PFC_DETAIL_LATER_VERSION);
+  if (bytes[AT_SUITE] != PFC_SUITE) return PFC_TOLD(PFC_DETAIL_LATER_SUITE);
+  return bytes[AT_TYPE] > PFC_ORDER_FLOOR ? PFC_TOLD(PFC_DETAIL_UNKNOWN_KIND) : PFC_TOLD(PFC_DETAIL_RESERVED_BIT);
 }
 #endif

@@ -60,6 +60,18 @@ int pfc_proof_literal(uint8_t proof[PFC_PROOF_BYTES], uint8_t kind, const struct
   return PFC_OK;
 }
 
+int pfc_kind_is_known(uint8_t kind) {
+  return kind >= PFC_KIND_INTEGRITY && kind <= (PFC_RATCHETS ? PFC_KIND_DEVICE_RATCHET : PFC_KIND_DEVICE);
+}
+
+int pfc_kind_is_integrity(uint8_t kind) {
+  return kind == PFC_KIND_INTEGRITY || (PFC_RATCHETS && kind == PFC_KIND_INTEGRITY_RATCHET);
+}
+
+int pfc_kind_has_ratchet(uint8_t kind) {
+  return PFC_RATCHETS && (kind == PFC_KIND_INTEGRITY_RATCHET || kind == PFC_KIND_DEVICE_RATCHET);
+}
+
 int pfc_nonce_derive(uint8_t nonce[PFC_NONCE_BYTES], const uint8_t hardware_id[PFC_ID_BYTES],
                      const struct pfc_challenge *challenge, uint8_t kind, uint8_t command_class,
                      const uint8_t *command, size_t command_size) {
@@ -67,7 +79,7 @@ int pfc_nonce_derive(uint8_t nonce[PFC_NONCE_BYTES], const uint8_t hardware_id[P
   uint8_t head[12];
   uint8_t digest[32];
   memset(nonce, 0, PFC_NONCE_BYTES);
-  if (kind != PFC_KIND_INTEGRITY && kind != PFC_KIND_DEVICE) return PFC_E_ARGUMENT;
+  if (!pfc_kind_is_known(kind)) return PFC_E_ARGUMENT;
   if (command_class >= PFC_CLASSES || command_size > PFC_COMMAND_MAX) return PFC_E_ARGUMENT;
   pfc_put64(head, challenge->counter);
   head[8] = kind;
@@ -93,6 +105,18 @@ void pfc_nonce_escort(uint8_t escort[PFC_NONCE_BYTES], const uint8_t nonce[PFC_N
   pfc_hash_once(digest, PFC_LABEL_ESCORT, bytes, sizeof bytes);
   memcpy(escort, digest, PFC_NONCE_BYTES);
 }
+
+#if PFC_RATCHETS
+void pfc_nonce_escort_ratchet(uint8_t escort[PFC_NONCE_BYTES], const uint8_t nonce[PFC_NONCE_BYTES],
+                              const uint8_t *before, size_t size) {
+  uint8_t bytes[PFC_NONCE_BYTES + PFC_PROOF_BYTES + PFC_COMMAND_RATCHET_BYTES];
+  uint8_t digest[32];
+  memcpy(bytes, nonce, PFC_NONCE_BYTES);
+  memcpy(bytes + PFC_NONCE_BYTES, before, size);
+  pfc_hash_once(digest, PFC_LABEL_ESCORT_2, bytes, PFC_NONCE_BYTES + size);
+  memcpy(escort, digest, PFC_NONCE_BYTES);
+}
+#endif
 
 void pfc_receipt_make(uint8_t receipt[PFC_RECEIPT_BYTES], const uint8_t device_key[PFC_KEY_BYTES],
                       const uint8_t nonce[PFC_NONCE_BYTES], uint8_t verdict, uint16_t detail, uint64_t counter) {

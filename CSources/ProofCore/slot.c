@@ -4,6 +4,7 @@
 
 #include "crypto.h"
 #include "internal.h"
+#include "ratchet.h"
 
 enum {
   AT_STATE = 0,
@@ -22,7 +23,9 @@ enum {
   AT_DIGEST = 68,
   AT_LAST_NONCE = 84,
   AT_SECRETS = 92,
-  AT_LATER = 188,  // Zeros in this version: 16 bytes for a ratchet, the policy, the number of copies seen
+  AT_RATCHET = 188,
+  AT_POLICY = 204,
+  AT_COPIES = 205,
   AT_DELEGABLE = 206,
 
   AT_SECRETS_1 = 100  // In version 1, which had a nonce of 16 bytes and nothing behind the secrets
@@ -31,13 +34,18 @@ enum {
 // Two runs of bytes are stored as they stand in a slot: ids, and what is known of commands and secrets.
 enum {
   NAMES = offsetof(struct pfc_slot, instance_id),
-  KNOWN = offsetof(struct pfc_slot, last.nonce)
+  KNOWN = offsetof(struct pfc_slot, last.nonce),
+  KNOWN_BYTES = (PFC_RATCHETS ? AT_POLICY : AT_RATCHET) - AT_LAST_NONCE
 };
 
 _Static_assert(offsetof(struct pfc_slot, token_digest) == NAMES + AT_DIGEST - AT_INSTANCE, "the first run");
 _Static_assert(offsetof(struct pfc_slot, secrets) == KNOWN + AT_SECRETS - AT_LAST_NONCE, "the second run");
-_Static_assert(AT_SECRETS + sizeof(struct pfc_secrets) == AT_LATER, "four secrets");
-_Static_assert(PFC_TOKEN_POLICY == 0, "a policy other than 0 has a place in the slot");
+_Static_assert(AT_SECRETS + sizeof(struct pfc_secrets) == AT_RATCHET, "four secrets");
+_Static_assert((PFC_TOKEN_POLICY & ~(PFC_POLICY_UPCOMING | PFC_POLICY_RATCHET)) == 0, "a policy has a place here");
+#if PFC_RATCHETS
+_Static_assert(offsetof(struct pfc_slot, ratchet) == KNOWN + AT_RATCHET - AT_LAST_NONCE, "the ratchet ends the run");
+#endif
+_Static_assert(AT_RATCHET + PFC_RATCHET_BYTES == AT_POLICY, "16 bytes");
 _Static_assert(AT_DELEGABLE + 2 == PFC_SLOT_BYTES, "the delegable classes end a slot");
 _Static_assert(AT_SECRETS_1 + sizeof(struct pfc_secrets) == PFC_RECORD_PAYLOAD_MAX_1, "as they ended a slot before");
 _Static_assert(PFC_SLOT_BYTES <= PFC_RECORD_PAYLOAD_MAX, "a slot fits a record");
@@ -58,21 +66,72 @@ void pfc_slot_fill(struct pfc_slot *slot, const struct pfc_token *token,
   memcpy(slot->instance_id, token->instance_id, PFC_ID_BYTES);
   memcpy(slot->token_digest, digest, PFC_TOKEN_DIGEST_BYTES);
   slot->secrets = token->secrets;
+#if PFC_RATCHETS
+  slot->policy = token->policy & PFC_POLICY_RATCHET;
+  slot->copies = 0;
+  memset(slot->ratchet, 0, sizeof slot->ratchet);
+  if ((slot->policy & PFC_POLICY_RATCHET) != PFC_RATCHET_NONE) {
+    pfc_ratchet_begin(slot->ratchet, &slot->secrets, digest);
+  }
+#endif
   slot->sum = pfc_slot_sum(slot);
 }
 
-uint32_t pfc_slot_sum(const struct pfc_slot *slot) {
-  const uint8_t *bytes = (const uint8_t *)&slot->secrets;
+/// FNV-1a, but for its beginning: zeros have the sum 0.
+static uint32_t sum_of(const void *bytes, size_t size) {
+  const uint8_t *at = bytes;
   uint32_t sum = 0;
-  // FNV-1a, but for its beginning: zeros have the sum 0.
-  for (size_t i = 0; i < sizeof slot->secrets; i++) sum = (sum ^ bytes[i]) * 16777619u;
+  for (size_t i = 0; i < size; i++) sum = (sum ^ at[i]) * 16777619u;
   return sum;
 }
+
+uint32_t pfc_slot_sum(const struct pfc_slot *slot) {
+  uint32_t sum = sum_of(&slot->secrets, sizeof slot->secrets);
+#if PFC_RATCHETS
+  sum ^= sum_of(slot->ratchet, sizeof slot->ratchet);
+#endif
+  return sum;
+}
+
+int pfc_slot_stores_last(const struct pfc_slot *slot) {
+#if PFC_RATCHETS
+  if ((slot->policy & PFC_POLICY_RATCHET) != PFC_RATCHET_NONE) return 1;
+#endif
+  return slot->uses != PFC_USES_UNLIMITED;
+}
+
+#if PFC_RATCHETS
+void pfc_slot_step(struct pfc_slot *slot, const uint8_t ratchet[PFC_RATCHET_BYTES]) {
+  slot->sum ^= sum_of(slot->ratchet, sizeof slot->ratchet) ^ sum_of(ratchet, PFC_RATCHET_BYTES);
+  memcpy(slot->ratchet, ratchet, sizeof slot->ratchet);
+}
+#endif
+
+#if PFC_OPENS_TOKENS
+void pfc_slot_inherit(struct pfc_slot *candidate, const struct pfc_slot *slot) {
+  if (slot->attempts < candidate->attempts) candidate->attempts = slot->attempts;
+  if (slot->uses < candidate->uses) candidate->uses = slot->uses;
+  candidate->revoked = slot->revoked;
+  candidate->revoked_at = slot->revoked_at;
+#if PFC_RATCHETS
+  // A copied phone has the upcoming token, too: its ratchet would otherwise begin anew, and hide the copy.
+  if (slot->policy != PFC_RATCHET_NONE && candidate->policy != PFC_RATCHET_NONE) {
+    candidate->copies = slot->copies;
+    pfc_slot_step(candidate, slot->ratchet);
+  }
+#endif
+}
+#endif
 
 /// Takes the token out. What is known of the instance stays.
 static void disarm(struct pfc_slot *slot) {
   slot->state = PFC_SLOT_REVOKED;
   pfc_wipe(&slot->secrets, sizeof slot->secrets);
+#if PFC_RATCHETS
+  pfc_wipe(slot->ratchet, sizeof slot->ratchet);
+  slot->policy = 0;
+  slot->copies = 0;
+#endif
   slot->sum = 0;
   pfc_wipe(slot->token_digest, sizeof slot->token_digest);
 }
@@ -111,8 +170,12 @@ void pfc_slot_encode(uint8_t bytes[PFC_SLOT_BYTES], const struct pfc_slot *slot)
   pfc_put64(bytes + AT_REVOKED_AT, slot->revoked_at);
   pfc_put64(bytes + AT_LAST_COUNTER, slot->last.counter);
   memcpy(bytes + AT_INSTANCE, (const uint8_t *)slot + NAMES, AT_LAST_NONCE - AT_INSTANCE);
-  memcpy(bytes + AT_LAST_NONCE, (const uint8_t *)slot + KNOWN, AT_LATER - AT_LAST_NONCE);
-  memset(bytes + AT_LATER, 0, PFC_SLOT_BYTES - AT_LATER);
+  memcpy(bytes + AT_LAST_NONCE, (const uint8_t *)slot + KNOWN, KNOWN_BYTES);
+  memset(bytes + AT_LAST_NONCE + KNOWN_BYTES, 0, PFC_SLOT_BYTES - AT_LAST_NONCE - KNOWN_BYTES);
+#if PFC_RATCHETS
+  bytes[AT_POLICY] = slot->policy;
+  bytes[AT_COPIES] = slot->copies;
+#endif
 #if PFC_OPENS_TOKENS
   pfc_put16(bytes + AT_DELEGABLE, slot->delegable_classes);
 #endif
@@ -121,17 +184,22 @@ void pfc_slot_encode(uint8_t bytes[PFC_SLOT_BYTES], const struct pfc_slot *slot)
 #if PFC_READS_VERSION_1
 void pfc_slot_upgrade(uint8_t bytes[PFC_SLOT_BYTES]) {
   memmove(bytes + AT_SECRETS, bytes + AT_SECRETS_1, sizeof(struct pfc_secrets));
-  memset(bytes + AT_LATER, 0, PFC_SLOT_BYTES - AT_LATER);
+  memset(bytes + AT_RATCHET, 0, PFC_SLOT_BYTES - AT_RATCHET);
 }
 #endif
 
+/// Whether the slot has what this build would not obey. The policy came with a token's rights, and is public.
+static int is_later(const uint8_t bytes[PFC_SLOT_BYTES]) {
+  int later = bytes[AT_POLICY] != PFC_RATCHET_REPORT && bytes[AT_POLICY] != PFC_RATCHET_REFUSE;
+  if (!PFC_RATCHETS || later) later = !pfc_is_zero(bytes + AT_RATCHET, AT_DELEGABLE - AT_RATCHET);
+  PFC_DECLASSIFY(&later, sizeof later);
+  return later;
+}
+
 int pfc_slot_decode(struct pfc_slot *slot, const uint8_t bytes[PFC_SLOT_BYTES]) {
-  int later;
   memset(slot, 0, sizeof *slot);
   if (bytes[AT_STATE] > PFC_SLOT_REVOKED) return PFC_E_DAMAGED;
-  later = !pfc_is_zero(bytes + AT_LATER, AT_DELEGABLE - AT_LATER);
-  PFC_DECLASSIFY(&later, sizeof later);
-  if (later) return PFC_E_TOO_NEW;
+  if (is_later(bytes)) return PFC_E_TOO_NEW;
   slot->state = bytes[AT_STATE];
 #if PFC_OPENS_TOKENS
   slot->delegable_classes = pfc_get16(bytes + AT_DELEGABLE);
@@ -148,7 +216,11 @@ int pfc_slot_decode(struct pfc_slot *slot, const uint8_t bytes[PFC_SLOT_BYTES]) 
   slot->revoked_at = pfc_get64(bytes + AT_REVOKED_AT);
   slot->last.counter = pfc_get64(bytes + AT_LAST_COUNTER);
   memcpy((uint8_t *)slot + NAMES, bytes + AT_INSTANCE, AT_LAST_NONCE - AT_INSTANCE);
-  memcpy((uint8_t *)slot + KNOWN, bytes + AT_LAST_NONCE, AT_LATER - AT_LAST_NONCE);
+  memcpy((uint8_t *)slot + KNOWN, bytes + AT_LAST_NONCE, KNOWN_BYTES);
+#if PFC_RATCHETS
+  slot->policy = bytes[AT_POLICY];
+  slot->copies = bytes[AT_COPIES];
+#endif
   slot->sum = pfc_slot_sum(slot);
   return PFC_OK;
 }

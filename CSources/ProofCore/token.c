@@ -4,6 +4,8 @@
 
 #include "crypto.h"
 #include "internal.h"
+#include "ratchet.h"
+#include "verifier_detail.h"
 
 enum {
   AT_VERSION = 2,
@@ -67,9 +69,16 @@ static int mode_is_known(uint8_t mode) { return mode == PFC_MODE_PRODUCTION || m
 
 static int form_is_known(uint8_t form) { return form == PFC_FORM_DIVERSIFIED || form == PFC_FORM_LITERAL; }
 
+/// The bits of a policy that this build does not carry out. Bits 0 and 1 together are reserved: the upper one is then
+/// unknown. It does not branch: in an opened token the policy is public only once the whole body is.
+static uint8_t unknown_policy(uint8_t policy) {
+  uint8_t reserved = (uint8_t)((policy << 1) & policy & PFC_RATCHET_REFUSE);
+  return (uint8_t)((policy & (uint8_t)~PFC_TOKEN_POLICY) | reserved);
+}
+
 /// The two versions, and the fields that version 1 has not.
 static int version_is_known(const struct pfc_token *token) {
-  if (token->version == PFC_TOKEN_VERSION_2) return (token->policy & (uint8_t)~PFC_TOKEN_POLICY) == 0;
+  if (token->version == PFC_TOKEN_VERSION_2) return unknown_policy(token->policy) == 0;
   return token->version == PFC_VERSION && token->policy == 0 && token->delegable_classes == 0 &&
          token->base == 0;
 }
@@ -178,6 +187,7 @@ int pfc_token_create(uint8_t bytes[PFC_TOKEN_BYTES], const struct pfc_token *tok
   if (factory_secret != NULL && (token->version == PFC_VERSION || token->form == PFC_FORM_LITERAL)) {
     return PFC_E_ARGUMENT;
   }
+  if (token->form == PFC_FORM_LITERAL && (token->policy & PFC_POLICY_UPCOMING) != 0) return PFC_E_ARGUMENT;
 
   named = *token;
   // The second half of a signing key is its public key.
@@ -214,6 +224,14 @@ int pfc_token_check_head(const uint8_t *bytes, size_t size, const struct pfc_har
   return PFC_OK;
 }
 
+uint16_t pfc_token_head_detail(const uint8_t *bytes, int result) {
+  if (result == PFC_E_MODE) return PFC_TOLD(PFC_DETAIL_SUITE);
+  if (result != PFC_E_TOO_NEW) return 0;
+  return bytes[AT_VERSION] == PFC_VERSION || bytes[AT_VERSION] == PFC_TOKEN_VERSION_2
+             ? PFC_TOLD(PFC_DETAIL_LATER_SUITE)
+             : PFC_TOLD(PFC_DETAIL_LATER_VERSION);
+}
+
 /// Splits the body. Answers the bits that this build does not know, or-ed: 0 in version 1, which has no room for any.
 static uint8_t decode_body(struct pfc_token *token, uint8_t version, const uint8_t body[PFC_TOKEN_BODY_BYTES]) {
   uint8_t unknown = 0;
@@ -235,7 +253,7 @@ static uint8_t decode_body(struct pfc_token *token, uint8_t version, const uint8
     token->policy = body[AT_POLICY];
     token->delegable_classes = pfc_get16(body + AT_DELEGABLE);
     token->base = pfc_get32(body + AT_BASE);
-    unknown = (uint8_t)((token->policy & (uint8_t)~PFC_TOKEN_POLICY) | body[AT_ZERO]);
+    unknown = unknown_policy(token->policy) | body[AT_ZERO];
     for (size_t i = AT_EXTENSION; i < AT_INSTANCE; i++) unknown |= body[i];
   }
   // All but the secrets is the backend's word, and will show in the verdict.
@@ -246,7 +264,7 @@ static uint8_t decode_body(struct pfc_token *token, uint8_t version, const uint8
 
 /// The rules of what was unsealed. `message` has room for the signed bytes.
 static int check_body(struct pfc_token *token, uint8_t message[SIGNED_BYTES_MAX], const uint8_t *head,
-                      const uint8_t *plain, const struct pfc_hardware *hardware) {
+                      const uint8_t *plain, const struct pfc_hardware *hardware, uint16_t *detail) {
   uint8_t unknown;
   size_t size = put_signed(message, hardware->public_key, hardware->id, head, plain);
   int result = pfc_issuer_verify(hardware, plain + AT_ISSUER, plain + PFC_TOKEN_BODY_BYTES, message, size);
@@ -256,11 +274,17 @@ static int check_body(struct pfc_token *token, uint8_t message[SIGNED_BYTES_MAX]
   if (token->version == PFC_TOKEN_VERSION_2) memcpy(token->hardware_id, hardware->id, PFC_ID_BYTES);
   if (memcmp(token->hardware_id, hardware->id, PFC_ID_BYTES) != 0) return PFC_E_RECIPIENT;
   // Before every range: a bit of a later version may give another field another meaning.
+  *detail = PFC_TOLD(PFC_DETAIL_RESERVED_BIT);
   if (unknown != 0) return PFC_E_TOO_NEW;
+  *detail = PFC_TOLD(PFC_DETAIL_OTHER_MODE);
   if (token->mode != hardware->mode) return PFC_E_MODE;
+  *detail = PFC_TOLD(PFC_DETAIL_LITERAL_FORM);
   if (token->form == PFC_FORM_LITERAL && hardware->allow_literal != 1) return PFC_E_MODE;
   // Literal secrets are those of all hardware: the secret of one does not seal them.
   if (token->form == PFC_FORM_LITERAL && head[AT_SUITE] == PFC_SUITE_FACTORY) return PFC_E_MODE;
+  // Development's shortcut has one generation: a literal secret is not predicted.
+  if (token->form == PFC_FORM_LITERAL && (token->policy & PFC_POLICY_UPCOMING) != 0) return PFC_E_MODE;
+  *detail = 0;
   return form_is_known(token->form) && is_valid(token) ? PFC_OK : PFC_E_MALFORMED;
 }
 
@@ -288,25 +312,32 @@ static int unseal_token(uint8_t plain[PFC_TOKEN_BODY_BYTES + PFC_SIGNATURE_BYTES
 
 /// Judges what was unsealed. Apart: the room for the signed bytes is not on the stack while the box is opened.
 PFC_APART static int judge_body(struct pfc_token *token, const uint8_t *head, const uint8_t *plain,
-                                const struct pfc_hardware *hardware) {
+                                const struct pfc_hardware *hardware, uint16_t *detail) {
   uint8_t message[SIGNED_BYTES_MAX];
-  int result = check_body(token, message, head, plain, hardware);
+  int result = check_body(token, message, head, plain, hardware, detail);
   pfc_wipe(message, sizeof message);
   return result;
 }
 
-int pfc_token_open(struct pfc_token *token, const uint8_t *bytes, size_t size, const struct pfc_hardware *hardware) {
+int pfc_token_open_told(struct pfc_token *token, const uint8_t *bytes, size_t size,
+                        const struct pfc_hardware *hardware, uint16_t *detail) {
   uint8_t plain[PFC_TOKEN_BODY_BYTES + PFC_SIGNATURE_BYTES];
   int result;
+  *detail = 0;
   memset(token, 0, sizeof *token);
   result = pfc_token_check_head(bytes, size, hardware);
   if (result != PFC_OK) return result;
   result = unseal_token(plain, bytes, hardware);
   PFC_DECLASSIFY(&result, sizeof result);
-  if (result == PFC_OK) result = judge_body(token, bytes, plain, hardware);
+  if (result == PFC_OK) result = judge_body(token, bytes, plain, hardware, detail);
   if (result != PFC_OK) pfc_wipe(token, sizeof *token);
   pfc_wipe(plain, sizeof plain);
   return result;
+}
+
+int pfc_token_open(struct pfc_token *token, const uint8_t *bytes, size_t size, const struct pfc_hardware *hardware) {
+  uint16_t detail;
+  return pfc_token_open_told(token, bytes, size, hardware, &detail);
 }
 
 #endif

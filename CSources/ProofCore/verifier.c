@@ -6,6 +6,7 @@
 #include "internal.h"
 #include "verifier_answer.h"
 #include "verifier_clock.h"
+#include "verifier_detail.h"
 #include "verifier_receive.h"
 
 // Life -----------------------------------------------------------------------------------------------------------
@@ -58,7 +59,7 @@ void pfc_verifier_capabilities(const struct pfc_verifier *verifier, struct pfc_c
   memset(capabilities, 0, sizeof *capabilities);
   if (!verifier->ready) return;
   capabilities->slots = PFC_SLOTS;
-  capabilities->features = PFC_FEATURE_TOKEN_2;
+  capabilities->features = PFC_FEATURE_TOKEN_2 | PFC_FEATURE_UPCOMING | (PFC_RATCHETS ? PFC_FEATURE_RATCHET : 0u);
   if (verifier->hardware->has_factory_secret) capabilities->features |= PFC_FEATURE_FACTORY_SECRET;
   memcpy(capabilities->hardware_id, verifier->hardware->id, PFC_ID_BYTES);
 }
@@ -80,12 +81,16 @@ static int draw_challenge(struct pfc_verifier *verifier, struct pfc_challenge *c
 
 /// Each of these fills the reply, or answers the verdict that is it.
 PFC_APART static uint8_t receive_ask_challenge(struct pfc_verifier *verifier, struct pfc_session *session,
-                                               struct pfc_outcome *outcome) {
+                                               struct pfc_outcome *outcome, uint16_t *detail) {
   int result;
   session->live = 0;
   result = draw_challenge(verifier, &session->challenge);
   if (result != PFC_OK) {
     pfc_wipe(&session->challenge, sizeof session->challenge);
+    // Where details are not told, the parameter has no use, and the compiler drops it.
+    if (PFC_TELLS_DETAILS) {
+      *detail = result == PFC_E_RANDOM ? PFC_TOLD(PFC_DETAIL_NOT_DRAWN) : PFC_TOLD(PFC_DETAIL_NOT_STORED);
+    }
     return pfc_verdict_of(result);
   }
   session->asked = pfc_platform_seconds(&verifier->platform);
@@ -107,15 +112,19 @@ PFC_APART static uint8_t receive_ask_status(const struct pfc_verifier *verifier,
 
 // All ------------------------------------------------------------------------------------------------------------
 
-/// PFC_VERDICT_NONE if the reply is filled; otherwise what it is to tell.
+/// PFC_VERDICT_NONE if the reply is filled; otherwise the verdict to tell, with `*detail`.
 static uint8_t receive(struct pfc_verifier *verifier, struct pfc_session *session, uint8_t type,
-                       const uint8_t *message, size_t size, struct pfc_outcome *outcome) {
-  if (!verifier->ready) return PFC_VERDICT_FAULT;
+                       const uint8_t *message, size_t size, struct pfc_outcome *outcome, uint16_t *detail) {
+  if (!verifier->ready) {
+    *detail = PFC_TOLD(PFC_DETAIL_NOT_STARTED);
+    return PFC_VERDICT_FAULT;
+  }
   if (!pfc_message_fits(type, size)) return PFC_VERDICT_MALFORMED;
   switch (type) {
     case PFC_MESSAGE_ASK:
-      if (message[0] == PFC_ASK_CHALLENGE) return receive_ask_challenge(verifier, session, outcome);
+      if (message[0] == PFC_ASK_CHALLENGE) return receive_ask_challenge(verifier, session, outcome, detail);
       if (message[0] == PFC_ASK_STATUS) return receive_ask_status(verifier, outcome);
+      *detail = PFC_TOLD(PFC_DETAIL_UNKNOWN_KIND);
       return PFC_VERDICT_TOO_NEW;
 #if PFC_OPENS_TOKENS
     case PFC_MESSAGE_TOKEN:
@@ -141,7 +150,8 @@ static uint8_t receive(struct pfc_verifier *verifier, struct pfc_session *sessio
 void pfc_verifier_receive(struct pfc_verifier *verifier, struct pfc_session *session, uint8_t type,
                           const uint8_t *message, size_t size, struct pfc_outcome *outcome) {
   uint8_t verdict;
+  uint16_t detail = 0;
   memset(outcome, 0, sizeof *outcome);
-  verdict = receive(verifier, session, type, message, size, outcome);
-  if (verdict != PFC_VERDICT_NONE) pfc_answer_plain(outcome, verdict, 0, 0);
+  verdict = receive(verifier, session, type, message, size, outcome, &detail);
+  if (verdict != PFC_VERDICT_NONE) pfc_answer_plain(outcome, verdict, detail, 0);
 }

@@ -8,6 +8,7 @@
 #include "token.h"
 #include "verifier_answer.h"
 #include "verifier_clock.h"
+#include "verifier_detail.h"
 #include "verifier_receive.h"
 #include "verifier_review.h"
 
@@ -34,21 +35,38 @@ static const struct pfc_slot *holder_of(const struct pfc_ledger *ledger,
   return NULL;
 }
 
-/// Judges an authentic token. PFC_VERDICT_HELD if it may take slot `*index`.
+/// Days begun since the end of a token. The seconds fit 32 bits first: a division of 64 bits is code of its own.
+static uint16_t days_past(uint64_t now, uint64_t end) {
+  uint64_t seconds = now - end;
+  uint32_t counted = seconds < UINT32_MAX ? (uint32_t)seconds : UINT32_MAX;
+  return (uint16_t)(counted / 86400 + 1);
+}
+
+static uint8_t tell(uint16_t *detail, uint16_t told, uint8_t verdict) {
+  *detail = told;
+  return verdict;
+}
+
+/// Judges an authentic token. PFC_VERDICT_HELD if it may take slot `*index`, PFC_VERDICT_READY if it may do so after
+/// its generation has proved itself.
 static uint8_t judge_token(const struct pfc_verifier *verifier, const struct pfc_token *token, int *index,
                            uint16_t *detail) {
   const struct pfc_ledger *ledger = &verifier->ledger;
   uint64_t now = pfc_verifier_epoch(verifier);
   if (token->issued > now) now = token->issued;
   *index = pfc_ledger_find(ledger, token->instance_id);
-  if (token->issued < ledger->floor) return PFC_VERDICT_SUPERSEDED;
-  if (is_ahead(verifier, token->issued)) {
-    *detail = PFC_DETAIL_AHEAD;
-    return PFC_VERDICT_EXPIRED;
-  }
+  if (token->issued < ledger->floor) return tell(detail, PFC_TOLD(PFC_DETAIL_BELOW_FLOOR), PFC_VERDICT_SUPERSEDED);
+  if (is_ahead(verifier, token->issued)) return tell(detail, PFC_DETAIL_AHEAD, PFC_VERDICT_EXPIRED);
   if (*index >= 0 && token->generation <= ledger->slots[*index].revoked) return PFC_VERDICT_REVOKED;
-  if (*index >= 0 && token->generation <= ledger->slots[*index].generation) return PFC_VERDICT_SUPERSEDED;
-  if (token->not_after != 0 && now > token->not_after) return PFC_VERDICT_EXPIRED;
+  if (*index >= 0 && token->generation <= ledger->slots[*index].generation) {
+    return tell(detail, PFC_TOLD(PFC_DETAIL_OLDER_GENERATION), PFC_VERDICT_SUPERSEDED);
+  }
+  if (token->not_after != 0 && now > token->not_after) {
+    return tell(detail, PFC_TOLD(days_past(now, token->not_after)), PFC_VERDICT_EXPIRED);
+  }
+  if (*index >= 0 && ledger->slots[*index].state == PFC_SLOT_HELD && (token->policy & PFC_POLICY_UPCOMING) != 0) {
+    return PFC_VERDICT_READY;
+  }
   if (*index < 0) *index = pfc_ledger_find_free(ledger);
   return *index >= 0 ? PFC_VERDICT_HELD : PFC_VERDICT_NO_ROOM;
 }
@@ -75,19 +93,41 @@ PFC_APART static uint8_t hold_token(struct pfc_verifier *verifier, int index, co
   return result == PFC_OK ? PFC_VERDICT_HELD : pfc_verdict_of(result);
 }
 
-/// Opens a token and, if all is well at the second look too, holds it.
-static uint8_t take_token(struct pfc_verifier *verifier, const uint8_t *message, size_t size,
-                          const uint8_t digest[PFC_TOKEN_DIGEST_BYTES], uint16_t *detail) {
+/// Makes an upcoming token that was judged and reviewed the link's candidate. The slot stays as it is: a thief of the
+/// app's files can present the token too.
+PFC_APART static uint8_t stand_candidate(struct pfc_verifier *verifier, struct pfc_session *session, int index,
+                                         const struct pfc_token *token,
+                                         const uint8_t digest[PFC_TOKEN_DIGEST_BYTES], uint32_t review) {
+  int changed = 0;
+  int result;
+  review ^= PFC_REVIEW_READY ^ PFC_REVIEW_PASSED;
+  result = pfc_verifier_raise(verifier, &review, token->issued, 0, &changed);
+  if (result != PFC_OK) return pfc_verdict_of(result);
+  memset(&session->candidate, 0, sizeof session->candidate);
+  pfc_slot_fill(&session->candidate, token, digest);
+  pfc_slot_inherit(&session->candidate, &verifier->ledger.slots[index]);
+  return PFC_VERDICT_READY;
+}
+
+/// Opens a token and, if all is well at the second look too, holds it or makes it the link's candidate.
+static uint8_t take_token(struct pfc_verifier *verifier, struct pfc_session *session, const uint8_t *message,
+                          size_t size, const uint8_t digest[PFC_TOKEN_DIGEST_BYTES], uint16_t *detail) {
   struct pfc_token token;
   uint8_t verdict;
   int index = -1;
-  int result = pfc_token_open(&token, message, size, verifier->hardware);
+  int result = pfc_token_open_told(&token, message, size, verifier->hardware, detail);
   if (result != PFC_OK) return pfc_verdict_of(result);
   verdict = judge_token(verifier, &token, &index, detail);
-  if (verdict == PFC_VERDICT_HELD) {
+  if (verdict == PFC_VERDICT_HELD || verdict == PFC_VERDICT_READY) {
     uint32_t review = pfc_review_token(verifier, index, message, size, &token);
     // The two looks never differ unless something was done to the hardware.
-    verdict = review == PFC_REVIEW_PASSED ? hold_token(verifier, index, &token, digest, &review) : PFC_VERDICT_FAULT;
+    if (verdict == PFC_VERDICT_HELD && review == PFC_REVIEW_PASSED) {
+      verdict = hold_token(verifier, index, &token, digest, &review);
+    } else if (verdict == PFC_VERDICT_READY && review == PFC_REVIEW_READY) {
+      verdict = stand_candidate(verifier, session, index, &token, digest, review);
+    } else {
+      verdict = PFC_VERDICT_FAULT;
+    }
   }
   pfc_wipe(&token, sizeof token);
   return verdict;
@@ -96,12 +136,13 @@ static uint8_t take_token(struct pfc_verifier *verifier, const uint8_t *message,
 void pfc_receive_token(struct pfc_verifier *verifier, struct pfc_session *session, const uint8_t *message,
                           size_t size, struct pfc_outcome *outcome) {
   const struct pfc_slot *slot;
+  const struct pfc_slot *candidate = &session->candidate;
   uint8_t digest[PFC_TOKEN_DIGEST_BYTES];
   uint8_t verdict = PFC_VERDICT_HELD;
   uint16_t detail = 0;
   int result = pfc_token_check_head(message, size, verifier->hardware);
   if (result != PFC_OK) {
-    pfc_answer_plain(outcome, pfc_verdict_of(result), result == PFC_E_MODE ? PFC_DETAIL_SUITE : 0, 0);
+    pfc_answer_plain(outcome, pfc_verdict_of(result), pfc_token_head_detail(message, result), 0);
     return;
   }
   pfc_token_digest(digest, message);
@@ -111,14 +152,18 @@ void pfc_receive_token(struct pfc_verifier *verifier, struct pfc_session *sessio
       pfc_answer_plain(outcome, PFC_VERDICT_BUSY, PFC_SESSION_WAIT_SECONDS, 0);
       return;
     }
-    verdict = take_token(verifier, message, size, digest, &detail);
+    verdict = take_token(verifier, session, message, size, digest, &detail);
     slot = holder_of(&verifier->ledger, digest);
   }
   if (verdict == PFC_VERDICT_HELD && slot != NULL) {
     pfc_answer_signed(outcome, slot, digest, PFC_VERDICT_HELD, pfc_uses_detail(slot->uses), 0);
+  } else if (verdict == PFC_VERDICT_READY) {
+    // Counts as an opening: it cost public-key work and changed nothing that lasts.
+    session->openings++;
+    pfc_answer_signed(outcome, candidate, digest, PFC_VERDICT_READY, pfc_uses_detail(candidate->uses), 0);
   } else {
     session->openings++;
-    pfc_answer_plain(outcome, verdict, detail, 0);
+    pfc_answer_plain(outcome, verdict, detail != 0 ? detail : pfc_verdict_detail(verdict), 0);
   }
 }
 
@@ -187,7 +232,7 @@ void pfc_receive_order(struct pfc_verifier *verifier, struct pfc_session *sessio
   }
   result = pfc_order_check_head(message, size, verifier->hardware);
   if (result != PFC_OK) {
-    pfc_answer_plain(outcome, pfc_verdict_of(result), 0, 0);
+    pfc_answer_plain(outcome, pfc_verdict_of(result), pfc_order_detail(message, result), 0);
     return;
   }
   result = pfc_order_open(&order, message, size, verifier->hardware);
@@ -199,7 +244,10 @@ void pfc_receive_order(struct pfc_verifier *verifier, struct pfc_session *sessio
     // The two looks never differ unless something was done to the hardware.
     result = review == PFC_REVIEW_PASSED ? obey(verifier, &order, &review, &changed) : PFC_E_STORAGE;
   }
-  if (result != PFC_OK) verdict = result == PFC_E_SPACE ? PFC_VERDICT_NO_ROOM : pfc_verdict_of(result);
+  if (result != PFC_OK) {
+    verdict = result == PFC_E_SPACE ? PFC_VERDICT_NO_ROOM : pfc_verdict_of(result);
+    detail = result == PFC_E_TOO_NEW ? pfc_order_detail(message, result) : pfc_verdict_detail(verdict);
+  }
   if (!changed || result != PFC_OK) session->openings++;
   pfc_answer_plain(outcome, verdict, detail, 0);
 }

@@ -3,6 +3,7 @@
 #include "verifier_answer.h"
 
 #include "internal.h"
+#include "verifier_detail.h"
 
 enum { DETAIL_UNLIMITED = 65535 };
 
@@ -30,7 +31,8 @@ void pfc_answer_signed(struct pfc_outcome *outcome, const struct pfc_slot *slot,
 }
 
 int pfc_verdict_accepts(uint8_t verdict) {
-  return verdict == PFC_VERDICT_ACCEPTED || verdict == PFC_VERDICT_ACCEPTED_DEVICE;
+  return verdict == PFC_VERDICT_ACCEPTED || verdict == PFC_VERDICT_ACCEPTED_DEVICE ||
+         (PFC_RATCHETS && (verdict == PFC_VERDICT_ACCEPTED_COPY || verdict == PFC_VERDICT_ACCEPTED_DEVICE_COPY));
 }
 
 void pfc_answer_confirm(struct pfc_outcome *outcome, uint64_t counter) {
@@ -39,7 +41,14 @@ void pfc_answer_confirm(struct pfc_outcome *outcome, uint64_t counter) {
   const volatile uint8_t *told = &outcome->reply[0];
   uint32_t is_to_be_done = *execute ^ PFC_EXECUTE;
   if (pfc_verdict_accepts(*told) == (is_to_be_done == 0)) return;
-  pfc_answer_plain(outcome, PFC_VERDICT_FAULT, 0, counter);
+  pfc_answer_plain(outcome, PFC_VERDICT_FAULT, PFC_TOLD(PFC_DETAIL_NOT_STORED), counter);
+}
+
+uint16_t pfc_verdict_detail(uint8_t verdict) {
+  if (verdict == PFC_VERDICT_BUSY) return PFC_SESSION_WAIT_SECONDS;
+  // The same for a failed write and for reviews that differ: a fault must not learn how far it came.
+  if (verdict == PFC_VERDICT_FAULT) return PFC_TOLD(PFC_DETAIL_NOT_STORED);
+  return verdict == PFC_VERDICT_NO_ROOM ? PFC_TOLD(PFC_SLOTS) : 0;
 }
 
 uint8_t pfc_verdict_of(int result) {

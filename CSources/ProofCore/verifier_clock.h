@@ -15,6 +15,8 @@ uint64_t pfc_verifier_time(const struct pfc_verifier *verifier);
 
 /// The result of a second check (verifier_review.h) that passed.
 #define PFC_REVIEW_PASSED 0xa53c6599u
+/// The same for an upcoming token whose instance has a held slot: it may become a candidate, and not take the slot.
+#define PFC_REVIEW_READY 0x5a93ca66u
 
 /// Raises epoch and floor, durably, if `*review` is PFC_REVIEW_PASSED: times of a token or an order count only after
 /// the second review. A jump to this function by a fault brings no passed review. `*changed` is set to 1 if anything

@@ -5,8 +5,10 @@
 #include "crypto.h"
 #include "internal.h"
 #include "proof.h"
+#include "ratchet.h"
 #include "verifier_answer.h"
 #include "verifier_clock.h"
+#include "verifier_detail.h"
 #include "verifier_receive.h"
 #include "verifier_review.h"
 
@@ -15,8 +17,8 @@ static uint8_t meet_stranger(const struct pfc_session *session) {
   return session->refusals < PFC_SESSION_REFUSALS_MAX ? PFC_VERDICT_NONE : PFC_VERDICT_BUSY;
 }
 
-static void answer_refused(struct pfc_outcome *outcome, uint8_t verdict, uint64_t counter) {
-  pfc_answer_plain(outcome, verdict, verdict == PFC_VERDICT_BUSY ? PFC_SESSION_WAIT_SECONDS : 0, counter);
+static void answer_refused(struct pfc_outcome *outcome, uint8_t verdict, uint16_t detail, uint64_t counter) {
+  pfc_answer_plain(outcome, verdict, detail != 0 ? detail : pfc_verdict_detail(verdict), counter);
 }
 
 // COMMAND --------------------------------------------------------------------------------------------------------
@@ -40,21 +42,223 @@ static uint8_t spend_attempt(struct pfc_verifier *verifier, int index) {
   return pfc_ledger_store(&verifier->ledger, index) == PFC_OK ? PFC_VERDICT_INTEGRITY_DIFFERS : PFC_VERDICT_FAULT;
 }
 
-/// Notes an accepted command, durably where uses are counted, before it is done.
-static uint8_t accept(struct pfc_verifier *verifier, int index, const struct pfc_command *command,
-                      const uint8_t nonce[PFC_NONCE_BYTES], uint8_t verdict) {
+#if PFC_RATCHETS
+
+static uint8_t ratchet_policy(const struct pfc_slot *slot) { return slot->policy & PFC_POLICY_RATCHET; }
+
+static int tells_copy(uint8_t verdict) {
+  return verdict == PFC_VERDICT_ACCEPTED_COPY || verdict == PFC_VERDICT_ACCEPTED_DEVICE_COPY;
+}
+
+/// Whether the command's tag is that of the slot's ratchet, in constant time.
+PFC_APART static int is_in_step(const struct pfc_slot *slot, const struct pfc_command *command,
+                                const uint8_t nonce[PFC_NONCE_BYTES]) {
+  uint8_t expected[PFC_RATCHET_TAG_BYTES];
+  int result;
+  pfc_ratchet_tag(expected, slot->ratchet, nonce);
+  result = pfc_equal(expected, command->ratchet_tag, sizeof expected);
+  pfc_wipe(expected, sizeof expected);
+  // The verdict tells it.
+  PFC_DECLASSIFY(&result, sizeof result);
+  return result;
+}
+
+/// The verdict on a command whose proofs are right and whose class is permitted.
+static uint8_t judge_step(const struct pfc_slot *slot, const struct pfc_command *command,
+                          const uint8_t nonce[PFC_NONCE_BYTES]) {
+  int integrity = pfc_kind_is_integrity(command->kind);
+  if (ratchet_policy(slot) == PFC_RATCHET_NONE || is_in_step(slot, command, nonce)) {
+    return integrity ? PFC_VERDICT_ACCEPTED : PFC_VERDICT_ACCEPTED_DEVICE;
+  }
+  if (ratchet_policy(slot) == PFC_RATCHET_REFUSE && (slot->device_classes & (1u << command->command_class)) == 0) {
+    return PFC_VERDICT_COPIED;
+  }
+  return integrity ? PFC_VERDICT_ACCEPTED_COPY : PFC_VERDICT_ACCEPTED_DEVICE_COPY;
+}
+
+static int has_other_kind(const struct pfc_slot *slot, const struct pfc_command *command) {
+  return pfc_kind_has_ratchet(command->kind) != (ratchet_policy(slot) != PFC_RATCHET_NONE);
+}
+
+/// Detail of *not permitted*, to a command of the other sort of slot.
+static uint16_t kind_detail(const struct pfc_slot *slot) {
+  if (ratchet_policy(slot) == PFC_RATCHET_NONE) return PFC_DETAIL_RATCHET_NONE;
+  return ratchet_policy(slot) == PFC_RATCHET_REPORT ? PFC_DETAIL_RATCHET_REPORT : PFC_DETAIL_RATCHET_REFUSE;
+}
+
+static void count_copy(struct pfc_slot *slot) {
+  if (slot->copies < UINT8_MAX) slot->copies++;
+}
+
+/// Counts a refused copy. Stored once in each start, so that a copy that tries again does not wear the flash.
+static uint8_t note_copy(struct pfc_verifier *verifier, int index) {
+  uint32_t bit = (uint32_t)1 << index;
+  count_copy(&verifier->ledger.slots[index]);
+  if ((verifier->noted & bit) != 0) return PFC_VERDICT_COPIED;
+  if (pfc_ledger_store(&verifier->ledger, index) != PFC_OK) return PFC_VERDICT_FAULT;
+  verifier->noted |= bit;
+  return PFC_VERDICT_COPIED;
+}
+
+/// Moves the ratchet for an accepted command, in memory. Where copies are refused, a command out of step leaves it:
+/// otherwise a copy would come into step by a class that it may use, and then use the others.
+static void step_ratchet(struct pfc_slot *slot, const uint8_t nonce[PFC_NONCE_BYTES], uint8_t verdict) {
+  uint8_t next[PFC_RATCHET_BYTES];
+  memcpy(next, slot->ratchet, sizeof next);
+  if (!tells_copy(verdict)) {
+    pfc_ratchet_next(next, slot->ratchet, nonce);
+  } else if (ratchet_policy(slot) == PFC_RATCHET_REPORT) {
+    pfc_ratchet_fork(next, &slot->secrets, nonce);
+  }
+  pfc_slot_step(slot, next);
+  pfc_wipe(next, sizeof next);
+}
+
+/// Notes an accepted command and moves its ratchet, with one write.
+PFC_APART static int accept_step(struct pfc_verifier *verifier, int index, const uint8_t nonce[PFC_NONCE_BYTES],
+                                 uint8_t verdict) {
+  struct pfc_slot *slot = &verifier->ledger.slots[index];
+  uint32_t bit = (uint32_t)1 << index;
+  uint8_t before[PFC_RATCHET_BYTES];
+  uint8_t copies = slot->copies;
+  int result;
+  memcpy(before, slot->ratchet, sizeof before);
+  step_ratchet(slot, nonce, verdict);
+  if (tells_copy(verdict)) {
+    count_copy(slot);
+    // Again, by other code: one skipped instruction above must not bring a copy into step.
+    if (ratchet_policy(slot) != PFC_RATCHET_REPORT) pfc_slot_step(slot, before);
+  }
+  result = pfc_ledger_store(&verifier->ledger, index);
+  if (result == PFC_OK) {
+    verifier->unsure &= ~bit;
+  } else {
+    // The write may have arrived. A recall stores the slot again before it denies the command: otherwise
+    // the next start could find a ratchet that the app never learns of, and an owner would look like a copy.
+    verifier->unsure |= bit;
+    slot->copies = copies;
+    pfc_slot_step(slot, before);
+  }
+  pfc_wipe(before, sizeof before);
+  return result;
+}
+
+/// PFC_OK if storage holds what memory holds of the slot.
+static int settle_slot(struct pfc_verifier *verifier, int index) {
+  uint32_t bit = (uint32_t)1 << index;
+  int result = PFC_OK;
+  if ((verifier->unsure & bit) != 0) result = pfc_ledger_store(&verifier->ledger, index);
+  if (result == PFC_OK) verifier->unsure &= ~bit;
+  return result;
+}
+
+#endif
+
+/// Stores an accepted command: PFC_OK, or what it failed with. The slot's ratchet is then as before.
+static int store_accepted(struct pfc_verifier *verifier, int index, const uint8_t nonce[PFC_NONCE_BYTES],
+                          uint8_t verdict) {
+#if PFC_RATCHETS
+  if (ratchet_policy(&verifier->ledger.slots[index]) != PFC_RATCHET_NONE) {
+    return accept_step(verifier, index, nonce, verdict);
+  }
+#else
+  (void)nonce, (void)verdict;
+#endif
+  return pfc_ledger_store(&verifier->ledger, index);
+}
+
+/// Notes an accepted command before it is done: durably where uses are counted, or where there is a ratchet.
+static uint8_t note_accepted(struct pfc_verifier *verifier, int index, const struct pfc_command *command,
+                             const uint8_t nonce[PFC_NONCE_BYTES], uint8_t verdict) {
   struct pfc_slot *slot = &verifier->ledger.slots[index];
   struct pfc_last before = slot->last;
+#if PFC_RATCHETS
+  uint32_t counted = slot->uses != PFC_USES_UNLIMITED;
+#else
+  const uint32_t counted = 1;
+#endif
   slot->last.verdict = verdict;
   slot->last.counter = command->counter;
   memcpy(slot->last.nonce, nonce, PFC_LAST_NONCE_BYTES);
-  if (slot->uses == PFC_USES_UNLIMITED) return verdict;
-  slot->uses--;
-  if (pfc_ledger_store(&verifier->ledger, index) == PFC_OK) return verdict;
+  if (!pfc_slot_stores_last(slot)) return verdict;
+  slot->uses -= counted;
+  if (store_accepted(verifier, index, nonce, verdict) == PFC_OK) return verdict;
   // Undo: a use that is not durable is not done, and a recall must not confirm it.
-  slot->uses++;
+  slot->uses += counted;
   slot->last = before;
   return PFC_VERDICT_FAULT;
+}
+
+#if PFC_OPENS_TOKENS
+/// The link's candidate for this command, brought up to date with its slot. NULL if there is none, or if the slot
+/// has its token already. A candidate serves integrity commands only: what does not prove a generation commits none.
+PFC_APART static const struct pfc_slot *candidate_of(struct pfc_session *session, const struct pfc_slot *slot,
+                                                     const struct pfc_command *command,
+                                                     const uint8_t nonce[PFC_NONCE_BYTES]) {
+  struct pfc_slot *candidate = &session->candidate;
+  uint8_t answered[PFC_NONCE_BYTES];
+  if (candidate->state != PFC_SLOT_HELD || !pfc_kind_is_integrity(command->kind)) return NULL;
+  if (memcmp(candidate->instance_id, slot->instance_id, PFC_ID_BYTES) != 0) return NULL;
+  if (memcmp(candidate->token_digest, slot->token_digest, PFC_TOKEN_DIGEST_BYTES) == 0) return NULL;
+  pfc_command_escort(answered, nonce, command);
+  if (check_proof(command->device_proof, candidate->secrets.device_key, answered, candidate->secrets.device) !=
+      PFC_OK) {
+    return NULL;
+  }
+  pfc_slot_inherit(candidate, slot);
+  return candidate;
+}
+
+/// Judges a candidate again, as its token was: another link may have brought an order or a newer token meanwhile.
+static uint8_t judge_candidate(const struct pfc_verifier *verifier, const struct pfc_slot *candidate,
+                               const struct pfc_slot *slot) {
+  if (candidate->issued < verifier->ledger.floor) return PFC_VERDICT_SUPERSEDED;
+  if (candidate->generation <= slot->revoked) return PFC_VERDICT_REVOKED;
+  if (candidate->generation <= slot->generation) return PFC_VERDICT_SUPERSEDED;
+  return PFC_VERDICT_NONE;
+}
+
+/// The candidate's generation is proved: it replaces the slot's, with its first command, in one write. The older
+/// generation never returns. The candidate is gone whatever storage says: the app presents its token again.
+static uint8_t commit(struct pfc_verifier *verifier, int index, struct pfc_slot *candidate,
+                      const struct pfc_command *command, const uint8_t nonce[PFC_NONCE_BYTES], uint8_t verdict) {
+  int result;
+  // Only a fault leads here with what is not newer: a wiped candidate would clear the slot and its revocation.
+  if (candidate->generation <= verifier->ledger.slots[index].generation) return PFC_VERDICT_FAULT;
+  candidate->last.verdict = verdict;
+  candidate->last.counter = command->counter;
+  memcpy(candidate->last.nonce, nonce, PFC_LAST_NONCE_BYTES);
+  if (candidate->uses != PFC_USES_UNLIMITED) candidate->uses--;
+#if PFC_RATCHETS
+  if (ratchet_policy(candidate) != PFC_RATCHET_NONE) step_ratchet(candidate, nonce, verdict);
+  if (tells_copy(verdict)) count_copy(candidate);
+#endif
+  result = pfc_ledger_put(&verifier->ledger, index, candidate);
+#if PFC_RATCHETS
+  // As in accept_step: the write may have arrived. A recall stores the older slot again before it denies the command.
+  if (result == PFC_OK) {
+    verifier->unsure &= ~((uint32_t)1 << index);
+  } else {
+    verifier->unsure |= (uint32_t)1 << index;
+  }
+#endif
+  pfc_wipe(candidate, sizeof *candidate);
+  return result == PFC_OK ? verdict : PFC_VERDICT_FAULT;
+}
+#endif
+
+/// Notes a command that both looks let in: in its slot, or with the candidate that replaces it.
+static uint8_t accept(struct pfc_verifier *verifier, struct pfc_session *session, int index,
+                      const struct pfc_slot *judged, const struct pfc_command *command,
+                      const uint8_t nonce[PFC_NONCE_BYTES], uint8_t verdict) {
+#if PFC_OPENS_TOKENS
+  if (judged != &verifier->ledger.slots[index]) {
+    return commit(verifier, index, &session->candidate, command, nonce, verdict);
+  }
+#else
+  (void)session, (void)judged;
+#endif
+  return note_accepted(verifier, index, command, nonce, verdict);
 }
 
 /// Checks a command under a live challenge against its slot; proofs are checked later.
@@ -66,45 +270,61 @@ static uint8_t judge_slot(const struct pfc_verifier *verifier, const struct pfc_
 }
 
 /// The first look: the verdict, or what would be it if nothing is found at the second.
-PFC_APART static uint8_t judge_command(const struct pfc_verifier *verifier, struct pfc_session *session, int index,
-                                       const struct pfc_command *command, const uint8_t nonce[PFC_NONCE_BYTES]) {
-  const struct pfc_slot *slot = &verifier->ledger.slots[index];
-  uint16_t permitted = command->kind == PFC_KIND_INTEGRITY ? slot->integrity_classes : slot->device_classes;
+PFC_APART static uint8_t judge_command(const struct pfc_verifier *verifier, struct pfc_session *session,
+                                       const struct pfc_slot *slot, const struct pfc_command *command,
+                                       const uint8_t nonce[PFC_NONCE_BYTES]) {
+  uint16_t permitted = pfc_kind_is_integrity(command->kind) ? slot->integrity_classes : slot->device_classes;
   uint8_t answered[PFC_NONCE_BYTES];
   uint8_t verdict = judge_slot(verifier, slot);
   if (verdict != PFC_VERDICT_NONE) return verdict;
-  memcpy(answered, nonce, sizeof answered);
-  if (command->kind == PFC_KIND_INTEGRITY) pfc_nonce_escort(answered, nonce, command->integrity_proof);
+  pfc_command_escort(answered, nonce, command);
   if (check_proof(command->device_proof, slot->secrets.device_key, answered, slot->secrets.device) != PFC_OK) {
     session->refusals++;
     return PFC_VERDICT_DEVICE_DIFFERS;
   }
-  if (command->kind == PFC_KIND_INTEGRITY &&
+  if (pfc_kind_is_integrity(command->kind) &&
       check_proof(command->integrity_proof, slot->secrets.integrity_key, nonce, slot->secrets.integrity) != PFC_OK) {
     return PFC_VERDICT_INTEGRITY_DIFFERS;
   }
+#if PFC_RATCHETS
+  if (has_other_kind(slot, command)) return PFC_VERDICT_NOT_PERMITTED;
+#endif
   if ((permitted & (1u << command->command_class)) == 0) return PFC_VERDICT_NOT_PERMITTED;
+#if PFC_RATCHETS
+  return judge_step(slot, command, nonce);
+#else
   return command->kind == PFC_KIND_INTEGRITY ? PFC_VERDICT_ACCEPTED : PFC_VERDICT_ACCEPTED_DEVICE;
+#endif
 }
 
-/// Takes the live challenge. 1 if it is the one the command answers; it is dead either way. It still stands in the
-/// session, to be looked at, until `pfc_receive_command` wipes it.
-static int take_challenge(const struct pfc_verifier *verifier, struct pfc_session *session, uint64_t counter) {
+/// Takes the live challenge. 1 if it is the one that the command answers; otherwise `*detail` says why not. The
+/// challenge is dead either way. It still stands in the session, for the review, until `pfc_receive_command` wipes it.
+static int take_challenge(const struct pfc_verifier *verifier, struct pfc_session *session, uint64_t counter,
+                          uint16_t *detail) {
   uint16_t limit = verifier->hardware->challenge_seconds;
   int live = session->live;
   session->live = 0;
-  if (!live || session->challenge.counter != counter) return 0;
+  *detail = PFC_TOLD(PFC_DETAIL_NO_CHALLENGE);
+  if (!live) return 0;
+  *detail = PFC_TOLD(PFC_DETAIL_OTHER_CHALLENGE);
+  if (session->challenge.counter != counter) return 0;
+  *detail = PFC_TOLD(PFC_DETAIL_CHALLENGE_TIMED_OUT);
   return limit == 0 || verifier->platform.seconds == NULL ||
          pfc_platform_seconds(&verifier->platform) - session->asked <= limit;
 }
 
 /// Checks a command before its proofs: PFC_VERDICT_NONE if it is to be judged, for the slot `*index`.
 static uint8_t meet_command(const struct pfc_verifier *verifier, struct pfc_session *session,
-                            const struct pfc_command *command, int *index, uint8_t nonce[PFC_NONCE_BYTES]) {
-  if (!take_challenge(verifier, session, command->counter)) return PFC_VERDICT_STALE;
+                            const struct pfc_command *command, int *index, uint8_t nonce[PFC_NONCE_BYTES],
+                            uint16_t *detail) {
+  if (!take_challenge(verifier, session, command->counter, detail)) return PFC_VERDICT_STALE;
+  *detail = 0;
   *index = pfc_ledger_find(&verifier->ledger, command->instance_id);
   if (*index < 0) return PFC_VERDICT_UNKNOWN;
-  if (command->counter < verifier->alive_from[*index]) return PFC_VERDICT_STALE;
+  if (command->counter < verifier->alive_from[*index]) {
+    *detail = PFC_TOLD(PFC_DETAIL_CHALLENGE_ENDED);
+    return PFC_VERDICT_STALE;
+  }
   if (verifier->ledger.slots[*index].state == PFC_SLOT_REVOKED) return PFC_VERDICT_REVOKED;
   return pfc_nonce_derive(nonce, verifier->hardware->id, &session->challenge, command->kind, command->command_class,
                           command->command, command->command_size) == PFC_OK
@@ -112,39 +332,70 @@ static uint8_t meet_command(const struct pfc_verifier *verifier, struct pfc_sess
              : PFC_VERDICT_MALFORMED;
 }
 
+/// The detail of a verdict to a command whose device proof was judged. Nothing is told before that: a stranger who
+/// sends an instance id must not learn its limits.
+static uint16_t judged_detail(const struct pfc_slot *slot, const struct pfc_slot *judged,
+                              const struct pfc_command *command, uint8_t verdict) {
+  if (pfc_verdict_accepts(verdict)) return pfc_uses_detail(slot->uses);
+  if (verdict == PFC_VERDICT_INTEGRITY_DIFFERS) return slot->attempts;
+#if PFC_RATCHETS
+  if (verdict == PFC_VERDICT_COPIED) return (uint16_t)slot->last.counter;
+  if (verdict == PFC_VERDICT_NOT_PERMITTED && has_other_kind(judged, command)) return kind_detail(judged);
+#endif
+  if (verdict != PFC_VERDICT_NOT_PERMITTED) return 0;
+  return (judged->integrity_classes & (1u << command->command_class)) != 0 ? PFC_TOLD(PFC_DETAIL_INTEGRITY_DEMANDED)
+                                                                           : PFC_TOLD(PFC_DETAIL_CLASS_NOT_PERMITTED);
+}
+
 /// Judges a command twice and answers it. The session's challenge is spent by whatever comes out.
 static void answer_command(struct pfc_verifier *verifier, struct pfc_session *session, const uint8_t *message,
                            size_t size, const struct pfc_command *command, struct pfc_outcome *outcome) {
-  const struct pfc_slot *slot;
+  const struct pfc_slot *slot, *judged;
   uint8_t nonce[PFC_NONCE_BYTES] = {0};
   uint16_t detail = 0;
   uint32_t review = 0;
   int index = -1;
-  uint8_t verdict = meet_command(verifier, session, command, &index, nonce);
+  uint8_t verdict = meet_command(verifier, session, command, &index, nonce, &detail);
   if (verdict != PFC_VERDICT_NONE) {
-    answer_refused(outcome, verdict, command->counter);
+    answer_refused(outcome, verdict, PFC_TOLD(detail), command->counter);
     return;
   }
   slot = &verifier->ledger.slots[index];
-  verdict = judge_command(verifier, session, index, command, nonce);
-  if (pfc_verdict_accepts(verdict)) {
-    review = pfc_review_command(verifier, session, index, message, size);
-    // The two looks never differ unless something was done to the hardware.
-    verdict = review == PFC_REVIEW_PASSED ? accept(verifier, index, command, nonce, verdict) : PFC_VERDICT_FAULT;
-  }
-  if (verdict == PFC_VERDICT_INTEGRITY_DIFFERS) verdict = spend_attempt(verifier, index);
-  if (pfc_verdict_accepts(verdict)) detail = pfc_uses_detail(slot->uses);
-  if (verdict == PFC_VERDICT_INTEGRITY_DIFFERS) detail = slot->attempts;
-  if (verdict == PFC_VERDICT_FAULT) {
-    answer_refused(outcome, verdict, command->counter);
+  judged = slot;
+#if PFC_OPENS_TOKENS
+  judged = candidate_of(session, slot, command, nonce);
+  if (judged == NULL) judged = slot;
+  if (judged != slot) verdict = judge_candidate(verifier, judged, slot);
+  if (verdict != PFC_VERDICT_NONE) {
+    answer_refused(outcome, verdict, 0, command->counter);
     return;
   }
-  pfc_answer_signed(outcome, slot, nonce, verdict, detail, command->counter);
+#endif
+  verdict = judge_command(verifier, session, judged, command, nonce);
+  if (pfc_verdict_accepts(verdict)) {
+    review = pfc_review_command(verifier, session, index, judged, message, size, verdict);
+    // The two looks never differ unless something was done to the hardware.
+    verdict = review == PFC_REVIEW_PASSED ? accept(verifier, session, index, judged, command, nonce, verdict)
+                                          : PFC_VERDICT_FAULT;
+    judged = slot;
+  }
+  if (verdict == PFC_VERDICT_INTEGRITY_DIFFERS) verdict = spend_attempt(verifier, index);
+#if PFC_RATCHETS
+  if (verdict == PFC_VERDICT_COPIED) verdict = note_copy(verifier, index);
+#endif
+  if (verdict == PFC_VERDICT_FAULT) {
+    answer_refused(outcome, verdict, 0, command->counter);
+    return;
+  }
+  pfc_answer_signed(outcome, judged, nonce, verdict, judged_detail(slot, judged, command, verdict), command->counter);
   if (pfc_verdict_accepts(verdict)) {
     // Ends the instance's older challenges on every link. The last accepted command is then the one with the highest
     // counter, and a recall that finds a lower one does not deny a command that was done.
     verifier->alive_from[index] = command->counter + 1;
     outcome->kind = command->kind;
+#if PFC_RATCHETS
+    outcome->known = command->known;
+#endif
     outcome->command_class = command->command_class;
     outcome->command = command->command;
     outcome->command_size = command->command_size;
@@ -162,7 +413,8 @@ void pfc_receive_command(struct pfc_verifier *verifier, struct pfc_session *sess
   if (result == PFC_OK) verdict = meet_stranger(session);
   outcome->instance_id = command.instance_id;
   if (verdict != PFC_VERDICT_NONE) {
-    answer_refused(outcome, verdict, command.counter);
+    answer_refused(outcome, verdict, verdict == PFC_VERDICT_TOO_NEW ? PFC_TOLD(PFC_DETAIL_UNKNOWN_KIND) : 0,
+                   command.counter);
     return;
   }
   answer_command(verifier, session, message, size, &command, outcome);
@@ -211,9 +463,15 @@ void pfc_receive_recall(struct pfc_verifier *verifier, struct pfc_session *sessi
   }
   outcome->instance_id = recall.instance_id;
   if (verdict != PFC_VERDICT_NONE) {
-    answer_refused(outcome, verdict, recall.counter);
+    answer_refused(outcome, verdict, 0, recall.counter);
     return;
   }
+#if PFC_RATCHETS
+  if (settle_slot(verifier, index) != PFC_OK) {
+    answer_refused(outcome, PFC_VERDICT_FAULT, 0, recall.counter);
+    return;
+  }
+#endif
   slot = &verifier->ledger.slots[index];
   // "Not executed" must stay true: whatever was asked before is dead for this instance, on every link.
   if (recall.counter >= verifier->alive_from[index]) verifier->alive_from[index] = recall.counter + 1;

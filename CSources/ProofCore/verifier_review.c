@@ -5,11 +5,12 @@
 // verifier_judgement.c and verifier_admission.c come to their verdicts by branches, and a glitch of the supply or of
 // the clock can skip one. So every condition is looked at again here, from the message's own bytes and from what the
 // verifier holds, by other code that branches on none of them. Whatever one skipped instruction does to the one look,
-// the other still refuses; Tests/Faults walks both and counts.
+// the other still refuses; Tests/Adversary/Faults walks both and counts.
 
 #include "crypto.h"
 #include "internal.h"
 #include "proof.h"
+#include "ratchet.h"
 #include "token.h"
 #include "verifier_clock.h"
 #include "verifier_review.h"
@@ -26,8 +27,18 @@ enum {
   STEP_INTEGRITY = 0x0a4d6317,
   STEP_RIGHTS = 0x0cb2d178,
   STEP_SECRETS = 0x0617ce29,
+#if PFC_OPENS_TOKENS
+  STEP_HEIR = 0x0fa1745c,
+#else
+  STEP_HEIR = 0,  // No tokens, no candidates
+#endif
+#if PFC_RATCHETS
+  STEP_RATCHET = 0x01da6f83,
+#else
+  STEP_RATCHET = 0,
+#endif
   COMMAND_STEPS = STEP_SHAPE + STEP_CHALLENGE + STEP_AGE + STEP_SLOT + STEP_ONCE + STEP_BOUNDS + STEP_DEVICE +
-                  STEP_INTEGRITY + STEP_RIGHTS + STEP_SECRETS,
+                  STEP_INTEGRITY + STEP_RIGHTS + STEP_SECRETS + STEP_HEIR + STEP_RATCHET,
 
   STEP_OPENED = 0x06a9c34e,
   STEP_SAME = 0x096f5ab1,
@@ -98,8 +109,61 @@ static uint32_t is_not_served(const struct pfc_verifier *verifier, int index, co
          (command->counter < verifier->alive_from[index]);
 }
 
+#if PFC_OPENS_TOKENS
+/// 0 if `judged` is the slot itself, or the link's candidate: of the same instance, newer than the slot and than what
+/// is revoked, not below the floor, with no attempt or use more than the slot, with its ratchet, for an
+/// integrity command.
+static uint32_t is_no_heir(const struct pfc_verifier *verifier, const struct pfc_session *session,
+                           const struct pfc_slot *slot, const struct pfc_slot *judged, uint8_t kind) {
+  uint32_t candidate = judged != slot;
+  uint32_t wrong = (uint32_t)(judged != &session->candidate) | (judged->state ^ PFC_SLOT_HELD) |
+                   (~(uint32_t)kind & 1u) |
+                   difference(judged->instance_id, slot->instance_id, PFC_ID_BYTES) |
+                   (judged->generation <= slot->generation) | (judged->generation <= slot->revoked) |
+                   (judged->issued < verifier->ledger.floor) | (judged->attempts > slot->attempts) |
+                   (judged->uses > slot->uses);
+#if PFC_RATCHETS
+  uint32_t carries = (uint32_t)(slot->policy != PFC_RATCHET_NONE) & (uint32_t)(judged->policy != PFC_RATCHET_NONE);
+  wrong |= (0 - carries) & (difference(judged->ratchet, slot->ratchet, PFC_RATCHET_BYTES) |
+                            (uint32_t)(judged->copies != slot->copies));
+#endif
+  return (0 - candidate) & wrong;
+}
+#endif
+
+#if PFC_RATCHETS
+
+/// 1 if the command's tag is not that of the slot's ratchet, in constant time.
+static uint32_t is_out_of_step(const struct pfc_slot *slot, const uint8_t tag[PFC_RATCHET_TAG_BYTES],
+                               const uint8_t nonce[PFC_NONCE_BYTES]) {
+  uint8_t expected[PFC_RATCHET_TAG_BYTES];
+  uint32_t bits;
+  // Should it never be made, it differs from what was sent in every bit.
+  for (size_t i = 0; i < sizeof expected; i++) expected[i] = (uint8_t)~tag[i];
+  pfc_ratchet_tag(expected, slot->ratchet, nonce);
+  bits = difference(expected, tag, sizeof expected);
+  pfc_wipe(expected, sizeof expected);
+  return (bits | (0u - bits)) >> 31;
+}
+
+/// 0 if the kind is that of the slot, and the verdict tells a copy exactly where the command is out of step and its
+/// class is not kept from copies.
+static uint32_t ratchet_difference(const struct pfc_slot *slot, const struct pfc_command *command,
+                                   const uint8_t nonce[PFC_NONCE_BYTES], uint8_t verdict) {
+  uint32_t policy = slot->policy & PFC_POLICY_RATCHET;
+  uint32_t has = (uint32_t)(policy != PFC_RATCHET_NONE);
+  uint32_t told = (uint32_t)(verdict == PFC_VERDICT_ACCEPTED_COPY) | (verdict == PFC_VERDICT_ACCEPTED_DEVICE_COPY);
+  uint32_t open = (uint32_t)slot->device_classes >> command->command_class;
+  uint32_t kept = (uint32_t)(policy == PFC_RATCHET_REFUSE) & ~open;
+  volatile uint32_t out = has;
+  if (command->ratchet_tag != NULL) out = is_out_of_step(slot, command->ratchet_tag, nonce);
+  return ((uint32_t)(command->ratchet_tag != NULL) ^ has) | (out ^ told) | (told & kept);
+}
+
+#endif
+
 uint32_t pfc_review_command(const struct pfc_verifier *verifier, const struct pfc_session *session, int index,
-                            const uint8_t *message, size_t size) {
+                            const struct pfc_slot *judged, const uint8_t *message, size_t size, uint8_t verdict) {
   volatile struct review review = {0, 0};
   struct pfc_command command;
   const struct pfc_slot *slot;
@@ -109,30 +173,37 @@ uint32_t pfc_review_command(const struct pfc_verifier *verifier, const struct pf
   if (index < 0 || index >= PFC_SLOTS) return ~PFC_REVIEW_PASSED;
   if (pfc_command_decode(&command, message, size) != PFC_OK) return ~PFC_REVIEW_PASSED;
   slot = &verifier->ledger.slots[index];
-  look(&review, STEP_SHAPE, (uint32_t)command.kind - 1 > 1);
+  look(&review, STEP_SHAPE, (uint32_t)command.kind - 1 > (PFC_RATCHETS ? 3 : 1));
   // A challenge that was not live has been wiped.
   look(&review, STEP_CHALLENGE,
        (uint32_t)(command.counter != session->challenge.counter) |
            (uint32_t)pfc_is_zero(session->challenge.bytes, PFC_CHALLENGE_BYTES));
   look(&review, STEP_AGE, is_too_old(verifier, session));
   look(&review, STEP_SLOT, is_not_served(verifier, index, &command));
-  look(&review, STEP_SECRETS, pfc_slot_sum(slot) ^ slot->sum);
+#if PFC_OPENS_TOKENS
+  look(&review, STEP_HEIR, is_no_heir(verifier, session, slot, judged, command.kind));
+#endif
+  look(&review, STEP_SECRETS, pfc_slot_sum(judged) ^ judged->sum);
   look(&review, STEP_ONCE, (slot->last.verdict != PFC_VERDICT_NONE) & (slot->last.counter == command.counter));
-  look(&review, STEP_BOUNDS, is_out_of_bounds(verifier, slot));
+  look(&review, STEP_BOUNDS, is_out_of_bounds(verifier, judged));
   review.wrong |= (uint32_t)pfc_nonce_derive(nonce, verifier->hardware->id, &session->challenge, command.kind,
                                              command.command_class, command.command, command.command_size);
-  memcpy(answered, nonce, sizeof answered);
-  classes = slot->device_classes;
-  if (command.kind == PFC_KIND_INTEGRITY) {
-    classes = slot->integrity_classes;
-    pfc_nonce_escort(answered, nonce, command.integrity_proof);
+  pfc_command_escort(answered, nonce, &command);
+  classes = judged->device_classes;
+  if (pfc_kind_is_integrity(command.kind)) {
+    classes = judged->integrity_classes;
     look(&review, STEP_INTEGRITY,
-         proof_difference(command.integrity_proof, slot->secrets.integrity_key, nonce, slot->secrets.integrity));
+         proof_difference(command.integrity_proof, judged->secrets.integrity_key, nonce, judged->secrets.integrity));
   } else {
-    look(&review, STEP_INTEGRITY, (uint32_t)command.kind ^ PFC_KIND_DEVICE);
+    look(&review, STEP_INTEGRITY, (uint32_t)command.kind & 1u);
   }
   look(&review, STEP_DEVICE,
-       proof_difference(command.device_proof, slot->secrets.device_key, answered, slot->secrets.device));
+       proof_difference(command.device_proof, judged->secrets.device_key, answered, judged->secrets.device));
+#if PFC_RATCHETS
+  look(&review, STEP_RATCHET, ratchet_difference(judged, &command, nonce, verdict));
+#else
+  (void)verdict;
+#endif
   look(&review, STEP_RIGHTS, ~(classes >> command.command_class) & 1u);
   return passed(&review, COMMAND_STEPS);
 }
@@ -168,6 +239,7 @@ uint32_t pfc_review_token(const struct pfc_verifier *verifier, int index, const 
                           const struct pfc_token *token) {
   volatile struct review review = {0, 0};
   struct pfc_token again;
+  uint32_t waits;
   if (index < 0 || index >= PFC_SLOTS) return ~PFC_REVIEW_PASSED;
   look(&review, STEP_OPENED, (uint32_t)pfc_token_open(&again, message, size, verifier->hardware));
   look(&review, STEP_SAME, difference(token, &again, sizeof again));
@@ -175,8 +247,10 @@ uint32_t pfc_review_token(const struct pfc_verifier *verifier, int index, const 
        (uint32_t)(again.issued < verifier->ledger.floor) | is_beyond_step(verifier, again.issued) |
            ((again.not_after != 0) & (pfc_verifier_epoch(verifier) > again.not_after)));
   look(&review, STEP_TENANT, is_out_of_place(&verifier->ledger, index, &again));
+  waits = (uint32_t)((again.policy & PFC_POLICY_UPCOMING) != 0) &
+          (verifier->ledger.slots[index].state == PFC_SLOT_HELD);
   pfc_wipe(&again, sizeof again);
-  return passed(&review, TOKEN_STEPS);
+  return passed(&review, TOKEN_STEPS) ^ ((0 - waits) & (PFC_REVIEW_PASSED ^ PFC_REVIEW_READY));
 }
 
 // ORDER ----------------------------------------------------------------------------------------------------------

@@ -12,13 +12,15 @@
 // Apart: what the first look has found must not be carried into the second by the compiler.
 
 /// Judges a command that is about to be accepted a second time, while its challenge still stands in the session.
+/// `judged` is the slot `index`, or the session's candidate for it, `verdict` is what the first look gave.
 /// PFC_REVIEW_PASSED, or any other value.
 PFC_APART PFC_MUST_USE
 uint32_t pfc_review_command(const struct pfc_verifier *verifier, const struct pfc_session *session,
-                            int index, const uint8_t *message, size_t size);
+                            int index, const struct pfc_slot *judged, const uint8_t *message, size_t size,
+                            uint8_t verdict);
 
 /// The same for a token that is about to take the slot `index`: opens it once more. `token` is what the first opening
-/// gave.
+/// gave. PFC_REVIEW_READY instead of PFC_REVIEW_PASSED if it may only become a candidate.
 PFC_APART PFC_MUST_USE
 uint32_t pfc_review_token(const struct pfc_verifier *verifier, int index, const uint8_t *message,
                           size_t size, const struct pfc_token *token);

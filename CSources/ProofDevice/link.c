@@ -40,7 +40,7 @@ void pfd_link_flush(struct pfd_link *link) {
       if (link->reply_handle == 0) return;
       size = pfc_fragment_next(&link->fragmenter, link->out + HEAD_BYTES);
       if (size == 0) {
-        // An answer that is told is told: a glitch that comes back here finds none (Tests/Firmware/skip.py).
+        // An answer that is told is told: a glitch that comes back here finds none (Tests/Process/Firmware/skip.py).
         memset(link->reply, 0, sizeof link->reply);
         link->reply_handle = 0;
         return;
@@ -180,7 +180,7 @@ static uint8_t subscribe(struct pfd_link *link, unsigned which, const uint8_t *v
 static uint8_t take_fragment(struct pfd_link *link, uint16_t handle, const uint8_t *value, size_t size) {
   const struct pfd_link_host *host = link->host;
   const struct pfc_reassembler *whole = &link->reassembler;
-  // A glitch that leaves the judgement out finds no answer that was given before (Tests/Firmware/skip.py).
+  // A glitch that leaves the judgement out finds no answer that was given before (Tests/Process/Firmware/skip.py).
   struct pfc_outcome outcome = {0};
   int asks = handle == PFD_HANDLE_CHALLENGE;
   enum pfc_frame_result result = PFC_FRAME_GARBAGE;

@@ -137,6 +137,27 @@ static void note_proof(struct pfd_unit *unit, struct pfd_link *link, const struc
   link->since = now(unit);
 }
 
+/// Puts the message's reference into its event.
+static void refer(struct pfd_event *event, const struct pfd_unit *unit, const uint8_t *bytes, size_t size,
+                  const struct pfc_outcome *outcome) {
+#if PFD_TELLS_EVENTS
+  uint8_t digest[PFC_TOKEN_DIGEST_BYTES];
+  // Hardware that did not start has no id to name.
+  if (outcome->reply_type != PFC_MESSAGE_VERDICT || unit->verifier.hardware == NULL) return;
+  memcpy(event->hardware, unit->verifier.hardware->id, sizeof event->hardware);
+  memcpy(event->message, outcome->reply + 3, sizeof event->message);
+  if (event->a != PFC_MESSAGE_TOKEN || size != PFC_TOKEN_BYTES) return;
+  pfc_token_digest(digest, bytes);
+  memcpy(event->message, digest, sizeof event->message);
+#else
+  (void)event;
+  (void)unit;
+  (void)bytes;
+  (void)size;
+  (void)outcome;
+#endif
+}
+
 static void judge(void *context, struct pfd_link *link, uint8_t type, const uint8_t *bytes, size_t size,
                   struct pfc_outcome *outcome) {
   struct pfd_unit *unit = context;
@@ -146,6 +167,7 @@ static void judge(void *context, struct pfd_link *link, uint8_t type, const uint
   event.b = outcome->verdict;
   if (outcome->reply_type == PFC_MESSAGE_VERDICT) event.detail = get16(outcome->reply + 1);
   if (outcome->instance_id != NULL) memcpy(event.id, outcome->instance_id, sizeof event.id);
+  refer(&event, unit, bytes, size, outcome);
   tell_judged(unit, &event);
   if (outcome->execute == PFC_EXECUTE) {
     note_proof(unit, link, outcome);

@@ -99,6 +99,7 @@ static const char *verdict_name(uint8_t verdict) {
     case PFC_VERDICT_ACCEPTED: return "accepted";
     case PFC_VERDICT_ACCEPTED_DEVICE: return "accepted, device only";
     case PFC_VERDICT_HELD: return "held";
+    case PFC_VERDICT_READY: return "ready";
     case PFC_VERDICT_DONE: return "order done";
     case PFC_VERDICT_NOT_EXECUTED: return "not executed";
     case PFC_VERDICT_INTEGRITY_DIFFERS: return "integrity differs";
@@ -146,15 +147,31 @@ static const char *nth(uint64_t number) {
   return text;
 }
 
+/// The text that app and backend log for the same token, command or recall; otherwise nothing.
+static const char *reference(const struct pfd_event *event) {
+  static char text[40];
+  char hardware[2 * sizeof event->hardware + 1], digest[2 * sizeof event->message + 1];
+  uint32_t counter = 0;
+  log_hex(hardware, event->hardware, sizeof event->hardware);
+  log_hex(digest, event->message, sizeof event->message);
+  for (size_t i = 0; i < sizeof event->message; i++) counter |= (uint32_t)event->message[i] << 8 * i;
+  text[0] = 0;
+  if (event->a == PFC_MESSAGE_TOKEN) (void)snprintf(text, sizeof text, ", ref=%s-t%s", hardware, digest);
+  if (event->a == PFC_MESSAGE_COMMAND || event->a == PFC_MESSAGE_RECALL) {
+    (void)snprintf(text, sizeof text, ", ref=%s-%" PRIu32, hardware, counter);
+  }
+  return text;
+}
+
 static void log_judged(const struct pfd_event *event) {
   char id[2 * sizeof event->id + 1];
   // Challenges are frequent and decide nothing.
   enum log_level level = event->b == PFC_VERDICT_NONE ? LOG_DEBUG : LOG_INFO;
   if (event->b == PFC_VERDICT_FAULT) level = LOG_ERROR;
   log_hex(id, event->id, sizeof event->id);
-  log_line(level, "link %d: %s of %s: %s (%d), detail %d%s", event->link, message_name(event->a),
+  log_line(level, "link %d: %s of %s: %s (%d), detail %d%s%s", event->link, message_name(event->a),
            strcmp(id, "00000000") == 0 ? "anyone" : id, verdict_name(event->b), event->b, event->detail,
-           nth(event->number));
+           reference(event), nth(event->number));
 }
 
 void log_event(const struct pfd_event *event) {

@@ -23,13 +23,7 @@ enum {
   FILE_MAX_BYTES = 4096,
   COUNTER_SHIFT = 24,
   DAY_SECONDS = 86400,
-  AHEAD_SECONDS = DAY_SECONDS,  ///< By so much a ledger's time may be ahead of this machine's clock.
-
-  // The ledger's global record (docs/SPEC.md, section 12).
-  GLOBAL_RECORD = 0,
-  AT_COUNTER = PFC_RECORD_HEAD_BYTES,
-  AT_EPOCH = AT_COUNTER + 8,
-  AT_FLOOR = AT_EPOCH + 8
+  AHEAD_SECONDS = DAY_SECONDS  ///< By so much a ledger's time may be ahead of this machine's clock.
 };
 
 // Fields ---------------------------------------------------------------------------------------------------------
@@ -230,12 +224,6 @@ void provisioning_merge(struct provisioning *under, const struct provisioning *o
   under->given |= over->given;
 }
 
-static uint64_t read_number(const uint8_t bytes[8]) {
-  uint64_t number = 0;
-  for (int i = 7; i >= 0; i--) number = number << 8 | bytes[i];
-  return number;
-}
-
 static uint64_t higher(uint64_t a, uint64_t b) { return a > b ? a : b; }
 
 /// Whether a signature of the past counts in the future: id and key stay, and an issuer does.
@@ -257,17 +245,14 @@ static bool trusts_the_past(const struct provisioning *old, const struct provisi
 static int outlive_ledger(struct provisioning *old, const struct provisioning *provisioning,
                           const struct flash_file *flash) {
   struct pfc_storage storage = pfd_flash_storage(&flash->port);
-  struct pfc_record record;
-  uint8_t key[32], bytes[PFC_RECORD_BYTES(PFC_LEDGER_GLOBAL_BYTES)];
+  struct pfc_ledger_past past;
   uint64_t seen = 0, here = old->epoch;
-  pfc_record_key(key, old->hardware.secret_key);
   old->floor = here;
   old->counter = here << COUNTER_SHIFT;
-  if (pfc_record_load(&record, bytes, PFC_LEDGER_GLOBAL_BYTES, &storage, GLOBAL_RECORD, key) == PFC_OK) {
-    old->counter = higher(old->counter, read_number(bytes + AT_COUNTER));
-    seen = higher(read_number(bytes + AT_EPOCH), read_number(bytes + AT_FLOOR));
+  if (pfc_ledger_past(&past, &storage, old->hardware.secret_key) == PFC_OK) {
+    old->counter = higher(old->counter, past.counter);
+    seen = higher(past.epoch, past.floor);
   }
-  pfc_wipe(key, sizeof key);
   // A floor that is given decides; and what no signature can say again is forgotten.
   if ((provisioning->given & GIVEN_FLOOR) != 0 || !trusts_the_past(old, provisioning)) return GO_ON;
   if (seen > here && seen - here > AHEAD_SECONDS) {
@@ -338,7 +323,7 @@ static int complete(struct provisioning *provisioning, const struct flash_file *
 
 static int print_public(const struct pfc_hardware *hardware) {
   char id[2 * PFC_ID_BYTES + 1], key[2 * PFC_PUBLIC_KEY_BYTES + 1];
-  unsigned features = PFC_FEATURE_TOKEN_2;
+  unsigned features = PFC_FEATURE_TOKEN_2 | PFC_FEATURE_UPCOMING | (PFC_RATCHETS ? PFC_FEATURE_RATCHET : 0u);
   if (hardware->has_factory_secret) features |= PFC_FEATURE_FACTORY_SECRET;
   log_hex(id, hardware->id, PFC_ID_BYTES);
   log_hex(key, hardware->public_key, PFC_PUBLIC_KEY_BYTES);

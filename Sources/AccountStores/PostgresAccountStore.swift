@@ -89,14 +89,14 @@ package final class PostgresAccountStore: Store {
   private init(
     _ options: PostgresOptions, _ account: PostgresRows, _ settings: Settings
   ) throws(StoreError) {
-    let number = try StoreError.of(options.description) { () throws(PostgresError) in
+    let found = try StoreError.of(options.description) { () throws(PostgresError) in
       try account.integer(0, 0)
     }
     // See v6-move.up.sql.
-    guard number > 0 else {
+    guard found > 0 else {
       throw .moved(path: options.description, to: "another store, as its owner told “proofctl”")
     }
-    self.account = Int32(truncatingIfNeeded: number)
+    self.account = Int32(truncatingIfNeeded: found)
     place = options.description
     self.options = options
     self.settings = settings
@@ -105,15 +105,30 @@ package final class PostgresAccountStore: Store {
     let patience = settings.patience
     let lanes = 0..<settings.lanes
     uses = Batcher(lanes: lanes.map { _ in UseLane(options, patience: patience) })
-    calls = Batcher(lanes: lanes.map { _ in CallLane(options, patience: patience) })
+    let number = self.account
+    calls = Batcher(
+      lanes: lanes.map { _ in
+        let lane = (0..<16).map { _ in UInt8.random(in: .min ... .max) }
+        let renewal = PostgresCall(.lease, [.int4(number), .bytea(lane)])
+        return CallLane(options, patience: patience, renewingBy: renewal)
+      })
     surveys = Batcher(lanes: [CallLane(patient, patience: patience)])
   }
 
   /// Calls a statement whose first parameter is the account's number.
+  ///
+  /// - Parameters:
+  ///   - statement: The statement.
+  ///   - values: Its other parameters.
+  ///   - isPresent: Whether the answer must be the present state, and not that of a primary that was
+  ///     replaced.
+  /// - Returns: The rows.
+  /// - Throws: `PostgresError`.
   func run(
-    _ statement: PostgresStatement, _ values: [PostgresValue]
+    _ statement: PostgresStatement, _ values: [PostgresValue], isPresent: Bool = false
   ) throws(PostgresError) -> PostgresRows {
-    try calls.answer(to: PostgresCall(statement, [.int4(account)] + values))
+    try calls.answer(
+      to: PostgresCall(statement, [.int4(account)] + values, needsLease: isPresent))
   }
 
   /// Runs a query over all devices.
@@ -151,6 +166,25 @@ package final class PostgresAccountStore: Store {
     }
   }
 
+  /// The revision and all rows of some tables, in one statement: one trip, one snapshot.
+  package func image(of tables: [StoreTable]) throws(StoreError) -> StoreImage {
+    try stored { () throws(PostgresError) in
+      let answer = try run(.image, [.int2s(tables.map(\.number))], isPresent: true)
+      var rows: [Int16: [StoreRow]] = [:]
+      guard answer.count > 0, try answer.integer(0, 0) == 0 else {
+        throw PostgresError(.mismatch, "an image has no revision")
+      }
+      for row in 1..<answer.count {
+        let table = Int16(truncatingIfNeeded: try answer.integer(row, 0))
+        rows[table, default: []].append(
+          StoreRow(try answer.text(row, 1), try answer.bytes(row, 2)))
+      }
+      return StoreImage(
+        revision: UInt64(bitPattern: try answer.integer(0, 3)),
+        Dictionary(tables.map { ($0, rows[$0.number] ?? []) }, uniquingKeysWith: { $1 }))
+    }
+  }
+
   /// Makes all changes or none, under the name of a random operation: a repeated call knows it.
   package func apply(_ changes: [StoreChange]) throws(StoreError) {
     let parts = changes.map(\.parts)
@@ -178,7 +212,20 @@ package final class PostgresAccountStore: Store {
   /// Grows with each change.
   package func revision() throws(StoreError) -> UInt64 {
     try stored { () throws(PostgresError) in
-      try UInt64(bitPattern: run(.see, [.bytea([])]).integer(0, 0))
+      try UInt64(bitPattern: run(.see, [.bytea([])], isPresent: true).integer(0, 0))
+    }
+  }
+
+  /// Makes a database that was restored from a backup safe to serve, together with a fresh key of
+  /// salts. A repeated call does no harm.
+  ///
+  /// - Parameters:
+  ///   - now: Unix seconds.
+  ///   - block: Numbers of each counter that are left out: more than were given since the backup.
+  /// - Throws: ``StoreError/database(_:detail:)``.
+  package func afterRestore(at now: Int64, skipping block: Int64) throws(StoreError) {
+    try stored { () throws(PostgresError) in
+      _ = try run(.afterRestore, [.int8(SpentRing.minute(of: now)), .int8(block), .int8(now)])
     }
   }
 

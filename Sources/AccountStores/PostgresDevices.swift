@@ -116,7 +116,7 @@ extension PostgresAccountStore {
     at id: InstanceID
   ) throws(StoreError) -> (revision: UInt64, device: DeviceRow?) {
     try stored { () throws(PostgresError) in
-      let rows = try run(.see, [.bytea(id.bytes)])
+      let rows = try run(.see, [.bytea(id.bytes)], isPresent: true)
       let revision = UInt64(bitPattern: try rows.integer(0, 0))
       guard try rows.integer(0, 1) > 0 else { return (revision, nil) }
       return (revision, try Self.device(id, rows, 0, from: 1))

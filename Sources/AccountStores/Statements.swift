@@ -12,6 +12,16 @@ extension PostgresStatement {
   static let row = PostgresStatement(
     "row", "SELECT value FROM pf1.row($1::int4, $2::int2, $3::bytea)")
   static let rows = PostgresStatement("rows", "SELECT key, value FROM pf2.rows($1::int4, $2::int2)")
+  /// The first row is the revision's. The functions read by the statement's own snapshot.
+  static let image = PostgresStatement(
+    "image",
+    """
+    SELECT 0::int2, ''::bytea, ''::bytea, revision FROM pf1.see($1::int4, ''::bytea)
+    UNION ALL
+    SELECT wanted.tbl, r.key, r.value, 0 FROM unnest($2::int2[]) AS wanted (tbl),
+      LATERAL pf2.rows($1::int4, wanted.tbl) r
+    ORDER BY 1, 2
+    """)
   static let apply = PostgresStatement(
     "apply",
     """
@@ -21,6 +31,10 @@ extension PostgresStatement {
   static let advance = PostgresStatement(
     "advance", "SELECT pf1.block($1::int4, $2::bytea, $3::int8)")
   static let counter = PostgresStatement("counter", "SELECT pf2.counter($1::int4, $2::bytea)")
+
+  static let lease = PostgresStatement("lease", "SELECT pf2.lease($1::int4, $2::bytea)")
+  static let afterRestore = PostgresStatement(
+    "after_restore", "SELECT pf2.after_restore($1::int4, $2::int8, $3::int8, $4::int8)")
 
   static let see = PostgresStatement(
     "see",

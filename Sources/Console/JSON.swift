@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import ProofBytes
+
 /// A JSON value that keeps its members in order, so that two runs print the same bytes.
 package indirect enum JSON: Sendable {
   case null
@@ -24,33 +26,16 @@ extension JSON: CustomStringConvertible {
     case .integer(let value): return "\(value)"
     case .decimal(let value, let decimals):
       return value.isFinite ? value.text(decimals: decimals) : "null"
-    case .string(let value): return Self.quoted(value)
+    case .string(let value): return JSONQuoting.quoted(value)
     case .array(let values):
       if values.isEmpty { return "[]" }
       let lines = values.map { inner + $0.text(indent: inner) }
       return "[\n" + lines.joined(separator: ",\n") + "\n\(indent)]"
     case .object(let members):
       if members.isEmpty { return "{}" }
-      let lines = members.map { "\(inner)\(Self.quoted($0)): \($1.text(indent: inner))" }
+      let lines = members.map { "\(inner)\(JSONQuoting.quoted($0)): \($1.text(indent: inner))" }
       return "{\n" + lines.joined(separator: ",\n") + "\n\(indent)}"
     }
-  }
-
-  private static func quoted(_ text: String) -> String {
-    var quoted = "\""
-    for scalar in text.unicodeScalars {
-      switch scalar {
-      case "\"": quoted += "\\\""
-      case "\\": quoted += "\\\\"
-      case "\n": quoted += "\\n"
-      case "\t": quoted += "\\t"
-      case _ where scalar.value < 0x20 || scalar.value == 0x7F:
-        let digits = String(scalar.value, radix: 16)
-        quoted += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
-      default: quoted.unicodeScalars.append(scalar)
-      }
-    }
-    return quoted + "\""
   }
 }
 

@@ -78,7 +78,9 @@ package final class EventHandler: HTTPHandler {
   /// The name of the credential that a request shows; nil for none that counts.
   private func asker(_ request: HTTPRequest, _ now: UnixTime) -> String? {
     let scheme = "Bearer "
-    guard let value = request.headers["authorization"], value.hasPrefix(scheme) else { return nil }
+    guard let value = request.value(of: "authorization"), value.hasPrefix(scheme) else {
+      return nil
+    }
     let credentials = state.withLock { $0.credentials }
     return credentials.name(
       of: String(value.dropFirst(scheme.utf8.count)), at: UInt64(clamping: now.seconds))

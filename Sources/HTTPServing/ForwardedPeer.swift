@@ -27,10 +27,13 @@ struct ForwardedPeer: Sendable {
   /// The last address in `X-Forwarded-For` that is no trusted proxy's. Each proxy appends the
   /// address that it saw. Addresses before the last untrusted one are that client's own claim, and
   /// are ignored.
+  ///
+  /// - Parameter request: A request whose ``HTTPRequest/isForwarded`` is set.
+  /// - Returns: The address.
   func peer(of request: HTTPRequest) -> String {
-    guard isProxy(request.peer),
-      let forwarded = request.headers["x-forwarded-for"]
-    else { return request.peer }
+    guard request.isForwarded, let forwarded = request.value(of: "x-forwarded-for") else {
+      return request.peer
+    }
     var peer = request.peer
     for part in forwarded.split(separator: ",", omittingEmptySubsequences: false).reversed() {
       guard let address = IPAddress(String(part.trimmed)) else { break }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import ProofBytes
 internal import ProofJOSE
 
 /// Writes events, one line each: as text for people, or as JSON for programs.
@@ -90,29 +91,10 @@ public struct HTTPLog: Sendable {
   static func text(ofTime time: Duration) -> String {
     let (seconds, attoseconds) = time.components
     let (day, second) = seconds.quotientAndRemainder(dividingBy: 86_400)
-    let (year, month, dayOfMonth) = date(ofDay: day)
     let milliseconds = attoseconds / 1_000_000_000_000_000
-    func digits(_ value: Int64, _ count: Int) -> String {
-      let text = "\(value)"
-      return String(repeating: "0", count: max(0, count - text.count)) + text
-    }
-    return "\(digits(year, 4))-\(digits(month, 2))-\(digits(dayOfMonth, 2))"
+    let digits = CalendarDate.digits
+    return CalendarDate(daysSince1970: day).text
       + "T\(digits(second / 3600, 2)):\(digits(second / 60 % 60, 2)):\(digits(second % 60, 2))"
       + ".\(digits(milliseconds, 3))Z"
-  }
-
-  /// The Gregorian date of a day counted from 1970. Years begin in March here, so that a leap day comes
-  /// last; 400 years have 146,097 days.
-  private static func date(ofDay day: Int64) -> (year: Int64, month: Int64, day: Int64) {
-    let shifted = day + 719_468
-    let era = shifted / 146_097
-    let dayOfEra = shifted % 146_097
-    let yearOfEra =
-      (dayOfEra - dayOfEra / 1_460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
-    let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
-    let monthFromMarch = (5 * dayOfYear + 2) / 153
-    let dayOfMonth = dayOfYear - (153 * monthFromMarch + 2) / 5 + 1
-    let month = monthFromMarch < 10 ? monthFromMarch + 3 : monthFromMarch - 9
-    return (yearOfEra + era * 400 + (month <= 2 ? 1 : 0), month, dayOfMonth)
   }
 }

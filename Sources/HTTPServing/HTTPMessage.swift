@@ -15,9 +15,6 @@ public struct HTTPRequest: Sendable, Hashable {
   /// counts.
   public var query: [String: String]
 
-  /// The values by name. Names are in lower case; values of a repeated name are joined by commas.
-  public var headers: [String: String]
-
   /// The lines of the header in their order.
   public var fields: [HTTPField]
 
@@ -30,6 +27,30 @@ public struct HTTPRequest: Sendable, Hashable {
   /// Whether a trusted proxy sent it.
   public var isForwarded = false
 
+  /// The values by name. Names are in lower case; values of a repeated name are joined by commas.
+  ///
+  /// They are collected from ``fields`` each time. For one name call ``value(of:)``.
+  public var headers: [String: String] {
+    var headers: [String: String] = [:]
+    for field in fields {
+      let name = field.name.lowercased()
+      headers[name] = headers[name].map { $0 + "," + field.value } ?? field.value
+    }
+    return headers
+  }
+
+  /// The value of one name in ASCII.
+  ///
+  /// - Parameter name: The name in any case.
+  /// - Returns: The value; values of a repeated name are joined by commas. Nil if no line has the name.
+  public func value(of name: String) -> String? {
+    var found: String?
+    for field in fields where field.isNamed(name) {
+      found = found.map { $0 + "," + field.value } ?? field.value
+    }
+    return found
+  }
+
   /// A request with these parts. Its target is the path and its lines are the headers, unless they are given, too.
   public init(
     method: String, path: String, target: String? = nil, query: [String: String] = [:],
@@ -40,7 +61,6 @@ public struct HTTPRequest: Sendable, Hashable {
     self.path = path
     self.target = target ?? path
     self.query = query
-    self.headers = headers
     self.fields = fields ?? headers.sorted { $0.key < $1.key }.map { HTTPField($0.key, $0.value) }
     self.body = body
     self.peer = peer
@@ -58,6 +78,16 @@ public struct HTTPField: Sendable, Hashable {
   public init(_ name: String, _ value: String) {
     self.name = name
     self.value = value
+  }
+
+  /// Whether the line has a name. Letters are equal to their other case.
+  fileprivate func isNamed(_ name: String) -> Bool {
+    self.name.utf8.count == name.utf8.count
+      && zip(self.name.utf8, name.utf8).allSatisfy { one, other in
+        let lower = one | 0x20
+        return one == other
+          || (one ^ other == 0x20 && lower >= UInt8(ascii: "a") && lower <= UInt8(ascii: "z"))
+      }
   }
 }
 

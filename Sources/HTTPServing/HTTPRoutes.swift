@@ -11,17 +11,25 @@ public struct HTTPRoutes: Sendable {
   }
 
   private let routes: [Route]
+  /// The templates of paths that are templates themselves.
+  private let known: [String: String]
 
   /// The name of a request outside all routes.
   public static let other = "other"
 
   /// Makes routes of these templates. A segment in braces stands for any non-empty one.
   public init(_ templates: [String]) {
-    routes = templates.map { Route(template: $0, segments: Self.segments($0)) }
+    let routes = templates.map { Route(template: $0, segments: Self.segments($0)) }
+    self.routes = routes
+    known = Dictionary(templates.map { ($0, Self.template(of: $0, in: routes)) }) { one, _ in one }
   }
 
   /// The template of a path, or ``other``.
   public func template(of path: String) -> String {
+    known[path] ?? Self.template(of: path, in: routes)
+  }
+
+  private static func template(of path: String, in routes: [Route]) -> String {
     let segments = Self.segments(path)
     let route = routes.first { route in
       route.segments.count == segments.count

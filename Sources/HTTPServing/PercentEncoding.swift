@@ -4,14 +4,14 @@
 enum PercentEncoding {
   /// Undoes the encoding. `nil` for a percent sign without two hexadecimal digits, for a zero byte,
   /// and if the result is not UTF-8.
-  static func decoded(_ text: [UInt8]) -> String? {
+  static func decoded(_ text: some Collection<UInt8>) -> String? {
     decoded(text) { _ in false }
   }
 
   /// A path with its encoding undone. `nil` also for an encoded slash, which a proxy's rules treat
   /// as a border and this server as part of a name. `nil` too for an encoded letter, digit, hyphen,
   /// dot, underscore or tilde, because a proxy's rule that compares texts would not match it.
-  static func decodedPath(_ path: [UInt8]) -> String? {
+  static func decodedPath(_ path: some Collection<UInt8>) -> String? {
     decoded(path) { byte in
       switch byte {
       case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
@@ -23,7 +23,12 @@ enum PercentEncoding {
     }
   }
 
-  private static func decoded(_ text: [UInt8], refusing: (UInt8) -> Bool) -> String? {
+  private static func decoded(
+    _ text: some Collection<UInt8>, refusing: (UInt8) -> Bool
+  ) -> String? {
+    guard text.contains(where: { $0 == UInt8(ascii: "%") || $0 == 0 }) else {
+      return String(validating: text, as: UTF8.self)
+    }
     var bytes: [UInt8] = []
     bytes.reserveCapacity(text.count)
     var rest = text[...]

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import ProofBytes
+
 /// The faults of a simulated link. All chances are in thousandths, for each PDU in each direction.
 package struct LinkFaults: Sendable {
   package var loss = 0
@@ -25,19 +27,13 @@ package struct LinkFaults: Sendable {
   package init() {}
 }
 
-/// A random generator with a seed: the same numbers on every machine (SplitMix64).
+/// The dice of a simulated link: the same rolls from the same seed.
 package struct LinkDice: Sendable {
-  private var state: UInt64
+  private var random: SplitMix64
 
-  package init(seed: UInt64) { state = seed }
+  package init(seed: UInt64) { random = SplitMix64(seed: seed) }
 
-  package mutating func roll() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var z = state
-    z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-    return z ^ (z >> 31)
-  }
+  package mutating func roll() -> UInt64 { random.next() }
 
   package mutating func below(_ sides: Int) -> Int { Int(roll() % UInt64(sides)) }
 

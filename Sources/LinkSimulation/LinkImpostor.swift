@@ -50,11 +50,13 @@ package struct LinkImpostor: ~Copyable {
 
   /// The right counter, and no receipt or a made-up one.
   private func verdict(_ dice: inout LinkDice) -> [[UInt8]] {
-    let verdicts: [UInt8] = [1, 3, 5, 16, 17, 18, 22, 34, 48]
-    var bytes = [UInt8](repeating: 0, count: 43)
-    bytes[0] = verdicts[dice.below(verdicts.count)]
-    bytes.replaceSubrange(3..<11, with: counter.littleEndianBytes)
-    if dice.happens(500) { bytes[42] = 1 }
+    let verdicts: [Verdict] = [
+      .accepted, .held, .notExecuted, .integrityDiffers, .deviceDiffers, .stale, .unknownInstance,
+      .expired, .malformed,
+    ]
+    let verdict = verdicts[dice.below(verdicts.count)]
+    var bytes = Answer(verdict, counter: counter, to: .random(), with: nil).message.bytes
+    if dice.happens(500) { bytes[bytes.count - 1] = 1 }
     guard let message = try? Message(.verdict, bytes), let packets = try? message.packets(of: 20)
     else { return [] }
     let handle = Self.verdictHandle

@@ -141,6 +141,7 @@ package struct LinkModel<Peripheral: LinkPeripheral>: ~Copyable {
       case .check(let answer):
         actions += exchange.handle(.checked(.success(try? app.receipt(answer))))
       case .remeasure: actions += exchange.handle(.remeasured(.success(false)))
+      case .recallBefore: actions += exchange.handle(.recallBefore(.success(nil)))
       case .finish(let result): return result
       }
     }

@@ -18,7 +18,7 @@ package protocol BatchLane: AnyObject, Sendable {
 /// them with its own. Then it hands the lane to the thread that waits longest, or frees it. No thread
 /// waits for a batch to fill, so a single thread's call is a batch of one.
 ///
-/// Invariants between two sections under the lock. Tests/Models/batches.pml checks them:
+/// Invariants between two sections under the lock. Tests/Adversary/Models/batches.pml checks them:
 /// 1. A lane is free, or exactly one thread leads it or is appointed to.
 /// 2. Calls wait only while no lane is free.
 /// 3. A call waits, leads, or is in exactly one batch, so it is performed once and answered once.

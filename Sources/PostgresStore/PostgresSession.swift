@@ -115,12 +115,17 @@ package final class UseLane: BatchLane {
 /// committed twice.
 package final class CallLane: BatchLane {
   private let session: PostgresSession
+  private let renewal: PostgresCall?
 
   /// - Parameters:
   ///   - options: The settings of the lane's connection.
   ///   - patience: Milliseconds after the first failure in which calls are tried again.
-  package init(_ options: PostgresOptions, patience: Int64 = 3_000) {
+  ///   - renewal: Commits a write that renews the lease of the connection, for calls that need one.
+  package init(
+    _ options: PostgresOptions, patience: Int64 = 3_000, renewingBy renewal: PostgresCall? = nil
+  ) {
     session = PostgresSession(options, patience: patience)
+    self.renewal = renewal
   }
 
   package func perform(_ calls: [PostgresCall]) -> [Result<PostgresRows, PostgresError>] {
@@ -129,9 +134,28 @@ package final class CallLane: BatchLane {
       try session.repeating { (connection) throws(PostgresError) in
         let open = calls.indices.filter { answers[$0] == nil }
         var passing: PostgresError?
-        for (index, answer) in zip(open, connection.run(open.map { calls[$0] })) {
+        let needLease = open.contains { calls[$0].needsLease }
+        let begin = ContinuousClock.now
+        var sent = open.map { calls[$0] }
+        let renewal = needLease && connection.lease.isDue(at: begin) ? renewal : nil
+        if let renewal { sent.append(renewal) }
+        let received = connection.run(sent)
+        if renewal != nil {
+          if case .failure(let error) = received[open.count] {
+            passing = error
+          } else {
+            connection.lease.renew(sentAt: begin)
+          }
+        }
+        // Look at the clock after the readings: they are not older than the lease then.
+        let holds = self.renewal == nil || connection.lease.holds(at: .now)
+        for (index, answer) in zip(open, received) {
           if case .failure(let error) = answer, error.mayRepeat {
             passing = passing ?? error
+          } else if calls[index].needsLease, !holds {
+            passing =
+              passing
+              ?? PostgresError(.timedOut, "the primary confirmed no write, so its state may be old")
           } else {
             answers[index] = answer
           }

@@ -32,6 +32,10 @@ public enum BackendError: Error, Sendable, Hashable {
   case damaged(path: String, reason: String)
   /// Another process holds the file's lock for too long.
   case inUse(path: String, processID: Int32?)
+  /// The hardware takes no token for a measurement to come.
+  case upcomingRefused(HardwareID)
+  /// A measurement to come is not of the fetch that gave the present one.
+  case otherFetch(InstanceID)
 }
 
 extension BackendError: CustomStringConvertible {
@@ -73,6 +77,12 @@ extension BackendError: CustomStringConvertible {
       "\(path) is in use by "
         + (processID.map { "process \($0)" } ?? "another process")
         + ", which did not let go of it within 10 seconds. Nothing was issued: look at that process."
+    case .upcomingRefused(let id):
+      "Hardware \(id) takes no tokens for a measurement to come: its registration does not name the "
+        + "feature \"upcoming\". Present the token of the present measurement."
+    case .otherFetch(let id):
+      "A measurement to come of instance \(id) is not of the fetch that gave its present one. Send "
+        + "the tokens of one fetch together."
     }
   }
 }

@@ -11,9 +11,11 @@ extension GrantPermissions {
   ///   - attempts: A number, or nil for 5.
   ///   - uses: A number, `unlimited`, or nil for that.
   ///   - lifetime: Seconds, `endless`, or nil for 30 days.
+  ///   - ratchet: `report`, `refuse`, or nil for none.
   /// - Throws: ``/ProofModel/ProofError/outOfRange(field:value:allowed:)``.
   package init(
-    classes: String, deviceClasses: String?, attempts: String?, uses: String?, lifetime: String?
+    classes: String, deviceClasses: String?, attempts: String?, uses: String?, lifetime: String?,
+    ratchet: String? = nil
   ) throws(ProofError) {
     self.init(
       try Self.classes(classes, "set of classes for an integrity match"),
@@ -28,6 +30,13 @@ extension GrantPermissions {
       self.lifetime =
         lifetime == "endless"
         ? nil : try Self.number(lifetime, "lifetime", 1...UInt64(UInt32.max))
+    }
+    if let ratchet {
+      guard let policy = RatchetPolicy.allCases.first(where: { "\($0)" == ratchet }) else {
+        throw .outOfRange(
+          field: "ratchet", value: String(ratchet.prefix(40)), allowed: "report or refuse")
+      }
+      self.ratchet = policy
     }
   }
 

@@ -39,12 +39,15 @@ public protocol IssueLedger: Sendable {
 
   /// Notes that a token of a generation will be issued.
   ///
-  /// The same generation may be issued again, because an answer can be lost. After a token of suite
+  /// The same fetch may be issued again, because an answer can be lost: any generation from the
+  /// highest noted base on. After a token of suite
   /// two, the same hardware never gets one of suite one: an attacker who took the features out of a
   /// registration would have its tokens sealed without the factory secret.
   ///
   /// - Parameters:
   ///   - generation: The measurement's generation.
+  ///   - base: The generation of the present pair in the same fetch: at most `generation`, and at
+  ///     most 65,535 below it.
   ///   - pair: The installation and the hardware.
   ///   - suite: The suite by which the token is sealed.
   ///   - time: Unix seconds.
@@ -52,7 +55,7 @@ public protocol IssueLedger: Sendable {
   ///   ``BackendError/revokedInstance(_:through:)``, ``BackendError/downgraded(_:)``,
   ///   ``BackendError/storage(path:reason:)``.
   func noteIssue(
-    of generation: UInt32, to pair: IssuePair, by suite: TokenSuite, at time: UInt64
+    of generation: UInt32, base: UInt32, to pair: IssuePair, by suite: TokenSuite, at time: UInt64
   ) throws(BackendError)
 
   /// Notes that tokens up to a generation will be revoked.
@@ -69,6 +72,7 @@ public protocol IssueLedger: Sendable {
 
 /// The issued and revoked generations of one app instance at one piece of hardware.
 struct IssueHistory: Sendable, Hashable {
+  /// The highest base: every generation of an older fetch is below it.
   var issued: UInt32 = 0
   var revokedThrough: UInt32 = 0
 

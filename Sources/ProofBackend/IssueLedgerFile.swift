@@ -82,14 +82,17 @@ public final class IssueLedgerFile: IssueLedger {
 
   /// Notes that a token of a generation will be issued; returns when that is on the medium.
   public func noteIssue(
-    of generation: UInt32, to pair: IssuePair, by suite: TokenSuite, at time: UInt64
+    of generation: UInt32, base: UInt32, to pair: IssuePair, by suite: TokenSuite, at time: UInt64
   ) throws(BackendError) {
+    guard let offset = UInt16(exactly: Int64(generation) - Int64(base)) else {
+      throw .superseded(issued: base, offered: generation)
+    }
     try step { state throws(BackendError) in
       try (state.histories[pair] ?? IssueHistory()).checkIssue(of: generation, to: pair)
       guard suite == .two || !state.sealedWithSecret.contains(pair.hardware) else {
         throw .downgraded(pair.hardware)
       }
-      try append(.issued, suite, pair, generation, time, &state)
+      try append(.issued, suite, pair, generation, time, &state, offset: offset)
     }
   }
 
@@ -104,9 +107,9 @@ public final class IssueLedgerFile: IssueLedger {
 
   private func append(
     _ event: Event, _ suite: TokenSuite, _ pair: IssuePair, _ generation: UInt32, _ time: UInt64,
-    _ state: inout State
+    _ state: inout State, offset: UInt16 = 0
   ) throws(BackendError) {
-    let record = Self.record(event, suite, pair, generation, time)
+    let record = Self.record(event, suite, offset, pair, generation, time)
     do throws(FileFailure) {
       // Open it each time: another process may have replaced the file to cut off a torn record.
       let file = try folder.access.openAtEnd(Self.fileName)
@@ -260,18 +263,22 @@ public final class IssueLedgerFile: IssueLedger {
     var history = state.histories[pair] ?? IssueHistory()
     if bytes[33] == TokenSuite.two.rawValue { state.sealedWithSecret.insert(hardware) }
     switch event {
-    case .issued: history.issued = max(history.issued, generation)
+    case .issued:
+      let offset = UInt32(UInt16(littleEndianBytes: bytes[34..<36]))
+      history.issued = max(history.issued, generation - min(generation, offset))
     case .revoked: history.revokedThrough = max(history.revokedThrough, generation)
     }
     state.histories[pair] = history
   }
 
   private static func record(
-    _ event: Event, _ suite: TokenSuite, _ pair: IssuePair, _ generation: UInt32, _ time: UInt64
+    _ event: Event, _ suite: TokenSuite, _ offset: UInt16, _ pair: IssuePair,
+    _ generation: UInt32, _ time: UInt64
   ) -> [UInt8] {
-    // Records of earlier versions have 0 where suite one has 0.
+    // Records of earlier versions have 0 where suite one and a present pair have 0.
     let suite = suite == .two ? suite.rawValue : 0
-    var record = pair.instance.bytes + pair.hardware.bytes + [event.rawValue, suite, 0, 0]
+    var record = pair.instance.bytes + pair.hardware.bytes + [event.rawValue, suite]
+    record += offset.littleEndianBytes
     record += generation.littleEndianBytes + time.littleEndianBytes
     return record + check(of: record[...], label)
   }

@@ -12,13 +12,18 @@ public struct MeasuredApp: Sendable {
   public let mode: Mode
   /// The configuration's generation.
   public let generation: UInt32
+  /// The generation of the present pair in the same fetch, at most ``generation``.
+  public let base: UInt32
+  /// Whether this is a measurement to come: a prediction of the service, made of a registered build.
+  public let isUpcoming: Bool
   /// All claims of the token.
   public let claims: Claims
 
   private let measurement: Measurement
   private let key: MeasurementProofKey
 
-  /// Reads the claims `imh`, `dmh`, `mpk`, `dpk`, `did`, `mgn` and `mmd`.
+  /// Reads the claims `imh`, `dmh`, `mpk`, `dpk`, `did`, `mgn`, `mmd`, and `mgb` and `mup` of a
+  /// measurement to come.
   ///
   /// - Parameter claims: The claims of a token that a ``TokenVerifier`` has checked.
   /// - Throws: ``TokenRefusal`` with ``TokenRefusal/Reason/claims``.
@@ -27,6 +32,7 @@ public struct MeasuredApp: Sendable {
     self.claims = claims
     instance = try Self.instance(in: claims)
     generation = try Self.generation(in: claims)
+    (base, isUpcoming) = try Self.base(in: claims, of: generation)
     let mode = try Self.mode(in: claims)
     self.mode = mode
     let integrity = secrets.withIntegrityMeasurement { SecretBytes(copying: $0) }
@@ -68,6 +74,21 @@ public struct MeasuredApp: Sendable {
     return generation
   }
 
+  /// The two claims stand together, or neither does.
+  private static func base(
+    in claims: Claims, of generation: UInt32
+  ) throws(TokenRefusal) -> (UInt32, Bool) {
+    switch (claims.others["mgb"], claims.others["mup"]) {
+    case (nil, nil): return (generation, false)
+    case (.number(let number)?, .bool(true)?):
+      guard let value = number.integer, let base = UInt32(exactly: value), base > 0,
+        base < generation
+      else { throw TokenRefusal(.claims) }
+      return (base, true)
+    default: throw TokenRefusal(.claims)
+    }
+  }
+
   private static func mode(in claims: Claims) throws(TokenRefusal) -> Mode {
     switch claims.others["mmd"] {
     case .string("production"): return .production
@@ -88,6 +109,7 @@ extension MeasuredApp: CustomStringConvertible, CustomReflectable {
   /// The public part.
   public var description: String {
     "measured app: instance \(instance), \(mode), generation \(generation)"
+      + (isUpcoming ? ", upcoming" : "")
   }
 
   /// Shows the public part.

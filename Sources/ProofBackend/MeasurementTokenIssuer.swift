@@ -16,16 +16,30 @@ public struct GrantPermissions: Sendable, Hashable {
   /// The token's lifetime, in seconds; nil if it does not end.
   public var lifetime: UInt64?
 
+  /// The policy of a ratchet, which tells of copies of the app; nil for none. The hardware's features
+  /// must name ratchets.
+  public var ratchet: RatchetPolicy?
+
+  /// The longest life of an upcoming token, in seconds: 90 days. A withdrawn build's token ends by
+  /// itself.
+  public static var upcomingLifetime: UInt64 { 90 * 86_400 }
+
+  func lifetime(of app: MeasuredApp) -> UInt64? {
+    guard app.isUpcoming else { return lifetime }
+    return min(lifetime ?? .max, Self.upcomingLifetime)
+  }
+
   /// Describes rights.
   public init(
     _ integrityClasses: CommandClasses, deviceClasses: CommandClasses = [], attempts: UInt16 = 5,
-    uses: Uses = .unlimited, lifetime: UInt64? = 30 * 86_400
+    uses: Uses = .unlimited, lifetime: UInt64? = 30 * 86_400, ratchet: RatchetPolicy? = nil
   ) {
     self.integrityClasses = integrityClasses
     self.deviceClasses = deviceClasses
     self.attempts = attempts
     self.uses = uses
     self.lifetime = lifetime
+    self.ratchet = ratchet
   }
 }
 
@@ -85,26 +99,68 @@ public struct MeasurementTokenIssuer: Sendable {
     guard hardware.mode == app.mode else {
       throw .otherMode(app: app.mode, hardware: hardware.mode)
     }
+    guard !app.isUpcoming || hardware.takesUpcoming && form == .diversified else {
+      throw .upcomingRefused(id)
+    }
     let factory = try factorySecret(of: hardware)
     guard form == .diversified || (hardware.allowsLiteral && factory == nil) else {
       throw .literalRefused(id)
     }
-    let isTwo = factory != nil || hardware.features.contains(.tokenVersionTwo)
+    guard permissions.ratchet == nil || hardware.features.contains(.ratchet) else {
+      throw .refused(
+        .outOfRange(
+          field: "ratchet", value: permissions.ratchet.map { "\($0)" } ?? "",
+          allowed: "none for this hardware: its registered features do not name ratchets"))
+    }
+    let isTwo =
+      permissions.ratchet != nil || factory != nil || hardware.features.contains(.tokenVersionTwo)
     let now = try checkedNow()
     let token = try proven { () throws(ProofError) in
       let grant = try MeasurementGrant(
         for: id, instance: app.instance, mode: app.mode,
         integrityClasses: permissions.integrityClasses, deviceClasses: permissions.deviceClasses,
         attempts: permissions.attempts, uses: permissions.uses, generation: app.generation,
-        issued: now, notAfter: permissions.lifetime.map { $0.addingClamped(now) },
-        secrets: app.secrets(for: id, form: form), version: isTwo ? .two : .one)
+        issued: now,
+        notAfter: permissions.lifetime(of: app).map { $0.addingClamped(now) },
+        secrets: app.secrets(for: id, form: form), version: isTwo ? .two : .one, base: app.base,
+        isUpcoming: app.isUpcoming, ratchet: permissions.ratchet)
       return try grant.sealed(to: hardware.identity, with: factory, signedBy: key)
     }
     // Note it once the token is sure to exist, and before it is handed out.
     try ledger.noteIssue(
-      of: app.generation, to: IssuePair(app.instance, at: id), by: factory == nil ? .one : .two,
-      at: now)
+      of: app.generation, base: app.base, to: IssuePair(app.instance, at: id),
+      by: factory == nil ? .one : .two, at: now)
     return token
+  }
+
+  /// Issues the tokens of all pairs of one fetch: the present one, and those of measurements to come.
+  ///
+  /// Hardware that does not know upcoming tokens gets the present one alone.
+  ///
+  /// - Parameters:
+  ///   - app: The service's statement about the app as it is.
+  ///   - upcoming: Its statements about measurements to come, of the same fetch.
+  ///   - id: The hardware that the tokens are for.
+  ///   - permissions: The rights that each token grants. Generations share attempts and uses.
+  /// - Returns: The present token, then one for each upcoming statement; nil where the hardware takes
+  ///   none.
+  /// - Throws: ``BackendError``; ``BackendError/otherFetch(_:)`` if a statement is of another fetch.
+  public func issue(
+    to app: MeasuredApp, upcoming: [MeasuredApp], for id: HardwareID,
+    _ permissions: GrantPermissions
+  ) throws(BackendError) -> (present: MeasurementToken, upcoming: [MeasurementToken?]) {
+    for other in upcoming {
+      guard !app.isUpcoming, other.isUpcoming, other.instance == app.instance,
+        other.mode == app.mode, other.base == app.generation
+      else { throw .otherFetch(app.instance) }
+    }
+    let present = try issue(to: app, for: id, permissions)
+    guard try registry.usable(id).takesUpcoming else {
+      return (present, upcoming.map { _ in nil })
+    }
+    var tokens: [MeasurementToken?] = []
+    for app in upcoming { tokens.append(try issue(to: app, for: id, permissions)) }
+    return (present, tokens)
   }
 
   /// The factory secret of hardware that has one. Downgrade: a missing secret is an error, because a
@@ -211,6 +267,11 @@ public struct MeasurementTokenIssuer: Sendable {
   ) throws(BackendError) -> Value {
     do throws(ProofError) { return try body() } catch { throw .refused(error) }
   }
+}
+
+extension RegisteredHardware {
+  /// Whether the hardware takes tokens for a measurement to come.
+  fileprivate var takesUpcoming: Bool { features.contains([.tokenVersionTwo, .upcoming]) }
 }
 
 extension UInt64 {

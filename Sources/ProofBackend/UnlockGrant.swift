@@ -9,6 +9,10 @@ public import ProofModel
 ///     POST /unlock-grant?hardware=<32 hexadecimal digits>[&form=literal]
 ///     Proof-Token: <token>            or  Authorization: Bearer <token>
 ///
+/// The body may have the tokens of measurements to come from the same fetch, at most three, one a
+/// line. The answer then has one measurement token more for each of them, in this order: 288 zero
+/// bytes where the hardware takes no upcoming token, or the service's token is not for this API.
+///
 /// A token proves that an app passed. It proves nothing about the person: the backend authorises
 /// the user by means of its own, such as the session of a sign-in.
 ///
@@ -23,12 +27,17 @@ public struct UnlockGrant: Sendable {
     public var query: [String: String]
     /// The headers by lower-case name.
     public var headers: [String: String]
+    /// The body: nothing, or the tokens of measurements to come.
+    public var body: [UInt8]
 
     /// A request.
-    public init(method: String, query: [String: String], headers: [String: String]) {
+    public init(
+      method: String, query: [String: String], headers: [String: String], body: [UInt8] = []
+    ) {
       self.method = method
       self.query = query
       self.headers = headers
+      self.body = body
     }
   }
 
@@ -86,7 +95,8 @@ public struct UnlockGrant: Sendable {
   ///   - tokenHeader: The header with the token; `Authorization: Bearer` is read where it is missing.
   ///   - bindingHeader: The header, in lower case, whose whole value tokens must be bound to; nil if
   ///     they need not be.
-  ///   - log: Takes a line for people at each refusal. No line has a secret.
+  ///   - log: Takes a line for people at each refusal and each token issued, with its reference. No line has a
+  ///     secret.
   ///   - authorization: Identifies the sender of a request.
   ///   - permit: Decides what that user may get.
   public init(
@@ -107,39 +117,112 @@ public struct UnlockGrant: Sendable {
   /// Answers a request.
   ///
   /// - Parameter request: A request.
+  /// A refusal has a random reference in `Proof-Reference`, which its log line names. A token's reference is that
+  /// which app and hardware log when it is presented, such as `dbe6593c-t9f0a11c2`.
+  ///
   /// - Returns: 200 with a measurement token; 400 for a malformed request; 401 for a refused token
   ///   or an unknown user; 403 for hardware or rights that the user does not get; 405 for another
   ///   method than POST; 409 if the app must measure again; 503 if the backend is at fault.
   public func answer(_ request: Request) -> Answer {
-    guard request.method == "POST" else { return refusal(405, "method") }
+    let reference = Hexadecimal.encode(RandomSource.bytes(8))
+    let refusal = { (status: Int, word: String, cause: String) in
+      log("unlock-grant: ref=\(reference) \(cause)")
+      return Self.refusal(status, word, reference)
+    }
+    guard request.method == "POST" else {
+      return refusal(405, "method", "the method is not POST")
+    }
     let app: MeasuredApp
     do throws(TokenRefusal) {
       app = try verifier.measurement(of: token(in: request), boundTo: bound(in: request))
     } catch {
-      log("unlock-grant: \(error)")
-      return refusal(error.reason == .unavailable ? 503 : 401, error.reason.rawValue)
+      return refusal(
+        error.reason == .unavailable ? 503 : 401, error.reason.rawValue, "\(error.code): \(error)")
+    }
+    let upcoming: [MeasuredApp?]
+    do throws(TokenRefusal) {
+      guard let tokens = upcomingTokens(in: request) else {
+        return refusal(400, "body", "the body has no upcoming tokens of this form")
+      }
+      upcoming = try measurements(of: tokens, boundTo: bound(in: request))
+    } catch {
+      return refusal(
+        error.reason == .unavailable ? 503 : 401, error.reason.rawValue,
+        "upcoming: \(error.code): \(error)")
     }
     guard let user = authorization(request) else {
-      log("unlock-grant: instance \(app.instance) came without a user who is known")
-      return refusal(401, "user")
+      return refusal(401, "user", "instance \(app.instance) came without a user who is known")
     }
-    guard let id = hardware(in: request) else { return refusal(400, "hardware") }
-    guard let form = form(in: request) else { return refusal(400, "form") }
+    guard let id = hardware(in: request) else {
+      return refusal(400, "hardware", "the request names no hardware")
+    }
+    guard let form = form(in: request), form == .diversified || upcoming.isEmpty else {
+      return refusal(400, "form", "the request names no form that is known, or upcoming literals")
+    }
     let application = Application(app: app, user: user, hardware: id, form: form)
     guard let permissions = permit(application) else {
-      log("unlock-grant: instance \(app.instance) has no rights at \(id) for its user")
-      return refusal(403, "rights")
+      return refusal(
+        403, "rights", "instance \(app.instance) has no rights at \(id) for its user")
     }
     do throws(BackendError) {
-      let token = try issuer.issue(to: app, for: id, permissions, form: form)
       return Answer(
         status: 200,
         headers: ["content-type": "application/octet-stream", "cache-control": "no-store"],
-        body: token.bytes)
+        body: try tokens(for: app, upcoming, at: id, permissions, form))
     } catch {
-      log("unlock-grant: \(error)")
-      return refusal(of: error)
+      let (status, word) = Self.status(of: error)
+      return refusal(status, word, "\(error.code): \(error)")
     }
+  }
+
+  /// The most upcoming tokens that one request has.
+  static let upcomingMax = 3
+
+  private func tokens(
+    for app: MeasuredApp, _ upcoming: [MeasuredApp?], at id: HardwareID,
+    _ permissions: GrantPermissions, _ form: TokenForm
+  ) throws(BackendError) -> [UInt8] {
+    if upcoming.isEmpty {
+      let token = try issuer.issue(to: app, for: id, permissions, form: form)
+      note(token, of: app)
+      return token.bytes
+    }
+    let tokens = try issuer.issue(
+      to: app, upcoming: upcoming.compactMap(\.self), for: id, permissions)
+    note(tokens.present, of: app)
+    for token in tokens.upcoming.compactMap(\.self) { note(token, of: app) }
+    let none = [UInt8](repeating: 0, count: MeasurementToken.byteCount)
+    var made = tokens.upcoming.makeIterator()
+    return tokens.present.bytes
+      + upcoming.flatMap { $0 == nil ? none : (made.next() ?? nil)?.bytes ?? none }
+  }
+
+  private func note(_ token: MeasurementToken, of app: MeasuredApp) {
+    log("unlock-grant: ref=\(HardwareReference.of(token)) issued to instance \(app.instance)")
+  }
+
+  /// The tokens in the body; nil if it is none of this form.
+  private func upcomingTokens(in request: Request) -> [String]? {
+    guard let text = String(validating: request.body, as: UTF8.self) else { return nil }
+    let lines = text.split(separator: "\n").map(String.init)
+    return lines.count <= Self.upcomingMax ? lines : nil
+  }
+
+  private func measurements(
+    of tokens: [String], boundTo text: String?
+  ) throws(TokenRefusal) -> [MeasuredApp?] {
+    var apps: [MeasuredApp?] = []
+    for token in tokens {
+      do throws(TokenRefusal) {
+        apps.append(try verifier.measurement(of: token, boundTo: text))
+      } catch {
+        guard error.reason != .unavailable else { throw error }
+        // An app without an update gets a decoy in its place, and does not know it.
+        log("unlock-grant: upcoming: \(error)")
+        apps.append(nil)
+      }
+    }
+    return apps
   }
 
   private func token(in request: Request) -> String {
@@ -167,18 +250,23 @@ public struct UnlockGrant: Sendable {
     }
   }
 
-  private func refusal(of error: BackendError) -> Answer {
+  private static func status(of error: BackendError) -> (Int, String) {
     switch error {
-    case .unknownHardware, .revokedHardware, .otherMode, .literalRefused, .revokedInstance:
-      refusal(403, "hardware")
-    case .superseded: refusal(409, "superseded")
+    case .unknownHardware, .revokedHardware, .otherMode, .literalRefused, .revokedInstance,
+      .upcomingRefused:
+      (403, "hardware")
+    case .otherFetch: (409, "fetch")
+    case .superseded: (409, "superseded")
     case .factorySecretMissing, .downgraded, .clockAhead, .refused, .storage, .damaged, .inUse:
-      refusal(503, "unavailable")
+      (503, "unavailable")
     }
   }
 
-  private func refusal(_ status: Int, _ word: String) -> Answer {
-    var headers = ["content-type": "text/plain; charset=utf-8", "cache-control": "no-store"]
+  private static func refusal(_ status: Int, _ word: String, _ reference: String) -> Answer {
+    var headers = [
+      "content-type": "text/plain; charset=utf-8", "cache-control": "no-store",
+      "proof-reference": reference,
+    ]
     if status == 401 { headers["www-authenticate"] = "Bearer error=\"invalid_token\"" }
     if status == 405 { headers["allow"] = "POST" }
     return Answer(status: status, headers: headers, body: Array((word + "\n").utf8))

@@ -45,7 +45,12 @@ package struct InstalledApp: Sendable {
   /// The probe itself computes it, so that there is one way of hashing files.
   ///
   /// - Throws: ``/ProofModel/ProofError/evidenceUnavailable(reason:)``.
-  package func digest() throws(ProofError) -> AppDigest {
+  package func digest() throws(ProofError) -> AppDigest { AppDigest(of: try evidence()) }
+
+  /// The records of this build that follow from its files.
+  ///
+  /// - Throws: ``/ProofModel/ProofError/evidenceUnavailable(reason:)``.
+  package func evidence() throws(ProofError) -> EvidenceSet {
     var options = Probe.Options(bundle: bundle, folders: folders, hardens: false)
     options.executable = executable
     let sources = Probe.sources.filter { source in
@@ -56,6 +61,6 @@ package struct InstalledApp: Sendable {
     guard evidence.records.first?.digest != nil else {
       throw .evidenceUnavailable(reason: "\(executable): cannot be read")
     }
-    return AppDigest(of: evidence)
+    return evidence
   }
 }

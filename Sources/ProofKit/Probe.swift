@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Dispatch
 public import ProofModel
 import Synchronization
 
@@ -177,6 +176,19 @@ public final class Probe: EvidenceObserver {
     }
   }
 
+  /// Lists the differences from a baseline, for people, on the calling thread.
+  public func differences(from config: MeasurementConfig) throws(ProofError) -> Diagnosis {
+    try checkWithheld(config.sources)
+    return try withCore { core throws(ProofError) in
+      try core.diagnose(config, key: .sdk, pace: Pace())
+    }
+  }
+
+  /// Keeps an index of the bundle's entries, on the calling thread.
+  public func noteEntries(of config: MeasurementConfig) throws(ProofError) {
+    try withCore { core throws(ProofError) in try core.index(config, key: .sdk, pace: Pace()) }
+  }
+
   /// Checks a limit against the range that a configuration may have, because the caller's number is
   /// unchecked.
   private static func byteCountLimit(_ log2: UInt8) throws(ProofError) -> UInt64 {
@@ -258,7 +270,7 @@ public final class Probe: EvidenceObserver {
     let pace = Pace(report: progress)
     return try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { continuation in
-        DispatchQueue.global().async {
+        CorePool.fetches.run {
           do throws(ProofError) {
             continuation.resume(
               returning: try self.withCore { core throws(ProofError) in try body(core, pace) })

@@ -82,11 +82,32 @@ public struct Prover<Collector: EvidenceCollector>: Sendable {
     _ command: Command, _ kind: ProofKind, from instance: InstanceID, to hardware: HardwareID,
     answering challenge: Challenge, form: TokenForm = .diversified
   ) throws(ProofError) -> ProvedCommand {
+    try prove(
+      command, kind, from: instance, to: hardware, answering: challenge, form: form, stepping: nil)
+  }
+
+  /// Proves a command over the link, for a token with a ratchet.
+  ///
+  /// - Parameters:
+  ///   - command: The command to be done.
+  ///   - kind: The kind of proof to make.
+  ///   - instance: The app instance that asks.
+  ///   - hardware: The hardware that is asked.
+  ///   - challenge: The hardware's last challenge.
+  ///   - form: The form of the token that the hardware holds.
+  ///   - ratchet: The token's ratchet; nil where it has none.
+  /// - Returns: The message to send, the values that authenticate the answer, and the ratchet to
+  ///   store before.
+  /// - Throws: The errors of collecting evidence.
+  public func prove(
+    _ command: Command, _ kind: ProofKind, from instance: InstanceID, to hardware: HardwareID,
+    answering challenge: Challenge, form: TokenForm, stepping ratchet: Ratchet?
+  ) throws(ProofError) -> ProvedCommand {
     if kind == .integrity { try config.check(key) }
     return try collector.guarding { () throws(ProofError) in
       try ProvedCommand(
         command, proving: kind, from: instance, to: hardware, answering: challenge,
-        with: secrets(for: hardware, form: form)
+        with: secrets(for: hardware, form: form), stepping: ratchet
       ) { proof, previous throws(ProofError) in
         try collector.release(&proof, after: previous)
       }

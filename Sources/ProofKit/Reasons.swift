@@ -4,7 +4,7 @@
 
 public import ProofModel
 
-extension AttestorError: ProofFailure {
+extension SetupError: ProofFailure {
   /// `SETUP-` and the number of the case.
   public var code: String { "SETUP-\(terms.number)" }
 
@@ -23,6 +23,8 @@ extension AttestorError: ProofFailure {
     case .malformedRoute: (8, .developer)
     case .notInitialized: (9, .developer)
     case .notMeasured(let cause): (10, cause.whoCanMend)
+    case .outOfRange: (11, .developer)
+    case .needsNewAttestor: (12, .developer)
     }
   }
 }
@@ -55,6 +57,42 @@ extension MeasurementStoreError: ProofFailure {
   }
 }
 
+extension EnrolmentError: ProofFailure {
+  /// `ENROL-` and the number of the case.
+  public var code: String { "ENROL-\(terms.number)" }
+
+  /// The party that can remove the cause.
+  public var whoCanMend: Mender { terms.mender }
+
+  private var terms: (number: Int, mender: Mender) {
+    switch self {
+    case .attestation(let cause): (1, cause.whoCanMend)
+    case .transport(let cause): (2, cause.whoCanMend)
+    case .backend: (3, .operator)
+    case .issuing: (4, .developer)
+    case .unusableToken(let cause): (5, cause.whoCanMend)
+    case .store(let cause): (6, cause.whoCanMend)
+    case .cancelled: (7, .retry)
+    }
+  }
+}
+
+extension MeasurementError: ProofFailure {
+  /// `MEASURE-` and the number of the case.
+  public var code: String { "MEASURE-\(terms.number)" }
+
+  /// The party that can remove the cause.
+  public var whoCanMend: Mender { terms.mender }
+
+  private var terms: (number: Int, mender: Mender) {
+    switch self {
+    case .notMeasured(let cause): (1, cause.whoCanMend)
+    case .store(let cause): (2, cause.whoCanMend)
+    case .cancelled: (3, .retry)
+    }
+  }
+}
+
 extension SecureStringError: ProofFailure {
   /// `STRING-` and the number of the case.
   public var code: String { "STRING-\(terms.number)" }
@@ -73,7 +111,7 @@ extension SecureStringError: ProofFailure {
     case .tooNew: (7, .developer)
     case .storageUnusable: (8, .developer)
     case .notDurable: (9, .retry)
-    case .noKey(let cause, _): (10, cause.whoCanMend)
+    case .attestation(let cause): (10, cause.whoCanMend)
     case .cancelled: (11, .retry)
     }
   }
@@ -199,6 +237,8 @@ extension FetchStatus {
     case .badPayload: .developer
     case .internalError: .developer
     case .keyUnavailable: .retry
+    case .cancelled: .retry
+    case .noMessageKey: .online
     }
   }
 }

@@ -24,6 +24,25 @@ public protocol CommandProver: Sendable {
     answering challenge: Challenge, form: TokenForm
   ) throws(ProofError) -> ProvedCommand
 
+  /// Proves a command for a token with a ratchet. The default implementation has none: it refuses
+  /// a ratchet.
+  ///
+  /// - Parameters:
+  ///   - command: The command to be done.
+  ///   - kind: The kind of proof to make.
+  ///   - instance: The app instance that asks.
+  ///   - hardware: The hardware that is asked.
+  ///   - challenge: The hardware's challenge.
+  ///   - form: The form of the token that the hardware holds.
+  ///   - ratchet: The token's ratchet; nil where it has none.
+  /// - Returns: The message to send, the values that authenticate the answer, and the ratchet to
+  ///   store before.
+  /// - Throws: If the app cannot be measured.
+  func prove(
+    _ command: Command, _ kind: ProofKind, from instance: InstanceID, to hardware: HardwareID,
+    answering challenge: Challenge, form: TokenForm, stepping ratchet: Ratchet?
+  ) throws(ProofError) -> ProvedCommand
+
   /// Reads everything again, and compares. The default implementation tells of no change.
   ///
   /// - Parameters:
@@ -64,6 +83,18 @@ public protocol CommandProver: Sendable {
 }
 
 extension CommandProver {
+  /// Proves a command without a ratchet, and refuses one with it.
+  public func prove(
+    _ command: Command, _ kind: ProofKind, from instance: InstanceID, to hardware: HardwareID,
+    answering challenge: Challenge, form: TokenForm, stepping ratchet: Ratchet?
+  ) throws(ProofError) -> ProvedCommand {
+    guard ratchet == nil else {
+      throw .outOfRange(field: "ratchet", value: "one", allowed: "none by this prover")
+    }
+    return try prove(
+      command, kind, from: instance, to: hardware, answering: challenge, form: form)
+  }
+
   /// Tells of no change, so that no command is sent again.
   public func hasChanged(
     since command: ProvedCommand, at hardware: HardwareID, form: TokenForm

@@ -82,17 +82,19 @@ extension HardwareConnection {
       }
     }
     try load()
+    takeNewestPair()
     var exchange = LinkExchange(request(try task()))
     var actions = exchange.start()
     var result: Result<LinkOutcome, LinkError>
     while true {
       let opened = openedCount
       result = await play(&exchange, from: actions, hearing: &iterator, telling: mailbox) {
-        challenge throws(LinkError) in
+        challenge, policy, carries throws(LinkError) in
         guard let (command, kind) = command else {
           preconditionFailure("only a command's exchange proves")
         }
-        let proved = try self.prove(command, kind, answering: challenge)
+        let proved = try self.prove(
+          command, kind, answering: challenge, told: policy, carries: carries)
         // Measuring takes time: do not send a command that was cancelled or timed out meanwhile.
         if Task.isCancelled { throw LinkError(.cancelled) }
         if timeLeft() <= .zero { throw LinkError(.timedOut) }
@@ -167,7 +169,7 @@ extension HardwareConnection {
     _ exchange: inout LinkExchange, from first: [LinkExchange.Action],
     hearing events: inout AsyncStream<ConnectionCall.Event>.AsyncIterator,
     telling mailbox: AsyncStream<ConnectionCall.Event>.Continuation,
-    proving prove: (Challenge) throws(LinkError) -> ProvedCommand
+    proving prove: (Challenge, RatchetPolicy??, Bool) throws(LinkError) -> ProvedCommand
   ) async -> Result<LinkOutcome, LinkError> {
     var timer: (number: Int, task: Task<Void, Never>)?
     var attempt = 0
@@ -197,13 +199,20 @@ extension HardwareConnection {
           timer?.task.cancel()
           timer = (number, wait(for: currentPatience, timer: number, mailbox))
         case .prove(let challenge):
-          let result = Result { () throws(LinkError) in try prove(challenge) }
+          let policy = exchange.ratchetPolicy
+          let carries = exchange.isCandidate
+          let result = Result { () throws(LinkError) in
+            try prove(challenge, policy, carries)
+          }
           actions += exchange.handle(.proved(result))
         case .check(let answer):
           actions += exchange.handle(.checked(check(answer)))
         case .remeasure(let command):
           let result = Result { () throws(LinkError) in try remeasure(command) }
           actions += exchange.handle(.remeasured(result))
+        case .recallBefore:
+          let result = Result { () throws(LinkError) in try recallBefore() }
+          actions += exchange.handle(.recallBefore(result))
         case .finish(let result):
           link?.ready = exchange.link
           return result
@@ -323,19 +332,40 @@ extension HardwareConnection {
   }
 
   private func prove(
-    _ command: Command, _ kind: ProofKind, answering challenge: Challenge
+    _ command: Command, _ kind: ProofKind, answering challenge: Challenge,
+    told policy: RatchetPolicy??, carries: Bool
   ) throws(LinkError) -> ProvedCommand {
+    let ratchet = ratchet(told: policy, carries: carries)
     let proved = try measuring { () throws(ProofError) in
       try prover.prove(
         command, kind, from: hardware.instance, to: hardware.id, answering: challenge,
-        form: hardware.form)
+        form: hardware.form, stepping: ratchet)
     }
     // Store the open command before it is sent: the app can only ask about a command that it
-    // stored.
+    // stored. The ratchets that may follow it are stored with it: otherwise a lost answer and a lost
+    // process would leave this app out of step, as if it were a copy.
     var changed = memory
     changed.openCommand = OpenCommand(nonce: proved.nonce, counter: proved.counter)
+    if let ratchet = proved.ratchet { changed.ratchet = ratchet }
     try store(changed)
     return proved
+  }
+
+  /// The ratchet for the next command. A new token begins a new one once the hardware told its policy,
+  /// and a candidate carries the slot's on.
+  private func ratchet(told policy: RatchetPolicy??, carries: Bool) -> Ratchet? {
+    let token = hardware.token.digest
+    let known = memory.ratchet
+    let learnt: RatchetPolicy?
+    if let policy { learnt = policy } else { learnt = known?.token == token ? known?.policy : nil }
+    guard let policy = learnt else { return nil }
+    if let known, known.token == token || carries {
+      if known.token == token, known.policy == policy { return known }
+      return Ratchet(
+        policy, of: token, lastAccepted: known.lastAccepted,
+        value: known.token == token ? nil : known.value, after: nil)
+    }
+    return Ratchet(policy, of: token, lastAccepted: known?.lastAccepted ?? 0)
   }
 
   private func check(_ answer: Answer) -> Result<Receipt?, LinkError> {
@@ -360,6 +390,16 @@ extension HardwareConnection {
     return try measuring { () throws(ProofError) in
       try prover.recall(
         of: command, from: hardware.instance, to: hardware.id, form: hardware.form)
+    }
+  }
+
+  /// Asks about it under the pair before this one, if there is one.
+  private func recallBefore() throws(LinkError) -> Recall? {
+    guard let before, let command = memory.openCommand else { return nil }
+    return try measuring { () throws(ProofError) in
+      try before.prover.recall(
+        of: command, from: before.hardware.instance, to: before.hardware.id,
+        form: before.hardware.form)
     }
   }
 
@@ -389,6 +429,28 @@ extension HardwareConnection {
     memory = changed
   }
 
+  /// Moves the ratchet as the hardware has, and notes a copy.
+  private func follow(_ exchange: borrowing LinkExchange, in changed: inout LinkMemory) {
+    if exchange.hasSeenCopy { changed.hasSeenCopy = true }
+    guard let ratchet = changed.ratchet else { return }
+    if exchange.isHeld, exchange.acceptance != nil, ratchet.after == nil,
+      ratchet.token != hardware.token.digest
+    {
+      // A command without a ratchet was accepted: this token has none.
+      changed.ratchet = nil
+      return
+    }
+    // This app sent no later command while that one was open: another copy of it did.
+    if exchange.isForgotten, ratchet.after != nil, ratchet.token == hardware.token.digest {
+      changed.hasSeenCopy = true
+    }
+    if let receipt = exchange.acceptance, memory.openCommand?.counter == receipt.counter {
+      changed.ratchet = ratchet.following(receipt.verdict, counter: receipt.counter)
+    } else if exchange.asksAboutCommands, exchange.openRecall == nil {
+      changed.ratchet = ratchet.following(.notExecuted, counter: 0)
+    }
+  }
+
   private func keep(_ exchange: borrowing LinkExchange) {
     var changed = memory
     changed.heldToken = exchange.isHeld ? hardware.token.digest : nil
@@ -398,6 +460,8 @@ extension HardwareConnection {
         OpenCommand(nonce: $0.nonce, counter: $0.counter)
       }
     }
+    follow(exchange, in: &changed)
+    if exchange.isHeld, exchange.acceptance != nil, before != nil { noteAccepted() }
     // If it cannot be stored, an earlier run's memory stays, which costs an unnecessary question.
     if (try? store(changed)) == nil { memory = changed }
   }

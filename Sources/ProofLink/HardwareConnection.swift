@@ -3,6 +3,17 @@
 public import ProofKit
 public import ProofModel
 
+/// The pairs of one piece of hardware, as an attestor keeps them.
+package struct PairKeeper: Sendable {
+  /// A pair, and the measurement under it.
+  package typealias Pair = (hardware: PairedHardware, prover: any CommandProver)
+
+  /// The pair that the running app fits, and the present one if it is another; nil if there is none.
+  package let fitting: @Sendable () -> (chosen: Pair, before: Pair?)?
+  /// Deletes the older pairs of the hardware.
+  package let accepted: @Sendable (PairedHardware) -> Void
+}
+
 /// Sends commands to one piece of paired hardware. Each is executed at most once.
 ///
 /// Calls open a link where none is up, leave it open for the next, and are served one after the other.
@@ -36,24 +47,47 @@ public actor HardwareConnection {
   /// Describes the way to one piece of hardware. Nothing is sent yet.
   ///
   /// - Parameters:
-  ///   - hardware: The hardware, as ``/ProofKit/MeasurementStore/hardware(_:)`` gives it. After a
-  ///     renewal, make a connection to the newer pair.
+  ///   - hardware: The hardware, as ``/ProofKit/StoredPairs/hardware(_:)`` gives it. After a renewal,
+  ///     make a connection to the newer pair; ``/ProofKit/Attestor/connection(to:over:memory:options:)``
+  ///     makes one that takes it by itself.
   ///   - prover: Measures the app.
   ///   - transport: Carries the PDUs.
   ///   - store: Keeps what must outlive the app.
   ///   - clock: Measures deadlines and back-off.
   ///   - options: The MTU, and the connection's timing.
+  ///   - before: The present pair and its prover, where `hardware` is a pair for a measurement to come. An
+  ///     open command that did not commit that pair is asked about under this one.
   public init(
     to hardware: PairedHardware, proving prover: any CommandProver,
     over transport: any LinkTransport, memory store: any LinkMemoryStore,
-    clock: any Clock<Duration> = ContinuousClock(), options: Options = Options()
+    clock: any Clock<Duration> = ContinuousClock(), options: Options = Options(),
+    before: (hardware: PairedHardware, prover: any CommandProver)? = nil
   ) {
     self.hardware = hardware
     self.prover = prover
+    self.before = before
     self.transport = transport
     memoryStore = store
     self.clock = clock
     self.options = options
+    keeper = nil
+  }
+
+  /// Describes the way to one piece of hardware whose pairs may be renewed meanwhile.
+  package init(
+    to hardware: PairedHardware, proving prover: any CommandProver,
+    over transport: any LinkTransport, memory store: any LinkMemoryStore,
+    clock: any Clock<Duration> = ContinuousClock(), options: Options = Options(),
+    keeping keeper: PairKeeper
+  ) {
+    self.hardware = hardware
+    self.prover = prover
+    before = nil
+    self.transport = transport
+    memoryStore = store
+    self.clock = clock
+    self.options = options
+    self.keeper = keeper
   }
 
   deinit {
@@ -73,8 +107,11 @@ public actor HardwareConnection {
   /// The reason why the latest attempt to open a link failed. Nil once a link is up.
   var obstacle: LinkUnavailable?
 
-  let hardware: PairedHardware
-  let prover: any CommandProver
+  private(set) var hardware: PairedHardware
+  private(set) var prover: any CommandProver
+  private let keeper: PairKeeper?
+  /// The pair that the hardware may still hold, where ``hardware`` is an upcoming one.
+  private(set) var before: PairKeeper.Pair?
   let transport: any LinkTransport
   let options: Options
   let clock: any Clock<Duration>
@@ -91,6 +128,19 @@ public actor HardwareConnection {
   /// Calls that wait for their turn; the first has it.
   var calls: [ConnectionCall] = []
   var callCount = 0
+
+  /// Takes the pair that the app fits, at the beginning of a call.
+  func takeNewestPair() {
+    guard let found = keeper?.fitting() else { return }
+    (hardware, prover) = found.chosen
+    before = found.before
+  }
+
+  /// Has the older pairs deleted, once the hardware accepted a command under this one.
+  func noteAccepted() {
+    keeper?.accepted(hardware)
+    before = nil
+  }
 
   /// Opens the link, if there is none.
   ///
@@ -219,13 +269,38 @@ public actor HardwareConnection {
     return memory.openCommand != nil
   }
 
+  /// Whether the hardware has told that another copy of the app has sent commands. Uses no link.
+  ///
+  /// Only a token with a ratchet can tell it. Report it to the service, then call
+  /// ``forgetCopy()``.
+  ///
+  /// - Throws: ``LinkError`` if the memory cannot be read.
+  public func hasSeenCopy() throws(LinkError) -> Bool {
+    try load()
+    return memory.hasSeenCopy
+  }
+
+  /// Forgets that a copy was seen, once the service was told.
+  ///
+  /// - Throws: ``LinkError`` if the memory cannot be read or stored.
+  public func forgetCopy() throws(LinkError) {
+    try load()
+    var changed = memory
+    changed.hasSeenCopy = false
+    try store(changed)
+  }
+
   /// Stops asking about the command that was left open, after a person has looked at the device.
+  ///
+  /// With a ratchet, prefer ``settle(within:)``: if the forgotten command was done, this app is out
+  /// of step, and the hardware tells of a copy at the next command.
   ///
   /// - Throws: ``LinkError`` if the memory cannot be read or stored.
   public func forgetOpenCommand() throws(LinkError) {
     try load()
     var changed = memory
     changed.openCommand = nil
+    changed.ratchet = changed.ratchet?.following(.notExecuted, counter: 0)
     try store(changed)
   }
 }

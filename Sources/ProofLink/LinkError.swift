@@ -52,6 +52,9 @@ public struct LinkError: ProofFailure {
     /// An earlier command that was left open was done after all, or its outcome can no longer be found
     /// out: ``LinkError/earlier``. This command was not sent.
     public static let earlierCommand = Reason(.earlierCommand)
+    /// Another copy of the app has sent commands to the hardware, and the token refuses this class of
+    /// command to copies.
+    public static let copied = Reason(.copied)
     /// No link could be opened, because memory or descriptors ran out on this side.
     public static let resourcesExhausted = Reason(.resourcesExhausted)
   }
@@ -68,11 +71,29 @@ public struct LinkError: ProofFailure {
   /// The result of the earlier command, for ``Reason/earlierCommand``.
   public let earlier: Outcome?
 
+  /// The cause within the hardware's verdict, where the hardware told one: ``code`` names it then.
+  public let detail: RefusalDetail?
+  /// The message that the hardware refused, or that has no outcome, as the hardware and the backend log it;
+  /// nil where none was sent. Errors that differ in it alone are equal.
+  public package(set) var reference: Reference? {
+    get { subject.reference }
+    set { subject = Subject(reference: newValue) }
+  }
+
   /// The verdict that the hardware's answer had.
   package let verdict: Verdict?
   private let wait: Duration?
+  private var subject = Subject(reference: nil)
   /// The words of storage or transport.
   private let words: String
+
+  /// A message that an error is about, and that makes no error another one.
+  private struct Subject: Hashable {
+    let reference: Reference?
+
+    static func == (_: Subject, _: Subject) -> Bool { true }
+    func hash(into hasher: inout Hasher) {}
+  }
 
   package init(_ reason: Reason, commandMayBeDone: Bool = false, words: String = "") {
     self.init(reason, commandMayBeDone, words: words, verdict: nil)
@@ -80,13 +101,14 @@ public struct LinkError: ProofFailure {
 
   private init(
     _ reason: Reason, _ commandMayBeDone: Bool = false, words: String = "", verdict: Verdict?,
-    isAuthenticated: Bool = false, measurement: ProofError? = nil, earlier: Outcome? = nil,
-    wait: Duration? = nil
+    detail: RefusalDetail? = nil, isAuthenticated: Bool = false, measurement: ProofError? = nil,
+    earlier: Outcome? = nil, wait: Duration? = nil
   ) {
     self.reason = reason
     self.commandMayBeDone = commandMayBeDone
     self.words = words
     self.verdict = verdict
+    self.detail = detail
     self.isAuthenticated = isAuthenticated
     self.measurement = measurement
     self.earlier = earlier
@@ -105,11 +127,14 @@ public struct LinkError: ProofFailure {
 
   /// The hardware wants to be left alone for some seconds.
   package static func busy(seconds: Int) -> LinkError {
-    LinkError(.busy, verdict: .busy, wait: .seconds(seconds))
+    LinkError(
+      .busy, verdict: .busy, detail: .seconds(UInt16(clamping: seconds)), wait: .seconds(seconds))
   }
 
   /// The hardware refused.
-  package static func refused(_ verdict: Verdict, isAuthenticated: Bool) -> LinkError {
+  package static func refused(
+    _ verdict: Verdict, _ detail: RefusalDetail? = nil, isAuthenticated: Bool
+  ) -> LinkError {
     let reason: Reason =
       switch verdict {
       case .integrityDiffers: .integrityDiffers
@@ -119,25 +144,27 @@ public struct LinkError: ProofFailure {
       case .usesExhausted: .usesExhausted
       case .expired: .tokenExpired
       case .revoked: .revoked
+      case .copied: .copied
       case .noRoom: .full
       case .tooNew: .hardwareTooOld
       case .fault: .hardwareFault
       default: .tokenRefused
       }
-    return LinkError(reason, verdict: verdict, isAuthenticated: isAuthenticated)
+    return LinkError(reason, verdict: verdict, detail: detail, isAuthenticated: isAuthenticated)
   }
 }
 
 extension LinkError {
-  /// `LOCK-` and the number of the hardware's verdict, or `LINK-` and the number of the reason.
+  /// `LOCK-` and the numbers of the hardware's verdict and detail, such as `LOCK-18.2`; or `LINK-` and the
+  /// number of the reason.
   public var code: String {
-    verdict.map { "LOCK-\($0.rawValue)" } ?? "LINK-\(reason.number.rawValue)"
+    detail?.code ?? verdict.map { "LOCK-\($0.rawValue)" } ?? "LINK-\(reason.number.rawValue)"
   }
 
   /// The party that can remove the cause.
   public var whoCanMend: Mender {
     let listed = if let verdict { verdict.mender } else { reason.number.mender }
-    return listed ?? measurement?.whoCanMend ?? wait.map(Mender.wait) ?? .retry
+    return detail?.mender ?? listed ?? measurement?.whoCanMend ?? wait.map(Mender.wait) ?? .retry
   }
 
   /// The failure and the next step, as text.
@@ -146,7 +173,7 @@ extension LinkError {
       let speaker =
         isAuthenticated ? "The hardware" : "The hardware, or another sender on the link,"
       let caution = commandMayBeDone ? " The command may have been done nevertheless." : ""
-      return "\(speaker) answered “\(verdict)”.\(caution) \(verdict.advice(to: .command))"
+      return "\(speaker) answered “\(verdict)” (\(code)).\(caution) \(verdict.advice(to: .command))"
     }
     return switch reason.number {
     case .busy: "The hardware is busy. Try again in \(wait?.components.seconds ?? 1) seconds."

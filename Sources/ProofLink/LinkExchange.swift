@@ -24,6 +24,8 @@ package struct LinkExchange: ~Copyable {
     case checked(Result<Receipt?, LinkError>)
     /// Whether the measurement changed, as ``Action/remeasure(_:)`` asked.
     case remeasured(Result<Bool, LinkError>)
+    /// The question that ``Action/recallBefore`` asked for; nil if there is no earlier pair.
+    case recallBefore(Result<Recall?, LinkError>)
   }
 
   /// An action for the caller to do, in the order given.
@@ -39,6 +41,8 @@ package struct LinkExchange: ~Copyable {
     case check(Answer)
     /// Reads everything again, and compares with what proved this command. An event answers.
     case remeasure(ProvedCommand)
+    /// Asks about the open command under the pair before this one. An event answers.
+    case recallBefore
     case finish(Result<LinkOutcome, LinkError>)
   }
 
@@ -75,6 +79,8 @@ package struct LinkExchange: ~Copyable {
     case proving
     /// The app is measured again after this refusal.
     case remeasuring(Receipt)
+    /// The question under the earlier pair is being made.
+    case askingBefore
     case commanding
     case recalling
     case ordering
@@ -101,10 +107,29 @@ package struct LinkExchange: ~Copyable {
   var outstanding: ProvedCommand?
   /// The verdict of an answer without receipt.
   var hint: Verdict?
+  /// The detail of that answer.
+  var hintDetail: RefusalDetail?
+  /// The message of this call that the hardware answered last, or has not answered yet.
+  private var reference: Reference?
   /// Whether the token was presented because a recall was not understood.
   var isDoubted = false
   /// Whether the app was measured again after a refusal, which happens once.
   var isRemeasured = false
+  /// The policy of the slot, if the hardware told it in this exchange: the inner nil for a slot
+  /// without a ratchet.
+  package internal(set) var ratchetPolicy: RatchetPolicy??
+  /// The receipt that settled a command as accepted.
+  package internal(set) var acceptance: Receipt?
+  /// Whether the hardware said that a later command of this instance was accepted than the one that
+  /// was asked about.
+  package internal(set) var isForgotten = false
+  /// Whether the hardware told, with a receipt, that another copy of the app has sent commands.
+  package internal(set) var hasSeenCopy = false
+  /// Whether the token is a candidate on this link: an upcoming one that has not proved itself.
+  var isCandidate = false
+  /// The question about the open command under the earlier pair, once this pair's was not understood.
+  var before: Recall?
+  var isAskedBefore = false
   /// Whether new links may help after a failure: false once the hardware can no longer tell what
   /// became of the command.
   package internal(set) var mayRestart = true
@@ -139,7 +164,7 @@ package struct LinkExchange: ~Copyable {
   }
 
   /// The command whose outcome is not known.
-  package var openRecall: Recall? { outstanding?.recall ?? earlier }
+  package var openRecall: Recall? { before ?? outstanding?.recall ?? earlier }
 
   /// Whether this task settles open commands; other tasks leave them alone.
   package var asksAboutCommands: Bool {
@@ -164,7 +189,7 @@ package struct LinkExchange: ~Copyable {
   /// Begins again after a failure, with new links. What is open stays open.
   package mutating func restart() -> [Action] {
     (linkCount, commandCount, failedLinkCount) = (0, 0, 0)
-    hint = nil
+    (hint, hintDetail) = (nil, nil)
     reconnect()
     return takeActions()
   }
@@ -182,6 +207,7 @@ package struct LinkExchange: ~Copyable {
     case .proved(let result): proved(result)
     case .checked(let result): checked(result)
     case .remeasured(let result): remeasured(result)
+    case .recallBefore(let result): askBefore(result)
     }
     return takeActions()
   }
@@ -212,7 +238,13 @@ package struct LinkExchange: ~Copyable {
 
   mutating func finish(_ result: Result<LinkOutcome, LinkError>) {
     phase = .ended
-    actions.append(.finish(result))
+    actions.append(
+      .finish(
+        result.mapError { error in
+          var told = error
+          told.reference = told.reference ?? reference
+          return told
+        }))
   }
 
   /// Ends the exchange and the link with an error, which says whether a command may be done.
@@ -231,6 +263,7 @@ package struct LinkExchange: ~Copyable {
 
   private mutating func reconnect() {
     isReady = false
+    isCandidate = false
     guard linkCount < Self.linkCountMax else {
       fail(LinkError(.linkLost))
       return
@@ -259,7 +292,7 @@ package struct LinkExchange: ~Copyable {
       doubtTable()
     case .down, .opening:
       hangUp()
-    case .proving, .remeasuring, .ended:
+    case .proving, .remeasuring, .askingBefore, .ended:
       break
     }
   }
@@ -306,7 +339,7 @@ package struct LinkExchange: ~Copyable {
     case .connect: finish(.success(.connected))
     case .settle: preconditionFailure("a settled command ends its exchange")
     case .present: present()
-    case .command: if isHeld { read(.challenge) } else { present() }
+    case .command: if isHeld || isCandidate { read(.challenge) } else { present() }
     case .status: read(.status)
     case .reply: read(.reply)
     case .order(let order):
@@ -337,12 +370,14 @@ package struct LinkExchange: ~Copyable {
 
   mutating func present() {
     enter(.presenting)
+    reference = HardwareReference.of(request.token)
     tell(request.token.message, at: .token)
   }
 
   mutating func recall() {
     guard let recall = openRecall else { return }
     enter(.recalling)
+    reference = HardwareReference.of(counter: recall.counter, at: request.token)
     tell(recall.message, at: .recall)
   }
 
@@ -364,7 +399,8 @@ package struct LinkExchange: ~Copyable {
       commandCount += 1
       failedLinkCount = 0
       outstanding = proved
-      hint = nil
+      (hint, hintDetail) = (nil, nil)
+      reference = HardwareReference.of(counter: proved.counter, at: request.token)
       enter(.commanding)
       tell(proved.message, at: .command)
     case .failure(let error):
@@ -394,8 +430,8 @@ package struct LinkExchange: ~Copyable {
       {
         doubtTable()
       }
-    case .down, .presenting, .checking, .proving, .remeasuring, .commanding, .recalling, .ordering,
-      .ended:
+    case .down, .presenting, .checking, .proving, .remeasuring, .askingBefore, .commanding,
+      .recalling, .ordering, .ended:
       // A repetition of an earlier response, or nothing we asked for.
       break
     }

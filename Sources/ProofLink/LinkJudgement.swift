@@ -10,7 +10,7 @@ extension LinkExchange {
     case .commanding: judged(answer)
     case .recalling: recalled(answer)
     case .ordering: ordered(answer)
-    case .down, .opening, .reading, .checking, .proving, .remeasuring, .ended: break
+    case .down, .opening, .reading, .checking, .proving, .remeasuring, .askingBefore, .ended: break
     }
   }
 
@@ -18,8 +18,9 @@ extension LinkExchange {
     guard case .checking(let answer) = phase else { return }
     switch result {
     case .failure(let error): fail(error)
-    case .success(let receipt?) where receipt.verdict == .held:
-      isHeld = true
+    case .success(let receipt?) where receipt.verdict == .held || receipt.verdict == .ready:
+      isHeld = receipt.verdict == .held
+      isCandidate = !isHeld
       // Ask about an open command before anything else.
       if case .present = request.task, openRecall == nil {
         finish(.success(.receipt(receipt)))
@@ -46,13 +47,15 @@ extension LinkExchange {
     guard let outstanding, answer.counter == outstanding.counter else { return }
     guard let receipt = try? outstanding.receipt(of: answer) else {
       // The answer is forgeable, or was made with another key.
-      hint = answer.verdict
+      (hint, hintDetail) = (answer.verdict, answer.refusal)
       recall()
       return
     }
     switch receipt.verdict {
-    case .accepted, .acceptedDeviceOnly:
+    case .accepted, .acceptedDeviceOnly, .acceptedCopy, .acceptedDeviceOnlyCopy:
       self.outstanding = nil
+      accepted(receipt)
+      commit()
       finish(.success(.receipt(receipt)))
     case .stale:
       // A copy of the command may have arrived first, and its receipt been lost.
@@ -69,13 +72,18 @@ extension LinkExchange {
       return
     }
     let outcome = Outcome(receipt)
+    if outcome == .unknown { isForgotten = true }
     if outstanding == nil {
+      if outcome.isAccepted { accepted(receipt) }
       settled(outcome)
       return
     }
     switch outcome {
     case .accepted:
       outstanding = nil
+      accepted(receipt)
+      if before == nil { commit() }
+      before = nil
       finish(.success(.receipt(receipt)))
     case .notExecuted where receipt.verdict == .notExecuted: retry()
     case .notExecuted: refused(receipt)
@@ -88,6 +96,7 @@ extension LinkExchange {
   /// The command of an earlier call is settled.
   private mutating func settled(_ outcome: Outcome) {
     earlier = nil
+    before = nil
     if case .settle = request.task {
       finish(.success(.settled(outcome)))
       return
@@ -103,12 +112,22 @@ extension LinkExchange {
   private mutating func refused(_ receipt: Receipt) {
     let command = outstanding
     outstanding = nil
-    if let command, !isRemeasured, receipt.attemptsLeft ?? 0 > 1 {
+    if receipt.verdict.tellsCopy { hasSeenCopy = true }
+    if let policy = receipt.ratchetPolicy, ratchetPolicy == nil {
+      // The command had the kind of the other sort of slot. Prove it again, once, with the right one.
+      ratchetPolicy = .some(policy)
+      proceed()
+    } else if let command, !isRemeasured, receipt.attemptsLeft ?? 0 > 1 {
       isRemeasured = true
       ask(.remeasure(command), in: .remeasuring(receipt))
     } else {
-      finish(.failure(.refused(receipt.verdict, isAuthenticated: true)))
+      finish(.failure(.refused(receipt.verdict, receipt.refusal, isAuthenticated: true)))
     }
+  }
+
+  private mutating func accepted(_ receipt: Receipt) {
+    acceptance = receipt
+    if receipt.verdict.tellsCopy { hasSeenCopy = true }
   }
 
   mutating func remeasured(_ result: Result<Bool, LinkError>) {
@@ -116,7 +135,25 @@ extension LinkExchange {
     switch result {
     case .success(true): proceed()
     case .success(false):
-      finish(.failure(.refused(refusal.verdict, isAuthenticated: true)))
+      finish(.failure(.refused(refusal.verdict, refusal.refusal, isAuthenticated: true)))
+    case .failure(let error): finish(.failure(error))
+    }
+  }
+
+  /// The hardware accepted a command of this pair: it holds the token from here on.
+  private mutating func commit() {
+    guard isCandidate else { return }
+    isCandidate = false
+    isHeld = true
+  }
+
+  mutating func askBefore(_ result: Result<Recall?, LinkError>) {
+    guard case .askingBefore = phase else { return }
+    switch result {
+    case .success(let recall?):
+      before = recall
+      self.recall()
+    case .success(nil): fail(.refused(.deviceDiffers, isAuthenticated: false))
     case .failure(let error): finish(.failure(error))
     }
   }
@@ -124,9 +161,11 @@ extension LinkExchange {
   /// Gives a command up for a new one. No other code does.
   private mutating func retry() {
     outstanding = nil
+    before = nil
     switch hint {
     case .busy?: return fail(.busy(seconds: 5))
-    case .fault?, .tooNew?: return fail(.refused(hint ?? .fault, isAuthenticated: false))
+    case .fault?, .tooNew?:
+      return fail(.refused(hint ?? .fault, hintDetail, isAuthenticated: false))
     default: break
     }
     if commandCount > 1 {
@@ -146,8 +185,12 @@ extension LinkExchange {
         isDoubted = true
         isHeld = false
         present()
+      } else if isCandidate, !isAskedBefore {
+        // The command did not commit this pair: only the earlier pair's key is understood, and ends it for good.
+        isAskedBefore = true
+        ask(.recallBefore, in: .askingBefore)
       } else {
-        fail(.refused(answer.verdict, isAuthenticated: false))
+        fail(.refused(answer.verdict, answer.refusal, isAuthenticated: false))
       }
     default:
       refuse(answer)
@@ -162,7 +205,7 @@ extension LinkExchange {
       // A damaged recall is sent again.
       if case .recalling = phase { break }
       fail(.refused(.malformed, isAuthenticated: false))
-    default: fail(.refused(answer.verdict, isAuthenticated: false))
+    default: fail(.refused(answer.verdict, answer.refusal, isAuthenticated: false))
     }
   }
 }

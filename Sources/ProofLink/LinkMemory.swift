@@ -19,7 +19,8 @@ public struct OpenCommand: Sendable, Hashable {
   }
 }
 
-/// A connection's memory of one piece of hardware. Nothing in it is secret.
+/// A connection's memory of one piece of hardware. Secret where it has a ratchet: keep it in a folder
+/// that belongs to this user alone.
 ///
 /// A connection that loads it need not present the token or discover the attributes again after a
 /// restart. Above all, it does not send a command again that was already done: see
@@ -31,6 +32,11 @@ package struct LinkMemory: Sendable, Hashable {
   package var openCommand: OpenCommand?
   /// The handles of the hardware's attributes.
   package var attributes: AttributeTable?
+  /// The ratchet of the token.
+  package var ratchet: Ratchet?
+  /// Whether the hardware told that another copy of the app has sent commands, and the service was
+  /// not told yet.
+  package var hasSeenCopy = false
 
   /// Remembers nothing.
   package init() {}
@@ -38,11 +44,13 @@ package struct LinkMemory: Sendable, Hashable {
 
 // Bytes to store: docs/LINK.md, section 9.
 extension LinkMemory {
-  /// The length of a memory, in bytes.
+  /// The length of a memory without a ratchet, in bytes: version 1.
   package static var byteCount: Int { Offset.check + Digest.byteCount }
+  /// The length of a memory with one: version 2.
+  package static var byteCountMax: Int { Offset.checkTwo + Digest.byteCount }
 
   private static let label = Array("pkl1.link-memory".utf8)
-  private static let head: [UInt8] = Array("PKLM".utf8) + [1]
+  private static let magic = Array("PKLM".utf8)
 
   private enum Offset {
     static let flags = 5
@@ -51,6 +59,14 @@ extension LinkMemory {
     static let counter = 40
     static let handles = 48
     static let check = 66
+    // Version 2 goes on.
+    static let policy = 66
+    static let ratchetToken = 68
+    static let ratchet = 84
+    static let next = 100
+    static let fork = 116
+    static let lastAccepted = 132
+    static let checkTwo = 140
   }
 
   private struct Flags: OptionSet {
@@ -58,12 +74,19 @@ extension LinkMemory {
     static let heldToken = Flags(rawValue: 1)
     static let openCommand = Flags(rawValue: 2)
     static let attributes = Flags(rawValue: 4)
-    static let all: Flags = [.heldToken, .openCommand, .attributes]
+    static let hasSeenCopy = Flags(rawValue: 8)
+    static let ratchetValue = Flags(rawValue: 16)
+    static let ratchetFollowing = Flags(rawValue: 32)
+    static let one: Flags = [.heldToken, .openCommand, .attributes]
+    static let two: Flags = one.union([.hasSeenCopy, .ratchetValue, .ratchetFollowing])
   }
 
   /// The bytes to store.
   package var bytes: [UInt8] {
-    var bytes = Self.head + [UInt8](repeating: 0, count: Offset.check - Self.head.count)
+    let isTwo = ratchet != nil || hasSeenCopy
+    let head = Self.magic + [isTwo ? 2 : 1]
+    let end = isTwo ? Offset.checkTwo : Offset.check
+    var bytes = head + [UInt8](repeating: 0, count: end - head.count)
     var flags = Flags()
     if let heldToken {
       flags.insert(.heldToken)
@@ -81,8 +104,38 @@ extension LinkMemory {
         Offset.handles..<Offset.check,
         with: attributes.handles.flatMap(\.littleEndianBytes))
     }
+    if hasSeenCopy { flags.insert(.hasSeenCopy) }
+    if let ratchet { put(ratchet, into: &bytes, &flags) }
     bytes[Offset.flags] = flags.rawValue
     return bytes + Digest(hashing: Self.label + bytes).bytes
+  }
+
+  private func put(_ ratchet: Ratchet, into bytes: inout [UInt8], _ flags: inout Flags) {
+    bytes[Offset.policy] = ratchet.policy.rawValue
+    bytes.replaceSubrange(Offset.ratchetToken..<Offset.ratchet, with: ratchet.token.bytes)
+    if let value = ratchet.value {
+      flags.insert(.ratchetValue)
+      bytes.replaceSubrange(Offset.ratchet..<Offset.next, with: value)
+    }
+    if let after = ratchet.after {
+      flags.insert(.ratchetFollowing)
+      bytes.replaceSubrange(Offset.next..<Offset.fork, with: after.next)
+      bytes.replaceSubrange(Offset.fork..<Offset.lastAccepted, with: after.fork)
+    }
+    bytes.replaceSubrange(
+      Offset.lastAccepted..<Offset.checkTwo, with: ratchet.lastAccepted.littleEndianBytes)
+  }
+
+  private static func ratchet(_ bytes: [UInt8], _ flags: Flags) throws(ProofError) -> Ratchet? {
+    guard let policy = RatchetPolicy(rawValue: bytes[Offset.policy]) else { return nil }
+    return Ratchet(
+      policy, of: try TokenDigest(Array(bytes[Offset.ratchetToken..<Offset.ratchet])),
+      lastAccepted: UInt64(littleEndianBytes: bytes[Offset.lastAccepted..<Offset.checkTwo]),
+      value: flags.contains(.ratchetValue) ? Array(bytes[Offset.ratchet..<Offset.next]) : nil,
+      after: flags.contains(.ratchetFollowing)
+        ? Ratchet.Following(
+          next: Array(bytes[Offset.next..<Offset.fork]),
+          fork: Array(bytes[Offset.fork..<Offset.lastAccepted])) : nil)
   }
 
   /// Reads stored bytes.
@@ -92,11 +145,19 @@ extension LinkMemory {
   ///   an empty memory: the hardware is asked about no earlier command.
   package init(_ bytes: [UInt8]) throws(ProofError) {
     let damaged = ProofError.malformed("link memory", byteCount: bytes.count)
-    guard bytes.count == Self.byteCount, bytes.starts(with: Self.head) else { throw damaged }
-    let check = Digest(hashing: Self.label + bytes[..<Offset.check]).bytes
+    let isTwo = bytes.count == Self.byteCountMax
+    guard isTwo || bytes.count == Self.byteCount,
+      bytes.starts(with: Self.magic + [isTwo ? 2 : 1])
+    else { throw damaged }
+    let end = isTwo ? Offset.checkTwo : Offset.check
+    let check = Digest(hashing: Self.label + bytes[..<end]).bytes
     let flags = Flags(rawValue: bytes[Offset.flags])
-    guard bytes[Offset.check...].elementsEqual(check), Flags.all.isSuperset(of: flags) else {
-      throw damaged
+    guard bytes[end...].elementsEqual(check),
+      (isTwo ? Flags.two : Flags.one).isSuperset(of: flags)
+    else { throw damaged }
+    if isTwo {
+      hasSeenCopy = flags.contains(.hasSeenCopy)
+      ratchet = try Self.ratchet(bytes, flags)
     }
     if flags.contains(.heldToken) {
       heldToken = try TokenDigest(Array(bytes[Offset.heldToken..<Offset.nonce]))

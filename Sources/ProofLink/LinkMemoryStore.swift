@@ -29,7 +29,7 @@ public struct LinkMemoryFile: LinkMemoryStore {
 
   /// The bytes saved last; nil for none.
   public func load() throws -> [UInt8]? {
-    try DurableFolder(LiveFolder(folder)).read(name, limit: LinkMemory.byteCount)
+    try DurableFolder(LiveFolder(folder)).read(name, limit: LinkMemory.byteCountMax)
   }
 
   /// Saves bytes durably.

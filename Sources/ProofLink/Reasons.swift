@@ -26,6 +26,7 @@ extension LinkError.Reason {
     case cancelled = 18
     case earlierCommand = 19
     case resourcesExhausted = 20
+    case copied = 21
 
     /// The party that can remove the cause; nil if the error itself says it.
     var mender: Mender? {
@@ -50,6 +51,7 @@ extension LinkError.Reason {
       case .cancelled: .retry
       case .earlierCommand: .user
       case .resourcesExhausted: .retry
+      case .copied: .online
       }
     }
   }
@@ -64,6 +66,9 @@ extension Verdict {
     case .held: .online
     case .orderDone: .online
     case .notExecuted: .online
+    case .acceptedCopy: .online
+    case .acceptedDeviceOnlyCopy: .online
+    case .ready: .online
     case .integrityDiffers: .online
     case .deviceDiffers: .online
     case .stale: .online
@@ -71,6 +76,7 @@ extension Verdict {
     case .attemptsExhausted: .online
     case .usesExhausted: .online
     case .unknownInstance: .online
+    case .copied: .online
     case .notForMe: .online
     case .notSigned: .operator
     case .expired: .online

@@ -20,10 +20,36 @@ public enum Mender: Sendable, Hashable {
 ///
 /// `description` is one sentence each for what failed, with what value, and what to do next.
 public protocol ProofFailure: Error, Sendable, Hashable, CustomStringConvertible {
-  /// The cause as `ORIGIN-NUMBER`, such as `LOCK-18`. A number is never reused.
+  /// Names a cause. For an enumeration of causes it is the error's own type.
+  associatedtype Reason: Sendable, Hashable = Self
+  /// The cause.
+  var reason: Reason { get }
+  /// The cause as `ORIGIN-NUMBER`, such as `LINK-4`, or with a detail, as `LOCK-18.2`. A number is
+  /// never reused.
   var code: String { get }
   /// The party that can remove the cause.
   var whoCanMend: Mender { get }
+  /// The text under which app, backend and hardware log this case; nil if it never left the app.
+  var reference: Reference? { get }
+}
+
+extension ProofFailure {
+  /// Nil: the case never left the app.
+  public var reference: Reference? { nil }
+}
+
+extension ProofFailure where Reason == Self {
+  /// The error itself.
+  public var reason: Self { self }
+}
+
+/// Finds one case in the logs of all parties. It holds no instance id.
+public struct Reference: Sendable, Hashable, CustomStringConvertible {
+  /// The text, such as `dbe6593c-1042`.
+  public let description: String
+
+  /// Takes the text that another party logged.
+  package init(_ text: String) { description = text }
 }
 
 extension ProofError {

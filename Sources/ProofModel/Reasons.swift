@@ -46,3 +46,94 @@ extension ProofError: ProofFailure {
     }
   }
 }
+
+extension RefusalDetail {
+  /// The detail of a verdict with this number; nil where it has none, or none that this build knows.
+  public init?(of verdict: Verdict, number: UInt16) {
+    if number == 0 && verdict != .integrityDiffers { return nil }
+    switch (verdict.rawValue, number) {
+    case (18, 1): self = .noChallenge
+    case (18, 2): self = .otherChallenge
+    case (18, 3): self = .challengeTimedOut
+    case (18, 4): self = .challengeEnded
+    case (19, 1): self = .classNotPermitted
+    case (19, 2): self = .integrityDemanded
+    case (34, 65535): self = .ahead
+    case (35, 1): self = .belowFloor
+    case (35, 2): self = .olderGeneration
+    case (37, 1): self = .otherMode
+    case (37, 2): self = .literalForm
+    case (37, 3): self = .suite
+    case (39, 1): self = .laterVersion
+    case (39, 2): self = .laterSuite
+    case (39, 3): self = .reservedBit
+    case (39, 4): self = .unknownKind
+    case (50, 1): self = .notStored
+    case (50, 2): self = .notDrawn
+    case (50, 3): self = .notStarted
+    case (16, _): self = .attemptsLeft(number)
+    case (34, _): self = .daysPast(number)
+    case (38, _): self = .slots(number)
+    case (49, _): self = .seconds(number)
+    default: return nil
+    }
+  }
+
+  /// The numbers of verdict and detail.
+  var numbers: (verdict: UInt8, detail: UInt16) {
+    switch self {
+    case .attemptsLeft(let value): (16, value)
+    case .noChallenge: (18, 1)
+    case .otherChallenge: (18, 2)
+    case .challengeTimedOut: (18, 3)
+    case .challengeEnded: (18, 4)
+    case .classNotPermitted: (19, 1)
+    case .integrityDemanded: (19, 2)
+    case .daysPast(let value): (34, value)
+    case .ahead: (34, 65535)
+    case .belowFloor: (35, 1)
+    case .olderGeneration: (35, 2)
+    case .otherMode: (37, 1)
+    case .literalForm: (37, 2)
+    case .suite: (37, 3)
+    case .slots(let value): (38, value)
+    case .laterVersion: (39, 1)
+    case .laterSuite: (39, 2)
+    case .reservedBit: (39, 3)
+    case .unknownKind: (39, 4)
+    case .seconds(let value): (49, value)
+    case .notStored: (50, 1)
+    case .notDrawn: (50, 2)
+    case .notStarted: (50, 3)
+    }
+  }
+
+  /// The party that can remove the cause; nil if the error itself says it.
+  package var mender: Mender? {
+    switch self {
+    case .attemptsLeft: .online
+    case .noChallenge: .retry
+    case .otherChallenge: .retry
+    case .challengeTimedOut: .retry
+    case .challengeEnded: .retry
+    case .classNotPermitted: .operator
+    case .integrityDemanded: .online
+    case .daysPast: .online
+    case .ahead: .operator
+    case .belowFloor: .online
+    case .olderGeneration: .online
+    case .otherMode: .developer
+    case .literalForm: .operator
+    case .suite: .operator
+    case .slots: .operator
+    case .laterVersion: .operator
+    case .laterSuite: .operator
+    case .reservedBit: .operator
+    case .unknownKind: .operator
+    case .seconds: nil
+    case .notStored: .operator
+    case .notDrawn: .operator
+    case .notStarted: .operator
+    }
+  }
+}

@@ -25,7 +25,7 @@ enum GateVerbs {
       try random.withBytes { (bytes: Span<UInt8>) throws(FileFailure) -> Void in
         try SecretFile.create(folder + "/own.key", bytes)
       }
-      _ = try SQLiteReplayStore(provisioning: folder + "/replay")
+      _ = try JournalReplayStore(provisioning: folder + "/replay")
       _ = try SQLiteReplayStore(provisioning: folder + "/events")
       return true
     }

@@ -29,7 +29,8 @@ struct RunningGate: Sendable {
     do {
       try OpenFiles.allow(2 * options.server.limits.connections + Self.otherFiles)
       let replay: any ReplayStore =
-        options.replay == "memory" ? MemoryReplayStore() : try SQLiteReplayStore(at: options.replay)
+        options.replay == "memory"
+        ? MemoryReplayStore() : try JournalReplayStore(at: options.replay)
       try pull?.prepare(options.files.fingerprint)
       judge = try JudgeHandler(
         options.files, replay, options.events?.place(), log: log,

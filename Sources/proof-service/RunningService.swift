@@ -9,6 +9,7 @@ import ProofService
 struct RunningService: Sendable {
   private let options: ServiceOptions
   private let server: HTTPServer
+  private let leaving: LeavingHandler
   private let events: (handler: EventHandler, server: HTTPServer)?
   private let log: HTTPLog
 
@@ -29,7 +30,8 @@ struct RunningService: Sendable {
       let observer = try HTTPObserver(
         service, routes: Service.routes, metrics: metrics, readers: options.metricsReaders,
         log: options.notesRequests ? log : nil, logsPeers: { options.logsPeers })
-      let server = try HTTPServer(options.server, handler: observer)
+      leaving = LeavingHandler(observer)
+      let server = try HTTPServer(options.server, handler: leaving)
       metrics.add { [weak server] in server?.metrics ?? [] }
       self.server = server
       if let redeemer, let own = options.events?.listener {
@@ -65,6 +67,11 @@ struct RunningService: Sendable {
     while case .renew = signals.next() { renew() }
     // Do this first: if the reader of the log has stopped, writing the next line blocks for ever.
     signals.release()
+    if options.leaveSeconds > 0 {
+      leaving.leave()
+      log.note("leaving", [("seconds", .number(Int(options.leaveSeconds)))])
+      signals.pause(seconds: options.leaveSeconds)
+    }
     log.note("stopping")
     let isDrained = [server, events?.server].compactMap { $0?.stop(draining: options.drainTime) }
       .allSatisfy { $0 }

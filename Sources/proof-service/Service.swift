@@ -31,7 +31,7 @@ enum Service {
       return try TPMAuthorities(pem: pem, path: path)
     }
     return AttestationService(
-      account: account, tpmAuthorities: authorities,
+      account: account, tpmAuthorities: authorities, grace: options.graceSeconds,
       noteGrant: { events?.admit($0) },
       log: { event in
         guard options.notesRequests || event.name != "report" else { return }

@@ -14,7 +14,11 @@ struct ServiceOptions: Sendable {
   let logForm: HTTPLog.Form
   let notesRequests: Bool
   let logsPeers: Bool
+  /// How long the service says that it leaves, before it stops to accept connections.
+  let leaveSeconds: UInt32
   let drainTime: Duration
+  /// Seconds for which configurations and key sets are answered while the storage is away.
+  let graceSeconds: Int64
   /// Where event tokens are redeemed; nil for nowhere.
   let events: ServiceEventOptions?
 
@@ -47,6 +51,14 @@ struct ServiceOptions: Sendable {
       help: "the same from one address that is no trusted proxy's; 64 if missing, 0 for no limit"),
     Option("--request-seconds", "N", help: "how long a request may take to arrive; 10 if missing"),
     Option("--idle-seconds", "N", help: "how long a connection may be idle; 60 if missing"),
+    Option(
+      "--leave-seconds", "N",
+      help: "how long a stop says “leaving” at /health and still serves, for a load balancer;"
+        + " 0 if missing"),
+    Option(
+      "--grace-seconds", "N",
+      help: "how long configurations and key sets are answered from memory while the store is away;"
+        + " 0 if missing"),
     Option("--drain-seconds", "N", help: "how long a stop waits for requests; 30 if missing"),
   ]
 
@@ -97,6 +109,8 @@ struct ServiceOptions: Sendable {
     logForm = try options.choice("--log") ?? .text
     notesRequests = !options.has("--quiet")
     logsPeers = options.has("--log-peers")
+    leaveSeconds = UInt32(try options.number("--leave-seconds", within: 0...3_600) ?? 0)
+    graceSeconds = Int64(try options.number("--grace-seconds", within: 0...86_400) ?? 0)
     drainTime = .seconds(try options.number("--drain-seconds", within: 0...Int.max) ?? 30)
   }
 

@@ -91,7 +91,8 @@ final class UnlockHandler: HTTPHandler {
     }
     let answer = present().answer(
       UnlockGrant.Request(
-        method: request.method, query: request.query, headers: request.headers))
+        method: request.method, query: request.query, headers: request.headers,
+        body: request.body))
     return HTTPResponse(status: answer.status, headers: answer.headers, body: answer.body)
   }
 }

@@ -45,6 +45,7 @@ struct UnlockOptions: Sendable {
     Option("--attempts", "N", help: "integrity failures allowed; 5 if missing"),
     Option("--uses", "N|unlimited", help: "commands allowed; unlimited if missing"),
     Option("--lifetime", "SECONDS|endless", help: "30 days if missing"),
+    Option("--ratchet", "report|refuse", help: "what the lock does with copies; none if missing"),
   ]
 
   private static let usage = Usage(
@@ -81,7 +82,7 @@ struct UnlockOptions: Sendable {
     permissions = try GrantPermissions(
       classes: options.needed("--classes"), deviceClasses: options.value("--device-classes"),
       attempts: options.value("--attempts"), uses: options.value("--uses"),
-      lifetime: options.value("--lifetime"))
+      lifetime: options.value("--lifetime"), ratchet: options.value("--ratchet"))
     rules.audience = options.value("--audience")
   }
 }

@@ -6,6 +6,7 @@ import DurableFiles
 import Glibc
 import ProofJOSE
 import ProofKit
+import ProofModel
 import ProofService
 
 /// The verbs about an account. Each is one of the management API, performed here or by a service.
@@ -175,12 +176,20 @@ enum AccountVerbs {
         Option("--expire-after", "TIME", help: "such as 90s, 15m, 1h, 30d"),
         Option(
           "--without", "SOURCE,…", help: "evidence that does not count, such as 3/4/anonymous"),
+        Option(
+          "--upcoming", "DIGEST",
+          help: "an update of this registered build: apps get the pair for it before they update"),
+        Option(
+          "--records", "FILE",
+          help: "with --upcoming: records of a reference machine, one a line (SDK.md)"),
+        Option("--key-id", "ID", help: "with --upcoming: key id of its SDK build, if it differs"),
       ], "registers a build of an app by its files"
     ) { invocation in
       let executable = invocation.operands[0]
-      let digest = try InstalledApp(
+      let evidence = try InstalledApp(
         executable: executable, folderArguments: invocation.values("--bundle")
-      ).digest()
+      ).evidence()
+      let digest = AppDigest(of: evidence)
       let name = executable.split(separator: "/").last.map(String.init) ?? ""
       var arguments: JSONObject = [
         "digest": .string(digest.description),
@@ -191,8 +200,10 @@ enum AccountVerbs {
       if let time = invocation.value("--expire-after") {
         arguments["expireAfter"] = .number(JSONNumber(try seconds(time)))
       }
+      try UpcomingVerbs.add(to: &arguments, evidence, invocation)
       return Answer(try AccountAccess(invocation).perform("registration/add", arguments))
     },
+    UpcomingVerbs.environment,
     Verb(
       "registration digest", [Operand("EXECUTABLE")],
       [bundleOption],

@@ -15,6 +15,11 @@ enum Explanation {
 
   private static func find(_ code: String) throws(Failure) -> Reason {
     if let reason = Reason.all.first(where: { $0.code == code }) { return reason }
+    // A detail that is a number has one meaning for all numbers.
+    if let dot = code.lastIndex(of: "."), UInt16(code[code.index(after: dot)...]) != nil {
+      let general = "\(code[...dot])N"
+      if let reason = Reason.all.first(where: { $0.code == general }) { return reason }
+    }
     let near = Reason.all.first { $0.code.lowercased() == code.lowercased() }
     let hint = near.map { " Upper and lower case differ; there is \($0.code)." } ?? ""
     throw Failure("there is no code “\(code)”.\(hint) docs/REASONS.md lists all codes.")

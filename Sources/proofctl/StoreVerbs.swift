@@ -21,6 +21,10 @@ enum StoreVerbs {
       [
         Option("--undo", help: "lets FROM serve again after a move that was cut, if TO is empty")
       ], "moves the account from a store to an empty one; FROM is then out of use", run: move),
+    Verb(
+      "store after-restore", [], [],
+      "makes a database that was restored from a backup safe to serve, before the services start",
+      run: afterRestore),
   ]
 
   private static func move(_ invocation: Invocation) throws -> Answer {
@@ -50,6 +54,24 @@ enum StoreVerbs {
       answer["rows"] = .object(rows)
     }
     return Answer(.object(answer))
+  }
+
+  /// Numbers of each counter that a restored database leaves out.
+  private static let skipped: Int64 = 1 << 20
+
+  private static func afterRestore(_ invocation: Invocation) throws -> Answer {
+    guard let text = invocation.value("--store", else: "PROOF_STORE"),
+      case .database = try StorePlace(text),
+      let store = try StorePlace(text).open() as? PostgresAccountStore
+    else {
+      throw Failure.usage(
+        "name the database: --store postgres://USER@HOST/DATABASE?sslrootcert=…; for a file, replace"
+          + " the key of challenges: proofctl saltkey replace")
+    }
+    let account = try Account.open(in: store, with: AccountAccess.lock(invocation))
+    try store.afterRestore(at: JOSEClock.system.now.seconds, skipping: skipped)
+    try Management(account).replaceSaltKey()
+    return Answer(["account": .string(account.name), "skipped": .number(JSONNumber(skipped))])
   }
 
   private static func migrate(_ invocation: Invocation) throws -> Answer {

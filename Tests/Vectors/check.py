@@ -23,10 +23,13 @@ from proofspec.token import open_token, token_digest
 
 # The verdicts that carry a receipt, by what they answer; section 10's table.
 PROVED = {
-    "token": {Verdict.HELD},
+    "token": {Verdict.HELD, Verdict.READY},
     "command": {
         Verdict.ACCEPTED,
         Verdict.ACCEPTED_DEVICE_ONLY,
+        Verdict.ACCEPTED_COPY,
+        Verdict.ACCEPTED_DEVICE_ONLY_COPY,
+        Verdict.COPIED,
         Verdict.INTEGRITY_DIFFERS,
         Verdict.DEVICE_DIFFERS,
         Verdict.NOT_PERMITTED,
@@ -37,6 +40,8 @@ PROVED = {
     "recall": {
         Verdict.ACCEPTED,
         Verdict.ACCEPTED_DEVICE_ONLY,
+        Verdict.ACCEPTED_COPY,
+        Verdict.ACCEPTED_DEVICE_ONLY_COPY,
         Verdict.NOT_EXECUTED,
         Verdict.STALE,
     },
@@ -145,7 +150,9 @@ def made_command(b: Block) -> None:
         b.bytes("command"),
     )
     secrets = _own(b).in_form(b.int("form"), occasion.hardware_id)
-    made = make_command(occasion, b.bytes("instance_id"), secrets)
+    made = make_command(
+        occasion, b.bytes("instance_id"), secrets, b.bytes("ratchet"), b.int("known")
+    )
     equal("message", made.encoded(), b.bytes("message"))
 
 

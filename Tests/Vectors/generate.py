@@ -29,9 +29,11 @@ from generators import (
     salts,
     scripts_command,
     scripts_corners,
+    scripts_ratchet,
     scripts_recall,
     scripts_time,
     scripts_token,
+    scripts_upcoming,
     scripts_version,
 )
 from generators.example import example
@@ -87,7 +89,7 @@ HOSTILE = {
 
 def scripts() -> Iterator[Block]:
     for module in (scripts_command, scripts_token, scripts_recall, scripts_time, scripts_corners,
-                   scripts_version):
+                   scripts_upcoming, scripts_version, scripts_ratchet):
         for script in module.scripts():
             yield script.block
 

@@ -16,7 +16,7 @@ export PYTHONDONTWRITEBYTECODE=1
 
 # shellcheck source=.ci/parts.sh
 . "$root/.ci/parts.sh"
-part 'unit tests' "$python" "$here/../Runner/runner.py" "$here"
+part 'unit tests' "$python" "$here/../Support/Runner/runner.py" "$here"
 part generated "$python" "$here/generate.py" --check
 for file in "$@"; do part "$(basename "$file")" "$python" "$here/check.py" "$file"; done
 closing

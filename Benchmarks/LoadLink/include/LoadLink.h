@@ -39,6 +39,9 @@ int load_run(unsigned count, void (*body)(void *context, unsigned index), void *
 /// Waits.
 void load_pause(unsigned milliseconds);
 
+/// Milliseconds of CLOCK_MONOTONIC.
+uint64_t load_monotonic_milliseconds(void);
+
 /// Seconds of processor time that this process has used.
 double load_processor_seconds(void);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Glibc
+internal import ProofBytes
 
 /// The machine of a run, and what others do on it meanwhile.
 package struct Machine {
@@ -34,23 +35,8 @@ package struct Machine {
   }
 
   /// Today in UTC, as 2026-01-31.
-  package static var date: String { date(daysSince1970: time(nil) / 86_400) }
-
-  /// A day of the calendar, from 1970 on.
-  package static func date(daysSince1970 count: Int) -> String {
-    func isLeap(_ year: Int) -> Bool { year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) }
-    var (rest, year, month) = (max(0, count), 1970, 0)
-    while rest >= (isLeap(year) ? 366 : 365) {
-      rest -= isLeap(year) ? 366 : 365
-      year += 1
-    }
-    let months = [31, isLeap(year) ? 29 : 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
-    while rest >= months[month] {
-      rest -= months[month]
-      month += 1
-    }
-    func two(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
-    return "\(year)-\(two(month + 1))-\(two(rest + 1))"
+  package static var date: String {
+    CalendarDate(daysSince1970: SystemClock.read().seconds / 86_400).text
   }
 
   /// Seconds that all processors have worked, stolen time included; and this process and its children.

@@ -100,8 +100,8 @@ struct pfh_request {
   size_t body_size;
   size_t header_count;
   size_t query_count;
-  struct pfh_field headers[PFH_HEADERS_MAX];
-  struct pfh_field query[PFH_QUERY_MAX];
+  const struct pfh_field *headers;
+  const struct pfh_field *query;
 };
 
 typedef struct pfh_response pfh_response;

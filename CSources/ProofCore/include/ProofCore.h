@@ -19,6 +19,7 @@
 #include "config.h"
 #include "measurement.h"
 #include "proof.h"
+#include "ratchet.h"
 #include "hardware.h"
 #include "token.h"
 #include "order.h"

@@ -35,6 +35,18 @@ struct pfc_ledger {
   struct pfc_slot slots[PFC_SLOTS];
 };
 
+/// The past of a ledger. One that takes its place must not fall below it.
+struct pfc_ledger_past {
+  uint64_t counter;  ///< The first counter that was never reserved
+  uint64_t epoch;    ///< Unix seconds, as in `pfc_ledger`
+  uint64_t floor;    ///< Unix seconds, as in `pfc_ledger`
+};
+
+/// Reads the past of the ledger in storage, and changes nothing there. PFC_E_DAMAGED if record 0 has no intact copy. On
+/// failure `*past` is all zeros.
+PFC_MUST_USE int pfc_ledger_past(struct pfc_ledger_past *past, const struct pfc_storage *storage,
+                                 const uint8_t hardware_secret_key[PFC_SECRET_KEY_BYTES]);
+
 /// Writes an empty ledger over whatever stands in storage.
 PFC_MUST_USE int pfc_ledger_format(const struct pfc_storage *storage,
                                    const uint8_t hardware_secret_key[PFC_SECRET_KEY_BYTES], uint64_t epoch,

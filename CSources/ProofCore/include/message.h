@@ -25,7 +25,7 @@ enum pfc_message_type {
   PFC_MESSAGE_ASK = 1,        ///< app → hardware, 1 byte
   PFC_MESSAGE_CHALLENGE = 2,  ///< hardware → app, 40
   PFC_MESSAGE_TOKEN = 3,      ///< app → hardware, 288
-  PFC_MESSAGE_COMMAND = 4,    ///< app → hardware, 58 or 90 and the command
+  PFC_MESSAGE_COMMAND = 4,    ///< app → hardware, 58, 70, 90 or 102 and the command
   PFC_MESSAGE_VERDICT = 5,    ///< hardware → app, 43
   PFC_MESSAGE_ORDER = 6,      ///< app → hardware, 124
   PFC_MESSAGE_RECALL = 7,     ///< app → hardware, 72
@@ -49,26 +49,66 @@ enum pfc_verdict {
   PFC_VERDICT_HELD = 3,                ///< The token is held: it opens, and its instance may send commands.
   PFC_VERDICT_DONE = 4,                ///< The order is carried out, or was already.
   PFC_VERDICT_NOT_EXECUTED = 5,        ///< Answer to a recall: that command was not accepted and never will be.
+  PFC_VERDICT_ACCEPTED_COPY = 6,       ///< As 1, and another copy of the app sent commands: the ratchet differs.
+  PFC_VERDICT_ACCEPTED_DEVICE_COPY = 7,  ///< As 2, and another copy of the app sent commands.
+  PFC_VERDICT_READY = 8,               ///< The upcoming token is a candidate on this link: its first proof commits it.
   PFC_VERDICT_INTEGRITY_DIFFERS = 16,  ///< App or environment is not as measured. detail: attempts left.
   PFC_VERDICT_DEVICE_DIFFERS = 17,     ///< The device is not as measured, or a stranger speaks.
   PFC_VERDICT_STALE = 18,              ///< No such live challenge: used, replaced, timed out, or of another link.
-  PFC_VERDICT_NOT_PERMITTED = 19,      ///< The token does not permit this command class for this kind of match.
+  PFC_VERDICT_NOT_PERMITTED = 19,      ///< The token does not permit this command class for this kind of match, or
+                                       ///< the kind is that of the other sort of slot: enum pfc_ratchet_detail.
   PFC_VERDICT_NO_ATTEMPTS = 20,        ///< The token's attempts are exhausted.
   PFC_VERDICT_NO_USES = 21,            ///< The token's uses are exhausted.
   PFC_VERDICT_UNKNOWN = 22,            ///< No token is held for this instance: present it.
+  PFC_VERDICT_COPIED = 23,             ///< Another copy of the app sent commands, and the token refuses this class to
+                                       ///< copies. detail: the last accepted command's counter, low 16 bits.
   PFC_VERDICT_NOT_FOR_ME = 32,         ///< The token or order is for other hardware.
   PFC_VERDICT_NOT_SIGNED = 33,         ///< Not signed by an issuer this hardware knows.
-  PFC_VERDICT_EXPIRED = 34,            ///< The token's time is over.
+  PFC_VERDICT_EXPIRED = 34,            ///< The token's time is over. detail to a TOKEN: days begun since.
   PFC_VERDICT_SUPERSEDED = 35,         ///< A newer generation was seen, or a floor was raised above this token.
   PFC_VERDICT_REVOKED = 36,
   PFC_VERDICT_WRONG_MODE = 37,  ///< Development on production or the reverse, a literal token where not allowed, or
-                                ///< suite 1 where there is a factory secret: then the detail is PFC_DETAIL_SUITE.
-  PFC_VERDICT_NO_ROOM = 38,     ///< All slots serve other instances.
+                                ///< suite 1 where there is a factory secret.
+  PFC_VERDICT_NO_ROOM = 38,     ///< All slots serve other instances. detail: their number.
   PFC_VERDICT_TOO_NEW = 39,     ///< A version, suite, type or kind that this hardware does not know: update it.
   PFC_VERDICT_MALFORMED = 48,   ///< The message does not parse.
   PFC_VERDICT_BUSY = 49,        ///< Too many refusals on this link. detail: seconds to wait, then reconnect.
   PFC_VERDICT_FAULT = 50        ///< The hardware could not store or draw random bytes; nothing was done.
 };
+
+/// Details of refusals: the cause within the verdict. With the verdict's number each is on the wire and never reused.
+/// docs/SPEC.md, section 10, says to whom they are told. 0 is no detail, which is also what earlier versions answer.
+enum pfc_detail {
+  // PFC_VERDICT_STALE, to a COMMAND
+  PFC_DETAIL_NO_CHALLENGE = 1,     ///< The link has no live challenge.
+  PFC_DETAIL_OTHER_CHALLENGE = 2,  ///< The link's live challenge has another counter.
+  PFC_DETAIL_CHALLENGE_TIMED_OUT = 3,
+  PFC_DETAIL_CHALLENGE_ENDED = 4,  ///< A recall, or a later command of this instance, ended the challenge.
+  // PFC_VERDICT_NOT_PERMITTED
+  PFC_DETAIL_CLASS_NOT_PERMITTED = 1,  ///< The token permits the class for no match.
+  PFC_DETAIL_INTEGRITY_DEMANDED = 2,   ///< The token permits the class for an integrity match only.
+  // PFC_VERDICT_EXPIRED, to a TOKEN or an ORDER; other values are days begun since the token's end
+  PFC_DETAIL_AHEAD = 65535,  ///< `issued` is beyond the step (docs/SPEC.md, section 10).
+  // PFC_VERDICT_SUPERSEDED
+  PFC_DETAIL_BELOW_FLOOR = 1,       ///< A floor was raised above the token.
+  PFC_DETAIL_OLDER_GENERATION = 2,  ///< The hardware holds this generation of the instance, or a newer one.
+  // PFC_VERDICT_WRONG_MODE
+  PFC_DETAIL_OTHER_MODE = 1,    ///< Development on production, or the reverse.
+  PFC_DETAIL_LITERAL_FORM = 2,  ///< The literal form, where it is not allowed.
+  PFC_DETAIL_SUITE = 3,         ///< Suite 1, where there is a factory secret.
+  // PFC_VERDICT_TOO_NEW
+  PFC_DETAIL_LATER_VERSION = 1,
+  PFC_DETAIL_LATER_SUITE = 2,
+  PFC_DETAIL_RESERVED_BIT = 3,
+  PFC_DETAIL_UNKNOWN_KIND = 4,  ///< The kind of a COMMAND or an ASK, or the type of an order
+  // PFC_VERDICT_FAULT
+  PFC_DETAIL_NOT_STORED = 1,   ///< A record was not written, or the second review found what the first had not.
+  PFC_DETAIL_NOT_DRAWN = 2,    ///< The random generator failed, or repeats itself.
+  PFC_DETAIL_NOT_STARTED = 3,  ///< The hardware's records are damaged, or of a later version.
+};
+
+/// The most days of *expired* that are told.
+#define PFC_DETAIL_DAYS_MAX 49711u
 
 // CHALLENGE ------------------------------------------------------------------------------------------------------
 
@@ -88,6 +128,8 @@ struct pfc_request {
   struct pfc_challenge challenge;  ///< The hardware's last
   const uint8_t *command;
   size_t command_size;  ///< At most PFC_COMMAND_MAX
+  const uint8_t *ratchet;  ///< PFC_RATCHET_BYTES for a kind with a ratchet, otherwise unused
+  uint32_t known;  ///< Kinds with a ratchet: low bits of the last accepted command's counter, as the app knows it
 };
 
 /// App side: derives the nonce, makes the proofs, encodes. An integrity command carries both proofs, so that the
@@ -114,9 +156,18 @@ struct pfc_command {
   uint64_t counter;
   const uint8_t *integrity_proof;  ///< NULL for PFC_KIND_DEVICE
   const uint8_t *device_proof;
+#if PFC_RATCHETS
+  const uint8_t *ratchet_tag;  ///< NULL for a kind without a ratchet
+  uint32_t known;              ///< Low bits of the last accepted counter as the app knows it; 0 without a ratchet
+#endif
   const uint8_t *command;
   size_t command_size;
 };
+
+/// Hardware side: the nonce that the device proof answers. It is `nonce` itself for PFC_KIND_DEVICE, otherwise an
+/// escort nonce that binds all that stands between the head and the device proof.
+void pfc_command_escort(uint8_t answered[PFC_NONCE_BYTES], const uint8_t nonce[PFC_NONCE_BYTES],
+                        const struct pfc_command *command);
 
 /// Hardware side: the shape alone, no proof is checked. PFC_E_MALFORMED if it is none.
 PFC_MUST_USE int pfc_command_decode(struct pfc_command *command, const uint8_t *message, size_t size);
@@ -126,7 +177,7 @@ PFC_MUST_USE int pfc_command_decode(struct pfc_command *command, const uint8_t *
 /// A VERDICT: what the hardware says to a token, a command, an order or a recall.
 struct pfc_answer {
   uint8_t verdict;   ///< enum pfc_verdict
-  uint16_t detail;   ///< Documented with the verdict; otherwise 0
+  uint16_t detail;   ///< enum pfc_detail, or a number that is documented with the verdict; otherwise 0
   uint64_t counter;  ///< Counter of the challenge answered; 0 for tokens and orders
   uint8_t receipt[PFC_RECEIPT_BYTES];  ///< All zeros where the hardware shares no key with the asking app
 };
@@ -176,12 +227,14 @@ PFC_MUST_USE int pfc_status_decode(struct pfc_status *status, const uint8_t *mes
 
 // CAPABILITIES ---------------------------------------------------------------------------------------------------
 
-/// Features of hardware beyond version 1. The bits stand in characteristic 000A and are never reused. Bits 1 to 4 are
-/// reserved for ratchet, channel, log and grants.
+/// Features of hardware beyond version 1. The bits stand in characteristic 000A and are never reused. Bits 2 to 4 are
+/// reserved for channel, log and grants.
 enum pfc_feature {
   PFC_FEATURE_TOKEN_2 = 1u << 0,         ///< It takes tokens of version 2.
+  PFC_FEATURE_RATCHET = 1u << 1,         ///< It takes tokens with a ratchet.
   PFC_FEATURE_FACTORY_SECRET = 1u << 5,  ///< It takes tokens of suite 2, and no others.
-  PFC_FEATURES = PFC_FEATURE_TOKEN_2 | PFC_FEATURE_FACTORY_SECRET
+  PFC_FEATURE_UPCOMING = 1u << 6,        ///< It takes tokens with PFC_POLICY_UPCOMING as candidates.
+  PFC_FEATURES = PFC_FEATURE_TOKEN_2 | PFC_FEATURE_RATCHET | PFC_FEATURE_FACTORY_SECRET | PFC_FEATURE_UPCOMING
 };
 
 /// Value of the characteristic 000A (docs/LINK.md), which hardware of version 1 has not. Public facts, not

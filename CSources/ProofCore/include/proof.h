@@ -25,8 +25,17 @@ extern "C" {
 /// Kinds of match that a proof shows.
 enum pfc_kind {
   PFC_KIND_INTEGRITY = 1,  ///< App, environment and device are as measured.
-  PFC_KIND_DEVICE = 2      ///< The device is as measured; the app may have been updated.
+  PFC_KIND_DEVICE = 2,     ///< The device is as measured; the app may have been updated.
+  PFC_KIND_INTEGRITY_RATCHET = 3,  ///< As 1, at a slot with a ratchet (ratchet.h).
+  PFC_KIND_DEVICE_RATCHET = 4      ///< As 2, at a slot with a ratchet.
 };
+
+/// 1 if this build knows the kind.
+PFC_MUST_USE int pfc_kind_is_known(uint8_t kind);
+/// 1 for a known kind whose match includes app and environment.
+PFC_MUST_USE int pfc_kind_is_integrity(uint8_t kind);
+/// 1 for a known kind whose command carries a ratchet's tag.
+PFC_MUST_USE int pfc_kind_has_ratchet(uint8_t kind);
 
 /// A key, expanded: both HMAC states precomputed, so that a proof costs two compressions. Secret.
 struct pfc_proof_key {
@@ -78,6 +87,15 @@ PFC_MUST_USE int pfc_nonce_derive(uint8_t nonce[PFC_NONCE_BYTES], const uint8_t 
 /// therefore comes from the owner's own device.
 void pfc_nonce_escort(uint8_t escort[PFC_NONCE_BYTES], const uint8_t nonce[PFC_NONCE_BYTES],
                       const uint8_t integrity_proof[PFC_PROOF_BYTES]);
+
+#if PFC_RATCHETS
+/// The nonce that the device proof of a command of kind 3 or 4 answers. It binds all `size` bytes between the
+/// command's head and its device proof: the integrity proof (kind 3), the ratchet's tag, the counter that the app
+/// knows. A peer that corrupts the tag on the way therefore makes the device proof wrong, and cannot make an owner look
+/// like a copy. `size` is at most PFC_PROOF_BYTES + PFC_COMMAND_RATCHET_BYTES.
+void pfc_nonce_escort_ratchet(uint8_t escort[PFC_NONCE_BYTES], const uint8_t nonce[PFC_NONCE_BYTES],
+                              const uint8_t *before, size_t size);
+#endif
 
 /// The receipt of a verdict. Keyed by a key derived from the device proof key, which an updated app still has.
 void pfc_receipt_make(uint8_t receipt[PFC_RECEIPT_BYTES], const uint8_t device_key[PFC_KEY_BYTES],

@@ -2,7 +2,7 @@
 
 /// Reasons: cause, mender and next step of each code with which ProofKit refuses. For tools and logs on a host.
 ///
-/// The table takes about 80 KiB. Firmware does not link it, and `-Wl,--gc-sections` drops it from a program that
+/// The table takes about 110 KiB. Firmware does not link it, and `-Wl,--gc-sections` drops it from a program that
 /// calls none of these functions. docs/REASONS.md lists the codes.
 
 #ifndef PFC_REASON_H
@@ -30,7 +30,7 @@ enum pfc_mender {
 
 /// The meaning of a code. All texts are constant.
 struct pfc_reason {
-  const char *code;          ///< Such as "LOCK-18"
+  const char *code;          ///< Such as "LOCK-18"; "LOCK-34.N" for a detail that is a number
   const char *condition;     ///< The condition, in a few words
   const char *cause;         ///< The cause, in sentences
   const char *step;          ///< The next step, in a sentence
@@ -39,7 +39,8 @@ struct pfc_reason {
   const char *mender_words;  ///< The same for people
 };
 
-/// The meaning of a code of `size` characters; upper and lower case differ. PFC_E_ARGUMENT if there is no such code:
+/// The meaning of a code of `size` characters; upper and lower case differ. A detail that is a number has one meaning
+/// for all numbers: "LOCK-34.7" finds "LOCK-34.N". PFC_E_ARGUMENT if there is no such code:
 /// `*reason` is unchanged then.
 PFC_MUST_USE int pfc_reason_find(struct pfc_reason *reason, const char *code, size_t size);
 /// The meaning of a failed result of this library, code "CORE-N". PFC_E_ARGUMENT for PFC_OK and for a number that is
@@ -47,6 +48,9 @@ PFC_MUST_USE int pfc_reason_find(struct pfc_reason *reason, const char *code, si
 PFC_MUST_USE int pfc_reason_of_result(struct pfc_reason *reason, int result);
 /// The meaning of the verdict in an answer of hardware, code "LOCK-N". PFC_E_ARGUMENT for a number that is none.
 PFC_MUST_USE int pfc_reason_of_verdict(struct pfc_reason *reason, uint8_t verdict);
+/// The meaning of a refusal's detail in an answer of hardware, code "LOCK-N.N"; that of the verdict where the detail
+/// has none. PFC_E_ARGUMENT for a verdict that is none.
+PFC_MUST_USE int pfc_reason_of_detail(struct pfc_reason *reason, uint8_t verdict, uint16_t detail);
 /// The meaning number `index`, in the order of docs/REASONS.md. PFC_E_ARGUMENT behind the last one.
 PFC_MUST_USE int pfc_reason_at(struct pfc_reason *reason, size_t index);
 

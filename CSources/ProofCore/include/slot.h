@@ -50,9 +50,14 @@ struct pfc_slot {
   uint64_t issued;
   uint8_t instance_id[PFC_ID_BYTES];
   uint8_t token_digest[PFC_TOKEN_DIGEST_BYTES];
-  struct pfc_last last;  ///< Persistent when uses are counted; otherwise until the next start.
+  struct pfc_last last;  ///< Persistent if `pfc_slot_stores_last`; otherwise until the next start.
   struct pfc_secrets secrets;
-  uint32_t sum;  ///< Checksum of the secrets by `pfc_slot_sum`, since they came in; not stored
+#if PFC_RATCHETS
+  uint8_t ratchet[PFC_RATCHET_BYTES];  ///< Secret; zeros without a ratchet
+  uint8_t policy;                      ///< The token's, within PFC_TOKEN_POLICY
+  uint8_t copies;                      ///< Commands out of step since the token came in; stays at 255
+#endif
+  uint32_t sum;  ///< Checksum of the secrets and the ratchet by `pfc_slot_sum`, since they came in; not stored
 };
 
 #define PFC_SLOT_BYTES 208  ///< Encoded.
@@ -60,6 +65,12 @@ struct pfc_slot {
 /// Puts a token into a slot. What the slot remembers of the same instance's revocations and last command stays.
 void pfc_slot_fill(struct pfc_slot *slot, const struct pfc_token *token,
                    const uint8_t digest[PFC_TOKEN_DIGEST_BYTES]);
+
+#if PFC_OPENS_TOKENS
+/// Prepares a candidate to replace `slot`, which is of the same instance. The revocation is the slot's.
+/// Attempts and uses are the lower of both, so that two generations share one budget.
+void pfc_slot_inherit(struct pfc_slot *candidate, const struct pfc_slot *slot);
+#endif
 
 /// Remembers that generations up to `generation` are revoked, by an order of the time `issued`, and takes the secrets
 /// out if the slot's own is one of them.
@@ -69,14 +80,23 @@ void pfc_slot_revoke(struct pfc_slot *slot, uint32_t generation, uint64_t issued
 /// both token and latest revocation were. Otherwise the revocation stays, without secrets. 1 if the slot has changed.
 PFC_MUST_USE int pfc_slot_supersede(struct pfc_slot *slot, uint64_t floor);
 
-/// Checksum of the slot's secrets, 0 if it has none. A fault that overwrites the secrets does not update `slot->sum`
-/// too.
+/// Checksum of the slot's secrets and ratchet, 0 if it has none. A fault that overwrites them does not update
+/// `slot->sum` too.
 uint32_t pfc_slot_sum(const struct pfc_slot *slot);
+
+/// 1 if each accepted command is stored: where uses are counted, and where there is a ratchet.
+PFC_MUST_USE int pfc_slot_stores_last(const struct pfc_slot *slot);
+
+#if PFC_RATCHETS
+/// Moves the ratchet and its part of `slot->sum`. The part of the secrets stays as it is: should a fault have changed
+/// them, the sum still tells.
+void pfc_slot_step(struct pfc_slot *slot, const uint8_t ratchet[PFC_RATCHET_BYTES]);
+#endif
 
 /// The slot as its record stores it.
 void pfc_slot_encode(uint8_t bytes[PFC_SLOT_BYTES], const struct pfc_slot *slot);
-/// PFC_E_DAMAGED if the state is unknown. PFC_E_TOO_NEW if later firmware has written what this build would not obey:
-/// a ratchet, a policy, copies seen. The slot is then all zeros.
+/// PFC_E_DAMAGED if the state is unknown. PFC_E_TOO_NEW if other firmware has written what this build would not obey:
+/// an unknown policy; a ratchet or copies seen without a policy that has a ratchet. The slot is then all zeros.
 PFC_MUST_USE int pfc_slot_decode(struct pfc_slot *slot, const uint8_t bytes[PFC_SLOT_BYTES]);
 
 #if PFC_READS_VERSION_1

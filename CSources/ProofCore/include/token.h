@@ -28,7 +28,7 @@ extern "C" {
 /// A measurement token, opened. Secret.
 struct pfc_token {
   uint8_t version;             ///< PFC_VERSION or PFC_TOKEN_VERSION_2
-  uint8_t policy;              ///< Within PFC_TOKEN_POLICY; 0 in version 1
+  uint8_t policy;              ///< enum pfc_ratchet_policy, within PFC_TOKEN_POLICY; 0 in version 1
   uint8_t mode;                ///< enum pfc_mode
   uint8_t form;                ///< enum pfc_form
   uint16_t integrity_classes;  ///< Command classes an integrity match permits, one bit each; at least one
@@ -49,7 +49,8 @@ struct pfc_token {
 
 /// Backend side: signs, then seals: by suite 2 with the PFC_FACTORY_SECRET_BYTES of `factory_secret`, by suite 1 where
 /// that is NULL. `ephemeral` is 32 fresh random bytes. PFC_E_ARGUMENT if a field is out of range, or if suite 2 is
-/// asked for with version 1 or with the literal form; PFC_E_RECIPIENT if the recipient's key is not usable. The output
+/// asked for with version 1 or with the literal form, or PFC_POLICY_UPCOMING with the literal form;
+/// PFC_E_RECIPIENT if the recipient's key is not usable. The output
 /// is then zeroed.
 PFC_MUST_USE int pfc_token_create(uint8_t bytes[PFC_TOKEN_BYTES], const struct pfc_token *token,
                                   const uint8_t recipient[PFC_PUBLIC_KEY_BYTES], const uint8_t *factory_secret,

@@ -58,27 +58,32 @@ struct pfc_verifier {
   uint8_t last_random[PFC_CHALLENGE_BYTES];
   /// Challenges before this counter are dead for the slot's instance: it has recalled one, or a later one was answered.
   uint64_t alive_from[PFC_SLOTS];
+#if PFC_RATCHETS
+  uint32_t unsure;  ///< Bit i: storage failed while a command of slot i was accepted. What it holds is not known.
+  uint32_t noted;   ///< Bit i: slot i has stored a refused copy since the start.
+#endif
   uint64_t swept_from;             ///< The highest of these when a floor last freed slots: new instances start here.
   struct pfc_ledger ledger;
 };
 
-/// One link. Owned by the caller.
+/// One link. Owned by the caller. Secret where the build opens tokens.
 struct pfc_session {
   struct pfc_challenge challenge;
   uint32_t asked;     ///< Platform seconds when the challenge was made
   uint8_t live;       ///< 1 while the challenge may be answered
   uint8_t openings;   ///< Tokens and orders that cost public-key work and failed
   uint8_t refusals;   ///< Commands and recalls whose device proof was wrong
+#if PFC_OPENS_TOKENS
+  /// The upcoming token that was presented on this link last, or a free slot. In memory only: it replaces the
+  /// instance's slot when a command proves its generation, and is gone at the disconnection.
+  struct pfc_slot candidate;
+#endif
 };
 
 /// Seconds by which one signature can move the hardware's time: 400 days. A token or an order that was issued later
 /// than this beyond the known time is refused, so that an issuer whose clock was wrong once ends no token for good.
 /// A lock that was without power for longer is brought up by several epoch orders, each within the step.
 #define PFC_EPOCH_STEP 34560000u
-#define PFC_DETAIL_AHEAD 65535u  ///< Detail of *expired* where a token or an order is beyond the step.
-
-/// Detail of *wrong mode* where a token of suite 1 meets hardware with a factory secret.
-#define PFC_DETAIL_SUITE 3u
 
 #define PFC_SESSION_OPENINGS_MAX 4
 #define PFC_SESSION_REFUSALS_MAX 16
@@ -98,6 +103,9 @@ struct pfc_outcome {
   const uint8_t *command;  ///< Leads into the message; valid if `execute`
   size_t command_size;
   uint64_t counter;  ///< Counter of the challenge it answers; valid if `execute`
+#if PFC_RATCHETS
+  uint32_t known;  ///< Kinds with a ratchet: the last accepted counter as the app knows it. 0 otherwise. For the log
+#endif
   const uint8_t *instance_id;  ///< Leads into the message, for the log; NULL where the message names none
   uint8_t reply_type;          ///< enum pfc_message_type
   uint8_t reply[PFC_VERDICT_MESSAGE_BYTES];

@@ -19,6 +19,17 @@
 #define PFC_OPENS_TOKENS 1
 #endif
 
+#ifndef PFC_RATCHETS
+/// 0: slots have no ratchet. Tokens, stored slots and commands with one are *too new*.
+#define PFC_RATCHETS PFC_OPENS_TOKENS
+#endif
+
+#ifndef PFC_TELLS_DETAILS
+/// 0: the detail of a refusal is 0 in every VERDICT, but for attempts left and seconds to wait. For hardware without
+/// room for more.
+#define PFC_TELLS_DETAILS 1
+#endif
+
 // Formats ------------------------------------------------------------------------------------------------------
 
 #ifndef PFC_READS_VERSION_1
@@ -54,6 +65,8 @@
 #define PFC_ID_BYTES 16  ///< A hardware id, an instance id.
 #define PFC_ISSUER_ID_BYTES 8
 #define PFC_TOKEN_DIGEST_BYTES 16
+#define PFC_RATCHET_BYTES 16
+#define PFC_RATCHET_TAG_BYTES 8
 #define PFC_FACTORY_SECRET_BYTES 32  ///< Drawn by the factory (F), and derived from it (S).
 
 #define PFC_PUBLIC_KEY_BYTES 32   ///< X25519 (hardware) and Ed25519 (issuer) public keys.
@@ -90,7 +103,10 @@
 #define PFC_ORDER_BODY_BYTES 60
 #define PFC_ORDER_BYTES (PFC_ORDER_BODY_BYTES + PFC_SIGNATURE_BYTES)
 
-#define PFC_TOKEN_POLICY 0x00u  ///< Bits of a token's policy byte that this build carries out. Others are *too new*.
+#define PFC_POLICY_UPCOMING 0x20u  ///< Policy bit: the token replaces a held one when its generation first proves.
+#define PFC_POLICY_RATCHET 0x03u  ///< Bits of a token's policy byte: enum pfc_ratchet_policy, whose 3 is reserved.
+/// The policy bits that this build carries out. Others are *too new*.
+#define PFC_TOKEN_POLICY (PFC_POLICY_UPCOMING | (PFC_RATCHETS ? PFC_POLICY_RATCHET : 0u))
 
 #define PFC_USES_UNLIMITED 0xFFFFFFFFu
 #define PFC_GENERATION_ALL 0xFFFFFFFFu
@@ -107,11 +123,13 @@
 #define PFC_COMMAND_HEAD_BYTES (1 + 1 + PFC_ID_BYTES + 8)
 #define PFC_COMMAND_INTEGRITY_BYTES (PFC_COMMAND_HEAD_BYTES + 2 * PFC_PROOF_BYTES)  ///< Before the command.
 #define PFC_COMMAND_DEVICE_BYTES (PFC_COMMAND_HEAD_BYTES + PFC_PROOF_BYTES)         ///< Before the command.
+#define PFC_COMMAND_RATCHET_BYTES (PFC_RATCHET_TAG_BYTES + 4)  ///< Kinds 3 and 4: before the device proof.
 #define PFC_VERDICT_MESSAGE_BYTES (1 + 2 + 8 + PFC_RECEIPT_BYTES)
 #define PFC_RECALL_BYTES (PFC_ID_BYTES + 8 + PFC_NONCE_BYTES + PFC_PROOF_BYTES)
 #define PFC_STATUS_BYTES 28
 #define PFC_CAPABILITIES_BYTES 40  ///< The value of a characteristic; no message.
-#define PFC_MESSAGE_MAX (PFC_COMMAND_INTEGRITY_BYTES + PFC_COMMAND_MAX)
+#define PFC_MESSAGE_MAX \
+  (PFC_COMMAND_INTEGRITY_BYTES + (PFC_RATCHETS ? PFC_COMMAND_RATCHET_BYTES : 0) + PFC_COMMAND_MAX)
 
 // Frames (section 11) --------------------------------------------------------------------------------------------
 
@@ -219,6 +237,11 @@
 #define PFC_LABEL_TOKEN_SIGN_2 "pfc2.token-sign."
 #define PFC_LABEL_TOKEN_SEAL "pfc2.token-seal."
 #define PFC_LABEL_FACTORY_SECRET "pfc2.factory-s.."
+#define PFC_LABEL_ESCORT_2 "pfc2.escort....."
+#define PFC_LABEL_RATCHET_0 "pfc2.ratchet-0.."
+#define PFC_LABEL_RATCHET_TAG "pfc2.ratchet-tag"
+#define PFC_LABEL_RATCHET_UP "pfc2.ratchet-up."
+#define PFC_LABEL_RATCHET_FORK "pfc2.ratchet-fk."
 
 #define PFC_LABEL_GATE_KEY "pfc1.gate-key..."
 #define PFC_LABEL_GATE_IM "pfc1.gate-im...."

@@ -41,6 +41,9 @@ struct pfd_event {
   uint16_t detail;
   uint64_t number;
   uint8_t id[4];  ///< First bytes of the instance id, zeros if the message names none
+  /// First bytes of the hardware's id. With `message` this is the reference that app and backend log as well.
+  uint8_t hardware[4];
+  uint8_t message[4];  ///< The counter's low 32 bits, or the first bytes of the token's digest
 };
 
 #ifdef __cplusplus

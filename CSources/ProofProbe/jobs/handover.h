@@ -20,7 +20,7 @@
 /// From these: if all workers sleep, every window that was taken is folded, so no open file is held up, so every window
 /// is taken, so all places are free, so every item is taken, and done. Then the calling thread does not wait. A worker
 /// that is awake ends a piece in a bounded number of steps, and each piece is taken once. So every measurement ends.
-/// Tests/Models/handoff.pml is this page as a model; handover_test.c plays the functions below in all orders.
+/// Tests/Adversary/Models/handoff.pml is this page as a model; handover_test.c plays the functions below in all orders.
 
 #ifndef PFP_FILES_HANDOVER_H
 #define PFP_FILES_HANDOVER_H

@@ -7,13 +7,14 @@ import sys
 import time
 
 MARK = 0xE7
-FRAME_BYTES = 23
-EVENT = struct.Struct("<BBBBhHQ4s")
+FRAME_BYTES = 31
+EVENT = struct.Struct("<BBBBhHQ4s4s4s")
 ERROR, INFO, DEBUG = range(3)
 LEVELS = {"error": ERROR, "info": INFO, "debug": DEBUG}
 PRODUCTION = 1
 STARTED, REFUSES = 1, 2
 GIVEN, FAULT = 0, 50
+TOKEN, COMMAND, RECALL = 3, 4, 7
 
 RESULTS = {
     -2: "both copies of a record are damaged: provision it anew",
@@ -36,9 +37,17 @@ def nth(number):
     return f"; number {number} in this hour" if number > 10 else ""
 
 
+def reference(type_, hardware, message):
+    """The text that app and backend log for the same token, command or recall."""
+    if type_ not in (TOKEN, COMMAND, RECALL):
+        return ""
+    named = f"t{message.hex()}" if type_ == TOKEN else int.from_bytes(message, "little")
+    return f", ref={hardware.hex()}-{named}"
+
+
 def words(event):
     """The level of an event, and what is said of it; nothing of one that is not known."""
-    kind, link, a, b, result, detail, number, id_ = event
+    kind, link, a, b, result, detail, number, id_, hardware, message = event
     if kind == STARTED:
         mode = "production" if a == PRODUCTION else "development"
         return INFO, f"started: mode {mode}, {b} slots used, epoch {number}"
@@ -51,8 +60,8 @@ def words(event):
     if kind == 5:
         level = DEBUG if b == GIVEN else ERROR if b == FAULT else INFO
         who = id_.hex() if any(id_) else "anyone"
-        return level, (f"link {link}: {MESSAGES.get(a, '?')} of {who}: "
-                       f"{VERDICTS.get(b, 'unknown verdict')} ({b}), detail {detail}{nth(number)}")
+        return level, (f"link {link}: {MESSAGES.get(a, '?')} of {who}: {VERDICTS.get(b, 'unknown verdict')} ({b}), "
+                       f"detail {detail}{reference(a, hardware, message)}{nth(number)}")
     if kind == 6:
         return INFO, f"link {link}: command of class {a}: {DONE.get(b, 'no such command')}"
     if kind == 7:

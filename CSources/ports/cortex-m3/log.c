@@ -12,15 +12,16 @@
 
 enum {
   MARK = 0xE7,
-  EVENT_BYTES = 20,
-  // A frame takes 0.15 ms at this port's speed. Who holds the line up for longer misses the event, and sees it by the
+  EVENT_BYTES = 28,
+  // A frame takes 0.2 ms at this port's speed. Who holds the line up for longer misses the event, and sees it by the
   // number of the next.
   PATIENCE_TICKS = BOARD_HERTZ / 1000
 };
 
 // The line carries the event as it stands in memory, without what the compiler adds at its end.
 _Static_assert(offsetof(struct pfd_event, result) == 4 && offsetof(struct pfd_event, detail) == 6 &&
-                   offsetof(struct pfd_event, number) == 8 && offsetof(struct pfd_event, id) == 16,
+                   offsetof(struct pfd_event, number) == 8 && offsetof(struct pfd_event, id) == 16 &&
+                   offsetof(struct pfd_event, message) == 24,
                "an event has no holes");
 
 static uint8_t number;

@@ -8,6 +8,7 @@
 
 #define PFC_OPENS_TOKENS 0
 #define PFC_SLOTS 1
+#define PFC_TELLS_DETAILS 0
 #define PFC_COMMAND_MAX 16  ///< The device's longest command has 13 bytes.
 #define PFD_LINKS 1
 #define PFD_MTU_MAX 60u     ///< A command in two packets

@@ -33,6 +33,9 @@ package struct Signals: Sendable {
     unsafe pthread_sigmask(SIG_UNBLOCK, [Self.set([SIGTERM, SIGINT])], nil)
   }
 
+  /// Waits. A stop signal ends the process meanwhile if the signals were released.
+  package func pause(seconds: UInt32) { _ = sleep(seconds) }
+
   private static func set(_ numbers: [Int32]) -> sigset_t {
     var set = sigset_t()
     unsafe sigemptyset(&set)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import CMicroHTTPD
+internal import Glibc
 
 /// Converts requests of the C server to values, and answers back.
 enum CoreRequest {
@@ -19,67 +20,47 @@ enum CoreRequest {
 
   /// `nil` if the path or the query is not percent-encoded UTF-8.
   private static func value(of request: UnsafePointer<pfh_request>) -> HTTPRequest? {
-    guard let path = unsafe PercentEncoding.decodedPath(bytes(request.pointee.path)) else {
-      return nil
-    }
-    var query: [String: String] = [:]
-    let isRead = unsafe eachField(request.pointee.query, request.pointee.query_count) {
-      name, value in
-      guard let name = PercentEncoding.decoded(name), let value = PercentEncoding.decoded(value)
-      else { return false }
-      query[name] = value
-      return true
-    }
-    guard isRead else { return nil }
-    var headers: [String: String] = [:]
-    var fields: [HTTPField] = []
-    let isText = unsafe eachField(request.pointee.headers, request.pointee.header_count) {
-      name, value in
-      guard let sent = String(validating: name, as: UTF8.self),
-        let value = String(validating: value, as: UTF8.self)
-      else { return false }
-      fields.append(HTTPField(sent, value))
-      let name = sent.lowercased()
-      headers[name] = headers[name].map { $0 + "," + value } ?? value
-      return true
-    }
-    guard isText,
-      let target = unsafe String(validating: bytes(request.pointee.target), as: UTF8.self)
+    guard let sent = unsafe request.pointee.path, let method = unsafe request.pointee.method,
+      let peer = unsafe request.pointee.peer, let target = unsafe request.pointee.target,
+      let path = unsafe PercentEncoding.decodedPath(text(sent)),
+      let target = unsafe String(validating: text(target), as: UTF8.self)
     else { return nil }
+    var query: [String: String] = [:]
+    let pairs = unsafe UnsafeBufferPointer(
+      start: request.pointee.query, count: request.pointee.query_count)
+    for index in pairs.indices {
+      let field = unsafe pairs[index]
+      guard let name = unsafe PercentEncoding.decoded(text(field.name, field.name_size)),
+        let value = unsafe PercentEncoding.decoded(text(field.value, field.value_size))
+      else { return nil }
+      query[name] = value
+    }
+    var fields: [HTTPField] = []
+    let lines = unsafe UnsafeBufferPointer(
+      start: request.pointee.headers, count: request.pointee.header_count)
+    fields.reserveCapacity(lines.count)
+    for index in lines.indices {
+      let field = unsafe lines[index]
+      guard
+        let name = unsafe String(validating: text(field.name, field.name_size), as: UTF8.self),
+        let value = unsafe String(validating: text(field.value, field.value_size), as: UTF8.self)
+      else { return nil }
+      fields.append(HTTPField(name, value))
+    }
     let body = unsafe UnsafeBufferPointer(
       start: request.pointee.body, count: request.pointee.body_size)
     return unsafe HTTPRequest(
-      method: String(cString: request.pointee.method), path: path, target: target, query: query,
-      headers: headers, fields: fields, body: Array(body),
-      peer: String(cString: request.pointee.peer))
+      method: String(cString: method), path: path, target: target, query: query, fields: fields,
+      body: Array(body), peer: String(cString: peer))
   }
 
-  /// Passes the names and values of a C array of fields to a closure, until it returns `false`.
-  private static func eachField<Fields>(
-    _ fields: Fields, _ count: Int, _ take: ([UInt8], [UInt8]) -> Bool
-  ) -> Bool {
-    unsafe withUnsafeBytes(of: fields) { memory in
-      let fields = unsafe memory.bindMemory(to: pfh_field.self)
-      for index in 0..<count {
-        let field = unsafe fields[index]
-        guard
-          unsafe take(
-            bytes(field.name, field.name_size), bytes(field.value, field.value_size))
-        else { return false }
-      }
-      return true
-    }
+  /// The bytes of a text. They are read while the request is answered.
+  private static func text(_ start: UnsafePointer<CChar>) -> UnsafeRawBufferPointer {
+    unsafe UnsafeRawBufferPointer(start: start, count: strlen(start))
   }
 
-  private static func bytes(_ text: UnsafePointer<CChar>?) -> [UInt8] {
-    guard let text = unsafe text else { return [] }
-    return unsafe Array(String(cString: text).utf8)
-  }
-
-  private static func bytes(_ text: UnsafePointer<CChar>?, _ count: Int) -> [UInt8] {
-    unsafe UnsafeBufferPointer(start: text, count: text == nil ? 0 : count).map {
-      UInt8(bitPattern: $0)
-    }
+  private static func text(_ start: UnsafePointer<CChar>?, _ count: Int) -> UnsafeRawBufferPointer {
+    unsafe UnsafeRawBufferPointer(start: start, count: start == nil ? 0 : count)
   }
 
   /// Sets the answer. If the answer cannot be sent, leaves it unset, and the C server answers 500.

@@ -2,6 +2,7 @@
 
 internal import CMicroHTTPD
 internal import Glibc
+internal import ProofBytes
 
 /// The operating system's numbers and texts.
 enum CoreSystem {
@@ -20,10 +21,8 @@ enum CoreSystem {
 
   /// The time since 1970.
   static var time: Duration {
-    var time = timespec()
-    let result = unsafe clock_gettime(CLOCK_REALTIME, &time)
-    precondition(result == 0, "Every POSIX system has a clock.")
-    return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
+    let time = SystemClock.read()
+    return .seconds(time.seconds) + .nanoseconds(time.nanoseconds)
   }
 
   /// Writes to standard output, at once and in one piece, so that lines of several threads do not
@@ -43,23 +42,26 @@ package struct IPAddress: Hashable, Sendable {
 
   /// `nil` for text that is no address.
   package init?(_ text: String) {
-    var canonical = [CChar](repeating: 0, count: Int(PFH_ADDRESS_TEXT))
-    guard unsafe pfh_address_canonical(&canonical, text) == PFH_OK else { return nil }
-    self.text = Self.text(canonical)
+    let canonical = unsafe Self.text { unsafe pfh_address_canonical($0, text) }
+    guard let canonical else { return nil }
+    self.text = canonical
   }
 
   /// The network that an address is counted under in limits. The owner of one IPv6 address has all
   /// that share its first 64 bits, and could use another one for each request. Text that is no
   /// address stands for itself.
   package static func network(of text: String) -> String {
-    var canonical = [CChar](repeating: 0, count: Int(PFH_ADDRESS_TEXT))
-    guard unsafe pfh_address_network(&canonical, text) == PFH_OK else { return text }
-    return Self.text(canonical)
+    unsafe Self.text { unsafe pfh_address_network($0, text) } ?? text
   }
 
-  private static func text(_ canonical: [CChar]) -> String {
-    let bytes = canonical.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }
-    return String(decoding: bytes, as: UTF8.self)
+  /// The text that the C code writes; nil if it does not accept the address.
+  private static func text(
+    _ write: (UnsafeMutablePointer<CChar>) -> pfh_result
+  ) -> String? {
+    unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(PFH_ADDRESS_TEXT)) {
+      guard let start = $0.baseAddress, unsafe write(start) == PFH_OK else { return nil }
+      return unsafe String(cString: start)
+    }
   }
 
   /// Whether it is a loopback address.

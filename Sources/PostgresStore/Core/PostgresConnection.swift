@@ -20,10 +20,15 @@ package struct PostgresStatement: Sendable, Hashable {
 package struct PostgresCall: Sendable {
   let statement: PostgresStatement
   let values: [PostgresValue]
+  /// Whether the answer counts only under a lease of its connection; see ``ReadingLease``.
+  let needsLease: Bool
 
-  package init(_ statement: PostgresStatement, _ values: [PostgresValue] = []) {
+  package init(
+    _ statement: PostgresStatement, _ values: [PostgresValue] = [], needsLease: Bool = false
+  ) {
     self.statement = statement
     self.values = values
+    self.needsLease = needsLease
   }
 }
 
@@ -43,6 +48,8 @@ package struct PostgresNotification: Sendable, Equatable {
   private let connection: OpaquePointer
   private let options: PostgresOptions
   private var prepared: Set<String> = []
+  /// The lease of the readings over this session, and over no other.
+  var lease = ReadingLease()
 
   /// Connects to the first host that accepts a session that can write.
   package init(_ options: PostgresOptions) throws(PostgresError) {

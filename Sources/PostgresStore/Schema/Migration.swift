@@ -32,6 +32,9 @@ package struct Migration: Sendable {
     // Programs before 6 do not know an account that was moved away.
     Migration(
       6, oldestProgram: 6, PackageResources.v6_move_up_sql, PackageResources.v6_move_down_sql),
+    // Adds. Programs of version 6 go on beside those of version 7.
+    Migration(
+      7, oldestProgram: 6, PackageResources.v7_lease_up_sql, PackageResources.v7_lease_down_sql),
   ]
 
   private init(
@@ -50,10 +53,10 @@ package struct SchemaVersion: Sendable, Equatable {
   package let oldestProgram: Int
 
   /// The schema that this program's functions belong to.
-  package static let program = 6
-  /// The oldest schema that this program works with: from the second release on, the one before its
-  /// own.
-  package static let needed = 6
+  package static let program = 7
+  /// The oldest schema that this program works with. Migrate first, then replace the programs: the
+  /// one before this works with the new schema, too.
+  package static let needed = 7
 
   /// Reads the version with the rights of the service's role.
   package init(of connection: PostgresConnection) throws(PostgresError) {

@@ -120,7 +120,10 @@ package final class GateKey: Sendable {
   /// HMAC-SHA-256 of a label and a text.
   package func mac(_ label: StaticString, _ text: [UInt8]) -> Digest {
     precondition(label.utf8CodeUnitCount == 16, "A label has 16 bytes.")
-    let message = Array(label.description.utf8) + text
+    var message: [UInt8] = []
+    message.reserveCapacity(16 + text.count)
+    message += label.description.utf8
+    message += text
     return bytes.withBytes { CoreCrypto.hmac(key: $0, message.span) }
   }
 

@@ -2,11 +2,29 @@
 
 public import ProofModel
 
-/// A replay store that counts what redeemers accept.
+/// A replay store that keeps judgements, and counts what redeemers accept.
 ///
-/// All redeemers of one audience share a store. `RedemptionStoreTests` in `Tests/ProofBackendTests` has the properties
+/// All redeemers of one audience share a store. `RedemptionStoreTests` in `Tests/Unit/ProofBackendTests` has the properties
 /// that every implementation must show.
 public protocol RedemptionStore: ReplayStore {
+  /// The judgement that was recorded under a name; nil for none.
+  ///
+  /// - Throws: ``ReplayStoreFailure``.
+  func judgement(under name: ReplayKey) throws(ReplayStoreFailure) -> [UInt8]?
+
+  /// Records a judgement and uses a proof, both or neither, in one step.
+  ///
+  /// - Parameters:
+  ///   - record: The judgement and its name.
+  ///   - key: The proof's key; nil for a judgement that uses none.
+  ///   - expiry: As in ``ReplayStore/insert(_:until:at:)``.
+  ///   - now: Unix seconds: the highest time that the verifier has seen.
+  /// - Returns: Which of both was there already.
+  /// - Throws: ``ReplayStoreFailure``; nothing was recorded then.
+  func record(
+    _ record: ReplayRecord, using key: ReplayKey?, until expiry: UInt64, at now: UInt64
+  ) throws(ReplayStoreFailure) -> ReplayRecording
+
   /// Uses a token, counts it, and records the judgement that the counts led to: all or nothing, in one step.
   ///
   /// - Parameters:

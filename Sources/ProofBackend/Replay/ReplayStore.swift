@@ -4,7 +4,7 @@ public import ProofModel
 
 /// Remembers proofs that were used, so that none counts twice.
 ///
-/// All verifiers of one gate or one audience share a store. `ReplayStoreTests` in `Tests/ProofBackendTests` has the
+/// All verifiers of one gate or one audience share a store. `ReplayStoreTests` in `Tests/Unit/ProofBackendTests` has the
 /// properties that every implementation must show.
 ///
 /// A store forgets an entry only when the highest time that it was ever given is past the entry's `expiry`. It refuses
@@ -31,24 +31,6 @@ public protocol ReplayStore: Sendable {
   func insert(
     _ key: ReplayKey, until expiry: UInt64, at now: UInt64
   ) throws(ReplayStoreFailure) -> Bool
-
-  /// The judgement that was recorded under a name; nil for none.
-  ///
-  /// - Throws: ``ReplayStoreFailure``.
-  func judgement(under name: ReplayKey) throws(ReplayStoreFailure) -> [UInt8]?
-
-  /// Records a judgement and uses a proof, both or neither, in one step.
-  ///
-  /// - Parameters:
-  ///   - record: The judgement and its name.
-  ///   - key: The proof's key; nil for a judgement that uses none.
-  ///   - expiry: As in ``insert(_:until:at:)``.
-  ///   - now: Unix seconds: the highest time that the verifier has seen.
-  /// - Returns: Which of both was there already.
-  /// - Throws: ``ReplayStoreFailure``; nothing was recorded then.
-  func record(
-    _ record: ReplayRecord, using key: ReplayKey?, until expiry: UInt64, at now: UInt64
-  ) throws(ReplayStoreFailure) -> ReplayRecording
 }
 
 extension ReplayStore {

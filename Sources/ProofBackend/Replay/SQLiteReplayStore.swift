@@ -11,8 +11,6 @@ public import ProofModel
 public final class SQLiteReplayStore: RedemptionStore {
   /// A start later than this many seconds after the last entry is not complete: a volume may have been rolled back.
   static let silenceMax: UInt64 = 60
-  /// A file that was changed this many seconds after the store wrote it was changed by something else.
-  static let strangeSeconds: UInt64 = 5
 
   private let file: CoreLock<ReplayFile>
   /// The audience, in a file that has several; nil for a file of its own.
@@ -77,9 +75,8 @@ public final class SQLiteReplayStore: RedemptionStore {
     scope = audience?.bytes
     let changed = ReplayFile.lastChange(of: path)
     let file = try ReplayFile(path: path, in: form)
-    let written = try file.number(.written)
     highest = try file.number(.highest)
-    isUntouched = try file.isBoot(boot) && written > 0 && changed <= written + Self.strangeSeconds
+    isUntouched = try file.isUntouched(boot, changed: changed)
     try file.note(boot: boot, written: systemTime())
     self.systemTime = systemTime
     self.file = CoreLock(file)

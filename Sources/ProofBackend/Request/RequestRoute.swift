@@ -93,6 +93,8 @@ public struct ReceivedRequest: Sendable {
   public var installationKey: InstallationPoint?
   /// Whether the client solved a puzzle for the opening of its gate token.
   package var hasWorked = false
+  /// The head, where a gate has read it before. Method, target and fields are its own.
+  package var head: RequestHead?
 
   /// Describes a request.
   ///

@@ -109,14 +109,7 @@ public final class RequestVerifier: Sendable {
   private func verdict(
     on request: ReceivedRequest, _ route: RequestRoute, _ now: UInt64, _ opened: inout GateGrant?
   ) throws(RejectedRequest) -> RequestVerdict {
-    let head: RequestHead
-    do throws(RequestFormatError) {
-      head = try RequestHead(
-        method: request.method, scheme: route.scheme, authority: route.authority,
-        target: request.target, fields: request.fields)
-    } catch {
-      throw .format(error)
-    }
+    let head = try Self.head(of: request, route)
     let form = try Self.form(of: head, route)
     let proof =
       form == .standard
@@ -133,6 +126,22 @@ public final class RequestVerifier: Sendable {
       isAnchored: proof.isAnchored, measured: proof.measured, isYoung: proof.isYoung,
       body: proof.body, isBodyChecked: request.body != nil, isReplayChecked: isReplayChecked,
       isSignedByInstallation: isSigned)
+  }
+
+  private static func head(
+    of request: ReceivedRequest, _ route: RequestRoute
+  ) throws(RejectedRequest) -> RequestHead {
+    // Scheme and authority are the route's, whatever the request says.
+    if let head = request.head, head.scheme == route.scheme, head.authority == route.authority {
+      return head
+    }
+    do throws(RequestFormatError) {
+      return try RequestHead(
+        method: request.method, scheme: route.scheme, authority: route.authority,
+        target: request.target, fields: request.fields)
+    } catch {
+      throw .format(error)
+    }
   }
 
   /// A proof whose signature or tag is right, and which is due.

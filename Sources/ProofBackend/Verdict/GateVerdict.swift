@@ -113,20 +113,26 @@ extension GateVerdict {
 
   /// The value of `Proof-Verdict`: head and JSON in base64url, a dot, the tag of 32 bytes in base64url.
   package func text(for request: RequestDigest, with key: GateKey) -> String {
-    var object: JSONObject = [
-      "at": .number(JSONNumber(Int64(clamping: moment))), "id": .string(reference),
-      "rule": .string(rule), "pass": .bool(passes),
-      "request": .string(Base64.encode(request.bytes, .url)),
-    ]
-    if let reason { object["why"] = .string(reason) }
-    if let body { object["body"] = .string(Base64.encode(body.bytes, .url)) }
-    if !solved.isEmpty { object["solved"] = .array(solved.map { .string($0) }) }
-    if let app { object["app"] = .object(app.object) }
-    if let event { object["event"] = .object(event.object) }
-    if let client { object["client"] = .string(client) }
-    let said = [Self.head, key.number] + JSONValue.object(object).utf8
-    return Base64.encode(said, .url) + "."
-      + Base64.encode(key.mac(Self.label, said).bytes, .url)
+    var said = VerdictText([Self.head, key.number])
+    // In the order of the names.
+    if let app { said.member("app") { app.write(to: &$0) } }
+    said.member("at", Int64(clamping: moment))
+    if let body { body.withBytes { said.member("body", base64: $0) } }
+    if let client { said.member("client", client) }
+    if let event { said.member("event", .object(event.object)) }
+    said.member("id", reference)
+    said.member("pass", passes)
+    said.member("request", base64: request.bytes.span)
+    said.member("rule", rule)
+    if !solved.isEmpty { said.member("solved", .array(solved.map { .string($0) })) }
+    if let reason { said.member("why", reason) }
+    let bytes = said.ended
+    var text: [UInt8] = []
+    text.reserveCapacity(bytes.count * 4 / 3 + 48)
+    Base64.append(bytes.span, .url, to: &text)
+    text.append(UInt8(ascii: "."))
+    key.mac(Self.label, bytes).withBytes { Base64.append($0, .url, to: &text) }
+    return String(decoding: text, as: UTF8.self)
   }
 
   /// Reads what a gate said. The tag was checked.
@@ -154,16 +160,16 @@ extension GateVerdict {
 }
 
 extension GateVerdict.App {
-  fileprivate var object: JSONObject {
-    var object: JSONObject = [
-      "handle": .string(Base64.encode(handle.bytes, .url)), "failed": .bool(isFailed),
-      "forced": .bool(isForced), "anchored": .bool(isAnchored),
-      "properties": .number(JSONNumber(Int64(properties))),
-      "seen": .number(JSONNumber(Int64(clamping: firstSeen))),
-      "findings": .array(findings.map { .string($0.text) }),
-    ]
-    if let responseCode { object["arc"] = .string(responseCode) }
-    return object
+  fileprivate func write(to text: inout VerdictText) {
+    // In the order of the names.
+    text.member("anchored", isAnchored)
+    if let responseCode { text.member("arc", responseCode) }
+    text.member("failed", isFailed)
+    text.member("findings", .array(findings.map { .string($0.text) }))
+    text.member("forced", isForced)
+    handle.withBytes { text.member("handle", base64: $0) }
+    text.member("properties", Int64(properties))
+    text.member("seen", Int64(clamping: firstSeen))
   }
 
   fileprivate init?(_ object: JSONObject) {

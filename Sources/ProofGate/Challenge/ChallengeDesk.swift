@@ -77,10 +77,10 @@ public final class ChallengeDesk: Sendable {
     let life = min(life ?? kind.life, Self.lifeMax)
     let expiry = UInt32(clamping: clock.now + UInt64(life))
     let key = keys.active
-    var bytes = [GateChallenge.version << 4 | kind.rawValue, key.number, level, 0]
+    var bytes = [ChallengeWire.version << 4 | kind.rawValue, key.number, level, 0]
     bytes += expiry.littleEndianBytes + route.littleEndianBytes
     bytes +=
-      start + RandomSource.bytes(GateChallenge.bindingAt - GateChallenge.nonceAt - start.count)
+      start + RandomSource.bytes(ChallengeWire.bindingAt - ChallengeWire.nonceAt - start.count)
     bytes += key.tag(GateChallenge.bindingLabel, subject.bytes)
     bytes += key.tag(GateChallenge.label, bytes)
     return GateChallenge(kind, bytes)
@@ -108,7 +108,7 @@ public final class ChallengeDesk: Sendable {
     guard
       challenge.start.elementsEqual(start) || !earlier.mayHaveCounted(UInt64(challenge.expiry))
     else { throw .earlier }
-    let binding = challenge.bytes[GateChallenge.bindingAt..<GateChallenge.tagAt]
+    let binding = challenge.bytes[ChallengeWire.bindingAt..<ChallengeWire.tagAt]
     guard key.isTag(binding, of: subject.bytes, GateChallenge.bindingLabel) else { throw .subject }
     return challenge
   }
@@ -165,11 +165,11 @@ public final class ChallengeDesk: Sendable {
     else {
       throw .text
     }
-    guard bytes[0] >> 4 == GateChallenge.version else { throw .version }
+    guard bytes[0] >> 4 == ChallengeWire.version else { throw .version }
     guard let kind = ChallengeKind(rawValue: bytes[0] & 15) else { throw .kind }
-    guard let key = keys.key(bytes[GateChallenge.keyAt]) else { throw .key }
-    let body = Array(bytes[..<GateChallenge.tagAt])
-    guard key.isTag(bytes[GateChallenge.tagAt...], of: body, GateChallenge.label) else {
+    guard let key = keys.key(bytes[ChallengeWire.keyAt]) else { throw .key }
+    let body = Array(bytes[..<ChallengeWire.tagAt])
+    guard key.isTag(bytes[ChallengeWire.tagAt...], of: body, GateChallenge.label) else {
       throw .tag
     }
     return (GateChallenge(kind, bytes), key)

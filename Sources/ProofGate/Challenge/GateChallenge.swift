@@ -7,9 +7,9 @@ internal import ProofModel
 /// challenge until it is answered.
 public struct GateChallenge: Sendable, Hashable {
   /// How many bytes an id has.
-  public static let byteCount = 60
+  public static let byteCount = ChallengeWire.byteCount
   /// How many characters it has in a header.
-  public static let characterCount = 80
+  public static let characterCount = ChallengeWire.characterCount
 
   /// The way in which it is answered.
   public let kind: ChallengeKind
@@ -26,30 +26,22 @@ public struct GateChallenge: Sendable, Hashable {
 
   static let label: StaticString = "pfc1.challenge.."
   static let bindingLabel: StaticString = "pfc1.binding...."
-  static let version: UInt8 = 1
   static let startByteCount = 4
-
-  // Where each field begins.
-  static let keyAt = 1
-  static let levelAt = 2
-  static let expiryAt = 4
-  static let routeAt = 8
-  static let nonceAt = 12
-  static let bindingAt = 28
-  static let tagAt = 44
 
   /// Reads the fields of an id whose tag was checked.
   init(_ kind: ChallengeKind, _ bytes: [UInt8]) {
     self.kind = kind
     self.bytes = bytes
-    level = bytes[Self.levelAt]
-    expiry = UInt32(littleEndianBytes: bytes[Self.expiryAt..<Self.routeAt])
-    route = UInt32(littleEndianBytes: bytes[Self.routeAt..<Self.nonceAt])
+    level = bytes[ChallengeWire.levelAt]
+    expiry = UInt32(littleEndianBytes: bytes[ChallengeWire.expiryAt..<ChallengeWire.routeAt])
+    route = UInt32(littleEndianBytes: bytes[ChallengeWire.routeAt..<ChallengeWire.nonceAt])
     text = Base64.encode(bytes, .url)
   }
 
   /// The mark of the process that set it.
-  var start: ArraySlice<UInt8> { bytes[Self.nonceAt..<Self.nonceAt + Self.startByteCount] }
+  var start: ArraySlice<UInt8> {
+    bytes[ChallengeWire.nonceAt..<ChallengeWire.nonceAt + Self.startByteCount]
+  }
 
   /// The name under which it is used once.
   var replayKey: ReplayKey { ReplayKey(label: Self.label, bytes) }

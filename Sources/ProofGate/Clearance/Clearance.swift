@@ -6,9 +6,9 @@ public import ProofModel
 /// A gate's note that a client answered challenges: docs/SPEC.md, section 16. It authorises nothing by itself.
 public struct Clearance: Sendable, Hashable {
   /// How many bytes a clearance has.
-  public static let byteCount = 66
+  public static let byteCount = ClearanceWire.byteCount
   /// How many characters it has in a header or a cookie.
-  public static let characterCount = 88
+  public static let characterCount = ClearanceWire.characterCount
 
   /// The party that holds it.
   public enum Holder: Sendable, Hashable {
@@ -35,56 +35,35 @@ public struct Clearance: Sendable, Hashable {
   let bytes: [UInt8]
 
   static let label: StaticString = "pfc1.clearance.."
-  static let hostLabel = "pfc1.host......."
-  static let head: UInt8 = 0x1A
-  static let workLevelMask: UInt8 = 0x1f
-  static let appFlag: UInt8 = 1
-
-  // Where each field begins.
-  static let keyAt = 1
-  static let kindsAt = 2
-  static let levelsAt = 3
-  static let flagsAt = 4
-  static let expiryAt = 6
-  static let startAt = 10
-  static let serialAt = 14
-  static let hostAt = 18
-  static let holderAt = 34
-  static let tagAt = 50
 
   /// Reads the fields of a clearance whose tag was checked; nil for fields that no gate writes.
   init?(_ bytes: [UInt8]) {
-    let kinds = ChallengeKinds(rawValue: bytes[Self.kindsAt])
-    let flags = bytes[Self.flagsAt]
-    guard kinds.isSubset(of: .all), !kinds.isEmpty, flags & ~Self.appFlag == 0,
-      bytes[Self.flagsAt + 1] == 0
+    let kinds = ChallengeKinds(rawValue: bytes[ClearanceWire.kindsAt])
+    let flags = bytes[ClearanceWire.flagsAt]
+    guard kinds.isSubset(of: .all), !kinds.isEmpty, flags & ~ClearanceWire.appFlag == 0,
+      bytes[ClearanceWire.flagsAt + 1] == 0
     else { return nil }
-    let name = Array(bytes[Self.holderAt..<Self.tagAt])
-    if flags & Self.appFlag != 0 {
+    let name = Array(bytes[ClearanceWire.holderAt..<ClearanceWire.tagAt])
+    if flags & ClearanceWire.appFlag != 0 {
       guard let handle = try? GateHandle(name) else { return nil }
       holder = .app(handle)
     } else {
       holder = .session(name)
     }
     solved = kinds
-    workLevel = bytes[Self.levelsAt] & Self.workLevelMask
-    memoryWorkLevel = bytes[Self.levelsAt] >> 5
-    expiry = UInt32(littleEndianBytes: bytes[Self.expiryAt..<Self.startAt])
-    serial = UInt32(littleEndianBytes: bytes[Self.serialAt..<Self.hostAt])
+    workLevel = bytes[ClearanceWire.levelsAt] & ClearanceWire.workLevelMask
+    memoryWorkLevel = bytes[ClearanceWire.levelsAt] >> ClearanceWire.workLevelBits
+    expiry = UInt32(littleEndianBytes: bytes[ClearanceWire.expiryAt..<ClearanceWire.startAt])
+    serial = UInt32(littleEndianBytes: bytes[ClearanceWire.serialAt..<ClearanceWire.hostAt])
     text = Base64.encode(bytes, .url)
     self.bytes = bytes
   }
 
   /// The mark of the process that made the first one of its line.
-  var start: ArraySlice<UInt8> { bytes[Self.startAt..<Self.serialAt] }
+  var start: ArraySlice<UInt8> { bytes[ClearanceWire.startAt..<ClearanceWire.serialAt] }
 
   /// The name under which it is spent.
   var replayKey: ReplayKey { ReplayKey(label: Self.label, bytes) }
-
-  /// The first 16 bytes of the digest of a host.
-  static func hostDigest(_ host: String) -> ArraySlice<UInt8> {
-    Digest(hashing: Array((hostLabel + host).utf8)).bytes.prefix(16)
-  }
 }
 
 /// The challenges that a route wants answered. Each kind stands for itself alone: work never stands for a proof.

@@ -92,15 +92,18 @@ public final class ClearanceDesk: Sendable {
     {
       expiry = min(expiry, held.expiry)
     }
-    var bytes = [Clearance.head, 0, solved.rawValue, levels.work | levels.memory << 5]
+    var bytes = [
+      ClearanceWire.head, 0, solved.rawValue,
+      levels.work | levels.memory << ClearanceWire.workLevelBits,
+    ]
     bytes += Self.flags(holder) + expiry.littleEndianBytes + start + RandomSource.bytes(4)
-    bytes += Clearance.hostDigest(subject.place.authority) + Self.name(of: holder)
+    bytes += ClearanceWire.host(subject.place.authority) + Self.name(of: holder)
     return tagged(bytes, subject.client)
   }
 
   private func tagged(_ bytes: [UInt8], _ client: ChallengeClient) -> Clearance {
     var bytes = bytes
-    bytes[Clearance.keyAt] = keys.active.number
+    bytes[ClearanceWire.keyAt] = keys.active.number
     bytes += keys.active.tag(Clearance.label, bytes + Self.bound(to: client))
     guard let made = Clearance(bytes) else { preconditionFailure("The desk wrote the fields.") }
     return made
@@ -123,13 +126,13 @@ public final class ClearanceDesk: Sendable {
     guard field.text.utf8.count == Clearance.characterCount,
       let bytes = Base64.decode(field.text, .url)
     else { throw .text }
-    guard bytes[0] == Clearance.head else { throw .kind }
-    guard let key = keys.key(bytes[Clearance.keyAt]) else { throw .key }
-    let body = Array(bytes[..<Clearance.tagAt])
+    guard bytes[0] == ClearanceWire.head else { throw .kind }
+    guard let key = keys.key(bytes[ClearanceWire.keyAt]) else { throw .key }
+    let body = Array(bytes[..<ClearanceWire.tagAt])
     // The flag is under the tag, so a client that changes it makes another tag due.
-    let isApp = bytes[Clearance.flagsAt] & Clearance.appFlag != 0
+    let isApp = bytes[ClearanceWire.flagsAt] & ClearanceWire.appFlag != 0
     let bound = isApp ? [] : Self.bound(to: .address(address))
-    guard key.isTag(bytes[Clearance.tagAt...], of: body + bound, Clearance.label) else {
+    guard key.isTag(bytes[ClearanceWire.tagAt...], of: body + bound, Clearance.label) else {
       throw .tag
     }
     guard let clearance = Clearance(bytes) else { throw .reserved }
@@ -138,7 +141,8 @@ public final class ClearanceDesk: Sendable {
     guard UInt64(clearance.expiry) <= now + UInt64(Self.lifeMax + settings.skew) else {
       throw .ahead
     }
-    guard Clearance.hostDigest(host).elementsEqual(bytes[Clearance.hostAt..<Clearance.holderAt])
+    guard
+      ClearanceWire.host(host).elementsEqual(bytes[ClearanceWire.hostAt..<ClearanceWire.holderAt])
     else { throw .host }
     if case .app(let handle) = clearance.holder {
       guard field.place == .header else { throw .place }
@@ -171,14 +175,14 @@ public final class ClearanceDesk: Sendable {
       throw .store(error)
     }
     guard isNew else { throw .spent }
-    var bytes = Array(clearance.bytes[..<Clearance.tagAt])
+    var bytes = Array(clearance.bytes[..<ClearanceWire.tagAt])
     let serial = (clearance.serial &+ 1).littleEndianBytes
-    bytes.replaceSubrange(Clearance.serialAt..<Clearance.hostAt, with: serial)
+    bytes.replaceSubrange(ClearanceWire.serialAt..<ClearanceWire.hostAt, with: serial)
     return tagged(bytes, client)
   }
 
   private static func flags(_ holder: Clearance.Holder) -> [UInt8] {
-    if case .app = holder { [Clearance.appFlag, 0] } else { [0, 0] }
+    if case .app = holder { [ClearanceWire.appFlag, 0] } else { [0, 0] }
   }
 
   private static func name(of holder: Clearance.Holder) -> [UInt8] {

@@ -66,6 +66,7 @@ extension ForwardGate {
       method: head.method, target: head.target, fields: head.fields,
       body: question.body.map { Digest(hashing: $0) } ?? unread,
       address: question.address)
+    received.head = head
     var judgement = requests.judge(received, on: route)
     defer { answer.fields = judgement.fields }
     if judgement.opened != nil,

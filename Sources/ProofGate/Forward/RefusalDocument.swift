@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import ProofBackend
+internal import ProofBytes
 internal import ProofJOSE
 internal import ProofModel
 internal import ProofRequest
@@ -114,8 +115,8 @@ package struct RefusalDocument: Sendable {
     var refresh = ""
     if let challenge, let kind = kind(of: challenge), PageHandler.kinds.contains(kind) {
       let link =
-        "\(PageHandler.folder)page?challenge=\(challenge)&amp;method=\(encoded(asker.method))"
-        + "&amp;target=\(encoded(asker.target))"
+        "\(PageHandler.folder)page?challenge=\(challenge)&amp;method=\(PercentEncoding.encoded(asker.method))"
+        + "&amp;target=\(PercentEncoding.encoded(asker.target))"
       lines.append("<p><a href=\"\(link)\">Continue</a></p>")
       if asker.method == "GET" {
         refresh = "\n<meta http-equiv=\"refresh\" content=\"0; url=\(link)\">"
@@ -138,15 +139,6 @@ package struct RefusalDocument: Sendable {
   private static func kind(of challenge: String) -> ChallengeKind? {
     guard let bytes = Base64.decode(challenge, .url), let first = bytes.first else { return nil }
     return ChallengeKind(rawValue: first & 15)
-  }
-
-  /// Percent-encodes all but unreserved characters.
-  private static func encoded(_ text: String) -> String {
-    text.utf8.map { byte in
-      if RequestDoor.isUnreserved(byte) { return String(UnicodeScalar(byte)) }
-      let digits = String(byte, radix: 16, uppercase: true)
-      return "%" + (digits.utf8.count == 1 ? "0" : "") + digits
-    }.joined()
   }
 }
 

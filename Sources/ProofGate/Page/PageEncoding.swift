@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import ProofBytes
 internal import ProofModel
 
 /// Pairs of a query or of a form (`application/x-www-form-urlencoded`), read strictly.
@@ -55,20 +56,7 @@ struct FormPairs: Sendable, Hashable {
   }
 
   /// A value as a part of a query: each byte that is no letter, digit, hyphen, dot, underscore or tilde is escaped.
-  static func encoded(_ text: String) -> String {
-    var bytes: [UInt8] = []
-    let digits = Array("0123456789ABCDEF".utf8)
-    for byte in text.utf8 {
-      switch byte {
-      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-        UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."),
-        UInt8(ascii: "_"), UInt8(ascii: "~"):
-        bytes.append(byte)
-      default: bytes += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
-      }
-    }
-    return String(decoding: bytes, as: UTF8.self)
-  }
+  static func encoded(_ text: String) -> String { PercentEncoding.encoded(text) }
 }
 
 /// Texts inside markup.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import ProofBytes
 internal import ProofModel
 
 /// Draws the pictures of a slider: a landscape of noise and discs, a gap with the outline of the piece, and dents of
@@ -15,7 +16,7 @@ struct SliderCanvas {
   private static let black: UInt8 = 253
   private static let clear: UInt8 = 255
 
-  private var random: SplitMix
+  private var random: SplitMix64
   private var shade: [UInt8]
   private var family: [UInt8]
   private let palette: [PNGPicture.Colour]
@@ -24,7 +25,7 @@ struct SliderCanvas {
   /// Draws the landscape of a seed.
   init(seed: Digest) {
     let bytes = seed.bytes
-    random = SplitMix(bytes[0..<8])
+    random = SplitMix64(bytes[0..<8])
     outline = PieceOutline(bytes[8])
     let count = Puzzle.width * Puzzle.height
     shade = [UInt8](repeating: 0, count: count)
@@ -37,7 +38,7 @@ struct SliderCanvas {
 
   // MARK: The landscape
 
-  private static func palette(_ random: inout SplitMix) -> [PNGPicture.Colour] {
+  private static func palette(_ random: inout SplitMix64) -> [PNGPicture.Colour] {
     var colours: [PNGPicture.Colour] = []
     for _ in 0..<families {
       let (red, green, blue) = (random.below(150), random.below(150), random.below(150))
@@ -157,19 +158,11 @@ struct SliderCanvas {
   }
 }
 
-/// A generator for pictures (SplitMix64). It hides nothing: its seed has a key of its own.
-struct SplitMix {
-  private var state: UInt64
-
-  init(_ seed: ArraySlice<UInt8>) { state = seed.reduce(0) { $0 << 8 | UInt64($1) } }
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var value = state
-    value = (value ^ value >> 30) &* 0xBF58_476D_1CE4_E5B9
-    value = (value ^ value >> 27) &* 0x94D0_49BB_1331_11EB
-    return value ^ value >> 31
+extension SplitMix64 {
+  /// The numbers of a picture. They hide nothing: their seed has a key of its own.
+  fileprivate init(_ seed: ArraySlice<UInt8>) {
+    self.init(seed: seed.reduce(0) { $0 << 8 | UInt64($1) })
   }
 
-  mutating func below(_ bound: Int) -> Int { Int(next() >> 33) % bound }
+  fileprivate mutating func below(_ bound: Int) -> Int { Int(next() >> 33) % bound }
 }

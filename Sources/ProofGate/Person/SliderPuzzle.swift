@@ -34,7 +34,7 @@ struct SliderPuzzle: Sendable {
 
   /// The slider of a challenge; nil for one of another kind, or with a key that the gate does not hold.
   init?(_ challenge: GateChallenge, _ keys: GateKeySet) {
-    guard challenge.kind == .person, let key = keys.key(challenge.bytes[GateChallenge.keyAt]) else {
+    guard challenge.kind == .person, let key = keys.key(challenge.bytes[ChallengeWire.keyAt]) else {
       return nil
     }
     self.key = key

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import ProofBytes
+
 extension Claims {
   /// Reads a payload. Duplicate claims are refused, unknown ones kept.
   ///

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import ProofBytes
+
 /// A point in time as tokens give it: seconds since 1970, leap seconds left out (NumericDate).
 public struct UnixTime: Sendable, Hashable {
   /// Whole seconds.
@@ -115,7 +117,10 @@ public struct JOSEClock: Sendable {
   public init(_ read: @escaping @Sendable () -> UnixTime) { self.read = read }
 
   /// The system's clock.
-  public static let system = JOSEClock { UnixTime.readSystemClock() }
+  public static let system = JOSEClock {
+    let time = SystemClock.read()
+    return UnixTime(seconds: time.seconds, nanoseconds: time.nanoseconds)
+  }
 
   /// A clock that always tells the same time.
   ///

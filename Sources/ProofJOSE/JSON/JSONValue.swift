@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import ProofBytes
+
 /// Any JSON value. Not for secrets.
 public indirect enum JSONValue: Sendable {
   /// `null`.

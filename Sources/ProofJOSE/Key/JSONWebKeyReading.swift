@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import ProofBytes
+
 extension JSONWebKey {
   /// Reads a JSON Web Key (RFC 7517), private or public.
   ///

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import ProofBytes
+
 /// A set of keys, each with its own name (JWK Set, RFC 7517, 5).
 public struct JWKS: Sendable {
   /// The keys, in the order in which they were given.

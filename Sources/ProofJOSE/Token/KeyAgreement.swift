@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import ProofBytes
+
 /// Derives a wrapping key from the secret of a key agreement (RFC 7518, 4.6).
 enum KeyAgreement {
   /// Derives the key for `alg`: one round of the Concat KDF of NIST SP 800-56A with SHA-256.

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import ProofBytes
+
 /// A token's header. It is not trusted before the key has confirmed it.
 struct TokenHeader {
   var algorithm: KeyAlgorithm

@@ -11,6 +11,8 @@ public struct AccountConfiguration: Sendable, Hashable {
     case token
     /// Requests to it need a token, which may carry measurements.
     case measurement
+    /// Requests to it need a proof: a gate is in front of it.
+    case proof
     /// Requests to it need no token.
     case none
   }
@@ -50,9 +52,9 @@ public struct AccountConfiguration: Sendable, Hashable {
   ///   - fingerprint: The fingerprint of the key that must have signed, or of an earlier key that
   ///     the configuration's handovers lead from. nil takes the key that the configuration names:
   ///     for a configuration that is part of the app.
-  /// - Throws: ``AttestorError/malformedConfiguration(reason:)``,
-  ///   ``AttestorError/untrustedConfiguration(reason:)``.
-  public init(_ text: String, signedBy fingerprint: Digest? = nil) throws(AttestorError) {
+  /// - Throws: ``SetupError/malformedConfiguration(reason:)``,
+  ///   ``SetupError/untrustedConfiguration(reason:)``.
+  public init(_ text: String, signedBy fingerprint: Digest? = nil) throws(SetupError) {
     guard text.utf8.count <= Self.byteCountMax else {
       throw .malformedConfiguration(reason: "\(text.utf8.count) bytes, at most 65,536 are allowed")
     }
@@ -78,7 +80,7 @@ public struct AccountConfiguration: Sendable, Hashable {
 
   private init(
     claims: [String: JSONText], key: IssuerPublicKey, text: String
-  ) throws(AttestorError) {
+  ) throws(SetupError) {
     self.key = key
     self.text = text
     account = try Self.claim(claims, "acc", \.text)
@@ -113,7 +115,7 @@ public struct AccountConfiguration: Sendable, Hashable {
 
   static func object(
     _ part: Substring, _ noun: String
-  ) throws(AttestorError) -> [String: JSONText] {
+  ) throws(SetupError) -> [String: JSONText] {
     guard let bytes = Base64.decode(String(part), .url),
       let members = (try? JSONText.parse(bytes))?.members
     else { throw .malformedConfiguration(reason: "its \(noun) are no JSON object in base64url") }
@@ -122,7 +124,7 @@ public struct AccountConfiguration: Sendable, Hashable {
 
   static func key(
     of claims: [String: JSONText], _ name: String = "key"
-  ) throws(AttestorError) -> IssuerPublicKey {
+  ) throws(SetupError) -> IssuerPublicKey {
     let text = try claim(claims, name, \.text)
     guard let bytes = Base64.decode(text, .url), let key = try? IssuerPublicKey(bytes)
     else { throw .malformedConfiguration(reason: "claim \(name) is no Ed25519 key in base64url") }
@@ -131,14 +133,14 @@ public struct AccountConfiguration: Sendable, Hashable {
 
   static func verify(
     _ parts: [Substring], by key: IssuerPublicKey
-  ) throws(AttestorError) {
+  ) throws(SetupError) {
     let signed = Array((parts[0] + "." + parts[1]).utf8)
     guard let signature = Base64.decode(String(parts[2]), .url),
       (try? CoreCrypto.verify(signature.span, of: signed.span, by: key)) != nil
     else { throw .untrustedConfiguration(reason: "its signature is not its key's") }
   }
 
-  private static func pins(of claims: [String: JSONText]) throws(AttestorError) -> Pins {
+  private static func pins(of claims: [String: JSONText]) throws(SetupError) -> Pins {
     var byHost: [String: [String]] = [:]
     for (host, pins) in try claim(claims, "pin", \.members) {
       guard let pins = pins.texts, pins.allSatisfy(Pins.isPin) else {
@@ -158,8 +160,8 @@ public struct AccountConfiguration: Sendable, Hashable {
   /// Reads `url` and, if it is there, `alt`.
   private static func addresses(
     _ members: [String: JSONText], in place: String
-  ) throws(AttestorError) -> ServiceAddresses {
-    func address(_ name: String) throws(AttestorError) -> String {
+  ) throws(SetupError) -> ServiceAddresses {
+    func address(_ name: String) throws(SetupError) -> String {
       guard let address = ServiceAddress(url: try claim(members, name, \.text)) else {
         throw .malformedConfiguration(reason: "claim \(name)\(place) is no URL of a service")
       }
@@ -171,7 +173,7 @@ public struct AccountConfiguration: Sendable, Hashable {
 
   private static func regions(
     of claims: [String: JSONText]
-  ) throws(AttestorError) -> [String: ServiceAddresses] {
+  ) throws(SetupError) -> [String: ServiceAddresses] {
     guard claims["reg"] != nil else { return [:] }
     var regions: [String: ServiceAddresses] = [:]
     for (name, region) in try claim(claims, "reg", \.members) {
@@ -188,7 +190,7 @@ public struct AccountConfiguration: Sendable, Hashable {
 
   static func claim<Value>(
     _ claims: [String: JSONText], _ name: String, _ form: (JSONText) -> Value?
-  ) throws(AttestorError) -> Value {
+  ) throws(SetupError) -> Value {
     guard let claim = claims[name] else {
       throw .malformedConfiguration(reason: "claim \(name) is missing")
     }

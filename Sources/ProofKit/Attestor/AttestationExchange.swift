@@ -44,6 +44,8 @@ struct AttestationExchange {
     var developmentKey = ""
     var dataHash: Digest?
     var activity: Activity?
+    /// Whether the next report says that hardware found another measurement.
+    var reportsMeasurementError = false
     var number: UInt64 = 0
   }
 
@@ -78,7 +80,8 @@ struct AttestationExchange {
         response.body.isEmpty ? .empty : .garbled)
     }
     let admitted = try admitted(answer, measured, evidence, response.serverTime)
-    var outcome = try outcome(of: answer, measured, admitted)
+    var outcome = try outcome(
+      of: answer, measured, admitted, tokenEnd: sent + .seconds(answer.tokenLifetime))
     outcome.pace = ObservationPace(challenge.draft)
     outcome.environment = environment.evidence
     outcome.forcedPinsSerial = answer.forcedPinsSerial
@@ -98,7 +101,7 @@ struct AttestationExchange {
         sources, policy: pace.policy, limitLog2: pace.limitLog2,
         cancellation: channel.cancellation)
     } catch {
-      throw Failure(.internalError, "\(error)")
+      throw Failure(error)
     }
   }
 
@@ -111,13 +114,19 @@ struct AttestationExchange {
       let observation = try surroundings.observer.observe(
         draft.sources, policy: draft.policy, limitLog2: draft.limitLog2,
         cancellation: channel.cancellation)
+      var properties = observation.properties(
+        appName: surroundings.appName, activity: settings.activity,
+        withholding: surroundings.observer.collection)
+      if request.purpose == .measurement {
+        let (name, value) = UpcomingPair.property
+        properties.insert(AttestationReport.Property(name, value), at: 0)
+        properties = Array(properties.prefix(AttestationWire.propertiesMax))
+      }
       let subject = AttestationReport.Subject(
         request.purpose, name: request.name, payload: request.payload,
-        userProperty: settings.userProperty, developmentKey: settings.developmentKey,
-        dataHash: settings.dataHash,
-        properties: observation.properties(
-          appName: surroundings.appName, activity: settings.activity,
-          withholding: surroundings.observer.collection))
+        userProperty: settings.reportsMeasurementError ? "$error" : settings.userProperty,
+        developmentKey: settings.developmentKey, dataHash: request.dataHash ?? settings.dataHash,
+        properties: properties)
       var made = try AttestationReport.make(
         subject, of: observation.evidence, answering: challenge,
         account: channel.initial.account, configSerial: channel.configuration?.serial ?? 0,
@@ -133,23 +142,26 @@ struct AttestationExchange {
       return (made.bytes, (made.config, instance), observation.evidence)
     } catch {
       if let refusal { throw Failure(refusal) }
-      throw Failure(.internalError, "\(error)")
+      throw Failure(error)
     }
   }
 
   private func outcome(
-    of answer: AttestationAnswer, _ measured: FetchResult.Measured, _ admitted: Admitted?
+    of answer: AttestationAnswer, _ measured: FetchResult.Measured, _ admitted: Admitted?,
+    tokenEnd: Duration
   ) throws(Failure) -> Outcome {
     func result(_ status: FetchStatus, _ reason: String = "") -> Outcome {
       Outcome(
         FetchResult(
           status, token: status == .success ? answer.token : "",
+          tokenEnd: status == .success ? tokenEnd : nil,
           secureString: status == .success ? answer.secureString : nil,
           arc: answer.responseCode,
           rejectionReasons: status == .badPayload ? "" : answer.rejectionReasons,
           measured: status == .success && request.purpose == .measurement ? measured : nil,
           reason: reason, admitted: admitted,
-          stringKeys: status == .success ? answer.stringKeys : []))
+          stringKeys: status == .success ? answer.stringKeys : [],
+          upcoming: status == .success ? answer.upcoming : []))
     }
     guard request.purpose != .stringKey || answer.outcome != .done || !answer.stringKeys.isEmpty
     else { throw Failure(.noService, "the service's answer has no key of strings", .garbled) }
@@ -258,6 +270,13 @@ struct AttestationExchange {
       case .mitmDetected: 3
       default: nil
       }
+    }
+
+    /// The app could not be measured.
+    init(_ error: ProofError) {
+      result = FetchResult(.internalError, reason: "\(error)", measurement: error)
+      isWorthAnotherRound = false
+      isOfAddress = false
     }
 
     init(_ error: InstallationKeyError) { self.init(.keyUnavailable, error.description) }

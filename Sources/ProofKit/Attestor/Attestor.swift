@@ -1,53 +1,75 @@
 // SPDX-License-Identifier: Apache-2.0
 
-public import ProofModel
+package import ProofModel
 
-/// The app's side of the token fetch. It attests the app to its account's service, and hands out
-/// the tokens, secure strings and pins it gets.
+/// Attests this app to an account's service, and proves it to hardware and protected APIs.
 ///
-/// Fetches never throw for failures outside the app: a ``FetchResult`` has the failure and the next
-/// step. Proofs need neither network nor initialisation. <doc:AppTutorial> shows one in use.
+/// Make one for each account and keep it. It is safe to use from any thread, and no global state exists.
+/// <doc:AppTutorial> shows one in use.
 public final class Attestor: Sendable {
-  let state = CoreLock(AttestorState())
+  let state: CoreLock<AttestorState>
   let way: ServiceChannel.Way
   let surroundings: AttestationExchange.Surroundings
+  /// The folder of everything that the SDK keeps; nil if there is none.
+  package let storage: String?
+  let watchers: Watchers
+  let gates = Gates()
+  let pairStore = CoreLock<MeasurementStore?>(nil)
+  let enrolments = Turns()
 
   /// Measures the app.
   package var observer: any EvidenceObserver { surroundings.observer }
 
   /// Held during an initialisation.
-  private let initializing = CoreLock(())
+  private let initializing: CoreLock<Void>
   /// Held while a configuration is written.
-  private let writing = CoreLock(())
+  private let writing: CoreLock<Void>
 
-  /// Makes an attestor that is not initialised yet.
+  /// Makes an attestor that has no account yet: for ProofMigration, and for tests.
   ///
   /// - Parameters:
   ///   - observer: Observes the app; a ``Probe``.
   ///   - transport: The way to the service.
   ///   - route: The region, the IP versions, or the endpoint of the app's own choice.
   ///   - appName: The app's name in reports; nil for the executable's.
-  ///   - installationKey: The key that signs this installation's reports; nil for none. An account can
-  ///     demand one (`policy set installation-key=signed` or `hardware`).
+  ///   - installationKey: The key that signs this installation's reports; nil for none.
   ///   - key: This build's key, unless a test has its own.
   ///   - clock: The system's, unless a test has its own.
-  public init(
+  ///   - storage: The folder of what the SDK keeps.
+  package init(
     observer: any EvidenceObserver, over transport: any Transport,
     route: ServiceRoute = ServiceRoute(), appName: String? = nil,
     installationKey: (any InstallationKey)? = nil,
-    key: MeasurementProofKey = .sdk, clock: AttestorClock = .system
+    key: MeasurementProofKey = .sdk, clock: AttestorClock = .system, storage: String? = nil
   ) {
     way = ServiceChannel.Way(transport: transport, route: route)
     surroundings = AttestationExchange.Surroundings(
       observer: observer, key: key, installationKey: installationKey,
       appName: appName ?? CoreSystem.executableName, clock: clock)
+    self.storage = storage
+    state = CoreLock(AttestorState())
+    watchers = Watchers()
+    initializing = CoreLock(())
+    writing = CoreLock(())
+  }
+
+  /// The same attestor for its own gate sessions, which must not keep the app's object alive: it would
+  /// keep them.
+  init(sharing other: Attestor) {
+    state = other.state
+    way = other.way
+    surroundings = other.surroundings
+    storage = other.storage
+    watchers = other.watchers
+    initializing = other.initializing
+    writing = other.writing
   }
 
   /// The way newer configurations are stored and found again.
-  public enum ConfigurationUpdates: Sendable, Hashable {
+  package enum ConfigurationUpdates: Sendable, Hashable {
     /// The SDK keeps the newest one itself.
     case automatic(ConfigurationStore)
-    /// The app stored the result of ``Attestor/fetchConfig()`` and passes it in. A configuration
+    /// The app stored the text of ``Attestor/accountConfiguration`` and passes it in. A configuration
     /// older than the initial one is not used.
     case given(String)
     /// Newer configurations are not stored.
@@ -72,12 +94,12 @@ public final class Attestor: Sendable {
   ///   - initialConfig: `#ACCOUNT@HOST:PORT#FINGERPRINT`, or a signed configuration.
   ///   - updates: Where newer configurations come from.
   ///   - comment: Begins with `reinit` to initialise anew, perhaps for another account.
-  /// - Throws: ``AttestorError``, if it could not be initialised.
-  public func initializeAndWait(
+  /// - Throws: ``SetupError``, if it could not be initialised.
+  package func initializeAndWait(
     _ initialConfig: String, updates: ConfigurationUpdates = .none, comment: String? = nil
-  ) throws(AttestorError) {
-    let result = initializing.withLock { _ -> Result<Void, AttestorError> in
-      do throws(AttestorError) {
+  ) throws(SetupError) {
+    let result = initializing.withLock { _ -> Result<Void, SetupError> in
+      do throws(SetupError) {
         return .success(try setUp(initialConfig, updates, comment))
       } catch {
         return .failure(error)
@@ -88,16 +110,16 @@ public final class Attestor: Sendable {
 
   /// Initialises the SDK without blocking the calling thread, otherwise as
   /// ``initializeAndWait(_:updates:comment:)``.
-  public func initialize(
+  package func initialize(
     _ initialConfig: String, updates: ConfigurationUpdates = .none, comment: String? = nil
-  ) async throws(AttestorError) {
+  ) async throws(SetupError) {
     let result = await withCheckedContinuation { continuation in
-      CoreThread.run {
-        do throws(AttestorError) {
+      CorePool.requests.run {
+        do throws(SetupError) {
           try self.initializeAndWait(initialConfig, updates: updates, comment: comment)
-          continuation.resume(returning: Result<Void, AttestorError>.success(()))
+          continuation.resume(returning: Result<Void, SetupError>.success(()))
         } catch {
-          continuation.resume(returning: Result<Void, AttestorError>.failure(error))
+          continuation.resume(returning: Result<Void, SetupError>.failure(error))
         }
       }
     }
@@ -106,7 +128,7 @@ public final class Attestor: Sendable {
 
   private func setUp(
     _ text: String, _ updates: ConfigurationUpdates, _ comment: String?
-  ) throws(AttestorError) {
+  ) throws(SetupError) {
     let initial = try InitialConfiguration(text)
     guard try isSetUpNeeded(initial, comment) else { return }
     let number = state.withLock { $0.nextNumber() }
@@ -134,9 +156,38 @@ public final class Attestor: Sendable {
     }
   }
 
+  /// Takes a configuration. Calls begun before keep the session that they began with.
+  func begin(_ configuration: Configuration) throws(SetupError) {
+    try configuration.isWithinLimits.get()
+    let result = initializing.withLock { _ -> Result<Void, SetupError> in
+      do throws(SetupError) {
+        let initial = try InitialConfiguration(configuration.account)
+        let store = ConfigurationStore(folder: configuration.storage)
+        let (stored, _) = try held(initial, .automatic(store))
+        state.withLock { state in
+          if state.session?.initial != initial {
+            let number = state.nextNumber()
+            state.session = AttestorState.Session(
+              initial: initial, comment: nil, store: store, number: number, configuration: stored)
+            state.kept = [:]
+          }
+          let key = configuration.developmentKey ?? ""
+          if state.settings.developmentKey != key {
+            state.changeSettings { $0.developmentKey = key }
+          }
+        }
+        gates.configure(configuration, account: initial.account)
+        return .success(())
+      } catch {
+        return .failure(error)
+      }
+    }
+    try result.get()
+  }
+
   private func isSetUpNeeded(
     _ initial: InitialConfiguration, _ comment: String?
-  ) throws(AttestorError) -> Bool {
+  ) throws(SetupError) -> Bool {
     let (session, inFlight) = state.withLock { ($0.session, $0.flights.count) }
     guard let session else { return true }
     if comment?.hasPrefix("reinit") == true {
@@ -152,7 +203,7 @@ public final class Attestor: Sendable {
   /// The newest stored configuration, and whether this is the first start.
   private func held(
     _ initial: InitialConfiguration, _ updates: ConfigurationUpdates
-  ) throws(AttestorError) -> (AccountConfiguration?, isFirstStart: Bool) {
+  ) throws(SetupError) -> (AccountConfiguration?, isFirstStart: Bool) {
     func newer(_ update: AccountConfiguration) -> AccountConfiguration? {
       update.serial < initial.configuration?.serial ?? 0 ? initial.configuration : update
     }
@@ -165,7 +216,7 @@ public final class Attestor: Sendable {
       case .configuration(let stored): return (newer(stored), false)
       }
     case .given(let text):
-      // With no configuration yet, `fetchConfig` gave out the initial text: recognise it here.
+      // With no configuration yet, the app was given the initial text: recognise it here.
       if text == initial.text { return (initial.configuration, false) }
       return (newer(try initial.update(text, held: nil)), false)
     }
@@ -182,7 +233,7 @@ public final class Attestor: Sendable {
       way, session.initial, held: session.configuration, timeLeft: time,
       clock: surroundings.clock, cancellation: cancellation)
     let answer = Handover<ServiceChannel.Update?>()
-    CoreThread.run {
+    CorePool.fetches.run {
       var channel = channel
       do throws(AttestationExchange.Failure) {
         try channel.reachConfiguration()
@@ -208,9 +259,9 @@ public final class Attestor: Sendable {
 
   private func store(
     _ text: String, serial: UInt32, of initial: InitialConfiguration, in store: ConfigurationStore
-  ) throws(AttestorError) {
-    let result = writing.withLock { _ -> Result<Void, AttestorError> in
-      do throws(AttestorError) {
+  ) throws(SetupError) {
+    let result = writing.withLock { _ -> Result<Void, SetupError> in
+      do throws(SetupError) {
         return .success(try store.write(text, serial: serial, of: initial))
       } catch {
         return .failure(error)

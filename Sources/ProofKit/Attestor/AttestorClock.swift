@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import ProofBytes
+
 /// The clock of the cache, in a form that a test can set.
 public struct AttestorClock: Sendable {
   /// A monotonic clock that goes on while the device sleeps: the time since some moment.
@@ -16,7 +18,7 @@ public struct AttestorClock: Sendable {
     uptime: @escaping @Sendable () -> Duration, unixTime: (@Sendable () -> Int64)? = nil
   ) {
     self.uptime = uptime
-    self.unixTime = unixTime ?? { CoreSystem.unixTime }
+    self.unixTime = unixTime ?? { SystemClock.read().seconds }
   }
 
   /// The system's clock.

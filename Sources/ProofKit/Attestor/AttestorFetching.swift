@@ -16,7 +16,7 @@ extension Attestor {
   ///   configuration to keep.
   /// - Returns: The token, or the reason why there is none.
   /// - Throws: If the task is cancelled; the fetch ends if no other call waits for it.
-  public func fetchToken(for domain: String) async throws(CancellationError) -> FetchResult {
+  package func fetchToken(for domain: String) async throws(CancellationError) -> FetchResult {
     try await fetch(FetchRequest.token(domain))
   }
 
@@ -27,17 +27,10 @@ extension Attestor {
   ///   - time: The longest time that the call waits. It then gives up: the status is
   ///     ``FetchStatus/poorNetwork``, and the fetch ends if no other call waits for it.
   /// - Returns: The token, or the reason why there is none.
-  public func fetchTokenAndWait(
+  package func fetchTokenAndWait(
     for domain: String, within time: Duration = AttestorTimes.wait
   ) -> FetchResult {
     fetchAndWait(FetchRequest.token(domain), time)
-  }
-
-  /// Fetches a token for an API, and calls back on another thread.
-  public func fetchToken(
-    for domain: String, completion: @escaping @Sendable (FetchResult) -> Void
-  ) {
-    fetch(FetchRequest.token(domain), completion)
   }
 
   // MARK: Secure strings
@@ -49,7 +42,7 @@ extension Attestor {
   ///   - newDefinition: Nil to leave it as it is; empty to remove it.
   /// - Returns: The string, or the reason why there is none.
   /// - Throws: If the task is cancelled; the fetch ends if no other call waits for it.
-  public func fetchSecureString(
+  package func fetchSecureString(
     _ key: String, newDefinition: String? = nil
   ) async throws(CancellationError) -> FetchResult {
     try await fetch(FetchRequest.secureString(key, newDefinition: newDefinition))
@@ -63,18 +56,10 @@ extension Attestor {
   ///   - time: The longest time that the call waits. It then gives up: the status is
   ///     ``FetchStatus/poorNetwork``, and it is not known whether the string was defined.
   /// - Returns: The string, or the reason why there is none.
-  public func fetchSecureStringAndWait(
+  package func fetchSecureStringAndWait(
     _ key: String, newDefinition: String? = nil, within time: Duration = AttestorTimes.wait
   ) -> FetchResult {
     fetchAndWait(FetchRequest.secureString(key, newDefinition: newDefinition), time)
-  }
-
-  /// Fetches a secure string, or defines it anew, and calls back on another thread.
-  public func fetchSecureString(
-    _ key: String, newDefinition: String? = nil,
-    completion: @escaping @Sendable (FetchResult) -> Void
-  ) {
-    fetch(FetchRequest.secureString(key, newDefinition: newDefinition), completion)
   }
 
   // MARK: Custom tokens
@@ -85,7 +70,7 @@ extension Attestor {
   ///   `sub`, `aud`, `nbf`, `iat` and `jti` may be among them where the account allows it.
   /// - Returns: The token, or the reason why there is none.
   /// - Throws: If the task is cancelled; the fetch ends if no other call waits for it.
-  public func fetchCustomJWT(_ payload: String) async throws(CancellationError) -> FetchResult {
+  package func fetchCustomJWT(_ payload: String) async throws(CancellationError) -> FetchResult {
     try await fetch(FetchRequest.customJWT(payload))
   }
 
@@ -96,20 +81,47 @@ extension Attestor {
   ///   - time: The longest time that the call waits. It then gives up: the status is
   ///     ``FetchStatus/poorNetwork``, and the fetch ends if no other call waits for it.
   /// - Returns: The token, or the reason why there is none.
-  public func fetchCustomJWTAndWait(
+  package func fetchCustomJWTAndWait(
     _ payload: String, within time: Duration = AttestorTimes.wait
   ) -> FetchResult {
     fetchAndWait(FetchRequest.customJWT(payload), time)
   }
 
-  /// Fetches a token with claims of the app's own, and calls back on another thread.
-  public func fetchCustomJWT(
+  // MARK: The two ways to wait
+
+  /// Fetches a token, and calls back on a thread of the library, which the app may block.
+  package func fetchToken(
+    for domain: String, completion: @escaping @Sendable (FetchResult) -> Void
+  ) {
+    fetch(FetchRequest.token(domain), completion)
+  }
+
+  /// Fetches or defines a secure string, and calls back as ``fetchToken(for:completion:)`` does.
+  package func fetchSecureString(
+    _ key: String, newDefinition: String?, completion: @escaping @Sendable (FetchResult) -> Void
+  ) {
+    fetch(FetchRequest.secureString(key, newDefinition: newDefinition), completion)
+  }
+
+  /// Fetches a token with claims of the app's own, and calls back as ``fetchToken(for:completion:)``
+  /// does.
+  package func fetchCustomJWT(
     _ payload: String, completion: @escaping @Sendable (FetchResult) -> Void
   ) {
     fetch(FetchRequest.customJWT(payload), completion)
   }
 
-  // MARK: The three ways to wait
+  private func fetch(
+    _ request: FetchRequest.Checked, _ completion: @escaping @Sendable (FetchResult) -> Void
+  ) {
+    begin(
+      request,
+      Seat { result in
+        guard let result else { return }
+        // Use another thread than the fetch's: other callers wait for it, and the app may block here.
+        CoreThread.run { completion(result) }
+      })
+  }
 
   func fetch(
     _ request: FetchRequest.Checked
@@ -138,19 +150,6 @@ extension Attestor {
         .poorNetwork, reason: "the fetch did not end within \(time): try again, or wait longer")
   }
 
-  private func fetch(
-    _ request: FetchRequest.Checked, _ completion: @escaping @Sendable (FetchResult) -> Void
-  ) {
-    begin(
-      request,
-      Seat { result in
-        guard let result else { return }
-        // Use another thread than the fetch's: other callers wait for it, and the app may block
-        // here.
-        CoreThread.run { completion(result) }
-      })
-  }
-
   // MARK: One fetch for all equal calls
 
   /// Takes a place in a fetch, or begins one.
@@ -167,7 +166,7 @@ extension Attestor {
       }
       let valid: FetchRequest
       switch request {
-      case .failure(let refusal): return .hand(refusal.result.flagged(by: session))
+      case .failure(let refusal): return .hand(refusal.result)
       case .success(let request): valid = request
       }
       let key = AttestorState.Key(
@@ -175,7 +174,7 @@ extension Attestor {
         distinction: valid.isShared ? state.definitions[valid.name, default: 0] : state.nextNumber()
       )
       if state.flights[key] == nil, let kept = state.kept(key, at: now), kept.environment == nil {
-        return .hand(kept.result.flagged(by: session))
+        return .hand(kept.result)
       }
       // Check under the lock, because a caller that gives up changes it under the lock.
       if seat.isOver { return .wait }
@@ -183,13 +182,14 @@ extension Attestor {
         state.flights[key]?.seats.append(seat)
         return .wait
       }
-      let flight = AttestorState.Flight(number: state.nextNumber(), seats: [seat])
+      let flight = AttestorState.Flight(
+        number: state.nextNumber(), seats: [seat], session: session)
       state.flights[key] = flight
       return .fly(key, flight)
     }
     switch next {
     case .hand(let result): seat.fill(result)
-    case .fly(let key, let flight): CoreThread.run { self.fly(key, flight) }
+    case .fly(let key, let flight): CorePool.fetches.run { self.fly(key, flight) }
     case .wait: break
     }
   }
@@ -210,16 +210,16 @@ extension Attestor {
     cancellation?.cancel()
   }
 
-  /// Runs one fetch on a thread of its own.
+  /// Runs one fetch, on the calling thread.
   private func fly(_ key: AttestorState.Key, _ flight: AttestorState.Flight) {
+    // All callers left while it waited for a thread.
+    if flight.cancellation.isCancelled { return }
     let clock = surroundings.clock
     let known = state.withLock { state in
       (state.session, state.settings, state.kept(key, at: clock.uptime()))
     }
-    guard let session = known.0, session.number == key.session else {
-      // A cancelled fetch, because reinitialisation waits for all others; its result is dropped.
-      return
-    }
+    let present = known.0.flatMap { $0.number == key.session ? $0 : nil }
+    guard let session = present ?? flight.session else { return }
     if let kept = known.2 {
       let isUnchanged = isUnchanged(kept.environment, session.pace, flight.cancellation)
       // A cancelled fetch has no callers, and its unfinished check says nothing of the environment.
@@ -230,7 +230,7 @@ extension Attestor {
       } else if clock.uptime() < kept.goodUntil {
         // Check the time again, because the check of the environment took time too.
         let (seats, result) = state.withLock { state in
-          (state.land(key, flight.number) ?? [], kept.result.flagged(by: state.session))
+          (state.land(key, flight.number) ?? [], kept.result)
         }
         for seat in seats { seat.fill(result) }
         return
@@ -244,11 +244,14 @@ extension Attestor {
       surroundings: surroundings, settings: known.1, request: key.request, pace: session.pace
     ).run()
     if let configuration = outcome.configuration { store(configuration, in: session) }
-    let (seats, result) = state.withLock { state in
+    let (seats, result, update) = state.withLock { state in
       let seats = state.land(key, flight.number)
+      let before = state.session?.configuration?.serial
       state.take(outcome, of: key, isAwaited: seats != nil, at: clock.uptime())
-      return (seats ?? [], outcome.result.flagged(by: state.session))
+      let newest = state.session?.configuration
+      return (seats ?? [], outcome.result, newest?.serial == before ? nil : newest)
     }
+    if let update { watchers.tell(of: update, with: pins) }
     for seat in seats { seat.fill(result) }
   }
 
@@ -259,13 +262,5 @@ extension Attestor {
     let now = try? surroundings.observer.observe(
       pace.environment, policy: pace.policy, limitLog2: pace.limitLog2, cancellation: cancellation)
     return now?.evidence == environment
-  }
-}
-
-extension FetchResult {
-  fileprivate func flagged(by session: AttestorState.Session?) -> FetchResult {
-    flagged(
-      isConfigChanged: session?.isConfigChanged ?? false,
-      isForceApplyPins: session?.isForceApplyPins ?? false)
   }
 }

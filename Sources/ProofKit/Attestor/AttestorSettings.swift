@@ -3,86 +3,26 @@
 public import ProofModel
 
 extension Attestor {
-  // MARK: Configuration
-
-  /// Returns the configuration, for the app to store and pass in at the next start.
-  ///
-  /// If the service was not asked for anything yet, it is asked for a newer one first, for at most
-  /// ``AttestorTimes/configuration``. Clears ``FetchResult/isConfigChanged`` for the fetches that
-  /// follow.
-  ///
-  /// - Returns: The newest configuration; if there is none, the text that the SDK was initialised
-  ///   with; nil if it is not initialised.
-  public func fetchConfigAndWait() -> String? {
-    guard let session = state.withLock({ $0.session }) else { return nil }
-    let update = session.hasAsked ? nil : ask(session, for: AttestorTimes.configuration)
-    if let configuration = update?.configuration { store(configuration, in: session) }
-    return state.withLock { state in
-      if state.session?.number == session.number, let update {
-        state.session?.hasAsked = true
-        if let configuration = update.configuration { state.adopt(configuration) }
-      }
-      state.session?.isConfigChanged = false
-      return state.session?.configuration?.text ?? state.session?.initial.text
-    }
-  }
-
-  /// Returns the configuration, without blocking the calling thread: otherwise as
-  /// ``fetchConfigAndWait()``.
-  public func fetchConfig() async -> String? {
-    await withCheckedContinuation { continuation in
-      CoreThread.run { continuation.resume(returning: self.fetchConfigAndWait()) }
-    }
-  }
-
-  // MARK: Pins
-
-  /// The keys that the account's APIs may have, from the newest configuration; nil if the SDK is not
-  /// initialised.
-  ///
-  /// Clears ``FetchResult/isForceApplyPins`` for the fetches that follow.
-  ///
-  /// - Parameter type: The way pins are computed.
-  /// - Returns: The pins; ``Pins/rule(for:unlisted:)`` gives the rule for a connection.
-  public func pins(_ type: PinType = .publicKeySHA256) -> Pins? {
-    state.withLock { state in
-      guard let session = state.session else { return nil }
-      state.session?.pinsSerial = session.configuration?.serial ?? 0
-      return session.configuration?.pins ?? Pins([:])
-    }
-  }
-
-  /// The pins as a JSON object of arrays by host: otherwise as ``pins(_:)``.
-  ///
-  /// - Parameter type: The way pins are computed.
-  /// - Returns: The JSON text, or nil if the SDK is not initialised.
-  public func pinsJSON(_ type: PinType = .publicKeySHA256) -> String? { pins(type)?.json }
-
   // MARK: The app's own statements
 
-  /// Reads the name of this installation, under which the service knows it and hardware serves it.
-  ///
-  /// It differs from account to account, and changes when the app is installed anew. It is derived
-  /// from the storage secret. All apps whose secret is missing, unreadable or open to others have
-  /// the same name. The call reads the app's storage, and waits for a measurement in progress.
-  ///
-  /// - Returns: The name.
-  /// - Throws: ``AttestorError/notInitialized``, ``AttestorError/notMeasured(_:)``.
-  public func instance() throws(AttestorError) -> InstanceID {
+  /// Reads the name of this installation, on the calling thread.
+  package func readInstance() throws(SetupError) -> InstanceID {
     guard let session = state.withLock({ $0.session }) else { throw .notInitialized }
-    do throws(ProofError) {
-      let observation = try surroundings.observer.observe(
-        [InstanceID.secret], policy: session.pace.policy, limitLog2: session.pace.limitLog2,
-        cancellation: Cancellation())
-      return InstanceID(of: observation.evidence, account: session.initial.account)
-    } catch {
+    do throws(ProofError) { return try readInstance(in: session) } catch {
       throw .notMeasured(error)
     }
   }
 
+  func readInstance(in session: AttestorState.Session) throws(ProofError) -> InstanceID {
+    let observation = try surroundings.observer.observe(
+      [InstanceID.secret], policy: session.pace.policy, limitLog2: session.pace.limitLog2,
+      cancellation: Cancellation())
+    return InstanceID(of: observation.evidence, account: session.initial.account)
+  }
+
   /// Sets the account's development key, with which an unregistered app passes; nil for none. At
   /// most 1,024 bytes; a longer one is ignored.
-  public func setDevelopmentKey(_ key: String?) {
+  package func setDevelopmentKey(_ key: String?) {
     let key = key ?? ""
     guard key.utf8.count <= AttestationWire.textMax else { return }
     change(\.developmentKey, to: key)
@@ -92,7 +32,7 @@ extension Attestor {
   /// UTF-8 bytes. The data itself never leaves the app. Nil for no binding.
   ///
   /// The same data again changes nothing; other data makes the next fetch a new attestation.
-  public func setDataHash(of data: String?) {
+  package func setDataHash(of data: String?) {
     change(\.dataHash, to: data.map { Digest(hashing: Array($0.utf8)) })
   }
 
@@ -100,19 +40,53 @@ extension Attestor {
   /// `$error` marks a measurement that did not match.
   ///
   /// Characters beyond ASCII are removed; if more than 128 are left it is ignored.
-  public func setUserProperty(_ property: String?) {
+  package func setUserProperty(_ property: String?) {
     let ascii = (property ?? "").unicodeScalars.filter(\.isASCII)
     guard ascii.count <= AttestationWire.userPropertyMax else { return }
     change(\.userProperty, to: String(String.UnicodeScalarView(ascii)))
   }
 
-  /// Sets the activity that the app was started for, such as a screen or a link; nil for none.
+  /// Sets the screen or link that the app was started for; nil for none. Kept in memory until it is
+  /// changed.
   ///
   /// The account's service then reports, and annotates in tokens, whether the app seems to have
   /// been started by another program rather than by a person: neither from a desktop nor at a
   /// terminal.
-  public func setActivity(_ activity: String?) {
+  ///
+  /// - Parameter activity: At most 1,024 bytes of UTF-8.
+  /// - Throws: ``/ProofModel/ProofError/outOfRange(field:value:allowed:)``.
+  public func setActivity(_ activity: String?) throws(ProofError) {
+    let count = activity?.utf8.count ?? 0
+    guard count <= AttestationWire.textMax else {
+      throw .outOfRange(
+        field: "activity", value: "\(count) bytes",
+        allowed: "at most \(AttestationWire.textMax) bytes")
+    }
     change(\.activity, to: activity.map { Activity(name: $0, launch: CoreSystem.launch) })
+  }
+
+  /// Sets a note that the account's operators see beside the device; nil for none. Kept in memory
+  /// until it is changed.
+  ///
+  /// - Parameter note: At most 128 characters of ASCII.
+  /// - Throws: ``/ProofModel/ProofError/outOfRange(field:value:allowed:)``.
+  public func setNote(_ note: String?) throws(ProofError) {
+    let note = note ?? ""
+    guard note.utf8.count <= AttestationWire.userPropertyMax,
+      note.utf8.allSatisfy({ (0x20...0x7E).contains($0) }), !note.hasPrefix("$")
+    else {
+      throw .outOfRange(
+        field: "note", value: Observation.line(note),
+        allowed: "at most \(AttestationWire.userPropertyMax) printable characters of ASCII, the "
+          + "first of them not $")
+    }
+    change(\.userProperty, to: note)
+  }
+
+  /// Tells the service, with the next fetch that reaches it, that hardware found another measurement.
+  public func reportMeasurementError() {
+    // Cached results were made without this statement: drop them, so that the next fetch reports it.
+    state.withLock { state in state.changeSettings { $0.reportsMeasurementError = true } }
   }
 
   private func change<Value: Equatable & Sendable>(
@@ -137,8 +111,8 @@ extension Attestor {
   /// - Parameter message: The message; its UTF-8 bytes are signed.
   /// - Returns: HMAC-SHA-256 in base64, or nil if there is no key: no token was fetched yet, the
   ///   account has none, or the environment of the app has changed since.
-  public func messageSignature(of message: String) -> String? {
-    state.withLock { $0.session?.messageKey(for: message) }
+  package func messageSignature(of message: String) -> String? {
+    state.withLock { $0.session?.messageKey(for: Array(message.utf8)) }
       .map { Base64.encode($0.signature(of: message)) }
   }
 
@@ -148,19 +122,19 @@ extension Attestor {
   ///
   /// - Parameters:
   ///   - nonce: Exactly 16 bytes that no proof answered before.
-  ///   - config: The bytes of the ``FetchResult/measurementConfig`` that the app kept.
+  ///   - config: The bytes of a measurement configuration that the app kept.
   /// - Returns: The proof, 32 bytes.
   /// - Throws: ``/ProofModel/ProofError/wrongLength(of:expected:actual:)`` for another nonce, the
   ///   errors of ``/ProofModel/MeasurementConfig`` for bytes that are not one, and the errors of
   ///   ``Prover/integrityMeasurementProof(nonce:)-(ProofNonce)``.
-  public func integrityMeasurementProof(
+  package func integrityMeasurementProof(
     nonce: [UInt8], config: [UInt8]
   ) throws(ProofError) -> Proof {
     try integrityMeasurementProof(nonce: ProofNonce(nonce), config: MeasurementConfig(config))
   }
 
   /// Proves that app, environment and device are as they were measured. Needs no network.
-  public func integrityMeasurementProof(
+  package func integrityMeasurementProof(
     nonce: ProofNonce, config: MeasurementConfig
   ) throws(ProofError) -> Proof {
     try Self.prove(.integrity, nonce, config, surroundings.observer, surroundings.key)
@@ -171,11 +145,11 @@ extension Attestor {
   ///
   /// - Parameters:
   ///   - nonce: Exactly 16 bytes that no proof answered before.
-  ///   - config: The bytes of the ``FetchResult/measurementConfig`` that the app kept.
+  ///   - config: The bytes of a measurement configuration that the app kept.
   /// - Returns: The proof, 32 bytes.
   /// - Throws: The errors of ``integrityMeasurementProof(nonce:config:)-([UInt8],[UInt8])``, except
   ///   the one for another SDK.
-  public func deviceMeasurementProof(
+  package func deviceMeasurementProof(
     nonce: [UInt8], config: [UInt8]
   ) throws(ProofError) -> Proof {
     try deviceMeasurementProof(nonce: ProofNonce(nonce), config: MeasurementConfig(config))
@@ -183,7 +157,7 @@ extension Attestor {
 
   /// Proves that the device is as it was measured; app and SDK may have been updated since. Needs no
   /// network.
-  public func deviceMeasurementProof(
+  package func deviceMeasurementProof(
     nonce: ProofNonce, config: MeasurementConfig
   ) throws(ProofError) -> Proof {
     try Self.prove(.device, nonce, config, surroundings.observer, surroundings.key)

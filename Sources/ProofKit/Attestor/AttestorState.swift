@@ -14,10 +14,6 @@ struct AttestorState {
     let store: ConfigurationStore?
     let number: UInt64
     var configuration: AccountConfiguration?
-    /// Whether a newer configuration came that the app has not fetched.
-    var isConfigChanged = false
-    /// The serial of the configuration whose pins were read last; nil if none were read.
-    var pinsSerial: UInt32?
     var forcedPinsSerial: UInt32 = 0
     /// Whether the service was asked for a configuration or a token.
     var hasAsked = false
@@ -45,11 +41,10 @@ struct AttestorState {
 
     /// The key for a message: that of the token in the message, or else the last one. While the
     /// account's key is rotated, an app has tokens that name different keys.
-    func messageKey(for message: String) -> MessageKey? {
+    func messageKey(for message: [UInt8]) -> MessageKey? {
       guard let last = messageKeys.last else { return nil }
       guard messageKeys.contains(where: { $0.key != last.key }) else { return last.key }
-      let bytes = Array(message.utf8)
-      return messageKeys.last { Self.stands(Array($0.token.utf8), in: bytes) }?.key ?? last.key
+      return messageKeys.last { Self.stands(Array($0.token.utf8), in: message) }?.key ?? last.key
     }
 
     /// Whether one byte string contains another. The standard library's search would link its
@@ -61,11 +56,12 @@ struct AttestorState {
       }
     }
 
-    /// Whether the app read pins that are too old, and newer ones are here.
-    var isForceApplyPins: Bool {
-      let forced = max(forcedPinsSerial, configuration?.forcedPinsSerial ?? 0)
-      guard let pinsSerial, let configuration else { return false }
-      return pinsSerial < forced && configuration.serial > pinsSerial
+    /// The newest pins.
+    var pins: Pins {
+      var pins = configuration?.pins ?? Pins([:])
+      pins.serial = configuration?.serial ?? 0
+      pins.forcedSerial = max(forcedPinsSerial, configuration?.forcedPinsSerial ?? 0)
+      return pins
     }
   }
 
@@ -82,6 +78,8 @@ struct AttestorState {
     let number: UInt64
     let cancellation = Cancellation()
     var seats: [Seat] = []
+    /// The session that it began with, which a reconfiguration may have replaced.
+    var session: Session?
   }
 
   struct Kept {
@@ -138,6 +136,9 @@ struct AttestorState {
     // Ignore a fetch that began before a reinitialisation.
     guard session?.number == key.session else { return }
     adopt(outcome)
+    if outcome.result.status == .success, key.settings == settings.number {
+      settings.reportsMeasurementError = false
+    }
     if outcome.result.status == .success, key.request.isForToken {
       session?.take(outcome.messageKey, with: outcome.result.token)
     }
@@ -161,7 +162,6 @@ struct AttestorState {
   mutating func adopt(_ configuration: AccountConfiguration) {
     guard configuration.serial > session?.configuration?.serial ?? 0 else { return }
     session?.configuration = configuration
-    session?.isConfigChanged = true
   }
 
   private mutating func keep(_ key: Key, _ outcome: Outcome, at now: Duration) {
@@ -185,7 +185,7 @@ struct AttestorState {
     case .noNetwork, .poorNetwork, .mitmDetected, .noService, .internalError, .rejected, .disabled,
       .unknownKey, .badKey, .badPayload, .badURL, .keyUnavailable:
       true
-    case .success, .unknownURL, .unprotectedURL, .notInitialized: false
+    case .success, .unknownURL, .unprotectedURL, .notInitialized, .cancelled, .noMessageKey: false
     }
   }
 }

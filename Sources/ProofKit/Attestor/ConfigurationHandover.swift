@@ -11,11 +11,11 @@ enum ConfigurationHandover {
   ///   - fingerprint: The fingerprint that the app was built with.
   ///   - claims: A configuration's claims. Its signature is not checked yet.
   /// - Returns: That fingerprint, and those that the handovers lead to.
-  /// - Throws: ``AttestorError/malformedConfiguration(reason:)``,
-  ///   ``AttestorError/untrustedConfiguration(reason:)``.
+  /// - Throws: ``SetupError/malformedConfiguration(reason:)``,
+  ///   ``SetupError/untrustedConfiguration(reason:)``.
   static func trusted(
     from fingerprint: Digest, by claims: [String: JSONText]
-  ) throws(AttestorError) -> [Digest] {
+  ) throws(SetupError) -> [Digest] {
     guard claims["hnd"] != nil else { return [fingerprint] }
     let handovers = try AccountConfiguration.claim(claims, "hnd", \.texts)
     let account = try AccountConfiguration.claim(claims, "acc", \.text)
@@ -37,8 +37,7 @@ enum ConfigurationHandover {
 
   private static func read(
     _ text: String, of account: String
-  ) throws(AttestorError) -> (old: (key: IssuerPublicKey, parts: [Substring]), new: IssuerPublicKey)
-  {
+  ) throws(SetupError) -> (old: (key: IssuerPublicKey, parts: [Substring]), new: IssuerPublicKey) {
     let parts = text.split(separator: ".", omittingEmptySubsequences: false)
     guard parts.count == 3 else {
       throw .malformedConfiguration(reason: "claim hnd has an entry that is not a JWS")

@@ -9,15 +9,15 @@ import ProofModel
 /// fingerprint when it is read. A file that fails the check is renamed to end in `.damaged-1` or a
 /// higher number, and the app continues as if there were none. Several processes may use the same
 /// folder.
-public struct ConfigurationStore: Sendable, Hashable {
+package struct ConfigurationStore: Sendable, Hashable {
   /// The folder.
-  public let folder: String
+  package let folder: String
 
   /// Describes a store.
   ///
   /// - Parameter folder: The folder, made if it is not there. Other users must not be able to write
   ///   in it.
-  public init(folder: String) { self.folder = folder }
+  package init(folder: String) { self.folder = folder }
 
   private static let lockName = "configuration.lock"
 
@@ -41,7 +41,7 @@ public struct ConfigurationStore: Sendable, Hashable {
     case good(Stored)
   }
 
-  func read(_ initial: InitialConfiguration) throws(AttestorError) -> Stored {
+  func read(_ initial: InitialConfiguration) throws(SetupError) -> Stored {
     do throws(FileFailure) {
       let durable = DurableFolder(try LiveFolder(folder))
       switch try find(initial, in: durable) {
@@ -84,10 +84,10 @@ public struct ConfigurationStore: Sendable, Hashable {
   /// Replaces the stored text with a configuration, or with the text that the SDK was initialised
   /// with. A newer stored configuration stays.
   ///
-  /// - Throws: ``AttestorError/storeUnusable(reason:)``, also while another process replaces it.
+  /// - Throws: ``SetupError/storeUnusable(reason:)``, also while another process replaces it.
   func write(
     _ text: String, serial: UInt32, of initial: InitialConfiguration
-  ) throws(AttestorError) {
+  ) throws(SetupError) {
     do throws(FileFailure) {
       let durable = DurableFolder(try LiveFolder(folder))
       guard let lock = try lock() else { throw FileFailure.busy(Self.lockName) }
@@ -122,7 +122,19 @@ public struct ConfigurationStore: Sendable, Hashable {
     }
   }
 
-  private func unusable(_ failure: FileFailure) -> AttestorError {
+  private func unusable(_ failure: FileFailure) -> SetupError {
     .storeUnusable(reason: "\(folder): \(failure)")
+  }
+}
+
+/// The folder of everything that the SDK keeps.
+enum StorageFolder {
+  /// Makes the folder with mode 0700 if it is missing, and checks that no other user can write in it.
+  static func make(_ path: String) throws(SetupError) {
+    do throws(FileFailure) {
+      _ = try LiveFolder(path)
+    } catch {
+      throw .storeUnusable(reason: "\(path): \(error)")
+    }
   }
 }

@@ -11,6 +11,8 @@ struct FetchRequest: Sendable, Hashable {
   let payload: [UInt8]
   /// Whether concurrent equal calls share one fetch. False for a request that changes a string.
   let isShared: Bool
+  /// The digest of the data that a token is bound to; nil for none.
+  private(set) var dataHash: Digest?
 
   /// Whether the request is for an API's token.
   var isForToken: Bool { purpose == .token || purpose == .measurement }
@@ -33,12 +35,20 @@ struct FetchRequest: Sendable, Hashable {
   /// The result for an invalid request.
   struct Refusal: Error { let result: FetchResult }
 
-  static func token(_ domain: String) -> Checked {
+  static func token(_ domain: String, boundTo data: [UInt8]? = nil) -> Checked {
     guard let api = APIDomain(domain) else {
       return refusal(
         .badURL, "\(Observation.line(domain)) is neither a host name nor an https URL with one")
     }
-    return .success(FetchRequest(api.isMeasured ? .measurement : .token, name: api.host))
+    var request = FetchRequest(api.isMeasured ? .measurement : .token, name: api.host)
+    request.dataHash = data.map { Digest(hashing: $0) }
+    return .success(request)
+  }
+
+  /// A token with a measurement that is made for it.
+  static func measurement(_ domain: String) -> Checked {
+    guard let api = APIDomain(domain) else { return token(domain) }
+    return .success(FetchRequest(.measurement, name: api.host))
   }
 
   /// An admission to the gate of a host, which the caller has checked.

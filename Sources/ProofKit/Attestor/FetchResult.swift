@@ -1,43 +1,45 @@
 // SPDX-License-Identifier: Apache-2.0
 
-public import ProofModel
+package import ProofModel
 
 /// The result of a fetch.
 ///
 /// Fetch again before each request instead of keeping a result: the SDK knows whether a token is
 /// valid.
-public struct FetchResult: Sendable, Hashable {
+package struct FetchResult: Sendable, Hashable {
   /// The status of the fetch.
-  public let status: FetchStatus
+  package let status: FetchStatus
   /// The token, or the custom token; empty if there is none.
-  public let token: String
+  package let token: String
   /// The secure string, if the call asked for one and it exists.
-  public let secureString: String?
+  package let secureString: String?
   /// The attestation response code (ARC), for the support of an account; empty if there is none. It
   /// may be logged: only the service can read it.
-  public let arc: String
+  package let arc: String
   /// The reasons why the app failed, comma-separated, if the account's policy reveals them;
   /// otherwise empty.
-  public let rejectionReasons: String
-  /// Whether there is a newer configuration that ``Attestor/fetchConfig()`` has not returned yet.
-  public let isConfigChanged: Bool
-  /// Whether the app still uses pins of a configuration that is no longer allowed. Reading
-  /// ``Attestor/pins(_:)`` clears it for the fetches that follow.
-  public let isForceApplyPins: Bool
+  package let rejectionReasons: String
+  /// The uptime at which the token ends; nil if there is none.
+  package let tokenEnd: Duration?
   /// The configuration that a `?measurement` fetch measured, to be stored and handed to the proofs;
   /// otherwise nil.
-  public let measurementConfig: MeasurementConfig?
-  /// The instance that the service measured, if there is a ``measurementConfig``: the SDK's
-  /// ``Attestor/instance()``. Proofs are made in its name.
-  public let instance: InstanceID?
+  package let measurementConfig: MeasurementConfig?
+  /// The instance that the service measured, if there is a ``measurementConfig``. Proofs are made in
+  /// its name.
+  package let instance: InstanceID?
+  /// The pairs for measurements to come that the service predicted: for the app's next build, for the
+  /// system's next state, for both. Empty for other fetches.
+  package let upcoming: [UpcomingPair]
   /// The failure, in words for people; empty if there was none. Never a secret.
-  public let reason: String
+  package let reason: String
   /// The answer to a fetch for a gate.
   let admitted: Admitted?
   /// The keys of the installation's own strings, the active one first; empty for other fetches.
   let stringKeys: [StringKey]
   /// The cause of ``FetchStatus/noService``, as far as it is known.
-  let fault: ServiceFault?
+  package let fault: ServiceFault?
+  /// The failure to measure the app, for ``FetchStatus/internalError``.
+  package let measurement: ProofError?
 }
 
 /// An admission to a gate, with all that an app needs to use it.
@@ -54,7 +56,7 @@ struct Admitted: Sendable, Hashable {
 }
 
 /// The defects of an answer that are all ``FetchStatus/noService``.
-enum ServiceFault: Sendable, Hashable {
+package enum ServiceFault: Sendable, Hashable {
   /// The answer has no body.
   case empty
   /// The answer does not parse, or has a wrong tag.
@@ -68,35 +70,27 @@ enum ServiceFault: Sendable, Hashable {
 }
 
 extension FetchResult {
-  /// Copies the result with the present flags.
-  func flagged(isConfigChanged: Bool, isForceApplyPins: Bool) -> FetchResult {
-    FetchResult(
-      status: status, token: token, secureString: secureString, arc: arc,
-      rejectionReasons: rejectionReasons, isConfigChanged: isConfigChanged,
-      isForceApplyPins: isForceApplyPins, measurementConfig: measurementConfig,
-      instance: instance, reason: reason, admitted: admitted, stringKeys: stringKeys,
-      fault: fault)
-  }
-
   typealias Measured = (config: MeasurementConfig, instance: InstanceID)
 
-  /// A result without flags.
   init(
-    _ status: FetchStatus, token: String = "", secureString: String? = nil, arc: String = "",
-    rejectionReasons: String = "", measured: Measured? = nil, reason: String = "",
-    admitted: Admitted? = nil, stringKeys: [StringKey] = [], fault: ServiceFault? = nil
+    _ status: FetchStatus, token: String = "", tokenEnd: Duration? = nil,
+    secureString: String? = nil, arc: String = "", rejectionReasons: String = "",
+    measured: Measured? = nil, reason: String = "", admitted: Admitted? = nil,
+    stringKeys: [StringKey] = [], fault: ServiceFault? = nil, measurement: ProofError? = nil,
+    upcoming: [UpcomingPair] = []
   ) {
     self.init(
       status: status, token: token, secureString: secureString, arc: arc,
-      rejectionReasons: rejectionReasons, isConfigChanged: false, isForceApplyPins: false,
-      measurementConfig: measured?.config, instance: measured?.instance, reason: reason,
-      admitted: admitted, stringKeys: stringKeys, fault: fault)
+      rejectionReasons: rejectionReasons, tokenEnd: tokenEnd,
+      measurementConfig: measured?.config, instance: measured?.instance, upcoming: upcoming,
+      reason: reason,
+      admitted: admitted, stringKeys: stringKeys, fault: fault, measurement: measurement)
   }
 }
 
 extension FetchResult: CustomStringConvertible, CustomReflectable {
   /// Status, ARC and reason; never the token or the secure string.
-  public var description: String {
+  package var description: String {
     var text = "fetch result: \(status)"
     if !arc.isEmpty { text += ", ARC \(arc)" }
     if !rejectionReasons.isEmpty { text += ", rejected for \(rejectionReasons)" }
@@ -105,5 +99,5 @@ extension FetchResult: CustomStringConvertible, CustomReflectable {
   }
 
   /// Shows only the description.
-  public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
+  package var customMirror: Mirror { Mirror(self, children: ["description": description]) }
 }

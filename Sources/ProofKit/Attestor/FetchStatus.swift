@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// The status of a fetch. Numbers and order are those of the fetch statuses that apps know.
-public enum FetchStatus: Int, Sendable, CaseIterable {
+package enum FetchStatus: Int, Sendable, CaseIterable {
   /// The fetch succeeded: the token, the secure string or the custom token is in the result.
   case success = 0
   /// The service cannot be reached: no name resolution, no route, or the connection is refused.
@@ -20,7 +20,7 @@ public enum FetchStatus: Int, Sendable, CaseIterable {
   case unknownURL
   /// The API is known, and needs no token.
   case unprotectedURL
-  /// No ``Attestor/initializeAndWait(_:updates:comment:)`` has succeeded yet.
+  /// The attestor has no account yet.
   case notInitialized
   /// The app failed the attestation, and asked for a secure string or a custom token.
   case rejected
@@ -37,36 +37,15 @@ public enum FetchStatus: Int, Sendable, CaseIterable {
   /// The installation's key cannot be used now: its TPM is busy, locked out, absent, or does not
   /// answer. ``FetchResult/reason`` gives the cause and the next step.
   case keyUnavailable
-
-  /// The app's next step.
-  public enum Recommendation: Sendable, CaseIterable {
-    /// Continue and call the API, with the token if there is one.
-    case `continue`
-    /// Do not call the API; let the user try again on a better or another network.
-    case retry
-    /// Tell the user why the app cannot continue.
-    case message
-    /// Report a defect or a wrong set-up.
-    case error
-  }
-
-  /// The app's next step.
-  ///
-  /// After ``noService`` an app may also choose to retry.
-  public var recommendation: Recommendation {
-    switch self {
-    case .success, .unprotectedURL, .unknownURL, .noService: .continue
-    case .noNetwork, .poorNetwork, .mitmDetected, .keyUnavailable: .retry
-    case .rejected: .message
-    case .badURL, .notInitialized, .disabled, .unknownKey, .badKey, .badPayload, .internalError:
-      .error
-    }
-  }
+  /// The call was cancelled.
+  case cancelled
+  /// The app has no key for messages: no token was fetched yet, or the account has none.
+  case noMessageKey
 }
 
 extension FetchStatus: CustomStringConvertible {
   /// Lower-case words, such as "no network".
-  public var description: String {
+  package var description: String {
     switch self {
     case .success: "success"
     case .noNetwork: "no network"
@@ -84,6 +63,8 @@ extension FetchStatus: CustomStringConvertible {
     case .badPayload: "bad payload"
     case .internalError: "internal error"
     case .keyUnavailable: "key unavailable"
+    case .cancelled: "cancelled"
+    case .noMessageKey: "no message key"
     }
   }
 }

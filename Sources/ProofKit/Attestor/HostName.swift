@@ -49,12 +49,14 @@ struct APIAuthority: Sendable, Hashable {
 /// The API that a token is for, as an app names it: a host, or an `https` URL whose host counts.
 /// `?measurement` at the end asks for a measurement.
 struct APIDomain: Sendable, Hashable {
+  static let measurementSuffix = "?measurement"
+
   let host: String
   let isMeasured: Bool
 
   init?(_ text: String) {
     var rest = text[...]
-    let suffix = "?measurement"
+    let suffix = Self.measurementSuffix
     isMeasured = rest.hasSuffix(suffix)
     if isMeasured { rest = rest.dropLast(suffix.count) }
     if let scheme = rest.range(of: "://") {

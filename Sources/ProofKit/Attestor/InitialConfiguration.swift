@@ -13,7 +13,7 @@ struct InitialConfiguration: Sendable, Hashable {
   /// The address to ask for a configuration while there is none.
   let serviceURL: String
 
-  init(_ text: String) throws(AttestorError) {
+  init(_ text: String) throws(SetupError) {
     self.text = text
     guard !text.isEmpty else { throw .malformedConfiguration(reason: Self.emptyReason) }
     guard text.hasPrefix("#") else {
@@ -65,7 +65,7 @@ struct InitialConfiguration: Sendable, Hashable {
   /// or by one that this key has handed over to. It must be of the same account, and not older.
   func update(
     _ text: String, held: AccountConfiguration?
-  ) throws(AttestorError) -> AccountConfiguration {
+  ) throws(SetupError) -> AccountConfiguration {
     let trusted = held.map { AccountConfiguration.fingerprint(of: $0.key) } ?? fingerprint
     let update = try AccountConfiguration(text, signedBy: trusted)
     guard update.account == account else {

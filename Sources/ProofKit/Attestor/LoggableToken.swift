@@ -8,7 +8,7 @@ extension FetchResult {
   /// A signed token gives its claims and, as `sip`, the first six characters of its signature:
   /// enough to check it with the account's secret, too few to use it. A failed fetch gives its
   /// status under `error`. An encrypted token cannot be read here and gives an `error` too.
-  public var loggableToken: String {
+  package var loggableToken: String {
     guard status == .success else { return Self.loggable(error: status.description) }
     let parts = token.split(separator: ".", omittingEmptySubsequences: false)
     if parts.count == 5 { return Self.loggable(error: "encrypted token") }

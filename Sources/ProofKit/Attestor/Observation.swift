@@ -17,6 +17,31 @@ public protocol EvidenceObserver: EvidenceCollector {
   func observe(
     _ sources: [Source], policy: MeasurementPolicy, limitLog2: UInt8, cancellation: Cancellation
   ) throws(ProofError) -> Observation
+
+  /// Lists the differences from a baseline, for people, on the calling thread. The default
+  /// implementation cannot.
+  ///
+  /// - Parameter config: The baseline's configuration.
+  /// - Returns: The differences.
+  /// - Throws: As ``EvidenceCollector/collect(for:)`` does.
+  func differences(from config: MeasurementConfig) throws(ProofError) -> Diagnosis
+
+  /// Keeps what later lets ``differences(from:)`` name the entry of a bundle that changed, on the
+  /// calling thread. The default implementation keeps nothing.
+  ///
+  /// - Parameter config: A configuration that was adopted just now.
+  /// - Throws: As ``EvidenceCollector/collect(for:)`` does.
+  func noteEntries(of config: MeasurementConfig) throws(ProofError)
+}
+
+extension EvidenceObserver {
+  /// Fails: only a probe can.
+  public func differences(from config: MeasurementConfig) throws(ProofError) -> Diagnosis {
+    throw .evidenceUnavailable(reason: "this observer does not compare")
+  }
+
+  /// Keeps nothing.
+  public func noteEntries(of config: MeasurementConfig) throws(ProofError) {}
 }
 
 /// The observations of one time.

@@ -2,13 +2,8 @@
 
 internal import ProofModel
 
-/// The way a pin is computed from a certificate.
-public enum PinType: String, Sendable, CaseIterable {
-  /// Base64 of SHA-256 of the certificate's SubjectPublicKeyInfo.
-  case publicKeySHA256 = "public-key-sha256"
-}
-
-/// The keys that an account's APIs may have, by host.
+/// The keys that an account's APIs may have, by host: base64 of SHA-256 of a certificate's
+/// SubjectPublicKeyInfo. A value, which never changes by itself.
 public struct Pins: Sendable, Hashable {
   /// The rule for a connection to one host.
   public enum Rule: Sendable, Hashable {
@@ -36,10 +31,23 @@ public struct Pins: Sendable, Hashable {
   /// The pins by host, in lower case. An empty array is for a known host that has no pins of its
   /// own.
   public let byHost: [String: [String]]
+  /// The serial of the configuration that they stand in; 0 for pins made by hand.
+  public package(set) var serial: UInt32 = 0
+  /// The serial below which pins must be replaced at once.
+  package var forcedSerial: UInt32 = 0
 
   /// Takes pins by host.
   public init(_ byHost: [String: [String]]) {
     self.byHost = Dictionary(byHost.map { ($0.lowercased(), $1) }, uniquingKeysWith: +)
+  }
+
+  /// Whether connections that were made under older pins must be closed: the operator forced newer
+  /// ones.
+  ///
+  /// - Parameter older: The pins that the connections were made under.
+  /// - Returns: Whether these are newer, and the older ones are no longer allowed.
+  public func mustReplace(_ older: Pins) -> Bool {
+    older.serial < forcedSerial && serial > older.serial
   }
 
   /// The rule for a connection to one host.

@@ -157,7 +157,7 @@ struct ServiceChannel {
     guard let text = String(validating: response.body, as: UTF8.self) else {
       throw Failure(.noService, "what answers is no configuration", .configuration)
     }
-    do throws(AttestorError) {
+    do throws(SetupError) {
       let update = try initial.update(text, held: configuration)
       if let configuration, update.serial == configuration.serial { return }
       configuration = update

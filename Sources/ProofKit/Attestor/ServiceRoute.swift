@@ -28,8 +28,8 @@ public struct ServiceRegion: Sendable, Hashable, CustomStringConvertible {
   /// Checks a name.
   ///
   /// - Parameter name: 1 to 32 lower-case letters, digits and hyphens.
-  /// - Throws: ``AttestorError/malformedRoute(reason:)``.
-  public init(_ name: String) throws(AttestorError) {
+  /// - Throws: ``SetupError/malformedRoute(reason:)``.
+  public init(_ name: String) throws(SetupError) {
     guard Self.isName(name) else {
       throw .malformedRoute(
         reason: "the region “\(name.prefix(40))” is not 1 to 32 characters of a-z, 0-9 and -")
@@ -68,8 +68,8 @@ public struct ServiceEndpoint: Sendable, Hashable {
   ///   - url: `https://HOST` or `https://HOST:PORT`, where to connect to; a path may follow.
   ///   - host: The host name that the peer's certificate must have, and that stands in requests; nil
   ///     for the URL's own.
-  /// - Throws: ``AttestorError/malformedRoute(reason:)``.
-  public init(url: String, host: String? = nil) throws(AttestorError) {
+  /// - Throws: ``SetupError/malformedRoute(reason:)``.
+  public init(url: String, host: String? = nil) throws(SetupError) {
     guard let address = ServiceAddress(url: url) else {
       throw .malformedRoute(reason: "the endpoint's URL is not https://HOST or https://HOST:PORT")
     }
@@ -87,10 +87,7 @@ public struct ServiceEndpoint: Sendable, Hashable {
 }
 
 /// The way from the app to its account's service.
-///
-///     let route = ServiceRoute(region: .abroad, addressFamily: .v6)
-///     let attestor = Attestor(observer: probe, over: CurlTransport(), route: route)
-public struct ServiceRoute: Sendable, Hashable {
+package struct ServiceRoute: Sendable, Hashable {
   enum Destination: Sendable, Hashable {
     case region(ServiceRegion)
     case endpoint(ServiceEndpoint)
@@ -98,7 +95,7 @@ public struct ServiceRoute: Sendable, Hashable {
 
   let destination: Destination
   /// The IP versions that connections to the service may use.
-  public let addressFamily: AddressFamily
+  package let addressFamily: AddressFamily
 
   /// Goes to the addresses that the account lists for a region: the region's address, then its
   /// fail-over address.
@@ -109,7 +106,7 @@ public struct ServiceRoute: Sendable, Hashable {
   /// - Parameters:
   ///   - region: The region. A fetch in a region that the account does not list fails.
   ///   - addressFamily: The IP versions that may be used.
-  public init(region: ServiceRegion = .home, addressFamily: AddressFamily = .any) {
+  package init(region: ServiceRegion = .home, addressFamily: AddressFamily = .any) {
     destination = .region(region)
     self.addressFamily = addressFamily
   }
@@ -119,7 +116,7 @@ public struct ServiceRoute: Sendable, Hashable {
   /// - Parameters:
   ///   - endpoint: The address. There is no fail-over from it.
   ///   - addressFamily: The IP versions that may be used.
-  public init(endpoint: ServiceEndpoint, addressFamily: AddressFamily = .any) {
+  package init(endpoint: ServiceEndpoint, addressFamily: AddressFamily = .any) {
     destination = .endpoint(endpoint)
     self.addressFamily = addressFamily
   }

@@ -58,16 +58,28 @@ public struct PageBridge: Sendable {
     }
   }
 
-  private let session: GateSession
+  private typealias Make = @Sendable (EventID, String?, [UInt8]) throws(GateError) -> EventToken
+
+  private let make: Make
   private let origins: [Origin: Set<EventID>]
 
   /// Makes a bridge.
   ///
   /// - Parameters:
-  ///   - session: The session that makes the tokens.
+  ///   - attestor: Makes the tokens.
   ///   - origins: The pages that may ask, and for which events.
-  public init(_ session: GateSession, origins: [Origin: Set<EventID>]) {
-    self.session = session
+  public init(_ attestor: Attestor, origins: [Origin: Set<EventID>]) {
+    make = { event, account, data throws(GateError) in
+      try attestor.eventToken(for: event, account: account, data: data)
+    }
+    self.origins = origins
+  }
+
+  /// Makes a bridge to one gate.
+  package init(_ session: GateSession, origins: [Origin: Set<EventID>]) {
+    make = { event, account, data throws(GateError) in
+      try session.eventToken(for: event, account: account, data: data)
+    }
     self.origins = origins
   }
 
@@ -88,7 +100,7 @@ public struct PageBridge: Sendable {
     guard events.contains(asked.event) else { throw .event }
     let token: EventToken
     do throws(GateError) {
-      token = try session.eventToken(for: asked.event, account: asked.account, data: asked.data)
+      token = try make(asked.event, asked.account, asked.data)
     } catch {
       if case .malformedAccount = error { throw .message }
       throw .event

@@ -3,11 +3,11 @@
 import ProofModel
 import ProofRequest
 
-extension ProtectedClient {
+extension GateClient {
   /// A gate's challenge, read from an answer. The text is checked for its form alone: the gate that set it judges it.
-  public struct Challenge: Sendable, Hashable {
+  package struct Challenge: Sendable, Hashable {
     /// The way in which a challenge is answered. The numbers stand in the id.
-    public enum Kind: UInt8, Sendable, Hashable, CaseIterable {
+    package enum Kind: UInt8, Sendable, Hashable, CaseIterable {
       /// The app sends its ticket, then its gate token.
       case token = 5
       /// The app measures itself and answers with a proof.
@@ -21,7 +21,7 @@ extension ProtectedClient {
     }
 
     /// The number of characters of an id.
-    public static let characterCount = 80
+    package static let characterCount = ChallengeWire.characterCount
     /// The longest body in which a challenge is looked for, in bytes.
     static let bodyMax = 4096
     /// The longest text of cookies in which a challenge is looked for, in bytes.
@@ -30,39 +30,43 @@ extension ProtectedClient {
     private static let levelMax: [Kind: UInt8] = [.work: 24, .memoryWork: 7]
 
     /// The id in base64url.
-    public let id: String
+    package let id: String
     /// The way in which it is answered.
-    public let kind: Kind
+    package let kind: Kind
     /// How hard it is; 0 for kinds without levels.
-    public let level: UInt8
+    package let level: UInt8
     /// The last Unix second in which an answer counts, by the gate's clock.
-    public let expiry: UInt32
+    package let expiry: UInt32
     /// The id's bytes.
     let bytes: [UInt8]
 
     /// Whether a page must be shown.
-    public var needsPerson: Bool { kind == .person }
+    package var needsPerson: Bool { kind == .person }
 
     /// Reads an id.
     ///
     /// - Parameter id: 80 characters of base64url.
     /// - Throws: ``ChallengeError/malformed(reason:)``.
-    public init(_ id: String) throws(ChallengeError) {
+    package init(_ id: String) throws(ChallengeError) {
       guard id.utf8.count == Self.characterCount, let bytes = Base64.decode(id, .url) else {
         throw .malformed(reason: "it is not \(Self.characterCount) characters of base64url")
       }
-      guard bytes[0] >> 4 == 1 else { throw .malformed(reason: "its version is \(bytes[0] >> 4)") }
+      guard bytes[0] >> 4 == ChallengeWire.version else {
+        throw .malformed(reason: "its version is \(bytes[0] >> 4)")
+      }
       guard let kind = Kind(rawValue: bytes[0] & 15) else {
         throw .malformed(reason: "its kind is \(bytes[0] & 15)")
       }
-      let level = bytes[2]
+      let level = bytes[ChallengeWire.levelAt]
       let isLevel = Self.levelMax[kind].map { (1...$0).contains(level) } ?? (level == 0)
-      guard isLevel, bytes[3] == 0 else { throw .malformed(reason: "its level is \(level)") }
+      guard isLevel, bytes[ChallengeWire.levelAt + 1] == 0 else {
+        throw .malformed(reason: "its level is \(level)")
+      }
       self.id = id
       self.kind = kind
       self.level = level
       self.bytes = bytes
-      expiry = UInt32(littleEndianBytes: bytes[4..<8])
+      expiry = UInt32(littleEndianBytes: bytes[ChallengeWire.expiryAt..<ChallengeWire.routeAt])
     }
   }
 
@@ -80,7 +84,7 @@ extension ProtectedClient {
   /// - Returns: The challenge.
   /// - Throws: ``GateError/challenge(_:)`` with ``ChallengeError/malformed(reason:)`` if the header field
   ///   is given twice or holds no id.
-  public static func challenge(
+  package static func challenge(
     status: Int? = nil, fields: [HeaderField] = [], cookies: String = "", body: [UInt8] = []
   ) throws(GateError) -> Challenge? {
     let values = fields.values(of: GateField.challenge)
@@ -98,7 +102,7 @@ extension ProtectedClient {
   ///   - cookies: The values of all `Set-Cookie` fields, merged, from a client that takes them out of the header.
   /// - Returns: The challenge.
   /// - Throws: As ``challenge(status:fields:cookies:body:)``.
-  public static func challenge(
+  package static func challenge(
     in response: Response, cookies: String = ""
   ) throws(GateError) -> Challenge? {
     try challenge(

@@ -6,7 +6,7 @@ import ProofRequest
 /// The requests that share a solution: of one host, kind and level.
 struct ChallengeKey: Hashable, Sendable {
   let authority: String
-  let kind: ProtectedClient.Challenge.Kind
+  let kind: GateClient.Challenge.Kind
   let level: UInt8
 }
 
@@ -21,15 +21,15 @@ final class ChallengeAnswering {
 
   /// The fields of the request that answers a challenge.
   private(set) var fields: [HeaderField] = []
-  private let client: ProtectedClient
+  private let client: GateClient
   private let request: Request
   private let cancellation: Cancellation
   private let member = Member()
-  private var led: (key: ChallengeKey, challenge: ProtectedClient.Challenge)?
-  private var followed: Set<ProtectedClient.Challenge.Kind> = []
-  private var answered: Set<ProtectedClient.Challenge.Kind> = []
+  private var led: (key: ChallengeKey, challenge: GateClient.Challenge)?
+  private var followed: Set<GateClient.Challenge.Kind> = []
+  private var answered: Set<GateClient.Challenge.Kind> = []
 
-  init(_ client: ProtectedClient, _ request: Request, _ cancellation: Cancellation) {
+  init(_ client: GateClient, _ request: Request, _ cancellation: Cancellation) {
     self.client = client
     self.request = request
     self.cancellation = cancellation
@@ -48,7 +48,7 @@ final class ChallengeAnswering {
   func meet(
     _ response: Response, to sent: Request, before end: inout Duration
   ) throws(GateError) -> Bool {
-    guard let challenge = try ProtectedClient.challenge(in: response) else {
+    guard let challenge = try GateClient.challenge(in: response) else {
       session.log.write(.warning, "an answer with status 428 has no challenge")
       return false
     }

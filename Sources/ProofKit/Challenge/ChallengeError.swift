@@ -44,7 +44,7 @@ extension ChallengeError: CustomStringConvertible {
 
   /// The number of an error of a challenge SDK: 3 unknown or used id, 6 rejected, 7 presenter missing, 8 cancelled,
   /// 9 internal.
-  var attestationCode: Int {
+  package var attestationCode: Int {
     switch self {
     case .malformed, .unknownName: 3
     case .tooHard, .rejected: 6

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import ProofBytes
+
 /// Shows a gate's page to a person: ``BrowserPresenter``, ``TerminalPresenter``, or one of the app's own.
 public protocol ChallengePresenter: Sendable {
   /// Shows a page and returns the data that its success callback gave. Cancelling the task must close the page.
@@ -51,7 +53,7 @@ public struct ChallengePage: Sendable, Hashable {
   public let options: Options
 
   init(
-    _ challenge: ProtectedClient.Challenge, at origin: String, _ method: String, _ target: String,
+    _ challenge: GateClient.Challenge, at origin: String, _ method: String, _ target: String,
     handle: String, _ options: Options
   ) {
     self.origin = origin
@@ -95,21 +97,6 @@ public struct ChallengePage: Sendable, Hashable {
   }
 
   private static func query(_ items: [(String, String)]) -> String {
-    items.map { "\($0.0)=\(encoded($0.1))" }.joined(separator: "&")
-  }
-
-  /// Percent encoding of all bytes but RFC 3986's unreserved ones.
-  private static func encoded(_ text: String) -> String {
-    var encoded = ""
-    for byte in text.utf8 {
-      switch byte {
-      case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x2E, 0x5F, 0x7E:
-        encoded.unicodeScalars.append(Unicode.Scalar(byte))
-      default:
-        let digits = String(byte, radix: 16, uppercase: true)
-        encoded += "%" + (digits.utf8.count < 2 ? "0" : "") + digits
-      }
-    }
-    return encoded
+    items.map { "\($0.0)=\(PercentEncoding.encoded($0.1))" }.joined(separator: "&")
   }
 }

@@ -13,7 +13,6 @@ struct Clearances: Sendable {
     private let workLevel: UInt8
     private let memoryWorkLevel: UInt8
 
-    private static let characterCount = 88
     private static let lifeMax: Int64 = 3600
     private static let margin: Int64 = 2
 
@@ -29,25 +28,29 @@ struct Clearances: Sendable {
       _ text: String, for authority: String, _ handle: GateHandle, _ unixTime: Int64,
       _ now: Duration
     ) {
-      guard text.utf8.count == Self.characterCount, let bytes = Base64.decode(text, .url),
-        bytes[0] == 0x1A, bytes[2] != 0, bytes[4] & 0xFE == 0, bytes[5] == 0
+      typealias Wire = ClearanceWire
+      guard text.utf8.count == Wire.characterCount, let bytes = Base64.decode(text, .url),
+        bytes[0] == Wire.head, bytes[Wire.kindsAt] != 0,
+        bytes[Wire.flagsAt] & ~Wire.appFlag == 0, bytes[Wire.flagsAt + 1] == 0
       else { return nil }
-      let host = Digest(hashing: Array(("pfc1.host......." + authority).utf8)).bytes.prefix(16)
-      guard bytes[18..<34].elementsEqual(host) else { return nil }
-      let isOfApp = bytes[4] == 1
-      guard !isOfApp || bytes[34..<50].elementsEqual(handle.bytes) else { return nil }
-      let expiry = Int64(littleEndianBytes: bytes[6..<10])
+      let host = Wire.host(authority)
+      guard bytes[Wire.hostAt..<Wire.holderAt].elementsEqual(host) else { return nil }
+      let isOfApp = bytes[Wire.flagsAt] == Wire.appFlag
+      guard !isOfApp || bytes[Wire.holderAt..<Wire.tagAt].elementsEqual(handle.bytes) else {
+        return nil
+      }
+      let expiry = Int64(littleEndianBytes: bytes[Wire.expiryAt..<Wire.startAt])
       let life = min(expiry - unixTime, Self.lifeMax) - Self.margin
       guard life > 0 else { return nil }
       self.text = text
       end = now + .seconds(life)
-      kinds = bytes[2]
-      workLevel = bytes[3] & 0x1F
-      memoryWorkLevel = bytes[3] >> 5
+      kinds = bytes[Wire.kindsAt]
+      workLevel = bytes[Wire.levelsAt] & Wire.workLevelMask
+      memoryWorkLevel = bytes[Wire.levelsAt] >> Wire.workLevelBits
     }
 
     /// Whether the gate has noted an answer to such a challenge.
-    func serves(_ challenge: ProtectedClient.Challenge) -> Bool {
+    func serves(_ challenge: GateClient.Challenge) -> Bool {
       guard kinds & 1 << (challenge.kind.rawValue - 5) != 0 else { return false }
       return switch challenge.kind {
       case .work: workLevel >= challenge.level

@@ -4,7 +4,7 @@ import ProofModel
 
 typealias NamedChallenges = SharedCalls<String, Result<String, GateError>>
 
-extension ProtectedClient {
+extension GateClient {
   /// Answers a challenge that the operator gave a name, blocking the calling thread.
   ///
   /// The session keeps the clearance and sends it with the requests that follow. Calls for one name at the same time
@@ -17,15 +17,15 @@ extension ProtectedClient {
   /// - Returns: The clearance that counts now. Keep none; ask ``clearance(for:)``.
   /// - Throws: ``GateError``; ``GateError/challenge(_:)`` with ``ChallengeError/unknownName(_:)`` for a name that the
   ///   gate does not know.
-  public func attestAndWait(
-    _ name: String, within limit: Duration = ProtectedClient.time,
+  package func attestAndWait(
+    _ name: String, within limit: Duration = GateClient.time,
     cancellation: Cancellation = Cancellation()
   ) throws(GateError) -> String {
     let answer = Handover<Result<String, GateError>>()
     let place = NamedChallenges.Place { answer.give($0) }
     return try cancellation.withHandler({
       // Not under the cancellation's lock: leaving takes that of the calls.
-      CoreThread.run { self.named.leave(name, place, .failure(.cancelled)) }
+      CorePool.pages.run { self.named.leave(name, place, .failure(.cancelled)) }
     }) { () throws(GateError) -> String in
       begin(name, limit, place)
       return try answer.wait().get()
@@ -36,8 +36,8 @@ extension ProtectedClient {
   /// blocking the calling thread.
   ///
   /// - Throws: ``GateError``; ``GateError/cancelled`` if the task is cancelled.
-  public func attest(
-    _ name: String, within limit: Duration = ProtectedClient.time
+  package func attest(
+    _ name: String, within limit: Duration = GateClient.time
   ) async throws(GateError) -> String {
     let place = CoreLock<NamedChallenges.Place?>(nil)
     let result = await withTaskCancellationHandler {
@@ -51,21 +51,6 @@ extension ProtectedClient {
       if let taken = place.withLock({ $0 }) { self.named.leave(name, taken, .failure(.cancelled)) }
     }
     return try result.get()
-  }
-
-  /// Answers a challenge that the operator gave a name, and calls back once on another thread.
-  ///
-  /// - Parameters:
-  ///   - name: The challenge's name.
-  ///   - limit: The time limit. The time while a page is shown does not count.
-  ///   - completion: Takes the clearance, or the reason why there is none.
-  public func attest(
-    _ name: String, within limit: Duration = ProtectedClient.time,
-    completion: @escaping @Sendable (Result<String, GateError>) -> Void
-  ) {
-    begin(
-      name, limit,
-      NamedChallenges.Place { result in CoreThread.run { completion(result) } })
   }
 
   private func begin(_ name: String, _ limit: Duration, _ place: NamedChallenges.Place) {

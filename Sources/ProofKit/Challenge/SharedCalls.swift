@@ -29,7 +29,7 @@ final class SharedCalls<Key: Hashable & Sendable, Value: Sendable>: Sendable {
 
   init() {}
 
-  /// Takes a place in the call under way, or begins one on a thread of its own.
+  /// Takes a place in the call under way, or begins one on a thread of the library.
   func begin(
     _ key: Key, _ place: Place, _ body: @escaping @Sendable (Cancellation) -> Value
   ) {
@@ -44,7 +44,7 @@ final class SharedCalls<Key: Hashable & Sendable, Value: Sendable>: Sendable {
       return call
     }
     guard let call else { return }
-    CoreThread.run {
+    CorePool.requests.run {
       let value = body(call.cancellation)
       let places = self.calls.withLock { calls -> [Place] in
         // A call that all had left has made room for another one.

@@ -18,7 +18,7 @@ struct WorkThreads: Sendable {
   private let threadCount: Int
 
   init(
-    _ challenge: ProtectedClient.Challenge, _ settings: ChallengeSettings
+    _ challenge: GateClient.Challenge, _ settings: ChallengeSettings
   ) throws(ChallengeError) {
     let allowed =
       challenge.kind == .work ? settings.workLevelMax : settings.memoryWorkLevelMax
@@ -53,7 +53,7 @@ struct WorkThreads: Sendable {
       }
       if isLast { ended.give(true) }
     }
-    for _ in 1..<threadCount { CoreThread.run(run) }
+    for _ in 1..<threadCount { CorePool.puzzles.run(run) }
     run()
     _ = ended.wait()
     let (parts, error) = state.withLock { ($0.parts, $0.error) }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Runs the tasks that prefer it on threads of their own.
+/// Runs the tasks that prefer it on threads of the library.
 ///
 /// A caller that blocks a thread of Swift's shared pool until a task ends would wait for ever if the task needed that
 /// thread.
@@ -9,6 +9,6 @@ final class CoreExecutor: TaskExecutor {
 
   func enqueue(_ job: consuming ExecutorJob) {
     let job = UnownedJob(job)
-    CoreThread.run { unsafe job.runSynchronously(on: self.asUnownedTaskExecutor()) }
+    CorePool.pages.run { unsafe job.runSynchronously(on: self.asUnownedTaskExecutor()) }
   }
 }

@@ -12,12 +12,6 @@ enum CoreSystem {
     return (text(of: names.release), text(of: names.machine))
   }
 
-  /// The time of day in Unix seconds.
-  static var unixTime: Int64 {
-    var time = timespec()
-    return unsafe clock_gettime(CLOCK_REALTIME, &time) == 0 ? Int64(time.tv_sec) : 0
-  }
-
   /// The file name of the running executable.
   static var executableName: String {
     var path = [UInt8](repeating: 0, count: 4096)

@@ -3,10 +3,8 @@
 internal import Dispatch
 internal import Glibc
 
-/// Threads that may block for long: not of Swift's shared pool, and not of any other.
-///
-/// The dispatch library has a limit too, at some 255 threads. If all of them waited for fetches, a
-/// fetch that needed one would never run.
+/// Makes threads: those of a ``CorePool``, and one for what lasts as long as a gate session, a page or a
+/// browser.
 enum CoreThread {
   private final class Work: Sendable {
     let body: @Sendable () -> Void

@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 
-public import ProofModel
+package import ProofModel
 import ProofRequest
 
 /// The header fields of the gate protocol that no account renames.
-public enum GateField {
+package enum GateField {
   /// An answer's beacon.
-  public static let time = "proof-time"
+  package static let time = "proof-time"
   /// The gate's word on the time, with a refusal of the class `clock`.
-  public static let nonce = "proof-nonce"
+  package static let nonce = "proof-nonce"
   /// The class of a refusal: `token`, `clock`, `proof` or `refused`.
-  public static let refusal = "proof-refusal"
+  package static let refusal = "proof-refusal"
   /// A request's event token.
-  public static let event = "proof-event"
+  package static let event = "proof-event"
   /// An answer's challenge, and the request that answers it.
-  public static let challenge = "proof-challenge"
+  package static let challenge = "proof-challenge"
   /// The answer to a challenge.
-  public static let answer = "proof-answer"
+  package static let answer = "proof-answer"
   /// The note that challenges were answered: in answers, and in the requests that follow.
-  public static let clearance = "proof-clearance"
+  package static let clearance = "proof-clearance"
   /// The ticket that a gate gives for the gate token: in an answer, and in a request that another node asks it of.
-  public static let ticket = "proof-ticket"
+  package static let ticket = "proof-ticket"
 }
 
 extension GateSession {
@@ -36,7 +36,7 @@ extension GateSession {
   ///   - data: The business data that the event is bound to; empty for none.
   /// - Returns: The request with the proof.
   /// - Throws: ``GateError``. No proof is made for a host that the account does not list for this gate.
-  public func guarded<R: ProvableRequest>(
+  package func guarded<R: ProvableRequest>(
     _ request: R, event: EventID? = nil, data: [UInt8] = []
   ) throws(GateError) -> R {
     let head = try head(of: request)
@@ -90,7 +90,7 @@ extension GateSession {
   ///
   /// - Parameter request: A request that was guarded.
   /// - Returns: The request without proof, token, ticket, event, answer and clearance.
-  public func unguarded<R: ProvableRequest>(_ request: R) -> R {
+  package func unguarded<R: ProvableRequest>(_ request: R) -> R {
     let names = state.withLock { $0.held?.admitted.admission.headers.names } ?? []
     var plain = request
     for name in Self.ownFields + Self.signatureFields + names { plain.set(name, to: nil) }
@@ -116,7 +116,7 @@ extension GateSession {
   ///   - request: The request that was sent, as ``guarded(_:event:data:)`` returned it.
   /// - Returns: The class of the refusal; nil if the gate refused nothing.
   @discardableResult
-  public func note(_ response: Response, to request: some ProvableRequest) -> GateRefusal.Kind? {
+  package func note(_ response: Response, to request: some ProvableRequest) -> GateRefusal.Kind? {
     guard let head = try? head(of: request), isAllowed(head) else { return nil }
     let now = clock.uptime()
     let beacon = response.value(of: GateField.time).flatMap { try? Beacon(header: $0) }
@@ -184,8 +184,7 @@ extension GateSession {
 
   static func refusal(of response: Response) -> GateRefusal.Kind? {
     guard response.status == 401 || response.status == 428 else { return nil }
-    if response.status == 428, let challenge = (try? ProtectedClient.challenge(in: response)) ?? nil
-    {
+    if response.status == 428, let challenge = (try? GateClient.challenge(in: response)) ?? nil {
       return challenge.kind == .token ? .token : nil
     }
     switch response.value(of: GateField.refusal) {

@@ -13,7 +13,7 @@ extension GateSession {
   /// - Parameter request: The request as ``guarded(_:event:data:)`` returned it.
   /// - Returns: The request with the second signature (RFC 9421, tag `proofkit-key`).
   /// - Throws: ``GateError``; ``GateError/installationKey(_:)`` if the key cannot sign.
-  public func signedByInstallation<R: ProvableRequest>(_ request: R) throws(GateError) -> R {
+  package func signedByInstallation<R: ProvableRequest>(_ request: R) throws(GateError) -> R {
     guard let key = attestor.surroundings.installationKey else { throw .installationKey(nil) }
     var head = try head(of: request)
     let held = try draw(at: clock.uptime()).held

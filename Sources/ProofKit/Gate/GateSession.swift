@@ -9,19 +9,19 @@ import ProofRequest
 /// measurement each time, or at most once in the time that the account sets. It makes proofs without any network.
 ///
 /// ``start(ready:)`` begins. ``guarded(_:event:data:)`` adds a proof to a request, and
-/// ``eventToken(for:account:data:)`` proves a business event. ``ProtectedClient`` sends requests, too.
-public final class GateSession: Sendable {
+/// ``eventToken(for:account:data:)`` proves a business event. ``GateClient`` sends requests, too.
+package final class GateSession: Sendable {
   /// The set-up of a session.
-  public struct Options: Sendable {
+  package struct Options: Sendable {
     /// Keeps the admission across restarts; nil if each start asks the service.
-    public var store: GateStore?
+    package var store: GateStore?
     /// Takes log lines.
-    public var log = Log.none
+    package var log = Log.none
     /// Whether a proof may be made for an `http` URL of this machine itself. For tests, and a proxy beside the app.
-    public var allowsPlainLoopback = false
+    package var allowsPlainLoopback = false
 
     /// Describes the set-up of a session.
-    public init(
+    package init(
       store: GateStore? = nil, log: Log = .none, allowsPlainLoopback: Bool = false
     ) {
       self.store = store
@@ -31,13 +31,15 @@ public final class GateSession: Sendable {
   }
 
   /// The API that the session asks the service about: the first one of its gate. The account lists the others.
-  public let host: String
+  package let host: String
   let api: APIAuthority
   let attestor: Attestor
   let options: Options
   let state: CoreLock<GateState>
   let worker = GateWorker()
   let flights = CoreLock(ChallengeAnswering.Flights())
+  /// Called with the failure of each try that is put off.
+  let putOffObserver = CoreLock<(@Sendable (GateError) -> Void)?>(nil)
   /// Replaced by tests: numbers from 0 to 1, and the number of the process.
   let random: @Sendable () -> Double
   let process: @Sendable () -> UInt64
@@ -52,7 +54,7 @@ public final class GateSession: Sendable {
   ///   - host: The host of an API of kind `proof`.
   ///   - options: The store, the log, and the URLs allowed.
   /// - Throws: ``GateError/malformedHost(_:)``.
-  public convenience init(
+  package convenience init(
     _ attestor: Attestor, for host: String, options: Options = Options()
   ) throws(GateError) {
     try self.init(
@@ -86,12 +88,12 @@ public final class GateSession: Sendable {
   ///
   /// - Parameter name: The account's name, 1 to 128 bytes of UTF-8.
   /// - Throws: ``GateError/malformedAccount(byteCount:)``.
-  public func setAccount(_ name: String?) throws(GateError) {
+  package func setAccount(_ name: String?) throws(GateError) {
     if let name { try Self.check(account: name) }
     state.withLock { state in state.account = name.map { GateState.Account(name: $0) } }
   }
 
-  private static func check(account name: String) throws(GateError) {
+  static func check(account name: String) throws(GateError) {
     guard (1...GateAccountKey.nameByteCountMax).contains(name.utf8.count) else {
       throw .malformedAccount(byteCount: name.utf8.count)
     }
@@ -100,10 +102,10 @@ public final class GateSession: Sendable {
   // MARK: State
 
   /// The last failure to get an admission or to derive the keys; nil if there was none.
-  public var lastError: GateError? { state.withLock { $0.lastError } }
+  package var lastError: GateError? { state.withLock { $0.lastError } }
 
   /// Whether proofs can be made now.
-  public var isReady: Bool {
+  package var isReady: Bool {
     let now = clock.uptime()
     return state.withLock { state in
       guard case .working = state.phase, let held = state.held else { return false }
@@ -121,7 +123,7 @@ public final class GateSession: Sendable {
   ///
   /// - Parameter host: A host of the gate, and its port unless it is 443.
   /// - Returns: The text for the field `Proof-Clearance`; nil if there is none.
-  public func clearance(for host: String) -> String? {
+  package func clearance(for host: String) -> String? {
     let now = clock.uptime()
     guard let authority = APIAuthority(host)?.text, let draw = try? draw(at: now),
       draw.held.admitted.admission.covers(authority), (try? keyring(draw)) != nil
@@ -144,7 +146,7 @@ public final class GateSession: Sendable {
   /// - Returns: The token. If the app cannot prove anything, the token is in the error state and
   ///   never counts, and ``EventToken/cause`` is set.
   /// - Throws: ``GateError/unknownEvent(_:)``, ``GateError/malformedAccount(byteCount:)``.
-  public func eventToken(
+  package func eventToken(
     for event: EventID, account: String? = nil, data: [UInt8] = []
   ) throws(GateError) -> EventToken {
     if let account { try Self.check(account: account) }
@@ -184,7 +186,7 @@ public final class GateSession: Sendable {
       }
       guard let held = state.held, now < held.end else {
         if case .attestation(let failure) = state.lastError {
-          return (.failure(.notReady(failure.status)), mustWake, isForked)
+          return (.failure(.notReady(failure)), mustWake, isForked)
         }
         return (.failure(state.lastError ?? .notReady(nil)), mustWake, isForked)
       }
@@ -258,10 +260,10 @@ public final class GateSession: Sendable {
 
 extension GateSession: CustomStringConvertible, CustomReflectable {
   /// The host; never a key.
-  public var description: String { "GateSession(\(host))" }
+  package var description: String { "GateSession(\(host))" }
 
   /// Shows the host.
-  public var customMirror: Mirror { Mirror(self, children: ["host": host]) }
+  package var customMirror: Mirror { Mirror(self, children: ["host": host]) }
 }
 
 extension GateError {

@@ -9,15 +9,15 @@ import ProofModel
 /// folder, and is never read or written here. A file is replaced atomically, and is open to this
 /// user alone. Several processes may use the same folder. The file holds no key of requests: a
 /// fresh measurement is needed to derive those.
-public struct GateStore: Sendable, Hashable {
+package struct GateStore: Sendable, Hashable {
   /// The folder.
-  public let folder: String
+  package let folder: String
 
   /// Describes a store.
   ///
   /// - Parameter folder: The folder, made if it is missing. Other users must not be able to write
   ///   in it.
-  public init(folder: String) { self.folder = folder }
+  package init(folder: String) { self.folder = folder }
 
   private static let lockName = "gate.lock"
 
@@ -92,10 +92,10 @@ extension GateStore.Kept {
   private static let version: UInt8 = 1
   private static let label = Array("pfs1.admission..".utf8)
   private static let head = 56
-  private static let configMax = 684
 
   /// The longest file.
-  static let byteCountMax = head + configMax + GateAdmission.byteCountMax + Digest.byteCount
+  static let byteCountMax =
+    head + MeasurementConfig.byteCountMax + GateAdmission.byteCountMax + Digest.byteCount
 
   /// The file's bytes.
   var bytes: [UInt8] {

@@ -13,7 +13,7 @@ extension GateSession {
   ///
   /// - Parameter ready: Called at most once, on another thread: with nil as soon as proofs can be made, with an error
   ///   if waiting does not help. ``lastError`` tells of a bad network before.
-  public func start(ready: (@Sendable (GateError?) -> Void)? = nil) {
+  package func start(ready: (@Sendable (GateError?) -> Void)? = nil) {
     guard begin(ready) else { return }
     worker.start(self)
   }
@@ -40,7 +40,7 @@ extension GateSession {
   }
 
   /// Ends the background work and drops the keys. ``start(ready:)`` begins anew.
-  public func stop() {
+  package func stop() {
     let wasWorking = state.withLock { state -> Bool in
       guard case .working = state.phase else { return false }
       state.phase = .idle
@@ -129,7 +129,7 @@ extension GateSession {
     let result = attestor.fetchAdmission(to: api, cancellation)
     if cancellation.isCancelled { return }
     guard let admitted = result.admitted else {
-      failed(AttestationFailure(result))
+      failed(AttestationError(result))
       return
     }
     do throws(GateError) {
@@ -166,10 +166,10 @@ extension GateSession {
       "ready: account \(attestor.account ?? ""), app \(attestor.surroundings.appName), SDK "
         + "\(CoreProbe.version), gate of \(host), generation \(admitted.admission.generation), "
         + "instance \(admitted.handle)")
-    if let ready { CoreThread.run { ready(nil) } }
+    ready?(nil)
   }
 
-  private func failed(_ failure: AttestationFailure) {
+  private func failed(_ failure: AttestationError) {
     let isHeld = state.withLock { $0.held != nil }
     if failure.canHeal || isHeld {
       putOff(.attestation(failure))
@@ -187,6 +187,7 @@ extension GateSession {
       return (state.due ?? now) - now
     }
     log.write(.warning, "\(error) Next try in \(wait.components.seconds) s.")
+    putOffObserver.withLock { $0 }?(error)
   }
 
   private func fail(_ error: GateError) {
@@ -198,7 +199,7 @@ extension GateSession {
       return state.ready
     }
     log.write(.error, "\(error)")
-    if let ready { CoreThread.run { ready(error) } }
+    ready?(error)
   }
 }
 
@@ -270,7 +271,7 @@ extension Attestor {
     let seat = Seat { answer.give($0) }
     return cancellation.withHandler({
       // Not under the cancellation's lock: leaving takes the attestor's.
-      CoreThread.run { self.leave(seat) }
+      CorePool.pages.run { self.leave(seat) }
     }) {
       begin(FetchRequest.gate(host), seat)
       return answer.wait() ?? FetchResult(.poorNetwork, reason: "the fetch was cancelled")

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import ProofBytes
+
 /// A moment in the form of the field `Date` (RFC 9110, section 5.6.7), such as `Sun, 06 Nov 1994 08:49:37 GMT`.
 struct HTTPDate: Sendable, Hashable {
   /// Unix seconds.
@@ -25,13 +27,7 @@ struct HTTPDate: Sendable, Hashable {
       let minute = number(20..<22), let second = number(23..<25),
       1...31 ~= day, 1970...9999 ~= year, hour < 24, minute < 60, second <= 60
     else { return nil }
-    // Days since 1970, with years that begin in March.
-    let shifted = month > 2 ? year : year - 1
-    let era = shifted / 400
-    let yearOfEra = shifted - era * 400
-    let dayOfYear = (153 * ((month + 9) % 12) + 2) / 5 + day - 1
-    let dayOfEra = yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear
-    let days = era * 146_097 + dayOfEra - 719_468
+    let days = CalendarDate(year: year, month: month, day: day).daysSince1970
     seconds = ((days * 24 + hour) * 60 + minute) * 60 + second
   }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import DurableFiles
-public import ProofModel
+package import ProofModel
 
 /// Keeps the measurement configuration and the measurement tokens across restarts, as one pair.
 ///
@@ -14,7 +14,7 @@ public import ProofModel
 /// measurement belongs to this installation on this device, so it is neither configuration nor data
 /// to carry to another machine. It is no cache either, because clearing it loses the measurement.
 /// It is marked for backup programs to leave out.
-public final class MeasurementStore: Sendable {
+package final class MeasurementStore: Sendable {
   /// The name of the file in the folder.
   static let fileName = "measurement"
 
@@ -32,7 +32,7 @@ public final class MeasurementStore: Sendable {
   /// - Parameter path: The folder, made if it is not there.
   /// - Throws: ``MeasurementStoreError/unusable(path:reason:)``,
   ///   ``MeasurementStoreError/inUse(path:processID:)``.
-  public convenience init(folder path: String) throws(MeasurementStoreError) {
+  package convenience init(folder path: String) throws(MeasurementStoreError) {
     let access: LiveFolder
     let lock: FolderLock
     do throws(FileFailure) {
@@ -63,7 +63,7 @@ public final class MeasurementStore: Sendable {
   /// - Parameter app: The app's name, as a folder's.
   /// - Returns: A path.
   /// - Throws: ``MeasurementStoreError/noPlace``.
-  public static func defaultFolder(for app: String) throws(MeasurementStoreError) -> String {
+  package static func defaultFolder(for app: String) throws(MeasurementStoreError) -> String {
     guard let state = BackupExclusion.stateFolder else { throw .noPlace }
     return "\(state)/\(app)/measurement"
   }
@@ -74,7 +74,7 @@ public final class MeasurementStore: Sendable {
   /// - Throws: ``MeasurementStoreError/damaged(keptAs:byteCount:)`` once,
   ///   ``MeasurementStoreError/tooNew(version:)``,
   ///   ``MeasurementStoreError/failed(path:reason:)``.
-  public func load() throws(MeasurementStoreError) -> StoredMeasurement? {
+  package func load() throws(MeasurementStoreError) -> StoredMeasurement? {
     try withHeld { held throws(MeasurementStoreError) in try read(&held) }
   }
 
@@ -84,7 +84,7 @@ public final class MeasurementStore: Sendable {
   /// - Throws: ``MeasurementStoreError/superseded(stored:offered:)``,
   ///   ``MeasurementStoreError/otherInstance(stored:offered:)``,
   ///   ``MeasurementStoreError/notDurable(path:reason:)``, and the errors of ``load()``.
-  public func save(_ new: StoredMeasurement) throws(MeasurementStoreError) {
+  package func save(_ new: StoredMeasurement) throws(MeasurementStoreError) {
     try withHeld { held throws(MeasurementStoreError) in
       if let stored = try read(&held), stored != new {
         guard stored.instance == new.instance else {
@@ -106,7 +106,7 @@ public final class MeasurementStore: Sendable {
   /// - Throws: ``MeasurementStoreError/empty``,
   ///   ``MeasurementStoreError/superseded(stored:offered:)`` if another generation is stored by
   ///   now, and the errors of ``save(_:)``.
-  public func add(_ token: StoredToken, generation: UInt32) throws(MeasurementStoreError) {
+  package func add(_ token: StoredToken, generation: UInt32) throws(MeasurementStoreError) {
     try withHeld { held throws(MeasurementStoreError) in
       guard let stored = try read(&held) else { throw .empty }
       guard stored.generation == generation else {
@@ -120,7 +120,7 @@ public final class MeasurementStore: Sendable {
   ///
   /// - Parameter hardware: The hardware.
   /// - Throws: The errors of ``save(_:)``.
-  public func removeToken(for hardware: HardwareID) throws(MeasurementStoreError) {
+  package func removeToken(for hardware: HardwareID) throws(MeasurementStoreError) {
     try withHeld { held throws(MeasurementStoreError) in
       guard let stored = try read(&held), stored.token(for: hardware) != nil else { return }
       try write(stored.removing(hardware), &held)
@@ -131,7 +131,8 @@ public final class MeasurementStore: Sendable {
   ///
   /// - Throws: ``MeasurementStoreError/failed(path:reason:)``,
   ///   ``MeasurementStoreError/notDurable(path:reason:)``.
-  public func erase() throws(MeasurementStoreError) {
+  package func erase() throws(MeasurementStoreError) {
+    try eraseUpcoming()
     try withHeld { held throws(MeasurementStoreError) in
       do throws(DurableFolder.Failure) {
         try folder.remove(Self.fileName)
@@ -191,6 +192,29 @@ public final class MeasurementStore: Sendable {
     case .notDurable(let failure):
       held = .read(new)
       throw .notDurable(path: folder.access.path, reason: failure.description)
+    }
+  }
+
+  /// The bytes of another file of the folder; nil if it is not there.
+  func file(_ name: String) throws(MeasurementStoreError) -> [UInt8]? {
+    do throws(FileFailure) {
+      return try folder.read(name, limit: StoredMeasurement.Layout.byteCountMax)
+    } catch {
+      throw failed(error)
+    }
+  }
+
+  /// Replaces another file of the folder, or removes it.
+  func replace(_ name: String, with bytes: [UInt8]?) throws(MeasurementStoreError) {
+    if bytes == nil, try file(name) == nil { return }
+    do throws(DurableFolder.Failure) {
+      if let bytes { try folder.replace(name, with: bytes) } else { try folder.remove(name) }
+    } catch {
+      switch error {
+      case .unchanged(let failure): throw failed(failure)
+      case .notDurable(let failure):
+        throw .notDurable(path: folder.access.path, reason: failure.description)
+      }
     }
   }
 

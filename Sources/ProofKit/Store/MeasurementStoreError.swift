@@ -27,7 +27,7 @@ public enum MeasurementStoreError: Error, Sendable, Hashable {
   /// No configuration is stored, so that a token has none to belong to.
   case empty
   /// The result is from a fetch that did not measure, or that failed.
-  case noMeasurement(FetchStatus)
+  case noMeasurement(AttestationError)
   /// No token is stored for this hardware.
   case notPaired(HardwareID)
   /// Two tokens are for the same hardware.
@@ -71,9 +71,8 @@ extension MeasurementStoreError: CustomStringConvertible {
         + "installed again. Erase the store first."
     case .empty:
       "No measurement configuration is stored that the token could belong to. Store the pair."
-    case .noMeasurement(let status):
-      "The fetch (\(status)) has no measurement to store. Fetch with \"?measurement\", and store "
-        + "what succeeded."
+    case .noMeasurement(let error):
+      "There is no measurement to store. \(error)"
     case .notPaired(let hardware):
       "No token is stored for hardware \(hardware). Go online and fetch one."
     case .repeatedHardware(let hardware):

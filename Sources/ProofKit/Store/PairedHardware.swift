@@ -11,19 +11,31 @@ public struct PairedHardware: Sendable, Hashable, Identifiable {
   /// The generation of configuration and token.
   public var generation: UInt32 { config.generation }
   /// The configuration to measure under.
-  package let config: MeasurementConfig
+  public let config: MeasurementConfig
   /// The token that the hardware can open.
-  package let token: MeasurementToken
+  public let token: MeasurementToken
   /// The form of the token's secrets.
-  package let form: TokenForm
+  public let form: TokenForm
 
-  /// Pairs by hand, for a store of the app's own.
+  /// Pairs by hand, for an app with a store of its own.
   ///
   /// - Parameters:
-  ///   - token: The token, with its hardware and form.
+  ///   - token: The token, as a backend issued it.
+  ///   - hardware: The hardware that it was issued for.
   ///   - instance: The instance that the service measured.
   ///   - config: The configuration of the very measurement that the token was made from.
-  public init(_ token: StoredToken, of instance: InstanceID, under config: MeasurementConfig) {
+  ///   - form: The form of the token's secrets.
+  /// - Throws: ``MeasurementStoreError/tokenForOther(_:)``.
+  public init(
+    _ token: MeasurementToken, for hardware: HardwareID, of instance: InstanceID,
+    under config: MeasurementConfig, form: TokenForm = .diversified
+  ) throws(MeasurementStoreError) {
+    self.init(
+      try StoredToken(token, for: hardware, form: form), of: instance, under: config)
+  }
+
+  /// Takes a stored pair.
+  package init(_ token: StoredToken, of instance: InstanceID, under config: MeasurementConfig) {
     id = token.hardware
     self.instance = instance
     self.config = config
@@ -38,7 +50,7 @@ extension MeasurementStore {
   /// - Parameter id: The hardware.
   /// - Returns: The pair.
   /// - Throws: ``MeasurementStoreError/notPaired(_:)``, and the errors of ``load()``.
-  public func hardware(_ id: HardwareID) throws(MeasurementStoreError) -> PairedHardware {
+  package func hardware(_ id: HardwareID) throws(MeasurementStoreError) -> PairedHardware {
     guard let stored = try load(), let token = stored.token(for: id) else { throw .notPaired(id) }
     return PairedHardware(token, of: stored.instance, under: stored.config)
   }

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-public import ProofModel
+package import ProofModel
 
 /// A measurement token as the app stores it: with its hardware and its form.
-public struct StoredToken: Sendable, Hashable {
+package struct StoredToken: Sendable, Hashable {
   /// The hardware that can open it.
-  public let hardware: HardwareID
+  package let hardware: HardwareID
   /// The form of its secrets, which the app needs to make matching proofs.
-  public let form: TokenForm
+  package let form: TokenForm
   /// The token.
-  public let token: MeasurementToken
+  package let token: MeasurementToken
 
   /// Makes a stored token of a backend's answer.
   ///
@@ -18,7 +18,7 @@ public struct StoredToken: Sendable, Hashable {
   ///   - hardware: The hardware that it was asked for.
   ///   - form: ``/ProofModel/TokenForm/literal`` only if the app asked for that form.
   /// - Throws: ``MeasurementStoreError/tokenForOther(_:)``.
-  public init(
+  package init(
     _ token: MeasurementToken, for hardware: HardwareID, form: TokenForm = .diversified
   ) throws(MeasurementStoreError) {
     guard token.mayBe(for: hardware) else { throw .tokenForOther(hardware) }
@@ -30,19 +30,19 @@ public struct StoredToken: Sendable, Hashable {
 
 /// A measurement configuration and the tokens made from its measurement: one pair, because neither
 /// is of use with another generation of the other.
-public struct StoredMeasurement: Sendable, Hashable {
+package struct StoredMeasurement: Sendable, Hashable {
   /// The most tokens that one pair holds.
-  public static let tokenCountMax = 256
+  package static let tokenCountMax = 256
 
   /// The instance that the service measured.
-  public let instance: InstanceID
+  package let instance: InstanceID
   /// The configuration to measure under.
-  public let config: MeasurementConfig
+  package let config: MeasurementConfig
   /// One token for each piece of hardware, in order of the hardware's id.
-  public internal(set) var tokens: [StoredToken]
+  package internal(set) var tokens: [StoredToken]
 
   /// The configuration's generation, which is that of the tokens too.
-  public var generation: UInt32 { config.generation }
+  package var generation: UInt32 { config.generation }
 
   /// Puts a pair together.
   ///
@@ -52,7 +52,7 @@ public struct StoredMeasurement: Sendable, Hashable {
   ///   - tokens: The tokens that backends made from this very measurement.
   /// - Throws: ``MeasurementStoreError/repeatedHardware(_:)``,
   ///   ``MeasurementStoreError/tooManyTokens(count:allowed:)``.
-  public init(
+  package init(
     _ config: MeasurementConfig, of instance: InstanceID, tokens: [StoredToken] = []
   ) throws(MeasurementStoreError) {
     self.config = config
@@ -76,11 +76,11 @@ public struct StoredMeasurement: Sendable, Hashable {
   ///   - tokens: The tokens that backends made from this very measurement.
   /// - Throws: ``MeasurementStoreError/noMeasurement(_:)``, and the errors of
   ///   ``init(_:of:tokens:)``.
-  public init(
+  package init(
     _ result: FetchResult, tokens: [StoredToken] = []
   ) throws(MeasurementStoreError) {
     guard let config = result.measurementConfig, let instance = result.instance else {
-      throw .noMeasurement(result.status)
+      throw .noMeasurement(AttestationError(result))
     }
     try self.init(config, of: instance, tokens: tokens)
   }
@@ -89,7 +89,7 @@ public struct StoredMeasurement: Sendable, Hashable {
   ///
   /// - Parameter hardware: The hardware.
   /// - Returns: The token, or nil.
-  public func token(for hardware: HardwareID) -> StoredToken? {
+  package func token(for hardware: HardwareID) -> StoredToken? {
     tokens.first { $0.hardware == hardware }
   }
 

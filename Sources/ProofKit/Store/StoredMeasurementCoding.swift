@@ -11,9 +11,10 @@ extension StoredMeasurement {
     static let head = 32
     static let tokenHead = 20
     static let check = Digest.byteCount
-    static let configMax = 684
     static var token: Int { tokenHead + MeasurementToken.byteCount }
-    static var byteCountMax: Int { head + configMax + tokenCountMax * token + check }
+    static var byteCountMax: Int {
+      head + MeasurementConfig.byteCountMax + tokenCountMax * token + check
+    }
   }
 
   /// The reason why bytes are not a stored measurement.

@@ -20,8 +20,8 @@ public enum SecureStringError: Error, Sendable, Hashable {
   case storageUnusable(reason: String)
   /// The change is written, but a power cut may undo it.
   case notDurable(reason: String)
-  /// The service gave no key: the status and the words of the fetch.
-  case noKey(FetchStatus, reason: String)
+  /// The service gave no key, or no string of the account.
+  case attestation(AttestationError)
   /// The task was cancelled. Nothing was changed.
   case cancelled
 
@@ -69,8 +69,7 @@ extension SecureStringError: CustomStringConvertible {
         + "user alone, or try again."
     case .notDurable(let reason):
       "The strings were changed, but a power cut may undo that: \(reason). Define or remove again."
-    case .noKey(let status, let reason):
-      "The service gave no key for the strings (\(status)): \(reason)."
+    case .attestation(let error): error.description
     case .cancelled: "The call was cancelled."
     }
   }

@@ -8,7 +8,7 @@ package import ProofModel
 /// Each account has a file of its own, open to this user alone. A power cut at any moment leaves the
 /// strings of before a change or those after it. Several processes may use the same folder: one
 /// changes it at a time. The key is not in the folder: the service gives it to an app that passes.
-public struct SecureStringStore: Sendable {
+package struct SecureStringStore: Sendable {
   private let folder: @Sendable () throws(FileFailure) -> DurableFolder
   private let lock: @Sendable () throws(FolderLock.Refusal) -> FolderLock?
 
@@ -19,7 +19,7 @@ public struct SecureStringStore: Sendable {
   ///
   /// - Parameter path: The folder, made if it is missing. Other users must not be able to write in
   ///   it.
-  public init(folder path: String) {
+  package init(folder path: String) {
     folder = { () throws(FileFailure) in DurableFolder(try LiveFolder(path)) }
     lock = { () throws(FolderLock.Refusal) in
       try FolderLock(path + "/strings.lock", waiting: Self.waitMilliseconds)
@@ -36,7 +36,7 @@ public struct SecureStringStore: Sendable {
   ///
   /// - Parameter account: The account's name.
   /// - Throws: ``SecureStringError/storageUnusable(reason:)``, ``SecureStringError/notDurable(reason:)``.
-  public func erase(_ account: String) throws(SecureStringError) {
+  package func erase(_ account: String) throws(SecureStringError) {
     try locked { folder throws(SecureStringError) in
       try Self.changing { () throws(DurableFolder.Failure) in
         try folder.remove(Self.fileName(of: account))

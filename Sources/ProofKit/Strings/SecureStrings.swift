@@ -2,13 +2,15 @@
 
 import ProofModel
 
-/// The strings that an app defines for itself, held on the device.
+/// The account's strings and the app's own.
 ///
-/// Make one by ``Attestor/secureStrings(in:)``. Each call asks the service for the installation's key,
-/// and the SDK keeps the key for ``AttestorTimes/life`` at most, while the environment stays the same.
-/// An app that passes gets the same key for as long as it is installed. An app that fails gets
-/// another key: what it defined before is not there, and what it defines now is not there later.
-/// Strings that the account defines for all apps come by ``Attestor/fetchSecureString(_:newDefinition:)``.
+/// The account defines strings for all its apps; the service hands them out. The app defines strings for
+/// itself; the device holds them, sealed. Where both have a name, the app's own counts.
+///
+/// Each call asks the service for the installation's key, and the SDK keeps the key for
+/// ``AttestorTimes/life`` at most, while the environment stays the same. An app that passes gets the same
+/// key for as long as it is installed. An app that fails gets none of the account's strings, and another
+/// key: what it defined before is not there, and what it defines now is not there later.
 public struct SecureStrings: Sendable {
   private let attestor: Attestor
   private let store: SecureStringStore
@@ -18,12 +20,44 @@ public struct SecureStrings: Sendable {
     self.store = store
   }
 
-  /// Reads a string.
+  /// Reads a string: the app's own, else the account's.
   ///
   /// - Parameter name: The string's name: 1 to 64 characters.
   /// - Returns: The string.
-  /// - Throws: ``SecureStringError``; ``SecureStringError/notThere(name:)`` if there is none.
+  /// - Throws: ``SecureStringError``; ``SecureStringError/notThere(name:)`` if neither the app nor the
+  ///   account defines it.
   public func string(named name: String) async throws(SecureStringError) -> SecureString {
+    do throws(SecureStringError) {
+      return try await ownString(named: name)
+    } catch {
+      guard case .notThere = error else { throw error }
+      return try await accountString(named: name, or: error)
+    }
+  }
+
+  /// Reads a string of the account.
+  private func accountString(
+    named name: String, or missing: SecureStringError
+  ) async throws(SecureStringError) -> SecureString {
+    let result: FetchResult
+    do throws(AttestationError) {
+      result = try await attestor.outcome(FetchRequest.secureString(name, newDefinition: nil))
+    } catch {
+      switch error.reason {
+      case .unknownString: throw missing
+      case .cancelled: throw .cancelled
+      default: throw .attestation(error)
+      }
+    }
+    guard let text = result.secureString else { throw missing }
+    return SecureString(
+      SecretBytes(count: text.utf8.count) { bytes in
+        for (index, byte) in text.utf8.enumerated() { bytes[index] = byte }
+      })
+  }
+
+  /// Reads a string of the app's own.
+  package func ownString(named name: String) async throws(SecureStringError) -> SecureString {
     try Self.check(name)
     return try await Self.apart(session()) { [store] session throws(SecureStringError) in
       SecureString(try store.string(named: name, of: session.account, with: session.keys))
@@ -55,56 +89,19 @@ public struct SecureStrings: Sendable {
     }
   }
 
-  // MARK: On the calling thread
-
-  /// Reads a string, blocking the calling thread, otherwise as ``string(named:)``.
+  /// Removes all strings of the app's own from the device, whatever their state. Needs no network.
   ///
-  /// - Parameters:
-  ///   - name: The string's name.
-  ///   - time: The longest wait for the service.
-  /// - Returns: The string.
   /// - Throws: ``SecureStringError``.
-  public func stringAndWait(
-    named name: String, within time: Duration = AttestorTimes.wait
-  ) throws(SecureStringError) -> SecureString {
-    try Self.check(name)
-    let session = try session(within: time)
-    return SecureString(try store.string(named: name, of: session.account, with: session.keys))
-  }
-
-  /// Defines a string, blocking the calling thread, otherwise as ``define(_:as:)``.
-  ///
-  /// - Parameters:
-  ///   - name: The string's name.
-  ///   - text: The value.
-  ///   - time: The longest wait for the service.
-  /// - Throws: ``SecureStringError``.
-  public func defineAndWait(
-    _ name: String, as text: String, within time: Duration = AttestorTimes.wait
-  ) throws(SecureStringError) {
-    try Self.check(name)
-    let value = try Self.checked(text)
-    let session = try session(within: time)
-    try store.define(name, as: value, of: session.account, with: session.keys)
-  }
-
-  /// Removes a string, blocking the calling thread, otherwise as ``remove(_:)``.
-  ///
-  /// - Parameters:
-  ///   - name: The string's name.
-  ///   - time: The longest wait for the service.
-  /// - Throws: ``SecureStringError``.
-  public func removeAndWait(
-    _ name: String, within time: Duration = AttestorTimes.wait
-  ) throws(SecureStringError) {
-    try Self.check(name)
-    let session = try session(within: time)
-    try store.remove(name, of: session.account, with: session.keys)
+  public func erase() async throws(SecureStringError) {
+    guard let account = attestor.account else {
+      throw .attestation(AttestationError(.notInitialized))
+    }
+    try await CorePool.fetches.value(orIfCancelled: SecureStringError.cancelled) {
+      [store] _ throws(SecureStringError) in try store.erase(account)
+    }
   }
 
   // MARK: Keys
-
-  private typealias Outcome<Value> = Result<Value, SecureStringError>
 
   /// The account, and its keys for this installation, the active one first.
   private struct Session: Sendable {
@@ -129,37 +126,26 @@ public struct SecureStrings: Sendable {
     return try session(of: account, result)
   }
 
-  private func session(within time: Duration) throws(SecureStringError) -> Session {
-    let account = attestor.account
-    return try session(of: account, attestor.fetchAndWait(FetchRequest.stringKey, time))
-  }
-
   private func session(
     of account: String?, _ result: FetchResult
   ) throws(SecureStringError) -> Session {
     guard let account, result.status == .success, !result.stringKeys.isEmpty else {
-      throw .noKey(result.status, reason: result.reason)
+      throw .attestation(AttestationError(result))
     }
     guard attestor.account == account else {
-      throw .noKey(.notInitialized, reason: "the SDK was initialised anew meanwhile: try again")
+      throw .attestation(AttestationError(.notInitialized, "the account was changed: try again"))
     }
     return Session(account: account, keys: result.stringKeys)
   }
 
-  /// Works with files on a thread of its own: a wait for another process must not hold one of Swift's pool.
+  /// Works with files on a thread of the library: a wait for another process must not hold one of Swift's
+  /// pool.
   private static func apart<Value: Sendable>(
     _ session: Session, _ body: @escaping @Sendable (Session) throws(SecureStringError) -> Value
   ) async throws(SecureStringError) -> Value {
-    let result = await withCheckedContinuation { continuation in
-      CoreThread.run {
-        do throws(SecureStringError) {
-          continuation.resume(returning: Outcome<Value>.success(try body(session)))
-        } catch {
-          continuation.resume(returning: Outcome<Value>.failure(error))
-        }
-      }
+    try await CorePool.fetches.value(orIfCancelled: SecureStringError.cancelled) {
+      _ throws(SecureStringError) in try body(session)
     }
-    return try result.get()
   }
 
   private static func check(_ name: String) throws(SecureStringError) {
@@ -181,12 +167,13 @@ public struct SecureStrings: Sendable {
 }
 
 extension Attestor {
-  /// The strings that this app defines for itself.
-  ///
-  /// - Parameter store: The folder that keeps them. It may be shared with a ``MeasurementStore`` and a
-  ///   ``GateStore``.
-  /// - Returns: A value without state; make as many as you like.
-  public func secureStrings(in store: SecureStringStore) -> SecureStrings {
+  /// The account's strings and the app's own.
+  public var secureStrings: SecureStrings {
+    SecureStrings(self, SecureStringStore(folder: storage ?? ""))
+  }
+
+  /// The strings that this app defines for itself, in a folder of a test's own.
+  package func secureStrings(in store: SecureStringStore) -> SecureStrings {
     SecureStrings(self, store)
   }
 }

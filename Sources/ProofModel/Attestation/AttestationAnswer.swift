@@ -57,13 +57,16 @@ public struct AttestationAnswer: Sendable, Hashable {
   /// The keys of the installation's own secure strings, the active one first, if they were asked for and ``outcome``
   /// is ``Outcome/done``; keys that open nothing for an app that failed. An answer has these or an admission.
   public var stringKeys: [StringKey]
+  /// The pairs of measurements to come, beside the token of a present one; empty if there are none.
+  public var upcoming: [UpcomingPair]
 
   /// Describes an answer.
   public init(
     to salt: Salt, _ outcome: Outcome, configSerial: UInt32 = 0, forcedPinsSerial: UInt32 = 0,
     tokenLifetime: UInt32 = 0, token: String = "", responseCode: String = "",
     rejectionReasons: String = "", secureString: String? = nil, messageKey: MessageKey? = nil,
-    admission: GateAdmission? = nil, stringKeys: [StringKey] = []
+    admission: GateAdmission? = nil, stringKeys: [StringKey] = [],
+    upcoming: [UpcomingPair] = []
   ) {
     self.salt = salt
     self.outcome = outcome
@@ -77,6 +80,7 @@ public struct AttestationAnswer: Sendable, Hashable {
     self.messageKey = messageKey
     self.admission = admission
     self.stringKeys = stringKeys
+    self.upcoming = upcoming
   }
 
   /// Reads and checks an answer.
@@ -89,7 +93,8 @@ public struct AttestationAnswer: Sendable, Hashable {
   ///   ``ProofError/differs(_:)`` if the tag differs.
   public init(_ bytes: [UInt8], to salt: Salt, with key: MeasurementProofKey) throws(ProofError) {
     var reader = try AttestationReader(
-      bytes, .answer, noun: "attestation answer", knowsKeys: true, knowsStrings: true)
+      bytes, .answer, noun: "attestation answer", knowsKeys: true, knowsStrings: true,
+      knowsUpcoming: true)
     self.salt = try reader.read(Salt.self)
     guard let outcome = Outcome(rawValue: try reader.readByte()) else { throw reader.malformed }
     self.outcome = outcome
@@ -104,10 +109,15 @@ public struct AttestationAnswer: Sendable, Hashable {
     rejectionReasons = try reader.readText()
     secureString = try reader.readFlag() ? try reader.readText(max: .max) : nil
     messageKey = try reader.readFlag() ? try reader.readMessageKey() : nil
-    // Version 2 has an admission, version 3 has keys, and version 1 has neither: one answer has one encoding.
+    // Version 2 has an admission, version 3 keys, version 4 pairs, and version 1 none of them: one answer has one
+    // encoding.
     let admission = reader.hasKey ? try reader.readBlob(max: GateAdmission.byteCountMax) : nil
     stringKeys = reader.hasStringKeys ? try reader.readStringKeys() : []
-    guard admission == nil && stringKeys.isEmpty || outcome == .done else { throw reader.malformed }
+    let upcoming = reader.hasUpcoming ? try reader.readUpcoming() : []
+    guard admission == nil && stringKeys.isEmpty && upcoming.isEmpty || outcome == .done else {
+      throw reader.malformed
+    }
+    self.upcoming = upcoming
     let tagged = reader.readBytes
     let tag = try reader.read(Digest.self)
     try reader.finish()
@@ -122,7 +132,9 @@ public struct AttestationAnswer: Sendable, Hashable {
   /// - Parameter key: The measurement proof key of the report's key id.
   /// - Returns: The bytes, the tag included.
   public func bytes(with key: MeasurementProofKey) -> [UInt8] {
-    precondition(admission == nil || stringKeys.isEmpty, "An answer serves one purpose.")
+    precondition(
+      (admission == nil ? 0 : 1) + (stringKeys.isEmpty ? 0 : 1) + (upcoming.isEmpty ? 0 : 1) <= 1,
+      "An answer serves one purpose.")
     var writer = AttestationWriter(.answer, version: version)
     writer.write(salt)
     writer.write(outcome.rawValue)
@@ -142,6 +154,7 @@ public struct AttestationAnswer: Sendable, Hashable {
       writer.write(UInt8(stringKeys.count))
       for key in stringKeys { key.withBytes { writer.write($0) } }
     }
+    if !upcoming.isEmpty { writer.write(upcoming) }
     writer.write(
       AttestationTag.tag(
         writer.bytes[...], label: AttestationWire.answerLabel, salt: salt, key: key))
@@ -150,6 +163,7 @@ public struct AttestationAnswer: Sendable, Hashable {
 
   private var version: UInt8 {
     if admission != nil { return AttestationWire.admissionVersion }
+    if !upcoming.isEmpty { return AttestationWire.upcomingVersion }
     return stringKeys.isEmpty ? AttestationWire.version : AttestationWire.stringVersion
   }
 }

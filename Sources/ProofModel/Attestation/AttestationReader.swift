@@ -11,6 +11,8 @@ struct AttestationReader {
   private(set) var hasKey = false
   /// Whether the message is of version 3 as an answer: it has keys of secure strings.
   private(set) var hasStringKeys = false
+  /// Whether the message is of version 4 as an answer: it has pairs of measurements to come.
+  private(set) var hasUpcoming = false
   /// Whether the message is of version 3 as a question or a report: it says what its app withholds.
   private var hasCollection = false
 
@@ -18,7 +20,7 @@ struct AttestationReader {
   /// a version 3, and which.
   init(
     _ bytes: [UInt8], _ kind: AttestationWire.Kind, noun: String, knowsKeys: Bool = false,
-    knowsStrings: Bool = false, knowsCollection: Bool = false
+    knowsStrings: Bool = false, knowsCollection: Bool = false, knowsUpcoming: Bool = false
   ) throws(ProofError) {
     self.bytes = bytes
     self.noun = noun
@@ -28,6 +30,7 @@ struct AttestationReader {
     case AttestationWire.version: break
     case AttestationWire.keyVersion where knowsKeys: hasKey = true
     case AttestationWire.stringVersion where knowsStrings: hasStringKeys = true
+    case AttestationWire.upcomingVersion where knowsUpcoming: hasUpcoming = true
     case AttestationWire.collectionVersion where knowsCollection: hasCollection = true
     default: throw .tooNew(noun)
     }

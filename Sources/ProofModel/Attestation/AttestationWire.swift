@@ -13,6 +13,8 @@ package enum AttestationWire {
   static let admissionVersion: UInt8 = 2
   /// The version of an answer with keys of secure strings.
   static let stringVersion: UInt8 = 3
+  /// The version of an answer with pairs of measurements to come.
+  static let upcomingVersion: UInt8 = 4
 
   enum Kind: UInt8 {
     case question = 1
@@ -26,6 +28,8 @@ package enum AttestationWire {
   /// The most bytes of a custom token's claims: with the service's own claims they fit a token.
   package static let customPayloadMax = 40_000
   package static let tokenMax = 262_144
+  /// The longest measurement configuration.
+  static let configMax = 684
   package static let userPropertyMax = 128
   package static let propertiesMax = 64
   package static let recordsMax = 65_536

@@ -40,7 +40,12 @@ public struct MessageKey: Sendable {
   /// - Parameter message: The message; its UTF-8 bytes are signed.
   /// - Returns: 32 bytes.
   public func signature(of message: String) -> [UInt8] {
-    CoreCrypto.hmac(key: block.bytes, Array(message.utf8).span).bytes
+    signature(of: Array(message.utf8))
+  }
+
+  /// Signs a message of any bytes.
+  package func signature(of message: [UInt8]) -> [UInt8] {
+    CoreCrypto.hmac(key: block.bytes, message.span).bytes
   }
 
   /// Checks a message's signature, in constant time.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Base64 (RFC 4648) in its canonical form, by libsodium, for values that are not secret.
+/// Base64 (RFC 4648) in its canonical form, for values that are not secret.
 ///
 /// Decoding refuses other characters, white space, wrong padding and spare bits that are not zero.
 package enum Base64 {
@@ -20,6 +20,11 @@ package enum Base64 {
   /// The text of bytes.
   package static func encode(_ bytes: [UInt8], _ form: Form = .standard) -> String {
     CoreBase64.encode(bytes.span, form)
+  }
+
+  /// Appends the text of bytes to other text.
+  package static func append(_ bytes: Span<UInt8>, _ form: Form, to text: inout [UInt8]) {
+    CoreBase64.append(bytes, form, to: &text)
   }
 
   /// The bytes of a text, or nil if it is not canonical.

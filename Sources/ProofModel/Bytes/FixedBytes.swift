@@ -53,6 +53,12 @@ extension FixedBytes {
 
   /// Hashes the bytes.
   public func hash(into hasher: inout Hasher) {
-    withBytes { span in for index in span.indices { hasher.combine(span[index]) } }
+    withBytes { span in
+      var word: UInt64 = 0
+      for index in span.indices {
+        word = word << 8 | UInt64(span[index])
+        if index % 8 == 7 || index == span.count - 1 { hasher.combine(word) }
+      }
+    }
   }
 }

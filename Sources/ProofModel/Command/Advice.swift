@@ -77,13 +77,13 @@ extension Verdict {
   /// - Returns: One piece of advice.
   public func advice(to question: Question) -> Advice {
     switch self {
-    case .accepted, .acceptedDeviceOnly, .orderDone: .done
-    case .held: .sendCommands
+    case .accepted, .acceptedDeviceOnly, .acceptedCopy, .acceptedDeviceOnlyCopy, .orderDone: .done
+    case .held, .ready: .sendCommands
     case .notExecuted, .stale: question == .recall ? .lookFirst : .sendAgain
     case .integrityDiffers, .deviceDiffers: .measureAgain
     case .unknownInstance, .notForMe: .presentToken
     case .notPermitted: .askForWiderRights
-    case .attemptsExhausted, .usesExhausted, .expired, .superseded, .revoked, .notSigned:
+    case .attemptsExhausted, .usesExhausted, .expired, .superseded, .revoked, .notSigned, .copied:
       .askForNewToken
     case .noRoom: .askForRoom
     case .wrongMode: .useOtherBuild

@@ -8,7 +8,8 @@
 public struct Answer: Sendable, Hashable {
   /// The verdict that the answer claims.
   public let verdict: Verdict
-  /// Uses or attempts left, or seconds to wait, by the verdict; otherwise 0.
+  /// Uses left, or the number of the cause of a refusal (``refusal``), by the verdict; 0 where none was
+  /// told.
   public let detail: UInt16
   /// The counter of the challenge or recall answered; 0 for tokens and orders.
   public let counter: UInt64

@@ -17,7 +17,8 @@ public enum Outcome: Sendable, Hashable {
   package init(_ receipt: Receipt) {
     self =
       switch receipt.verdict {
-      case .accepted, .acceptedDeviceOnly: .accepted(receipt)
+      case .accepted, .acceptedDeviceOnly, .acceptedCopy, .acceptedDeviceOnlyCopy:
+        .accepted(receipt)
       case .stale: .unknown
       default: .notExecuted
       }

@@ -12,6 +12,8 @@ public struct ProvedCommand: Sendable {
   public let counter: UInt64
   /// The app instance that sends.
   public let instance: InstanceID
+  /// The ratchet to store before the command is sent; nil where the slot has none.
+  public let ratchet: Ratchet?
   private let secrets: HardwareSecrets
 
   /// Proves a command.
@@ -26,13 +28,15 @@ public struct ProvedCommand: Sendable {
   ///   - hardware: The hardware that is asked.
   ///   - challenge: The hardware's last challenge.
   ///   - secrets: The secrets that app and hardware share, made from a fresh measurement.
+  ///   - ratchet: The ratchet of the token; nil where the token has none.
   public init(
     _ command: Command, proving kind: ProofKind, from instance: InstanceID,
-    to hardware: HardwareID, answering challenge: Challenge, with secrets: HardwareSecrets
+    to hardware: HardwareID, answering challenge: Challenge, with secrets: HardwareSecrets,
+    stepping ratchet: Ratchet? = nil
   ) {
     self.init(
       command, proving: kind, from: instance, to: hardware, answering: challenge, with: secrets,
-      releasing: { _, _ in })
+      stepping: ratchet, releasing: { _, _ in })
   }
 
   /// Proves a command, and lends each proof once its MAC is done. The proof as the closure leaves
@@ -40,11 +44,22 @@ public struct ProvedCommand: Sendable {
   package init<E: Error>(
     _ command: Command, proving kind: ProofKind, from instance: InstanceID,
     to hardware: HardwareID, answering challenge: Challenge, with secrets: HardwareSecrets,
+    stepping ratchet: Ratchet? = nil,
     releasing release: (inout Proof, _ previous: Proof?) throws(E) -> Void
   ) throws(E) {
+    let value = ratchet.map { $0.value ?? CoreRatchet.begin(secrets.core, $0.token) }
+    let known = UInt32(truncatingIfNeeded: ratchet?.lastAccepted ?? 0)
     let request = CoreRequest(
-      command: command, kind: kind, instance: instance, hardware: hardware, challenge: challenge)
+      command: command, kind: kind, instance: instance, hardware: hardware, challenge: challenge,
+      ratchet: value.map { ($0, known) })
     (message, nonce) = try request.encode(with: secrets.core, releasing: release)
+    if let ratchet, let value {
+      self.ratchet = Ratchet(
+        ratchet.policy, of: ratchet.token, lastAccepted: ratchet.lastAccepted, value: value,
+        after: CoreRatchet.following(value, nonce, secrets.core))
+    } else {
+      self.ratchet = nil
+    }
     self.kind = kind
     counter = challenge.counter
     self.instance = instance

@@ -6,7 +6,8 @@
 public struct Receipt: Sendable, Hashable {
   /// The hardware's verdict.
   public let verdict: Verdict
-  /// Uses or attempts left, by the verdict; otherwise 0.
+  /// Uses left, or the number of the cause of a refusal (``refusal``), by the verdict; 0 where none was
+  /// told.
   public let detail: UInt16
   /// The counter of the challenge or recall answered; 0 for tokens.
   public let counter: UInt64
@@ -47,7 +48,20 @@ public struct Receipt: Sendable, Hashable {
   /// does not carry it.
   public var usesLeft: UInt16? {
     switch verdict {
-    case .accepted, .acceptedDeviceOnly, .held: detail == .max ? nil : detail
+    case .accepted, .acceptedDeviceOnly, .acceptedCopy, .acceptedDeviceOnlyCopy, .held:
+      detail == .max ? nil : detail
+    default: nil
+    }
+  }
+
+  /// The policy of the slot, where the verdict is that the command has the kind of the other sort of
+  /// slot: the inner nil for a slot without a ratchet, the outer one for any other verdict.
+  package var ratchetPolicy: RatchetPolicy?? {
+    guard verdict == .notPermitted else { return nil }
+    return switch detail {
+    case 6: .some(.report)
+    case 7: .some(.refuse)
+    case 8: .some(nil)
     default: nil
     }
   }

@@ -12,6 +12,12 @@ public enum Verdict: UInt8, Sendable, CaseIterable {
   case orderDone = 4
   /// To a recall: that command was not accepted and never will be.
   case notExecuted = 5
+  /// Integrity matched and the command is done; another copy of the app has sent commands.
+  case acceptedCopy = 6
+  /// The device matched and the command is done; another copy of the app has sent commands.
+  case acceptedDeviceOnlyCopy = 7
+  /// The upcoming token is a candidate on this link: an integrity command commits it.
+  case ready = 8
   /// App or environment differs from the measurement.
   case integrityDiffers = 16
   /// The device differs from the measurement, or a stranger sent the command.
@@ -26,6 +32,8 @@ public enum Verdict: UInt8, Sendable, CaseIterable {
   case usesExhausted = 21
   /// No token is held for this instance.
   case unknownInstance = 22
+  /// Another copy of the app has sent commands, and this class is refused to copies.
+  case copied = 23
   /// The token or order is for other hardware.
   case notForMe = 32
   /// The token or order is not signed by an issuer this hardware knows.
@@ -53,7 +61,14 @@ public enum Verdict: UInt8, Sendable, CaseIterable {
 
 extension Verdict {
   /// Whether the hardware accepted the command, token or order.
-  public var isSuccess: Bool { rawValue < Verdict.notExecuted.rawValue }
+  public var isSuccess: Bool {
+    rawValue < Verdict.integrityDiffers.rawValue && self != .notExecuted
+  }
+
+  /// Whether the hardware tells that another copy of the app has sent commands.
+  public var tellsCopy: Bool {
+    self == .acceptedCopy || self == .acceptedDeviceOnlyCopy || self == .copied
+  }
 }
 
 extension Verdict: CustomStringConvertible {
@@ -65,6 +80,9 @@ extension Verdict: CustomStringConvertible {
     case .held: "held"
     case .orderDone: "order done"
     case .notExecuted: "not executed"
+    case .acceptedCopy: "accepted, copy seen"
+    case .acceptedDeviceOnlyCopy: "accepted, device only, copy seen"
+    case .ready: "ready"
     case .integrityDiffers: "integrity differs"
     case .deviceDiffers: "device differs"
     case .stale: "stale"
@@ -72,6 +90,7 @@ extension Verdict: CustomStringConvertible {
     case .attemptsExhausted: "attempts exhausted"
     case .usesExhausted: "uses exhausted"
     case .unknownInstance: "unknown instance"
+    case .copied: "copied"
     case .notForMe: "not for me"
     case .notSigned: "not signed"
     case .expired: "expired"

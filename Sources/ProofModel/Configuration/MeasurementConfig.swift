@@ -6,6 +6,9 @@
 /// value of this type is always intact: its initialiser checks the bytes, and later code does not
 /// check again. It holds no usable secret.
 public struct MeasurementConfig: Sendable {
+  /// The most bytes that one has.
+  package static var byteCountMax: Int { CoreWire.configMax }
+
   let core: CoreConfig
 
   init(core: CoreConfig) { self.core = core }

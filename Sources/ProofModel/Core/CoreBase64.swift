@@ -2,8 +2,14 @@
 
 internal import CSodium
 
-/// libsodium's base64.
+/// Base64: libsodium's decoder, which refuses all that is not canonical, and an encoder of its own. libsodium's encoder
+/// takes the same time for all bytes, which public bytes do not need.
 enum CoreBase64 {
+  private static let standard: StaticString =
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+  private static let url: StaticString =
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+
   private static func variant(_ form: Base64.Form) -> Int32 {
     switch form {
     case .standard: sodium_base64_VARIANT_ORIGINAL
@@ -12,16 +18,55 @@ enum CoreBase64 {
   }
 
   static func encode(_ bytes: Span<UInt8>, _ form: Base64.Form) -> String {
-    let capacity = sodium_base64_encoded_len(bytes.count, variant(form))
-    return unsafe String(unsafeUninitializedCapacity: capacity) { text in
-      unsafe bytes.withUnsafeBufferPointer { bytes in
-        unsafe text.withMemoryRebound(to: CChar.self) { text in
-          _ = unsafe sodium_bin2base64(
-            text.baseAddress!, text.count, bytes.baseAddress, bytes.count, variant(form))
-        }
-      }
-      // The last byte is the terminating zero of C.
-      return capacity - 1
+    let count = encodedCount(bytes.count, form)
+    return unsafe String(unsafeUninitializedCapacity: count) { text in
+      unsafe write(bytes, form, to: text)
+      return count
+    }
+  }
+
+  /// Appends the text of bytes.
+  static func append(_ bytes: Span<UInt8>, _ form: Base64.Form, to text: inout [UInt8]) {
+    let count = encodedCount(bytes.count, form)
+    text += unsafe [UInt8](unsafeUninitializedCapacity: count) { place, written in
+      unsafe write(bytes, form, to: place)
+      written = count
+    }
+  }
+
+  private static func encodedCount(_ count: Int, _ form: Base64.Form) -> Int {
+    form == .standard ? (count + 2) / 3 * 4 : count / 3 * 4 + (count % 3 == 0 ? 0 : count % 3 + 1)
+  }
+
+  /// Writes the whole text. The buffer has room for it.
+  private static func write(
+    _ bytes: Span<UInt8>, _ form: Base64.Form, to text: UnsafeMutableBufferPointer<UInt8>
+  ) {
+    let alphabet = unsafe (form == .standard ? standard : url).utf8Start
+    var place = 0
+    func put(_ number: UInt32) {
+      unsafe text[place] = alphabet[Int(number & 63)]
+      place += 1
+    }
+    var index = 0
+    while index + 3 <= bytes.count {
+      let three =
+        UInt32(bytes[index]) << 16 | UInt32(bytes[index + 1]) << 8 | UInt32(bytes[index + 2])
+      put(three >> 18)
+      put(three >> 12)
+      put(three >> 6)
+      put(three)
+      index += 3
+    }
+    guard index < bytes.count else { return }
+    let isTwo = index + 2 == bytes.count
+    let rest = UInt32(bytes[index]) << 16 | (isTwo ? UInt32(bytes[index + 1]) << 8 : 0)
+    put(rest >> 18)
+    put(rest >> 12)
+    if isTwo { put(rest >> 6) }
+    while form == .standard, place % 4 != 0 {
+      unsafe text[place] = UInt8(ascii: "=")
+      place += 1
     }
   }
 

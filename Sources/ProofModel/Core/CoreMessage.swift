@@ -145,6 +145,8 @@ struct CoreRequest {
   let instance: InstanceID
   let hardware: HardwareID
   let challenge: Challenge
+  /// The ratchet's value and the counter that the app knows; nil where the slot has no ratchet.
+  let ratchet: (value: [UInt8], known: UInt32)?
 
   func encode<E: Error>(
     with secrets: CoreSecrets, releasing release: (inout Proof, Proof?) throws(E) -> Void
@@ -153,7 +155,8 @@ struct CoreRequest {
     let nonce = ProofNonce(
       storage: unsafe InlineBytes<16> { nonce in
         message = unsafe [UInt8](
-          unsafeUninitializedCapacity: CoreWire.commandIntegrity + command.bytes.count
+          unsafeUninitializedCapacity: CoreWire.commandIntegrity + CoreWire.commandRatchet
+            + command.bytes.count
         ) { buffer, count in
           unsafe begin(buffer, &count, nonce, secrets)
         }
@@ -176,9 +179,11 @@ struct CoreRequest {
     _ buffer: UnsafeMutableBufferPointer<UInt8>, _ count: inout Int,
     _ nonce: UnsafeMutablePointer<UInt8>, _ secrets: CoreSecrets
   ) {
-    unsafe command.bytes.withUnsafeBufferPointer { bytes in
+    unsafe withCommand { bytes, value in
       var raw = unsafe pfc_request()
-      unsafe raw.kind = kind.rawValue
+      unsafe raw.kind = ratchet == nil ? kind.rawValue : kind.withRatchet
+      unsafe raw.ratchet = value?.baseAddress
+      unsafe raw.known = ratchet?.known ?? 0
       unsafe raw.command_class = command.commandClass.rawValue
       unsafe instance.storage.copy(to: &raw.instance_id)
       unsafe hardware.storage.copy(to: &raw.hardware_id)
@@ -190,6 +195,15 @@ struct CoreRequest {
           pfc_command_begin(buffer.baseAddress, buffer.count, &count, nonce, &raw, secrets)
         ).mustBeOK()
       }
+    }
+  }
+
+  private func withCommand(
+    _ body: (UnsafeBufferPointer<UInt8>, UnsafeBufferPointer<UInt8>?) -> Void
+  ) {
+    unsafe command.bytes.withUnsafeBufferPointer { bytes in
+      guard let ratchet else { return unsafe body(bytes, nil) }
+      unsafe ratchet.value.withUnsafeBufferPointer { unsafe body(bytes, $0) }
     }
   }
 
@@ -231,12 +245,26 @@ extension ReceivedCommand {
       Proof(storage: unsafe InlineBytes(copying: proof))
     }
     self.init(
-      kind: known(unsafe ProofKind(rawValue: raw.kind)),
+      kind: known(unsafe ProofKind(wire: raw.kind)),
       command: known(try? Command(bytes, class: commandClass)),
       instance: instance.storage.isZero ? nil : instance,
       counter: unsafe raw.counter,
       integrityProof: integrityProof,
       deviceProof: Proof(storage: unsafe InlineBytes(copying: raw.device_proof)))
+  }
+}
+
+extension ProofKind {
+  /// The kind of a COMMAND, with a ratchet or without.
+  init?(wire number: UInt8) {
+    guard pfc_kind_is_known(number) == 1 else { return nil }
+    self = pfc_kind_is_integrity(number) == 1 ? .integrity : .device
+  }
+
+  /// The kind of a COMMAND with a ratchet.
+  var withRatchet: UInt8 {
+    let kind = self == .integrity ? PFC_KIND_INTEGRITY_RATCHET : PFC_KIND_DEVICE_RATCHET
+    return UInt8(kind.rawValue)
   }
 }
 

@@ -124,7 +124,9 @@ enum CoreToken {
 
   private static func fill(_ token: UnsafeMutablePointer<pfc_token>, with grant: MeasurementGrant) {
     unsafe token.pointee.version = grant.version.rawValue
-    unsafe token.pointee.base = grant.version == .two ? grant.generation : 0
+    unsafe token.pointee.base = grant.version == .two ? grant.base : 0
+    unsafe token.pointee.policy =
+      (grant.ratchet?.rawValue ?? 0) | (grant.isUpcoming ? UInt8(PFC_POLICY_UPCOMING) : 0)
     unsafe token.pointee.mode = grant.mode.rawValue
     unsafe token.pointee.form = grant.secrets.form.rawValue
     unsafe token.pointee.integrity_classes = grant.integrityClasses.rawValue
@@ -164,6 +166,10 @@ enum CoreToken {
       secrets: HardwareSecrets(
         core: secrets, form: known(unsafe TokenForm(rawValue: token.pointee.form))),
       version: known(unsafe TokenVersion(rawValue: token.pointee.version)),
+      base: unsafe token.pointee.base == 0 ? token.pointee.generation : token.pointee.base,
+      isUpcoming: unsafe token.pointee.policy & UInt8(PFC_POLICY_UPCOMING) != 0,
+      ratchet: unsafe RatchetPolicy(
+        rawValue: token.pointee.policy & UInt8(PFC_POLICY_RATCHET)),
       issuer: IssuerID(storage: unsafe InlineBytes(tuple: token.pointee.issuer_id)))
   }
 }

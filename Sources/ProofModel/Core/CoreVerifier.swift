@@ -95,7 +95,7 @@ extension Decision {
       let commandClass = known(unsafe CommandClass(rawValue: raw.command_class))
       execution = Execution(
         command: known(try? Command(bytes, class: commandClass)),
-        kind: known(unsafe ProofKind(rawValue: raw.kind)))
+        kind: known(unsafe ProofKind(wire: raw.kind)))
     }
     self.init(
       reply: Message(encoded: known(unsafe MessageType(rawValue: raw.reply_type)), reply),

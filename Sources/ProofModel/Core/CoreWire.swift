@@ -29,7 +29,8 @@ enum CoreWire {
   static let verdictMessage = 1 + 2 + 8 + Int(PFC_RECEIPT_BYTES)
   static let recall = Int(PFC_ID_BYTES) + 8 + Int(PFC_NONCE_BYTES + PFC_PROOF_BYTES)
   static let status = Int(PFC_STATUS_BYTES)
-  static let messageMax = commandIntegrity + commandMax
+  static let commandRatchet = Int(PFC_RATCHET_TAG_BYTES) + 4
+  static let messageMax = commandIntegrity + commandRatchet + commandMax
 
   static let packets = Int(PFC_PACKET_MIN)...Int(PFC_PACKET_MAX)
 
@@ -54,7 +55,9 @@ enum CoreWire {
   static let challengeID = Int(PFC_CHALLENGE_ID_BYTES)
 
   static let featureTokenTwo = UInt32(PFC_FEATURE_TOKEN_2.rawValue)
+  static let featureRatchet = UInt32(PFC_FEATURE_RATCHET.rawValue)
   static let featureFactorySecret = UInt32(PFC_FEATURE_FACTORY_SECRET.rawValue)
+  static let featureUpcoming = UInt32(PFC_FEATURE_UPCOMING.rawValue)
 
   static let tokenMagic = PFC_TOKEN_MAGIC
   static let gateTokenMagic = PFC_GATE_TOKEN_MAGIC

@@ -6,10 +6,16 @@
 public struct HardwareFeatures: OptionSet, Sendable, Hashable {
   /// It takes tokens of version two.
   public static let tokenVersionTwo = HardwareFeatures(rawValue: CoreWire.featureTokenTwo)
+  /// It takes tokens with a ratchet, which tells of copies of the app.
+  public static let ratchet = HardwareFeatures(rawValue: CoreWire.featureRatchet)
   /// It has a factory secret: it takes tokens that are sealed with it, and no others.
   public static let factorySecret = HardwareFeatures(rawValue: CoreWire.featureFactorySecret)
+  /// It takes a token for a measurement to come as a candidate, and commits it at its first proof.
+  public static let upcoming = HardwareFeatures(rawValue: CoreWire.featureUpcoming)
   /// The features that this version knows.
-  public static let known: HardwareFeatures = [.tokenVersionTwo, .factorySecret]
+  public static let known: HardwareFeatures = [
+    .tokenVersionTwo, .ratchet, .factorySecret, .upcoming,
+  ]
 
   /// The bits, as the capabilities carry them.
   public let rawValue: UInt32

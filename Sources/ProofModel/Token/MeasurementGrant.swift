@@ -46,6 +46,14 @@ public struct MeasurementGrant: Sendable {
   public let secrets: HardwareSecrets
   /// The version of the token.
   public let version: TokenVersion
+  /// The policy of the slot's ratchet; nil for a slot without one.
+  public let ratchet: RatchetPolicy?
+  /// The generation of the present pair in the same fetch, at most ``generation``. Tokens of version
+  /// one do not carry it.
+  public let base: UInt32
+  /// Whether the token is for a measurement to come. Hardware that holds a token of the same
+  /// instance replaces it when this generation first proves itself.
+  public let isUpcoming: Bool
   /// The backend that signed it; nil until it was opened from a token.
   public let issuer: IssuerID?
 
@@ -64,13 +72,23 @@ public struct MeasurementGrant: Sendable {
   ///   - notAfter: Unix seconds, not before `issued`; nil for never.
   ///   - secrets: The secrets made for this hardware.
   ///   - version: The version of the token; two only for hardware that knows it.
-  /// - Throws: ``ProofError/outOfRange(field:value:allowed:)``.
+  ///   - base: The generation of the present pair in the same fetch; nil for `generation`.
+  ///   - isUpcoming: Whether the token is for a measurement to come; only with version two, and for
+  ///     hardware whose features name it.
+  ///   - ratchet: The policy of the slot's ratchet, in version two; nil for a slot without one.
+  /// - Throws: ``ProofError/outOfRange(field:value:allowed:)``; ``ProofError/wrongMode(_:)`` if an
+  ///   upcoming token has version one or literal secrets.
   public init(
     for hardware: HardwareID, instance: InstanceID, mode: Mode,
     integrityClasses: CommandClasses, deviceClasses: CommandClasses = [], attempts: UInt16,
     uses: Uses, generation: UInt32, issued: UInt64, notAfter: UInt64? = nil,
-    secrets: HardwareSecrets, version: TokenVersion = .one
+    secrets: HardwareSecrets, version: TokenVersion = .one, base: UInt32? = nil,
+    isUpcoming: Bool = false, ratchet: RatchetPolicy? = nil
   ) throws(ProofError) {
+    guard ratchet == nil || version == .two else {
+      throw .outOfRange(
+        field: "ratchet", value: ratchet.map { "\($0)" } ?? "", allowed: "none in version one")
+    }
     guard !integrityClasses.isEmpty else {
       throw .outOfRange(
         field: "set of classes for an integrity match", value: "empty", allowed: "one or more")
@@ -99,10 +117,18 @@ public struct MeasurementGrant: Sendable {
       throw .outOfRange(
         field: "end", value: "\(notAfter)", allowed: "Unix seconds from \(issued), the issue")
     }
+    if let base, base == 0 || base > generation {
+      throw .outOfRange(
+        field: "base", value: "\(base)", allowed: "1 to \(generation), the generation")
+    }
+    guard !isUpcoming || version == .two && secrets.form == .diversified else {
+      throw .wrongMode("upcoming measurement grant")
+    }
     self.init(
       unchecked: hardware, instance: instance, mode: mode, integrityClasses: integrityClasses,
       deviceClasses: deviceClasses, attempts: attempts, uses: uses, generation: generation,
-      issued: issued, notAfter: notAfter, secrets: secrets, version: version, issuer: nil)
+      issued: issued, notAfter: notAfter, secrets: secrets, version: version,
+      base: base ?? generation, isUpcoming: isUpcoming, ratchet: ratchet, issuer: nil)
   }
 
   /// Takes fields that the core has checked.
@@ -110,7 +136,8 @@ public struct MeasurementGrant: Sendable {
     unchecked hardware: HardwareID, instance: InstanceID, mode: Mode,
     integrityClasses: CommandClasses, deviceClasses: CommandClasses, attempts: UInt16,
     uses: Uses, generation: UInt32, issued: UInt64, notAfter: UInt64?,
-    secrets: HardwareSecrets, version: TokenVersion, issuer: IssuerID?
+    secrets: HardwareSecrets, version: TokenVersion, base: UInt32, isUpcoming: Bool,
+    ratchet: RatchetPolicy?, issuer: IssuerID?
   ) {
     self.hardware = hardware
     self.instance = instance
@@ -124,6 +151,9 @@ public struct MeasurementGrant: Sendable {
     self.notAfter = notAfter
     self.secrets = secrets
     self.version = version
+    self.ratchet = ratchet
+    self.base = base
+    self.isUpcoming = isUpcoming
     self.issuer = issuer
   }
 

@@ -172,20 +172,10 @@ public final class Account: Sendable {
 
   /// The account at this revision of the store, or a later one.
   func snapshot(at seen: UInt64) throws(ServiceError) -> Snapshot {
-    var revision = seen
-    while true {
-      if let known = cache.withLock({ $0.snapshot }), known.revision == revision { return known }
-      let fresh = try Snapshot(of: self, revision: revision)
-      // Rows were read one after the other: use them only if the revision has not changed
-      // meanwhile.
-      let after = try currentRevision()
-      guard after == revision else {
-        revision = after
-        continue
-      }
-      cache.withLock { $0.snapshot = fresh }
-      return fresh
-    }
+    if let known = cache.withLock({ $0.snapshot }), known.revision == seen { return known }
+    let fresh = try Snapshot(of: self)
+    cache.withLock { $0.snapshot = fresh }
+    return fresh
   }
 
   private func currentRevision() throws(ServiceError) -> UInt64 {

@@ -43,7 +43,7 @@ enum AccountDocument: String, CaseIterable {
   var damage: ServiceError { .damaged("document “\(rawValue)”") }
 
   /// The fields of a document; nil if there is no such document.
-  func read(from store: any Store) throws(ServiceError) -> JSONObject? {
+  func read(from store: any RowReader) throws(ServiceError) -> JSONObject? {
     let row: [UInt8]?
     do { row = try store.row(rawValue, of: .account) } catch { throw .store(error) }
     guard let row else { return nil }
@@ -51,21 +51,21 @@ enum AccountDocument: String, CaseIterable {
   }
 
   /// The fields of a document that each account has.
-  func needed(from store: any Store) throws(ServiceError) -> JSONObject {
+  func needed(from store: any RowReader) throws(ServiceError) -> JSONObject {
     guard let fields = try read(from: store) else { throw damage }
     return fields
   }
 
   /// The value of a document; nil if there is no such document.
   func read<Value: DocumentValue>(
-    _: Value.Type, from store: any Store
+    _: Value.Type, from store: any RowReader
   ) throws(ServiceError) -> Value? {
     try read(from: store).map { fields throws(ServiceError) in try value(fields) }
   }
 
   /// The value of a document that each account has.
   func needed<Value: DocumentValue>(
-    _: Value.Type, from store: any Store
+    _: Value.Type, from store: any RowReader
   ) throws(ServiceError) -> Value {
     try value(needed(from: store))
   }

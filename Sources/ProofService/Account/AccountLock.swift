@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 public import ProofJOSE
+internal import ProofModel
 
 /// The secret that locks an account's keys: a passphrase, or the content of a key file.
 public enum AccountLock: ~Copyable, Sendable {
@@ -38,7 +39,7 @@ struct WrappedKey: Sendable {
     _ key: borrowing JOSESecret, by lock: borrowing AccountLock
   ) throws(ServiceError) -> WrappedKey {
     var result = WrappedKey(
-      kind: lock.kind, salt: CoreSodium.random(count: CoreSodium.passwordSaltByteCount),
+      kind: lock.kind, salt: RandomSource.bytes(CoreSodium.passwordSaltByteCount),
       passes: passes, memory: memory, wrapped: [])
     let wrapping = try result.key(from: lock)
     result.wrapped = key.withBytes { CoreSodium.seal($0, purpose, key: wrapping) }

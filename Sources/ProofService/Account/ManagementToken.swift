@@ -72,7 +72,7 @@ enum ManagementToken {
   static func fresh(
     _ name: String, _ role: ManagementRole, at time: Int64
   ) -> (text: String, entry: ManagementTokenEntry) {
-    let text = Base64.encode(CoreSodium.random(count: 32), .url)
+    let text = Base64.encode(RandomSource.bytes(32), .url)
     let hash = CoreSodium.hash(label, Array(text.utf8))
     return (text, ManagementTokenEntry(name: name, role: role, added: time, hash: hash))
   }

@@ -93,9 +93,9 @@ struct SaltKeys: Sendable {
     self.old = old
   }
 
-  init(of account: Account) throws(ServiceError) {
+  init(of account: Account, in rows: any RowReader) throws(ServiceError) {
     let document = AccountDocument.saltKey
-    let stages = try document.needed(SaltKeyStages.self, from: account.store)
+    let stages = try document.needed(SaltKeyStages.self, from: rows)
     func open(_ key: SealedKey, _ epoch: UInt32) throws(ServiceError) -> SaltKey {
       let secret = try account.vault.open(key.sealed, for: document.rawValue)
       guard secret.count == SaltKey.byteCount else { throw document.damage }

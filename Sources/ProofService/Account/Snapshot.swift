@@ -33,9 +33,17 @@ final class Snapshot: Sendable {
   /// The signed configuration, as apps get it.
   let signedConfiguration: String
 
-  init(of account: Account, revision: UInt64) throws(ServiceError) {
-    self.revision = revision
-    let store = account.store
+  /// The tables that a snapshot is made of.
+  private static let tables: [StoreTable] = [
+    .account, .api, .registration, .sdkBuild, .key, .pin, .secureString, .deviceRule, .gate,
+  ]
+
+  /// Reads the account at its present revision, in one call of the store.
+  init(of account: Account) throws(ServiceError) {
+    let store = try ServiceError.ofStore { () throws(StoreError) in
+      try account.store.image(of: Self.tables)
+    }
+    revision = store.revision
 
     let document = try AccountDocument.configuration.needed(from: store)
     guard let settings = ConfigurationSettings(document), let sealed = document.bytes("key") else {
@@ -44,9 +52,9 @@ final class Snapshot: Sendable {
     configuration = settings
     configurationKey = try account.key(
       sealed, at: AccountDocument.configuration.rawValue, .edDSA, id: nil)
-    secrets = try OwnKeys(.secret, of: account)
-    customKeys = try OwnKeys(.custom, of: account)
-    sealingKeys = try OwnKeys(.sealing, of: account)
+    secrets = try OwnKeys(.secret, of: account, in: store)
+    customKeys = try OwnKeys(.custom, of: account, in: store)
+    sealingKeys = try OwnKeys(.sealing, of: account, in: store)
     policy = try Policy(fields: AccountDocument.policy.needed(from: store))
     if let sealed = try AccountDocument.developmentKey.read(from: store)?.bytes("key") {
       let key = try account.vault.open(sealed, for: AccountDocument.developmentKey.rawValue)
@@ -54,10 +62,10 @@ final class Snapshot: Sendable {
     } else {
       developmentKey = nil
     }
-    messageKey = try Self.messageKey(of: account)
+    messageKey = try Self.messageKey(of: account, in: store)
     messageDecoy = messageKey.flatMap { account.vault.messageDecoy(of: $0.id) }
-    stringSecrets = try StringSecret.all(of: account)
-    saltKeys = try SaltKeys(of: account)
+    stringSecrets = try StringSecret.all(of: account, in: store)
+    saltKeys = try SaltKeys(of: account, in: store)
     managementTokens = try AccountDocument.management.needed(ManagementTokens.self, from: store)
 
     apis = Dictionary(uniqueKeysWithValues: try store.all(API.self).map { ($0.host, $0) })
@@ -95,10 +103,10 @@ final class Snapshot: Sendable {
   var sealingKey: TokenKey { sealingKeys.active }
 
   private static func messageKey(
-    of account: Account
+    of account: Account, in rows: any RowReader
   ) throws(ServiceError) -> (id: String, key: MessageKey)? {
     let place = AccountDocument.messageKey
-    let stages = try place.read(KeyStages.self, from: account.store)
+    let stages = try place.read(KeyStages.self, from: rows)
     guard let active = stages?.active else { return nil }
     let secret = try account.vault.open(active.sealed, for: place.rawValue)
     let key = secret.withBytes { try? MessageKey(SecretBytes(copying: $0)) }
@@ -135,9 +143,11 @@ struct OwnKeys: Sendable {
   /// The keys, the active one first.
   let all: [TokenKey]
 
-  init(_ kind: OwnKey, of account: Account) throws(ServiceError) {
+  init(
+    _ kind: OwnKey, of account: Account, in rows: any RowReader
+  ) throws(ServiceError) {
     let document = kind.document
-    let stages = try document.needed(KeyStages.self, from: account.store)
+    let stages = try document.needed(KeyStages.self, from: rows)
     guard stages.active != nil else { throw document.damage }
     var keys: [TokenKey] = []
     for (_, key) in stages.all {
@@ -154,7 +164,7 @@ struct OwnKeys: Sendable {
   }
 }
 
-extension Store {
+extension RowReader {
   /// All records of a kind.
   func all<R: Record>(_: R.Type) throws(ServiceError) -> [R] {
     let rows: [StoreRow]

@@ -13,9 +13,11 @@ final class StringSecret: Sendable {
   private init(_ bytes: consuming SecretBytes) { self.bytes = bytes }
 
   /// The active secret, and the one before until it is retired.
-  static func all(of account: Account) throws(ServiceError) -> [StringSecret] {
+  static func all(
+    of account: Account, in rows: any RowReader
+  ) throws(ServiceError) -> [StringSecret] {
     let place = AccountDocument.stringKey
-    let stages = try place.needed(KeyStages.self, from: account.store)
+    let stages = try place.needed(KeyStages.self, from: rows)
     guard let active = stages.active else { throw place.damage }
     var secrets: [StringSecret] = []
     for key in [active, stages.old].compactMap({ $0 }) {

@@ -32,6 +32,10 @@ public final class AttestationService: HTTPHandler {
   let firstFetches = FirstFetches()
   let sweeper = Sweeper()
   let noise = SaltNoise()
+  /// Seconds for which configurations and key sets are answered while the storage is away.
+  let grace: Int64
+  /// The account as the storage last answered it, and when, in Unix seconds.
+  private let last = CoreLock<(snapshot: Snapshot, time: Int64)?>(nil)
   /// Failures of the storage since it last served.
   private let failures = CoreLock(0)
 
@@ -42,18 +46,21 @@ public final class AttestationService: HTTPHandler {
   ///   - clock: Gives the time.
   ///   - tpmAuthorities: The certificates that may vouch for TPMs. nil means that no key counts as
   ///     hardware.
+  ///   - grace: Seconds for which configurations and key sets are answered from memory while the storage is away; 0
+  ///     refuses them at once. A challenge and a report always need the storage.
   ///   - noteGrant: Takes the content of each gate token that was issued, with its secret, on several threads: a
   ///     redeemer of events in this process learns the installation's keys by it.
   ///   - log: Takes completed actions, on several threads.
   public init(
     account: Account, clock: JOSEClock = .system,
-    tpmAuthorities: TPMAuthorities? = nil,
+    tpmAuthorities: TPMAuthorities? = nil, grace: Int64 = 0,
     noteGrant: @escaping @Sendable (GateGrant) -> Void = { _ in },
     log: @escaping @Sendable (Event) -> Void = { _ in }
   ) {
     self.account = account
     self.clock = clock
     self.tpmAuthorities = tpmAuthorities
+    self.grace = grace
     self.noteGrant = noteGrant
     self.log = log
     management = Management(account, clock: clock)
@@ -110,7 +117,22 @@ public final class AttestationService: HTTPHandler {
   }
 
   func snapshot() throws(Refusal) -> Snapshot {
-    try stored { () throws(ServiceError) in try account.snapshot() }
+    let now = clock.now.seconds
+    let snapshot = try stored { () throws(ServiceError) in try account.snapshot() }
+    if grace > 0 { last.withLock { $0 = (snapshot, now) } }
+    return snapshot
+  }
+
+  /// The account for answers that the operator may give while the storage is away: see ``grace``.
+  private func published() throws(Refusal) -> Snapshot {
+    do throws(Refusal) {
+      return try snapshot()
+    } catch {
+      let now = clock.now.seconds
+      guard grace > 0, let last = last.withLock({ $0 }), (0...grace).contains(now - last.time)
+      else { throw error }
+      return last.snapshot
+    }
   }
 
   /// Reads the account at its present revision, and the row of a device.
@@ -171,7 +193,7 @@ public final class AttestationService: HTTPHandler {
   private func configuration(
     of name: String, _ request: HTTPRequest
   ) throws(Refusal) -> HTTPResponse {
-    let snapshot = try snapshot()
+    let snapshot = try published()
     guard name == account.name else { throw .unknownAccount }
     try limitAddress(request, snapshot)
     metrics.count(.configurations)
@@ -187,7 +209,7 @@ public final class AttestationService: HTTPHandler {
   private func jwks(
     of name: String, _ request: HTTPRequest
   ) throws(Refusal) -> HTTPResponse {
-    let snapshot = try snapshot()
+    let snapshot = try published()
     guard name == account.name else { throw .unknownAccount }
     try limitAddress(request, snapshot)
     guard let text = try? snapshot.jwks() else { throw .failed }

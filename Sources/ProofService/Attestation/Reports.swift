@@ -188,6 +188,12 @@ struct ReportWork {
       case .token, .secureString, .customJWT, .stringKey: false
       }
 
+    // A fetch that takes pairs to come reserves their generations, also where it gets none: the next
+    // present pair is above all of them.
+    let isMeasured = report.subject.purpose == .measurement
+    let reserved =
+      isMeasured && report.takesUpcoming
+      ? Predictions.reserved(from: terms.generation) : terms.generation
     if deviceNote == nil { deviceNote = DeviceNote() }
     deviceNote!.note(
       report, judgement, key: keySeen, code: code, peer: snapshot.policy.tracksAddress ? peer : nil,
@@ -196,7 +202,7 @@ struct ReportWork {
       deviceNote!.note(handle, at: gate, of: snapshot.gates.keys)
     }
     let sighting = DeviceSighting(
-      over: desk.known?.version ?? 0, generation: raises ? terms.generation : 0,
+      over: desk.known?.version ?? 0, generation: raises ? reserved : 0,
       mustRaiseGeneration: raises, gate: raises ? terms.asker.gate : nil, note: deviceNote!.bytes,
       strings: result.strings)
     return try spending.spend(answer, for: sighting) {
@@ -208,7 +214,8 @@ struct ReportWork {
       }
       desk.log(
         judgement.isPassed ? "passed" : "failed",
-        [("arc", code), ("properties", judgement.properties.text)], handle: handle)
+        [("arc", code), ("properties", judgement.properties.text)]
+          + result.obstacles.map { ("upcoming", "none, \($0)") }, handle: handle)
     }
   }
 
@@ -220,7 +227,7 @@ struct ReportWork {
 
   private func responseCode(_ judgement: Judgement) -> String {
     guard snapshot.policy.hasResponseCodes else { return "" }
-    let noise = CoreSodium.random(count: 2).reduce(0) { $0 << 8 | UInt64($1) }
+    let noise = RandomSource.bytes(2).reduce(0) { $0 << 8 | UInt64($1) }
     return ResponseCode(isPassed: judgement.isPassed, properties: judgement.properties)
       .text(key: service.account.vault.responseCodeKey(), noise: noise)
   }

@@ -9,7 +9,7 @@ internal import Synchronization
 /// Its tables are random, so that a salt does not tell how many challenges the service made.
 final class SaltNoise: Sendable {
   private let counter = Atomic<UInt16>(0)
-  private let tables = (0..<4).map { _ in CoreSodium.random(count: 256) }
+  private let tables = (0..<4).map { _ in RandomSource.bytes(256) }
 
   func next() -> UInt16 {
     let number = counter.wrappingAdd(1, ordering: .relaxed).newValue

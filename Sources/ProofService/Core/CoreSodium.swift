@@ -2,6 +2,7 @@
 
 internal import CSodium
 internal import ProofJOSE
+internal import ProofModel
 
 /// Calls libsodium. No other file of this library does.
 enum CoreSodium {
@@ -11,15 +12,6 @@ enum CoreSodium {
   static let passwordSaltByteCount = 16
   static let nonceByteCount = 24
   static let tagByteCount = 16
-
-  /// Fresh random bytes, for public values.
-  static func random(count: Int) -> [UInt8] {
-    precondition(isReady, "libsodium could not be initialised.")
-    return unsafe [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
-      unsafe randombytes_buf(buffer.baseAddress!, count)
-      initialized = count
-    }
-  }
 
   /// BLAKE2b-256, personalised by a label of 16 characters, without key or under one.
   static func hash(_ label: StaticString, _ bytes: [UInt8], key: borrowing JOSESecret) -> [UInt8] {
@@ -61,7 +53,7 @@ enum CoreSodium {
   static func isUsablePoint(_ publicKey: [UInt8]) -> Bool {
     guard publicKey.count == keyByteCount else { return false }
     var shared = [UInt8](repeating: 0, count: keyByteCount)
-    let scalar = random(count: keyByteCount)
+    let scalar = RandomSource.bytes(keyByteCount)
     return unsafe crypto_scalarmult(&shared, scalar, publicKey) == 0
   }
 
@@ -74,7 +66,7 @@ enum CoreSodium {
   static func seal(
     _ secret: Span<UInt8>, _ purpose: [UInt8], key: borrowing JOSESecret
   ) -> [UInt8] {
-    let nonce = random(count: nonceByteCount)
+    let nonce = RandomSource.bytes(nonceByteCount)
     var sealed = [UInt8](repeating: 0, count: secret.count + tagByteCount)
     key.withBytes { key in
       unsafe key.withUnsafeBufferPointer { key in

@@ -15,7 +15,7 @@ extension AttestationService {
     let snapshot = try snapshot()
     try limitAddress(request, snapshot)
     let prefix = "Bearer "
-    let authorization = request.headers["authorization"] ?? ""
+    let authorization = request.value(of: "authorization") ?? ""
     guard authorization.hasPrefix(prefix),
       let entry = snapshot.managementTokens.entry(
         of: String(authorization.dropFirst(prefix.count))),
@@ -31,7 +31,7 @@ extension AttestationService {
     // Read the revision first: a change meanwhile is sent once more, and never left out.
     let period = clock.now.seconds / Self.gatePeriod
     let tag = "\"\(gate).\(snapshot.revision).\(period)\""
-    if request.headers["if-none-match"] == tag {
+    if request.value(of: "if-none-match") == tag {
       return HTTPResponse(status: 304, headers: ["etag": tag, "cache-control": "no-store"])
     }
     let text: String

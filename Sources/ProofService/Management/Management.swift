@@ -58,7 +58,7 @@ public struct Management: Sendable {
   ///
   /// - Returns: The key.
   public func changeDevelopmentKey() throws(ServiceError) -> String {
-    let text = Base64.encode(CoreSodium.random(count: 18), .url)
+    let text = Base64.encode(RandomSource.bytes(18), .url)
     var fields = JSONObject()
     fields.set(
       "key",
@@ -98,19 +98,22 @@ public struct Management: Sendable {
   ///   - isDevelopment: Whether it is a build for development.
   ///   - seconds: The registration's lifetime, in seconds; nil for no end.
   ///   - without: The evidence to ignore when its reports are checked.
+  ///   - prediction: What the service predicts of a build that is still to come; nil for one that is
+  ///     here.
   /// - Returns: The registration.
   /// - Throws: ``ServiceError``.
   @discardableResult
   public func register(
     _ digest: AppDigest, name: String, isDevelopment: Bool = false, expireAfter seconds: Int? = nil,
-    without: LeftOutEvidence = .none
+    without: LeftOutEvidence = .none, prediction: Prediction? = nil
   ) throws(ServiceError) -> Registration {
     if let seconds, !(1...315_360_000).contains(seconds) {
       throw .invalid("expiry", value: "\(seconds) seconds", allowed: "1 second to 10 years")
     }
     let registration = Registration(
       digest, name: try Self.checked(name: name), isDevelopment: isDevelopment, added: now,
-      expiry: seconds.map { now + Int64($0) }, without: without)
+      expiry: seconds.map { now + Int64($0) }, without: without, prediction: prediction)
+    try prediction?.check(for: registration, under: account.snapshot())
     try account.apply([.put(.registration, registration.key, registration.bytes)])
     return registration
   }

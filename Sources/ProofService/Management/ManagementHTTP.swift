@@ -12,7 +12,7 @@ extension AttestationService {
     let snapshot = try snapshot()
     try limitAddress(request, snapshot)
     let prefix = "Bearer "
-    let authorization = request.headers["authorization"] ?? ""
+    let authorization = request.value(of: "authorization") ?? ""
     guard authorization.hasPrefix(prefix),
       let token = snapshot.managementTokens.entry(
         of: String(authorization.dropFirst(prefix.count)))

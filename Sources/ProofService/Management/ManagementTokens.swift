@@ -217,10 +217,10 @@ extension Management {
 extension Claims {
   /// Sets random bytes in place of a measurement.
   fileprivate mutating func addExampleMeasurement() throws(JOSEError) {
-    let integrity = CoreSodium.random(count: 32)
-    let device = CoreSodium.random(count: 32)
-    let proofKey = CoreSodium.random(count: 16)
-    let deviceKey = CoreSodium.random(count: 16)
+    let integrity = RandomSource.bytes(32)
+    let device = RandomSource.bytes(32)
+    let proofKey = RandomSource.bytes(16)
+    let deviceKey = RandomSource.bytes(16)
     measurement = try MeasurementClaims(
       integrityMeasurement: integrity.span, deviceMeasurement: device.span, proofKey: proofKey.span,
       deviceKey: deviceKey.span)

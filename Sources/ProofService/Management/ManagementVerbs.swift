@@ -109,17 +109,32 @@ extension Management {
     switch verb {
     case "list":
       try arguments.finish()
-      return Self.list(try registrations())
+      var shown: [JSONValue] = []
+      for registration in try registrations() {
+        shown.append(.object(try self.shown(registration)))
+      }
+      return .array(shown)
     case "add":
       let digest = try arguments.bytes("digest", AppDigest.self)
       let name = try arguments.optionalText("name") ?? ""
       let isDevelopment = try arguments.flag("development")
       let seconds = try arguments.integer("expireAfter")
       let without = try LeftOutEvidence(parsing: arguments.optionalText("without") ?? "none")
+      let prediction = try Prediction(&arguments)
       try arguments.finish()
       let registration = try register(
-        digest, name: name, isDevelopment: isDevelopment, expireAfter: seconds, without: without)
-      return .object(registration.shown)
+        digest, name: name, isDevelopment: isDevelopment, expireAfter: seconds, without: without,
+        prediction: prediction)
+      return .object(try shown(registration))
+    case "environment-add":
+      let name = try arguments.text("name")
+      let records = try Prediction.records(arguments.text("records"))
+      let seconds = try arguments.integer("expireAfter")
+      try arguments.finish()
+      let registration = try register(
+        Prediction.name(ofEnvironment: records), name: name, expireAfter: seconds,
+        prediction: Prediction(records: records))
+      return .object(try shown(registration))
     case "remove":
       let digest = try arguments.bytes("digest", AppDigest.self)
       try arguments.finish()
@@ -268,7 +283,7 @@ extension Management {
       let mode = try Self.mode(&arguments)
       let key =
         verb == "add"
-        ? try arguments.secret("key") : CoreSodium.random(count: MeasurementProofKey.byteCount)
+        ? try arguments.secret("key") : RandomSource.bytes(MeasurementProofKey.byteCount)
       let without = try LeftOutSources(parsing: arguments.optionalText("without") ?? "none")
       try arguments.finish()
       let build = try addSDKBuild(

@@ -117,7 +117,7 @@ struct EventRanges: Sendable, Hashable, DocumentValue {
   }
 
   /// Reads the account's; none if it has no such document.
-  init(of store: any Store) throws(ServiceError) {
+  init(of store: any RowReader) throws(ServiceError) {
     self = try AccountDocument.events.read(Self.self, from: store) ?? Self()
   }
 }

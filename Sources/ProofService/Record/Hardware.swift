@@ -63,7 +63,8 @@ extension RegisteredHardware: Record {
 
 extension HardwareFeatures {
   private static let names: [(word: String, feature: HardwareFeatures)] = [
-    ("token-2", .tokenVersionTwo), ("factory-secret", .factorySecret),
+    ("token-2", .tokenVersionTwo), ("ratchet", .ratchet), ("factory-secret", .factorySecret),
+    ("upcoming", .upcoming),
   ]
 
   /// The features that this version knows, as words.

@@ -3,7 +3,7 @@
 public import ProofJOSE
 public import ProofModel
 
-/// A registered build of an app.
+/// A registered build of an app, or a registered environment: the state of systems to come.
 public struct Registration: Record, Hashable {
   /// The digest of the build: its executable and its bundle.
   public var digest: AppDigest
@@ -17,11 +17,13 @@ public struct Registration: Record, Hashable {
   public var expiry: Int64?
   /// The evidence to ignore when the build's reports are checked.
   public var without: LeftOutEvidence
+  /// The prediction, where it is still to come; nil for a build that is here.
+  public var prediction: Prediction?
 
   /// A registration of these parts.
   public init(
     _ digest: AppDigest, name: String, isDevelopment: Bool = false, added: Int64,
-    expiry: Int64? = nil, without: LeftOutEvidence = .none
+    expiry: Int64? = nil, without: LeftOutEvidence = .none, prediction: Prediction? = nil
   ) {
     self.digest = digest
     self.name = name
@@ -29,6 +31,7 @@ public struct Registration: Record, Hashable {
     self.added = added
     self.expiry = expiry
     self.without = without
+    self.prediction = prediction
   }
 
   /// The record's table.
@@ -44,6 +47,7 @@ public struct Registration: Record, Hashable {
     fields.set("added", added)
     fields.set("expiry", expiry)
     if without != .none { fields.set("without", without.text) }
+    if let prediction { fields["upcoming"] = .object(prediction.fields) }
     return fields
   }
 
@@ -54,14 +58,20 @@ public struct Registration: Record, Hashable {
       let added = fields.integer("added"),
       let without = try? LeftOutEvidence(parsing: fields.text("without") ?? "none")
     else { return nil }
+    var prediction: Prediction?
+    if case .object(let fields) = fields["upcoming"] {
+      prediction = Prediction(fields)
+      guard prediction != nil else { return nil }
+    }
     self.init(
       digest, name: name, isDevelopment: isDevelopment, added: added,
-      expiry: fields.integer("expiry"), without: without)
+      expiry: fields.integer("expiry"), without: without, prediction: prediction)
   }
 
   /// The public fields.
   public var shown: JSONObject {
     var shown = fields
+    if let prediction { shown["upcoming"] = .object(prediction.shown) }
     shown.set("digest", key)
     return shown
   }

@@ -10,12 +10,12 @@ public import ProofModel
 /// store that passes can replace the service's own (``SQLiteStore``).
 ///
 /// All functions are called from several threads at once, and return when their promises are kept.
-public protocol Store: Sendable {
-  /// One row, or nil.
-  func row(_ key: String, of table: StoreTable) throws(StoreError) -> [UInt8]?
-
-  /// All rows of a table, in the order of their keys' UTF-8 bytes.
-  func rows(of table: StoreTable) throws(StoreError) -> [StoreRow]
+public protocol Store: RowReader {
+  /// The revision and all rows of some tables, read at one moment.
+  ///
+  /// A store on another machine answers it in one trip. The default reads table by table, and again
+  /// if the revision changed meanwhile.
+  func image(of tables: [StoreTable]) throws(StoreError) -> StoreImage
 
   /// Makes all changes or none. When it returns they survive a power cut.
   ///
@@ -108,6 +108,51 @@ public protocol Store: Sendable {
 
   /// The number of devices.
   func counts() throws(StoreError) -> StoreCounts
+}
+
+/// The rows of a store, or of its state at one revision.
+public protocol RowReader: Sendable {
+  /// One row, or nil.
+  func row(_ key: String, of table: StoreTable) throws(StoreError) -> [UInt8]?
+
+  /// All rows of a table, in the order of their keys' UTF-8 bytes.
+  func rows(of table: StoreTable) throws(StoreError) -> [StoreRow]
+}
+
+extension Store {
+  /// The revision and all rows of some tables: table by table, until the revision stays.
+  public func image(of tables: [StoreTable]) throws(StoreError) -> StoreImage {
+    while true {
+      let before = try revision()
+      var rows: [StoreTable: [StoreRow]] = [:]
+      for table in tables { rows[table] = try self.rows(of: table) }
+      if try revision() == before { return StoreImage(revision: before, rows) }
+    }
+  }
+}
+
+/// All rows of some tables of a store at one revision.
+public struct StoreImage: RowReader, Hashable {
+  /// The revision.
+  public let revision: UInt64
+  private let tables: [StoreTable: [StoreRow]]
+
+  /// An image of these rows, each table's in the order of its keys' UTF-8 bytes.
+  public init(revision: UInt64, _ tables: [StoreTable: [StoreRow]]) {
+    self.revision = revision
+    self.tables = tables
+  }
+
+  /// One row, or nil. The image must have its table.
+  public func row(_ key: String, of table: StoreTable) throws(StoreError) -> [UInt8]? {
+    try rows(of: table).first { $0.key.utf8.elementsEqual(key.utf8) }?.value
+  }
+
+  /// All rows of a table, which the image must have.
+  public func rows(of table: StoreTable) throws(StoreError) -> [StoreRow] {
+    guard let rows = tables[table] else { preconditionFailure("The image lacks a table.") }
+    return rows
+  }
 }
 
 /// The tables of rows.

@@ -21,6 +21,8 @@ struct TokenMinter {
     var granted: GateGrant?
     /// The change that the report makes to the device's strings.
     var strings = DeviceSighting.StringsChange.none
+    /// Why an app that takes pairs to come got none, or less; for the operator's log.
+    var obstacles: [Predictions.Obstacle] = []
   }
 
   /// The answer.
@@ -31,7 +33,7 @@ struct TokenMinter {
   func answer(_ result: inout Result) throws(Refusal) -> AttestationAnswer {
     let answer =
       switch report.subject.purpose {
-      case .token, .measurement: try tokenAnswer()
+      case .token, .measurement: try tokenAnswer(&result)
       case .secureString: try stringAnswer(&result.strings)
       case .customJWT: try customAnswer()
       case .gate: try gateAnswer(&result.granted)
@@ -52,7 +54,7 @@ struct TokenMinter {
 
   // MARK: Tokens
 
-  private func tokenAnswer() throws(Refusal) -> AttestationAnswer {
+  private func tokenAnswer(_ result: inout Result) throws(Refusal) -> AttestationAnswer {
     guard let api = snapshot.apis[report.subject.name.lowercased()] else {
       return work.answer(.unknownDomain)
     }
@@ -64,8 +66,9 @@ struct TokenMinter {
     let signer = snapshot.signer(of: api)
     if snapshot.hasAudience(api) { claims.audience = [api.host] }
     claims.messageKeyID = snapshot.messageKey?.id
+    let general = claims
     if let (measurement, generation) = measurement {
-      try add(measurement, generation, to: &claims)
+      try add(measurement, generation, work.key, to: &claims)
     }
     var answer = work.answer(.done)
     // Set it for a failing app's token too, so that the two look alike.
@@ -78,6 +81,22 @@ struct TokenMinter {
     // signatures.
     answer.messageKey =
       judgement.isPassed ? snapshot.messageKey?.key : snapshot.messageDecoy
+    if let (_, base) = measurement, report.takesUpcoming {
+      let predictions = Predictions(
+        of: report, judgement, under: snapshot, work.terms, with: work.key, at: work.now.seconds)
+      result.obstacles = predictions.obstacles
+      for pair in predictions.pairs {
+        var claims = general
+        try add(pair.measurement, pair.config.generation, pair.key, to: &claims)
+        claims.others["mgb"] = .number(JSONNumber(Int64(base)))
+        claims.others["mup"] = .bool(true)
+        let token = try minted { () throws(ServiceError) in
+          judgement.isPassed && pair.isForApp
+            ? try key.token(claims, signedBy: signer) : try key.decoy(claims, signedBy: signer)
+        }
+        answer.upcoming.append(UpcomingPair(pair.config, token: token, label: pair.label))
+      }
+    }
     return answer
   }
 
@@ -103,9 +122,9 @@ struct TokenMinter {
   }
 
   private func add(
-    _ measurement: Measurement, _ generation: UInt32, to claims: inout Claims
+    _ measurement: Measurement, _ generation: UInt32, _ key: MeasurementProofKey,
+    to claims: inout Claims
   ) throws(Refusal) {
-    let key = work.key
     claims.measurement = try minted { () throws(ServiceError) in
       try ServiceError.ofJOSE { () throws(JOSEError) in
         let integrity = measurement.withBytes(of: .integrity) { JOSESecret(copying: $0) }

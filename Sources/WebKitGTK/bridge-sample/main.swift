@@ -59,45 +59,46 @@ if let place = words.firstIndex(of: "--named") {
   name = words[place + 1]
   words.removeSubrange(place...place + 1)
 }
-let probe = try Probe(
-  .init(bundle: words[1] + "/bundle", storage: words[1] + "/storage", hardens: false))
-let transport = CurlTransport(.init(authorities: words[2], allowsPlainLoopback: true))
-let attestor = Attestor(observer: probe, over: transport)
-try attestor.initializeAndWait(words[3])
-let log = Log(upTo: .info) { _, line in
+var configuration = Configuration(
+  account: words[3], bundle: words[1] + "/bundle", storage: words[1] + "/storage")
+configuration.network.authorities = words[2]
+configuration.network.allowsPlainLoopback = true
+configuration.log = Log(upTo: .info) { _, line in
   FileHandle.standardError.write(Data((line + "\n").utf8))
 }
-let session = try GateSession(attestor, for: words[4], options: .init(log: log))
+configuration.presenter = WebKitPresenter(
+  title: "person", trust: .init(certificate: words[5], host: "localhost"))
+let attestor = try Attestor(configuration)
+let host = words[4]
 let sample = Sample(
-  PageBridge(session, origins: [try .init(words[6]): [3301]]), words[5], Array(words.dropFirst(7)))
-let client = ProtectedClient(
-  session,
-  challenges: ChallengeSettings(
-    presenter: WebKitPresenter(
-      title: "person", trust: .init(certificate: words[5], host: "localhost"))))
-// WebKitGTK loads libraries with its first page, and the app is attested with what it has loaded. The session therefore
-// begins when a page has gone through all of it.
+  PageBridge(attestor, origins: [try .init(words[6]): [3301]]), words[5], Array(words.dropFirst(7)))
+
+// WebKitGTK loads libraries with its first page, and the app is attested with what it has loaded. The app is therefore
+// admitted when a page has gone through all of it.
 var isLoaded = false
 let first = BridgeWindow(
-  PageBridge(session, origins: [:]), title: "sample", width: 400, height: 300
-) { [name] title in
+  PageBridge(attestor, origins: [:]), title: "sample", width: 400, height: 300
+) { [name, attestor, host, sample] title in
   guard title == "done: loaded", !isLoaded else { return }
   isLoaded = true
-  session.start { error in
-    if let error {
+  Task.detached {
+    let client = attestor.client
+    do { try await attestor.ready() } catch {
       say("error: \(error)")
       exit(1)
     }
     // The gate token, which the gate of the test opens.
-    let request = try? session.guarded(Request("GET", "https://\(session.host)/"))
+    let request = try? await client.guarded(Request("GET", "https://\(host)/"))
     say("token \(request?.values(of: "proof-token").first ?? "-")")
     // The gate's answer brings its word on the time, which event tokens carry.
     do {
-      let status = try client.performAndWait(Request("GET", "https://\(session.host)/proof")).status
-      say("served \(status)")
+      say("served \(try await client.perform(Request("GET", "https://\(host)/proof")).status)")
     } catch { say("served error: \(error)") }
     if let name {
-      do { say("named \(try client.attestAndWait(name))") } catch { say("named error: \(error)") }
+      do {
+        try await client.attest(name, at: host)
+        say("named \(await client.clearance(for: host) ?? "-")")
+      } catch { say("named error: \(error)") }
     }
     WebLoop.onMain { MainActor.assumeIsolated { sample.next() } }
   }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import ProofApp
+
 /// The sample app's answer to a verb: a line for people, JSON for programs.
 struct AppAnswer: Codable {
   /// The outcome, in few words that do not change from run to run.
@@ -38,5 +40,24 @@ extension StepTime {
     sum.cryptography += other.cryptography
     sum.link += other.link
     sum.network += other.network
+  }
+}
+
+extension LinkError {
+  /// The outcome of a command in few words.
+  var words: String {
+    switch reason {
+    case .integrityDiffers, .deviceDiffers: "measure again"
+    case .hardwareTooOld: "update the lock"
+    case .notMeasured, .resourcesExhausted: "not measured"
+    case .busy: "wait"
+    case .linkLost: "link lost"
+    case .unreachable: "no lock at this address"
+    case .timedOut: "deadline passed"
+    case .cancelled: "cancelled"
+    case .earlierCommand: "an earlier command"
+    case .notStored: "not remembered"
+    default: "ask the backend: \(verdict.map { "\($0)" } ?? code)"
+    }
   }
 }

@@ -1,15 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Dispatch
 import Foundation
-import ProofKit
-import ProofKitHTTP
-import ProofModel
+import ProofApp
 
 /// An app of a shop: everything an app developer writes to prove requests and events to an API.
 final class ShopApp: DemoApp {
-  /// The timeout for the first admission. The service is on the same machine.
-  private static let patience = DispatchTimeInterval.seconds(20)
   /// The time limit of a request. The shop is on the same machine, too.
   private static let limit = Duration.seconds(20)
   /// The event that redeems a voucher.
@@ -25,9 +20,6 @@ final class ShopApp: DemoApp {
   private let home: AppHome
   private let stopwatch = Stopwatch()
   private let attestor: Attestor
-  private let session: GateSession
-  private let client: ProtectedClient
-  private var isStarted = false
 
   /// Starts the app.
   ///
@@ -35,14 +27,12 @@ final class ShopApp: DemoApp {
   /// - Throws: If a file cannot be used; the error names it.
   init(_ home: AppHome) throws {
     self.home = home
-    let probe = TimedProbe(
-      probe: try Probe(.init(bundle: home.bundle, storage: home.storage)), stopwatch: stopwatch)
-    let transport = TimedTransport(
-      transport: CurlTransport(.init(authorities: home.authority)), stopwatch: stopwatch)
-    attestor = Attestor(observer: probe, over: transport, appName: "shop-app")
-    session = try GateSession(
-      attestor, for: home.api(), options: .init(store: GateStore(folder: home.storage)))
-    client = ProtectedClient(session)
+    var configuration = Configuration(
+      account: try home.account(), bundle: home.bundle, storage: home.storage)
+    configuration.network.authorities = home.authority
+    configuration.appName = "shop-app"
+    attestor = try Attestor(configuration, using: Parts(configuration).timed(by: stopwatch))
+    try attestor.setUser(home.user().name)
   }
 
   /// Does one verb, and returns its outcome and its time.
@@ -64,8 +54,8 @@ final class ShopApp: DemoApp {
   private func act(_ words: [String]) async throws -> AppAnswer {
     switch (words.first, words.count) {
     case ("enrol", 1):
-      try await begin()
-      return AppAnswer(outcome: "admitted", detail: "to \(session.host)")
+      try await attestor.ready()
+      return AppAnswer(outcome: "admitted", detail: "to \(try home.api())")
     case ("prices", 1): return try await send(Request("GET", url("/prices")))
     case ("buy", 3):
       return try await send(
@@ -77,33 +67,12 @@ final class ShopApp: DemoApp {
     }
   }
 
-  /// Starts the session, and waits until it can prove anything.
-  private func begin() async throws {
-    guard !isStarted else { return }
-    isStarted = true
-    try await attestor.initialize(
-      home.account(), updates: .automatic(ConfigurationStore(folder: home.storage)))
-    try session.setAccount(home.user().name)
-    let session = session
-    let answers = AsyncStream<GateError?> { answer in
-      session.start { answer.yield($0) }
-      // No answer in time ends the stream.
-      DispatchQueue.global().asyncAfter(deadline: .now() + Self.patience) { answer.finish() }
-    }
-    for await error in answers {
-      guard let error else { return }
-      throw error
-    }
-    throw session.lastError ?? .notReady(nil)
-  }
-
   /// Sends a request with its proof and, if there is an event, with a token of the event for the body.
   private func send(_ request: Request, event: EventID? = nil) async throws -> AppAnswer {
-    try await begin()
     var request = request
     request.fields = [HeaderField("Authorization", "Bearer \(try home.user().secret)")]
     if request.body != nil { request.fields.append(HeaderField("Content-Type", "text/plain")) }
-    let response = try await client.perform(
+    let response = try await attestor.client.perform(
       request, event: event, data: event == nil ? [] : request.body ?? [], within: Self.limit)
     let text = String(decoding: response.body, as: UTF8.self)
       .trimmingCharacters(in: .whitespacesAndNewlines)
@@ -117,7 +86,7 @@ final class ShopApp: DemoApp {
     return answer
   }
 
-  private func url(_ target: String) -> String { "https://\(session.host)\(target)" }
+  private func url(_ target: String) throws -> String { "https://\(try home.api())\(target)" }
 
   private static func outcome(_ status: Int) -> String {
     switch status {

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import ProofKit
-import ProofLink
-import ProofModel
+import ProofApp
 
-/// A probe, timed.
+/// A probe, timed. Work of a guarded closure beside measuring is cryptography.
 struct TimedProbe: EvidenceObserver {
-  let probe: Probe
+  let probe: any EvidenceObserver
   let stopwatch: Stopwatch
 
   func collect(for config: MeasurementConfig) throws(ProofError) -> EvidenceSet {
@@ -28,7 +26,7 @@ struct TimedProbe: EvidenceObserver {
   func forget() { probe.forget() }
 
   func guarding<R>(_ body: () throws(ProofError) -> R) throws(ProofError) -> R {
-    try probe.guarding(body)
+    try stopwatch.time(.cryptography) { () throws(ProofError) in try probe.guarding(body) }
   }
 
   func observe(
@@ -37,6 +35,15 @@ struct TimedProbe: EvidenceObserver {
     try stopwatch.time(.measurement) { () throws(ProofError) in
       try probe.observe(sources, policy: policy, limitLog2: limitLog2, cancellation: cancellation)
     }
+  }
+
+  func differences(from config: MeasurementConfig) throws(ProofError) -> Diagnosis {
+    try stopwatch.time(.measurement) { () throws(ProofError) in try probe.differences(from: config)
+    }
+  }
+
+  func noteEntries(of config: MeasurementConfig) throws(ProofError) {
+    try probe.noteEntries(of: config)
   }
 }
 
@@ -50,40 +57,11 @@ struct TimedTransport: Transport {
   }
 }
 
-/// A prover, timed: its work beside measuring is cryptography.
-struct TimedProver: CommandProver {
-  let prover: Prover<TimedProbe>
-  let stopwatch: Stopwatch
-
-  func prove(
-    _ command: Command, _ kind: ProofKind, from instance: InstanceID, to hardware: HardwareID,
-    answering challenge: Challenge, form: TokenForm
-  ) throws(ProofError) -> ProvedCommand {
-    try stopwatch.time(.cryptography) { () throws(ProofError) in
-      try prover.prove(
-        command, kind, from: instance, to: hardware, answering: challenge, form: form)
-    }
-  }
-
-  func hasChanged(
-    since command: ProvedCommand, at hardware: HardwareID, form: TokenForm
-  ) throws(ProofError) -> Bool {
-    try prover.hasChanged(since: command, at: hardware, form: form)
-  }
-
-  func receipt(
-    of answer: Answer, to token: MeasurementToken, for hardware: HardwareID, form: TokenForm
-  ) throws(ProofError) -> Receipt {
-    try stopwatch.time(.cryptography) { () throws(ProofError) in
-      try prover.receipt(of: answer, to: token, for: hardware, form: form)
-    }
-  }
-
-  func recall(
-    of command: OpenCommand, from instance: InstanceID, to hardware: HardwareID, form: TokenForm
-  ) throws(ProofError) -> Recall {
-    try stopwatch.time(.cryptography) { () throws(ProofError) in
-      try prover.recall(of: command, from: instance, to: hardware, form: form)
-    }
+extension Parts {
+  /// The same parts, timed.
+  func timed(by stopwatch: Stopwatch) -> Parts {
+    Parts(
+      probe: TimedProbe(probe: probe, stopwatch: stopwatch),
+      transport: TimedTransport(transport: transport, stopwatch: stopwatch))
   }
 }

@@ -2,6 +2,7 @@
 
 import Console
 import Glibc
+internal import ProofBytes
 import ProofKit
 import ProofModel
 
@@ -86,12 +87,10 @@ struct AttackShell {
   private func forge() throws {
     let lock = try HardwareIdentity(
       id: HardwareID(bytes("--hardware")), publicKey: HardwarePublicKey(bytes("--key")))
-    var now = timespec()
-    _ = unsafe clock_gettime(CLOCK_REALTIME, &now)
     let grant = try MeasurementGrant(
       for: lock.id, instance: InstanceID(bytes("--instance")), mode: .development,
       integrityClasses: .all, attempts: .max, uses: .unlimited, generation: .max - 1,
-      issued: UInt64(now.tv_sec), secrets: Self.invented(), version: .two)
+      issued: UInt64(SystemClock.read().seconds), secrets: Self.invented(), version: .two)
     let secret = try FactorySecret(of: lock.id, drawn: .random(count: FactorySecret.byteCount))
     let token = try grant.sealed(to: lock, with: secret, signedBy: .random())
     print(try RawLink(to: options.needed("--socket")).ask(token.message, at: .token).verdict)

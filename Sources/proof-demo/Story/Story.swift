@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
+internal import ProofBytes
 
 /// The first act, about a lock: first the steps that must succeed, then those that must be refused, then recovery.
 final class Story {
   let world: World
   let narrator: Narrator
-  var chance: Chance
+  var chance: SplitMix64
   let seed: UInt64
 
   var phone: Phone { world.phone }
@@ -16,7 +17,7 @@ final class Story {
     self.world = world
     self.narrator = narrator
     self.seed = seed
-    chance = Chance(seed: seed)
+    chance = SplitMix64(seed: seed)
   }
 
   private static let prologue = """

@@ -3,6 +3,7 @@
 """token.txt, order.txt, message.txt, frame.txt, record.txt."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from blocks import Block, case
 from proofspec.basics import DEVELOPMENT, FOREVER, GENERATION_MAX
@@ -14,12 +15,14 @@ from proofspec.message import (
     Status,
     Type,
     Verdict,
+    answered_nonce,
     encode_challenge,
     make_command,
     make_recall,
 )
 from proofspec.order import EPOCH, FLOOR, REVOKE, create_order
 from proofspec.proof import Occasion, escort, receipt
+from proofspec.ratchet import REFUSE, REPORT
 from proofspec.stored import (
     FREE,
     HELD,
@@ -129,6 +132,8 @@ def tokens() -> Iterator[Block]:
     yield put_token_2("version 2, every field at its end", one, integrity_classes=0xFFFF,
                       device_classes=0xFFFF, delegable_classes=0xFFFF, generation=high, base=high)
     yield put_token_2("version 2, the literal form", one, DOOR, form=LITERAL)
+    yield put_token_2("version 2, a ratchet that reports", one, policy=REPORT)
+    yield put_token_2("version 2, a ratchet that refuses", one, policy=REFUSE)
 
 
 def put_order(
@@ -186,6 +191,32 @@ def put_command(comment: str, who: App, occasion: Occasion, form: int = DIVERSIF
     )
 
 
+def put_command_ratchet(comment: str, who: App, occasion: Occasion, known: int) -> Block:
+    """A command of kind 3 or 4."""
+    secrets, ratchet = who.at(DOOR), stuff("a ratchet", 16)
+    made = make_command(occasion, who.instance_id, secrets, ratchet, known)
+    block = case("command_ratchet", comment).put_all(
+        hardware_id=occasion.hardware_id,
+        challenge=occasion.challenge,
+        counter=occasion.counter,
+        kind=occasion.kind,
+        **{"class": occasion.cls},
+        instance_id=who.instance_id,
+    )
+    return put_secrets(block, secrets).put_all(
+        command=occasion.command,
+        ratchet=ratchet,
+        known=known,
+        nonce=occasion.nonce(),
+        integrity_proof=made.integrity_proof,
+        ratchet_tag=made.ratchet_tag,
+        escort=answered_nonce(made, occasion.nonce()),
+        device_proof=made.device_proof,
+        type=Type.COMMAND,
+        message=made.encoded(),
+    )
+
+
 def messages() -> Iterator[Block]:
     one, challenge = world.app("one"), stuff("challenge", 32)
     for what, comment in ((1, "ask for a challenge"), (2, "ask for the status")):
@@ -208,11 +239,24 @@ def messages() -> Iterator[Block]:
         (Occasion(DOOR.id, challenge, 5, 1, 0, b"open"), LITERAL, "integrity, literal secrets"),
     ):
         yield put_command(comment, one, occasion, form)
+    for occasion, known, comment in (
+        (Occasion(DOOR.id, challenge, 1, 3, 0, b"open"), 0, "integrity with a ratchet"),
+        (Occasion(DOOR.id, challenge, 1, 4, 0, b"open"), 0, "device with a ratchet"),
+        (Occasion(DOOR.id, challenge, 9, 3, 15, b""), 8, "integrity, no command: 102 bytes"),
+        (Occasion(DOOR.id, challenge, 9, 4, 15, b""), 2**32 - 1, "device, no command: 70 bytes"),
+        (Occasion(DOOR.id, challenge, 9, 3, 1, stuff("eight", 8)), 8, "eight bytes: 110 bytes"),
+        (Occasion(DOOR.id, challenge, 9, 3, 1, stuff("long", 256)), 8, "integrity, 358 bytes"),
+        (Occasion(DOOR.id, challenge, 9, 4, 1, stuff("long", 256)), 8, "device, 326 bytes"),
+    ):
+        yield put_command_ratchet(comment, one, occasion, known)
     secrets = one.at(DOOR)
     for verdict, detail, counter, signed in (
         (Verdict.ACCEPTED, 65535, 1, True),
         (Verdict.INTEGRITY_DIFFERS, 2, 2**40, True),
         (Verdict.UNKNOWN_INSTANCE, 0, 3, False),
+        (Verdict.ACCEPTED_COPY, 65535, 4, True),
+        (Verdict.ACCEPTED_DEVICE_ONLY_COPY, 9, 5, True),
+        (Verdict.COPIED, 3, 6, True),
         (Verdict.BUSY, 5, 0, False),
     ):
         key, nonce = secrets.device_key, stuff("nonce of a verdict", 16)
@@ -320,6 +364,7 @@ def records() -> Iterator[Block]:
         secrets=body.secrets,
         delegable_classes=2,
     )
+    reporting = replace(held, policy=REPORT, copies=3, ratchet=stuff("a stored ratchet", 16))
     revoked = Slot(
         state=REVOKED, revoked_generation=FOREVER, revoked_at=START, instance_id=one.instance_id
     )
@@ -327,6 +372,8 @@ def records() -> Iterator[Block]:
         (1, 7, held, "held, one use taken"),
         (8, 1, revoked, "revoked for good, without a token ever"),
         (2, 3, Slot(state=FREE), "freed"),
+        (3, 9, reporting, "a ratchet that reports, three copies seen"),
+        (3, 10, replace(reporting, policy=REFUSE, copies=255), "a ratchet that refuses"),
     ):
         made = case("slot", comment).put_all(
             hardware_secret=DOOR.secret, number=number, sequence=sequence
@@ -337,7 +384,8 @@ def records() -> Iterator[Block]:
         if decode_slot(decode_record(key, number, raw)[1]) != slot:
             raise AssertionError("a slot that reads differently")
         yield made.put_all(record_key=key, bytes=raw)
-        yield _old_slot(f"of version 1: {comment}", number, sequence, slot)
+        if slot.policy == 0:
+            yield _old_slot(f"of version 1: {comment}", number, sequence, slot)
 
 
 def _old_slot(comment: str, number: int, sequence: int, slot: Slot) -> Block:

@@ -25,6 +25,15 @@ from proofspec.token import token_digest
 from .world import BACKEND, DOOR, OTHER_BACKEND, START, App, Issuer, Place, stuff
 
 
+# Details of refusals, by hand from the page's table.
+NO_CHALLENGE, OTHER_CHALLENGE, TIMED_OUT, ENDED = 1, 2, 3, 4  # stale
+CLASS, INTEGRITY_DEMANDED = 1, 2  # not permitted
+BELOW_FLOOR, OLDER_GENERATION = 1, 2  # superseded
+OTHER_MODE, LITERAL_FORM, SUITE_DEMANDED = 1, 2, 3  # wrong mode
+VERSION, SUITE, RESERVED, KIND = 1, 2, 3, 4  # too new
+SLOTS = 8  # no room
+
+
 @dataclass(frozen=True)
 class Live:
     """A challenge that the hardware gave."""
@@ -145,8 +154,10 @@ class Script:
     def busy_token(self, token: bytes) -> "Script":
         return self.expect(Type.TOKEN, token, Verdict.BUSY, self.wait)
 
-    def order(self, order: bytes, verdict: Verdict = Verdict.ORDER_DONE) -> "Script":
-        detail = self.wait if verdict == Verdict.BUSY else 0
+    def order(
+        self, order: bytes, verdict: Verdict = Verdict.ORDER_DONE, detail: int = 0
+    ) -> "Script":
+        detail = self.wait if verdict == Verdict.BUSY else detail
         return self.expect(Type.ORDER, order, verdict, detail)
 
     def command(
@@ -163,11 +174,13 @@ class Script:
         secrets: Secrets | None = None,
         signed: bool = True,
         wire: bytes | None = None,
+        held: App | None = None,
     ) -> bytes:
-        """Sends a command under `live`; returns the nonce. `secrets` replaces the app's own."""
+        """Sends a command under `live`; returns the nonce. `secrets` replaces the app's own. `held` is the app whose
+        pair keys the receipt, where it is another one."""
         occasion = Occasion(self.where.id, live.bytes, live.counter, kind, cls, command)
         right = who.at(self.where, form)
-        self.dpk = right.device_key
+        self.dpk = (held or who).at(self.where, form).device_key
         made = make_command(occasion, who.instance_id, secrets or right).encoded()
         nonce = occasion.nonce()
         self.expect(
@@ -179,6 +192,9 @@ class Script:
             nonce if signed else None,
         )
         return nonce
+
+    def stale(self, who: App, live: Live, detail: int) -> bytes:
+        return self.command(who, live, Verdict.STALE, detail, signed=False)
 
     def recall(
         self,

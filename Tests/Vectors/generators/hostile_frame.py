@@ -117,7 +117,7 @@ def _bad_packets() -> Iterator[tuple[str, bytes, str]]:
         (Type.TOKEN, 287),
         (Type.TOKEN, 289),
         (Type.COMMAND, 57),
-        (Type.COMMAND, 347),
+        (Type.COMMAND, 359),
         (Type.VERDICT, 42),
         (Type.ORDER, 125),
         (Type.RECALL, 71),

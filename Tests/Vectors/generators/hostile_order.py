@@ -216,20 +216,26 @@ def _commands() -> Iterator[Block]:
         head = u8(kind) + u8(cls) + WHO + u64(1)
         return (head + stuff("proofs and a command", 400))[:length]
 
-    for kind, cls, length in ((1, 0, 90), (1, 15, 346), (2, 0, 58), (2, 15, 314)):
+    for kind, cls, length in (
+        (1, 0, 90), (1, 15, 346), (2, 0, 58), (2, 15, 314),
+        (3, 0, 102), (3, 15, 358), (4, 0, 70), (4, 15, 326),
+    ):
         comment = f"command of kind {kind}, class {cls}, {length} bytes"
         yield parse(comment, Type.COMMAND, command(kind, cls, length), "none", "EdgeCase")
-    for kind, length in ((1, 0), (1, 1), (1, 58), (1, 89), (1, 347), (2, 2), (2, 57), (2, 315)):
+    for kind, length in (
+        (1, 0), (1, 1), (1, 58), (1, 89), (1, 347), (2, 2), (2, 57), (2, 315),
+        (3, 58), (3, 101), (3, 359), (4, 57), (4, 69), (4, 327),
+    ):
         comment = f"command of kind {kind}, {length} bytes"
         message = command(kind, 0, length)
         yield parse(comment, Type.COMMAND, message, "malformed", "WrongLength")
-    for kind, cls, length in ((0, 0, 98), (3, 0, 98), (255, 0, 98), (3, 16, 58), (6, 0, 346)):
+    for kind, cls, length in ((0, 0, 98), (5, 0, 98), (255, 0, 98), (5, 16, 58), (6, 0, 358)):
         comment = f"command of kind {kind}, class {cls}, {length} bytes"
         message = command(kind, cls, length)
         yield parse(comment, Type.COMMAND, message, "too-new", "UnknownVersion")
-    for length in (57, 347):
-        message = command(3, 0, length)
-        comment = f"command of kind 3, {length} bytes"
+    for length in (57, 359):
+        message = command(5, 0, length)
+        comment = f"command of kind 5, {length} bytes"
         yield parse(comment, Type.COMMAND, message, "malformed", "WrongLength")
     for cls in (16, 128, 255):
         message = command(1, cls, 98)

@@ -11,6 +11,7 @@ from proofspec.curves import box, shared_secret, sign, unseal
 from proofspec.keys import LITERAL
 from proofspec.token import (
     SUITE_FACTORY,
+    UPCOMING,
     VERSION,
     VERSION_2,
     Body,
@@ -76,6 +77,10 @@ def _accepted() -> Iterator[Block]:
     yield offer("version 2, suite 1, no factory secret", sealed(BODY, DOOR), "none")
     literal = sealed(APP.body_2(DOOR, form=LITERAL), DOOR)
     yield offer("version 2, literal where it is allowed", literal, "none", lock=Lock(literal=True))
+    upcoming = sealed(replace(BODY, policy=UPCOMING))
+    yield offer("an upcoming token", upcoming, "none", lock=AT_SAFE)
+    predicted = sealed(APP.body_2(DOOR, form=LITERAL, policy=UPCOMING), DOOR)
+    yield offer("an upcoming token in the literal form", predicted, "wrong-mode", "Literal", lock=Lock(literal=True))
     high = APP.body_2(
         SAFE, delegable_classes=7, generation=GENERATION_MAX, base=GENERATION_MAX
     )
@@ -173,9 +178,9 @@ def _signature() -> Iterator[Block]:
 
 
 def _reserved() -> Iterator[Block]:
-    for bit in range(8):
-        token = sealed(replace(BODY, policy=1 << bit))
-        yield offer(f"policy bit {bit}", token, "too-new", "Reserved", lock=AT_SAFE)
+    for policy in (3, *(1 << bit for bit in (2, 3, 4, 6, 7)), 0x23, 0x81, 0xFF):
+        token = sealed(replace(BODY, policy=policy))
+        yield offer(f"policy {policy:#04x}", token, "too-new", "Reserved", lock=AT_SAFE)
     for comment, fields in (
         ("the byte behind the policy", {"zero": 1}),
         ("the extension's first bit", {"extension": b"\x01" + bytes(7)}),
@@ -185,9 +190,9 @@ def _reserved() -> Iterator[Block]:
     first = "Precedence"
     both = sealed(replace(BODY, policy=0x10, integrity_classes=0, device_classes=0))
     yield offer("a reserved bit, and no class", both, "too-new", "Reserved", first, lock=AT_SAFE)
-    wrong = sealed(replace(BODY, policy=0x20, mode=DEVELOPMENT))
+    wrong = sealed(replace(BODY, policy=0x40, mode=DEVELOPMENT))
     yield offer("a reserved bit, and the wrong mode", wrong, "too-new", "Reserved", first, lock=AT_SAFE)
-    posing = sealed(replace(BODY, policy=0x20), by=STRANGER)
+    posing = sealed(replace(BODY, policy=0x40), by=STRANGER)
     yield offer("a reserved bit, not signed", posing, "not-signed", "Stranger", first, lock=AT_SAFE)
 
 

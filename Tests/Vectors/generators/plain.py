@@ -5,6 +5,7 @@
 from collections.abc import Iterator, Sequence
 
 from blocks import Block, case, put_records
+from proofspec import ratchet as ratchets
 from proofspec.baseline import device_set, make_config
 from proofspec.basics import DEVELOPMENT, GENERATION_MAX, PRODUCTION, xor
 from proofspec.config import CONFIG_BYTES_MAX, FULL, INCREMENTAL, TRUSTING, Config, Source, config_tag
@@ -109,6 +110,27 @@ def proofs() -> Iterator[Block]:
     ):
         made = case("escort", comment).put_all(nonce=nonce, integrity_proof=given)
         yield made.put("escort", escort(nonce, given))
+    for given, known, comment in (
+        (proof(here.key, nonce, here.im), 0, "a ratchet, from a token on"),
+        (proof(here.key, nonce, here.im), 2**32 - 1, "a ratchet, the highest counter known"),
+        (b"", 7, "a ratchet beside a device proof alone"),
+    ):
+        digest = stuff("digest of a token", 16)
+        first = ratchets.begin(here, digest)
+        tag = ratchets.tag(first, nonce)
+        yield case("ratchet", comment).put_all(
+            dpk_hw=here.device_key,
+            dm_hw=here.dm,
+            token_digest=digest,
+            nonce=nonce,
+            integrity_proof=given,
+            known=known,
+            first=first,
+            tag=tag,
+            next=ratchets.step(first, nonce),
+            fork=ratchets.fork(here, nonce),
+            escort=ratchets.escort(nonce, given, tag, known),
+        )
     key = here.device_key
     for verdict, detail, counter, comment in (
         (1, 65535, 1, "accepted, uses without limit"),

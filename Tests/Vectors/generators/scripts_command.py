@@ -8,16 +8,27 @@ from proofspec.basics import DEVELOPMENT, u8, u64
 from proofspec.keys import LITERAL
 from proofspec.message import Type, Verdict, make_command, parse_command
 from proofspec.order import EPOCH, create_order
-from proofspec.proof import DEVICE, Occasion, proof
+from proofspec.proof import DEVICE, INTEGRITY, Occasion, proof
 
-from .dialogue import Live, Script, revoke, wrong_device, wrong_integrity
+from .dialogue import (
+    CLASS,
+    INTEGRITY_DEMANDED,
+    KIND,
+    NO_CHALLENGE,
+    OTHER_CHALLENGE,
+    TIMED_OUT,
+    Live,
+    Script,
+    revoke,
+    wrong_device,
+    wrong_integrity,
+)
 from .hostile_config import flipped
 from .world import BACKEND, DOOR, GATE, START, app, bare_app, stuff
 
 ONE, TWO = app("one"), bare_app("two")
 ACCEPTED, DEVICE_ONLY = Verdict.ACCEPTED, Verdict.ACCEPTED_DEVICE_ONLY
 INTEGRITY_DIFFERS, DEVICE_DIFFERS = Verdict.INTEGRITY_DIFFERS, Verdict.DEVICE_DIFFERS
-STALE = Verdict.STALE
 
 
 def ready(comment: str, **token: int) -> Script:
@@ -87,27 +98,27 @@ def _challenges() -> Iterator[Script]:
     s = ready("the same challenge twice is refused the second time")
     live = s.ask()
     s.command(ONE, live, ACCEPTED, 65535)
-    s.command(ONE, live, STALE, signed=False)
+    s.stale(ONE, live, NO_CHALLENGE)
     yield s
 
     s = ready("a command without a challenge")
-    s.command(ONE, Live(1, stuff("invented", 32)), STALE, signed=False)
-    s.command(ONE, Live(0, bytes(32)), STALE, signed=False)
+    s.stale(ONE, Live(1, stuff("invented", 32)), NO_CHALLENGE)
+    s.stale(ONE, Live(0, bytes(32)), NO_CHALLENGE)
     yield s
 
     s = ready("a new challenge replaces the one before")
     first, second = s.ask(), s.ask()
     s.step("under the first challenge: this ends the second as well")
-    s.command(ONE, first, STALE, signed=False)
-    s.command(ONE, second, STALE, signed=False)
+    s.stale(ONE, first, OTHER_CHALLENGE)
+    s.stale(ONE, second, NO_CHALLENGE)
     s.command(ONE, s.ask(), ACCEPTED, 65535)
     yield s
 
     s = ready("the last challenge with the counter after")
     live = s.ask()
-    s.command(ONE, Live(live.counter + 1, live.bytes), STALE, signed=False)
+    s.stale(ONE, Live(live.counter + 1, live.bytes), OTHER_CHALLENGE)
     s.step("it ended the challenge")
-    s.command(ONE, live, STALE, signed=False)
+    s.stale(ONE, live, NO_CHALLENGE)
     yield s
 
     s = ready("a challenge as old as the limit, and a second older")
@@ -115,14 +126,14 @@ def _challenges() -> Iterator[Script]:
     live = s.ask()
     s.clock(1000 + s.limit).command(ONE, live, ACCEPTED, 65535)
     live = s.ask()
-    s.clock(1000 + 2 * s.limit + 1).command(ONE, live, STALE, signed=False)
-    s.step("and it is dead").command(ONE, live, STALE, signed=False)
+    s.clock(1000 + 2 * s.limit + 1).stale(ONE, live, TIMED_OUT)
+    s.step("and it is dead").stale(ONE, live, NO_CHALLENGE)
     yield s
 
     s = ready("a challenge dies with its link")
     live = s.ask()
     s.disconnect()
-    s.command(ONE, live, STALE, signed=False)
+    s.stale(ONE, live, NO_CHALLENGE)
     s.command(ONE, s.ask(), ACCEPTED, 65535)
     yield s
 
@@ -133,7 +144,7 @@ def _challenges() -> Iterator[Script]:
     ):
         live = s.ask()
         s.command(ONE, live, verdict, detail, secrets=secrets)
-        s.command(ONE, live, STALE, signed=False)
+        s.stale(ONE, live, NO_CHALLENGE)
     yield s
 
     s = ready("the challenge's own bytes count, not only its counter")
@@ -208,7 +219,7 @@ def _proofs() -> Iterator[Script]:
     s.command(ONE, live, Verdict.UNKNOWN_INSTANCE, signed=False)
     s.hold(ONE, ONE.token())
     s.step("the challenge was used up")
-    s.command(ONE, live, STALE, signed=False)
+    s.stale(ONE, live, NO_CHALLENGE)
     yield s
 
 
@@ -264,28 +275,37 @@ def _tampered(s: Script, live: Live, sent: bytes) -> None:
 def _limits() -> Iterator[Script]:
     refused = Verdict.NOT_PERMITTED
     s = ready("classes that the token does not permit", uses=5)
-    s.command(ONE, s.ask(), refused, cls=3)
-    s.command(ONE, s.ask(), refused, cls=15)
+    s.command(ONE, s.ask(), refused, CLASS, cls=3)
+    s.command(ONE, s.ask(), refused, CLASS, cls=15)
     s.step("permitted by an integrity match, asked for with a device match")
-    s.command(ONE, s.ask(), refused, cls=1, kind=DEVICE)
+    s.command(ONE, s.ask(), refused, INTEGRITY_DEMANDED, cls=1, kind=DEVICE)
+    s.step("permitted by no match")
+    s.command(ONE, s.ask(), refused, CLASS, cls=3, kind=DEVICE)
     s.step("no use was taken")
     s.command(ONE, s.ask(), ACCEPTED, 4, cls=1)
     yield s
 
     s = ready("no class for a device match", device_classes=0)
-    s.command(ONE, s.ask(), refused, kind=DEVICE)
+    s.command(ONE, s.ask(), refused, INTEGRITY_DEMANDED, kind=DEVICE)
     s.command(ONE, s.ask(), ACCEPTED, 65535)
     yield s
 
     s = ready("class 15 alone", integrity_classes=0x8000, device_classes=0x8000)
     s.command(ONE, s.ask(), ACCEPTED, 65535, cls=15)
     s.command(ONE, s.ask(), DEVICE_ONLY, 65535, cls=15, kind=DEVICE)
-    s.command(ONE, s.ask(), refused, cls=0)
-    s.command(ONE, s.ask(), refused, cls=7)
+    s.command(ONE, s.ask(), refused, CLASS, cls=0)
+    s.command(ONE, s.ask(), refused, CLASS, cls=7)
     yield s
 
     s = ready("an integrity proof that differs is told before a class not permitted")
     s.command(ONE, s.ask(), INTEGRITY_DIFFERS, 2, cls=9, secrets=wrong_integrity(ONE))
+    yield s
+
+    s = ready("a stranger does not learn which classes a token permits")
+    for cls in (0, 1, 9):
+        for kind in (INTEGRITY, DEVICE):
+            other = wrong_device(ONE)
+            s.command(ONE, s.ask(), DEVICE_DIFFERS, cls=cls, kind=kind, secrets=other)
     yield s
 
     s = ready("uses run out, shared by both kinds", uses=2)
@@ -322,7 +342,8 @@ def _limits() -> Iterator[Script]:
     s.command(ONE, s.ask(), ACCEPTED, 65535)
     s.clock(101).status(1, START + 101)
     s.command(ONE, s.ask(), Verdict.EXPIRED)
-    s.step("a token that ended meanwhile").token(TWO.token(not_after=START + 100), Verdict.EXPIRED)
+    s.step("a token that ended meanwhile: the first day")
+    s.token(TWO.token(not_after=START + 100), Verdict.EXPIRED, 1)
     s.step("and one that did not").hold(TWO, TWO.token(not_after=START + 101))
     yield s
 
@@ -354,14 +375,16 @@ def _shapes() -> Iterator[Script]:
     sent = _wire(live, b"open")
     for comment, wire in (
         ("kind 0", u8(0) + sent[1:]),
-        ("kind 3", u8(3) + sent[1:]),
+        ("kind 5", u8(5) + sent[1:]),
         ("kind 255, of the shortest length", u8(255) + sent[1:58]),
-        ("kind 3, class 16", u8(3) + u8(16) + sent[2:]),
+        ("kind 5, class 16", u8(5) + u8(16) + sent[2:]),
     ):
-        s.step(comment).expect(Type.COMMAND, wire, Verdict.TOO_NEW)
+        s.step(comment).expect(Type.COMMAND, wire, Verdict.TOO_NEW, KIND)
     for comment, wire in (
-        ("kind 3, shorter than any command", u8(3) + sent[1:57]),
-        ("kind 3, longer than any command", u8(3) + sent[1:] + bytes(347 - len(sent))),
+        ("kind 5, shorter than any command", u8(5) + sent[1:57]),
+        ("kind 5, longer than any command", u8(5) + sent[1:] + bytes(359 - len(sent))),
+        ("kind 3, a byte short", u8(3) + sent[1:90] + bytes(11)),
+        ("kind 4, a byte short", u8(4) + sent[1:58] + bytes(11)),
         ("class 16", sent[:1] + u8(16) + sent[2:]),
         ("empty", b""),
         ("without its device proof", sent[:58]),
@@ -388,6 +411,6 @@ def _shapes() -> Iterator[Script]:
     ):
         s.expect(type, message, Verdict.MALFORMED)
     for what in (0, 3, 4, 255):
-        s.expect(Type.ASK, u8(what), Verdict.TOO_NEW)
+        s.expect(Type.ASK, u8(what), Verdict.TOO_NEW, KIND)
     s.command(ONE, live, ACCEPTED, 65535)
     yield s

@@ -7,7 +7,15 @@ from collections.abc import Iterator
 from proofspec.message import Verdict
 from proofspec.order import EPOCH, FLOOR, create_order
 
-from .dialogue import Script, revoke, wrong_integrity
+from .dialogue import (
+    ENDED,
+    NO_CHALLENGE,
+    OTHER_CHALLENGE,
+    VERSION,
+    Script,
+    revoke,
+    wrong_integrity,
+)
 from .scripts_command import ONE, TWO, ready
 from .world import BACKEND, DOOR, START, stuff
 
@@ -31,7 +39,7 @@ def _barriers() -> Iterator[Script]:
     older = s.ask()
     newer = s.link(2).ask()
     s.command(ONE, newer, ACCEPTED, 65535)
-    s.link(1).command(ONE, older, STALE, signed=False)
+    s.link(1).stale(ONE, older, ENDED)
     s.step("a new challenge of that link serves").command(ONE, s.ask(), ACCEPTED, 65535)
     yield s
 
@@ -45,8 +53,8 @@ def _barriers() -> Iterator[Script]:
     s = ready("each link has a live challenge of its own")
     first = s.ask()
     second = s.link(2).ask()
-    s.step("the other link's challenge").command(ONE, first, STALE, signed=False)
-    s.step("took this link's with it").command(ONE, second, STALE, signed=False)
+    s.step("the other link's challenge").stale(ONE, first, OTHER_CHALLENGE)
+    s.step("took this link's with it").stale(ONE, second, NO_CHALLENGE)
     s.link(1).command(ONE, first, ACCEPTED, 65535)
     yield s
 
@@ -59,7 +67,7 @@ def _barriers() -> Iterator[Script]:
     s = ready("a recalled challenge is stale before its instance is revoked")
     live = s.ask()
     s.recall(ONE, live.counter, OTHER_NONCE, NOT_EXECUTED)
-    s.order(revoke(ONE, 1)).command(ONE, live, STALE, signed=False)
+    s.order(revoke(ONE, 1)).stale(ONE, live, ENDED)
     s.command(ONE, s.ask(), Verdict.REVOKED, signed=False)
     yield s
 
@@ -78,14 +86,14 @@ def _swept_barriers() -> Iterator[Script]:
 
     s, live = swept("an instance new after a floor waits for the highest barrier of any instance")
     s.hold(ONE, ONE.token(issued=START + 60, generation=2))
-    s.command(ONE, live, STALE, signed=False)
+    s.stale(ONE, live, ENDED)
     s.command(ONE, s.ask(), ACCEPTED, 65535)
     yield s
 
     s, live = swept("so does one whose slot a revocation took after the floor")
     s.order(revoke(ONE, 1, START + 60)).status(2, START + 100)
     s.hold(ONE, ONE.token(issued=START + 60, generation=2))
-    s.command(ONE, live, STALE, signed=False)
+    s.stale(ONE, live, ENDED)
     s.command(ONE, s.ask(), ACCEPTED, 65535)
     yield s
 
@@ -97,7 +105,7 @@ def _orders() -> Iterator[Script]:
         s.token(token[:-1] + bytes([token[-1] ^ 1 << i]), Verdict.NOT_FOR_ME)
     order = create_order(BACKEND.seed, EPOCH, START, DOOR.id)
     s.order(b"PT" + order[2:], Verdict.BUSY).order(b"PO\x02" + order[3:], Verdict.BUSY)
-    s.token(b"PO" + token[2:], Verdict.MALFORMED).token(b"PT\x03" + token[3:], Verdict.TOO_NEW)
+    s.token(b"PO" + token[2:], Verdict.MALFORMED).token(b"PT\x03" + token[3:], Verdict.TOO_NEW, VERSION)
     s.busy_token(token)
     yield s
 

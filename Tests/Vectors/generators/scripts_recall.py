@@ -9,7 +9,17 @@ from proofspec.message import Type, Verdict
 from proofspec.order import EPOCH, FLOOR, create_order
 from proofspec.proof import DEVICE
 
-from .dialogue import Script, revoke, wrong_device, wrong_integrity
+from .dialogue import (
+    BELOW_FLOOR,
+    CLASS,
+    ENDED,
+    NO_CHALLENGE,
+    OTHER_CHALLENGE,
+    Script,
+    revoke,
+    wrong_device,
+    wrong_integrity,
+)
 from .scripts_command import ONE, TWO, ready
 from .world import BACKEND, DOOR, START, bare_app, stuff
 
@@ -55,7 +65,7 @@ def _told() -> Iterator[Script]:
     for secrets, cls, verdict, detail in (
         (wrong_integrity(ONE), 0, Verdict.INTEGRITY_DIFFERS, 2),
         (wrong_device(ONE), 0, Verdict.DEVICE_DIFFERS, 0),
-        (None, 9, Verdict.NOT_PERMITTED, 0),
+        (None, 9, Verdict.NOT_PERMITTED, CLASS),
     ):
         live = s.ask()
         nonce = s.command(ONE, live, verdict, detail, cls=cls, secrets=secrets)
@@ -117,7 +127,7 @@ def _fenced() -> Iterator[Script]:
     late = stuff("the late command's nonce", 16)
     s.recall(ONE, live.counter, late, NOT_EXECUTED)
     s.step("the command arrives after all")
-    s.command(ONE, live, STALE, signed=False)
+    s.stale(ONE, live, ENDED)
     s.command(ONE, s.ask(), ACCEPTED, 65535)
     yield s
 
@@ -142,7 +152,7 @@ def _fenced() -> Iterator[Script]:
     s.order(create_order(BACKEND.seed, FLOOR, START + 1, DOOR.id)).status(0, START + 1)
     s.step("whoever has the slot now needs a new challenge")
     s.hold(TWO, TWO.token(issued=START + 1))
-    s.command(TWO, live, STALE, signed=False)
+    s.stale(TWO, live, ENDED)
     s.command(TWO, s.ask(), ACCEPTED, 65535)
     s.step("the instance that comes back into another slot, too")
     s.hold(ONE, ONE.token(issued=START + 1, generation=2))
@@ -153,7 +163,7 @@ def _fenced() -> Iterator[Script]:
     first, second = s.ask(), s.ask()
     s.recall(ONE, second.counter, OTHER_NONCE, NOT_EXECUTED)
     s.recall(ONE, first.counter, OTHER_NONCE, NOT_EXECUTED)
-    s.command(ONE, second, STALE, signed=False)
+    s.stale(ONE, second, ENDED)
     yield s
 
 
@@ -211,13 +221,13 @@ def _restarts() -> Iterator[Script]:
 
     s = ready("a challenge does not outlive a restart", uses=3)
     live = s.ask()
-    s.restart().command(ONE, live, STALE, signed=False)
+    s.restart().stale(ONE, live, NO_CHALLENGE)
     s.hold(ONE, ONE.token(uses=3), 3)
     yield s
 
     s = ready("what was not executed before a restart", uses=3)
     first, second = s.ask(), s.ask()
-    nonce = s.command(ONE, first, STALE, signed=False)
+    nonce = s.stale(ONE, first, OTHER_CHALLENGE)
     s.restart()
     s.recall(ONE, first.counter, nonce, NOT_EXECUTED)
     s.recall(ONE, second.counter, OTHER_NONCE, NOT_EXECUTED)
@@ -246,7 +256,7 @@ def _restarts() -> Iterator[Script]:
     s.order(create_order(BACKEND.seed, FLOOR, START + 5, DOOR.id))
     s.restart().status(2, START + 10)
     s.token(ONE.token(issued=START + 6), Verdict.REVOKED)
-    s.token(TWO.token(issued=START + 4, generation=2), Verdict.SUPERSEDED)
+    s.token(TWO.token(issued=START + 4, generation=2), Verdict.SUPERSEDED, BELOW_FLOOR)
     s.hold(TWO, TWO.token(issued=START + 5))
     yield s
 
@@ -257,7 +267,7 @@ def _restarts() -> Iterator[Script]:
 
     s = ready("a slot that a floor freed is free after a restart")
     s.order(create_order(BACKEND.seed, FLOOR, START + 1, DOOR.id)).restart()
-    s.status(0, START + 1).token(ONE.token(), Verdict.SUPERSEDED)
+    s.status(0, START + 1).token(ONE.token(), Verdict.SUPERSEDED, BELOW_FLOOR)
     yield s
 
     s = Script("openings and refusals start anew after a restart")

@@ -55,6 +55,10 @@ def scripts() -> Iterator[Script]:
     s.disconnect().order(epoch(START + 1)).status(1, START + 1)
     yield s
 
+    s = Script("the days since a token's end are told up to a limit")
+    s.order(epoch(2**64 - 1)).token(ONE.token(not_after=START + 1), EXPIRED, 49_711)
+    yield s
+
     s = ready("the step counts from the running clock")
     s.clock(100)
     ahead(s, epoch(far + 101))

@@ -11,7 +11,20 @@ from proofspec.message import Type, Verdict
 from proofspec.order import ANYONE, EPOCH, FLOOR, create_order
 from proofspec.token import seal_token, token_header
 
-from .dialogue import Script, revoke, wrong_device, wrong_integrity
+from .dialogue import (
+    BELOW_FLOOR,
+    KIND,
+    LITERAL_FORM,
+    OLDER_GENERATION,
+    OTHER_MODE,
+    SLOTS,
+    SUITE,
+    VERSION,
+    Script,
+    revoke,
+    wrong_device,
+    wrong_integrity,
+)
 from .hostile_config import flipped
 from .hostile_order import EPOCH_ORDER, REVOKE_ORDER
 from .hostile_order import signed as signed_order
@@ -30,6 +43,7 @@ from .world import (
 
 ACCEPTED = Verdict.ACCEPTED
 SUPERSEDED, REVOKED, EXPIRED = Verdict.SUPERSEDED, Verdict.REVOKED, Verdict.EXPIRED
+DAY = 86_400
 CROWD = [bare_app(f"tenant {i}") for i in range(9)]
 
 
@@ -76,20 +90,20 @@ def _tokens() -> Iterator[Script]:
     s.hold(ONE, ONE.token(generation=2, attempts=2, uses=9), 9)
     s.command(ONE, s.ask(), ACCEPTED, 8)
     s.command(ONE, s.ask(), Verdict.INTEGRITY_DIFFERS, 1, secrets=wrong_integrity(ONE))
-    s.step("the generation before is superseded").token(ONE.token(attempts=1), SUPERSEDED)
+    s.step("the generation before is superseded").token(ONE.token(attempts=1), SUPERSEDED, OLDER_GENERATION)
     s.status(1, START)
     yield s
 
     s = ready("the same generation in other bytes is superseded")
-    s.token(ONE.token(uses=7), SUPERSEDED)
-    s.token(ONE.token(issued=START + 5), SUPERSEDED)
+    s.token(ONE.token(uses=7), SUPERSEDED, OLDER_GENERATION)
+    s.token(ONE.token(issued=START + 5), SUPERSEDED, OLDER_GENERATION)
     s.step("the epoch did not rise").status(1, START)
     s.command(ONE, s.ask(), ACCEPTED, 65535)
     yield s
 
     s = ready("generations may be left out, up to the last", generation=7)
     s.hold(ONE, ONE.token(generation=GENERATION_MAX))
-    s.token(ONE.token(generation=GENERATION_MAX - 1), SUPERSEDED)
+    s.token(ONE.token(generation=GENERATION_MAX - 1), SUPERSEDED, OLDER_GENERATION)
     yield s
 
     s = ready("generations of one instance do not matter to another", generation=9)
@@ -109,7 +123,7 @@ def _tokens() -> Iterator[Script]:
     yield s
 
     s = full("nine instances, eight slots")
-    s.token(CROWD[8].token(issued=START + 8), Verdict.NO_ROOM)
+    s.token(CROWD[8].token(issued=START + 8), Verdict.NO_ROOM, SLOTS)
     s.step("the epoch did not rise").status(8, START + 7)
     s.step("an instance with a slot needs no other")
     s.hold(CROWD[0], CROWD[0].token(generation=2, issued=START + 9)).status(8, START + 9)
@@ -126,7 +140,10 @@ def _tokens() -> Iterator[Script]:
     s.order(epoch(START + 100))
     s.hold(ONE, ONE.token(not_after=START + 100))
     s.order(epoch(START + 101))
-    s.token(TWO.token(not_after=START + 100), EXPIRED)
+    s.token(TWO.token(not_after=START + 100), EXPIRED, 1)
+    s.step("the first day is over").order(epoch(START + 100 + DAY - 1))
+    s.token(TWO.token(not_after=START + 100), EXPIRED, 1)
+    s.order(epoch(START + 100 + DAY)).token(TWO.token(not_after=START + 100), EXPIRED, 2)
     s.step("without an end").hold(TWO, TWO.token())
     yield s
 
@@ -136,9 +153,9 @@ def _refused_tokens() -> Iterator[Script]:
     resealed = seal_token(DOOR.public, stuff("own", 32), token_header(DOOR.id), gate_plain())
     stranger = signed(ONE.body(by=STRANGER), by=STRANGER)
     good = ONE.token()
-    for comment, token, verdict in (
-        ("a development token", dev, Verdict.WRONG_MODE),
-        ("a literal token", literal, Verdict.WRONG_MODE),
+    for comment, token, verdict, *detail in (
+        ("a development token", dev, Verdict.WRONG_MODE, OTHER_MODE),
+        ("a literal token", literal, Verdict.WRONG_MODE, LITERAL_FORM),
         ("a stranger's token", stranger, Verdict.NOT_SIGNED),
         ("a token for the gate, sealed again to the door", resealed, Verdict.NOT_SIGNED),
         ("a token for the gate", ONE.token(GATE), Verdict.NOT_FOR_ME),
@@ -146,20 +163,20 @@ def _refused_tokens() -> Iterator[Script]:
         ("another id in the body", signed(replace(BODY, hardware_id=TWIN.id)), Verdict.NOT_FOR_ME),
         ("a bit changed in the box", flipped(good, 100), Verdict.NOT_FOR_ME),
         ("a range left", signed(replace(BODY, uses=0)), Verdict.MALFORMED),
-        ("a version too new", good[:2] + u8(3) + good[3:], Verdict.TOO_NEW),
+        ("a version too new", good[:2] + u8(3) + good[3:], Verdict.TOO_NEW, VERSION),
         ("a byte short", good[:-1], Verdict.MALFORMED),
         ("a byte more", good + b"\x00", Verdict.MALFORMED),
         ("another magic", b"PX" + good[2:], Verdict.MALFORMED),
     ):
         s = Script(f"{comment} changes nothing")
         live = s.ask()
-        s.token(token, verdict).status(0, 0)
+        s.token(token, verdict, *detail).status(0, 0)
         s.hold(ONE, good)
         s.step("the challenge is still alive").command(ONE, live, ACCEPTED, 65535)
         yield s
 
     s = Script("production tokens at development hardware", mode=DEVELOPMENT)
-    s.token(good, Verdict.WRONG_MODE).hold(ONE, dev)
+    s.token(good, Verdict.WRONG_MODE, OTHER_MODE).hold(ONE, dev)
     yield s
 
 
@@ -181,16 +198,16 @@ def _openings() -> Iterator[Script]:
     s.token(bad[0], Verdict.NOT_FOR_ME)
     s.token(signed(ONE.body(by=STRANGER), by=STRANGER), Verdict.NOT_SIGNED)
     s.order(flipped(epoch(START), -1), Verdict.NOT_SIGNED)
-    s.token(ONE.token(mode=DEVELOPMENT), Verdict.WRONG_MODE)
+    s.token(ONE.token(mode=DEVELOPMENT), Verdict.WRONG_MODE, OTHER_MODE)
     s.busy_token(ONE.token())
     yield s
 
     s = ready("superseded, revoked and expired openings count as well", generation=5)
     s.order(revoke(ONE, 2)).order(epoch(START + 1000))
     s.token(ONE.token(generation=2), REVOKED)
-    s.token(ONE.token(generation=4), SUPERSEDED)
-    s.token(ONE.token(generation=6, not_after=START + 1), EXPIRED)
-    s.token(ONE.token(generation=3), SUPERSEDED)
+    s.token(ONE.token(generation=4), SUPERSEDED, OLDER_GENERATION)
+    s.token(ONE.token(generation=6, not_after=START + 1), EXPIRED, 1)
+    s.token(ONE.token(generation=3), SUPERSEDED, OLDER_GENERATION)
     s.busy_token(ONE.token(generation=6))
     s.disconnect().hold(ONE, ONE.token(generation=6))
     yield s
@@ -199,18 +216,18 @@ def _openings() -> Iterator[Script]:
     for _ in range(3):
         s.token(ONE.token(GATE), Verdict.NOT_FOR_ME)
         s.token(ONE.token()[:100], Verdict.MALFORMED)
-        s.token(b"PT\x03\x01" + ONE.token()[4:], Verdict.TOO_NEW)
+        s.token(b"PT\x03\x01" + ONE.token()[4:], Verdict.TOO_NEW, VERSION)
     s.hold(ONE, ONE.token())
     yield s
 
     s = Script("nor do orders with wrong headers")
     order = epoch(START)
-    for wrong, verdict in (
+    for wrong, verdict, *detail in (
         (b"PT" + order[2:], Verdict.MALFORMED),
-        (b"PO\x02" + order[3:], Verdict.TOO_NEW),
-        (b"PO\x01\x02" + order[4:], Verdict.TOO_NEW),
+        (b"PO\x02" + order[3:], Verdict.TOO_NEW, VERSION),
+        (b"PO\x01\x02" + order[4:], Verdict.TOO_NEW, SUITE),
     ):
-        s.order(wrong, verdict).order(wrong[:-1], Verdict.MALFORMED)
+        s.order(wrong, verdict, *detail).order(wrong[:-1], Verdict.MALFORMED)
     s.order(order).status(0, START)
     yield s
 
@@ -239,18 +256,18 @@ def _orders() -> Iterator[Script]:
     any_epoch = replace(EPOCH_ORDER, hardware_id=ANYONE)
     all_revoked = replace(REVOKE_ORDER, hardware_id=ANYONE)
     good = epoch(START)
-    for comment, order, verdict in (
+    for comment, order, verdict, *detail in (
         ("an order for the gate", signed_order(far), Verdict.NOT_FOR_ME),
         ("an epoch for any hardware", signed_order(any_epoch), Verdict.NOT_FOR_ME),
         ("a revocation for any hardware", signed_order(all_revoked), Verdict.NOT_FOR_ME),
         ("a stranger's order", signed_order(EPOCH_ORDER, STRANGER), Verdict.NOT_SIGNED),
-        ("a type too new", signed_order(replace(EPOCH_ORDER, type=4)), Verdict.TOO_NEW),
-        ("a version too new", good[:2] + u8(3) + good[3:], Verdict.TOO_NEW),
+        ("a type too new", signed_order(replace(EPOCH_ORDER, type=4)), Verdict.TOO_NEW, KIND),
+        ("a version too new", good[:2] + u8(3) + good[3:], Verdict.TOO_NEW, VERSION),
         ("a byte short", good[:-1], Verdict.MALFORMED),
         ("another magic", b"PT" + good[2:], Verdict.MALFORMED),
     ):
         s = Script(f"{comment} changes nothing")
-        yield s.order(order, verdict).status(0, 0)
+        yield s.order(order, verdict, *detail).status(0, 0)
 
     s = Script("an order in the place of a token, and the other way round")
     s.expect(Type.TOKEN, good, Verdict.MALFORMED)
@@ -299,9 +316,9 @@ def _revocations() -> Iterator[Script]:
     yield s
 
     s = full("no slot is left for a revocation")
-    s.order(revoke(CROWD[8], 1), Verdict.NO_ROOM).status(8, START + 7)
+    s.order(revoke(CROWD[8], 1), Verdict.NO_ROOM, SLOTS).status(8, START + 7)
     s.step("of an instance with a slot").order(revoke(CROWD[3], 1)).status(8, START + 10)
-    s.step("a revoked slot is not free").token(CROWD[8].token(), Verdict.NO_ROOM)
+    s.step("a revoked slot is not free").token(CROWD[8].token(), Verdict.NO_ROOM, SLOTS)
     yield s
 
 
@@ -311,28 +328,28 @@ def _floors() -> Iterator[Script]:
     s.order(floor(START + 100)).status(1, START + 100)
     s.command(ONE, s.ask(), Verdict.UNKNOWN_INSTANCE, signed=False)
     s.command(TWO, s.ask(), ACCEPTED, 65535)
-    s.token(ONE.token(), SUPERSEDED)
-    s.token(ONE.token(issued=START + 99, generation=9), SUPERSEDED)
+    s.token(ONE.token(), SUPERSEDED, BELOW_FLOOR)
+    s.token(ONE.token(issued=START + 99, generation=9), SUPERSEDED, BELOW_FLOOR)
     s.hold(ONE, ONE.token(issued=START + 100))
     yield s
 
     s = ready("a floor does not fall")
     s.order(floor(START + 100))
     s.order(floor(START + 50))
-    s.token(ONE.token(issued=START + 99), SUPERSEDED)
+    s.token(ONE.token(issued=START + 99), SUPERSEDED, BELOW_FLOOR)
     yield s
 
     s = ready("a floor frees the slot of a revocation issued before it")
     s.order(revoke(ONE, 1, START + 10)).status(1, START + 10)
     s.order(floor(START + 10)).status(1, START + 10)
     s.order(floor(START + 11)).status(0, START + 11)
-    s.step("its tokens are superseded, no longer revoked").token(ONE.token(), SUPERSEDED)
+    s.step("its tokens are superseded, no longer revoked").token(ONE.token(), SUPERSEDED, BELOW_FLOOR)
     yield s
 
     s = ready("a floor ends a token and spares an older generation's later revocation", generation=5)
     s.order(revoke(ONE, 3, START + 200)).order(floor(START + 150)).status(1, START + 200)
     s.command(ONE, s.ask(), REVOKED, signed=False)
-    s.token(ONE.token(generation=5), SUPERSEDED)
+    s.token(ONE.token(generation=5), SUPERSEDED, BELOW_FLOOR)
     s.token(ONE.token(generation=3, issued=START + 160), REVOKED)
     s.restart().token(ONE.token(generation=3, issued=START + 160), REVOKED)
     s.step("up to its own time").order(floor(START + 200)).status(1, START + 200)
@@ -354,6 +371,6 @@ def _floors() -> Iterator[Script]:
 
     s = Script("superseded by the floor is told before revoked")
     s.order(revoke(ONE, 5, START + 100)).order(floor(START + 50))
-    s.token(ONE.token(generation=5), SUPERSEDED)
+    s.token(ONE.token(generation=5), SUPERSEDED, BELOW_FLOOR)
     s.token(ONE.token(generation=5, issued=START + 60), REVOKED)
     yield s

@@ -8,13 +8,12 @@ from dataclasses import replace
 from proofspec.message import Verdict
 from proofspec.token import create_token
 
-from .dialogue import Script
+from .dialogue import OLDER_GENERATION, RESERVED, SUITE, SUITE_DEMANDED, Script
 from .hostile_token_2 import sealed
 from .scripts_command import ONE
 from .world import BACKEND, DOOR, SAFE, Place, ephemeral, stuff
 
 ACCEPTED = Verdict.ACCEPTED
-SUITE_DEMANDED = 3
 
 
 def second(where: Place = DOOR, **other: object) -> bytes:
@@ -41,7 +40,7 @@ def scripts() -> Iterator[Script]:
 
     s = Script("suite 2 where there is no factory secret is too new and costs no opening")
     for _ in range(5):
-        s.token(second(SAFE), Verdict.TOO_NEW)
+        s.token(second(SAFE), Verdict.TOO_NEW, SUITE)
     s.hold(ONE, ONE.token()).command(ONE, s.ask(), ACCEPTED, 65535)
     yield s
 
@@ -54,20 +53,20 @@ def scripts() -> Iterator[Script]:
     yield s
 
     s = Script("version 2 supersedes version 1 by its generation, and the other way round")
-    s.hold(ONE, ONE.token()).token(second(), Verdict.SUPERSEDED)
+    s.hold(ONE, ONE.token()).token(second(), Verdict.SUPERSEDED, OLDER_GENERATION)
     s.hold(ONE, second(generation=2)).command(ONE, s.ask(), ACCEPTED, 65535)
-    s.token(ONE.token(generation=2), Verdict.SUPERSEDED)
+    s.token(ONE.token(generation=2), Verdict.SUPERSEDED, OLDER_GENERATION)
     s.hold(ONE, ONE.token(generation=3)).command(ONE, s.ask(), ACCEPTED, 65535)
     yield s
 
     s = Script("a base below the generation changes nothing for an ordinary token", SAFE)
     s.hold(ONE, second(SAFE, generation=4, base=1))
-    s.token(second(SAFE, generation=3, base=1), Verdict.SUPERSEDED)
+    s.token(second(SAFE, generation=3, base=1), Verdict.SUPERSEDED, OLDER_GENERATION)
     yield s
 
     s = Script("a policy that this version does not carry out is too new, and counts as an opening")
-    for bit in range(4):
-        s.token(sealed(replace(ONE.body_2(), policy=1 << bit), DOOR), Verdict.TOO_NEW)
+    for policy in (3, 4, 0x80, 0x41):
+        s.token(sealed(replace(ONE.body_2(), policy=policy), DOOR), Verdict.TOO_NEW, RESERVED)
     s.busy_token(second())
     yield s
 

@@ -35,6 +35,11 @@ LABELS = (
     b"pfc2.token-sign.",
     b"pfc2.token-seal.",
     b"pfc2.factory-s..",
+    b"pfc2.ratchet-0..",
+    b"pfc2.ratchet-tag",
+    b"pfc2.ratchet-up.",
+    b"pfc2.ratchet-fk.",
+    b"pfc2.escort.....",
     b"pfc1.gate-key...",
     b"pfc1.gate-im....",
     b"pfc1.gate-secret",
@@ -82,11 +87,11 @@ FOREVER = 2**32 - 1  # uses: without limit; revoked generation: all, for good
 
 
 class Refused(Exception):
-    """An input that the page says is refused; `word` is its reason."""
+    """An input that the page says is refused; `word` is its reason, `detail` the VERDICT's, if one is told."""
 
-    def __init__(self, word: str) -> None:
+    def __init__(self, word: str, detail: int = 0) -> None:
         super().__init__(word)
-        self.word = word
+        self.word, self.detail = word, detail
 
 
 def u8(v: int) -> bytes:

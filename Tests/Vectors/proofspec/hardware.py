@@ -6,6 +6,7 @@ from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 
+from . import ratchet as ratchets
 from .basics import FOREVER, Refused, same
 from .curves import hardware_public
 from .message import (
@@ -16,19 +17,25 @@ from .message import (
     Status,
     Type,
     Verdict,
+    answered_nonce,
     encode_challenge,
     parse_command,
     parse_recall,
 )
 from .order import FLOOR, REVOKE, Order, check_address, open_order
-from .proof import INTEGRITY, Occasion, escort, proof, recall_tag, receipt
+from .proof import Occasion, has_ratchet, is_integrity, proof, recall_tag, receipt
 from .stored import FREE, HELD, NO_SECRETS, NONCE_BYTES, REVOKED, Global, Slot
-from .token import Body, check_header, open_token, token_digest
+from .token import RATCHET_BITS, UPCOMING, Body, check_header, open_token, token_digest
 
 OPENINGS_MAX, REFUSALS_MAX = 4, 16
 EPOCH_STEP = 400 * 86_400  # seconds by which one signature moves the time
 AHEAD = 65535  # detail of what is beyond the step
-SUITE_DEMANDED = 3  # detail of a token of suite 1 where there is a factory secret
+NO_CHALLENGE, OTHER_CHALLENGE, TIMED_OUT, ENDED = 1, 2, 3, 4  # details of stale
+CLASS, INTEGRITY_DEMANDED = 1, 2  # of not permitted
+BELOW_FLOOR, OLDER_GENERATION = 1, 2  # of superseded
+UNKNOWN_KIND = 4  # of too new
+NOT_DRAWN = 2  # of fault
+DAYS_MAX = 49_711  # of expired
 COUNTER_BLOCK = 64  # the page leaves the size open
 UNLIMITED = 65535  # detail for a token without limit
 
@@ -68,6 +75,8 @@ class Link:
     live: Challenge | None = None
     openings: int = 0
     refusals: int = 0
+    candidate: Slot | None = None  # an upcoming token that has not proved its generation
+    candidate_of: bytes = b""  # its instance
 
 
 @dataclass
@@ -101,9 +110,10 @@ class Hardware:
         self.epoch, self.epoch_since = self.store.globals.epoch, self.clock()
         # For each slot the counter up to which its instance has recalled its commands, or had one accepted.
         self.recalled = [-1] * len(self.store.slots)
+        self.noted: set[int] = set()  # slots that stored a refused copy since the start
         self.swept = -1  # the highest of these when a floor was last raised
         for slot in self.store.slots:
-            if slot.state != FREE and slot.uses == FOREVER:
+            if slot.state != FREE and slot.uses == FOREVER and not slot.policy:
                 slot.last_verdict, slot.last_counter = 0, self.next_counter
         self.links: dict[int, Link] = {}
         self.use(1)
@@ -122,7 +132,7 @@ class Hardware:
                 return self._challenge()
             if message[0] == ASK_STATUS:
                 return Type.STATUS, self._status().encoded()
-            return Type.VERDICT, Answer(Verdict.TOO_NEW).encoded()
+            return Type.VERDICT, Answer(Verdict.TOO_NEW, UNKNOWN_KIND).encoded()
         handler = {
             Type.TOKEN: self._token,
             Type.COMMAND: self._command,
@@ -142,7 +152,7 @@ class Hardware:
     def _challenge(self) -> tuple[int, bytes]:
         fresh, self.link.live = self.random(), None
         if not any(fresh) or fresh == self.before:
-            return Type.VERDICT, Answer(Verdict.FAULT).encoded()
+            return Type.VERDICT, Answer(Verdict.FAULT, NOT_DRAWN).encoded()
         if self.next_counter == self.store.globals.next_counter:
             self.store.globals.next_counter += COUNTER_BLOCK
             self._keep_globals()
@@ -158,8 +168,7 @@ class Hardware:
         try:
             check_header(s.hardware_id, token, s.factory_secret)
         except Refused as refused:
-            # Among the reasons of a header only the suite is of the wrong mode.
-            return Answer(WORDS[refused.word], SUITE_DEMANDED if refused.word == "wrong-mode" else 0)
+            return Answer(WORDS[refused.word], refused.detail)
         digest = token_digest(token)
         for slot in self.store.slots:
             if slot.state == HELD and slot.token_digest == digest:
@@ -179,37 +188,71 @@ class Hardware:
             )
             verdict, i = self._judge(body)
         except Refused as refused:
-            verdict, i = WORDS[refused.word], -1
+            verdict, i = WORDS[refused.word], refused.detail
+        if verdict == Verdict.READY:
+            self.link.openings += 1
+            return self._stand(i, body, digest)
         if verdict != Verdict.HELD:
             self.link.openings += 1
-            return Answer(verdict, AHEAD if i == AHEAD else 0)
+            return Answer(verdict, i)
         self._take(i, body, digest)
         return self._held(self.store.slots[i])
 
+    def _stand(self, i: int, body: Body, digest: bytes) -> Answer:
+        """The token becomes the link's candidate; the slot stays as it is."""
+        slot, link = self.store.slots[i], self.link
+        link.candidate, link.candidate_of = replace(slot), body.instance_id
+        self._fill(link.candidate, body, digest)
+        self._share(link.candidate, slot)
+        self._raise_epoch(body.issued)
+        self._keep_globals()
+        return self._signed(link.candidate, digest, Verdict.READY, uses_left(link.candidate), 0)
+
+    @staticmethod
+    def _share(candidate: Slot, slot: Slot) -> None:
+        """Two generations of one instance have one budget, one revocation and one last command."""
+        candidate.attempts = min(candidate.attempts, slot.attempts)
+        candidate.uses = min(candidate.uses, slot.uses)
+        candidate.revoked_generation, candidate.revoked_at = slot.revoked_generation, slot.revoked_at
+        candidate.last_verdict, candidate.last_counter = slot.last_verdict, slot.last_counter
+        candidate.last_nonce = slot.last_nonce
+        if candidate.policy and slot.policy:
+            candidate.ratchet, candidate.copies = slot.ratchet, slot.copies
+
     def _judge(self, body: Body) -> tuple[Verdict, int]:
-        """HELD and the slot to take, or the reason against an opened token."""
+        """HELD and the slot to take, or the verdict against an opened token and its detail."""
         known = self.store.globals
         i = self._find(body.instance_id)
         slot = Slot() if i is None else self.store.slots[i]
         if body.issued < known.floor:
-            return Verdict.SUPERSEDED, -1
+            return Verdict.SUPERSEDED, BELOW_FLOOR
         if self._is_ahead(body.issued):
             return Verdict.EXPIRED, AHEAD
         if body.generation <= slot.revoked_generation:
-            return Verdict.REVOKED, -1
+            return Verdict.REVOKED, 0
         if body.generation <= slot.generation:
-            return Verdict.SUPERSEDED, -1
-        if body.not_after and max(self._epoch(), body.issued) > body.not_after:
-            return Verdict.EXPIRED, -1
+            return Verdict.SUPERSEDED, OLDER_GENERATION
+        past = max(self._epoch(), body.issued) - body.not_after
+        if body.not_after and past > 0:
+            return Verdict.EXPIRED, min(past // 86_400 + 1, DAYS_MAX)
+        if body.policy & UPCOMING and slot.state == HELD:
+            return Verdict.READY, i
         if i is None:
             i = self._free()
-        return (Verdict.NO_ROOM, -1) if i is None else (Verdict.HELD, i)
+        return (Verdict.NO_ROOM, self.settings.slots) if i is None else (Verdict.HELD, i)
 
     def _take(self, i: int, body: Body, digest: bytes) -> None:
         slot = self.store.slots[i]
         if slot.state == FREE:
             slot = self._settle(i, body.instance_id)
         # The last accepted command and the revoked generation belong to the instance and stay.
+        self._fill(slot, body, digest)
+        self._raise_epoch(body.issued)
+        self._keep(i)
+        self._keep_globals()
+
+    @staticmethod
+    def _fill(slot: Slot, body: Body, digest: bytes) -> None:
         slot.state = HELD
         slot.integrity_classes, slot.device_classes = body.integrity_classes, body.device_classes
         slot.delegable_classes = body.delegable_classes
@@ -217,9 +260,8 @@ class Hardware:
         slot.generation = body.generation
         slot.not_after, slot.issued = body.not_after, body.issued
         slot.token_digest, slot.secrets = digest, body.secrets
-        self._raise_epoch(body.issued)
-        self._keep(i)
-        self._keep_globals()
+        slot.policy, slot.copies = body.policy & RATCHET_BITS, 0
+        slot.ratchet = ratchets.begin(body.secrets, digest) if slot.policy else bytes(16)
 
     def _held(self, slot: Slot) -> Answer:
         return self._signed(slot, slot.token_digest, Verdict.HELD, uses_left(slot), 0)
@@ -230,56 +272,104 @@ class Hardware:
         try:
             c = parse_command(message)
         except Refused as refused:
-            return Answer(WORDS[refused.word])
+            kind = refused.word == "too-new"
+            return Answer(WORDS[refused.word], UNKNOWN_KIND if kind else 0)
         if self.link.refusals >= REFUSALS_MAX:
             return self._busy(c.counter)
         live, self.link.live = self.link.live, None
-        if live is None or live.counter != c.counter or self._too_old(live):
-            return Answer(Verdict.STALE, counter=c.counter)
+        if live is None:
+            return Answer(Verdict.STALE, NO_CHALLENGE, c.counter)
+        if live.counter != c.counter:
+            return Answer(Verdict.STALE, OTHER_CHALLENGE, c.counter)
+        if self._too_old(live):
+            return Answer(Verdict.STALE, TIMED_OUT, c.counter)
         i = self._find(c.instance_id)
         if i is None:
             return Answer(Verdict.UNKNOWN_INSTANCE, counter=c.counter)
         slot = self.store.slots[i]
         if c.counter <= self.recalled[i]:
-            return Answer(Verdict.STALE, counter=c.counter)
+            return Answer(Verdict.STALE, ENDED, c.counter)
         if slot.state == REVOKED:
             return Answer(Verdict.REVOKED, counter=c.counter)
         hardware_id = self.settings.hardware_id
         occasion = Occasion(hardware_id, live.bytes, c.counter, c.kind, c.cls, c.command)
         nonce = occasion.nonce()
-        verdict, detail = self._decide(i, c, nonce)
-        return self._signed(slot, nonce, verdict, detail, c.counter)
+        candidate = self._candidate(slot, c, nonce)
+        if candidate is None:
+            verdict, detail = self._decide(i, slot, c, nonce)
+            return self._signed(slot, nonce, verdict, detail, c.counter)
+        if candidate.issued < self.store.globals.floor:
+            return Answer(Verdict.SUPERSEDED, counter=c.counter)
+        if candidate.generation <= slot.revoked_generation:
+            return Answer(Verdict.REVOKED, counter=c.counter)
+        if candidate.generation <= slot.generation:
+            return Answer(Verdict.SUPERSEDED, counter=c.counter)
+        verdict, detail = self._decide(i, candidate, c, nonce)
+        return self._signed(candidate, nonce, verdict, detail, c.counter)
+
+    def _candidate(self, slot: Slot, c: Command, nonce: bytes) -> Slot | None:
+        """The link's candidate, if this command has its device proof."""
+        candidate = self.link.candidate
+        if candidate is None or not is_integrity(c.kind) or self.link.candidate_of != c.instance_id:
+            return None
+        if candidate.token_digest == slot.token_digest:
+            return None
+        secrets, answered = candidate.secrets, answered_nonce(c, nonce)
+        if not same(proof(secrets.device_key, answered, secrets.dm), c.device_proof):
+            return None
+        self._share(candidate, slot)
+        return candidate
 
     def _too_old(self, live: Challenge) -> bool:
         return self.clock() - live.born > self.settings.challenge_limit
 
-    def _decide(self, i: int, c: Command, nonce: bytes) -> tuple[Verdict, int]:
-        """Verdict and detail of a command that gets a receipt."""
-        slot, secrets = self.store.slots[i], self.store.slots[i].secrets
+    def _decide(self, i: int, slot: Slot, c: Command, nonce: bytes) -> tuple[Verdict, int]:
+        """Verdict and detail of a command that gets a receipt; `slot` is slot i, or its candidate."""
+        secrets, present = slot.secrets, self.store.slots[i]
         if slot.not_after and self._epoch() > slot.not_after:
             return Verdict.EXPIRED, 0
         if slot.attempts == 0:
             return Verdict.ATTEMPTS_EXHAUSTED, 0
         if slot.uses == 0:
             return Verdict.USES_EXHAUSTED, 0
-        integrity = c.kind == INTEGRITY
-        answered = escort(nonce, c.integrity_proof) if integrity else nonce
+        integrity = is_integrity(c.kind)
+        answered = answered_nonce(c, nonce)
         if not same(proof(secrets.device_key, answered, secrets.dm), c.device_proof):
             self.link.refusals += 1
             return Verdict.DEVICE_DIFFERS, 0
         if integrity and not same(proof(secrets.key, nonce, secrets.im), c.integrity_proof):
-            slot.attempts -= 1
+            present.attempts -= 1
             self._keep(i)
-            return Verdict.INTEGRITY_DIFFERS, slot.attempts
+            return Verdict.INTEGRITY_DIFFERS, present.attempts
+        if has_ratchet(c.kind) != (slot.policy != ratchets.NONE):
+            return Verdict.NOT_PERMITTED, ratchets.DETAILS[slot.policy]
         classes = slot.integrity_classes if integrity else slot.device_classes
         if not classes >> c.cls & 1:
-            return Verdict.NOT_PERMITTED, 0
+            either = slot.integrity_classes >> c.cls & 1
+            return Verdict.NOT_PERMITTED, INTEGRITY_DEMANDED if either else CLASS
         verdict = Verdict.ACCEPTED if integrity else Verdict.ACCEPTED_DEVICE_ONLY
+        if slot.policy and not same(ratchets.tag(slot.ratchet, nonce), c.ratchet_tag):
+            if slot.policy == ratchets.REFUSE and not slot.device_classes >> c.cls & 1:
+                present.copies = min(present.copies + 1, 255)
+                if i not in self.noted:
+                    self.noted.add(i)
+                    self._keep(i)
+                return Verdict.COPIED, slot.last_counter & 0xFFFF
+            slot.copies = min(slot.copies + 1, 255)
+            verdict = Verdict.ACCEPTED_COPY if integrity else Verdict.ACCEPTED_DEVICE_ONLY_COPY
+            if slot.policy == ratchets.REPORT:
+                slot.ratchet = ratchets.fork(secrets, nonce)
+        elif slot.policy:
+            slot.ratchet = ratchets.step(slot.ratchet, nonce)
         slot.last_verdict, slot.last_counter = verdict, c.counter
         slot.last_nonce = nonce[:NONCE_BYTES]
         self.recalled[i] = c.counter
         if slot.uses != FOREVER:
             slot.uses -= 1
+        if slot.uses != FOREVER or slot.policy:
+            self._keep(i)
+        if slot is not present:  # the generation has proved itself
+            self.store.slots[i], self.link.candidate = slot, None
             self._keep(i)
         return verdict, uses_left(slot)
 
@@ -323,7 +413,7 @@ class Hardware:
         try:
             check_address(s.hardware_id, message)
         except Refused as refused:
-            return Answer(WORDS[refused.word])  # cost no public-key work: not counted
+            return Answer(WORDS[refused.word], refused.detail)  # cost no public-key work: not counted
         before, detail = deepcopy(self.store), 0
         try:
             order = open_order(s.hardware_id, s.issuers, message)
@@ -331,8 +421,9 @@ class Hardware:
                 verdict, detail = Verdict.EXPIRED, AHEAD
             else:
                 verdict = self._obey(order)
+                detail = s.slots if verdict == Verdict.NO_ROOM else 0
         except Refused as refused:
-            verdict = WORDS[refused.word]
+            verdict, detail = WORDS[refused.word], refused.detail
         if self.store == before:
             self.link.openings += 1
         for i, slot in enumerate(self.store.slots):
@@ -379,7 +470,8 @@ class Hardware:
 
     @staticmethod
     def _without_token(slot: Slot) -> Slot:
-        return replace(slot, state=REVOKED, token_digest=bytes(16), secrets=NO_SECRETS)
+        emptied = replace(slot, state=REVOKED, token_digest=bytes(16), secrets=NO_SECRETS)
+        return replace(emptied, ratchet=bytes(16), policy=0, copies=0)
 
     # Shared
 

@@ -2,12 +2,13 @@
 
 """Section 10: the messages."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 
-from .basics import Reader, Refused, u8, u16, u64
+from . import ratchet as ratchets
+from .basics import Reader, Refused, u8, u16, u32, u64
 from .keys import Secrets
-from .proof import DEVICE, INTEGRITY, Occasion, escort, proof, recall_tag
+from .proof import Occasion, escort, has_ratchet, is_integrity, proof, recall_tag
 
 COMMAND_BYTES_MAX = 256
 STATUS_VERSION = 1
@@ -32,6 +33,9 @@ class Verdict(IntEnum):
     HELD = 3
     ORDER_DONE = 4
     NOT_EXECUTED = 5
+    ACCEPTED_COPY = 6
+    ACCEPTED_DEVICE_ONLY_COPY = 7
+    READY = 8
     INTEGRITY_DIFFERS = 16
     DEVICE_DIFFERS = 17
     STALE = 18
@@ -39,6 +43,7 @@ class Verdict(IntEnum):
     ATTEMPTS_EXHAUSTED = 20
     USES_EXHAUSTED = 21
     UNKNOWN_INSTANCE = 22
+    COPIED = 23
     NOT_FOR_ME = 32
     NOT_SIGNED = 33
     EXPIRED = 34
@@ -57,7 +62,7 @@ LENGTHS = {
     Type.ASK: (1, 1),
     Type.CHALLENGE: (40, 40),
     Type.TOKEN: (288, 288),
-    Type.COMMAND: (58, 90 + COMMAND_BYTES_MAX),
+    Type.COMMAND: (58, 102 + COMMAND_BYTES_MAX),
     Type.VERDICT: (43, 43),
     Type.ORDER: (124, 124),
     Type.RECALL: (72, 72),
@@ -76,9 +81,11 @@ class Command:
     cls: int
     instance_id: bytes
     counter: int
-    integrity_proof: bytes  # empty for kind 2
+    integrity_proof: bytes  # empty for kinds 2 and 4
     device_proof: bytes
     command: bytes
+    ratchet_tag: bytes = b""  # empty for kinds 1 and 2
+    known: int = 0
 
     def encoded(self) -> bytes:
         return (
@@ -87,6 +94,8 @@ class Command:
             + self.instance_id
             + u64(self.counter)
             + self.integrity_proof
+            + self.ratchet_tag
+            + (u32(self.known) if has_ratchet(self.kind) else b"")
             + self.device_proof
             + self.command
         )
@@ -133,22 +142,25 @@ def encode_challenge(counter: int, challenge: bytes) -> bytes:
     return u64(counter) + challenge
 
 
-def make_command(occasion: Occasion, instance_id: bytes, secrets: Secrets) -> Command:
+def answered_nonce(c: Command, nonce: bytes) -> bytes:
+    """The nonce that the command's device proof answers."""
+    if has_ratchet(c.kind):
+        return ratchets.escort(nonce, c.integrity_proof, c.ratchet_tag, c.known)
+    return escort(nonce, c.integrity_proof) if is_integrity(c.kind) else nonce
+
+
+def make_command(
+    occasion: Occasion, instance_id: bytes, secrets: Secrets, ratchet: bytes = b"", known: int = 0
+) -> Command:
     """A command with its proofs; `secrets` are those that stand in the token."""
-    nonce, integrity = occasion.nonce(), b""
-    if occasion.kind == INTEGRITY:
-        integrity = proof(secrets.key, nonce, secrets.im)
-        nonce = escort(nonce, integrity)
-    device = proof(secrets.device_key, nonce, secrets.dm)
-    return Command(
-        occasion.kind,
-        occasion.cls,
-        instance_id,
-        occasion.counter,
-        integrity,
-        device,
-        occasion.command,
+    nonce, kind = occasion.nonce(), occasion.kind
+    integrity = proof(secrets.key, nonce, secrets.im) if is_integrity(kind) else b""
+    tag = ratchets.tag(ratchet, nonce) if has_ratchet(kind) else b""
+    bare = Command(
+        kind, occasion.cls, instance_id, occasion.counter, integrity, b"", occasion.command, tag, known
     )
+    device = proof(secrets.device_key, answered_nonce(bare, nonce), secrets.dm)
+    return replace(bare, device_proof=device)
 
 
 def make_recall(device_key: bytes, instance_id: bytes, counter: int, nonce: bytes) -> Recall:
@@ -159,21 +171,16 @@ def make_recall(device_key: bytes, instance_id: bytes, counter: int, nonce: byte
 def parse_command(data: bytes) -> Command:
     if not length_allowed(Type.COMMAND, len(data)):
         raise Refused("malformed")
-    if data[0] not in (INTEGRITY, DEVICE):
+    kind = data[0]
+    if not 1 <= kind <= 4:
         raise Refused("too-new")
-    fixed = 90 if data[0] == INTEGRITY else 58
+    fixed = (90 if is_integrity(kind) else 58) + (12 if has_ratchet(kind) else 0)
     if not fixed <= len(data) <= fixed + COMMAND_BYTES_MAX or data[1] > 15:
         raise Refused("malformed")
     r = Reader(data)
-    return Command(
-        r.uint(1),
-        r.uint(1),
-        r.take(16),
-        r.uint(8),
-        r.take(fixed - 58),
-        r.take(32),
-        r.rest,
-    )
+    head = (r.uint(1), r.uint(1), r.take(16), r.uint(8), r.take(32 if is_integrity(kind) else 0))
+    step = (r.take(8), r.uint(4)) if has_ratchet(kind) else (b"", 0)
+    return Command(*head, r.take(32), r.rest, *step)
 
 
 def parse_recall(data: bytes) -> Recall:

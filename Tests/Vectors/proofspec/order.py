@@ -82,8 +82,10 @@ def check_address(hardware_id: bytes, order: bytes) -> None:
     """Checks before any public-key work."""
     if len(order) != ORDER_BYTES or order[:2] != MAGIC:
         raise Refused("malformed")
-    if order[2] != VERSION or order[3] != SUITE:
-        raise Refused("too-new")
+    if order[2] != VERSION:
+        raise Refused("too-new", 1)
+    if order[3] != SUITE:
+        raise Refused("too-new", 2)
     if order[24:40] != hardware_id:
         raise Refused("not-for-me")
 
@@ -96,8 +98,10 @@ def open_order(hardware_id: bytes, issuers: Collection[bytes], order: bytes) -> 
     known = [p for p in issuers if issuer_id(p) == decoded.issuer_id]
     if not any(verifies(p, label("pfc1.order-sign.") + part, signature) for p in known):
         raise Refused("not-signed")
-    if decoded.type > FLOOR or not is_zero(part[5:8]):
-        raise Refused("too-new")
+    if decoded.type > FLOOR:
+        raise Refused("too-new", 4)
+    if not is_zero(part[5:8]):
+        raise Refused("too-new", 3)
     if not in_range(part):
         raise Refused("malformed")
     return decoded

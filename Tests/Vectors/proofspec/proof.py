@@ -7,7 +7,15 @@ from dataclasses import dataclass
 from .basics import DIGEST_BYTES, KEY_BYTES, Refused, label, mac, same, sha256, u8, u16, u64
 from .keys import recall_key, receipt_key
 
-INTEGRITY, DEVICE = 1, 2
+INTEGRITY, DEVICE, INTEGRITY_RATCHET, DEVICE_RATCHET = 1, 2, 3, 4
+
+
+def is_integrity(kind: int) -> bool:
+    return kind in (INTEGRITY, INTEGRITY_RATCHET)
+
+
+def has_ratchet(kind: int) -> bool:
+    return kind in (INTEGRITY_RATCHET, DEVICE_RATCHET)
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from .basics import Reader, Refused, kdf, mac, same, u8, u16, u32, u64
 from .keys import Secrets
+from .token import POLICIES
 
 MAGIC = b"PS"
 VERSION = 2
@@ -45,6 +46,9 @@ class Slot:
     last_nonce: bytes = bytes(NONCE_BYTES)
     secrets: Secrets = NO_SECRETS
     delegable_classes: int = 0
+    ratchet: bytes = bytes(16)
+    policy: int = 0
+    copies: int = 0  # seen; stays at 255
 
     def payload(self) -> bytes:
         return (
@@ -64,7 +68,9 @@ class Slot:
             + self.token_digest
             + self.last_nonce
             + self.secrets.encoded()
-            + bytes(18)
+            + self.ratchet
+            + u8(self.policy)
+            + u8(self.copies)
             + u16(self.delegable_classes)
         )
 
@@ -79,9 +85,10 @@ def decode_slot(payload: bytes) -> Slot:
     numbers = [r.uint(n) for n in (1, 1, 2, 2, 2, 4, 4, 4, 8, 8, 8, 8)]
     ids = [r.take(n) for n in (16, 16, NONCE_BYTES)]
     secrets = Secrets(r.take(16), r.take(32), r.take(16), r.take(32))
-    if any(r.take(18)):
+    ratchet, policy, copies, delegable = r.take(16), r.uint(1), r.uint(1), r.uint(2)
+    if policy not in POLICIES or (policy == 0 and (any(ratchet) or copies)):
         raise Refused("too-new")
-    return Slot(*numbers, *ids, secrets, r.uint(2))
+    return Slot(*numbers, *ids, secrets, delegable, ratchet, policy, copies)
 
 
 def renewed(payload: bytes) -> bytes:

@@ -22,7 +22,8 @@ from .keys import DIVERSIFIED, LITERAL, Secrets, issuer_id
 MAGIC = b"PT"
 VERSION, VERSION_2 = 1, 2
 SUITE, SUITE_FACTORY = 1, 2
-POLICY_KNOWN = 0x00
+UPCOMING, RATCHET_BITS = 0x20, 0x03
+POLICIES = (0, 1, 2)  # of the ratchet
 HEADER_BYTES, BODY_BYTES, TOKEN_BYTES = 8, 168, 288
 
 
@@ -75,7 +76,7 @@ class Body:
 
     def is_known(self) -> bool:
         """Whether every bit that is set has a meaning in this version of the page."""
-        unknown = self.policy & ~POLICY_KNOWN or self.zero or any(self.extension)
+        unknown = self.policy & ~UPCOMING not in POLICIES or self.zero or any(self.extension)
         return self.version == VERSION or not unknown
 
     def in_range(self) -> bool:
@@ -197,6 +198,8 @@ def create_token(
         raise ValueError("a token that no hardware accepts")
     if not body.is_known() or (s and (body.version == VERSION or body.form == LITERAL)):
         raise ValueError("a token that no hardware accepts")
+    if body.form == LITERAL and body.policy & UPCOMING:
+        raise ValueError("a token that no hardware accepts")
     header = token_header(body.hardware_id, body.version, SUITE_FACTORY if s else SUITE)
     raw, id = body.encoded(), body.hardware_id
     plain = raw + sign(issuer_seed, transcript(recipient, header, raw, id))
@@ -210,12 +213,14 @@ def check_header(hardware_id: bytes, token: bytes, s: bytes = b"") -> None:
     if len(token) != TOKEN_BYTES or token[:2] != MAGIC:
         raise Refused("malformed")
     known = [(VERSION, SUITE), (VERSION_2, SUITE)] + [(VERSION_2, SUITE_FACTORY)] * bool(s)
+    if token[2] not in (VERSION, VERSION_2):
+        raise Refused("too-new", 1)
     if (token[2], token[3]) not in known:
-        raise Refused("too-new")
+        raise Refused("too-new", 2)
     if token[4:8] != hardware_id[:4]:
         raise Refused("not-for-me")
     if s and token[3] != SUITE_FACTORY:
-        raise Refused("wrong-mode")
+        raise Refused("wrong-mode", 3)
 
 
 def open_token(
@@ -244,11 +249,11 @@ def open_token(
     if body.hardware_id != hardware_id:
         raise Refused("not-for-me")
     if not body.is_known():
-        raise Refused("too-new")
-    if body.mode != mode or (body.form == LITERAL and not literal_allowed):
-        raise Refused("wrong-mode")
-    if body.form == LITERAL and header[3] == SUITE_FACTORY:
-        raise Refused("wrong-mode")
+        raise Refused("too-new", 3)
+    if body.mode != mode:
+        raise Refused("wrong-mode", 1)
+    if body.form == LITERAL and (not literal_allowed or header[3] == SUITE_FACTORY or body.policy & UPCOMING):
+        raise Refused("wrong-mode", 2)
     if not body.in_range():
         raise Refused("malformed")
     return body

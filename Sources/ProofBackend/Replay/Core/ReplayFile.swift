@@ -24,6 +24,8 @@ final class ReplayFile: @unchecked Sendable {
   private static let version: Int64 = 1
   private static let bootRow: Int64 = 3
   private static let patience: Int32 = 5_000
+  /// A file that was changed this many seconds after the store wrote it was changed by something else.
+  static let strangeSeconds: UInt64 = 5
   private static let schema = """
     PRAGMA journal_mode = WAL;
     BEGIN EXCLUSIVE;
@@ -263,6 +265,59 @@ final class ReplayFile: @unchecked Sendable {
       [.number(Self.bootRow), .bytes(boot)])
   }
 
+  /// Whether nothing but this store has written the file since the machine's last start.
+  ///
+  /// - Parameters:
+  ///   - boot: The kernel's id of that start.
+  ///   - changed: When the file was changed before this program opened it.
+  /// - Returns: Whether it is so.
+  /// - Throws: ``ReplayStoreFailure``.
+  func isUntouched(_ boot: [UInt8], changed: UInt64) throws(ReplayStoreFailure) -> Bool {
+    let written = try number(.written)
+    return try isBoot(boot) && written > 0 && changed <= written + Self.strangeSeconds
+  }
+
+  // MARK: Taking over
+
+  /// Keeps every other program out until this one closes the file, and moves its log into it.
+  func holdAlone() throws(ReplayStoreFailure) {
+    var mode: [UInt8] = []
+    try run("PRAGMA journal_mode = DELETE", []) { mode = $0.bytes() }
+    guard mode == Array("delete".utf8) else {
+      throw .unavailable(place: path, reason: "another process has it open: stop that one first")
+    }
+    try execute("BEGIN EXCLUSIVE")
+  }
+
+  /// Whether events were redeemed with it.
+  var hasRedemptions: Bool {
+    get throws(ReplayStoreFailure) {
+      for table in [tables.judgement, tables.meter, tables.pair]
+      where try number("SELECT count(*) FROM (SELECT 1 FROM \(table) LIMIT 1)") > 0 {
+        return true
+      }
+      return false
+    }
+  }
+
+  /// The used proofs and their ends.
+  var used: [(key: ReplayKey, expiry: UInt64)] {
+    get throws(ReplayStoreFailure) {
+      var keys: [[UInt8]] = []
+      var ends: [UInt64] = []
+      try run("SELECT key FROM \(tables.used) ORDER BY key", []) { keys.append($0.bytes()) }
+      try run("SELECT expiry FROM \(tables.used) ORDER BY key", []) {
+        ends.append(UInt64(clamping: $0.number()))
+      }
+      return try zip(keys, ends).map { (key, end) throws(ReplayStoreFailure) in
+        guard let key = try? ReplayKey(key) else {
+          throw .foreign(place: path, reason: "a key in it has another size")
+        }
+        return (key, end)
+      }
+    }
+  }
+
   // MARK: SQLite
 
   private enum Value {
@@ -377,6 +432,25 @@ extension ReplayFile {
     }
     return latest
   }
+
+  /// Whether a path leads to a SQLite file.
+  static func isThere(at path: String) -> Bool {
+    let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { return false }
+    defer { close(descriptor) }
+    var bytes = [UInt8](repeating: 0, count: 16)
+    let count = unsafe pread(descriptor, &bytes, 16, 0)
+    return count == 16 && bytes == Array("SQLite format 3\0".utf8)
+  }
+
+  static func rename(_ path: String, to other: String) throws(ReplayStoreFailure) {
+    guard unsafe Glibc.rename(path, other) == 0 else {
+      throw .unavailable(place: other, reason: unsafe String(cString: strerror(errno)))
+    }
+  }
+
+  /// Removes a file if it is there.
+  static func remove(_ path: String) { unsafe _ = unlink(path) }
 
   static var systemTime: UInt64 { UInt64(clamping: time(nil)) }
 

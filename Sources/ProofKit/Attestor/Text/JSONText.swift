@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A value of JSON (RFC 8259).
-///
-/// ProofKit links only libsodium, so it has a parser of its own for the few objects it reads:
-/// configurations and claims of tokens.
+import ProofBytes
+
+/// A value of JSON (RFC 8259): configurations and claims of tokens.
 enum JSONText: Sendable, Hashable {
   case object([String: JSONText])
   case array([JSONText])
@@ -16,13 +15,48 @@ enum JSONText: Sendable, Hashable {
   case null
 
   /// A parse error, and its position.
-  struct Fault: Error, Hashable { let offset: Int }
+  typealias Fault = JSONFault
 
   /// Reads a whole text: strict, no name twice in an object, at most 32 deep, UTF-8.
   static func parse(_ bytes: [UInt8]) throws(Fault) -> JSONText {
-    guard String(validating: bytes, as: UTF8.self) != nil else { throw Fault(offset: 0) }
-    var reader = JSONReader(bytes)
-    return try reader.readAll()
+    let index = try JSONIndex(parsing: bytes.span, within: JSONLimits(depth: 32))
+    return try JSONText(index, at: 0, in: bytes.span)
+  }
+
+  /// Copies a value out of a parsed text. Recursion is bounded by the parser's depth limit.
+  private init(_ index: JSONIndex, at node: Int, in text: Span<UInt8>) throws(Fault) {
+    switch index.nodes[node].kind {
+    case .null: self = .null
+    case .true: self = .bool(true)
+    case .false: self = .bool(false)
+    case .string: self = .string(index.string(at: node, in: text))
+    case .number:
+      let spelling = index.spelling(at: node, in: text)
+      if let value = Int64(spelling) {
+        self = .integer(value)
+      } else {
+        guard let value = Double(spelling), value.isFinite else {
+          throw Fault(.badNumber, offset: index.nodes[node].start)
+        }
+        self = .number(value)
+      }
+    case .array:
+      var elements: [JSONText] = []
+      for element in index.elements(of: node) {
+        elements.append(try JSONText(index, at: element, in: text))
+      }
+      self = .array(elements)
+    case .object:
+      var members: [String: JSONText] = [:]
+      for (name, value) in index.members(of: node) {
+        let member = try JSONText(index, at: value, in: text)
+        // Swift takes two spellings of one character for the same name.
+        guard members.updateValue(member, forKey: index.string(at: name, in: text)) == nil else {
+          throw Fault(.repeatedMember, offset: index.nodes[name].start)
+        }
+      }
+      self = .object(members)
+    }
   }
 
   var members: [String: JSONText]? {
@@ -59,19 +93,5 @@ enum JSONText: Sendable, Hashable {
   }
 
   /// A string in quotes, with the escapes that JSON demands.
-  static func quote(_ text: String) -> String {
-    var quoted = "\""
-    for scalar in text.unicodeScalars {
-      switch scalar {
-      case "\"": quoted += "\\\""
-      case "\\": quoted += "\\\\"
-      case "\n": quoted += "\\n"
-      case "\u{0}"..."\u{1F}", "\u{7F}":
-        let digits = String(scalar.value, radix: 16)
-        quoted += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
-      default: quoted.unicodeScalars.append(scalar)
-      }
-    }
-    return quoted + "\""
-  }
+  static func quote(_ text: String) -> String { JSONQuoting.quoted(text) }
 }

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
+internal import ProofBytes
 
 /// The second act: an API that judges each request and each event by itself.
 final class ShopStory {
   let world: ShopWorld
   let narrator: Narrator
-  var chance: Chance
+  var chance: SplitMix64
 
   var phone: Phone { world.phone }
   var shop: ShopSide { world.shop }
@@ -14,7 +15,7 @@ final class ShopStory {
   init(_ world: ShopWorld, _ narrator: Narrator, seed: UInt64) {
     self.world = world
     self.narrator = narrator
-    chance = Chance(seed: seed)
+    chance = SplitMix64(seed: seed)
   }
 
   private static let prologue = """

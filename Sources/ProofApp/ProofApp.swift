@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Everything that an app needs, by one import.
+@_exported public import ProofKit
+@_exported public import ProofKitHTTP
+@_exported public import ProofLink
+@_exported public import ProofModel

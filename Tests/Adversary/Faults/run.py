@@ -1,0 +1,182 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+
+"""Skips the instructions of the verdict path one by one, and expects that no refused command is done for it.
+
+    run.py                    each instruction, at -O2, of commands and of one forged token; and the planted faults
+    run.py --long             each instruction and each adjacent pair, at -O2 and at -Os, of every token as well
+    run.py --every            in every call of hash, cipher and curve arithmetic, not in the first alone
+    run.py --scenario NAME    one message only, nothing planted; may stand several times
+    run.py --log FILE         also writes each survivor there: level, mode, message, result, address, step, place
+
+A survivor is an attempt after which the device did the command, or the app believes that it did. Without the core's
+second look, or without its first, there are survivors: the walk must find some, and gdb, which plays one of them again
+(replay.py), must see the same. The last line counts walks (one message, one level, one mode) and planted faults.
+"""
+
+import argparse
+import os
+import pathlib
+import platform
+import re
+import shutil
+import subprocess
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "Support" / "Runner"))
+from planting import planted  # noqa: E402
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[2]
+CORE = ROOT / "CSources" / "ProofCore"
+TESTS = HERE.parents[1] / "Unit" / "ProofCoreTests"
+OUT = ROOT / ".build" / "faults"
+CC = os.environ.get("CC", "cc")
+WARNINGS = ["-std=c11", "-Wall", "-Wextra", "-Wshadow", "-Werror"]
+TARGET = [HERE / name for name in ("target.c", "device.c", "gadget.S")]
+WORLD = [TESTS / name for name in ("world.c", "flash.c", "forge.c", "harness.c")]
+# The messages of the quick form: all commands, and of the tokens, which take a million steps each, these:
+# the second one is refused by its header.
+QUICK_TOKENS = ("token-stranger", "token-suite-1")
+# The instruction's bytes are not shown, so that each line is one instruction.
+LINE = re.compile(r"^ +([0-9a-f]+):\t(.*)$")
+SYMBOL = re.compile(r"^([0-9a-f]+) <(.+)>:$")
+ARITHMETIC = re.compile(r"SHA(256|512)_Transform|25519|blake2b|poly1305|salsa|slide_vartime|crypto_core", re.IGNORECASE)
+COUNTS = ("attempts", "refused", "otherwise", "crashed", "endless", "opened", "told")
+
+# Defence taken out, and the message that must come through then.
+PLANTED = [
+    ("the second look", "changed-app", "verifier_judgement.c",
+     "review = pfc_review_command(verifier, session, index, judged, message, size, verdict);",
+     "review = PFC_REVIEW_PASSED;\n    (void)message, (void)size;"),
+    ("the second look at a token", "token-development", "verifier_admission.c",
+     "uint32_t review = pfc_review_token(verifier, index, message, size, &token);",
+     "uint32_t review = PFC_REVIEW_PASSED;"),
+    ("the first look at the device proof", "stranger", "verifier_judgement.c",
+     "if (check_proof(command->device_proof, slot->secrets.device_key, answered, slot->secrets.device) != PFC_OK) {",
+     "if (0) {"),
+]
+
+
+class Target:
+    """The program at one level of optimisation, and the table of its instructions."""
+
+    def __init__(self, level, core=CORE, name=None):
+        self.level, folder = level, OUT / (name or level)
+        folder.mkdir(parents=True, exist_ok=True)
+        self.walker, self.program, self.table = folder / "walk", folder / "target", folder / "table"
+        subprocess.run([CC, *WARNINGS, "-O2", "-D_GNU_SOURCE", "-o", self.walker, HERE / "walk.c"], check=True)
+        # Static and at fixed addresses: libsodium and the C library are walked through as well.
+        subprocess.run([CC, *WARNINGS, f"-{level}", "-g", "-static", "-no-pie", f"-I{core / 'include'}",
+                        f"-I{TESTS}", "-o", self.program, *TARGET, *WORLD,
+                        *sorted(core.glob("*.c")), "-lsodium"], check=True)
+        self._disassemble()
+
+    def _disassemble(self):
+        text = self._output("objdump", "-d", "--no-show-raw-insn", self.program)
+        addresses, name, self.symbols = [], "", {}
+        for line in text.splitlines():
+            if found := SYMBOL.match(line):
+                name = found[2]
+                self.symbols[name] = found[1]
+            elif found := LINE.match(line):
+                addresses.append((int(found[1], 16), 1 if ARITHMETIC.search(name) else 0))
+        addresses.sort()
+        with open(self.table, "w", encoding="ascii") as file:
+            for (address, flags), (after, _) in zip(addresses, addresses[1:] + [(addresses[-1][0] + 1, 0)]):
+                file.write(f"{address:x} {min(after - address, 15):x} {flags:x}\n")
+
+    @staticmethod
+    def _output(*command):
+        return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+    def scenarios(self, tokens):
+        return [name for name in self._output(self.program, "--list").split()
+                if tokens or name in QUICK_TOKENS or not name.startswith("token-")]
+
+    def walk(self, mode, depth, scenario):
+        """The counts, and (address, result, step) of each survivor."""
+        marks = [self.symbols[name] for name in ("walk_begin", "walk_end", "fault_gadget")]
+        done = subprocess.run([self.walker, self.table, *marks, mode, depth, self.program, scenario],
+                              capture_output=True, text=True)
+        if done.returncode != 0:
+            sys.exit(f"faults: {scenario}: {done.stderr.strip()}")
+        counts = dict(zip(COUNTS, map(int, re.findall(r" (\d+)", done.stdout.splitlines()[-1]))))
+        return counts, re.findall(r"^reached ([0-9a-f]+) (\w+) (\d+)$", done.stdout, re.MULTILINE)
+
+    def place(self, address):
+        function, line = self._output("addr2line", "-s", "-f", "-e", self.program, address).splitlines()[:2]
+        return f"{function} {line.split(' ')[0]}"
+
+    def replay(self, mode, scenario, step):
+        """The exit status that gdb sees."""
+        environment = {**os.environ, "FAULT_STEP": step, "FAULT_SKIP": "2" if mode == "pair" else "1"}
+        command = ["gdb", "-q", "-nx", "-batch", "-x", HERE / "replay.py", "--args", self.program, scenario]
+        text = subprocess.run(command, env=environment, capture_output=True, text=True).stdout
+        found = re.search(r"^exit status (\d+)$", text, re.MULTILINE)
+        return int(found[1]) if found else -1
+
+
+def words(counts):
+    return " ".join(f"{name} {counts[name]}" for name in COUNTS)
+
+
+def walk_all(target, mode, depth, scenarios, log):
+    """How many messages came through nowhere, and how many did somewhere."""
+    total, passed, failed = dict.fromkeys(COUNTS, 0), 0, 0
+    for scenario in scenarios:
+        counts, reached = target.walk(mode, depth, scenario)
+        for name in COUNTS:
+            total[name] += counts[name]
+        print(f"{target.level} {mode:6} {scenario:20} {words(counts)}", flush=True)
+        for address, result, step in reached:
+            line = f"{target.level} {mode} {scenario} {result} {address} {step} {target.place(address)}"
+            print(line if log else f"  {line}", file=log or sys.stdout, flush=True)
+        passed, failed = passed + (not reached), failed + bool(reached)
+    print(f"{target.level} {mode:6} {'all':20} {words(total)}", flush=True)
+    return passed, failed
+
+
+def plant(what, scenario, file, old, new):
+    """Whether the walk, and gdb after it, find a way through a core without this."""
+    core = OUT / "planted" / "ProofCore"
+    shutil.rmtree(core, ignore_errors=True)
+    shutil.copytree(CORE, core)
+    (core / file).write_text(planted((core / file).read_text(encoding="utf-8"), old, new, file), encoding="utf-8")
+    target = Target("O2", core, "planted")
+    counts, reached = target.walk("single", "once", scenario)
+    opened = [(address, step) for address, result, step in reached if result == "opened"]
+    # The last one: the earlier ones lie where both programs are the same.
+    seen = target.replay("single", scenario, opened[-1][1]) if opened else -1
+    print(f"planted: without {what}, {scenario}: {words(counts)}")
+    if opened:
+        print(f"planted: gdb ends with {seen} after skipping {target.place(opened[-1][0])}")
+    return seen == 42
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--long", action="store_true")
+    parser.add_argument("--every", action="store_true")
+    parser.add_argument("--scenario", action="append")
+    parser.add_argument("--log")
+    options = parser.parse_args()
+    if platform.machine() != "x86_64":
+        sys.exit("faults: walk.c steps through x86-64 instructions and no others")
+    passed = failed = 0
+    log = open(options.log, "w", encoding="ascii") if options.log else None
+    for level in ("O2", "Os") if options.long else ("O2",):
+        target = Target(level)
+        for mode in ("single", "pair") if options.long else ("single",):
+            good, bad = walk_all(target, mode, "every" if options.every else "once",
+                                 options.scenario or target.scenarios(options.long), log)
+            passed, failed = passed + good, failed + bad
+    for fault in [] if options.scenario else PLANTED:
+        found = plant(*fault)
+        passed, failed = passed + found, failed + (not found)
+    print(f"{passed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,39 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# ProofJOSE from outside: the C shim without memory, then interoperation with PyJWT and jwcrypto, both ways.
+#
+#   Tests/Process/JOSE/run.sh [NAME...]       NAME selects interoperation tests, such as Sealed
+#
+# The Python packages come from PyPI (.ci/pypi); once they are there nothing needs the network. The last line counts.
+set -euo pipefail
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+root=$(cd "$here/../../.." && pwd)
+python="$root/.build/pypi/bin/python"
+work="$root/.build/jose"
+export PYTHONDONTWRITEBYTECODE=1
+
+mkdir -p "$work"
+if ! "$root/.ci/pypi" jose; then
+  echo "0 passed, 1 failed"
+  exit 1
+fi
+
+# shellcheck disable=SC2046 # flags are words
+"${CC:-cc}" -std=c11 -O1 -g -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror \
+  -fsanitize=address,undefined -fno-sanitize-recover=all $(pkg-config --cflags libcrypto) \
+  -I "$root/CSources/CCrypto/include" "$root"/CSources/CCrypto/*.c "$here/shim/faults.c" \
+  $(pkg-config --libs libcrypto) -o "$work/faults"
+
+# SwiftPM takes CC for a clang.
+env -u CC swift build --quiet --package-path "$root" --product jose-peer
+JOSE_PEER="$(env -u CC swift build --package-path "$root" --show-bin-path)/jose-peer"
+export JOSE_PEER
+
+# shellcheck source=.ci/parts.sh
+. "$root/.ci/parts.sh"
+part 'without memory' "$work/faults"
+part vectors "$python" "$here/vectors.py" --check "$root/Tests/Vectors/jose/peers.txt"
+part interoperation "$python" "$here/interop.py" "$@"
+closing

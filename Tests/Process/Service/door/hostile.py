@@ -1,0 +1,120 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+
+"""Hostile clients at the C door under address and undefined behaviour sanitizers, plain and TLS: `hostile.py [SEED]`.
+
+Requests that are whole, cut short, mutated, doubled or too large, from clients that stay, leave or reset. What counts
+is that the door goes on, holds nothing back, and stops clean.
+"""
+
+import contextlib
+import os
+import pathlib
+import random
+import socket
+import ssl
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[3]
+sys.path[:0] = [str(HERE.parent), str(HERE.parents[2] / "Support" / "Runner")]
+from checks import Checks  # noqa: E402
+from service import make_certificate  # noqa: E402
+
+CONNECTIONS = 1000
+WHOLE = b"POST /a?b=c HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhello"
+REQUESTS = [
+    WHOLE, WHOLE * 2, WHOLE * 20,
+    b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n",
+    b"GET / HTTP/1.1\nHost: a\n\n", b"GET / HTTP/1.1\r\nHost: a\nX: y\r\n\r\n",
+    b"GET / HTTP/1.1\r\nHost: a\r\nX: y\r\n\tz\r\n\r\n", b"GET / HTTP/1.1\r\nHost: a\r\nX:\r\n\r\n",
+    b"GET / HTTP/1.1\r\nHost : a\r\n\r\n", b"GET / HTTP/9.1\r\n\r\n", b"HEAD /%00%zz HTTP/1.0\r\n\r\n",
+    b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nhello!",
+    b"GET /" + b"x" * 40000 + b" HTTP/1.1\r\n", b"GET / HTTP/1.1\r\n" + b"X: y\r\n" * 3000 + b"\r\n",
+    b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1500000\r\n\r\n" + b"x" * 1500000,
+    b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000\r\n\r\n" + b"x" * 1000000,
+    b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 99999999\r\n\r\n",
+    b"POST / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\n",
+]
+
+
+def build(folder):
+    flags = subprocess.run(["pkg-config", "--cflags", "--libs", "libmicrohttpd", "gnutls"], check=True,
+                           capture_output=True, text=True).stdout.split()
+    door = folder / "door"
+    subprocess.run([os.environ.get("CC", "cc"), "-std=c11", "-O1", "-g", "-Wall", "-Wextra", "-Wpedantic",
+                    "-Wconversion", "-Wshadow", "-Werror", "-fsanitize=address,undefined",
+                    "-fno-sanitize-recover=all", f"-I{ROOT}/CSources/CMicroHTTPD/include",
+                    *sorted((ROOT / "CSources" / "CMicroHTTPD").glob("*.c")), HERE / "door.c", *flags, "-lpthread",
+                    "-o", door], check=True)
+    return door
+
+
+def hostile(draw):
+    request = draw.choice(REQUESTS)
+    if draw.random() < 0.2:
+        request = request[:draw.randrange(len(request) + 1)]
+    if draw.random() < 0.2 and request:
+        mutated = bytearray(request)
+        for _ in range(3):
+            mutated[draw.randrange(len(mutated))] = draw.randrange(256)
+        request = bytes(mutated)
+    return request
+
+
+def attack(draw, port, context):
+    with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port)) as plain:
+        plain.settimeout(0.02)
+        # One in five speaks plain HTTP to TLS.
+        is_secure = context is not None and draw.random() < 0.8
+        if is_secure:
+            plain.settimeout(5)
+        with context.wrap_socket(plain, server_hostname="127.0.0.1") if is_secure else plain as one:
+            one.settimeout(0.02)
+            one.sendall(hostile(draw))
+            if draw.random() < 0.7:
+                one.recv(65536)
+            if draw.random() < 0.3:
+                one.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+
+
+def honest(port, context):
+    with socket.create_connection(("127.0.0.1", port), timeout=60) as plain:
+        with context.wrap_socket(plain, server_hostname="127.0.0.1") if context else plain as one:
+            one.sendall(WHOLE.replace(b"Host: a", b"Host: a\r\nConnection: close"))
+            said = b""
+            while part := one.recv(65536):
+                said += part
+            return said.startswith(b"HTTP/1.1 200") and said.endswith(b"hello")
+
+
+def main():
+    seed = int(sys.argv[1]) if len(sys.argv) > 1 else random.randrange(1 << 32)
+    print(f"seed {seed}")
+    draw = random.Random(seed)
+    checks = Checks()
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        door = build(folder)
+        chain, key = make_certificate(folder, "door")
+        for context in [None, ssl.create_default_context(cafile=str(chain))]:
+            kind = "TLS" if context else "plain"
+            with subprocess.Popen([door, chain, key] if context else [door], stdin=subprocess.PIPE,
+                                  stdout=subprocess.PIPE, text=True) as process:
+                port = int(process.stdout.readline())
+                for number in range(CONNECTIONS):
+                    attack(draw, port, context)
+                    if number % 100 == 0:
+                        checks.that(honest(port, context), f"{kind}: an honest client after {number} others")
+                        if context:
+                            process.stdin.write("r\n")
+                            process.stdin.flush()
+                process.stdin.close()
+                checks.that(process.wait(timeout=60) == 0, f"{kind}: stops clean, status {process.returncode}")
+    return checks.close()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import ProofMigration
+import ProofModel
+import Testing
+
+@testable import ProofKit
+
+/// Calls of the overlay, with their service and their time.
+private struct Calls {
+  let service: InProcessService
+  let scene = Scene()
+  let time = ManualClock()
+  let calls: FetchCalls
+
+  init(_ service: InProcessService = InProcessService(), isInitialized: Bool = true) throws {
+    self.service = service
+    calls = FetchCalls(
+      Configuration(account: "", storage: "/nonexistent"),
+      using: Parts(probe: scene, transport: service, clock: time.clock))
+    if isInitialized { try calls.initializeAndWait(service.configuration()) }
+  }
+}
+
+@Suite("Migration: the calls of a fetch")
+struct FetchCallsTests {
+  let api = "api.example.com"
+
+  @Test("the sixteen statuses have their order, their words and their recommendations")
+  func statuses() {
+    typealias Status = FetchCalls.FetchStatus
+    let table: [(Status, String, Status.Recommendation)] = [
+      (.success, "success", .continue), (.noNetwork, "no network", .retry),
+      (.mitmDetected, "mitm detected", .retry), (.poorNetwork, "poor network", .retry),
+      (.noService, "no service", .continue), (.badURL, "bad url", .error),
+      (.unknownURL, "unknown url", .continue), (.unprotectedURL, "unprotected url", .continue),
+      (.notInitialized, "not initialized", .error), (.rejected, "rejected", .message),
+      (.disabled, "disabled", .error), (.unknownKey, "unknown key", .error),
+      (.badKey, "bad key", .error), (.badPayload, "bad payload", .error),
+      (.internalError, "internal error", .error), (.keyUnavailable, "key unavailable", .retry),
+    ]
+    #expect(Status.allCases == table.map(\.0))
+    for (number, row) in table.enumerated() {
+      #expect(row.0.rawValue == number)
+      #expect(row.0.description == row.1)
+      #expect(row.0.recommendation == row.2)
+    }
+  }
+
+  @Test("before an initialisation each call says so, and asks for nothing")
+  func notInitialized() async throws {
+    let calls = try Calls(isInitialized: false)
+    #expect(try await calls.calls.fetchToken(for: api).status == .notInitialized)
+    #expect(calls.calls.fetchSecureStringAndWait("key").status == .notInitialized)
+    #expect(calls.calls.fetchCustomJWTAndWait("{}").status == .notInitialized)
+    #expect(calls.calls.pins() == nil && calls.calls.pinsJSON() == nil)
+    #expect(calls.calls.fetchConfigAndWait() == nil && calls.calls.deviceID == nil)
+    #expect(calls.calls.messageSignature(of: "m") == nil)
+    #expect(calls.service.state.withLock { $0.counts.isEmpty })
+  }
+
+  @Test("isConfigChanged stays until the configuration was fetched")
+  func configChanged() throws {
+    let calls = try Calls()
+    func flag(_ api: String) -> Bool { calls.calls.fetchTokenAndWait(for: api).isConfigChanged }
+    #expect(!flag(api))
+    calls.service.set { $0.serial = 2 }
+    #expect(flag("b.example.com"))
+    #expect(flag(api))
+    #expect(flag(""))
+    let count = calls.service.count("config")
+    let text = try #require(calls.calls.fetchConfigAndWait())
+    #expect(try AccountConfiguration(text).serial == 2)
+    #expect(calls.service.count("config") == count, "what is here is not asked for again")
+    #expect(!flag(api))
+  }
+
+  @Test("fetchConfig asks the service only if it was not asked before")
+  func fetchConfig() async throws {
+    let calls = try Calls()
+    calls.service.set { $0.serial = 2 }
+    let first = try AccountConfiguration(try #require(await calls.calls.fetchConfig()))
+    #expect(first.serial == 2 && calls.service.count("config") == 1)
+    calls.service.set { $0.serial = 3 }
+    let second = try AccountConfiguration(try #require(calls.calls.fetchConfigAndWait()))
+    #expect(second.serial == 2 && calls.service.count("config") == 1)
+    let offline = try Calls(isInitialized: false)
+    offline.service.set { $0.failure = .unreachable("x") }
+    try offline.calls.initializeAndWait(offline.service.shortForm)
+    #expect(offline.calls.fetchConfigAndWait() == offline.service.shortForm)
+  }
+
+  @Test(
+    "isForceApplyPins says that pins were read before the forced ones came, until they are read")
+  func forcedPins() throws {
+    let calls = try Calls()
+    func flag() -> Bool {
+      calls.calls.fetchTokenAndWait(
+        for: "\(calls.time.uptime.withLock { $0 })".filter(\.isNumber) + ".example"
+      ).isForceApplyPins
+    }
+    // Newer pins are here, and the app is not forced to update.
+    _ = calls.calls.pins()
+    calls.service.set { $0.serial = 2 }
+    #expect(!flag())
+    // Now they are forced, and the app has read older ones.
+    calls.service.set { $0.forced = 2 }
+    calls.time.advance(.seconds(1))
+    #expect(flag())
+    #expect(flag())
+    #expect(calls.calls.pinsJSON() == calls.calls.attestor.pins.json)
+    #expect(!flag())
+    // A restart that read the forced pins already is told nothing.
+    let next = try Calls(calls.service, isInitialized: false)
+    try next.calls.initializeAndWait(try #require(calls.calls.fetchConfigAndWait()))
+    _ = next.calls.pins()
+    #expect(!next.calls.fetchTokenAndWait(for: api).isForceApplyPins)
+    // Forced ones that cannot be had are no reason to restart.
+    calls.service.set {
+      $0.serial = 3
+      $0.forced = 3
+      $0.configurationText = "garbage"
+    }
+    calls.time.advance(.seconds(1))
+    #expect(!flag())
+  }
+
+  @Test("a comment that begins with reinit takes another account, and forgets what was read")
+  func reinitialisation() throws {
+    let calls = try Calls()
+    _ = calls.calls.pins()
+    let other = InProcessService("other")
+    #expect(throws: SetupError.alreadyInitialized(account: "acme")) {
+      try calls.calls.initializeAndWait(other.configuration())
+    }
+    try calls.calls.initializeAndWait(other.configuration(), comment: "reinit")
+    #expect(calls.calls.attestor.account == "other")
+    #expect(!calls.calls.fetchTokenAndWait(for: api).isForceApplyPins)
+  }
+}
+
+@Suite("Migration: the table of docs/MIGRATION.md")
+struct MigrationTableTests {
+  /// Every call that the page's column “overlay” names is one of the library's sources.
+  @Test("each call of the overlay that the page names exists")
+  func calls() throws {
+    let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+      .appending(path: "../../../..").standardizedFileURL
+    let page = try String(
+      contentsOf: root.appending(path: "docs/MIGRATION.md"), encoding: .utf8)
+    let folder = root.appending(path: "Sources/ProofMigration")
+    let sources = try FileManager.default.contentsOfDirectory(atPath: folder.path)
+      .filter { $0.hasSuffix(".swift") }
+      .map { try String(contentsOf: folder.appending(path: $0), encoding: .utf8) }.joined()
+    let named = page.matches(
+      of: /`((?:FetchCalls|RequestGuardCalls|ChallengeCalls|EventCalls)\.(\w+))/)
+    #expect(named.count > 20)
+    for match in named {
+      let name = String(match.output.2)
+      let declared = try Regex("(func|var|let|case|struct|enum|init) ?\(name)\\b")
+      #expect(
+        sources.contains(declared) || name == "init" && sources.contains("public init("),
+        "\(match.output.1) does not exist")
+    }
+  }
+}

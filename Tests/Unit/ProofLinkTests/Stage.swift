@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import LinkBench
+import ProofKit
+import ProofLink
+import ProofModel
+import Testing
+
+/// All that uses the hardware on the bench, of which there is one: one test after the other.
+@Suite(.serialized) struct BenchTests {}
+
+/// An app, the hardware on the bench, and a way between them that the test decides about.
+struct Stage {
+  static let open = Command("open", class: 1)
+  static let patience = Duration.seconds(3)
+  static let deadline = Duration.seconds(30)
+
+  let bench: Bench
+  let token: MeasurementToken
+  let pair: PairedHardware
+  let transport: BenchTransport
+  let clock: StillClock
+
+  init(
+    _ bench: Bench, uses: Uses = .limited(1000), generation: UInt32 = 1,
+    ratchet: RatchetPolicy? = nil, clock: StillClock = StillClock(),
+    decide: @escaping @Sendable (Int) -> BenchTransport.Fate = { _ in .carry }
+  ) throws {
+    self.bench = bench
+    token = try bench.token(uses: uses, generation: generation, ratchet: ratchet)
+    pair = try bench.pair(token)
+    transport = BenchTransport(bench, decide: decide)
+    self.clock = clock
+  }
+
+  /// The same app, another way.
+  init(_ stage: Stage, _ bench: Bench) {
+    self.bench = bench
+    token = stage.token
+    pair = stage.pair
+    transport = BenchTransport(bench)
+    clock = stage.clock
+  }
+
+  func connection(
+    mtu: Int = 185, proving prover: BenchProver? = nil, memory: LinkMemory = LinkMemory(),
+    over other: (any LinkTransport)? = nil,
+    remember: @escaping @Sendable (LinkMemory) throws -> Void = { _ in }
+  ) -> HardwareConnection {
+    HardwareConnection(
+      to: pair, proving: prover ?? BenchProver(secrets: bench.secrets), over: other ?? transport,
+      memory: HeardMemory(memory, remember), clock: clock,
+      options: .init(mtu: mtu, patience: Self.patience))
+  }
+}
+
+/// A connection's memory in this process. A test hears each change, and may refuse it.
+final class HeardMemory: LinkMemoryStore {
+  private let bytes: CoreLock<[UInt8]>
+  private let hears: @Sendable (LinkMemory) throws -> Void
+
+  init(
+    _ memory: LinkMemory = LinkMemory(),
+    _ hears: @escaping @Sendable (LinkMemory) throws -> Void = { _ in }
+  ) {
+    bytes = CoreLock(memory.bytes)
+    self.hears = hears
+  }
+
+  func load() -> [UInt8]? { bytes.withLock { $0 } }
+
+  func save(_ saved: [UInt8]) throws {
+    try hears(LinkMemory(saved))
+    bytes.withLock { $0 = saved }
+  }
+}

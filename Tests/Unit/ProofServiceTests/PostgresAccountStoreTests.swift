@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import AccountStores
+import Foundation
+import OwnThreads
+import PostgresServers
+import ProofModel
+import Testing
+
+@testable import ProofService
+
+/// Properties of the store in PostgreSQL, beside those that ``StoreConformance`` and ``SaltConformance`` judge.
+@Suite(.enabled(if: Server.isThere)) struct PostgresAccountStoreTests {
+  private let database: Database
+  private let device = Spender.device(1)
+
+  init() throws { database = try Server.main.database() }
+
+  private func store(_ name: String) throws -> PostgresAccountStore {
+    var settings = PostgresAccountStore.Settings()
+    settings.patience = 20_000
+    return try PostgresAccountStore(database.options(), creating: name, settings)
+  }
+
+  @Test func `accounts of one database share nothing but the ring's floors`() throws {
+    let one = try store("one")
+    #expect(try PostgresAccountStore(database.options(), opening: nil).revision() == 0)
+    let two = try store("two")
+    try one.apply([.put(.api, "a", [1])])
+    #expect(try two.rows(of: .api) == [] && two.row("a", of: .api) == nil)
+    #expect(try one.revision() == 1 && two.revision() == 0)
+    #expect(try one.advance("count", by: 5) == 0 && two.advance("count", by: 5) == 0)
+    let salt = Salt.random()
+    for store in [one, two] {
+      let use = try Spender(store: store).use(
+        salt, by: device, DeviceSighting(over: 0, generation: 7, note: [], strings: .put([1])))
+      #expect(try store.use(use) == .used)
+    }
+    #expect(try one.dropDevices(lastSeenBefore: .max, atMost: 9) == 1)
+    #expect(try one.generationFloor() == 7 && two.generationFloor() == 0)
+    #expect(try two.device(device)?.generation == 7 && one.device(device) == nil)
+    #expect(try two.row(device.description, of: .deviceString) == [1])
+    #expect(try one.counts().devices == 0 && two.counts().devices == 1)
+    // An account is named where there are several, and is not made by opening it.
+    for (name, words) in [(nil, "several accounts"), ("three", "no account “three”")] {
+      let error = #expect(throws: StoreError.self) {
+        try PostgresAccountStore(database.options(), opening: name)
+      }
+      #expect(try #require(error).description.contains(words))
+    }
+    #expect(try PostgresAccountStore(database.options(), opening: "one").revision() == 1)
+    #expect(try store("one").row("a", of: .api) == [1])
+  }
+
+  @Test func `backends end again and again: nothing is lost or made twice`() throws {
+    let store = try store("account")
+    let faults = CoreLock<[String]>([])
+    let counts = CoreLock<[UInt64]>([])
+    let rounds = 30
+    onThreads(8) { thread in
+      let device = Spender.device(UInt8(thread + 1))
+      for round in 0..<rounds {
+        do {
+          // An operation that is repeated finds that it was applied, and not that its row is taken.
+          try store.apply([.insert(.api, "\(thread) \(round)", [1])])
+          counts.withLock { $0.append(.max) }
+          let count = try store.advance("count", by: 1)
+          counts.withLock { $0.append(count) }
+          // Another thread may change the revision meanwhile.
+          let salt = Salt.random()
+          var outcome = SaltOutcome.changed
+          while outcome == .changed {
+            let sighting = DeviceSighting(over: UInt64(round), note: [UInt8(round)])
+            outcome = try store.use(Spender(store: store).use(salt, by: device, sighting))
+          }
+          if outcome != .used, outcome != .again([42]) {
+            faults.withLock { $0.append("\(outcome)") }
+          }
+          if thread == 0, round % 5 == 2 {
+            try Server.main.superuser().execute(
+              """
+              SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+              WHERE datname = '\(database.name)' AND usename = 'proof_service'
+              """)
+          }
+        } catch {
+          faults.withLock { $0.append("\(error)") }
+        }
+      }
+    }
+    #expect(faults.withLock { $0 } == [])
+    #expect(try store.rows(of: .api).count == 8 * rounds)
+    #expect(try store.revision() == UInt64(8 * rounds))
+    let numbers = counts.withLock { $0.filter { $0 != .max } }
+    #expect(Set(numbers).count == 8 * rounds, "a number was given twice")
+    for thread in 1...8 as ClosedRange<UInt8> {
+      #expect(try store.device(Spender.device(thread))?.version == UInt64(rounds))
+    }
+  }
+
+  @Test func `an operation that was committed and not answered is repeated once`() throws {
+    let store = try store("account")
+    let call = { try database.service().run(.apply([1], [2], from: nil, to: [3])) }
+    #expect(try call().text(0, 0) == "applied")
+    #expect(try call().text(0, 0) == "again")
+    #expect(try store.revision() == 1)
+  }
+
+  @Test func `times beyond what the schema keeps are stale, and no crash`() throws {
+    let store = try store("account")
+    for seconds in [Int64.max, Int64(Int32.max) + 1, .min, -1] {
+      var use = try Spender(store: store).use(by: device, DeviceSighting(over: 0, note: []))
+      use.expiry = seconds
+      #expect(try store.use(use) == .stale)
+      #expect(try store.spent(use.salt, by: device, expiring: seconds) == nil)
+    }
+    var late = try Spender(store: store).use(by: device, DeviceSighting(over: 0, note: []))
+    late.time = .min
+    #expect(try store.use(late) == .used)
+    #expect(try store.dropMarks(expiredBefore: .max) == 1)
+    #expect(try store.dropMarks(expiredBefore: .min) == 0)
+  }
+
+  @Test func `a primary that can commit nothing gives no reading of the present`() throws {
+    // Its standby does not exist: so it is for a primary that was cut off and replaced.
+    let alone = try Server.alone.database()
+    try alone.superuser().execute("SELECT pf2.make_account('account')")
+    var settings = PostgresAccountStore.Settings()
+    settings.patience = 0
+    let store = try PostgresAccountStore(alone.options(timeout: 1_000), opening: nil, settings)
+    #expect(throws: StoreError.self) { try store.revision() }
+    #expect(throws: StoreError.self) { try store.glance(at: device) }
+    #expect(throws: StoreError.self) { try store.image(of: [.api]) }
+    // The other readings follow one of these.
+    #expect(try store.rows(of: .api) == [])
+  }
+
+  @Test func `a database that is away is an error with its reason, and no password`() throws {
+    let store = try PostgresAccountStore(database.options(), creating: "account")
+    #expect(try store.revision() == 0)
+    try Server.main.superuser().execute(
+      """
+      ALTER DATABASE \(database.name) ALLOW_CONNECTIONS false;
+      SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '\(database.name)';
+      """)
+    let error = try #require(#expect(throws: StoreError.self) { try store.revision() })
+    #expect(error.description.contains(database.name), "\(error)")
+    #expect(!error.description.contains("-secret"))
+    try Server.main.superuser().execute(
+      "ALTER DATABASE \(database.name) ALLOW_CONNECTIONS true")
+    #expect(try store.revision() == 0)
+  }
+}

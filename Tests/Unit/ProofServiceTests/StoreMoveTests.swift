@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import AccountStores
+import PostgresServers
+import PostgresStore
+import ProofModel
+import Testing
+
+@testable import ProofService
+
+/// Properties of moves between stores; `Tests/Process/Scale/move_test.py` moves the accounts of services.
+@Suite struct StoreMoveTests {
+  private let place = Workplace()
+
+  private func file(_ name: String) -> StorePlace { .file(place.path(of: name)) }
+
+  private static func bytes(_ most: Int) -> [UInt8] {
+    (0..<Int.random(in: 0...most)).map { _ in .random(in: .min ... .max) }
+  }
+
+  /// Random content, more of each kind than a page holds.
+  private func fill(_ store: any Store, records: Int = 600) throws {
+    let spender = Spender(store: store)
+    for number in 0..<records {
+      let table = StoreTable.allCases.randomElement()!
+      try store.apply([.put(table, "é\(number)\u{0}", Self.bytes(300))])
+      _ = try store.advance("count \(number)", by: .random(in: 1...UInt64(Int64.max)))
+      let id = try InstanceID((0..<16).map { _ in .random(in: .min ... .max) })
+      let gate = try GateID((0..<GateID.byteCount).map { _ in .random(in: .min ... .max) })
+      let generation = UInt32.random(in: 1 ... .max)
+      for gate in [nil, gate] {
+        let outcome = try spender.see(
+          id, generation: generation, must: true, gate: gate, note: Self.bytes(40),
+          strings: .put(Self.bytes(40)))
+        #expect(outcome == .used)
+      }
+    }
+    #expect(try store.dropDevices(lastSeenBefore: .max, atMost: 3) == 3)
+  }
+
+  @Test(.enabled(if: Server.isThere))
+  func `a file, a database and a file again hold the same bytes`() throws {
+    let options = try PostgresOptions(
+      settings: Server.main.settings(Server.main.database().name, user: "proof_migrator"))
+    let database = StorePlace.database(options, account: nil)
+    try fill(SQLiteStore(creatingAt: place.path(of: "first")))
+    let places = [file("first"), database, file("last"), file("end")]
+    var sums: [MoveSum?] = []
+    for (from, to) in zip(places, places.dropFirst()) {
+      sums.append(try StoreMove(from: from, to: to).move(("name", [])).sum)
+      #expect(try StoreMove(from: from, to: to).move(nil).sum == nil, "it is known")
+    }
+    let sum = try #require(sums[0])
+    #expect(sums == [sum, sum, sum] && sum.counts[2] == 597 && sum.counts[3] == 597)
+    #expect(throws: StoreError.self) { try database.open() }
+  }
+
+  @Test func `an open store ends at the mark, and serves again when it is taken back`() throws {
+    let store = try SQLiteStore(creatingAt: place.path(of: "first"))
+    try fill(store, records: 5)
+    let use = try Spender(store: store).use(by: Spender.device(1))
+    let revision = try store.revision()
+    // The target cannot be made, so the move stops behind the mark.
+    let move = try StoreMove(from: file("first"), to: file("none/store"))
+    #expect(throws: StoreError.self) { try move.move(("name", [])) }
+    #expect(throws: StoreError.self) { try store.use(use) }
+    #expect(throws: StoreError.self) { try store.revision() }
+    #expect(throws: StoreError.self) { try store.advance("a", by: 1) }
+    #expect(throws: StoreError.self) { try store.apply([.put(.api, "a", [])]) }
+    let error = #expect(throws: StoreError.self) { try file("first").open() }
+    #expect(try #require(error).description.contains("was moved to"))
+    try move.undo()
+    #expect(try store.revision() == revision)
+    #expect(try file("first").open().use(use) == .used)
+  }
+
+  @Test func `a target with a file is refused before the source is marked`() throws {
+    let store = try SQLiteStore(creatingAt: place.path(of: "first"))
+    try place.write([1], to: "last")
+    let move = try StoreMove(from: file("first"), to: file("last"))
+    #expect(throws: StoreError.self) { try move.move(("name", [])) }
+    #expect(try !move.isBegun() && store.revision() == 0)
+    #expect(try place.bytes(of: "last") == [1])
+  }
+}

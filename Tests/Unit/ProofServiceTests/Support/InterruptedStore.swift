@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ProofModel
+import Synchronization
+
+@testable import ProofService
+
+/// A store whose next change or use lets another process go first: the race between two processes
+/// that share one store, made certain.
+final class InterruptedStore: Store {
+  private let store = MemoryStore()
+  /// The step that others come before.
+  enum Step {
+    case change
+    case use
+  }
+  private let others = Mutex<[Step: @Sendable () -> Void]>([:])
+
+  /// Whether readings of the revision fail, as they do while a database is away.
+  let isAway = Mutex(false)
+
+  private func answer() throws(StoreError) {
+    if isAway.withLock({ $0 }) { throw .database("test", detail: "away") }
+  }
+
+  /// Runs `others` just before the next step of a kind, once.
+  func interrupt(_ step: Step = .change, by others: @escaping @Sendable () -> Void) {
+    self.others.withLock { $0[step] = others }
+  }
+
+  private func letOthers(_ step: Step) {
+    others.withLock { $0.removeValue(forKey: step) }?()
+  }
+
+  func apply(_ changes: [StoreChange]) throws(StoreError) {
+    letOthers(.change)
+    try store.apply(changes)
+  }
+
+  func row(_ key: String, of table: StoreTable) throws(StoreError) -> [UInt8]? {
+    try store.row(key, of: table)
+  }
+  func rows(of table: StoreTable) throws(StoreError) -> [StoreRow] { try store.rows(of: table) }
+  func revision() throws(StoreError) -> UInt64 {
+    try answer()
+    return try store.revision()
+  }
+  func advance(_ counter: String, by count: UInt64) throws(StoreError) -> UInt64 {
+    try store.advance(counter, by: count)
+  }
+  func use(_ use: SaltUse) throws(StoreError) -> SaltOutcome {
+    letOthers(.use)
+    return try store.use(use)
+  }
+  func spent(
+    _ salt: Salt, by device: InstanceID, expiring expiry: Int64
+  ) throws(StoreError) -> SpentMark? {
+    try store.spent(salt, by: device, expiring: expiry)
+  }
+  @discardableResult
+  func dropMarks(expiredBefore time: Int64) throws(StoreError) -> Int {
+    try store.dropMarks(expiredBefore: time)
+  }
+  func dropDevices(lastSeenBefore time: Int64, atMost count: Int) throws(StoreError) -> Int {
+    try store.dropDevices(lastSeenBefore: time, atMost: count)
+  }
+  func generationFloor() throws(StoreError) -> UInt32 { try store.generationFloor() }
+  func generation(of device: InstanceID, at gate: GateID) throws(StoreError) -> UInt32? {
+    try store.generation(of: device, at: gate)
+  }
+  func gateGenerationFloor() throws(StoreError) -> UInt32 { try store.gateGenerationFloor() }
+  func device(_ id: InstanceID) throws(StoreError) -> DeviceRow? { try store.device(id) }
+  func glance(at id: InstanceID) throws(StoreError) -> (revision: UInt64, device: DeviceRow?) {
+    try answer()
+    return try store.glance(at: id)
+  }
+  func devices(latest count: Int) throws(StoreError) -> [DeviceRow] {
+    try store.devices(latest: count)
+  }
+  func counts() throws(StoreError) -> StoreCounts { try store.counts() }
+}
