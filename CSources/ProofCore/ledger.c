@@ -39,8 +39,8 @@ static int load_past(struct pfc_ledger_past *past, struct pfc_record *record, co
   return PFC_OK;
 }
 
-int pfc_ledger_past(struct pfc_ledger_past *past, const struct pfc_storage *storage,
-                    const uint8_t hardware_secret_key[PFC_SECRET_KEY_BYTES]) {
+int pfc_ledger_read_past(struct pfc_ledger_past *past, const struct pfc_storage *storage,
+                         const uint8_t hardware_secret_key[PFC_SECRET_KEY_BYTES]) {
   struct pfc_record record;
   uint8_t key[32];
   int result;

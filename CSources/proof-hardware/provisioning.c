@@ -249,7 +249,7 @@ static int outlive_ledger(struct provisioning *old, const struct provisioning *p
   uint64_t seen = 0, here = old->epoch;
   old->floor = here;
   old->counter = here << COUNTER_SHIFT;
-  if (pfc_ledger_past(&past, &storage, old->hardware.secret_key) == PFC_OK) {
+  if (pfc_ledger_read_past(&past, &storage, old->hardware.secret_key) == PFC_OK) {
     old->counter = higher(old->counter, past.counter);
     seen = higher(past.epoch, past.floor);
   }

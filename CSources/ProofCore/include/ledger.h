@@ -44,8 +44,8 @@ struct pfc_ledger_past {
 
 /// Reads the past of the ledger in storage, and changes nothing there. PFC_E_DAMAGED if record 0 has no intact copy. On
 /// failure `*past` is all zeros.
-PFC_MUST_USE int pfc_ledger_past(struct pfc_ledger_past *past, const struct pfc_storage *storage,
-                                 const uint8_t hardware_secret_key[PFC_SECRET_KEY_BYTES]);
+PFC_MUST_USE int pfc_ledger_read_past(struct pfc_ledger_past *past, const struct pfc_storage *storage,
+                                      const uint8_t hardware_secret_key[PFC_SECRET_KEY_BYTES]);
 
 /// Writes an empty ledger over whatever stands in storage.
 PFC_MUST_USE int pfc_ledger_format(const struct pfc_storage *storage,
@@ -55,7 +55,7 @@ PFC_MUST_USE int pfc_ledger_format(const struct pfc_storage *storage,
 /// Loads, and reserves the first block of counters. PFC_E_DAMAGED if a record has no intact copy. On failure `*ledger`
 /// is all zeros.
 PFC_MUST_USE int pfc_ledger_load(struct pfc_ledger *ledger, const struct pfc_storage *storage,
-                                 const uint8_t hardware_secret_key[PFC_SECRET_KEY_BYTES]);
+                                      const uint8_t hardware_secret_key[PFC_SECRET_KEY_BYTES]);
 
 /// The next challenge counter, never given before in the hardware's life.
 PFC_MUST_USE int pfc_ledger_take_counter(struct pfc_ledger *ledger, uint64_t *counter);

@@ -301,12 +301,12 @@ static void a_ledgers_past_is_told(void) {
   struct pfc_ledger_past past;
   long writes;
   begin();
-  CHECK_NUMBER(pfc_ledger_past(&past, &storage, hardware_secret), PFC_E_DAMAGED);
+  CHECK_NUMBER(pfc_ledger_read_past(&past, &storage, hardware_secret), PFC_E_DAMAGED);
   CHECK_NUMBER(pfc_ledger_format(&storage, hardware_secret, 7, 9, 1ull << 40), PFC_OK);
   writes = flash.writes;
-  CHECK_NUMBER(pfc_ledger_past(&past, &storage, hardware_secret), PFC_OK);
+  CHECK_NUMBER(pfc_ledger_read_past(&past, &storage, hardware_secret), PFC_OK);
   CHECK(past.counter == 1ull << 40 && past.epoch == 7 && past.floor == 9);
-  CHECK_NUMBER(pfc_ledger_past(&past, &storage, zeros), PFC_E_DAMAGED);
+  CHECK_NUMBER(pfc_ledger_read_past(&past, &storage, zeros), PFC_E_DAMAGED);
   CHECK(past.counter == 0 && past.epoch == 0 && past.floor == 0);
   CHECK_NUMBER(flash.writes, writes);
 }
