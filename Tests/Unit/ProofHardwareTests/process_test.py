@@ -103,7 +103,7 @@ class Provision(unittest.TestCase):
         self.hardware.provision(str(self.file), "--floor", "0")
         self.assertTrue(self.hardware.start())
         with self.hardware.connect() as link:
-            self.assertEqual(link.read(CAPABILITIES)[4:8], b"\x01\0\0\0")
+            self.assertEqual(link.read(CAPABILITIES)[4:8], b"\x43\0\0\0")
             self.assertEqual(app.present(link, self.hardware, plain), Verdict.HELD)
         self.hardware.stop()
         for wrong in ("00" * 32, "ab" * 31, "yes"):
