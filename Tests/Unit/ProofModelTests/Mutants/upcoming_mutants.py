@@ -11,7 +11,8 @@ TOKENS, ANSWERS = "UpcomingTokenTests", "UpcomingTests"
 UPCOMING_MUTANTS = [
     ("an upcoming token for hardware that has no candidates", ISSUER,
      "guard !app.isUpcoming || hardware.takesUpcoming && form == .diversified else {", "guard true else {", TOKENS, []),
-    ("an upcoming token that does not say so", ISSUER, "isUpcoming: app.isUpcoming, ", "isUpcoming: false, ", TOKENS, []),
+    ("an upcoming token that does not say so", ISSUER, "isUpcoming: app.isUpcoming, ", "isUpcoming: false, ", TOKENS,
+     []),
     ("an upcoming token without end", ISSUER, "return min(lifetime ?? .max, Self.upcomingLifetime)",
      "return lifetime", TOKENS, []),
     ("pairs of two fetches", ISSUER, "other.mode == app.mode, other.base == app.generation",
@@ -35,5 +36,6 @@ UPCOMING_MUTANTS = [
      "guard AppDigest(of: records) == registration.digest else {", "guard true else {", ANSWERS, []),
     ("an update of an unknown build is registered", RECORD,
      "guard updates != registration.digest, let present = snapshot.registrations[updates],\n"
-     "      present.prediction == nil || present.prediction?.updates != nil\n    else {", "guard true else {", ANSWERS, []),
+     "      present.prediction == nil || present.prediction?.updates != nil\n    else {", "guard true else {",
+     ANSWERS, []),
 ]
