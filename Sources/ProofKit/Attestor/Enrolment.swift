@@ -10,6 +10,9 @@ extension Attestor {
   /// Pairs the app with hardware: measures, asks the backend for a token for this and for each piece
   /// paired before, and stores all in one step. On an error everything stays as it was.
   ///
+  /// Earlier hardware for which the backend issues no tokens any more (``EnrolmentError/isOfHardware``)
+  /// loses its pair. It does not keep the others from being renewed.
+  ///
   /// - Parameters:
   ///   - hardware: The hardware.
   ///   - url: The address that issues measurement tokens. Each request is `POST URL?hardware=ID` with
@@ -43,7 +46,8 @@ extension Attestor {
     try await pair(hardware, for: host, Self.caught(issue))
   }
 
-  /// Renews all pairs as ``enrol(_:at:for:)`` does. Does nothing without pairs.
+  /// Renews all pairs as ``enrol(_:at:for:)`` does. Does nothing without pairs. If the backend refuses
+  /// all pieces of hardware, it throws, and all pairs stay.
   ///
   /// Call it after an update of the app, and when an error says ``/ProofModel/Mender/online``.
   ///
@@ -128,10 +132,18 @@ extension Attestor {
       throw error.reason == .cancelled ? .cancelled : .attestation(error)
     }
     var tokens: [HardwareTokens] = []
+    var refusal: EnrolmentError?
     for piece in pieces {
-      tokens.append(try await issue(measured, piece))
+      do throws(EnrolmentError) {
+        tokens.append(try await issue(measured, piece))
+      } catch {
+        guard piece != hardware, error.isOfHardware else { throw error }
+        refusal = error
+      }
       if Task.isCancelled { throw .cancelled }
     }
+    // The tokens of before stay where no new one would take their place.
+    if let refusal, tokens.isEmpty { throw refusal }
     try await keep(tokens, of: measured)
     return true
   }

@@ -21,6 +21,12 @@ public enum EnrolmentError: Error, Sendable, Hashable {
   case cancelled
 }
 
+extension EnrolmentError {
+  /// Whether the backend issues no tokens for this piece of hardware, for example because it is revoked:
+  /// status 403 and the word `hardware`. No other refusal says that, a proxy's 403 among them.
+  public var isOfHardware: Bool { self == .backend(status: 403, word: "hardware") }
+}
+
 extension EnrolmentError: CustomStringConvertible {
   /// The failure, the value and the next step.
   public var description: String {

@@ -94,6 +94,41 @@ struct EnrolmentTests {
     #expect(try stage.attestor.pairs.all() == [pair])
   }
 
+  @Test(
+    "a revoked piece of hardware loses its pair and holds up no other; any other refusal changes nothing",
+    arguments: [
+      (403, "hardware", true), (403, "<html>", false), (503, "hardware", false),
+    ])
+  func revoked(status: Int, word: String, isOfHardware: Bool) async throws {
+    let stage = try AppStage()
+    let locks = try [1, 2, 3].map { try Sample.hardware($0) }
+    for lock in locks.dropLast() { try await stage.attestor.enrol(lock, at: url) }
+    let refusal = EnrolmentError.backend(status: status, word: word)
+    #expect(refusal.isOfHardware == isOfHardware)
+    let issue: Attestor.Issue = { _, hardware in
+      guard hardware != locks[0] else { throw refusal }
+      return try AppNetwork.token(hardware)
+    }
+    if isOfHardware {
+      try await stage.attestor.enrol(locks[2], for: "api.example.com", issue: issue)
+      #expect(try stage.attestor.pairs.all().map(\.id) == [locks[1], locks[2]])
+    } else {
+      await #expect(throws: refusal) {
+        try await stage.attestor.enrol(locks[2], for: "api.example.com", issue: issue)
+      }
+      #expect(try stage.attestor.pairs.all().map(\.id) == [locks[0], locks[1]])
+    }
+    // The hardware that is asked for, and the last that there is: its tokens stay.
+    let before = try stage.attestor.pairs.all()
+    await #expect(throws: refusal) {
+      try await stage.attestor.enrol(locks[0], for: "api.example.com", issue: issue)
+    }
+    await #expect(throws: refusal) {
+      try await stage.attestor.renew(for: "api.example.com") { _, _ in throw refusal }
+    }
+    #expect(try stage.attestor.pairs.all() == before)
+  }
+
   @Test("a closure of the app issues the tokens; what it throws is told")
   func closure() async throws {
     struct Refused: Error {}
