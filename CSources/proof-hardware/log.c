@@ -102,6 +102,9 @@ static const char *verdict_name(uint8_t verdict) {
     case PFC_VERDICT_READY: return "ready";
     case PFC_VERDICT_DONE: return "order done";
     case PFC_VERDICT_NOT_EXECUTED: return "not executed";
+    case PFC_VERDICT_ACCEPTED_COPY: return "accepted, copy seen";
+    case PFC_VERDICT_ACCEPTED_DEVICE_COPY: return "accepted, device only, copy seen";
+    case PFC_VERDICT_COPIED: return "copy refused";
     case PFC_VERDICT_INTEGRITY_DIFFERS: return "integrity differs";
     case PFC_VERDICT_DEVICE_DIFFERS: return "device differs";
     case PFC_VERDICT_STALE: return "stale";

@@ -23,6 +23,7 @@ RESULTS = {
 }
 VERDICTS = {
     GIVEN: "given", 1: "accepted", 2: "accepted, device only", 3: "held", 4: "order done", 5: "not executed",
+    6: "accepted, copy seen", 7: "accepted, device only, copy seen", 8: "ready", 23: "copy refused",
     16: "integrity differs", 17: "device differs", 18: "stale", 19: "not permitted", 20: "attempts exhausted",
     21: "uses exhausted", 22: "unknown instance", 32: "not for me", 33: "not signed", 34: "expired",
     35: "superseded", 36: "revoked", 37: "wrong mode", 38: "no room", 39: "too new", 48: "malformed", 49: "busy",

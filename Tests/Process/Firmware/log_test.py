@@ -128,15 +128,16 @@ class OnTheBoard(Firmware):
         self.assertTrue(any("integrity differs (16)" in line for line in here), here)
 
     def test_only_the_level_that_was_asked_for(self):
+        # The hardware's start before this one took the first 65,536 counters.
         played = self.play(self.hardware, "--log-level", "info")
         verdicts = [unnamed(re.sub(r" of [0-9a-f]{8}", "", line)) for line in played]
         self.assertEqual(verdicts, [
             "      started: mode production, 0 slots used, epoch 0",
             "      link 0: token of anyone: held (3), detail 65535, ref=HARDWARE-DIGEST",
-            "      link 0: command: accepted (1), detail 65535, ref=HARDWARE-1",
+            "      link 0: command: accepted (1), detail 65535, ref=HARDWARE-65537",
             "      link 0: command of class 1: done",
-            "      link 0: command: integrity differs (16), detail 2, ref=HARDWARE-2",
-            "      link 0: command: device differs (17), detail 0, ref=HARDWARE-3"])
+            "      link 0: command: integrity differs (16), detail 2, ref=HARDWARE-65538",
+            "      link 0: command: device differs (17), detail 0, ref=HARDWARE-65539"])
 
 
 class Order(unittest.TestCase):
