@@ -15,6 +15,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "Support" /
 import runner  # noqa: E402
 
 NONE = "error: This installation has no string"
+REJECTED = "error: The attestation service gave nothing (rejected)"
 
 
 class OwnStrings(PageLines, unittest.TestCase):
@@ -80,19 +81,19 @@ class OwnStrings(PageLines, unittest.TestCase):
         # The update: other files, so another digest.
         (app.bundle / "rules").write_text("version 2: doors open at noon\n")
         app = self.restarted(app)
-        self.assertIsNone(self.text(app), "no registered build")
+        self.assertIn(REJECTED, app.ask("string", "session"), "no registered build")
         first = self.place.ask("registration", "list")
         self.register(app)
         self.assertEqual(len(self.place.ask("registration", "list")), len(first) + 1)
         app = self.restarted(app)
         self.assertEqual(self.text(app), "s3cret")
 
-    def test_a_failing_app_cannot_tell_and_destroys_nothing(self):
+    def test_a_failing_app_reads_no_string_and_destroys_none(self):
         app = self.app()
         self.assertEqual(app.ask("define", "session", "mine"), "well")
         self.place.ask("policy", "set", "rejection=app-not-registered")
         failing = self.restarted(app)
-        self.assertIsNone(self.text(failing))
+        self.assertIn(REJECTED, failing.ask("string", "session"))
         self.assertEqual(failing.ask("remove", "session"), "well")
         self.assertEqual(failing.ask("define", "session", "other"), "well")
         failing = self.restarted(failing)
@@ -150,7 +151,7 @@ class OwnStrings(PageLines, unittest.TestCase):
         self.place.ask("policy", "set", "secure-strings=off")
         self.addCleanup(self.place.ask, "policy", "set", "secure-strings=on")
         answer = self.app().ask("define", "session", "x")
-        self.assertIn("The service gave no key for the strings (disabled)", answer)
+        self.assertIn("The attestation service gave nothing (disabled)", answer)
 
 
 if __name__ == "__main__":

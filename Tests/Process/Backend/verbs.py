@@ -120,6 +120,28 @@ class Verbs:
         self.refused(1, "does not exist|cannot be read", "registration", "add", "/nonexistent")
         self.refused(2, "90s, 15m", "registration", "add", BIN / "app-peer", "--expire-after", "soon")
 
+    def test_registrations_of_what_is_to_come(self):
+        present = self.ask("registration", "add", BIN / "app-peer")["digest"]
+        # Records as an app on a reference machine prints them (EvidenceRecord.line).
+        code = self.place.write(f"{type(self).__name__}.code", f"2 1 {b'executable'.hex()} {'ab' * 32}\n")
+        update = ["registration", "add", BIN / "request-peer", "--upcoming", present]
+        added = self.ask(*update, "--records", code, "--key-id", "0123456789abcdef", "--expire-after", "30d")
+        self.assertEqual((added["upcoming"], added["keyID"]), (present, "0123456789abcdef"))
+        self.assertIn("reason", added)
+        self.refused(2, "goes with --upcoming", "registration", "add", BIN / "app-peer", "--records", code)
+        self.refused(2, "goes with --upcoming", "registration", "add", BIN / "app-peer", "--key-id", "01" * 8)
+        self.refused(2, "is not there", *update, "--records", code + ".none")
+        self.refused(2, "line 1: no record", *update, "--records", self.place.write(code + ".bad", "2 1 x y\n"))
+        self.refused(1, "registered build", *update[:-1], "11" * 32)
+        system = self.place.write(f"{type(self).__name__}.system", f"1 5 {b'kernel'.hex()} {'cd' * 32}\n1 6 6162 absent\n")
+        environment = ["registration", "environment", "add", system]
+        added = self.ask(*environment, "--name", "next image", "--expire-after", "30d")
+        self.assertEqual(added["name"], "next image")
+        self.assertIn(added["digest"], [entry["digest"] for entry in self.ask("registration", "list")])
+        self.refused(2, "it has: add", "registration", "environment", "remove", system)
+        for digest in {entry["digest"] for entry in self.ask("registration", "list")}:
+            self.ask("registration", "remove", digest)
+
     def test_policy(self):
         self.ask("policy", "set", "rejection=debug,root", "token-lifetime=120", "issuer=us")
         policy = self.ask("policy", "show")
@@ -315,7 +337,7 @@ class Verbs:
         self.assertEqual(changed["features"], ["token-2", "factory-secret"])
         for wrong in ("x", "token-2,token-2"):
             self.refused(2, "token-2, ratchet, factory-secret", "hardware", "change", third, "--features", wrong)
-        self.refused(2, "does not know", "hardware", "change", third, "--features", "0x03")
+        self.refused(2, "does not know", "hardware", "change", third, "--features", "0x0100")
         self.refused(2, "a number such as 0x21", "hardware", "change", third, "--features", "0xyz")
         self.refused(1, "no hardware", "hardware", "change", "01" * 16, "--features", "token-2")
         for size in (31, 33, 0):
@@ -423,6 +445,13 @@ class Verbs:
         self.assertEqual((seen["integrityClasses"], seen["deviceClasses"]), ([0, 2], [0]))
         self.assertEqual((seen["uses"], seen["generation"], seen["attempts"]), (7, 6, 4))
         self.assertEqual((seen["notAfter"] - seen["issued"], seen["instance"]), (60, "05" * 16))
+        self.assertEqual(seen["ratchet"], "none")
+        self.refused(1, "do not name ratchets", *issue(new, production, *limits, "--ratchet", "report"))
+        self.ask("hardware", "change", new["id"], "--features", "token-2,ratchet")
+        for policy in ("report", "refuse"):
+            made = self.ask(*issue(new, production, *limits, "--ratchet", policy))
+            self.assertEqual(inspect(new, made["token"])["ratchet"], policy)
+        self.refused(2, "report.*refuse", *issue(new, production, *limits, "--ratchet", "warn"))
         output = name + ".token"
         made = self.ask(*issue(bench, sealed(mmd="development"), "--classes", "1", "--literal", "--output", output))
         self.assertEqual((made["token"], stat.S_IMODE(os.stat(output).st_mode)), (f"in {output}", 0o600))
