@@ -28,7 +28,7 @@ public final class Probe: EvidenceObserver {
     /// The folder's path on this device.
     public let path: String
 
-    /// Names a folder. ``Probe/init(_:)`` refuses a name that is out of range.
+    /// Names a folder. A ``Probe`` refuses a name that is out of range.
     public init(_ name: String, path: String) {
       self.name = name
       self.path = path

@@ -2,7 +2,7 @@
 
 public import ProofModel
 
-/// A request that a ``GateSession`` can prove. Adapts the request type of an HTTP client.
+/// A request that a ``ProtectedClient`` can prove. Adapts the request type of an HTTP client.
 public protocol ProvableRequest: Sendable {
   /// The method, such as `POST`, as it will be sent.
   var method: String { get }
