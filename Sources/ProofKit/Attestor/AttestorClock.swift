@@ -31,7 +31,7 @@ public struct AttestorClock: Sendable {
 public enum AttestorTimes {
   /// The longest wait of the very first start for a configuration.
   public static let startUp = Duration.seconds(2)
-  /// The longest wait for a newer configuration that the app asks for.
+  /// The longest wait of ``Attestor/update()``.
   public static let configuration = Duration.seconds(3)
   /// The time limit of one fetch: all its requests to the service together, but not measuring the
   /// app.
