@@ -123,24 +123,29 @@ class Verbs:
     def test_registrations_of_what_is_to_come(self):
         present = self.ask("registration", "add", BIN / "app-peer")["digest"]
         # Records as an app on a reference machine prints them (EvidenceRecord.line).
-        code = self.place.write(f"{type(self).__name__}.code", f"2 1 {b'executable'.hex()} {'ab' * 32}\n")
+        line = f"{b'executable'.hex()} {'ab' * 32}\n"
+        code = self.place.write(f"{type(self).__name__}.code", f"2 1 {line}3 6 {line}")
         update = ["registration", "add", BIN / "request-peer", "--upcoming", present]
         # The SDK build that the update will have.
         key = self.place.write(f"{type(self).__name__}.coming", os.urandom(16))
         build = self.ask("sdk", "add", "--key", key, "--name", "coming", "--mode", "production")["id"]
         added = self.ask(*update, "--records", code, "--key-id", build, "--expire-after", "30d")
-        self.assertEqual((added["upcoming"], added["keyID"]), (present, build))
-        self.assertIn("reason", added)
+        told = added["upcoming"]
+        self.assertEqual((told["updates"], told["keyID"], told["predicted"]), (present, build, True), told)
+        links = self.place.write(f"{type(self).__name__}.links", f"3 6 {line}")
+        told = self.ask(*update, "--records", links)["upcoming"]
+        self.assertFalse(told["predicted"])
+        self.assertIn("no records of app 1", told["reason"])
         self.refused(2, "goes with --upcoming", "registration", "add", BIN / "app-peer", "--records", code)
         self.refused(1, "no SDK build", *update, "--key-id", "01" * 8)
         self.refused(2, "goes with --upcoming", "registration", "add", BIN / "app-peer", "--key-id", build)
         self.refused(2, "is not there", *update, "--records", code + ".none")
         self.refused(2, "line 1: no record", *update, "--records", self.place.write(code + ".bad", "2 1 x y\n"))
-        self.refused(1, "registered build", *update[:-1], "11" * 32)
+        self.refused(1, "no registration", *update[:-1], "11" * 32)
         system = self.place.write(f"{type(self).__name__}.system", f"1 5 {b'kernel'.hex()} {'cd' * 32}\n1 6 6162 absent\n")
         environment = ["registration", "environment", "add", system]
         added = self.ask(*environment, "--name", "next image", "--expire-after", "30d")
-        self.assertEqual(added["name"], "next image")
+        self.assertEqual((added["name"], added["upcoming"]["records"]), ("next image", 2))
         self.assertIn(added["digest"], [entry["digest"] for entry in self.ask("registration", "list")])
         self.refused(2, "it has: add", "registration", "environment", "remove", system)
         for digest in {entry["digest"] for entry in self.ask("registration", "list")}:
