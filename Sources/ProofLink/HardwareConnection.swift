@@ -48,8 +48,7 @@ public actor HardwareConnection {
   ///
   /// - Parameters:
   ///   - hardware: The hardware, as ``/ProofKit/StoredPairs/hardware(_:)`` gives it. After a renewal,
-  ///     make a connection to the newer pair; ``/ProofKit/Attestor/connection(to:over:memory:options:)``
-  ///     makes one that takes it by itself.
+  ///     make a connection to the newer pair. One that an attestor made takes it by itself.
   ///   - prover: Measures the app.
   ///   - transport: Carries the PDUs.
   ///   - store: Keeps what must outlive the app.

@@ -367,9 +367,10 @@ class InChromium(InBrowser, unittest.TestCase):
                     "return getComputedStyle(document.getElementById('bar'), '::after').animationName"), "none")
 
     def read(self, reading):
-        box = self.browser.driver.find_element("name", "reading")
-        box.send_keys(str(reading))
-        box.submit()
+        driver = self.browser.driver
+        driver.find_element("name", "reading").send_keys(str(reading))
+        # A click waits for the page that it leads to. Selenium's submit() does not.
+        driver.find_element("css selector", "button[type=submit]").click()
 
     def test_a_browser_without_cookies_is_told_and_does_not_go_round(self):
         self.browser.cookies(False)
