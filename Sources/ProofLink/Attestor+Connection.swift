@@ -19,7 +19,7 @@ extension Attestor {
     memory store: (any LinkMemoryStore)? = nil, options: HardwareConnection.Options = .init()
   ) -> HardwareConnection {
     let id = hardware.id
-    let keeper = PairKeeper(
+    let keeper = ConnectionKeeper(
       fitting: { [weak self] in
         guard let self, let found = try? Self.pair(for: id, in: self, fitting: self.observer) else {
           return nil
@@ -29,7 +29,9 @@ extension Attestor {
           found.before.map { ($0, Self.prover(self.observer, of: $0)) }
         )
       },
-      accepted: { [weak self] pair in self?.noteAccepted(by: pair) })
+      accepted: { [weak self] pair in self?.noteAccepted(by: pair) },
+      noteCopy: { [weak self] in self?.noteCopy(seenBy: id) },
+      hasReportedCopy: { [weak self] in self?.hasReportedCopy(seenBy: id) ?? false })
     return HardwareConnection(
       to: hardware, proving: Self.prover(observer, of: hardware), over: transport,
       memory: store ?? LinkMemoryFile(in: storage ?? "", for: id), options: options,

@@ -82,6 +82,7 @@ extension HardwareConnection {
       }
     }
     try load()
+    try forgetReportedCopy()
     takeNewestPair()
     var exchange = LinkExchange(request(try task()))
     var actions = exchange.start()
@@ -417,6 +418,7 @@ extension HardwareConnection {
     do { bytes = try memoryStore.load() } catch { throw LinkError(.notStored, words: "\(error)") }
     memory = bytes.flatMap { try? LinkMemory($0) } ?? LinkMemory()
     isLoaded = true
+    if memory.hasSeenCopy { noteCopy() }
   }
 
   func store(_ changed: LinkMemory) throws(LinkError) {
@@ -426,7 +428,9 @@ extension HardwareConnection {
     } catch {
       throw LinkError(.notStored, words: "\(error)")
     }
+    let isNews = changed.hasSeenCopy && !memory.hasSeenCopy
     memory = changed
+    if isNews { noteCopy() }
   }
 
   /// Moves the ratchet as the hardware has, and notes a copy.

@@ -3,8 +3,8 @@
 public import ProofKit
 public import ProofModel
 
-/// The pairs of one piece of hardware, as an attestor keeps them.
-package struct PairKeeper: Sendable {
+/// The attestor's side of a connection: it keeps the pairs of the hardware, and talks to the service.
+package struct ConnectionKeeper: Sendable {
   /// A pair, and the measurement under it.
   package typealias Pair = (hardware: PairedHardware, prover: any CommandProver)
 
@@ -12,6 +12,21 @@ package struct PairKeeper: Sendable {
   package let fitting: @Sendable () -> (chosen: Pair, before: Pair?)?
   /// Deletes the older pairs of the hardware.
   package let accepted: @Sendable (PairedHardware) -> Void
+  /// Has the next report tell that the hardware told of a copy.
+  package let noteCopy: @Sendable () -> Void
+  /// Whether the service knows of that copy.
+  package let hasReportedCopy: @Sendable () -> Bool
+
+  package init(
+    fitting: @escaping @Sendable () -> (chosen: Pair, before: Pair?)?,
+    accepted: @escaping @Sendable (PairedHardware) -> Void,
+    noteCopy: @escaping @Sendable () -> Void, hasReportedCopy: @escaping @Sendable () -> Bool
+  ) {
+    self.fitting = fitting
+    self.accepted = accepted
+    self.noteCopy = noteCopy
+    self.hasReportedCopy = hasReportedCopy
+  }
 }
 
 /// Sends commands to one piece of paired hardware. Each is executed at most once.
@@ -54,22 +69,14 @@ public actor HardwareConnection {
   ///   - store: Keeps what must outlive the app.
   ///   - clock: Measures deadlines and back-off.
   ///   - options: The MTU, and the connection's timing.
-  ///   - before: The present pair and its prover, where `hardware` is a pair for a measurement to come. An
-  ///     open command that did not commit that pair is asked about under this one.
   public init(
     to hardware: PairedHardware, proving prover: any CommandProver,
     over transport: any LinkTransport, memory store: any LinkMemoryStore,
-    clock: any Clock<Duration> = ContinuousClock(), options: Options = Options(),
-    before: (hardware: PairedHardware, prover: any CommandProver)? = nil
+    clock: any Clock<Duration> = ContinuousClock(), options: Options = Options()
   ) {
-    self.hardware = hardware
-    self.prover = prover
-    self.before = before
-    self.transport = transport
-    memoryStore = store
-    self.clock = clock
-    self.options = options
-    keeper = nil
+    self.init(
+      to: hardware, proving: prover, over: transport, memory: store, clock: clock,
+      options: options, keeping: nil)
   }
 
   /// Describes the way to one piece of hardware whose pairs may be renewed meanwhile.
@@ -77,7 +84,7 @@ public actor HardwareConnection {
     to hardware: PairedHardware, proving prover: any CommandProver,
     over transport: any LinkTransport, memory store: any LinkMemoryStore,
     clock: any Clock<Duration> = ContinuousClock(), options: Options = Options(),
-    keeping keeper: PairKeeper
+    keeping keeper: ConnectionKeeper?
   ) {
     self.hardware = hardware
     self.prover = prover
@@ -108,9 +115,9 @@ public actor HardwareConnection {
 
   private(set) var hardware: PairedHardware
   private(set) var prover: any CommandProver
-  private let keeper: PairKeeper?
+  private let keeper: ConnectionKeeper?
   /// The pair that the hardware may still hold, where ``hardware`` is an upcoming one.
-  private(set) var before: PairKeeper.Pair?
+  private(set) var before: ConnectionKeeper.Pair?
   let transport: any LinkTransport
   let options: Options
   let clock: any Clock<Duration>
@@ -133,6 +140,14 @@ public actor HardwareConnection {
     guard let found = keeper?.fitting() else { return }
     (hardware, prover) = found.chosen
     before = found.before
+  }
+
+  /// Has the next report tell of the copy in the memory.
+  func noteCopy() { keeper?.noteCopy() }
+
+  /// Forgets a copy of which the service knows.
+  func forgetReportedCopy() throws(LinkError) {
+    if memory.hasSeenCopy, keeper?.hasReportedCopy() == true { try forgetCopy() }
   }
 
   /// Has the older pairs deleted, once the hardware accepted a command under this one.
@@ -270,12 +285,14 @@ public actor HardwareConnection {
 
   /// Whether the hardware has told that another copy of the app has sent commands. Uses no link.
   ///
-  /// Only a token with a ratchet can tell it. Report it to the service, then call
-  /// ``forgetCopy()``.
+  /// Only a token with a ratchet can tell it. A connection that an ``/ProofKit/Attestor`` made has the
+  /// attestor's next fetch report it, and forgets it once the service has answered. Otherwise report
+  /// it yourself, and then call ``forgetCopy()``.
   ///
   /// - Throws: ``LinkError`` if the memory cannot be read.
   public func hasSeenCopy() throws(LinkError) -> Bool {
     try load()
+    try forgetReportedCopy()
     return memory.hasSeenCopy
   }
 

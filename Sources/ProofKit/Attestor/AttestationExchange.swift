@@ -46,6 +46,8 @@ struct AttestationExchange {
     var activity: Activity?
     /// Whether the next report says that hardware found another measurement.
     var reportsMeasurementError = false
+    /// Hardware that has told of another copy of the app, as far as the service does not know it.
+    var copySightings: Set<HardwareID> = []
     var number: UInt64 = 0
   }
 
@@ -117,11 +119,17 @@ struct AttestationExchange {
       var properties = observation.properties(
         appName: surroundings.appName, activity: settings.activity,
         withholding: surroundings.observer.collection)
+      // These decide about the answer, so they stand before those for people, which may be cut.
+      var first: [AttestationReport.Property] = []
       if request.purpose == .measurement {
         let (name, value) = UpcomingPair.property
-        properties.insert(AttestationReport.Property(name, value), at: 0)
-        properties = Array(properties.prefix(AttestationWire.propertiesMax))
+        first.append(AttestationReport.Property(name, value))
       }
+      if !settings.copySightings.isEmpty {
+        first.append(
+          AttestationReport.Property(Ratchet.copyProperty, "\(settings.copySightings.count)"))
+      }
+      properties = Array((first + properties).prefix(AttestationWire.propertiesMax))
       let subject = AttestationReport.Subject(
         request.purpose, name: request.name, payload: request.payload,
         userProperty: settings.reportsMeasurementError ? "$error" : settings.userProperty,

@@ -89,6 +89,19 @@ extension Attestor {
     state.withLock { state in state.changeSettings { $0.reportsMeasurementError = true } }
   }
 
+  /// Tells the service, with the next fetch that it answers, that hardware told of another copy of this app.
+  package func noteCopy(seenBy hardware: HardwareID) {
+    state.withLock { state in
+      state.reportedCopies.remove(hardware)
+      state.changeSettings { $0.copySightings.insert(hardware) }
+    }
+  }
+
+  /// Whether the service knows of the copy that this hardware told of.
+  package func hasReportedCopy(seenBy hardware: HardwareID) -> Bool {
+    state.withLock { $0.reportedCopies.contains(hardware) }
+  }
+
   private func change<Value: Equatable & Sendable>(
     _ setting: WritableKeyPath<AttestorState.Settings, Value> & Sendable, to value: Value
   ) {

@@ -95,6 +95,8 @@ struct AttestorState {
   var kept: [Key: Kept] = [:]
   /// The number of new definitions of each secure string, by name.
   var definitions: [String: UInt64] = [:]
+  /// Hardware whose sighting of a copy the service knows.
+  var reportedCopies: Set<HardwareID> = []
   /// The last number drawn for a fetch, a session or a setting.
   var lastNumber: UInt64 = 0
 
@@ -138,6 +140,10 @@ struct AttestorState {
     adopt(outcome)
     if outcome.result.status == .success, key.settings == settings.number {
       settings.reportsMeasurementError = false
+    }
+    if [.success, .rejected].contains(outcome.result.status), key.settings == settings.number {
+      reportedCopies.formUnion(settings.copySightings)
+      settings.copySightings = []
     }
     if outcome.result.status == .success, key.request.isForToken {
       session?.take(outcome.messageKey, with: outcome.result.token)

@@ -81,6 +81,12 @@ public struct Ratchet: Sendable, Hashable {
   }
 }
 
+extension Ratchet {
+  /// The property by which a report tells the service of copies: the number of pieces of hardware
+  /// that have told of one since the last report.
+  package static var copyProperty: String { "copy-seen" }
+}
+
 extension Ratchet: CustomStringConvertible, CustomReflectable {
   /// The public part, without the values.
   public var description: String { "ratchet: \(policy), last accepted \(lastAccepted)" }

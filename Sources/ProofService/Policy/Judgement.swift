@@ -52,6 +52,11 @@ struct Judgement: Sendable {
     if let note, note.isActiveElsewhere(than: machine, since: now - Int64(policy.cloneWindow)) {
       seen.insert(.clonedStorage)
     }
+    if report.tellsOfCopy
+      || (note?.copyReported).map({ $0 >= now - Int64(policy.cloneWindow) }) == true
+    {
+      seen.insert(.copySeen)
+    }
     if let key = snapshot.developmentKey,
       CoreSodium.areEqual(key, Array(report.subject.developmentKey.utf8))
     {
@@ -103,6 +108,8 @@ struct DeviceNote: Sendable {
   var machines: [Machine]
   /// The installation's key; nil until it has shown one.
   var key: InstallationKeyNote?
+  /// The time of the latest report that told of a copy, in Unix seconds; nil for none.
+  private(set) var copyReported: Int64?
   /// The newest handle of the installation at each gate, by the gate's name: an operator finds the device of a
   /// handle in a gate's log.
   private var handles = JSONObject()
@@ -117,6 +124,7 @@ struct DeviceNote: Sendable {
       self.key = key
     }
     if case .object(let handles) = fields["handles"] { self.handles = handles }
+    copyReported = fields.integer("copy")
     machines = []
     for case .object(let machine) in values {
       guard let digest = machine.bytes("machine"), let time = machine.integer("seen") else {
@@ -150,6 +158,7 @@ struct DeviceNote: Sendable {
     code: String, peer: String?, at now: Int64
   ) {
     self.key = key.note
+    if report.tellsOfCopy { copyReported = now }
     let machine = judgement.machine
     machines.removeAll { $0.sight.digest == machine.digest }
     machines.insert(Machine(sight: machine, lastSeen: now), at: 0)
@@ -183,6 +192,7 @@ struct DeviceNote: Sendable {
     var fields = fields
     fields["key"] = key.map { .object($0.fields) }
     fields["handles"] = handles.members.isEmpty ? nil : .object(handles)
+    fields.set("copy", copyReported)
     fields["machines"] = .array(
       machines.map { machine in
         var object = JSONObject()
@@ -192,5 +202,12 @@ struct DeviceNote: Sendable {
         return .object(object)
       })
     return Array(JSONValue.object(fields).text.utf8)
+  }
+}
+
+extension AttestationReport {
+  /// Whether hardware has told the app of a copy since its last report.
+  fileprivate var tellsOfCopy: Bool {
+    subject.properties.contains { $0.name == Ratchet.copyProperty }
   }
 }

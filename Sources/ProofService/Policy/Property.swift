@@ -53,6 +53,8 @@ public enum Property: UInt8, Sendable, CaseIterable {
   case withheldUnique = 23
   /// The app withholds details for people.
   case withheldExtra = 24
+  /// Hardware has told the app that another copy of it sends commands.
+  case copySeen = 25
 
   /// The name.
   public var name: String {
@@ -82,6 +84,7 @@ public enum Property: UInt8, Sendable, CaseIterable {
     case .withheldBasic: "withheld-basic"
     case .withheldUnique: "withheld-unique"
     case .withheldExtra: "withheld-extra"
+    case .copySeen: "copy-seen"
     }
   }
 

@@ -5,9 +5,9 @@ internal import ProofJOSE
 /// The content of a response code (ARC): ten characters that a user can read out, and only the
 /// account's operator can decipher.
 ///
-/// 50 bits: passed 1, properties 22, noise 12, properties 3, zeros 12. They are enciphered as a whole
+/// 50 bits: passed 1, properties 22, noise 12, properties 4, zeros 11. They are enciphered as a whole
 /// under a key of the account, so that equal findings give different codes. The zeros reveal a
-/// mistyped code in all but one of 4,096 cases.
+/// mistyped code in all but one of 2,048 cases.
 public struct ResponseCode: Sendable, Hashable {
   /// Whether the app passed.
   public var isPassed: Bool
@@ -23,8 +23,8 @@ public struct ResponseCode: Sendable, Hashable {
   private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567".utf8)
   private static let half: UInt64 = (1 << 25) - 1
   private static let propertyBits: UInt64 = (1 << 22) - 1
-  /// Properties 22 to 24 stand where codes of earlier versions have zeros.
-  private static let moreBits: UInt64 = 7
+  /// Properties 22 to 25 stand where codes of earlier versions have zeros.
+  private static let moreBits: UInt64 = 15
 
   /// The text.
   ///
@@ -54,7 +54,7 @@ public struct ResponseCode: Sendable, Hashable {
       code = code << 5 | UInt64(value)
     }
     let plain = Self.decipher(code, key: key)
-    guard plain >> 38 == 0 else { return nil }
+    guard plain >> 39 == 0 else { return nil }
     isPassed = plain & 1 == 1
     properties = Properties(
       rawValue: UInt32(plain >> 1 & Self.propertyBits)

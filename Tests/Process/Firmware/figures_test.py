@@ -28,8 +28,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 # Bytes and instructions, each with a margin of about three in a hundred above what was measured; but no figure beyond
 # what was aimed at.
 LIMITS = {
-    # Features that have come since: 1,680 bytes of ratchets, 1,380 of upcoming tokens and details.
-    "full": {"flash": 57_200, "static": 2_320, "ram": 7_900},
+    # Ratchets took 1,680 bytes of flash; upcoming tokens and details 1,380, and 224 of static RAM.
+    "full": {"flash": 57_200, "static": 2_400, "ram": 7_900},
     "symmetric": {"flash": 12_288, "static": 1_050, "ram": 2_048},
     "token-open": 2_600_000, "proof-check": 14_900, "message-token-held": 5_230_000,
     "message-command-accepted": 129_000, "message-command-stranger": 72_000, "message-command-garbage": 700,

@@ -139,6 +139,33 @@ extension BenchTests {
       #expect(try await again.hasSeenCopy())
     }
 
+    @Test("the attestor is told of a copy at once and after a restart, until the service knows it")
+    func reported() async throws {
+      let bench = try Bench(seed: 47)
+      let stage = try Stage(bench, ratchet: .report)
+      let door = stage.connection()
+      for _ in 0..<2 { #expect(try await door.send(Stage.open).verdict == .accepted) }
+      let copied = await door.memory
+      #expect(try await door.send(Stage.open).verdict == .accepted)
+      await door.disconnect()
+      let (noted, isReported) = (CoreLock(0), CoreLock(false))
+      let keeper = ConnectionKeeper(
+        fitting: { nil }, accepted: { _ in }, noteCopy: { noted.withLock { $0 += 1 } },
+        hasReportedCopy: { isReported.withLock { $0 } })
+      let copy = Stage(stage, bench).connection(memory: copied, keeping: keeper)
+      #expect(try await copy.send(Stage.open).verdict == .acceptedCopy)
+      #expect(noted.withLock { $0 } == 1)
+      #expect(try await copy.send(Stage.open).verdict == .accepted)
+      #expect(try await copy.hasSeenCopy() && noted.withLock { $0 } == 1)
+      await copy.disconnect()
+      // The app begins again before it has reported.
+      let again = Stage(stage, bench).connection(memory: await copy.memory, keeping: keeper)
+      #expect(try await again.hasSeenCopy() && noted.withLock { $0 } == 2)
+      isReported.withLock { $0 = true }
+      #expect(try await again.send(Stage.open).verdict == .accepted)
+      #expect(await again.memory.hasSeenCopy == false && noted.withLock { $0 } == 2)
+    }
+
     @Test("a new token begins a new ratchet, with a policy or without")
     func renewed() async throws {
       let bench = try Bench(seed: 45)

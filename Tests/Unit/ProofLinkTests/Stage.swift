@@ -44,13 +44,13 @@ struct Stage {
 
   func connection(
     mtu: Int = 185, proving prover: BenchProver? = nil, memory: LinkMemory = LinkMemory(),
-    over other: (any LinkTransport)? = nil,
+    over other: (any LinkTransport)? = nil, keeping keeper: ConnectionKeeper? = nil,
     remember: @escaping @Sendable (LinkMemory) throws -> Void = { _ in }
   ) -> HardwareConnection {
     HardwareConnection(
       to: pair, proving: prover ?? BenchProver(secrets: bench.secrets), over: other ?? transport,
       memory: HeardMemory(memory, remember), clock: clock,
-      options: .init(mtu: mtu, patience: Self.patience))
+      options: .init(mtu: mtu, patience: Self.patience), keeping: keeper)
   }
 }
 

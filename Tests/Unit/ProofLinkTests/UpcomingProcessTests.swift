@@ -40,10 +40,16 @@ struct UpcomingProcessTests {
     _ pair: PairedHardware, _ byte: UInt8, at hardware: RealHardware,
     memory: HeardMemory = HeardMemory(), before: PairedHardware? = nil, _ older: UInt8 = 1
   ) throws -> HardwareConnection {
-    HardwareConnection(
-      to: pair, proving: BenchProver(secrets: try secrets(byte)),
-      over: PipeTransport(.socket(hardware.path("socket"))), memory: memory,
-      before: try before.map { ($0, BenchProver(secrets: try secrets(older))) })
+    let chosen: ConnectionKeeper.Pair = (pair, BenchProver(secrets: try secrets(byte)))
+    let present = try before.map { ($0, BenchProver(secrets: try secrets(older))) }
+    let isAccepted = CoreLock(false)
+    let keeper = ConnectionKeeper(
+      fitting: { (chosen, isAccepted.withLock { $0 } ? nil : present) },
+      accepted: { _ in isAccepted.withLock { $0 = true } }, noteCopy: {},
+      hasReportedCopy: { false })
+    return HardwareConnection(
+      to: pair, proving: chosen.prover, over: PipeTransport(.socket(hardware.path("socket"))),
+      memory: memory, keeping: keeper)
   }
 
   @Test("the updated app opens offline at its first try, and the older one is refused from then on")

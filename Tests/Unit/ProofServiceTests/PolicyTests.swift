@@ -243,6 +243,34 @@ import Testing
     #expect(try bench.attest(clone).rejectionReasons == "")
   }
 
+  @Test(arguments: [false, true])
+  func `a copy that hardware told of is seen for the window, and fails where the operator says so`(
+    isRejected: Bool
+  ) throws {
+    let bench = try Bench(policy: [.rejectionReasons: "on", .cloneWindow: "3600"])
+    if isRejected {
+      try bench.management.changePolicy { policy throws(ServiceError) in
+        policy.rejection.insert(.copySeen)
+      }
+    }
+    func isSeen(telling: Bool) throws -> Bool {
+      var subject = AttestationReport.Subject(.token, name: Bench.api)
+      if telling { subject.properties = [.init(Ratchet.copyProperty, "1")] }
+      let answer = try bench.attest(bench.app, subject)
+      let seen = try bench.management.read(responseCode: answer.responseCode).properties
+        .contains(.copySeen)
+      #expect(answer.rejectionReasons == (isRejected && seen ? "copy-seen" : ""))
+      return seen
+    }
+    #expect(try !isSeen(telling: false))
+    #expect(try isSeen(telling: true))
+    // The copy reports as the same installation, and does not tell.
+    bench.clock.advance(by: 3_600)
+    #expect(try isSeen(telling: false))
+    bench.clock.advance(by: 1)
+    #expect(try !isSeen(telling: false))
+  }
+
   @Test func `the user property for errors is told, and nothing else happens`() throws {
     let bench = try Bench()
     var subject = AttestationReport.Subject(.token, name: Bench.api)
@@ -349,7 +377,7 @@ import Testing
   @Test func `a response code says what was seen, and no other text does`() throws {
     let key = secret([UInt8](repeating: 5, count: 32))
     var texts: Set<String> = []
-    for bits in 0..<18 as Range<UInt32> {
+    for bits in 0..<UInt32(Property.allCases.count) {
       let code = ResponseCode(isPassed: bits % 2 == 0, properties: Properties(rawValue: 1 << bits))
       let text = code.text(key: key, noise: UInt64(bits))
       texts.insert(text)
@@ -358,11 +386,11 @@ import Testing
       #expect(ResponseCode(text.lowercased(), key: key) == code)
       #expect(ResponseCode(text, key: secret([UInt8](repeating: 6, count: 32))) == nil)
     }
-    #expect(texts.count == 18)
+    #expect(texts.count == Property.allCases.count)
     for text in ["", "AAAAAAAAA", "AAAAAAAAAAA", "AAAAAAAAA1", "ÄAAAAAAAA", "AAAA AAAAA"] {
       #expect(ResponseCode(text, key: key) == nil)
     }
-    // One of 16,384 random texts passes for a code: of these 3,000 none does.
+    // One of 2,048 random texts passes for a code; of these 3,000 two do.
     var generator = SeededGenerator(seed: 3)
     let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567")
     let found = (0..<3_000).filter { _ in

@@ -203,6 +203,39 @@ struct AttestorTests {
     #expect(notes == ["kiosk 7", "$error", "kiosk 7"])
   }
 
+  @Test("tells of copies that hardware saw with the next report that the service answers, once")
+  func copies() async throws {
+    let stage = try AppStage()
+    let locks = try [1, 2].map { try Sample.hardware($0) }
+    func told() -> [String?] {
+      stage.service.state.withLock { state in
+        state.subjects.map { subject in
+          subject.properties.first { $0.name == Ratchet.copyProperty }?.value
+        }
+      }
+    }
+    _ = try await stage.attestor.token(for: api)
+    // The kept token does not hold it back.
+    for lock in locks { stage.attestor.noteCopy(seenBy: lock) }
+    stage.service.set { $0.status = 503 }
+    _ = try? await stage.attestor.token(for: api)
+    #expect(!stage.attestor.hasReportedCopy(seenBy: locks[0]))
+    stage.service.set { $0.status = 200 }
+    // An app waits after a failure.
+    stage.time.advance(.seconds(60))
+    _ = try await stage.attestor.token(for: api)
+    #expect(told() == [nil, "2"])
+    #expect(locks.allSatisfy { stage.attestor.hasReportedCopy(seenBy: $0) })
+    stage.time.advance(.seconds(600))
+    _ = try await stage.attestor.token(for: api)
+    #expect(told() == [nil, "2", nil])
+    // Another sighting is told again.
+    stage.attestor.noteCopy(seenBy: locks[1])
+    #expect(!stage.attestor.hasReportedCopy(seenBy: locks[1]))
+    _ = try await stage.attestor.token(for: api)
+    #expect(told().last == "1" && stage.attestor.hasReportedCopy(seenBy: locks[1]))
+  }
+
   @Test("signs bytes with the key that came with a token, and says why there is none")
   func signature() async throws {
     let stage = try AppStage()
