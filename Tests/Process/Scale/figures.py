@@ -19,7 +19,7 @@ import sys
 import tempfile
 import threading
 
-os.environ.setdefault("PROOF_BUILT", str(pathlib.Path(__file__).resolve().parents[2] / ".build" / "release"))
+os.environ.setdefault("PROOF_BUILT", str(pathlib.Path(__file__).resolve().parents[3] / ".build" / "release"))
 from service_test import PORT, SERVERS, control, proofctl, sql, uri  # noqa: E402
 
 from checks import Checks  # noqa: E402

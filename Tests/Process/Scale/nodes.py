@@ -19,8 +19,8 @@ import sys
 import threading
 import time
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-sys.path[:0] = [str(ROOT / "Tests" / part) for part in ("Runner", "Service", "Scale")]
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+sys.path[:0] = [str(ROOT / "Tests" / part) for part in ("Support/Runner", "Process/Service", "Process/Scale")]
 from kill import exchanges_of  # noqa: E402
 from replicated import PATIENCE, Database, Place, wait_until  # noqa: E402
 from service import BUILT, Service, let_unregistered_apps_pass  # noqa: E402

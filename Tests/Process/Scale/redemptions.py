@@ -15,7 +15,7 @@ from nodes import ROOT, BUILT, run
 from replicated import wait_until
 
 os.environ.setdefault("PROOF_BIN", str(BUILT))
-sys.path[:0] = [str(ROOT / "Tests" / part) for part in ("Backend", "Gate")]
+sys.path[:0] = [str(ROOT / "Tests" / part) for part in ("Process/Backend", "Process/Gate")]
 import gates  # noqa: E402
 from redeeming import Asker, Maker  # noqa: E402
 

@@ -11,7 +11,7 @@ import sharding
 
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "Runner"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "Support" / "Runner"))
 from checks import Checks  # noqa: E402
 
 

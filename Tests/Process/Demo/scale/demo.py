@@ -16,9 +16,9 @@ import random
 import sys
 import time
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent.parent.parent
+ROOT = pathlib.Path(__file__).resolve().parents[4]
 os.environ.setdefault("PROOF_BUILT", str(ROOT / ".build" / "release"))
-sys.path.insert(0, str(ROOT / "Tests" / "Scale"))
+sys.path.insert(0, str(ROOT / "Tests" / "Process" / "Scale"))
 from nodes import Site, Visits  # noqa: E402
 from failovers import Failovers  # noqa: E402
 from replicated import wait_until  # noqa: E402

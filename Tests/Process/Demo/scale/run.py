@@ -13,7 +13,7 @@ import tempfile
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parents[1] / "Runner"))
+sys.path.insert(0, str(HERE.parents[2] / "Support" / "Runner"))
 from checks import Checks  # noqa: E402
 
 LINES = ["stands", "load", "failover", "failover", "again", "node", "node", "node", "upgrade", "end"]
