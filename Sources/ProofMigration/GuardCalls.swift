@@ -73,12 +73,12 @@ public struct ChallengeCalls: Sendable {
 
   /// Prepares attestations. Retries while the network is bad.
   ///
-  /// - Throws: ``/ProofKit/AttestationError``; its ``attestationNumber`` is the number of such SDKs.
+  /// - Throws: ``/ProofKit/AttestationError``; its `attestationNumber` is the number of such SDKs.
   public func start() async throws(AttestationError) { try await attestor.ready() }
 
   /// Sends a request, and answers a challenge.
   ///
-  /// - Throws: ``/ProofKit/GateError``; its ``attestationCode`` is the number of such SDKs.
+  /// - Throws: ``/ProofKit/GateError``; its `attestationCode` is the number of such SDKs.
   public func attest(_ request: Request) async throws(GateError) -> Response {
     try await attestor.client.perform(request)
   }

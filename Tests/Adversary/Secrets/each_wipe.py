@@ -59,7 +59,6 @@ UNSEEN = {
     ("verifier_judgement.c", "check_proof", "expected, sizeof expected"): "the receipt is made over it",
     ("verifier_judgement.c", "is_in_step", "expected, sizeof expected"): "the tag that was sent, if it is right",
     ("verifier_judgement.c", "step_ratchet", "next, sizeof next"): "the record is stored over it",
-    ("verifier_judgement.c", "accept_step", "before, sizeof before"): "the receipt is made over it",
     ("verifier_review.c", "is_out_of_step", "expected, sizeof expected"): "the tag that was sent, if it is right",
     ("verifier_judgement.c", "pfc_receive_command", "&session->challenge, sizeof session->challenge"):
         "a challenge is public; wiped so that a skipped instruction finds none (Tests/Adversary/Faults)",

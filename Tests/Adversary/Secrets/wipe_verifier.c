@@ -118,6 +118,32 @@ static void run_next(struct vault *vault) { pfc_ratchet_next(vault->moved, vault
 
 static void run_fork(struct vault *vault) { pfc_ratchet_fork(vault->moved, &vault->token.secrets, vault->nonce); }
 
+/// The first command of an update: the candidate's secrets are in its slot afterwards, and no longer in the session.
+static void prepare_update(struct vault *vault) {
+  prepare_verifier(vault);
+  vault->token.version = PFC_TOKEN_VERSION_2;
+  vault->token.base = vault->token.generation;
+  wipe_create_token(vault);
+  take_token(vault);
+  vault->token.generation++;
+  vault->token.policy = PFC_POLICY_UPCOMING;
+  vault->token.secrets.integrity[0] ^= 1;
+  vault->token.secrets.device[0] ^= 1;
+  vault->token.secrets.device_key[0] ^= 1;
+  needle_add("device key of the update", vault->token.secrets.device_key, PFC_KEY_BYTES);
+  wipe_create_token(vault);
+  receive(vault, PFC_MESSAGE_TOKEN, vault->sealed, sizeof vault->sealed, PFC_VERDICT_READY);
+  ask(vault);
+  make_command(vault, 0);
+}
+
+static void prepare_past(struct vault *vault) { prepare_verifier(vault); }
+
+static void run_past(struct vault *vault) {
+  struct pfc_ledger_past past;
+  vault_expect(pfc_ledger_read_past(&past, &vault->storage, vault->hardware.secret_key) == PFC_OK, "read");
+}
+
 static void prepare_changed(struct vault *vault) {
   prepare_command(vault);
   make_command(vault, 1);
@@ -255,6 +281,8 @@ const struct wipe_case wipe_verifier_cases[] = {
     {"verifier command in step", prepare_in_step, run_command, 0, 0, 0},
     {"verifier command of a copy", prepare_copy, run_copy, 0, 0, 0},
     {"verifier command in step, storage broken", prepare_broken_step, run_broken_command, 0, 0, 0},
+    {"verifier command of an update", prepare_update, run_command, 0, GONE(session.candidate)},
+    {"ledger, its past", prepare_past, run_past, 1, 0, 0},
     {"verifier recall", prepare_recall, run_recall, 0, 0, 0},
     {"verifier revocation", prepare_revocation, run_revocation, 1, GONE(verifier.ledger.slots)},
     {"verifier revocation of a ratchet", prepare_ratchet_revocation, run_revocation, 1, GONE(verifier.ledger.slots)},

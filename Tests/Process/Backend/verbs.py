@@ -142,7 +142,8 @@ class Verbs:
         self.refused(2, "is not there", *update, "--records", code + ".none")
         self.refused(2, "line 1: no record", *update, "--records", self.place.write(code + ".bad", "2 1 x y\n"))
         self.refused(1, "no registration", *update[:-1], "11" * 32)
-        system = self.place.write(f"{type(self).__name__}.system", f"1 5 {b'kernel'.hex()} {'cd' * 32}\n1 6 6162 absent\n")
+        system = self.place.write(f"{type(self).__name__}.system",
+                                  f"1 5 {b'kernel'.hex()} {'cd' * 32}\n1 6 6162 absent\n")
         environment = ["registration", "environment", "add", system]
         added = self.ask(*environment, "--name", "next image", "--expire-after", "30d")
         self.assertEqual((added["name"], added["upcoming"]["records"]), ("next image", 2))
