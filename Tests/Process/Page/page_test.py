@@ -9,8 +9,10 @@ import pathlib
 import unittest
 
 import axe_core_python
+from selenium.webdriver.support.expected_conditions import staleness_of
+from selenium.webdriver.support.wait import WebDriverWait
 
-from browsers import Chromium, Firefox, WebKit
+from browsers import PATIENCE, Chromium, Firefox, WebKit
 from pictures import solve
 from site_of_gate import FOLDER, ROOT, Listener, PageSite
 
@@ -368,9 +370,11 @@ class InChromium(InBrowser, unittest.TestCase):
 
     def read(self, reading):
         driver = self.browser.driver
-        driver.find_element("name", "reading").send_keys(str(reading))
-        # A click waits for the page that it leads to. Selenium's submit() does not.
+        box = driver.find_element("name", "reading")
+        box.send_keys(str(reading))
         driver.find_element("css selector", "button[type=submit]").click()
+        # Chromium without script returns from the click before the next page is there.
+        WebDriverWait(driver, PATIENCE).until(staleness_of(box))
 
     def test_a_browser_without_cookies_is_told_and_does_not_go_round(self):
         self.browser.cookies(False)

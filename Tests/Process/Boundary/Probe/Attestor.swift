@@ -203,6 +203,7 @@ private func probeEnrolment(_ attestor: Attestor) async throws {
   let measuring: [MeasurementError] = [.notMeasured(.storageFailed), .cancelled]
   let words = enrolment.map(\.description) + measuring.map(\.description)
   try expect(Set(words).count == 8)
+  try expect(enrolment.filter(\.isOfHardware).count == 1)
 }
 
 private func probePins() throws {
