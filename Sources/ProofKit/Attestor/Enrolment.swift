@@ -242,6 +242,28 @@ extension Attestor {
     }
   }
 
+  /// The records of this build that do not follow from its files: of its code in memory, and of its
+  /// links. An operator registers an update with them, so that the service predicts its measurement.
+  ///
+  /// Run the update on a reference machine, and print each record's
+  /// ``/ProofModel/EvidenceRecord/line`` on a line of its own. `proofctl registration add --upcoming`
+  /// reads these lines by `--records`.
+  ///
+  /// - Returns: The records.
+  /// - Throws: ``MeasurementError``.
+  public func registrationRecords() async throws(MeasurementError) -> [EvidenceRecord] {
+    try await apart { () throws(MeasurementError) in
+      do throws(ProofError) {
+        let seen = try self.observer.observe(
+          CoreProbe.sources.filter { EvidenceRecord.ofExecutable.contains($0.id) }, policy: .full,
+          limitLog2: ObservationPace().limitLog2, cancellation: Cancellation())
+        return seen.evidence.records.filter(\.isOfExecutable)
+      } catch {
+        throw .notMeasured(error)
+      }
+    }
+  }
+
   /// The name of this installation, under which the service knows it and hardware serves it.
   ///
   /// It differs from account to account, and changes when the app is installed anew. It is derived

@@ -95,6 +95,17 @@ extension EvidenceSet {
 }
 
 extension EvidenceRecord {
+  /// Sources whose record of the executable differs from build to build, and does not follow from its
+  /// files alone: its code in memory, and its links.
+  package static let ofExecutable: [SourceID] = [
+    try? SourceID(.app, 1), try? SourceID(.environment, 6),
+  ].compactMap(\.self)
+
+  /// Whether it is a record of the executable in one of these sources.
+  package var isOfExecutable: Bool {
+    Self.ofExecutable.contains(source) && name == Array("executable".utf8)
+  }
+
   /// The record as a line of text: class, number, name and digest, the last two in hexadecimal; `absent`
   /// without digest. An app on a reference machine prints its records so, and `proofctl` reads them.
   public var line: String {

@@ -28,20 +28,12 @@ public struct Prediction: Sendable, Hashable {
   static let files = Set(
     AppDigest.sources.compactMap { try? SourceID(.app, $0) })
 
-  /// Sources whose record of the executable changes with each build, and does not follow from its files
-  /// alone: the code in memory and the links.
-  static let ofExecutable: [SourceID] = [
-    try? SourceID(.app, 1), try? SourceID(.environment, 6),
-  ].compactMap(\.self)
-
-  static let executable = Array("executable".utf8)
-
   /// The sources that are asked for, and whose records for this build are missing.
   func missing(of sources: [SourceID]) -> [SourceID] {
     guard updates != nil else { return [] }
-    return Self.ofExecutable.filter { source in
+    return EvidenceRecord.ofExecutable.filter { source in
       sources.contains(source)
-        && !records.records.contains { $0.source == source && $0.name == Self.executable }
+        && !records.records.contains { $0.source == source && $0.isOfExecutable }
     }
   }
 

@@ -8,6 +8,7 @@ enum AppVerb {
   case fetch
   case show
   case diagnose
+  case records
   case command(Command, ProofKind)
   case carry(SignedOrder)
 
@@ -20,6 +21,7 @@ enum AppVerb {
                    each with `device` behind it: proves the device alone
     show           what is stored
     diagnose       what differs from the measurement
+    records        what an operator registers an update with
     carry HEX      carries the backend's order to the lock
     """
 
@@ -30,6 +32,7 @@ enum AppVerb {
     case ("fetch", 1): self = .fetch
     case ("show", 1): self = .show
     case ("diagnose", 1): self = .diagnose
+    case ("records", 1): self = .records
     case ("carry", 2):
       guard let bytes = Hexadecimal.decode(words[1]), let order = try? SignedOrder(bytes) else {
         return nil
@@ -61,7 +64,7 @@ enum AppVerb {
   var needsLink: Bool {
     switch self {
     case .command, .carry: true
-    case .enrol, .fetch, .show, .diagnose: false
+    case .enrol, .fetch, .show, .diagnose, .records: false
     }
   }
 }

@@ -59,6 +59,9 @@ final class SampleApp: DemoApp {
           + "\(pair.token.bytes.count), generation \(pair.generation)")
     case .show: return try show()
     case .diagnose: return try await diagnose()
+    case .records:
+      let lines = try await attestor.registrationRecords().map(\.line)
+      return AppAnswer(outcome: "\(lines.count) records", detail: lines.joined(separator: "\n"))
     case .command(let command, let kind):
       return try await withLock { try await self.send(command, kind, to: $0) }
     case .carry(let order):

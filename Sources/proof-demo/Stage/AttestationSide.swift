@@ -74,6 +74,29 @@ final class AttestationSide {
     try tool.operate(["registration", "add", executable, "--bundle", bundle] + account)
   }
 
+  /// Registers an update of a registered build, with records from a reference machine.
+  func register(
+    _ executable: String, bundle: String, updating present: String, records: String
+  ) throws {
+    let digest = try tool.operate(
+      ["registration", "digest", executable, "--bundle", present], as: Build.self
+    ).digest
+    let file = folder + "/records"
+    try PrivateFiles.write(records + "\n", to: file)
+    let added = try tool.operate(
+      [
+        "registration", "add", executable, "--bundle", bundle, "--upcoming", digest, "--records",
+        file,
+      ] + account, as: Registration.self)
+    if let reason = added.upcoming.reason { throw StageFailure("not predicted: \(reason)") }
+  }
+
+  /// The properties of an installation's last report.
+  func properties(of instance: String) throws -> [String] {
+    try tool.operate(["device", "list"] + account, as: [Device].self)
+      .first { $0.device == instance }?.properties ?? []
+  }
+
   /// The key that opens this account's measurement tokens, in a backend's form: a JWK.
   func sealingKey() throws -> String {
     let secret = try tool.operate(["sealing", "get"] + account, as: Secret.self).secret
@@ -83,6 +106,15 @@ final class AttestationSide {
   }
 
   private struct Listening: Decodable { let port: Int }
+  private struct Device: Decodable {
+    let device: String
+    let properties: [String]
+  }
+  private struct Build: Decodable { let digest: String }
+  private struct Registration: Decodable {
+    struct Upcoming: Decodable { let reason: String? }
+    let upcoming: Upcoming
+  }
   private struct Configuration: Decodable {
     let initial: String
     let signed: String

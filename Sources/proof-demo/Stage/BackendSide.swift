@@ -32,8 +32,10 @@ final class BackendSide {
   /// Makes a lock's name, key and factory secret, and registers the lock.
   func enter(secretKey path: String, factorySecret secretPath: String) throws -> LockIdentity {
     try tool.operate(
-      ["hardware", "new", "--output", path, "--factory-secret", secretPath, "--development"]
-        + service.account, as: LockIdentity.self)
+      [
+        "hardware", "new", "--output", path, "--factory-secret", secretPath, "--development",
+        "--features", "token-2,ratchet,upcoming",
+      ] + service.account, as: LockIdentity.self)
   }
 
   /// Starts the API. The status needs only a device match; all other commands need integrity.
@@ -48,7 +50,8 @@ final class BackendSide {
         "--port", "\(port)", "--keys", key, "--issuer-key", issuerKey,
         "--factory-key", factoryKey, "--store", service.store, "--ledger", ledger, "--classes",
         "0,1,2",
-        "--device-classes", "0", "--attempts", "20", "--audience", AttestationSide.api, "--anyone",
+        "--device-classes", "0", "--ratchet", "report", "--attempts", "20", "--audience",
+        AttestationSide.api, "--anyone",
       ], in: cast)
     let line = try child.line(with: "listening on port")
     guard let found = line.split(separator: " ").last.flatMap({ Int($0) }) else {

@@ -37,6 +37,8 @@ final class Story {
     try steal()
     try useBadRadio()
     try update()
+    try updateAhead()
+    try copy()
   }
 
   /// Ends the processes of the act.

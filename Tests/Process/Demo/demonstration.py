@@ -42,6 +42,14 @@ LOCK = [
     ("what changed", "bundle"),
     ("version 2 is registered", "fetched"),
     ("it opens the lock, offline", "accepted"),
+    ("version 3 is registered", "registered"),
+    ("opens at its first try", "accepted"),
+    ("version 2 is put back", "integrity differs"),
+    ("the copy opens the lock", "accepted"),
+    ("there is a copy", "accepted, copy seen"),
+    ("does not lock the owner out", "accepted"),
+    ("copy opens it again", "accepted, copy seen"),
+    ("tells the service", "copy-seen"),
 ]
 
 WRONG_SIGNATURE = "refused: the signature does not match the request"

@@ -190,6 +190,8 @@ private func probeEnrolment(_ attestor: Attestor) async throws {
     _ = try pairs.hardware(lock)
   } catch { try expect(error == .notPaired(lock)) }
   try expect(try await attestor.instance().bytes.count == 16)
+  let records: [EvidenceRecord] = try await attestor.registrationRecords()
+  try expect(records.isEmpty)
   do throws(MeasurementError) {
     _ = try await attestor.proof(of: .device, answering: .random())
   } catch { try expect(error == .store(.empty) && error.code == "MEASURE-2") }
