@@ -36,7 +36,7 @@ static uint16_t check_of(uint8_t type, const uint8_t *message, size_t size) {
 
 static int fits(uint8_t type, size_t size) {
   static const size_t least[9] = {1, 1, 40, 288, 58, 43, 124, 72, 28};
-  static const size_t most[9] = {0, 1, 40, 288, 346, 43, 124, 72, 28};
+  static const size_t most[9] = {0, 1, 40, 288, 358, 43, 124, 72, 28};
   return type < 9 && size >= least[type] && size <= most[type];
 }
 
