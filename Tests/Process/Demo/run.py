@@ -84,7 +84,7 @@ class Demo(unittest.TestCase):
             counts.append(len(told["lines"]))
             self.assertClean()
         # docs/FIRMWARE.md tells the first of them.
-        self.assertEqual(counts, [35, 24])
+        self.assertEqual(counts, [46, 24])
         for refused in (["--act", "3"], ["--act", "2", "--hardware", "/bin/true"], ["--act", "2", "--prepare", "x"]):
             status, output, errors = self.stage.play(*refused)
             self.assertEqual((status, output), (2, ""), refused)
@@ -138,6 +138,7 @@ class Demo(unittest.TestCase):
             ("a library is preloaded", "accepted, for preloading"),
             ("one bit of its bundle is changed", "accepted, for bundle"),
             ("version 2 is installed; it tries to open", "accepted"),
+            ("version 2 is put back; it tries to open", "accepted"),
         ])
         self.assertClean()
 
