@@ -6,7 +6,7 @@ the same requests with proofs for all peers:
 
     alone     nginx, no auth_request
     own       auth_request to a location of the same nginx that answers 204
-    endpoint  auth_request to a second nginx that answers 204
+    endpoint  auth_request to another nginx that answers 204, beside the one that serves the API
     process   auth_request to a C program that reads and writes and nothing else (empty.c)
     floor     the same, with the cryptography of a proof and an answer as long as the gate's
     open      proof-gate, a route that needs no proof; the request has none
@@ -150,14 +150,15 @@ def main(rounds):
     user = "user root;" if os.getuid() == 0 else ""
     head = f"{user} worker_processes 1; error_log {site.path('nginx.log')}; events {{}}"
     http = f"http {{ access_log off; keepalive_requests 1000000; {folders}"
-    ends = (f"server {{ listen 127.0.0.1:{api}; return 200 '{{}}'; }}"
-            f"server {{ listen 127.0.0.1:{endpoint}; return 204; }}")
+    # A process each: an endpoint in the API's process would be awake for the request already.
+    ends = f"server {{ listen 127.0.0.1:{api}; return 200 '{{}}'; }}"
+    empty = f"server {{ listen 127.0.0.1:{endpoint}; return 204; }}"
     proxies = "".join(f"upstream {name} {{ server 127.0.0.1:{port}; keepalive 32; keepalive_requests 1000000; }}"
                       for name, port in upstreams.items())
     proxies += "".join(server(ports[name], ask) for name, ask in questions.items())
     commands = []
-    for name, body in (("ends", f"{http} {ends} }}"), ("proxy", f"{http} {proxies} }}")):
-        file = site.write(f"{name}.conf", f"{head} pid {site.path(name)}.pid; {body}")
+    for name, body in (("ends", ends), ("empty", empty), ("proxy", proxies)):
+        file = site.write(f"{name}.conf", f"{head} pid {site.path(name)}.pid; {http} {body} }}")
         commands.append(["/usr/sbin/nginx", "-p", str(site.folder), "-c", file])
         subprocess.run(commands[-1], check=True, timeout=PATIENCE)
     found = {name: [] for name in names}
