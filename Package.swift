@@ -166,10 +166,17 @@ let package = Package(
         .embedInCode("Schema/Migrations/v6-move.down.sql"),
         .embedInCode("Schema/Migrations/v7-lease.up.sql"),
         .embedInCode("Schema/Migrations/v7-lease.down.sql"),
+        .embedInCode("Schema/Migrations/v8-gate.up.sql"),
+        .embedInCode("Schema/Migrations/v8-gate.down.sql"),
       ], swiftSettings: strictSwift),
     .target(
+      name: "PostgresReplay", dependencies: ["PostgresStore", "ProofBackend", "ProofModel"],
+      swiftSettings: strictSwift),
+    .target(
       name: "AccountStores",
-      dependencies: ["PostgresStore", "ProofService", "ProofBackend", "ProofModel"],
+      dependencies: [
+        "PostgresReplay", "PostgresStore", "ProofService", "ProofBackend", "ProofModel",
+      ],
       swiftSettings: strictSwift),
     .target(
       name: "ProofBackend",
@@ -202,8 +209,8 @@ let package = Package(
     .target(
       name: "EventServing",
       dependencies: [
-        "ProofGate", "ProofBackend", "HTTPServing", "ProofJOSE", "ProofModel", "DurableFiles",
-        "Console",
+        "PostgresReplay", "ProofGate", "ProofBackend", "HTTPServing", "ProofJOSE", "ProofModel",
+        "DurableFiles", "Console",
       ],
       swiftSettings: strictSwift),
     .target(
@@ -239,7 +246,8 @@ let package = Package(
     .executableTarget(
       name: "proof-gate",
       dependencies: [
-        "EventServing", "ProofGate", "ProofBackend", "ProofRequest", "ProofKitHTTP", "ProofKit",
+        "EventServing", "PostgresReplay", "ProofGate", "ProofBackend", "ProofRequest",
+        "ProofKitHTTP", "ProofKit",
         "HTTPServing", "ProofJOSE", "ProofModel", "DurableFiles", "Console",
       ],
       swiftSettings: strictSwift),
@@ -386,9 +394,8 @@ let package = Package(
     .testTarget(
       name: "ProofBackendTests",
       dependencies: [
-        "AccountStores", "PostgresServers", "PostgresStore", "ProofBackend", "ProofService",
-        "ProofRequest",
-        "ProofKit", "ProofKitKeys", "ProofModel",
+        "AccountStores", "PostgresReplay", "PostgresServers", "PostgresStore", "ProofBackend",
+        "ProofService", "ProofRequest", "ProofKit", "ProofKitKeys", "ProofModel",
         "ProofJOSE", "DurableFiles", "FolderModel", "SeededRandom", "OwnThreads",
       ],
       path: "Tests/Unit/ProofBackendTests", swiftSettings: strictSwift),

@@ -19,36 +19,16 @@ package enum StorePlace: Sendable {
   /// - Throws: ``StoreError/database(_:detail:)`` for a URI that is malformed, asks for less than
   ///   TLS and SCRAM, or holds a password. Its words hold no password.
   package init(_ text: String) throws(StoreError) {
-    guard text.hasPrefix("postgres://") || text.hasPrefix("postgresql://") else {
+    guard PostgresPlace.isURI(text) else {
       self = .file(text)
       return
     }
-    let (uri, account) = Self.split(text)
     do throws(PostgresError) {
-      let options = try PostgresOptions(uri)
-      guard !options.holdsPassword else {
-        throw PostgresError(
-          .mismatch,
-          "the URI holds a password, which every user of this machine can read in the list of "
-            + "processes; write the password to a file, and name the file with passfile=FILE or "
-            + "PGPASSFILE")
-      }
-      self = .database(options, account: account)
+      let place = try PostgresPlace(text, naming: "account")
+      self = .database(place.options, account: place.name)
     } catch {
       throw .database("postgres://…", detail: error.words)
     }
-  }
-
-  /// Takes the parameter `account` out of a URI: it is none of libpq's.
-  private static func split(_ text: String) -> (uri: String, account: String?) {
-    let parts = text.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
-    guard parts.count == 2 else { return (text, nil) }
-    let all = parts[1].split(separator: "&")
-    let mark = "account="
-    let others = all.filter { !$0.hasPrefix(mark) }
-    let account = all.last { $0.hasPrefix(mark) }.map { String($0.dropFirst(mark.count)) }
-    let query = others.isEmpty ? "" : "?" + others.joined(separator: "&")
-    return (parts[0] + query, account)
   }
 
   /// Opens the store of an account that exists.

@@ -3,6 +3,7 @@
 package import Console
 package import HTTPServing
 package import ProofBackend
+internal import PostgresReplay
 internal import ProofGate
 
 /// The options of the listener where backends redeem event tokens.
@@ -21,13 +22,14 @@ package struct EventOptions: Sendable {
   private enum Store {
     case memory
     case database
-    case file(String)
+    /// A file, or a database by its URI.
+    case named(String)
   }
 
   /// The options of the command line of a process without a database of its own.
-  package static let known = options("FILE|memory")
+  package static let known = options("FILE|URI|memory")
   /// Those of a process with one.
-  package static let knownWithDatabase = options("FILE|memory|database")
+  package static let knownWithDatabase = options("FILE|URI|memory|database")
 
   private static func options(_ stores: String) -> [Option] {
     [
@@ -79,7 +81,7 @@ package struct EventOptions: Sendable {
         } else {
           throw UsageError("--event-replay database is for proof-service: name a file, or memory")
         }
-      case let path: .file(path)
+      case let place: .named(place)
       }
     audience = options.value("--event-audience")
     rate = try options.number("--event-rate", within: 1...1_000_000) ?? 1_000
@@ -98,7 +100,12 @@ package struct EventOptions: Sendable {
     let store: any RedemptionStore
     switch self.store {
     case .memory: store = MemoryReplayStore()
-    case .file(let path): store = try SQLiteReplayStore(at: path)
+    case .named(let place):
+      if let database = try PostgresReplayStore.ofGates(at: place, otherwise: "events") {
+        store = database
+      } else {
+        store = try SQLiteReplayStore(at: place)
+      }
     case .database:
       guard let database, let events = try configuration?.events(for: audience).first else {
         throw EventFailure(

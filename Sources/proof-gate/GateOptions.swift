@@ -24,7 +24,9 @@ struct GateOptions: Sendable {
 
   private static let known =
     GateFiles.known + PullOptions.known + EventOptions.known + [
-      Option("--replay", "FILE|memory", help: "remembers used proofs: FOLDER/replay of prepare"),
+      Option(
+        "--replay", "FILE|URI|memory",
+        help: "remembers used proofs: FOLDER/replay of prepare, or postgres://… (docs/SCALE.md)"),
       Option(
         "--listen", "ADDRESS:PORT|unix:FILE",
         help: "where the proxy asks; 127.0.0.1:9080 if missing"),

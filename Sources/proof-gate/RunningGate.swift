@@ -3,6 +3,7 @@
 import Console
 import EventServing
 import HTTPServing
+import PostgresReplay
 import ProofBackend
 import ProofGate
 import ProofJOSE
@@ -28,9 +29,7 @@ struct RunningGate: Sendable {
     pull = options.pull.map { ServicePull($0, options.files, log: log) }
     do {
       try OpenFiles.allow(2 * options.server.limits.connections + Self.otherFiles)
-      let replay: any ReplayStore =
-        options.replay == "memory"
-        ? MemoryReplayStore() : try JournalReplayStore(at: options.replay)
+      let replay = try Self.replay(options.replay)
       try pull?.prepare(options.files.fingerprint)
       judge = try JudgeHandler(
         options.files, replay, options.events?.place(), log: log,
@@ -71,6 +70,14 @@ struct RunningGate: Sendable {
       Terminal.complain("proof-gate: \(error)")
       Terminal.end(1)
     }
+  }
+
+  private static func replay(_ place: String) throws -> any ReplayStore {
+    if place == "memory" { return MemoryReplayStore() }
+    if let database = try PostgresReplayStore.ofGates(at: place, otherwise: "gate") {
+      return database
+    }
+    return try JournalReplayStore(at: place)
   }
 
   /// Serves until a signal asks to stop, then ends the process.

@@ -86,9 +86,11 @@ enum StoreVerbs {
       let migrator = Migrator(try PostgresConnection(options))
       let before = try migrator.version()
       try migrator.move(to: version)
-      return Answer([
+      var answer: JSONObject = [
         "from": .number(JSONNumber(Int64(before))), "to": .number(JSONNumber(Int64(version))),
-      ])
+      ]
+      if let hasGates = try migrator.grantGates() { answer["gates"] = .bool(hasGates) }
+      return Answer(.object(answer))
     } catch {
       throw Failure("\(options): \(error)")
     }

@@ -35,6 +35,9 @@ package struct Migration: Sendable {
     // Adds. Programs of version 6 go on beside those of version 7.
     Migration(
       7, oldestProgram: 6, PackageResources.v7_lease_up_sql, PackageResources.v7_lease_down_sql),
+    // Adds. Gates need it, services do not.
+    Migration(
+      8, oldestProgram: 6, PackageResources.v8_gate_up_sql, PackageResources.v8_gate_down_sql),
   ]
 
   private init(
@@ -53,10 +56,12 @@ package struct SchemaVersion: Sendable, Equatable {
   package let oldestProgram: Int
 
   /// The schema that this program's functions belong to.
-  package static let program = 7
+  package static let program = 8
   /// The oldest schema that this program works with. Migrate first, then replace the programs: the
   /// one before this works with the new schema, too.
   package static let needed = 7
+  /// The oldest schema that has places for gates.
+  package static let neededByGates = 8
 
   /// Reads the version with the rights of the service's role.
   package init(of connection: PostgresConnection) throws(PostgresError) {

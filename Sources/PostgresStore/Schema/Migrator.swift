@@ -54,6 +54,15 @@ package struct Migrator {
     }
   }
 
+  /// Gives the role of gates its rights.
+  ///
+  /// - Returns: Whether there is such a role; nil for a schema without places for gates.
+  package func grantGates() throws(PostgresError) -> Bool? {
+    guard try version() >= SchemaVersion.neededByGates else { return nil }
+    return try connection.run(PostgresStatement("grant-gates", "SELECT pf.grant_gate()"))
+      .bool(0, 0)
+  }
+
   /// The script of one step. It fails if the version is not the one it begins with.
   private func step(from present: Int, to next: Int) -> String {
     let forward = next > present

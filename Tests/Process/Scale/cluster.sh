@@ -65,6 +65,7 @@ start() {
 SET synchronous_commit = local;
 CREATE ROLE proof_migrator LOGIN PASSWORD 'migrator-secret';
 CREATE ROLE proof_service LOGIN PASSWORD 'service-secret';
+CREATE ROLE proof_gate LOGIN PASSWORD 'gate-secret';
 CREATE ROLE proof_plain LOGIN PASSWORD 'plain-secret';
 SQL
 }

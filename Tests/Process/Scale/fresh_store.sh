@@ -15,7 +15,7 @@ database=store_$$
 readonly here bin port passwords database
 
 if [[ ! -f $passwords ]]; then
-  for role in service migrator; do echo "localhost:$port:*:proof_$role:$role-secret"; done >"$passwords.$$"
+  for role in service migrator gate; do echo "localhost:$port:*:proof_$role:$role-secret"; done >"$passwords.$$"
   chmod 600 "$passwords.$$"
   mv "$passwords.$$" "$passwords"
 fi

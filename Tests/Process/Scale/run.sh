@@ -29,6 +29,7 @@ if [[ $# -eq 0 ]]; then
   # Suites of other parts, each store of which is a database of its own.
   export PROOF_STORE_MAKER=$here/fresh_store.sh
   part events "$here/cluster.sh" Tests/Process/Gate/run.sh ServiceEvents
+  part gates "$here/cluster.sh" .build/pypi/bin/python -B "$here/gates_test.py"
   PROOF_BIN=$PWD/.build/debug part fetch "$here/cluster.sh" .build/pypi/bin/python -B Tests/Process/Backend/flow.py
 fi
 closing

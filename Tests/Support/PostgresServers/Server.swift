@@ -82,7 +82,9 @@ package struct Server: Sendable {
         let template = Database(server: self, name: "migrated")
         let migrator = try template.migrator()
         try migrator.execute("SET synchronous_commit = local")
-        try Migrator(migrator).move(to: Migration.all.count)
+        let schema = Migrator(migrator)
+        try schema.move(to: Migration.all.count)
+        _ = try schema.grantGates()
       }
       try connection.execute(
         "CREATE DATABASE \(database) TEMPLATE migrated OWNER proof_migrator", timeout: 20_000)
@@ -106,16 +108,21 @@ package struct Database: Sendable {
     try PostgresConnection(options(timeout: timeout))
   }
 
-  package func options(timeout: Int64 = 20_000) throws -> PostgresOptions {
-    var options = try PostgresOptions(settings: server.settings(name))
+  /// Connects as the role of gates.
+  package func gate() throws -> PostgresConnection {
+    try PostgresConnection(options(user: "proof_gate"))
+  }
+
+  package func options(
+    user: String = "proof_service", timeout: Int64 = 20_000
+  ) throws -> PostgresOptions {
+    var options = try PostgresOptions(settings: server.settings(name, user: user))
     options.callTimeout = timeout
     return options
   }
 
   package func migrator() throws -> PostgresConnection {
-    var options = try PostgresOptions(settings: server.settings(name, user: "proof_migrator"))
-    options.callTimeout = 20_000
-    return try PostgresConnection(options)
+    try PostgresConnection(options(user: "proof_migrator"))
   }
 
   package func superuser() throws -> PostgresConnection { try server.superuser(name) }

@@ -17,10 +17,10 @@ struct MigrationTests {
         """
         SELECT coalesce(string_agg(line, E'\\n' ORDER BY line), '')::text FROM (
           SELECT format('column %s.%s.%s %s', table_schema, table_name, column_name, data_type) AS line
-            FROM information_schema.columns WHERE table_schema IN ('pf', 'pf1', 'pf2', 'pf3')
+            FROM information_schema.columns WHERE table_schema IN ('pf', 'pf1', 'pf2', 'pfg', 'pf3')
           UNION ALL SELECT format('index %s', indexdef) FROM pg_indexes WHERE schemaname = 'pf'
           UNION ALL SELECT format('function %s %s %s %s', oid::regprocedure, prosecdef, proacl, md5(prosrc)) FROM pg_proc
-            WHERE pronamespace::regnamespace::text IN ('pf', 'pf1', 'pf2', 'pf3')) AS lines
+            WHERE pronamespace::regnamespace::text IN ('pf', 'pf1', 'pf2', 'pfg', 'pf3')) AS lines
         """)
     ).text(0, 0)
   }
@@ -64,6 +64,7 @@ struct MigrationTests {
       "INSERT INTO pf.event_40 VALUES (1, 40, 'e')",
       "INSERT INTO pf.gate_line VALUES (1, 'd', 'g', 7)",
       "INSERT INTO pf.replay (account, audience) VALUES (1, 'a')",
+      "INSERT INTO pf.replay (account, audience) VALUES (0, 'gate')",
       "UPDATE pf.spent_ring SET floor_minute = 5 WHERE slot = 5",
       "UPDATE pf.event_ring SET floor_minute = 5 WHERE slot = 5",
     ])
@@ -76,7 +77,10 @@ struct MigrationTests {
     #expect(refused?.state == "55006", "\(String(describing: refused))")
     // The steps before it were whole: the schema is at the version before that step, and goes forward again.
     let table = insert.split(separator: " ")[2]
-    #expect(try migrator.version() == ["pf.gate_line": 4, "pf.replay": 5][table, default: 1])
+    let isOfGate = insert.contains("(0, 'gate')")
+    #expect(
+      try migrator.version()
+        == (isOfGate ? 8 : ["pf.gate_line": 4, "pf.replay": 5][table, default: 1]))
     try migrator.move(to: Migration.all.count)
     #expect(try SchemaVersion(of: database.service()).version == Migration.all.count)
   }

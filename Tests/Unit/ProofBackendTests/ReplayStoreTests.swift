@@ -3,6 +3,7 @@
 import AccountStores
 import Foundation
 import OwnThreads
+import PostgresReplay
 import PostgresServers
 import ProofModel
 import ProofService
@@ -29,11 +30,11 @@ import Testing
   }
 
   enum Kind: CaseIterable {
-    case memory, sqlite, service, postgres
+    case memory, sqlite, service, postgres, gate
 
     /// Those of the service's databases, with several audiences each. PostgreSQL is among them where
     /// Tests/Process/Scale/cluster.sh runs a server.
-    static let databases = [Kind.service] + (Server.isThere ? [.postgres] : [])
+    static let databases = [Kind.service] + (Server.isThere ? [.postgres, .gate] : [])
     static let lasting = [Kind.sqlite] + databases
     static let allCases = [Kind.memory] + lasting
 
@@ -47,6 +48,7 @@ import Testing
       case .sqlite: try SQLiteReplayStore(at: folder.path("replay"))
       case .service: try Self.service(folder, audience)
       case .postgres: try Self.postgres(folder, audience)
+      case .gate: try Self.gate(folder, audience)
       }
     }
 
@@ -59,6 +61,14 @@ import Testing
       return try PostgresAccountStore(
         database(of: folder).options(), creating: "account", settings
       ).redemptions(for: audience)
+    }
+
+    /// A place of gates in the database of a folder, with the rights of the role of gates.
+    private static func gate(
+      _ folder: TestFolder, _ audience: AudienceID
+    ) throws -> any RedemptionStore {
+      try PostgresReplayStore(
+        database(of: folder).options(user: "proof_gate"), ofGates: "\(audience)", patience: 20_000)
     }
 
     /// The folder's database: a file holds its name.

@@ -1,30 +1,75 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import PostgresStore
+package import PostgresStore
 package import ProofBackend
 package import ProofModel
 
-/// The used event tokens of one audience in a PostgreSQL database, for redeemers on several machines.
+/// The used event tokens of one audience, or the used proofs of one gate, in a PostgreSQL database: for several machines.
 ///
 /// A call whose connection broke is repeated. If the first attempt was committed, the repeated one
 /// finds its own key and answers *used*, or the judgement that it recorded: a token never counts
 /// twice, and may be lost.
 package final class PostgresReplayStore: RedemptionStore {
   private let place: Int32
+  private let statements: ReplayStatements
   private let database: String
   private let calls: Batcher<CallLane>
   /// For redemptions: two trips in one transaction. Those of an audience take turns anyway.
   private let redeemer: CoreLock<PostgresSession>
 
-  /// Opens the place of an audience, or makes it.
-  init(
+  /// Opens the place of an account's audience, or makes it.
+  package convenience init(
     _ options: PostgresOptions, account: Int32, _ audience: AudienceID, patience: Int64
+  ) throws(ReplayStoreFailure) {
+    try self.init(
+      options, account: account, audience.bytes, by: .ofService, needing: SchemaVersion.needed,
+      patience: patience)
+  }
+
+  /// Opens a place of gates, or makes it, with the rights of the role of gates.
+  ///
+  /// - Parameters:
+  ///   - options: The database.
+  ///   - name: The name of the place. All nodes of one gate name the same.
+  ///   - patience: Milliseconds after the first failure in which a call is tried again.
+  package convenience init(
+    _ options: PostgresOptions, ofGates name: String, patience: Int64 = 3_000
+  ) throws(ReplayStoreFailure) {
+    // No account has the number 0.
+    try self.init(
+      options, account: 0, Array(name.utf8), by: .ofGate, needing: SchemaVersion.neededByGates,
+      patience: patience)
+  }
+
+  /// Opens the place that an option of a gate names, such as
+  /// `postgres://proof_gate@db1,db2/proof?sslrootcert=…&place=front`.
+  ///
+  /// - Parameters:
+  ///   - text: The option's value.
+  ///   - usual: The name of the place where the URI has none.
+  /// - Returns: The store; nil for a text that is no URI.
+  /// - Throws: `ReplayStoreFailure`. Its words hold no password.
+  package static func ofGates(
+    at text: String, otherwise usual: String
+  ) throws(ReplayStoreFailure) -> PostgresReplayStore? {
+    guard PostgresPlace.isURI(text) else { return nil }
+    let place = try kept("postgres://…") { () throws(PostgresError) in
+      try PostgresPlace(text, naming: "place")
+    }
+    return try PostgresReplayStore(place.options, ofGates: place.name ?? usual)
+  }
+
+  private init(
+    _ options: PostgresOptions, account: Int32, _ name: [UInt8], by statements: ReplayStatements,
+    needing version: Int, patience: Int64
   ) throws(ReplayStoreFailure) {
     let session = PostgresSession(options, patience: patience)
     database = options.description
+    self.statements = statements
     place = try Self.kept(database) { () throws(PostgresError) in
       let rows = try session.repeating { (connection) throws(PostgresError) in
-        try connection.run(.openReplay, .int4(account), .bytea(audience.bytes))
+        try SchemaVersion(of: connection).check(needed: version)
+        return try connection.run(statements.open, .int4(account), .bytea(name))
       }
       return Int32(truncatingIfNeeded: try rows.integer(0, 0))
     }
@@ -52,7 +97,7 @@ package final class PostgresReplayStore: RedemptionStore {
   /// for one that was silent for more than 60 s. The database may then be a backup.
   package func begin(at now: UInt64) throws(ReplayStoreFailure) -> ReplayMemory {
     try Self.kept(database) { () throws(PostgresError) in
-      let rows = try run(.beginReplay, [.time(now)])
+      let rows = try run(statements.begin, [.time(now)])
       return ReplayMemory(
         highest: UInt64(clamping: try rows.integer(0, 0)),
         gap: UInt64(clamping: try rows.integer(0, 1)))
@@ -64,14 +109,14 @@ package final class PostgresReplayStore: RedemptionStore {
     _ key: ReplayKey, until expiry: UInt64, at now: UInt64
   ) throws(ReplayStoreFailure) -> Bool {
     try Self.kept(database) { () throws(PostgresError) in
-      try run(.replayInsert, [.time(now), .bytea(key.bytes), .time(expiry)]).bool(0, 0)
+      try run(statements.insert, [.time(now), .bytea(key.bytes), .time(expiry)]).bool(0, 0)
     }
   }
 
   /// The judgement that was recorded under a name.
   package func judgement(under name: ReplayKey) throws(ReplayStoreFailure) -> [UInt8]? {
     try Self.kept(database) { () throws(PostgresError) in
-      try run(.replayJudgement, [.bytea(name.bytes)]).optionalBytes(0, 0)
+      try run(statements.judgement, [.bytea(name.bytes)]).optionalBytes(0, 0)
     }
   }
 
@@ -81,7 +126,7 @@ package final class PostgresReplayStore: RedemptionStore {
   ) throws(ReplayStoreFailure) -> ReplayRecording {
     try Self.kept(database) { () throws(PostgresError) in
       let rows = try run(
-        .replayRecord,
+        statements.record,
         [
           .time(now), .bytea(record.name.bytes), .bytea(record.bytes), .time(record.expiry),
           .bytea(key?.bytes), .time(expiry),
@@ -100,13 +145,14 @@ package final class PostgresReplayStore: RedemptionStore {
   ) throws(ReplayStoreFailure) -> RedemptionEnd {
     // The judgement is made once. A repeated attempt that finds the token new again has none.
     var judgement: (counts: EventCounts, bytes: [UInt8])?
-    let (place, database) = (place, database)
+    let (place, statements, database) = (place, statements, database)
     let result: Result<RedemptionEnd, ReplayStoreFailure> = redeemer.withLock { session in
       do throws(ReplayStoreFailure) {
         let end = try Self.kept(database) { () throws(PostgresError) in
           try session.repeating { (connection) throws(PostgresError) in
             do throws(PostgresError) {
-              return try Self.redeem(redemption, at: now, place, connection) { counts in
+              return try Self.redeem(redemption, at: now, place, connection, statements) {
+                counts in
                 guard judgement == nil else { return nil }
                 let bytes = judged(counts)
                 judgement = (counts, bytes)
@@ -129,14 +175,14 @@ package final class PostgresReplayStore: RedemptionStore {
 
   private static func redeem(
     _ redemption: Redemption, at now: UInt64, _ place: Int32, _ connection: PostgresConnection,
-    _ judged: (EventCounts) -> [UInt8]?
+    _ statements: ReplayStatements, _ judged: (EventCounts) -> [UInt8]?
   ) throws(PostgresError) -> RedemptionEnd {
     let device = PostgresValue.bytea(redemption.device.bytes)
     let name = PostgresValue.bytea(redemption.name?.bytes)
     let first = connection.run([
       PostgresCall(.begin),
       PostgresCall(
-        .replayRedeem,
+        statements.redeem,
         [
           .int4(place), .time(now), name, .bytea(redemption.key.bytes), .time(redemption.expiry),
           device, .bytea(redemption.account?.bytes),
@@ -166,7 +212,7 @@ package final class PostgresReplayStore: RedemptionStore {
     }
     let second = connection.run([
       PostgresCall(
-        .replayJudged,
+        statements.judged,
         [
           .int4(place), device, .bytea(meter.bytes), .time(highest), name, .bytea(bytes),
           .time(redemption.kept),
@@ -192,17 +238,8 @@ package final class PostgresReplayStore: RedemptionStore {
   @discardableResult
   package func forget(account: ReplayKey) throws(ReplayStoreFailure) -> Int {
     try Self.kept(database) { () throws(PostgresError) in
-      Int(try run(.replayForget, [.bytea(account.bytes)]).integer(0, 0))
+      Int(try run(statements.forget, [.bytea(account.bytes)]).integer(0, 0))
     }
-  }
-}
-
-extension PostgresAccountStore: RedemptionPlace {
-  /// Opens the redemption store of one audience, on connections of its own.
-  package func redemptions(
-    for audience: AudienceID
-  ) throws(ReplayStoreFailure) -> any RedemptionStore {
-    try PostgresReplayStore(options, account: account, audience, patience: settings.patience)
   }
 }
 
@@ -217,34 +254,46 @@ extension PostgresStatement {
   fileprivate static let begin = PostgresStatement("begin", "BEGIN")
   fileprivate static let commit = PostgresStatement("commit", "COMMIT")
   fileprivate static let rollBack = PostgresStatement("roll_back", "ROLLBACK")
+}
 
-  fileprivate static let openReplay = PostgresStatement(
-    "open_replay", "SELECT pf2.open_replay($1::int4, $2::bytea)")
-  fileprivate static let beginReplay = PostgresStatement(
-    "begin_replay", "SELECT highest, gap FROM pf2.begin_replay($1::int4, $2::int8)")
-  fileprivate static let replayInsert = PostgresStatement(
-    "replay_insert", "SELECT pf2.replay_insert($1::int4, $2::int8, $3::bytea, $4::int8)")
-  fileprivate static let replayJudgement = PostgresStatement(
-    "replay_judgement", "SELECT pf2.replay_judgement($1::int4, $2::bytea)")
-  fileprivate static let replayRecord = PostgresStatement(
-    "replay_record",
-    """
-    SELECT outcome, known FROM pf2.replay_record($1::int4, $2::int8, $3::bytea, $4::bytea, $5::int8,
-      $6::bytea, $7::int8)
-    """)
-  fileprivate static let replayRedeem = PostgresStatement(
-    "replay_redeem",
-    """
-    SELECT outcome, known, highest, meter, accounts_minute, accounts_hour, accounts_day,
-      devices_minute, devices_hour, devices_day
-    FROM pf2.replay_redeem($1::int4, $2::int8, $3::bytea, $4::bytea, $5::int8, $6::bytea, $7::bytea)
-    """)
-  fileprivate static let replayJudged = PostgresStatement(
-    "replay_judged",
-    """
-    SELECT pf2.replay_judged($1::int4, $2::bytea, $3::bytea, $4::int8, $5::bytea, $6::bytea,
-      $7::int8)
-    """)
-  fileprivate static let replayForget = PostgresStatement(
-    "replay_forget", "SELECT pf2.replay_forget($1::int4, $2::bytea)")
+/// The statements of one role: the service's reach the places of accounts, the gate's those of gates.
+private struct ReplayStatements: Sendable {
+  let open, begin, insert, judgement, record, redeem, judged, forget: PostgresStatement
+
+  static let ofService = ReplayStatements(schema: "pf2")
+  static let ofGate = ReplayStatements(schema: "pfg")
+
+  private init(schema: String) {
+    open = PostgresStatement(
+      "open_replay", "SELECT \(schema).open_replay($1::int4, $2::bytea)")
+    begin = PostgresStatement(
+      "begin_replay", "SELECT highest, gap FROM \(schema).begin_replay($1::int4, $2::int8)")
+    insert = PostgresStatement(
+      "replay_insert",
+      "SELECT \(schema).replay_insert($1::int4, $2::int8, $3::bytea, $4::int8)")
+    judgement = PostgresStatement(
+      "replay_judgement", "SELECT \(schema).replay_judgement($1::int4, $2::bytea)")
+    record = PostgresStatement(
+      "replay_record",
+      """
+      SELECT outcome, known FROM \(schema).replay_record($1::int4, $2::int8, $3::bytea, $4::bytea,
+        $5::int8, $6::bytea, $7::int8)
+      """)
+    redeem = PostgresStatement(
+      "replay_redeem",
+      """
+      SELECT outcome, known, highest, meter, accounts_minute, accounts_hour, accounts_day,
+        devices_minute, devices_hour, devices_day
+      FROM \(schema).replay_redeem($1::int4, $2::int8, $3::bytea, $4::bytea, $5::int8, $6::bytea,
+        $7::bytea)
+      """)
+    judged = PostgresStatement(
+      "replay_judged",
+      """
+      SELECT \(schema).replay_judged($1::int4, $2::bytea, $3::bytea, $4::int8, $5::bytea,
+        $6::bytea, $7::int8)
+      """)
+    forget = PostgresStatement(
+      "replay_forget", "SELECT \(schema).replay_forget($1::int4, $2::bytea)")
+  }
 }
