@@ -364,7 +364,7 @@ let package = Package(
       path: "Tests/Process/WebKit/event-judge", swiftSettings: strictSwift),
     .executableTarget(
       name: "store-victim",
-      dependencies: ["ProofBackend", "ProofService", "ProofKit", "ProofModel"],
+      dependencies: ["ProofBackend", "ProofService", "ProofLink", "ProofKit", "ProofModel"],
       path: "Tests/Adversary/Store/store-victim", swiftSettings: strictSwift),
     .target(
       name: "SilentResolver", path: "Tests/Unit/ProofKitHTTPTests/SilentResolver",

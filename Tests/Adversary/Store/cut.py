@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 
-"""Kills a process before each system call of a save: what is stored then is the old pair or string, or the new one.
+"""Kills a process before each system call of a save: what is stored then is the old pair, string or link memory, or the new one.
 
     cut.py TRACER VICTIM RECORDER
 
@@ -70,6 +70,31 @@ def strings(folder):
     checks.that(names <= {"strings", "strings.lock"}, f"leftovers: {names}")
 
 
+def links(folder):
+    """The same for the memory of a link with a ratchet: the command and the values that may follow it, or those before."""
+    calls, stored = [], 1
+    pathlib.Path(folder).mkdir(mode=0o700)
+    checks.that(victim("remember", folder, 1)[0] == 0, "the first memory")
+    for number in range(1, 1000):
+        run = subprocess.run([TRACER, str(number), VICTIM, "remember", folder, str(stored + 1)], capture_output=True,
+                             text=True, timeout=60)
+        if run.returncode == 3:
+            break
+        checks.that(run.returncode == 0, f"cut {number} of a link's memory: {run.stderr}")
+        calls.append(run.stdout.strip())
+        status, found = victim("remembered", folder)
+        checks.that(status == 0 and found in (str(stored), str(stored + 1)),
+                    f"after cut {number} before {calls[-1]}: {found}")
+        stored += found == str(stored + 1)
+    for call in ("openat", "write", "fsync", "renameat"):
+        checks.that(call in calls, f"saving a link's memory did not call {call}")
+    checks.that(calls.count("fsync") == 2, "the memory of a link synchronizes its file, and its folder")
+    checks.that(calls.index("fsync") < calls.index("renameat"), "the memory is on the medium before it has the name")
+    checks.that(stored > 1, "a cut after the renaming leaves the new memory")
+    names = {entry.name.split("-")[0] for entry in pathlib.Path(folder).iterdir()}
+    checks.that(names == {"link"}, f"leftovers: {names}")
+
+
 def making(place, *missing):
     """A folder, and those above it that are missing, are on the medium one after the other before the store is used."""
     calls, folder = [], place.joinpath("new", *missing)
@@ -110,6 +135,7 @@ def main():
         making(pathlib.Path(place), "store")
         making(pathlib.Path(place), "state", "store")
         strings(str(pathlib.Path(place) / "strings"))
+        links(str(pathlib.Path(place) / "links"))
         folder = pathlib.Path(place) / "store"
         calls, stored = cuts(str(folder))
         print("cut before each of:", " ".join(calls))

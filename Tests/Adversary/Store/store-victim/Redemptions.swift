@@ -55,21 +55,21 @@ func runRedemptions(_ arguments: [String]) throws -> Bool {
   switch arguments[0] {
   case "redeem":
     let all = try numbers.map { try redemption($0, at: now) }
-    _ = getpgrp()
+    mark()
     for (number, redemption) in zip(numbers, all) {
       let end = try redeemer?.redeem(redemption, at: now, { _ in [1] })
       guard case .redeemed? = end else { continue }
       say("\(number)")
     }
-    _ = getpgrp()
+    mark()
   case "insert":
     let all = try numbers.map { try key($0) }
-    _ = getpgrp()
+    mark()
     for (number, key) in zip(numbers, all)
     where try store.insert(key, until: now + 200_000, at: now) {
       say("\(number)")
     }
-    _ = getpgrp()
+    mark()
   default:
     say("gap \(try store.begin(at: now).gap ?? 0)")
     // A token of another number: the counts of all before it, and its own.

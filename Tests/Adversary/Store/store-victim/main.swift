@@ -9,7 +9,10 @@ import ProofModel
 // FOLDER` makes the folder. `store-victim define FOLDER VALUE` defines a string of the app's own,
 // `store-victim string FOLDER` prints it, and another one that stays. `getpgrp` marks where the save,
 // or the making, begins and ends, for the tracer beside this file. Redemptions.swift has the verbs of
-// replay stores.
+// replay stores, Links.swift those of the memory of a link.
+
+/// Marks the beginning or the end of what the tracer cuts.
+func mark() { _ = getpgrp() }
 
 func pair(_ generation: UInt32) throws -> StoredMeasurement {
   let device = try Source(SourceID(.device, 1), version: 1, groupsLog2: 0)
@@ -37,9 +40,9 @@ func runStrings(_ arguments: [String]) throws -> Bool {
     try define("stays", "here")
     try define("counts", arguments[2])
   case "define":
-    _ = getpgrp()
+    mark()
     try define("counts", arguments[2])
-    _ = getpgrp()
+    mark()
   case "string":
     for (name, expected) in [("stays", "here"), ("counts", arguments[2])] {
       let expected = SecretBytes(copying: Array(expected.utf8).span)
@@ -54,19 +57,19 @@ func runStrings(_ arguments: [String]) throws -> Bool {
 func run(_ arguments: [String]) throws {
   guard arguments.count >= 2 else { throw CocoaError(.featureUnsupported) }
   if arguments[0] == "make" {
-    _ = getpgrp()
+    mark()
     _ = try MeasurementStore(folder: arguments[1])
-    _ = getpgrp()
+    mark()
     return
   }
-  if try runStrings(arguments) || runRedemptions(arguments) { return }
+  if try runStrings(arguments) || runLinks(arguments) || runRedemptions(arguments) { return }
   let store = try MeasurementStore(folder: arguments[1])
   switch arguments[0] {
   case "save":
     let new = try pair(UInt32(arguments[2]) ?? 1)
-    _ = getpgrp()
+    mark()
     try store.save(new)
-    _ = getpgrp()
+    mark()
   case "hold":
     print("held")
     fflush(nil)
