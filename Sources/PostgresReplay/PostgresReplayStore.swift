@@ -32,6 +32,7 @@ package final class PostgresReplayStore: RedemptionStore {
   ///   - options: The database.
   ///   - name: The name of the place. All nodes of one gate name the same.
   ///   - patience: Milliseconds after the first failure in which a call is tried again.
+  /// - Throws: `ReplayStoreFailure`.
   package convenience init(
     _ options: PostgresOptions, ofGates name: String, patience: Int64 = 3_000
   ) throws(ReplayStoreFailure) {

@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 
-"""Gates on several machines: two processes of proof-gate, each with a folder of its own, that keep used proofs and event
-tokens in PostgreSQL.
+"""Gates on several machines: processes of proof-gate that keep used proofs and event tokens in PostgreSQL.
 
     Tests/Process/Scale/cluster.sh .build/pypi/bin/python Tests/Process/Scale/gates_test.py
 """
