@@ -74,4 +74,8 @@ RATCHET_MUTANTS = [
       ("message.c", "  escort(answered, nonce, message[COMMAND_KIND], message + PFC_COMMAND_HEAD_BYTES);",
        "  escort(answered, nonce, message[COMMAND_KIND] % 2 ? 1 : 2, message + PFC_COMMAND_HEAD_BYTES);")]),
     (21, "the second look does not see the ratchet", "review", [NO_REVIEW]),
+    (21, "an update begins the ratchet anew, and hides a copy", "ratchet",
+     [(SLOT, "    candidate->copies = slot->copies;\n    pfc_slot_step(candidate, slot->ratchet);\n", ""),
+      (REVIEW, "  look(&review, STEP_HEIR, is_no_heir(verifier, session, slot, judged, command.kind));",
+       "  look(&review, STEP_HEIR, 0 * is_no_heir(verifier, session, slot, judged, command.kind));")]),
 ]

@@ -38,7 +38,7 @@ UPCOMING_MUTANTS = [
      [(JUDGEMENT, "  if (memcmp(candidate->instance_id, slot->instance_id, PFC_ID_BYTES) != 0) return NULL;\n", ""),
       (REVIEW, "                   difference(judged->instance_id, slot->instance_id, PFC_ID_BYTES) |\n", "")]),
     (20, "a device match is judged under the candidate", "candidate",
-     [(JUDGEMENT, "candidate->state != PFC_SLOT_HELD || command->kind != PFC_KIND_INTEGRITY",
+     [(JUDGEMENT, "candidate->state != PFC_SLOT_HELD || !pfc_kind_is_integrity(command->kind)",
        "candidate->state != PFC_SLOT_HELD"),
       (REVIEW, "                   ((uint32_t)kind ^ PFC_KIND_INTEGRITY) |\n", "                   (0u * kind) |\n")]),
     (20, "the slot's own token is judged as a candidate", "candidate",

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 
-"""Kills a process before each system call of a save: what is stored then is the old pair, string or link memory, or the new one.
+"""Kills a process before each system call of a save. What is stored then is the old pair, string or link memory, or
+the new one.
 
     cut.py TRACER VICTIM RECORDER
 
@@ -71,7 +72,7 @@ def strings(folder):
 
 
 def links(folder):
-    """The same for the memory of a link with a ratchet: the command and the values that may follow it, or those before."""
+    """The same for the memory of a link: the command and the ratchet's values that may follow it, or those before."""
     calls, stored = [], 1
     pathlib.Path(folder).mkdir(mode=0o700)
     checks.that(victim("remember", folder, 1)[0] == 0, "the first memory")

@@ -20,6 +20,7 @@ sys.path.insert(0, str(ROOT / "Tests" / "Support" / "Runner"))
 from checks import Checks  # noqa: E402
 from mutation import Broken, Mutant, play  # noqa: E402
 
+from copy_mutants import COPY_MUTANTS  # noqa: E402
 from gate_mutants import RULE_MUTANTS  # noqa: E402
 from salt_mutants import SALT_MUTANTS  # noqa: E402
 from suite_mutants import SUITE_MUTANTS  # noqa: E402
@@ -177,6 +178,8 @@ MUTANTS = [
     (f"suite: {name}", *rest) for name, *rest in SUITE_MUTANTS
 ] + [
     (f"upcoming: {name}", *rest) for name, *rest in UPCOMING_MUTANTS
+] + [
+    (f"copy: {name}", *rest) for name, *rest in COPY_MUTANTS
 ] + [(f"rule {rule}: {name}", *rest) for rule, name, *rest in RULE_MUTANTS]
 
 
