@@ -7,8 +7,8 @@ REVIEW = "verifier_review.c"
 SLOT = "slot.c"
 
 # The second look finds what the first has missed: it is taken out, too.
-NO_REVIEW = (REVIEW, "  look(&review, STEP_RATCHET, ratchet_difference(slot, &command, nonce, verdict));",
-             "  look(&review, STEP_RATCHET, 0 * ratchet_difference(slot, &command, nonce, verdict));")
+NO_REVIEW = (REVIEW, "  look(&review, STEP_RATCHET, ratchet_difference(judged, &command, nonce, verdict));",
+             "  look(&review, STEP_RATCHET, 0 * ratchet_difference(judged, &command, nonce, verdict));")
 
 RATCHET_MUTANTS = [
     # 21. Copies fork visibly: one that is out of step is told of, or refused by class.
@@ -44,7 +44,7 @@ RATCHET_MUTANTS = [
        "  if (command->ratchet_tag == NULL) return 1;\n  result = pfc_equal(expected, command->ratchet_tag"),
       NO_REVIEW]),
     (21, "the other kinds are refused without their reason", "ratchet",
-     [(JUDGEMENT, "detail = kind_detail(slot, command);", "detail = 0 * kind_detail(slot, command);")]),
+     [(JUDGEMENT, "return kind_detail(judged);", "return 0 * kind_detail(judged);")]),
     (21, "the device proof does not bind the tag", "ratchet",
      [("proof.c", "  memcpy(bytes + PFC_NONCE_BYTES, before, size);\n",
        "  memcpy(bytes + PFC_NONCE_BYTES, before, size);\n"

@@ -4,6 +4,7 @@
 """Takes out the core's defences one by one and sees to it that a test notices each time.
 
     run.sh [TEXT…]      all mutants, or those whose description contains one of the texts
+    run.sh --places     none: whether each old text still stands in its file
 
 The core's tests are built under the address sanitizer. A mutant is caught when the tests named with it fail, or the
 sanitizer stops them.
@@ -31,4 +32,4 @@ def begin():
 
 if __name__ == "__main__":
     sys.exit(main(begin, [Mutant(f"rule {rule}: {what}", noun, edits) for rule, what, noun, edits in MUTANTS],
-                  __doc__))
+                  __doc__, CORE))

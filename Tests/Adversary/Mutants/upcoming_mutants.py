@@ -40,7 +40,7 @@ UPCOMING_MUTANTS = [
     (20, "a device match is judged under the candidate", "candidate",
      [(JUDGEMENT, "candidate->state != PFC_SLOT_HELD || !pfc_kind_is_integrity(command->kind)",
        "candidate->state != PFC_SLOT_HELD"),
-      (REVIEW, "                   ((uint32_t)kind ^ PFC_KIND_INTEGRITY) |\n", "                   (0u * kind) |\n")]),
+      (REVIEW, "                   (~(uint32_t)kind & 1u) |\n", "                   (0u * kind) |\n")]),
     (20, "the slot's own token is judged as a candidate", "candidate",
      [(JUDGEMENT, "if (memcmp(candidate->token_digest, slot->token_digest, PFC_TOKEN_DIGEST_BYTES) == 0)", "if (0)")]),
     (20, "the candidate's device proof is not asked for", "candidate",
@@ -73,5 +73,5 @@ UPCOMING_MUTANTS = [
      [(TOKEN, "  if (token->form == PFC_FORM_LITERAL && (token->policy & PFC_POLICY_UPCOMING) != 0) return "
        "PFC_E_ARGUMENT;\n", "")]),
     (20, "capabilities do not name upcoming tokens", "candidate",
-     [("verifier.c", "PFC_FEATURE_TOKEN_2 | PFC_FEATURE_UPCOMING;", "PFC_FEATURE_TOKEN_2;")]),
+     [("verifier.c", "PFC_FEATURE_TOKEN_2 | PFC_FEATURE_UPCOMING | (", "PFC_FEATURE_TOKEN_2 | (")]),
 ]

@@ -70,6 +70,7 @@ class Site:
   bind 127.0.0.1:{self.port}
   option httpchk GET /health
   http-check expect status 200
+  timeout check 5s
   retries 3
   retry-on conn-failure
   option redispatch 1

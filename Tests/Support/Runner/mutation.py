@@ -127,8 +127,23 @@ class Program:
         return not self.test(own, mutant.by)[0]
 
 
-def main(begin, mutants, usage):
-    """The main function of a script: its arguments choose mutants. `begin` makes the subject."""
+def places(folder, mutants):
+    """Checks that no change has left a mutant without its old text in the folder's files; the exit status."""
+    checks = Checks()
+    for mutant in mutants:
+        try:
+            changed(folder, mutant.edits)
+            words = None
+        except SystemExit as error:
+            words = error
+        checks.that(words is None, f"{mutant.what}: {words}")
+    return checks.close()
+
+
+def main(begin, mutants, usage, folder=None):
+    """The main function of a script: its arguments choose mutants. `begin` makes the subject, of files in the folder."""
+    if folder and sys.argv[1:] == ["--places"]:
+        return places(folder, mutants)
     if any(word.startswith("-") for word in sys.argv[1:]):
         sys.exit(usage)
     return play(begin(), mutants, sys.argv[1:])

@@ -219,7 +219,7 @@ class Package:
 
     def __init__(self):
         COPY.mkdir(parents=True, exist_ok=True)
-        for name in ("Sources", "CSources", "Tests", "Benchmarks"):
+        for name in ("Sources", "CSources", "Tests", "Benchmarks", "docs"):
             shutil.copytree(ROOT / name, COPY / name, dirs_exist_ok=True)
         shutil.copy2(ROOT / "Package.swift", COPY)
 
