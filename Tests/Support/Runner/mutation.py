@@ -141,7 +141,7 @@ def places(folder, mutants):
 
 
 def main(begin, mutants, usage, folder=None):
-    """The main function of a script: its arguments choose mutants. `begin` makes the subject, of files in the folder."""
+    """The main function of a script: its arguments choose mutants. `begin` makes the subject, of the folder's files."""
     if folder and sys.argv[1:] == ["--places"]:
         return places(folder, mutants)
     if any(word.startswith("-") for word in sys.argv[1:]):
