@@ -35,8 +35,10 @@ def leftovers(folder):
 
 
 def start(folder):
+    # A shell that starts a test in the background has it ignore SIGINT, and so would the demonstration.
     return subprocess.Popen([sys.executable, "-B", HERE / "demo.py", "--json"], stdout=subprocess.PIPE,
-                            stderr=subprocess.PIPE, text=True, env={**os.environ, "TMPDIR": str(folder)})
+                            stderr=subprocess.PIPE, text=True, env={**os.environ, "TMPDIR": str(folder)},
+                            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
 
 
 def main():
