@@ -30,39 +30,43 @@ def victim(*arguments, umask=0o022):
     return run.returncode, run.stdout.strip()
 
 
-def cuts(folder):
-    """Each cut in turn, until a save comes to its end; the stored generation grows by one with each whole save."""
+def cuts(folder, verb, found_after, first=None):
+    """Cuts a verb before each of its calls in turn, until it comes to its end: its calls, and the number stored last.
+
+    The verb stores a number, one more than the last. `found_after(number, place)` checks what stands after a cut, that
+    number or the next, and tells it.
+    """
     calls, stored = [], 1
-    checks.that(victim("save", folder, 1)[0] == 0, "the first save")
+    checks.that(victim(first or verb, folder, 1)[0] == 0, f"the first {verb}")
     for number in range(1, 1000):
-        run = subprocess.run([TRACER, str(number), VICTIM, "save", folder, str(stored + 1)], capture_output=True,
+        run = subprocess.run([TRACER, str(number), VICTIM, verb, folder, str(stored + 1)], capture_output=True,
                              text=True, timeout=60)
         if run.returncode == 3:
-            return calls, stored
-        checks.that(run.returncode == 0, f"cut {number}: {run.stderr}")
+            break
+        checks.that(run.returncode == 0, f"cut {number} of {verb}: {run.stderr}")
         calls.append(run.stdout.strip())
-        status, found = victim("load", folder)
-        checks.that(status == 0 and found in (str(stored), str(stored + 1)),
-              f"after cut {number} before {calls[-1]}: {found}")
-        stored = int(found) if status == 0 else stored
+        stored = found_after(stored, f"after cut {number} of {verb} before {calls[-1]}")
     return calls, stored
+
+
+def printed(folder, verb):
+    """For `cuts`: a verb of the victim prints the number that stands."""
+    def found_after(stored, place):
+        status, found = victim(verb, folder)
+        is_one = status == 0 and found in (str(stored), str(stored + 1))
+        checks.that(is_one, f"{place}: {found}")
+        return int(found) if is_one else stored
+    return found_after
 
 
 def strings(folder):
     """The same for a string of the app's own: after each cut it is the old one or the new one, and the other stays."""
-    calls, stored = [], 1
-    checks.that(victim("first", folder, 1)[0] == 0, "the first string")
-    for number in range(1, 1000):
-        run = subprocess.run([TRACER, str(number), VICTIM, "define", folder, str(stored + 1)], capture_output=True,
-                             text=True, timeout=60)
-        if run.returncode == 3:
-            break
-        checks.that(run.returncode == 0, f"cut {number} of a string: {run.stderr}")
-        calls.append(run.stdout.strip())
+    def found_after(stored, place):
         old, new = (victim("string", folder, value) for value in (stored, stored + 1))
-        checks.that({old, new} == {(0, "same\nsame"), (0, "same\nother")},
-                    f"after cut {number} before {calls[-1]}: {old}, {new}")
-        stored += new == (0, "same\nsame")
+        checks.that({old, new} == {(0, "same\nsame"), (0, "same\nother")}, f"{place}: {old}, {new}")
+        return stored + (new == (0, "same\nsame"))
+
+    calls, stored = cuts(folder, "define", found_after, first="first")
     for call in ("unlinkat", "openat", "write", "fsync", "renameat"):
         checks.that(call in calls, f"defining a string did not call {call}")
     checks.that(calls.count("fsync") == 2, "a definition synchronizes its file, and its folder")
@@ -73,20 +77,8 @@ def strings(folder):
 
 def links(folder):
     """The same for the memory of a link: the command and the ratchet's values that may follow it, or those before."""
-    calls, stored = [], 1
     pathlib.Path(folder).mkdir(mode=0o700)
-    checks.that(victim("remember", folder, 1)[0] == 0, "the first memory")
-    for number in range(1, 1000):
-        run = subprocess.run([TRACER, str(number), VICTIM, "remember", folder, str(stored + 1)], capture_output=True,
-                             text=True, timeout=60)
-        if run.returncode == 3:
-            break
-        checks.that(run.returncode == 0, f"cut {number} of a link's memory: {run.stderr}")
-        calls.append(run.stdout.strip())
-        status, found = victim("remembered", folder)
-        checks.that(status == 0 and found in (str(stored), str(stored + 1)),
-                    f"after cut {number} before {calls[-1]}: {found}")
-        stored += found == str(stored + 1)
+    calls, stored = cuts(folder, "remember", printed(folder, "remembered"))
     for call in ("openat", "write", "fsync", "renameat"):
         checks.that(call in calls, f"saving a link's memory did not call {call}")
     checks.that(calls.count("fsync") == 2, "the memory of a link synchronizes its file, and its folder")
@@ -138,7 +130,7 @@ def main():
         strings(str(pathlib.Path(place) / "strings"))
         links(str(pathlib.Path(place) / "links"))
         folder = pathlib.Path(place) / "store"
-        calls, stored = cuts(str(folder))
+        calls, stored = cuts(str(folder), "save", printed(str(folder), "load"))
         print("cut before each of:", " ".join(calls))
         for call in ("unlinkat", "openat", "write", "fsync", "renameat"):
             checks.that(call in calls, f"the save did not call {call}: the tracer watched something else")
