@@ -54,7 +54,8 @@ OF_SWIFT = {"interoperation", "kills", "door"}
 # The folders of the probe that its tests of files build.
 PROBE_FOLDERS_OF_FILES = ("base", "hash", "system", "context", "jobs", "files")
 PROBE_FILES = ["probe files", "probe hand-over", "probe process"]
-# Folder: its stages. A stage that is not in STAGES is a filter of `swift test`, or "!" and a script of process tests.
+# Folder: its stages. A stage that is not in STAGES is a filter of `swift test`, or "!" and a script of process tests;
+# "@" before either one starts PostgreSQL for it.
 C_MODULES = {
     "CSources/ProofCore": ["core of this noun", "core", "core sanitized", "units", "process", "each wipe",
                            "second implementation", "wiping", "constant time"],
@@ -70,6 +71,12 @@ OPERATOR = "!Tests/Process/Backend/proofctl.py"
 INSTALLATION = "!Tests/Process/Backend/installation.py"
 ORDERS = "!Tests/Process/Backend/orders.py"
 GATE = "!Tests/Process/Gate/gate_test.py"
+EVENTS = "!Tests/Process/Gate/service_event_test.py"
+# Beside PostgreSQL servers of their own.
+IN_POSTGRES = "@PostgresStoreTests|ProofServiceTests|ProofBackendTests"
+NODES = "@!Tests/Process/Scale/service_test.py"
+MOVES = "@!Tests/Process/Scale/move_test.py"
+GATES = "@!Tests/Process/Scale/gates_test.py"
 VERBS = "!Tests/Process/Backend/gate_verbs.py"
 ROTATION = "!Tests/Process/Backend/rotation.py"
 RUNBOOKS = "!Tests/Support/Runner/runner.py Tests/Process/Runbooks"
@@ -81,6 +88,7 @@ BRIDGES = {
     "CSources/CCrypto": ["ProofJOSETests", "ProofBackendTests|ProofServiceTests", "interoperation"],
     "CSources/CMicroHTTPD": ["door", "HTTPServingTests", "ProofKitHTTPTests", SERVER],
     "CSources/CSQLite": ["ProofServiceTests"],
+    "CSources/CPostgres": [IN_POSTGRES, NODES, GATES],
     "CSources/CTPM": [INSTALLATION],
 }
 SWIFT_MODULES = {
@@ -97,8 +105,16 @@ SWIFT_MODULES = {
     "Sources/ProofKitKeys": ["ProofKitKeysTests", INSTALLATION],
     "Sources/ProofKitTPM": ["ProofKitKeysTests", INSTALLATION],
     "Sources/ProofLink": ["ProofLinkTests", DEMO],
+    "Sources/ProofApp": ["ProofLinkTests|ProofKitTests", DEMO],
+    "Sources/ProofMigration": ["ProofKitTests|ProofKitHTTPTests"],
+    "Sources/ProofKitTesting": ["ProofKitTests"],
+    "Sources/LinkSimulation": ["ProofLinkTests", DEMO],
     "Sources/ProofBackend": ["ProofBackendTests", "ProofServiceTests", FETCH, OPERATOR, ORDERS],
     "Sources/ProofGate": ["ProofGateTests", "ProofKitHTTPTests", GATE],
+    "Sources/AccountStores": ["ProofServiceTests|ProofBackendTests", IN_POSTGRES, OPERATOR, NODES, MOVES],
+    "Sources/PostgresStore": [IN_POSTGRES, NODES, MOVES, GATES],
+    "Sources/PostgresReplay": [IN_POSTGRES, GATES],
+    "Sources/EventServing": ["ProofServiceTests", EVENTS],
     "Sources/HTTPServing": ["HTTPServingTests", "ProofKitHTTPTests", SERVER],
     "Sources/ProofService": ["ProofServiceTests", "HTTPServingTests|ProofKitHTTPTests|ProofBackendTests", OPERATOR,
                              SERVER, CHANGES, INSTALLATION, ORDERS, ROTATION],
@@ -113,9 +129,10 @@ SWIFT_MODULES = {
 # The demonstration starts its programs in a clean environment: their mutants are built alone.
 ALONE = ("Sources/proof-demo/", "Sources/proof-relay/", "Sources/proof-shop/")
 MODULES = {**C_MODULES, **BRIDGES, **SWIFT_MODULES}
-# The attackers of the demonstration, and a module map.
+# The attackers of the demonstration, a module map, and a package of its own, which needs windows.
 NOT_DRAWN = {f"CSources/{name}"
              for name in ("proof-child", "proof-tracer", "proof-elsewhere", "DemoPreload", "CSodium")}
+NOT_DRAWN.add("Sources/WebKitGTK")
 
 
 def stages(folder, name):

@@ -84,6 +84,9 @@ def play(command, folder, seconds, environment=None):
 
 def command_of(stage):
     """The stage's command, the copy it is played in, and its environment."""
+    if stage.startswith("@"):
+        command, folder, environment = command_of(stage[1:])
+        return f"Tests/Process/Scale/cluster.sh {command}", folder, environment
     if stage.startswith("core of "):
         return STAGES["core of this noun"].format(noun=stage.removeprefix("core of ")), C_TREE, C_ENVIRONMENT
     if stage in OF_SWIFT:
@@ -92,7 +95,7 @@ def command_of(stage):
         return STAGES[stage], C_TREE, C_ENVIRONMENT
     if stage.startswith("!"):
         binaries = str(TREE / ".build" / "debug")
-        python = str(ROOT / ".build/pypi/bin/python") if re.search("Backend|Gate", stage) else "/usr/bin/python3"
+        python = str(ROOT / ".build/pypi/bin/python") if re.search("Backend|Gate|Scale", stage) else "/usr/bin/python3"
         return (f"{shlex.quote(python)} {stage[1:]}", TREE,
                 {"PROOF_BUILT": binaries, "PROOF_BIN": binaries, "PYTHONDONTWRITEBYTECODE": "1"})
     return f"swift test --skip-build --disable-xctest --filter '^({stage})\\.'", TREE, {}

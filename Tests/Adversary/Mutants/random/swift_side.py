@@ -101,6 +101,8 @@ def errors_of(module):
                           "-emit-objc-header", "-g", "-j2"):
             kept.append(word)
     files = sorted(str(path) for path in (TREE / "Sources" / module).rglob("*.swift"))
+    # SwiftPM writes a source of its own for resources in code.
+    files += sorted(map(str, (TREE / ".build").glob(f"*/debug/{module}.build/DerivedSources/*.swift")))
     done = subprocess.run([command["executable"], "-emit-sil", "-wmo", "-o", "/dev/null", "-module-name",
                            command["moduleName"], "-I", command["importPath"], *kept, *files],
                           cwd=TREE, capture_output=True, text=True)
