@@ -87,7 +87,8 @@ def test_rolling_upgrade(checks, site):
         visits.more()
     finally:
         visits.close()
-    checks.that(not visits.faults, f"{len(visits.faults)} of {visits.turns} loads had faults: {visits.faults[:3]}")
+    checks.that(not visits.faults, f"{len(visits.faults)} of {visits.turns} loads had faults: {visits.faults[:3]}; "
+                                   f"{site.troubles()[-30:]}")
     print(f"three nodes replaced under {40 * visits.turns} attestations", flush=True)
 
 

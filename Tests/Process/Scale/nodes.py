@@ -57,7 +57,7 @@ class Site:
             self.database.wait_until_whole()
             self.make_account()
             self.events = events(self) if events else None
-            self.nodes = [None] * nodes
+            self.nodes, self.every_node = [None] * nodes, []
             for number in range(nodes):
                 self.start_node(number)
             self.ends = ends.pop_all()
@@ -112,6 +112,7 @@ class Site:
         node.events_port = json.loads(node.lines[0]).get("events")
         self.place.processes.append(node.process)
         self.nodes[number] = node
+        self.every_node.append(node)
         return node
 
     def serving(self):
@@ -154,8 +155,9 @@ class Site:
         return figures["outcomes"], figures["errors"]
 
     def troubles(self):
-        """The lines of the nodes' logs about their storage."""
-        return [line.strip() for node in self.nodes for line in node.lines if '"storage' in line]
+        """What the nodes, those that have left too, wrote about their storage, and HAProxy about who serves."""
+        lines = [line.strip() for node in self.every_node for line in node.lines if '"storage' in line]
+        return lines + (self.place.folder / "haproxy.log").read_text().splitlines()
 
     def marks(self):
         """The digests of the reports whose use the primary has."""

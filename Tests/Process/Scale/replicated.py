@@ -364,7 +364,9 @@ class Database:
         file.write_text(f"""global
   maxconn 1000
   stats socket {self.place.folder}/haproxy.sock mode 600 level admin
+  log stdout format raw local0 notice
 defaults
+  log global
   timeout connect 2s
   timeout client 60s
   timeout server 60s
