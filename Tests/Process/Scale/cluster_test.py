@@ -6,10 +6,12 @@
 failovers.py plays as many failovers as it is told, of every kind.
 """
 
+import http.server
 import json
 import random
 import signal
 import sys
+import threading
 import time
 
 from nodes import Site, Visits
@@ -92,12 +94,48 @@ def test_rolling_upgrade(checks, site):
     print(f"three nodes replaced under {40 * visits.turns} attestations", flush=True)
 
 
+class Refusing(http.server.BaseHTTPRequestHandler):
+    """A node that passes the check of the load balancer, and refuses each request."""
+
+    refused = 0
+
+    def do_GET(self):
+        is_health = self.path == "/health"
+        Refusing.refused += not is_health
+        self.send_response(200 if is_health else 503)
+        self.send_header("content-length", "0")
+        self.end_headers()
+
+    do_POST = do_GET
+
+    def log_message(self, *_):
+        pass
+
+
+def test_node_refuses(checks, site):
+    """A request that one node refuses is answered by another one, but a change of the account is not repeated."""
+    checks.that(site.nodes[2].stop() == 0, "a node leaves")
+    with http.server.ThreadingHTTPServer(("127.0.0.1", site.ports[2]), Refusing) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        wait_until(lambda: site.serving() == len(site.nodes), "HAProxy sends requests to the refusing node")
+        answers = [site.ask("GET", "/v1/config/acme")[0] for _ in range(30)]
+        checks.that(answers == [200] * 30, f"requests beside a node that refuses: {answers}")
+        checks.that(Refusing.refused > 5, f"the node that refuses got {Refusing.refused} requests")
+        changes = [site.ask("POST", "/v1/manage/device/fail", json.dumps({"device": "00" * 15 + "02"}))[0]
+                   for _ in range(30)]
+        checks.that(set(changes) == {200, 503}, f"changes beside a node that refuses: {changes}")
+        server.shutdown()
+    site.start_node(2)
+    wait_until(lambda: site.serving() == len(site.nodes), "HAProxy sends requests to every node")
+
+
 def main():
     checks = Checks()
     begin = time.monotonic()
     with Site(events=Events, options=("--leave-seconds", LEAVE_SECONDS)) as site:
         print(f"the database, three nodes and HAProxy stand after {time.monotonic() - begin:.0f} s", flush=True)
         test_rolling_upgrade(checks, site)
+        test_node_refuses(checks, site)
         test_failovers(checks, site)
         test_primary_cut_off(checks, site)
     print(f"{time.monotonic() - begin:.0f} s", flush=True)

@@ -72,7 +72,8 @@ class Site:
   http-check expect status 200
   timeout check 5s
   retries 3
-  retry-on conn-failure
+  retry-on conn-failure 503
+  http-request disable-l7-retry if {{ path_beg /v1/manage/ }}
   option redispatch 1
   default-server inter 250ms fall 2 rise 1
 {servers}
