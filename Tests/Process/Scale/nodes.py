@@ -156,7 +156,7 @@ class Site:
         return figures["outcomes"], figures["errors"]
 
     def troubles(self):
-        """What the nodes, those that have left too, wrote about their storage, and HAProxy about who serves."""
+        """The lines of all nodes about their storage, also of those that have left, and of HAProxy about who serves."""
         lines = [line.strip() for node in self.every_node for line in node.lines if '"storage' in line]
         return lines + (self.place.folder / "haproxy.log").read_text().splitlines()
 
