@@ -85,7 +85,7 @@ def test_rolling_upgrade(checks, site):
             checks.that(events[-3:] == ["leaving", "stopping", "stopped"], f"node {number + 1}: {events[-3:]}")
             site.start_node(number)
             # HAProxy must see it before the next one leaves.
-            wait_until(lambda: site.serving() == len(site.nodes), "HAProxy sends requests to every node")
+            site.wait_until_all_serve()
         visits.more()
     finally:
         visits.close()
@@ -117,7 +117,7 @@ def test_node_refuses(checks, site):
     checks.that(site.nodes[2].stop() == 0, "a node leaves")
     with http.server.ThreadingHTTPServer(("127.0.0.1", site.ports[2]), Refusing) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        wait_until(lambda: site.serving() == len(site.nodes), "HAProxy sends requests to the refusing node")
+        site.wait_until_all_serve()
         answers = [site.ask("GET", "/v1/config/acme")[0] for _ in range(30)]
         checks.that(answers == [200] * 30, f"requests beside a node that refuses: {answers}")
         checks.that(Refusing.refused > 5, f"the node that refuses got {Refusing.refused} requests")
@@ -126,7 +126,7 @@ def test_node_refuses(checks, site):
         checks.that(set(changes) == {200, 503}, f"changes beside a node that refuses: {changes}")
         server.shutdown()
     site.start_node(2)
-    wait_until(lambda: site.serving() == len(site.nodes), "HAProxy sends requests to every node")
+    site.wait_until_all_serve()
 
 
 def main():

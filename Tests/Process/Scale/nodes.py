@@ -126,6 +126,9 @@ class Site:
         return sum(row[:2] == ["apps", f"node{number + 1}"] and row[17].startswith("UP")
                    for row in rows for number in range(len(self.nodes)) if len(row) > 17)
 
+    def wait_until_all_serve(self):
+        wait_until(lambda: self.serving() == len(self.nodes), "HAProxy sends requests to every node")
+
     def ask(self, method, path, body=None, port=None, timeout=10):
         """Status and body of an answer; over HAProxy if no node's port is given."""
         with contextlib.closing(http.client.HTTPConnection("127.0.0.1", port or self.port, timeout=timeout)) as line:

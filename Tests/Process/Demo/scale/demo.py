@@ -50,7 +50,7 @@ def replace_nodes(site, told, checks):
             visits.more()
             status = node.stop()
             site.start_node(number)
-            wait_until(lambda: site.serving() == len(site.nodes), "HAProxy sends requests to every node")
+            site.wait_until_all_serve()
             checks.that(status == 0, f"node {number + 1} ended with status {status}")
             told.tell("node", f"node {number + 1} said that it leaves, finished, and was replaced", node=number + 1)
         visits.more()
