@@ -70,8 +70,8 @@ FETCH = "!Tests/Process/Backend/flow.py"
 OPERATOR = "!Tests/Process/Backend/proofctl.py"
 INSTALLATION = "!Tests/Process/Backend/installation.py"
 ORDERS = "!Tests/Process/Backend/orders.py"
-GATE = "!Tests/Process/Gate/gate_test.py"
-EVENTS = "!Tests/Process/Gate/service_event_test.py"
+GATE = "!Tests/Support/Runner/runner.py Tests/Process/Gate gate_test"
+EVENTS = "!Tests/Support/Runner/runner.py Tests/Process/Gate service_event_test"
 # Beside PostgreSQL servers of their own.
 IN_POSTGRES = "@PostgresStoreTests|ProofServiceTests|ProofBackendTests"
 NODES = "@!Tests/Process/Scale/service_test.py"
@@ -130,9 +130,8 @@ SWIFT_MODULES = {
 ALONE = ("Sources/proof-demo/", "Sources/proof-relay/", "Sources/proof-shop/")
 MODULES = {**C_MODULES, **BRIDGES, **SWIFT_MODULES}
 # The attackers of the demonstration, a module map, and a package of its own, which needs windows.
-NOT_DRAWN = {f"CSources/{name}"
-             for name in ("proof-child", "proof-tracer", "proof-elsewhere", "DemoPreload", "CSodium")}
-NOT_DRAWN.add("Sources/WebKitGTK")
+NOT_DRAWN = {"CSources/proof-child", "CSources/proof-tracer", "CSources/proof-elsewhere", "CSources/DemoPreload",
+             "CSources/CSodium", "Sources/WebKitGTK"}
 
 
 def stages(folder, name):

@@ -19,6 +19,8 @@ from source import squeezed
 
 # A mutant that takes this many times as long as no mutant hangs. The machine may be busy with other work by then.
 PATIENCE_FACTOR, PATIENCE_MIN = 6, 240
+# Seconds in which a script that is told to end stops its servers.
+ENDING = 10
 # How the harness in C, its sanitizers, Swift and Python tell of a failure.
 TOLD = re.compile(r"^[\w/.-]+\.[ch]:\d+: \w+: \"|✘ Test \S|runtime error: |ERROR: \w+Sanitizer|^FAIL|Fatal error|"
                   r"\.\.\. (?:FAIL|ERROR)$", re.MULTILINE)
@@ -50,12 +52,20 @@ def write(path, data, mode=None):
             path.chmod(mode)
 
 
-def end_session(session):
-    """Ends what was begun, also what has a process group of its own."""
+def tell_session(session, number):
+    """Sends a signal to what was begun, also to what has a process group of its own."""
     for entry in pathlib.Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(ProcessLookupError, FileNotFoundError):
             if os.getsid(int(entry.name)) == session:
-                os.kill(int(entry.name), signal.SIGKILL)
+                os.kill(int(entry.name), number)
+
+
+def end_session(process):
+    """Ends what was begun. A script may first stop servers that left its session, as cluster.sh does."""
+    tell_session(process.pid, signal.SIGTERM)
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.wait(ENDING)
+    tell_session(process.pid, signal.SIGKILL)
 
 
 def play(command, folder, seconds, environment=None):
@@ -76,7 +86,7 @@ def play(command, folder, seconds, environment=None):
         elif process.poll() is not None:  # Something it left behind holds the pipe.
             status = process.returncode
             break
-    end_session(process.pid)
+    end_session(process)
     process.stdout.close()
     process.wait()
     return status, output.decode(errors="replace")
