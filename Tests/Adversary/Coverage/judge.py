@@ -2,9 +2,10 @@
 
 """Reads llvm-cov's export: a table, the lines nothing reaches, and a verdict for each source.
 
-    judge.py [--report] [--broken=N] EXPORT.json
+    judge.py [--report] [--broken=N] [--without-native=M] EXPORT.json
 
-N is how many of the programs that the figures come from failed; each counts as a failure.
+N is how many of the programs that the figures come from failed; each counts as a failure. M is how many sources were
+built without the code for SHA-256 instructions, because this processor has none.
 """
 
 import argparse
@@ -54,6 +55,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--report", action="store_true")
     parser.add_argument("--broken", type=int, default=0)
+    parser.add_argument("--without-native", type=int, default=0)
     parser.add_argument("export", type=pathlib.Path)
     options = parser.parse_args()
     export = json.loads(options.export.read_text(encoding="utf-8"))["data"][0]
@@ -81,6 +83,8 @@ def main():
                 f"below {LINES_FLOOR:.0f} % of the lines of any source. Written by "
                 "`Tests/Adversary/Coverage/run.sh --report`.",
                 "", *table(rows), "",
+                *([f"The code for SHA-256 instructions, in {options.without_native} sources, is not counted: the "
+                   "processor of this run has none.", ""] if options.without_native else []),
                 "## Lines that nothing reaches", ""]
         text += [f"- `{name}:{line}`: `{line_text}`" for name, line, line_text in gaps] or ["None."]
         REPORT.parent.mkdir(parents=True, exist_ok=True)
