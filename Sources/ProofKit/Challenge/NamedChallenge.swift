@@ -75,12 +75,10 @@ extension GateClient {
     guard isName, (1...64).contains(name.utf8.count), name != ".", name != ".." else {
       throw .challenge(.unknownName(Observation.line(String(name.prefix(80)))))
     }
-    // Where plain HTTP to this machine is allowed, a session for this machine means it.
-    let isHere = ["127.0.0.1", "localhost"].contains { session.host.prefix { $0 != ":" } == $0 }
-    let scheme = session.options.allowsPlainLoopback && isHere ? "http" : "https"
+    let origin = "\(session.scheme.rawValue)://\(session.host)"
     let response = try performAndWait(
-      Request("GET", "\(scheme)://\(session.host)/.well-known/proofkit/challenges/\(name)"),
-      within: limit, responseLimit: 4096, cancellation: cancellation)
+      Request("GET", "\(origin)/.well-known/proofkit/challenges/\(name)"), within: limit,
+      responseLimit: 4096, cancellation: cancellation)
     switch response.status {
     case 200:
       guard let text = (try? JSONText.parse(response.body))?.members?["clearance"]?.text,

@@ -129,6 +129,7 @@ extension GateSession {
         return nil
       }
       defer { state.held = held }
+      if head.authority == api.text { state.isPlain = head.scheme != .https }
       if let beacon, beacon.interval > state.beacon?.interval ?? 0 { state.beacon = beacon }
       if refusal == .clock {
         if let date { state.anchor = (date.seconds, now) }
@@ -224,12 +225,22 @@ extension GateSession {
     }
   }
 
+  /// The scheme for a request that the app gives no URL for: that of the last answer of this host. Before the first
+  /// one it is `https`, or `http` where plain HTTP to this machine is allowed and the host is this machine.
+  var scheme: RequestHead.Scheme {
+    let isPlain = state.withLock { $0.isPlain }
+    return isPlain ?? (options.allowsPlainLoopback && Self.isThisMachine(api.text)) ? .http : .https
+  }
+
+  private static func isThisMachine(_ authority: String) -> Bool {
+    let host = authority.prefix { $0 != ":" }
+    return host == "localhost" || host == "127.0.0.1"
+  }
+
   /// Whether a proof may travel there: over TLS, or not leave this machine.
   func isAllowed(_ head: RequestHead) -> Bool {
     if head.scheme == .https { return true }
-    guard options.allowsPlainLoopback else { return false }
-    let host = head.authority.prefix { $0 != ":" }
-    return host == "localhost" || host == "127.0.0.1"
+    return options.allowsPlainLoopback && Self.isThisMachine(head.authority)
   }
 
   private func digest(

@@ -83,6 +83,8 @@ struct GateState {
   /// The gate's time at some uptime, where the system's was refused.
   var anchor: (unix: Int64, uptime: Duration)?
   var lastError: GateError?
+  /// Whether the last answer of the session's own host came without TLS; nil before the first one.
+  var isPlain: Bool?
 
   /// The process that the numbers below belong to.
   var process: UInt64

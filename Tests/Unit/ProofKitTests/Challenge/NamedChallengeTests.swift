@@ -59,6 +59,33 @@ struct NamedChallengeTests {
     #expect(api.sent.count == 1)
   }
 
+  @Test("a challenge of a name is asked for by the scheme that the host answered with")
+  func scheme() throws {
+    let stage = try GateStage(host: "localhost:8080", allowsPlainLoopback: true) {
+      $0.hosts = ["localhost:8080"]
+    }
+    let api = ScriptedAPI { _, _ in TransportResponse(status: 404, body: []) }
+    let client = GateClient(stage.session, over: api)
+    func asked(after url: String? = nil) throws -> String? {
+      if let url { _ = try client.performAndWait(Request("GET", url)) }
+      #expect(throws: GateError.challenge(.unknownName("login"))) {
+        try client.attestAndWait("login")
+      }
+      return api.sent.last?.url
+    }
+    let path = "localhost:8080/.well-known/proofkit/challenges/login"
+    #expect(try asked() == "http://\(path)")
+    #expect(try asked(after: "https://localhost:8080/") == "https://\(path)")
+    #expect(try asked() == "https://\(path)")
+    #expect(try asked(after: "http://localhost:8080/") == "http://\(path)")
+    let far = try GateStage(allowsPlainLoopback: true)
+    let other = GateClient(far.session, over: api)
+    #expect(throws: GateError.challenge(.unknownName("login"))) {
+      try other.attestAndWait("login")
+    }
+    #expect(api.sent.last?.url.hasPrefix("https://api.example.com/") == true)
+  }
+
   @Test("each way in which it ends without a clearance has its number")
   func codes() throws {
     func error(

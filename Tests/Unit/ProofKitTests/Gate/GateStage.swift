@@ -109,14 +109,14 @@ struct GateStage {
   init(
     store: GateStore? = nil, log: Log.Level = .none, jitter: Double = 0.5,
     _ service: InProcessService = InProcessService(), isInitialized: Bool = true,
-    isStarted: Bool = true, allowsPlainLoopback: Bool = false,
+    isStarted: Bool = true, host: String = "api.example.com", allowsPlainLoopback: Bool = false,
     gate change: (inout TestGate.Settings) -> Void = { _ in }
   ) throws {
     stage = try Stage(service, isInitialized: isInitialized)
     gate.set(change)
     let (lines, process, gate) = (lines, process, gate)
     session = try GateSession(
-      stage.attestor, for: "api.example.com",
+      stage.attestor, for: host,
       options: .init(
         store: store,
         log: Log(upTo: log) { level, line in lines.withLock { $0.append((level, line)) } },
