@@ -27,7 +27,7 @@ _Static_assert(AT_ZERO + 1 == PFC_CONFIG_HEAD_BYTES, "the head ends here");
 static unsigned groups_of(const struct pfc_source *source) { return 1u << source->groups_log2; }
 
 /// Every range of docs/SPEC.md section 5, for both directions.
-static int is_valid(const struct pfc_config *config) {
+int pfc_config_is_valid(const struct pfc_config *config) {
   unsigned leaves = 0;
   unsigned classes = 0;
   if (config->mode != PFC_MODE_PRODUCTION && config->mode != PFC_MODE_DEVELOPMENT) return 0;
@@ -67,7 +67,7 @@ int pfc_config_encode(uint8_t *bytes, size_t capacity, size_t *size, const struc
   uint8_t *at;
   size_t total;
   *size = 0;
-  if (!is_valid(config)) return PFC_E_ARGUMENT;
+  if (!pfc_config_is_valid(config)) return PFC_E_ARGUMENT;
   total = PFC_CONFIG_HEAD_BYTES + (size_t)config->source_count * PFC_CONFIG_SOURCE_BYTES +
           (size_t)config->leaf_count * PFC_CONFIG_LEAF_BYTES + PFC_CONFIG_TAG_BYTES;
   if (capacity < total) return PFC_E_SPACE;
@@ -138,7 +138,7 @@ static int parse(struct pfc_config *config, const uint8_t *bytes, size_t size) {
     config->sources[i].groups_log2 = *at++;
   }
   memcpy(config->leaves, at, (size_t)config->leaf_count * PFC_CONFIG_LEAF_BYTES);
-  return bytes[AT_ZERO] == 0 && is_valid(config) ? PFC_OK : PFC_E_MALFORMED;
+  return bytes[AT_ZERO] == 0 && pfc_config_is_valid(config) ? PFC_OK : PFC_E_MALFORMED;
 }
 
 int pfc_config_decode(struct pfc_config *config, const uint8_t *bytes, size_t size) {

@@ -20,6 +20,11 @@
 #define PFC_DECLASSIFY(pointer, size) ((void)0)
 #endif
 
+struct pfc_config;
+
+/// 1 if every field is in its range: what `pfc_config_encode` takes, and `pfc_config_decode` gives.
+int pfc_config_is_valid(const struct pfc_config *config);
+
 static inline void pfc_put16(uint8_t *to, uint16_t value) {
   to[0] = (uint8_t)value;
   to[1] = (uint8_t)(value >> 8);

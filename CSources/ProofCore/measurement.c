@@ -5,12 +5,15 @@
 #include "internal.h"
 
 /// States of a fold. Dead is zero, so that a wiped fold is dead.
-enum { DEAD = 0, MEASURING = 1, BASELINE = 2 };
+enum { DEAD = 0, MEASURING = 1, BASELINE = 2, REPEATING = 3 };
 
 /// Subjects of a leaf's transcript.
 enum { LEAF_EMPTY = 0, LEAF_RECORD = 1, LEAF_CHECK = 2 };
 
 enum { STATE_ABSENT = 0, STATE_PRESENT = 1 };
+
+/// Class, number, version, state and the name's size.
+enum { HEAD_BYTES = 5 };
 
 _Static_assert(PFC_CONFIG_SOURCES_MAX <= 32, "one bit of `seen` for each source");
 
@@ -123,11 +126,23 @@ static void begin(struct pfc_measurement *fold, uint8_t state, int leaves_wanted
   if (leaves_wanted) leaves_start(fold, PFC_LABEL_DEVICE_LEAF_KEY, key, 1);
 }
 
+/// Opens IM's transcript, up to the records.
+static void integrity_begin(struct pfc_measurement *fold, const uint8_t key[PFC_KEY_BYTES], const uint8_t *config,
+                            size_t size) {
+  uint8_t im_key[32];
+  uint8_t length[4];
+  pfc_derive(im_key, PFC_LABEL_IM_KEY, key, PFC_KEY_BYTES, fold->config.salt, PFC_SALT_BYTES);
+  pfc_mac_init(&fold->integrity, im_key, sizeof im_key);
+  pfc_put32(length, (uint32_t)size);
+  pfc_mac_update(&fold->integrity, PFC_LABEL_INTEGRITY, PFC_LABEL_BYTES);
+  pfc_mac_update(&fold->integrity, length, sizeof length);
+  pfc_mac_update(&fold->integrity, config, size);
+  pfc_wipe(im_key, sizeof im_key);
+}
+
 int pfc_measurement_init(struct pfc_measurement *fold, const uint8_t *config, size_t size, const struct pfc_key *key,
                          unsigned flags) {
   uint8_t bytes[PFC_KEY_BYTES];
-  uint8_t im_key[32];
-  uint8_t length[4];
   int result;
   memset(fold, 0, sizeof *fold);
   if ((flags & ~PFC_MEASURE_LEAVES) != 0) return PFC_E_ARGUMENT;
@@ -137,25 +152,15 @@ int pfc_measurement_init(struct pfc_measurement *fold, const uint8_t *config, si
 
   key->load(bytes, key->context);
   // A comparison folds no IM: its inputs would tell a debugger all that IM is made of, and spend no attempt.
-  if ((flags & PFC_MEASURE_LEAVES) == 0) {
-    pfc_derive(im_key, PFC_LABEL_IM_KEY, bytes, sizeof bytes, fold->config.salt, PFC_SALT_BYTES);
-    pfc_mac_init(&fold->integrity, im_key, sizeof im_key);
-    pfc_put32(length, (uint32_t)size);
-    pfc_mac_update(&fold->integrity, PFC_LABEL_INTEGRITY, PFC_LABEL_BYTES);
-    pfc_mac_update(&fold->integrity, length, sizeof length);
-    pfc_mac_update(&fold->integrity, config, size);
-  }
+  if ((flags & PFC_MEASURE_LEAVES) == 0) integrity_begin(fold, bytes, config, size);
   begin(fold, MEASURING, (flags & PFC_MEASURE_LEAVES) != 0, bytes);
   pfc_wipe(bytes, sizeof bytes);
-  pfc_wipe(im_key, sizeof im_key);
   return PFC_OK;
 }
 
 int pfc_measurement_baseline_init(struct pfc_measurement *fold, const struct pfc_config *draft,
                                   const struct pfc_key *key) {
-  uint8_t probe[PFC_CONFIG_BYTES_MAX];
   uint8_t bytes[PFC_KEY_BYTES];
-  size_t size;
   unsigned leaves = 0;
   memset(fold, 0, sizeof *fold);
   if (draft->source_count > PFC_CONFIG_SOURCES_MAX) return PFC_E_ARGUMENT;
@@ -168,8 +173,7 @@ int pfc_measurement_baseline_init(struct pfc_measurement *fold, const struct pfc
   fold->config.mode = key->mode;
   fold->config.leaf_count = (uint8_t)leaves;
   pfc_key_id(fold->config.key_id, key);
-  // Encoding is what knows every range.
-  if (pfc_config_encode(probe, sizeof probe, &size, &fold->config) != PFC_OK) return die(fold, PFC_E_ARGUMENT);
+  if (!pfc_config_is_valid(&fold->config)) return die(fold, PFC_E_ARGUMENT);
 
   fold->own_key = 1;
   pfc_key_device(fold->device_key, key, fold->config.salt);
@@ -193,26 +197,6 @@ static int stands_after(const struct pfc_measurement *fold, uint8_t class_, uint
   return compared != 0 ? compared > 0 : name_size > fold->name_size;
 }
 
-/// A record as its transcripts take it.
-struct encoded_record {
-  uint8_t head[5];
-  const uint8_t *name;
-  size_t name_size;
-  uint8_t digest[PFC_DIGEST_BYTES];
-};
-
-static void mac_record(struct pfc_mac *mac, const struct encoded_record *record) {
-  pfc_mac_update(mac, record->head, sizeof record->head);
-  pfc_mac_update(mac, record->name, record->name_size);
-  pfc_mac_update(mac, record->digest, sizeof record->digest);
-}
-
-static void hash_record(struct pfc_hash *hash, const struct encoded_record *record) {
-  pfc_hash_update(hash, record->head, sizeof record->head);
-  pfc_hash_update(hash, record->name, record->name_size);
-  pfc_hash_update(hash, record->digest, sizeof record->digest);
-}
-
 static void absent_digest(uint8_t digest[PFC_DIGEST_BYTES]) {
   struct pfc_hash hash;
   pfc_hash_init(&hash);
@@ -220,13 +204,36 @@ static void absent_digest(uint8_t digest[PFC_DIGEST_BYTES]) {
   pfc_hash_final(digest, &hash);
 }
 
-static void add_to_leaf(struct pfc_measurement *fold, const struct encoded_record *record) {
+/// A record as its transcripts take it, in one piece: one call for each transcript.
+struct encoded_record {
+  /// The leaf that the record belongs to, then the record. Only a leaf's transcript takes the first byte.
+  uint8_t bytes[1 + HEAD_BYTES + PFC_NAME_MAX + PFC_DIGEST_BYTES];
+  size_t size;  ///< Without the first byte.
+};
+
+static void encode(struct encoded_record *record, const struct pfc_source *source, const uint8_t *name,
+                   size_t name_size, const uint8_t *digest) {
+  uint8_t *at = record->bytes + 1;
+  *at++ = source->class_;
+  *at++ = source->number;
+  *at++ = source->version;
+  *at++ = digest != NULL ? STATE_PRESENT : STATE_ABSENT;
+  *at++ = (uint8_t)name_size;
+  memcpy(at, name, name_size);
+  at += name_size;
+  if (digest != NULL) {
+    memcpy(at, digest, PFC_DIGEST_BYTES);
+  } else {
+    absent_digest(at);
+  }
+  record->size = HEAD_BYTES + name_size + PFC_DIGEST_BYTES;
+}
+
+static void add_to_leaf(struct pfc_measurement *fold, struct encoded_record *record, uint8_t leaf) {
   // The device class comes first, and is closed before a record of another one gets here.
   struct pfc_mac mac = fold->record_beginning;
-  uint8_t leaf =
-      (uint8_t)pfc_config_group(&fold->config, record->head[0], record->head[1], record->name, record->name_size);
-  pfc_mac_update(&mac, &leaf, sizeof leaf);
-  mac_record(&mac, record);
+  record->bytes[0] = leaf;
+  pfc_mac_update(&mac, record->bytes, 1 + record->size);
   leaf_end(fold->leaves[leaf], &mac);
 }
 
@@ -241,27 +248,21 @@ int pfc_measurement_update(struct pfc_measurement *fold, uint8_t class_, uint8_t
   if (source < 0) return die(fold, PFC_E_SOURCE);
   if (!stands_after(fold, class_, number, name, name_size)) return die(fold, PFC_E_ORDER);
 
-  record.head[0] = class_;
-  record.head[1] = number;
-  record.head[2] = fold->config.sources[source].version;
-  record.head[3] = digest != NULL ? STATE_PRESENT : STATE_ABSENT;
-  record.head[4] = (uint8_t)name_size;
-  record.name = name;
-  record.name_size = name_size;
-  if (digest != NULL) {
-    memcpy(record.digest, digest, sizeof record.digest);
-  } else {
-    absent_digest(record.digest);
-  }
-
-  if (class_ == PFC_CLASS_DEVICE) {
-    hash_record(&fold->device_set, &record);
+  encode(&record, &fold->config.sources[source], name, name_size, digest);
+  if (fold->state == REPEATING) {
+    // What follows from the device class is known, and the leaves stand in the configuration.
+  } else if (class_ == PFC_CLASS_DEVICE) {
+    pfc_hash_update(&fold->device_set, record.bytes + 1, record.size);
     fold->device_records++;
   } else {
     device_finish(fold);
   }
-  if (fold->state == MEASURING && !fold->leaves_wanted) mac_record(&fold->integrity, &record);
-  if (fold->leaves_wanted) add_to_leaf(fold, &record);
+  if (fold->state != BASELINE && !fold->leaves_wanted) {
+    pfc_mac_update(&fold->integrity, record.bytes + 1, record.size);
+  }
+  if (fold->leaves_wanted) {
+    add_to_leaf(fold, &record, (uint8_t)pfc_config_group(&fold->config, class_, number, name, name_size));
+  }
 
   fold->records++;
   fold->seen |= 1u << source;
@@ -269,7 +270,7 @@ int pfc_measurement_update(struct pfc_measurement *fold, uint8_t class_, uint8_t
   fold->number = number;
   fold->name_size = (uint8_t)name_size;
   memcpy(fold->name, name, name_size);
-  pfc_wipe(&record, sizeof record);
+  pfc_wipe(record.bytes, 1 + record.size);
   return PFC_OK;
 }
 
@@ -302,8 +303,9 @@ int pfc_measurement_final(struct pfc_measured *measured, struct pfc_measurement 
   uint8_t count[4];
   uint8_t dm_key[32];
   struct pfc_mac mac;
-  int result = close_records(fold, MEASURING);
+  int result = close_records(fold, fold->state == REPEATING ? REPEATING : MEASURING);
   memset(measured, 0, sizeof *measured);
+  if (result == PFC_OK && fold->state == REPEATING && fold->records != fold->records_before) result = PFC_E_ORDER;
   if (result == PFC_OK && fold->leaves_wanted) result = PFC_E_ARGUMENT;
   if (result != PFC_OK) return die(fold, result);
 
@@ -344,15 +346,39 @@ int pfc_measurement_compare(struct pfc_difference *difference, struct pfc_measur
   return die(fold, PFC_OK);
 }
 
-int pfc_measurement_baseline_final(struct pfc_config *config, struct pfc_measurement *fold) {
+/// Completes a baseline's configuration.
+static int close_baseline(struct pfc_measurement *fold) {
   int result = close_records(fold, BASELINE);
-  memset(config, 0, sizeof *config);
-  if (result != PFC_OK) return die(fold, result);
+  if (result != PFC_OK) return result;
   memcpy(fold->config.leaf_check, fold->leaf_check, sizeof fold->leaf_check);
   memset(fold->config.leaves, 0, sizeof fold->config.leaves);
   memcpy(fold->config.leaves, fold->leaves, (size_t)fold->config.leaf_count * PFC_CONFIG_LEAF_BYTES);
-  *config = fold->config;
-  return die(fold, PFC_OK);
+  return PFC_OK;
+}
+
+int pfc_measurement_baseline_final(struct pfc_config *config, struct pfc_measurement *fold) {
+  int result = close_baseline(fold);
+  memset(config, 0, sizeof *config);
+  if (result == PFC_OK) *config = fold->config;
+  return die(fold, result);
+}
+
+int pfc_measurement_baseline_repeat(uint8_t *config, size_t capacity, size_t *size, struct pfc_measurement *fold,
+                                    const struct pfc_key *key) {
+  uint8_t bytes[PFC_KEY_BYTES];
+  int result = close_baseline(fold);
+  *size = 0;
+  if (result == PFC_OK) result = pfc_config_encode(config, capacity, size, &fold->config);
+  if (result != PFC_OK) return die(fold, result);
+  key->load(bytes, key->context);
+  integrity_begin(fold, bytes, config, *size);
+  pfc_wipe(bytes, sizeof bytes);
+  fold->state = REPEATING;
+  fold->leaves_wanted = 0;
+  fold->records_before = fold->records;
+  fold->records = 0;
+  fold->seen = 0;
+  return PFC_OK;
 }
 
 void pfc_measurement_wipe(struct pfc_measurement *fold) { pfc_wipe(fold, sizeof *fold); }

@@ -168,8 +168,9 @@ public struct AttestationReport: Sendable {
   public func measurement(
     under draft: BaselineDraft, with key: MeasurementProofKey
   ) throws(ProofError) -> (config: MeasurementConfig, measurement: Measurement) {
-    let config = try authenticConfig(under: draft, with: key)
-    let measurement = try Measurement(of: evidence, under: config, with: key)
+    var fold = try authenticFold(under: draft, with: key)
+    let config = MeasurementConfig(core: try fold.measure(again: evidence, with: key))
+    let measurement = Measurement(core: try fold.finish())
     guard measurement.matches(integrity, .integrity) else {
       throw .differs("integrity measurement")
     }
@@ -184,9 +185,8 @@ public struct AttestationReport: Sendable {
   package func check(
     under draft: BaselineDraft, with key: MeasurementProofKey
   ) throws(ProofError) {
-    let config = try authenticConfig(under: draft, with: key)
-    var fold = CoreFold(measuring: config, with: key, comparing: false)
-    for record in evidence.records { try fold.update(record) }
+    var fold = try authenticFold(under: draft, with: key)
+    _ = try fold.measure(again: evidence, with: key)
     let differing: String? = try fold.finish { integrity, device in
       guard self.integrity.withBytes({ integrity.equals($0) }) else {
         return "integrity measurement"
@@ -196,18 +196,17 @@ public struct AttestationReport: Sendable {
     if let differing { throw .differs(differing) }
   }
 
-  /// Recomputes the app's measurement configuration, after checking the report's tag, salt and
-  /// instance id.
-  private func authenticConfig(
+  /// Repeats the app's baseline, after checking the report's tag, salt and instance id.
+  private func authenticFold(
     under draft: BaselineDraft, with key: MeasurementProofKey
-  ) throws(ProofError) -> MeasurementConfig {
+  ) throws(ProofError) -> CoreFold {
     let expected = AttestationTag.tag(
       tagged, label: AttestationWire.reportLabel, salt: salt, key: key)
     guard draft.salt == salt, expected == tag else { throw .differs("tag of the report") }
     guard device == InstanceID(of: evidence, account: account) else {
       throw .differs("instance id")
     }
-    return try MeasurementConfig(baseline: evidence, draft, with: key)
+    return try CoreFold(baseline: draft, of: evidence, with: key)
   }
 
   /// Makes a report: a measurement configuration from the challenge, a measurement under it.
@@ -231,7 +230,8 @@ public struct AttestationReport: Sendable {
     withholding withheld: CollectionMode = [],
     signedBy installation: InstallationClaim.Signer? = nil
   ) throws(ProofError) -> (bytes: [UInt8], config: MeasurementConfig) {
-    let config = try MeasurementConfig(baseline: evidence, challenge.draft, with: key)
+    var fold = try CoreFold(baseline: challenge.draft, of: evidence, with: key)
+    let config = MeasurementConfig(core: try fold.measure(again: evidence, with: key))
     var writer = AttestationWriter(
       .report,
       version: AttestationWire.version(hasKey: installation != nil, withholding: withheld))
@@ -255,8 +255,6 @@ public struct AttestationReport: Sendable {
     }
     writer.write(UInt32(evidence.records.count))
     for record in evidence.records { writer.write(record) }
-    var fold = CoreFold(measuring: config, with: key, comparing: false)
-    for record in evidence.records { try fold.update(record) }
     try fold.finish { integrity, device in
       writer.write(integrity)
       writer.write(device)
@@ -289,6 +287,30 @@ extension AttestationReport: CustomStringConvertible, CustomReflectable {
 
   /// Shows the public part.
   public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
+}
+
+extension CoreFold {
+  /// The baseline of evidence.
+  fileprivate init(
+    baseline draft: BaselineDraft, of evidence: EvidenceSet, with key: MeasurementProofKey
+  ) throws(ProofError) {
+    self.init(baseline: draft, with: key)
+    try update(evidence)
+  }
+
+  /// The configuration that the baseline of evidence gives, and the measurement of the same evidence under it.
+  fileprivate mutating func measure(
+    again evidence: EvidenceSet, with key: MeasurementProofKey
+  ) throws(ProofError) -> CoreConfig {
+    let config = try measureBaseline(with: key)
+    try update(evidence)
+    return config
+  }
+
+  private mutating func update(_ evidence: EvidenceSet) throws(ProofError) {
+    let records = evidence.records.span
+    for index in records.indices { try update(records[index]) }
+  }
 }
 
 extension Measurement {

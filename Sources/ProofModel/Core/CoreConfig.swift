@@ -25,8 +25,15 @@ final class CoreConfig: Sendable {
     sources = Self.sources(of: decoded)
   }
 
+  /// Takes what the core has just encoded, and what it was encoded from.
+  init(_ bytes: [UInt8], encodedFrom config: pfc_config) {
+    self.bytes = bytes
+    decoded = config
+    sources = Self.sources(of: config)
+  }
+
   /// Encodes the configuration that a baseline gave.
-  convenience init(encoding config: pfc_config) throws(ProofError) {
+  convenience init(encoding config: pfc_config) {
     var config = config
     var size = 0
     let bytes = unsafe [UInt8](
@@ -37,7 +44,7 @@ final class CoreConfig: Sendable {
       result.mustBeOK()
       count = size
     }
-    try self.init(bytes)
+    self.init(bytes, encodedFrom: config)
   }
 
   var mode: Mode { known(Mode(rawValue: decoded.mode)) }

@@ -6,8 +6,9 @@ internal import ProofCore
 struct CoreFold: ~Copyable, Sendable {
   private var work = CoreWork<pfc_measurement>()
   private let sources: [Source]
-  private let config: CoreConfig?
-  private var before: EvidenceRecord?
+  private var config: CoreConfig?
+  /// The source and the name of the record before: to tell one that is repeated.
+  private var before: (source: SourceID, name: [UInt8])?
   /// One bit for each source that had a record, to name those that had none.
   private var seen: UInt32 = 0
   private var isOver = false
@@ -74,27 +75,52 @@ struct CoreFold: ~Copyable, Sendable {
       if before?.source != id, let index = sources.firstIndex(where: { $0.id == id }) {
         seen |= 1 << UInt32(index)
       }
-      before = record
+      before = (id, record.name)
       return
     }
     isOver = true
     let name = EvidenceName(record)
     switch result {
     case .source: throw .evidenceNotAskedFor(name)
-    case .order where before.map(EvidenceName.init) == name: throw .evidenceRepeated(name)
+    case .order where before.map({ $0.source == id && $0.name == record.name }) == true:
+      throw .evidenceRepeated(name)
     case .order: throw .evidenceOutOfOrder(name)
     default: throw .measurementEnded
     }
   }
 
+  /// Ends a baseline, and goes on as the measurement under the configuration that it gives. Takes the same records
+  /// again: all of them, in their order.
+  mutating func measureBaseline(with key: MeasurementProofKey) throws(ProofError) -> CoreConfig {
+    guard !isOver else { throw .measurementEnded }
+    var result = CoreResult.ok
+    var decoded = pfc_config()
+    let bytes = unsafe [UInt8](unsafeUninitializedCapacity: CoreWire.configMax) { bytes, count in
+      result = unsafe work.withMutablePointer { fold in
+        unsafe key.core.withKey { key in
+          let result = unsafe CoreResult(
+            pfc_measurement_baseline_repeat(bytes.baseAddress, bytes.count, &count, fold, key))
+          unsafe decoded = fold.pointee.config
+          return result
+        }
+      }
+    }
+    if result != .ok { isOver = true }
+    try check(result)
+    let config = CoreConfig(bytes, encodedFrom: decoded)
+    self.config = config
+    before = nil
+    seen = 0
+    return config
+  }
+
   consuming func finish() throws(ProofError) -> CoreMeasurement {
     guard !isOver else { throw .measurementEnded }
-    let missing = missingSources
     return try unsafe CoreMeasurement { measured throws(ProofError) in
       let result = unsafe work.withMutablePointer { fold in
         unsafe CoreResult(pfc_measurement_final(measured, fold))
       }
-      try Self.check(result, missing)
+      try check(result)
     }
   }
 
@@ -103,13 +129,12 @@ struct CoreFold: ~Copyable, Sendable {
     lending body: (_ integrity: RawSpan, _ device: RawSpan) -> R
   ) throws(ProofError) -> R {
     guard !isOver else { throw .measurementEnded }
-    let missing = missingSources
     var measured = CoreWork<pfc_measured>()
     return try unsafe measured.withMutablePointer { measured throws(ProofError) in
       let result = unsafe work.withMutablePointer { fold in
         unsafe CoreResult(pfc_measurement_final(measured, fold))
       }
-      try Self.check(result, missing)
+      try check(result)
       let base = UnsafeRawPointer(measured)
       return body(
         unsafe RawSpan(
@@ -127,8 +152,8 @@ struct CoreFold: ~Copyable, Sendable {
     let result = unsafe work.withMutablePointer { fold in
       unsafe CoreResult(pfc_measurement_baseline_final(&config, fold))
     }
-    try Self.check(result, missingSources)
-    return try CoreConfig(encoding: config)
+    try check(result)
+    return CoreConfig(encoding: config)
   }
 
   consuming func difference(among evidence: EvidenceSet) throws(ProofError) -> Difference {
@@ -137,7 +162,7 @@ struct CoreFold: ~Copyable, Sendable {
     let result = unsafe work.withMutablePointer { fold in
       unsafe CoreResult(pfc_measurement_compare(&raw, fold))
     }
-    try Self.check(result, missingSources)
+    try check(result)
     return Difference(
       deviceComparable: raw.device_comparable == 1, appComparable: raw.app_comparable == 1,
       changes: changes(raw, among: evidence))
@@ -147,8 +172,8 @@ struct CoreFold: ~Copyable, Sendable {
     sources.indices.filter { seen & (1 << UInt32($0)) == 0 }.map { sources[$0].id }
   }
 
-  private static func check(_ result: CoreResult, _ missing: [SourceID]) throws(ProofError) {
-    if result == .source { throw .evidenceMissing(missing) }
+  private func check(_ result: CoreResult) throws(ProofError) {
+    if result == .source { throw .evidenceMissing(missingSources) }
     result.mustBeOK()
   }
 

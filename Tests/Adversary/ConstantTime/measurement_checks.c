@@ -76,6 +76,23 @@ static void measure(void) {
   expect_secret("IM, DM, DPK", &measured, sizeof measured);
 }
 
+static void repeat(void) {
+  struct pfc_config config;
+  struct pfc_measurement fold;
+  struct pfc_measured measured;
+  uint8_t mpk[PFC_KEY_BYTES], mc[PFC_CONFIG_BYTES_MAX];
+  struct pfc_key key = make_secret_key(mpk);
+  size_t size;
+  draft(&config);
+  expect("begun", pfc_measurement_baseline_init(&fold, &config, &key) == PFC_OK);
+  fold_records(&fold);
+  expect("repeated", pfc_measurement_baseline_repeat(mc, sizeof mc, &size, &fold, &key) == PFC_OK);
+  expect_secret("the encoded leaves", mc, size);
+  fold_records(&fold);
+  expect("ended", pfc_measurement_final(&measured, &fold) == PFC_OK);
+  expect_secret("IM, DM, DPK", &measured, sizeof measured);
+}
+
 static void compare(void) {
   struct pfc_measurement fold;
   struct pfc_difference difference;
@@ -122,6 +139,7 @@ static void dissolved(void) {
 const struct check checks_measurement[] = {
     {"measurement: baseline", baseline},
     {"measurement: fold", measure},
+    {"measurement: repeated baseline", repeat},
     {"measurement: compare", compare},
     {"config: tag", config_tag},
     {"dissolved key: load and prove", dissolved},

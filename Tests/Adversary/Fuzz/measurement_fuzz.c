@@ -4,7 +4,7 @@
 ///
 /// Oracles: a model of the order and of what is asked for gives the same answer to every record; a refused fold is
 /// dead and empty; a complete one gives IM, DM and DPK as docs/SPEC.md, section 6, computes them over the whole
-/// evidence at once; and the baseline differs from nothing when measured again, and in one group when one record did.
+/// evidence at once; a baseline that is repeated gives the same; and the baseline differs from nothing when measured again, and in one group when one record did.
 
 #include <stdlib.h>
 
@@ -157,8 +157,26 @@ static void begin(struct pfc_measurement *fold, const uint8_t *mc, size_t mc_siz
   free(copy);
 }
 
+/// A baseline that goes on as the measurement gives the same bytes and the same measurement.
+static void check_repeating(const struct record *records, unsigned count, const struct pfc_config *draft,
+                            const uint8_t *mc, size_t mc_size, const struct pfc_measured *expected_measured) {
+  struct pfc_key key = pfc_key_plain(mpk, PFC_MODE_PRODUCTION);
+  struct pfc_measurement fold;
+  struct pfc_measured measured;
+  uint8_t bytes[PFC_CONFIG_BYTES_MAX];
+  size_t size;
+  REQUIRE(pfc_measurement_baseline_init(&fold, draft, &key) == PFC_OK);
+  for (unsigned i = 0; i < count; i++) REQUIRE(add(&fold, &records[i]) == PFC_OK);
+  REQUIRE(pfc_measurement_baseline_repeat(bytes, sizeof bytes, &size, &fold, &key) == PFC_OK);
+  REQUIRE(size == mc_size && memcmp(bytes, mc, size) == 0);
+  for (unsigned i = 0; i < count; i++) REQUIRE(add(&fold, &records[i]) == PFC_OK);
+  REQUIRE(pfc_measurement_final(&measured, &fold) == PFC_OK && fuzz_all(&fold, sizeof fold, 0));
+  REQUIRE(memcmp(&measured, expected_measured, sizeof measured) == 0);
+}
+
 /// Everything that follows from a complete baseline.
-static void check_measuring(struct record *records, unsigned count, const struct pfc_config *config) {
+static void check_measuring(struct record *records, unsigned count, const struct pfc_config *draft,
+                            const struct pfc_config *config) {
   struct pfc_measurement plain, leaves;
   struct pfc_measured measured, none, reference;
   struct pfc_difference difference;
@@ -175,6 +193,7 @@ static void check_measuring(struct record *records, unsigned count, const struct
   whole(&reference, records, count, config, mc, size);
   REQUIRE(memcmp(&measured, &reference, sizeof measured) == 0);
   REQUIRE(fuzz_all(&plain, sizeof plain, 0) && fuzz_all(&leaves, sizeof leaves, 0));
+  check_repeating(records, count, draft, mc, size, &measured);
 
   begin(&leaves, mc, size, PFC_MEASURE_LEAVES);
   for (unsigned i = 0; i < count; i++) REQUIRE(add(&leaves, &records[i]) == PFC_OK);
@@ -229,6 +248,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     return 0;
   }
   REQUIRE(result == PFC_OK);
-  check_measuring(records, count, &config);
+  check_measuring(records, count, &draft, &config);
   return 0;
 }

@@ -207,6 +207,25 @@ static void prepare_measurement(struct vault *vault) {
   needle_add("DM", vault->measured.device, sizeof vault->measured.device);
 }
 
+/// A baseline that goes on as the measurement. What it left behind is looked for before the first record, too.
+static void prepare_repeating(struct vault *vault) {
+  prepare_measurement(vault);
+  vault_expect(pfc_measurement_baseline_init(&vault->fold, &vault->config, &vault->key) == PFC_OK, "begun");
+  add_records(vault);
+}
+
+static void repeat(struct vault *vault) {
+  vault_expect(pfc_measurement_baseline_repeat(vault->mc, sizeof vault->mc, &vault->mc_size, &vault->fold,
+                                               &vault->key) == PFC_OK,
+               "repeated");
+}
+
+static void run_repeating(struct vault *vault) {
+  repeat(vault);
+  add_records(vault);
+  vault_expect(pfc_measurement_final(&vault->measured, &vault->fold) == PFC_OK, "ended");
+}
+
 static void begin(struct vault *vault) {
   vault_expect(pfc_measurement_init(&vault->fold, vault->mc, vault->mc_size, &vault->key, 0) == PFC_OK, "begun");
 }
@@ -289,6 +308,8 @@ const struct wipe_case wipe_app_cases[] = {
     {"device key", prepare_keys, run_key_device, 1, 0, 0},
     {"baseline", need_draft, run_baseline, 1, GONE(fold)},
     {"baseline, begin", need_draft, begin_baseline, 1, 0, 0},
+    {"repeated baseline", prepare_repeating, run_repeating, 1, GONE(fold)},
+    {"repeated baseline, begin", prepare_repeating, repeat, 1, 0, 0},
     {"measurement", prepare_measurement, run_measurement, 1, 0, 0},
     {"measurement, begin", prepare_measurement, begin, 1, 0, 0},
     {"measurement, a device record", prepare_records, run_device_record, 1, 0, 0},

@@ -242,6 +242,97 @@ static void copied_configuration_is_useless_elsewhere(void) {
   CHECK_DIFFER(after.device_key, before.device_key, 16);
 }
 
+static void a_repeated_baseline_is_a_measurement(void) {
+  struct pfc_measurement fold;
+  struct pfc_measured whole, repeated;
+  uint8_t bytes[PFC_CONFIG_BYTES_MAX];
+  size_t size;
+  for (unsigned round = 0; round < 20; round++) {
+    test_case("round %u", round);
+    sample_make(&sample, 100 + round);
+    REQUIRE(CHECK_NUMBER(measure_sample(&whole), PFC_OK));
+    memset(&fold, 0xa5, sizeof fold);
+    REQUIRE(CHECK_NUMBER(pfc_measurement_baseline_init(&fold, &sample.draft, &sample.key), PFC_OK));
+    REQUIRE(CHECK_NUMBER(add(&fold, sample.records, SAMPLE_RECORDS), PFC_OK));
+    REQUIRE(CHECK_NUMBER(
+        pfc_measurement_baseline_repeat(bytes, sample.size, &size, &fold, &sample.key), PFC_OK));
+    CHECK_NUMBER((long)size, (long)sample.size);
+    CHECK_BYTES(bytes, sample.bytes, sample.size);
+    REQUIRE(CHECK_NUMBER(add(&fold, sample.records, SAMPLE_RECORDS), PFC_OK));
+    REQUIRE(CHECK_NUMBER(pfc_measurement_final(&repeated, &fold), PFC_OK));
+    CHECK_BYTES(&repeated, &whole, sizeof whole);
+    CHECK_ZEROS(&fold, sizeof fold);
+  }
+}
+
+static void a_baseline_is_repeated_whole(void) {
+  static const struct evidence last = {PFC_CLASS_ENVIRONMENT, 9, true, 1, {'x'}, {0}};
+  struct pfc_measurement fold;
+  struct pfc_measured measured;
+  struct pfc_difference difference;
+  struct pfc_config config;
+  uint8_t bytes[PFC_CONFIG_BYTES_MAX];
+  size_t size;
+  sample_make(&sample, 15);
+  for (unsigned i = 1; i <= 9; i++) {
+    test_case("%u", i);
+    memset(&measured, 0xa5, sizeof measured);
+    REQUIRE(CHECK_NUMBER(pfc_measurement_baseline_init(&fold, &sample.draft, &sample.key), PFC_OK));
+    REQUIRE(CHECK_NUMBER(add(&fold, sample.records, i == 1 ? 9 : SAMPLE_RECORDS), PFC_OK));
+    if (i <= 2) {  // A source without any record; a configuration that does not fit.
+      CHECK_NUMBER(pfc_measurement_baseline_repeat(bytes, sample.size - (i == 2), &size, &fold, &sample.key),
+                   i == 1 ? PFC_E_SOURCE : PFC_E_SPACE);
+      CHECK_NUMBER((long)size, 0);
+      CHECK_ZEROS(&fold, sizeof fold);
+      continue;
+    }
+    REQUIRE(CHECK_NUMBER(
+        pfc_measurement_baseline_repeat(bytes, sizeof bytes, &size, &fold, &sample.key), PFC_OK));
+    switch (i) {
+      case 3:  // Nothing, a record less, a record more.
+        CHECK_NUMBER(pfc_measurement_final(&measured, &fold), PFC_E_SOURCE);
+        break;
+      case 4:
+        CHECK_NUMBER(add(&fold, sample.records, 3), PFC_OK);
+        CHECK_NUMBER(add(&fold, sample.records + 4, SAMPLE_RECORDS - 4), PFC_OK);
+        CHECK_NUMBER(pfc_measurement_final(&measured, &fold), PFC_E_ORDER);
+        break;
+      case 5:
+        CHECK_NUMBER(add(&fold, sample.records, SAMPLE_RECORDS), PFC_OK);
+        CHECK_NUMBER(add(&fold, &last, 1), PFC_OK);
+        CHECK_NUMBER(pfc_measurement_final(&measured, &fold), PFC_E_ORDER);
+        break;
+      case 6:
+        CHECK_NUMBER(add(&fold, sample.records, 2), PFC_OK);
+        CHECK_NUMBER(add(&fold, sample.records, 1), PFC_E_ORDER);
+        CHECK_NUMBER(pfc_measurement_final(&measured, &fold), PFC_E_ARGUMENT);
+        break;
+      case 7:  // What only other folds have.
+        CHECK_NUMBER(add(&fold, sample.records, SAMPLE_RECORDS), PFC_OK);
+        CHECK_NUMBER(pfc_measurement_compare(&difference, &fold), PFC_E_ARGUMENT);
+        CHECK_NUMBER(pfc_measurement_final(&measured, &fold), PFC_E_ARGUMENT);
+        break;
+      case 8:
+        CHECK_NUMBER(add(&fold, sample.records, SAMPLE_RECORDS), PFC_OK);
+        CHECK_NUMBER(pfc_measurement_baseline_final(&config, &fold), PFC_E_ARGUMENT);
+        CHECK_NUMBER(pfc_measurement_final(&measured, &fold), PFC_E_ARGUMENT);
+        break;
+      default:
+        CHECK_NUMBER(add(&fold, sample.records, SAMPLE_RECORDS), PFC_OK);
+        CHECK_NUMBER(pfc_measurement_baseline_repeat(bytes, sizeof bytes, &size, &fold, &sample.key), PFC_E_ARGUMENT);
+        CHECK_NUMBER(pfc_measurement_final(&measured, &fold), PFC_E_ARGUMENT);
+        break;
+    }
+    CHECK_ZEROS(&measured, sizeof measured);
+    CHECK_ZEROS(&fold, sizeof fold);
+  }
+  // A measurement has no baseline to repeat.
+  REQUIRE(CHECK_NUMBER(pfc_measurement_init(&fold, sample.bytes, sample.size, &sample.key, 0), PFC_OK));
+  REQUIRE(CHECK_NUMBER(add(&fold, sample.records, SAMPLE_RECORDS), PFC_OK));
+  CHECK_NUMBER(pfc_measurement_baseline_repeat(bytes, sizeof bytes, &size, &fold, &sample.key), PFC_E_ARGUMENT);
+  CHECK_ZEROS(&fold, sizeof fold);
+}
+
 static void memory_is_constant(void) {
   static const struct evidence last = {PFC_CLASS_ENVIRONMENT, 9, true, 1, {'x'}, {0}};
   struct pfc_measurement fold;
@@ -278,6 +369,9 @@ static const struct test tests[] = {
     TEST("an SDK update with another key changes IM and leaves DM and DPK as they were", sdk_update_keeps_the_device),
     TEST("a configuration copied to another device gives another IM, DM and DPK",
          copied_configuration_is_useless_elsewhere),
+    TEST("a baseline that is repeated gives its configuration's bytes, and the measurement under them",
+         a_repeated_baseline_is_a_measurement),
+    TEST("a baseline is repeated whole, in its order, and ends as a measurement alone", a_baseline_is_repeated_whole),
     TEST("100,000 records fold in the memory of one", memory_is_constant),
 };
 
