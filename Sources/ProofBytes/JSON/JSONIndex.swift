@@ -72,6 +72,18 @@ package struct JSONIndex: Sendable {
     return bytes
   }
 
+  /// Whether a string's text is this one, which is ASCII.
+  package func string(at node: Int, is text: StaticString, in whole: Span<UInt8>) -> Bool {
+    guard nodes[node].kind == .string else { return false }
+    return text.withUTF8Buffer { text in
+      var cursor = JSONStringCursor(nodes[node])
+      for index in 0..<text.count {
+        guard unsafe cursor.next(in: whole) == text[index] else { return false }
+      }
+      return cursor.next(in: whole) == nil
+    }
+  }
+
   /// The characters of a number.
   package func spelling(at node: Int, in text: Span<UInt8>) -> String {
     var characters: [UInt8] = []

@@ -98,7 +98,7 @@ struct JSONParser {
   private mutating func object(_ text: Span<UInt8>, depth: Int) throws(JSONFault) {
     guard depth <= limits.depth else { throw fault(.tooDeep) }
     let node = try open(.object, start: position)
-    var names: Set<[UInt8]> = []
+    var names = JSONNames()
     position += 1
     skipSpace(text)
     if try peek(text) == UInt8(ascii: "}") {
@@ -110,7 +110,7 @@ struct JSONParser {
       guard try peek(text) == UInt8(ascii: "\"") else { throw fault(.unexpected) }
       let start = position
       let name = try string(text)
-      guard names.insert(resolved(name, in: text)).inserted else {
+      guard names.insert(nodes[name], in: text) else {
         throw JSONFault(.repeatedMember, offset: start)
       }
       skipSpace(text)
@@ -123,13 +123,6 @@ struct JSONParser {
     }
     position += 1
     close(node, end: position)
-  }
-
-  private func resolved(_ name: Int, in text: Span<UInt8>) -> [UInt8] {
-    var bytes: [UInt8] = []
-    var cursor = JSONStringCursor(nodes[name])
-    while let byte = cursor.next(in: text) { bytes.append(byte) }
-    return bytes
   }
 
   private mutating func string(_ text: Span<UInt8>) throws(JSONFault) -> Int {
@@ -228,5 +221,42 @@ struct JSONParser {
     }
     if position == text.count && position == start { throw fault(.ended) }
     if position == start { throw fault(.badNumber) }
+  }
+}
+
+/// The names of one object's members, to refuse a name that comes twice.
+private struct JSONNames {
+  /// Up to here each name is compared with all others, which takes less time than a set of them does.
+  private static let fewMax = 24
+
+  private var few: [JSONIndex.Node] = []
+  private var many: Set<[UInt8]> = []
+
+  /// - Returns: Whether the name is new.
+  mutating func insert(_ name: JSONIndex.Node, in text: Span<UInt8>) -> Bool {
+    guard many.isEmpty else { return many.insert(Self.resolved(name, in: text)).inserted }
+    guard !few.contains(where: { Self.areEqual($0, name, in: text) }) else { return false }
+    few.append(name)
+    if few.count > Self.fewMax { many = Set(few.map { Self.resolved($0, in: text) }) }
+    return true
+  }
+
+  private static func areEqual(
+    _ one: JSONIndex.Node, _ other: JSONIndex.Node, in text: Span<UInt8>
+  ) -> Bool {
+    var first = JSONStringCursor(one)
+    var second = JSONStringCursor(other)
+    while true {
+      let (byte, against) = (first.next(in: text), second.next(in: text))
+      guard byte == against else { return false }
+      if byte == nil { return true }
+    }
+  }
+
+  private static func resolved(_ name: JSONIndex.Node, in text: Span<UInt8>) -> [UInt8] {
+    var bytes: [UInt8] = []
+    var cursor = JSONStringCursor(name)
+    while let byte = cursor.next(in: text) { bytes.append(byte) }
+    return bytes
   }
 }

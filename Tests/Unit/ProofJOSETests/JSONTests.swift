@@ -56,6 +56,24 @@ struct JSONTests {
     #expect(reasonOf(Array(text.utf8)) == .repeatedMember)
   }
 
+  /// Few names are compared with each other, and many go into a set: counts around the change from one to the other.
+  @Test("A name comes once among few names and among many", arguments: [2, 23, 24, 25, 26, 27, 200])
+  func duplicatesAmongMany(count: Int) throws {
+    let members = (0..<count).map { "\"n\($0)\":\($0)" }
+    let value = try JSONValue(parsing: "{\(members.joined(separator: ","))}")
+    guard case .object(let object) = value else {
+      Issue.record("not an object")
+      return
+    }
+    #expect(object.members.count == count)
+    for repeated in [0, count / 2, count - 1] {
+      for name in ["n\(repeated)", #"\u006e"# + "\(repeated)"] {
+        let text = "{\((members + ["\"\(name)\":0"]).joined(separator: ","))}"
+        #expect(reasonOf(Array(text.utf8)) == .repeatedMember, "\(name)")
+      }
+    }
+  }
+
   @Test("Equivalent names that are other bytes are other names")
   func equivalentNames() throws {
     let value = try JSONValue(parsing: "{\"K\":1,\"\u{212a}\":2,\"e\u{301}\":3,\"\u{e9}\":4}")
