@@ -37,6 +37,15 @@ package final class CoreLock<State: ~Copyable> {
     defer { unsafe pthread_mutex_unlock(mutex) }
     return try body(&state)
   }
+
+  /// Does nothing, and returns nil, while another thread has the lock.
+  package func withLockIfFree<R, E: Error>(
+    _ body: (inout sending State) throws(E) -> sending R
+  ) throws(E) -> sending R? {
+    guard unsafe pthread_mutex_trylock(mutex) == 0 else { return nil }
+    defer { unsafe pthread_mutex_unlock(mutex) }
+    return try body(&state)
+  }
 }
 
 extension CoreLock: @unchecked Sendable where State: ~Copyable {

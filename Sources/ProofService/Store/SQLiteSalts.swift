@@ -23,7 +23,11 @@ extension SQLiteStore {
     let minute = SpentRing.minute(of: use.expiry)
     let slot = SpentRing.slot(of: minute)
     var floor = Int64.max
-    try connection.run(.spentSlot, [.integer(Int64(slot))]) { floor = $0.integer(0) }
+    var last = Int64.max
+    try connection.run(.spentSlot, [.integer(Int64(slot))]) {
+      floor = $0.integer(0)
+      last = $0.integer(1)
+    }
     guard use.expiry > use.time, minute >= floor else { return .stale }
     if let mark = try mark(of: use.salt, by: use.device, in: slot, connection) {
       return mark.outcome(for: use.report)
@@ -41,8 +45,9 @@ extension SQLiteStore {
         .bytes(use.device.bytes), .bytes(use.salt.bytes), .bytes(use.report.bytes),
         .bytes(raises ? use.answer : []),
       ])
-    // Changes no row but for the first mark of a minute.
-    try connection.run(.raiseLast, [.integer(Int64(slot)), .integer(minute)])
+    if last < minute {
+      try connection.run(.raiseLast, [.integer(Int64(slot)), .integer(minute)])
+    }
     guard raises else { return .stale }
     if let sighting = use.sighting { try note(sighting, use, connection) }
     return .used

@@ -1,62 +1,78 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// Every statement that is prepared once and kept, and the schema.
-enum SQLiteStatement: String, CaseIterable {
-  case row = "SELECT value FROM row WHERE tbl = ? AND key = ?"
-  case rows = "SELECT key, value FROM row WHERE tbl = ? ORDER BY key"
-  case insertRow = "INSERT INTO row (tbl, key, value) VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
-  case putRow = "INSERT OR REPLACE INTO row (tbl, key, value) VALUES (?, ?, ?)"
-  case removeRow = "DELETE FROM row WHERE tbl = ? AND key = ?"
+enum SQLiteStatement: Int, CaseIterable {
+  case row, rows, insertRow, putRow, removeRow, counter, advance, spentSlot, raiseLast,
+    deadSlots, raiseFloor, device, glance, latestDevices, sight, eldestDevices, dropDevice, raise, line,
+    linesOfDevice, raiseLine, dropLines, countDevices, begin, commit, rollBack,
+    mark, rollBackToMark, forgetMark
 
-  case counter = "SELECT value FROM counter WHERE name = ?"
-  case advance = """
-    INSERT INTO counter (name, value) VALUES (?, ?)
-    ON CONFLICT DO UPDATE SET value = value + excluded.value
-    """
-
-  case spentSlot = "SELECT floor, last FROM spent_ring WHERE slot = ?"
-  case raiseLast = "UPDATE spent_ring SET last = ?2 WHERE slot = ?1 AND last < ?2"
-  case deadSlots = "SELECT slot FROM spent_ring WHERE last > 0 AND last < ?"
-  case raiseFloor = "UPDATE spent_ring SET floor = last + 1, last = 0 WHERE slot = ?"
-
-  case device = """
-    SELECT device, first_seen, last_seen, generation, note, version FROM device WHERE device = ?
-    """
-  case latestDevices = """
-    SELECT device, first_seen, last_seen, generation, note, version FROM device
-    ORDER BY last_seen DESC, device LIMIT ?
-    """
-  case sight = """
-    INSERT INTO device (device, first_seen, last_seen, generation, note, version)
-    VALUES (?, ?2, ?2, ?3, ?4, 1)
-    ON CONFLICT DO UPDATE SET last_seen = max(last_seen, excluded.last_seen),
-    generation = max(generation, excluded.generation), note = excluded.note, version = version + 1
-    """
-  case eldestDevices = """
-    SELECT device, first_seen, last_seen, generation, x'', version FROM device WHERE last_seen < ?
-    ORDER BY last_seen LIMIT ?
-    """
-  case dropDevice = "DELETE FROM device WHERE device = ?"
-  case raise = """
-    INSERT INTO counter (name, value) VALUES (?, ?)
-    ON CONFLICT DO UPDATE SET value = max(value, excluded.value)
-    """
-  case line = "SELECT generation FROM gate_line WHERE device = ? AND gate = ?"
-  case linesOfDevice = "SELECT max(generation) FROM gate_line WHERE device = ?"
-  case raiseLine = """
-    INSERT INTO gate_line (device, gate, generation) VALUES (?, ?, ?)
-    ON CONFLICT DO UPDATE SET generation = max(generation, excluded.generation)
-    """
-  case dropLines = "DELETE FROM gate_line WHERE device = ?"
-  case countDevices = "SELECT count(*) FROM device"
-
-  case beginReading = "BEGIN"
-  case begin = "BEGIN IMMEDIATE"
-  case commit = "COMMIT"
-  case rollBack = "ROLLBACK"
-  case mark = "SAVEPOINT job"
-  case rollBackToMark = "ROLLBACK TO job"
-  case forgetMark = "RELEASE job"
+  var sql: String {
+    switch self {
+    case .row: "SELECT value FROM row WHERE tbl = ? AND key = ?"
+    case .rows: "SELECT key, value FROM row WHERE tbl = ? ORDER BY key"
+    case .insertRow: "INSERT INTO row (tbl, key, value) VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
+    case .putRow: "INSERT OR REPLACE INTO row (tbl, key, value) VALUES (?, ?, ?)"
+    case .removeRow: "DELETE FROM row WHERE tbl = ? AND key = ?"
+    case .counter: "SELECT value FROM counter WHERE name = ?"
+    case .advance:
+      """
+      INSERT INTO counter (name, value) VALUES (?, ?)
+      ON CONFLICT DO UPDATE SET value = value + excluded.value
+      """
+    case .spentSlot: "SELECT floor, last FROM spent_ring WHERE slot = ?"
+    case .raiseLast: "UPDATE spent_ring SET last = ?2 WHERE slot = ?1 AND last < ?2"
+    case .deadSlots: "SELECT slot FROM spent_ring WHERE last > 0 AND last < ?"
+    case .raiseFloor: "UPDATE spent_ring SET floor = last + 1, last = 0 WHERE slot = ?"
+    case .device:
+      """
+      SELECT device, first_seen, last_seen, generation, note, version FROM device WHERE device = ?
+      """
+    case .glance:
+      """
+      SELECT (SELECT value FROM counter WHERE name = ?1), d.device, d.first_seen, d.last_seen,
+      d.generation, d.note, d.version FROM (SELECT 1) LEFT JOIN device AS d ON d.device = ?2
+      """
+    case .latestDevices:
+      """
+      SELECT device, first_seen, last_seen, generation, note, version FROM device
+      ORDER BY last_seen DESC, device LIMIT ?
+      """
+    case .sight:
+      """
+      INSERT INTO device (device, first_seen, last_seen, generation, note, version)
+      VALUES (?, ?2, ?2, ?3, ?4, 1)
+      ON CONFLICT DO UPDATE SET last_seen = max(last_seen, excluded.last_seen),
+      generation = max(generation, excluded.generation), note = excluded.note, version = version + 1
+      """
+    case .eldestDevices:
+      """
+      SELECT device, first_seen, last_seen, generation, x'', version FROM device WHERE last_seen < ?
+      ORDER BY last_seen LIMIT ?
+      """
+    case .dropDevice: "DELETE FROM device WHERE device = ?"
+    case .raise:
+      """
+      INSERT INTO counter (name, value) VALUES (?, ?)
+      ON CONFLICT DO UPDATE SET value = max(value, excluded.value)
+      """
+    case .line: "SELECT generation FROM gate_line WHERE device = ? AND gate = ?"
+    case .linesOfDevice: "SELECT max(generation) FROM gate_line WHERE device = ?"
+    case .raiseLine:
+      """
+      INSERT INTO gate_line (device, gate, generation) VALUES (?, ?, ?)
+      ON CONFLICT DO UPDATE SET generation = max(generation, excluded.generation)
+      """
+    case .dropLines: "DELETE FROM gate_line WHERE device = ?"
+    case .countDevices: "SELECT count(*) FROM device"
+    case .begin: "BEGIN IMMEDIATE"
+    case .commit: "COMMIT"
+    case .rollBack: "ROLLBACK"
+    case .mark: "SAVEPOINT job"
+    case .rollBackToMark: "ROLLBACK TO job"
+    case .forgetMark: "RELEASE job"
+    }
+  }
 
   /// "PfSt": distinguishes the service's files from other SQLite files.
   static let applicationID: Int64 = 0x5066_5374
@@ -113,7 +129,7 @@ enum SQLiteStatement: String, CaseIterable {
 
 /// A statement about one table of ``SpentRing``, prepared once and kept.
 struct SpentStatement: Hashable {
-  enum Verb {
+  enum Verb: Int, CaseIterable {
     case find
     case insert
     /// Has no condition, so that SQLite frees the table's pages and visits no row.
@@ -122,6 +138,10 @@ struct SpentStatement: Hashable {
 
   let verb: Verb
   let slot: Int
+
+  /// The number among all of them.
+  var number: Int { verb.rawValue * SpentRing.slotCount + slot }
+  static let count = Verb.allCases.count * SpentRing.slotCount
 
   var sql: String {
     switch verb {

@@ -9,8 +9,9 @@ public import ProofModel
 /// protocol promises to survive a power cut is committed with `synchronous` FULL. Only
 /// ``Store/dropMarks(expiredBefore:)``, which promises less, uses NORMAL.
 public final class SQLiteStore: Store {
-  private let reader: CoreLock<SQLiteConnection>
-  /// A second reader, for queries over all devices. They take long, and no request waits for them.
+  /// Connections that read what requests need, one for each thread that reads at a time, as far as there are processors.
+  private let readers: SQLiteReaders
+  /// A reader for queries over all devices. They take long, and no request waits for them.
   private let surveyor: CoreLock<SQLiteConnection>
   let writer: WriteQueue
   let path: String
@@ -40,7 +41,7 @@ public final class SQLiteStore: Store {
     if version < SQLiteStatement.schemaVersion { try Self.migrate(connection) }
     self.path = path
     writer = WriteQueue(connection)
-    reader = CoreLock(try SQLiteConnection(path: path, patience: patience))
+    readers = try SQLiteReaders(path: path, patience: patience)
     surveyor = CoreLock(try SQLiteConnection(path: path, patience: patience))
   }
 
@@ -242,22 +243,23 @@ public final class SQLiteStore: Store {
     }.first
   }
 
-  /// Reads the revision and the row of a device under one lock.
+  /// Reads the revision and the row of a device by one statement, and so at one time.
   public func glance(
     at id: InstanceID
   ) throws(StoreError) -> (revision: UInt64, device: DeviceRow?) {
     let path = path
     return try read { (connection) throws(StoreError) in
-      try connection.run(.beginReading)
-      do throws(StoreError) {
-        let revision = try Self.counter(Self.revisionName, connection)
-        let rows = try Self.devices(.device, [.bytes(id.bytes)], connection, path: path)
-        try connection.run(.commit)
-        return (revision, rows.first)
-      } catch {
-        if connection.isInTransaction { _ = try? connection.run(.rollBack) }
-        throw error
+      var revision: UInt64 = 0
+      var found: DeviceRow?
+      var isDamaged = false
+      try connection.run(.glance, [Self.revisionName, .bytes(id.bytes)]) { row in
+        revision = UInt64(bitPattern: row.integer(0))
+        let isKnown = !row.bytes(1).isEmpty
+        found = Self.device(row, from: 1)
+        isDamaged = isKnown && found == nil
       }
+      if isDamaged { throw Self.damage(path) }
+      return (revision, found)
     }
   }
 
@@ -285,20 +287,27 @@ public final class SQLiteStore: Store {
     var rows: [DeviceRow] = []
     var isDamaged = false
     try connection.run(statement, values) { row in
-      guard let device = try? InstanceID(row.bytes(0)),
-        let generation = UInt32(exactly: row.integer(3))
-      else {
-        isDamaged = true
-        return
-      }
-      rows.append(
-        DeviceRow(
-          device: device, firstSeen: row.integer(1), lastSeen: row.integer(2),
-          generation: generation, note: row.bytes(4),
-          version: UInt64(bitPattern: row.integer(5))))
+      if let device = Self.device(row) { rows.append(device) } else { isDamaged = true }
     }
-    if isDamaged { throw .damaged(path: path, detail: "a device that is none") }
+    if isDamaged { throw damage(path) }
     return rows
+  }
+
+  /// The device in a row's columns; nil if they hold none.
+  private static func device(
+    _ row: borrowing SQLiteConnection.Row, from first: Int32 = 0
+  ) -> DeviceRow? {
+    guard let device = try? InstanceID(row.bytes(first)),
+      let generation = UInt32(exactly: row.integer(first + 3))
+    else { return nil }
+    return DeviceRow(
+      device: device, firstSeen: row.integer(first + 1), lastSeen: row.integer(first + 2),
+      generation: generation, note: row.bytes(first + 4),
+      version: UInt64(bitPattern: row.integer(first + 5)))
+  }
+
+  private static func damage(_ path: String) -> StoreError {
+    .damaged(path: path, detail: "a device that is none")
   }
 
   /// The number of transactions that were begun, and of those that wait for the disk: for tests.
@@ -322,7 +331,7 @@ public final class SQLiteStore: Store {
   func read<R: Sendable>(
     _ body: (SQLiteConnection) throws(StoreError) -> R
   ) throws(StoreError) -> R {
-    try reader.withLock { (connection) throws(StoreError) in try body(connection) }
+    try readers.lend(body)
   }
 }
 

@@ -43,6 +43,28 @@ import Testing
     #expect(try one.use(use) == .again(use.answer))
   }
 
+  @Test func `as many threads read at one time as there are readers, and all others get their turn`() throws {
+    let place = Workplace()
+    let path = place.path(of: "store")
+    do { _ = try SQLiteStore(creatingAt: path) }
+    let readers = try SQLiteReaders(path: path, patience: 0, count: 3)
+    let inside = Mutex((now: 0, most: 0, all: 0))
+    onThreads(12) { _ in
+      try! readers.lend { connection throws(StoreError) in
+        inside.withLock {
+          $0.now += 1
+          $0.all += 1
+          $0.most = max($0.most, $0.now)
+        }
+        // The first ones leave when every reader is in use.
+        while inside.withLock({ $0.most < 3 }) { sched_yield() }
+        inside.withLock { $0.now -= 1 }
+      }
+    }
+    #expect(inside.withLock { $0.all } == 12)
+    #expect(inside.withLock { $0.most } == 3)
+  }
+
   @Test func `threads that write while another writes share one transaction`() throws {
     let place = Workplace()
     let path = place.path(of: "store")

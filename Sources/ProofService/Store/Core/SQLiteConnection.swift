@@ -31,16 +31,19 @@ enum SQLiteValue: Sendable {
 
   let path: String
   private let connection: OpaquePointer
-  private var statements: [Key: OpaquePointer]
+  /// Those of ``SQLiteStatement`` and ``SpentStatement`` by their numbers.
+  private var statements: [OpaquePointer?]
+  /// Those of moves, by their text.
+  private var queries: [String: OpaquePointer]
 
-  private enum Key: Hashable {
+  private enum Key {
     case fixed(SQLiteStatement)
     case text(String)
     case spent(SpentStatement)
 
     var sql: String {
       switch self {
-      case .fixed(let statement): statement.rawValue
+      case .fixed(let statement): statement.sql
       case .text(let text): text
       case .spent(let statement): statement.sql
       }
@@ -67,12 +70,15 @@ enum SQLiteValue: Sendable {
       throw .failed(path: path, detail: "this SQLite is older than 3.31")
     }
     unsafe connection = opened
-    unsafe statements = [:]
+    unsafe statements = Array(
+      repeating: nil, count: SQLiteStatement.allCases.count + SpentStatement.count)
+    unsafe queries = [:]
     self.path = path
   }
 
   deinit {
-    unsafe statements.values.forEach { unsafe _ = sqlite3_finalize($0) }
+    unsafe statements.forEach { unsafe _ = sqlite3_finalize($0) }
+    unsafe queries.values.forEach { unsafe _ = sqlite3_finalize($0) }
     unsafe sqlite3_close(connection)
   }
 
@@ -165,9 +171,19 @@ enum SQLiteValue: Sendable {
   var isInTransaction: Bool { unsafe sqlite3_get_autocommit(connection) == 0 }
 
   private func prepared(_ key: Key) throws(StoreError) -> OpaquePointer {
-    if let prepared = unsafe statements[key] { return unsafe prepared }
+    let place: Int
+    switch key {
+    case .fixed(let statement): place = statement.rawValue
+    case .spent(let statement): place = SQLiteStatement.allCases.count + statement.number
+    case .text(let text):
+      if let prepared = unsafe queries[text] { return unsafe prepared }
+      let prepared = try unsafe prepare(text, for: UInt32(SQLITE_PREPARE_PERSISTENT))
+      unsafe queries[text] = prepared
+      return unsafe prepared
+    }
+    if let prepared = unsafe statements[place] { return unsafe prepared }
     let prepared = try unsafe prepare(key.sql, for: UInt32(SQLITE_PREPARE_PERSISTENT))
-    unsafe statements[key] = prepared
+    unsafe statements[place] = prepared
     return unsafe prepared
   }
 
