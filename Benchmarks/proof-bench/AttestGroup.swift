@@ -45,7 +45,7 @@ final class ServiceDesk {
   private static let domain = "api.example.com"
 
   init(_ store: some Store) throws {
-    service = AttestationService(account: try Self.open(store))
+    service = AttestationService(account: try Self.open(store), logsReports: false)
     device = try SimulatedDevice(0, records: 20, account: Self.account)
     try attest()
   }
@@ -92,13 +92,28 @@ final class ServiceDesk {
     let challenged = ContinuousClock.now
     let report = try report(answering: challenge)
     let sent = ContinuousClock.now
-    let bytes = try post(report, "/v1/report")
+    let bytes = try judge(report)
     let judged = ContinuousClock.now
     let answer = try AttestationAnswer(bytes, to: challenge.draft.salt, with: .sdk)
     guard answer.outcome == .done else {
       throw PeerError("the service answers \(answer.outcome)")
     }
     return (challenged - asked) + (judged - sent)
+  }
+
+  /// The service's answer to a report.
+  func judge(_ report: [UInt8]) throws -> [UInt8] { try post(report, "/v1/report") }
+
+  /// The two halves of the service's part.
+  func operations(_ name: String) -> [Operation] {
+    let waiting = Held<[UInt8]>([])
+    return [
+      Operation("\(name).challenge") { _ = try self.challenge() },
+      Operation(
+        "\(name).report",
+        prepare: { waiting.value = try self.report(answering: try self.challenge()) },
+        { _ = try self.judge(waiting.value) }),
+    ]
   }
 
   func candidate(_ name: String) -> Candidate {

@@ -4,6 +4,7 @@ import ProofBackend
 import ProofBench
 import ProofKit
 import ProofModel
+import ProofService
 
 /// One thing that is counted from below, the same every time.
 struct Operation {
@@ -53,7 +54,7 @@ extension Operation {
       },
       Operation("scratch.c", count: 100) { raw.makeFromScratch() },
       Operation("floor.sodium", count: 100) { raw.compressTwice() },
-    ] + judging(sample) + proving(sample)
+    ] + judging(sample) + proving(sample) + ServiceDesk(MemoryStore()).operations("service")
   }
 
   /// Requests and events. `request.hmac` is the part that the hash takes.
@@ -103,6 +104,7 @@ extension Operation {
     let warm = try Proved(points[0].folder, .warm)
     let kept = try Proved(points[0].folder, .kept)
     let cold = try Proved(points[0].folder, .cold)
+    let desk = try ServiceDesk(SQLiteStore(creatingAt: Workplace.folder("calls") + "/store"))
     return [
       Operation("token.create") { _ = try grant.sealed(to: hardware.identity, signedBy: issuer) },
       Operation("token.open") { _ = try hardware.open(token) },
@@ -111,6 +113,6 @@ extension Operation {
       Operation("measure.1000.cold") { try cold.prove() },
       Operation("measure.1000.warm") { try warm.prove() },
       Operation("measure.1000.kept") { try kept.prove() },
-    ]
+    ] + desk.operations("service.sqlite")
   }
 }

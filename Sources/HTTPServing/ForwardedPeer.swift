@@ -35,8 +35,10 @@ struct ForwardedPeer: Sendable {
       return request.peer
     }
     var peer = request.peer
-    for part in forwarded.split(separator: ",", omittingEmptySubsequences: false).reversed() {
-      guard let address = IPAddress(String(part.trimmed)) else { break }
+    // By bytes: to find where characters end takes longer than all that follows.
+    let parts = forwarded.utf8.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false)
+    for part in parts.reversed() {
+      guard let address = IPAddress(String(Substring(part.trimmed))) else { break }
       peer = address.text
       if !trusted.contains(address) { break }
     }
@@ -44,11 +46,12 @@ struct ForwardedPeer: Sendable {
   }
 }
 
-extension Substring {
+extension Substring.UTF8View {
   /// The text, trimmed of blanks at both ends.
-  fileprivate var trimmed: Substring {
-    var text = drop { $0 == " " || $0 == "\t" }
-    while let last = text.last, last == " " || last == "\t" { text.removeLast() }
+  fileprivate var trimmed: Substring.UTF8View {
+    func isBlank(_ byte: UInt8) -> Bool { byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
+    var text = drop(while: isBlank)
+    while let last = text.last, isBlank(last) { text.removeLast() }
     return text
   }
 }

@@ -32,9 +32,8 @@ enum Service {
     }
     return AttestationService(
       account: account, tpmAuthorities: authorities, grace: options.graceSeconds,
-      noteGrant: { events?.admit($0) },
+      noteGrant: { events?.admit($0) }, logsReports: options.notesRequests,
       log: { event in
-        guard options.notesRequests || event.name != "report" else { return }
         let details = event.details.filter { options.logsPeers || $0.name != "peer" }
         log.note(event.name, details.map { ($0.name, .text($0.value)) })
       })

@@ -2,6 +2,7 @@
 
 internal import CMicroHTTPD
 internal import Glibc
+internal import ProofModel
 
 /// Converts requests of the C server to values, and answers back.
 enum CoreRequest {
@@ -23,7 +24,7 @@ enum CoreRequest {
     guard let sent = unsafe request.pointee.path, let method = unsafe request.pointee.method,
       let peer = unsafe request.pointee.peer, let target = unsafe request.pointee.target,
       let path = unsafe PercentEncoding.decodedPath(text(sent)),
-      let target = unsafe String(validating: text(target), as: UTF8.self)
+      let target = unsafe string(text(target))
     else { return nil }
     var query: [String: String] = [:]
     let pairs = unsafe UnsafeBufferPointer(
@@ -42,8 +43,8 @@ enum CoreRequest {
     for index in lines.indices {
       let field = unsafe lines[index]
       guard
-        let name = unsafe String(validating: text(field.name, field.name_size), as: UTF8.self),
-        let value = unsafe String(validating: text(field.value, field.value_size), as: UTF8.self)
+        let name = unsafe string(text(field.name, field.name_size)),
+        let value = unsafe string(text(field.value, field.value_size))
       else { return nil }
       fields.append(HTTPField(name, value))
     }
@@ -52,6 +53,10 @@ enum CoreRequest {
     return unsafe HTTPRequest(
       method: String(cString: method), path: path, target: target, query: query, fields: fields,
       body: Array(body), peer: String(cString: peer))
+  }
+
+  private static func string(_ bytes: UnsafeRawBufferPointer) -> String? {
+    unsafe String(utf8: Span(_unsafeElements: bytes.bindMemory(to: UInt8.self)))
   }
 
   /// The bytes of a text. They are read while the request is answered.

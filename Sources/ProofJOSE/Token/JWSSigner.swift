@@ -3,6 +3,9 @@
 /// Makes signed tokens (JWS compact, RFC 7515) with one key and its one algorithm.
 public struct JWSSigner: Sendable {
   let key: JSONWebKey
+  /// The header of a token of the usual type, made once.
+  private let usualHeader: [UInt8]
+  private static let usualType = "JWT"
 
   /// Makes a signer.
   ///
@@ -17,6 +20,9 @@ public struct JWSSigner: Sendable {
       throw .keyForOtherUse(key.algorithm, wanted: "sign")
     }
     self.key = key
+    usualHeader = try TokenHeader(
+      algorithm: key.algorithm, keyID: key.id, type: Self.usualType, contentType: nil
+    ).encoded()
   }
 
   /// Signs claims.
@@ -46,9 +52,16 @@ public struct JWSSigner: Sendable {
     guard payload.count <= JOSELimits.payloadBytes else {
       throw .tooLong("payload", count: payload.count, limit: JOSELimits.payloadBytes)
     }
-    let header = try TokenHeader(
-      algorithm: key.algorithm, keyID: key.id, type: type, contentType: contentType)
-    var token = header.encoded() + [UInt8(ascii: ".")]
+    var token: [UInt8] = []
+    token.reserveCapacity(usualHeader.count + payload.count / 3 * 4 + 256)
+    if type == Self.usualType, contentType == nil {
+      token += usualHeader
+    } else {
+      token += try TokenHeader(
+        algorithm: key.algorithm, keyID: key.id, type: type, contentType: contentType
+      ).encoded()
+    }
+    token.append(UInt8(ascii: "."))
     token += TextWriter.bytes { writer, text in writer.base64(payload, .url, into: &text) }
     let signature = try signature(of: token.span)
     token.append(UInt8(ascii: "."))

@@ -28,7 +28,8 @@ public struct AppDigest: FixedBytes {
   ///   files.
   public init(of evidence: EvidenceSet) {
     var transcript = AttestationWriter(transcript: AttestationWire.appLabel)
-    for record in evidence.records(of: .app) where Self.sources.contains(record.source.number) {
+    for record in evidence.records
+    where record.source.evidenceClass == .app && Self.sources.contains(record.source.number) {
       transcript.write(record)
     }
     storage = Digest(hashing: transcript.bytes).storage

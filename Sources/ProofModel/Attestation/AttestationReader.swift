@@ -55,7 +55,9 @@ struct AttestationReader {
   }
 
   mutating func readByte() throws(ProofError) -> UInt8 {
-    try take(1).first!
+    guard position < bytes.count else { throw malformed }
+    defer { position += 1 }
+    return bytes[position]
   }
 
   mutating func readUInt16() throws(ProofError) -> UInt16 {
@@ -67,14 +69,19 @@ struct AttestationReader {
   }
 
   mutating func read<Value: FixedBytes>(_: Value.Type) throws(ProofError) -> Value {
-    try Value(Array(take(Value.byteCount)))
+    let start = position
+    guard Value.byteCount <= bytes.count - start else { throw malformed }
+    position += Value.byteCount
+    return try Value(bytes.span.extracting(start..<position))
   }
 
   mutating func readText(max: Int = AttestationWire.textMax) throws(ProofError) -> String {
     let count = Int(try readUInt16())
-    guard count <= max, let text = String(validating: try take(count), as: UTF8.self) else {
-      throw malformed
-    }
+    let start = position
+    guard count <= max, count <= bytes.count - start,
+      let text = String(utf8: bytes.span.extracting(start..<start + count))
+    else { throw malformed }
+    position += count
     return text
   }
 
@@ -134,12 +141,10 @@ struct AttestationReader {
     let count = Int(try readUInt32())
     guard count <= AttestationWire.recordsMax else { throw malformed }
     var records: [EvidenceRecord] = []
-    for _ in 0..<count {
-      let record = try readRecord()
-      if let last = records.last, !last.precedes(record) { throw malformed }
-      records.append(record)
-    }
-    return try EvidenceSet(records)
+    records.reserveCapacity(min(count, (bytes.count - position) / AttestationWire.recordMin))
+    for _ in 0..<count { records.append(try readRecord()) }
+    guard let set = EvidenceSet(ordered: records) else { throw malformed }
+    return set
   }
 
   func finish() throws(ProofError) {

@@ -33,6 +33,8 @@ package enum AttestationWire {
   package static let userPropertyMax = 128
   package static let propertiesMax = 64
   package static let recordsMax = 65_536
+  /// The fewest bytes of a record: class, number, whether it has a digest, and a name of one byte with its length.
+  static let recordMin = 5
   /// The most keys of secure strings in an answer: the active one, and the one before it.
   static let stringKeysMax = 2
   package static let messageMax = 1 << 20

@@ -20,19 +20,18 @@ struct AttestationWriter {
   mutating func write(_ value: UInt16) { writeInteger(value) }
   mutating func write(_ value: UInt32) { writeInteger(value) }
   mutating func write(_ value: some FixedBytes) {
-    value.withBytes { span in for index in span.indices { bytes.append(span[index]) } }
+    value.append(to: &bytes)
   }
 
   mutating func write(_ span: RawSpan) {
-    for offset in span.byteOffsets { bytes.append(span[byte: offset]) }
+    unsafe span.withUnsafeBytes { unsafe bytes.append(contentsOf: $0) }
   }
 
   mutating func write(raw: [UInt8]) { bytes += raw }
 
   mutating func write(text: String) {
-    let utf8 = Array(text.utf8)
-    write(UInt16(utf8.count))
-    bytes += utf8
+    write(UInt16(text.utf8.count))
+    bytes += text.utf8
   }
 
   mutating func write(blob: [UInt8]) {

@@ -4,13 +4,13 @@
 package enum Hexadecimal {
   /// Two digits for each byte.
   package static func encode(_ bytes: Span<UInt8>) -> String {
-    var text = ""
-    text.reserveCapacity(2 * bytes.count)
-    for index in bytes.indices {
-      let byte = bytes[index]
-      text += byte < 16 ? "0" + String(byte, radix: 16) : String(byte, radix: 16)
+    unsafe String(unsafeUninitializedCapacity: 2 * bytes.count) { text in
+      for index in bytes.indices {
+        unsafe text[2 * index] = digit(bytes[index] >> 4)
+        unsafe text[2 * index + 1] = digit(bytes[index] & 15)
+      }
+      return 2 * bytes.count
     }
-    return text
   }
 
   /// Two digits for each byte.
@@ -30,6 +30,8 @@ package enum Hexadecimal {
     }
     return bytes
   }
+
+  private static func digit(_ value: UInt8) -> UInt8 { value < 10 ? 0x30 + value : 0x57 + value }
 
   private static func value(_ digit: UInt8) -> UInt8? {
     switch digit {

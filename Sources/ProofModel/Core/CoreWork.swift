@@ -23,13 +23,12 @@ struct CoreWork<Value: BitwiseCopyable>: ~Copyable, Sendable {
   }
 }
 
-/// A block that outlives the work it is lent to.
 /// A block that outlives the work that uses it.
 ///
 /// `@unchecked Sendable` because it has one holder at a time: a work, or the cache.
 private final class WorkBlock: @unchecked Sendable {
   let count: Int
-  private var block: SecretBlock
+  private let block: SecretBlock
 
   init(count: Int) {
     self.count = count
@@ -39,10 +38,10 @@ private final class WorkBlock: @unchecked Sendable {
   func withMutablePointer<R: ~Copyable, E: Error>(
     _ body: (UnsafeMutableRawPointer) throws(E) -> R
   ) throws(E) -> R {
-    try unsafe block.withMutablePointer(body)
+    try unsafe block.withSharedPointer(body)
   }
 
-  func wipe() { unsafe block.withMutablePointer { unsafe pfc_wipe($0, count) } }
+  func wipe() { unsafe block.withSharedPointer { unsafe pfc_wipe($0, count) } }
 }
 
 /// The cache of wiped blocks.

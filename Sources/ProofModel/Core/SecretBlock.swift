@@ -40,6 +40,15 @@ struct SecretBlock: ~Copyable {
     try unsafe body(UnsafeRawPointer(base))
   }
 
+  /// Lends the bytes for writing to an owner that keeps others away by itself. Through a class's variable,
+  /// `withMutablePointer` would have each access checked at run time.
+  @unsafe
+  borrowing func withSharedPointer<R: ~Copyable, E: Error>(
+    _ body: (UnsafeMutableRawPointer) throws(E) -> R
+  ) throws(E) -> R {
+    try unsafe body(base)
+  }
+
   mutating func withMutablePointer<R: ~Copyable, E: Error>(
     _ body: (UnsafeMutableRawPointer) throws(E) -> R
   ) throws(E) -> R {

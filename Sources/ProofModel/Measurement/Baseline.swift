@@ -53,12 +53,16 @@ public struct BaselineDraft: Sendable, Hashable {
       throw .outOfRange(
         field: "number of groups of all sources", value: "\(groups)", allowed: "at most 128")
     }
-    guard Set(sources.map(\.id)).count == sources.count else {
+    let ids = sources.map(\.id).sorted()
+    guard zip(ids, ids.dropFirst()).allSatisfy({ $0 != $1 }) else {
       throw .outOfRange(
         field: "list of sources", value: "one with a source twice", allowed: "each source once")
     }
-    let classes = Set(sources.map(\.id.evidenceClass))
-    guard classes.isSuperset(of: [.device, .app]) else {
+    guard
+      [EvidenceClass.device, .app].allSatisfy({ asked in
+        ids.contains { $0.evidenceClass == asked }
+      })
+    else {
       throw .outOfRange(
         field: "list of sources", value: "one without device or app sources",
         allowed: "at least one source of each of these two classes")

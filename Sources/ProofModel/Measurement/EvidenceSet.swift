@@ -13,10 +13,21 @@ public struct EvidenceSet: Sendable, Hashable {
   /// - Throws: ``ProofError/evidenceRepeated(_:)``.
   public init(_ records: some Sequence<EvidenceRecord>) throws(ProofError) {
     let sorted = records.sorted { $0.precedes($1) }
-    for (record, next) in zip(sorted, sorted.dropFirst()) where !record.precedes(next) {
-      throw .evidenceRepeated(EvidenceName(next))
+    if let place = Self.disorder(in: sorted) {
+      throw .evidenceRepeated(EvidenceName(sorted[place]))
     }
     self.records = sorted
+  }
+
+  /// Takes observations that must be in order already; nil if they are not.
+  init?(ordered records: [EvidenceRecord]) {
+    guard Self.disorder(in: records) == nil else { return nil }
+    self.records = records
+  }
+
+  /// The first place whose record does not stand after the one before it.
+  private static func disorder(in records: [EvidenceRecord]) -> Int? {
+    records.indices.dropFirst().first { !records[$0 - 1].precedes(records[$0]) }
   }
 
   /// The records of one class, in order.

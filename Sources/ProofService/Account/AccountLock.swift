@@ -86,6 +86,6 @@ struct WrappedKey: Sendable {
 
 extension Array where Element == UInt8 {
   init(copying span: Span<UInt8>) {
-    self = span.indices.map { span[$0] }
+    self = unsafe span.withUnsafeBufferPointer { unsafe Array($0) }
   }
 }

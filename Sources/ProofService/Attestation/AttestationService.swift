@@ -23,6 +23,7 @@ public final class AttestationService: HTTPHandler {
   public let metrics = ServiceMetrics()
   let clock: JOSEClock
   let log: @Sendable (Event) -> Void
+  let logsReports: Bool
   let noteGrant: @Sendable (GateGrant) -> Void
   /// The certificates that may vouch for TPMs. nil means that no key counts as hardware.
   let tpmAuthorities: TPMAuthorities?
@@ -50,18 +51,20 @@ public final class AttestationService: HTTPHandler {
   ///     refuses them at once. A challenge and a report always need the storage.
   ///   - noteGrant: Takes the content of each gate token that was issued, with its secret, on several threads: a
   ///     redeemer of events in this process learns the installation's keys by it.
+  ///   - logsReports: Whether `log` takes each report, too.
   ///   - log: Takes completed actions, on several threads.
   public init(
     account: Account, clock: JOSEClock = .system,
     tpmAuthorities: TPMAuthorities? = nil, grace: Int64 = 0,
     noteGrant: @escaping @Sendable (GateGrant) -> Void = { _ in },
-    log: @escaping @Sendable (Event) -> Void = { _ in }
+    logsReports: Bool = true, log: @escaping @Sendable (Event) -> Void = { _ in }
   ) {
     self.account = account
     self.clock = clock
     self.tpmAuthorities = tpmAuthorities
     self.grace = grace
     self.noteGrant = noteGrant
+    self.logsReports = logsReports
     self.log = log
     management = Management(account, clock: clock)
   }

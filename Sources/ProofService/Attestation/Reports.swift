@@ -118,15 +118,17 @@ struct ReportDesk {
   /// Logs an outcome. What an app does at gates stands in the log under its handle, which another gate and another
   /// generation do not have, and never under the device id.
   func log(
-    _ outcome: String, _ details: [(name: String, value: String)], handle: GateHandle? = nil
+    _ outcome: String, _ details: @autoclosure () -> [(name: String, value: String)],
+    handle: GateHandle? = nil
   ) {
+    guard service.logsReports else { return }
     let name =
       head.purpose == .gate
       ? ("handle", handle?.description ?? "none") : ("device", head.device.description)
     service.log(
       AttestationService.Event(
         name: "report",
-        details: [("outcome", outcome), name, ("purpose", "\(head.purpose)")] + details))
+        details: [("outcome", outcome), name, ("purpose", "\(head.purpose)")] + details()))
   }
 }
 

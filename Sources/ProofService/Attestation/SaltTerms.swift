@@ -96,15 +96,23 @@ struct SaltTerms: Hashable {
   /// The bytes that the MAC covers before the salt's first half. The account comes first with its length, and
   /// the sources last, so that no two terms have the same bytes.
   func authenticated(account: String) -> [UInt8] {
-    var bytes = [UInt8(account.utf8.count)] + account.utf8
-    bytes += asker.keyID.bytes + asker.device.bytes + [asker.purpose.rawValue]
-    bytes += asker.gate.map { [1] + $0.bytes } ?? [0]
-    bytes += expiry.littleEndianBytes + generation.littleEndianBytes
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(256)
+    bytes.append(UInt8(account.utf8.count))
+    bytes += account.utf8
+    asker.keyID.append(to: &bytes)
+    asker.device.append(to: &bytes)
+    bytes.append(asker.purpose.rawValue)
+    bytes.append(asker.gate == nil ? 0 : 1)
+    asker.gate?.append(to: &bytes)
+    bytes += expiry.littleEndianBytes
+    bytes += generation.littleEndianBytes
     bytes.append(UInt8(sources.count))
     for source in sources {
-      bytes += [
-        source.id.evidenceClass.rawValue, source.id.number, source.version, source.groupsLog2,
-      ]
+      bytes.append(source.id.evidenceClass.rawValue)
+      bytes.append(source.id.number)
+      bytes.append(source.version)
+      bytes.append(source.groupsLog2)
     }
     return bytes
   }

@@ -15,23 +15,36 @@ enum CoreSodium {
 
   /// BLAKE2b-256, personalised by a label of 16 characters, without key or under one.
   static func hash(_ label: StaticString, _ bytes: [UInt8], key: borrowing JOSESecret) -> [UInt8] {
-    key.withBytes { key in hash(label, bytes, key: key) }
+    key.withBytes { key in bytes32(hash(label, bytes.span, key: key)) }
   }
 
   static func hash(_ label: StaticString, _ bytes: [UInt8]) -> [UInt8] {
-    hash(label, bytes, key: [UInt8]().span)
+    hash(label, bytes.span)
   }
 
-  private static func hash(
-    _ label: StaticString, _ bytes: [UInt8], key: Span<UInt8>
-  ) -> [UInt8] {
+  static func hash(_ label: StaticString, _ bytes: Span<UInt8>) -> [UInt8] {
+    bytes32(hash(label, bytes, key: Span()))
+  }
+
+  private static func bytes32(_ digest: [32 of UInt8]) -> [UInt8] { Array(copying: digest.span) }
+
+  /// Allocates nothing.
+  static func hash(
+    _ label: StaticString, _ bytes: Span<UInt8>, key: Span<UInt8>
+  ) -> [32 of UInt8] {
     precondition(label.utf8CodeUnitCount == 16 && isReady)
-    let salt = [UInt8](repeating: 0, count: 16)
-    var digest = [UInt8](repeating: 0, count: 32)
-    unsafe key.withUnsafeBufferPointer { key in
-      let result = unsafe crypto_generichash_blake2b_salt_personal(
-        &digest, 32, bytes, UInt64(bytes.count), key.baseAddress, key.count, salt, label.utf8Start)
-      precondition(result == 0, "The lengths are libsodium's own.")
+    var digest = [32 of UInt8](repeating: 0)
+    var target = digest.mutableSpan
+    unsafe target.withUnsafeMutableBufferPointer { target in
+      unsafe key.withUnsafeBufferPointer { key in
+        unsafe bytes.withUnsafeBufferPointer { bytes in
+          // No salt is a salt of zeros.
+          let result = unsafe crypto_generichash_blake2b_salt_personal(
+            target.baseAddress!, 32, bytes.baseAddress, UInt64(bytes.count), key.baseAddress,
+            key.count, nil, label.utf8Start)
+          precondition(result == 0, "The lengths are libsodium's own.")
+        }
+      }
     }
     return digest
   }
@@ -39,7 +52,11 @@ enum CoreSodium {
   /// HMAC-SHA-256 of a label of 16 characters and bytes.
   static func mac(_ label: StaticString, _ bytes: [UInt8], key: borrowing JOSESecret) -> [UInt8] {
     precondition(label.utf8CodeUnitCount == 16 && key.count == keyByteCount && isReady)
-    let message = Array("\(label)".utf8) + bytes
+    var message: [UInt8] = []
+    message.reserveCapacity(16 + bytes.count)
+    unsafe message.append(
+      contentsOf: UnsafeBufferPointer(start: label.utf8Start, count: label.utf8CodeUnitCount))
+    message += bytes
     var mac = [UInt8](repeating: 0, count: 32)
     key.withBytes { key in
       unsafe key.withUnsafeBufferPointer { key in

@@ -11,9 +11,10 @@ enum EvidenceReading {
     of report: AttestationReport, without leftOut: LeftOutEvidence = .none
   ) -> Properties {
     var properties: Properties = []
-    for record in report.evidence.records(of: .environment)
-    where !leftOut.contains(record.source, record.name) {
-      guard let meaning = meanings[Place(record.source.number, record.name)] else { continue }
+    for record in report.evidence.records
+    where record.source.evidenceClass == .environment
+      && !leftOut.contains(record.source, record.name) {
+      guard let meaning = meaning(of: record.source.number, record.name) else { continue }
       if record.digest == unasked { continue }
       switch record.digest {
       case nil, meaning.untold: properties.insert(.unreadable)
@@ -39,17 +40,7 @@ enum EvidenceReading {
   /// Whether a record of the environment has a digest of “nothing special”.
   static func hasConstant(_ source: SourceID, _ name: String) -> Bool {
     source.evidenceClass == .environment
-      && meanings[Place(source.number, Array(name.utf8))] != nil
-  }
-
-  private struct Place: Hashable {
-    let number: UInt8
-    let name: [UInt8]
-
-    init(_ number: UInt8, _ name: [UInt8]) {
-      self.number = number
-      self.name = name
-    }
+      && meaning(of: source.number, Array(name.utf8)) != nil
   }
 
   /// The property that a record shows if it is not “nothing special”; the digest of “nothing
@@ -60,8 +51,13 @@ enum EvidenceReading {
   /// shows nothing about the app, and would mark every app there as unreadable.
   private static let unasked = fact("cannot be asked")
 
-  /// The meanings, by source and record.
-  private static let meanings: [Place: Meaning] = {
+  private static func meaning(of number: UInt8, _ name: [UInt8]) -> Meaning? {
+    guard meanings.indices.contains(Int(number)) else { return nil }
+    return meanings[Int(number)].first { $0.name == name }?.meaning
+  }
+
+  /// The records of each source, by its number, and their meanings. A source has few.
+  private static let meanings: [[(name: [UInt8], meaning: Meaning)]] = {
     // Two flags of 8 bytes: unset at the start, and unset now.
     let unset = digest("pfp1.fact.......", [UInt8](repeating: 0, count: 16))
     // In a container, a debugger outside of it has no number.
@@ -81,10 +77,11 @@ enum EvidenceReading {
       (7, "translator", .emulator, fact("none")), (7, "valgrind", .emulator, fact("none")),
       (7, "views", .emulator, fact("agree")),
     ]
-    return Dictionary(
-      uniqueKeysWithValues: rows.map { number, name, property, nothing in
-        (Place(number, Array(name.utf8)), (property, nothing, name == "tracer" ? contained : nil))
-      })
+    return (0...(rows.map(\.0).max() ?? 0)).map { number in
+      rows.filter { $0.0 == number }.map { _, name, property, nothing in
+        (Array(name.utf8), (property, nothing, name == "tracer" ? contained : nil))
+      }
+    }
   }()
 
   /// The meaning of the SDK's findings.

@@ -21,23 +21,38 @@ struct MachineSight: Sendable, Hashable {
   }
 
   init(of report: AttestationReport) {
+    // The records of one source stand together, so each source is a part of the transcript.
     var transcript: [UInt8] = []
-    var parts: [UInt8: [UInt8]] = [:]
-    for record in report.evidence.records(of: .device)
-    where record.source.number != InstanceID.secretSource {
+    transcript.reserveCapacity(1_024)
+    var places = [Range<Int>](repeating: 0..<0, count: Self.sources.count)
+    for record in report.evidence.records {
       let number = record.source.number
-      var bytes = [number, UInt8(record.name.count)] + record.name
-      bytes += record.digest.map { [1] + $0.bytes } ?? [0]
-      transcript += bytes
-      parts[number, default: []] += bytes
+      guard record.source.evidenceClass == .device, number != InstanceID.secretSource else {
+        continue
+      }
+      let start = transcript.count
+      transcript.append(number)
+      transcript.append(UInt8(record.name.count))
+      transcript += record.name
+      transcript.append(record.digest == nil ? 0 : 1)
+      record.digest?.append(to: &transcript)
+      guard Self.sources.contains(number) else { continue }
+      let index = Int(number - Self.sources.lowerBound)
+      if places[index].isEmpty { places[index] = start..<start }
+      places[index] = places[index].lowerBound..<transcript.count
     }
     digest = Array(CoreSodium.hash("pfs1.machine....", transcript).prefix(16))
-    self.parts = Self.sources.flatMap { number -> [UInt8] in
-      guard let bytes = parts[number] else {
-        return [UInt8](repeating: 0, count: Self.partSize)
+    var parts: [UInt8] = []
+    parts.reserveCapacity(Self.partSize * Self.sources.count)
+    for place in places {
+      guard !place.isEmpty else {
+        parts += [UInt8](repeating: 0, count: Self.partSize)
+        continue
       }
-      return Array(CoreSodium.hash("pfs1.machine-src", bytes).prefix(Self.partSize))
+      parts += CoreSodium.hash("pfs1.machine-src", transcript.span.extracting(place))
+        .prefix(Self.partSize)
     }
+    self.parts = parts
   }
 
   /// Whether this is certainly another machine: a source that both show differs. Two sights that
@@ -45,11 +60,10 @@ struct MachineSight: Sendable, Hashable {
   func isOther(than machine: MachineSight) -> Bool {
     if digest == machine.digest { return false }
     guard let parts, let others = machine.parts else { return true }
-    let nothing = [UInt8](repeating: 0, count: Self.partSize)[...]
     return stride(from: 0, to: parts.count, by: Self.partSize).contains { start in
       let mine = parts[start..<start + Self.partSize]
       let theirs = others[start..<start + Self.partSize]
-      return !mine.elementsEqual(nothing) && !theirs.elementsEqual(nothing)
+      return !mine.allSatisfy { $0 == 0 } && !theirs.allSatisfy { $0 == 0 }
         && !mine.elementsEqual(theirs)
     }
   }

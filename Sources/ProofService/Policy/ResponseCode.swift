@@ -36,7 +36,7 @@ public struct ResponseCode: Sendable, Hashable {
     let plain =
       (isPassed ? 1 : 0) | (UInt64(properties.rawValue) & Self.propertyBits) << 1
       | (noise & 0xFFF) << 23 | (UInt64(properties.rawValue) >> 22 & Self.moreBits) << 35
-    let code = Self.encipher(plain, key: key)
+    let code = key.withBytes { key in Self.encipher(plain, key: key) }
     var text: [UInt8] = []
     for place in stride(from: 45, through: 0, by: -5) {
       text.append(Self.alphabet[Int(code >> UInt64(place) & 31)])
@@ -53,7 +53,7 @@ public struct ResponseCode: Sendable, Hashable {
       guard let value = Self.alphabet.firstIndex(of: character) else { return nil }
       code = code << 5 | UInt64(value)
     }
-    let plain = Self.decipher(code, key: key)
+    let plain = key.withBytes { key in Self.decipher(code, key: key) }
     guard plain >> 39 == 0 else { return nil }
     isPassed = plain & 1 == 1
     properties = Properties(
@@ -63,7 +63,7 @@ public struct ResponseCode: Sendable, Hashable {
 
   // Eight rounds of a Feistel network over two halves of 25 bits.
 
-  private static func encipher(_ plain: UInt64, key: borrowing JOSESecret) -> UInt64 {
+  private static func encipher(_ plain: UInt64, key: Span<UInt8>) -> UInt64 {
     var (left, right) = (plain >> 25 & half, plain & half)
     for round in 0..<8 as Range<UInt8> {
       (left, right) = (right, left ^ mix(round, right, key: key))
@@ -71,7 +71,7 @@ public struct ResponseCode: Sendable, Hashable {
     return left << 25 | right
   }
 
-  private static func decipher(_ code: UInt64, key: borrowing JOSESecret) -> UInt64 {
+  private static func decipher(_ code: UInt64, key: Span<UInt8>) -> UInt64 {
     var (left, right) = (code >> 25 & half, code & half)
     for round in (0..<8 as Range<UInt8>).reversed() {
       (left, right) = (right ^ mix(round, left, key: key), left)
@@ -79,12 +79,12 @@ public struct ResponseCode: Sendable, Hashable {
     return left << 25 | right
   }
 
-  private static func mix(_ round: UInt8, _ value: UInt64, key: borrowing JOSESecret) -> UInt64 {
-    var message: [UInt8] = [round]
-    for shift in stride(from: 0, to: 32, by: 8) {
-      message.append(UInt8(truncatingIfNeeded: value >> UInt64(shift)))
-    }
-    let digest = CoreSodium.hash("pfs1.arc-round..", message, key: key)
-    return digest.prefix(4).reduce(0) { $0 << 8 | UInt64($1) } & half
+  private static func mix(_ round: UInt8, _ value: UInt64, key: Span<UInt8>) -> UInt64 {
+    let message: [5 of UInt8] = [
+      round, UInt8(truncatingIfNeeded: value), UInt8(truncatingIfNeeded: value >> 8),
+      UInt8(truncatingIfNeeded: value >> 16), UInt8(truncatingIfNeeded: value >> 24),
+    ]
+    let digest = CoreSodium.hash("pfs1.arc-round..", message.span, key: key)
+    return (0..<4).reduce(0) { $0 << 8 | UInt64(digest[$1]) } & half
   }
 }

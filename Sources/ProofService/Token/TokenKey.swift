@@ -11,9 +11,11 @@ final class TokenKey: Sendable {
   private let store: any Store
   /// The count up to which tokens may be sealed before the next block is reserved.
   private let reserved = CoreLock<UInt64>(0)
-  /// The decoy key that signs failing apps' tokens. It is one key, because equal claims give equal
-  /// signatures under the right key too.
-  private let decoyKey = CoreLock<JSONWebKey?>(nil)
+  /// Signs with the key; nil if the key does not sign.
+  private let signer: JWSSigner?
+  /// Signs failing apps' tokens, with one decoy key, because equal claims give equal signatures under the right key
+  /// too. Kept as the other signer is, so that both take the same time.
+  private let decoySigner = CoreLock<JWSSigner?>(nil)
 
   /// The most tokens that a crash can lose of a key's 2^32.
   static let block: UInt64 = 4_096
@@ -22,6 +24,7 @@ final class TokenKey: Sendable {
     self.key = key
     self.counter = counter
     self.store = store
+    signer = try? JWSSigner(key)
   }
 
   /// The `typ` of custom tokens: backends expect `JWT` of an API's token.
@@ -31,14 +34,17 @@ final class TokenKey: Sendable {
   func token(
     _ claims: Claims, signedBy signer: TokenKey? = nil
   ) throws(ServiceError) -> String {
-    try reserve()
-    return try Self.token(claims, by: key, signedBy: signer?.key)
+    let own = try ServiceError.ofJOSE { () throws(JOSEError) in
+      key.algorithm.isSignature ? try ownSigner() : try signer?.ownSigner()
+    }
+    guard key.algorithm.isSignature, let own else { return try sealed(claims, signedBy: own) }
+    return try Self.signed(claims, by: own)
   }
 
   /// A signed token with the app's own claims.
   func customToken(_ claims: Claims) throws(ServiceError) -> String {
     try ServiceError.ofJOSE { () throws(JOSEError) in
-      try JWSSigner(key).sign(claims, type: Self.customType)
+      try ownSigner().sign(claims, type: Self.customType)
     }
   }
 
@@ -50,25 +56,32 @@ final class TokenKey: Sendable {
     _ claims: Claims, signedBy signer: TokenKey? = nil
   ) throws(ServiceError) -> String {
     let signing = try signer?.signingDecoy()
-    guard !key.algorithm.isSignature else { return try Self.token(claims, by: signingDecoy()) }
-    if key.algorithm.isPublicKeyEncryption { return try token(claims, signedByKey: signing) }
+    guard !key.algorithm.isSignature else { return try Self.signed(claims, by: signingDecoy()) }
+    if key.algorithm.isPublicKeyEncryption { return try sealed(claims, signedBy: signing) }
     // Use a fresh key: sealed tokens differ each time anyway, and one key may seal only so many.
-    return try Self.token(claims, by: freshDecoy(), signedBy: signing)
+    return try Self.sealed(claims, by: freshDecoy(), signedBy: signing)
   }
 
-  private func token(
-    _ claims: Claims, signedByKey signing: JSONWebKey?
+  /// The signer, or the reason why there is none.
+  private func ownSigner() throws(JOSEError) -> JWSSigner {
+    if let signer { return signer }
+    return try JWSSigner(key)
+  }
+
+  private func sealed(
+    _ claims: Claims, signedBy signer: JWSSigner?
   ) throws(ServiceError) -> String {
     try reserve()
-    return try Self.token(claims, by: key, signedBy: signing)
+    return try Self.sealed(claims, by: key, signedBy: signer)
   }
 
-  private func signingDecoy() throws(ServiceError) -> JSONWebKey {
-    try decoyKey.withLock { (known) throws(ServiceError) in
+  private func signingDecoy() throws(ServiceError) -> JWSSigner {
+    try decoySigner.withLock { (known) throws(ServiceError) in
       if let known { return known }
       let decoy = try freshDecoy()
-      known = decoy
-      return decoy
+      let signer = try ServiceError.ofJOSE { () throws(JOSEError) in try JWSSigner(decoy) }
+      known = signer
+      return signer
     }
   }
 
@@ -79,13 +92,18 @@ final class TokenKey: Sendable {
     }
   }
 
-  private static func token(
-    _ claims: Claims, by key: JSONWebKey, signedBy signer: JSONWebKey? = nil
+  private static func signed(
+    _ claims: Claims, by signer: JWSSigner
+  ) throws(ServiceError) -> String {
+    try ServiceError.ofJOSE { () throws(JOSEError) in try signer.sign(claims) }
+  }
+
+  private static func sealed(
+    _ claims: Claims, by key: JSONWebKey, signedBy signer: JWSSigner?
   ) throws(ServiceError) -> String {
     try ServiceError.ofJOSE { () throws(JOSEError) in
-      if key.algorithm.isSignature { return try JWSSigner(key).sign(claims) }
       guard let signer else { return try JWEEncrypter(key).seal(claims) }
-      return try JWEEncrypter(key).seal(claims, signedBy: JWSSigner(signer))
+      return try JWEEncrypter(key).seal(claims, signedBy: signer)
     }
   }
 

@@ -212,6 +212,34 @@ import Testing
     #expect(DeviceNote(row.note)?.machines.count == count)
   }
 
+  /// An app states texts, and its note is JSON that the strict parser reads, whatever they contain.
+  @Test func `a note keeps each statement of an app as it is`() throws {
+    let place = Workplace()
+    defer { withExtendedLifetime(place) {} }
+    let bench = try Bench(try StoreKind.memory.make(place))
+    let statements = ["plain", "\"", "\\", "a\nb\t\u{0}\u{1F}\u{7F}", "\u{2028} é 😀", ""]
+    let challenge = try bench.challenge()
+    let report = try bench.app.report(
+      .init(
+        .token, name: Bench.api, userProperty: statements.joined(),
+        properties: statements.enumerated().map { .init("p\($0.offset)\"", $0.element) }
+          + [.init("p0\"", "said again")]), answering: challenge)
+    #expect(bench.post("/v1/report", report).status == 200)
+    let row = try #require(try bench.store.device(bench.app.device))
+    guard case .object(let note) = try JSONValue(parsing: row.note.span),
+      case .object(let said) = note["said"]
+    else {
+      Issue.record("the note is no object")
+      return
+    }
+    #expect(note.text("userProperty") == statements.joined())
+    #expect(said.text("p0\"") == "said again")
+    for (number, statement) in statements.enumerated().dropFirst() {
+      #expect(said.text("p\(number)\"") == statement)
+    }
+    #expect(DeviceNote(row.note)?.machines.count == 1)
+  }
+
   /// Four threads attest while a fifth rotates. It waits for the challenges of two keys before, as an
   /// operator does by the clock.
   @Test func `a rotation of the key of salts under load refuses no report`() throws {
