@@ -216,8 +216,8 @@ let package = Package(
     .target(
       name: "ProofService",
       dependencies: [
-        "ProofBytes", "ProofBackend", "ProofModel", "ProofJOSE", "HTTPServing", "CSodium", "CSQLite",
-        "CCrypto",
+        "ProofBytes", "ProofBackend", "ProofModel", "ProofJOSE", "HTTPServing", "CSodium",
+        "CSQLite", "CCrypto",
       ],
       swiftSettings: strictSwift),
 

@@ -13,7 +13,8 @@ enum EvidenceReading {
     var properties: Properties = []
     for record in report.evidence.records
     where record.source.evidenceClass == .environment
-      && !leftOut.contains(record.source, record.name) {
+      && !leftOut.contains(record.source, record.name)
+    {
       guard let meaning = meaning(of: record.source.number, record.name) else { continue }
       if record.digest == unasked { continue }
       switch record.digest {

@@ -3,7 +3,8 @@
 /// Every statement that is prepared once and kept, and the schema.
 enum SQLiteStatement: Int, CaseIterable {
   case row, rows, insertRow, putRow, removeRow, counter, advance, spentSlot, raiseLast,
-    deadSlots, raiseFloor, device, glance, latestDevices, sight, eldestDevices, dropDevice, raise, line,
+    deadSlots, raiseFloor, device, glance, latestDevices, sight, eldestDevices, dropDevice, raise,
+    line,
     linesOfDevice, raiseLine, dropLines, countDevices, begin, commit, rollBack,
     mark, rollBackToMark, forgetMark
 

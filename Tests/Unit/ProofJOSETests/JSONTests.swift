@@ -56,8 +56,9 @@ struct JSONTests {
     #expect(reasonOf(Array(text.utf8)) == .repeatedMember)
   }
 
-  /// Few names are compared with each other, and many go into a set: counts around the change from one to the other.
-  @Test("A name comes once among few names and among many", arguments: [2, 23, 24, 25, 26, 27, 200])
+  /// Few names are compared with each other, and many go into a set: the counts lie around that change.
+  @Test(
+    "A name comes once among few names and among many", arguments: [2, 23, 24, 25, 26, 27, 200])
   func duplicatesAmongMany(count: Int) throws {
     let members = (0..<count).map { "\"n\($0)\":\($0)" }
     let value = try JSONValue(parsing: "{\(members.joined(separator: ","))}")

@@ -214,16 +214,16 @@ import Testing
 
   /// An app states texts, and its note is JSON that the strict parser reads, whatever they contain.
   @Test func `a note keeps each statement of an app as it is`() throws {
-    let place = Workplace()
-    defer { withExtendedLifetime(place) {} }
-    let bench = try Bench(try StoreKind.memory.make(place))
+    let bench = try Bench()
     let statements = ["plain", "\"", "\\", "a\nb\t\u{0}\u{1F}\u{7F}", "\u{2028} é 😀", ""]
-    let challenge = try bench.challenge()
+    var subject = AttestationReport.Subject(
+      .token, name: Bench.api, userProperty: statements.joined())
+    for (number, statement) in statements.enumerated() {
+      subject.properties.append(.init("p\(number)\"", statement))
+    }
+    subject.properties.append(.init("p0\"", "said again"))
     let report = try bench.app.report(
-      .init(
-        .token, name: Bench.api, userProperty: statements.joined(),
-        properties: statements.enumerated().map { .init("p\($0.offset)\"", $0.element) }
-          + [.init("p0\"", "said again")]), answering: challenge)
+      subject, answering: try bench.challenge(bench.app))
     #expect(bench.post("/v1/report", report).status == 200)
     let row = try #require(try bench.store.device(bench.app.device))
     guard case .object(let note) = try JSONValue(parsing: row.note.span),

@@ -43,7 +43,8 @@ import Testing
     #expect(try one.use(use) == .again(use.answer))
   }
 
-  @Test func `as many threads read at one time as there are readers, and all others get their turn`() throws {
+  @Test func `as many threads read at a time as there are readers, and all get their turn`() throws
+  {
     let place = Workplace()
     let path = place.path(of: "store")
     do { _ = try SQLiteStore(creatingAt: path) }
