@@ -14,7 +14,7 @@ import re
 import sys
 import unittest
 
-from builds import HERE, LANGUAGES, ROOT, STATIC, make_firmware, run, swift_build
+from builds import HERE, LANGUAGES, OUT, ROOT, STATIC, make_firmware, run, swift_build
 from linkage import Dependency, Linkage
 
 sys.path[:0] = [str(HERE.parents[1] / name) for name in ("Process/Backend", "Support/Runner")]
@@ -133,6 +133,24 @@ class Consumers(unittest.TestCase):
         self.assertEqual(Firmware(self.place, self.firmware["C++17"], other, self.secret, self.issuer).end(), 1)
 
 
+class DebugBuild(unittest.TestCase):
+    """An app's first builds are debug builds. Without optimisation its first measurement takes fifteen times as long."""
+
+    MEASURING = ("ProofCore", "ProofKey", "ProofProbe")
+
+    def test_the_c_that_measures_and_proves_is_optimised(self):
+        swift_build()
+        # What SwiftPM's debug build runs: the last option of its kind counts.
+        commands = (OUT / "app" / "debug.yaml").read_text()
+        for target in self.MEASURING:
+            objects = re.findall(rf'^  "[^"\n]*/{target}\.build/[^"\n]*\.c\.o":\n((?:    .*\n)+)', commands, re.MULTILINE)
+            sources = list((ROOT / "CSources" / target).rglob("*.c"))
+            self.assertGreater(len(objects), 0, target)
+            self.assertGreaterEqual(len(sources), len(objects), target)
+            for command in objects:
+                self.assertEqual(re.findall(r'"(-O\w)"', command)[-1], "-O2", command)
+
+
 def code_of(text):
     """Lines of code: no comments, no imports and includes, no empty lines; spaces at the ends do not count."""
     lines = (re.sub(r"\s*//.*", "", line).strip() for line in text.splitlines())
@@ -159,4 +177,4 @@ class Tutorials(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    sys.exit(runner.run(runner.of_classes(Consumers, Dependency, Linkage, Tutorials), sys.argv[1:]))
+    sys.exit(runner.run(runner.of_classes(Consumers, DebugBuild, Dependency, Linkage, Tutorials), sys.argv[1:]))
