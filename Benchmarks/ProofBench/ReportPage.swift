@@ -236,7 +236,7 @@ extension ReportPage {
     [
       curve("measure.size", "size", "Cost against bundle size: files of 1 MiB", "MiB"),
       curve("measure.files", "files", "Cost against number of files: files of 4 KiB", "files"),
-      unlock, peers,
+      unlock, peers, own,
     ].compactMap { $0 }
   }
 
@@ -285,21 +285,30 @@ extension ReportPage {
   }
 
   private var peers: Block? {
-    let bars = headlines.filter { $0.ratio.under != "proof.c" && $0.ratio.under != "floor.sodium" }
-      .map { line in
-        Bars.Bar(
-          line.ratio.under == "proofprobe" || line.ratio.under == "round.proof"
-            ? Self.short(line) : "cold over \(line.ratio.under == "kept" ? "warm, kept" : "warm")",
-          line.ratio.value, threeDigits(line.ratio.value))
-      }
+    bars("peers", "Ratios to peers: to the right of the line, the peer costs more (logarithmic)") {
+      $0.group.hasPrefix("peers.")
+    }
+  }
+
+  /// Our own two ways beside each other. Peers stand on another axis.
+  private var own: Block? {
+    bars("own", "Ratios of our own: right of the line, the first one costs more (logarithmic)") {
+      !$0.group.hasPrefix("peers.")
+    }
+  }
+
+  private func bars(_ name: String, _ title: String, of isShown: (Headline) -> Bool) -> Block? {
+    let bars = headlines.filter(isShown).map {
+      Bars.Bar(Self.short($0), $0.ratio.value, threeDigits($0.ratio.value))
+    }
     guard !bars.isEmpty else { return nil }
-    let title = "Ratios to peers: to the right of the line, the peer costs more (logarithmic)"
     return .picture(
-      file: "\(results.date)-peers.svg", title: title, svg: Bars(title, bars, even: 1).svg)
+      file: "\(results.date)-\(name).svg", title: title, svg: Bars(title, bars, even: 1).svg)
   }
 
   private static func short(_ line: Headline) -> String {
-    line.ratio.over.hasPrefix("round.")
+    guard line.group.hasPrefix("peers.") else { return line.plain }
+    return line.ratio.over.hasPrefix("round.")
       ? String(line.ratio.over.dropFirst("round.".count))
       : line.plain.split(separator: " over ours, cold, ").map { $0.filter { $0 != "`" } }
         .joined(separator: ": ")

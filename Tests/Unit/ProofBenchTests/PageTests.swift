@@ -35,17 +35,31 @@ func sample(foreign: Double? = 0.01, missing: [String] = []) -> Results {
 struct ReportPageTests {
   private func page(_ results: Results) -> String { ReportPage(results).files[0].text }
 
-  @Test("is two pages and the results, called after its day, and four pictures that the pages show")
+  @Test("is two pages and the results, called after its day, and five pictures that the pages show")
   func files() {
     let files = ReportPage(sample()).files
     #expect(
       files.map(\.name) == [
         "2026-02-03.md", "2026-02-03.html", "2026-02-03.json", "2026-02-03-size.svg",
         "2026-02-03-files.svg", "2026-02-03-unlock.svg", "2026-02-03-peers.svg",
+        "2026-02-03-own.svg",
       ])
     for picture in files.dropFirst(3) {
       #expect(files[0].text.contains("](\(picture.name))"))
       #expect(files[1].text.contains(picture.text))
+    }
+  }
+
+  @Test("shows peers on an axis of their own")
+  func axes() throws {
+    let files = ReportPage(sample()).files
+    let peers = try #require(files.first { $0.name.hasSuffix("-peers.svg") }).text
+    let own = try #require(files.first { $0.name.hasSuffix("-own.svg") }).text
+    for words in ["b3sum: one file of 256 MiB", "ecdsa-openssl"] {
+      #expect(peers.contains(words) && !own.contains(words), "\(words)")
+    }
+    for words in ["cold proof over warm, files by name", "proof in Swift over one in C"] {
+      #expect(own.contains(words) && !peers.contains(words), "\(words)")
     }
   }
 
