@@ -6,6 +6,7 @@
     bench.py warm [--seconds 60]       a full proof, cold and warm, of an app with 200 MiB of code
     bench.py curves [--seconds 60]     cost against bytes and against files, up to 4 GiB and 100,000 files
     bench.py floor [--seconds 30]      a warm proof beside its floor: what the kernel is asked in one, and nothing else
+    bench.py tree [--seconds 60]       a trial: one big file by BLAKE3's tree, beside b3sum and this version's measurement
     bench.py report                    what was found, as tables; plots into docs/results
 
 Results of each part replace its older ones in .build/probe-bench/results. In each round every candidate runs once,
@@ -31,6 +32,7 @@ BUILD = os.path.normpath(f"{HERE}/../../.build/probe-bench")
 RESULTS = f"{BUILD}/results"
 MEASURE = f"{BUILD}/probe-measure"
 PROOF = f"{BUILD}/probe-proof"
+TREE = f"{BUILD}/probe-tree"
 # A user id without rights.
 ORDINARY = 65534
 
@@ -133,9 +135,47 @@ def floor(seconds: float) -> None:
           f"others ran {os.getloadavg()[0]:.0f} at once")
 
 
+def tree(seconds: float) -> None:
+    """One file of 256 MiB by each candidate in turns; medians of the ratios to b3sum within one round."""
+    bundle = inputs.make(f"{BUILD}/trees/a", *inputs.TREES["a"])
+    file = next(os.path.join(folder, name) for folder, _, names in os.walk(bundle) for name in names)
+    check_tree(file)
+    commands = {"b3sum, 2 threads": (["b3sum", "--no-mmap", "--num-threads", "2", file], bundle),
+                "b3sum, 2 threads, mapped": (["b3sum", "--num-threads", "2", file], bundle),
+                "b3sum, 1 thread": (["b3sum", "--num-threads", "1", file], bundle),
+                "this version": ([MEASURE, "."], bundle)}
+    for way in ("read", "huge", "map"):
+        commands[f"tree, {way}"] = ([TREE, way, "2", file], bundle)
+    rounds = interleave(commands, seconds, 5)
+    print(f"{len(rounds)} rounds; least and median in milliseconds, processor time, median ratio to b3sum's best:")
+    for name in commands:
+        times = [one["found"][name][0] * 1e3 for one in rounds]
+        work = [one["found"][name][1] * 1e3 for one in rounds]
+        best = [min(one["found"][peer][0] for peer in commands if peer.startswith("b3sum")) for one in rounds]
+        ratios = [time / 1e3 / least for time, least in zip(times, best, strict=True)]
+        print(f"| {name} | {min(times):.1f} | {statistics.median(times):.1f} | {statistics.median(work):.1f} "
+              f"| {statistics.median(ratios):.2f} |")
+
+
+def check_tree(big: str) -> None:
+    """The trial gives b3sum's digest for the big file, and for lengths around each bound of the tree."""
+    folder = f"{BUILD}/tree"
+    os.makedirs(folder, exist_ok=True)
+    files = [big]
+    for size in (0, 1, 64, 65, 1023, 1024, 1025, 8191, 1 << 20, (1 << 20) + 1, 3 << 20, (7 << 20) + 5):
+        files.append(f"{folder}/{size}")
+        inputs.write_file(files[-1], size, 0)
+    for file in files:
+        wanted = subprocess.run(["b3sum", file], stdout=subprocess.PIPE, check=True).stdout.split()[0]
+        for way in ("read", "huge", "map"):
+            found = subprocess.run([TREE, way, "2", file], stdout=subprocess.PIPE, check=True).stdout.split()[0]
+            if found != wanted:
+                sys.exit(f"the trial's digest of {file} is wrong")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description="Measures the measurement.")
-    parser.add_argument("part", choices=["warm", "curves", "floor", "report"])
+    parser.add_argument("part", choices=["warm", "curves", "floor", "tree", "report"])
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--first", action="store_true", help="real-time priority, resting as long as it runs")
     options = parser.parse_args()
@@ -150,6 +190,8 @@ def main() -> None:
         curves(options.seconds)
     elif options.part == "floor":
         floor(options.seconds)
+    elif options.part == "tree":
+        tree(options.seconds)
     else:
         print(report.everything(RESULTS))
         report.plots(RESULTS, os.path.normpath(f"{HERE}/../../docs/results"))

@@ -72,16 +72,14 @@ package struct JSONIndex: Sendable {
     return bytes
   }
 
-  /// Whether a string's text is this one, which is ASCII.
-  package func string(at node: Int, is text: StaticString, in whole: Span<UInt8>) -> Bool {
+  /// Whether a string's text is this one, byte by byte.
+  package func string(at node: Int, is text: String, in whole: Span<UInt8>) -> Bool {
     guard nodes[node].kind == .string else { return false }
-    return text.withUTF8Buffer { text in
-      var cursor = JSONStringCursor(nodes[node])
-      for index in 0..<text.count {
-        guard unsafe cursor.next(in: whole) == text[index] else { return false }
-      }
-      return cursor.next(in: whole) == nil
+    var cursor = JSONStringCursor(nodes[node])
+    for byte in text.utf8 {
+      guard cursor.next(in: whole) == byte else { return false }
     }
+    return cursor.next(in: whole) == nil
   }
 
   /// The characters of a number.

@@ -24,7 +24,7 @@ struct AttestationWriter {
   }
 
   mutating func write(_ span: RawSpan) {
-    unsafe span.withUnsafeBytes { unsafe bytes.append(contentsOf: $0) }
+    bytes.append(span)
   }
 
   mutating func write(raw: [UInt8]) { bytes += raw }

@@ -43,14 +43,12 @@ extension FixedBytes {
 
   /// The bytes, copied into an array.
   public var bytes: [UInt8] {
-    withBytes { span in unsafe span.withUnsafeBufferPointer { unsafe Array($0) } }
+    withBytes { Array(copying: $0) }
   }
 
   /// Appends the bytes to others.
   package func append(to bytes: inout [UInt8]) {
-    withBytes { span in
-      unsafe span.withUnsafeBufferPointer { unsafe bytes.append(contentsOf: $0) }
-    }
+    withBytes { bytes.append($0) }
   }
 
   /// The bytes in hexadecimal: values of this type are public.

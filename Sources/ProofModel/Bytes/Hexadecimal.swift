@@ -4,13 +4,7 @@
 package enum Hexadecimal {
   /// Two digits for each byte.
   package static func encode(_ bytes: Span<UInt8>) -> String {
-    unsafe String(unsafeUninitializedCapacity: 2 * bytes.count) { text in
-      for index in bytes.indices {
-        unsafe text[2 * index] = digit(bytes[index] >> 4)
-        unsafe text[2 * index + 1] = digit(bytes[index] & 15)
-      }
-      return 2 * bytes.count
-    }
+    String(pairsFor: bytes) { (digit($0 >> 4), digit($0 & 15)) }
   }
 
   /// Two digits for each byte.

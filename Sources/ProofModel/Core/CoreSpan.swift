@@ -20,7 +20,34 @@ extension RawSpan {
   }
 }
 
+extension Array where Element == UInt8 {
+  /// The bytes of a span.
+  package init(copying span: Span<UInt8>) {
+    self = unsafe span.withUnsafeBufferPointer { unsafe Array($0) }
+  }
+
+  /// Adds the bytes of a span.
+  mutating func append(_ span: Span<UInt8>) {
+    unsafe span.withUnsafeBufferPointer { unsafe append(contentsOf: $0) }
+  }
+
+  /// Adds the bytes of a span.
+  mutating func append(_ span: RawSpan) {
+    unsafe span.withUnsafeBytes { unsafe append(contentsOf: $0) }
+  }
+}
+
 extension String {
+  /// ASCII, two characters for each byte.
+  init(pairsFor bytes: Span<UInt8>, _ pair: (UInt8) -> (UInt8, UInt8)) {
+    self = unsafe String(unsafeUninitializedCapacity: 2 * bytes.count) { text in
+      for index in bytes.indices {
+        unsafe (text[2 * index], text[2 * index + 1]) = pair(bytes[index])
+      }
+      return 2 * bytes.count
+    }
+  }
+
   /// Lends the UTF-8 of the text as C takes it, without a terminator.
   mutating func withCharacters<R>(_ body: (UnsafeBufferPointer<CChar>) -> R) -> R {
     withUTF8 { bytes in

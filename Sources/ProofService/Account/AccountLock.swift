@@ -83,9 +83,3 @@ struct WrappedKey: Sendable {
     }
   }
 }
-
-extension Array where Element == UInt8 {
-  init(copying span: Span<UInt8>) {
-    self = unsafe span.withUnsafeBufferPointer { unsafe Array($0) }
-  }
-}
