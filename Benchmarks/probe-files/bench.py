@@ -6,7 +6,7 @@
     bench.py warm [--seconds 60]       a full proof, cold and warm, of an app with 200 MiB of code
     bench.py curves [--seconds 60]     cost against bytes and against files, up to 4 GiB and 100,000 files
     bench.py floor [--seconds 30]      a warm proof beside its floor: what the kernel is asked in one, and nothing else
-    bench.py tree [--seconds 60]       a trial: one big file by BLAKE3's tree, beside b3sum and this version's measurement
+    bench.py tree [--seconds 60]       a trial: one big file by BLAKE3's tree, beside b3sum and this version
     bench.py report                    what was found, as tables; plots into docs/results
 
 Results of each part replace its older ones in .build/probe-bench/results. In each round every candidate runs once,

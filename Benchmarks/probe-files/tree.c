@@ -54,7 +54,8 @@ static void mix(uint32_t v[16], unsigned a, unsigned b, unsigned c, unsigned d, 
   v[b] = rotated(v[b] ^ v[c], 7);
 }
 
-static void compress(struct digest *chain, const uint8_t block[BLOCK], unsigned size, uint64_t counter, uint32_t flags) {
+static void compress(struct digest *chain, const uint8_t block[BLOCK], unsigned size, uint64_t counter,
+                     uint32_t flags) {
   uint32_t v[16], m[16], next[16];
   memcpy(v, chain, 32);
   memcpy(v + 8, IV, 16);
@@ -215,7 +216,8 @@ static void eight(struct digest *out, const struct inputs *inputs) {
 
 #define WIDE __attribute__((target("avx512f")))
 
-WIDE static inline void mix_sixteen(__m512i v[16], unsigned a, unsigned b, unsigned c, unsigned d, __m512i x, __m512i y) {
+WIDE static inline void mix_sixteen(__m512i v[16], unsigned a, unsigned b, unsigned c, unsigned d, __m512i x,
+                                    __m512i y) {
   v[a] = _mm512_add_epi32(_mm512_add_epi32(v[a], v[b]), x);
   v[d] = _mm512_ror_epi32(_mm512_xor_si512(v[d], v[a]), 16);
   v[c] = _mm512_add_epi32(v[c], v[d]);
@@ -356,7 +358,8 @@ static void *hash_windows(void *argument) {
       done += (size_t)count;
     }
     uint32_t root = work->windows == 1 ? ROOT : 0;
-    work->found[i] = size == WINDOW && root == 0 ? window_of(bytes, at / CHUNK) : part_of(bytes, size, at / CHUNK, root);
+    work->found[i] =
+        size == WINDOW && root == 0 ? window_of(bytes, at / CHUNK) : part_of(bytes, size, at / CHUNK, root);
   }
   free(buffer);
   return NULL;

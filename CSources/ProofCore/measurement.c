@@ -208,7 +208,7 @@ static void absent_digest(uint8_t digest[PFC_DIGEST_BYTES]) {
 struct encoded_record {
   /// The leaf that the record belongs to, then the record. Only a leaf's transcript takes the first byte.
   uint8_t bytes[1 + HEAD_BYTES + PFC_NAME_MAX + PFC_DIGEST_BYTES];
-  size_t size;  ///< Without the first byte.
+  size_t size;  ///< The first byte does not count.
 };
 
 static void encode(struct encoded_record *record, const struct pfc_source *source, const uint8_t *name,
@@ -250,7 +250,7 @@ int pfc_measurement_update(struct pfc_measurement *fold, uint8_t class_, uint8_t
 
   encode(&record, &fold->config.sources[source], name, name_size, digest);
   if (fold->state == REPEATING) {
-    // What follows from the device class is known, and the leaves stand in the configuration.
+    // All that follows from the device class is known, and the leaves stand in the configuration.
   } else if (class_ == PFC_CLASS_DEVICE) {
     pfc_hash_update(&fold->device_set, record.bytes + 1, record.size);
     fold->device_records++;

@@ -43,7 +43,7 @@ struct pfc_measurement {
   uint8_t name[PFC_NAME_MAX];
   uint32_t records;         ///< So far, all classes.
   uint32_t device_records;  ///< So far.
-  uint32_t records_before;  ///< Of the baseline that this fold repeats.
+  uint32_t records_before;  ///< Records of the baseline that this fold repeats.
   uint32_t seen;            ///< One bit for each asked-for source.
   struct pfc_config config;
   struct pfc_mac integrity;
@@ -96,7 +96,8 @@ PFC_MUST_USE int pfc_measurement_baseline_final(struct pfc_config *config, struc
 /// again, in the same order, then `_final`. So a service, or an app that attests, spares the second computation of all
 /// that follows from the device class and from the leaves. Records are not compared with those of the first time: IM
 /// covers what comes now, DM and the leaves what came then. `_final` fails with PFC_E_ORDER if their numbers differ.
-/// `key` is the baseline's. PFC_E_SPACE if the configuration does not fit, PFC_E_SOURCE as `_final`; both kill the fold.
+/// `key` is the baseline's. PFC_E_SPACE if the configuration does not fit, PFC_E_SOURCE as `_final`; both kill the
+/// fold.
 PFC_MUST_USE int pfc_measurement_baseline_repeat(uint8_t *config, size_t capacity, size_t *size,
                                                  struct pfc_measurement *fold, const struct pfc_key *key);
 

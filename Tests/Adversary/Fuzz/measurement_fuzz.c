@@ -4,7 +4,8 @@
 ///
 /// Oracles: a model of the order and of what is asked for gives the same answer to every record; a refused fold is
 /// dead and empty; a complete one gives IM, DM and DPK as docs/SPEC.md, section 6, computes them over the whole
-/// evidence at once; a baseline that is repeated gives the same; and the baseline differs from nothing when measured again, and in one group when one record did.
+/// evidence at once; a baseline that is repeated gives the same; and the baseline differs from nothing when measured
+/// again, and in one group when one record did.
 
 #include <stdlib.h>
 

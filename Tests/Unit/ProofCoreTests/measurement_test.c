@@ -307,7 +307,7 @@ static void a_baseline_is_repeated_whole(void) {
         CHECK_NUMBER(add(&fold, sample.records, 1), PFC_E_ORDER);
         CHECK_NUMBER(pfc_measurement_final(&measured, &fold), PFC_E_ARGUMENT);
         break;
-      case 7:  // What only other folds have.
+      case 7:  // Ends of other folds.
         CHECK_NUMBER(add(&fold, sample.records, SAMPLE_RECORDS), PFC_OK);
         CHECK_NUMBER(pfc_measurement_compare(&difference, &fold), PFC_E_ARGUMENT);
         CHECK_NUMBER(pfc_measurement_final(&measured, &fold), PFC_E_ARGUMENT);
