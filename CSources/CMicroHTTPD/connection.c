@@ -88,6 +88,8 @@ static void begin(struct pfh_server *server, struct MHD_Connection *connection, 
   made->next = server->connections;
   if (made->next != NULL) made->next->previous = made;
   server->connections = made;
+  // A stop has ended the streams of those that were in the list.
+  if (atomic_load(&server->is_stopping)) shutdown(made->socket, SHUT_RDWR);
   pthread_mutex_unlock(&server->mutex);
   atomic_fetch_add(&server->open, 1);
   atomic_fetch_add(&server->accepted, 1);
@@ -101,6 +103,8 @@ static void end(struct pfh_server *server, struct pfh_connection *connection) {
   if (connection->previous != NULL) connection->previous->next = connection->next;
   if (connection->next != NULL) connection->next->previous = connection->previous;
   if (server->connections == connection) server->connections = connection->next;
+  // A stop may wait for the last one.
+  if (server->connections == NULL && atomic_load(&server->is_stopping)) pthread_cond_broadcast(&server->changed);
   pthread_mutex_unlock(&server->mutex);
   atomic_fetch_sub(&server->open, 1);
   free(connection->target);

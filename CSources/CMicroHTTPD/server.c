@@ -17,6 +17,9 @@
   "+AEAD:+GROUP-X25519:+GROUP-SECP256R1:+GROUP-SECP384R1:+SIGN-ALL:-SIGN-RSA-SHA1:-SIGN-ECDSA-SHA1:"     \
   "-SIGN-DSA-SHA1:+COMP-NULL:%SERVER_PRECEDENCE"
 
+/// The most that a stop waits for the ends of connections that no request is in flight on.
+enum { CLOSE_MS = 2000 };
+
 static int start_daemon(struct pfh_server *server, int is_secure) {
   const struct pfh_limits *const limits = &server->limits;
   // No MHD_USE_ERROR_LOG: what it says is about clients' faults, and goes to standard error line by line.
@@ -179,8 +182,7 @@ int pfh_server_renew(pfh_server *server, pfh_certificate *certificate) {
   return 1;
 }
 
-/// Waits until no request is in flight, or the time is over. 1 if none is.
-static int drain(struct pfh_server *server, uint32_t ms) {
+static struct timespec time_after(uint32_t ms) {
   struct timespec end;
   clock_gettime(CLOCK_MONOTONIC, &end);
   end.tv_sec += (time_t)(ms / 1000);
@@ -189,6 +191,12 @@ static int drain(struct pfh_server *server, uint32_t ms) {
     end.tv_sec += 1;
     end.tv_nsec -= 1000000000L;
   }
+  return end;
+}
+
+/// Waits until no request is in flight, or the time is over. 1 if none is.
+static int drain(struct pfh_server *server, uint32_t ms) {
+  const struct timespec end = time_after(ms);
   pthread_mutex_lock(&server->mutex);
   int failure = 0;
   while (server->in_flight > 0 && failure == 0) {
@@ -199,6 +207,23 @@ static int drain(struct pfh_server *server, uint32_t ms) {
   return is_drained;
 }
 
+/// Ends all streams, and waits until libmicrohttpd has closed their connections, or the time is over.
+///
+/// Once it stops, libmicrohttpd 0.9.75 queues no answer (MHD_queue_response returns MHD_YES at once) and then reads the
+/// answer that was to refuse a malformed request: the process ends. A connection that is closed refuses nothing.
+static void close_connections(struct pfh_server *server, uint32_t ms) {
+  const struct timespec end = time_after(ms);
+  int failure = 0;
+  pthread_mutex_lock(&server->mutex);
+  for (struct pfh_connection *each = server->connections; each != NULL; each = each->next) {
+    shutdown(each->socket, SHUT_RDWR);
+  }
+  while (server->connections != NULL && failure == 0) {
+    failure = pthread_cond_timedwait(&server->changed, &server->mutex, &end);
+  }
+  pthread_mutex_unlock(&server->mutex);
+}
+
 int pfh_server_stop(pfh_server *server, uint32_t drain_ms) {
   atomic_store(&server->is_stopping, 1);
   MHD_quiesce_daemon(server->daemon);
@@ -207,6 +232,7 @@ int pfh_server_stop(pfh_server *server, uint32_t drain_ms) {
   // Refuses from now on; closed only when no thread can be about to accept from it any more.
   shutdown(server->socket, SHUT_RDWR);
   const int is_drained = drain(server, drain_ms);
+  close_connections(server, CLOSE_MS);
   MHD_stop_daemon(server->daemon);
   stop_watch(server);
   close(server->socket);

@@ -41,7 +41,6 @@ UNSEEN = {
     ("measurement.c", "leaf_end", "full, sizeof full"): "four bytes go into a leaf; nothing uses the others",
     ("measurement.c", "leaves_empty_two", "full, sizeof full"):
         "four bytes of each go into a leaf; nothing uses the others",
-    ("measurement.c", "device_finish", "mask, sizeof mask"): "the record that ends the device class is added over it",
     ("ledger.c", "check_free", "&slot, sizeof slot"): "a tenant's only after a fault; else zeros",
     ("ledger.c", "check_free", "bytes, sizeof bytes"): "a tenant's only after a fault; else zeros",
     ("proof.c", "pfc_proof_literal", "bytes, sizeof bytes"): "so near its caller that the next call stands on it",

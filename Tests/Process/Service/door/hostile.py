@@ -24,6 +24,9 @@ from checks import Checks  # noqa: E402
 from service import make_certificate  # noqa: E402
 
 CONNECTIONS = 1000
+# Stops while as many clients as this send what libmicrohttpd itself refuses.
+STOPS, CLIENTS = 25, 300
+REFUSED = b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: x\r\n\r\n"
 WHOLE = b"POST /a?b=c HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhello"
 REQUESTS = [
     WHOLE, WHOLE * 2, WHOLE * 20,
@@ -90,6 +93,28 @@ def honest(port, context):
             return said.startswith(b"HTTP/1.1 200") and said.endswith(b"hello")
 
 
+def stop_under_fire(door):
+    """The door's exit status, stopped while requests that are refused come in on connections that are open.
+
+    libmicrohttpd 0.9.75 begins no answer once it stops, and then reads the answer that it did not begin: a connection
+    that still stands then may end the process.
+    """
+    with contextlib.ExitStack() as stack:
+        process = stack.enter_context(subprocess.Popen(
+            [door], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True))
+        port = int(process.stdout.readline())
+        clients = [stack.enter_context(socket.create_connection(("127.0.0.1", port))) for _ in range(CLIENTS)]
+        for client in clients:
+            client.sendall(WHOLE)
+        for client in clients:
+            client.recv(65536)
+        process.stdin.close()
+        for client in clients:
+            with contextlib.suppress(OSError):
+                client.sendall(REFUSED)
+        return process.wait(timeout=60)
+
+
 def main():
     seed = int(sys.argv[1]) if len(sys.argv) > 1 else random.randrange(1 << 32)
     print(f"seed {seed}")
@@ -99,6 +124,8 @@ def main():
         folder = pathlib.Path(name)
         door = build(folder)
         chain, key = make_certificate(folder, "door")
+        stops = [stop_under_fire(door) for _ in range(STOPS)]
+        checks.that(stops == [0] * STOPS, f"stops while refused requests come in: {stops}")
         for context in [None, ssl.create_default_context(cafile=str(chain))]:
             kind = "TLS" if context else "plain"
             with subprocess.Popen([door, chain, key] if context else [door], stdin=subprocess.PIPE,
