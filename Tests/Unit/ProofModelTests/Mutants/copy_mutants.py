@@ -4,6 +4,7 @@
 
 KIT, LINK, SERVICE = "Sources/ProofKit/Attestor", "Sources/ProofLink", "Sources/ProofService"
 JUDGEMENT, CALL = f"{SERVICE}/Policy/Judgement.swift", f"{LINK}/ConnectionCall.swift"
+NOTE = f"{SERVICE}/Policy/DeviceNote.swift"
 
 COPY_MUTANTS = [
     ("a report that does not tell of it", f"{KIT}/AttestationExchange.swift", "if !settings.copySightings.isEmpty {",
@@ -15,7 +16,7 @@ COPY_MUTANTS = [
     ("a kept token holds the news back", f"{KIT}/AttestorSettings.swift",
      "state.changeSettings { $0.copySightings.insert(hardware) }", "state.settings.copySightings.insert(hardware)",
      "AttestorTests", []),
-    ("the service does not remember it", JUDGEMENT, "if report.tellsOfCopy { copyReported = now }", "",
+    ("the service does not remember it", NOTE, "if report.tellsOfCopy { copyReported = now }", "",
      "PolicyTests", []),
     ("the service remembers it for ever", JUDGEMENT, "{ $0 >= now - Int64(policy.cloneWindow) }", "{ $0 > 0 }",
      "PolicyTests", []),
