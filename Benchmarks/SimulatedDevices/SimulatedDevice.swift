@@ -2,6 +2,7 @@
 
 internal import ProofKit
 package import ProofModel
+internal import Synchronization
 
 /// One of many devices that run the same app, built with this SDK: its device sources are its own, all
 /// else is shared. What it sees does not change from one attestation to the next.
@@ -49,24 +50,40 @@ package struct SimulatedDevice: Sendable {
   private static let bundle: UInt8 = 3
 
   private static func evidence(_ device: Int, _ records: Int) throws(ProofError) -> EvidenceSet {
-    var evidence: [EvidenceRecord] = []
-    for (evidenceClass, numbers) in sources {
+    var own: [EvidenceRecord] = []
+    for (evidenceClass, numbers) in sources where evidenceClass == .device {
+      for number in numbers {
+        own.append(
+          try record(
+            SourceID(evidenceClass, number), name: "simulated",
+            "device \(device) source \(number)"))
+      }
+    }
+    return try EvidenceSet(own + app(records))
+  }
+
+  /// The records that all devices share, in their order, by the number of files. To make them for each device would
+  /// cost a load generator more than its requests.
+  private static let apps = Mutex<[Int: [EvidenceRecord]]>([:])
+
+  private static func app(_ records: Int) throws(ProofError) -> [EvidenceRecord] {
+    if let known = apps.withLock({ $0[records] }) { return known }
+    var shared: [EvidenceRecord] = []
+    for (evidenceClass, numbers) in sources where evidenceClass != .device {
       for number in numbers {
         let source = try SourceID(evidenceClass, number)
-        switch evidenceClass {
-        case .device:
-          let seed = "device \(device) source \(number)"
-          evidence.append(try record(source, name: "simulated", seed))
-        case .app where number == bundle:
+        if evidenceClass == .app, number == bundle {
           for file in 0..<records {
-            evidence.append(try record(source, name: "share/file-\(file)", "file \(file)"))
+            shared.append(try record(source, name: "share/file-\(file)", "file \(file)"))
           }
-        case .app, .environment:
-          evidence.append(try record(source, name: "simulated", "\(source)"))
+        } else {
+          shared.append(try record(source, name: "simulated", "\(source)"))
         }
       }
     }
-    return try EvidenceSet(evidence)
+    let made = try EvidenceSet(shared).records
+    apps.withLock { $0[records] = made }
+    return made
   }
 
   private static func record(

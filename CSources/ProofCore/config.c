@@ -164,10 +164,9 @@ int pfc_config_find(const struct pfc_config *config, uint8_t class_, uint8_t num
   return -1;
 }
 
-/// Spreads names over groups; nothing secret rests on it.
-static uint32_t fnv1a(const uint8_t *bytes, size_t size) {
+uint32_t pfc_name_hash(const uint8_t *name, size_t size) {
   uint32_t hash = 2166136261u;
-  for (size_t i = 0; i < size; i++) hash = (hash ^ bytes[i]) * 16777619u;
+  for (size_t i = 0; i < size; i++) hash = (hash ^ name[i]) * 16777619u;
   return hash;
 }
 
@@ -177,5 +176,5 @@ int pfc_config_group(const struct pfc_config *config, uint8_t class_, uint8_t nu
   unsigned first = 0;
   if (index < 0 || name_size == 0 || name_size > PFC_NAME_MAX) return -1;
   for (int i = 0; i < index; i++) first += groups_of(&config->sources[i]);
-  return (int)(first + (fnv1a(name, name_size) & (groups_of(&config->sources[index]) - 1)));
+  return (int)(first + (pfc_name_hash(name, name_size) & (groups_of(&config->sources[index]) - 1)));
 }

@@ -152,11 +152,17 @@ static enum pfc_frame_result take_later(struct pfc_reassembler *reassembler, con
   return finish(reassembler, (packet[0] & FLAG_LAST) != 0);
 }
 
+/// Whether messages of this type are carried. 9 and 10 are reserved.
+static int is_carried(uint8_t type) {
+  return (type >= PFC_MESSAGE_ASK && type <= PFC_MESSAGE_STATUS) ||
+         (PFC_KEEPS_LOG && (type == PFC_MESSAGE_LOG_ASK || type == PFC_MESSAGE_LOG));
+}
+
 enum pfc_frame_result pfc_reassemble(struct pfc_reassembler *reassembler, const uint8_t *packet, size_t size) {
   uint8_t type;
   if (size <= PFC_FRAME_HEAD_BYTES || size > PFC_PACKET_MAX) return PFC_FRAME_GARBAGE;
   type = packet[0] & TYPE_MASK;
-  if ((packet[0] & FLAGS_ZERO) != 0 || type < PFC_MESSAGE_ASK || type > PFC_MESSAGE_STATUS) return PFC_FRAME_GARBAGE;
+  if ((packet[0] & FLAGS_ZERO) != 0 || !is_carried(type)) return PFC_FRAME_GARBAGE;
   return (packet[0] & FLAG_FIRST) != 0 ? take_first(reassembler, packet, size)
                                        : take_later(reassembler, packet, size);
 }

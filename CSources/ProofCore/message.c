@@ -24,6 +24,11 @@ int pfc_message_fits(uint8_t type, size_t size) {
       return size == PFC_RECALL_BYTES;
     case PFC_MESSAGE_STATUS:
       return size == PFC_STATUS_BYTES;
+    case PFC_MESSAGE_LOG_ASK:
+      return PFC_KEEPS_LOG && size == PFC_LOG_ASK_BYTES;
+    case PFC_MESSAGE_LOG:
+      return PFC_KEEPS_LOG && size >= PFC_LOG_BYTES(0) && size <= PFC_LOG_BYTES(PFC_LOG_ENTRIES_MAX) &&
+             size <= PFC_MESSAGE_MAX && (size - PFC_LOG_BYTES(0)) % PFC_LOG_ENTRY_BYTES == 0;
     default:
       return 0;
   }

@@ -29,7 +29,7 @@ struct pfc_reason_row {
   char step[95];
 };
 
-enum { PFC_REASON_ROWS = 438 };
+enum { PFC_REASON_ROWS = 442 };
 
 // Arrays of characters, not pointers: the table needs no relocation, and a linker drops it as a whole.
 static const struct pfc_reason_row pfc_reason_rows[PFC_REASON_ROWS] = {
@@ -130,6 +130,10 @@ static const struct pfc_reason_row pfc_reason_rows[PFC_REASON_ROWS] = {
     {PFC_MENDER_OPERATOR, "PROOF-32", "random failed",
      "The generator of random numbers failed, or repeats itself.",
      "Have the hardware repaired."},
+    {PFC_MENDER_OPERATOR, "PROOF-33", "log too far",
+     "A part of the hardware's log ends too many entries after those that were read, or begins before the first "
+     "one to read.",
+     "Read it again with a higher bound of steps, or from an earlier entry."},
     {PFC_MENDER_DEVELOPER, "SETUP-1", "malformed configuration",
      "The text is neither #ACCOUNT@HOST:PORT#FINGERPRINT nor a signed configuration.",
      "Pass the initial configuration as the operator exported it."},
@@ -552,6 +556,12 @@ static const struct pfc_reason_row pfc_reason_rows[PFC_REASON_ROWS] = {
     {PFC_MENDER_ONLINE, "LINK-21", "copied",
      "Another copy of the app has sent commands, and the token refuses this class of command to copies.",
      "Fetch a new measurement, and ask the operator which device is the right one."},
+    {PFC_MENDER_OPERATOR, "LINK-22", "log missing",
+     "The hardware keeps no log, or its firmware does not hand it out.",
+     "Provision the hardware with a log, or update its firmware."},
+    {PFC_MENDER_DEVELOPER, "LINK-23", "log not permitted",
+     "The hardware hands out its log only after an accepted command on the same link, and so many parts for each.",
+     "Send a command, then collect the log on the same connection."},
     {PFC_MENDER_ONLINE, "LOCK-1", "accepted",
      "The hardware gave this verdict in a place where it is none.",
      "Connect again; if it stays, update app and firmware."},
@@ -744,6 +754,9 @@ static const struct pfc_reason_row pfc_reason_rows[PFC_REASON_ROWS] = {
     {PFC_MENDER_DEVELOPER, "CORE-14", "space",
      "The output does not fit the space offered.",
      "Offer as many bytes as the header names."},
+    {PFC_MENDER_DEVELOPER, "CORE-15", "too far",
+     "A number is so far away that checking it takes more work than the caller permits.",
+     "Permit more steps, or read on from a later place."},
     {PFC_MENDER_DEVELOPER, "gate-1", "token length",
      "The gate token has another number of bytes.",
      "Send the gate token whole."},

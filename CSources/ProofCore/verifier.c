@@ -7,6 +7,7 @@
 #include "verifier_answer.h"
 #include "verifier_clock.h"
 #include "verifier_detail.h"
+#include "verifier_log.h"
 #include "verifier_receive.h"
 
 // Life -----------------------------------------------------------------------------------------------------------
@@ -36,7 +37,12 @@ int pfc_verifier_init(struct pfc_verifier *verifier, const struct pfc_hardware *
   return PFC_OK;
 }
 
-void pfc_verifier_wipe(struct pfc_verifier *verifier) { pfc_wipe(verifier, sizeof *verifier); }
+void pfc_verifier_wipe(struct pfc_verifier *verifier) {
+#if PFC_KEEPS_LOG
+  if (verifier->log != NULL) pfc_wipe(verifier->log, sizeof *verifier->log);
+#endif
+  pfc_wipe(verifier, sizeof *verifier);
+}
 
 void pfc_session_init(struct pfc_session *session) { memset(session, 0, sizeof *session); }
 
@@ -61,6 +67,9 @@ void pfc_verifier_capabilities(const struct pfc_verifier *verifier, struct pfc_c
   capabilities->slots = PFC_SLOTS;
   capabilities->features = PFC_FEATURE_TOKEN_2 | PFC_FEATURE_UPCOMING | (PFC_RATCHETS ? PFC_FEATURE_RATCHET : 0u);
   if (verifier->hardware->has_factory_secret) capabilities->features |= PFC_FEATURE_FACTORY_SECRET;
+#if PFC_KEEPS_LOG
+  if (verifier->log != NULL) capabilities->features |= PFC_FEATURE_LOG;
+#endif
   memcpy(capabilities->hardware_id, verifier->hardware->id, PFC_ID_BYTES);
 }
 #endif
@@ -151,7 +160,9 @@ void pfc_verifier_receive(struct pfc_verifier *verifier, struct pfc_session *ses
                           const uint8_t *message, size_t size, struct pfc_outcome *outcome) {
   uint8_t verdict;
   uint16_t detail = 0;
+  uint64_t next = pfc_log_next(verifier);
   memset(outcome, 0, sizeof *outcome);
   verdict = receive(verifier, session, type, message, size, outcome, &detail);
   if (verdict != PFC_VERDICT_NONE) pfc_answer_plain(outcome, verdict, detail, 0);
+  pfc_log_answered(verifier, next, outcome->verdict);
 }

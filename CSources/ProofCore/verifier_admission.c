@@ -9,6 +9,7 @@
 #include "verifier_answer.h"
 #include "verifier_clock.h"
 #include "verifier_detail.h"
+#include "verifier_log.h"
 #include "verifier_receive.h"
 #include "verifier_review.h"
 
@@ -86,8 +87,12 @@ PFC_APART static uint8_t hold_token(struct pfc_verifier *verifier, int index, co
     next = ledger->slots[index];
   }
   pfc_slot_fill(&next, token, digest);
-  result = pfc_verifier_raise(verifier, review, token->issued, 0, &changed);
-  if (result == PFC_OK) result = pfc_ledger_put(ledger, index, &next);
+  result = pfc_log_token(verifier, token);
+  if (result == PFC_OK) {
+    result = pfc_verifier_raise(verifier, review, token->issued, 0, &changed);
+    if (result == PFC_OK) result = pfc_ledger_put(ledger, index, &next);
+    if (result != PFC_OK) pfc_log_withdraw(verifier);
+  }
   if (result == PFC_OK && fresh) verifier->alive_from[index] = verifier->swept_from;
   pfc_wipe(&next, sizeof next);
   return result == PFC_OK ? PFC_VERDICT_HELD : pfc_verdict_of(result);
@@ -209,12 +214,23 @@ static int is_news(const struct pfc_ledger *ledger, const struct pfc_order *orde
   return order->generation > slot->revoked || order->issued > slot->revoked_at;
 }
 
+/// Whether an order finds a slot, if it needs one. One that does not may be sent again by anyone, and writes nothing.
+static int has_room(const struct pfc_ledger *ledger, const struct pfc_order *order) {
+  if (order->type != PFC_ORDER_REVOKE || order->issued < ledger->floor) return 1;
+  return pfc_ledger_find(ledger, order->instance_id) >= 0 || pfc_ledger_find_free(ledger) >= 0;
+}
+
 static int obey(struct pfc_verifier *verifier, const struct pfc_order *order, const volatile uint32_t *review,
                 int *changed) {
-  int result = order->type == PFC_ORDER_REVOKE ? revoke(verifier, order, changed) : PFC_OK;
+  int result = has_room(&verifier->ledger, order) ? pfc_log_order(verifier, order) : PFC_E_SPACE;
   if (result != PFC_OK) return result;
-  return pfc_verifier_raise(verifier, review, order->issued, order->type == PFC_ORDER_FLOOR ? order->issued : 0,
-                            changed);
+  if (order->type == PFC_ORDER_REVOKE) result = revoke(verifier, order, changed);
+  if (result == PFC_OK) {
+    result = pfc_verifier_raise(verifier, review, order->issued, order->type == PFC_ORDER_FLOOR ? order->issued : 0,
+                                changed);
+  }
+  if (result != PFC_OK) pfc_log_withdraw(verifier);
+  return result;
 }
 
 void pfc_receive_order(struct pfc_verifier *verifier, struct pfc_session *session, const uint8_t *message,

@@ -9,6 +9,7 @@
 #include "verifier_answer.h"
 #include "verifier_clock.h"
 #include "verifier_detail.h"
+#include "verifier_log.h"
 #include "verifier_receive.h"
 #include "verifier_review.h"
 
@@ -248,7 +249,7 @@ static uint8_t commit(struct pfc_verifier *verifier, int index, struct pfc_slot 
 #endif
 
 /// Notes a command that both looks let in: in its slot, or with the candidate that replaces it.
-static uint8_t accept(struct pfc_verifier *verifier, struct pfc_session *session, int index,
+static uint8_t store(struct pfc_verifier *verifier, struct pfc_session *session, int index,
                       const struct pfc_slot *judged, const struct pfc_command *command,
                       const uint8_t nonce[PFC_NONCE_BYTES], uint8_t verdict) {
 #if PFC_OPENS_TOKENS
@@ -259,6 +260,19 @@ static uint8_t accept(struct pfc_verifier *verifier, struct pfc_session *session
   (void)session, (void)judged;
 #endif
   return note_accepted(verifier, index, command, nonce, verdict);
+}
+
+/// Carries a command that the first look let in as far as its execution: entry in the log, then its slot.
+static uint8_t accept(struct pfc_verifier *verifier, struct pfc_session *session, int index,
+                      const struct pfc_slot *judged, const struct pfc_command *command,
+                      const uint8_t nonce[PFC_NONCE_BYTES], uint8_t verdict, uint32_t review) {
+  uint8_t stored = PFC_VERDICT_FAULT;
+  // The two looks never differ unless something was done to the hardware: the log tells that, too.
+  int result = pfc_log_command(verifier, command, review == PFC_REVIEW_PASSED ? verdict : PFC_VERDICT_FAULT);
+  if (review != PFC_REVIEW_PASSED || result != PFC_OK) return PFC_VERDICT_FAULT;
+  stored = store(verifier, session, index, judged, command, nonce, verdict);
+  if (stored == PFC_VERDICT_FAULT) pfc_log_withdraw(verifier);
+  return stored;
 }
 
 /// Checks a command under a live challenge against its slot; proofs are checked later.
@@ -347,6 +361,23 @@ static uint16_t judged_detail(const struct pfc_slot *slot, const struct pfc_slot
                                                                            : PFC_TOLD(PFC_DETAIL_CLASS_NOT_PERMITTED);
 }
 
+/// Writes the entry of a command that is refused, if its device proof is right. The refusal stands whatever flash says.
+static void log_refused(struct pfc_verifier *verifier, const struct pfc_command *command, uint8_t verdict) {
+  int result = PFC_OK;
+  switch (verdict) {
+    case PFC_VERDICT_INTEGRITY_DIFFERS:
+    case PFC_VERDICT_NOT_PERMITTED:
+    case PFC_VERDICT_COPIED:
+    case PFC_VERDICT_REVOKED:  // These two come from a candidate whose device proof is right.
+    case PFC_VERDICT_SUPERSEDED:
+      result = pfc_log_command(verifier, command, verdict);
+      break;
+    default:
+      break;
+  }
+  (void)result;
+}
+
 /// Judges a command twice and answers it. The session's challenge is spent by whatever comes out.
 static void answer_command(struct pfc_verifier *verifier, struct pfc_session *session, const uint8_t *message,
                            size_t size, const struct pfc_command *command, struct pfc_outcome *outcome) {
@@ -367,6 +398,7 @@ static void answer_command(struct pfc_verifier *verifier, struct pfc_session *se
   if (judged == NULL) judged = slot;
   if (judged != slot) verdict = judge_candidate(verifier, judged, slot);
   if (verdict != PFC_VERDICT_NONE) {
+    log_refused(verifier, command, verdict);
     answer_refused(outcome, verdict, 0, command->counter);
     return;
   }
@@ -374,10 +406,10 @@ static void answer_command(struct pfc_verifier *verifier, struct pfc_session *se
   verdict = judge_command(verifier, session, judged, command, nonce);
   if (pfc_verdict_accepts(verdict)) {
     review = pfc_review_command(verifier, session, index, judged, message, size, verdict);
-    // The two looks never differ unless something was done to the hardware.
-    verdict = review == PFC_REVIEW_PASSED ? accept(verifier, session, index, judged, command, nonce, verdict)
-                                          : PFC_VERDICT_FAULT;
+    verdict = accept(verifier, session, index, judged, command, nonce, verdict, review);
     judged = slot;
+  } else {
+    log_refused(verifier, command, verdict);
   }
   if (verdict == PFC_VERDICT_INTEGRITY_DIFFERS) verdict = spend_attempt(verifier, index);
 #if PFC_RATCHETS

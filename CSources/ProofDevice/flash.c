@@ -131,3 +131,19 @@ struct pfc_storage pfd_flash_storage(const struct pfd_flash *flash) {
   struct pfc_storage storage = {.context = (void *)(uintptr_t)flash, .read = storage_read, .write = storage_write};
   return storage;
 }
+
+// The log's ------------------------------------------------------------------------------------------------------
+
+#if PFC_KEEPS_LOG
+struct pfc_log_flash pfd_flash_log(const struct pfd_flash *flash) {
+  struct pfc_log_flash log = {.context = flash->context,
+                              .offset = flash->log_page * flash->page_bytes,
+                              .page_bytes = flash->page_bytes,
+                              .pages = flash->log_pages,
+                              .programs_once = flash->log_programs_once,
+                              .read = flash->read,
+                              .erase = flash->erase,
+                              .program = flash->program};
+  return log;
+}
+#endif

@@ -42,6 +42,9 @@ static const struct characteristic characteristics[] = {
 #if PFD_TELLS_CAPABILITIES
     {PFD_HANDLE_CAPABILITIES, PFD_PROPERTY_READ, 0},
 #endif
+#if PFD_CARRIES_LOG
+    {PFD_HANDLE_LOG, WRITES, PFC_MESSAGE_LOG_ASK},
+#endif
 };
 
 enum { COUNT = sizeof characteristics / sizeof characteristics[0] };

@@ -42,6 +42,7 @@ void pfd_link_flush(struct pfd_link *link) {
       if (size == 0) {
         // An answer that is told is told: a glitch that comes back here finds none (Tests/Process/Firmware/skip.py).
         memset(link->reply, 0, sizeof link->reply);
+        if (PFD_CARRIES_LOG) memset(link->reassembler.bytes, 0, sizeof link->reassembler.bytes);
         link->reply_handle = 0;
         return;
       }
@@ -82,9 +83,17 @@ static void refuse(struct pfd_link *link, uint8_t opcode, uint16_t handle, uint8
 }
 
 static void notify(struct pfd_link *link, uint16_t handle, const struct pfc_outcome *outcome) {
-  memcpy(link->reply, outcome->reply, outcome->reply_size);
-  if (pfc_fragment_init(&link->fragmenter, outcome->reply_type, link->reply, outcome->reply_size,
-                        (size_t)link->mtu - HEAD_BYTES) == PFC_OK) {
+  const uint8_t *reply = link->reply;
+  // A LOG may be longer than the buffer of one PDU.
+  size_t pdu = link->mtu < PFD_OUT_MAX ? link->mtu : PFD_OUT_MAX;
+  if (PFD_CARRIES_LOG && outcome->reply_type == PFC_MESSAGE_LOG) {
+    // Nothing is reassembled while anything waits to be sent, so the LOG stays where it is.
+    reply = link->reassembler.bytes;
+  } else {
+    memcpy(link->reply, outcome->reply, outcome->reply_size);
+  }
+  if (pfc_fragment_init(&link->fragmenter, outcome->reply_type, reply, outcome->reply_size, pdu - HEAD_BYTES) ==
+      PFC_OK) {
     link->reply_handle = handle;
   }
 }

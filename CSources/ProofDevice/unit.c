@@ -121,6 +121,60 @@ static void do_command(struct pfd_unit *unit, unsigned link, const struct pfc_ou
   tell(unit, &event);
 }
 
+// Asking for the log. Only a link that had a command accepted may ask, so that a stranger neither costs the lock work
+// nor counts its entries. A LOG reads at most PFC_LOG_ENTRIES_MAX entries and writes nothing. It goes out packet by
+// packet as its central takes them, and nothing else is taken from that central meanwhile.
+
+#if PFD_CARRIES_LOG
+
+/// Makes the LOG in the place of the LOG-ASK, and answers its size: 0 if flash does not answer. A profile with a
+/// shorter buffer sends fewer entries.
+static size_t make_log(const struct pfc_log_ring *ring, uint8_t *message, size_t capacity) {
+  struct pfc_log_ask ask;
+  uint8_t nonce[PFC_NONCE_BYTES];
+  uint64_t first, left;
+  uint8_t count = 0;
+  size_t size = 0;
+  int result;
+  if (pfc_log_ask_decode(&ask, message, PFC_LOG_ASK_BYTES) != PFC_OK) return 0;
+  memcpy(nonce, ask.nonce, sizeof nonce);
+  first = ask.from < ring->oldest ? ring->oldest : ask.from;
+  if (first > ring->log.next) first = ring->log.next;
+  for (left = ring->log.next - first; left > count && count < PFC_LOG_ENTRIES_MAX; count++) {
+    if (PFC_LOG_BYTES(count + 1u) > capacity) break;
+    if (pfc_log_ring_read(ring, message + PFC_LOG_FIELDS_BYTES + (size_t)PFC_LOG_ENTRY_BYTES * count,
+                          first + count) != PFC_OK) {
+      return 0;
+    }
+  }
+  result = pfc_log_message_make(message, capacity, &size, &ring->log, ring->oldest, first, count, nonce);
+  return result == PFC_OK ? size : 0;
+}
+
+/// Answers a LOG-ASK that came whole on this link.
+static void carry_log(struct pfd_unit *unit, struct pfd_link *link, struct pfc_outcome *outcome) {
+  struct pfc_answer answer = {.verdict = PFC_VERDICT_NONE};
+  if (!link->may_ask) {
+    answer.verdict = PFC_VERDICT_NOT_PERMITTED;
+    pfc_log_refuse(&unit->log.log, answer.verdict);
+  } else if (link->logs_left == 0) {
+    answer.verdict = PFC_VERDICT_BUSY;
+  } else {
+    // The buffer is as long as the longest message and its check.
+    outcome->reply_size = make_log(&unit->log, link->reassembler.bytes, PFC_MESSAGE_MAX);
+    outcome->reply_type = PFC_MESSAGE_LOG;
+    link->logs_left--;
+    if (outcome->reply_size == 0) answer.verdict = PFC_VERDICT_FAULT;
+  }
+  if (answer.verdict == PFC_VERDICT_NONE) return;
+  outcome->verdict = answer.verdict;
+  outcome->reply_type = PFC_MESSAGE_VERDICT;
+  outcome->reply_size = PFC_VERDICT_MESSAGE_BYTES;
+  pfc_answer_encode(outcome->reply, &answer);
+}
+
+#endif
+
 /// The link of an accepted command is proved from now on; an earlier link of the same instance is not any more, so that
 /// an instance has one kept link at a time.
 static void note_proof(struct pfd_unit *unit, struct pfd_link *link, const struct pfc_outcome *outcome) {
@@ -135,6 +189,10 @@ static void note_proof(struct pfd_unit *unit, struct pfd_link *link, const struc
   (void)outcome;
 #endif
   link->since = now(unit);
+#if PFD_CARRIES_LOG
+  link->may_ask = 1;
+  link->logs_left = PFD_LOGS_MAX;
+#endif
 }
 
 /// Puts the message's reference into its event.
@@ -163,7 +221,15 @@ static void judge(void *context, struct pfd_link *link, uint8_t type, const uint
   struct pfd_unit *unit = context;
   unsigned index = index_of(unit, link);
   struct pfd_event event = {.kind = PFD_EVENT_JUDGED, .link = (uint8_t)index, .a = type};
-  pfc_verifier_receive(&unit->verifier, &link->session, type, bytes, size, outcome);
+#if PFD_CARRIES_LOG
+  // Hardware that keeps no log, or did not start, has the verifier refuse it.
+  if (type == PFC_MESSAGE_LOG_ASK && unit->verifier.ready && unit->verifier.log != NULL) {
+    carry_log(unit, link, outcome);
+  } else
+#endif
+  {
+    pfc_verifier_receive(&unit->verifier, &link->session, type, bytes, size, outcome);
+  }
   event.b = outcome->verdict;
   if (outcome->reply_type == PFC_MESSAGE_VERDICT) event.detail = get16(outcome->reply + 1);
   if (outcome->instance_id != NULL) memcpy(event.id, outcome->instance_id, sizeof event.id);
@@ -248,6 +314,14 @@ int pfd_unit_provision(const struct pfd_port *port, const struct pfc_hardware *h
 }
 #endif
 
+#if PFC_KEEPS_LOG
+int pfd_unit_provision_log(const struct pfd_port *port, const struct pfc_hardware *hardware, uint64_t number,
+                           const uint8_t key[PFC_LOG_KEY_BYTES]) {
+  struct pfc_log_flash flash = pfd_flash_log(&port->flash);
+  return pfc_log_ring_format(&flash, hardware, number, key);
+}
+#endif
+
 PFC_APART int pfd_unit_start(struct pfd_unit *unit, const struct pfd_port *port) {
   struct pfd_event event = {.kind = PFD_EVENT_REFUSES};
   struct pfc_platform platform;
@@ -258,6 +332,12 @@ PFC_APART int pfd_unit_start(struct pfd_unit *unit, const struct pfd_port *port)
   platform = platform_of(port);
   result = pfd_identity_load(&unit->hardware, &unit->port->flash);
   if (result == PFC_OK) result = pfc_verifier_init(&unit->verifier, &unit->hardware, &platform);
+#if PFC_KEEPS_LOG
+  unit->log_flash = pfd_flash_log(&port->flash);
+  if (result == PFC_OK && unit->log_flash.pages != 0) {
+    result = pfc_verifier_keep_log(&unit->verifier, &unit->log, &unit->log_flash);
+  }
+#endif
   if (PFD_TELLS_EVENTS && result == PFC_OK) {
     struct pfc_status status;
     pfc_verifier_status(&unit->verifier, &status);

@@ -14,7 +14,10 @@
 #include "options.h"
 #include "system.h"
 
-enum { FLASH_BYTES = (int)PFD_FLASH_PAGES * FLASH_PAGE_BYTES };
+enum {
+  FLASH_BYTES = (int)PFD_FLASH_PAGES * FLASH_PAGE_BYTES,
+  WITH_LOG_BYTES = FLASH_BYTES + FLASH_LOG_PAGES * FLASH_PAGE_BYTES
+};
 
 static bool whole(ssize_t count, size_t size) { return count >= 0 && (size_t)count == size; }
 
@@ -76,14 +79,28 @@ static int complain(const char *path, const char *what) {
   return STATUS_FAILED;
 }
 
-/// A new file is erased flash.
-static int format(const struct flash_file *flash) {
+/// Makes pages of the file erased flash.
+static int format(const struct flash_file *flash, unsigned from, unsigned to) {
   uint8_t page[FLASH_PAGE_BYTES];
   memset(page, 0xFF, sizeof page);
-  for (unsigned i = 0; i < PFD_FLASH_PAGES; i++) {
+  for (unsigned i = from; i < to; i++) {
     if (!whole(pwrite(flash->file, page, sizeof page, (off_t)i * FLASH_PAGE_BYTES), sizeof page)) return -1;
   }
   return fdatasync(flash->file);
+}
+
+static void set_log_pages(struct flash_file *flash, bool keeps) {
+  flash->port.log_page = PFD_FLASH_PAGES;
+  flash->port.log_pages = keeps ? FLASH_LOG_PAGES : 0;
+}
+
+int flash_file_set_log(struct flash_file *flash, const struct options *options, bool keeps) {
+  if (ftruncate(flash->file, FLASH_BYTES) != 0 ||
+      (keeps && format(flash, PFD_FLASH_PAGES, PFD_FLASH_PAGES + FLASH_LOG_PAGES) != 0)) {
+    return complain(options->flash, system_error());
+  }
+  set_log_pages(flash, keeps);
+  return GO_ON;
 }
 
 int flash_file_open(struct flash_file *flash, const struct options *options) {
@@ -97,8 +114,8 @@ int flash_file_open(struct flash_file *flash, const struct options *options) {
   if ((status.st_mode & 077) != 0) return complain(path, "others can read or write the keys in it: chmod 600");
   if (flock(flash->file, LOCK_EX | LOCK_NB) != 0) return complain(path, "another process is this hardware");
   flash->formatted = status.st_size == 0 && options->provision;
-  if (flash->formatted && format(flash) != 0) return complain(path, system_error());
-  if (status.st_size != 0 && status.st_size != FLASH_BYTES) {
+  if (flash->formatted && format(flash, 0, PFD_FLASH_PAGES) != 0) return complain(path, system_error());
+  if (status.st_size != 0 && status.st_size != FLASH_BYTES && status.st_size != WITH_LOG_BYTES) {
     return complain(path, "not the flash of this build: it has another size");
   }
   if (status.st_size == 0 && !options->provision) return complain(path, "empty: provision it first (--provision)");
@@ -110,6 +127,7 @@ int flash_file_open(struct flash_file *flash, const struct options *options) {
                                    .read = flash_read,
                                    .erase = flash_erase,
                                    .program = flash_program};
+  set_log_pages(flash, status.st_size == WITH_LOG_BYTES);
   return GO_ON;
 }
 

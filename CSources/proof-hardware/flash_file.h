@@ -10,7 +10,10 @@
 
 #include "ProofDevice.h"
 
-enum { FLASH_PAGE_BYTES = 4096 };
+enum {
+  FLASH_PAGE_BYTES = 4096,
+  FLASH_LOG_PAGES = 6  ///< Behind the others, where the hardware keeps a log: 381 entries or more
+};
 
 struct options;
 
@@ -28,6 +31,8 @@ struct flash_file {
 /// Opens the file and locks it: two pieces of hardware with one flash would be one that forgets. With `provision` a
 /// missing one is made, erased. GO_ON, or the status to end with.
 int flash_file_open(struct flash_file *flash, const struct options *options);
+/// Adds the pages of a log, erased, or takes them away: what stood there is gone. GO_ON, or the status to end with.
+int flash_file_set_log(struct flash_file *flash, const struct options *options, bool keeps);
 void flash_file_close(struct flash_file *flash);
 
 #endif

@@ -129,7 +129,8 @@ static const char *verdict_name(uint8_t verdict) {
 
 static const char *message_name(uint8_t type) {
   static const char *const names[] = {"?",     "ask",   "challenge", "token", "command",
-                                      "verdict", "order", "recall",    "status"};
+                                      "verdict", "order", "recall",    "status", "?",
+                                      "?",       "log"};
   return names[type < sizeof names / sizeof names[0] ? type : 0];
 }
 

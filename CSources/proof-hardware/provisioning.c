@@ -22,6 +22,7 @@
 enum {
   FILE_MAX_BYTES = 4096,
   COUNTER_SHIFT = 24,
+  LOG_NUMBER_MAX = 1 << 22,  ///< Its key is as many steps away.
   DAY_SECONDS = 86400,
   AHEAD_SECONDS = DAY_SECONDS  ///< By so much a ledger's time may be ahead of this machine's clock.
 };
@@ -101,6 +102,14 @@ bool provisioning_set(struct provisioning *provisioning, const char *name, const
   } else if (strcmp(name, "counter") == 0) {
     field = GIVEN_COUNTER;
     right = read_decimal(&provisioning->counter, value, UINT64_MAX >> 1);
+  } else if (strcmp(name, "log") == 0) {
+    field = GIVEN_LOG;
+    right = strcmp(value, "yes") == 0 || strcmp(value, "no") == 0;
+    provisioning->keeps_log = strcmp(value, "yes") == 0;
+  } else if (strcmp(name, "log-number") == 0) {
+    field = GIVEN_LOG_NUMBER;
+    right = read_decimal(&provisioning->log_number, value, LOG_NUMBER_MAX) &&
+            provisioning->log_number % PFC_LOG_BLOCK == 0;
   }
   if (right) provisioning->given |= field;
   return right;
@@ -215,6 +224,8 @@ void provisioning_merge(struct provisioning *under, const struct provisioning *o
   if (over->given & GIVEN_EPOCH) under->epoch = over->epoch;
   if (over->given & GIVEN_FLOOR) under->floor = over->floor;
   if (over->given & GIVEN_COUNTER) under->counter = over->counter;
+  if (over->given & GIVEN_LOG) under->keeps_log = over->keeps_log;
+  if (over->given & GIVEN_LOG_NUMBER) under->log_number = over->log_number;
   if (over->given & GIVEN_ID) memcpy(to->id, from->id, sizeof to->id);
   if (over->given & GIVEN_SECRET_KEY) memcpy(to->secret_key, from->secret_key, sizeof to->secret_key);
   if (over->given & GIVEN_ISSUER) {
@@ -283,11 +294,47 @@ static int complete_factory_secret(struct provisioning *provisioning, const uint
   return GO_ON;
 }
 
+/// Whether the log can be what is asked for. Its first key comes from the factory secret and the id, and its place in
+/// flash is found with the secret key: a log does not outlive any of them.
+static int check_log(const struct provisioning *provisioning, const struct flash_file *flash,
+                     const struct pfc_hardware *old) {
+  const struct pfc_hardware *hardware = &provisioning->hardware;
+  bool begins = (provisioning->given & GIVEN_LOG) != 0 && provisioning->keeps_log;
+  if (begins && !provisioning->has_drawn) {
+    log_line(LOG_ERROR, "a log begins with a key of the factory secret: say factory-secret in FILE, as 64 hexadecimal "
+             "digits");
+    return STATUS_USAGE;
+  }
+  if ((provisioning->given & GIVEN_LOG_NUMBER) != 0 && !begins) {
+    log_line(LOG_ERROR, "log-number says where a log begins: say log yes, too");
+    return STATUS_USAGE;
+  }
+  if ((provisioning->given & GIVEN_LOG) == 0 && flash->port.log_pages != 0 &&
+      (memcmp(old->id, hardware->id, PFC_ID_BYTES) != 0 ||
+       !pfc_equal(old->secret_key, hardware->secret_key, PFC_SECRET_KEY_BYTES))) {
+    log_line(LOG_ERROR, "the log in flash belongs to the id and key before: say log yes for a new one, or log no");
+    return STATUS_USAGE;
+  }
+  return GO_ON;
+}
+
+/// Begins the log that is asked for.
+static int provision_log(const struct provisioning *provisioning, const struct pfd_port *port) {
+  uint8_t key[PFC_LOG_KEY_BYTES];
+  int result;
+  if ((provisioning->given & GIVEN_LOG) == 0 || !provisioning->keeps_log) return PFC_OK;
+  pfc_log_first_key(key, provisioning->drawn, provisioning->hardware.id);
+  for (uint64_t i = 0; i < provisioning->log_number; i++) pfc_log_step(key);
+  result = pfd_unit_provision_log(port, &provisioning->hardware, provisioning->log_number, key);
+  pfc_wipe(key, sizeof key);
+  return result;
+}
+
 /// Fills in missing values: from the old provisioning, or, on new flash, drawn.
 static int complete(struct provisioning *provisioning, const struct flash_file *flash) {
   struct provisioning old;
   struct timespec time;
-  uint8_t old_id[PFC_ID_BYTES];
+  struct pfc_hardware before;
   bool known;
   int status = GO_ON;
   memset(&old, 0, sizeof old);
@@ -296,7 +343,7 @@ static int complete(struct provisioning *provisioning, const struct flash_file *
   old.hardware.challenge_seconds = 30;
   old.counter = 1;
   known = pfd_identity_load(&old.hardware, &flash->port) == PFC_OK;
-  memcpy(old_id, old.hardware.id, sizeof old_id);
+  before = old.hardware;
   if (known) {
     old.given = GIVEN_MODE | GIVEN_ISSUER;
     status = outlive_ledger(&old, provisioning, flash);
@@ -313,7 +360,9 @@ static int complete(struct provisioning *provisioning, const struct flash_file *
     *provisioning = old;
   }
   pfc_wipe(&old, sizeof old);
-  if (status == GO_ON) status = complete_factory_secret(provisioning, old_id);
+  if (status == GO_ON) status = complete_factory_secret(provisioning, before.id);
+  if (status == GO_ON) status = check_log(provisioning, flash, &before);
+  pfc_wipe(&before, sizeof before);
   if (status != GO_ON) return status;
   pfc_public_key(provisioning->hardware.public_key, provisioning->hardware.secret_key);
   if ((provisioning->given & GIVEN_MODE) != 0 && (provisioning->given & GIVEN_ISSUER) != 0) return GO_ON;
@@ -321,10 +370,11 @@ static int complete(struct provisioning *provisioning, const struct flash_file *
   return STATUS_USAGE;
 }
 
-static int print_public(const struct pfc_hardware *hardware) {
+static int print_public(const struct pfc_hardware *hardware, bool keeps_log) {
   char id[2 * PFC_ID_BYTES + 1], key[2 * PFC_PUBLIC_KEY_BYTES + 1];
   unsigned features = PFC_FEATURE_TOKEN_2 | PFC_FEATURE_UPCOMING | (PFC_RATCHETS ? PFC_FEATURE_RATCHET : 0u);
   if (hardware->has_factory_secret) features |= PFC_FEATURE_FACTORY_SECRET;
+  if (keeps_log) features |= PFC_FEATURE_LOG;
   log_hex(id, hardware->id, PFC_ID_BYTES);
   log_hex(key, hardware->public_key, PFC_PUBLIC_KEY_BYTES);
   if (dprintf(STDOUT_FILENO, "mode = %s\nid = %s\npublic-key = %s\nfeatures = 0x%02x\n",
@@ -351,17 +401,21 @@ int provision(struct options *options, struct flash_file *flash) {
   int result;
   memset(&port, 0, sizeof port);
   port.random = system_random;
-  port.flash = flash->port;
   if (options->provision_file != NULL) {
     status = read_file(provisioning, options->provision_file, options->open_provision);
   }
   if (status == GO_ON) status = complete(provisioning, flash);
   if (status == GO_ON && flash->formatted) status = forget_state(options);
+  if (status == GO_ON && (provisioning->given & GIVEN_LOG) != 0) {
+    status = flash_file_set_log(flash, options, provisioning->keeps_log);
+  }
+  port.flash = flash->port;
   if (status == GO_ON) {
     result = pfd_unit_provision(&port, &provisioning->hardware, provisioning->epoch, provisioning->floor,
                                 provisioning->counter);
+    if (result == PFC_OK) result = provision_log(provisioning, &port);
     if (result == PFC_OK) {
-      status = print_public(&provisioning->hardware);
+      status = print_public(&provisioning->hardware, port.flash.log_pages != 0);
     } else {
       log_line(LOG_ERROR, "not provisioned: %s (%d)", log_result(result), result);
       status = STATUS_FAILED;

@@ -21,7 +21,9 @@ enum provisioning_field {
   GIVEN_COUNTER = 128,
   GIVEN_EPOCH = 256,
   GIVEN_RENEW = 512,
-  GIVEN_FACTORY_SECRET = 1024
+  GIVEN_FACTORY_SECRET = 1024,
+  GIVEN_LOG = 2048,
+  GIVEN_LOG_NUMBER = 4096
 };
 
 struct provisioning {
@@ -33,6 +35,8 @@ struct provisioning {
   uint64_t epoch;
   uint64_t floor;
   uint64_t counter;
+  bool keeps_log;       ///< Begin a log, or end it
+  uint64_t log_number;  ///< Its first entry
 };
 
 /// Takes one field. False if there is none of this name, or the value is not one of its values.

@@ -39,6 +39,9 @@ package struct AttributeTable: Sendable, Hashable {
   package subscript(_ characteristic: Characteristic) -> UInt16 { values[characteristic] ?? 0 }
 
   static let serviceNumber: UInt16 = 1
+  /// The characteristic at which apps ask for the log. Not every hardware has it, so it is looked for
+  /// when it is needed, and not stored.
+  static let logNumber: UInt16 = 11
 
   /// `db19NNNN-3eda-4f44-b2cd-07db92324554`, as it stands on the wire.
   static func uuid(_ number: UInt16) -> [UInt8] {

@@ -268,6 +268,32 @@ public actor HardwareConnection {
     _ = try await perform(within: deadline) { .order(order) }
   }
 
+  /// Collects the hardware's log, for the backend. The app cannot read the entries.
+  ///
+  /// The hardware hands out its log on a link on which it accepted a command, 16 parts for each: call
+  /// this after ``send(_:proving:within:)``. A link that ends meanwhile ends the collection with the
+  /// parts that came; begin the next one at the end of the last part's entries. Store
+  /// ``/ProofModel/HardwareLogPart/bytes`` and send them to the backend as they are.
+  ///
+  /// - Parameters:
+  ///   - first: The first entry. If the hardware has it no more, the log begins at its oldest.
+  ///   - nonce: The backend's, where it has to tell a fresh answer from an old one.
+  ///   - deadline: The time limit of the call.
+  /// - Returns: The parts, in the order of their entries; at least one. The log is complete if the last
+  ///   one says so (``/ProofModel/HardwareLogPart/isLast``).
+  /// - Throws: ``LinkError``; ``LinkError/Reason/logNotPermitted`` without an accepted command,
+  ///   ``LinkError/Reason/logMissing`` if there is no log.
+  public func collectLog(
+    from first: UInt64 = 0, answering nonce: HardwareLogNonce = .random(),
+    within deadline: Duration = .seconds(30)
+  ) async throws(LinkError) -> [HardwareLogPart] {
+    let outcome = try await perform(within: deadline) { .log(from: first, nonce) }
+    guard case .log(let parts) = outcome else {
+      preconditionFailure("collecting the log ends with its parts")
+    }
+    return parts
+  }
+
   /// Ends the link, if there is one. The next call opens another.
   public func disconnect() {
     guard let number = link?.number else { return }

@@ -57,6 +57,11 @@ public struct LinkError: ProofFailure {
     public static let copied = Reason(.copied)
     /// No link could be opened, because memory or descriptors ran out on this side.
     public static let resourcesExhausted = Reason(.resourcesExhausted)
+    /// The hardware keeps no log, or its firmware does not hand it out.
+    public static let logMissing = Reason(.logMissing)
+    /// The hardware hands out its log only after an accepted command on the same link, and so many
+    /// parts for each.
+    public static let logNotPermitted = Reason(.logNotPermitted)
   }
 
   /// The cause.
@@ -190,6 +195,10 @@ extension LinkError {
       "No link could be opened (\(words))\(end) Close files and other programs, then try again."
     case .timedOut: "The deadline passed\(end)"
     case .cancelled: "The call was cancelled\(end)"
+    case .logMissing: "The hardware keeps no log, or its firmware does not hand it out."
+    case .logNotPermitted:
+      "The hardware hands out its log only after an accepted command on this link, and so many parts "
+        + "for each. Send a command, then collect the log."
     default:
       earlier == .unknown
         ? "The hardware cannot tell whether an earlier command was done. Look before you send this one."

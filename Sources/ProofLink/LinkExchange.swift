@@ -84,6 +84,9 @@ package struct LinkExchange: ~Copyable {
     case commanding
     case recalling
     case ordering
+    /// Looks for the log's characteristic.
+    case findingLog(ClosedRange<UInt16>)
+    case askingForLog
     case ended
   }
 
@@ -133,6 +136,12 @@ package struct LinkExchange: ~Copyable {
   /// Whether new links may help after a failure: false once the hardware can no longer tell what
   /// became of the command.
   package internal(set) var mayRestart = true
+  /// The parts of the log that came in this exchange.
+  var logParts: [HardwareLogPart] = []
+  /// The handle at which the log is asked for.
+  var logHandle: UInt16 = 0
+  /// Timeouts since the last part.
+  var logTimeoutCount = 0
   private var actions: [Action] = []
 
   /// Whether the hardware has said, with a receipt, that it holds the token.
@@ -153,7 +162,7 @@ package struct LinkExchange: ~Copyable {
     switch request.task {
     case .command(let open): earlier = open
     case .settle(let open): earlier = open
-    case .connect, .present, .status, .reply, .order: earlier = nil
+    case .connect, .present, .status, .reply, .order, .log: earlier = nil
     }
   }
 
@@ -170,7 +179,7 @@ package struct LinkExchange: ~Copyable {
   package var asksAboutCommands: Bool {
     switch request.task {
     case .command, .settle: true
-    case .connect, .present, .status, .reply, .order: false
+    case .connect, .present, .status, .reply, .order, .log: false
     }
   }
 
@@ -199,7 +208,9 @@ package struct LinkExchange: ~Copyable {
     if case .ended = phase { return [] }
     switch event {
     case .connected: connected()
-    case .disconnected: reconnect()
+    case .disconnected:
+      isReady = false
+      if !endLog() { reconnect() }
     case .received(let pdu):
       pduCount += 1
       received(pdu)
@@ -219,12 +230,12 @@ package struct LinkExchange: ~Copyable {
 
   // MARK: Links
 
-  private mutating func send(_ pdu: [UInt8]) {
+  mutating func send(_ pdu: [UInt8]) {
     pduCount += 1
     actions.append(.send(pdu))
   }
 
-  private mutating func enter(_ next: Phase) {
+  mutating func enter(_ next: Phase) {
     phase = next
     timer += 1
     actions.append(.setTimer(timer))
@@ -292,6 +303,7 @@ package struct LinkExchange: ~Copyable {
       doubtTable()
     case .down, .opening:
       hangUp()
+    case .findingLog, .askingForLog: logTimedOut()
     case .proving, .remeasuring, .askingBefore, .ended:
       break
     }
@@ -345,6 +357,7 @@ package struct LinkExchange: ~Copyable {
     case .order(let order):
       enter(.ordering)
       tell(order.message, at: .order)
+    case .log: findLog()
     }
   }
 
@@ -362,10 +375,14 @@ package struct LinkExchange: ~Copyable {
   private mutating func tell(
     _ message: Message, at characteristic: AttributeTable.Characteristic
   ) {
+    tell(message, at: handle(characteristic))
+  }
+
+  mutating func tell(_ message: Message, at handle: UInt16) {
     guard
       let packets = try? message.packets(of: mtu - LinkPDU.headByteCount)
     else { preconditionFailure("an MTU is 23 to 517, and every message is one of the table's") }
-    for packet in packets { send(LinkPDU.command(handle(characteristic), packet)) }
+    for packet in packets { send(LinkPDU.command(handle, packet)) }
   }
 
   mutating func present() {
@@ -413,9 +430,10 @@ package struct LinkExchange: ~Copyable {
   private mutating func received(_ pdu: [UInt8]) {
     guard let opcode = pdu.first else { return }
     if let table, let packet = LinkPDU.notified(pdu, by: table[.verdict]) {
-      if case .complete(let message) = reassembler.receive(packet),
-        let answer = try? Answer(message)
-      {
+      guard case .complete(let message) = reassembler.receive(packet) else { return }
+      if message.type == .log {
+        logged(message)
+      } else if let answer = try? Answer(message) {
         answered(answer)
       }
       return
@@ -430,8 +448,9 @@ package struct LinkExchange: ~Copyable {
       {
         doubtTable()
       }
+    case .findingLog(let range): foundLog(pdu, in: range)
     case .down, .presenting, .checking, .proving, .remeasuring, .askingBefore, .commanding,
-      .recalling, .ordering, .ended:
+      .recalling, .ordering, .askingForLog, .ended:
       // A repetition of an earlier response, or nothing we asked for.
       break
     }

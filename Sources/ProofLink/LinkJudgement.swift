@@ -10,7 +10,10 @@ extension LinkExchange {
     case .commanding: judged(answer)
     case .recalling: recalled(answer)
     case .ordering: ordered(answer)
-    case .down, .opening, .reading, .checking, .proving, .remeasuring, .askingBefore, .ended: break
+    case .askingForLog: refusedLog(answer)
+    case .down, .opening, .reading, .checking, .proving, .remeasuring, .askingBefore, .findingLog,
+      .ended:
+      break
     }
   }
 

@@ -159,7 +159,7 @@ struct LinkOpening {
   }
 
   /// The entries of a discovery's response, each with one or two handles and a value.
-  private static func entries(
+  static func entries(
     _ pdu: [UInt8], of response: UInt8, atLeast least: Int
   ) -> [ArraySlice<UInt8>]? {
     guard pdu.count > 2, pdu[0] == response else { return nil }

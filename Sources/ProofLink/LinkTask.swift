@@ -15,6 +15,8 @@ package enum LinkTask: Sendable {
   case status
   case reply
   case order(SignedOrder)
+  /// The hardware's log from this entry on, under this nonce.
+  case log(from: UInt64, HardwareLogNonce)
 }
 
 /// The result of an exchange.
@@ -25,6 +27,7 @@ package enum LinkOutcome: Sendable, Hashable {
   case status(HardwareStatus)
   case reply([UInt8])
   case orderDone
+  case log([HardwareLogPart])
 }
 
 /// A link that is up: MTU exchanged, attributes known, verdicts subscribed to.

@@ -27,6 +27,8 @@ extension LinkError.Reason {
     case earlierCommand = 19
     case resourcesExhausted = 20
     case copied = 21
+    case logMissing = 22
+    case logNotPermitted = 23
 
     /// The party that can remove the cause; nil if the error itself says it.
     var mender: Mender? {
@@ -52,6 +54,8 @@ extension LinkError.Reason {
       case .earlierCommand: .user
       case .resourcesExhausted: .retry
       case .copied: .online
+      case .logMissing: .operator
+      case .logNotPermitted: .developer
       }
     }
   }

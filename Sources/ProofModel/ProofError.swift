@@ -88,6 +88,12 @@ public enum ProofError: Error, Sendable, Hashable {
   case storageDamaged
   /// The generator of random numbers failed, or repeats itself.
   case randomFailed
+
+  // The hardware's log.
+
+  /// To check a part of a log takes more key steps than the caller allows, or the part begins before
+  /// the reader's first entry. It is no sign of forgery.
+  case logTooFar(steps: UInt64)
 }
 
 extension ProofError: CustomStringConvertible {
@@ -175,6 +181,10 @@ extension ProofError: CustomStringConvertible {
       "A stored record has no intact copy. Provision the hardware again, with a floor of today."
     case .randomFailed:
       "The generator of random numbers failed or repeated itself. The hardware needs service."
+
+    case .logTooFar(let steps):
+      "The part of the log ends more than \(steps) entries after those that were read, or begins "
+        + "before the first entry to read. Read it again with a higher bound, or from an earlier entry."
     }
   }
 

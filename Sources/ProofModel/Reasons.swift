@@ -43,6 +43,7 @@ extension ProofError: ProofFailure {
     case .storageFailed: (30, .retry)
     case .storageDamaged: (31, .operator)
     case .randomFailed: (32, .operator)
+    case .logTooFar: (33, .operator)
     }
   }
 }

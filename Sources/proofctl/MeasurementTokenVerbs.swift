@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import AccountStores
 import Console
 import DurableFiles
 import Glibc
@@ -14,7 +15,9 @@ enum MeasurementTokenVerbs {
 
   private static let backend = [
     Option("--issuer-key", "FILE", help: "the backend's signing key, as \"issuer new\" made it"),
-    Option("--ledger", "FOLDER", help: "remembers what was issued; else PROOF_LEDGER"),
+    Option(
+      "--ledger", "FOLDER|URI",
+      help: "remembers what was issued, a folder or postgres://…; else PROOF_LEDGER"),
     Option("--trust-clock", help: "signs although the clock is 90 days beyond the ledger"),
   ]
 
@@ -26,7 +29,7 @@ enum MeasurementTokenVerbs {
       try HardwareVerbs.issuer(invocation.needed("--issuer-key")),
       for: NamedAccountHardware(
         access: try AccountAccess(invocation), factoryKey: try factoryKey(invocation)),
-      ledger: try IssueLedgerFile(folder: ledger),
+      ledger: try LedgerPlace.open(ledger),
       clockStep: invocation.has("--trust-clock") ? nil : MeasurementTokenIssuer.defaultClockStep)
   }
 

@@ -25,7 +25,17 @@ enum StoreVerbs {
       "store after-restore", [], [],
       "makes a database that was restored from a backup safe to serve, before the services start",
       run: afterRestore),
+    Verb(
+      "ledger copy", [Operand("FROM"), Operand("TO")], [],
+      "copies a backend's ledger to an empty one, a folder or a database; no backend may run",
+      run: copyLedger),
   ]
+
+  private static func copyLedger(_ invocation: Invocation) throws -> Answer {
+    let (from, to) = (invocation.operands[0], invocation.operands[1])
+    let count = try LedgerPlace.open(from).copy(to: LedgerPlace.open(to))
+    return Answer(["pairs": .number(JSONNumber(Int64(count)))])
+  }
 
   private static func move(_ invocation: Invocation) throws -> Answer {
     let places = (invocation.operands[0], invocation.operands[1])
@@ -76,7 +86,7 @@ enum StoreVerbs {
 
   private static func migrate(_ invocation: Invocation) throws -> Answer {
     guard let text = invocation.value("--store", else: "PROOF_STORE"),
-      case .database(let options, _) = try StorePlace(text)
+      case .database(let options, _, _) = try StorePlace(text)
     else {
       throw Failure.usage("name the database: --store postgres://USER@HOST/DATABASE?sslrootcert=…")
     }

@@ -32,12 +32,18 @@ struct Answer: Sendable {
   /// The text for people; nil to print the JSON in lines.
   var text: String?
   /// Whether the answer is the desired one: a valid token, a healthy service.
-  var isGood = true
+  var isGood: Bool { status == 0 }
+  /// The exit status: 0 if the answer is the desired one, else 1, or what the verb's help says.
+  var status: Int32
 
   init(_ value: JSONValue, text: String? = nil, isGood: Bool = true) {
+    self.init(value, text: text, status: isGood ? 0 : 1)
+  }
+
+  init(_ value: JSONValue, text: String?, status: Int32) {
     self.value = value
     self.text = text
-    self.isGood = isGood
+    self.status = status
   }
 }
 

@@ -5,8 +5,8 @@ enum VerbTable {
   static let all: [Verb] =
     [
       AccountVerbs.all, GateVerbs.all, EventVerbs.all, ChallengeVerbs.all, TokenVerbs.all,
-      SDKVerbs.all, HardwareVerbs.all, MeasurementTokenVerbs.all, StoreVerbs.all,
-      [Diagnosis.verb, Explanation.verb, Completion.verb],
+      SDKVerbs.all, HardwareVerbs.all, MeasurementTokenVerbs.all, LogVerbs.all,
+      StoreVerbs.all, [Diagnosis.verb, Explanation.verb, Completion.verb],
     ].flatMap { $0 }
 
   static let nouns: [String] = all.map(\.noun).reduce(into: []) { nouns, noun in

@@ -34,7 +34,7 @@ func perform() throws -> Int32 {
   }
   let answer = try verb.run(invocation)
   print(isJSON ? answer.value.text : answer.text ?? Presentation.text(answer.value))
-  return answer.isGood ? 0 : 1
+  return answer.status
 }
 
 do {

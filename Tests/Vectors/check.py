@@ -8,7 +8,7 @@ from pathlib import Path
 
 from blocks import Block, read
 from judging import compact_keys, compact_subject, parse_records, request_of
-from proofspec import compact, gate, gate_token
+from proofspec import compact, gate, gate_token, log
 from proofspec.baseline import make_config
 from proofspec.basics import Refused
 from proofspec.config import Source, decode_config
@@ -244,6 +244,40 @@ def made_compact(b: Block) -> None:
     equal("read", compact.check(compact.from_text(b.word("text")), kind, subject, keys), fields)
 
 
+def made_log(b: Block) -> None:
+    """A LOG with all entries of a lock, and what each one says."""
+    drawn, where = b.bytes("drawn"), b.bytes("hardware_id")
+    key, found = log.first_key(drawn, where), []
+    message, nonce = b.bytes("message"), b.bytes("nonce")
+    reading = log.Reading(key, 0, where, lambda what, at, count: found.append(f"{what} {at} {count}"))
+    reading.take(nonce, message)
+    equal("findings", found, b.all("finding"))
+    equal("outcome", reading.close(), b.word("outcome"))
+    sent = log.decode_log(message)
+    equal("message", sent.encoded(log.steps(key, sent.next), nonce), message)
+    equal("ask", log.ask(sent.first, nonce), b.bytes("ask"))
+    for content in b.all("content"):
+        number, event, verdict, undone, cls, kind, flags, who, epoch, counter = content.split(" ")
+        numbers = (int(event), int(verdict), int(undone), int(cls), int(kind), int(flags))
+        written = log.Content(*numbers, bytes.fromhex(who), int(epoch), int(counter))
+        here = log.open_entry(log.steps(key, int(number)), int(number), where, sent.entries[int(number)])
+        equal(f"entry {number}", here, written)
+
+
+def made_log_store(b: Block) -> None:
+    key = log.store_key(b.bytes("hardware_secret"))
+    equal("page", log.encode_page(key, b.int("number")), b.bytes("page"))
+    record = log.KeyRecord(
+        b.int("sequence"),
+        b.int("number"),
+        b.int("acknowledged"),
+        b.int("undone"),
+        b.int("flags"),
+        b.bytes("key"),
+    )
+    equal("key record", log.encode_key_record(key, record), b.bytes("key_record"))
+
+
 CHECKS = {
     "made_config": made_config,
     "made_measurement": made_measurement,
@@ -258,6 +292,8 @@ CHECKS = {
     "made_gate_token": made_gate_token,
     "made_request": made_request,
     "made_compact": made_compact,
+    "made_log": made_log,
+    "made_log_store": made_log_store,
 }
 
 

@@ -10,8 +10,9 @@ from pathlib import Path
 
 from blocks import Block, case, put_records, read, write
 from check import CHECKS, failure
-from generators import gates, world
+from generators import gates, logs, world
 from generators.world import BACKEND, DOOR, SAFE, START, Place, stuff
+from proofspec import log
 from proofspec.frame import fragments
 from proofspec.keys import Secrets
 from proofspec.measurement import measure
@@ -97,7 +98,32 @@ def producer() -> list[Block]:
         made_recall,
         frames,
         *of_gates(),
+        *of_logs(),
     ]
+
+
+def of_logs() -> list[Block]:
+    lock, first = logs.Lock(), log.first_key(logs.DRAWN, DOOR.id)
+    lock.happen(2)
+    lock.cut()
+    lock.happen(1)
+    message = lock.log(0, 5).encoded(log.steps(first, 5), logs.NONCE)
+    made = case("made_log", "commands, of which one was cut").put_all(
+        drawn=logs.DRAWN, hardware_id=DOOR.id, nonce=logs.NONCE, ask=log.ask(0, logs.NONCE)
+    )
+    made.put("message", message)
+    for number in (0, 3):
+        content = log.open_entry(log.steps(first, number), number, DOOR.id, lock.flash[number])
+        told = (content.verdict, content.undone, content.cls, content.kind, content.flags)
+        made.put("content", (number, content.event, *told, content.who, content.epoch, content.counter))
+    for finding in ("entry 0 1", "entry 1 1", "torn 2 1", "entry 3 1", "entry 4 1"):
+        made.put("finding", finding)
+    made.put("outcome", "whole")
+    key, record = log.store_key(DOOR.secret), log.KeyRecord(4, 32, 20, 1, log.STARTED, first)
+    stored = case("made_log_store", "a page head and a key record").put_all(
+        hardware_secret=DOOR.secret, page=log.encode_page(key, 32), **vars(record)
+    )
+    return [made, stored.put("key_record", log.encode_key_record(key, record))]
 
 
 def of_gates() -> list[Block]:

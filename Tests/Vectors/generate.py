@@ -17,11 +17,13 @@ from generators import (
     hostile_config,
     hostile_frame,
     hostile_gate,
+    hostile_log,
     hostile_order,
     hostile_own,
     hostile_proof,
     hostile_token,
     hostile_token_2,
+    logs,
     own,
     own_texts,
     own_strings,
@@ -39,11 +41,12 @@ from generators import (
 from generators.example import example
 from generators.gate_example import example as gate_example
 from generators.hostile import to_json
+from generators.log_example import example as log_example
 
 HERE = Path(__file__).resolve().parent
 SPEC = HERE.parents[1] / "docs" / "SPEC.md"
 # Where each example stands in the page.
-EXAMPLES = {"example": example, "gate-example": gate_example}
+EXAMPLES = {"example": example, "gate-example": gate_example, "log-example": log_example}
 
 
 
@@ -62,6 +65,7 @@ PLAIN = {
     "message": ("Messages, section 10.", carried.messages),
     "frame": ("Frames, section 11.", carried.frames),
     "record": ("Stored records, section 12.", carried.records),
+    "log": ("The hardware's log, section 17.", logs.logs),
     "gate": ("Gates: keys, accounts, beacons, tokens, section 15.", gates.keys),
     "request": ("Digests of requests, section 15.", gates.requests),
     "compact": ("Compact tokens of requests and events, section 15.", gates.compacts),
@@ -79,6 +83,7 @@ HOSTILE = {
     "proof": ("Proofs, receipts and recalls that do not fit.", hostile_proof.proofs),
     "message": ("Messages that are malformed.", hostile_order.messages),
     "frame": ("Packets of every kind.", hostile_frame.frames),
+    "log": ("Entries, stored heads and keys, and LOGs that are refused.", hostile_log.cases),
     "gate": ("Gate tokens and beacons that are refused.", hostile_gate.gates),
     "request": ("Requests in another spelling.", hostile_compact.requests),
     "compact": ("Compact tokens that are refused.", hostile_compact.compacts),

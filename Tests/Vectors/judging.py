@@ -3,7 +3,7 @@
 """Runs one hostile case, as its block says, through the Python implementation."""
 
 from blocks import Block
-from proofspec import challenge, compact, gate, gate_token, work
+from proofspec import challenge, compact, gate, gate_token, log, work
 from proofspec.basics import Refused
 from proofspec.config import decode_config
 from proofspec.curves import hardware_public
@@ -42,6 +42,24 @@ def parse_records(block: Block, versions: dict[tuple[int, int], int]) -> list[Re
 
 def _issuers(block: Block) -> list[bytes]:
     return [bytes.fromhex(v) for v in block.all("issuer")]
+
+
+def _open_log_entry(block: Block) -> None:
+    log.open_entry(
+        block.bytes("key"), block.int("number"), block.bytes("hardware_id"), block.bytes("entry")
+    )
+
+
+def _read_log_page(block: Block) -> None:
+    log.decode_page(log.store_key(block.bytes("hardware_secret")), block.bytes("bytes"))
+
+
+def _read_log_key_record(block: Block) -> None:
+    log.decode_key_record(log.store_key(block.bytes("hardware_secret")), block.bytes("bytes"))
+
+
+def _read_log_message(block: Block) -> None:
+    log.decode_log(block.bytes("message"))
 
 
 def _read_config(block: Block) -> None:
@@ -244,6 +262,10 @@ _JUDGES = {
     "read_challenge": _read_challenge,
     "read_clearance": _read_clearance,
     "read_ticket": _read_ticket,
+    "open_log_entry": _open_log_entry,
+    "read_log_page": _read_log_page,
+    "read_log_key_record": _read_log_key_record,
+    "read_log_message": _read_log_message,
     "check_puzzles": _check_puzzles,
     "check_pairings": _check_pairings,
 }

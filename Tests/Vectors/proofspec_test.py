@@ -11,11 +11,11 @@ from pathlib import Path
 from nacl.public import PrivateKey, PublicKey, SealedBox
 
 from blocks import read
-from generators import carried, gates, plain, world
+from generators import carried, gates, logs, plain, world
 from generators.dialogue import Script, wrong_integrity
 from generators.world import BACKEND, DOOR, START, stuff
 from judging import VALID, refusal
-from proofspec import compact, curves, gate, gate_token, stored, work
+from proofspec import compact, curves, gate, gate_token, log, stored, work
 from proofspec.baseline import fnv1a
 from proofspec.basics import LABELS, Refused, kdf, mac
 from proofspec.config import decode_config
@@ -203,6 +203,20 @@ class RoundTrips(unittest.TestCase):
             with self.assertRaises(Refused):
                 gate.decode_text(text)
 
+    def test_no_changed_bit_of_the_log_is_accepted(self) -> None:
+        key, store = logs.FIRST, log.store_key(DOOR.secret)
+        entry = log.seal(key, 3, DOOR.id, logs.command(4))
+        record = log.encode_key_record(store, log.KeyRecord(1, 16, 0, 0, 0, key))
+        for raw, read_back in (
+            (entry, lambda changed: log.open_entry(key, 3, DOOR.id, changed)),
+            (log.encode_page(store, 127), lambda changed: log.decode_page(store, changed)),
+            (record, lambda changed: log.decode_key_record(store, changed)),
+        ):
+            read_back(raw)
+            for changed in flips(raw):
+                with self.assertRaises(Refused):
+                    read_back(changed)
+
     def test_stored_records_and_the_newer_copy(self) -> None:
         key = stored.record_key(DOOR.secret)
         for block in carried.records():
@@ -284,6 +298,9 @@ class CommittedVectors(unittest.TestCase):
 
     def test_hostile_frames(self) -> None:
         self.hostile("frame", 50)
+
+    def test_hostile_logs(self) -> None:
+        self.hostile("log", 50)
 
     def test_hostile_gate_tokens(self) -> None:
         self.hostile("gate", 90)

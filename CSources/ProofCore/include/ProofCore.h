@@ -3,8 +3,8 @@
 /// ProofCore: measurement, proof, measurement token, verifier. Both sides, any CPU, no heap, no operating system.
 ///
 /// The headers stand in the order in which data flows:
-/// evidence, measurement, configuration, proof, token, frames, verifier, verdict, receipt. Those of gates, which verify
-/// over HTTP, follow: refusals, keys, gate token, request, compact token, answers to challenges, puzzles.
+/// evidence, measurement, configuration, proof, token, frames, log, verifier, verdict, receipt. Those of gates, which
+/// verify over HTTP, follow: refusals, keys, gate token, request, compact token, answers to challenges, puzzles.
 /// Firmware does not link them.
 
 #ifndef PROOFCORE_H
@@ -28,6 +28,9 @@
 #include "record.h"
 #include "slot.h"
 #include "ledger.h"
+#include "logbook.h"
+#include "logbook_reader.h"
+#include "logbook_ring.h"
 #include "verifier.h"
 #include "base64url.h"
 #include "reason.h"

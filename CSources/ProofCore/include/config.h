@@ -82,6 +82,9 @@ PFC_MUST_USE int pfc_config_check_key(const struct pfc_config *config, const str
 /// The index into `sources` of the one asked for, or -1.
 PFC_MUST_USE int pfc_config_find(const struct pfc_config *config, uint8_t class_, uint8_t number);
 
+/// FNV-1a of a name, with 32 bits: groups and the shards of a bundle use it. No secret depends on it.
+PFC_MUST_USE uint32_t pfc_name_hash(const uint8_t *name, size_t size);
+
 /// The group, an index into `leaves`, that a record of this source and name belongs to, or -1.
 PFC_MUST_USE int pfc_config_group(const struct pfc_config *config, uint8_t class_, uint8_t number,
                                   const uint8_t *name, size_t name_size);

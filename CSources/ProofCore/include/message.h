@@ -29,7 +29,10 @@ enum pfc_message_type {
   PFC_MESSAGE_VERDICT = 5,    ///< hardware → app, 43
   PFC_MESSAGE_ORDER = 6,      ///< app → hardware, 124
   PFC_MESSAGE_RECALL = 7,     ///< app → hardware, 72
-  PFC_MESSAGE_STATUS = 8      ///< hardware → app, 28
+  PFC_MESSAGE_STATUS = 8,     ///< hardware → app, 28
+  // 9 and 10 are reserved.
+  PFC_MESSAGE_LOG_ASK = 11,   ///< app → hardware, 24
+  PFC_MESSAGE_LOG = 12        ///< hardware → app, 48 and 32 for each entry
 };
 
 /// 1 if a message of this type may have this many bytes.
@@ -227,14 +230,16 @@ PFC_MUST_USE int pfc_status_decode(struct pfc_status *status, const uint8_t *mes
 
 // CAPABILITIES ---------------------------------------------------------------------------------------------------
 
-/// Features of hardware beyond version 1. The bits stand in characteristic 000A and are never reused. Bits 2 to 4 are
-/// reserved for channel, log and grants.
+/// Features of hardware beyond version 1. The bits stand in characteristic 000A and are never reused. Bits 2 and 4
+/// are reserved for channel and grants.
 enum pfc_feature {
   PFC_FEATURE_TOKEN_2 = 1u << 0,         ///< It takes tokens of version 2.
   PFC_FEATURE_RATCHET = 1u << 1,         ///< It takes tokens with a ratchet.
+  PFC_FEATURE_LOG = 1u << 3,             ///< It keeps a log (SPEC.md, section 17).
   PFC_FEATURE_FACTORY_SECRET = 1u << 5,  ///< It takes tokens of suite 2, and no others.
   PFC_FEATURE_UPCOMING = 1u << 6,        ///< It takes tokens with PFC_POLICY_UPCOMING as candidates.
-  PFC_FEATURES = PFC_FEATURE_TOKEN_2 | PFC_FEATURE_RATCHET | PFC_FEATURE_FACTORY_SECRET | PFC_FEATURE_UPCOMING
+  PFC_FEATURES = PFC_FEATURE_TOKEN_2 | PFC_FEATURE_RATCHET | PFC_FEATURE_LOG | PFC_FEATURE_FACTORY_SECRET |
+                 PFC_FEATURE_UPCOMING
 };
 
 /// Value of the characteristic 000A (docs/LINK.md), which hardware of version 1 has not. Public facts, not

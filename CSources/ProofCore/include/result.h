@@ -23,7 +23,8 @@ enum pfc_result {
   PFC_E_DIFFERS = -11,   ///< A proof, receipt or tag that is not the expected one.
   PFC_E_STORAGE = -12,   ///< The persistence callback failed.
   PFC_E_RANDOM = -13,    ///< The randomness callback failed or repeats itself.
-  PFC_E_SPACE = -14      ///< The output does not fit the space offered.
+  PFC_E_SPACE = -14,     ///< The output does not fit the space offered.
+  PFC_E_TOO_FAR = -15    ///< A number so far away that checking it takes more work than the caller permits.
 };
 
 /// An answer that is hard to ignore.

@@ -8,6 +8,7 @@
 ///
 ///     pfc_verifier_provision(...)            once, in the factory
 ///     pfc_verifier_init(...)                 at each start
+///     pfc_verifier_keep_log(...)             then, on hardware that keeps a log
 ///     pfc_session_init(&session)             at each connection
 ///     pfc_verifier_receive(...)              for each message; do `outcome.command` if the outcome says so
 ///     pfc_session_close(&session)            at each disconnection
@@ -29,6 +30,7 @@
 
 #include "hardware.h"
 #include "ledger.h"
+#include "logbook_ring.h"
 #include "message.h"
 #include "record.h"
 #include "result.h"
@@ -61,6 +63,9 @@ struct pfc_verifier {
 #if PFC_RATCHETS
   uint32_t unsure;  ///< Bit i: storage failed while a command of slot i was accepted. What it holds is not known.
   uint32_t noted;   ///< Bit i: slot i has stored a refused copy since the start.
+#endif
+#if PFC_KEEPS_LOG
+  struct pfc_log_ring *log;  ///< NULL: this hardware keeps no log.
 #endif
   uint64_t swept_from;             ///< The highest of these when a floor last freed slots: new instances start here.
   struct pfc_ledger ledger;
@@ -127,7 +132,16 @@ PFC_MUST_USE int pfc_verifier_provision(const struct pfc_hardware *hardware, con
 PFC_MUST_USE int pfc_verifier_init(struct pfc_verifier *verifier, const struct pfc_hardware *hardware,
                                    const struct pfc_platform *platform);
 
-/// Wipes the state.
+#if PFC_KEEPS_LOG
+/// Starts the log in this flash (docs/SPEC.md, section 17), before the first message. `ring` and `flash` are borrowed.
+/// From then on a command, a token or an order has its entry before it is carried out, and is answered with *fault* if
+/// the entry cannot be written. Answers as `pfc_log_ring_start`; PFC_E_ARGUMENT if the verifier has not started. On
+/// failure the hardware refuses everything: hardware that is to keep a log opens nothing without one.
+PFC_MUST_USE int pfc_verifier_keep_log(struct pfc_verifier *verifier, struct pfc_log_ring *ring,
+                                       const struct pfc_log_flash *flash);
+#endif
+
+/// Wipes the state, and that of the log.
 void pfc_verifier_wipe(struct pfc_verifier *verifier);
 
 /// Begins a link: no live challenge, nothing refused yet. Call it at each connection.

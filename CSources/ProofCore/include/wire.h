@@ -24,6 +24,12 @@
 #define PFC_RATCHETS PFC_OPENS_TOKENS
 #endif
 
+#ifndef PFC_KEEPS_LOG
+/// 0: the verifier writes no log (section 17), and its functions for that are not there. 1: it writes one where the
+/// firmware says so, with `pfc_verifier_keep_log`.
+#define PFC_KEEPS_LOG PFC_OPENS_TOKENS
+#endif
+
 #ifndef PFC_TELLS_DETAILS
 /// 0: the detail of a refusal is 0 in every VERDICT, but for attempts left and seconds to wait. For hardware without
 /// room for more.
@@ -49,6 +55,7 @@
 #define PFC_TOKEN_MAGIC "PT"
 #define PFC_ORDER_MAGIC "PO"
 #define PFC_RECORD_MAGIC "PS"
+#define PFC_LOG_MAGIC "PL"
 
 // Values ---------------------------------------------------------------------------------------------------------
 
@@ -151,6 +158,23 @@
 #define PFC_RECORD_BYTES_MAX (PFC_RECORD_HEAD_BYTES + PFC_RECORD_PAYLOAD_MAX + PFC_RECORD_TAG_BYTES)
 #define PFC_COUNTER_BLOCK 65536u  ///< Challenge counters reserved by one write.
 
+// Log of the hardware (section 17) --------------------------------------------------------------------------------
+
+#define PFC_LOG_KEY_BYTES 32
+#define PFC_LOG_TAG_BYTES 16      ///< Tag of an entry, a page head, a key record; and the head of a LOG.
+#define PFC_LOG_CONTENT_BYTES 16  ///< An entry before it is sealed.
+#define PFC_LOG_ENTRY_BYTES (PFC_LOG_CONTENT_BYTES + PFC_LOG_TAG_BYTES)
+#define PFC_LOG_BLOCK 16u            ///< Entries whose key one key record gives.
+#define PFC_LOG_UNDONE_MAX 15u       ///< Entries that a note may say did not happen.
+#define PFC_LOG_PAGE_HEAD_BYTES 32   ///< The beginning of a page of flash.
+#define PFC_LOG_KEY_RECORD_BYTES 80
+#define PFC_LOG_ASK_BYTES (8 + PFC_NONCE_BYTES)
+#define PFC_LOG_FIELDS_BYTES 32      ///< A LOG before its entries.
+#define PFC_LOG_ENTRIES_MAX 9u       ///< Entries of one LOG.
+/// A LOG with this many entries.
+#define PFC_LOG_BYTES(entries) (PFC_LOG_FIELDS_BYTES + PFC_LOG_ENTRY_BYTES * (entries) + PFC_LOG_TAG_BYTES)
+#define PFC_LOG_STEPS_MAX (1u << 20)  ///< Key steps that a reader takes for one LOG, unless its caller says otherwise.
+
 // Gates: tokens, compact tokens, beacons (section 15) -------------------------------------------------------------
 
 #define PFC_GATE_TOKEN_MAGIC "PG"
@@ -242,6 +266,11 @@
 #define PFC_LABEL_RATCHET_TAG "pfc2.ratchet-tag"
 #define PFC_LABEL_RATCHET_UP "pfc2.ratchet-up."
 #define PFC_LABEL_RATCHET_FORK "pfc2.ratchet-fk."
+#define PFC_LABEL_LOG_FIRST "pfc2.factory-l.."
+#define PFC_LABEL_LOG_STEP "pfc2.log-step..."
+#define PFC_LABEL_LOG_ENTRY "pfc2.log-entry.."
+#define PFC_LABEL_LOG_HEAD "pfc2.log-head..."
+#define PFC_LABEL_LOG_STORE "pfc2.log-store.."
 
 #define PFC_LABEL_GATE_KEY "pfc1.gate-key..."
 #define PFC_LABEL_GATE_IM "pfc1.gate-im...."

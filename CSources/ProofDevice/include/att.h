@@ -21,6 +21,11 @@
 #define PFD_TELLS_CAPABILITIES PFC_OPENS_TOKENS
 #endif
 
+#ifndef PFD_CARRIES_LOG
+/// 1: the characteristic 000B is there, at which apps ask for the log.
+#define PFD_CARRIES_LOG (PFC_KEEPS_LOG && PFD_TELLS_CAPABILITIES)
+#endif
+
 enum pfd_att_opcode {
   PFD_ATT_ERROR = 0x01,            ///< request opcode 1 ‖ handle 2 ‖ code 1
   PFD_ATT_MTU_REQUEST = 0x02,      ///< MTU 2

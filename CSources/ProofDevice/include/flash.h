@@ -12,6 +12,7 @@
 ///
 ///     page 0, 1               identity, two copies (identity.h)
 ///     page 2 + 2r + c         copy c of record r
+///     where the port says     the log, as logbook_ring.h lays it out, where the hardware keeps one
 
 #ifndef PFD_FLASH_H
 #define PFD_FLASH_H
@@ -41,6 +42,11 @@ struct pfd_flash {
   int (*erase)(void *context, uint32_t offset);
   /// Clears bits: `offset` and `size` are multiples of 8. Returns when it is durable.
   int (*program)(void *context, uint32_t offset, const uint8_t *bytes, size_t size);
+#if PFC_KEEPS_LOG
+  uint16_t log_pages;         ///< Pages of the log, 0 or at least PFC_LOG_PAGES_MIN: 0 if the hardware keeps none
+  uint16_t log_page;          ///< The first of them, PFD_FLASH_PAGES or behind
+  uint8_t log_programs_once;  ///< As `programs_once` of struct pfc_log_flash
+#endif
 };
 
 _Static_assert(PFC_RECORD_BYTES_MAX <= PFD_ENTRY_BYTES && PFD_ENTRY_BYTES % 8 == 0, "a record fits an entry");
@@ -52,6 +58,11 @@ PFC_MUST_USE int pfd_flash_read(const struct pfd_flash *flash, unsigned page, ui
 /// Writes a new last entry, reads it back, and answers 0 only if it stands there. A page whose blank part is not blank
 /// enough, because an erase was cut short, is erased and written once more.
 PFC_MUST_USE int pfd_flash_write(const struct pfd_flash *flash, unsigned page, const uint8_t *bytes, size_t size);
+
+#if PFC_KEEPS_LOG
+/// The log's area in this flash.
+struct pfc_log_flash pfd_flash_log(const struct pfd_flash *flash);
+#endif
 
 /// The ledger's storage in this flash. `flash` is borrowed.
 struct pfc_storage pfd_flash_storage(const struct pfd_flash *flash);

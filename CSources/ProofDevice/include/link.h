@@ -25,14 +25,15 @@ extern "C" {
 #define PFD_LINKS 8  ///< Centrals at a time
 #endif
 #define PFD_VALUE_MAX 40  ///< The longest value that can be read: a CHALLENGE, or the capabilities.
-/// The longest PDU that is sent: no longer than an MTU, and nothing is longer than a discovery's answer.
+/// The longest PDU that is sent: no longer than an MTU, and no packet is longer than a discovery's answer.
 #define PFD_OUT_MAX (PFD_MTU_MAX < PFD_DISCOVERY_MAX ? PFD_MTU_MAX : PFD_DISCOVERY_MAX)
 
 struct pfd_link;
 
 /// Functions that a link calls in the hardware behind it.
 struct pfd_link_host {
-  /// Judges a whole message and fills the reply. The outcome comes cleared.
+  /// Judges a whole message and fills the reply. The outcome comes cleared. A LOG is the only reply that does not
+  /// stand in the outcome: it takes the place of the message in the link's reassembler, and `reply_size` is its size.
   void (*message)(void *context, struct pfd_link *link, uint8_t type, const uint8_t *bytes, size_t size,
                   struct pfc_outcome *outcome);
   /// Fills a readable characteristic's value, but for the challenge's, which is asked for as a message. Its size.
@@ -61,6 +62,10 @@ struct pfd_link {
   struct pfc_reassembler reassembler;
 
   struct pfc_session session;
+#if PFD_CARRIES_LOG
+  uint8_t may_ask;    ///< 1 from the first accepted command on: the link may ask for the log
+  uint8_t logs_left;  ///< So many LOGs until the next accepted command
+#endif
   uint32_t since;    ///< Seconds when the link began, or when its last command was accepted
   uint32_t refused;  ///< PDUs and fragments that were not taken
 #if PFD_LINKS > 1

@@ -3,6 +3,7 @@
 /// One unit of hardware: verifier, device and links. What a port drives.
 ///
 ///     pfd_unit_provision(...)                     once, in the factory, and after flash was damaged
+///     pfd_unit_provision_log(...)                 then, where the hardware keeps a log
 ///     pfd_unit_start(...)                         at each start
 ///     pfd_unit_restore(&unit, state)              then, where a state is stored
 ///     pfd_unit_has_room(&unit)                    whether a central that waits can be served now
@@ -36,6 +37,7 @@ extern "C" {
 #define PFD_ALONE_SECONDS 4   ///< Limit of `pfd_unit_is_overdue`
 #define PFD_TALLY_SECONDS 3600  ///< Counts of refused messages start again after so long, where there is a clock.
 #define PFD_REPLY_BYTES 18
+#define PFD_LOGS_MAX 16  ///< LOGs that a link may ask for after each accepted command.
 
 /// Functions that the port provides.
 struct pfd_port {
@@ -60,6 +62,10 @@ struct pfd_unit {
   const struct pfd_port *port;
   struct pfc_hardware hardware;
   struct pfc_verifier verifier;
+#if PFC_KEEPS_LOG
+  struct pfc_log_flash log_flash;
+  struct pfc_log_ring log;  ///< In use if the port's flash has pages for it
+#endif
   struct pfd_device device;
   uint64_t accepted;  ///< Commands since the start
   uint8_t used[PFD_LINKS];
@@ -77,8 +83,15 @@ struct pfd_unit {
 PFC_MUST_USE int pfd_unit_provision(const struct pfd_port *port, const struct pfc_hardware *hardware, uint64_t epoch,
                                     uint64_t floor, uint64_t counter);
 
+#if PFC_KEEPS_LOG
+/// Begins an empty log (`pfc_log_ring_format`) in the flash that the port sets aside for it. Provisioning alone leaves
+/// the log as it is. A new secret key makes it unreadable: begin a new one then. PFC_E_ARGUMENT, PFC_E_STORAGE.
+PFC_MUST_USE int pfd_unit_provision_log(const struct pfd_port *port, const struct pfc_hardware *hardware,
+                                        uint64_t number, const uint8_t key[PFC_LOG_KEY_BYTES]);
+#endif
+
 /// Starts. `port` is borrowed; `*unit` must not move afterwards. A unit that failed to start still serves: it answers
-/// every message with *fault*. PFC_E_DAMAGED if identity or ledger must be provisioned anew.
+/// every message with *fault*. PFC_E_DAMAGED if identity, ledger or log must be provisioned anew.
 PFC_MUST_USE int pfd_unit_start(struct pfd_unit *unit, const struct pfd_port *port);
 
 #if PFD_KEEPS_STATE

@@ -105,11 +105,8 @@ struct shards {
   struct pfp_bundle_look *look;
 };
 
-/// FNV-1a, as groups use it.
 static uint32_t shard_of(const struct pfp_entry *entry) {
-  uint32_t hash = 2166136261u;
-  for (size_t i = 0; i < entry->path_size; i++) hash = (hash ^ (uint8_t)entry->path[i]) * 16777619u;
-  return hash % PFP_BUNDLE_SHARDS;
+  return pfc_name_hash((const uint8_t *)entry->path, entry->path_size) % PFP_BUNDLE_SHARDS;
 }
 
 static int add_entry(void *user, const struct pfp_entry *entry) {

@@ -10,12 +10,16 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent.parent
 BUILD = ROOT / ".build" / "firmware"
 PAGE = 4096
 SLOTS = {"full": 2, "symmetric": 1}
+# As NOR_LOG_PAGES of port.h, and FLASH_LOG_PAGES of proof-hardware.
+LOG_PAGES = {"full": 6, "symmetric": 0}
+SEED_PAGES = 2
 NOR_BYTES = 16 << 20
 END = b"\0\0"
 
@@ -30,6 +34,11 @@ def pages(slots):
     return 2 + 2 * (1 + slots)
 
 
+def nor_pages(profile):
+    """As NOR_PAGES of port.h: ledger, seed, log."""
+    return pages(SLOTS[profile]) + SEED_PAGES + LOG_PAGES[profile]
+
+
 def put_seed(file, slots):
     """A seed in both its pages, as random.c reads it."""
     head = (1).to_bytes(4, "little") + os.urandom(32)
@@ -42,8 +51,13 @@ def put_seed(file, slots):
 def factory(flash, profile, words):
     """Writes a flash image as the hardware's program provisions it, with as many slots as the firmware has, then the
     seed. Uses a file of its own until all of it stands: a refusal leaves the flash as it was.
+
+    The program has the log behind the ledger. The firmware has the seed between them; a log that is not kept is blank.
     """
     slots = SLOTS[profile]
+    ledger, log = pages(slots) * PAGE, LOG_PAGES[profile] * PAGE
+    log_at = ledger + SEED_PAGES * PAGE
+    blank = b"\xff" * log
     program = BUILD / f"proof-hardware-{slots}" / "proof-hardware"
     flash.parent.mkdir(parents=True, exist_ok=True)
     new = flash.with_name(f"{flash.name}.new")
@@ -51,14 +65,25 @@ def factory(flash, profile, words):
     if flash.exists():
         new.touch(0o600)
         with open(flash, "rb") as file:
-            new.write_bytes(file.read(pages(slots) * PAGE))
+            kept = file.read(ledger)
+            file.seek(log_at)
+            kept_log = file.read(log)
+        new.write_bytes(kept + (kept_log if kept_log != blank else b""))
         shutil.copymode(flash, new)
     done = subprocess.run([program, "--flash", new, *words])
     if done.returncode != 0:
         new.unlink(missing_ok=True)
         return done.returncode
     with open(new, "r+b") as file:
+        file.seek(ledger)
+        made_log = file.read()
+        if len(made_log) not in (0, log):
+            print(f"proof-firmware: the profile {profile} keeps no log", file=sys.stderr)
+            new.unlink()
+            return 2
         put_seed(file, slots)
+        file.seek(log_at)
+        file.write(made_log or blank)
         file.truncate(NOR_BYTES)
     new.replace(flash)
     return 0

@@ -29,7 +29,8 @@ VERDICTS = {
     35: "superseded", 36: "revoked", 37: "wrong mode", 38: "no room", 39: "too new", 48: "malformed", 49: "busy",
     FAULT: "fault",
 }
-MESSAGES = dict(enumerate(("?", "ask", "challenge", "token", "command", "verdict", "order", "recall", "status")))
+MESSAGES = dict(enumerate(("?", "ask", "challenge", "token", "command", "verdict", "order", "recall", "status", "?",
+                           "?", "log")))
 DONE = {1: "done", 3: "number out of range", 4: "not done: its state could not be stored"}
 
 

@@ -17,15 +17,19 @@ static void wait(void) {
 }
 
 int main(void) {
-  static const struct pfd_port port = {.random = random_bytes,
-                                       .seconds = clock_seconds,
-                                       .flash = {.page_bytes = NOR_PAGE_BYTES,
-                                                 .read = nor_read,
-                                                 .erase = nor_erase,
-                                                 .program = nor_program},
-                                       .send = uart_send,
+  static struct pfd_port port = {.random = random_bytes,
+                                 .seconds = clock_seconds,
+                                 .flash = {.page_bytes = NOR_PAGE_BYTES,
+                                           .read = nor_read,
+                                           .erase = nor_erase,
+                                           .program = nor_program,
+#if PFC_KEEPS_LOG
+                                           .log_page = NOR_LOG_PAGE,
+#endif
+                                 },
+                                 .send = uart_send,
 #if PFD_TELLS_EVENTS
-                                       .event = log_event,
+                                 .event = log_event,
 #endif
   };
   int link = -1;
@@ -39,6 +43,9 @@ int main(void) {
   uart_begin();
 #if PFD_TELLS_EVENTS
   log_begin();
+#endif
+#if PFC_KEEPS_LOG
+  port.flash.log_pages = nor_has_log() ? NOR_LOG_PAGES : 0;
 #endif
   random_begin(&port.flash);
   started = pfd_unit_start(&unit, &port);

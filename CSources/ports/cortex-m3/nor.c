@@ -27,6 +27,15 @@ int nor_read(void *context, uint32_t offset, uint8_t *bytes, size_t size) {
   return 0;
 }
 
+#if PFC_KEEPS_LOG
+int nor_has_log(void) {
+  uint32_t all = UINT32_MAX;
+  const uint32_t first = NOR_LOG_PAGE * PAGE_WORDS;
+  for (uint32_t at = first; at < first + PFC_LOG_KEY_PAGES * PAGE_WORDS; at++) all &= BOARD_NOR[at];
+  return all != UINT32_MAX;
+}
+#endif
+
 int nor_erase(void *context, uint32_t offset) {
   uint32_t first = offset / 4;
   (void)context;

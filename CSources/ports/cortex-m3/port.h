@@ -30,12 +30,23 @@ uint32_t clock_count(void);
 
 // nor.c ----------------------------------------------------------------------------------------------------------
 
-enum { NOR_PAGE_BYTES = 4096, NOR_SEED_PAGE = PFD_FLASH_PAGES, NOR_PAGES = NOR_SEED_PAGE + 2 };
+enum {
+  NOR_PAGE_BYTES = 4096,
+  NOR_SEED_PAGE = PFD_FLASH_PAGES,
+  NOR_LOG_PAGE = NOR_SEED_PAGE + 2,
+  NOR_LOG_PAGES = PFC_KEEPS_LOG ? 6 : 0,
+  NOR_PAGES = NOR_LOG_PAGE + NOR_LOG_PAGES
+};
 
-/// Pages 0 to PFD_FLASH_PAGES - 1 as flash.h lays them out; the two behind hold the seed (random.c).
+/// Pages 0 to PFD_FLASH_PAGES - 1 as flash.h lays them out; the two behind hold the seed (random.c), those behind it
+/// the log.
 int nor_read(void *context, uint32_t offset, uint8_t *bytes, size_t size);
 int nor_erase(void *context, uint32_t offset);
 int nor_program(void *context, uint32_t offset, const uint8_t *bytes, size_t size);
+#if PFC_KEEPS_LOG
+/// Whether the factory has begun a log: its key pages are then never blank at the same time.
+int nor_has_log(void);
+#endif
 
 // random.c -------------------------------------------------------------------------------------------------------
 

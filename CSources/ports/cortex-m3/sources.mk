@@ -4,7 +4,7 @@
 # of the C library's, have a smaller one in their place.
 
 smaller_symmetric := $(addprefix $(here)/, memory.c sha256.c)
-smaller_full := $(smaller_symmetric) $(addprefix $(here)/, base_point.c blake2b.c)
+smaller_full := $(smaller_symmetric) $(addprefix $(here)/, base_point.c blake2b.c sha512.c)
 
 sodium_symmetric := $(addprefix $(SODIUM)/src/libsodium/, \
   crypto_hash/sha256/hash_sha256.c \
@@ -13,8 +13,6 @@ sodium_symmetric := $(addprefix $(SODIUM)/src/libsodium/, \
   sodium/utils.c)
 
 sodium_full := $(sodium_symmetric) $(addprefix $(SODIUM)/src/libsodium/, \
-  crypto_hash/sha512/cp/hash_sha512_cp.c \
-  crypto_hash/sha512/hash_sha512.c \
   crypto_core/ed25519/ref10/ed25519_ref10.c \
   crypto_core/hsalsa20/core_hsalsa20.c \
   crypto_core/hsalsa20/ref2/core_hsalsa20_ref2.c \

@@ -10,6 +10,7 @@
 #define PFD_LINKS 1       ///< Centrals at a time: a serial line carries one
 #define PFD_MTU_MAX 247u  ///< Longest PDU in a radio's packet of 251 bytes
 #define PFD_TELLS_EVENTS 1
+#define PFC_KEEPS_LOG 1
 #define PFD_KEEPS_STATE 0  ///< After a restart the lock is closed and its version is 1.
 
 #endif

@@ -131,9 +131,9 @@ struct AttestationReader {
     guard number > 0 else { throw malformed }
     let source = try SourceID(evidenceClass, number)
     let isPresent = try readFlag()
-    let name = Array(try take(Int(try readByte())))
+    let name = try take(Int(try readByte()))
     guard !name.isEmpty else { throw malformed }
-    return try EvidenceRecord(source, name: name, digest: isPresent ? read(Digest.self) : nil)
+    return try EvidenceRecord(source, nameBytes: name, digest: isPresent ? read(Digest.self) : nil)
   }
 
   /// Reads records and requires their canonical order, so that one set has one encoding.

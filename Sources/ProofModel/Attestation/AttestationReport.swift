@@ -306,11 +306,6 @@ extension CoreFold {
     try update(evidence)
     return config
   }
-
-  private mutating func update(_ evidence: EvidenceSet) throws(ProofError) {
-    let records = evidence.records.span
-    for index in records.indices { try update(records[index]) }
-  }
 }
 
 extension Measurement {

@@ -43,8 +43,8 @@ struct AttestationWriter {
     write(record.source.evidenceClass.rawValue)
     write(record.source.number)
     write(record.digest == nil ? 0 : 1 as UInt8)
-    write(UInt8(record.name.count))
-    bytes += record.name
+    write(UInt8(record.nameBytes.count))
+    bytes += record.nameBytes
     if let digest = record.digest { write(digest) }
   }
 

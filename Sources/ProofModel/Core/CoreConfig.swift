@@ -65,7 +65,7 @@ final class CoreConfig: Sendable {
   func group(of record: EvidenceRecord) -> Int? {
     let id = record.source
     let group = unsafe withUnsafePointer(to: decoded) { config in
-      unsafe record.name.withUnsafeBufferPointer { name in
+      unsafe record.nameBytes.withUnsafeBufferPointer { name in
         unsafe pfc_config_group(
           config, id.evidenceClass.rawValue, id.number, name.baseAddress, name.count)
       }

@@ -7,8 +7,8 @@ struct CoreFold: ~Copyable, Sendable {
   private var work = CoreWork<pfc_measurement>()
   private let sources: [Source]
   private var config: CoreConfig?
-  /// The source and the name of the record before: to tell one that is repeated.
-  private var before: (source: SourceID, name: [UInt8])?
+  /// The record before, to tell one that is repeated.
+  private var before: EvidenceRecord?
   /// One bit for each source that had a record, to name those that had none.
   private var seen: UInt32 = 0
   private var isOver = false
@@ -54,11 +54,17 @@ struct CoreFold: ~Copyable, Sendable {
     result.mustBeOK()
   }
 
+  /// Takes all records of a set.
+  mutating func update(_ evidence: EvidenceSet) throws(ProofError) {
+    let records = evidence.records.span
+    for index in records.indices { try update(records[index]) }
+  }
+
   mutating func update(_ record: EvidenceRecord) throws(ProofError) {
     guard !isOver else { throw .measurementEnded }
     let id = record.source
     let result = unsafe work.withMutablePointer { fold in
-      unsafe record.name.withUnsafeBufferPointer { name in
+      unsafe record.nameBytes.withUnsafeBufferPointer { name in
         guard let digest = record.digest else {
           return unsafe CoreResult(
             pfc_measurement_update(
@@ -75,15 +81,14 @@ struct CoreFold: ~Copyable, Sendable {
       if before?.source != id, let index = sources.firstIndex(where: { $0.id == id }) {
         seen |= 1 << UInt32(index)
       }
-      before = (id, record.name)
+      before = record
       return
     }
     isOver = true
     let name = EvidenceName(record)
     switch result {
     case .source: throw .evidenceNotAskedFor(name)
-    case .order where before.map({ $0.source == id && $0.name == record.name }) == true:
-      throw .evidenceRepeated(name)
+    case .order where before.map { EvidenceName($0) } == name: throw .evidenceRepeated(name)
     case .order: throw .evidenceOutOfOrder(name)
     default: throw .measurementEnded
     }

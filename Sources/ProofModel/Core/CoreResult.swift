@@ -20,6 +20,7 @@ struct CoreResult: Equatable {
   static let differs = CoreResult(PFC_E_DIFFERS)
   static let storage = CoreResult(PFC_E_STORAGE)
   static let random = CoreResult(PFC_E_RANDOM)
+  static let tooFar = CoreResult(PFC_E_TOO_FAR)
 
   private init(_ result: pfc_result) { code = result.rawValue }
 

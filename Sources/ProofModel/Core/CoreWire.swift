@@ -56,6 +56,7 @@ enum CoreWire {
 
   static let featureTokenTwo = UInt32(PFC_FEATURE_TOKEN_2.rawValue)
   static let featureRatchet = UInt32(PFC_FEATURE_RATCHET.rawValue)
+  static let featureLog = UInt32(PFC_FEATURE_LOG.rawValue)
   static let featureFactorySecret = UInt32(PFC_FEATURE_FACTORY_SECRET.rawValue)
   static let featureUpcoming = UInt32(PFC_FEATURE_UPCOMING.rawValue)
 

@@ -8,13 +8,15 @@ public struct HardwareFeatures: OptionSet, Sendable, Hashable {
   public static let tokenVersionTwo = HardwareFeatures(rawValue: CoreWire.featureTokenTwo)
   /// It takes tokens with a ratchet, which tells of copies of the app.
   public static let ratchet = HardwareFeatures(rawValue: CoreWire.featureRatchet)
+  /// It keeps a log of what it did, which apps carry to the backend.
+  public static let log = HardwareFeatures(rawValue: CoreWire.featureLog)
   /// It has a factory secret: it takes tokens that are sealed with it, and no others.
   public static let factorySecret = HardwareFeatures(rawValue: CoreWire.featureFactorySecret)
   /// It takes a token for a measurement to come as a candidate, and commits it at its first proof.
   public static let upcoming = HardwareFeatures(rawValue: CoreWire.featureUpcoming)
   /// The features that this version knows.
   public static let known: HardwareFeatures = [
-    .tokenVersionTwo, .ratchet, .factorySecret, .upcoming,
+    .tokenVersionTwo, .ratchet, .log, .factorySecret, .upcoming,
   ]
 
   /// The bits, as the capabilities carry them.

@@ -18,6 +18,10 @@ public enum MessageType: UInt8, Sendable, CaseIterable {
   case recall = 7
   /// To the app: the hardware's public facts.
   case status = 8
+  /// To the hardware: asks for a part of its log.
+  case logAsk = 11
+  /// To the app: a part of the log.
+  case log = 12
 
   /// Whether a message of this type may have this many bytes.
   public func fits(_ byteCount: Int) -> Bool { CoreMessage.fits(self, byteCount) }
@@ -55,6 +59,13 @@ public struct Message: Sendable, Hashable {
 
   /// Asks for the status.
   public static let askForStatus = Message(encoded: .ask, [CoreMessage.askForStatus])
+
+  /// Asks for the hardware's log, from one entry on.
+  package static func askForLog(
+    from first: UInt64, answering nonce: HardwareLogNonce
+  ) -> Message {
+    Message(encoded: .logAsk, CoreLog.ask(from: first, nonce))
+  }
 
   /// The bytes, if the message is of a type.
   ///

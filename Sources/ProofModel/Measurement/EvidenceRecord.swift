@@ -57,7 +57,9 @@ public struct EvidenceRecord: Sendable, Hashable {
   /// The source observed.
   public let source: SourceID
   /// The observed item within the source, 1 to 255 bytes: a path, a library, a variable.
-  public let name: [UInt8]
+  public var name: [UInt8] { Array(nameBytes) }
+  /// The bytes of ``name``. All records of a message share its bytes: none has an array of its own.
+  package let nameBytes: ArraySlice<UInt8>
   /// The digest of the item; nil if it could not be read.
   public let digest: Digest?
 
@@ -69,12 +71,16 @@ public struct EvidenceRecord: Sendable, Hashable {
   ///   - digest: The digest of the item; nil if it could not be read.
   /// - Throws: ``ProofError/wrongLength(of:expected:actual:)``.
   public init(_ source: SourceID, name: [UInt8], digest: Digest?) throws(ProofError) {
+    try self.init(source, nameBytes: name[...], digest: digest)
+  }
+
+  init(_ source: SourceID, nameBytes name: ArraySlice<UInt8>, digest: Digest?) throws(ProofError) {
     guard (1...Self.nameByteCountMax).contains(name.count) else {
       throw .wrongLength(
         of: "name of source \(source)", expected: 1...Self.nameByteCountMax, actual: name.count)
     }
     self.source = source
-    self.name = name
+    nameBytes = name
     self.digest = digest
   }
 
@@ -89,6 +95,6 @@ public struct EvidenceRecord: Sendable, Hashable {
   /// - Returns: Whether this record stands strictly before the other. Digests do not matter.
   public func precedes(_ other: EvidenceRecord) -> Bool {
     if source != other.source { return source < other.source }
-    return name.lexicographicallyPrecedes(other.name)
+    return nameBytes.lexicographicallyPrecedes(other.nameBytes)
   }
 }

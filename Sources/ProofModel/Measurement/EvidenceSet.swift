@@ -27,7 +27,11 @@ public struct EvidenceSet: Sendable, Hashable {
 
   /// The first place whose record does not stand after the one before it.
   private static func disorder(in records: [EvidenceRecord]) -> Int? {
-    records.indices.dropFirst().first { !records[$0 - 1].precedes(records[$0]) }
+    let records = records.span
+    for place in records.indices.dropFirst() where !records[place - 1].precedes(records[place]) {
+      return place
+    }
+    return nil
   }
 
   /// The records of one class, in order.

@@ -57,6 +57,8 @@ extension LinkError {
     case .cancelled: "cancelled"
     case .earlierCommand: "an earlier command"
     case .notStored: "not remembered"
+    case .logMissing: "no log"
+    case .logNotPermitted: "not handed out"
     default: "ask the backend: \(verdict.map { "\($0)" } ?? code)"
     }
   }

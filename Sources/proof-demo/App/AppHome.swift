@@ -25,6 +25,13 @@ struct AppHome {
   /// The host of the protected API, as the account knows it.
   func api() throws -> String { try shipped("api") }
 
+  /// Stores a part of the lock's log, which the phone cannot read.
+  func store(_ part: [UInt8], ofLogFrom first: UInt64) throws {
+    let log = folder.appendingPathComponent("log")
+    try FileManager.default.createDirectory(at: log, withIntermediateDirectories: true)
+    try Data(part).write(to: log.appendingPathComponent("\(first).part"), options: .atomic)
+  }
+
   /// The user of this phone, and the secret to sign in with.
   func user() throws -> (name: String, secret: String) {
     let words = try text("paired/user").split(separator: " ").map(String.init)

@@ -11,6 +11,7 @@ enum AppVerb {
   case records
   case command(Command, ProofKind)
   case carry(SignedOrder)
+  case log(isProved: Bool)
 
   static let help = """
     enrol          gets the account's configuration from the service
@@ -23,6 +24,8 @@ enum AppVerb {
     diagnose       what differs from the measurement
     records        what an operator registers an update with
     carry HEX      carries the backend's order to the lock
+    log            asks for the status, and stores the lock's log in the folder log
+    log unproved   asks for the log on a link that has proved nothing
     """
 
   /// Parses words; nil if they are no verb.
@@ -33,6 +36,8 @@ enum AppVerb {
     case ("show", 1): self = .show
     case ("diagnose", 1): self = .diagnose
     case ("records", 1): self = .records
+    case ("log", 1): self = .log(isProved: true)
+    case ("log", 2) where words[1] == "unproved": self = .log(isProved: false)
     case ("carry", 2):
       guard let bytes = Hexadecimal.decode(words[1]), let order = try? SignedOrder(bytes) else {
         return nil
@@ -63,7 +68,7 @@ enum AppVerb {
   /// Whether it needs the link to the hardware.
   var needsLink: Bool {
     switch self {
-    case .command, .carry: true
+    case .command, .carry, .log: true
     case .enrol, .fetch, .show, .diagnose, .records: false
     }
   }

@@ -69,6 +69,8 @@ final class SampleApp: DemoApp {
         try await lock.deliver(order)
         return AppAnswer(outcome: "order done", detail: "\(order.bytes.count) bytes")
       }
+    case .log(let isProved):
+      return try await withLock { try await self.carryLog(from: $0, isProved: isProved) }
     case nil: throw AppFailure("not understood; these are:\n" + AppVerb.help)
     }
   }
@@ -127,6 +129,21 @@ final class SampleApp: DemoApp {
       answer.detail = "the lock is \(state), \(reply.doneCount) done since its start"
     }
     return answer
+  }
+
+  /// Stores the lock's log for the backend. The hardware hands it out after an accepted command.
+  private func carryLog(
+    from lock: HardwareConnection, isProved: Bool
+  ) async throws -> AppAnswer {
+    if isProved {
+      try await lock.send(Command("status", class: 0), within: .seconds(60))
+    }
+    let parts = try await lock.collectLog()
+    for part in parts { try home.store(part.bytes, ofLogFrom: part.entries.lowerBound) }
+    let entries = parts.map(\.entries.count).reduce(0, +)
+    return AppAnswer(
+      outcome: parts.last?.isLast == true ? "carried" : "carried in part",
+      detail: "\(entries) entries in \(parts.count) parts, which the phone cannot read")
   }
 
   /// The outcome in few words, which do not change from run to run.

@@ -76,9 +76,38 @@ final class BackendSide {
     ).order
   }
 
+  /// Reads the log of a lock from the files of a phone. The account has its key.
+  func log(of lock: LockIdentity, in files: [String]) throws -> LogReport {
+    // 3 and 4: incomplete and altered.
+    try tool.operate(
+      ["log", "show", "--hardware", lock.id] + files + service.account, as: LogReport.self,
+      ending: [0, 3, 4])
+  }
+
   private struct Issuer: Decodable { let publicKey: String }
   private struct Handed: Decodable { let factoryKey: String }
   private struct Order: Decodable { let order: String }
+}
+
+/// The answer of `proofctl log show`.
+struct LogReport: Decodable {
+  struct Entry: Decodable {
+    let event: String
+    let verdictName: String?
+    let note: Note?
+  }
+
+  struct Note: Decodable {
+    let started: Bool
+    let refusedCommands: Int
+    let refusedTokens: Int
+  }
+
+  struct Refused: Decodable { let code: String }
+
+  let outcome: String
+  let entries: [Entry]
+  let refused: [Refused]
 }
 
 /// The public identity of a lock.

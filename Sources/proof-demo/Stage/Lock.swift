@@ -11,6 +11,9 @@ final class Lock {
   private let flash: String
   private let program: String
   private let cast: Cast
+  /// Whether it keeps a log. The firmware ends a link four seconds after its last accepted command;
+  /// on a busy machine the emulated board needs longer until the app has found the log.
+  let keepsLog: Bool
   private var process: Child?
 
   /// Provisions a lock as its factory would. The program is `proof-hardware`, or another that
@@ -18,6 +21,7 @@ final class Lock {
   init(_ cast: Cast, _ tool: Tool, backend: BackendSide, program: String?) throws {
     self.cast = cast
     self.program = program ?? tool.path("proof-hardware")
+    keepsLog = program == nil
     let folder = cast.folder + "/lock"
     try PrivateFiles.makeFolder(folder)
     flash = folder + "/flash"
@@ -35,6 +39,7 @@ final class Lock {
       secret-key = \(Hexadecimal.encode(secret))
       factory-secret = \(Hexadecimal.encode(factorySecret))
       issuer = \(backend.issuer)
+      \(keepsLog ? "log = yes" : "")
 
       """, to: provisioning)
     try tool.run(self.program, ["--flash", flash, "--provision", provisioning])

@@ -26,8 +26,10 @@ struct Tool {
   func path(_ name: String) -> String { folder + "/" + name }
 
   /// Runs the operator's tool and reads its answer.
-  func operate<Answer: Decodable>(_ arguments: [String], as type: Answer.Type) throws -> Answer {
-    let output = try run(path("proofctl"), arguments + ["--json"])
+  func operate<Answer: Decodable>(
+    _ arguments: [String], as type: Answer.Type, ending statuses: Set<Int32> = [0]
+  ) throws -> Answer {
+    let output = try run(path("proofctl"), arguments + ["--json"], ending: statuses)
     return try JSONDecoder().decode(type, from: output)
   }
 
@@ -42,7 +44,9 @@ struct Tool {
 
   /// Runs a program of this build.
   @discardableResult
-  func run(_ program: String, _ arguments: [String]) throws -> Data {
+  func run(
+    _ program: String, _ arguments: [String], ending statuses: Set<Int32> = [0]
+  ) throws -> Data {
     let process = Process()
     let output = Pipe(), errors = Pipe()
     process.executableURL = URL(fileURLWithPath: program)
@@ -55,7 +59,7 @@ struct Tool {
     let words = Lines(errors.fileHandleForReading, name: "words")
     let data = output.fileHandleForReading.readDataToEndOfFile()
     cast.wait(for: process)
-    guard process.terminationStatus == 0 else {
+    guard statuses.contains(process.terminationStatus) else {
       let command = ([program] + arguments.prefix(2)).joined(separator: " ")
       while words.next(within: .seconds(1)) != nil {}
       let said = words.tail.suffix(4).map { "\n  \($0)" }.joined()

@@ -39,6 +39,7 @@ final class Story {
     try update()
     try updateAhead()
     try copy()
+    if lock.keepsLog { try carryLog() }
   }
 
   /// Ends the processes of the act.

@@ -38,6 +38,8 @@ readonly MUTANTS=(
   'secrets_shortcut|pfc_secrets_make|key|secrets: diversified and literal'
   'equal_early_exit|pfc_equal|crypto|compact: make and check'
   'equal_early_exit|pfc_equal|crypto|gate: proofs of challenges'
+  'equal_early_exit|pfc_equal|crypto|log: seal and open an entry'
+  'equal_early_exit|pfc_equal|crypto|log: a reading'
   'gate_keys_branch|pfc_gate_keys_make|gate|gate: secret and keys'
 )
 # The same, of the native path's transcripts.

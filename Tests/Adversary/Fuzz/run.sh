@@ -18,7 +18,7 @@ root=$(cd "$here/../../.." && pwd)
 readonly here root
 cd "$root"
 
-readonly TARGETS=(config measurement token order message frame record verifier gate http compact work)
+readonly TARGETS=(config measurement token order message frame record verifier gate http compact work logbook logflash)
 readonly BUILD=${BUILD:-.build/fuzz}
 readonly GROWTH_RUNS=2000
 readonly CORPUS_FILES_MAX=100
@@ -36,6 +36,7 @@ options_of() {
   case $1 in
     verifier) echo -max_len=1500 ;;
     frame) echo -max_len=2000 ;;
+    logbook | logflash) echo -max_len=400 ;;
     *) echo -max_len=1000 ;;
   esac
 }

@@ -150,6 +150,38 @@ static void messages(void) {
   seed("message", "create-recall", "\x81", 1, bytes, 64);
 }
 
+/// The log: its messages, what it stores, and a lock that is read.
+static void logbook(void) {
+  static const uint8_t zeros[96] = {0};
+  static const uint8_t cut[] = {0, 0, 0x10, 0, 0x21, 0, 0x1C, 5, 6, 0, 0x20, 5, 6, 0, 0x20, 3, 1, 0, 33, 0, 0};
+  static const uint8_t put_back[] = {0, 0, 0x10, 0, 0x21, 139, 1, 0, 0x22, 0, 0x20, 5, 199, 1, 0, 0x11, 0, 0x12, 5};
+  static const uint8_t overwritten[] = {0, 0, 0x10, 0, 0x21, 5, 0, 0x10, 0, 0x10, 138, 138, 138, 7, 49, 13, 3, 0};
+  struct pfc_log state = {.next = 3};
+  uint8_t message[PFC_LOG_BYTES(2)] = {0}, nonce[PFC_NONCE_BYTES] = {0};
+  size_t size;
+  REQUIRE(pfc_log_message_make(message, sizeof message, &size, &state, 0, 1, 2, nonce) == PFC_OK);
+  seed("logbook", "story-cut", cut, sizeof cut, "", 0);
+  seed("logbook", "story-put-back", put_back, sizeof put_back, "", 0);
+  seed("logbook", "story-overwritten", overwritten, sizeof overwritten, "", 0);
+  seed("logbook", "ask", "\x01", 1, zeros, PFC_LOG_ASK_BYTES);
+  seed("logbook", "message", "\x02", 1, message, size);
+  seed("logbook", "page", "\x03\x00", 2, zeros, 16);
+  seed("logbook", "key-record", "\x04\x00", 2, zeros, 64);
+}
+
+/// The log in flash: what stands there, then events, some of them cut.
+static void log_flash(void) {
+  static const uint8_t life[] = {2, 0, 0, 1, 2, 3, 4, 5, 200, 6, 7, 193, 8, 9, 10, 11, 210, 12, 13, 14, 15, 16, 195};
+  static const uint8_t once[] = {3, 0, 0, 1, 2, 3, 4, 5, 200, 6, 7, 193, 8, 9, 10, 11, 210, 12, 13, 14, 15, 16, 195};
+  // A record, heads and entries that fit together; then ones that do not.
+  static const uint8_t found[] = {0, 5, 5, 0, 16, 1, 2, 16, 2, 2, 16, 2, 7, 17, 2, 12, 18, 0, 1, 2, 3, 200, 4};
+  static const uint8_t torn[] = {0, 4, 5, 0, 16, 10, 1, 16, 1, 2, 16, 2, 7, 19, 0, 1, 2, 3, 200, 4};
+  seed("logflash", "life", life, sizeof life, life, sizeof life);
+  seed("logflash", "once", once, sizeof once, life, sizeof life);
+  seed("logflash", "found", found, sizeof found, life, sizeof life);
+  seed("logflash", "torn", torn, sizeof torn, life, sizeof life);
+}
+
 /// Opcodes; what they mean stands in the target's own file.
 static void scripts(void) {
   static const uint8_t fold[] = {2, 0, 0, 0x81, 0x81, 0, 'a', 0, 'b', 0x10, 'c', 1, 'a', 0, 'b', 1, 'a', 1, 'x'};
@@ -219,6 +251,8 @@ static void scripts(void) {
   seed("verifier", "story-torn-floor", torn_floor, sizeof torn_floor, "", 0);
   seed("measurement", "fold", fold, sizeof fold, "", 0);
   seed("record", "record", record, sizeof record, "", 0);
+  logbook();
+  log_flash();
   seed("verifier", "serve", serve, sizeof serve, "", 0);
   seed("verifier", "story-factory-secret", "\xFF", 1, serve, sizeof serve);
   seed("verifier", "orders", orders, sizeof orders, "", 0);

@@ -8,6 +8,7 @@ A mutant is (rule of docs/SECURITY.md or 0, what is taken out, noun of the tests
 
 from detail_mutants import DETAIL_MUTANTS
 from gate_mutants import GATE_MUTANTS
+from log_mutants import LOG_MUTANTS
 from ratchet_mutants import RATCHET_MUTANTS
 from upcoming_mutants import UPCOMING_MUTANTS
 from version_mutants import VERSION_MUTANTS
@@ -348,4 +349,5 @@ MUTANTS = [
     *VERSION_MUTANTS,
     *RATCHET_MUTANTS,
     *DETAIL_MUTANTS,
+    *LOG_MUTANTS,
 ]

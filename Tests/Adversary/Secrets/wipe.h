@@ -8,6 +8,8 @@
 #include "ProofDevice.h"
 #include "needle.h"
 
+enum { WIPE_LOG_PAGES = 5, WIPE_LOG_PAGE_BYTES = 320 };
+
 /// Memory that a case works on. Mapped, so that no search covers it: the caller's memory is the caller's business.
 struct vault {
   uint8_t mpk[PFC_KEY_BYTES];
@@ -57,6 +59,14 @@ struct vault {
   uint8_t flash[PFD_FLASH_PAGES * PFD_PAGE_BYTES_MIN];
   struct pfd_port port;
   struct pfc_hardware loaded;
+  struct pfc_log log;
+  struct pfc_log_reader log_reader;
+  struct pfc_log_content content;
+  struct pfc_log_key_record key_record;
+  uint8_t entry[PFC_LOG_ENTRY_BYTES];
+  struct pfc_log_flash log_flash;
+  struct pfc_log_ring log_ring;
+  uint8_t log_pages[WIPE_LOG_PAGES][WIPE_LOG_PAGE_BYTES];
   struct pfd_link link;
   struct pfd_unit unit;
   char text[64];
@@ -89,6 +99,7 @@ extern const struct wipe_case wipe_hardware_cases[];
 extern const struct wipe_case wipe_verifier_cases[];
 extern const struct wipe_case wipe_sodium_cases[];
 extern const struct wipe_case wipe_gate_cases[];
+extern const struct wipe_case wipe_logbook_cases[];
 extern const struct wipe_case wipe_device_cases[];
 
 /// Fills with bytes that look random and differ for each seed.

@@ -39,7 +39,11 @@ static void need_device(struct vault *vault) {
       .context = vault,
       .random = vault->platform.random,
       .send = send_nothing,
-      .flash = {vault, PFD_PAGE_BYTES_MIN, flash_read, flash_erase, flash_program},
+      .flash = {.context = vault,
+                .page_bytes = PFD_PAGE_BYTES_MIN,
+                .read = flash_read,
+                .erase = flash_erase,
+                .program = flash_program},
   };
 }
 

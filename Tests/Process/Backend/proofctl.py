@@ -20,6 +20,7 @@ import unittest
 from gate_verbs import GateVerbs
 from gates import App as GateApp
 from key_verbs import KeyVerbs
+from log_verbs import LogVerbs
 from place import App, Place
 from verbs import Verbs, flags, verbs
 
@@ -31,7 +32,7 @@ import runner  # noqa: E402
 DOCS = pathlib.Path(__file__).resolve().parents[3] / "docs"
 
 
-class OnTheStore(GateVerbs, KeyVerbs, Verbs, unittest.TestCase):
+class OnTheStore(GateVerbs, KeyVerbs, LogVerbs, Verbs, unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.place = Place()
@@ -180,7 +181,7 @@ class OnTheStore(GateVerbs, KeyVerbs, Verbs, unittest.TestCase):
                      "--measurement", measured.hex(), where=[])
 
 
-class BehindAService(GateVerbs, KeyVerbs, Verbs, unittest.TestCase):
+class BehindAService(GateVerbs, KeyVerbs, LogVerbs, Verbs, unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.place = Place()
@@ -334,7 +335,7 @@ class Everything(unittest.TestCase):
 
     # Verbs that need no account; on the store alone, as the service does not run yet.
     LOCAL = {"registration digest", "proof compute", "issuer new", "issuer show", "measurement-token inspect",
-             "keyset generate", "completion bash", "gate keys", "explain"}
+             "keyset generate", "completion bash", "gate keys", "explain", "ledger copy"}
     STORE = {"init"}
     # Verbs that ask a gate: Tests/Process/Gate/event_test.py uses each flag, at a running gate.
     AT_A_GATE = {"event check", "event forget"}

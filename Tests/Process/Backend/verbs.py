@@ -346,7 +346,7 @@ class Verbs:
         changed = self.ask("hardware", "change", third, "--factory-secret", secret)
         self.assertEqual(changed["features"], ["token-2", "factory-secret"])
         for wrong in ("x", "token-2,token-2"):
-            self.refused(2, "token-2, ratchet, factory-secret", "hardware", "change", third, "--features", wrong)
+            self.refused(2, "token-2, ratchet, log, factory-secret", "hardware", "change", third, "--features", wrong)
         self.refused(2, "does not know", "hardware", "change", third, "--features", "0x0100")
         self.refused(2, "a number such as 0x21", "hardware", "change", third, "--features", "0xyz")
         self.refused(1, "no hardware", "hardware", "change", "01" * 16, "--features", "token-2")
@@ -415,6 +415,16 @@ class Verbs:
         self.refused(2, "1 to 4294967294", "order", "sign", "revoke", new["id"], "--instance", "07" * 16, "--through",
                      "0", *own)
         self.refused(1, "No hardware .*hardware new", "order", "sign", "floor", "01" * 16, *own)
+
+    def test_ledgers(self):
+        own, _ = self.backend()
+        new = self.ask("hardware", "new", "--output", self.place.path(f"{type(self).__name__}.noted"))
+        self.ask("order", "sign", "revoke", new["id"], "--instance", "07" * 16, *own)
+        ledger, copy = own[-1], self.place.path(f"{type(self).__name__}-copy")
+        count = self.place.ask("ledger", "copy", ledger, copy, where=[])["pairs"]
+        self.assertGreater(count, 0)
+        self.refused(1, "has notes already", "ledger", "copy", ledger, copy, where=[])
+        self.assertEqual(self.place.ask("ledger", "copy", copy, copy + "-2", where=[]), {"pairs": count})
 
     def test_measurement_tokens(self):
         own, issuer = self.backend()

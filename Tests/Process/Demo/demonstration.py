@@ -52,6 +52,15 @@ LOCK = [
     ("tells the service", "copy-seen"),
 ]
 
+# The end of that act. It is not played with the firmware (Lock.keepsLog).
+LOG = [
+    ("proved nothing asks for the log", "not handed out"),
+    ("sends a command, and carries it", "carried"),
+    ("proofctl log show", "whole"),
+    ("keeps the first part back", "incomplete"),
+    ("changes one bit of a part", "incomplete, its head is wrong: PROOF-26"),
+]
+
 WRONG_SIGNATURE = "refused: the signature does not match the request"
 
 # Then the act about the API.
@@ -82,7 +91,7 @@ SHOP = [
 ]
 
 
-def faults(lines, story=(*LOCK, *SHOP)):
+def faults(lines, story=(*LOCK, *LOG, *SHOP)):
     """Faults of a story that was told: lines that did not end as they must, and promises without a line."""
     rest = iter(lines)
     wrong = [line for line in lines if not line["ok"] or line["happened"] != line["expected"]]

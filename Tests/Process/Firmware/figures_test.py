@@ -17,8 +17,9 @@ from case import BUILD
 from central import WRITTEN_AT, AttError
 from elsewhere import hardware_with
 from line import Line
+from proofspec import log
 from proofspec.message import Type, Verdict, parse_answer
-from proofspec.token import UPCOMING
+from proofspec.token import UPCOMING, create_token, factory_secret
 from stage import App, Backend
 
 RAM = 0x20000000
@@ -28,15 +29,16 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 # Bytes and instructions, each with a margin of about three in a hundred above what was measured; but no figure beyond
 # what was aimed at.
 LIMITS = {
-    # Ratchets took 1,680 bytes of flash; upcoming tokens and details 1,380, and 224 of static RAM.
-    "full": {"flash": 57_200, "static": 2_400, "ram": 7_900},
+    # Ratchets took 1,680 bytes of flash; upcoming tokens and details 1,380, and 224 of static RAM; the log 6,310 and
+    # 144; SHA-512 in a loop saved 7,010.
+    "full": {"flash": 57_800, "static": 2_640, "ram": 8_192},
     "symmetric": {"flash": 12_288, "static": 1_050, "ram": 2_048},
     "token-open": 2_600_000, "proof-check": 14_900, "message-token-held": 5_230_000,
     "message-command-accepted": 129_000, "message-command-stranger": 72_000, "message-command-garbage": 700,
     "message-token-garbage": 1_240_000,
 }
 # Size aims: kilobytes of 1024.
-AIMS = {"full": (84, 8), "symmetric": (12, 2)}
+AIMS = {"full": (60, 8), "symmetric": (12, 2)}
 
 
 def symbols(profile):
@@ -122,6 +124,33 @@ class Figures(unittest.TestCase):
         self.assertEqual(updated.do(link, hardware).verdict, Verdict.ACCEPTED)
         order = self.backend.order(1, stage.BEGIN + 5, hardware.id, bytes(16), 0)
         self.assertEqual(parse_answer(link.say(Type.ORDER, order)[1]).verdict, Verdict.ORDER_DONE)
+        self.weigh("full", monitor)
+
+    def test_the_full_profile_with_its_log_in_ram(self):
+        hardware = stage.Hardware("full-log", [self.backend.public], stage.PRODUCTION, "--floor", "0")
+        self.addCleanup(hardware.scrap)
+        file = hardware.folder / "provisioning"
+        file.touch(0o600)
+        drawn = bytes(range(3, 35))
+        file.write_text(f"secret-key = {bytes(range(1, 33)).hex()}\nfactory-secret = {drawn.hex()}\nlog = yes\n")
+        hardware.provision(str(file), "--floor", "0")
+        link, monitor = self.power(hardware.flash, "full")
+
+        def present(app, **changes):
+            body = app.body(self.backend, hardware, version=2, uses=100, **changes)
+            return app.present(link, hardware, create_token(hardware.public, bytes(range(2, 34)), self.backend.seed,
+                                                            body, factory_secret(drawn, hardware.id)))
+
+        self.assertEqual(present(self.owner, base=1, generation=1), Verdict.HELD)
+        self.do_all(link, hardware)
+        updated = App(60)
+        updated.instance = self.owner.instance
+        self.assertEqual(present(updated, policy=UPCOMING, generation=2, base=1), Verdict.READY)
+        self.assertEqual(updated.do(link, hardware).verdict, Verdict.ACCEPTED)
+        # A note and a new block, and the log handed out.
+        for _ in range(18):
+            self.assertEqual(updated.do(link, hardware).verdict, Verdict.ACCEPTED)
+        self.assertEqual(link.say(Type.LOG_ASK, log.ask(0, bytes(16)))[0], Type.LOG)
         self.weigh("full", monitor)
 
     def test_the_symmetric_profile_judges_what_was_opened_elsewhere(self):

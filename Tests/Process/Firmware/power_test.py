@@ -12,7 +12,7 @@ import time
 import unittest
 
 import stage
-from board import SLOTS, Board, pages
+from board import Board, nor_pages
 from case import BUILD
 from central import STATUS, LinkEnded
 from line import Line
@@ -153,7 +153,7 @@ class Power(unittest.TestCase):
 
     def wear(self):
         """As the flash driver counts it, behind the last page."""
-        number = pages(SLOTS["full"]) + 2
+        number = nor_pages("full")
         with open(self.hardware.flash, "rb") as file:
             file.seek(number * stage.PAGE)
             return [int.from_bytes(file.read(4), "little") for _ in range(number)]

@@ -10,7 +10,7 @@ import os
 import shutil
 
 import stage
-from board import PAGE, SLOTS, pages
+from board import PAGE, nor_pages
 from central import WRITE_COMMAND, WRITTEN_AT
 from elsewhere import hardware_with
 from emulated import Emulated, Image
@@ -41,14 +41,14 @@ class Stage:
 
     def __init__(self, image, sources, refusal, profile="full", seed=40):
         self.image, self.refusal = Image(image), refusal
-        self.fields, self.nor_used = layout(sources, profile), PAGE * (pages(SLOTS[profile]) + 2)
+        self.fields, self.nor_used = layout(sources, profile), PAGE * nor_pages(profile)
         self.backend, self.stranger, self.owner, self.guest = Backend(7), Backend(8), App(seed), App(seed + 20)
         name = f"skip-{os.getpid()}"
         if profile == "symmetric":
             self.hardware, _ = hardware_with(profile, name, self.backend, self.owner, **COUNTED)
         else:
             self.hardware = stage.Hardware(name, [self.backend.public])
-        self.board = Emulated(self.image, self.hardware.flash.read_bytes()[:1 << 16])
+        self.board = Emulated(self.image, self.hardware.flash.read_bytes())
         self.hardware.scrap()
         shutil.rmtree(self.hardware.folder)
         self.link = Line(self.board)

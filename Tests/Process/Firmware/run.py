@@ -15,7 +15,7 @@ import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 PORT = HERE.parents[2] / "CSources" / "ports" / "cortex-m3"
-FOLDERS = ("Support/Runner", "Adversary/Attacker", "Vectors", "Process/Demo")
+FOLDERS = ("Support/Runner", "Adversary/Attacker", "Vectors", "Process/Demo", "Unit/ProofHardwareTests")
 sys.path[:0] = [*(str(HERE.parents[1] / name) for name in FOLDERS), str(PORT)]
 
 import runner  # noqa: E402

@@ -185,7 +185,12 @@ static void labels_differ(void) {
                                        PFC_LABEL_TOKEN_SIGN,
                                        PFC_LABEL_TOKEN_ID,
                                        PFC_LABEL_ORDER_SIGN,
-                                       PFC_LABEL_ISSUER_ID};
+                                       PFC_LABEL_ISSUER_ID,
+                                       PFC_LABEL_LOG_FIRST,
+                                       PFC_LABEL_LOG_STEP,
+                                       PFC_LABEL_LOG_ENTRY,
+                                       PFC_LABEL_LOG_HEAD,
+                                       PFC_LABEL_LOG_STORE};
   for (unsigned i = 0; i < sizeof labels / sizeof labels[0]; i++) {
     test_case("%s", labels[i]);
     CHECK_NUMBER(strlen(labels[i]), PFC_LABEL_BYTES);

@@ -378,5 +378,6 @@ int emit_all(void) {
   emit_version_2();
   emit_frames();
   emit_gates();
+  emit_logbook();
   return harness_failures() == 0 ? 0 : 1;
 }

@@ -20,4 +20,7 @@ void field_text(const char *name, const char *text);
 /// Everything that gates are about.
 void emit_gates(void);
 
+/// The hardware's log.
+void emit_logbook(void);
+
 #endif

@@ -39,12 +39,12 @@ static void a_text_that_is_no_code_finds_none(void) {
 
 static void results_and_verdicts_have_reasons_by_their_numbers(void) {
   struct pfc_reason reason;
-  for (int result = PFC_E_ARGUMENT; result >= PFC_E_SPACE; result -= 1) {
+  for (int result = PFC_E_ARGUMENT; result >= PFC_E_TOO_FAR; result -= 1) {
     test_case("%d", result);
     CHECK_NUMBER(pfc_reason_of_result(&reason, result), PFC_OK);
   }
-  CHECK(strcmp(reason.code, "CORE-14") == 0);
-  static const int none[] = {PFC_OK, 1, PFC_E_SPACE - 1, -100, -1000, -2147483647 - 1};
+  CHECK(strcmp(reason.code, "CORE-15") == 0);
+  static const int none[] = {PFC_OK, 1, PFC_E_TOO_FAR - 1, -100, -1000, -2147483647 - 1};
   for (size_t i = 0; i < sizeof none / sizeof none[0]; i += 1) {
     test_case("%d", none[i]);
     CHECK_NUMBER(pfc_reason_of_result(&reason, none[i]), PFC_E_ARGUMENT);

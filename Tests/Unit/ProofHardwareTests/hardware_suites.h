@@ -14,6 +14,8 @@ extern const struct suite link_suite;
 extern const struct suite upgrade_suite;
 extern const struct suite unit_suite;
 extern const struct suite unit_power_suite;
+extern const struct suite unit_log_suite;
+extern const struct suite unit_courier_suite;
 extern const struct suite admission_suite;
 extern const struct suite flood_suite;
 

@@ -42,6 +42,19 @@ MUTANTS = [
     (UNITS, "ProofDevice/link.c", "        memset(link->reply, 0, sizeof link->reply);\n", ""),
     (UNITS, "ProofDevice/link.c", "    memset(link->out, 0, sizeof link->out);\n", ""),
     (UNITS, "ProofDevice/gatt.c", "if (size + CHARACTERISTIC_ENTRY > room) break;", ""),
+    # Apps that ask for the log
+    (UNITS, "ProofDevice/unit.c", "  if (!link->may_ask) {", "  if (0) {"),
+    (UNITS, "ProofDevice/unit.c", "  } else if (link->logs_left == 0) {", "  } else if (0) {"),
+    (UNITS, "ProofDevice/unit.c", "    link->logs_left--;\n", ""),
+    (UNITS, "ProofDevice/unit.c", "  link->logs_left = PFD_LOGS_MAX;\n",
+     "  if (!link->logs_left) link->logs_left = 1;\n"),
+    (UNITS, "ProofDevice/unit.c", "    pfc_log_refuse(&unit->log.log, answer.verdict);\n", ""),
+    (UNITS, "ProofDevice/unit.c", "first = ask.from < ring->oldest ? ring->oldest : ask.from;", "first = ask.from;"),
+    (UNITS, "ProofDevice/unit.c", "  if (first > ring->log.next) first = ring->log.next;\n", ""),
+    (UNITS, "ProofDevice/unit.c", "  memcpy(nonce, ask.nonce, sizeof nonce);\n",
+     "  memset(nonce, 0, sizeof nonce);\n"),
+    (UNITS, "ProofDevice/link.c", "size_t pdu = link->mtu < PFD_OUT_MAX ? link->mtu : PFD_OUT_MAX;",
+     "size_t pdu = link->mtu;"),
     # Several centrals
     (UNITS, "ProofDevice/unit.c", "  if (outcome->execute == PFC_EXECUTE) {\n    note_proof(unit, link, outcome);",
      "  if (type == PFC_MESSAGE_COMMAND && outcome->instance_id) note_proof(unit, link, outcome);\n"
@@ -82,6 +95,13 @@ MUTANTS = [
      ""),
     (UNITS, "ProofDevice/identity.c", "result == PFC_E_DAMAGED; page++", "page < 1; page++"),
     (UNITS, "ProofDevice/unit.c", "result == PFC_OK && is_rekeyed(port, hardware)", "0 && is_rekeyed(port, hardware)"),
+    # The log
+    (UNITS, "ProofDevice/unit.c", "if (result == PFC_OK && unit->log_flash.pages != 0) {", "if (0) {"),
+    (UNITS, "ProofDevice/flash.c", ".offset = flash->log_page * flash->page_bytes,", ".offset = 0 * flash->log_page,"),
+    (PROCESS, "proof-hardware/provisioning.c", "if (begins && !provisioning->has_drawn) {", "if (0) {"),
+    (PROCESS, "proof-hardware/provisioning.c",
+     "if ((provisioning->given & GIVEN_LOG) == 0 && flash->port.log_pages != 0 &&",
+     "if (0 && flash->port.log_pages != 0 &&"),
     # State
     (UNITS, "ProofDevice/unit.c", "    unit->device = before;\n", ""),
     (UNITS, "ProofDevice/unit.c", "  if (keep_state(unit, &before) != 0) {", "  if (0) {"),

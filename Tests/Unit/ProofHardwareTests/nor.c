@@ -61,7 +61,9 @@ void nor_attach(struct nor *nor) {
                                  .page_bytes = NOR_PAGE_BYTES,
                                  .read = nor_read,
                                  .erase = nor_erase,
-                                 .program = nor_program};
+                                 .program = nor_program,
+                                 .log_page = PFD_FLASH_PAGES,
+                                 .log_pages = (uint16_t)nor->log_pages};
 }
 
 void nor_make(struct nor *nor, uint64_t seed) {

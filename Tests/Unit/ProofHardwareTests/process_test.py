@@ -5,6 +5,7 @@
 import contextlib
 import os
 import pathlib
+import resource
 import select
 import signal
 import socket
@@ -19,10 +20,15 @@ from proofspec.curves import hardware_public
 from proofspec.frame import fragments
 from proofspec.message import Type, Verdict, parse_answer
 from proofspec.token import create_token, factory_secret, token_digest
-from stage import PROGRAM, ROOT, App, Backend, Hardware
+from stage import PAGE, PROGRAM, ROOT, App, Backend, Hardware
 
 HERE = pathlib.Path(__file__).resolve().parent
 SECRET = bytes(range(1, 33))
+
+
+def descriptors(hardware):
+    """How many files and sockets its process has open."""
+    return len(os.listdir(f"/proc/{hardware.process.pid}/fd"))
 
 
 class Provision(unittest.TestCase):
@@ -170,6 +176,21 @@ class Provision(unittest.TestCase):
         self.assert_refused(1, "--provision", "--socket", self.hardware.socket)
         self.assert_refused(2, "needs a mode and an issuer", "--provision")
 
+    def test_flash_that_cannot_be_written_is_told(self):
+        whole = self.hardware.flash.stat().st_size
+        self.hardware.flash.unlink()
+        trusted = ("--mode", "production", "--issuer", self.backend.public.hex())
+        # The last page of new flash, and then the first page of old flash, is beyond what the process may write.
+        for limit, told in ((whole - PAGE, "flash: File too large"), (0, "flash file: File too large")):
+            done = subprocess.run([PROGRAM, "--flash", self.hardware.flash, "--provision", *trusted],
+                                  capture_output=True, text=True, check=False, timeout=SECONDS, restore_signals=False,
+                                  preexec_fn=lambda limit=limit: resource.setrlimit(resource.RLIMIT_FSIZE,
+                                                                                   (limit, limit)))
+            self.assertNotEqual(done.returncode, 0)
+            self.assertIn(told, done.stderr)
+            self.hardware.flash.unlink()
+            self.hardware.provision(*trusted)
+
     def test_help_and_version_are_told_and_nothing_is_served(self):
         for words, start in ((("--help",), "usage: proof-hardware "), (("--version",), "proof-hardware "),
                              (("--socket", "a", "--help"), "usage: proof-hardware ")):
@@ -264,6 +285,30 @@ class Process(Attack):
             # Not a FIFO: told at every level; the start from info on, flash operations at debug.
             self.assertIn("not a FIFO", log)
             self.assertEqual(("started" in log) + ("flash operations\n" in log and "1 flash" in log), lines, log)
+
+    def test_verdicts_are_told_at_info_and_challenges_are_not(self):
+        self.hardware.stop()
+        for level in ("debug", "info"):
+            self.hardware.log.clear()
+            self.assertTrue(self.hardware.start("--clock", self.clock, "--log-level", level))
+            self.assertEqual(self.owner.do(self.connect(), self.hardware).verdict, Verdict.ACCEPTED)
+            self.hardware.stop()
+            log = "\n".join(self.hardware.log)
+            self.assertEqual(log.count(": accepted (1)"), 1, log)
+            self.assertEqual(": given (0)" in log, level == "debug", log)
+            self.assertNotIn("ERROR", log)
+
+    def test_a_central_that_has_gone_leaves_no_descriptor(self):
+        held = set()
+        self.link.close()
+        for turn in range(12):
+            if turn == 6:  # The socket of the dead process is cleared away.
+                self.assertTrue(self.power_cycle())
+            link = self.connect()
+            link.settle()
+            held.add(descriptors(self.hardware))
+            link.close()
+        self.assertEqual(len(held), 1, held)
 
     def test_it_takes_no_heap_while_it_serves(self):
         self.hardware.stop()
@@ -440,6 +485,14 @@ class Fifo(unittest.TestCase):
         with FifoCentral(self.to, self.back) as link:
             self.assertEqual(self.owner.present(link, self.hardware, token), Verdict.HELD)
             self.assertEqual(self.owner.do(link, self.hardware).verdict, Verdict.ACCEPTED)
+
+    def test_a_central_that_has_gone_leaves_no_descriptor(self):
+        held = set()
+        for _ in range(4):
+            with FifoCentral(self.to, self.back) as link:
+                self.owner.ask(link)
+                held.add(descriptors(self.hardware))
+        self.assertEqual(len(held), 1, held)
 
     def test_it_stops_cleanly(self):
         with FifoCentral(self.to, self.back):

@@ -176,6 +176,35 @@ extension BenchTests {
       #expect(exchange.handle(.received(others)).isEmpty)
     }
 
+    @Test(
+      "a descriptor is taken only where its characteristic can have one", arguments: [12, 13, 14])
+    func descriptorPlace(handle: UInt8) throws {
+      let bench = try Bench(seed: 7)
+      var exchange = LinkExchange(
+        LinkRequest(.connect, token: try bench.token(), isHeld: false, mtu: 23))
+      func sent(_ pdu: [UInt8]) -> [[UInt8]] {
+        exchange.handle(.received(pdu)).compactMap {
+          if case .send(let pdu) = $0 { pdu } else { nil }
+        }
+      }
+      func uuid(_ number: UInt8) -> [UInt8] {
+        [
+          0x54, 0x45, 0x32, 0x92, 0xDB, 0x07, 0xCD, 0xB2, 0x44, 0x4F, 0xDA, 0x3E, number, 0, 0x19,
+          0xDB,
+        ]
+      }
+      _ = exchange.start()
+      _ = exchange.handle(.connected)
+      #expect(sent([0x11, 20, 1, 0, 30, 0] + uuid(1)) == [[0x08, 1, 0, 30, 0, 0x03, 0x28]])
+      // Each declaration is followed by its value and one more handle; the verdict's value is 12.
+      let entries = (0..<8).flatMap { place -> [UInt8] in
+        [3 * place + 2, 0, 0x10, 3 * place + 3, 0] + uuid(place + 2)
+      }
+      #expect(sent([0x09, 21] + entries) == [[0x08, 13, 0, 13, 0, 0x02, 0x29]])
+      let subscription: [[UInt8]] = handle == 13 ? [[0x12, 13, 0, 1, 0]] : []
+      #expect(sent([0x09, 4, handle, 0, 0, 0]) == subscription)
+    }
+
     @Test("the same seed gives the same trace, another seed another")
     func sameTrace() throws {
       func trace(_ seed: UInt64) throws -> [UInt64] {

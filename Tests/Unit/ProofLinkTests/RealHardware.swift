@@ -11,15 +11,16 @@ struct RealHardware {
   /// Its features, as the provisioning prints them.
   let features: String?
 
-  // `drawn`: what the factory draws for it; nil for no factory secret.
+  // `drawn`: what the factory draws for it; nil for no factory secret. `keepsLog` needs it.
   /// A folder of its own, short enough for a socket's path.
-  init(trusting issuer: IssuerKey, drawn: [UInt8]? = nil) async throws {
+  init(trusting issuer: IssuerKey, drawn: [UInt8]? = nil, keepsLog: Bool = false) async throws {
     folder = URL(fileURLWithPath: "/tmp/link-\(UUID().uuidString.prefix(8))")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     var arguments = ["--flash", folder.appendingPathComponent("flash").path, "--provision"]
     if let drawn {
       let file = folder.appendingPathComponent("provisioning")
-      let text = Data("factory-secret = \(Hexadecimal.encode(drawn))\n".utf8)
+      let log = keepsLog ? "log = yes\n" : ""
+      let text = Data("factory-secret = \(Hexadecimal.encode(drawn))\n\(log)".utf8)
       guard
         FileManager.default.createFile(
           atPath: file.path, contents: text, attributes: [.posixPermissions: 0o600])

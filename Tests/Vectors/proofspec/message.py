@@ -25,6 +25,8 @@ class Type(IntEnum):
     ORDER = 6
     RECALL = 7
     STATUS = 8
+    LOG_ASK = 11
+    LOG = 12
 
 
 class Verdict(IntEnum):
@@ -67,12 +69,15 @@ LENGTHS = {
     Type.ORDER: (124, 124),
     Type.RECALL: (72, 72),
     Type.STATUS: (28, 28),
+    Type.LOG_ASK: (24, 24),
+    Type.LOG: (48, 336),
 }
 
 
 def length_allowed(type: int, length: int) -> bool:
     low, high = LENGTHS.get(type, (1, 0))
-    return low <= length <= high
+    # A LOG has 48 bytes, and 32 for each entry.
+    return low <= length <= high and (type != Type.LOG or length % 32 == 16)
 
 
 @dataclass(frozen=True)

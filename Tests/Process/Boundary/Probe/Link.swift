@@ -25,7 +25,9 @@ func probeFactorySecret(_ baseline: BaselineProbe) throws {
   let secret = try FactorySecret(of: hardware.id, drawn: .random(count: FactorySecret.byteCount))
   try expect(secret.hardware == hardware.id && secret.description.contains("FactorySecret"))
   try expect(secret.customMirror.children.count == 1)
-  let features: HardwareFeatures = [.tokenVersionTwo, .ratchet, .factorySecret, .upcoming]
+  let features: HardwareFeatures = [
+    .tokenVersionTwo, .ratchet, .log, .factorySecret, .upcoming,
+  ]
   try expect(later.base == later.generation && !later.isUpcoming)
   try expect(features == .known && HardwareFeatures(rawValue: features.rawValue) == features)
   let sealed = try later.sealed(to: hardware, with: secret, signedBy: baseline.issuer)

@@ -74,17 +74,18 @@ def play(told, checks):
             count = len(failovers.attestations.moments())
             told.tell("load", f"{count} attestations over three nodes, {count / (time.monotonic() - begin):.0f} a "
                       "second (a light load: this machine plays every part)", attestations=count)
+            replayed = others = 0
             for number, (kind, words) in enumerate(FAULTS.items()):
                 row = failovers.play(number, kind)
+                replayed, others = replayed + row["replayed"], others + row["others"]
                 told.tell("failover", f"{words}: {row['pause']:.1f} s without an acknowledged attestation; of "
                           f"{row['accepted']} acknowledged {row['lost']} are lost, {row['twice']} counted twice",
                           kind=kind, pause=row["pause"], accepted=row["accepted"], lost=row["lost"],
                           twice=row["twice"])
         finally:
             failovers.close()
-        told.tell("again", f"{failovers.replayed} of these reports sent again: "
-                  f"{failovers.replayed - failovers.others} got the same bytes", again=failovers.replayed,
-                  others=failovers.others)
+        told.tell("again", f"{replayed} of these reports sent again: {replayed - others} got the same bytes",
+                  again=replayed, others=others)
         replace_nodes(site, told, checks)
 
 
