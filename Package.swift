@@ -168,14 +168,20 @@ let package = Package(
         .embedInCode("Schema/Migrations/v7-lease.down.sql"),
         .embedInCode("Schema/Migrations/v8-gate.up.sql"),
         .embedInCode("Schema/Migrations/v8-gate.down.sql"),
+        .embedInCode("Schema/Migrations/v9-ledger.up.sql"),
+        .embedInCode("Schema/Migrations/v9-ledger.down.sql"),
+        .embedInCode("Schema/Migrations/v10-plans.up.sql"),
+        .embedInCode("Schema/Migrations/v10-plans.down.sql"),
+        .embedInCode("Schema/Migrations/v11-replicas.up.sql"),
+        .embedInCode("Schema/Migrations/v11-replicas.down.sql"),
       ], swiftSettings: strictSwift),
     .target(
-      name: "PostgresReplay", dependencies: ["PostgresStore", "ProofBackend", "ProofModel"],
+      name: "PostgresBackend", dependencies: ["PostgresStore", "ProofBackend", "ProofModel"],
       swiftSettings: strictSwift),
     .target(
       name: "AccountStores",
       dependencies: [
-        "PostgresReplay", "PostgresStore", "ProofService", "ProofBackend", "ProofModel",
+        "PostgresBackend", "PostgresStore", "ProofService", "ProofBackend", "ProofModel",
       ],
       swiftSettings: strictSwift),
     .target(
@@ -209,7 +215,7 @@ let package = Package(
     .target(
       name: "EventServing",
       dependencies: [
-        "PostgresReplay", "ProofGate", "ProofBackend", "HTTPServing", "ProofJOSE", "ProofModel",
+        "PostgresBackend", "ProofGate", "ProofBackend", "HTTPServing", "ProofJOSE", "ProofModel",
         "DurableFiles", "Console",
       ],
       swiftSettings: strictSwift),
@@ -247,7 +253,7 @@ let package = Package(
     .executableTarget(
       name: "proof-gate",
       dependencies: [
-        "EventServing", "PostgresReplay", "ProofGate", "ProofBackend", "ProofRequest",
+        "EventServing", "PostgresBackend", "ProofGate", "ProofBackend", "ProofRequest",
         "ProofKitHTTP", "ProofKit",
         "HTTPServing", "ProofJOSE", "ProofModel", "DurableFiles", "Console",
       ],
@@ -395,7 +401,7 @@ let package = Package(
     .testTarget(
       name: "ProofBackendTests",
       dependencies: [
-        "AccountStores", "PostgresReplay", "PostgresServers", "PostgresStore", "ProofBackend",
+        "AccountStores", "PostgresBackend", "PostgresServers", "PostgresStore", "ProofBackend",
         "ProofService", "ProofRequest", "ProofKit", "ProofKitKeys", "ProofModel",
         "ProofJOSE", "DurableFiles", "FolderModel", "SeededRandom", "OwnThreads",
       ],

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import PostgresReplay
+internal import PostgresBackend
 package import ProofBackend
 package import ProofModel
 

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import PostgresStore
+internal import ProofModel
 package import ProofService
 
 /// One account's store in a PostgreSQL database that several processes and machines share.
 ///
-/// Every call goes to the primary: libpq skips a server that only reads. Uses of salts that wait at
+/// Every call that a decision may rest on goes to the primary: libpq skips a server that only reads. Surveys for
+/// people go to the readers, if there are any, and say how old they are. Uses of salts that wait at
 /// the same time share a transaction, and other calls share a trip (`Batcher`). A call whose
 /// connection broke is repeated for ``Settings/patience`` milliseconds, then fails. No call ends with
 /// an unknown commit that a repetition would take effect twice: uses and changes have a key.
@@ -19,8 +21,10 @@ package final class PostgresAccountStore: Store {
     package var lanes = 4
     /// Milliseconds in which a call is tried again after its first failure.
     package var patience: Int64 = 3_000
+    /// Servers for surveys, replicas among them; nil: surveys are read at the primary.
+    package var readers: PostgresOptions?
 
-    package init() {}
+    package init(readers: PostgresOptions? = nil) { self.readers = readers }
   }
 
   /// The account's number in the database.
@@ -29,10 +33,15 @@ package final class PostgresAccountStore: Store {
   let place: String
   let options: PostgresOptions
   let settings: Settings
+  /// The highest floor of generations that a glance brought; nil if there is none to rely on.
+  let seenFloor = CoreLock<UInt32?>(nil)
   private let uses: Batcher<UseLane>
   private let calls: Batcher<CallLane>
   /// A connection for queries over all devices. They take long, and no request waits for them.
   private let surveys: Batcher<CallLane>
+  /// A connection for surveys at a replica.
+  private let readings: Batcher<CallLane>?
+  private let heartbeat: Heartbeat?
 
   /// Opens the store of an account.
   ///
@@ -106,13 +115,32 @@ package final class PostgresAccountStore: Store {
     let lanes = 0..<settings.lanes
     uses = Batcher(lanes: lanes.map { _ in UseLane(options, patience: patience) })
     let number = self.account
-    calls = Batcher(
+    let calls = Batcher(
       lanes: lanes.map { _ in
-        let lane = (0..<16).map { _ in UInt8.random(in: .min ... .max) }
-        let renewal = PostgresCall(.lease, [.int4(number), .bytea(lane)])
-        return CallLane(options, patience: patience, renewingBy: renewal)
+        CallLane(options, patience: patience, renewingBy: Self.renewal(of: number))
       })
+    self.calls = calls
+    // No lease: a survey may take longer than one holds.
     surveys = Batcher(lanes: [CallLane(patient, patience: patience)])
+    readings = settings.readers.map { readers in
+      var patient = readers
+      patient.callTimeout = 30_000
+      return Batcher(
+        lanes: [CallLane(patient, patience: patience, needing: SchemaVersion.neededByReaders)])
+    }
+    guard settings.readers != nil else {
+      heartbeat = nil
+      return
+    }
+    let beat = Self.renewal(of: number)
+    // A call that fails leaves no row, and the age of readings grows.
+    heartbeat = Heartbeat { _ = try? calls.answer(to: beat) }
+  }
+
+  /// The call that commits a row of one connection.
+  private static func renewal(of account: Int32) -> PostgresCall {
+    let name = (0..<16).map { _ in UInt8.random(in: .min ... .max) }
+    return PostgresCall(.lease, [.int4(account), .bytea(name)])
   }
 
   /// Calls a statement whose first parameter is the account's number.
@@ -131,9 +159,19 @@ package final class PostgresAccountStore: Store {
       to: PostgresCall(statement, [.int4(account)] + values, needsLease: isPresent))
   }
 
-  /// Runs a query over all devices.
+  /// Asks the primary for its time. A challenge waits for it, so it does not wait for a survey.
+  func time() throws(PostgresError) -> PostgresRows {
+    try calls.answer(to: PostgresCall(.time, [], needsLease: true))
+  }
+
+  /// Runs a query over all devices, at the primary.
   func survey(_ call: PostgresCall) throws(PostgresError) -> PostgresRows {
     try surveys.answer(to: call, within: 30_000)
+  }
+
+  /// Runs a query at a reader; nil without readers.
+  func reading(_ call: PostgresCall) throws(PostgresError) -> PostgresRows? {
+    try readings?.answer(to: call, within: 30_000)
   }
 
   func spend(_ use: ChallengeUse) throws(PostgresError) -> ChallengeUsed.Outcome {
@@ -212,7 +250,8 @@ package final class PostgresAccountStore: Store {
   /// Grows with each change.
   package func revision() throws(StoreError) -> UInt64 {
     try stored { () throws(PostgresError) in
-      try UInt64(bitPattern: run(.see, [.bytea([])], isPresent: true).integer(0, 0))
+      let rows = try run(.see, [.bytea([]), .null, .null], isPresent: true)
+      return UInt64(bitPattern: try rows.integer(0, 0))
     }
   }
 

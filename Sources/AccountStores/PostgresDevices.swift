@@ -37,18 +37,10 @@ extension PostgresAccountStore {
     }
   }
 
-  /// The mark of a salt; nil if the salt was not spent.
-  package func spent(
-    _ salt: Salt, by device: InstanceID, expiring expiry: Int64
-  ) throws(StoreError) -> SpentMark? {
-    let slot = SpentRing.slot(of: SpentRing.minute(of: expiry))
-    return try stored { () throws(PostgresError) in
-      let rows = try run(.spent, [.int2(Int16(slot)), .bytea(device.bytes), .bytea(salt.bytes)])
-      guard rows.count > 0 else { return nil }
-      guard let report = try? Digest(rows.bytes(0, 0)) else {
-        throw PostgresError(.mismatch, "a mark has a digest that is none")
-      }
-      return SpentMark(report, answer: try rows.optionalBytes(0, 1) ?? [])
+  /// The database's time.
+  package func sharedTime() throws(StoreError) -> Int64? {
+    try stored { () throws(PostgresError) in
+      try time().integer(0, 0)
     }
   }
 
@@ -68,12 +60,19 @@ extension PostgresAccountStore {
   ) throws(StoreError) -> Int {
     try stored { () throws(PostgresError) in
       let values: [PostgresValue] = [.int4(account), .int8(time), .int8(Int64(count))]
+      defer { seenFloor.withLock { $0 = nil } }
       return try Int(survey(PostgresCall(.dropDevices, values)).integer(0, 0))
     }
   }
 
   /// The highest generation of a device that was dropped.
-  package func generationFloor() throws(StoreError) -> UInt32 { try floor("generation floor") }
+  ///
+  /// A glance that finds no device brings it along. The answer is then that of the glance, or of a
+  /// later one: it is not below the generation of the device that the glance missed.
+  package func generationFloor() throws(StoreError) -> UInt32 {
+    if let seen = seenFloor.withLock({ $0 }) { return seen }
+    return try floor("generation floor")
+  }
 
   /// The highest generation, at any gate, of a device that was dropped.
   package func gateGenerationFloor() throws(StoreError) -> UInt32 {
@@ -108,35 +107,81 @@ extension PostgresAccountStore {
 
   /// The row of a device.
   package func device(_ id: InstanceID) throws(StoreError) -> DeviceRow? {
-    try glance(at: id).device
+    try glance(at: id, and: nil).device
   }
 
-  /// Reads the revision and the row of a device in one statement.
+  /// Reads the revision, the row of a device and the mark of a salt in one statement.
   package func glance(
-    at id: InstanceID
-  ) throws(StoreError) -> (revision: UInt64, device: DeviceRow?) {
+    at id: InstanceID, and salt: SaltPlace?
+  ) throws(StoreError) -> StoreGlance {
     try stored { () throws(PostgresError) in
-      let rows = try run(.see, [.bytea(id.bytes)], isPresent: true)
-      let revision = UInt64(bitPattern: try rows.integer(0, 0))
-      guard try rows.integer(0, 1) > 0 else { return (revision, nil) }
-      return (revision, try Self.device(id, rows, 0, from: 1))
+      let values: [PostgresValue] = [
+        .bytea(id.bytes), salt.map { .int2(Int16($0.slot)) } ?? .null, .bytea(salt?.salt.bytes),
+      ]
+      let rows = try run(.see, values, isPresent: true)
+      let device = try rows.integer(0, 1) > 0 ? Self.device(id, rows, 0, from: 1) : nil
+      if device == nil {
+        // It only grows, and readings over several connections end in any order.
+        let read = try Self.generation(rows, 0, 6)
+        seenFloor.withLock { $0 = max($0 ?? 0, read) }
+      }
+      return StoreGlance(
+        revision: UInt64(bitPattern: try rows.integer(0, 0)), device: device,
+        mark: try salt.flatMap { _ throws(PostgresError) in try Self.mark(rows, from: 7) })
     }
+  }
+
+  /// Columns: report, answer. Without a report there is no mark.
+  private static func mark(
+    _ rows: PostgresRows, from column: Int
+  ) throws(PostgresError) -> SpentMark? {
+    guard let bytes = try rows.optionalBytes(0, column) else { return nil }
+    guard let report = try? Digest(bytes) else {
+      throw PostgresError(.mismatch, "a mark has a digest that is none")
+    }
+    return SpentMark(report, answer: try rows.optionalBytes(0, column + 1) ?? [])
   }
 
   /// The devices seen last, the latest first.
   package func devices(latest count: Int) throws(StoreError) -> [DeviceRow] {
     try stored { () throws(PostgresError) in
       let values: [PostgresValue] = [.int4(account), .int8(Int64(count))]
-      let rows = try survey(PostgresCall(.latestDevices, values))
-      var devices: [DeviceRow] = []
-      for row in 0..<rows.count {
-        guard let device = try? InstanceID(rows.bytes(row, 0)) else {
-          throw PostgresError(.mismatch, "a row has a device that is none")
-        }
-        devices.append(try Self.device(device, rows, row, from: 1))
-      }
-      return devices
+      return try Self.devices(survey(PostgresCall(.latestDevices, values)), from: 0)
     }
+  }
+
+  /// The devices seen last, at a reader.
+  package func surveyedDevices(
+    latest count: Int
+  ) throws(StoreError) -> Surveyed<[DeviceRow]> {
+    let found = try stored { () throws(PostgresError) -> Surveyed<[DeviceRow]>? in
+      let values: [PostgresValue] = [.int4(account), .int8(Int64(count))]
+      guard let rows = try reading(PostgresCall(.surveyDevices, values)) else { return nil }
+      return Surveyed(try Self.devices(rows, from: 1), try Self.age(rows))
+    }
+    if let found { return found }
+    return Surveyed(try devices(latest: count), .present)
+  }
+
+  /// Columns: device, version, generation, first seen, last seen, note. A row without device is none.
+  private static func devices(
+    _ rows: PostgresRows, from column: Int
+  ) throws(PostgresError) -> [DeviceRow] {
+    var devices: [DeviceRow] = []
+    for row in 0..<rows.count {
+      guard let bytes = try rows.optionalBytes(row, column) else { continue }
+      guard let device = try? InstanceID(bytes) else {
+        throw PostgresError(.mismatch, "a row has a device that is none")
+      }
+      devices.append(try Self.device(device, rows, row, from: column + 1))
+    }
+    return devices
+  }
+
+  /// The age of a reading, in the first column of the first row.
+  private static func age(_ rows: PostgresRows) throws(PostgresError) -> SurveyAge {
+    guard try rows.optionalBytes(0, 0) != nil else { return .unknown }
+    return .atMost(seconds: max(0, try rows.integer(0, 0)))
   }
 
   /// Columns: version, generation, first seen, last seen, note.
@@ -156,5 +201,17 @@ extension PostgresAccountStore {
       let rows = try survey(PostgresCall(.countDevices, [.int4(account)]))
       return StoreCounts(devices: Int(try rows.integer(0, 0)))
     }
+  }
+
+  /// The number of devices, at a reader.
+  package func surveyedCounts() throws(StoreError) -> Surveyed<StoreCounts> {
+    let found = try stored { () throws(PostgresError) -> Surveyed<StoreCounts>? in
+      guard let rows = try reading(PostgresCall(.surveyCounts, [.int4(account)])) else {
+        return nil
+      }
+      return Surveyed(StoreCounts(devices: Int(try rows.integer(0, 1))), try Self.age(rows))
+    }
+    if let found { return found }
+    return Surveyed(try counts(), .present)
   }
 }

@@ -30,7 +30,7 @@ package struct StoreMove {
     self.to = to
     switch from {
     case .file(let path): source = try SQLiteMove(path)
-    case .database(let options, let name): source = try PostgresMove(options, name)
+    case .database(let options, let name, _): source = try PostgresMove(options, name)
     }
   }
 
@@ -89,7 +89,7 @@ package struct StoreMove {
   private func target(_ name: String) throws(StoreError) -> any MoveTarget {
     switch to {
     case .file(let path): return SQLiteArrival(path)
-    case .database(let options, let named):
+    case .database(let options, let named, _):
       guard named == nil || named == name else {
         throw .database("\(options)", detail: "the URI names another account than \(name)")
       }
@@ -138,7 +138,7 @@ extension StorePlace {
   fileprivate func named(_ name: String) -> String {
     switch self {
     case .file(let path): SQLiteArrival(path).place
-    case .database(let options, _): "\(options), account \(name)"
+    case .database(let options, _, _): "\(options), account \(name)"
     }
   }
 }

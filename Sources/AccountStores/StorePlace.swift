@@ -8,11 +8,13 @@ package import ProofService
 ///     account.store
 ///     postgres://proof_service@db1,db2/proof?sslrootcert=/etc/proof/db.pem&passfile=/etc/proof/pgpass
 ///     postgres://proof_service@db1/proof?sslrootcert=/etc/proof/db.pem&account=door
+///     postgres://proof_service@db1/proof?sslrootcert=/etc/proof/db.pem&readers=db2,db3
 package enum StorePlace: Sendable {
   /// The path of an SQLite file.
   case file(String)
-  /// A database, and the account's name there; nil for the only one.
-  case database(PostgresOptions, account: String?)
+  /// A database, and the account's name there; nil for the only one. Lists of devices are read at the readers; nil
+  /// for the primary.
+  case database(PostgresOptions, account: String?, readers: PostgresOptions? = nil)
 
   /// Reads the value of `--store`.
   ///
@@ -24,8 +26,11 @@ package enum StorePlace: Sendable {
       return
     }
     do throws(PostgresError) {
-      let place = try PostgresPlace(text, naming: "account")
-      self = .database(place.options, account: place.name)
+      let place = try PostgresPlace(text, naming: "account", "readers")
+      let readers = try place["readers"].map { (servers) throws(PostgresError) in
+        try place.options.reading(at: servers)
+      }
+      self = .database(place.options, account: place["account"], readers: readers)
     } catch {
       throw .database("postgres://…", detail: error.words)
     }
@@ -35,8 +40,8 @@ package enum StorePlace: Sendable {
   package func open() throws(StoreError) -> any Store {
     switch self {
     case .file(let path): return try SQLiteStore(at: path)
-    case .database(let options, let account):
-      return try PostgresAccountStore(options, opening: account)
+    case .database(let options, let account, let readers):
+      return try PostgresAccountStore(options, opening: account, .init(readers: readers))
     }
   }
 
@@ -50,11 +55,11 @@ package enum StorePlace: Sendable {
     case .file(let path):
       if let store = try? SQLiteStore(at: path) { return store }
       return try SQLiteStore(creatingAt: path)
-    case .database(let options, let named):
+    case .database(let options, let named, let readers):
       if let named, named != account {
         throw .database(options.description, detail: "the URI names another account, \(named)")
       }
-      return try PostgresAccountStore(options, creating: account)
+      return try PostgresAccountStore(options, creating: account, .init(readers: readers))
     }
   }
 }
@@ -63,7 +68,7 @@ extension StorePlace: CustomStringConvertible {
   package var description: String {
     switch self {
     case .file(let path): path
-    case .database(let options, _): options.description
+    case .database(let options, _, _): options.description
     }
   }
 }

@@ -3,7 +3,7 @@
 package import Console
 package import HTTPServing
 package import ProofBackend
-internal import PostgresReplay
+internal import PostgresBackend
 internal import ProofGate
 
 /// The options of the listener where backends redeem event tokens.

@@ -14,13 +14,15 @@ package protocol BatchLane: AnyObject, Sendable {
 
 /// Gathers calls from many threads into batches on few lanes.
 ///
-/// A thread that finds a lane free leads it: it takes the waiting calls, up to a batch, and performs
-/// them with its own. Then it hands the lane to the thread that waits longest, or frees it. No thread
-/// waits for a batch to fill, so a single thread's call is a batch of one.
+/// A thread that finds all lanes free leads one: it takes the waiting calls, up to a batch, and
+/// performs them with its own. Then it hands the lane to the thread that waits longest, or frees it.
+/// So a single thread's call is a batch of one. A call that comes meanwhile waits for the lane that is
+/// led and goes with its next batch: one commit for several calls. It takes a free lane if a whole
+/// batch waits, or if it waited for 20 ms: a lane that hangs does not hold the others up.
 ///
 /// Invariants between two sections under the lock. Tests/Adversary/Models/batches.pml checks them:
 /// 1. A lane is free, or exactly one thread leads it or is appointed to.
-/// 2. Calls wait only while no lane is free.
+/// 2. Calls wait only while a lane is led.
 /// 3. A call waits, leads, or is in exactly one batch, so it is performed once and answered once.
 package final class Batcher<Lane: BatchLane>: Sendable {
   /// A thread's call.
@@ -50,18 +52,23 @@ package final class Batcher<Lane: BatchLane>: Sendable {
   }
 
   private let state: CoreLock<State>
+  private let laneCount: Int
   private let batchMax: Int
   private let waitingMax: Int
+  private let patience: Int
 
   /// - Parameters:
   ///   - lanes: At least one.
   ///   - batchMax: The most calls of a batch.
   ///   - waitingMax: The most calls that wait; the next one fails with `.busy`.
-  package init(lanes: [Lane], batchMax: Int = 16, waitingMax: Int = 1_024) {
+  ///   - patience: Milliseconds that a call waits for a lane that is led before it takes a free one.
+  package init(lanes: [Lane], batchMax: Int = 16, waitingMax: Int = 1_024, patience: Int = 20) {
     precondition(!lanes.isEmpty && batchMax > 0, "A batcher needs a lane and a batch.")
     state = CoreLock(State(free: lanes))
+    laneCount = lanes.count
     self.batchMax = batchMax
     self.waitingMax = waitingMax
+    self.patience = patience
   }
 
   /// The calls that wait, the lanes that are free, and the batches that were begun: for tests.
@@ -76,7 +83,11 @@ package final class Batcher<Lane: BatchLane>: Sendable {
   ) throws(PostgresError) -> Lane.Answer {
     let ticket = Ticket(call)
     let start: Start = state.withLock { state in
-      if let lane = state.free.popLast() { return .lead(lane) }
+      if state.free.count == laneCount || state.waiting.count + 1 >= batchMax,
+        let lane = state.free.popLast()
+      {
+        return .lead(lane)
+      }
       if state.waiting.count >= waitingMax { return .full }
       state.waiting.append(ticket)
       return .wait
@@ -87,25 +98,36 @@ package final class Batcher<Lane: BatchLane>: Sendable {
     case .lead(let lane):
       lead(lane, ticket)
     case .wait:
-      if ticket.turn.wait(timeout: .now() + .milliseconds(milliseconds)) == .timedOut {
-        guard !leave(ticket) else {
-          throw PostgresError(.busy, "no connection was free within \(milliseconds) ms")
-        }
-        // The call is in a batch, or this thread is appointed: the other calls rely on it.
-        ticket.turn.wait()
+      guard wait(ticket, milliseconds) else {
+        throw PostgresError(.busy, "no connection was free within \(milliseconds) ms")
       }
       if let lane = ticket.lane { lead(lane, ticket) }
     }
     return try ticket.outcome!.get()
   }
 
-  /// Takes a call that still waits out of the queue. False: it does not wait any more.
-  private func leave(_ ticket: Ticket) -> Bool {
-    state.withLock { state in
-      guard let place = state.waiting.firstIndex(where: { $0 === ticket }) else { return false }
-      state.waiting.remove(at: place)
-      return true
+  /// Waits until a call was performed, or has a lane. False: its time was over, and it left the queue.
+  private func wait(_ ticket: Ticket, _ milliseconds: Int) -> Bool {
+    let end = DispatchTime.now() + .milliseconds(milliseconds)
+    while ticket.turn.wait(timeout: min(end, .now() + .milliseconds(patience))) == .timedOut {
+      let isOver = DispatchTime.now() >= end
+      let ends: Bool? = state.withLock { state in
+        // A call that does not wait is in a batch, or this thread is appointed: the other calls rely on it.
+        guard let place = state.waiting.firstIndex(where: { $0 === ticket }) else { return nil }
+        ticket.lane = state.free.popLast()
+        guard isOver || ticket.lane != nil else { return false }
+        state.waiting.remove(at: place)
+        return true
+      }
+      switch ends {
+      case nil:
+        ticket.turn.wait()
+        return true
+      case true?: return ticket.lane != nil
+      case false?: continue
+      }
     }
+    return true
   }
 
   private func lead(_ lane: Lane, _ own: Ticket) {
@@ -115,10 +137,13 @@ package final class Batcher<Lane: BatchLane>: Sendable {
       state.waiting.removeFirst(others.count)
       return [own] + others
     }
-    let outcomes = lane.perform(batch.map(\.call))
+    // A closure: a key path of a generic type is built anew at each call.
+    let outcomes = lane.perform(batch.map { $0.call })
     precondition(outcomes.count == batch.count, "A lane answers each call.")
     let next: Ticket? = state.withLock { state in
-      guard !state.waiting.isEmpty else {
+      // The thread that leads another lane takes them, unless they are too many for it.
+      let isLast = state.free.count + 1 == laneCount
+      guard !state.waiting.isEmpty, isLast || state.waiting.count >= batchMax else {
         state.free.append(lane)
         return nil
       }
@@ -128,9 +153,9 @@ package final class Batcher<Lane: BatchLane>: Sendable {
     }
     // Hand over first, so that the lane is not idle while the finished threads wake up.
     next?.turn.signal()
-    for (ticket, outcome) in zip(batch, outcomes) {
-      ticket.outcome = outcome
-      if ticket !== own { ticket.turn.signal() }
+    for index in batch.indices {
+      batch[index].outcome = outcomes[index]
+      if batch[index] !== own { batch[index].turn.signal() }
     }
   }
 }

@@ -13,7 +13,7 @@ package struct PostgresOptions: Sendable {
   package var callTimeout: Int64 = 3_000
 
   /// The settings by keyword. One of them may be the password, so they are not printed.
-  let settings: [String: String]
+  private(set) var settings: [String: String]
   private let usesSockets: Bool
 
   private static let allowed: Set<String> = [
@@ -40,12 +40,8 @@ package struct PostgresOptions: Sendable {
     for keyword in ["host", "dbname", "user"] where (given[keyword] ?? "").isEmpty {
       throw PostgresError(.mismatch, "the connection string has no \(keyword)")
     }
-    let hosts = given["host"]!.split(separator: ",", omittingEmptySubsequences: false)
-    let sockets = hosts.filter { $0.hasPrefix("/") || $0.hasPrefix("@") }.count
-    guard sockets == 0 || sockets == hosts.count, !hosts.contains("") else {
-      throw PostgresError(.mismatch, "the hosts must be all TCP or all Unix sockets, none empty")
-    }
-    usesSockets = sockets > 0
+    usesSockets = try Self.areSockets(
+      given["host"]!.split(separator: ",", omittingEmptySubsequences: false))
     var all = given
     let fixed =
       usesSockets
@@ -68,7 +64,8 @@ package struct PostgresOptions: Sendable {
       "keepalives_idle": "5", "keepalives_interval": "2", "keepalives_count": "2",
       "ssl_min_protocol_version": "TLSv1.2", "gssencmode": "disable", "client_encoding": "UTF8",
       "application_name": "proofkit", "port": "5432",
-      "options": "-c search_path=pg_catalog -c synchronous_commit=on",
+      // PostgresConnection sets what a session needs: poolers refuse options.
+      "options": "",
     ]
     all.merge(defaults) { given, _ in given }
     for keyword in ["connect_timeout", "tcp_user_timeout"] {
@@ -77,6 +74,42 @@ package struct PostgresOptions: Sendable {
       }
     }
     settings = all
+  }
+
+  private static func areSockets(_ hosts: [Substring]) throws(PostgresError) -> Bool {
+    let sockets = hosts.filter { $0.hasPrefix("/") || $0.hasPrefix("@") }.count
+    guard sockets == 0 || sockets == hosts.count, !hosts.contains("") else {
+      throw PostgresError(.mismatch, "the hosts must be all TCP or all Unix sockets, none empty")
+    }
+    return sockets > 0
+  }
+
+  /// The same database at other servers, a standby if one answers: for readings that may be out of date.
+  ///
+  /// - Parameter servers: Hosts with commas between, each with its port if it is another one: `db2,db3:5433`.
+  /// - Returns: The settings; all but the servers are those of `self`.
+  /// - Throws: `.mismatch` for a list that is malformed.
+  package func reading(at servers: String) throws(PostgresError) -> PostgresOptions {
+    var copy = self
+    var hosts: [Substring] = []
+    var ports: [String] = []
+    for server in servers.split(separator: ",", omittingEmptySubsequences: false) {
+      let parts = server.split(separator: ":", omittingEmptySubsequences: false)
+      guard parts.count <= 2, parts.count == 1 || UInt16(parts[1]) ?? 0 > 0 else {
+        throw PostgresError(.mismatch, "the readers are no list of HOST or HOST:PORT")
+      }
+      hosts.append(parts[0])
+      ports.append(parts.count == 2 ? String(parts[1]) : "5432")
+    }
+    guard try Self.areSockets(hosts) == usesSockets else {
+      throw PostgresError(
+        .mismatch, "the readers must be all TCP or all Unix sockets, as the hosts")
+    }
+    copy.settings["host"] = hosts.joined(separator: ",")
+    copy.settings["port"] = ports.joined(separator: ",")
+    copy.settings["hostaddr"] = nil
+    copy.settings["target_session_attrs"] = "prefer-standby"
+    return copy
   }
 
   /// Whether the settings hold the password itself. libpq reads it from a file otherwise.

@@ -8,14 +8,19 @@ private import Glibc
 package final class PostgresSession: @unchecked Sendable {
   private let options: PostgresOptions
   private let patience: Int64
+  private let version: Int
   private var connection: PostgresConnection?
 
   /// - Parameters:
   ///   - options: The settings of the connection. It is made with the first call.
   ///   - patience: Milliseconds after the first failure in which a call is tried again.
-  package init(_ options: PostgresOptions, patience: Int64) {
+  ///   - version: The oldest schema that the calls work with.
+  package init(
+    _ options: PostgresOptions, patience: Int64, needing version: Int = SchemaVersion.needed
+  ) {
     self.options = options
     self.patience = patience
+    self.version = version
   }
 
   /// The server's process for this session, if it is connected: for tests.
@@ -54,7 +59,7 @@ package final class PostgresSession: @unchecked Sendable {
   private func open() throws(PostgresError) -> PostgresConnection {
     if let connection, connection.isOpen { return connection }
     let made = try PostgresConnection(options)
-    try SchemaVersion(of: made).check()
+    try SchemaVersion(of: made).check(needed: version)
     connection = made
     return made
   }
@@ -120,11 +125,13 @@ package final class CallLane: BatchLane {
   /// - Parameters:
   ///   - options: The settings of the lane's connection.
   ///   - patience: Milliseconds after the first failure in which calls are tried again.
+  ///   - version: The oldest schema that the calls work with.
   ///   - renewal: Commits a write that renews the lease of the connection, for calls that need one.
   package init(
-    _ options: PostgresOptions, patience: Int64 = 3_000, renewingBy renewal: PostgresCall? = nil
+    _ options: PostgresOptions, patience: Int64 = 3_000,
+    needing version: Int = SchemaVersion.needed, renewingBy renewal: PostgresCall? = nil
   ) {
-    session = PostgresSession(options, patience: patience)
+    session = PostgresSession(options, patience: patience, needing: version)
     self.renewal = renewal
   }
 

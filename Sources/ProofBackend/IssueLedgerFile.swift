@@ -105,6 +105,23 @@ public final class IssueLedgerFile: IssueLedger {
     }
   }
 
+  /// All notes, in the order of pairs.
+  package func notes() throws(BackendError) -> [IssueNote] {
+    var notes: [IssueNote] = []
+    try step { state throws(BackendError) in
+      notes = state.histories.map { pair, history in
+        IssueNote(
+          pair: pair, issued: history.issued, revokedThrough: history.revokedThrough,
+          isSealedWithSecret: state.sealedWithSecret.contains(pair.hardware))
+      }
+    }
+    return notes.sorted { one, other in
+      let (one, other) = (one.pair, other.pair)
+      return (one.instance.bytes + one.hardware.bytes)
+        .lexicographicallyPrecedes(other.instance.bytes + other.hardware.bytes)
+    }
+  }
+
   private func append(
     _ event: Event, _ suite: TokenSuite, _ pair: IssuePair, _ generation: UInt32, _ time: UInt64,
     _ state: inout State, offset: UInt16 = 0
@@ -301,3 +318,5 @@ public final class IssueLedgerFile: IssueLedger {
       && !record[start + 16..<start + 32].allSatisfy { $0 == 0 }
   }
 }
+
+extension IssueLedgerFile: IssueNotes {}

@@ -3,7 +3,7 @@
 import Console
 import EventServing
 import HTTPServing
-import PostgresReplay
+import PostgresBackend
 import ProofBackend
 import ProofGate
 import ProofJOSE

@@ -23,20 +23,20 @@ final class UnlockHandler: HTTPHandler {
 
   private let options: UnlockOptions
   private let store: any Store
-  private let ledger: IssueLedgerFile
+  private let ledger: any IssueLedger
   private let state: Mutex<State>
 
   init(_ options: UnlockOptions) throws {
     self.options = options
     store = try StorePlace(options.store).open()
-    ledger = try IssueLedgerFile(folder: options.ledger)
+    ledger = try LedgerPlace.open(options.ledger)
     let marks = options.files.map { FileMark($0) }
     state = Mutex(
       State(marks: marks, grant: try Self.grant(options, of: store, ledger: ledger)))
   }
 
   private static func grant(
-    _ options: UnlockOptions, of store: any Store, ledger: IssueLedgerFile
+    _ options: UnlockOptions, of store: any Store, ledger: any IssueLedger
   ) throws -> UnlockGrant {
     var keys: [JSONWebKey] = []
     for path in options.keyFiles {

@@ -33,7 +33,7 @@ struct UnlockOptions: Sendable {
     Option(
       "--store", "FILE|URI",
       help: "the account's store, a file or postgres://…, for its hardware; no lock is opened"),
-    Option("--ledger", "FOLDER", help: "remembers what was issued"),
+    Option("--ledger", "FOLDER|URI", help: "remembers what was issued: a folder or postgres://…"),
     Option("--users", "FILE", help: "the users: NAME SHA256-OF-SECRET HARDWARE,…|* a line"),
     Option("--anyone", help: "instead of --users: each app that passes, for any user"),
     Option("--trust-clock", help: "signs although the clock is 90 days beyond the ledger"),
@@ -50,7 +50,7 @@ struct UnlockOptions: Sendable {
 
   private static let usage = Usage(
     "proof-unlock",
-    "--keys FILE --issuer-key FILE --store FILE --ledger FOLDER --classes N,… --users FILE",
+    "--keys FILE --issuer-key FILE --store FILE --ledger FOLDER|URI --classes N,… --users FILE",
     "Answers POST /unlock-grant?hardware=ID with a measurement token, until its standard input ends.",
     known)
 

@@ -66,6 +66,8 @@ package struct PostgresNotification: Sendable, Equatable {
       throw Self.error(result, fault, options, sent: false)
     }
     unsafe connection = made
+    // In place of what role, database or server set. A pooler passes it on as it passes all statements on.
+    try execute("SET search_path = pg_catalog; SET synchronous_commit = on")
   }
 
   deinit { unsafe phq_close(connection) }

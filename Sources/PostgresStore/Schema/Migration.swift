@@ -38,6 +38,16 @@ package struct Migration: Sendable {
     // Adds. Gates need it, services do not.
     Migration(
       8, oldestProgram: 6, PackageResources.v8_gate_up_sql, PackageResources.v8_gate_down_sql),
+    // Adds. Ledgers need it. No program called the two functions that it drops.
+    Migration(
+      9, oldestProgram: 6, PackageResources.v9_ledger_up_sql, PackageResources.v9_ledger_down_sql),
+    // Adds. Programs of versions 6 to 9 go on beside those of version 10.
+    Migration(
+      10, oldestProgram: 6, PackageResources.v10_plans_up_sql, PackageResources.v10_plans_down_sql),
+    // Adds. Services that read from replicas need it.
+    Migration(
+      11, oldestProgram: 6, PackageResources.v11_replicas_up_sql,
+      PackageResources.v11_replicas_down_sql),
   ]
 
   private init(
@@ -56,12 +66,16 @@ package struct SchemaVersion: Sendable, Equatable {
   package let oldestProgram: Int
 
   /// The schema that this program's functions belong to.
-  package static let program = 8
-  /// The oldest schema that this program works with. Migrate first, then replace the programs: the
-  /// one before this works with the new schema, too.
-  package static let needed = 7
+  package static let program = 11
+  /// The oldest schema that a service of this program works with. Migrate first, then replace the
+  /// programs: the one before this works with the new schema, too.
+  package static let needed = 10
   /// The oldest schema that has places for gates.
   package static let neededByGates = 8
+  /// The oldest schema that has ledgers of backends.
+  package static let neededByLedgers = 9
+  /// The oldest schema that tells the age of a reading.
+  package static let neededByReaders = 11
 
   /// Reads the version with the rights of the service's role.
   package init(of connection: PostgresConnection) throws(PostgresError) {

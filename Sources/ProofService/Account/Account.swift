@@ -170,6 +170,9 @@ public final class Account: Sendable {
     try snapshot(at: currentRevision())
   }
 
+  /// The account as it was last read, which may be out of date; nil if it was not read yet.
+  var lastSnapshot: Snapshot? { cache.withLock { $0.snapshot } }
+
   /// The account at this revision of the store, or a later one.
   func snapshot(at seen: UInt64) throws(ServiceError) -> Snapshot {
     if let known = cache.withLock({ $0.snapshot }), known.revision == seen { return known }

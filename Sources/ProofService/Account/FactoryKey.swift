@@ -82,6 +82,25 @@ public final class FactoryKey: Sendable {
     return secret
   }
 
+  /// Derives the key of the log of one piece of hardware.
+  ///
+  /// - Parameters:
+  ///   - sealed: The sealed factory secret, as the account keeps it.
+  ///   - hardware: The hardware. The secret of other hardware does not open.
+  /// - Returns: The key.
+  /// - Throws: ``ServiceError/damaged(_:)`` if the secret was changed, or sealed under another key.
+  public func logKey(
+    _ sealed: [UInt8], of hardware: HardwareID
+  ) throws(ServiceError) -> HardwareLogKey {
+    let place = Self.place(of: hardware)
+    let drawn = try vault.open(sealed, for: place)
+    let key = drawn.withBytes {
+      try? HardwareLogKey(of: hardware, drawn: SecretBytes(copying: $0))
+    }
+    guard let key else { throw .damaged(place) }
+    return key
+  }
+
   /// Seals a secret of this key under another one.
   func moved(
     _ sealed: [UInt8], of hardware: HardwareID, to other: FactoryKey

@@ -31,12 +31,16 @@ public final class AttestationService: HTTPHandler {
   let addresses = RateLimiter()
   let devices = RateLimiter()
   let firstFetches = FirstFetches()
+  let recentDevices = RecentDevices()
   let sweeper = Sweeper()
+  let watch = ClockWatch()
   let noise = SaltNoise()
   /// Seconds for which configurations and key sets are answered while the storage is away.
   let grace: Int64
   /// The account as the storage last answered it, and when, in Unix seconds.
   private let last = CoreLock<(snapshot: Snapshot, time: Int64)?>(nil)
+  /// Whether the clocks agreed when they were last compared.
+  private let clockAgreed = CoreLock(true)
   /// Failures of the storage since it last served.
   private let failures = CoreLock(0)
 
@@ -89,6 +93,7 @@ public final class AttestationService: HTTPHandler {
     case ("health", 2):
       try require("GET", request)
       _ = try snapshot()
+      try requireRightClock()
       return HTTPResponse(status: 200, text: "ok")
     case ("metrics", 2):
       try require("GET", request)
@@ -138,17 +143,36 @@ public final class AttestationService: HTTPHandler {
     }
   }
 
-  /// Reads the account at its present revision, and the row of a device.
-  func glance(at device: InstanceID) throws(Refusal) -> (snapshot: Snapshot, device: DeviceRow?) {
-    let seen = try store { (store) throws(StoreError) in try store.glance(at: device) }
+  /// Reads the account at its present revision, the row of a device, and the mark of a salt.
+  func glance(
+    at device: InstanceID, and salt: SaltPlace? = nil
+  ) throws(Refusal) -> (snapshot: Snapshot, seen: StoreGlance) {
+    let seen = try store { (store) throws(StoreError) in try store.glance(at: device, and: salt) }
     let snapshot = try stored { () throws(ServiceError) in
       try account.snapshot(at: seen.revision)
     }
-    return (snapshot, seen.device)
+    return (snapshot, seen)
   }
 
   func store<R>(_ body: (any Store) throws(StoreError) -> R) throws(Refusal) -> R {
     try stored { () throws(StoreError) in try body(account.store) }
+  }
+
+  /// Refuses if this machine's clock and the store's differ by too much.
+  func requireRightClock() throws(Refusal) {
+    let now = clock.now.seconds
+    let agrees = try store { (store) throws(StoreError) in
+      try watch.agrees(with: store, at: now)
+    }
+    let changed = clockAgreed.withLock { agreed in
+      defer { agreed = agrees }
+      return agreed != agrees
+    }
+    if changed {
+      let ahead = ("ahead", "\(watch.clockAhead ?? 0)")
+      log(Event(name: agrees ? "clock agrees again" : "clock differs", details: [ahead]))
+    }
+    guard agrees else { throw .wrongClock }
   }
 
   /// Calls the storage. Logs its 1st, 10th, 100th … failure in a row, and the first success after
@@ -183,12 +207,25 @@ public final class AttestationService: HTTPHandler {
   }
 
   private func countsText() -> String {
-    guard let counts = try? account.store.counts() else { return "" }
-    return """
-      # TYPE proof_service_devices gauge
-      proof_service_devices \(counts.devices)
+    let ahead =
+      watch.clockAhead.map {
+        "# TYPE proof_service_clock_ahead_seconds gauge\nproof_service_clock_ahead_seconds \($0)\n"
+      } ?? ""
+    guard let counts = try? account.store.surveyedCounts() else { return ahead }
+    var text =
+      ahead + """
+        # TYPE proof_service_devices gauge
+        proof_service_devices \(counts.content.devices)
 
-      """
+        """
+    if case .atMost(let seconds) = counts.age {
+      text += """
+        # TYPE proof_service_devices_age_seconds gauge
+        proof_service_devices_age_seconds \(seconds)
+
+        """
+    }
+    return text
   }
 
   // MARK: Configuration and keys
@@ -256,6 +293,9 @@ struct Refusal: Error {
     Refusal(
       status: 429, text: "Too many requests. Wait.", event: .limited, retryAfter: retryAfter)
   }
+  static let wrongClock = Refusal(
+    status: 503, text: "The clocks of this service and of its storage differ. Try again.",
+    event: .storeFailures)
   static let failed = Refusal(
     status: 503, text: "The service cannot reach its storage. Try again.", event: .storeFailures)
 }

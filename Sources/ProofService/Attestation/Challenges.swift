@@ -14,9 +14,11 @@ extension AttestationService {
     } catch {
       throw .malformed(error.description)
     }
-    let (snapshot, known) = try glance(at: question.device)
+    let (snapshot, seen) = try glance(at: question.device)
+    let known = seen.device
     let now = clock.now
     try limitAddress(request, snapshot)
+    try requireRightClock()
     guard question.account == account.name else { throw .unknownAccount }
     guard let build = snapshot.builds[question.keyID], !build.build.isRevoked else {
       throw .unknownKey
@@ -47,6 +49,7 @@ extension AttestationService {
     let challenge = AttestationChallenge(
       draft, lifetime: UInt16(policy.saltLifetime), configSerial: snapshot.configuration.serial,
       key: keyDemand(of: question, known, policy, salt, snapshot.saltKeys.active, at: now.seconds))
+    if let known { recentDevices.keep(known) }
     metrics.count(.challenges)
     return Self.binary(challenge.bytes)
   }
@@ -86,8 +89,8 @@ extension Snapshot {
 /// Drops marks of salts, at most once in ten seconds, and devices not seen for long, at most once a
 /// minute, so that the store does not grow.
 final class Sweeper: Sendable {
-  private let marks = CoreLock<Int64>(.min)
-  private let devices = CoreLock<Int64>(.min)
+  private let marks = DueTime(every: 10)
+  private let devices = DueTime(every: 60)
 
   /// The most devices dropped at once, because a request waits for it.
   static let devicesMax = 1_000
@@ -96,23 +99,17 @@ final class Sweeper: Sendable {
 
   /// - Returns: The number of devices that were dropped.
   func sweep(
-    _ store: any Store, under policy: Policy, at now: Int64
+    _ store: any Store, under policy: Policy, at own: Int64, _ watch: ClockWatch
   ) throws(StoreError) -> Int {
-    if Self.isDue(marks, every: 10, now) {
-      try store.dropMarks(expiredBefore: now - Self.markMargin)
-    }
-    guard policy.deviceRetention > 0, Self.isDue(devices, every: 60, now) else { return 0 }
+    let dropsMarks = marks.isDue(at: own)
+    let dropsDevices = policy.deviceRetention > 0 && devices.isDue(at: own)
+    guard dropsMarks || dropsDevices else { return 0 }
+    let shared = try watch.sharedTime(of: store, at: own)
+    let now = min(own, shared ?? own)
+    if dropsMarks { try store.dropMarks(expiredBefore: now - Self.markMargin) }
+    guard dropsDevices else { return 0 }
     // Keep the rows that reveal a clone at least for the clone window.
     let seconds = max(Int64(policy.deviceRetention) * 86_400, Int64(policy.cloneWindow))
     return try store.dropDevices(lastSeenBefore: now - seconds, atMost: Self.devicesMax)
-  }
-
-  private static func isDue(_ next: CoreLock<Int64>, every seconds: Int64, _ now: Int64) -> Bool {
-    next.withLock { next in
-      // Continue to sweep even if the clock was set back.
-      guard now >= next || now < next - seconds else { return false }
-      next = now + seconds
-      return true
-    }
   }
 }

@@ -20,15 +20,13 @@ struct ReportSpending {
   /// The answer to a report under a spent salt; nil if the salt is not spent. Spares the work of
   /// judging a replay.
   func earlier() throws(Refusal) -> ReportEnd? {
-    let mark = try service.store { (store) throws(StoreError) in
-      try store.spent(salt, by: device, expiring: expiry)
-    }
-    return try mark.map { mark throws(Refusal) in try end(mark.outcome(for: digest), []) }
+    try desk.mark.map { mark throws(Refusal) in try end(mark.outcome(for: digest), []) }
   }
 
   /// Spends the salt with no sighting.
   func unbelievable() throws(Refusal) -> ReportEnd {
-    try spend(desk.answer(.unbelievable), for: nil) {
+    if desk.isRecent { return .changed }
+    return try spend(desk.answer(.unbelievable), for: nil) {
       service.metrics.count(.unbelievable)
       desk.log("unbelievable", [])
     }
@@ -82,7 +80,8 @@ extension AttestationService {
   /// Drops what has expired. The report that caused it is answered whether or not that succeeds.
   fileprivate func sweep(under policy: Policy, at now: Int64) {
     do {
-      metrics.count(.devicesDropped, by: try sweeper.sweep(account.store, under: policy, at: now))
+      let dropped = try sweeper.sweep(account.store, under: policy, at: now, watch)
+      metrics.count(.devicesDropped, by: dropped)
     } catch {
       metrics.count(.storeFailures)
     }

@@ -20,23 +20,52 @@ extension AttestationService {
     } catch {
       throw .malformed(error.description)
     }
+    // The address and a first fetch are counted once, whatever is judged again.
+    var isLimited = false
     var isCounted = false
-    for attempt in 0..<Self.judgementsMax {
-      let (snapshot, known) = try glance(at: head.device)
-      if attempt == 0 { try limitAddress(request, snapshot) }
-      guard head.account == account.name else { throw .unknownAccount }
-      guard let build = snapshot.builds[head.keyID], !build.build.isRevoked else {
-        throw .unknownKey
-      }
-      let desk = ReportDesk(
-        service: self, head: head, build: build.build, key: build.key, snapshot: snapshot,
-        known: known, peer: request.peer, now: clock.now)
-      switch try desk.answer(to: request.body, isCounted: &isCounted) {
+    if let (snapshot, row) = recent(head.device) {
+      try limitAddress(request, snapshot)
+      isLimited = true
+      let seen = StoreGlance(revision: snapshot.revision, device: row)
+      // A refusal may come from what is out of date.
+      let end = try? judge(head, request, snapshot, seen, isRecent: true, &isCounted)
+      if case .sent(let bytes) = end { return Self.binary(bytes) }
+    }
+    for _ in 0..<Self.judgementsMax {
+      // The salt is not authenticated yet. If it proves to be in force, its expiry is this one.
+      let place = SaltFields(head.salt.bytes)?.expiry(nearest: clock.now.seconds)
+        .map { SaltPlace(head.salt, expiring: $0) }
+      let (snapshot, seen) = try glance(at: head.device, and: place)
+      if !isLimited { try limitAddress(request, snapshot) }
+      isLimited = true
+      switch try judge(head, request, snapshot, seen, isRecent: false, &isCounted) {
       case .sent(let bytes): return Self.binary(bytes)
       case .changed: continue
       }
     }
     throw .failed
+  }
+
+  /// The account and a device's row as they were when the device asked for a challenge; nil if they were not kept.
+  private func recent(_ device: InstanceID) -> (Snapshot, DeviceRow)? {
+    guard let row = recentDevices.take(device), let snapshot = account.lastSnapshot else {
+      return nil
+    }
+    return (snapshot, row)
+  }
+
+  private func judge(
+    _ head: AttestationReport.Head, _ request: HTTPRequest, _ snapshot: Snapshot,
+    _ seen: StoreGlance, isRecent: Bool, _ isCounted: inout Bool
+  ) throws(Refusal) -> ReportEnd {
+    guard head.account == account.name else { throw .unknownAccount }
+    guard let build = snapshot.builds[head.keyID], !build.build.isRevoked else {
+      throw .unknownKey
+    }
+    let desk = ReportDesk(
+      service: self, head: head, build: build.build, key: build.key, snapshot: snapshot,
+      known: seen.device, mark: seen.mark, isRecent: isRecent, peer: request.peer, now: clock.now)
+    return try desk.answer(to: request.body, isCounted: &isCounted)
   }
 }
 
@@ -57,6 +86,11 @@ struct ReportDesk {
   let snapshot: Snapshot
   /// The store's row of the device when the report came.
   let known: DeviceRow?
+  /// The mark of the salt when the report came. It is read before the salt is authenticated.
+  let mark: SpentMark?
+  /// Whether account and row are those of ``RecentDevices``: an answer that the store does not confirm ends as
+  /// ``ReportEnd/changed`` then.
+  let isRecent: Bool
   let peer: String
   let now: UnixTime
 
@@ -77,7 +111,7 @@ struct ReportDesk {
       sources: { snapshot.sources(for: head.purpose, build, withheld: $0) },
       under: snapshot.saltKeys, account: head.account, at: now.seconds)
     guard let terms else {
-      service.metrics.count(.unknownSalts)
+      if !isRecent { service.metrics.count(.unknownSalts) }
       return stale()
     }
     guard terms.expiry > now.seconds, terms.expiry <= now.seconds + SaltTerms.longestLife else {
@@ -111,6 +145,7 @@ struct ReportDesk {
   }
 
   func stale() -> ReportEnd {
+    if isRecent { return .changed }
     service.metrics.count(.staleReports)
     return .sent(answer(.askAgain).bytes(with: key))
   }

@@ -19,6 +19,8 @@ public struct DeviceSummary: Sendable {
   public var note: JSONObject
   /// The operator's decision about it; nil if there is none.
   public var rule: DeviceRule?
+  /// How far the fields may be behind: they may have been read from a replica.
+  public var age: SurveyAge
 
   /// The fields as JSON.
   public var shown: JSONObject {
@@ -32,30 +34,43 @@ public struct DeviceSummary: Sendable {
     shown.set("generation", Int64(generation))
     shown.set("rule", rule?.decision?.rawValue)
     if let rule, !rule.annotations.isEmpty { shown.set("annotations", rule.annotations) }
+    shown["age"] = age.shown
     return shown
   }
 }
 
+extension SurveyAge {
+  /// The age as a member of JSON: seconds, or `unknown`; nil for the present.
+  var shown: JSONValue? {
+    switch self {
+    case .present: nil
+    case .atMost(let seconds): .number(JSONNumber(seconds))
+    case .unknown: .string("unknown")
+    }
+  }
+}
+
 extension Management {
-  /// The devices seen last, the latest first.
+  /// The devices seen last, the latest first. A store with replicas reads them there, and tells their age.
   ///
   /// - Parameter count: The most devices to list.
   /// - Returns: The devices.
   /// - Throws: ``ServiceError``.
   public func devices(latest count: Int = 50) throws(ServiceError) -> [DeviceSummary] {
-    let rows = try ServiceError.ofStore { () throws(StoreError) in
-      try store.devices(latest: count)
+    let found = try ServiceError.ofStore { () throws(StoreError) in
+      try store.surveyedDevices(latest: count)
     }
     let rules = try account.snapshot().rules
     var summaries: [DeviceSummary] = []
-    for row in rows {
+    for row in found.content {
       guard case .object(let note) = try? JSONValue(parsing: row.note.span) else {
         throw .damaged("device “\(row.device)”")
       }
       summaries.append(
         DeviceSummary(
           device: row.device, firstSeen: row.firstSeen, lastSeen: row.lastSeen,
-          generation: row.generation, note: note, rule: rules[row.device]))
+          generation: row.generation, note: note, rule: rules[row.device],
+          age: found.age))
     }
     return summaries
   }
@@ -67,9 +82,9 @@ extension Management {
   /// - Throws: ``ServiceError/unknown(_:name:)``.
   public func device(named text: String) throws(ServiceError) -> InstanceID {
     if text == "latest" {
-      guard let latest = try devices(latest: 1).first else {
-        throw .unknown("device", name: "latest")
-      }
+      // A decision about it follows, so no replica is asked.
+      let seen = try ServiceError.ofStore { () throws(StoreError) in try store.devices(latest: 1) }
+      guard let latest = seen.first else { throw .unknown("device", name: "latest") }
       return latest.device
     }
     let bytes = Hexadecimal.decode(text) ?? Base64.decode(text) ?? []
@@ -136,10 +151,11 @@ extension Management {
 
   /// The store's counts.
   public func metrics() throws(ServiceError) -> JSONObject {
-    let counts = try ServiceError.ofStore { () throws(StoreError) in try store.counts() }
+    let counts = try ServiceError.ofStore { () throws(StoreError) in try store.surveyedCounts() }
     let snapshot = try account.snapshot()
     var fields = JSONObject()
-    fields.set("devices", Int64(counts.devices))
+    fields.set("devices", Int64(counts.content.devices))
+    fields["devicesAge"] = counts.age.shown
     fields.set("apis", Int64(snapshot.apis.count))
     fields.set("registrations", Int64(snapshot.registrations.count))
     fields.set("sdkBuilds", Int64(snapshot.builds.count))

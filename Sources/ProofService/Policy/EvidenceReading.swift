@@ -13,9 +13,9 @@ enum EvidenceReading {
     var properties: Properties = []
     for record in report.evidence.records
     where record.source.evidenceClass == .environment
-      && !leftOut.contains(record.source, record.name)
+      && !leftOut.contains(record.source, record.nameBytes)
     {
-      guard let meaning = meaning(of: record.source.number, record.name) else { continue }
+      guard let meaning = meaning(of: record.source.number, record.nameBytes) else { continue }
       if record.digest == unasked { continue }
       switch record.digest {
       case nil, meaning.untold: properties.insert(.unreadable)
@@ -41,7 +41,7 @@ enum EvidenceReading {
   /// Whether a record of the environment has a digest of “nothing special”.
   static func hasConstant(_ source: SourceID, _ name: String) -> Bool {
     source.evidenceClass == .environment
-      && meaning(of: source.number, Array(name.utf8)) != nil
+      && meaning(of: source.number, name.utf8) != nil
   }
 
   /// The property that a record shows if it is not “nothing special”; the digest of “nothing
@@ -52,9 +52,9 @@ enum EvidenceReading {
   /// shows nothing about the app, and would mark every app there as unreadable.
   private static let unasked = fact("cannot be asked")
 
-  private static func meaning(of number: UInt8, _ name: [UInt8]) -> Meaning? {
+  private static func meaning(of number: UInt8, _ name: some Sequence<UInt8>) -> Meaning? {
     guard meanings.indices.contains(Int(number)) else { return nil }
-    return meanings[Int(number)].first { $0.name == name }?.meaning
+    return meanings[Int(number)].first { $0.name.elementsEqual(name) }?.meaning
   }
 
   /// The records of each source, by its number, and their meanings. A source has few.

@@ -101,8 +101,9 @@ public struct LeftOutEvidence: Sendable, Hashable {
   }
 
   /// Whether to ignore a record.
-  func contains(_ source: SourceID, _ name: [UInt8]) -> Bool {
-    sources.contains(source)
+  func contains(_ source: SourceID, _ name: ArraySlice<UInt8>) -> Bool {
+    if self == .none { return false }
+    return sources.contains(source)
       || records[source]?.contains { $0.utf8.elementsEqual(name) } ?? false
   }
 

@@ -32,8 +32,8 @@ struct MachineSight: Sendable, Hashable {
       }
       let start = transcript.count
       transcript.append(number)
-      transcript.append(UInt8(record.name.count))
-      transcript += record.name
+      transcript.append(UInt8(record.nameBytes.count))
+      transcript += record.nameBytes
       transcript.append(record.digest == nil ? 0 : 1)
       record.digest?.append(to: &transcript)
       guard Self.sources.contains(number) else { continue }

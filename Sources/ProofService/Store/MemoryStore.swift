@@ -133,14 +133,6 @@ public final class MemoryStore: Store {
     }
   }
 
-  /// The mark of a salt; nil if the salt was not spent.
-  public func spent(
-    _ salt: Salt, by device: InstanceID, expiring expiry: Int64
-  ) throws(StoreError) -> SpentMark? {
-    let slot = SpentRing.slot(of: SpentRing.minute(of: expiry))
-    return state.withLock { $0.spent[slot].marks[SpentKey(device: device, salt: salt)] }
-  }
-
   /// Drops all marks of slots whose last mark expired.
   @discardableResult
   public func dropMarks(expiredBefore time: Int64) throws(StoreError) -> Int {
@@ -199,11 +191,15 @@ public final class MemoryStore: Store {
     state.withLock { $0.devices[id] }
   }
 
-  /// The revision and the row of a device.
+  /// The revision, the row of a device, and the mark of a salt.
   public func glance(
-    at id: InstanceID
-  ) throws(StoreError) -> (revision: UInt64, device: DeviceRow?) {
-    state.withLock { ($0.revision, $0.devices[id]) }
+    at id: InstanceID, and salt: SaltPlace?
+  ) throws(StoreError) -> StoreGlance {
+    state.withLock { state in
+      StoreGlance(
+        revision: state.revision, device: state.devices[id],
+        mark: salt.flatMap { state.spent[$0.slot].marks[SpentKey(device: id, salt: $0.salt)] })
+    }
   }
 
   /// The devices seen last, the latest first.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-public import ProofModel
+internal import ProofModel
 
 // Spent salts. One connection writes in one transaction at a time, so a use reads all that it judges
 // by before it writes.
@@ -92,16 +92,6 @@ extension SQLiteStore {
     case .put(let row):
       try connection.run(.putRow, [StoreTable.deviceString.sqlite, key, .bytes(row)])
     case .remove: try connection.run(.removeRow, [StoreTable.deviceString.sqlite, key])
-    }
-  }
-
-  /// The mark of a salt; nil if the salt was not spent.
-  public func spent(
-    _ salt: Salt, by device: InstanceID, expiring expiry: Int64
-  ) throws(StoreError) -> SpentMark? {
-    let slot = SpentRing.slot(of: SpentRing.minute(of: expiry))
-    return try read { (connection) throws(StoreError) in
-      try Self.mark(of: salt, by: device, in: slot, connection)
     }
   }
 

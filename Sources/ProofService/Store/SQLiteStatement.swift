@@ -29,11 +29,7 @@ enum SQLiteStatement: Int, CaseIterable {
       """
       SELECT device, first_seen, last_seen, generation, note, version FROM device WHERE device = ?
       """
-    case .glance:
-      """
-      SELECT (SELECT value FROM counter WHERE name = ?1), d.device, d.first_seen, d.last_seen,
-      d.generation, d.note, d.version FROM (SELECT 1) LEFT JOIN device AS d ON d.device = ?2
-      """
+    case .glance: "SELECT \(Self.glanceColumns) FROM \(Self.glanceTables)"
     case .latestDevices:
       """
       SELECT device, first_seen, last_seen, generation, note, version FROM device
@@ -74,6 +70,13 @@ enum SQLiteStatement: Int, CaseIterable {
     case .forgetMark: "RELEASE job"
     }
   }
+
+  /// The revision, and a device's row.
+  fileprivate static let glanceColumns = """
+    (SELECT value FROM counter WHERE name = ?1), d.device, d.first_seen, d.last_seen, d.generation,
+    d.note, d.version
+    """
+  fileprivate static let glanceTables = "(SELECT 1) LEFT JOIN device AS d ON d.device = ?2"
 
   /// "PfSt": distinguishes the service's files from other SQLite files.
   static let applicationID: Int64 = 0x5066_5374
@@ -132,6 +135,8 @@ enum SQLiteStatement: Int, CaseIterable {
 struct SpentStatement: Hashable {
   enum Verb: Int, CaseIterable {
     case find
+    /// As ``SQLiteStatement/glance``, with the mark of a salt.
+    case glance
     case insert
     /// Has no condition, so that SQLite frees the table's pages and visits no row.
     case clear
@@ -147,6 +152,11 @@ struct SpentStatement: Hashable {
   var sql: String {
     switch verb {
     case .find: "SELECT report, answer FROM spent_\(slot) WHERE device = ? AND salt = ?"
+    case .glance:
+      """
+      SELECT \(SQLiteStatement.glanceColumns), s.report, s.answer FROM \(SQLiteStatement.glanceTables)
+      LEFT JOIN spent_\(slot) AS s ON s.device = ?2 AND s.salt = ?3
+      """
     case .insert:
       "INSERT INTO spent_\(slot) (device, salt, report, answer) VALUES (?, ?, ?, ?)"
     case .clear: "DELETE FROM spent_\(slot)"

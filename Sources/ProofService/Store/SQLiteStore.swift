@@ -243,23 +243,31 @@ public final class SQLiteStore: Store {
     }.first
   }
 
-  /// Reads the revision and the row of a device by one statement, and so at one time.
+  /// Reads the revision, the row of a device and the mark of a salt by one statement, and so at one
+  /// time.
   public func glance(
-    at id: InstanceID
-  ) throws(StoreError) -> (revision: UInt64, device: DeviceRow?) {
+    at id: InstanceID, and salt: SaltPlace?
+  ) throws(StoreError) -> StoreGlance {
     let path = path
     return try read { (connection) throws(StoreError) in
-      var revision: UInt64 = 0
-      var found: DeviceRow?
+      var seen = StoreGlance(revision: 0, device: nil)
       var isDamaged = false
-      try connection.run(.glance, [Self.revisionName, .bytes(id.bytes)]) { row in
-        revision = UInt64(bitPattern: row.integer(0))
-        let isKnown = !row.bytes(1).isEmpty
-        found = Self.device(row, from: 1)
-        isDamaged = isKnown && found == nil
+      let values = [Self.revisionName, .bytes(id.bytes)]
+      func take(_ row: borrowing SQLiteConnection.Row) {
+        let device = Self.device(row, from: 1)
+        let report = salt == nil ? [] : row.bytes(7)
+        let mark = (try? Digest(report)).map { SpentMark($0, answer: row.bytes(8)) }
+        isDamaged = !row.bytes(1).isEmpty && device == nil || !report.isEmpty && mark == nil
+        seen = StoreGlance(
+          revision: UInt64(bitPattern: row.integer(0)), device: device, mark: mark)
+      }
+      if let salt {
+        try connection.run(.glance, slot: salt.slot, values + [.bytes(salt.salt.bytes)], each: take)
+      } else {
+        try connection.run(.glance, values, each: take)
       }
       if isDamaged { throw Self.damage(path) }
-      return (revision, found)
+      return seen
     }
   }
 
@@ -307,7 +315,7 @@ public final class SQLiteStore: Store {
   }
 
   private static func damage(_ path: String) -> StoreError {
-    .damaged(path: path, detail: "a device that is none")
+    .damaged(path: path, detail: "a device or a mark that is none")
   }
 
   /// The number of transactions that were begun, and of those that wait for the disk: for tests.

@@ -90,6 +90,49 @@ public enum SaltOutcome: Sendable, Hashable {
   case changed
 }
 
+/// A salt and its end, which say where its mark stands.
+public struct SaltPlace: Sendable, Hashable {
+  /// The salt.
+  public let salt: Salt
+  /// The salt's end, in Unix seconds.
+  public let expiry: Int64
+
+  /// Makes a place.
+  ///
+  /// - Parameters:
+  ///   - salt: The salt.
+  ///   - expiry: The salt's end, in Unix seconds.
+  public init(_ salt: Salt, expiring expiry: Int64) {
+    self.salt = salt
+    self.expiry = expiry
+  }
+
+  /// The table of ``SpentRing`` that has the mark.
+  package var slot: Int { SpentRing.slot(of: SpentRing.minute(of: expiry)) }
+}
+
+/// The answer of ``Store/glance(at:and:)``.
+public struct StoreGlance: Sendable, Hashable {
+  /// The store's revision.
+  public let revision: UInt64
+  /// The row of the device; nil if it is unknown.
+  public let device: DeviceRow?
+  /// The mark of the salt; nil if it was not spent, or was not asked for.
+  public let mark: SpentMark?
+
+  /// Makes an answer.
+  ///
+  /// - Parameters:
+  ///   - revision: The store's revision.
+  ///   - device: The row of the device.
+  ///   - mark: The mark of the salt.
+  public init(revision: UInt64, device: DeviceRow?, mark: SpentMark? = nil) {
+    self.revision = revision
+    self.device = device
+    self.mark = mark
+  }
+}
+
 /// The mark of a spent salt.
 public struct SpentMark: Sendable, Hashable {
   /// SHA-256 of the report that spent it.

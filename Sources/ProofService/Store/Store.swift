@@ -53,19 +53,11 @@ public protocol Store: RowReader {
   /// again with the same arguments.
   func use(_ use: SaltUse) throws(StoreError) -> SaltOutcome
 
-  /// The mark of a salt; nil if the salt was not spent.
+  /// The time by the clock that all machines of this store share, in Unix seconds; nil for a store of one machine.
   ///
-  /// A caller looks first in order to spare the work of judging a replay. Only ``use(_:)`` decides.
-  ///
-  /// - Parameters:
-  ///   - salt: The salt.
-  ///   - device: The device that it was given to.
-  ///   - expiry: The salt's end, in Unix seconds.
-  /// - Returns: The mark, or nil.
-  /// - Throws: ``StoreError``.
-  func spent(
-    _ salt: Salt, by device: InstanceID, expiring expiry: Int64
-  ) throws(StoreError) -> SpentMark?
+  /// Marks and devices are dropped by this clock as well as by a node's own: a node whose clock is ahead would
+  /// otherwise drop the marks of challenges that are still in force, and close their minutes for every node.
+  func sharedTime() throws(StoreError) -> Int64?
 
   /// Drops all marks of those slots of the ring whose last mark expired before a time. No salt of
   /// an expiry up to that last one is accepted from then on, whatever a clock says.
@@ -100,14 +92,31 @@ public protocol Store: RowReader {
   /// The row of a device.
   func device(_ id: InstanceID) throws(StoreError) -> DeviceRow?
 
-  /// The revision and the row of a device, read at one moment: all that a request needs first.
-  func glance(at id: InstanceID) throws(StoreError) -> (revision: UInt64, device: DeviceRow?)
+  /// All that a request needs first, in one reading: the revision, the row of a device, and the mark
+  /// of a salt.
+  ///
+  /// The revision and the row are of one moment. The mark spares a caller the work of judging a
+  /// replay. Only ``use(_:)`` decides.
+  ///
+  /// - Parameters:
+  ///   - id: The device.
+  ///   - salt: A salt that the device was given; nil for no mark.
+  /// - Returns: What was found.
+  /// - Throws: ``StoreError``.
+  func glance(at id: InstanceID, and salt: SaltPlace?) throws(StoreError) -> StoreGlance
 
   /// The devices seen last, the latest first.
   func devices(latest count: Int) throws(StoreError) -> [DeviceRow]
 
   /// The number of devices.
   func counts() throws(StoreError) -> StoreCounts
+
+  /// The devices seen last, for people to look at: a store with replicas reads them there. No decision may rest on
+  /// them. The default reads ``devices(latest:)``.
+  func surveyedDevices(latest count: Int) throws(StoreError) -> Surveyed<[DeviceRow]>
+
+  /// The number of devices, for people to look at. The default reads ``counts()``.
+  func surveyedCounts() throws(StoreError) -> Surveyed<StoreCounts>
 }
 
 /// The rows of a store, or of its state at one revision.
@@ -120,6 +129,22 @@ public protocol RowReader: Sendable {
 }
 
 extension Store {
+  /// Nil: the store's machine has one clock.
+  public func sharedTime() throws(StoreError) -> Int64? { nil }
+
+  /// The devices seen last, as they are at present.
+  public func surveyedDevices(latest count: Int) throws(StoreError) -> Surveyed<[DeviceRow]> {
+    Surveyed(try devices(latest: count), .present)
+  }
+
+  /// The number of devices at present.
+  public func surveyedCounts() throws(StoreError) -> Surveyed<StoreCounts> {
+    Surveyed(try counts(), .present)
+  }
+
+  /// The revision and the row of a device.
+  func glance(at id: InstanceID) throws(StoreError) -> StoreGlance { try glance(at: id, and: nil) }
+
   /// The revision and all rows of some tables: table by table, until the revision stays.
   public func image(of tables: [StoreTable]) throws(StoreError) -> StoreImage {
     while true {
@@ -278,4 +303,28 @@ public struct StoreCounts: Sendable, Hashable {
 
   /// Counts of a store.
   public init(devices: Int) { self.devices = devices }
+}
+
+/// Content of a store that may be out of date, with its age.
+public struct Surveyed<Content: Sendable>: Sendable {
+  /// The devices, or their number.
+  public var content: Content
+  /// How far it may be behind the store.
+  public var age: SurveyAge
+
+  /// Content of an age.
+  public init(_ content: Content, _ age: SurveyAge) {
+    self.content = content
+    self.age = age
+  }
+}
+
+/// The age of a reading.
+public enum SurveyAge: Sendable, Hashable {
+  /// It is of the store itself, not of a copy.
+  case present
+  /// It has all changes that were acknowledged longer ago than this.
+  case atMost(seconds: Int64)
+  /// It is of a copy that cannot tell its age.
+  case unknown
 }

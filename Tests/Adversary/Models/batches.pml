@@ -3,14 +3,16 @@
 /* The hand-over of lanes between calling threads: Sources/PostgresStore/Batcher.swift.
  *
  * CALLERS threads make one call each, on LANES lanes, in batches of at most 2. One atomic block is one section under
- * the lock, or one step of a thread alone. A thread may leave the queue at any time while it waits (its deadline).
+ * the lock, or one step of a thread alone. While it waits, a thread may take a free lane at any time (its patience is
+ * over), at most TAKES times, and may leave the queue at any time (its deadline).
  *
  * Checked: each call is performed at most once; a call that did not leave is answered once; at the end each lane is
  * free. A hang is an invalid end state.
  *
  * -DOLD=1 frees the lane without a look at the queue. -DOLD=2 looks at the queue and frees the lane in two sections.
  * -DOLD=3 lets a thread whose deadline passed leave although it is appointed. -DOLD=4 leaves the calls of a batch in
- * the queue. All must be refused.
+ * the queue. -DOLD=5 frees the last lane that is led although a call waits. -DOLD=6 lets a call wait although no lane
+ * is led. -DOLD=7 leaves a call that took a lane in the queue. All must be refused.
  */
 
 #ifndef CALLERS
@@ -22,6 +24,10 @@
 #ifndef OLD
 #define OLD 0
 #endif
+#ifndef TAKES
+#define TAKES 1
+#endif
+#define BATCH 2
 #define NONE 255
 #ifndef CLAIM
 #define CLAIM 0
@@ -66,11 +72,11 @@ inline lead() {
   }
   /* The lane performs. Then the hand-over. */
 #if OLD == 1
-  atomic { free++ }
+  atomic { free++; assert(waiting == 0 || free < LANES) }
 #elif OLD == 2
   atomic { seen = waiting }
   if
-  :: seen == 0 -> atomic { free++ }
+  :: seen == 0 -> atomic { free++; assert(waiting == 0 || free < LANES) }
   :: else ->
     atomic {
       if
@@ -82,10 +88,15 @@ inline lead() {
 #else
   atomic {
     if
-    :: waiting > 0 -> next = queue[0]; dequeue(0); appointed[next] = true; signalled[next] = true
+#if OLD == 5
+    :: waiting >= BATCH ->
+#else
+    :: waiting > 0 && (free + 1 == LANES || waiting >= BATCH) ->
+#endif
+      next = queue[0]; dequeue(0); appointed[next] = true; signalled[next] = true
     :: else -> free++
     fi;
-    assert(waiting == 0 || free == 0)
+    assert(waiting == 0 || free < LANES)
   }
 #endif
   if
@@ -96,20 +107,48 @@ inline lead() {
 }
 
 proctype caller(byte me) {
-  byte other, next, place, seen;
+  byte other, next, place, seen, takes;
   bool leads, left;
   atomic {
     if
-    :: free > 0 -> free--; leads = true
+#if OLD == 6
+    :: free > 0 && waiting + 1 >= BATCH -> free--; leads = true
+#else
+    :: free > 0 && (free == LANES || waiting + 1 >= BATCH) -> free--; leads = true
+#endif
     :: else -> queue[waiting] = me; waiting++
     fi;
-    assert(waiting == 0 || free == 0)
+    assert(waiting == 0 || free < LANES)
   }
   if
   :: leads -> lead()
   :: else ->
+again:
     if
     :: signalled[me]
+    :: takes < TAKES ->
+      /* The patience is over. */
+      atomic {
+        takes++;
+        place = 0;
+        do
+        :: place < waiting && queue[place] != me -> place++
+        :: else -> break
+        od;
+        if
+        :: place < waiting && free > 0 ->
+          seen = place;
+#if OLD != 7
+          dequeue(seen);
+#endif
+          free--;
+          appointed[me] = true;
+          signalled[me] = true
+        :: else
+        fi;
+        place = 0
+      }
+      goto again
     :: true ->
       /* The deadline. A call that does not wait any more is in a batch, or appointed. */
       atomic {

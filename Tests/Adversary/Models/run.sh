@@ -52,14 +52,17 @@ expect 'handoff with items set aside, its end' 'never ends' handoff 1 -DWORKERS=
 expect 'handoff with a calling thread that wakes no worker' hangs handoff 0 -DWORKERS=2 -DOLD=2
 expect 'handoff without a free place for each worker' asserts handoff 0 -DWORKERS=2 -DOLD=3 -DPLACES=1
 expect 'batches, 4 callers, 2 lanes' held batches 0
+expect 'batches, 4 callers, 3 lanes' held batches 0 -DLANES=3
 expect 'batches, 4 callers, 1 lane' held batches 0 -DLANES=1
 expect 'batches, 3 callers, their end' held batches 1 -DCALLERS=3 -DLANES=1
 expect 'batches with a lane freed without a look at the queue' asserts batches 0 -DOLD=1
 expect 'batches with a look at the queue in a section of its own' asserts batches 0 -DOLD=2
 expect 'batches with an appointed caller that leaves' asserts batches 0 -DOLD=3
 expect 'batches with calls that stay in the queue' asserts batches 0 -DOLD=4
+expect 'batches with the last lane freed beside a call that waits' asserts batches 0 -DOLD=5
+expect 'batches with a call that waits beside free lanes only' asserts batches 0 -DOLD=6
+expect 'batches with a call that takes a lane and stays in the queue' asserts batches 0 -DOLD=7
 if [[ ${1:-} == --long ]]; then
   expect 'handoff, 3 workers' held handoff 0 -DWORKERS=3
-  expect 'batches, 5 callers, 2 lanes' held batches 0 -DCALLERS=5
 fi
 closing

@@ -8,7 +8,6 @@ import os
 import pathlib
 import re
 import signal
-import struct
 import subprocess
 import time
 import unittest
@@ -19,6 +18,7 @@ from gate_site import GateProcess, Logged, Site
 from parties import HOST, PATIENCE, Prover, block, free_port
 import certificates
 import gates
+from moved_clock import MovedClock
 
 RULES = """
 route lenient
@@ -75,29 +75,24 @@ class Pull(unittest.TestCase):
         self.port = free_port()
         self.line = (f"{line} --service https://127.0.0.1:{self.port} --credential credential --service-ca"
                      " authority.pem --poll-seconds 1 --stale-after 7200")
-        library = self.site.path("moved_clock.so")
-        subprocess.run(["cc", "-shared", "-fPIC", "-Wall", "-Wextra", "-Werror", "-o", library,
-                        pathlib.Path(__file__).parent / "moved_clock.c"], check=True, timeout=PATIENCE)
+        self.clock = MovedClock(self.site.folder)
         self.move(0)
-        self.site.environment |= {"LD_PRELOAD": library, "MOVED_CLOCK": self.site.path("shift")}
+        self.site.environment |= self.clock.environment
 
     def move(self, seconds):
         self.shift = seconds
-        # Written in place: the gate has mapped the file.
-        mode = "r+b" if os.path.exists(self.site.path("shift")) else "wb"
-        with open(self.site.path("shift"), mode) as file:
-            file.write(struct.pack("<q", seconds))
+        self.clock.move(seconds)
 
     def serve(self):
         # The service keeps the real time.
-        moved = {name: self.site.environment.pop(name) for name in ("LD_PRELOAD", "MOVED_CLOCK")}
+        moved = {name: self.site.environment.pop(name) for name in self.clock.environment}
         service = Service(self.site, self.port)
         self.site.environment |= moved
         self.addCleanup(lambda: service.process.poll() is None and service.kill())
         return service
 
     def manage(self, *words):
-        moved = {name: self.site.environment.pop(name) for name in ("LD_PRELOAD", "MOVED_CLOCK")}
+        moved = {name: self.site.environment.pop(name) for name in self.clock.environment}
         self.site.ask(*words)
         self.site.environment |= moved
 

@@ -14,12 +14,13 @@ import sys
 import threading
 import time
 
-from nodes import Site, Visits
+from nodes import DEVICE, Site, Visits
 from failovers import Failovers
 from redemptions import Events
 from replicated import PATIENCE, tell, wait_until
 
 from checks import Checks
+from kill import exchanges_of
 from service import Service
 
 LEAVE_SECONDS = 3
@@ -72,6 +73,86 @@ def test_primary_cut_off(checks, site):
         tell(hung, signal.SIGCONT)
     database.wait_until_whole()
     node.__exit__()
+
+
+def test_packets(checks, site):
+    """Packets between the nodes and the primary are late, come twice, are cut, or end their connections: reports are
+    late or refused, and none is lost or counts twice."""
+    failovers, database = Failovers(site, checks, random.Random(2)), site.database
+    try:
+        for number, state in enumerate(("slow", "twice", "reset", "cut")):
+            begin = time.monotonic()
+            wait_until(lambda: failovers.attestations.flows_since(begin), "reports are accepted")
+            line = [wait_until(database.primary, "a primary").postgres]
+            fault = time.monotonic()
+            database.packets.tell(line, state, seconds=0.1)
+            if state == "slow":
+                wait_until(lambda: failovers.attestations.flows_since(fault + 0.4), "reports are accepted late")
+            elif state != "reset":
+                wait_until(lambda: site.ask("GET", "/health", port=site.nodes[0].port, timeout=PATIENCE)[0] == 503,
+                           f"{state}: a node refuses")
+            database.packets.tell(line, "open")
+            healed = time.monotonic()
+            wait_until(lambda: failovers.attestations.flows_since(healed), "reports are accepted again")
+            database.wait_until_whole()
+            print(json.dumps({"packets": state, **failovers.judge(number, state)}), flush=True)
+    finally:
+        failovers.close()
+    checks.that(failovers.accepted > 20, f"only {failovers.accepted} attestations: nothing was under load")
+
+
+def test_replica_behind(checks, site):
+    """Lists of devices are read at a replica and say how old they are; whatever decides is read at the primary."""
+    database = site.database
+    replica = next(member for member in database.members if not member.is_primary)
+    password = site.passwords.read_text().splitlines()[0].split(":", 2)[2]
+    site.passwords.write_text(site.passwords.read_text() + f"localhost:{replica.listens}:{password}\n")
+    store = [f"{word}&readers=localhost:{replica.listens}" if "://" in word else word for word in site.store]
+    node = Service(*store, "--plain", "--quiet")
+    site.place.processes.append(node.process)
+
+    def devices():
+        status, said = site.ask("POST", "/v1/manage/device/list", json.dumps({"count": 10_000}), port=node.port)
+        checks.that(status == 200, f"a list: {status} {said[:200]}")
+        return {row["device"]: row["age"] for row in json.loads(said)}
+
+    def attest(name, count):
+        file = site.place.folder / name
+        out, problem = site.load("--devices", count, "--records", 3, "--pairs", 20, "--accepted", file,
+                                 port=node.port).communicate(timeout=PATIENCE)
+        checks.that(out and json.loads(out)["outcomes"] == {"done": 20}, f"attestations: {out} {problem}")
+        return exchanges_of(file)
+
+    first = {report[DEVICE].hex() for report, _ in attest("before", 5)}
+    wait_until(lambda: first <= set(devices()), "the replica has the devices")
+    database.sql("SELECT pg_wal_replay_pause()", member=replica)
+    try:
+        wait_until(lambda: database.sql("SELECT pg_get_wal_replay_pause_state()", member=replica) == "paused",
+                   "the replica replays nothing")
+        seen, begin = set(devices()), time.monotonic()
+        # Earlier loads had up to ten devices.
+        exchanges = attest("behind", 20)
+        fresh = {report[DEVICE].hex() for report, _ in exchanges} - seen
+        checks.that(len(fresh) > 5, f"{len(fresh)} devices are new")
+        # A bound of the age that the test knows; it must not be told as less.
+        least = time.monotonic() - begin
+        listed = devices()
+        checks.that(not fresh & set(listed), "the replica has what it did not replay")
+        checks.that(min(listed.values()) >= least, f"{least:.1f} s behind, told as {min(listed.values())}")
+        said = dict(line.split(" ") for line in site.ask("GET", "/metrics", port=node.port)[1].decode().splitlines()
+                    if line and not line.startswith("#"))
+        age, count = (int(said[f"proof_service_devices{end}"]) for end in ("_age_seconds", ""))
+        checks.that(age >= least and count == len(listed), f"/metrics tells {count} devices, {age} s old")
+        outcomes, errors = site.replay(exchanges, port=node.port)
+        checks.that(outcomes == {"same": 20, "other askAgain": 20} and not errors,
+                    f"reports again, and changed, beside a replica that lags: {outcomes} {errors}")
+        status, said = site.ask("POST", "/v1/manage/device/fail", json.dumps({"device": "latest"}), port=node.port)
+        latest = database.sql("SELECT encode(device, 'hex') FROM pf2.latest_devices(1, 1)")
+        checks.that(status == 200 and json.loads(said)["device"] == latest, f"the latest is {latest}, banned {said}")
+    finally:
+        database.sql("SELECT pg_wal_replay_resume()", member=replica)
+    wait_until(lambda: fresh <= set(devices()), "the replica has the devices that it lacked")
+    checks.that(node.stop() == 0, "the node stops")
 
 
 def test_rolling_upgrade(checks, site):
@@ -136,6 +217,8 @@ def main():
         print(f"the database, three nodes and HAProxy stand after {time.monotonic() - begin:.0f} s", flush=True)
         test_rolling_upgrade(checks, site)
         test_node_refuses(checks, site)
+        test_replica_behind(checks, site)
+        test_packets(checks, site)
         test_failovers(checks, site)
         test_primary_cut_off(checks, site)
     print(f"{time.monotonic() - begin:.0f} s", flush=True)

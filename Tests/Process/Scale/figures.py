@@ -4,8 +4,9 @@
 """Attestations a second on PostgreSQL beside SQLite: `cluster.sh figures.py [--rounds N] [--seconds N]`.
 
 The load generator, the services and the server share one machine. Rounds alternate between a node on SQLite, a node on
-PostgreSQL, and two such nodes with half of the connections each. The server flushes its log at each commit, as SQLite
-does; it has no standby. Figures are reported, and not asserted; an attestation that fails is.
+PostgreSQL, the same behind pgbouncer in session mode, and two nodes with half of the connections each. The server
+flushes its log at each commit, as SQLite does; it has no standby. Figures are reported, and not asserted; an
+attestation that fails is.
 """
 
 import argparse
@@ -14,18 +15,18 @@ import os
 import pathlib
 import shutil
 import statistics
-import subprocess
 import sys
 import tempfile
 import threading
 
 os.environ.setdefault("PROOF_BUILT", str(pathlib.Path(__file__).resolve().parents[3] / ".build" / "release"))
-from service_test import PORT, SERVERS, control, proofctl, sql, uri  # noqa: E402
+from service_test import PORT, SERVERS, control, make_account, sql  # noqa: E402
 
 from checks import Checks  # noqa: E402
 from load import DEVICES, run  # noqa: E402
+from pooler import Pooler  # noqa: E402
 from replicated import children_of  # noqa: E402
-from service import BUILT, Service, let_unregistered_apps_pass, make_store  # noqa: E402
+from service import Service, let_unregistered_apps_pass, make_store  # noqa: E402
 
 TICKS = os.sysconf("SC_CLK_TCK")
 
@@ -64,16 +65,9 @@ def measure(services, connections, seconds):
 
 
 def database(folder):
-    passwords = folder / "passwords"
-    lines = (f"localhost:{PORT}:*:proof_{role}:{role}-secret\n" for role in ("service", "migrator"))
-    passwords.write_text("".join(lines))
-    passwords.chmod(0o600)
     sql("ALTER SYSTEM SET fsync = on", "postgres")
     control("restart")
-    sql("CREATE DATABASE service OWNER proof_migrator", "postgres")
-    proofctl("store", "migrate", "--store", uri(passwords, "proof_migrator"))
-    subprocess.run([BUILT / "service-store", "make", folder, uri(passwords)], check=True, capture_output=True)
-    return ["--store", uri(passwords), "--key-file", str(folder / "key")]
+    return make_account(folder)
 
 
 def main():
@@ -82,14 +76,17 @@ def main():
     parser.add_argument("--seconds", type=int, default=8)
     parser.add_argument("--connections", type=int, default=32)
     options = parser.parse_args()
-    checks, folder = Checks(), pathlib.Path(tempfile.mkdtemp())
+    checks, folder, ends = Checks(), pathlib.Path(tempfile.mkdtemp()), contextlib.ExitStack()
+    folder.chmod(0o755)
     try:
         stores = {"SQLite": make_store(folder)}
         stores["PostgreSQL"] = database(folder)
         for store in stores.values():
             let_unregistered_apps_pass(store)
         shared = ["--quiet", "--trusted-proxy", "127.0.0.1", "--threads", 32, "--plain"]
-        ways = [("SQLite", 1), ("PostgreSQL", 1), ("PostgreSQL", 2)]
+        pooler = ends.enter_context(Pooler(SERVERS, PORT, folder))
+        stores["pgbouncer"] = ["--store", pooler.uri, *stores["PostgreSQL"][2:]]
+        ways = [("SQLite", 1), ("PostgreSQL", 1), ("PostgreSQL", 2), ("pgbouncer", 1)]
         seen = {way: [] for way in ways}
         for number in range(options.rounds):
             for name, count in ways:
@@ -103,11 +100,12 @@ def main():
         middle = {way: [statistics.median(column) for column in zip(*rows)] for way, rows in seen.items()}
         for (name, count), (rate, nodes, server) in middle.items():
             print(f"| {count} on {name} | {rate:.0f} | {nodes:.0f} us | {server if name != 'SQLite' else 0:.0f} us |")
-        sqlite, one, two = (middle[way] for way in ways)
+        sqlite, one, two, _ = (middle[way] for way in ways)
         print(f"PostgreSQL beside SQLite: {one[0] / sqlite[0]:.2f} of the attestations a second; processor time of two "
               f"nodes on PostgreSQL beside one on SQLite: {two[1] / sqlite[1]:.2f}; "
               f"{options.rounds} rounds of {options.seconds} s, load {os.getloadavg()[0]:.1f}")
     finally:
+        ends.close()
         shutil.rmtree(folder)
     return checks.close()
 

@@ -44,11 +44,11 @@ def run(program, *arguments, **more):
 class Site:
     """A replicated database with an account, nodes of the service, and HAProxy before both."""
 
-    def __init__(self, members=3, nodes=3, etcds=3, parameters=None, options=(), events=None):
+    def __init__(self, members=3, nodes=3, etcds=3, parameters=None, options=(), events=None, first_port=None):
         """`events`: makes what nodes redeem events with, from this site; it gives more options in `options`."""
         self.ends = contextlib.ExitStack()
         with contextlib.ExitStack() as ends:
-            self.place = ends.enter_context(Place())
+            self.place = ends.enter_context(Place(first_port))
             self.database = ends.enter_context(Database(self.place, members, etcds, parameters))
             self.port = self.place.port()
             self.ports = [self.place.port() for _ in range(nodes)]
@@ -106,10 +106,10 @@ class Site:
         return (f"postgres://{user}@localhost:{self.database.port}/proof"
                 f"?sslrootcert={self.database.certificates.authority}&passfile={self.passwords}")
 
-    def start_node(self, number, *options):
+    def start_node(self, number, *options, built=BUILT):
         more = self.events.options if self.events else ()
         node = Service(*self.store, "--plain", "--quiet", "--trusted-proxy", "127.0.0.1", *self.options, *more,
-                       *options, port=self.ports[number])
+                       *options, port=self.ports[number], built=built)
         node.events_port = json.loads(node.lines[0]).get("events")
         self.place.processes.append(node.process)
         self.nodes[number] = node

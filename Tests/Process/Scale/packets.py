@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 
-"""Passes TCP connections on, delays them, or cuts them, as it is told: `packets.py LISTEN:TARGET …`.
+"""Passes TCP connections on, delays, doubles or cuts them, as it is told: `packets.py LISTEN:TARGET …`.
 
 Both are ports of 127.0.0.1. It prints a line when it listens. Each line of its input is a JSON object with `links`
 (listening ports) and one change, and gets a line of answer:
@@ -9,6 +9,7 @@ Both are ports of 127.0.0.1. It prints a line when it listens. Each line of its 
   {"links": [1], "is": "open"}     packets pass
   {"links": [1], "is": "cut"}      packets wait in both directions, and new connections get no answer: a cut cable
   {"links": [1], "is": "slow", "seconds": 0.2}   each packet is this late
+  {"links": [1], "is": "twice"}    each packet passes twice
   {"links": [1], "is": "reset"}    connections end now; new ones pass
 
 It ends with its input.
@@ -27,6 +28,7 @@ class Link:
         self.passes = asyncio.Event()
         self.passes.set()
         self.late = 0
+        self.times = 1
         self.writers = set()
 
     async def accept(self, reader, writer):
@@ -51,7 +53,7 @@ class Link:
                 if self.late:
                     await asyncio.sleep(self.late)
                 await self.passes.wait()
-                writer.write(data)
+                writer.write(data * self.times)
                 await writer.drain()
             writer.write_eof()
         except OSError:
@@ -59,6 +61,7 @@ class Link:
 
     def change(self, state, seconds):
         self.late = seconds if state == "slow" else 0
+        self.times = 2 if state == "twice" else 1
         if state == "cut":
             self.passes.clear()
             return

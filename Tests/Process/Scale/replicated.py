@@ -43,9 +43,14 @@ def wait_until(holds, name, patience=PATIENCE, pause=0.1):
 
 
 class Place:
-    """A folder, free ports, and the processes that were started for it."""
+    """A folder, free ports, and the processes that were started for it.
 
-    def __init__(self):
+    Places of one machine at the same time need ranges of ports of their own: `first_port`, below those that the kernel
+    gives away.
+    """
+
+    def __init__(self, first_port=None):
+        self.next_port = first_port
         # A time limit ends this program by SIGTERM: what it started ends, too.
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="proof-scale-"))
@@ -57,9 +62,14 @@ class Place:
         """A free port, given once."""
         while True:
             with socket.socket() as probe:
-                probe.bind(("127.0.0.1", 0))
-                port = probe.getsockname()[1]
-            if port not in self.taken:
+                try:
+                    probe.bind(("127.0.0.1", self.next_port or 0))
+                    port = probe.getsockname()[1]
+                except OSError:
+                    port = None
+            if self.next_port:
+                self.next_port += 1
+            if port and port not in self.taken:
                 self.taken.add(port)
                 return port
 
@@ -230,6 +240,8 @@ class Member:
             "ssl": "on", "ssl_cert_file": str(certificates.chain), "ssl_key_file": str(certificates.key),
             "password_encryption": "scram-sha-256", "max_connections": 100, "shared_buffers": "32MB",
             "wal_keep_size": "256MB", "wal_receiver_timeout": "5s", "wal_sender_timeout": "5s",
+            # A standby whose primary has gone asks again at once, and finds the new one.
+            "wal_retrieve_retry_interval": "500ms",
             "unix_socket_directories": str(socket_folder), "checkpoint_timeout": "5min", "max_wal_size": "512MB",
             **self.database.parameters,
         }

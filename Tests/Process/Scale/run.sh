@@ -17,7 +17,7 @@ check 'the store names no function that cancels' no_cancel
 suites='^(PostgresStoreTests|HistoryCheckerTests)'
 suites+='|^ProofServiceTests\.(StoreConformance|SaltConformance|StorePlaceTests|StoreMoveTests)'
 suites+='|^ProofServiceTests\.PostgresAccountStoreTests'
-suites+='|^ProofBackendTests\.(ReplayStoreTests|RedemptionStoreTests)'
+suites+='|^ProofBackendTests\.(ReplayStoreTests|RedemptionStoreTests|IssueLedgerTests)'
 readonly suites
 part store "$here/cluster.sh" .ci/test-swift --filter "${1:-$suites}"
 # The tests above built the programs.
@@ -30,6 +30,8 @@ if [[ $# -eq 0 ]]; then
   export PROOF_STORE_MAKER=$here/fresh_store.sh
   part events "$here/cluster.sh" Tests/Process/Gate/run.sh ServiceEvents
   part gates "$here/cluster.sh" .build/pypi/bin/python -B "$here/gates_test.py"
+  part disk-clock "$here/cluster.sh" /usr/bin/python3 -B "$here/disk_clock_test.py"
+  part ledger "$here/cluster.sh" .build/pypi/bin/python -B "$here/ledger_test.py"
   PROOF_BIN=$PWD/.build/debug part fetch "$here/cluster.sh" .build/pypi/bin/python -B Tests/Process/Backend/flow.py
 fi
 closing

@@ -25,12 +25,15 @@ ROOT = pathlib.Path(__file__).resolve().parents[3]
 sys.path[:0] = [str(ROOT / "Tests" / "Support" / "Runner"), str(ROOT / "Tests" / "Process" / "Service")]
 from checks import Checks  # noqa: E402
 from kill import DEVICE, exchanges_of  # noqa: E402
+from pooler import Pooler  # noqa: E402
 from service import BUILT, PATIENCE, Service, let_unregistered_apps_pass, make_certificate, refusal  # noqa: E402
 
 SERVERS = pathlib.Path(os.environ["PROOF_POSTGRES"])
 POSTGRES = pathlib.Path(os.environ.get("POSTGRES_BIN", "/usr/lib/postgresql/15/bin"))
 PORT = (SERVERS / "main" / "port").read_text().strip()
 CONNECTIONS = 8
+# SchemaVersion.needed, less one.
+TOO_OLD = 9
 
 
 def sql(text, database="service"):
@@ -41,12 +44,12 @@ def sql(text, database="service"):
     return done.stdout.strip()
 
 
-def control(*arguments):
+def control(*arguments, **environment):
     """pg_ctl on the server; PostgreSQL refuses to run as root."""
     user = ["setpriv", "--reuid", "postgres", "--regid", "postgres", "--init-groups", "--"] if os.geteuid() == 0 else []
     # pg_ctl's child would keep a pipe open.
     subprocess.run([*user, POSTGRES / "pg_ctl", "-D", SERVERS / "main" / "data", "-l", SERVERS / "main" / "log", "-w",
-                    "-t", "60", *arguments], check=True, stdout=subprocess.DEVNULL)
+                    "-t", "60", *arguments], check=True, stdout=subprocess.DEVNULL, env={**os.environ, **environment})
 
 
 def uri(passwords, user="proof_service", **others):
@@ -61,13 +64,36 @@ def proofctl(*arguments):
     return done.returncode, json.loads(done.stdout)
 
 
+def make_passwords(folder):
+    """The file of the roles' passwords, for connections."""
+    passwords = folder / "passwords"
+    passwords.write_text("".join(f"localhost:{PORT}:*:proof_{role}:{role}-secret\n"
+                                 for role in ("service", "migrator")))
+    passwords.chmod(0o600)
+    return passwords
+
+
+def make_account(folder):
+    """The options of an account in a database of its own, locked by the key file of the folder."""
+    passwords = make_passwords(folder)
+    sql("CREATE DATABASE service OWNER proof_migrator", "postgres")
+    code, said = proofctl("store", "migrate", "--store", uri(passwords, "proof_migrator"))
+    if code != 0:
+        raise RuntimeError(said)
+    subprocess.run([BUILT / "service-store", "make", folder, uri(passwords)], check=True, capture_output=True)
+    return ["--store", uri(passwords), "--key-file", str(folder / "key")]
+
+
 class Node(Service):
     """A service with TLS."""
+
+    environment = None
 
     def __init__(self, store, certificate):
         self.chain, key = certificate
         self.context = ssl.create_default_context(cafile=self.chain)
-        super().__init__(*store, "--certificate", self.chain, "--private-key", key, "--quiet")
+        super().__init__(*store, "--certificate", self.chain, "--private-key", key, "--quiet",
+                         environment=self.environment)
 
     def connection(self):
         return http.client.HTTPSConnection("127.0.0.1", self.port, timeout=PATIENCE, context=self.context)
@@ -78,6 +104,13 @@ class Node(Service):
             connection.request(method, path, body=body, headers=headers or {})
             answer = connection.getresponse()
             return answer.status, answer.read()
+
+    def health(self, wanted):
+        """The answer of /health once its status is `wanted`, or the last one after PATIENCE."""
+        end = time.monotonic() + PATIENCE
+        while (answer := self.ask("GET", "/health"))[0] != wanted and time.monotonic() < end:
+            pass
+        return answer
 
     def metric(self, name):
         text = self.ask("GET", "/metrics")[1].decode()
@@ -139,14 +172,14 @@ def test_set_up(checks, passwords, folder):
     newest = int(sql("SELECT version FROM pf.schema"))
     migrate = ["store", "migrate", "--store", migrator]
     checks.that(proofctl(*migrate) == (0, {"from": newest, "to": newest, "gates": True}), "is not repeated")
-    # The schema before gates is new enough for services, the one before that is not.
-    back = proofctl(*migrate, "--to", 6)
-    checks.that(back == (0, {"from": newest, "to": 6}), f"goes back: {back}")
+    # A service of this program needs schema 10. Version 11 is for those with readers.
+    back = proofctl(*migrate, "--to", TOO_OLD)
+    checks.that(back[0] == 0 and (back[1]["from"], back[1]["to"]) == (newest, TOO_OLD), f"goes back: {back}")
     code, said = proofctl("init", "x", "--store", uri(passwords), "--url", "https://a.example.com", "--key-file",
                           folder / "key")
     checks.that(code == 1 and "migrate" in said["error"], f"a schema that is too old: {said}")
     checks.that(proofctl(*migrate)[0] == 0, "goes forward again")
-    code, said = proofctl("store", "migrate", "--store", uri(passwords), "--to", newest - 1)
+    code, said = proofctl("store", "migrate", "--store", uri(passwords), "--to", TOO_OLD)
     checks.that(code == 1, f"the service's role has no right to migrate: {said}")
     code, said = proofctl("store", "migrate", "--store", folder / "store")
     checks.that(code == 2 and "postgres://" in said["error"], f"a file has no schema to migrate: {said}")
@@ -259,6 +292,20 @@ def test_two_nodes(checks, store, certificate, token, folder):
             checks.that(status == 200, f"the ban is taken back: {status} {said}")
 
 
+def test_pooler(checks, store, certificate, folder):
+    """pgbouncer in session mode stands between a node and the database, and each report is answered as without it."""
+    with Pooler(SERVERS, PORT, folder) as pooler:
+        behind = ["--store", pooler.uri, *store[2:]]
+        with Node(behind, certificate) as node, Node(store, certificate) as direct:
+            accepted = folder / "accepted.pooler"
+            outcomes, errors = node.loaded("--pairs", 100, "--devices", 20, "--accepted", accepted)
+            checks.that(outcomes == {"done": 100} and not errors, f"attestations behind pgbouncer: {outcomes} {errors}")
+            outcomes, errors = direct.loaded("--replay", accepted)
+            checks.that(outcomes == {"same": 100, "other askAgain": 100} and not errors,
+                        f"sent again to a node without it: {outcomes} {errors}")
+            checks.that(node.stop() == 0 and direct.stop() == 0, "both stop")
+
+
 def test_outage(checks, store, certificate, folder):
     """A PostgreSQL that is stopped at once: 503 while it is away, service afterwards, nothing lost."""
     with Node(store, certificate) as node:
@@ -275,9 +322,7 @@ def test_outage(checks, store, certificate, folder):
             checks.that("unreachable" in failed["reason"] and "secret" not in failed["reason"], f"the reason: {failed}")
         finally:
             control("start")
-        end = time.monotonic() + PATIENCE
-        while (status := node.ask("GET", "/health")[0]) != 200 and time.monotonic() < end:
-            pass
+        status = node.health(200)[0]
         checks.that(status == 200, f"serves again without a restart: {status}")
         node.wait_for("storage serves again")
         checks.that(node.ask("POST", "/v1/report", report) == (200, answer), "a report of before gets its answer again")
@@ -337,11 +382,10 @@ def test_restored_backup(checks, store, certificate, folder):
 def main():
     checks = Checks()
     folder = pathlib.Path(tempfile.mkdtemp())
+    # pgbouncer runs as another user.
+    folder.chmod(0o755)
     try:
-        passwords = folder / "passwords"
-        lines = (f"localhost:{PORT}:*:proof_{role}:{role}-secret\n" for role in ("service", "migrator"))
-        passwords.write_text("".join(lines))
-        passwords.chmod(0o600)
+        passwords = make_passwords(folder)
         key = folder / "key"
         key.write_bytes(b"\7" * 32)
         key.chmod(0o600)
@@ -358,6 +402,7 @@ def main():
         test_attestation(checks, store, certificate, folder)
         test_kill(checks, store, certificate, folder)
         test_two_nodes(checks, store, certificate, made.stdout.strip(), folder)
+        test_pooler(checks, store, certificate, folder)
         test_outage(checks, store, certificate, folder)
         test_restored_backup(checks, store, certificate, folder)
     finally:

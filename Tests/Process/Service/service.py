@@ -29,7 +29,9 @@ def make_store(folder):
 def let_unregistered_apps_pass(store):
     """The app of the load generator is registered nowhere, and shows nothing else that is rejected."""
     rejected = "rejection=debug,preload,injected,patched,hooked,emulator,root"
-    subprocess.run([BUILT / "proofctl", "policy", "set", rejected, *store], check=True, capture_output=True)
+    done = subprocess.run([BUILT / "proofctl", "policy", "set", rejected, *store], capture_output=True, text=True)
+    if done.returncode:
+        raise RuntimeError(f"proofctl: {done.stdout}{done.stderr}")
 
 
 def make_certificate(folder, name, *, days=30):
@@ -47,10 +49,10 @@ def make_certificate(folder, name, *, days=30):
 class Service:
     """A running proof-service. Its log is read as it is written, so that it never fills a pipe."""
 
-    def __init__(self, *options, port=0, environment=None):
+    def __init__(self, *options, port=0, environment=None, built=BUILT):
         self.lines = []
         self.process = subprocess.Popen(
-            [BUILT / "proof-service", "--listen", f"127.0.0.1:{port}", "--log", "json", *map(str, options)],
+            [built / "proof-service", "--listen", f"127.0.0.1:{port}", "--log", "json", *map(str, options)],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, **(environment or {})})
         first = self.process.stdout.readline()
         if not first:

@@ -166,22 +166,23 @@ package enum IssueLedger: Specification {
   }
 
   package enum Call: Hashable, Sendable, LosslessStringConvertible {
-    case issue(Int)
+    /// The base is the generation of the present pair in the same fetch.
+    case issue(Int, base: Int)
     case revoke(Int)
 
     package init?(_ text: String) {
       let parts = words(text)
-      guard parts.count == 2, let generation = Int(parts[1]) else { return nil }
-      switch parts[0] {
-      case "issue": self = .issue(generation)
-      case "revoke": self = .revoke(generation)
+      let numbers = parts.dropFirst().compactMap { Int($0) }
+      switch (parts.first, numbers.count) {
+      case ("issue", 2): self = .issue(numbers[0], base: numbers[1])
+      case ("revoke", 1): self = .revoke(numbers[0])
       default: return nil
       }
     }
 
     package var description: String {
       switch self {
-      case .issue(let generation): "issue \(generation)"
+      case .issue(let generation, let base): "issue \(generation) \(base)"
       case .revoke(let generation): "revoke \(generation)"
       }
     }
@@ -192,9 +193,9 @@ package enum IssueLedger: Specification {
   /// 1: done; 0: a later one was issued, or this one is revoked.
   package static func apply(_ call: Call, to state: inout State) -> Int {
     switch call {
-    case .issue(let generation):
+    case .issue(let generation, let base):
       guard generation >= state.issued, generation > state.revoked else { return 0 }
-      state.issued = generation
+      state.issued = max(state.issued, base)
       return 1
     case .revoke(let generation):
       state.revoked = max(state.revoked, generation)

@@ -77,9 +77,11 @@ struct LinearizabilityTests {
       ("event", "1|1|3|k|redeem|1\n2|2|4|k|redeem|0", true),
       ("event", "1|1|3|k|redeem|1\n2|2|4|k|redeem|1", false),
       ("event", "1|1|3|k|redeem|0\n2|2|4|k|redeem|0", false),
-      ("ledger", "1|1|2|k|issue 3|1\n1|3|4|k|issue 3|1\n1|5|6|k|issue 2|0", true),
-      ("ledger", "1|1|2|k|revoke 3|1\n1|3|4|k|issue 3|1", false),
-      ("ledger", "1|1|2|k|revoke 3|1\n1|3|4|k|issue 4|1", true),
+      ("ledger", "1|1|2|k|issue 3 3|1\n1|3|4|k|issue 3 3|1\n1|5|6|k|issue 2 2|0", true),
+      ("ledger", "1|1|2|k|issue 5 3|1\n1|3|4|k|issue 4 3|1\n1|5|6|k|issue 2 2|0", true),
+      ("ledger", "1|1|2|k|issue 5 3|1\n1|3|4|k|issue 4 4|1\n1|5|6|k|issue 3 3|1", false),
+      ("ledger", "1|1|2|k|revoke 3|1\n1|3|4|k|issue 3 3|1", false),
+      ("ledger", "1|1|2|k|revoke 3|1\n1|3|4|k|issue 4 4|1", true),
     ])
   func others(kind: String, lines: String, isGood: Bool) throws {
     switch kind {

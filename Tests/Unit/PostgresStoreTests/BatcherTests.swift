@@ -60,7 +60,7 @@ struct BatcherTests {
     #expect(wrong.withLock { $0 } == 0)
     let performed = lanes.flatMap { $0.seen.withLock { $0.calls } }
     #expect(performed.sorted() == Array(0..<3_200))
-    #expect(lanes.allSatisfy { $0.seen.withLock { $0.most == 1 && $0.largest <= 16 } })
+    #expect(lanes.allSatisfy { $0.seen.withLock { $0.most <= 1 && $0.largest <= 16 } })
     let counts = batcher.counts
     #expect(counts.waiting == 0 && counts.free == 2)
   }
@@ -88,6 +88,96 @@ struct BatcherTests {
     #expect(batcher.counts.batches == 3)
     #expect(lane.seen.withLock { $0.largest } == 16)
     #expect(answers.withLock { $0.sorted() } == (0..<18).map { $0 * 20 })
+  }
+
+  /// Begins calls in threads of their own.
+  private func begin(
+    _ calls: ClosedRange<Int>, _ batcher: Batcher<Doubling>, _ group: DispatchGroup
+  ) {
+    for call in calls {
+      group.enter()
+      DispatchQueue(label: "call").async {
+        let answer = try? batcher.answer(to: call, within: 60_000)
+        #expect(answer == call * 2)
+        group.leave()
+      }
+    }
+  }
+
+  @Test("Calls that come while a lane is led go with its next batch, although another lane is free")
+  func sharing() {
+    let (gate, group) = (DispatchSemaphore(value: 0), DispatchGroup())
+    let (other, led) = (Doubling(), Doubling(gate: gate))
+    let batcher = Batcher(lanes: [other, led], patience: 60_000)
+    begin(10...10, batcher, group)
+    led.entered.wait()
+    begin(14...18, batcher, group)
+    while batcher.counts.waiting < 5 { sched_yield() }
+    #expect(batcher.counts.free == 1)
+    for _ in 0..<2 { gate.signal() }
+    group.wait()
+    #expect(batcher.counts.batches == 2 && batcher.counts.free == 2)
+    #expect(led.seen.withLock { $0.largest } == 5)
+    #expect(other.seen.withLock { $0.calls } == [])
+  }
+
+  @Test(
+    "A whole batch that waits takes a free lane, whose end leaves the rest to the lane that is led")
+  func wholeBatch() {
+    let (gates, group) = ([0, 0].map { DispatchSemaphore(value: $0) }, DispatchGroup())
+    let (second, first) = (Doubling(gate: gates[1]), Doubling(gate: gates[0]))
+    let batcher = Batcher(lanes: [second, first], batchMax: 3, patience: 60_000)
+    begin(10...10, batcher, group)
+    first.entered.wait()
+    begin(14...15, batcher, group)
+    while batcher.counts.waiting < 2 { sched_yield() }
+    #expect(batcher.counts.batches == 1)
+    begin(16...16, batcher, group)
+    second.entered.wait()
+    gates[1].signal()
+    while batcher.counts.free < 1 { sched_yield() }
+    #expect(second.seen.withLock { $0.calls.sorted() } == [14, 15, 16])
+    begin(17...17, batcher, group)
+    while batcher.counts.waiting < 1 { sched_yield() }
+    #expect(batcher.counts.free == 1 && batcher.counts.batches == 2)
+    for _ in 0..<2 { gates[0].signal() }
+    group.wait()
+    #expect(first.seen.withLock { $0.calls } == [10, 17])
+  }
+
+  @Test("A lane that is freed beside another one leaves it the calls that fit into a batch")
+  func left() {
+    let (gates, group) = ([0, 0].map { DispatchSemaphore(value: $0) }, DispatchGroup())
+    let (second, first) = (Doubling(gate: gates[1]), Doubling(gate: gates[0]))
+    let batcher = Batcher(lanes: [second, first], batchMax: 2, patience: 60_000)
+    begin(10...10, batcher, group)
+    first.entered.wait()
+    begin(14...14, batcher, group)
+    while batcher.counts.waiting < 1 { sched_yield() }
+    begin(15...15, batcher, group)
+    second.entered.wait()
+    begin(16...16, batcher, group)
+    while batcher.counts.waiting < 1 { sched_yield() }
+    gates[1].signal()
+    while batcher.counts.free < 1 { sched_yield() }
+    #expect(batcher.counts.waiting == 1)
+    for _ in 0..<2 { gates[0].signal() }
+    group.wait()
+    #expect(first.seen.withLock { $0.calls } == [10, 16])
+  }
+
+  @Test("A call behind a lane that hangs takes a free one")
+  func hanging() throws {
+    let (gate, group) = (DispatchSemaphore(value: 0), DispatchGroup())
+    let (other, hung) = (Doubling(), Doubling(gate: gate))
+    let batcher = Batcher(lanes: [other, hung])
+    begin(10...10, batcher, group)
+    hung.entered.wait()
+    #expect(try batcher.answer(to: 14, within: 60_000) == 28)
+    #expect(other.seen.withLock { $0.calls } == [14])
+    gate.signal()
+    group.wait()
+    #expect(batcher.counts.free == 2)
   }
 
   @Test("A call whose time is over leaves the queue, and is not performed")

@@ -40,6 +40,21 @@ struct ConnectionTests {
     #expect(failure { () throws(PostgresError) in try row.text(0, 0) }?.reason == .mismatch)
   }
 
+  @Test("A session waits for the standby, and its search path is ours, whatever the role says")
+  func settings() throws {
+    let database = try Server.main.database(migrated: false)
+    let superuser = try Server.main.superuser()
+    for setting in ["synchronous_commit = off", "search_path = public"] {
+      try superuser.execute(
+        "ALTER ROLE proof_service IN DATABASE \(database.name) SET \(setting)")
+    }
+    let connection = try database.service()
+    let row = try connection.run(
+      PostgresStatement(
+        "shown", "SELECT current_setting('synchronous_commit'), current_setting('search_path')"))
+    #expect(try row.text(0, 0) == "on" && row.text(0, 1) == "pg_catalog")
+  }
+
   @Test("A connection over TCP has TLS and the server's certificate verified")
   func tls() throws {
     let database = try Server.main.database(migrated: false)

@@ -65,6 +65,7 @@ struct MigrationTests {
       "INSERT INTO pf.gate_line VALUES (1, 'd', 'g', 7)",
       "INSERT INTO pf.replay (account, audience) VALUES (1, 'a')",
       "INSERT INTO pf.replay (account, audience) VALUES (0, 'gate')",
+      "INSERT INTO pf.ledger (name) VALUES ('a')",
       "UPDATE pf.spent_ring SET floor_minute = 5 WHERE slot = 5",
       "UPDATE pf.event_ring SET floor_minute = 5 WHERE slot = 5",
     ])
@@ -80,7 +81,7 @@ struct MigrationTests {
     let isOfGate = insert.contains("(0, 'gate')")
     #expect(
       try migrator.version()
-        == (isOfGate ? 8 : ["pf.gate_line": 4, "pf.replay": 5][table, default: 1]))
+        == (isOfGate ? 8 : ["pf.gate_line": 4, "pf.replay": 5, "pf.ledger": 9][table, default: 1]))
     try migrator.move(to: Migration.all.count)
     #expect(try SchemaVersion(of: database.service()).version == Migration.all.count)
   }
@@ -180,8 +181,10 @@ struct MigrationTests {
     let database = try Server.main.database()
     let service = try database.service()
     for text in [
-      "SELECT * FROM pf.device", "TRUNCATE pf.spent_00", "DELETE FROM pf.spent_00",
-      "UPDATE pf.spent_ring SET floor_minute = 0", "INSERT INTO pf.account VALUES (1, 'a')",
+      "SELECT * FROM pf.device", "SELECT * FROM pf.account", "SELECT * FROM pf.spent_05",
+      "SELECT pf.mark(5::int2, 1, 0, 'd', 's', 'r', 'a')", "TRUNCATE pf.spent_00",
+      "DELETE FROM pf.spent_00", "UPDATE pf.spent_ring SET floor_minute = 0",
+      "INSERT INTO pf.account VALUES (1, 'a')",
       "SELECT pf.mark_refused(0::int2, 1, 'd', 's')", "SELECT pf1.sweep(0::int2)",
       "SELECT pf1.apply(1, 'o', 1::int2, 'k', NULL, 'v')", "CREATE TABLE pf1.mine (n int)",
       "DROP FUNCTION pf1.schema()", "CREATE SCHEMA mine", "ALTER TABLE pf.device ADD COLUMN n int",

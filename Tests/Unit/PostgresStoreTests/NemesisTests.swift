@@ -58,7 +58,8 @@ struct NemesisTests {
     let database = database
     let watcher = try Server.main.superuser()
     let stopped = CoreLock<[Int32]>([])
-    let workload = UseWorkload(database: database, calls: 60, timeout: 100)
+    // More calls than the four stops need: a backend must be caught within one.
+    let workload = UseWorkload(database: database, calls: 200, timeout: 100)
     let history = workload.play(seed: 2) { isOver in
       while !isOver(), stopped.withLock({ $0.count }) < 4 {
         let before = workload.unknown.count

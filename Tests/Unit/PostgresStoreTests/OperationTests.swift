@@ -167,40 +167,18 @@ struct OperationTests {
     }
   }
 
-  @Test("The issue ledger only grows, and blocks of a counter are disjoint")
-  func ledger() throws {
-    let recorder = Recorder<IssueLedger>()
+  @Test("Blocks of a counter are disjoint")
+  func blocks() throws {
     let blocks = CoreLock<[Range<Int>]>([])
-    let issue = PostgresStatement("issue", "SELECT pf1.note_issue(1, $1::bytea, 'h', $2::int8)")
-    let revoke = PostgresStatement(
-      "revoke", "SELECT pf1.note_revocation(1, $1::bytea, 'h', $2::int8)")
     let block = PostgresStatement("block", "SELECT pf1.block(1, 'seal', $1::int8)")
-    onConnections { thread, connection, generator in
-      for number in 0..<40 {
-        let pair = Int.random(in: 0..<3, using: &generator)
-        // Generations begin at 1; the function takes any first one of a pair.
-        let generation = 1 + number / 4 + Int.random(in: 0..<4, using: &generator)
-        let revokes = Int.random(in: 0..<4, using: &generator) == 0
-        let values: [PostgresValue] = [.bytea([UInt8(pair)]), .int8(Int64(generation))]
-        recorder.record(
-          thread: thread, key: "\(pair)", revokes ? .revoke(generation) : .issue(generation)
-        ) {
-          observe { () throws(PostgresError) in
-            guard !revokes else {
-              _ = try connection.run(PostgresCall(revoke, values))
-              return 1
-            }
-            return try connection.run(PostgresCall(issue, values)).bool(0, 0) ? 1 : 0
-          }
-        }
+    onConnections { _, connection, generator in
+      for _ in 0..<40 {
         let size = Int.random(in: 1...9, using: &generator)
         if let first = try? connection.run(block, .int8(Int64(size))).integer(0, 0) {
           blocks.withLock { $0.append(Int(first)..<Int(first) + size) }
         }
       }
     }
-    #expect(recorder.history.operations.count == 320)
-    expectLinearizable(recorder.history)
     #expect(blocks.withLock { $0.count } == 320)
     #expect(blocks.withLock { Bounds.areDisjoint($0) })
   }

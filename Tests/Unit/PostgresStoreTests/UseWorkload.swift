@@ -32,9 +32,9 @@ struct UseWorkload {
   let expiry = Int32(Date().timeIntervalSince1970) / 60 * 60 + 330
 
   private static let see = PostgresStatement(
-    "see", "SELECT version, generation FROM pf1.see(1, $1::bytea)")
+    "see", "SELECT version, generation FROM pf2.see(1, $1::bytea, NULL, NULL)")
 
-  /// Plays the calls, and up to ten times as many while `beside` runs in a thread of its own. Its
+  /// Plays the calls, and up to 50 times as many while `beside` runs in a thread of its own. Its
   /// argument tells whether all calls have ended.
   func play(
     seed: UInt64, beside: @escaping @Sendable (_ isOver: () -> Bool) -> Void = { _ in }
@@ -59,7 +59,7 @@ struct UseWorkload {
       var connection: PostgresConnection?
       var versions: [Int: Int] = [:]
       var memory: [Int: DeviceUses.Answer] = [:]
-      for number in 0..<calls * 10 {
+      for number in 0..<calls * 50 {
         if number >= calls, isAlone.withLock({ $0 }) { break }
         if connection?.isOpen != true {
           connection = try? PostgresConnection(database.options(timeout: timeout))

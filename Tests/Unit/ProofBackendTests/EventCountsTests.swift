@@ -94,6 +94,15 @@ import Testing
     #expect(three.counts?.accountsOfDevice.day == 1)
   }
 
+  @Test("A judgement tells eight reasons at most, those of the highest level first")
+  func reasons() throws {
+    let always = try #require(RiskCondition("events-of-device/minute > 0"))
+    let low = try (1...8).map { number in try always.rule(.low, "low \(number)") }
+    let shop = try Shop(rules: low + [try always.rule(.high, "high")])
+    let risk = shop.judge(try shop.app.event(for: shop.audience)).risk
+    #expect(risk.reasons == ["high"] + (1...7).map { "low \($0)" })
+  }
+
   @Test("A condition is read as it is written, and nothing else is one")
   func conditions() throws {
     for subject in RiskCondition.Subject.allCases {

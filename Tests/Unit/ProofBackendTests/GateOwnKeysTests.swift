@@ -84,6 +84,27 @@ import Testing
     }
   }
 
+  @Test(
+    "A beacon is made anew each five minutes, and counts five minutes early and ten minutes late")
+  func beaconClock() throws {
+    let key = try BeaconKey(
+      from: SecretBytes(copying: [UInt8](repeating: 7, count: 32).span), number: 1, of: Self.gate)
+    let clock = BeaconClock(key)
+    for start in stride(from: UInt64(1_500), through: 9_000, by: 300) {
+      let header = key.header(at: start)
+      for now in [start - 1, start, start + 299] {
+        #expect(clock.header(at: now) == key.header(at: now))
+      }
+      for (now, isValid) in [
+        (start - 301, false), (start - 300, true), (start, true), (start + 599, true),
+        (start + 899, true),
+        (start + 900, false),
+      ] {
+        #expect(clock.isValid(header[...], at: now) == isValid, "\(now) of \(start)")
+      }
+    }
+  }
+
   @Test("No description shows a secret")
   func descriptions() throws {
     let keys = try GateOwnKeys(of: Self.gate, [Self.secret(1, 0xA7)])

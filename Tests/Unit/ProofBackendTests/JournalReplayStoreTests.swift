@@ -172,6 +172,43 @@ import Testing
     #expect(try (100..<120).contains(size()))
   }
 
+  @Test("A file grows when the hand has met its number of living keys, and not one before")
+  func steps() throws {
+    let folder = TestFolder()
+    let path = folder.path("replay")
+    let store = try Self.open(path, shape: Self.small)
+    #expect(try store.insert(.numbered(0), until: Self.now + 99, at: Self.now))
+    for number in 1..<4 {
+      #expect(try store.insert(.numbered(number), until: Self.now + 5, at: Self.now))
+    }
+    // The hand meets one that lives, and then one that has ended.
+    #expect(try store.insert(.numbered(4), until: Self.now + 99, at: Self.now + 10))
+    let size = try FileManager.default.attributesOfItem(atPath: path)[.size] as? Int
+    #expect(size == 16_384 + 4 * ReplayJournal.slotSize)
+  }
+
+  @Test(
+    "A process sees each key of another one, however far that one's hand has gone",
+    arguments: 1...26)
+  func follows(count: Int) throws {
+    let folder = TestFolder()
+    let path = folder.path("replay")
+    let shape = ReplayJournal.Shape(chunk: 8, most: 8)
+    let (here, there) = (try Self.open(path, shape: shape), try Self.open(path, shape: shape))
+    for number in 0..<3 {
+      #expect(try here.insert(.numbered(number), until: Self.now, at: Self.now))
+    }
+    // A key ends before its slot is wanted again; the last seven live.
+    let last = Self.now + UInt64(count)
+    for number in 1...count {
+      let now = Self.now + UInt64(number)
+      #expect(try there.insert(.numbered(100 + number), until: now + 6, at: now))
+    }
+    for number in max(1, count - 6)...count {
+      #expect(try !here.insert(.numbered(100 + number), until: last + 6, at: last))
+    }
+  }
+
   // MARK: Files that cannot be used
 
   private static func refuses(_ path: String, _ reason: String) {

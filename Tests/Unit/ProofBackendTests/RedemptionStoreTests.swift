@@ -113,6 +113,17 @@ import Testing
     #expect(counts.accountsOfDevice.minute == 59, "the latest are the ones that are counted")
   }
 
+  @Test("Counts go on when the memory drops its old half", arguments: Kind.allCases)
+  func halves(_ kind: Kind) throws {
+    let folder = TestFolder()
+    let store = try kind.make(folder)
+    let end = EventCounts.retention
+    _ = try Self.counts(store, 1, account: 1)
+    _ = try Self.counts(store, 2, account: 2, at: end - 20)
+    let counts = try #require(try Self.counts(store, 3, account: nil, at: end + 5))
+    #expect(counts.eventsOfDevice.minute == 2 && counts.accountsOfDevice.minute == 1)
+  }
+
   @Test(
     "An account is forgotten, and a day and its margin forget the rest",
     arguments: Kind.allCases)

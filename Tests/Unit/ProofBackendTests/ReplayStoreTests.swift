@@ -3,8 +3,9 @@
 import AccountStores
 import Foundation
 import OwnThreads
-import PostgresReplay
+import PostgresBackend
 import PostgresServers
+import PostgresStore
 import ProofModel
 import ProofService
 import Synchronization
@@ -94,6 +95,32 @@ import Testing
   }
 
   static let now: UInt64 = 1_800_000_000
+
+  @Test(
+    "Gates work with schema 8 and ledgers with schema 9; services need their own",
+    .enabled(if: Server.isThere))
+  func earlierSchemas() throws {
+    let database = try Server.main.database()
+    let migrator = Migrator(try database.migrator())
+    func openLedger() throws {
+      let ledger = try PostgresIssueLedger(database.options(), named: "ledger")
+      #expect(try ledger.latestTime() == nil)
+    }
+    for version in [8, 9] {
+      try migrator.move(to: version)
+      let gate = try PostgresReplayStore(database.options(user: "proof_gate"), ofGates: "front")
+      #expect(try gate.insert(.numbered(version), until: Self.now + 150, at: Self.now))
+      if version == 8 {
+        #expect(throws: BackendError.self) { try openLedger() }
+      } else {
+        try openLedger()
+      }
+      let error = #expect(throws: StoreError.self) {
+        try PostgresAccountStore(database.options(), creating: "account")
+      }
+      #expect(try #require(error).description.contains("migrate it"))
+    }
+  }
 
   @Test("A key is new once", arguments: Place.allCases)
   func once(_ place: Place) throws {

@@ -206,7 +206,8 @@ import Testing
     #expect(try bench.send(report, challenge.draft.salt, bench.app).outcome == .done)
     let expiry = bench.clock.seconds + 60
     func mark() throws -> SpentMark? {
-      try bench.store.spent(challenge.draft.salt, by: bench.app.device, expiring: expiry)
+      let place = SaltPlace(challenge.draft.salt, expiring: expiry)
+      return try bench.store.glance(at: bench.app.device, and: place).mark
     }
     for (seconds, isKept) in [(179, true), (120, false)] as [(Int64, Bool)] {
       bench.clock.advance(by: seconds)

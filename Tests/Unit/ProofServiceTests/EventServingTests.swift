@@ -11,6 +11,31 @@ import Testing
 
 @testable import ProofService
 
+/// A store that answered at the start, and never since.
+private struct GoneStore: RedemptionStore {
+  private static let failure = ReplayStoreFailure.unavailable(place: "test", reason: "gone")
+
+  func begin(at now: UInt64) -> ReplayMemory { ReplayMemory(highest: 0, gap: nil) }
+
+  func insert(
+    _ key: ReplayKey, until expiry: UInt64, at now: UInt64
+  ) throws(ReplayStoreFailure) -> Bool { throw Self.failure }
+
+  func judgement(under name: ReplayKey) throws(ReplayStoreFailure) -> [UInt8]? {
+    throw Self.failure
+  }
+
+  func record(
+    _ record: ReplayRecord, using key: ReplayKey?, until expiry: UInt64, at now: UInt64
+  ) throws(ReplayStoreFailure) -> ReplayRecording { throw Self.failure }
+
+  func redeem(
+    _ redemption: Redemption, at now: UInt64, _ judged: (EventCounts) -> [UInt8]
+  ) throws(ReplayStoreFailure) -> RedemptionEnd { throw Self.failure }
+
+  func forget(account: ReplayKey) throws(ReplayStoreFailure) -> Int { throw Self.failure }
+}
+
 /// The listener for events at the service: the gate's handler, and a redeemer that learns apps from the service.
 @Suite struct EventServingTests {
   /// A service with a gate, an audience, its redeemer, and the handler with one credential.
@@ -21,7 +46,11 @@ import Testing
     let beacons: BeaconKey
     private let files = Workplace()
 
-    init(canJudge: Bool = true) throws {
+    let configuration: ProofBackend.GateConfiguration
+
+    init(
+      canJudge: Bool = true, store: any RedemptionStore = MemoryReplayStore()
+    ) throws {
       world = try GateBench()
       let management = world.bench.management
       try management.addEvents(EventRange(3300...3310, at: GateBench.name, for: "shop"))
@@ -30,12 +59,12 @@ import Testing
       beacons = try BeaconKey(from: SecretBytes(copying: own.span), number: 1, of: gate)
       let initial = try management.initialConfiguration().split(separator: "#").last
       let fingerprint = try Digest(#require(Base64.decode(String(initial ?? ""))))
-      let configuration = try ProofBackend.GateConfiguration(
+      configuration = try ProofBackend.GateConfiguration(
         management.gateConfiguration(GateBench.name, audience: "shop"), signedBy: fingerprint)
       var settings = EventVerifier.Settings()
       settings.clock = world.bench.clock.clock
       verifier = try EventVerifier(
-        by: configuration, name: "shop", beacons: beacons, replay: MemoryReplayStore(),
+        by: configuration, name: "shop", beacons: beacons, replay: store,
         settings: settings)
       let path = files.path(of: "credentials")
       let digest = Hexadecimal.encode(Digest(hashing: Array("secret".utf8)).bytes)
@@ -57,6 +86,13 @@ import Testing
         beacon: try Beacon(header: beacons.header(at: world.now)))
       draft.event = 3300
       return try draft.text(for: .event(), with: secret.eventKeys(for: audience))
+    }
+
+    func ask(_ path: String, _ body: String) -> HTTPResponse {
+      handler.respond(
+        to: HTTPRequest(
+          method: "POST", path: path, headers: ["authorization": "Bearer secret"],
+          body: Array(body.utf8)))
     }
 
     func post(_ token: String, _ credential: String?) throws -> (status: Int, body: JSONObject) {
@@ -111,6 +147,36 @@ import Testing
     let admitted = try world.admit(bench.app)
     #expect(bench.grants.all.count == 2)
     #expect(bench.grants.all[1].secret.keys.handle == admitted.secret.keys.handle)
+  }
+
+  @Test(
+    "Without its store nothing is judged or forgotten: 503, and the question can be asked again")
+  func storeIsGone() throws {
+    let office = try Office(store: GoneStore())
+    office.world.bench.clock.advance(by: 200)
+    let admitted = try office.world.admit(office.world.bench.app)
+    for grant in office.world.bench.grants.all { office.verifier.admit(grant) }
+    let token = try office.event(admitted.secret, for: admitted.admission)
+    let said = office.ask("/v1/event", #"{"token":"\#(token)","event":3300}"#)
+    #expect(said.status == 503 && said.headers["retry-after"] == "1")
+    #expect(office.ask("/v1/forget", #"{"account":"a"}"#).status == 503)
+  }
+
+  @Test("The only audience of a configuration is the one that is redeemed for")
+  func onlyAudience() throws {
+    let office = try Office()
+    let store = MemoryReplayStore()
+    let configuration = office.configuration
+    let own = try GateOwnKeys(
+      of: configuration.gate,
+      [try GateOwnSecret(SecretBytes(copying: [UInt8](repeating: 1, count: 32).span), number: 1)])
+    for name in [nil, "shop"] {
+      let redeemer = try EventPlace(audience: name, store: store).redeemer(configuration, own)
+      #expect(EventPlace(audience: name, store: store).canFollow(configuration, redeemer))
+      #expect(redeemer.audience == office.verifier.audience)
+    }
+    let other = EventPlace(audience: "other", store: store)
+    #expect(throws: (any Error).self) { try other.redeemer(configuration, own) }
   }
 
   @Test("Without a redeemer to judge by, a question is answered with 503")

@@ -230,9 +230,10 @@ import Testing
 
   @Test func `features are known words, each once`() throws {
     let bench = try Bench()
-    #expect(HardwareFeatures.known.words == ["token-2", "ratchet", "factory-secret", "upcoming"])
+    let words = ["token-2", "ratchet", "log", "factory-secret", "upcoming"]
+    #expect(HardwareFeatures.known.words == words)
     #expect(HardwareFeatures(words: HardwareFeatures.known.words) == .known)
-    #expect(HardwareFeatures.known.rawValue == 0x63)
+    #expect(HardwareFeatures.known.rawValue == 0x6B)
     for words: [JSONValue] in [["x"], ["token-2", "token-2"], [""], ["factory-secret"]] {
       #expect(throws: ServiceError.self) {
         _ = try bench.management.perform(

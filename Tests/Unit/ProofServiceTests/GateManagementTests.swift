@@ -93,6 +93,32 @@ import Testing
     }
   }
 
+  @Test func `a key that is none is told by its first 80 characters`() throws {
+    let world = try GateBench()
+    let error = #expect(throws: ServiceError.self) {
+      try world.bench.management.prepareGateKey(
+        .key, of: GateBench.name, publicKey: [UInt8](repeating: 0xAB, count: 41))
+    }
+    guard case .invalid(_, let value, _) = error else {
+      Issue.record("\(String(describing: error))")
+      return
+    }
+    #expect(value == String(repeating: "ab", count: 40))
+  }
+
+  @Test func `a named challenge that was added is shown, and is in the list`() throws {
+    let world = try GateBench()
+    let management = world.bench.management
+    let added = try management.perform(
+      "challenge/add", ["name": "login", "kind": "work", "level": 12, "life": 120])
+    guard case .object(let object) = added else {
+      Issue.record("\(added)")
+      return
+    }
+    #expect(object.text("name") == "login" && object.text("kind") == "work")
+    #expect(try management.perform("challenge/list") == .array([added]))
+  }
+
   @Test func `no token is sealed to what is no key`() throws {
     let bench = try Bench()
     let small = [UInt8](repeating: 0, count: 31) + [0]

@@ -111,8 +111,9 @@ import Testing
     let answer = send(bench, reports[0])
     let expiry = bench.clock.seconds + 60
     let mark = try #require(
-      try bench.store.spent(
-        challenges[0].draft.salt, by: bench.app.device, expiring: expiry))
+      try bench.store.glance(
+        at: bench.app.device, and: SaltPlace(challenges[0].draft.salt, expiring: expiry)
+      ).mark)
     #expect(mark.answer.count == answer.count + 40)
     #expect(!mark.answer.indices.contains { mark.answer[$0...].starts(with: answer.prefix(16)) })
     // An attacker who can write the store moves it to another salt.

@@ -155,6 +155,15 @@ import Testing
     }
   }
 
+  @Test func `a name has 128 bytes at most, and no control characters`() throws {
+    for name in ["", "Ada's lock", String(repeating: "ü", count: 64)] {
+      #expect(try Management.checked(name: name) == name)
+    }
+    for name in [String(repeating: "a", count: 129), "a\nb", "\u{1f}", "a\u{0}"] {
+      #expect(throws: ServiceError.self) { try Management.checked(name: name) }
+    }
+  }
+
   @Test func `a changed secret ends the old one's tokens`() throws {
     let bench = try Bench()
     let old = try bench.attest(bench.app).token

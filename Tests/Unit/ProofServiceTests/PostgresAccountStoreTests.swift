@@ -52,6 +52,66 @@ import Testing
     #expect(try store("one").row("a", of: .api) == [1])
   }
 
+  /// A server that replays behind another one is a matter of Tests/Process/Scale/cluster_test.py.
+  @Test func `a survey at a reader is of the rows that its age is about`() throws {
+    let writer = try store("account")
+    var settings = PostgresAccountStore.Settings()
+    settings.readers = try database.options().reading(at: "localhost:\(Server.main.port)")
+    let store = try PostgresAccountStore(database.options(), opening: nil, settings)
+    #expect(try store.surveyedCounts().content.devices == 0)
+    #expect(try store.surveyedDevices(latest: 9).content.isEmpty)
+    let spender = Spender(store: writer)
+    for number in UInt8(1)...3 { #expect(try spender.see(Spender.device(number)) == .used) }
+    let listed = try store.surveyedDevices(latest: 2)
+    #expect(try listed.content == writer.devices(latest: 2) && listed.content.count == 2)
+    // The readings above committed rows of their own.
+    guard case .atMost(let seconds) = listed.age else {
+      Issue.record("\(listed.age)")
+      return
+    }
+    #expect(seconds >= 0)
+    let counted = try store.surveyedCounts()
+    #expect(counted.content.devices == 3 && counted.age != .present && counted.age != .unknown)
+  }
+
+  @Test(.timeLimit(.minutes(1)))
+  func `a store with readers commits rows by itself, so an idle account does not look old`()
+    throws
+  {
+    var settings = PostgresAccountStore.Settings()
+    settings.readers = try database.options().reading(at: "localhost:\(Server.main.port)")
+    let store = try PostgresAccountStore(database.options(), creating: "account", settings)
+    let watcher = try Server.main.superuser(database.name)
+    func newest() throws -> Int {
+      try watcher.number(
+        "SELECT coalesce(extract(epoch FROM max(seen)) * 1000, 0)::int8 FROM pf.node")
+    }
+    var seen: Set<Int> = [0]
+    while seen.count < 4 { seen.insert(try newest()) }
+    withExtendedLifetime(store) {}
+  }
+
+  @Test func `a glance at a device that was dropped elsewhere brings the floor of its generation`()
+    throws
+  {
+    let (one, two) = (try store("account"), try store("account"))
+    func see(_ device: UInt8, _ generation: UInt32) throws {
+      let sighting = DeviceSighting(over: 0, generation: generation, note: [])
+      let use = try Spender(store: two).use(by: Spender.device(device), sighting)
+      #expect(try two.use(use) == .used)
+      #expect(try two.dropDevices(lastSeenBefore: .max, atMost: 9) == 1)
+    }
+    #expect(try one.device(device) == nil && one.generationFloor() == 0)
+    try see(1, 7)
+    #expect(try one.device(device) == nil && one.generationFloor() == 7)
+    // The store that drops devices needs no glance; a lower floor that is read later changes nothing.
+    #expect(try two.device(device) == nil && two.generationFloor() == 7)
+    try see(2, 9)
+    #expect(try two.generationFloor() == 9)
+    try see(3, 8)
+    #expect(try one.device(device) == nil && one.generationFloor() == 9)
+  }
+
   @Test func `backends end again and again: nothing is lost or made twice`() throws {
     let store = try store("account")
     let faults = CoreLock<[String]>([])
@@ -112,7 +172,7 @@ import Testing
       var use = try Spender(store: store).use(by: device, DeviceSighting(over: 0, note: []))
       use.expiry = seconds
       #expect(try store.use(use) == .stale)
-      #expect(try store.spent(use.salt, by: device, expiring: seconds) == nil)
+      #expect(try store.mark(of: use) == nil)
     }
     var late = try Spender(store: store).use(by: device, DeviceSighting(over: 0, note: []))
     late.time = .min
@@ -129,7 +189,7 @@ import Testing
     settings.patience = 0
     let store = try PostgresAccountStore(alone.options(timeout: 1_000), opening: nil, settings)
     #expect(throws: StoreError.self) { try store.revision() }
-    #expect(throws: StoreError.self) { try store.glance(at: device) }
+    #expect(throws: StoreError.self) { try store.glance(at: device, and: nil) }
     #expect(throws: StoreError.self) { try store.image(of: [.api]) }
     // The other readings follow one of these.
     #expect(try store.rows(of: .api) == [])

@@ -30,7 +30,7 @@ import Testing
     for path in ["/v1/challenge", "/v1/manage/api/list"] {
       #expect(bench.post(path, question).status == 429)
     }
-    for path in ["/v1/config/door", "/v1/jwks/door"] {
+    for path in ["/v1/config/door", "/v1/jwks/door", "/v1/gate/configuration"] {
       #expect(bench.get(path).status == 429)
     }
     #expect(bench.post("/v1/challenge", question, peer: "192.0.2.8").status == 200)

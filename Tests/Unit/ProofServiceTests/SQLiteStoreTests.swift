@@ -299,7 +299,7 @@ import Testing
     // Salt, device and strings were written in one step, confirmed or not.
     for index in 0..<400 {
       let use = uses.use(index)
-      let mark = try store.spent(use.salt, by: use.device, expiring: use.expiry)
+      let mark = try store.mark(of: use)
       #expect(try (mark != nil) == (store.device(use.device) != nil), "seed \(seed), \(index)")
       let strings = try store.row(use.device.description, of: .deviceString)
       #expect((mark != nil) == (strings != nil), "seed \(seed), \(index)")

@@ -196,6 +196,10 @@ import Testing
     #expect(try store.dropDevices(lastSeenBefore: now + 10, atMost: 9) == 0)
     #expect(try store.dropDevices(lastSeenBefore: now + 40, atMost: 2) == 2)
     #expect(try store.devices(latest: 9).map(\.device) == [devices[3], devices[2]])
+    // A survey is of the present where there is no replica.
+    let (listed, counted) = try (store.surveyedDevices(latest: 1), store.surveyedCounts())
+    #expect(listed.content.map(\.device) == [devices[3]] && listed.age == .present)
+    #expect(counted.content.devices == 2 && counted.age == .present)
     #expect(try store.generationFloor() == 9)
     #expect(try store.row(devices[0].description, of: .deviceString) == nil)
     #expect(try store.row(devices[2].description, of: .deviceString) == [3])
@@ -218,7 +222,40 @@ import Testing
       #expect(try seen.revision == store.revision())
       #expect(try seen.device == store.device(device))
       #expect(seen.device?.note == [1])
+      #expect(seen.mark == nil)
     }
+  }
+
+  @Test(arguments: StoreKind.all)
+  func `a glance sees the mark of a spent salt, for its device and its end alone`(
+    _ kind: StoreKind
+  ) throws {
+    let spender = try spender(kind)
+    let store = spender.store
+    let (known, unknown) = (device, Spender.device(9))
+    let use = try spender.use(by: known, report: 3, answer: [4, 5])
+    let place = SaltPlace(use.salt, expiring: use.expiry)
+    #expect(try store.glance(at: known, and: place).mark == nil)
+    #expect(try store.use(use) == .used)
+    // The device has a mark and no row: the report was refused.
+    let seen = try store.glance(at: known, and: place)
+    #expect(seen.mark == SpentMark(use.report, answer: [4, 5]))
+    #expect(seen.device == nil)
+    #expect(try seen.revision == store.revision())
+    #expect(try spender.see(known, note: [1]) == .used)
+    #expect(try store.glance(at: known, and: place).device == store.device(known))
+    #expect(try store.glance(at: known, and: place).mark == seen.mark)
+    #expect(try store.glance(at: unknown, and: place).mark == nil)
+    let others = [
+      SaltPlace(.random(), expiring: use.expiry), SaltPlace(use.salt, expiring: use.expiry + 60),
+      SaltPlace(use.salt, expiring: -1), SaltPlace(use.salt, expiring: .max),
+      SaltPlace(use.salt, expiring: .min),
+    ]
+    // A lap of the ring later the table is the same. The end is authenticated elsewhere.
+    for other in others where other.salt != use.salt || other.slot != place.slot {
+      #expect(try store.glance(at: known, and: other).mark == nil, "\(other)")
+    }
+    #expect(try store.glance(at: known, and: nil).mark == nil)
   }
 
   @Test(arguments: StoreKind.all)

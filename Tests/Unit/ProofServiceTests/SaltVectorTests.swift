@@ -44,4 +44,28 @@ import VectorFiles
     let point = try InstallationPoint(block.bytes("point"))
     #expect(key.credentialSecret(salt, point).bytes == block.bytes("secret"))
   }
+
+  @Test
+  func `an end is completed to the nearest time, and the earlier one of two that are as near`()
+    throws
+  {
+    let block = try #require(Block.read("salt.txt", "salt").first)
+    let terms = SaltTerms(
+      SaltTerms.Asker(
+        keyID: try KeyID(block.bytes("key_id")), device: try InstanceID(block.bytes("device_id")),
+        purpose: .token, gate: nil),
+      expiry: 1_800_000_000, generation: 100_000, policy: .full, limitLog2: 20, withheld: [],
+      sources: [])
+    let fields = SaltFields(terms, epoch: 1, noise: 0)
+    let half: Int64 = 1 << 18
+    for distance in [1 - half, -1, 0, 1, half - 1, half] {
+      #expect(fields.expiry(nearest: terms.expiry + distance) == terms.expiry, "\(distance)")
+    }
+    #expect(fields.expiry(nearest: terms.expiry - half) == terms.expiry - 2 * half)
+    #expect(fields.expiry(nearest: terms.expiry + half + 1) == terms.expiry + 2 * half)
+    #expect(fields.generation(nearest: 100_000 - 32_768) == 100_000)
+    #expect(fields.generation(nearest: 100_000 - 32_769) == 34_464)
+    #expect(fields.generation(nearest: 100_000 + 32_767) == 100_000)
+    #expect(fields.generation(nearest: 100_000 + 32_768) == 165_536)
+  }
 }

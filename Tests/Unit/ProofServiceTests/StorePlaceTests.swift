@@ -19,7 +19,7 @@ import Testing
       (Self.good.replacing("postgres://", with: "postgresql://"), nil),
       ("postgres:///proof?host=/run/postgresql&user=proof_service&account=door", "door"),
     ] {
-      guard case .database(_, account) = try StorePlace(text) else {
+      guard case .database(_, account, nil) = try StorePlace(text) else {
         Issue.record("\(text)")
         continue
       }
@@ -28,7 +28,26 @@ import Testing
     #expect(try StorePlace(Self.good).description == "postgres://proof_service@db1,db2/proof")
   }
 
+  @Test func `readers are other servers of the same database`() throws {
+    for (text, described) in [
+      (Self.good + "&readers=db3", "db3"), (Self.good + "&readers=db2,db3:5433", "db2,db3"),
+      (Self.good.replacing("?", with: "?readers=db3&account=door&"), "db3"),
+      (Self.good + "&hostaddr=10.0.0.1,10.0.0.2&readers=db3", "db3"),
+      ("postgres:///proof?host=/run/a&user=proof_service&readers=/run/b:5433", "/run/b"),
+    ] {
+      guard case .database(let options, _, let readers?) = try StorePlace(text) else {
+        Issue.record("\(text)")
+        continue
+      }
+      #expect(readers.description == "postgres://proof_service@\(described)/proof")
+      #expect(readers.description != options.description)
+    }
+  }
+
   @Test(arguments: [
+    (good + "&readers=", "none empty"), (good + "&readers=db3,", "none empty"),
+    (good + "&readers=db3:0", "HOST:PORT"), (good + "&readers=db3:65536", "HOST:PORT"),
+    (good + "&readers=db3:1:2", "HOST:PORT"), (good + "&readers=/run/b", "all TCP"),
     (good.replacing("proof_service@", with: "proof_service:guess-me@"), "holds a password"),
     (good + "&password=guess-me", "holds a password"),
     (good.replacing("proof_service@", with: "proof_service:%67uess-me@"), "holds a password"),

@@ -146,7 +146,8 @@ import Testing
   }
 
   @Test func `the operator is told why there is no pair`() throws {
-    let bench = try Bench()
+    let log = HandLog()
+    let bench = try Bench(log: log)
     let updated = Self.updated(bench.app)
     let files = try EvidenceSet(
       updated.set.records.filter { record in
@@ -161,6 +162,10 @@ import Testing
     #expect(shown.flag("predicted") == false)
     let reason = try #require(shown.text("reason"))
     #expect(reason.contains("--records"), "\(reason)")
+    #expect(shown.text("updates") == bench.app.digest.description)
+    #expect(shown.integer("records") == Int64(files.records.count))
+    let told = log.all.flatMap(\.details).filter { $0.0 == "upcoming" }.map(\.1)
+    #expect(told == ["none, \(reason)"])
   }
 
   @Test func `records of another build, and an update of an unknown one, are refused`() throws {

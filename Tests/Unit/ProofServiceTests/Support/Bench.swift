@@ -23,7 +23,8 @@ struct Bench {
   static let plain = "plain.example.com"
 
   init(
-    _ store: any Store = MemoryStore(), policy: [PolicySetting: String] = [:], grace: Int64 = 0
+    _ store: any Store = MemoryStore(), policy: [PolicySetting: String] = [:], grace: Int64 = 0,
+    log: HandLog = HandLog()
   ) throws {
     self.store = store
     (account, managementToken) = try Account.create(
@@ -32,7 +33,7 @@ struct Bench {
     management = Management(account, clock: clock.clock)
     service = AttestationService(
       account: account, clock: clock.clock, grace: grace,
-      noteGrant: { [grants] in grants.add($0) })
+      noteGrant: { [grants] in grants.add($0) }, log: { log.add($0) })
     let key = [UInt8](1...16)
     try management.addSDKBuild(key: secret(key), name: "test", mode: .production)
     app = TestApp(

@@ -19,6 +19,14 @@ final class InterruptedStore: Store {
   /// Whether readings of the revision fail, as they do while a database is away.
   let isAway = Mutex(false)
 
+  /// The clock of the store; nil for none.
+  let clock = Mutex<Int64?>(nil)
+
+  func sharedTime() throws(StoreError) -> Int64? { clock.withLock { $0 } }
+
+  /// The readings of a device before a report is judged.
+  let glances = Atomic(0)
+
   private func answer() throws(StoreError) {
     if isAway.withLock({ $0 }) { throw .database("test", detail: "away") }
   }
@@ -52,11 +60,6 @@ final class InterruptedStore: Store {
     letOthers(.use)
     return try store.use(use)
   }
-  func spent(
-    _ salt: Salt, by device: InstanceID, expiring expiry: Int64
-  ) throws(StoreError) -> SpentMark? {
-    try store.spent(salt, by: device, expiring: expiry)
-  }
   @discardableResult
   func dropMarks(expiredBefore time: Int64) throws(StoreError) -> Int {
     try store.dropMarks(expiredBefore: time)
@@ -70,9 +73,10 @@ final class InterruptedStore: Store {
   }
   func gateGenerationFloor() throws(StoreError) -> UInt32 { try store.gateGenerationFloor() }
   func device(_ id: InstanceID) throws(StoreError) -> DeviceRow? { try store.device(id) }
-  func glance(at id: InstanceID) throws(StoreError) -> (revision: UInt64, device: DeviceRow?) {
+  func glance(at id: InstanceID, and salt: SaltPlace?) throws(StoreError) -> StoreGlance {
+    glances.add(1, ordering: .relaxed)
     try answer()
-    return try store.glance(at: id)
+    return try store.glance(at: id, and: salt)
   }
   func devices(latest count: Int) throws(StoreError) -> [DeviceRow] {
     try store.devices(latest: count)

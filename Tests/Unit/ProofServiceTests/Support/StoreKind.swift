@@ -64,10 +64,17 @@ struct Spender {
   }
 
   func mark(of use: SaltUse) throws -> SpentMark? {
-    try store.spent(use.salt, by: use.device, expiring: use.expiry)
+    try store.mark(of: use)
   }
 
   static func device(_ number: UInt8) -> InstanceID {
     try! InstanceID([UInt8](repeating: number, count: 16))
+  }
+}
+
+extension Store {
+  /// The mark of a use's salt.
+  func mark(of use: SaltUse) throws -> SpentMark? {
+    try glance(at: use.device, and: SaltPlace(use.salt, expiring: use.expiry)).mark
   }
 }

@@ -57,25 +57,24 @@ package final class PostgresReplayStore: RedemptionStore {
     let place = try kept("postgres://…") { () throws(PostgresError) in
       try PostgresPlace(text, naming: "place")
     }
-    return try PostgresReplayStore(place.options, ofGates: place.name ?? usual)
+    return try PostgresReplayStore(place.options, ofGates: place["place"] ?? usual)
   }
 
   private init(
     _ options: PostgresOptions, account: Int32, _ name: [UInt8], by statements: ReplayStatements,
     needing version: Int, patience: Int64
   ) throws(ReplayStoreFailure) {
-    let session = PostgresSession(options, patience: patience)
+    let session = PostgresSession(options, patience: patience, needing: version)
     database = options.description
     self.statements = statements
     place = try Self.kept(database) { () throws(PostgresError) in
       let rows = try session.repeating { (connection) throws(PostgresError) in
-        try SchemaVersion(of: connection).check(needed: version)
-        return try connection.run(statements.open, .int4(account), .bytea(name))
+        try connection.run(statements.open, .int4(account), .bytea(name))
       }
       return Int32(truncatingIfNeeded: try rows.integer(0, 0))
     }
     redeemer = CoreLock(session)
-    calls = Batcher(lanes: [CallLane(options, patience: patience)])
+    calls = Batcher(lanes: [CallLane(options, patience: patience, needing: version)])
   }
 
   private static func kept<R>(
