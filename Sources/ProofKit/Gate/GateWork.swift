@@ -194,7 +194,6 @@ extension GateSession {
     let ready = state.withLock { state -> (@Sendable (GateError?) -> Void)? in
       state.phase = .failed(error)
       state.lastError = error
-      state.due = nil
       defer { state.ready = nil }
       return state.ready
     }

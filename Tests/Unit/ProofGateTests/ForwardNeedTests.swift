@@ -134,6 +134,7 @@ import Testing
     #expect(try site.answer("GET", "/search", from: "203.0.113.5").challengeLevel == 3)
     #expect(ChallengeLoad.level(.init(.work, level: 17), adding: 8) == ChallengeLoad.ceiling)
     #expect(ChallengeLoad.level(.init(.work, level: 20), adding: 8) == 20, "the operator's own")
+    #expect(ChallengeLoad.level(.init(.memoryWork, level: 1), adding: 8) == 3)
     #expect(
       ChallengeLoad.level(.init(.memoryWork, level: 1), adding: 8) == ChallengeLoad.memoryCeiling)
   }

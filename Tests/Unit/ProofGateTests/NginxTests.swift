@@ -57,7 +57,7 @@ import Testing
   func errors() {
     for (text, line) in [
       (";", 1), ("{", 1), ("}", 1), ("a b", 1), ("a {\nb;", 2), ("a 'b\n", 1), ("a \"b\"c;", 1),
-      ("a { b }", 1), ("a\n{ x_by_lua_block { ", 2), ("a\n;\n;", 3),
+      ("a { b }", 1), ("a\n{ x_by_lua_block { ", 2), ("\nx_by_lua_block {", 2), ("a\n;\n;", 3),
       (String(repeating: "a {", count: 50), 1),
     ] {
       do {
@@ -69,6 +69,25 @@ import Testing
         Issue.record(error)
       }
     }
+  }
+
+  @Test("A size beyond all numbers is not taken for a small one")
+  func sizes() throws {
+    func isSmall(_ size: String) throws -> Bool {
+      let text = """
+        server {
+          large_client_header_buffers 4 \(size);
+          location / { auth_request /gate; }
+          location = /gate { internal; proxy_pass http://127.0.0.1:1/judge; }
+        }
+        """
+      let files = try NginxFiles("a.conf") { name throws(NginxSyntaxError) in
+        [NginxFiles.Part(name: name, bytes: Array(text.utf8))]
+      }
+      return NginxCheck.findings(in: files).contains { $0.kind == .buffer }
+    }
+    #expect(try isSmall("2k") && isSmall("4095") && !isSmall("4k") && !isSmall("1m"))
+    #expect(try !isSmall("18014398509481984k") && !isSmall("17592186044416m"))
   }
 
   @Test("Included files stand in the place of the line, and a circle ends")

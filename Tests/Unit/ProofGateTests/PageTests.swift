@@ -244,6 +244,33 @@ extension PageAnswer {
     #expect(code(try site.ask("GET", "page?challenge=x")) == "400 failed-1003")
   }
 
+  @Test("The worker's script is kept for a day, a preflight for ten minutes, a page never")
+  func caches() throws {
+    let site = try PageSite { $0.custom = .address("https://app.example.com/check") }
+    #expect(try site.ask("GET", "work.js").field("Cache-Control") == "public, max-age=86400")
+    let origin = [("Origin", "https://app.example.com")]
+    let preflight = try site.ask("OPTIONS", "answer", origin)
+    #expect(preflight.field("Access-Control-Max-Age") == "600")
+    #expect(preflight.field("Cache-Control") == "no-store")
+  }
+
+  @Test("Each text that the page's script shows is in its data", arguments: PageLanguage.allCases)
+  func texts(_ language: PageLanguage) throws {
+    let site = try PageSite { $0.custom = .document(Array("{{data}}".utf8)) }
+    let answer = try site.page(try site.set(.work, level: 3).text, "&language=\(language.rawValue)")
+    guard case .object(let texts) = answer.object["texts"] else {
+      Issue.record("no texts")
+      return
+    }
+    let script = String(decoding: PackageResources.page_js, as: UTF8.self)
+    let names = Set(script.matches(of: /\btexts\.([a-z]+)/).map { String($0.output.1) })
+    #expect(names.count > 10)
+    for name in names {
+      let text = try #require(PageText(rawValue: name)).text(in: language)
+      #expect(!text.isEmpty && texts[name] == .string(text), "\(name)")
+    }
+  }
+
   @Test("The document and the id of a challenge have the place nowhere")
   func leak() throws {
     let site = try PageSite()

@@ -136,6 +136,50 @@ struct PEMTests {
     }
   }
 
+  /// Written by OpenSSL 3.0.
+  private static let foreign: [(algorithm: KeyAlgorithm, pem: String)] = [
+    (
+      .es256,
+      """
+      -----BEGIN PUBLIC KEY-----
+      MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEzu7TOI8rTwAJ+wQy8ubpmAomJBq6
+      xXWXQwu8G95ushmbSZ9PVGAiSZPTVA7NFS+WDI+t5kPv5NBKsWe+tQi0Kw==
+      -----END PUBLIC KEY-----
+
+      """
+    ),
+    (
+      .edDSA,
+      """
+      -----BEGIN PUBLIC KEY-----
+      MCowBQYDK2VwAyEAMFE4MiZ3RrGuhHFKrEfQw/v0TnGZB0ZLByFgzV9JbNU=
+      -----END PUBLIC KEY-----
+
+      """
+    ),
+    (
+      .rs256,
+      """
+      -----BEGIN PUBLIC KEY-----
+      MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8AMIIBCgKCAQEAtOtS8BOAzu5+cYODxvoW
+      IoShXp3yayKz9GQasmZ1kN0LwasnPiHex/kvPKuAnGxGhYZaPj7mPL9ivtFqbZim
+      x9HX+4il14EWkWgeh2DDJ0qP1J/8qiOrdJK1AZcfGUsvc0nOiqDwADMzJDNhmbpU
+      zxEKZXaRf/80iRzpBPqtKhe5ueV6oKISyHLMTi9R+sV9/VsIelnbi6fKCKhlt8K4
+      hpl/yVb6t9FXPIcJuznGjUP1m81qiTXBpnTUryWsMHf4M2+gX4xKaI7Ismh3MPnZ
+      bSL7PUWgv+cdcs4P5Nj4j9L66DMXzucI6LZ8u4LyyCMZz+3SH0NCnqH4m/pO3Rcl
+      owIDAQAB
+      -----END PUBLIC KEY-----
+
+      """
+    ),
+  ]
+
+  @Test("A key that OpenSSL wrote is read, and written as OpenSSL wrote it", arguments: foreign)
+  func ofOpenSSL(algorithm: KeyAlgorithm, pem: String) throws {
+    let key = try JSONWebKey(publicPEM: pem, algorithm: algorithm, id: "k1")
+    #expect(try key.publicPEM() == pem)
+  }
+
   @Test("A key of another kind, of no kind, altered or cut is refused", arguments: asymmetric)
   func refusals(algorithm: KeyAlgorithm) throws {
     let pem = try Sample.key(algorithm).publicPEM()

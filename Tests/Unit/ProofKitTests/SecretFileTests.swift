@@ -23,6 +23,19 @@ struct SecretFileTests {
     #expect(folder?.description == "/var/tmp: is no file. Name a file")
   }
 
+  @Test("a key that cannot replace what is there leaves no other file")
+  func noReplacement() throws {
+    let folder = "/var/tmp/proofkit-\(UUID().uuidString)"
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    try FileManager.default.createDirectory(
+      atPath: folder + "/key/inner", withIntermediateDirectories: true)
+    let error = #expect(throws: FileFailure.self) {
+      try SecretFile.replace(folder + "/key", [7].span)
+    }
+    #expect(error?.code == EISDIR)
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == ["key"])
+  }
+
   @Test("a key that could not be written whole is not there, and the next attempt makes it")
   func piece() async {
     // In a process of its own: how long a file may be is said for a whole process.
@@ -45,5 +58,23 @@ struct SecretFileTests {
       #expect(throws: FileFailure.self) { try SecretFile.create(path, [8].span) }
       #expect(try SecretFile.read(path, limit: 32) == key)
     }
+  }
+}
+
+@Suite("Folder locks")
+struct FolderLockTests {
+  @Test("a lock that another user has is tried again, with a pause, as often as was said")
+  func tries() throws {
+    let path = "/var/tmp/proofkit-\(UUID().uuidString)"
+    defer { try? FileManager.default.removeItem(atPath: path) }
+    let first = try FolderLock(path)
+    // 1 is RUSAGE_THREAD, which Glibc gives to GNU sources alone.
+    var (before, after) = (rusage(), rusage())
+    unsafe getrusage(1, &before)
+    #expect(throws: FolderLock.Refusal.held(by: getpid())) { try FolderLock(path, waiting: 20) }
+    unsafe getrusage(1, &after)
+    // A sleep that is over before it begins, on a busy machine, is no switch.
+    #expect(after.ru_nvcsw - before.ru_nvcsw >= 5)
+    withExtendedLifetime(first) {}
   }
 }

@@ -162,6 +162,65 @@ import Testing
     #expect(try Self.isSigned(head))
   }
 
+  @Test("A signed request gets no second signature, and another one's is left alone")
+  func signedTwice() throws {
+    var head = try Self.signed()
+    let input = try #require(head.fields.values(of: "signature-input").first)
+    let tag = try #require(head.fields.values(of: "signature").first)
+    func sign(_ head: inout RequestHead) throws {
+      try Self.key().withBytes { key in
+        try StandardForm().sign(
+          &head, body: ContentDigest(of: Self.body.span), with: key, keyID: "handle",
+          created: 1_790_000_000, nonce: "n1")
+      }
+    }
+    // Under its label.
+    let signed = head
+    #expect(throws: RequestRefusal.self) { try sign(&head) }
+    #expect(head == signed)
+    // Under another label, with its tag.
+    try head.fields.set("signature-input", input.replacing("proofkit=", with: "b="))
+    try head.fields.set("signature", tag.replacing("proofkit=", with: "b="))
+    #expect(throws: RequestRefusal.severalSignatures) { try sign(&head) }
+    try head.fields.set("signature-input", #"proxy=("@method");created=1;keyid="p""#)
+    try head.fields.set("signature", "proxy=:AAAA:")
+    try sign(&head)
+    #expect(try Self.isSigned(head))
+  }
+
+  @Test("The signature base has a line for each component, as RFC 9421, section 2.5, spells it")
+  func base() throws {
+    let head = try RequestHead(
+      method: "POST", url: "https://api.example.com/pay?to=7",
+      fields: HeaderFields([("Content-Type", "text/plain"), ("X-Amount", "12"), ("X-Amount", "5")]))
+    let digest = ContentDigest(of: Self.body.span)
+    var form = StandardForm()
+    form.moreFields = ["x-amount"]
+    let draft = try SignatureDraft(of: form, head, digest, .init(.hmac, "k", 5, "n"))
+    let components =
+      #"("@method" "@authority" "@path" "@query" "content-digest" "content-type" "x-amount")"#
+    #expect(
+      String(decoding: draft.base, as: UTF8.self).split(separator: "\n").map(String.init) == [
+        #""@method": POST"#, #""@authority": api.example.com"#, #""@path": /pay"#,
+        #""@query": ?to=7"#, #""content-digest": "# + digest.text, #""content-type": text/plain"#,
+        #""x-amount": 12, 5"#,
+        #""@signature-params": "# + components
+          + #";created=5;keyid="k";alg="hmac-sha256";nonce="n";tag="proofkit""#,
+      ])
+  }
+
+  @Test("An address of IPv6 stands in brackets and has three characters at least")
+  func addresses() throws {
+    func authority(_ host: String) -> String? {
+      try? RequestHead(method: "GET", url: "https://\(host)/").authority
+    }
+    #expect(authority("[::1]") == "[::1]")
+    #expect(authority("[::1]:8443") == "[::1]:8443")
+    for host in ["[::]", "[:]", "[]", "[", "[::1", "[::g]", "[::1]x"] {
+      #expect(authority(host) == nil, "\(host)")
+    }
+  }
+
   /// Edits of Signature-Input, and what each meets.
   static let edits: [(from: String, to: String, refusal: RequestRefusal)] = [
     (";created=1790000000", "", .missingParameter),

@@ -113,7 +113,7 @@ SWIFT_MODULES = {
     "Sources/ProofGate": ["ProofGateTests", "ProofKitHTTPTests", GATE],
     "Sources/AccountStores": ["ProofServiceTests|ProofBackendTests", IN_POSTGRES, OPERATOR, NODES, MOVES],
     "Sources/PostgresStore": [IN_POSTGRES, NODES, MOVES, GATES],
-    "Sources/PostgresReplay": [IN_POSTGRES, GATES],
+    "Sources/PostgresBackend": [IN_POSTGRES, GATES],
     "Sources/EventServing": ["ProofServiceTests", EVENTS],
     "Sources/HTTPServing": ["HTTPServingTests", "ProofKitHTTPTests", SERVER],
     "Sources/ProofService": ["ProofServiceTests", "HTTPServingTests|ProofKitHTTPTests|ProofBackendTests", OPERATOR,

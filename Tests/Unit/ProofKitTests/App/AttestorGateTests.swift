@@ -28,10 +28,11 @@ struct AttestorGateTests {
     #"{"api.example.com":"proof","pay.example.com":"proof","open.example.com":"none"}"#
 
   private func stage(
+    _ service: InProcessService = InProcessService(),
     _ change: (inout Configuration) -> Void = { _ in }
   ) throws -> (AppStage, Attestor, ProtectedAPIs, TestGate) {
     let gate = TestGate()
-    let stage = try AppStage(claims: ["dom": Self.domains], change)
+    let stage = try AppStage(service, claims: ["dom": Self.domains], change)
     stage.service.set { $0.admit = { try gate.admission($0, $1, $2) } }
     let apis = ProtectedAPIs(stage.service)
     let attestor = try Attestor(
@@ -101,6 +102,22 @@ struct AttestorGateTests {
     #expect(cause.reason == .invalidHost)
     let ready = await #expect(throws: AttestationError.self) { try await attestor.ready() }
     #expect(ready?.reason == .invalidHost)
+    // The next call begins anew, and waits for what comes of that.
+    let gate = TestGate()
+    stage.service.set { $0.admit = { try gate.admission($0, $1, $2) } }
+    stage.time.advance(.seconds(60))
+    try await attestor.ready()
+    #expect(try attestor.eventToken(for: 3300).cause == nil)
+  }
+
+  @Test("ready() of an app that was never online fetches the account's configuration")
+  func neverOnline() async throws {
+    let service = InProcessService()
+    let (stage, attestor, _, _) = try stage(service) { $0.account = service.shortForm }
+    let text = service.configuration(claims: ["dom": Self.domains])
+    stage.service.set { $0.configurationText = text }
+    try await attestor.ready()
+    #expect(try attestor.eventToken(for: 3300).cause == nil)
   }
 
   @Test("ready() prepares all gates, after which events need no network")

@@ -181,6 +181,8 @@ struct ChallengeAnswerTests {
     let state = gate.state.withLock { $0 }
     #expect((together...count).contains(state.set))
     #expect(state.answered == 1 && state.served == count)
+    // The others have no answer with them either, which would be work for nothing.
+    #expect(state.requests.count { !$0.values(of: GateField.challenge).isEmpty } == 1)
   }
 
   @Test("where each clearance counts once, each request answers for itself, one after the other")

@@ -138,6 +138,66 @@ struct FetchCallsTests {
     #expect(calls.calls.attestor.account == "other")
     #expect(!calls.calls.fetchTokenAndWait(for: api).isForceApplyPins)
   }
+
+  @Test("statements of the app go into the reports that follow, the development key from the start")
+  func statements() throws {
+    let service = InProcessService()
+    var configuration = Configuration(account: "", storage: "/nonexistent")
+    configuration.developmentKey = "from the start"
+    let time = ManualClock()
+    let calls = FetchCalls(
+      configuration, using: Parts(probe: Scene(), transport: service, clock: time.clock))
+    try calls.initializeAndWait(service.configuration())
+    func told() -> AttestationReport.Subject? {
+      _ = calls.fetchTokenAndWait(for: api)
+      return service.state.withLock { $0.subjects.last }
+    }
+    #expect(told()?.developmentKey == "from the start")
+    calls.setDevelopmentKey("later")
+    calls.setUserProperty("$error")
+    calls.setDataHash(of: "Bearer 1")
+    let subject = told()
+    #expect(subject?.developmentKey == "later" && subject?.userProperty == "$error")
+    #expect(subject?.dataHash == Digest(hashing: Array("Bearer 1".utf8)))
+  }
+}
+
+@Suite("Migration: the calls of a WAF's app protection")
+struct RequestGuardCallsTests {
+  @Test("an initialisation is 0 or the code of its failure, and a name is 0 or -10")
+  func codes() async throws {
+    let fetch = try Calls()
+    let calls = RequestGuardCalls(fetch.calls.attestor)
+    for name in ["a", String(repeating: "a", count: 128), nil] {
+      #expect(calls.setAccount(name) == 0)
+    }
+    for name in ["", String(repeating: "a", count: 129)] { #expect(calls.setAccount(name) == -10) }
+    let offline = try Calls(isInitialized: false)
+    let code = await RequestGuardCalls(offline.calls.attestor).initialize()
+    #expect((-12 ... -1).contains(code))
+  }
+
+  @Test("the number of an error of either SDK is the one of the error itself")
+  func numbers() {
+    let result = ProofKit.FetchResult(.internalError, reason: "x")
+    let error = AttestationError(result)
+    #expect(error.initializationCode == GateError.attestation(error).initializationCode)
+    #expect(error.attestationNumber == GateError.attestation(error).attestationCode)
+    #expect((-12 ... -1).contains(error.initializationCode))
+    #expect((1...9).contains(error.attestationNumber))
+  }
+
+  @Test("a result has each member of the library's, and its description names the causes")
+  func members() {
+    let fetched = ProofKit.FetchResult(
+      .rejected, token: "t", secureString: "s", arc: "ABCD", rejectionReasons: "a,b", reason: "why")
+    let result = FetchCalls.FetchResult(fetched, isConfigChanged: true, isForceApplyPins: true)
+    #expect(result.status == .rejected && result.token == "t" && result.secureString == "s")
+    #expect(result.arc == "ABCD" && result.rejectionReasons == "a,b" && result.reason == "why")
+    #expect(result.isConfigChanged && result.isForceApplyPins)
+    #expect(result.loggableToken == fetched.loggableToken)
+    #expect(result.description == "fetch result: rejected, ARC ABCD, rejected for a,b, why")
+  }
 }
 
 @Suite("Migration: the table of docs/MIGRATION.md")
