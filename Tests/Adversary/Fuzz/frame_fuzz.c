@@ -34,10 +34,21 @@ static uint16_t check_of(uint8_t type, const uint8_t *message, size_t size) {
   return crc(message, size, crc(head, sizeof head, 0xFFFF));
 }
 
+enum { TYPES = 13 };
+
+/// The sizes of each type's messages. Nothing fits a type that is not carried.
+static const struct {
+  size_t least, most, step;
+} sizes[TYPES] = {
+    [1] = {1, 1, 1},     [2] = {40, 40, 1},   [3] = {288, 288, 1}, [4] = {58, 358, 1}, [5] = {43, 43, 1},
+    [6] = {124, 124, 1}, [7] = {72, 72, 1},   [8] = {28, 28, 1},   [11] = {24, 24, 1}, [12] = {48, 336, 32},
+};
+
+static int is_carried(uint8_t type) { return type < TYPES && sizes[type].step != 0; }
+
 static int fits(uint8_t type, size_t size) {
-  static const size_t least[9] = {1, 1, 40, 288, 58, 43, 124, 72, 28};
-  static const size_t most[9] = {0, 1, 40, 288, 358, 43, 124, 72, 28};
-  return type < 9 && size >= least[type] && size <= most[type];
+  return is_carried(type) && size >= sizes[type].least && size <= sizes[type].most &&
+         (size - sizes[type].least) % sizes[type].step == 0;
 }
 
 static enum pfc_frame_result lost(struct receiver *receiver) {
@@ -58,7 +69,7 @@ static enum pfc_frame_result receive(struct receiver *receiver, const uint8_t *p
   if (size < 3 || size > 514) return PFC_FRAME_GARBAGE;
   int first = packet[0] >> 7, last = packet[0] >> 6 & 1;
   uint8_t type = packet[0] & 15, index = packet[1];
-  if ((packet[0] & 0x30) != 0 || type < 1 || type > 8) return PFC_FRAME_GARBAGE;
+  if ((packet[0] & 0x30) != 0 || !is_carried(type)) return PFC_FRAME_GARBAGE;
   if (first) {
     if (index != 0 || size < 5) return PFC_FRAME_GARBAGE;
     size_t length = fuzz_get16(packet + 2), taken = size - 4;
@@ -136,10 +147,11 @@ static void deliver(struct pfc_reassembler *reassembler, struct receiver *receiv
 
 /// One message of the fuzzer's choice, cut; each packet is delivered, dropped, repeated, damaged, or shortened.
 static void send(struct pfc_reassembler *reassembler, struct receiver *receiver, struct fuzz_input *input) {
-  static const size_t least[9] = {1, 1, 40, 288, 58, 43, 124, 72, 28};
+  static const uint8_t types[10] = {1, 2, 3, 4, 5, 6, 7, 8, 11, 12};
   uint8_t message[PFC_MESSAGE_MAX], packets[STREAM_MAX * 2];
-  uint8_t type = (uint8_t)(1 + fuzz_u8(input) % 8);
-  size_t size = least[type] + (type == PFC_MESSAGE_COMMAND ? fuzz_u16(input) % 289 : 0);
+  uint8_t type = types[fuzz_u8(input) % 10];
+  size_t size = sizes[type].least, choices = (sizes[type].most - size) / sizes[type].step + 1;
+  if (choices > 1) size += fuzz_u16(input) % choices * sizes[type].step;
   size_t packet_size = PFC_PACKET_MIN + fuzz_u16(input) % (PFC_PACKET_MAX - PFC_PACKET_MIN + 1);
   memset(message, fuzz_u8(input), sizeof message);
   size_t total = cut(packets, packet_size, type, message, size);
