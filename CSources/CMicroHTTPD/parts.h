@@ -52,13 +52,18 @@ struct pfh_server {
   /// Handshakes read it without a lock.
   _Atomic(pfh_certificate *) certificate;
 
-  /// Guards the list of connections, the count of requests in flight, and the end of the watch.
+  /// Guards the list of connections, the counts of requests in flight and of answers put off, the state of each of
+  /// those, and the end of the watch.
   pthread_mutex_t mutex;
   pthread_cond_t changed;
   pthread_t watch;
   /// The latest first.
   struct pfh_connection *connections;
   uint64_t in_flight;
+  /// Answers that were put off, whose connections libmicrohttpd has suspended. It must not be stopped with one.
+  uint64_t parked;
+  /// No further connection is suspended: the server waits for the last ones.
+  int is_closing;
   int is_ended;
 
   atomic_int is_stopping;

@@ -13,6 +13,22 @@ enum { BODY_FIRST = 4096 };
 /// The reasons for which the server itself refuses a request, before the handler sees it.
 enum refusal { ACCEPTED, AMBIGUOUS, LENIENT, TOO_LARGE, TOO_MANY_FIELDS, BUSY, STOPPING, OUT_OF_MEMORY };
 
+/// An answer. One that was put off has a `resume`.
+///
+/// Two threads agree on what follows, under the server's mutex: the connection's, which parks it, and the one that wakes
+/// it. Whichever comes second goes on. So a connection is resumed once for each time that it was suspended, never
+/// before, and the thread that wakes touches nothing of an answer that was not parked (Tests/Adversary/Models/later.pml).
+struct pfh_response {
+  struct MHD_Response *made;
+  unsigned status;
+  pfh_resume resume;
+  void *work;
+  struct pfh_server *server;
+  struct MHD_Connection *connection;
+  int is_woken;
+  int is_parked;
+};
+
 struct collected {
   struct pfh_connection *connection;
   uint8_t *body;
@@ -21,11 +37,7 @@ struct collected {
   /// Bytes that were read and not kept.
   size_t skipped;
   enum refusal refusal;
-};
-
-struct pfh_response {
-  struct MHD_Response *made;
-  unsigned status;
+  struct pfh_response response;
 };
 
 int pfh_response_set(pfh_response *response, unsigned status, const uint8_t *body, size_t size) {
@@ -66,7 +78,7 @@ static enum MHD_Result refuse(struct MHD_Connection *connection, enum refusal re
       [STOPPING] = {503, "the service is stopping; try again in a second\n"},
       [OUT_OF_MEMORY] = {503, "the service is out of memory; try again in a second\n"},
   };
-  pfh_response response = {NULL, 0};
+  pfh_response response = {.made = NULL};
   const char *const text = words[refusal].text;
   if (!pfh_response_set(&response, words[refusal].status, (const uint8_t *)text, strlen(text))) return MHD_NO;
   if (!pfh_response_header(&response, "Content-Type", "text/plain; charset=utf-8") ||
@@ -279,6 +291,78 @@ static enum MHD_Result add_field(void *context, enum MHD_ValueKind kind, const c
   return MHD_YES;
 }
 
+// Answers that are put off ---------------------------------------------------------------------------------------
+
+void pfh_response_put_off(pfh_response *response, pfh_resume resume, void *work) {
+  response->resume = resume;
+  response->work = work;
+}
+
+void pfh_response_wake(pfh_response *response) {
+  struct pfh_server *const server = response->server;
+  struct MHD_Connection *const connection = response->connection;
+  pthread_mutex_lock(&server->mutex);
+  response->is_woken = 1;
+  const int is_parked = response->is_parked;
+  if (server->is_closing) pthread_cond_broadcast(&server->changed);
+  pthread_mutex_unlock(&server->mutex);
+  // A parked one is in the count, so that its server and its connection live until it is taken up again.
+  if (is_parked) MHD_resume_connection(connection);
+}
+
+/// Suspends the connection of an answer that was put off. 0 if the answer was woken meanwhile: go on with it.
+static int park(struct pfh_server *server, struct MHD_Connection *connection, struct pfh_response *response) {
+  pthread_mutex_lock(&server->mutex);
+  // Without this the end of the server would wait for connections that are suspended one after the other.
+  while (server->is_closing && !response->is_woken) pthread_cond_wait(&server->changed, &server->mutex);
+  const int is_woken = response->is_woken;
+  if (!is_woken) server->parked += 1;
+  pthread_mutex_unlock(&server->mutex);
+  if (is_woken) return 0;
+  // Suspend first: whoever finds it parked resumes it.
+  MHD_suspend_connection(connection);
+  pthread_mutex_lock(&server->mutex);
+  const int is_late = response->is_woken;
+  if (!is_late) response->is_parked = 1;
+  pthread_mutex_unlock(&server->mutex);
+  if (is_late) MHD_resume_connection(connection);
+  return 1;
+}
+
+/// Takes up an answer whose connection was suspended.
+static void unpark(struct pfh_server *server) {
+  pthread_mutex_lock(&server->mutex);
+  server->parked -= 1;
+  if (server->parked == 0 && server->is_closing) pthread_cond_broadcast(&server->changed);
+  pthread_mutex_unlock(&server->mutex);
+}
+
+/// Goes on with an answer that was put off and woken. `response` is where the next one is set; NULL for nowhere.
+static void go_on(struct pfh_response *put_off, struct pfh_response *response) {
+  const pfh_resume resume = put_off->resume;
+  put_off->resume = NULL;
+  put_off->is_woken = 0;
+  put_off->is_parked = 0;
+  resume(put_off->work, response);
+}
+
+/// Sends the answer, or waits for one that was put off.
+static enum MHD_Result settle(struct pfh_server *server, struct MHD_Connection *connection,
+                              struct collected *collected) {
+  struct pfh_response *const response = &collected->response;
+  while (response->resume != NULL) {
+    if (park(server, connection, response)) return MHD_YES;
+    go_on(response, response);
+  }
+  pfh_connection_grant(collected->connection, server->limits.request_ms);
+  if (response->made == NULL) return refuse(connection, ACCEPTED);
+  if (atomic_load(&server->is_stopping) && !pfh_response_header(response, "Connection", "close")) {
+    MHD_destroy_response(response->made);
+    return MHD_NO;
+  }
+  return send_response(connection, response);
+}
+
 static enum MHD_Result answer(struct pfh_server *server, struct MHD_Connection *connection,
                               struct collected *collected, const char *path, const char *method) {
   struct pfh_request request;
@@ -303,18 +387,13 @@ static enum MHD_Result answer(struct pfh_server *server, struct MHD_Connection *
   request.header_count = headers.count;
   request.query_count = query.count;
 
-  pfh_response response = {NULL, 0};
+  collected->response.server = server;
+  collected->response.connection = connection;
   atomic_store(&collected->connection->phase, PFH_ANSWERING);
   atomic_store(&collected->connection->deadline, PFH_NO_DEADLINE);
-  server->respond(server->context, &request, &response);
+  server->respond(server->context, &request, &collected->response);
   drop_body(server, collected);
-  pfh_connection_grant(collected->connection, server->limits.request_ms);
-  if (response.made == NULL) return refuse(connection, ACCEPTED);
-  if (atomic_load(&server->is_stopping) && !pfh_response_header(&response, "Connection", "close")) {
-    MHD_destroy_response(response.made);
-    return MHD_NO;
-  }
-  return send_response(connection, &response);
+  return settle(server, connection, collected);
 }
 
 enum MHD_Result pfh_request_handle(void *context, struct MHD_Connection *connection, const char *path,
@@ -329,7 +408,10 @@ enum MHD_Result pfh_request_handle(void *context, struct MHD_Connection *connect
     return collect(server, collected, data, count);
   }
   if (collected->refusal != ACCEPTED) return refuse(connection, collected->refusal);
-  return answer(server, connection, collected, path, method);
+  if (collected->response.resume == NULL) return answer(server, connection, collected, path, method);
+  unpark(server);
+  go_on(&collected->response, &collected->response);
+  return settle(server, connection, collected);
 }
 
 void pfh_request_completed(void *context, struct MHD_Connection *connection, void **state,
@@ -340,6 +422,11 @@ void pfh_request_completed(void *context, struct MHD_Connection *connection, voi
   (void)connection;
   if (collected == NULL) return;
   *state = NULL;
+  // The connection ended between its answer's being woken and taken up.
+  if (collected->response.resume != NULL) {
+    unpark(server);
+    go_on(&collected->response, NULL);
+  }
   if (collected->connection != NULL) {
     atomic_store(&collected->connection->phase, PFH_IDLE);
     pfh_connection_grant(collected->connection, server->limits.idle_ms);

@@ -23,7 +23,8 @@ enum { CLOSE_MS = 2000 };
 static int start_daemon(struct pfh_server *server, int is_secure) {
   const struct pfh_limits *const limits = &server->limits;
   // No MHD_USE_ERROR_LOG: what it says is about clients' faults, and goes to standard error line by line.
-  const unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_ITC | (is_secure ? MHD_USE_TLS : 0U);
+  const unsigned flags =
+      MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | (is_secure ? MHD_USE_TLS : 0U);
   struct MHD_OptionItem options[16];
   size_t count = 0;
   options[count++] = (struct MHD_OptionItem){MHD_OPTION_LISTEN_SOCKET, server->socket, NULL};
@@ -224,6 +225,14 @@ static void close_connections(struct pfh_server *server, uint32_t ms) {
   pthread_mutex_unlock(&server->mutex);
 }
 
+/// Waits until no connection is suspended: libmicrohttpd ends the process if it is stopped with one.
+static void await_parked(struct pfh_server *server) {
+  pthread_mutex_lock(&server->mutex);
+  server->is_closing = 1;
+  while (server->parked > 0) pthread_cond_wait(&server->changed, &server->mutex);
+  pthread_mutex_unlock(&server->mutex);
+}
+
 int pfh_server_stop(pfh_server *server, uint32_t drain_ms) {
   atomic_store(&server->is_stopping, 1);
   MHD_quiesce_daemon(server->daemon);
@@ -233,6 +242,7 @@ int pfh_server_stop(pfh_server *server, uint32_t drain_ms) {
   shutdown(server->socket, SHUT_RDWR);
   const int is_drained = drain(server, drain_ms);
   close_connections(server, CLOSE_MS);
+  await_parked(server);
   MHD_stop_daemon(server->daemon);
   stop_watch(server);
   close(server->socket);

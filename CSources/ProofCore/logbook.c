@@ -57,7 +57,7 @@ static int encode_content(uint8_t bytes[PFC_LOG_CONTENT_BYTES], const struct pfc
   if (!is_note && (content->flags != 0 || content->undone != 0)) return PFC_E_ARGUMENT;
   bytes[CONTENT_EVENT] = content->event;
   bytes[CONTENT_VERDICT] = is_note ? content->undone : content->verdict;
-  bytes[CONTENT_CLASS] = is_note ? 0 : (uint8_t)(content->command_class | content->kind << 4);
+  bytes[CONTENT_CLASS] = (uint8_t)(is_note ? 0 : content->command_class | content->kind << 4);
   bytes[CONTENT_FLAGS] = content->flags;
   memcpy(bytes + CONTENT_WHO, is_note ? content->refused : content->who, PFC_LOG_GROUPS);
   pfc_put32(bytes + CONTENT_EPOCH, content->epoch);

@@ -117,9 +117,21 @@ public struct HTTPResponse: Sendable, Hashable {
   }
 }
 
-/// Answers requests. Called from several threads at once. It may wait for a disk, but a slow answer
-/// holds up one of the server's threads, with the connections that it serves.
+/// Answers requests. Called from several threads at once.
+///
+/// A handler implements one of both functions. ``respond(to:)`` holds up one of the server's threads
+/// until it returns, with the connections that the thread serves. A handler that waits often
+/// implements ``answer(to:)``.
 public protocol HTTPHandler: Sendable {
   /// Answers a request. Every request gets an answer, whatever its content.
   func respond(to request: HTTPRequest) -> HTTPResponse
+
+  /// Answers a request now or later. The server calls this function; the default answers now, by
+  /// ``respond(to:)``.
+  func answer(to request: HTTPRequest) -> HTTPAnswer
+}
+
+extension HTTPHandler {
+  /// Answers now.
+  public func answer(to request: HTTPRequest) -> HTTPAnswer { .now(respond(to: request)) }
 }

@@ -47,20 +47,29 @@ public struct HTTPObserver: HTTPHandler {
     self.readers = addresses
   }
 
-  /// The handler's answer.
+  /// The handler's response.
+  ///
+  /// - Parameter request: The request.
+  /// - Returns: The handler's response.
+  public func respond(to request: HTTPRequest) -> HTTPResponse { answer(to: request).response() }
+
+  /// The handler's answer, measured until its response.
   ///
   /// - Parameter request: The request.
   /// - Returns: The handler's answer.
-  public func respond(to request: HTTPRequest) -> HTTPResponse {
+  public func answer(to request: HTTPRequest) -> HTTPAnswer {
     let route = routes.template(of: request.path)
     metrics.begin()
     let start = clock.now
-    let response =
-      request.path == Self.metricsPath ? measures(for: request) : handler.respond(to: request)
-    let seconds = (clock.now - start) / .seconds(1)
-    metrics.end(request, response, route: route, seconds: seconds)
-    if let log { note(request, response, route: route, seconds: seconds, in: log) }
-    return response
+    let answer =
+      request.path == Self.metricsPath
+      ? .now(measures(for: request)) : handler.answer(to: request)
+    return answer.map { response in
+      let seconds = (clock.now - start) / .seconds(1)
+      metrics.end(request, response, route: route, seconds: seconds)
+      if let log { note(request, response, route: route, seconds: seconds, in: log) }
+      return response
+    }
   }
 
   private func note(

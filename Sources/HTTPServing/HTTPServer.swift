@@ -39,7 +39,7 @@ public final class HTTPServer: Sendable {
       var request = request
       request.isForwarded = forwarded.isProxy(request.peer)
       request.peer = forwarded.peer(of: request)
-      return handler.respond(to: request)
+      return handler.answer(to: request)
     }
   }
 

@@ -25,13 +25,19 @@ package final class LeavingHandler: HTTPHandler {
   /// Announces the stop from now on.
   package func leave() { leaves.store(true, ordering: .releasing) }
 
+  /// The handler's response, or the announcement.
+  package func respond(to request: HTTPRequest) -> HTTPResponse { answer(to: request).response() }
+
   /// The handler's answer, or the announcement.
-  package func respond(to request: HTTPRequest) -> HTTPResponse {
-    guard leaves.load(ordering: .acquiring) else { return handler.respond(to: request) }
-    var response =
+  package func answer(to request: HTTPRequest) -> HTTPAnswer {
+    guard leaves.load(ordering: .acquiring) else { return handler.answer(to: request) }
+    let answer =
       request.path == healthPath
-      ? HTTPResponse(status: 503, text: "leaving") : handler.respond(to: request)
-    response.headers["connection"] = "close"
-    return response
+      ? .now(HTTPResponse(status: 503, text: "leaving")) : handler.answer(to: request)
+    return answer.map { response in
+      var response = response
+      response.headers["connection"] = "close"
+      return response
+    }
   }
 }

@@ -112,8 +112,21 @@ PFH_MUST_USE int pfh_response_set(pfh_response *response, unsigned status, const
 /// Adds a header. 0 if it is none, say because of a line break.
 PFH_MUST_USE int pfh_response_header(pfh_response *response, const char *name, const char *value);
 
-/// Answers one request; called from several threads. If it sets nothing, the client gets status 500.
+/// Answers one request; called from several threads. If it sets nothing and puts nothing off, the client gets status
+/// 500.
 typedef void (*pfh_respond)(void *context, const struct pfh_request *request, pfh_response *response);
+
+/// Goes on with an answer that was put off, on the thread of its connection: sets it, or puts it off again. `response`
+/// is NULL if the connection has ended meanwhile; then the function finishes the work without an answer.
+typedef void (*pfh_resume)(void *work, pfh_response *response);
+
+/// Puts an answer off: the thread that called the responding function serves other connections until the answer is
+/// woken, and calls `resume` then, once. To be called at most once by each responding or resuming function.
+void pfh_response_put_off(pfh_response *response, pfh_resume resume, void *work);
+
+/// Wakes an answer that was put off. To be called once for each, by any thread, also before the function that put it
+/// off has returned. The response may be gone when this returns.
+void pfh_response_wake(pfh_response *response);
 
 // Servers (server.c).
 
@@ -171,7 +184,8 @@ PFH_MUST_USE struct pfh_counts pfh_server_counts(const pfh_server *server);
 PFH_MUST_USE int pfh_server_renew(pfh_server *server, pfh_certificate *certificate);
 
 /// Stops, once: new connections are refused at once, new requests get 503, those in flight have `drain_ms` to finish.
-/// Then everything is closed; no function is called any more, and its counts can still be read. 1 if all finished.
+/// Then everything is closed; no function is called any more, and its counts can still be read. 1 if all finished. It
+/// returns only after each function has, and after each answer that was put off was woken.
 PFH_MUST_USE int pfh_server_stop(pfh_server *server, uint32_t drain_ms);
 
 /// Gives back what a stopped server held.

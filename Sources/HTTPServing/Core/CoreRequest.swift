@@ -7,15 +7,27 @@ internal import ProofModel
 /// Converts requests of the C server to values, and answers back.
 enum CoreRequest {
   static func respond(
-    to request: UnsafePointer<pfh_request>, with response: OpaquePointer?,
-    answer: (HTTPRequest) -> HTTPResponse
+    to request: UnsafePointer<pfh_request>, with response: OpaquePointer,
+    answer: (HTTPRequest) -> HTTPAnswer
   ) {
     if let request = unsafe value(of: request) {
-      unsafe set(answer(request), on: response)
+      unsafe give(answer(request), to: response)
     } else {
       unsafe set(
         HTTPResponse(status: 400, text: "the request's address or headers are no text"),
         on: response)
+    }
+  }
+
+  /// Sets the response, or puts it off.
+  fileprivate static func give(_ answer: HTTPAnswer, to response: OpaquePointer) {
+    switch answer {
+    case .now(let value): unsafe set(value, on: response)
+    case .later(let wait):
+      let work = unsafe Unmanaged.passRetained(PutOff(wait.finish))
+      unsafe pfh_response_put_off(response, resume, work.toOpaque())
+      let sleeper = unsafe Sleeper(response)
+      wait.begin { sleeper.wake() }
     }
   }
 
@@ -69,7 +81,7 @@ enum CoreRequest {
   }
 
   /// Sets the answer. If the answer cannot be sent, leaves it unset, and the C server answers 500.
-  private static func set(_ value: HTTPResponse, on response: OpaquePointer?) {
+  private static func set(_ value: HTTPResponse, on response: OpaquePointer) {
     guard let status = UInt32(exactly: value.status),
       unsafe pfh_response_set(response, status, value.body, value.body.count) == 1
     else { return }
@@ -77,5 +89,36 @@ enum CoreRequest {
       // Leaves out a header with a line break: it would let an attacker inject further headers.
       _ = unsafe pfh_response_header(response, name, text)
     }
+  }
+}
+
+/// The rest of an answer that was put off. The C server holds it until it resumes.
+private final class PutOff: Sendable {
+  let finish: @Sendable () -> HTTPAnswer
+
+  init(_ finish: @escaping @Sendable () -> HTTPAnswer) { self.finish = finish }
+}
+
+/// A response of the C server that was put off, to be woken once.
+@safe
+private struct Sleeper: Sendable {
+  // The C server's function may be called from any thread.
+  private nonisolated(unsafe) let response: OpaquePointer
+
+  init(_ response: OpaquePointer) { unsafe self.response = response }
+
+  func wake() { unsafe pfh_response_wake(response) }
+}
+
+/// The C server's callback for an answer that was woken, on one of its threads.
+private func resume(work: UnsafeMutableRawPointer?, response: OpaquePointer?) {
+  guard let work = unsafe work else { return }
+  let putOff = unsafe Unmanaged<PutOff>.fromOpaque(work).takeRetainedValue()
+  let answer = putOff.finish()
+  if let response = unsafe response {
+    unsafe CoreRequest.give(answer, to: response)
+  } else {
+    // The client has gone. The rest of the work is done without a reader.
+    _ = answer.response()
   }
 }

@@ -11,7 +11,7 @@ final class CoreServer: Sendable {
 
   init(
     _ settings: HTTPServerSettings, proxies: Set<IPAddress>,
-    answer: @escaping @Sendable (HTTPRequest) -> HTTPResponse
+    answer: @escaping @Sendable (HTTPRequest) -> HTTPAnswer
   ) throws(HTTPServerError) {
     var limits = try CoreLimits.checked(settings.limits, socketMode: settings.socketMode)
     var certificate: OpaquePointer?
@@ -107,9 +107,9 @@ final class CoreServer: Sendable {
 
 /// The context that the C server passes back with each request.
 private final class Answering: Sendable {
-  let answer: @Sendable (HTTPRequest) -> HTTPResponse
+  let answer: @Sendable (HTTPRequest) -> HTTPAnswer
 
-  init(_ answer: @escaping @Sendable (HTTPRequest) -> HTTPResponse) { self.answer = answer }
+  init(_ answer: @escaping @Sendable (HTTPRequest) -> HTTPAnswer) { self.answer = answer }
 }
 
 /// The C server's callback, on one of its threads. It is a named function, because a closure could
@@ -118,7 +118,8 @@ private func respond(
   context: UnsafeMutableRawPointer?, request: UnsafePointer<pfh_request>?,
   response: OpaquePointer?
 ) {
-  guard let context = unsafe context, let request = unsafe request else { return }
+  guard let context = unsafe context, let request = unsafe request, let response = unsafe response
+  else { return }
   let answering = unsafe Unmanaged<Answering>.fromOpaque(context).takeUnretainedValue()
   unsafe CoreRequest.respond(to: request, with: response, answer: answering.answer)
 }

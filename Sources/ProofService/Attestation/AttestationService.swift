@@ -73,20 +73,34 @@ public final class AttestationService: HTTPHandler {
     management = Management(account, clock: clock)
   }
 
-  /// Answers a request. Every request gets an answer, whatever its content.
-  public func respond(to request: HTTPRequest) -> HTTPResponse {
+  /// The response to a request. Every request gets one, whatever its content.
+  public func respond(to request: HTTPRequest) -> HTTPResponse { answer(to: request).response() }
+
+  /// Answers a request: a report when its outcome is on the disk, any other request at once.
+  public func answer(to request: HTTPRequest) -> HTTPAnswer {
+    answer { () throws(Refusal) in
+      guard request.body.count <= Self.bodyMax else { throw .tooLarge }
+      guard request.path == Self.reportPath else { return .now(try route(request)) }
+      try require("POST", request)
+      return try report(request)
+    }
+  }
+
+  /// The answer that a body gives, or its refusal.
+  func answer(_ body: () throws(Refusal) -> HTTPAnswer) -> HTTPAnswer {
     do throws(Refusal) {
-      return try route(request)
+      return try body()
     } catch {
       if let event = error.event { metrics.count(event) }
       var response = HTTPResponse(status: error.status, text: error.text)
       if let seconds = error.retryAfter { response.headers["retry-after"] = "\(seconds)" }
-      return response
+      return .now(response)
     }
   }
 
+  private static let reportPath = "/v1/report"
+
   private func route(_ request: HTTPRequest) throws(Refusal) -> HTTPResponse {
-    guard request.body.count <= Self.bodyMax else { throw .tooLarge }
     let parts = request.path.split(separator: "/", omittingEmptySubsequences: false)
     guard parts.count >= 2, parts[0].isEmpty else { throw .notFound }
     switch (parts[1], parts.count) {
@@ -101,9 +115,6 @@ public final class AttestationService: HTTPHandler {
     case ("v1", 3) where parts[2] == "challenge":
       try require("POST", request)
       return try challenge(request)
-    case ("v1", 3) where parts[2] == "report":
-      try require("POST", request)
-      return try report(request)
     case ("v1", 4) where parts[2] == "config":
       try require("GET", request)
       return try configuration(of: String(parts[3]), request)
@@ -177,7 +188,7 @@ public final class AttestationService: HTTPHandler {
 
   /// Calls the storage. Logs its 1st, 10th, 100th … failure in a row, and the first success after
   /// one: the client learns no reason.
-  private func stored<R, E: Error>(_ body: () throws(E) -> R) throws(Refusal) -> R {
+  func stored<R, E: Error>(_ body: () throws(E) -> R) throws(Refusal) -> R {
     do {
       let result = try body()
       let failed = failures.withLock { count in

@@ -24,9 +24,9 @@ struct ReportSpending {
   }
 
   /// Spends the salt with no sighting.
-  func unbelievable() throws(Refusal) -> ReportEnd {
-    if desk.isRecent { return .changed }
-    return try spend(desk.answer(.unbelievable), for: nil) {
+  func unbelievable() -> ReportStep {
+    if desk.isRecent { return .ended(.changed) }
+    return spend(desk.answer(.unbelievable), for: nil) { [service, desk] in
       service.metrics.count(.unbelievable)
       desk.log("unbelievable", [])
     }
@@ -38,22 +38,25 @@ struct ReportSpending {
   ///   - answer: The answer to send if this call spends the salt.
   ///   - sighting: The report's facts about the device; nil if it is refused.
   ///   - noting: Called if this call spent the salt.
-  /// - Returns: The answer to send, or that the report must be judged again.
-  /// - Throws: ``Refusal``.
+  /// - Returns: The wait for the store.
   func spend(
-    _ answer: AttestationAnswer, for sighting: DeviceSighting?, noting: () -> Void
-  ) throws(Refusal) -> ReportEnd {
+    _ answer: AttestationAnswer, for sighting: DeviceSighting?,
+    noting: @escaping @Sendable () -> Void
+  ) -> ReportStep {
     let bytes = answer.bytes(with: desk.key)
     let use = SaltUse(
       of: salt, by: device, expiring: expiry, at: desk.now.seconds, report: digest,
       answer: service.account.vault.seal(bytes.span, for: place),
       revision: desk.snapshot.revision, sighting: sighting)
-    let outcome = try service.store { (store) throws(StoreError) in try store.use(use) }
-    if outcome == .used {
-      noting()
-      service.sweep(under: desk.snapshot.policy, at: desk.now.seconds)
-    }
-    return try end(outcome, bytes)
+    return .waits(
+      ReportWait(use, in: service.account.store) { outcome throws(Refusal) in
+        let outcome = try service.stored { () throws(StoreError) in try outcome.get() }
+        if outcome == .used {
+          noting()
+          service.sweep(under: desk.snapshot.policy, at: desk.now.seconds)
+        }
+        return try end(outcome, bytes)
+      })
   }
 
   private func end(_ outcome: SaltOutcome, _ bytes: [UInt8]) throws(Refusal) -> ReportEnd {
@@ -74,6 +77,38 @@ struct ReportSpending {
 
   /// Binds the sealed answer to its device and salt.
   private var place: String { "answer/\(device)/\(salt)" }
+}
+
+/// The wait for the store's outcome of a use, and the rest of the judgement.
+struct ReportWait: Sendable {
+  private let use: SaltUse
+  private let store: any Store
+  private let finish: @Sendable (Result<SaltOutcome, StoreError>) throws(Refusal) -> ReportEnd
+  /// Written before the wait is woken.
+  private let outcome = CoreLock<Result<SaltOutcome, StoreError>?>(nil)
+
+  init(
+    _ use: SaltUse, in store: any Store,
+    _ finish: @escaping @Sendable (Result<SaltOutcome, StoreError>) throws(Refusal) -> ReportEnd
+  ) {
+    self.use = use
+    self.store = store
+    self.finish = finish
+  }
+
+  /// Begins the use. `wake` is called once, when the outcome is known.
+  @Sendable func begin(_ wake: @escaping @Sendable () -> Void) {
+    store.use(use) { [outcome] result in
+      outcome.withLock { $0 = result }
+      wake()
+    }
+  }
+
+  /// The end of the judgement, after the wait.
+  func end() throws(Refusal) -> ReportEnd {
+    guard let outcome = outcome.withLock({ $0 }) else { throw .failed }
+    return try finish(outcome)
+  }
 }
 
 extension AttestationService {

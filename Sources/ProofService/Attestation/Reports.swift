@@ -13,37 +13,58 @@ extension AttestationService {
 
   /// Checks a report's head before its records are read, because a stranger may send 65,535 of
   /// them.
-  func report(_ request: HTTPRequest) throws(Refusal) -> HTTPResponse {
+  func report(_ request: HTTPRequest) throws(Refusal) -> HTTPAnswer {
     let head: AttestationReport.Head
     do {
       head = try AttestationReport.Head(request.body)
     } catch {
       throw .malformed(error.description)
     }
-    // The address and a first fetch are counted once, whatever is judged again.
-    var isLimited = false
-    var isCounted = false
+    var course = ReportCourse(request: request, head: head)
     if let (snapshot, row) = recent(head.device) {
-      try limitAddress(request, snapshot)
-      isLimited = true
+      try course.limit(self, snapshot)
       let seen = StoreGlance(revision: snapshot.revision, device: row)
       // A refusal may come from what is out of date.
-      let end = try? judge(head, request, snapshot, seen, isRecent: true, &isCounted)
-      if case .sent(let bytes) = end { return Self.binary(bytes) }
+      switch try? judge(&course, snapshot, seen, isRecent: true) {
+      case .ended(.sent(let bytes)): return .now(Self.binary(bytes))
+      case .waits(let wait): return later(course, wait, isRecent: true)
+      case .ended(.changed), nil: break
+      }
     }
-    for _ in 0..<Self.judgementsMax {
+    return try proceed(course)
+  }
+
+  /// Judges a report by what the store has now, until one answer stands.
+  private func proceed(_ course: ReportCourse) throws(Refusal) -> HTTPAnswer {
+    var course = course
+    while course.judgements < Self.judgementsMax {
+      course.judgements += 1
       // The salt is not authenticated yet. If it proves to be in force, its expiry is this one.
-      let place = SaltFields(head.salt.bytes)?.expiry(nearest: clock.now.seconds)
-        .map { SaltPlace(head.salt, expiring: $0) }
-      let (snapshot, seen) = try glance(at: head.device, and: place)
-      if !isLimited { try limitAddress(request, snapshot) }
-      isLimited = true
-      switch try judge(head, request, snapshot, seen, isRecent: false, &isCounted) {
-      case .sent(let bytes): return Self.binary(bytes)
-      case .changed: continue
+      let place = SaltFields(course.head.salt.bytes)?.expiry(nearest: clock.now.seconds)
+        .map { SaltPlace(course.head.salt, expiring: $0) }
+      let (snapshot, seen) = try glance(at: course.head.device, and: place)
+      try course.limit(self, snapshot)
+      switch try judge(&course, snapshot, seen, isRecent: false) {
+      case .ended(.sent(let bytes)): return .now(Self.binary(bytes))
+      case .ended(.changed): continue
+      case .waits(let wait): return later(course, wait, isRecent: false)
       }
     }
     throw .failed
+  }
+
+  /// Goes on when the store has told the outcome.
+  private func later(_ course: ReportCourse, _ wait: ReportWait, isRecent: Bool) -> HTTPAnswer {
+    .later(
+      HTTPWait(wait.begin) {
+        self.answer { () throws(Refusal) in
+          let end = isRecent ? (try? wait.end()) ?? .changed : try wait.end()
+          switch end {
+          case .sent(let bytes): return .now(Self.binary(bytes))
+          case .changed: return try self.proceed(course)
+          }
+        }
+      })
   }
 
   /// The account and a device's row as they were when the device asked for a challenge; nil if they were not kept.
@@ -55,17 +76,40 @@ extension AttestationService {
   }
 
   private func judge(
-    _ head: AttestationReport.Head, _ request: HTTPRequest, _ snapshot: Snapshot,
-    _ seen: StoreGlance, isRecent: Bool, _ isCounted: inout Bool
-  ) throws(Refusal) -> ReportEnd {
+    _ course: inout ReportCourse, _ snapshot: Snapshot, _ seen: StoreGlance, isRecent: Bool
+  ) throws(Refusal) -> ReportStep {
+    let head = course.head
     guard head.account == account.name else { throw .unknownAccount }
     guard let build = snapshot.builds[head.keyID], !build.build.isRevoked else {
       throw .unknownKey
     }
     let desk = ReportDesk(
       service: self, head: head, build: build.build, key: build.key, snapshot: snapshot,
-      known: seen.device, mark: seen.mark, isRecent: isRecent, peer: request.peer, now: clock.now)
-    return try desk.answer(to: request.body, isCounted: &isCounted)
+      known: seen.device, mark: seen.mark, isRecent: isRecent, peer: course.request.peer,
+      now: clock.now)
+    return try desk.answer(to: course.request.body, isCounted: &course.isCounted)
+  }
+}
+
+/// One report on its way to an answer, through any number of judgements.
+private struct ReportCourse {
+  let request: HTTPRequest
+  let head: AttestationReport.Head
+  var judgements = 0
+  /// Whether the report was counted as a first fetch. It is counted once, whatever is judged again.
+  var isCounted = false
+  private var isLimited = false
+
+  init(request: HTTPRequest, head: AttestationReport.Head) {
+    self.request = request
+    self.head = head
+  }
+
+  /// Counts the request for its address, once.
+  mutating func limit(_ service: AttestationService, _ snapshot: Snapshot) throws(Refusal) {
+    guard !isLimited else { return }
+    try service.limitAddress(request, snapshot)
+    isLimited = true
   }
 }
 
@@ -75,6 +119,14 @@ enum ReportEnd {
   case sent([UInt8])
   /// The account or the device's row changed: judge again.
   case changed
+}
+
+/// The result of judging a report, as far as it is known at once.
+enum ReportStep {
+  /// The end.
+  case ended(ReportEnd)
+  /// The store was asked to write, and its outcome says how the judgement ends.
+  case waits(ReportWait)
 }
 
 /// The origin of a report, before it is read.
@@ -100,9 +152,9 @@ struct ReportDesk {
   /// - Parameters:
   ///   - body: The report.
   ///   - isCounted: Whether an earlier judgement counted the report as a first fetch.
-  /// - Returns: The answer to send, or that the report must be judged again.
+  /// - Returns: The end of the judgement, or the wait for it.
   /// - Throws: ``Refusal``.
-  func answer(to body: [UInt8], isCounted: inout Bool) throws(Refusal) -> ReportEnd {
+  func answer(to body: [UInt8], isCounted: inout Bool) throws(Refusal) -> ReportStep {
     let asker = SaltTerms.Asker(
       keyID: head.keyID, device: head.device, purpose: head.purpose,
       gate: snapshot.gate(of: head.purpose, at: head.host))
@@ -112,14 +164,14 @@ struct ReportDesk {
       under: snapshot.saltKeys, account: head.account, at: now.seconds)
     guard let terms else {
       if !isRecent { service.metrics.count(.unknownSalts) }
-      return stale()
+      return .ended(stale())
     }
     guard terms.expiry > now.seconds, terms.expiry <= now.seconds + SaltTerms.longestLife else {
-      return stale()
+      return .ended(stale())
     }
     let spending = ReportSpending(
       desk: self, expiry: terms.expiry, digest: Digest(hashing: body))
-    if let end = try spending.earlier() { return end }
+    if let end = try spending.earlier() { return .ended(end) }
     if known == nil, !isCounted {
       try service.checkFirstFetch(of: build, from: peer, under: snapshot.policy)
     }
@@ -130,7 +182,7 @@ struct ReportDesk {
     } catch {
       throw .malformed(error.description)
     }
-    guard report.withheld == terms.withheld else { return try spending.unbelievable() }
+    guard report.withheld == terms.withheld else { return spending.unbelievable() }
     let work = ReportWork(
       desk: self, report: report, definition: try DeviceStrings.definition(in: report.subject),
       terms: terms, spending: spending)
@@ -189,15 +241,15 @@ struct ReportWork {
   /// Uses no field of the report before it is authenticated, and sends nothing before the salt is
   /// spent durably. If two equal reports come at the same time, both get the answer of the one that
   /// spent it.
-  func answer(isCounted: inout Bool) throws(Refusal) -> ReportEnd {
+  func answer(isCounted: inout Bool) throws(Refusal) -> ReportStep {
     guard let draft = try? terms.draft(report.salt),
       let believed = try? Belief(in: report, under: draft, with: key)
-    else { return try spending.unbelievable() }
+    else { return spending.unbelievable() }
     // The tag proves that the SDK made the report; the signature, that this installation did.
     if let claim = report.key {
       guard let signature = report.signature,
         claim.point.hasSigned(report.signedMessage, signature)
-      else { return try spending.unbelievable() }
+      else { return spending.unbelievable() }
     }
     if desk.known == nil, !isCounted {
       try service.takeFirstFetch(of: desk.build, from: peer, snapshot.policy)
@@ -242,8 +294,10 @@ struct ReportWork {
       over: desk.known?.version ?? 0, generation: raises ? reserved : 0,
       mustRaiseGeneration: raises, gate: raises ? terms.asker.gate : nil, note: deviceNote!.bytes,
       strings: result.strings)
-    return try spending.spend(answer, for: sighting) {
-      if let granted = result.granted { service.noteGrant(granted) }
+    let (granted, obstacles) = (result.granted, result.obstacles)
+    let (service, desk) = (service, desk)
+    return spending.spend(answer, for: sighting) {
+      if let granted { service.noteGrant(granted) }
       service.metrics.count(judgement.isPassed ? .passed : .failed)
       if report.subject.purpose == .gate {
         service.metrics.count(
@@ -252,7 +306,7 @@ struct ReportWork {
       desk.log(
         judgement.isPassed ? "passed" : "failed",
         [("arc", code), ("properties", judgement.properties.text)]
-          + result.obstacles.map { ("upcoming", "none, \($0)") }, handle: handle)
+          + obstacles.map { ("upcoming", "none, \($0)") }, handle: handle)
     }
   }
 

@@ -16,6 +16,25 @@ extension SQLiteStore {
     return outcome
   }
 
+  /// Spends a salt, and tells the outcome when it is on the disk.
+  public func use(
+    _ use: SaltUse, _ done: @escaping @Sendable (Result<SaltOutcome, StoreError>) -> Void
+  ) {
+    let job = WriteJob(
+      mustLast: true,
+      { (connection) throws(StoreError) in .outcome(try Self.use(use, connection)) },
+      { outcome in
+        done(
+          outcome.map { result in
+            guard case .outcome(let outcome) = result else {
+              preconditionFailure("The job uses a salt.")
+            }
+            return outcome
+          })
+      })
+    writer.submit(job)
+  }
+
   private static func use(
     _ use: SaltUse, _ connection: SQLiteConnection
   ) throws(StoreError) -> SaltOutcome {

@@ -9,7 +9,8 @@ public import ProofModel
 /// cryptography of its own. `StoreConformance` in the tests defines the behaviour of a store. A
 /// store that passes can replace the service's own (``SQLiteStore``).
 ///
-/// All functions are called from several threads at once, and return when their promises are kept.
+/// All functions are called from several threads at once. All but ``use(_:_:)`` return when their
+/// promises are kept.
 public protocol Store: RowReader {
   /// The revision and all rows of some tables, read at one moment.
   ///
@@ -52,6 +53,16 @@ public protocol Store: RowReader {
   /// Apart from rules 4 and 6, nothing is changed. A caller that does not learn the outcome calls
   /// again with the same arguments.
   func use(_ use: SaltUse) throws(StoreError) -> SaltOutcome
+
+  /// Spends a salt as ``use(_:)`` does, without holding up the calling thread.
+  ///
+  /// The service calls this function. The default waits, by ``use(_:)``.
+  ///
+  /// - Parameters:
+  ///   - use: The use.
+  ///   - done: Takes the outcome, once, on any thread, perhaps before this function returns. It takes
+  ///     no time and does not use the store.
+  func use(_ use: SaltUse, _ done: @escaping @Sendable (Result<SaltOutcome, StoreError>) -> Void)
 
   /// The time by the clock that all machines of this store share, in Unix seconds; nil for a store of one machine.
   ///
@@ -129,6 +140,17 @@ public protocol RowReader: Sendable {
 }
 
 extension Store {
+  /// Waits for the outcome, then tells it.
+  public func use(
+    _ use: SaltUse, _ done: @escaping @Sendable (Result<SaltOutcome, StoreError>) -> Void
+  ) {
+    do throws(StoreError) {
+      done(.success(try self.use(use)))
+    } catch {
+      done(.failure(error))
+    }
+  }
+
   /// Nil: the store's machine has one clock.
   public func sharedTime() throws(StoreError) -> Int64? { nil }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import HTTPServing
 internal import ProofModel
 
 /// A job for the one connection that writes.
@@ -13,15 +14,25 @@ final class WriteJob: @unchecked Sendable {
     case count(UInt64)
   }
 
+  /// The result of a job, or the error that it ended with.
+  typealias Outcome = Swift.Result<Result, StoreError>
+
   /// Whether the job's changes must survive a power cut before it returns.
   let mustLast: Bool
   /// Whether the job may fail halfway for a reason of its own, which must not affect other jobs.
   let mayBeRefused: Bool
   fileprivate let body: (SQLiteConnection) throws(StoreError) -> Result
-  fileprivate var outcome: Swift.Result<Result, StoreError>?
-  /// Signalled to the thread that waits for the job: it is over, or it is that thread's turn to
-  /// write.
-  fileprivate let turn = Turn()
+  fileprivate var outcome: Outcome?
+  fileprivate let end: End
+
+  /// Who learns the outcome.
+  fileprivate enum End {
+    /// A thread that waits for the job. The turn is given to it when the job is over, or when it
+    /// is that thread's turn to write.
+    case turn(Turn)
+    /// A function that takes the outcome. No thread waits, so the queue's own writes.
+    case call(@Sendable (Outcome) -> Void)
+  }
 
   /// A job.
   init(
@@ -31,16 +42,78 @@ final class WriteJob: @unchecked Sendable {
     self.mustLast = mustLast
     self.mayBeRefused = mayBeRefused
     self.body = body
+    end = .turn(Turn())
+  }
+
+  /// A job that no thread waits for.
+  ///
+  /// - Parameters:
+  ///   - mustLast: Whether the job's changes must survive a power cut before `call` is called.
+  ///   - body: The job.
+  ///   - call: Takes the outcome, on a thread that writes. It must not use the store.
+  init(
+    mustLast: Bool, _ body: @escaping (SQLiteConnection) throws(StoreError) -> Result,
+    _ call: @escaping @Sendable (Outcome) -> Void
+  ) {
+    self.mustLast = mustLast
+    mayBeRefused = false
+    self.body = body
+    end = .call(call)
+  }
+
+  /// Tells the outcome to whoever waits for it.
+  fileprivate func tell() {
+    switch end {
+    case .turn(let turn): turn.give()
+    case .call(let call): call(outcome!)
+    }
   }
 }
 
-/// Lets threads that write at the same time share one transaction, and so one wait for the disk.
+/// Lets jobs that come at the same time share one transaction, and so one wait for the disk.
 ///
 /// A thread that finds the connection free takes all jobs that wait and runs them in one
-/// transaction. Then it tells each job's thread the result, and one of the threads that came
-/// meanwhile writes next. No thread is told before the transaction is on the disk. With one thread
-/// this is a transaction for each job.
+/// transaction. Then it tells each outcome, and the first job that came meanwhile says who writes
+/// next: the thread that waits for it, or the queue's own if none does. No outcome is told before the
+/// transaction is on the disk. With one thread this is a transaction for each job.
 final class WriteQueue: Sendable {
+  private let desk: WriteDesk
+  private let thread = CoreLock<WriterThread?>(nil)
+
+  /// Makes a queue for a connection whose `synchronous` is FULL.
+  init(_ connection: SQLiteConnection) { desk = WriteDesk(connection) }
+
+  deinit { thread.withLock { $0?.end() } }
+
+  /// The number of jobs that wait, of transactions that were begun, and of those that wait for the
+  /// disk: for tests.
+  var counts: (waiting: Int, transactions: Int, lasting: Int) { desk.counts }
+
+  /// Runs a job, perhaps together with others, and waits for it.
+  func run(_ job: WriteJob) throws(StoreError) -> WriteJob.Result {
+    guard case .turn(let turn) = job.end else { preconditionFailure("No thread waits for it.") }
+    if !desk.join(job) {
+      turn.take()
+      if let outcome = job.outcome { return try outcome.get() }
+    }
+    desk.write()
+    return try job.outcome!.get()
+  }
+
+  /// Runs a job that no thread waits for, perhaps together with others, and returns at once.
+  func submit(_ job: WriteJob) {
+    let hasThread = thread.withLock { thread in
+      if thread == nil { thread = WriterThread(desk) }
+      return thread != nil
+    }
+    guard desk.join(job) else { return }
+    // Write here if the system gives no thread.
+    if hasThread { desk.ownTurn.give() } else { desk.write() }
+  }
+}
+
+/// The jobs of a queue, for the threads that write: one at a time.
+final class WriteDesk: Sendable {
   private struct State {
     var waiting: [WriteJob] = []
     var isBusy = false
@@ -51,28 +124,17 @@ final class WriteQueue: Sendable {
 
   private let state = CoreLock(State())
   private let writer: Writer
+  /// Given to the queue's own thread when it must write.
+  let ownTurn = Turn()
 
-  /// Makes a queue for a connection whose `synchronous` is FULL.
   init(_ connection: SQLiteConnection) { writer = Writer(connection) }
 
-  /// The number of jobs that wait, of transactions that were begun, and of those that wait for the
-  /// disk: for tests.
   var counts: (waiting: Int, transactions: Int, lasting: Int) {
     state.withLock { ($0.waiting.count, $0.transactions, $0.lasting) }
   }
 
-  /// Runs a job, perhaps together with others.
-  func run(_ job: WriteJob) throws(StoreError) -> WriteJob.Result {
-    if !join(job) {
-      job.turn.take()
-      if let outcome = job.outcome { return try outcome.get() }
-    }
-    write()
-    return try job.outcome!.get()
-  }
-
-  /// - Returns: Whether this thread must write.
-  private func join(_ job: WriteJob) -> Bool {
+  /// - Returns: Whether the caller must see to it that ``write()`` is called.
+  func join(_ job: WriteJob) -> Bool {
     state.withLock { state in
       state.waiting.append(job)
       defer { state.isBusy = true }
@@ -81,7 +143,7 @@ final class WriteQueue: Sendable {
   }
 
   /// Runs the waiting jobs, of this thread and others, then hands over.
-  private func write() {
+  func write() {
     let batch = state.withLock { state in
       defer { state.waiting = [] }
       state.transactions += 1
@@ -93,9 +155,13 @@ final class WriteQueue: Sendable {
       if state.waiting.isEmpty { state.isBusy = false }
       return state.waiting.first
     }
-    // Hand over before waking the finished threads, so that the disk is never idle.
-    next?.turn.give()
-    for job in batch { job.turn.give() }
+    // Hand over before telling the outcomes, so that the disk is never idle.
+    switch next?.end {
+    case .turn(let turn): turn.give()
+    case .call: ownTurn.give()
+    case nil: break
+    }
+    for job in batch { job.tell() }
   }
 }
 

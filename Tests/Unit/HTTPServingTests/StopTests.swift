@@ -8,25 +8,6 @@ import Testing
 
 @Suite("HTTP server: how it stops")
 struct StopTests {
-  /// Result of a stop on another thread.
-  private final class Stop: Sendable {
-    private let done = DispatchSemaphore(value: 0)
-    private let result = Mutex<Bool?>(nil)
-
-    init(_ server: HTTPServer, draining time: Duration) {
-      Thread { [self] in
-        let isDrained = server.stop(draining: time)
-        result.withLock { $0 = isDrained }
-        done.signal()
-      }.start()
-    }
-
-    func wait() -> Bool? {
-      done.wait()
-      return result.withLock { $0 }
-    }
-  }
-
   @Test("Requests in flight finish; connections and requests that come meanwhile are refused")
   func inFlight() throws {
     let gate = Gate()

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Dispatch
+import Foundation
 import HTTPServing
+import Synchronization
 import Testing
 
 /// Answers with a closure.
@@ -45,6 +46,25 @@ final class Gate: Sendable {
   func waitForArrival() { arrived.wait() }
 
   func open() { opened.signal() }
+}
+
+/// The result of a stop on another thread.
+final class Stop: Sendable {
+  private let done = DispatchSemaphore(value: 0)
+  private let result = Mutex<Bool?>(nil)
+
+  init(_ server: HTTPServer, draining time: Duration) {
+    Thread { [self] in
+      let isDrained = server.stop(draining: time)
+      result.withLock { $0 = isDrained }
+      done.signal()
+    }.start()
+  }
+
+  func wait() -> Bool? {
+    done.wait()
+    return result.withLock { $0 }
+  }
 }
 
 extension HTTPServer {

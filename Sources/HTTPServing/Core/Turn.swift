@@ -6,10 +6,10 @@ internal import Glibc
 /// `take`.
 ///
 /// `@unchecked Sendable` because a semaphore may be used from several threads.
-@safe final class Turn: @unchecked Sendable {
+@safe package final class Turn: @unchecked Sendable {
   private let semaphore: UnsafeMutablePointer<sem_t>
 
-  init() {
+  package init() {
     unsafe semaphore = .allocate(capacity: 1)
     let failed = unsafe sem_init(semaphore, 0, 0)
     precondition(failed == 0, "A count of 0 is in range.")
@@ -20,10 +20,10 @@ internal import Glibc
     unsafe semaphore.deallocate()
   }
 
-  func give() { unsafe _ = sem_post(semaphore) }
+  package func give() { unsafe _ = sem_post(semaphore) }
 
   /// Waits until it is given.
-  func take() {
+  package func take() {
     // A signal handler may have interrupted the wait.
     while unsafe sem_wait(semaphore) != 0 {}
   }
