@@ -59,7 +59,8 @@ public struct HTTPCertificateFiles: Sendable, Hashable {
 
 /// The limits that a server sets on its clients.
 public struct HTTPLimits: Sendable, Hashable {
-  /// Threads that answer, 1 to 256.
+  /// Threads that answer, 1 to 256. A handler that waits without ``HTTPHandler/answer(to:)`` needs
+  /// one for each request that waits.
   public var threads = 8
 
   /// Connections open at once, over all threads. When a further one comes, one is closed. The order

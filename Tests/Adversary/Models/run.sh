@@ -23,7 +23,7 @@ play() {
   if [[ $claim -eq 1 ]]; then flags+=(-a -f); fi
   (
     rm -rf "${out:?}/$model" && mkdir "$out/$model" && cd "$out/$model" || exit 1
-    spin "$@" "-DCLAIM=$claim" -a "$models/$model.pml" >spin.log 2>&1 && cc -O1 -o pan pan.c 2>cc.log || exit 1
+    spin "$@" "-DCLAIM=$claim" -a "$models/$model.pml" >spin.log 2>&1 && cc -O1 -DNFAIR=3 -o pan pan.c 2>cc.log || exit 1
     timeout 600 ./pan "${flags[@]}" >pan.log 2>&1 || exit 1
     if grep -q 'max search depth too small' pan.log; then exit 1; fi
     sed -n 's/.*errors: 0$/held/p; s/.*pan:[0-9]*: invalid end state.*/hangs/p; s/.*pan:[0-9]*: assertion.*/asserts/p
@@ -62,6 +62,12 @@ expect 'batches with calls that stay in the queue' asserts batches 0 -DOLD=4
 expect 'batches with the last lane freed beside a call that waits' asserts batches 0 -DOLD=5
 expect 'batches with a call that waits beside free lanes only' asserts batches 0 -DOLD=6
 expect 'batches with a call that takes a lane and stays in the queue' asserts batches 0 -DOLD=7
+expect 'answers put off, 2 requests' held later 0
+expect 'answers put off, their end' held later 1
+expect 'answers put off, marked before they are suspended' asserts later 0 -DOLD=1
+expect 'answers put off with one look at the wake-up' hangs later 0 -DOLD=2
+expect 'answers put off with a stop that does not wait' asserts later 0 -DOLD=3
+expect 'answers put off, counted after they are suspended' asserts later 0 -DOLD=4
 if [[ ${1:-} == --long ]]; then
   expect 'handoff, 3 workers' held handoff 0 -DWORKERS=3
 fi

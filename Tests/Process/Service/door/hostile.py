@@ -4,7 +4,7 @@
 """Hostile clients at the C door under address and undefined behaviour sanitizers, plain and TLS: `hostile.py [SEED]`.
 
 Requests that are whole, cut short, mutated, doubled or too large, from clients that stay, leave or reset. What counts
-is that the door goes on, holds nothing back, and stops clean.
+is that the door goes on, holds nothing back, and stops clean. The door puts three answers in four off.
 """
 
 import contextlib
