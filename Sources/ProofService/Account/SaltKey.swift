@@ -62,13 +62,13 @@ final class SaltKey: Sendable {
   /// The second half of the salt of these terms.
   func tag(_ terms: SaltTerms, _ fields: SaltFields, account: String) -> [UInt8] {
     let bytes = terms.authenticated(account: account) + fields.bytes
-    return Array(CoreSodium.mac("pfs1.salt-tag...", bytes, key: key).prefix(SaltFields.byteCount))
+    return Array(key.mac("pfs1.salt-tag...", bytes).prefix(SaltFields.byteCount))
   }
 
   /// The secret of the credential that the challenge of a salt carries for a key in hardware. The
   /// report under the salt contains it, if the TPM opened the credential.
   func credentialSecret(_ salt: Salt, _ point: InstallationPoint) -> CredentialSecret {
-    let bytes = CoreSodium.mac("pfs1.salt-secret", salt.bytes + point.bytes, key: key)
+    let bytes = key.mac("pfs1.salt-secret", salt.bytes + point.bytes)
     guard let secret = try? CredentialSecret(bytes) else {
       preconditionFailure("The count is right.")
     }

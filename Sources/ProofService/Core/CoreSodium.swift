@@ -49,23 +49,6 @@ enum CoreSodium {
     return digest
   }
 
-  /// HMAC-SHA-256 of a label of 16 characters and bytes.
-  static func mac(_ label: StaticString, _ bytes: [UInt8], key: borrowing JOSESecret) -> [UInt8] {
-    precondition(label.utf8CodeUnitCount == 16 && key.count == keyByteCount && isReady)
-    var message: [UInt8] = []
-    message.reserveCapacity(16 + bytes.count)
-    unsafe message.append(
-      contentsOf: UnsafeBufferPointer(start: label.utf8Start, count: label.utf8CodeUnitCount))
-    message += bytes
-    var mac = [UInt8](repeating: 0, count: 32)
-    key.withBytes { key in
-      unsafe key.withUnsafeBufferPointer { key in
-        unsafe _ = crypto_auth_hmacsha256(&mac, message, UInt64(message.count), key.baseAddress!)
-      }
-    }
-    return mac
-  }
-
   /// Whether something can be sealed to an X25519 key: a point of small order gives every sender the same secret.
   static func isUsablePoint(_ publicKey: [UInt8]) -> Bool {
     guard publicKey.count == keyByteCount else { return false }
