@@ -15,9 +15,10 @@ enum refusal { ACCEPTED, AMBIGUOUS, LENIENT, TOO_LARGE, TOO_MANY_FIELDS, BUSY, S
 
 /// An answer. One that was put off has a `resume`.
 ///
-/// Two threads agree on what follows, under the server's mutex: the connection's, which parks it, and the one that wakes
-/// it. Whichever comes second goes on. So a connection is resumed once for each time that it was suspended, never
-/// before, and the thread that wakes touches nothing of an answer that was not parked (Tests/Adversary/Models/later.pml).
+/// Two threads agree on what follows, under the server's mutex: the connection's, which parks the answer, and the one
+/// that wakes it. The second of the two goes on. So a connection is resumed once for each time that it was suspended,
+/// never before, and the thread that wakes touches nothing of an answer that was not parked. The model is
+/// Tests/Adversary/Models/later.pml.
 struct pfh_response {
   struct MHD_Response *made;
   unsigned status;
@@ -313,13 +314,13 @@ void pfh_response_wake(pfh_response *response) {
 /// Suspends the connection of an answer that was put off. 0 if the answer was woken meanwhile: go on with it.
 static int park(struct pfh_server *server, struct MHD_Connection *connection, struct pfh_response *response) {
   pthread_mutex_lock(&server->mutex);
-  // Without this the end of the server would wait for connections that are suspended one after the other.
+  // While the server ends, suspend nothing more: it would wait for one connection after the other.
   while (server->is_closing && !response->is_woken) pthread_cond_wait(&server->changed, &server->mutex);
   const int is_woken = response->is_woken;
   if (!is_woken) server->parked += 1;
   pthread_mutex_unlock(&server->mutex);
   if (is_woken) return 0;
-  // Suspend first: whoever finds it parked resumes it.
+  // Suspend first: a thread that finds the answer parked resumes its connection.
   MHD_suspend_connection(connection);
   pthread_mutex_lock(&server->mutex);
   const int is_late = response->is_woken;

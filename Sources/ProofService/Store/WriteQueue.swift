@@ -25,7 +25,7 @@ final class WriteJob: @unchecked Sendable {
   fileprivate var outcome: Outcome?
   fileprivate let end: End
 
-  /// Who learns the outcome.
+  /// The receiver of the outcome.
   fileprivate enum End {
     /// A thread that waits for the job. The turn is given to it when the job is over, or when it
     /// is that thread's turn to write.
@@ -61,7 +61,7 @@ final class WriteJob: @unchecked Sendable {
     end = .call(call)
   }
 
-  /// Tells the outcome to whoever waits for it.
+  /// Tells the outcome to its receiver.
   fileprivate func tell() {
     switch end {
     case .turn(let turn): turn.give()

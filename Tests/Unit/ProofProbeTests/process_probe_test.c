@@ -201,6 +201,21 @@ static void each_source_stands_alone(void) {
   place_finish();
 }
 
+/// A version is a promise: a configuration that names it gets the same records from each probe that has it.
+static void sources_have_the_versions_of_the_page(void) {
+  static const uint8_t PAGE[][3] = {
+      {1, 1, 1}, {1, 2, 1}, {1, 3, 1}, {1, 4, 2}, {1, 5, 1}, {2, 1, 1}, {2, 2, 1}, {2, 3, 1}, {2, 4, 1}, {3, 1, 2},
+      {3, 2, 1}, {3, 3, 1}, {3, 4, 1}, {3, 5, 1}, {3, 6, 2}, {3, 7, 1}, {3, 8, 1}, {3, 9, 1}, {3, 10, 1},
+  };
+  const struct pfc_config draft = place_draft(PFC_POLICY_FULL, 1);
+  REQUIRE(CHECK_COUNT(draft.source_count, sizeof PAGE / sizeof PAGE[0]));
+  for (size_t i = 0; i < draft.source_count; i++) {
+    const struct pfc_source *source = &draft.sources[i];
+    test_case("source %u/%u", PAGE[i][0], PAGE[i][1]);
+    CHECK(source->class_ == PAGE[i][0] && source->number == PAGE[i][1] && source->version == PAGE[i][2]);
+  }
+}
+
 static void what_cannot_be_collected_is_said_first(void) {
   struct pfp_probe *probe;
   struct pfc_config draft = place_draft(PFC_POLICY_FULL, 1);
@@ -417,6 +432,7 @@ static const struct test tests[] = {
     TEST("diagnosis is silent when nothing changed and names what did", diagnosis_names_what_changed),
     TEST("leaves of two baselines of one app share nothing", leaves_of_two_baselines_share_nothing),
     TEST("a source asked for alone gives the records it gives among all", each_source_stands_alone),
+    TEST("sources have the versions of the page", sources_have_the_versions_of_the_page),
     TEST("a source this probe cannot collect is named before anything is measured",
          what_cannot_be_collected_is_said_first),
     TEST("progress only grows, and can stop a measurement without a trace", progress_grows_and_can_stop),
