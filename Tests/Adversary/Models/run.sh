@@ -23,7 +23,8 @@ play() {
   if [[ $claim -eq 1 ]]; then flags+=(-a -f); fi
   (
     rm -rf "${out:?}/$model" && mkdir "$out/$model" && cd "$out/$model" || exit 1
-    spin "$@" "-DCLAIM=$claim" -a "$models/$model.pml" >spin.log 2>&1 && cc -O1 -DNFAIR=3 -o pan pan.c 2>cc.log || exit 1
+    spin "$@" "-DCLAIM=$claim" -a "$models/$model.pml" >spin.log 2>&1 || exit 1
+    cc -O1 -DNFAIR=3 -o pan pan.c 2>cc.log || exit 1
     timeout 600 ./pan "${flags[@]}" >pan.log 2>&1 || exit 1
     if grep -q 'max search depth too small' pan.log; then exit 1; fi
     sed -n 's/.*errors: 0$/held/p; s/.*pan:[0-9]*: invalid end state.*/hangs/p; s/.*pan:[0-9]*: assertion.*/asserts/p

@@ -144,7 +144,7 @@ struct PutOffTests {
     #expect(stop.wait() == true)
   }
 
-  @Test("A stop that drains no longer waits until what was put off has been woken, as often as it is")
+  @Test("A stop that drains no longer waits until each answer that was put off is woken")
   func stopWaits() throws {
     let sleepers = Sleepers()
     let server = try HTTPServer(

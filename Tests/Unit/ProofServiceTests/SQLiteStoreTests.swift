@@ -133,7 +133,7 @@ import Testing
     #expect(try SQLiteStore.counter(SQLiteStore.revisionName, connection) == 6)
   }
 
-  @Test func `an outcome is told when its transaction is on the disk, a failure to each of its jobs`()
+  @Test func `an outcome is told after the commit, and a failure to each job of the transaction`()
     throws
   {
     let place = Workplace()
