@@ -125,9 +125,12 @@ def test_replica_behind(checks, site):
 
     first = {report[DEVICE].hex() for report, _ in attest("before", 5)}
     wait_until(lambda: first <= set(devices()), "the replica has the devices")
-    database.sql("SELECT pg_wal_replay_pause()", member=replica)
+    # A pause would not last: Patroni resumes each one that it sees. A delay holds every commit back.
+    database.sql("ALTER SYSTEM SET recovery_min_apply_delay = '1h'", member=replica)
+    database.sql("SELECT pg_reload_conf()", member=replica)
+    delayed = "SELECT wait_event FROM pg_stat_activity WHERE backend_type = 'startup'"
     try:
-        wait_until(lambda: database.sql("SELECT pg_get_wal_replay_pause_state()", member=replica) == "paused",
+        wait_until(lambda: database.sql(delayed, member=replica) == "RecoveryApplyDelay",
                    "the replica replays nothing")
         seen, begin = set(devices()), time.monotonic()
         # Earlier loads had up to ten devices.
@@ -150,7 +153,8 @@ def test_replica_behind(checks, site):
         latest = database.sql("SELECT encode(device, 'hex') FROM pf2.latest_devices(1, 1)")
         checks.that(status == 200 and json.loads(said)["device"] == latest, f"the latest is {latest}, banned {said}")
     finally:
-        database.sql("SELECT pg_wal_replay_resume()", member=replica)
+        database.sql("ALTER SYSTEM RESET recovery_min_apply_delay", member=replica)
+        database.sql("SELECT pg_reload_conf()", member=replica)
     wait_until(lambda: fresh <= set(devices()), "the replica has the devices that it lacked")
     checks.that(node.stop() == 0, "the node stops")
 
