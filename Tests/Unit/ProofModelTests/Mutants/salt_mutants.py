@@ -54,7 +54,7 @@ SALT_MUTANTS = [
     ("a salt from a clock that was ahead", REPORTS,
      "guard terms.expiry > now.seconds, terms.expiry <= now.seconds + SaltTerms.longestLife else {",
      "guard terms.expiry > now.seconds else {", SALTS, []),
-    ("a replay that is read", REPORTS, "if let end = try spending.earlier() { return end }", "", AGAIN, []),
+    ("a replay that is read", REPORTS, "if let end = try spending.earlier() { return .ended(end) }", "", AGAIN, []),
     ("a kept answer that opens for any salt", SPENDING,
      '"answer/\\(device)/\\(salt)"', '"answer/\\(device)"', AGAIN, []),
     ("a first fetch that counts twice", REPORTS, "if desk.known == nil, !isCounted {", "if desk.known == nil {", AGAIN,
