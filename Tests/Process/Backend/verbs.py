@@ -231,7 +231,7 @@ class Verbs:
         self.refused(2, "--audience goes with --key", "token", "check", good, "--audience", "x")
         code, output, _ = self.place.run("token", "check", bad, "--key", path, "--json", where=[])
         self.assertEqual((code, json.loads(output)["reason"]), (1, "signature"))
-        self.refused(1, "response code", "arc", "read", "AAAAAAAAAA")
+        self.refused(1, "response code", "arc", "read", "AAAA")
         self.ask("api", "remove", "token.example.com")
 
     def test_the_services_address(self):
