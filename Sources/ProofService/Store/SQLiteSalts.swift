@@ -12,8 +12,7 @@ extension SQLiteStore {
       WriteJob(mustLast: true) { (connection) throws(StoreError) in
         .outcome(try Self.use(use, connection))
       })
-    guard case .outcome(let outcome) = result else { preconditionFailure("The job uses a salt.") }
-    return outcome
+    return Self.outcome(result)
   }
 
   /// Spends a salt, and tells the outcome when it is on the disk.
@@ -23,16 +22,13 @@ extension SQLiteStore {
     let job = WriteJob(
       mustLast: true,
       { (connection) throws(StoreError) in .outcome(try Self.use(use, connection)) },
-      { outcome in
-        done(
-          outcome.map { result in
-            guard case .outcome(let outcome) = result else {
-              preconditionFailure("The job uses a salt.")
-            }
-            return outcome
-          })
-      })
+      { done($0.map(Self.outcome)) })
     writer.submit(job)
+  }
+
+  private static func outcome(_ result: WriteJob.Result) -> SaltOutcome {
+    guard case .outcome(let outcome) = result else { preconditionFailure("The job uses a salt.") }
+    return outcome
   }
 
   private static func use(

@@ -229,7 +229,7 @@ struct PutOffTests {
     }
   }
 
-  @Test("An observer measures until the response, and whoever leaves closes what was put off, too")
+  @Test("An observer measures until the response comes; a leaving service closes connections")
   func wrappers() throws {
     let sleepers = Sleepers()
     let metrics = HTTPMetrics()
