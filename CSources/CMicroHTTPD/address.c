@@ -102,7 +102,7 @@ enum pfh_result pfh_listen(int *listening, uint16_t *chosen, const char *text, u
     return PFH_E_ADDRESS;
   }
 
-  // Not blocking: several threads wait for the same connection, and only one of them gets it.
+  // Not blocking: the client may have left between the wait for it and the call that accepts it.
   const int made = socket(address.plain.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (made < 0) return PFH_E_BIND;
   const int yes = 1;

@@ -67,11 +67,18 @@ static void make_room(struct pfh_server *server, struct pfh_connection *fresh, c
   shutdown(leaving->socket, SHUT_RDWR);
 }
 
-static void begin(struct pfh_server *server, struct MHD_Connection *connection, void **socket_context) {
+static void begin(struct pfh_lane *lane, struct MHD_Connection *connection, void **socket_context) {
+  struct pfh_server *const server = lane->server;
   pfh_certificate_serve(server);
   struct pfh_connection *const made = calloc(1, sizeof *made);
-  // Out of memory: the connection is not watched until its first request, which is then refused.
-  if (made == NULL) return;
+  if (made == NULL) {
+    // The connection is not watched until its first request, which is then refused.
+    pthread_mutex_lock(&server->mutex);
+    server->handed -= 1;
+    pthread_mutex_unlock(&server->mutex);
+    return;
+  }
+  made->lane = lane;
   const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
   pfh_address_of_peer(made->peer, info == NULL ? NULL : info->client_addr);
   info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
@@ -82,6 +89,7 @@ static void begin(struct pfh_server *server, struct MHD_Connection *connection, 
     made->network[0] = '\0';
   }
   pthread_mutex_lock(&server->mutex);
+  server->handed -= 1;
   const unsigned share = server->limits.connections_per_address;
   if (share > 0 && made->network[0] != '\0') make_room(server, made, made->network, share);
   make_room(server, made, NULL, server->limits.connections);
@@ -97,15 +105,22 @@ static void begin(struct pfh_server *server, struct MHD_Connection *connection, 
 }
 
 /// libmicrohttpd closes the socket after this: while a connection is in the list, its socket is its own.
-static void end(struct pfh_server *server, struct pfh_connection *connection) {
-  if (connection == NULL) return;
+static void end(struct pfh_lane *lane, struct pfh_connection *connection) {
+  struct pfh_server *const server = lane->server;
   pthread_mutex_lock(&server->mutex);
-  if (connection->previous != NULL) connection->previous->next = connection->next;
-  if (connection->next != NULL) connection->next->previous = connection->previous;
-  if (server->connections == connection) server->connections = connection->next;
+  if (connection != NULL) {
+    if (connection->previous != NULL) connection->previous->next = connection->next;
+    if (connection->next != NULL) connection->next->previous = connection->previous;
+    if (server->connections == connection) server->connections = connection->next;
+  }
+  lane->load -= 1;
+  server->load -= 1;
+  if (server->is_full) pfh_accept_interrupt(server);
+  server->is_full = 0;
   // A stop may wait for the last one.
   if (server->connections == NULL && atomic_load(&server->is_stopping)) pthread_cond_broadcast(&server->changed);
   pthread_mutex_unlock(&server->mutex);
+  if (connection == NULL) return;
   atomic_fetch_sub(&server->open, 1);
   free(connection->target);
   free(connection);
@@ -113,11 +128,11 @@ static void end(struct pfh_server *server, struct pfh_connection *connection) {
 
 void pfh_connection_notify(void *context, struct MHD_Connection *connection, void **socket_context,
                            enum MHD_ConnectionNotificationCode code) {
-  struct pfh_server *const server = context;
+  struct pfh_lane *const lane = context;
   if (code == MHD_CONNECTION_NOTIFY_STARTED) {
-    begin(server, connection, socket_context);
+    begin(lane, connection, socket_context);
   } else {
-    end(server, *socket_context);
+    end(lane, *socket_context);
     *socket_context = NULL;
   }
 }

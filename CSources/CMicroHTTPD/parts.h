@@ -23,6 +23,7 @@ enum pfh_phase { PFH_SILENT, PFH_IDLE, PFH_RECEIVING, PFH_ANSWERING };
 struct pfh_connection {
   struct pfh_connection *previous;
   struct pfh_connection *next;
+  struct pfh_lane *lane;
   int socket;
   /// Monotonic milliseconds after which the watch shuts the socket down.
   _Atomic int64_t deadline;
@@ -37,8 +38,19 @@ struct pfh_connection {
   char network[PFH_ADDRESS_TEXT];
 };
 
-struct pfh_server {
+/// One of libmicrohttpd's threads. It serves a connection from its beginning to its end.
+struct pfh_lane {
+  struct pfh_server *server;
   struct MHD_Daemon *daemon;
+  /// Connections that were handed to it and have not ended, under the server's mutex.
+  unsigned load;
+  /// Whether it runs a function of the application, which may wait for something.
+  atomic_int is_busy;
+};
+
+struct pfh_server {
+  /// As many as `limits.threads`.
+  struct pfh_lane *lanes;
   struct pfh_limits limits;
   /// Addresses without a limit of their own.
   char *unlimited;
@@ -46,22 +58,33 @@ struct pfh_server {
   void *context;
   int socket;
   uint16_t port;
+  pthread_t accepting;
+  /// An event descriptor that interrupts the wait of the thread that accepts.
+  int accept_wake;
   /// The path of a Unix socket; NULL for another one.
   char *local_path;
 
   /// Handshakes read it without a lock.
   _Atomic(pfh_certificate *) certificate;
 
-  /// Guards the list of connections, the counts of requests in flight and of answers put off, the state of each of
+  /// Guards the list of connections, the loads of the lanes, the counts of requests in flight and of answers put off, the state of each of
   /// those, and the end of the watch.
   pthread_mutex_t mutex;
   pthread_cond_t changed;
   pthread_t watch;
   /// The latest first.
   struct pfh_connection *connections;
+  /// Connections that were handed to libmicrohttpd and are not in the list yet.
+  uint64_t handed;
+  /// The loads of all lanes together.
+  uint64_t load;
+  /// The thread that accepts waits until a connection ends. It sets this before it waits, and the connection's end
+  /// interrupts it in the same section of the mutex that clears it.
+  int is_full;
   uint64_t in_flight;
-  /// Answers that were put off, whose connections libmicrohttpd has suspended. It must not be stopped with one.
-  uint64_t parked;
+  /// Reasons why libmicrohttpd must not be stopped yet: connections that are suspended and were not taken up again, and
+  /// calls that resume one. Such a call still uses libmicrohttpd when the connection may already have its answer.
+  uint64_t holds;
   /// No further connection is suspended: the server waits for the last ones.
   int is_closing;
   int is_ended;
@@ -94,6 +117,30 @@ enum pfh_result pfh_listen_local(int *listening, const char *path, unsigned mode
 /// The address of a peer in canonical form.
 void pfh_address_of_peer(char canonical[PFH_ADDRESS_TEXT], const struct sockaddr *peer);
 
+// accept.c
+
+/// Starts the thread that accepts. 0 if it cannot be had.
+int pfh_accept_start(struct pfh_server *server);
+
+/// Interrupts the wait of that thread, or its next one.
+void pfh_accept_interrupt(struct pfh_server *server);
+
+/// Ends it, once `is_stopping` is set, and closes the listening socket: the system refuses new connections, and those
+/// that nothing accepted yet.
+void pfh_accept_stop(struct pfh_server *server);
+
+// lanes.c
+
+/// Starts all lanes. 0 if one cannot be had; then none is left.
+int pfh_lanes_start(struct pfh_server *server, int is_secure);
+
+/// Stops all lanes, and waits for their threads.
+void pfh_lanes_stop(struct pfh_server *server);
+
+/// The lane for the next connection: one that is not busy, if there is one, and of those the one with the least load.
+/// Under the server's mutex.
+struct pfh_lane *pfh_lanes_choose(struct pfh_server *server);
+
 // certificate.c
 
 /// The server whose connections this thread serves: a thread of libmicrohttpd's pool serves one server in its life,
@@ -110,11 +157,11 @@ void *pfh_certificate_door(void);
 
 int64_t pfh_now(void);
 
-/// How many connections libmicrohttpd may hold: more than the limit, because one that was shut down to make room is
-/// closed a moment later by its own thread.
+/// How many connections may be open: more than the limit, because one that was shut down to make room is closed a moment
+/// later by its own thread.
 unsigned pfh_connections_held(const struct pfh_limits *limits);
 
-/// MHD_NotifyConnectionCallback.
+/// MHD_NotifyConnectionCallback of a lane.
 void pfh_connection_notify(void *context, struct MHD_Connection *connection, void **socket_context,
                            enum MHD_ConnectionNotificationCode code);
 

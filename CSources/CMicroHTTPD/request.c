@@ -299,16 +299,28 @@ void pfh_response_put_off(pfh_response *response, pfh_resume resume, void *work)
   response->work = work;
 }
 
+/// Gives up one of the holds.
+static void let_go(struct pfh_server *server) {
+  pthread_mutex_lock(&server->mutex);
+  server->holds -= 1;
+  if (server->holds == 0 && server->is_closing) pthread_cond_broadcast(&server->changed);
+  pthread_mutex_unlock(&server->mutex);
+}
+
 void pfh_response_wake(pfh_response *response) {
   struct pfh_server *const server = response->server;
   struct MHD_Connection *const connection = response->connection;
   pthread_mutex_lock(&server->mutex);
   response->is_woken = 1;
   const int is_parked = response->is_parked;
+  if (is_parked) server->holds += 1;
   if (server->is_closing) pthread_cond_broadcast(&server->changed);
   pthread_mutex_unlock(&server->mutex);
-  // A parked one is in the count, so that its server and its connection live until it is taken up again.
-  if (is_parked) MHD_resume_connection(connection);
+  if (!is_parked) return;
+  // The connection is suspended, so it lives until it is taken up again. That may come before this call returns, and
+  // the call still writes to libmicrohttpd's own descriptor then.
+  MHD_resume_connection(connection);
+  let_go(server);
 }
 
 /// Suspends the connection of an answer that was put off. 0 if the answer was woken meanwhile: go on with it.
@@ -317,7 +329,7 @@ static int park(struct pfh_server *server, struct MHD_Connection *connection, st
   // While the server ends, suspend nothing more: it would wait for one connection after the other.
   while (server->is_closing && !response->is_woken) pthread_cond_wait(&server->changed, &server->mutex);
   const int is_woken = response->is_woken;
-  if (!is_woken) server->parked += 1;
+  if (!is_woken) server->holds += 1;
   pthread_mutex_unlock(&server->mutex);
   if (is_woken) return 0;
   // Suspend first: a thread that finds the answer parked resumes its connection.
@@ -330,21 +342,16 @@ static int park(struct pfh_server *server, struct MHD_Connection *connection, st
   return 1;
 }
 
-/// Takes up an answer whose connection was suspended.
-static void unpark(struct pfh_server *server) {
-  pthread_mutex_lock(&server->mutex);
-  server->parked -= 1;
-  if (server->parked == 0 && server->is_closing) pthread_cond_broadcast(&server->changed);
-  pthread_mutex_unlock(&server->mutex);
-}
-
 /// Goes on with an answer that was put off and woken. `response` is where the next one is set; NULL for nowhere.
-static void go_on(struct pfh_response *put_off, struct pfh_response *response) {
+static void go_on(struct collected *collected, struct pfh_response *response) {
+  struct pfh_response *const put_off = &collected->response;
   const pfh_resume resume = put_off->resume;
   put_off->resume = NULL;
   put_off->is_woken = 0;
   put_off->is_parked = 0;
+  atomic_store(&collected->connection->lane->is_busy, 1);
   resume(put_off->work, response);
+  atomic_store(&collected->connection->lane->is_busy, 0);
 }
 
 /// Sends the answer, or waits for one that was put off.
@@ -353,7 +360,7 @@ static enum MHD_Result settle(struct pfh_server *server, struct MHD_Connection *
   struct pfh_response *const response = &collected->response;
   while (response->resume != NULL) {
     if (park(server, connection, response)) return MHD_YES;
-    go_on(response, response);
+    go_on(collected, response);
   }
   pfh_connection_grant(collected->connection, server->limits.request_ms);
   if (response->made == NULL) return refuse(connection, ACCEPTED);
@@ -392,7 +399,9 @@ static enum MHD_Result answer(struct pfh_server *server, struct MHD_Connection *
   collected->response.connection = connection;
   atomic_store(&collected->connection->phase, PFH_ANSWERING);
   atomic_store(&collected->connection->deadline, PFH_NO_DEADLINE);
+  atomic_store(&collected->connection->lane->is_busy, 1);
   server->respond(server->context, &request, &collected->response);
+  atomic_store(&collected->connection->lane->is_busy, 0);
   drop_body(server, collected);
   return settle(server, connection, collected);
 }
@@ -410,8 +419,8 @@ enum MHD_Result pfh_request_handle(void *context, struct MHD_Connection *connect
   }
   if (collected->refusal != ACCEPTED) return refuse(connection, collected->refusal);
   if (collected->response.resume == NULL) return answer(server, connection, collected, path, method);
-  unpark(server);
-  go_on(&collected->response, &collected->response);
+  let_go(server);
+  go_on(collected, &collected->response);
   return settle(server, connection, collected);
 }
 
@@ -425,8 +434,8 @@ void pfh_request_completed(void *context, struct MHD_Connection *connection, voi
   *state = NULL;
   // The connection ended between its answer's being woken and taken up.
   if (collected->response.resume != NULL) {
-    unpark(server);
-    go_on(&collected->response, NULL);
+    let_go(server);
+    go_on(collected, NULL);
   }
   if (collected->connection != NULL) {
     atomic_store(&collected->connection->phase, PFH_IDLE);

@@ -11,68 +11,8 @@
 
 #include "parts.h"
 
-/// TLS 1.2 with forward secrecy and authenticated encryption, and TLS 1.3.
-#define PRIORITIES                                                                                       \
-  "NONE:+VERS-TLS1.3:+VERS-TLS1.2:+AES-256-GCM:+CHACHA20-POLY1305:+AES-128-GCM:+ECDHE-ECDSA:+ECDHE-RSA:" \
-  "+AEAD:+GROUP-X25519:+GROUP-SECP256R1:+GROUP-SECP384R1:+SIGN-ALL:-SIGN-RSA-SHA1:-SIGN-ECDSA-SHA1:"     \
-  "-SIGN-DSA-SHA1:+COMP-NULL:%SERVER_PRECEDENCE"
-
 /// The most that a stop waits for the ends of connections that no request is in flight on.
 enum { CLOSE_MS = 2000 };
-
-static int start_daemon(struct pfh_server *server, int is_secure) {
-  const struct pfh_limits *const limits = &server->limits;
-  // No MHD_USE_ERROR_LOG: what it says is about clients' faults, and goes to standard error line by line.
-  const unsigned flags =
-      MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | (is_secure ? MHD_USE_TLS : 0U);
-  struct MHD_OptionItem options[16];
-  size_t count = 0;
-  options[count++] = (struct MHD_OptionItem){MHD_OPTION_LISTEN_SOCKET, server->socket, NULL};
-  options[count++] = (struct MHD_OptionItem){MHD_OPTION_CONNECTION_LIMIT, (intptr_t)pfh_connections_held(limits), NULL};
-  options[count++] = (struct MHD_OptionItem){MHD_OPTION_CONNECTION_MEMORY_LIMIT, (intptr_t)limits->head, NULL};
-#if MHD_VERSION >= PFH_STRICT_VERSION
-  // The strictest but the one for tests of clients: no bare LF, no continued lines.
-  options[count++] = (struct MHD_OptionItem){MHD_OPTION_CLIENT_DISCIPLINE_LVL, 2, NULL};
-#else
-  options[count++] = (struct MHD_OptionItem){MHD_OPTION_STRICT_FOR_CLIENT, 1, NULL};
-#endif
-  // The library warns about a pool of one, and uses the daemon's own thread.
-  if (limits->threads > 1) {
-    options[count++] = (struct MHD_OptionItem){MHD_OPTION_THREAD_POOL_SIZE, (intptr_t)limits->threads, NULL};
-  }
-  union {
-    void (*function)(void *, struct MHD_Connection *, void **, enum MHD_ConnectionNotificationCode);
-    intptr_t number;
-  } notify = {.function = pfh_connection_notify};
-  options[count++] = (struct MHD_OptionItem){MHD_OPTION_NOTIFY_CONNECTION, notify.number, server};
-  union {
-    void (*function)(void *, struct MHD_Connection *, void **, enum MHD_RequestTerminationCode);
-    intptr_t number;
-  } completed = {.function = pfh_request_completed};
-  options[count++] = (struct MHD_OptionItem){MHD_OPTION_NOTIFY_COMPLETED, completed.number, server};
-  union {
-    void *(*function)(void *, const char *, struct MHD_Connection *);
-    intptr_t number;
-  } begun = {.function = pfh_request_begun};
-  options[count++] = (struct MHD_OptionItem){MHD_OPTION_URI_LOG_CALLBACK, begun.number, server};
-  union {
-    size_t (*function)(void *, struct MHD_Connection *, char *);
-    intptr_t number;
-  } unescape = {.function = pfh_request_unescape};
-  options[count++] = (struct MHD_OptionItem){MHD_OPTION_UNESCAPE_CALLBACK, unescape.number, server};
-  if (is_secure) {
-    union {
-      const char *constant;
-      void *any;
-    } priorities = {.constant = PRIORITIES};
-    options[count++] = (struct MHD_OptionItem){MHD_OPTION_HTTPS_PRIORITIES, 0, priorities.any};
-    options[count++] = (struct MHD_OptionItem){MHD_OPTION_HTTPS_CERT_CALLBACK2, 0, pfh_certificate_door()};
-  }
-  options[count] = (struct MHD_OptionItem){MHD_OPTION_END, 0, NULL};
-  server->daemon = MHD_start_daemon(flags, 0, NULL, NULL, pfh_request_handle, server, MHD_OPTION_ARRAY, options,
-                                    MHD_OPTION_END);
-  return server->daemon != NULL;
-}
 
 /// Mutex, condition on the monotonic clock, and the watch's thread. 0 if one cannot be had.
 static int start_watch(struct pfh_server *server) {
@@ -137,10 +77,13 @@ enum pfh_result pfh_server_start(pfh_server **server, const char *address, uint1
     return result;
   }
   if (!start_watch(made)) goto no_watch;
-  if (!start_daemon(made, certificate != NULL)) goto no_daemon;
+  if (!pfh_lanes_start(made, certificate != NULL)) goto no_lanes;
+  if (!pfh_accept_start(made)) goto no_accept;
   *server = made;
   return PFH_OK;
-no_daemon:
+no_accept:
+  pfh_lanes_stop(made);
+no_lanes:
   stop_watch(made);
   end_watch(made);
 no_watch:
@@ -219,33 +162,31 @@ static void close_connections(struct pfh_server *server, uint32_t ms) {
   for (struct pfh_connection *each = server->connections; each != NULL; each = each->next) {
     shutdown(each->socket, SHUT_RDWR);
   }
-  while (server->connections != NULL && failure == 0) {
+  while ((server->connections != NULL || server->handed > 0) && failure == 0) {
     failure = pthread_cond_timedwait(&server->changed, &server->mutex, &end);
   }
   pthread_mutex_unlock(&server->mutex);
 }
 
-/// Waits until no connection is suspended: libmicrohttpd ends the process if it is stopped with one.
-static void await_parked(struct pfh_server *server) {
+/// Waits until libmicrohttpd may be stopped: with a suspended connection it ends the process, and a call that resumes
+/// one would use what was freed.
+static void await_holds(struct pfh_server *server) {
   pthread_mutex_lock(&server->mutex);
   server->is_closing = 1;
-  while (server->parked > 0) pthread_cond_wait(&server->changed, &server->mutex);
+  while (server->holds > 0) pthread_cond_wait(&server->changed, &server->mutex);
   pthread_mutex_unlock(&server->mutex);
 }
 
 int pfh_server_stop(pfh_server *server, uint32_t drain_ms) {
   atomic_store(&server->is_stopping, 1);
-  MHD_quiesce_daemon(server->daemon);
   // Remove the name while the socket is still held: a successor cannot have made its own there yet.
   if (server->local_path != NULL) (void)unlink(server->local_path);
-  // Refuses from now on; closed only when no thread can be about to accept from it any more.
-  shutdown(server->socket, SHUT_RDWR);
+  pfh_accept_stop(server);
   const int is_drained = drain(server, drain_ms);
   close_connections(server, CLOSE_MS);
-  await_parked(server);
-  MHD_stop_daemon(server->daemon);
+  await_holds(server);
+  pfh_lanes_stop(server);
   stop_watch(server);
-  close(server->socket);
   return is_drained;
 }
 

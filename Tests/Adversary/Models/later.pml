@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Answers that are put off: CSources/CMicroHTTPD/request.c, pfh_response_wake, park, unpark; server.c, await_parked.
+/* Answers that are put off: CSources/CMicroHTTPD/request.c, pfh_response_wake, park, let_go; server.c, await_holds.
  *
  * One atomic block is one stretch of code behind the server's mutex, or one call of libmicrohttpd. Each of REQUESTS
  * requests is a thread of its own, which puts its answer off ROUNDS times; one further thread wakes each round, at any
  * time after the answer was put off. A last one stops the server.
  *
  * What spin refuses: a state from which no thread goes on (a hang), a connection that is resumed without being
- * suspended, a thread that touches an answer that has gone, and a library that is stopped with a suspended connection.
+ * suspended, a thread that touches an answer that has gone, and a library that is stopped with a suspended connection or
+ * during a call of it. A call that resumes has two steps: after the first one the connection may be taken up, and the
+ * second one still uses the library.
  * With -DCLAIM=1: an execution in which the stop never comes to its end.
  *
  * -DOLD=1 marks the answer parked before its connection is suspended; -DOLD=2 looks at the wake-up once, before it
- * suspends; -DOLD=3 stops the library without waiting; -DOLD=4 counts a connection after it was suspended. All must be
- * refused.
+ * suspends; -DOLD=3 stops the library without waiting; -DOLD=4 counts a connection after it was suspended; -DOLD=5 does
+ * not count the thread that resumes. All must be refused.
  */
 
 #ifndef REQUESTS
@@ -37,7 +39,8 @@ inline resume(i) {
   atomic {
     assert(suspended[i] && !stopped);
     suspended[i] = false
-  }
+  };
+  atomic { assert(!stopped) }
 }
 
 proctype request(byte i) {
@@ -108,10 +111,18 @@ proctype waker(byte i) {
     atomic {
       assert(!gone[i]);
       woken[i] = true;
-      found = parked[i]
+      found = parked[i];
+      if
+      :: found && OLD != 5 -> count++
+      :: else
+      fi
     };
     if
-    :: found -> resume(i)
+    :: found ->
+      resume(i);
+#if OLD != 5
+      atomic { count-- }
+#endif
     :: else
     fi;
     round++

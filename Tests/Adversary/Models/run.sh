@@ -69,6 +69,7 @@ expect 'answers put off, marked before they are suspended' asserts later 0 -DOLD
 expect 'answers put off with one look at the wake-up' hangs later 0 -DOLD=2
 expect 'answers put off with a stop that does not wait' asserts later 0 -DOLD=3
 expect 'answers put off, counted after they are suspended' asserts later 0 -DOLD=4
+expect 'answers put off with a stop that does not wait for who resumes' asserts later 0 -DOLD=5
 if [[ ${1:-} == --long ]]; then
   expect 'handoff, 3 workers' held handoff 0 -DWORKERS=3
 fi

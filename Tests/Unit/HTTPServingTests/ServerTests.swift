@@ -49,6 +49,28 @@ struct ServerTests {
     #expect(server.counts.connectionsAccepted == 1)
   }
 
+  @Test("A new connection is served by a thread that does not wait, if there is one")
+  func freeThread() throws {
+    let gate = Gate()
+    let server = try HTTPServer(
+      Answering { request in
+        if request.path == "/slow" { gate.pass() }
+        return HTTPResponse(status: 200)
+      }
+    ) { $0.limits.threads = 4 }
+    let slow = try (0..<3).map { _ in
+      let wire = try server.connect()
+      wire.send("GET /slow HTTP/1.1\r\nHost: localhost\r\n\r\n")
+      gate.waitForArrival()
+      return wire
+    }
+    let others = try (0..<20).map { _ in try server.connect() }
+    for wire in others { #expect(try wire.ask("GET", "/")?.status == 200) }
+    for _ in slow { gate.open() }
+    for wire in slow { #expect(try wire.answer()?.status == 200) }
+    #expect(server.stop())
+  }
+
   @Test("Requests sent at once are answered in order")
   func pipelining() throws {
     let server = try HTTPServer()

@@ -101,7 +101,7 @@ struct StopTests {
 
   @Test("Servers start and stop while clients come")
   func restarts() throws {
-    for _ in 0..<20 {
+    for _ in 0..<60 {
       let server = try HTTPServer { $0.limits.threads = 4 }
       let port = server.port
       let stop = Mutex<Stop?>(nil)

@@ -43,16 +43,16 @@ REQUESTS = [
 ]
 
 
-def build(folder):
+def build(folder, name, *more):
     flags = subprocess.run(["pkg-config", "--cflags", "--libs", "libmicrohttpd", "gnutls"], check=True,
                            capture_output=True, text=True).stdout.split()
-    door = folder / "door"
+    program = folder / name
     subprocess.run([os.environ.get("CC", "cc"), "-std=c11", "-O1", "-g", "-Wall", "-Wextra", "-Wpedantic",
                     "-Wconversion", "-Wshadow", "-Werror", "-fsanitize=address,undefined",
                     "-fno-sanitize-recover=all", f"-I{ROOT}/CSources/CMicroHTTPD/include",
-                    *sorted((ROOT / "CSources" / "CMicroHTTPD").glob("*.c")), HERE / "door.c", *flags, "-lpthread",
-                    "-o", door], check=True)
-    return door
+                    *sorted((ROOT / "CSources" / "CMicroHTTPD").glob("*.c")), HERE / f"{name}.c", *flags, *more,
+                    "-lpthread", "-o", program], check=True)
+    return program
 
 
 def hostile(draw):
@@ -122,7 +122,10 @@ def main():
     checks = Checks()
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
-        door = build(folder)
+        resume = build(folder, "resume", "-Wl,--wrap=MHD_resume_connection")
+        checks.that(subprocess.run([resume], timeout=60).returncode == 0,
+                    "a stop waits for a thread that wakes an answer")
+        door = build(folder, "door")
         chain, key = make_certificate(folder, "door")
         stops = [stop_under_fire(door) for _ in range(STOPS)]
         checks.that(stops == [0] * STOPS, f"stops while refused requests come in: {stops}")
