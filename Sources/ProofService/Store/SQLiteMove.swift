@@ -186,6 +186,7 @@ package final class SQLiteArrival: MoveTarget {
   package func commit(_ mark: MoveMark) throws(StoreError) {
     do {
       let connection = try opened()
+      try connection.run(.fillHours)
       try connection.query("INSERT INTO arrival VALUES (?)", [.bytes(mark.id)])
       try connection.run(.commit)
       guard try connection.text("PRAGMA journal_mode = WAL") == "wal" else {

@@ -57,7 +57,8 @@ extension SQLiteStore {
     try connection.run(
       .insert, slot: slot,
       [
-        .bytes(use.device.bytes), .bytes(use.salt.bytes), .bytes(use.report.bytes),
+        .bytes(use.device.bytes), .bytes(use.salt.bytes),
+        .integer(SpentRing.place(of: use.salt)), .bytes(use.report.bytes),
         .bytes(raises ? use.answer : []),
       ])
     if last < minute {
@@ -92,12 +93,12 @@ extension SQLiteStore {
   ) throws(StoreError) {
     let device = SQLiteValue.bytes(use.device.bytes)
     let generation = SQLiteValue.integer(Int64(sighting.generation))
-    try connection.run(
-      .sight,
-      [
-        device, .integer(use.time), sighting.gate == nil ? generation : .integer(0),
-        .bytes(sighting.note),
-      ])
+    let values = [
+      device, .integer(use.time), sighting.gate == nil ? generation : .integer(0),
+      .bytes(sighting.note),
+    ]
+    // A statement that may set the hour writes its index, also if the hour stays.
+    if try connection.run(.sightAgain, values) == 0 { try connection.run(.sight, values) }
     if let gate = sighting.gate {
       try connection.run(.raiseLine, [device, .bytes(gate.bytes), generation])
     }
@@ -115,7 +116,10 @@ extension SQLiteStore {
   ) throws(StoreError) -> SpentMark? {
     var mark: SpentMark?
     var isDamaged = false
-    try connection.run(.find, slot: slot, [.bytes(device.bytes), .bytes(salt.bytes)]) { row in
+    try connection.run(
+      .find, slot: slot,
+      [.bytes(device.bytes), .bytes(salt.bytes), .integer(SpentRing.place(of: salt))]
+    ) { row in
       guard let report = try? Digest(row.bytes(0)) else {
         isDamaged = true
         return

@@ -37,13 +37,19 @@ public final class SQLiteStore: Store {
     }
     try Self.check(connection)
     try connection.execute(
-      "PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA secure_delete = ON")
+      """
+      PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA secure_delete = ON;
+      PRAGMA cache_size = -\(Self.writerCacheKiB);
+      """)
     if version < SQLiteStatement.schemaVersion { try Self.migrate(connection) }
     self.path = path
     writer = WriteQueue(connection)
     readers = try SQLiteReaders(path: path, patience: patience)
     surveyor = CoreLock(try SQLiteConnection(path: path, patience: patience))
   }
+
+  /// The cache of the connection that writes. Others read anew after each commit.
+  static let writerCacheKiB = 8_192
 
   /// The most pages that are checked at the start, so that a start takes no longer the more devices
   /// there are. Damage beyond is found when it is read.
@@ -262,7 +268,9 @@ public final class SQLiteStore: Store {
           revision: UInt64(bitPattern: row.integer(0)), device: device, mark: mark)
       }
       if let salt {
-        try connection.run(.glance, slot: salt.slot, values + [.bytes(salt.salt.bytes)], each: take)
+        let place = SpentRing.place(of: salt.salt)
+        try connection.run(
+          .glance, slot: salt.slot, values + [.bytes(salt.salt.bytes), .integer(place)], each: take)
       } else {
         try connection.run(.glance, values, each: take)
       }

@@ -166,4 +166,14 @@ public enum SpentRing {
 
   /// The slot of a minute.
   public static func slot(of minute: Int64) -> Int { Int(minute % Int64(slotCount)) }
+
+  /// The bytes of a salt that make its place, the highest first: of the second in which it expires,
+  /// then its noise. docs/SERVICE.md, section 4, has a salt's layout.
+  static let placeBytes = [0, 7, 6]
+
+  /// A number that is near for salts that were made one after the other. Other salts may share it.
+  static func place(of salt: Salt) -> Int64 {
+    let bytes = salt.bytes
+    return placeBytes.reduce(0) { $0 * 256 + Int64(bytes[$1]) }
+  }
 }

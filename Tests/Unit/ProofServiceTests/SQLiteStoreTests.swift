@@ -166,7 +166,7 @@ import Testing
     let newer = place.path(of: "newer")
     do { _ = try SQLiteStore(creatingAt: newer) }
     do { try SQLiteConnection(path: newer, patience: 0).execute("PRAGMA user_version = 9") }
-    #expect(throws: StoreError.tooNew(path: newer, version: 9, known: 2)) {
+    #expect(throws: StoreError.tooNew(path: newer, version: 9, known: 3)) {
       try SQLiteStore(at: newer)
     }
 
@@ -319,8 +319,93 @@ import Testing
     let fresh = place.path(of: "fresh")
     do { _ = try SQLiteStore(creatingAt: fresh) }
     #expect(try Self.columns(path) == Self.columns(fresh))
-    #expect(try SQLiteConnection(path: path, patience: 0).number("PRAGMA user_version") == 2)
+    #expect(try SQLiteConnection(path: path, patience: 0).number("PRAGMA user_version") == 3)
     _ = try SQLiteStore(at: path)
+  }
+
+  @Test func `a store of version 2 loses nothing: hours of devices, places of marks`() throws {
+    let place = Workplace()
+    let path = place.path(of: "store")
+    var generator = SeededGenerator(seed: 20)
+    // All digits of hexadecimal numbers, in each place.
+    let salts = try (0..<600).map { number in
+      try Salt((0..<16).map { UInt8(truncatingIfNeeded: number * 17 + $0 * 29 + 1) })
+    } + (0..<400).map { _ in .random(using: &generator) }
+    do {
+      let store = try SQLiteStore(creatingAt: path)
+      for number in 1...9 as ClosedRange<UInt8> {
+        #expect(try Self.see(Spender.device(number), at: 1_000 * Int64(number), store) == .used)
+      }
+      for (number, salt) in salts.enumerated() {
+        #expect(try store.use(Self.use(of: salt, number, store)) == .used)
+      }
+    }
+    do {
+      let old = try SQLiteConnection(path: path, patience: 0)
+      try old.execute(
+        """
+        DROP INDEX device_seen_hour; ALTER TABLE device DROP COLUMN seen_hour;
+        CREATE INDEX device_last_seen ON device (last_seen); PRAGMA user_version = 2;
+        """)
+      for slot in 0..<SpentRing.slotCount {
+        try old.execute(
+          """
+          ALTER TABLE spent_\(slot) RENAME TO x;
+          CREATE TABLE spent_\(slot) (device BLOB NOT NULL, salt BLOB NOT NULL,
+            report BLOB NOT NULL, answer BLOB NOT NULL, UNIQUE (device, salt)) STRICT;
+          INSERT INTO spent_\(slot) SELECT device, salt, report, answer FROM x; DROP TABLE x;
+          """)
+      }
+    }
+    let store = try SQLiteStore(at: path)
+    for (number, salt) in salts.enumerated() {
+      let use = try Self.use(of: salt, number, store)
+      #expect(try store.mark(of: use)?.report == use.report)
+      #expect(try store.use(use) == .again([UInt8(number % 251)]))
+    }
+    let fresh = place.path(of: "fresh")
+    do { _ = try SQLiteStore(creatingAt: fresh) }
+    #expect(try Self.columns(path) == Self.columns(fresh))
+    #expect(try Self.strayHours(path) == 0)
+    #expect(try store.devices(latest: 3).map(\.lastSeen) == [9_000, 8_000, 7_000])
+    #expect(try store.dropDevices(lastSeenBefore: 3_500, atMost: 9) == 3)
+    #expect(try store.devices(latest: 9).map(\.lastSeen).last == 4_000)
+  }
+
+  private static func use(of salt: Salt, _ number: Int, _ store: any Store) throws -> SaltUse {
+    SaltUse(
+      of: salt, by: Spender.device(UInt8(number % 9 + 1)), expiring: 1_000 + Int64(number), at: 900,
+      report: Digest(hashing: [UInt8(number % 256)]), answer: [UInt8(number % 251)],
+      revision: try store.revision())
+  }
+
+  private static func see(
+    _ device: InstanceID, at time: Int64, _ store: any Store
+  ) throws -> SaltOutcome {
+    let version = try store.device(device)?.version ?? 0
+    return try store.use(
+      SaltUse(
+        of: .random(), by: device, expiring: time + 300, at: time, report: Digest(hashing: [1]),
+        answer: [1], revision: try store.revision(),
+        sighting: DeviceSighting(over: version, note: [])))
+  }
+
+  /// The count of devices whose hour is not that of their last sighting.
+  private static func strayHours(_ path: String) throws -> Int64 {
+    try SQLiteConnection(path: path, patience: 0).number(
+      "SELECT count(*) FROM device WHERE seen_hour <> last_seen / 3600")
+  }
+
+  @Test func `a device has the hour of its last sighting, whichever way the clock goes`() throws {
+    let place = Workplace()
+    let path = place.path(of: "store")
+    let store = try SQLiteStore(creatingAt: path)
+    for time in [7_199, 7_200, 7_201, 10_799, 10_800, 3_600, 10_801, 100_000, 7_200] as [Int64] {
+      #expect(try Self.see(Spender.device(1), at: time, store) == .used)
+      #expect(try Self.strayHours(path) == 0, "\(time)")
+    }
+    #expect(try store.device(Spender.device(1))?.lastSeen == 100_000)
+    #expect(try store.device(Spender.device(1))?.version == 9)
   }
 
   @Test func `a step to a newer schema that fails leaves the store as it was`() throws {
