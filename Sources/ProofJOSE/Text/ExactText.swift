@@ -25,7 +25,10 @@ enum ExactText {
 
   /// Whether a text has no control characters, and so is safe in a log line or a C string.
   static func isPrintable(_ text: String) -> Bool {
-    text.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }
+    text.unicodeScalars.allSatisfy {
+      $0.isASCII
+        ? $0.value >= 0x20 && $0.value != 0x7F : $0.properties.generalCategory != .control
+    }
   }
 
   /// Makes received text fit for an error message: short, one line, ASCII.

@@ -34,25 +34,20 @@ extension SQLiteStore {
   private static func use(
     _ use: SaltUse, _ connection: SQLiteConnection
   ) throws(StoreError) -> SaltOutcome {
-    guard try counter(revisionName, connection) == use.revision else { return .changed }
     let minute = SpentRing.minute(of: use.expiry)
     let slot = SpentRing.slot(of: minute)
-    var floor = Int64.max
-    var last = Int64.max
-    try connection.run(.spentSlot, [.integer(Int64(slot))]) {
-      floor = $0.integer(0)
-      last = $0.integer(1)
-    }
-    guard use.expiry > use.time, minute >= floor else { return .stale }
-    if let mark = try mark(of: use.salt, by: use.device, in: slot, connection) {
-      return mark.outcome(for: use.report)
-    }
+    let facts = try UseFacts(use, in: slot, connection)
+    guard facts.revision == use.revision else { return .changed }
+    guard use.expiry > use.time, minute >= facts.floor else { return .stale }
+    if let mark = facts.mark { return mark.outcome(for: use.report) }
     var raises = true
     if let sighting = use.sighting {
-      let device = try judged(use.device, sighting.gate, connection)
-      raises =
-        !sighting.mustRaiseGeneration || Int64(sighting.generation) > device.generation
-      guard !raises || sighting.version == device.version else { return .changed }
+      let generation =
+        if let gate = sighting.gate { try line(use.device, gate, connection) } else {
+          facts.generation
+        }
+      raises = !sighting.mustRaiseGeneration || Int64(sighting.generation) > generation
+      guard !raises || sighting.version == facts.version else { return .changed }
     }
     try connection.run(
       .insert, slot: slot,
@@ -61,7 +56,7 @@ extension SQLiteStore {
         .integer(SpentRing.place(of: use.salt)), .bytes(use.report.bytes),
         .bytes(raises ? use.answer : []),
       ])
-    if last < minute {
+    if facts.last < minute {
       try connection.run(.raiseLast, [.integer(Int64(slot)), .integer(minute)])
     }
     guard raises else { return .stale }
@@ -69,23 +64,15 @@ extension SQLiteStore {
     return .used
   }
 
-  /// The version of a device's row, and the generation that a use must be above.
-  private static func judged(
-    _ device: InstanceID, _ gate: GateID?, _ connection: SQLiteConnection
-  ) throws(StoreError) -> (version: UInt64, generation: Int64) {
-    var version: UInt64 = 0
+  /// The generation of a device's line at a gate.
+  private static func line(
+    _ device: InstanceID, _ gate: GateID, _ connection: SQLiteConnection
+  ) throws(StoreError) -> Int64 {
     var generation: Int64 = 0
-    try connection.run(.device, [.bytes(device.bytes)]) { row in
-      generation = row.integer(3)
-      version = UInt64(bitPattern: row.integer(5))
+    try connection.run(.line, [.bytes(device.bytes), .bytes(gate.bytes)]) {
+      generation = $0.integer(0)
     }
-    if let gate {
-      generation = 0
-      try connection.run(.line, [.bytes(device.bytes), .bytes(gate.bytes)]) {
-        generation = $0.integer(0)
-      }
-    }
-    return (version, generation)
+    return generation
   }
 
   private static func note(
@@ -111,25 +98,6 @@ extension SQLiteStore {
     }
   }
 
-  private static func mark(
-    of salt: Salt, by device: InstanceID, in slot: Int, _ connection: SQLiteConnection
-  ) throws(StoreError) -> SpentMark? {
-    var mark: SpentMark?
-    var isDamaged = false
-    try connection.run(
-      .find, slot: slot,
-      [.bytes(device.bytes), .bytes(salt.bytes), .integer(SpentRing.place(of: salt))]
-    ) { row in
-      guard let report = try? Digest(row.bytes(0)) else {
-        isDamaged = true
-        return
-      }
-      mark = SpentMark(report, answer: row.bytes(1))
-    }
-    if isDamaged { throw .damaged(path: connection.path, detail: "a digest that is none") }
-    return mark
-  }
-
   /// Drops all marks of slots whose last mark expired.
   @discardableResult
   public func dropMarks(expiredBefore time: Int64) throws(StoreError) -> Int {
@@ -152,5 +120,42 @@ extension SQLiteStore {
       })
     guard case .count(let count) = result else { preconditionFailure("The job counts.") }
     return Int(count)
+  }
+}
+
+/// All that a use of a salt is judged by, read in one statement.
+private struct UseFacts {
+  private(set) var revision: UInt64 = 0
+  /// The lowest minute that the slot takes, and its highest. Without a row it takes none.
+  private(set) var floor = Int64.max
+  private(set) var last = Int64.max
+  private(set) var mark: SpentMark?
+  /// The version and the generation of the device's row; 0 for an unknown one.
+  private(set) var version: UInt64 = 0
+  private(set) var generation: Int64 = 0
+
+  init(_ use: SaltUse, in slot: Int, _ connection: SQLiteConnection) throws(StoreError) {
+    var isDamaged = false
+    try connection.run(
+      .facts, slot: slot,
+      [
+        SQLiteStore.revisionName, .bytes(use.device.bytes), .bytes(use.salt.bytes),
+        .integer(SpentRing.place(of: use.salt)),
+      ]
+    ) { row in
+      revision = UInt64(bitPattern: row.integer(0))
+      floor = row.integer(1)
+      last = row.integer(2)
+      if row.integer(3) == 1 {
+        if let report = try? Digest(row.bytes(4)) {
+          mark = SpentMark(report, answer: row.bytes(5))
+        } else {
+          isDamaged = true
+        }
+      }
+      version = UInt64(bitPattern: row.integer(6))
+      generation = row.integer(7)
+    }
+    if isDamaged { throw .damaged(path: connection.path, detail: "a digest that is none") }
   }
 }

@@ -2,7 +2,7 @@
 
 /// Every statement that is prepared once and kept, and the schema.
 enum SQLiteStatement: Int, CaseIterable {
-  case row, rows, insertRow, putRow, removeRow, counter, advance, spentSlot, raiseLast,
+  case row, rows, insertRow, putRow, removeRow, counter, advance, raiseLast,
     deadSlots, raiseFloor, device, glance, latestDevices, sightAgain, sight, eldestDevices,
     fillHours, dropDevice, raise,
     line,
@@ -22,7 +22,6 @@ enum SQLiteStatement: Int, CaseIterable {
       INSERT INTO counter (name, value) VALUES (?, ?)
       ON CONFLICT DO UPDATE SET value = value + excluded.value
       """
-    case .spentSlot: "SELECT floor, last FROM spent_ring WHERE slot = ?"
     case .raiseLast: "UPDATE spent_ring SET last = ?2 WHERE slot = ?1 AND last < ?2"
     case .deadSlots: "SELECT slot FROM spent_ring WHERE last > 0 AND last < ?"
     case .raiseFloor: "UPDATE spent_ring SET floor = last + 1, last = 0 WHERE slot = ?"
@@ -194,7 +193,8 @@ enum SQLiteStatement: Int, CaseIterable {
 /// A statement about one table of ``SpentRing``, prepared once and kept.
 struct SpentStatement: Hashable {
   enum Verb: Int, CaseIterable {
-    case find
+    /// All that a use is judged by: the revision, the slot's bounds, the mark and the device.
+    case facts
     /// As ``SQLiteStatement/glance``, with the mark of a salt.
     case glance
     case insert
@@ -211,7 +211,13 @@ struct SpentStatement: Hashable {
 
   var sql: String {
     switch verb {
-    case .find: "SELECT report, answer FROM spent_\(slot) WHERE place = ?3 AND device = ?1 AND salt = ?2"
+    case .facts:
+      """
+      SELECT (SELECT value FROM counter WHERE name = ?1), r.floor, r.last, s.rowid IS NOT NULL,
+      s.report, s.answer, d.version, d.generation FROM spent_ring AS r
+      LEFT JOIN spent_\(slot) AS s ON s.place = ?4 AND s.device = ?2 AND s.salt = ?3
+      LEFT JOIN device AS d ON d.device = ?2 WHERE r.slot = \(slot)
+      """
     case .glance:
       """
       SELECT \(SQLiteStatement.glanceColumns), s.report, s.answer FROM \(SQLiteStatement.glanceTables)
