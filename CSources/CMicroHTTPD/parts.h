@@ -67,8 +67,8 @@ struct pfh_server {
   /// Handshakes read it without a lock.
   _Atomic(pfh_certificate *) certificate;
 
-  /// Guards the list of connections, the loads of the lanes, the counts of requests in flight and of answers put off, the state of each of
-  /// those, and the end of the watch.
+  /// Guards the list of connections, the loads of the lanes, the counts of requests in flight and of answers put off,
+  /// the state of each of those, and the end of the watch.
   pthread_mutex_t mutex;
   pthread_cond_t changed;
   pthread_t watch;
@@ -157,8 +157,8 @@ void *pfh_certificate_door(void);
 
 int64_t pfh_now(void);
 
-/// How many connections may be open: more than the limit, because one that was shut down to make room is closed a moment
-/// later by its own thread.
+/// How many connections may be open: more than the limit, because one that was shut down to make room is closed a
+/// moment later by its own thread.
 unsigned pfh_connections_held(const struct pfh_limits *limits);
 
 /// MHD_NotifyConnectionCallback of a lane.

@@ -51,10 +51,9 @@ pfp_compress_fn pfp_kernel_compress(enum pfp_kernel kernel) {
   return NULL;
 }
 
-static enum pfp_kernel best(void) {
-  if (pfp_machine_has_x8()) return PFP_KERNEL_X8;
-  if (pfp_machine_has_x4()) return PFP_KERNEL_X4;
-  return PFP_KERNEL_PORTABLE;
+enum pfp_kernel pfp_kernel_best(bool has_x4, bool has_x8) {
+  if (has_x8) return PFP_KERNEL_X8;
+  return has_x4 ? PFP_KERNEL_X4 : PFP_KERNEL_PORTABLE;
 }
 
 /// RFC 7693, section 2.5 and 3.3, with the salt and personalisation of the BLAKE2 paper: the parameter block goes into
@@ -90,7 +89,8 @@ int pfp_hash_init(struct pfp_hash *hash, const uint8_t key[PFP_HASH_KEY_BYTES],
   if (!pfp_kernel_available(kernel)) return PFP_E_ARGUMENT;
   memcpy(hash->key, key, sizeof hash->key);
   memcpy(hash->salt, salt, sizeof hash->salt);
-  hash->kernel = (uint8_t)(kernel == PFP_KERNEL_BEST ? best() : kernel);
+  hash->kernel = (uint8_t)(kernel == PFP_KERNEL_BEST ? pfp_kernel_best(pfp_machine_has_x4(), pfp_machine_has_x8())
+                                                        : kernel);
   compress = pfp_kernel_compress(hash->kernel);
   for (unsigned role = 0; role < PFP_ROLES && compress != NULL; role++) {
     prepare(hash->start[role], hash, role, compress);

@@ -6,6 +6,8 @@
 #ifndef PFP_HASH_LANES_H
 #define PFP_HASH_LANES_H
 
+#include <stdbool.h>
+
 #include "hash.h"
 #include "hash/kernel.h"
 
@@ -47,5 +49,8 @@ unsigned pfp_kernel_width(enum pfp_kernel kernel);
 
 /// The kernel's compression; NULL for the portable one.
 pfp_compress_fn pfp_kernel_compress(enum pfp_kernel kernel);
+
+/// The kernel for a machine that can run these.
+enum pfp_kernel pfp_kernel_best(bool has_x4, bool has_x8);
 
 #endif

@@ -151,6 +151,8 @@ class Log(unittest.TestCase):
         self.provision(log="yes")
         for number in ("15", "-16", "4194320", "x"):
             self.assertEqual(self.hardware.run("--provision", "--log-number", number).returncode, 2)
+            self.file.write_text(f"log = yes\nlog-number = {number}\n")
+            self.assertIn("provisioning:2: not", self.hardware.run("--provision", str(self.file)).stderr)
         self.file.write_text("secret-key = " + bytes(range(9, 41)).hex() + "\n")
         self.refused("belongs to the id and key before", str(self.file))
         self.live(1)

@@ -270,6 +270,13 @@ static void kernels_that_do_not_exist(void) {
             pfp_kernel_available(PFP_KERNEL_X8) ? ", x8" : "");
 }
 
+static void the_widest_kernel_is_the_best(void) {
+  CHECK_NUMBER(pfp_kernel_best(false, false), PFP_KERNEL_PORTABLE);
+  CHECK_NUMBER(pfp_kernel_best(true, false), PFP_KERNEL_X4);
+  CHECK_NUMBER(pfp_kernel_best(false, true), PFP_KERNEL_X8);
+  CHECK_NUMBER(pfp_kernel_best(true, true), PFP_KERNEL_X8);
+}
+
 static const struct test tests[] = {
     TEST("random leaves have libsodium's digest in every kernel", random_leaves_as_libsodium),
     TEST("every length around a block's edge has libsodium's digest in every kernel", block_edges),
@@ -278,6 +285,7 @@ static const struct test tests[] = {
     TEST("each bit of key and salt, and the role, changes the digest", key_salt_and_role_matter),
     TEST("the bytes a tree hashes are not a content with the tree's digest", a_tree_is_no_content),
     TEST("a kernel that does not exist or cannot run is refused", kernels_that_do_not_exist),
+    TEST("the best kernel is the widest that the machine can run", the_widest_kernel_is_the_best),
 };
 
 const struct suite hash_suite = SUITE("hash", tests);

@@ -111,6 +111,47 @@ static void consumed_in_order(void) {
   CHECK(known.first == NULL);
 }
 
+/// What a failed measurement had not come to is kept behind what it had, and further entries come behind both.
+static void kept_after_a_failure(void) {
+  struct pfp_known known;
+  struct pfp_known_consumer consumer;
+  struct dice dice = {13};
+  char path[64], last[64] = "";
+  unsigned i = 0, kept = 0, found = 0;
+  faults_reset();
+  pfp_known_init(&known);
+  for (; i < 600; i++) {
+    struct pfp_known_entry entry = entry_number(&dice, path, i);
+    entry.path_size = (uint32_t)snprintf(path, sizeof path, "%06u", i);
+    entry.identity.device = 1;
+    if (!CHECK(pfp_known_append(&known, &entry, SIZE_MAX))) return;
+  }
+  pfp_known_consume(&consumer, &known);
+  CHECK(pfp_known_find(&consumer, "000001") != NULL);
+  pfp_known_consumed(&consumer, &known, true);
+  for (struct pfp_known_page *page = known.first; page != NULL; page = page->next) kept += page->entries;
+  CHECK(kept > 0 && kept < 600);
+  for (; i < 1200; i++) {
+    struct pfp_known_entry entry = entry_number(&dice, path, i);
+    entry.path_size = (uint32_t)snprintf(path, sizeof path, "%06u", i);
+    entry.identity.device = 1;
+    if (!CHECK(pfp_known_append(&known, &entry, SIZE_MAX))) break;
+  }
+  for (struct pfp_known_page *page = known.first; page != NULL; page = page->next) {
+    struct pfp_known_cursor cursor;
+    pfp_known_read(&cursor, &known, page);
+    while (pfp_known_next(&cursor)) {
+      test_case("%s after %s", cursor.path, last);
+      CHECK(strcmp(cursor.path, last) > 0);
+      memcpy(last, cursor.path, cursor.entry.path_size + 1);
+      found++;
+    }
+  }
+  CHECK_COUNT(found, kept + 600);
+  CHECK_COUNT(pfp_known_clear(&known), 0);
+  CHECK(known.bytes == 0);
+}
+
 static unsigned open_descriptors(void) {
   unsigned count = 0;
   for (int fd = 0; fd < 1024; fd++) count += fcntl(fd, F_GETFD) >= 0;
@@ -162,6 +203,7 @@ static const struct test tests[] = {
     TEST("packed entries are read back", round_trip),
     TEST("20,000 entries fit in 2.25 MiB, and what does not fit is refused", twenty_thousand),
     TEST("entries are found in order, and pages given back", consumed_in_order),
+    TEST("what a failed measurement had not come to is kept, and more is added", kept_after_a_failure),
     TEST("no descriptor is lost, and none closed twice", descriptors_are_not_lost),
 };
 

@@ -328,9 +328,10 @@ import Testing
     let path = place.path(of: "store")
     var generator = SeededGenerator(seed: 20)
     // All digits of hexadecimal numbers, in each place.
-    let salts = try (0..<600).map { number in
-      try Salt((0..<16).map { UInt8(truncatingIfNeeded: number * 17 + $0 * 29 + 1) })
-    } + (0..<400).map { _ in .random(using: &generator) }
+    let salts =
+      try (0..<600).map { number in
+        try Salt((0..<16).map { UInt8(truncatingIfNeeded: number * 17 + $0 * 29 + 1) })
+      } + (0..<400).map { _ in .random(using: &generator) }
     do {
       let store = try SQLiteStore(creatingAt: path)
       for number in 1...9 as ClosedRange<UInt8> {
