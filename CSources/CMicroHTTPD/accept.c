@@ -5,6 +5,9 @@
 // libmicrohttpd accepts by itself, too, but cannot end that safely: in 0.9.75, MHD_quiesce_daemon and a thread of the
 // pool that wakes at the same moment both remove the listening socket from the pool's epoll set, and the second one
 // ends the process ("Failed to remove listen FD from epoll set").
+//
+// A lane keeps a connection to its end. So while all lanes are in functions of the application, connections wait in the
+// system's queue, and each lane that comes back gets one. The model is Tests/Adversary/Models/accept.pml.
 
 #define _GNU_SOURCE
 
@@ -21,9 +24,9 @@
 enum { PAUSE_MS = 100 };
 
 /// Why the thread does not wait for the next connection.
-enum pause { READY, FULL, FAILED };
+enum pause { READY, INTERRUPTED, FAILED };
 
-/// Waits for a connection, for room or for the end of a pause. 0 if the thread has to end.
+/// Waits for a connection, for an interruption or for the end of a pause. 0 if the thread has to end.
 static int await_connection(struct pfh_server *server, enum pause pause) {
   struct pollfd watched[] = {{server->accept_wake, POLLIN, 0}, {server->socket, POLLIN, 0}};
   // Interrupted or failed: the caller tries to accept, and comes back.
@@ -34,28 +37,28 @@ static int await_connection(struct pfh_server *server, enum pause pause) {
   return !atomic_load(&server->is_stopping);
 }
 
-/// Whether all connections together may be one more.
-static int has_room(struct pfh_server *server) {
+/// The lane for the next connection. NULL if there is none; then an interruption tells when to ask again.
+static struct pfh_lane *next_lane(struct pfh_server *server) {
+  struct pfh_lane *lane = NULL;
   pthread_mutex_lock(&server->mutex);
   server->is_full = server->load >= pfh_connections_held(&server->limits);
-  const int has_room = !server->is_full;
+  if (!server->is_full) {
+    atomic_store(&server->is_crowded, 1);
+    lane = pfh_lanes_idle(server);
+    if (lane == NULL) lane = server->freed;
+    if (lane != NULL) atomic_store(&server->is_crowded, 0);
+  }
+  server->freed = NULL;
   pthread_mutex_unlock(&server->mutex);
-  return has_room;
+  return lane;
 }
 
-static void hand_over(struct pfh_server *server, int made, const struct sockaddr *peer, socklen_t size) {
+static void count(struct pfh_lane *lane, int is_more) {
+  struct pfh_server *const server = lane->server;
   pthread_mutex_lock(&server->mutex);
-  struct pfh_lane *const lane = pfh_lanes_choose(server);
-  lane->load += 1;
-  server->load += 1;
-  server->handed += 1;
-  pthread_mutex_unlock(&server->mutex);
-  if (MHD_add_connection(lane->daemon, made, peer, size) == MHD_YES) return;
-  // Refused, say for lack of memory. The library has closed the socket.
-  pthread_mutex_lock(&server->mutex);
-  lane->load -= 1;
-  server->load -= 1;
-  server->handed -= 1;
+  lane->load += is_more ? 1 : -1U;
+  server->load += is_more ? 1 : -UINT64_C(1);
+  server->handed += is_more ? 1 : -UINT64_C(1);
   pthread_mutex_unlock(&server->mutex);
 }
 
@@ -63,16 +66,19 @@ static void *accept_all(void *context) {
   struct pfh_server *const server = context;
   enum pause pause = READY;
   while (await_connection(server, pause)) {
-    pause = has_room(server) ? READY : FULL;
-    if (pause == FULL) continue;
+    struct pfh_lane *const lane = next_lane(server);
+    pause = lane == NULL ? INTERRUPTED : READY;
+    if (lane == NULL) continue;
     struct sockaddr_storage peer;
     socklen_t size = sizeof peer;
     const int made = accept4(server->socket, (struct sockaddr *)&peer, &size, SOCK_CLOEXEC | SOCK_NONBLOCK);
-    if (made >= 0) {
-      hand_over(server, made, (struct sockaddr *)&peer, size);
-    } else if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED) {
-      pause = FAILED;
+    if (made < 0) {
+      if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED) pause = FAILED;
+      continue;
     }
+    count(lane, 1);
+    // Refused, say for lack of memory: the library has closed the socket.
+    if (MHD_add_connection(lane->daemon, made, (struct sockaddr *)&peer, size) != MHD_YES) count(lane, 0);
   }
   return NULL;
 }
@@ -94,9 +100,10 @@ void pfh_accept_interrupt(struct pfh_server *server) {
 void pfh_accept_stop(struct pfh_server *server) {
   pfh_accept_interrupt(server);
   pthread_join(server->accepting, NULL);
-  // From now on no connection that ends interrupts a wait.
+  // From now on no lane interrupts a wait.
   pthread_mutex_lock(&server->mutex);
   server->is_full = 0;
+  atomic_store(&server->is_crowded, 0);
   pthread_mutex_unlock(&server->mutex);
   close(server->accept_wake);
   close(server->socket);

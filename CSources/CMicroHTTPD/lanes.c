@@ -24,7 +24,9 @@ static int start(struct pfh_lane *lane, int is_secure) {
       (is_secure ? MHD_USE_TLS : 0U);
   struct MHD_OptionItem options[16];
   size_t count = 0;
-  options[count++] = (struct MHD_OptionItem){MHD_OPTION_CONNECTION_LIMIT, (intptr_t)pfh_connections_held(limits), NULL};
+  // The thread that accepts keeps the limit. The library counts a connection for a moment after it told of its end.
+  options[count++] =
+      (struct MHD_OptionItem){MHD_OPTION_CONNECTION_LIMIT, (intptr_t)pfh_connections_held(limits) + 1, NULL};
   options[count++] = (struct MHD_OptionItem){MHD_OPTION_CONNECTION_MEMORY_LIMIT, (intptr_t)limits->head, NULL};
 #if MHD_VERSION >= PFH_STRICT_VERSION
   // The strictest but the one for tests of clients: no bare LF, no continued lines.
@@ -85,15 +87,26 @@ int pfh_lanes_start(struct pfh_server *server, int is_secure) {
 
 void pfh_lanes_stop(struct pfh_server *server) { stop(server, server->limits.threads); }
 
-struct pfh_lane *pfh_lanes_choose(struct pfh_server *server) {
+struct pfh_lane *pfh_lanes_idle(struct pfh_server *server) {
   struct pfh_lane *best = NULL;
-  int is_best_busy = 0;
   for (unsigned i = 0; i < server->limits.threads; i++) {
     struct pfh_lane *const lane = &server->lanes[i];
-    const int is_busy = atomic_load(&lane->is_busy);
-    if (best != NULL && (is_busy != is_best_busy ? is_busy : lane->load >= best->load)) continue;
-    best = lane;
-    is_best_busy = is_busy;
+    if (!atomic_load(&lane->is_busy) && (best == NULL || lane->load < best->load)) best = lane;
   }
   return best;
+}
+
+void pfh_lane_enter(struct pfh_lane *lane) { atomic_store(&lane->is_busy, 1); }
+
+void pfh_lane_leave(struct pfh_lane *lane) {
+  struct pfh_server *const server = lane->server;
+  atomic_store(&lane->is_busy, 0);
+  if (!atomic_load(&server->is_crowded)) return;
+  pthread_mutex_lock(&server->mutex);
+  if (atomic_load(&server->is_crowded)) {
+    atomic_store(&server->is_crowded, 0);
+    server->freed = lane;
+    pfh_accept_interrupt(server);
+  }
+  pthread_mutex_unlock(&server->mutex);
 }

@@ -81,6 +81,11 @@ struct pfh_server {
   /// The thread that accepts waits until a connection ends. It sets this before it waits, and the connection's end
   /// interrupts it in the same section of the mutex that clears it.
   int is_full;
+  /// The thread that accepts waits until a lane leaves the application. It sets this before it looks at the lanes, and
+  /// a lane is not busy any more before it looks at this: so one of the two sees the other.
+  atomic_int is_crowded;
+  /// The lane that ended that wait. It gets a connection, also if it is busy again meanwhile.
+  struct pfh_lane *freed;
   uint64_t in_flight;
   /// Reasons why libmicrohttpd must not be stopped yet: connections that are suspended and were not taken up again, and
   /// calls that resume one. Such a call still uses libmicrohttpd when the connection may already have its answer.
@@ -137,9 +142,14 @@ int pfh_lanes_start(struct pfh_server *server, int is_secure);
 /// Stops all lanes, and waits for their threads.
 void pfh_lanes_stop(struct pfh_server *server);
 
-/// The lane for the next connection: one that is not busy, if there is one, and of those the one with the least load.
-/// Under the server's mutex.
-struct pfh_lane *pfh_lanes_choose(struct pfh_server *server);
+/// The lane that is not busy and has the least load; NULL if all are busy. Under the server's mutex.
+struct pfh_lane *pfh_lanes_idle(struct pfh_server *server);
+
+/// A lane's thread begins with a function of the application.
+void pfh_lane_enter(struct pfh_lane *lane);
+
+/// It has come back.
+void pfh_lane_leave(struct pfh_lane *lane);
 
 // certificate.c
 

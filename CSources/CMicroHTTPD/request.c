@@ -349,9 +349,9 @@ static void go_on(struct collected *collected, struct pfh_response *response) {
   put_off->resume = NULL;
   put_off->is_woken = 0;
   put_off->is_parked = 0;
-  atomic_store(&collected->connection->lane->is_busy, 1);
+  pfh_lane_enter(collected->connection->lane);
   resume(put_off->work, response);
-  atomic_store(&collected->connection->lane->is_busy, 0);
+  pfh_lane_leave(collected->connection->lane);
 }
 
 /// Sends the answer, or waits for one that was put off.
@@ -399,9 +399,9 @@ static enum MHD_Result answer(struct pfh_server *server, struct MHD_Connection *
   collected->response.connection = connection;
   atomic_store(&collected->connection->phase, PFH_ANSWERING);
   atomic_store(&collected->connection->deadline, PFH_NO_DEADLINE);
-  atomic_store(&collected->connection->lane->is_busy, 1);
+  pfh_lane_enter(collected->connection->lane);
   server->respond(server->context, &request, &collected->response);
-  atomic_store(&collected->connection->lane->is_busy, 0);
+  pfh_lane_leave(collected->connection->lane);
   drop_body(server, collected);
   return settle(server, connection, collected);
 }

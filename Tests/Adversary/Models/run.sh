@@ -70,6 +70,12 @@ expect 'answers put off with one look at the wake-up' hangs later 0 -DOLD=2
 expect 'answers put off with a stop that does not wait' asserts later 0 -DOLD=3
 expect 'answers put off, counted after they are suspended' asserts later 0 -DOLD=4
 expect 'answers put off with a stop that does not wait for who resumes' asserts later 0 -DOLD=5
+expect 'connections that are handed out, 2 lanes' held accept 0
+expect 'connections that are handed out, their end' held accept 1
+expect 'connections that are handed out to lanes with other requests' held accept 1 -DOTHERS=1
+expect 'connections with a look at the lanes before the flag' hangs accept 0 -DOLD=1
+expect 'connections with a look at the flag by a busy lane' hangs accept 0 -DOLD=2
+expect 'connections with a freed lane that gets nothing' 'never ends' accept 1 -DOLD=3 -DOTHERS=1
 if [[ ${1:-} == --long ]]; then
   expect 'handoff, 3 workers' held handoff 0 -DWORKERS=3
 fi

@@ -304,6 +304,34 @@ struct LimitTests {
     for wire in wires { #expect(try wire.answer()?.status == 200) }
   }
 
+  @Test("Connections beyond all that can be open wait until one ends")
+  func full() throws {
+    let gate = Gate()
+    let server = try HTTPServer(
+      Answering { request in
+        if request.path == "/slow" { gate.pass() }
+        return HTTPResponse(status: 200)
+      }
+    ) {
+      $0.limits.threads = 1
+      $0.limits.connections = 1
+      $0.limits.connectionsPerAddress = 0
+    }
+    for _ in 0..<20 {
+      let slow = try server.connect()
+      slow.send("GET /slow HTTP/1.1\r\nHost: localhost\r\n\r\n")
+      gate.waitForArrival()
+      let others = try (0..<30).map { _ in try server.connect() }
+      gate.open()
+      #expect(try slow.answer()?.status == 200)
+      let wire = try server.connect()
+      let answer = try wire.ask("GET", "/")
+      #expect(answer?.status == 200, "\(String(describing: answer)) \(server.counts)")
+      withExtendedLifetime(others) {}
+    }
+    #expect(server.stop())
+  }
+
   @Test("A trusted proxy has as many connections as there are")
   func proxy() throws {
     let server = try HTTPServer {

@@ -71,6 +71,34 @@ struct ServerTests {
     #expect(server.stop())
   }
 
+  @Test("While all threads wait, a new connection waits for the first that does not any more")
+  func firstThread() throws {
+    let gates = [Gate(), Gate()]
+    let server = try HTTPServer(
+      Answering { request in
+        if let number = Int(request.path.dropFirst()) { gates[number].pass() }
+        return HTTPResponse(status: 200)
+      }
+    ) { $0.limits.threads = 2 }
+    let slow = try (0..<2).map { number in
+      let wire = try server.connect()
+      wire.send("GET /\(number) HTTP/1.1\r\nHost: localhost\r\n\r\n")
+      gates[number].waitForArrival()
+      return wire
+    }
+    let others = try (0..<20).map { _ in
+      let wire = try server.connect()
+      wire.send("GET /x HTTP/1.1\r\nHost: localhost\r\n\r\n")
+      return wire
+    }
+    // The other thread waits to the end.
+    gates[1].open()
+    for wire in others { #expect(try wire.answer()?.status == 200) }
+    gates[0].open()
+    for wire in slow { #expect(try wire.answer()?.status == 200) }
+    #expect(server.stop())
+  }
+
   @Test("Requests sent at once are answered in order")
   func pipelining() throws {
     let server = try HTTPServer()
