@@ -7,9 +7,9 @@
  * time after the answer was put off. A last one stops the server.
  *
  * What spin refuses: a state from which no thread goes on (a hang), a connection that is resumed without being
- * suspended, a thread that touches an answer that has gone, and a library that is stopped with a suspended connection or
- * during a call of it. A call that resumes has two steps: after the first one the connection may be taken up, and the
- * second one still uses the library.
+ * suspended, a thread that touches an answer that has gone, and a library that is stopped with a suspended connection
+ * or during a call of it. A call that resumes has two steps: after the first one the connection may be taken up, and
+ * the second one still uses the library.
  * With -DCLAIM=1: an execution in which the stop never comes to its end.
  *
  * -DOLD=1 marks the answer parked before its connection is suspended; -DOLD=2 looks at the wake-up once, before it
