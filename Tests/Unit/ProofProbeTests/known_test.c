@@ -111,7 +111,7 @@ static void consumed_in_order(void) {
   CHECK(known.first == NULL);
 }
 
-/// What a failed measurement had not come to is kept behind what it had, and further entries come behind both.
+/// A failed measurement keeps the entries that it had not come to, and further entries come behind them.
 static void kept_after_a_failure(void) {
   struct pfp_known known;
   struct pfp_known_consumer consumer;
@@ -203,7 +203,7 @@ static const struct test tests[] = {
     TEST("packed entries are read back", round_trip),
     TEST("20,000 entries fit in 2.25 MiB, and what does not fit is refused", twenty_thousand),
     TEST("entries are found in order, and pages given back", consumed_in_order),
-    TEST("what a failed measurement had not come to is kept, and more is added", kept_after_a_failure),
+    TEST("a failed measurement keeps the entries that it had not come to, and more are added", kept_after_a_failure),
     TEST("no descriptor is lost, and none closed twice", descriptors_are_not_lost),
 };
 
