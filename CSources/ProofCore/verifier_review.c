@@ -123,7 +123,8 @@ static uint32_t is_no_heir(const struct pfc_verifier *verifier, const struct pfc
                    (judged->issued < verifier->ledger.floor) | (judged->attempts > slot->attempts) |
                    (judged->uses > slot->uses);
 #if PFC_RATCHETS
-  uint32_t carries = (uint32_t)(slot->policy != PFC_RATCHET_NONE) & (uint32_t)(judged->policy != PFC_RATCHET_NONE);
+  uint32_t carries = (uint32_t)(pfc_slot_ratchet(slot) != PFC_RATCHET_NONE) &
+                     (uint32_t)(pfc_slot_ratchet(judged) != PFC_RATCHET_NONE);
   wrong |= (0 - carries) & (difference(judged->ratchet, slot->ratchet, PFC_RATCHET_BYTES) |
                             (uint32_t)(judged->copies != slot->copies));
 #endif

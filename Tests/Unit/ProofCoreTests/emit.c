@@ -379,5 +379,6 @@ int emit_all(void) {
   emit_frames();
   emit_gates();
   emit_logbook();
+  emit_sealed();
   return harness_failures() == 0 ? 0 : 1;
 }

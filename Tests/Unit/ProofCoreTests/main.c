@@ -27,7 +27,7 @@ static const struct suite *const suites[] = {
     &gate_suite, &gate_token_suite, &http_suite,
     &compact_suite, &kinds_suite, &numbers_suite, &reason_suite, &vectors_suite,
     &wire_vectors_suite, &hostile_vectors_suite, &gate_vectors_suite,
-    &logbook_vectors_suite,
+    &logbook_vectors_suite, &sealed_suite, &sealed_vectors_suite,
     &answer_suite,
     &script_suite,
 };

@@ -32,6 +32,8 @@ extern const struct suite logbook_reader_suite;
 extern const struct suite logbook_ring_suite;
 extern const struct suite logbook_flash_suite;
 extern const struct suite logbook_vectors_suite;
+extern const struct suite sealed_suite;
+extern const struct suite sealed_vectors_suite;
 extern const struct suite verifier_suite;
 extern const struct suite verifier_review_suite;
 extern const struct suite verifier_rights_suite;
