@@ -89,9 +89,11 @@ enum pfc_detail {
   PFC_DETAIL_OTHER_CHALLENGE = 2,  ///< The link's live challenge has another counter.
   PFC_DETAIL_CHALLENGE_TIMED_OUT = 3,
   PFC_DETAIL_CHALLENGE_ENDED = 4,  ///< A recall, or a later command of this instance, ended the challenge.
+  PFC_DETAIL_SEAL_REPLACED = 5,  ///< To a sealed one: the challenge has no E_lock, or E_lock was used or replaced.
   // PFC_VERDICT_NOT_PERMITTED
   PFC_DETAIL_CLASS_NOT_PERMITTED = 1,  ///< The token permits the class for no match.
   PFC_DETAIL_INTEGRITY_DEMANDED = 2,   ///< The token permits the class for an integrity match only.
+  PFC_DETAIL_SEALED_DEMANDED = 3,  ///< The token permits sealed commands only: send kind 5 or 6.
   // PFC_VERDICT_EXPIRED, to a TOKEN or an ORDER; other values are days begun since the token's end
   PFC_DETAIL_AHEAD = 65535,  ///< `issued` is beyond the step (docs/SPEC.md, section 10).
   // PFC_VERDICT_SUPERSEDED
@@ -164,6 +166,9 @@ struct pfc_command {
 #if PFC_RATCHETS
   const uint8_t *ratchet_tag;  ///< NULL for a kind without a ratchet
   uint32_t known;              ///< Low bits of the last accepted counter as the app knows it; 0 without a ratchet
+#endif
+#if PFC_SEALS_COMMANDS
+  const uint8_t *step;  ///< A sealed command: takes the nonce's place where the ratchet moves. NULL otherwise
 #endif
   const uint8_t *command;
   size_t command_size;

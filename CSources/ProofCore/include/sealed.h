@@ -36,11 +36,6 @@
 extern "C" {
 #endif
 
-/// Detail of *not permitted*, to a command in the clear. The receipt covers it.
-#define PFC_DETAIL_SEALED_DEMANDED 3  ///< The token permits sealed commands only: send kind 5 or 6.
-/// Detail of *stale*, to a sealed command.
-#define PFC_DETAIL_SEAL_REPLACED 5  ///< The challenge came without E_lock, or the hardware has replaced it: ask again.
-
 /// Facts that both ends know before a command is sealed. Everything is borrowed; `device_key` is secret.
 struct pfc_seal_facts {
   const uint8_t *hardware_id;   ///< PFC_ID_BYTES

@@ -44,6 +44,7 @@ extern const struct suite verifier_detail_suite;
 extern const struct suite verifier_recall_suite;
 extern const struct suite verifier_ratchet_suite;
 extern const struct suite verifier_log_suite;
+extern const struct suite verifier_sealed_suite;
 extern const struct suite verifier_limit_suite;
 extern const struct suite verifier_candidate_suite;
 extern const struct suite verifier_fault_suite;

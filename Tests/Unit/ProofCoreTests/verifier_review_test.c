@@ -38,7 +38,7 @@ static uint8_t first = PFC_VERDICT_ACCEPTED;
 static bool passes_at(size_t size) {
   int inside = slot_index >= 0 && slot_index < PFC_SLOTS ? slot_index : 0;
   const struct pfc_slot *judged = &world.verifier.ledger.slots[inside];
-  return pfc_review_command(&world.verifier, world.link, slot_index, judged, app.message, size, first) ==
+  return pfc_review_command(&world.verifier, world.link, slot_index, judged, app.message, size, first, NULL) ==
          PFC_REVIEW_PASSED;
 }
 
