@@ -418,7 +418,11 @@ static void log_refused(struct pfc_verifier *verifier, const struct pfc_command 
 static void answer_met(struct pfc_verifier *verifier, struct pfc_session *session, const uint8_t *message, size_t size,
                        const struct pfc_command *command, int index, const struct pfc_slot *judged,
                        const uint8_t nonce[PFC_NONCE_BYTES], struct pfc_outcome *outcome SEAL_PARAMETER) {
+#if PFC_OPENS_TOKENS
   const struct pfc_slot *slot = &verifier->ledger.slots[index];
+#else
+  const struct pfc_slot *slot = judged;
+#endif
   uint32_t review = 0;
   uint8_t verdict = PFC_VERDICT_NONE;
 #if PFC_OPENS_TOKENS
@@ -466,7 +470,10 @@ static void answer_met(struct pfc_verifier *verifier, struct pfc_session *sessio
 /// Judges a command in the clear and answers it. The session's challenge is spent by whatever comes out.
 static void answer_command(struct pfc_verifier *verifier, struct pfc_session *session, const uint8_t *message,
                            size_t size, const struct pfc_command *command, struct pfc_outcome *outcome) {
-  const struct pfc_slot *slot, *judged;
+  const struct pfc_slot *judged;
+#if PFC_OPENS_TOKENS
+  const struct pfc_slot *candidate;
+#endif
   uint8_t nonce[PFC_NONCE_BYTES] = {0};
   uint16_t detail = 0;
   int index = -1;
@@ -475,11 +482,10 @@ static void answer_command(struct pfc_verifier *verifier, struct pfc_session *se
     answer_refused(outcome, verdict, PFC_TOLD(detail), command->counter);
     return;
   }
-  slot = &verifier->ledger.slots[index];
-  judged = slot;
+  judged = &verifier->ledger.slots[index];
 #if PFC_OPENS_TOKENS
-  judged = candidate_of(session, slot, command, nonce);
-  if (judged == NULL) judged = slot;
+  candidate = candidate_of(session, judged, command, nonce);
+  if (candidate != NULL) judged = candidate;
 #endif
   answer_met(verifier, session, message, size, command, index, judged, nonce, outcome SEAL_ARGUMENT(NULL));
 }

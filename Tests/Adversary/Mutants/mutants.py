@@ -10,6 +10,7 @@ from detail_mutants import DETAIL_MUTANTS
 from gate_mutants import GATE_MUTANTS
 from log_mutants import LOG_MUTANTS
 from ratchet_mutants import RATCHET_MUTANTS
+from sealed_mutants import SEALED_MUTANTS
 from upcoming_mutants import UPCOMING_MUTANTS
 from version_mutants import VERSION_MUTANTS
 
@@ -350,4 +351,5 @@ MUTANTS = [
     *RATCHET_MUTANTS,
     *DETAIL_MUTANTS,
     *LOG_MUTANTS,
+    *SEALED_MUTANTS,
 ]

@@ -8,6 +8,8 @@
 #include "emit.h"
 #include "harness.h"
 
+#if PFC_SEALS_COMMANDS
+
 static void emit_one(uint8_t kind, size_t command_size, int has_ratchet) {
   static uint8_t message[PFC_MESSAGE_MAX], text[PFC_SEALED_COMMAND_MAX];
   struct dice dice = {4715 + kind + command_size};
@@ -73,3 +75,5 @@ void emit_sealed(void) {
     emit_one(kind, PFC_SEALED_COMMAND_MAX, 1);
   }
 }
+
+#endif

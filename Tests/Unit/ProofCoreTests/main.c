@@ -22,12 +22,15 @@ static const struct suite *const suites[] = {
     &verifier_suite, &verifier_review_suite,
     &verifier_rights_suite, &verifier_token_suite, &verifier_order_suite,
     &verifier_revocation_suite, &verifier_recall_suite, &verifier_ratchet_suite, &verifier_log_suite,
-    &verifier_sealed_suite, &verifier_limit_suite,
+    &verifier_limit_suite,
     &verifier_candidate_suite, &verifier_detail_suite, &verifier_fault_suite, &powercut_suite, &base64url_suite,
     &gate_suite, &gate_token_suite, &http_suite,
     &compact_suite, &kinds_suite, &numbers_suite, &reason_suite, &vectors_suite,
     &wire_vectors_suite, &hostile_vectors_suite, &gate_vectors_suite,
-    &logbook_vectors_suite, &sealed_suite, &sealed_vectors_suite,
+    &logbook_vectors_suite,
+#if PFC_SEALS_COMMANDS
+    &sealed_suite, &sealed_vectors_suite, &verifier_sealed_suite,
+#endif
     &answer_suite,
     &script_suite,
 };

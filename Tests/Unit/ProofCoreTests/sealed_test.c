@@ -7,6 +7,8 @@
 #include "ProofCore.h"
 #include "harness.h"
 
+#if PFC_SEALS_COMMANDS
+
 static struct pfc_request request;
 static struct pfc_secrets secrets;
 static struct pfc_seal_facts facts;
@@ -224,3 +226,5 @@ static const struct test tests[] = {
 };
 
 const struct suite sealed_suite = SUITE("sealed", tests);
+
+#endif

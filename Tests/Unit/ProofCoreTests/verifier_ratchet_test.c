@@ -362,12 +362,13 @@ static void upcoming_tokens_carry_the_ratchet(void) {
 static void unknown_policies_are_too_new(void) {
   uint8_t bytes[PFC_SLOT_BYTES], ephemeral[32] = {1};
   struct pfc_slot decoded;
+  unsigned sealed = PFC_SLOT_POLICY & PFC_POLICY_SEALED;
   begin(PFC_RATCHET_REPORT);
   for (unsigned policy = 0; policy < 256; policy++) {
     struct pfc_token token = owner.token;
-    unsigned ratchet = policy & ~(PFC_POLICY_UPCOMING | PFC_POLICY_SEALED);
-    int known = (policy & ~PFC_POLICY_SEALED) <= PFC_RATCHET_REFUSE;
-    int without = (policy & ~PFC_POLICY_SEALED) == PFC_RATCHET_NONE;
+    unsigned ratchet = policy & ~(PFC_POLICY_UPCOMING | sealed);
+    int known = (policy & ~sealed) <= PFC_RATCHET_REFUSE;
+    int without = (policy & ~sealed) == PFC_RATCHET_NONE;
     test_case("policy %u", policy);
     token.policy = (uint8_t)policy;
     CHECK_NUMBER(pfc_token_create(owner.bytes, &token, world.hardware.public_key, NULL, world.issuer.signing_key,

@@ -9,6 +9,8 @@
 #include "log_chip.h"
 #include "world.h"
 
+#if PFC_SEALS_COMMANDS
+
 enum { UNLOCK = 0, SETTINGS = 2 };
 
 static struct world world;
@@ -770,3 +772,5 @@ static const struct test tests[] = {
 };
 
 const struct suite verifier_sealed_suite = SUITE("verifier sealed", tests);
+
+#endif
