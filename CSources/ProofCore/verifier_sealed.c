@@ -26,11 +26,16 @@ static void spend(struct pfc_seal_key *key) {
 PFC_APART static int draw(struct pfc_verifier *verifier) {
   struct pfc_seal_key *key = &verifier->seal;
   uint8_t before[PFC_PUBLIC_KEY_BYTES];
-  int same;
+  int zero, same;
   memcpy(before, key->public_key, sizeof before);
   spend(key);
-  if (verifier->platform.random(verifier->platform.context, key->secret, sizeof key->secret) != 0 ||
-      pfc_is_zero(key->secret, sizeof key->secret)) {
+  if (verifier->platform.random(verifier->platform.context, key->secret, sizeof key->secret) != 0) {
+    spend(key);
+    return PFC_E_RANDOM;
+  }
+  zero = pfc_is_zero(key->secret, sizeof key->secret);
+  PFC_DECLASSIFY(&zero, sizeof zero);
+  if (zero) {
     spend(key);
     return PFC_E_RANDOM;
   }

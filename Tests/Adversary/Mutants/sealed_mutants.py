@@ -81,8 +81,9 @@ SEALED_MUTANTS = [
      [(VERIFIER, "#if PFC_SEALS_COMMANDS\n  session->seal_number = 0;\n#endif\n", "")]),
     (28, "a generator that repeats gives the same key again", "sealed", [(LIFE, "  if (same) {", "  if (0 && same) {")]),
     (28, "a generator that fails gives a key", "sealed",
-     [(LIFE, "(verifier->platform.context, key->secret, sizeof key->secret) != 0 ||",
-       "(verifier->platform.context, key->secret, sizeof key->secret) == 99 ||")]),
+     [(LIFE, "(verifier->platform.context, key->secret, sizeof key->secret) != 0) {",
+       "(verifier->platform.context, key->secret, sizeof key->secret) == 99) {")]),
+    (28, "a generator that gives zeros gives a key", "sealed", [(LIFE, "  if (zero) {", "  if (0 && zero) {")]),
     (28, "a number of a key is 0", "sealed", [(LIFE, "  if (key->number == 0) key->number = 1;\n", "")]),
     (28, "the opened content stays", "sealed",
      [(VERIFIER, "  pfc_wipe(verifier->opened, sizeof verifier->opened);\n", "")]),
@@ -122,4 +123,12 @@ SEALED_MUTANTS = [
      [(REVIEW, "  if (index < 0 || index >= PFC_SLOTS) return ~PFC_REVIEW_PASSED;\n#if PFC_SEALS_COMMANDS\n",
        "  if (index < 0 || index >= PFC_SLOTS) return ~PFC_REVIEW_PASSED;\n#if PFC_SEALS_COMMANDS\n"
        "  if (seal != NULL) return PFC_REVIEW_PASSED;\n")]),
+    (28, "the second look takes the facts of the first", "sealed",
+     [(REVIEW, "  wrong = (uint32_t)(facts->device_key != judged->secrets.device_key) |\n"
+       "          (facts->token_digest != judged->token_digest) |", "  wrong = (uint32_t)(0) |")]),
+    (28, "the second look takes another key's challenge", "sealed",
+     [(REVIEW, "          (session->seal_number ^ verifier->seal.number) |", "         ")]),
+    (28, "the second look takes a challenge without a key", "sealed", [(REVIEW, "(session->seal_number == 0)", "0")]),
+    (28, "the second look leaves its sealed step out", "sealed",
+     [(REVIEW, "seal_difference(verifier, session, index, judged, &command, message, size, seal));", "0);")]),
 ]

@@ -9,6 +9,8 @@
 #include "log_chip.h"
 #include "world.h"
 
+#include "../../../CSources/ProofCore/verifier_review.h"
+
 #if PFC_SEALS_COMMANDS
 
 enum { UNLOCK = 0, SETTINGS = 2 };
@@ -433,6 +435,12 @@ static void replaced_keys_make_challenges_stale(void) {
   CHECK_NUMBER(app_send(&owner, &world), PFC_VERDICT_ACCEPTED);
 }
 
+static int write_and_fail(void *context, uint8_t *bytes, size_t length) {
+  (void)context;
+  memset(bytes, 7, length);
+  return -1;
+}
+
 static void bad_generators_leave_no_key(void) {
   begin(0);
   CHECK_NUMBER(act(&owner, PFC_KIND_SEALED_INTEGRITY, UNLOCK), PFC_VERDICT_ACCEPTED);
@@ -448,6 +456,11 @@ static void bad_generators_leave_no_key(void) {
   memset(world.last_random, 0, sizeof world.last_random);
   CHECK_NUMBER(pfc_verifier_prepare(&world.verifier), PFC_E_RANDOM);
   CHECK_NUMBER(world.verifier.seal.ready, 0);
+  world.verifier.platform.random = write_and_fail;
+  CHECK_NUMBER(pfc_verifier_prepare(&world.verifier), PFC_E_RANDOM);
+  CHECK_NUMBER(world.verifier.seal.ready, 0);
+  CHECK_ZEROS(world.verifier.seal.secret, 32);
+  world.verifier.platform.random = world.platform.random;
   world.random = RANDOM_GOOD;
   CHECK_NUMBER(pfc_verifier_prepare(&world.verifier), PFC_OK);
   world.verifier.seal.number = UINT32_MAX;
@@ -500,6 +513,72 @@ static void verdicts_are_sealed(void) {
   slot_of(&owner)->sum ^= 1;
   CHECK_NUMBER(act(&owner, PFC_KIND_SEALED_INTEGRITY, UNLOCK), PFC_VERDICT_FAULT);
   CHECK(!is_sealed);
+}
+
+/// The second look at what was made, opened as the first look does.
+static struct pfc_seal seal;
+
+static bool passes(uint8_t verdict) {
+  const struct pfc_slot *slot = slot_of(&owner);
+  int index = (int)(slot - world.verifier.ledger.slots);
+  return pfc_review_command(&world.verifier, world.link, index, slot, message, size, verdict, &seal) ==
+         PFC_REVIEW_PASSED;
+}
+
+/// Meets a sealed command anew, up to its review.
+static void meet(uint8_t kind) {
+  struct pfc_command command;
+  uint8_t nonce[PFC_NONCE_BYTES];
+  begin(0);
+  REQUIRE(CHECK_NUMBER(ask(), PFC_VERDICT_NONE));
+  make(&owner, kind, UNLOCK, "open");
+  const struct pfc_slot *slot = slot_of(&owner);
+  memset(&seal, 0, sizeof seal);
+  CHECK_NUMBER(pfc_seal_open(&world.verifier, world.link, (int)(slot - world.verifier.ledger.slots), slot, message,
+                             size, &seal, &command, nonce), PFC_OK);
+}
+
+static void the_second_look_sees_for_itself(void) {
+  enum { CASES = 20 };
+  uint8_t other[32];
+  struct pfc_challenge same;
+  for (unsigned i = 0; i <= CASES; i++) {
+    uint8_t verdict = PFC_VERDICT_ACCEPTED;
+    test_case("case %u", i);
+    meet(PFC_KIND_SEALED_INTEGRITY);
+    CHECK(passes(PFC_VERDICT_ACCEPTED));
+    same = world.link->challenge;
+    // Each alone is wrong, though the bytes that it leads to may be right.
+    switch (i) {
+      case 0: memcpy(other, seal.facts.device_key, 16), seal.facts.device_key = other; break;
+      case 1: memcpy(other, seal.facts.token_digest, 16), seal.facts.token_digest = other; break;
+      case 2: memcpy(other, seal.facts.instance_id, 16), seal.facts.instance_id = other; break;
+      case 3: memcpy(other, seal.facts.lock_key, 32), seal.facts.lock_key = other; break;
+      case 4: seal.facts.challenge = &same; break;
+      case 5: world.link->seal_number = 0, world.verifier.seal.number = 0; break;
+      case 6: world.link->seal_number++; break;
+      case 7: memset(seal.shared, 0, sizeof seal.shared); break;
+      case 8: message[size - 1] ^= 1; break;
+      case 9: message[1] ^= 1; break;
+      case 10: slot_of(&owner)->attempts = 0; break;
+      case 11: slot_of(&owner)->uses = 0; break;
+      case 12: slot_of(&owner)->secrets.integrity[0] ^= 1; break;
+      case 13: slot_of(&owner)->secrets.device[0] ^= 1; break;
+      case 14: slot_of(&owner)->integrity_classes = 1u << SETTINGS; break;
+      case 15: world.verifier.alive_from[slot_of(&owner) - world.verifier.ledger.slots] = challenge.counter + 1; break;
+      case 16: world.seconds += 31; break;
+      case 17: verdict = PFC_VERDICT_ACCEPTED_COPY; break;
+      case 18: slot_of(&owner)->policy = PFC_RATCHET_REPORT; break;
+      case 19: slot_of(&owner)->sum ^= 1; break;
+      default: memset(&world.link->challenge, 0, sizeof world.link->challenge); break;
+    }
+    CHECK(!passes(verdict));
+  }
+  // A command in the clear is no sealed one, nor the reverse.
+  meet(PFC_KIND_SEALED_DEVICE);
+  CHECK(passes(PFC_VERDICT_ACCEPTED_DEVICE));
+  message[0] = PFC_KIND_DEVICE;
+  CHECK(!passes(PFC_VERDICT_ACCEPTED_DEVICE));
 }
 
 static void commands_in_the_clear_are_refused_where_sealed_ones_are_demanded(void) {
@@ -757,6 +836,7 @@ static const struct test tests[] = {
     TEST("a challenge without the present key is stale for a sealed command", replaced_keys_make_challenges_stale),
     TEST("a generator that fails, repeats or gives zeros leaves no key", bad_generators_leave_no_key),
     TEST("verdicts are those of commands in the clear, and sealed", verdicts_are_sealed),
+    TEST("the second look sees each condition for itself", the_second_look_sees_for_itself),
     TEST("kinds 1 to 4 are refused where the token permits sealed commands only",
          commands_in_the_clear_are_refused_where_sealed_ones_are_demanded),
     TEST("an owner stays in step, sealed and in the clear in turn", owners_stay_in_step),
