@@ -547,7 +547,6 @@ PFC_APART static void answer_sealed(struct pfc_verifier *verifier, struct pfc_se
     if (outcome->verdict != PFC_VERDICT_FAULT) pfc_seal_answer(outcome, seal.down);
   }
   pfc_wipe(&seal, sizeof seal);
-  pfc_wipe(nonce, sizeof nonce);
 }
 
 static void receive_sealed(struct pfc_verifier *verifier, struct pfc_session *session, const uint8_t *message,
