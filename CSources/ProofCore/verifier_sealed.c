@@ -136,6 +136,16 @@ PFC_APART int pfc_seal_open(struct pfc_verifier *verifier, const struct pfc_sess
   return PFC_OK;
 }
 
+/// 0 if the box opens and tells what it is to tell. One skipped instruction on the way to the box can put other bytes
+/// under a right authenticator.
+PFC_APART static uint32_t answer_difference(const struct pfc_answer *answer, uint8_t verdict, const uint8_t *message,
+                                            const uint8_t down[32]) {
+  struct pfc_answer told;
+  uint64_t next;
+  if (pfc_sealed_down_open(&told, &next, message, PFC_SEALED_DOWN_BYTES, answer->counter, down) != PFC_OK) return 1;
+  return (uint32_t)(told.verdict ^ verdict) | (uint32_t)(told.detail ^ answer->detail) | (uint32_t)(next != 0);
+}
+
 void pfc_seal_answer(struct pfc_outcome *outcome, const uint8_t down[32]) {
   struct pfc_answer answer;
   if (pfc_answer_decode(&answer, outcome->reply, outcome->reply_size) != PFC_OK) return;
@@ -143,6 +153,10 @@ void pfc_seal_answer(struct pfc_outcome *outcome, const uint8_t down[32]) {
   pfc_sealed_down_create(outcome->reply, &answer, 0, down);
   outcome->reply_type = PFC_MESSAGE_SEALED_DOWN;
   outcome->reply_size = PFC_SEALED_DOWN_BYTES;
+  // Only a fault leads here. The app gets no answer that opens, and asks again by a recall.
+  if (answer_difference(&answer, outcome->verdict, outcome->reply, down) != 0) {
+    memset(outcome->reply, 0, sizeof outcome->reply);
+  }
 }
 
 #endif
