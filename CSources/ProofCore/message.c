@@ -11,7 +11,7 @@ int pfc_message_fits(uint8_t type, size_t size) {
     case PFC_MESSAGE_ASK:
       return size == PFC_ASK_BYTES;
     case PFC_MESSAGE_CHALLENGE:
-      return size == PFC_CHALLENGE_MESSAGE_BYTES;
+      return size == PFC_CHALLENGE_MESSAGE_BYTES || (PFC_SEALS_COMMANDS && size == PFC_SEALED_CHALLENGE_BYTES);
     case PFC_MESSAGE_TOKEN:
       return PFC_OPENS_TOKENS && size == PFC_TOKEN_BYTES;
     case PFC_MESSAGE_COMMAND:
@@ -24,6 +24,8 @@ int pfc_message_fits(uint8_t type, size_t size) {
       return size == PFC_RECALL_BYTES;
     case PFC_MESSAGE_STATUS:
       return size == PFC_STATUS_BYTES;
+    case PFC_MESSAGE_SEALED_DOWN:
+      return PFC_SEALS_COMMANDS && size == PFC_SEALED_DOWN_BYTES;
     case PFC_MESSAGE_LOG_ASK:
       return PFC_KEEPS_LOG && size == PFC_LOG_ASK_BYTES;
     case PFC_MESSAGE_LOG:

@@ -65,11 +65,17 @@ int pfc_kind_is_known(uint8_t kind) {
 }
 
 int pfc_kind_is_integrity(uint8_t kind) {
-  return kind == PFC_KIND_INTEGRITY || (PFC_RATCHETS && kind == PFC_KIND_INTEGRITY_RATCHET);
+  return kind == PFC_KIND_INTEGRITY || (PFC_RATCHETS && kind == PFC_KIND_INTEGRITY_RATCHET) ||
+         (PFC_SEALS_COMMANDS && kind == PFC_KIND_SEALED_INTEGRITY);
 }
 
 int pfc_kind_has_ratchet(uint8_t kind) {
-  return PFC_RATCHETS && (kind == PFC_KIND_INTEGRITY_RATCHET || kind == PFC_KIND_DEVICE_RATCHET);
+  return (PFC_RATCHETS && (kind == PFC_KIND_INTEGRITY_RATCHET || kind == PFC_KIND_DEVICE_RATCHET)) ||
+         pfc_kind_is_sealed(kind);
+}
+
+int pfc_kind_is_sealed(uint8_t kind) {
+  return PFC_SEALS_COMMANDS && (kind == PFC_KIND_SEALED_INTEGRITY || kind == PFC_KIND_SEALED_DEVICE);
 }
 
 int pfc_nonce_derive(uint8_t nonce[PFC_NONCE_BYTES], const uint8_t hardware_id[PFC_ID_BYTES],

@@ -29,7 +29,7 @@ struct pfc_reason_row {
   char step[95];
 };
 
-enum { PFC_REASON_ROWS = 442 };
+enum { PFC_REASON_ROWS = 444 };
 
 // Arrays of characters, not pointers: the table needs no relocation, and a linker drops it as a whole.
 static const struct pfc_reason_row pfc_reason_rows[PFC_REASON_ROWS] = {
@@ -658,12 +658,19 @@ static const struct pfc_reason_row pfc_reason_rows[PFC_REASON_ROWS] = {
     {PFC_MENDER_RETRY, "LOCK-18.4", "challenge ended",
      "A recall, or a later command of this app, ended the challenge.",
      "Ask for a challenge, and send the command under it."},
+    {PFC_MENDER_RETRY, "LOCK-18.5", "seal replaced",
+     "The hardware's key for sealed commands was used or replaced since the challenge, or the challenge came "
+     "without one.",
+     "Ask for a challenge with a key, and seal the command again."},
     {PFC_MENDER_OPERATOR, "LOCK-19.1", "class not permitted",
      "The token permits this class of command for no match.",
      "Issue a token with this class."},
     {PFC_MENDER_ONLINE, "LOCK-19.2", "integrity demanded",
      "The token permits this class of command only with an integrity match.",
      "Measure again, and prove integrity."},
+    {PFC_MENDER_DEVELOPER, "LOCK-19.3", "sealed demanded",
+     "The token permits sealed commands only, and this one came in the clear.",
+     "Update the app to a version that seals commands."},
     {PFC_MENDER_ONLINE, "LOCK-34.N", "days past",
      "The days begun since the token's end.",
      "Fetch a new token."},

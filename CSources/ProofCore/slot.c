@@ -41,7 +41,7 @@ enum {
 _Static_assert(offsetof(struct pfc_slot, token_digest) == NAMES + AT_DIGEST - AT_INSTANCE, "the first run");
 _Static_assert(offsetof(struct pfc_slot, secrets) == KNOWN + AT_SECRETS - AT_LAST_NONCE, "the second run");
 _Static_assert(AT_SECRETS + sizeof(struct pfc_secrets) == AT_RATCHET, "four secrets");
-_Static_assert((PFC_TOKEN_POLICY & ~(PFC_POLICY_UPCOMING | PFC_POLICY_RATCHET)) == 0, "a policy has a place here");
+_Static_assert((PFC_TOKEN_POLICY & ~(PFC_POLICY_UPCOMING | PFC_SLOT_POLICY)) == 0, "a policy has a place here");
 #if PFC_RATCHETS
 _Static_assert(offsetof(struct pfc_slot, ratchet) == KNOWN + AT_RATCHET - AT_LAST_NONCE, "the ratchet ends the run");
 #endif
@@ -67,7 +67,7 @@ void pfc_slot_fill(struct pfc_slot *slot, const struct pfc_token *token,
   memcpy(slot->token_digest, digest, PFC_TOKEN_DIGEST_BYTES);
   slot->secrets = token->secrets;
 #if PFC_RATCHETS
-  slot->policy = token->policy & PFC_POLICY_RATCHET;
+  slot->policy = token->policy & PFC_SLOT_POLICY;
   slot->copies = 0;
   memset(slot->ratchet, 0, sizeof slot->ratchet);
   if ((slot->policy & PFC_POLICY_RATCHET) != PFC_RATCHET_NONE) {
@@ -115,7 +115,7 @@ void pfc_slot_inherit(struct pfc_slot *candidate, const struct pfc_slot *slot) {
   candidate->revoked_at = slot->revoked_at;
 #if PFC_RATCHETS
   // A copied phone has the upcoming token, too: its ratchet would otherwise begin anew, and hide the copy.
-  if (slot->policy != PFC_RATCHET_NONE && candidate->policy != PFC_RATCHET_NONE) {
+  if (pfc_slot_ratchet(slot) != PFC_RATCHET_NONE && pfc_slot_ratchet(candidate) != PFC_RATCHET_NONE) {
     candidate->copies = slot->copies;
     pfc_slot_step(candidate, slot->ratchet);
   }
@@ -190,8 +190,14 @@ void pfc_slot_upgrade(uint8_t bytes[PFC_SLOT_BYTES]) {
 
 /// Whether the slot has what this build would not obey. The policy came with a token's rights, and is public.
 static int is_later(const uint8_t bytes[PFC_SLOT_BYTES]) {
+#if PFC_SEALS_COMMANDS
+  uint8_t ratchet = bytes[AT_POLICY] & (uint8_t)~PFC_POLICY_SEALED;
+  int later = ratchet != PFC_RATCHET_REPORT && ratchet != PFC_RATCHET_REFUSE;
+  if (later) later = (ratchet | bytes[AT_COPIES]) != 0 || !pfc_is_zero(bytes + AT_RATCHET, PFC_RATCHET_BYTES);
+#else
   int later = bytes[AT_POLICY] != PFC_RATCHET_REPORT && bytes[AT_POLICY] != PFC_RATCHET_REFUSE;
   if (!PFC_RATCHETS || later) later = !pfc_is_zero(bytes + AT_RATCHET, AT_DELEGABLE - AT_RATCHET);
+#endif
   PFC_DECLASSIFY(&later, sizeof later);
   return later;
 }

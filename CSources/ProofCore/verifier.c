@@ -9,6 +9,7 @@
 #include "verifier_detail.h"
 #include "verifier_log.h"
 #include "verifier_receive.h"
+#include "verifier_sealed.h"
 
 // Life -----------------------------------------------------------------------------------------------------------
 
@@ -70,6 +71,9 @@ void pfc_verifier_capabilities(const struct pfc_verifier *verifier, struct pfc_c
 #if PFC_KEEPS_LOG
   if (verifier->log != NULL) capabilities->features |= PFC_FEATURE_LOG;
 #endif
+#if PFC_SEALS_COMMANDS
+  if (verifier->seal.on) capabilities->features |= PFC_FEATURE_SEALED;
+#endif
   memcpy(capabilities->hardware_id, verifier->hardware->id, PFC_ID_BYTES);
 }
 #endif
@@ -93,6 +97,9 @@ PFC_APART static uint8_t receive_ask_challenge(struct pfc_verifier *verifier, st
                                                struct pfc_outcome *outcome, uint16_t *detail) {
   int result;
   session->live = 0;
+#if PFC_SEALS_COMMANDS
+  session->seal_number = 0;
+#endif
   result = draw_challenge(verifier, &session->challenge);
   if (result != PFC_OK) {
     pfc_wipe(&session->challenge, sizeof session->challenge);
@@ -109,6 +116,24 @@ PFC_APART static uint8_t receive_ask_challenge(struct pfc_verifier *verifier, st
   pfc_challenge_encode(outcome->reply, &session->challenge);
   return PFC_VERDICT_NONE;
 }
+
+#if PFC_SEALS_COMMANDS
+/// A challenge with E_lock. It computes no X25519: the key was made before, or the asker waits.
+PFC_APART static uint8_t receive_ask_sealed(struct pfc_verifier *verifier, struct pfc_session *session,
+                                            struct pfc_outcome *outcome, uint16_t *detail) {
+  uint8_t verdict;
+  session->live = 0;
+  *detail = 1;
+  if (!pfc_seal_is_ready(verifier)) return PFC_VERDICT_BUSY;
+  *detail = 0;
+  verdict = receive_ask_challenge(verifier, session, outcome, detail);
+  if (verdict != PFC_VERDICT_NONE) return verdict;
+  session->seal_number = verifier->seal.number;
+  outcome->reply_size = PFC_SEALED_CHALLENGE_BYTES;
+  pfc_sealed_challenge_encode(outcome->reply, &session->challenge, verifier->seal.public_key);
+  return PFC_VERDICT_NONE;
+}
+#endif
 
 PFC_APART static uint8_t receive_ask_status(const struct pfc_verifier *verifier, struct pfc_outcome *outcome) {
   struct pfc_status status;
@@ -132,6 +157,11 @@ static uint8_t receive(struct pfc_verifier *verifier, struct pfc_session *sessio
   switch (type) {
     case PFC_MESSAGE_ASK:
       if (message[0] == PFC_ASK_CHALLENGE) return receive_ask_challenge(verifier, session, outcome, detail);
+#if PFC_SEALS_COMMANDS
+      if (message[0] == PFC_ASK_SEALED && verifier->seal.on) {
+        return receive_ask_sealed(verifier, session, outcome, detail);
+      }
+#endif
       if (message[0] == PFC_ASK_STATUS) return receive_ask_status(verifier, outcome);
       *detail = PFC_TOLD(PFC_DETAIL_UNKNOWN_KIND);
       return PFC_VERDICT_TOO_NEW;
@@ -162,6 +192,9 @@ void pfc_verifier_receive(struct pfc_verifier *verifier, struct pfc_session *ses
   uint16_t detail = 0;
   uint64_t next = pfc_log_next(verifier);
   memset(outcome, 0, sizeof *outcome);
+#if PFC_SEALS_COMMANDS
+  pfc_wipe(verifier->opened, sizeof verifier->opened);
+#endif
   verdict = receive(verifier, session, type, message, size, outcome, &detail);
   if (verdict != PFC_VERDICT_NONE) pfc_answer_plain(outcome, verdict, detail, 0);
   pfc_log_answered(verifier, next, outcome->verdict);

@@ -122,6 +122,13 @@ static uint8_t take_token(struct pfc_verifier *verifier, struct pfc_session *ses
   int index = -1;
   int result = pfc_token_open_told(&token, message, size, verifier->hardware, detail);
   if (result != PFC_OK) return pfc_verdict_of(result);
+#if PFC_SEALS_COMMANDS
+  // Its instance could send no command to hardware that answers no sealed ones.
+  if ((token.policy & PFC_POLICY_SEALED) != 0 && !verifier->seal.on) {
+    pfc_wipe(&token, sizeof token);
+    return tell(detail, PFC_TOLD(PFC_DETAIL_RESERVED_BIT), PFC_VERDICT_TOO_NEW);
+  }
+#endif
   verdict = judge_token(verifier, &token, &index, detail);
   if (verdict == PFC_VERDICT_HELD || verdict == PFC_VERDICT_READY) {
     uint32_t review = pfc_review_token(verifier, index, message, size, &token);

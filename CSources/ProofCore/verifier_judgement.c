@@ -12,6 +12,7 @@
 #include "verifier_log.h"
 #include "verifier_receive.h"
 #include "verifier_review.h"
+#include "verifier_sealed.h"
 
 /// Rate limit: after PFC_SESSION_REFUSALS_MAX wrong device proofs this link answers BUSY to every command and recall.
 static uint8_t meet_stranger(const struct pfc_session *session) {
@@ -78,8 +79,20 @@ static uint8_t judge_step(const struct pfc_slot *slot, const struct pfc_command 
 }
 
 static int has_other_kind(const struct pfc_slot *slot, const struct pfc_command *command) {
-  return pfc_kind_has_ratchet(command->kind) != (ratchet_policy(slot) != PFC_RATCHET_NONE);
+#if PFC_SEALS_COMMANDS
+  int has_tag = command->ratchet_tag != NULL;
+#else
+  int has_tag = pfc_kind_has_ratchet(command->kind);
+#endif
+  return has_tag != (ratchet_policy(slot) != PFC_RATCHET_NONE);
 }
+
+#if PFC_SEALS_COMMANDS
+/// A command in the clear, at a slot that takes sealed commands only.
+static int is_too_open(const struct pfc_slot *slot, const struct pfc_command *command) {
+  return (slot->policy & PFC_POLICY_SEALED) != 0 && !pfc_kind_is_sealed(command->kind);
+}
+#endif
 
 /// Detail of *not permitted*, to a command of the other sort of slot.
 static uint16_t kind_detail(const struct pfc_slot *slot) {
@@ -155,6 +168,15 @@ static int settle_slot(struct pfc_verifier *verifier, int index) {
 
 #endif
 
+/// Moves the ratchet: the nonce, or for a sealed command a value that only its two ends know.
+static const uint8_t *step_of(const struct pfc_command *command, const uint8_t nonce[PFC_NONCE_BYTES]) {
+#if PFC_SEALS_COMMANDS
+  if (command->step != NULL) return command->step;
+#endif
+  (void)command;
+  return nonce;
+}
+
 /// Stores an accepted command: PFC_OK, or what it failed with. The slot's ratchet is then as before.
 static int store_accepted(struct pfc_verifier *verifier, int index, const uint8_t nonce[PFC_NONCE_BYTES],
                           uint8_t verdict) {
@@ -183,7 +205,7 @@ static uint8_t note_accepted(struct pfc_verifier *verifier, int index, const str
   memcpy(slot->last.nonce, nonce, PFC_LAST_NONCE_BYTES);
   if (!pfc_slot_stores_last(slot)) return verdict;
   slot->uses -= counted;
-  if (store_accepted(verifier, index, nonce, verdict) == PFC_OK) return verdict;
+  if (store_accepted(verifier, index, step_of(command, nonce), verdict) == PFC_OK) return verdict;
   // Undo: a use that is not durable is not done, and a recall must not confirm it.
   slot->uses += counted;
   slot->last = before;
@@ -231,7 +253,7 @@ static uint8_t commit(struct pfc_verifier *verifier, int index, struct pfc_slot 
   memcpy(candidate->last.nonce, nonce, PFC_LAST_NONCE_BYTES);
   if (candidate->uses != PFC_USES_UNLIMITED) candidate->uses--;
 #if PFC_RATCHETS
-  if (ratchet_policy(candidate) != PFC_RATCHET_NONE) step_ratchet(candidate, nonce, verdict);
+  if (ratchet_policy(candidate) != PFC_RATCHET_NONE) step_ratchet(candidate, step_of(command, nonce), verdict);
   if (tells_copy(verdict)) count_copy(candidate);
 #endif
   result = pfc_ledger_put(&verifier->ledger, index, candidate);
@@ -300,6 +322,9 @@ PFC_APART static uint8_t judge_command(const struct pfc_verifier *verifier, stru
       check_proof(command->integrity_proof, slot->secrets.integrity_key, nonce, slot->secrets.integrity) != PFC_OK) {
     return PFC_VERDICT_INTEGRITY_DIFFERS;
   }
+#if PFC_SEALS_COMMANDS
+  if (is_too_open(slot, command)) return PFC_VERDICT_NOT_PERMITTED;
+#endif
 #if PFC_RATCHETS
   if (has_other_kind(slot, command)) return PFC_VERDICT_NOT_PERMITTED;
 #endif
@@ -354,6 +379,9 @@ static uint16_t judged_detail(const struct pfc_slot *slot, const struct pfc_slot
   if (verdict == PFC_VERDICT_INTEGRITY_DIFFERS) return slot->attempts;
 #if PFC_RATCHETS
   if (verdict == PFC_VERDICT_COPIED) return (uint16_t)slot->last.counter;
+#if PFC_SEALS_COMMANDS
+  if (verdict == PFC_VERDICT_NOT_PERMITTED && is_too_open(judged, command)) return PFC_DETAIL_SEALED_DEMANDED;
+#endif
   if (verdict == PFC_VERDICT_NOT_PERMITTED && has_other_kind(judged, command)) return kind_detail(judged);
 #endif
   if (verdict != PFC_VERDICT_NOT_PERMITTED) return 0;
@@ -378,24 +406,26 @@ static void log_refused(struct pfc_verifier *verifier, const struct pfc_command 
   (void)result;
 }
 
-/// Judges a command twice and answers it. The session's challenge is spent by whatever comes out.
-static void answer_command(struct pfc_verifier *verifier, struct pfc_session *session, const uint8_t *message,
-                           size_t size, const struct pfc_command *command, struct pfc_outcome *outcome) {
-  const struct pfc_slot *slot, *judged;
-  uint8_t nonce[PFC_NONCE_BYTES] = {0};
-  uint16_t detail = 0;
-  uint32_t review = 0;
-  int index = -1;
-  uint8_t verdict = meet_command(verifier, session, command, &index, nonce, &detail);
-  if (verdict != PFC_VERDICT_NONE) {
-    answer_refused(outcome, verdict, PFC_TOLD(detail), command->counter);
-    return;
-  }
-  slot = &verifier->ledger.slots[index];
-  judged = slot;
+#if PFC_SEALS_COMMANDS
+#define SEAL_PARAMETER , const struct pfc_seal *seal
+#define SEAL_ARGUMENT(seal) , seal
+#else
+#define SEAL_PARAMETER
+#define SEAL_ARGUMENT(seal)
+#endif
+
+/// Judges a command that was met, twice, and answers it. `judged` is the slot `index` or the link's candidate for it.
+static void answer_met(struct pfc_verifier *verifier, struct pfc_session *session, const uint8_t *message, size_t size,
+                       const struct pfc_command *command, int index, const struct pfc_slot *judged,
+                       const uint8_t nonce[PFC_NONCE_BYTES], struct pfc_outcome *outcome SEAL_PARAMETER) {
 #if PFC_OPENS_TOKENS
-  judged = candidate_of(session, slot, command, nonce);
-  if (judged == NULL) judged = slot;
+  const struct pfc_slot *slot = &verifier->ledger.slots[index];
+#else
+  const struct pfc_slot *slot = judged;
+#endif
+  uint32_t review = 0;
+  uint8_t verdict = PFC_VERDICT_NONE;
+#if PFC_OPENS_TOKENS
   if (judged != slot) verdict = judge_candidate(verifier, judged, slot);
   if (verdict != PFC_VERDICT_NONE) {
     log_refused(verifier, command, verdict);
@@ -405,7 +435,7 @@ static void answer_command(struct pfc_verifier *verifier, struct pfc_session *se
 #endif
   verdict = judge_command(verifier, session, judged, command, nonce);
   if (pfc_verdict_accepts(verdict)) {
-    review = pfc_review_command(verifier, session, index, judged, message, size, verdict);
+    review = pfc_review_command(verifier, session, index, judged, message, size, verdict SEAL_ARGUMENT(seal));
     verdict = accept(verifier, session, index, judged, command, nonce, verdict, review);
     judged = slot;
   } else {
@@ -437,11 +467,117 @@ static void answer_command(struct pfc_verifier *verifier, struct pfc_session *se
   }
 }
 
+/// Judges a command in the clear and answers it. The session's challenge is spent by whatever comes out.
+static void answer_command(struct pfc_verifier *verifier, struct pfc_session *session, const uint8_t *message,
+                           size_t size, const struct pfc_command *command, struct pfc_outcome *outcome) {
+  const struct pfc_slot *judged;
+#if PFC_OPENS_TOKENS
+  const struct pfc_slot *candidate;
+#endif
+  uint8_t nonce[PFC_NONCE_BYTES] = {0};
+  uint16_t detail = 0;
+  int index = -1;
+  uint8_t verdict = meet_command(verifier, session, command, &index, nonce, &detail);
+  if (verdict != PFC_VERDICT_NONE) {
+    answer_refused(outcome, verdict, PFC_TOLD(detail), command->counter);
+    return;
+  }
+  judged = &verifier->ledger.slots[index];
+#if PFC_OPENS_TOKENS
+  candidate = candidate_of(session, judged, command, nonce);
+  if (candidate != NULL) judged = candidate;
+#endif
+  answer_met(verifier, session, message, size, command, index, judged, nonce, outcome SEAL_ARGUMENT(NULL));
+}
+
+#if PFC_SEALS_COMMANDS
+
+/// Checks a sealed command before its proofs: PFC_VERDICT_NONE if it was opened and is to be judged under `*judged`,
+/// for the slot `*index`. A stranger ends at the hint.
+static uint8_t meet_sealed(struct pfc_verifier *verifier, struct pfc_session *session, const struct pfc_sealed *sealed,
+                           const uint8_t *message, size_t size, int *index, const struct pfc_slot **judged,
+                           struct pfc_seal *seal, struct pfc_command *command, uint8_t nonce[PFC_NONCE_BYTES],
+                           uint16_t *detail) {
+  int candidate, result;
+  if (!take_challenge(verifier, session, sealed->counter, detail)) return PFC_VERDICT_STALE;
+  *detail = PFC_TOLD(PFC_DETAIL_SEAL_REPLACED);
+  if (!pfc_seal_is_live(verifier, session)) return PFC_VERDICT_STALE;
+  *detail = 0;
+  *index = pfc_seal_find(verifier, session, sealed);
+  candidate = pfc_seal_find_candidate(verifier, session, sealed);
+  if (candidate >= 0) *index = candidate;
+  if (*index < 0) {
+    session->refusals++;
+    return PFC_VERDICT_DEVICE_DIFFERS;
+  }
+  *detail = PFC_TOLD(PFC_DETAIL_CHALLENGE_ENDED);
+  if (sealed->counter < verifier->alive_from[*index]) return PFC_VERDICT_STALE;
+  *detail = 0;
+  *judged = candidate >= 0 ? &session->candidate : &verifier->ledger.slots[*index];
+  result = pfc_seal_open(verifier, session, *index, *judged, message, size, seal, command, nonce);
+  if (result == PFC_E_MALFORMED) return PFC_VERDICT_MALFORMED;
+  if (result != PFC_OK) {
+    session->refusals++;
+    return PFC_VERDICT_DEVICE_DIFFERS;
+  }
+  if (candidate >= 0) pfc_slot_inherit(&session->candidate, &verifier->ledger.slots[*index]);
+  return PFC_VERDICT_NONE;
+}
+
+/// Judges a sealed command and answers it: by VERDICT if it was not opened, otherwise by SEALED-DOWN.
+PFC_APART static void answer_sealed(struct pfc_verifier *verifier, struct pfc_session *session,
+                                    const struct pfc_sealed *sealed, const uint8_t *message, size_t size,
+                                    struct pfc_outcome *outcome) {
+  struct pfc_seal seal;
+  struct pfc_command command = {0};
+  const struct pfc_slot *judged = NULL;
+  uint8_t nonce[PFC_NONCE_BYTES] = {0};
+  uint16_t detail = 0;
+  int index = -1;
+  uint8_t verdict;
+  memset(&seal, 0, sizeof seal);
+  verdict = meet_sealed(verifier, session, sealed, message, size, &index, &judged, &seal, &command, nonce, &detail);
+  if (verdict != PFC_VERDICT_NONE) {
+    answer_refused(outcome, verdict, detail, sealed->counter);
+    pfc_answer_confirm(outcome, sealed->counter);
+  } else {
+    outcome->instance_id = command.instance_id;
+    answer_met(verifier, session, message, size, &command, index, judged, nonce, outcome, &seal);
+    pfc_answer_confirm(outcome, sealed->counter);
+    if (outcome->verdict != PFC_VERDICT_FAULT) pfc_seal_answer(outcome, seal.down);
+  }
+  pfc_wipe(&seal, sizeof seal);
+}
+
+static void receive_sealed(struct pfc_verifier *verifier, struct pfc_session *session, const uint8_t *message,
+                           size_t size, struct pfc_outcome *outcome) {
+  struct pfc_sealed sealed;
+  uint8_t verdict = PFC_VERDICT_MALFORMED;
+  if (pfc_sealed_decode(&sealed, message, size) == PFC_OK) verdict = meet_stranger(session);
+  if (verdict != PFC_VERDICT_NONE) {
+    answer_refused(outcome, verdict, 0, sealed.counter);
+    return;
+  }
+  answer_sealed(verifier, session, &sealed, message, size, outcome);
+  // Dead already; now there is nothing left that could come back to life.
+  pfc_wipe(&session->challenge, sizeof session->challenge);
+}
+
+#endif
+
 void pfc_receive_command(struct pfc_verifier *verifier, struct pfc_session *session, const uint8_t *message,
                          size_t size, struct pfc_outcome *outcome) {
   struct pfc_command command;
-  int result = pfc_command_decode(&command, message, size);
-  uint8_t verdict = result == PFC_E_TOO_NEW ? PFC_VERDICT_TOO_NEW : PFC_VERDICT_MALFORMED;
+  uint8_t verdict;
+  int result;
+#if PFC_SEALS_COMMANDS
+  if (verifier->seal.on && pfc_kind_is_sealed(message[0])) {
+    receive_sealed(verifier, session, message, size, outcome);
+    return;
+  }
+#endif
+  result = pfc_command_decode(&command, message, size);
+  verdict = result == PFC_E_TOO_NEW ? PFC_VERDICT_TOO_NEW : PFC_VERDICT_MALFORMED;
   if (result == PFC_OK) verdict = meet_stranger(session);
   outcome->instance_id = command.instance_id;
   if (verdict != PFC_VERDICT_NONE) {

@@ -37,8 +37,13 @@ enum {
 #else
   STEP_RATCHET = 0,
 #endif
+#if PFC_SEALS_COMMANDS
+  STEP_SEAL = 0x04f2795b,
+#else
+  STEP_SEAL = 0,
+#endif
   COMMAND_STEPS = STEP_SHAPE + STEP_CHALLENGE + STEP_AGE + STEP_SLOT + STEP_ONCE + STEP_BOUNDS + STEP_DEVICE +
-                  STEP_INTEGRITY + STEP_RIGHTS + STEP_SECRETS + STEP_HEIR + STEP_RATCHET,
+                  STEP_INTEGRITY + STEP_RIGHTS + STEP_SECRETS + STEP_HEIR + STEP_RATCHET + STEP_SEAL,
 
   STEP_OPENED = 0x06a9c34e,
   STEP_SAME = 0x096f5ab1,
@@ -123,7 +128,8 @@ static uint32_t is_no_heir(const struct pfc_verifier *verifier, const struct pfc
                    (judged->issued < verifier->ledger.floor) | (judged->attempts > slot->attempts) |
                    (judged->uses > slot->uses);
 #if PFC_RATCHETS
-  uint32_t carries = (uint32_t)(slot->policy != PFC_RATCHET_NONE) & (uint32_t)(judged->policy != PFC_RATCHET_NONE);
+  uint32_t carries = (uint32_t)(pfc_slot_ratchet(slot) != PFC_RATCHET_NONE) &
+                     (uint32_t)(pfc_slot_ratchet(judged) != PFC_RATCHET_NONE);
   wrong |= (0 - carries) & (difference(judged->ratchet, slot->ratchet, PFC_RATCHET_BYTES) |
                             (uint32_t)(judged->copies != slot->copies));
 #endif
@@ -162,8 +168,42 @@ static uint32_t ratchet_difference(const struct pfc_slot *slot, const struct pfc
 
 #endif
 
+#if PFC_SEALS_COMMANDS
+/// 0 if a sealed command has the hint of what it is judged under and was opened for this challenge under its keys, and
+/// if a command in the clear meets a slot that takes those.
+static uint32_t seal_difference(const struct pfc_verifier *verifier, const struct pfc_session *session, int index,
+                                const struct pfc_slot *judged, const struct pfc_command *command,
+                                const uint8_t *message, size_t size, const struct pfc_seal *seal) {
+  const struct pfc_seal_facts *facts;
+  struct pfc_sealed sealed;
+  uint8_t hint[PFC_SEAL_HINT_BYTES];
+  uint32_t wrong;
+  if (seal == NULL) return (uint32_t)(command->kind > PFC_KIND_DEVICE_RATCHET) | (judged->policy & PFC_POLICY_SEALED);
+  facts = &seal->facts;
+  if (pfc_sealed_decode(&sealed, message, size) != PFC_OK) return 1;
+  wrong = (uint32_t)(facts->device_key != judged->secrets.device_key) |
+          (facts->token_digest != judged->token_digest) | (facts->challenge != &session->challenge) |
+          (facts->instance_id != verifier->ledger.slots[index].instance_id) |
+          (facts->lock_key != verifier->seal.public_key) | (session->seal_number == 0) |
+          (session->seal_number ^ verifier->seal.number) | (uint32_t)pfc_is_zero(seal->shared, sizeof seal->shared) |
+          (uint32_t)(command->kind <= PFC_KIND_DEVICE_RATCHET);
+  // Should it never be made, it differs from what was sent in every bit.
+  for (size_t i = 0; i < sizeof hint; i++) hint[i] = (uint8_t)~sealed.hint[i];
+  pfc_seal_hint(hint, judged->secrets.device_key, &session->challenge, command->kind, verifier->seal.public_key,
+                sealed.app_key);
+  wrong |= difference(hint, sealed.hint, sizeof hint);
+  pfc_wipe(hint, sizeof hint);
+  return wrong;
+}
+#endif
+
 uint32_t pfc_review_command(const struct pfc_verifier *verifier, const struct pfc_session *session, int index,
-                            const struct pfc_slot *judged, const uint8_t *message, size_t size, uint8_t verdict) {
+                            const struct pfc_slot *judged, const uint8_t *message, size_t size,
+#if PFC_SEALS_COMMANDS
+                            uint8_t verdict, const struct pfc_seal *seal) {
+#else
+                            uint8_t verdict) {
+#endif
   volatile struct review review = {0, 0};
   struct pfc_command command;
   const struct pfc_slot *slot;
@@ -171,9 +211,18 @@ uint32_t pfc_review_command(const struct pfc_verifier *verifier, const struct pf
   uint32_t classes;
   // These three checks guard every read below.
   if (index < 0 || index >= PFC_SLOTS) return ~PFC_REVIEW_PASSED;
-  if (pfc_command_decode(&command, message, size) != PFC_OK) return ~PFC_REVIEW_PASSED;
+#if PFC_SEALS_COMMANDS
+  if (seal != NULL) {
+    if (pfc_sealed_open(&command, seal->plain, nonce, &seal->facts, seal->shared, message, size) != PFC_OK) {
+      return ~PFC_REVIEW_PASSED;
+    }
+  } else
+#endif
+  if (pfc_command_decode(&command, message, size) != PFC_OK) {
+    return ~PFC_REVIEW_PASSED;
+  }
   slot = &verifier->ledger.slots[index];
-  look(&review, STEP_SHAPE, (uint32_t)command.kind - 1 > (PFC_RATCHETS ? 3 : 1));
+  look(&review, STEP_SHAPE, (uint32_t)command.kind - 1 > (PFC_SEALS_COMMANDS ? 5 : PFC_RATCHETS ? 3 : 1));
   // A challenge that was not live has been wiped.
   look(&review, STEP_CHALLENGE,
        (uint32_t)(command.counter != session->challenge.counter) |
@@ -186,8 +235,15 @@ uint32_t pfc_review_command(const struct pfc_verifier *verifier, const struct pf
   look(&review, STEP_SECRETS, pfc_slot_sum(judged) ^ judged->sum);
   look(&review, STEP_ONCE, (slot->last.verdict != PFC_VERDICT_NONE) & (slot->last.counter == command.counter));
   look(&review, STEP_BOUNDS, is_out_of_bounds(verifier, judged));
-  review.wrong |= (uint32_t)pfc_nonce_derive(nonce, verifier->hardware->id, &session->challenge, command.kind,
-                                             command.command_class, command.command, command.command_size);
+#if PFC_SEALS_COMMANDS
+  look(&review, STEP_SEAL, seal_difference(verifier, session, index, judged, &command, message, size, seal));
+  // A sealed command's nonce came with its opening.
+  if (seal == NULL)
+#endif
+  {
+    review.wrong |= (uint32_t)pfc_nonce_derive(nonce, verifier->hardware->id, &session->challenge, command.kind,
+                                               command.command_class, command.command, command.command_size);
+  }
   pfc_command_escort(answered, nonce, &command);
   classes = judged->device_classes;
   if (pfc_kind_is_integrity(command.kind)) {

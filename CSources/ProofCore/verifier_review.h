@@ -8,16 +8,21 @@
 #include "order.h"
 #include "verifier.h"
 #include "verifier_clock.h"  // PFC_REVIEW_PASSED
+#include "verifier_sealed.h"
 
 // Apart: what the first look has found must not be carried into the second by the compiler.
 
 /// Judges a command that is about to be accepted a second time, while its challenge still stands in the session.
-/// `judged` is the slot `index`, or the session's candidate for it, `verdict` is what the first look gave.
-/// PFC_REVIEW_PASSED, or any other value.
+/// `judged` is the slot `index`, or the session's candidate for it, `verdict` is what the first look gave. `seal` is
+/// NULL for a command in the clear; a sealed one is opened again. PFC_REVIEW_PASSED, or any other value.
 PFC_APART PFC_MUST_USE
 uint32_t pfc_review_command(const struct pfc_verifier *verifier, const struct pfc_session *session,
                             int index, const struct pfc_slot *judged, const uint8_t *message, size_t size,
+#if PFC_SEALS_COMMANDS
+                            uint8_t verdict, const struct pfc_seal *seal);
+#else
                             uint8_t verdict);
+#endif
 
 /// The same for a token that is about to take the slot `index`: opens it once more. `token` is what the first opening
 /// gave. PFC_REVIEW_READY instead of PFC_REVIEW_PASSED if it may only become a candidate.

@@ -57,8 +57,10 @@ extension RefusalDetail {
     case (18, 2): self = .otherChallenge
     case (18, 3): self = .challengeTimedOut
     case (18, 4): self = .challengeEnded
+    case (18, 5): self = .sealReplaced
     case (19, 1): self = .classNotPermitted
     case (19, 2): self = .integrityDemanded
+    case (19, 3): self = .sealedDemanded
     case (34, 65535): self = .ahead
     case (35, 1): self = .belowFloor
     case (35, 2): self = .olderGeneration
@@ -88,8 +90,10 @@ extension RefusalDetail {
     case .otherChallenge: (18, 2)
     case .challengeTimedOut: (18, 3)
     case .challengeEnded: (18, 4)
+    case .sealReplaced: (18, 5)
     case .classNotPermitted: (19, 1)
     case .integrityDemanded: (19, 2)
+    case .sealedDemanded: (19, 3)
     case .daysPast(let value): (34, value)
     case .ahead: (34, 65535)
     case .belowFloor: (35, 1)
@@ -117,8 +121,10 @@ extension RefusalDetail {
     case .otherChallenge: .retry
     case .challengeTimedOut: .retry
     case .challengeEnded: .retry
+    case .sealReplaced: .retry
     case .classNotPermitted: .operator
     case .integrityDemanded: .online
+    case .sealedDemanded: .developer
     case .daysPast: .online
     case .ahead: .operator
     case .belowFloor: .online

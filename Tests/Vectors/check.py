@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 
 from blocks import Block, read
-from judging import compact_keys, compact_subject, parse_records, request_of
-from proofspec import compact, gate, gate_token, log
+from judging import compact_keys, compact_subject, parse_records, request_of, sealed_facts
+from proofspec import compact, curves, gate, gate_token, log, sealed
 from proofspec.baseline import make_config
 from proofspec.basics import Refused
 from proofspec.config import Source, decode_config
@@ -278,6 +278,25 @@ def made_log_store(b: Block) -> None:
     equal("key record", log.encode_key_record(key, record), b.bytes("key_record"))
 
 
+def made_sealed_command(b: Block) -> None:
+    """A sealed command and its answer, byte for byte."""
+    facts, secrets = sealed_facts(b), Secrets(*(b.bytes(name) for name in ("k", "im", "dpk", "dm")))
+    cls, text, message, kind = b.int("class"), b.bytes("command"), b.bytes("message"), b.int("kind")
+    asked = sealed.encode_challenge(facts.counter, facts.challenge, facts.lock_key)
+    equal("challenge", asked, b.bytes("asked"))
+    ephemeral = b.bytes("ephemeral")
+    head = sealed.make_head(facts, kind, curves.hardware_public(ephemeral))
+    inside = sealed.inside(facts, head, cls, text, secrets, b.bytes("ratchet"), b.int("known"))
+    equal("message", sealed.seal(facts, head, ephemeral, inside.encoded()), message)
+    equal("opened", sealed.open_command(facts, b.bytes("lock_secret"), message), inside)
+    equal("nonce", sealed.nonce(facts, head, cls, text), b.bytes("nonce"))
+    shared = curves.shared_secret(ephemeral, facts.lock_key)
+    equal("step", sealed.step(facts, shared, message), b.bytes("step"))
+    key = sealed.down_key(facts, shared, message)
+    answer = sealed.encode_down(key, facts.counter, b.int("verdict"), b.int("detail"))
+    equal("answer", answer, b.bytes("answer"))
+
+
 CHECKS = {
     "made_config": made_config,
     "made_measurement": made_measurement,
@@ -294,6 +313,7 @@ CHECKS = {
     "made_compact": made_compact,
     "made_log": made_log,
     "made_log_store": made_log_store,
+    "made_sealed_command": made_sealed_command,
 }
 
 

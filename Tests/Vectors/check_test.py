@@ -11,8 +11,9 @@ from pathlib import Path
 from blocks import Block, case, put_records, read, write
 from check import CHECKS, failure
 from generators import gates, logs, world
+from generators import sealed as sealed_cases
 from generators.world import BACKEND, DOOR, SAFE, START, Place, stuff
-from proofspec import log
+from proofspec import curves, log, sealed
 from proofspec.frame import fragments
 from proofspec.keys import Secrets
 from proofspec.measurement import measure
@@ -99,7 +100,33 @@ def producer() -> list[Block]:
         frames,
         *of_gates(),
         *of_logs(),
+        of_sealed(),
     ]
+
+
+def of_sealed() -> Block:
+    of, key = sealed_cases.facts(), stuff("an app's ephemeral key", 32)
+    message = sealed_cases.command(of, sealed.INTEGRITY)
+    shared = curves.shared_secret(key, of.lock_key)
+    own = sealed_cases.ONE.at(DOOR)
+    made = case("made_sealed_command", "a sealed command and its answer")
+    made = sealed_cases.put_facts(made, of).put("class", 1).put_all(
+        asked=sealed.encode_challenge(of.counter, of.challenge, of.lock_key),
+        kind=sealed.INTEGRITY,
+        known=0,
+        ratchet=b"",
+        command=b"open",
+        k=own.key,
+        im=own.im,
+        dm=own.dm,
+        ephemeral=key,
+        message=message,
+        nonce=sealed.nonce(of, message[:49], 1, b"open"),
+        step=sealed.step(of, shared, message),
+        verdict=1,
+        detail=9,
+    )
+    return made.put("answer", sealed.encode_down(sealed.down_key(of, shared, message), of.counter, 1, 9))
 
 
 def of_logs() -> list[Block]:

@@ -21,6 +21,7 @@ from generators import (
     hostile_order,
     hostile_own,
     hostile_proof,
+    hostile_sealed,
     hostile_token,
     hostile_token_2,
     logs,
@@ -37,6 +38,7 @@ from generators import (
     scripts_token,
     scripts_upcoming,
     scripts_version,
+    sealed,
 )
 from generators.example import example
 from generators.gate_example import example as gate_example
@@ -66,6 +68,7 @@ PLAIN = {
     "frame": ("Frames, section 11.", carried.frames),
     "record": ("Stored records, section 12.", carried.records),
     "log": ("The hardware's log, section 17.", logs.logs),
+    "sealed": ("Sealed commands, section 18.", sealed.cases),
     "gate": ("Gates: keys, accounts, beacons, tokens, section 15.", gates.keys),
     "request": ("Digests of requests, section 15.", gates.requests),
     "compact": ("Compact tokens of requests and events, section 15.", gates.compacts),
@@ -84,6 +87,7 @@ HOSTILE = {
     "message": ("Messages that are malformed.", hostile_order.messages),
     "frame": ("Packets of every kind.", hostile_frame.frames),
     "log": ("Entries, stored heads and keys, and LOGs that are refused.", hostile_log.cases),
+    "sealed": ("Sealed commands and answers that are refused.", hostile_sealed.cases),
     "gate": ("Gate tokens and beacons that are refused.", hostile_gate.gates),
     "request": ("Requests in another spelling.", hostile_compact.requests),
     "compact": ("Compact tokens that are refused.", hostile_compact.compacts),

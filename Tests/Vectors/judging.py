@@ -3,7 +3,7 @@
 """Runs one hostile case, as its block says, through the Python implementation."""
 
 from blocks import Block
-from proofspec import challenge, compact, gate, gate_token, log, work
+from proofspec import challenge, compact, curves, gate, gate_token, log, sealed, work
 from proofspec.basics import Refused
 from proofspec.config import decode_config
 from proofspec.curves import hardware_public
@@ -56,6 +56,22 @@ def _read_log_page(block: Block) -> None:
 
 def _read_log_key_record(block: Block) -> None:
     log.decode_key_record(log.store_key(block.bytes("hardware_secret")), block.bytes("bytes"))
+
+
+def sealed_facts(block: Block) -> sealed.Facts:
+    names = ("hardware_id", "instance_id", "token_digest", "dpk")
+    lock_key = curves.hardware_public(block.bytes("lock_secret"))
+    return sealed.Facts(
+        *(block.bytes(name) for name in names), lock_key, block.bytes("challenge"), block.int("counter")
+    )
+
+
+def _open_sealed_command(block: Block) -> None:
+    sealed.open_command(sealed_facts(block), block.bytes("lock_secret"), block.bytes("message"))
+
+
+def _open_sealed_down(block: Block) -> None:
+    sealed.open_down(block.bytes("key"), block.int("counter"), block.bytes("message"))
 
 
 def _read_log_message(block: Block) -> None:
@@ -266,6 +282,8 @@ _JUDGES = {
     "read_log_page": _read_log_page,
     "read_log_key_record": _read_log_key_record,
     "read_log_message": _read_log_message,
+    "open_sealed_command": _open_sealed_command,
+    "open_sealed_down": _open_sealed_down,
     "check_puzzles": _check_puzzles,
     "check_pairings": _check_pairings,
 }

@@ -302,6 +302,9 @@ class CommittedVectors(unittest.TestCase):
     def test_hostile_logs(self) -> None:
         self.hostile("log", 50)
 
+    def test_hostile_sealed_commands(self) -> None:
+        self.hostile("sealed", 50)
+
     def test_hostile_gate_tokens(self) -> None:
         self.hostile("gate", 90)
 

@@ -24,6 +24,7 @@
 #include "token.h"
 #include "order.h"
 #include "message.h"
+#include "sealed.h"
 #include "frame.h"
 #include "record.h"
 #include "slot.h"

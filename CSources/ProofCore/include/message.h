@@ -23,14 +23,15 @@ extern "C" {
 /// Message types of the link. The numbers are on the wire and never reused.
 enum pfc_message_type {
   PFC_MESSAGE_ASK = 1,        ///< app → hardware, 1 byte
-  PFC_MESSAGE_CHALLENGE = 2,  ///< hardware → app, 40
+  PFC_MESSAGE_CHALLENGE = 2,  ///< hardware → app, 40; 72 with a key for a sealed command
   PFC_MESSAGE_TOKEN = 3,      ///< app → hardware, 288
-  PFC_MESSAGE_COMMAND = 4,    ///< app → hardware, 58, 70, 90 or 102 and the command
+  PFC_MESSAGE_COMMAND = 4,    ///< app → hardware, 58, 70, 90 or 102 and the command; sealed 110 or 142
   PFC_MESSAGE_VERDICT = 5,    ///< hardware → app, 43
   PFC_MESSAGE_ORDER = 6,      ///< app → hardware, 124
   PFC_MESSAGE_RECALL = 7,     ///< app → hardware, 72
   PFC_MESSAGE_STATUS = 8,     ///< hardware → app, 28
-  // 9 and 10 are reserved.
+  // 9 is reserved.
+  PFC_MESSAGE_SEALED_DOWN = 10,  ///< hardware → app, 35 (sealed.h)
   PFC_MESSAGE_LOG_ASK = 11,   ///< app → hardware, 24
   PFC_MESSAGE_LOG = 12        ///< hardware → app, 48 and 32 for each entry
 };
@@ -41,7 +42,8 @@ PFC_MUST_USE int pfc_message_fits(uint8_t type, size_t size);
 /// Kinds of ASK.
 enum pfc_ask {
   PFC_ASK_CHALLENGE = 1,
-  PFC_ASK_STATUS = 2
+  PFC_ASK_STATUS = 2,
+  PFC_ASK_SEALED = 3  ///< A challenge with a key for a sealed command (sealed.h)
 };
 
 /// Decisions of the hardware. Numbers are on the wire and never reused.
@@ -87,9 +89,11 @@ enum pfc_detail {
   PFC_DETAIL_OTHER_CHALLENGE = 2,  ///< The link's live challenge has another counter.
   PFC_DETAIL_CHALLENGE_TIMED_OUT = 3,
   PFC_DETAIL_CHALLENGE_ENDED = 4,  ///< A recall, or a later command of this instance, ended the challenge.
+  PFC_DETAIL_SEAL_REPLACED = 5,  ///< To a sealed one: the challenge has no E_lock, or E_lock was used or replaced.
   // PFC_VERDICT_NOT_PERMITTED
   PFC_DETAIL_CLASS_NOT_PERMITTED = 1,  ///< The token permits the class for no match.
   PFC_DETAIL_INTEGRITY_DEMANDED = 2,   ///< The token permits the class for an integrity match only.
+  PFC_DETAIL_SEALED_DEMANDED = 3,  ///< The token permits sealed commands only: send kind 5 or 6.
   // PFC_VERDICT_EXPIRED, to a TOKEN or an ORDER; other values are days begun since the token's end
   PFC_DETAIL_AHEAD = 65535,  ///< `issued` is beyond the step (docs/SPEC.md, section 10).
   // PFC_VERDICT_SUPERSEDED
@@ -163,6 +167,9 @@ struct pfc_command {
   const uint8_t *ratchet_tag;  ///< NULL for a kind without a ratchet
   uint32_t known;              ///< Low bits of the last accepted counter as the app knows it; 0 without a ratchet
 #endif
+#if PFC_SEALS_COMMANDS
+  const uint8_t *step;  ///< A sealed command: takes the nonce's place where the ratchet moves. NULL otherwise
+#endif
   const uint8_t *command;
   size_t command_size;
 };
@@ -230,11 +237,12 @@ PFC_MUST_USE int pfc_status_decode(struct pfc_status *status, const uint8_t *mes
 
 // CAPABILITIES ---------------------------------------------------------------------------------------------------
 
-/// Features of hardware beyond version 1. The bits stand in characteristic 000A and are never reused. Bits 2 and 4
-/// are reserved for channel and grants.
+/// Features of hardware beyond version 1. The bits stand in characteristic 000A and are never reused. Bit 4 is
+/// reserved for grants.
 enum pfc_feature {
   PFC_FEATURE_TOKEN_2 = 1u << 0,         ///< It takes tokens of version 2.
   PFC_FEATURE_RATCHET = 1u << 1,         ///< It takes tokens with a ratchet.
+  PFC_FEATURE_SEALED = 1u << 2,          ///< It answers sealed commands (SPEC.md, section 18).
   PFC_FEATURE_LOG = 1u << 3,             ///< It keeps a log (SPEC.md, section 17).
   PFC_FEATURE_FACTORY_SECRET = 1u << 5,  ///< It takes tokens of suite 2, and no others.
   PFC_FEATURE_UPCOMING = 1u << 6,        ///< It takes tokens with PFC_POLICY_UPCOMING as candidates.

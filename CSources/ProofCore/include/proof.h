@@ -27,15 +27,20 @@ enum pfc_kind {
   PFC_KIND_INTEGRITY = 1,  ///< App, environment and device are as measured.
   PFC_KIND_DEVICE = 2,     ///< The device is as measured; the app may have been updated.
   PFC_KIND_INTEGRITY_RATCHET = 3,  ///< As 1, at a slot with a ratchet (ratchet.h).
-  PFC_KIND_DEVICE_RATCHET = 4      ///< As 2, at a slot with a ratchet.
+  PFC_KIND_DEVICE_RATCHET = 4,     ///< As 2, at a slot with a ratchet.
+  PFC_KIND_SEALED_INTEGRITY = 5,   ///< As 1 or 3, sealed (sealed.h).
+  PFC_KIND_SEALED_DEVICE = 6       ///< As 2 or 4, sealed.
 };
 
-/// 1 if this build knows the kind.
+/// 1 if this build knows the kind as that of a command in the clear.
 PFC_MUST_USE int pfc_kind_is_known(uint8_t kind);
 /// 1 for a known kind whose match includes app and environment.
 PFC_MUST_USE int pfc_kind_is_integrity(uint8_t kind);
-/// 1 for a known kind whose command carries a ratchet's tag.
+/// 1 for a known kind whose command has room for a ratchet's tag.
 PFC_MUST_USE int pfc_kind_has_ratchet(uint8_t kind);
+
+/// 1 for a known kind whose command is sealed.
+PFC_MUST_USE int pfc_kind_is_sealed(uint8_t kind);
 
 /// A key, expanded: both HMAC states precomputed, so that a proof costs two compressions. Secret.
 struct pfc_proof_key {

@@ -54,7 +54,7 @@ struct pfc_slot {
   struct pfc_secrets secrets;
 #if PFC_RATCHETS
   uint8_t ratchet[PFC_RATCHET_BYTES];  ///< Secret; zeros without a ratchet
-  uint8_t policy;                      ///< The token's, within PFC_TOKEN_POLICY
+  uint8_t policy;                      ///< The token's, within PFC_SLOT_POLICY
   uint8_t copies;                      ///< Commands out of step since the token came in; stays at 255
 #endif
   uint32_t sum;  ///< Checksum of the secrets and the ratchet by `pfc_slot_sum`, since they came in; not stored
@@ -88,6 +88,11 @@ uint32_t pfc_slot_sum(const struct pfc_slot *slot);
 PFC_MUST_USE int pfc_slot_stores_last(const struct pfc_slot *slot);
 
 #if PFC_RATCHETS
+/// The slot's part of enum pfc_ratchet_policy.
+static inline uint8_t pfc_slot_ratchet(const struct pfc_slot *slot) {
+  return PFC_SEALS_COMMANDS ? slot->policy & PFC_POLICY_RATCHET : slot->policy;
+}
+
 /// Moves the ratchet and its part of `slot->sum`. The part of the secrets stays as it is: should a fault have changed
 /// them, the sum still tells.
 void pfc_slot_step(struct pfc_slot *slot, const uint8_t ratchet[PFC_RATCHET_BYTES]);

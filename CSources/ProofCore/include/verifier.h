@@ -9,6 +9,7 @@
 ///     pfc_verifier_provision(...)            once, in the factory
 ///     pfc_verifier_init(...)                 at each start
 ///     pfc_verifier_keep_log(...)             then, on hardware that keeps a log
+///     pfc_verifier_prepare(...)              then and while idle, on hardware that answers sealed commands
 ///     pfc_session_init(&session)             at each connection
 ///     pfc_verifier_receive(...)              for each message; do `outcome.command` if the outcome says so
 ///     pfc_session_close(&session)            at each disconnection
@@ -50,6 +51,18 @@ struct pfc_platform {
   struct pfc_storage storage;
 };
 
+#if PFC_SEALS_COMMANDS
+/// The hardware's X25519 key for the next sealed command. Secret.
+struct pfc_seal_key {
+  uint8_t on;     ///< 1: this hardware answers sealed commands
+  uint8_t ready;  ///< 1: `secret` is there
+  uint32_t number;  ///< The pair's, from 1; 0 before the first
+  uint32_t made;    ///< Platform seconds
+  uint8_t secret[PFC_SECRET_KEY_BYTES];      ///< e_lock
+  uint8_t public_key[PFC_PUBLIC_KEY_BYTES];  ///< E_lock
+};
+#endif
+
 /// The verifier's state. Secret. Its fields are the core's own business.
 struct pfc_verifier {
   const struct pfc_hardware *hardware;
@@ -67,6 +80,10 @@ struct pfc_verifier {
 #if PFC_KEEPS_LOG
   struct pfc_log_ring *log;  ///< NULL: this hardware keeps no log.
 #endif
+#if PFC_SEALS_COMMANDS
+  struct pfc_seal_key seal;
+  uint8_t opened[PFC_SEALED_PLAIN_MAX];  ///< Content of the last sealed command; wiped with the next message
+#endif
   uint64_t swept_from;             ///< The highest of these when a floor last freed slots: new instances start here.
   struct pfc_ledger ledger;
 };
@@ -78,6 +95,9 @@ struct pfc_session {
   uint8_t live;       ///< 1 while the challenge may be answered
   uint8_t openings;   ///< Tokens and orders that cost public-key work and failed
   uint8_t refusals;   ///< Commands and recalls whose device proof was wrong
+#if PFC_SEALS_COMMANDS
+  uint32_t seal_number;  ///< The number of the E_lock that came with the challenge; 0 if none did
+#endif
 #if PFC_OPENS_TOKENS
   /// The upcoming token that was presented on this link last, or a free slot. In memory only: it replaces the
   /// instance's slot when a command proves its generation, and is gone at the disconnection.
@@ -105,15 +125,17 @@ struct pfc_outcome {
   uint32_t execute;       ///< PFC_EXECUTE if `command` is to be done now; 0 otherwise
   uint8_t command_class;  ///< Valid if `execute`
   uint8_t kind;           ///< enum pfc_kind; valid if `execute`
-  const uint8_t *command;  ///< Leads into the message; valid if `execute`
+  /// Leads into the message; for a sealed command into the verifier, until the next message. Valid if `execute`
+  const uint8_t *command;
   size_t command_size;
   uint64_t counter;  ///< Counter of the challenge it answers; valid if `execute`
 #if PFC_RATCHETS
   uint32_t known;  ///< Kinds with a ratchet: the last accepted counter as the app knows it. 0 otherwise. For the log
 #endif
-  const uint8_t *instance_id;  ///< Leads into the message, for the log; NULL where the message names none
+  /// Leads into the message, or into the slot of a sealed command, for the log; NULL where the message names none
+  const uint8_t *instance_id;
   uint8_t reply_type;          ///< enum pfc_message_type
-  uint8_t reply[PFC_VERDICT_MESSAGE_BYTES];
+  uint8_t reply[PFC_REPLY_MAX];
   size_t reply_size;
 };
 
@@ -139,6 +161,14 @@ PFC_MUST_USE int pfc_verifier_init(struct pfc_verifier *verifier, const struct p
 /// failure the hardware refuses everything: hardware that is to keep a log opens nothing without one.
 PFC_MUST_USE int pfc_verifier_keep_log(struct pfc_verifier *verifier, struct pfc_log_ring *ring,
                                        const struct pfc_log_flash *flash);
+#endif
+
+#if PFC_SEALS_COMMANDS
+/// Makes the key of the next sealed command, unless one is there that is younger than PFC_SEAL_SECONDS: one X25519.
+/// Call it at the start and then while idle, at best each second: without a key, who asks for one is told to wait.
+/// The first call makes the hardware answer sealed commands, and tell so in its capabilities. PFC_E_ARGUMENT if the
+/// verifier has not started, PFC_E_RANDOM if the generator fails or repeats itself: call it again later.
+PFC_MUST_USE int pfc_verifier_prepare(struct pfc_verifier *verifier);
 #endif
 
 /// Wipes the state, and that of the log.

@@ -30,6 +30,15 @@
 #define PFC_KEEPS_LOG PFC_OPENS_TOKENS
 #endif
 
+#ifndef PFC_SEALS_COMMANDS
+/// 1: the formats of sealed commands (section 18) are there, and the verifier answers them where the firmware says so,
+/// with `pfc_verifier_prepare`. 0 until the hardware's link carries them.
+#define PFC_SEALS_COMMANDS 0
+#endif
+#if PFC_SEALS_COMMANDS && !(PFC_OPENS_TOKENS && PFC_RATCHETS)
+#error "PFC_SEALS_COMMANDS needs PFC_OPENS_TOKENS and PFC_RATCHETS"
+#endif
+
 #ifndef PFC_TELLS_DETAILS
 /// 0: the detail of a refusal is 0 in every VERDICT, but for attempts left and seconds to wait. For hardware without
 /// room for more.
@@ -112,8 +121,11 @@
 
 #define PFC_POLICY_UPCOMING 0x20u  ///< Policy bit: the token replaces a held one when its generation first proves.
 #define PFC_POLICY_RATCHET 0x03u  ///< Bits of a token's policy byte: enum pfc_ratchet_policy, whose 3 is reserved.
+#define PFC_POLICY_SEALED 0x08u   ///< Policy bit: the slot takes sealed commands only.
+/// The bits of a policy that a slot keeps.
+#define PFC_SLOT_POLICY ((PFC_RATCHETS ? PFC_POLICY_RATCHET : 0u) | (PFC_SEALS_COMMANDS ? PFC_POLICY_SEALED : 0u))
 /// The policy bits that this build carries out. Others are *too new*.
-#define PFC_TOKEN_POLICY (PFC_POLICY_UPCOMING | (PFC_RATCHETS ? PFC_POLICY_RATCHET : 0u))
+#define PFC_TOKEN_POLICY (PFC_POLICY_UPCOMING | PFC_SLOT_POLICY)
 
 #define PFC_USES_UNLIMITED 0xFFFFFFFFu
 #define PFC_GENERATION_ALL 0xFFFFFFFFu
@@ -174,6 +186,24 @@
 /// A LOG with this many entries.
 #define PFC_LOG_BYTES(entries) (PFC_LOG_FIELDS_BYTES + PFC_LOG_ENTRY_BYTES * (entries) + PFC_LOG_TAG_BYTES)
 #define PFC_LOG_STEPS_MAX (1u << 20)  ///< Key steps that a reader takes for one LOG, unless its caller says otherwise.
+
+// Sealed commands (section 18) -------------------------------------------------------------------------------------
+
+#define PFC_SEAL_HINT_BYTES 8
+#define PFC_SEAL_TAG_BYTES 16  ///< Authenticator of a box, before its ciphertext.
+#define PFC_SEAL_SECONDS 600u  ///< The hardware's key of a challenge serves at most so long, where there is a clock.
+#define PFC_SEALED_CHALLENGE_BYTES (PFC_CHALLENGE_MESSAGE_BYTES + PFC_PUBLIC_KEY_BYTES)
+#define PFC_SEALED_HEAD_BYTES (1 + PFC_SEAL_HINT_BYTES + 8 + PFC_PUBLIC_KEY_BYTES)
+/// A sealed COMMAND of kind 6 without its command, and one of kind 5.
+#define PFC_SEALED_DEVICE_BYTES \
+  (PFC_SEALED_HEAD_BYTES + PFC_SEAL_TAG_BYTES + 1 + PFC_COMMAND_RATCHET_BYTES + PFC_PROOF_BYTES)
+#define PFC_SEALED_INTEGRITY_BYTES (PFC_SEALED_DEVICE_BYTES + PFC_PROOF_BYTES)
+/// The command's own bytes, so that no message is longer than before.
+#define PFC_SEALED_COMMAND_MAX (PFC_MESSAGE_MAX - PFC_SEALED_INTEGRITY_BYTES)
+#define PFC_SEALED_PLAIN_MAX (PFC_MESSAGE_MAX - PFC_SEALED_HEAD_BYTES - PFC_SEAL_TAG_BYTES)
+#define PFC_SEALED_DOWN_BYTES (8 + PFC_SEAL_TAG_BYTES + 1 + 2 + 8)
+/// The longest reply of the verifier.
+#define PFC_REPLY_MAX (PFC_SEALS_COMMANDS ? PFC_SEALED_CHALLENGE_BYTES : PFC_VERDICT_MESSAGE_BYTES)
 
 // Gates: tokens, compact tokens, beacons (section 15) -------------------------------------------------------------
 
@@ -271,6 +301,13 @@
 #define PFC_LABEL_LOG_ENTRY "pfc2.log-entry.."
 #define PFC_LABEL_LOG_HEAD "pfc2.log-head..."
 #define PFC_LABEL_LOG_STORE "pfc2.log-store.."
+#define PFC_LABEL_SEAL_HINT "pfc2.hint-key..."
+#define PFC_LABEL_SEAL_ID "pfc2.channel-id."
+#define PFC_LABEL_SEAL_FIRST "pfc2.chan-first."
+#define PFC_LABEL_SEAL_TRANSCRIPT "pfc2.transcript."
+#define PFC_LABEL_SEAL_DOWN "pfc2.chan-down.."
+#define PFC_LABEL_SEAL_STEP "pfc2.chan-step.."
+#define PFC_LABEL_SEAL_NONCE "pfc2.nonce......"
 
 #define PFC_LABEL_GATE_KEY "pfc1.gate-key..."
 #define PFC_LABEL_GATE_IM "pfc1.gate-im...."

@@ -16,10 +16,14 @@ public enum RefusalDetail: Sendable, Hashable {
   case challengeTimedOut
   /// Stale: a recall, or a later command of this app, ended the challenge.
   case challengeEnded
+  /// Stale: the key that came with the challenge for a sealed command was used or replaced, or none came.
+  case sealReplaced
   /// Not permitted: the token permits the class for no match.
   case classNotPermitted
   /// Not permitted: the token permits the class for an integrity match only.
   case integrityDemanded
+  /// Not permitted: the token permits sealed commands only.
+  case sealedDemanded
   /// Expired: so many days have begun since the token's end.
   case daysPast(UInt16)
   /// Expired: the token or order was issued too far beyond the hardware's time.

@@ -23,7 +23,7 @@ clang=$(dirname "$(readlink -f "$(command -v swift)")")/clang
 readonly COMPILERS=(gcc "$clang") LEVELS=(-O0 -Os -O2 -O3)
 # valgrind 3.19 does not understand all of DWARF 5.
 readonly FLAGS=(-std=c11 -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror -gdwarf-4 -DPFC_CONSTANT_TIME_CHECK
-  "-I$CORE/include" -ICSources/ProofKey/include)
+  -DPFC_SEALS_COMMANDS=1 "-I$CORE/include" -ICSources/ProofKey/include)
 # Static, so that the linker can put revealed.c's functions around libsodium's own.
 readonly LINK=('-Wl,-Bstatic' -lsodium '-Wl,-Bdynamic' -lpthread)
 readonly JUDGE=(valgrind --quiet --error-limit=no --num-callers=12)
@@ -40,6 +40,7 @@ readonly MUTANTS=(
   'equal_early_exit|pfc_equal|crypto|gate: proofs of challenges'
   'equal_early_exit|pfc_equal|crypto|log: seal and open an entry'
   'equal_early_exit|pfc_equal|crypto|log: a reading'
+  'equal_early_exit|pfc_equal|crypto|sealed: a visit'
   'gate_keys_branch|pfc_gate_keys_make|gate|gate: secret and keys'
 )
 # The same, of the native path's transcripts.

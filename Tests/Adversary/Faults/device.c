@@ -18,6 +18,7 @@ void device_receive(struct device *device, uint8_t type, const uint8_t *message,
   memset(outcome, 0, sizeof *outcome);
   pfc_verifier_receive(device->verifier, device->session, type, message, size, outcome);
   if (outcome->execute == PFC_EXECUTE) act(outcome);
+  device->reply_type = outcome->reply_type;
   memcpy(device->reply, outcome->reply, sizeof device->reply);
   memset(outcome, 0, sizeof *outcome);
 }

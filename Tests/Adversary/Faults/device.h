@@ -11,7 +11,8 @@ struct device {
   struct pfc_verifier *verifier;
   struct pfc_session *session;
   struct pfc_outcome outcome;
-  uint8_t reply[PFC_VERDICT_MESSAGE_BYTES];
+  uint8_t reply_type;
+  uint8_t reply[PFC_REPLY_MAX];
 };
 
 /// How many commands were done. It stands apart: a wild store that hits the device is no command.

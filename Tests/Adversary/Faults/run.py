@@ -3,8 +3,10 @@
 
 """Skips the instructions of the verdict path one by one, and expects that no refused command is done for it.
 
-    run.py                    each instruction, at -O2, of commands and of one forged token; and the planted faults
-    run.py --long             each instruction and each adjacent pair, at -O2 and at -Os, of every token as well
+    run.py                    each instruction, at -O2, of commands, of a third of the sealed ones and of one forged
+                              token; and the planted faults
+    run.py --long             each instruction and each adjacent pair, at -O2 and at -Os, of every sealed command and
+                              every token as well
     run.py --every            in every call of hash, cipher and curve arithmetic, not in the first alone
     run.py --scenario NAME    one message only, nothing planted; may stand several times
     run.py --log FILE         also writes each survivor there: level, mode, message, result, address, step, place
@@ -33,21 +35,23 @@ TESTS = HERE.parents[1] / "Unit" / "ProofCoreTests"
 OUT = ROOT / ".build" / "faults"
 CC = os.environ.get("CC", "cc")
 WARNINGS = ["-std=c11", "-Wall", "-Wextra", "-Wshadow", "-Werror"]
-TARGET = [HERE / name for name in ("target.c", "device.c", "gadget.S")]
+TARGET = [HERE / name for name in ("target.c", "sealed_target.c", "device.c", "gadget.S")]
 WORLD = [TESTS / name for name in ("world.c", "flash.c", "forge.c", "harness.c")]
-# The messages of the quick form: all commands, and of the tokens, which take a million steps each, these:
-# the second one is refused by its header.
-QUICK_TOKENS = ("token-stranger", "token-suite-1")
+# The messages of the quick form: all commands in the clear; of the tokens and of the sealed commands, which take up to
+# a million steps each, these. The token of suite 1 is refused by its header, and a sealed replay before its box.
+QUICK = ("token-stranger", "token-suite-1", "sealed-changed-app", "sealed-altered", "sealed-replay-later",
+         "sealed-key-replaced", "sealed-class-device", "sealed-demanded", "sealed-copied", "sealed-right-then-replayed")
 # The instruction's bytes are not shown, so that each line is one instruction.
 LINE = re.compile(r"^ +([0-9a-f]+):\t(.*)$")
 SYMBOL = re.compile(r"^([0-9a-f]+) <(.+)>:$")
-ARITHMETIC = re.compile(r"SHA(256|512)_Transform|25519|blake2b|poly1305|salsa|slide_vartime|crypto_core", re.IGNORECASE)
+ARITHMETIC = re.compile(r"SHA(256|512)_Transform|sha256_compress|25519|ladder|blake2b|poly1305|salsa|mainloop|"
+                        r"slide_vartime|crypto_core", re.IGNORECASE)
 COUNTS = ("attempts", "refused", "otherwise", "crashed", "endless", "opened", "told")
 
-# Defence taken out, and the message that must come through then.
+# Defence taken out, the message that must come through then, and how, if not by being done.
 PLANTED = [
     ("the second look", "changed-app", "verifier_judgement.c",
-     "review = pfc_review_command(verifier, session, index, judged, message, size, verdict);",
+     "review = pfc_review_command(verifier, session, index, judged, message, size, verdict SEAL_ARGUMENT(seal));",
      "review = PFC_REVIEW_PASSED;\n    (void)message, (void)size;"),
     ("the second look at a token", "token-development", "verifier_admission.c",
      "uint32_t review = pfc_review_token(verifier, index, message, size, &token);",
@@ -55,19 +59,30 @@ PLANTED = [
     ("the first look at the device proof", "stranger", "verifier_judgement.c",
      "if (check_proof(command->device_proof, slot->secrets.device_key, answered, slot->secrets.device) != PFC_OK) {",
      "if (0) {"),
+    ("the second look at a sealed command", "sealed-changed-app", "verifier_judgement.c",
+     "review = pfc_review_command(verifier, session, index, judged, message, size, verdict SEAL_ARGUMENT(seal));",
+     "review = PFC_REVIEW_PASSED;\n    (void)message, (void)size, (void)seal;"),
+    ("the first look at what must be sealed", "sealed-demanded", "verifier_judgement.c",
+     "if (is_too_open(slot, command)) return PFC_VERDICT_NOT_PERMITTED;", ""),
+    ("the second look at a sealed answer", "sealed-changed-app", "verifier_sealed.c",
+     "if (answer_difference(&answer, outcome->verdict, outcome->reply, down) != 0) {",
+     "if (0 * answer_difference(&answer, outcome->verdict, outcome->reply, down) != 0) {", "told"),
 ]
+STATUS = {"opened": 42, "told": 43}  # fault.h
 
 
 class Target:
-    """The program at one level of optimisation, and the table of its instructions."""
+    """The program at one level of optimisation, with or without sealed commands, and the table of its instructions."""
 
-    def __init__(self, level, core=CORE, name=None):
-        self.level, folder = level, OUT / (name or level)
+    def __init__(self, level, seals, core=CORE, name=None):
+        self.level, self.seals = level, seals
+        folder = OUT / (name or level) / ("sealed" if seals else "clear")
         folder.mkdir(parents=True, exist_ok=True)
         self.walker, self.program, self.table = folder / "walk", folder / "target", folder / "table"
         subprocess.run([CC, *WARNINGS, "-O2", "-D_GNU_SOURCE", "-o", self.walker, HERE / "walk.c"], check=True)
         # Static and at fixed addresses: libsodium and the C library are walked through as well.
-        subprocess.run([CC, *WARNINGS, f"-{level}", "-g", "-static", "-no-pie", f"-I{core / 'include'}",
+        subprocess.run([CC, *WARNINGS, f"-{level}", "-g", "-static", "-no-pie",
+                        f"-DPFC_SEALS_COMMANDS={int(seals)}", f"-I{core / 'include'}",
                         f"-I{TESTS}", "-o", self.program, *TARGET, *WORLD,
                         *sorted(core.glob("*.c")), "-lsodium"], check=True)
         self._disassemble()
@@ -90,9 +105,12 @@ class Target:
     def _output(*command):
         return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
-    def scenarios(self, tokens):
+    def scenarios(self, options):
+        """Those that were asked for, and that this program is for."""
         return [name for name in self._output(self.program, "--list").split()
-                if tokens or name in QUICK_TOKENS or not name.startswith("token-")]
+                if is_sealed(name) == self.seals and (
+                    name in options.scenario if options.scenario else
+                    options.long or name in QUICK or not name.startswith(("token-", "sealed-")))]
 
     def walk(self, mode, depth, scenario):
         """The counts, and (address, result, step) of each survivor."""
@@ -117,6 +135,10 @@ class Target:
         return int(found[1]) if found else -1
 
 
+def is_sealed(scenario):
+    return scenario.startswith("sealed-")
+
+
 def words(counts):
     return " ".join(f"{name} {counts[name]}" for name in COUNTS)
 
@@ -128,30 +150,30 @@ def walk_all(target, mode, depth, scenarios, log):
         counts, reached = target.walk(mode, depth, scenario)
         for name in COUNTS:
             total[name] += counts[name]
-        print(f"{target.level} {mode:6} {scenario:20} {words(counts)}", flush=True)
+        print(f"{target.level} {mode:6} {scenario:26} {words(counts)}", flush=True)
         for address, result, step in reached:
             line = f"{target.level} {mode} {scenario} {result} {address} {step} {target.place(address)}"
             print(line if log else f"  {line}", file=log or sys.stdout, flush=True)
         passed, failed = passed + (not reached), failed + bool(reached)
-    print(f"{target.level} {mode:6} {'all':20} {words(total)}", flush=True)
+    print(f"{target.level} {mode:6} {'all':26} {words(total)}", flush=True)
     return passed, failed
 
 
-def plant(what, scenario, file, old, new):
+def plant(what, scenario, file, old, new, how="opened"):
     """Whether the walk, and gdb after it, find a way through a core without this."""
     core = OUT / "planted" / "ProofCore"
     shutil.rmtree(core, ignore_errors=True)
     shutil.copytree(CORE, core)
     (core / file).write_text(planted((core / file).read_text(encoding="utf-8"), old, new, file), encoding="utf-8")
-    target = Target("O2", core, "planted")
+    target = Target("O2", is_sealed(scenario), core, "planted")
     counts, reached = target.walk("single", "once", scenario)
-    opened = [(address, step) for address, result, step in reached if result == "opened"]
+    through = [(address, step) for address, result, step in reached if result == how]
     # The last one: the earlier ones lie where both programs are the same.
-    seen = target.replay("single", scenario, opened[-1][1]) if opened else -1
+    seen = target.replay("single", scenario, through[-1][1]) if through else -1
     print(f"planted: without {what}, {scenario}: {words(counts)}")
-    if opened:
-        print(f"planted: gdb ends with {seen} after skipping {target.place(opened[-1][0])}")
-    return seen == 42
+    if through:
+        print(f"planted: gdb ends with {seen} after skipping {target.place(through[-1][0])}")
+    return seen == STATUS[how]
 
 
 def main():
@@ -166,11 +188,10 @@ def main():
     passed = failed = 0
     log = open(options.log, "w", encoding="ascii") if options.log else None
     for level in ("O2", "Os") if options.long else ("O2",):
-        target = Target(level)
-        for mode in ("single", "pair") if options.long else ("single",):
-            good, bad = walk_all(target, mode, "every" if options.every else "once",
-                                 options.scenario or target.scenarios(options.long), log)
-            passed, failed = passed + good, failed + bad
+        for target in (Target(level, False), Target(level, True)):
+            for mode in ("single", "pair") if options.long else ("single",):
+                good, bad = walk_all(target, mode, "every" if options.every else "once", target.scenarios(options), log)
+                passed, failed = passed + good, failed + bad
     for fault in [] if options.scenario else PLANTED:
         found = plant(*fault)
         passed, failed = passed + found, failed + (not found)

@@ -11,17 +11,16 @@
 #include <string.h>
 
 #include "ProofCore.h"
-#include "device.h"
 #include "fault.h"
-#include "world.h"
+#include "target.h"
 
-static struct world world;
-static struct app app;
+struct world world;
+struct app app;
+uint8_t message[PFC_MESSAGE_MAX];
+size_t message_size;
 static struct device device;
-static uint8_t message[PFC_MESSAGE_MAX];
-static size_t message_size;
 
-static void begin(void) {
+void begin(void) {
   world_make(&world, 5);
   world_clock(&world, true);
   device.verifier = &world.verifier;
@@ -33,19 +32,28 @@ static void begin(void) {
   app.token.device_classes = 0x0001;
 }
 
-static void hold(void) {
+void hold(void) {
   app_issue(&app, &world);
   CHECK_NUMBER(app_present(&app, &world), PFC_VERDICT_HELD);
 }
 
-/// As the device does it: with the stack as deep, and what it leaves there in the same places.
-static uint8_t send(void) {
-  device_receive(&device, PFC_MESSAGE_COMMAND, message, message_size);
+/// The verdict of the last reply, however it is told; 0 if none can be read.
+static uint8_t told(void) {
+#if PFC_SEALS_COMMANDS
+  struct pfc_answer answer;
+  if (device.reply_type == PFC_MESSAGE_SEALED_DOWN) {
+    return sealed_answer(&answer, device.reply) == PFC_OK ? answer.verdict : PFC_VERDICT_NONE;
+  }
+#endif
   return device.reply[0];
 }
 
-/// A right command, to be spoilt.
-static void prove(uint8_t kind, uint8_t class_) {
+uint8_t send(void) {
+  device_receive(&device, PFC_MESSAGE_COMMAND, message, message_size);
+  return told();
+}
+
+void prove(uint8_t kind, uint8_t class_) {
   CHECK(world_ask(&world, &app.challenge));
   app_command(&app, &world, kind, class_, "open");
   memcpy(message, app.message, app.size);
@@ -295,13 +303,7 @@ static void token_of_another_secret(void) {
   message_size = PFC_TOKEN_BYTES;
 }
 
-static const struct scenario {
-  const char *name;
-  void (*make)(void);
-  uint8_t verdict;  ///< Expected verdict if no fault is injected
-  enum { ONCE, TWICE, THEN_ACT, THEN_USE } then;  ///< After the walk: nothing, the message again, a command, or a
-                                                  ///< copy's command of a class that is refused to copies
-} scenarios[] = {
+static const struct scenario scenarios[] = {
     {"changed-app", changed_app, PFC_VERDICT_INTEGRITY_DIFFERS, ONCE},
     {"changed-device", changed_device, PFC_VERDICT_DEVICE_DIFFERS, ONCE},
     {"stranger", strangers_device_proof, PFC_VERDICT_DEVICE_DIFFERS, ONCE},
@@ -333,6 +335,7 @@ static const struct scenario {
     {"token-floor", token_below_the_floor, PFC_VERDICT_SUPERSEDED, THEN_ACT},
     {"token-revoked", token_revoked, PFC_VERDICT_REVOKED, THEN_ACT},
     {"token-superseded", token_superseded, PFC_VERDICT_SUPERSEDED, THEN_ACT},
+    {NULL, NULL, 0, ONCE},
 };
 
 __attribute__((noinline)) void walk_begin(void) { __asm__ volatile("" ::: "memory"); }
@@ -346,23 +349,39 @@ static int is_accepted(uint8_t verdict) {
 /// Whether the app that sent the command believes that it was accepted.
 static int is_believed(void) {
   struct pfc_answer answer;
-  return pfc_answer_decode(&answer, device.reply, sizeof device.reply) == PFC_OK && is_accepted(answer.verdict) &&
+#if PFC_SEALS_COMMANDS
+  if (device.reply_type == PFC_MESSAGE_SEALED_DOWN) {
+    return sealed_answer(&answer, device.reply) == PFC_OK && is_accepted(answer.verdict);
+  }
+#endif
+  return pfc_answer_decode(&answer, device.reply, PFC_VERDICT_MESSAGE_BYTES) == PFC_OK && is_accepted(answer.verdict) &&
          pfc_receipt_check(answer.receipt, app.token.secrets.device_key, app.nonce, answer.verdict, answer.detail,
                            answer.counter) == PFC_OK;
 }
+
+#if PFC_SEALS_COMMANDS
+static int is_sealed(const struct scenario *scenario) { return strncmp(scenario->name, "sealed-", 7) == 0; }
+#endif
 
 static enum fault_result run(const struct scenario *scenario) {
   unsigned right = is_accepted(scenario->verdict) ? 1 : 0;
   scenario->make();
   device_done = 0;
+  device.reply_type = 0;
   memset(device.reply, 0, sizeof device.reply);
   if (harness_failures() != 0) return FAULT_NOT_SET_UP;
   uint8_t type = scenario->then == THEN_ACT ? PFC_MESSAGE_TOKEN : PFC_MESSAGE_COMMAND;
   walk_begin();
   device_receive(&device, type, message, message_size);
   walk_end();
-  uint8_t verdict = device.reply[0];
+  uint8_t verdict = told();
   if (scenario->then == TWICE) (void)send();
+#if PFC_SEALS_COMMANDS
+  if (scenario->then == THEN_USE && is_sealed(scenario)) {
+    sealed_use();
+    (void)send();
+  } else
+#endif
   if (scenario->then == THEN_USE) {
     // Had the fault forked the ratchet, the copy would know the new one.
     pfc_ratchet_fork(app.ratchet, &app.token.secrets, app.nonce);
@@ -380,11 +399,22 @@ static enum fault_result run(const struct scenario *scenario) {
   return verdict == scenario->verdict ? FAULT_REFUSED : FAULT_REFUSED_OTHERWISE;
 }
 
-int main(int argc, char **argv) {
-  if (argc != 2) return FAULT_NOT_SET_UP;
-  for (unsigned i = 0; i < sizeof scenarios / sizeof scenarios[0]; i++) {
-    if (strcmp(argv[1], "--list") == 0) (void)printf("%s\n", scenarios[i].name);
-    if (strcmp(argv[1], scenarios[i].name) == 0) return (int)run(&scenarios[i]);
+/// Runs the scenario of this name, or prints every name if there is none. FAULT_NOT_SET_UP if it is not in the list.
+static int play(const struct scenario *list, const char *name) {
+  for (; list->name != NULL; list++) {
+    if (name == NULL) (void)printf("%s\n", list->name);
+    else if (strcmp(name, list->name) == 0) return (int)run(list);
   }
-  return strcmp(argv[1], "--list") == 0 ? 0 : FAULT_NOT_SET_UP;
+  return FAULT_NOT_SET_UP;
+}
+
+int main(int argc, char **argv) {
+  int result = FAULT_NOT_SET_UP;
+  const char *name = argc == 2 && strcmp(argv[1], "--list") != 0 ? argv[1] : NULL;
+  if (argc != 2) return result;
+  result = play(scenarios, name);
+#if PFC_SEALS_COMMANDS
+  if (result == FAULT_NOT_SET_UP) result = play(sealed_scenarios, name);
+#endif
+  return name == NULL ? 0 : result;
 }

@@ -18,7 +18,8 @@ root=$(cd "$here/../../.." && pwd)
 readonly here root
 cd "$root"
 
-readonly TARGETS=(config measurement token order message frame record verifier gate http compact work logbook logflash)
+readonly TARGETS=(config measurement token order message frame record verifier gate http compact work logbook logflash
+  sealed)
 readonly BUILD=${BUILD:-.build/fuzz}
 readonly GROWTH_RUNS=2000
 readonly CORPUS_FILES_MAX=100
@@ -48,7 +49,8 @@ readonly UNCOUNTED=(crypto sha256 sha256_arm sha256_native sha256_trial sha256_x
 build() {
   local source target name covering
   mkdir -p "$BUILD/objects"
-  local -a common=("${STRICT[@]}" -g -O1 -fno-omit-frame-pointer -fno-sanitize-recover=all "-I$CORE/include")
+  local -a common=("${STRICT[@]}" -DPFC_SEALS_COMMANDS=1
+    -g -O1 -fno-omit-frame-pointer -fno-sanitize-recover=all "-I$CORE/include")
   for source in "$CORE"/*.c; do
     name=$(basename "$source" .c)
     covering=,fuzzer-no-link

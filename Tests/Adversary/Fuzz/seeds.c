@@ -289,6 +289,19 @@ static void gates(void) {
   seed("work", "last", "\x02\xff\xff\xff\xff\x01\x03\x03", 8, "", 0);
 }
 
+/// Sealed commands: a lock whose owner asks, makes and sends, whole, changed and late.
+static void sealed(void) {
+  static const uint8_t whole[] = {0, 8, 1, 3, 0, 4, 4, 0, 0, 1, 11, 5, 9, 4, 0};
+  static const uint8_t late[] = {0, 1, 1, 3, 2, 200, 0xfe, 4, 0, 1, 3, 2, 2, 4, 0};
+  static const uint8_t other[] = {0, 2, 1, 3, 0, 0, 13, 0, 9, 3, 1, 1, 4, 0, 0, 1, 3, 1, 1, 4, 0};
+  uint8_t message[150] = {5};
+  seed("sealed", "story-whole", whole, sizeof whole, "", 0);
+  seed("sealed", "story-late", late, sizeof late, "", 0);
+  seed("sealed", "story-other-link", other, sizeof other, "", 0);
+  seed("sealed", "shape", "\x01", 1, message, sizeof message);
+  seed("sealed", "answer", "\x02", 1, message + 1, 18);
+}
+
 int main(int argc, char **argv) {
   if (argc != 2) {
     fprintf(stderr, "usage: seeds FOLDER\n");
@@ -301,5 +314,6 @@ int main(int argc, char **argv) {
   messages();
   scripts();
   gates();
+  sealed();
   return 0;
 }

@@ -16,9 +16,9 @@ DETAIL_MUTANTS = [
      [(JUDGEMENT, "if (verdict == PFC_VERDICT_INTEGRITY_DIFFERS) return slot->attempts;",
        "if (verdict == PFC_VERDICT_INTEGRITY_DIFFERS || verdict == PFC_VERDICT_EXPIRED) return slot->attempts;")]),
     (0, "a stranger learns whether an issuer is known", NOUN,
-     [(ADMISSION, "  if (result != PFC_OK) return pfc_verdict_of(result);\n  verdict = judge",
+     [(ADMISSION, "  if (result != PFC_OK) return pfc_verdict_of(result);\n#if PFC_SEALS_COMMANDS\n",
        "  if (result == PFC_E_SIGNATURE) *detail = 1;\n  if (result != PFC_OK) return pfc_verdict_of(result);\n"
-       "  verdict = judge")]),
+       "#if PFC_SEALS_COMMANDS\n")]),
     (0, "a token is told its form before its signature is checked", NOUN,
      [(TOKEN, "  *detail = 0;\n  memset(token, 0, sizeof *token);",
        "  *detail = PFC_TOLD(PFC_DETAIL_LITERAL_FORM);\n  memset(token, 0, sizeof *token);")]),

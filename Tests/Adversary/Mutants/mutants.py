@@ -10,6 +10,7 @@ from detail_mutants import DETAIL_MUTANTS
 from gate_mutants import GATE_MUTANTS
 from log_mutants import LOG_MUTANTS
 from ratchet_mutants import RATCHET_MUTANTS
+from sealed_mutants import SEALED_MUTANTS
 from upcoming_mutants import UPCOMING_MUTANTS
 from version_mutants import VERSION_MUTANTS
 
@@ -159,7 +160,7 @@ MUTANTS = [
     (6, "what a floor has passed keeps its slot", "verifier",
      [("ledger.c", "    int superseded = pfc_slot_supersede(&slot, ledger->floor);\n    (void)superseded;\n", "")]),
     (6, "uses are not stored", "power",
-     [(JUDGEMENT, "if (store_accepted(verifier, index, nonce, verdict) == PFC_OK) return verdict;",
+     [(JUDGEMENT, "if (store_accepted(verifier, index, step_of(command, nonce), verdict) == PFC_OK) return verdict;",
        "return verdict;")]),
     (6, "a use that storage refused is spent", "verifier", [(JUDGEMENT, "  slot->uses += counted;\n", "")]),
     (6, "a command that storage refused is recalled as done", "verifier",
@@ -350,4 +351,5 @@ MUTANTS = [
     *RATCHET_MUTANTS,
     *DETAIL_MUTANTS,
     *LOG_MUTANTS,
+    *SEALED_MUTANTS,
 ]

@@ -19,7 +19,7 @@ CORE = ROOT / "CSources" / "ProofCore"
 DEVICE = ROOT / "CSources" / "ProofDevice"
 BUILD = ROOT / ".build" / "secrets" / "each"
 PARTS = ("needle", "wipe", "wipe_app", "wipe_hardware", "wipe_verifier", "wipe_sodium", "wipe_gate",
-         "wipe_logbook", "wipe_device")
+         "wipe_logbook", "wipe_sealed", "wipe_device")
 # Those of the native SHA-256 are its own, without the prefix.
 WIPE = re.compile(r"(?:pfc_(?:proof_key_)?|(?<=^  ))wipe\(([^;]*)\);")
 NATIVE = "sha256_native.c"
@@ -72,6 +72,12 @@ UNSEEN = {
     ("verifier_review.c", "is_out_of_step", "expected, sizeof expected"): "the tag that was sent, if it is right",
     ("verifier_judgement.c", "pfc_receive_command", "&session->challenge, sizeof session->challenge"):
         "a challenge is public; wiped so that a skipped instruction finds none (Tests/Adversary/Faults)",
+    ("sealed.c", "pfc_sealed_open", "plain, PFC_SEALED_PLAIN_MAX"):
+        "an answer of zeros: nothing was opened; ProofCoreTests look there",
+    ("verifier_judgement.c", "receive_sealed", "&session->challenge, sizeof session->challenge"):
+        "a challenge is public",
+    ("verifier_review.c", "seal_difference", "hint, sizeof hint"): "the hint that was sent, if it is right",
+    ("verifier_sealed.c", "is_of", "hint, sizeof hint"): "the next slot's hint is made over it",
     ("unit.c", "is_rekeyed", "&old, sizeof old"): "the identity or the ledger is stored over it",
     ("verifier_review.c", "proof_difference", "expected, sizeof expected"): "the proof that was sent, if it is right",
 }
@@ -79,7 +85,7 @@ UNSEEN = {
 
 def build(sources, output_of):
     for source in sources:
-        subprocess.run(["gcc", "-std=c11", "-O0", f"-I{CORE}/include", f"-I{CORE}",
+        subprocess.run(["gcc", "-std=c11", "-DPFC_SEALS_COMMANDS=1", "-O0", f"-I{CORE}/include", f"-I{CORE}",
                         f"-I{ROOT}/CSources/ProofKey/include", f"-I{DEVICE}/include", f"-I{DEVICE}",
                         "-c", source, "-o", output_of(source)], check=True)
 

@@ -70,6 +70,9 @@ struct vault {
   struct pfd_link link;
   struct pfd_unit unit;
   char text[64];
+  uint8_t token_digest[PFC_TOKEN_DIGEST_BYTES];
+  uint8_t shared[32];
+  struct pfc_sealed_sent sealed_sent;
   unsigned writes, broken_from;  ///< The storage fails from this write on; 0: it does not
 };
 
@@ -100,6 +103,7 @@ extern const struct wipe_case wipe_verifier_cases[];
 extern const struct wipe_case wipe_sodium_cases[];
 extern const struct wipe_case wipe_gate_cases[];
 extern const struct wipe_case wipe_logbook_cases[];
+extern const struct wipe_case wipe_sealed_cases[];
 extern const struct wipe_case wipe_device_cases[];
 
 /// Fills with bytes that look random and differ for each seed.

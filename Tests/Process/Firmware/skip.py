@@ -221,7 +221,7 @@ def walk(name, subject, width, share):
 # Defence taken out, of which file, and a message that must come through then.
 PLANTED = [
     ("the second look", "changed-app", "ProofCore/verifier_judgement.c",
-     "review = pfc_review_command(verifier, session, index, judged, message, size, verdict);",
+     "review = pfc_review_command(verifier, session, index, judged, message, size, verdict SEAL_ARGUMENT(seal));",
      "review = PFC_REVIEW_PASSED;\n    (void)message, (void)size;"),
     ("the second look at a token", "token-development", "ProofCore/verifier_admission.c",
      "uint32_t review = pfc_review_token(verifier, index, message, size, &token);",

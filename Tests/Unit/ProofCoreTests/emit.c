@@ -379,5 +379,8 @@ int emit_all(void) {
   emit_frames();
   emit_gates();
   emit_logbook();
+#if PFC_SEALS_COMMANDS
+  emit_sealed();
+#endif
   return harness_failures() == 0 ? 0 : 1;
 }

@@ -23,4 +23,7 @@ void emit_gates(void);
 /// The hardware's log.
 void emit_logbook(void);
 
+/// Sealed commands.
+void emit_sealed(void);
+
 #endif

@@ -28,6 +28,9 @@ static const struct suite *const suites[] = {
     &compact_suite, &kinds_suite, &numbers_suite, &reason_suite, &vectors_suite,
     &wire_vectors_suite, &hostile_vectors_suite, &gate_vectors_suite,
     &logbook_vectors_suite,
+#if PFC_SEALS_COMMANDS
+    &sealed_suite, &sealed_vectors_suite, &verifier_sealed_suite,
+#endif
     &answer_suite,
     &script_suite,
 };

@@ -63,6 +63,8 @@ static void details_have_reasons_by_both_numbers(void) {
     uint16_t detail;
     const char *code;
   } cases[] = {{PFC_VERDICT_STALE, PFC_DETAIL_OTHER_CHALLENGE, "LOCK-18.2"},
+               {PFC_VERDICT_STALE, PFC_DETAIL_SEAL_REPLACED, "LOCK-18.5"},
+               {PFC_VERDICT_NOT_PERMITTED, PFC_DETAIL_SEALED_DEMANDED, "LOCK-19.3"},
                {PFC_VERDICT_STALE, 9, "LOCK-18"},
                {PFC_VERDICT_STALE, 0, "LOCK-18"},
                {PFC_VERDICT_INTEGRITY_DIFFERS, 0, "LOCK-16.N"},

@@ -38,8 +38,13 @@ static uint8_t first = PFC_VERDICT_ACCEPTED;
 static bool passes_at(size_t size) {
   int inside = slot_index >= 0 && slot_index < PFC_SLOTS ? slot_index : 0;
   const struct pfc_slot *judged = &world.verifier.ledger.slots[inside];
+#if PFC_SEALS_COMMANDS
+  return pfc_review_command(&world.verifier, world.link, slot_index, judged, app.message, size, first, NULL) ==
+         PFC_REVIEW_PASSED;
+#else
   return pfc_review_command(&world.verifier, world.link, slot_index, judged, app.message, size, first) ==
          PFC_REVIEW_PASSED;
+#endif
 }
 
 static bool passes(void) { return passes_at(app.size); }

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Shared by the two lists of scenarios: one device, its owner's app, and the message that is judged.
+
+#ifndef TARGET_H
+#define TARGET_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ProofCore.h"
+#include "device.h"
+#include "world.h"
+
+struct scenario {
+  const char *name;
+  void (*make)(void);
+  uint8_t verdict;  ///< Expected verdict if no fault is injected
+  enum { ONCE, TWICE, THEN_ACT, THEN_USE } then;  ///< After the walk: nothing, the message again, a command, or a
+                                                  ///< copy's command of a class that is refused to copies
+};
+
+extern struct world world;
+extern struct app app;
+extern uint8_t message[PFC_MESSAGE_MAX];
+extern size_t message_size;
+
+/// A device with a clock, and an app whose token is not yet issued.
+void begin(void);
+/// Has the app's token issued and held.
+void hold(void);
+/// A right command in the clear, to be spoilt.
+void prove(uint8_t kind, uint8_t class_);
+/// Sends the message as the device does it: with the stack as deep, and what it leaves there in the same places.
+/// The verdict, however it is told.
+uint8_t send(void);
+
+#if PFC_SEALS_COMMANDS
+/// Ends with an entry without a name.
+extern const struct scenario sealed_scenarios[];
+
+/// Opens the answer to the last sealed command; PFC_OK, or why it does not open.
+int sealed_answer(struct pfc_answer *answer, const uint8_t *reply);
+/// A sealed command of the copy that forked the ratchet with its last one.
+void sealed_use(void);
+#endif
+
+#endif
