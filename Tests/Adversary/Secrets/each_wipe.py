@@ -85,7 +85,7 @@ UNSEEN = {
 
 def build(sources, output_of):
     for source in sources:
-        subprocess.run(["gcc", "-std=c11", "-DPFC_SEALS_COMMANDS=1", "-O0", f"-I{CORE}/include", f"-I{CORE}",
+        subprocess.run(["gcc", "-std=c11", "-O0", f"-I{CORE}/include", f"-I{CORE}",
                         f"-I{ROOT}/CSources/ProofKey/include", f"-I{DEVICE}/include", f"-I{DEVICE}",
                         "-c", source, "-o", output_of(source)], check=True)
 
