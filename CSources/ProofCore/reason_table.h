@@ -29,7 +29,7 @@ struct pfc_reason_row {
   char step[95];
 };
 
-enum { PFC_REASON_ROWS = 444 };
+enum { PFC_REASON_ROWS = 445 };
 
 // Arrays of characters, not pointers: the table needs no relocation, and a linker drops it as a whole.
 static const struct pfc_reason_row pfc_reason_rows[PFC_REASON_ROWS] = {
@@ -562,6 +562,9 @@ static const struct pfc_reason_row pfc_reason_rows[PFC_REASON_ROWS] = {
     {PFC_MENDER_DEVELOPER, "LINK-23", "log not permitted",
      "The hardware hands out its log only after an accepted command on the same link, and so many parts for each.",
      "Send a command, then collect the log on the same connection."},
+    {PFC_MENDER_OPERATOR, "LINK-24", "sealing missing",
+     "The hardware answers no sealed commands, and the app sends no others.",
+     "Update the hardware's firmware, or let the app send commands in the clear."},
     {PFC_MENDER_ONLINE, "LOCK-1", "accepted",
      "The hardware gave this verdict in a place where it is none.",
      "Connect again; if it stays, update app and firmware."},

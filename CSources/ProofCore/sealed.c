@@ -30,6 +30,7 @@ enum {
 _Static_assert(AT_BOX == PFC_SEALED_HEAD_BYTES, "E_app ends the head");
 _Static_assert(DOWN_NEXT + 8 == DOWN_PLAIN_BYTES, "the next counter ends a SEALED-DOWN");
 _Static_assert(PFC_SEALED_COMMAND_MAX <= PFC_COMMAND_MAX, "a sealed command is no longer than one in the clear");
+_Static_assert(PFC_SEALED_PLAIN_MAX <= PFC_UNBOX_WHOLE_MAX, "every sealed command can be opened");
 _Static_assert(PFC_MESSAGE_MAX > PFC_SEALED_INTEGRITY_BYTES, "a message has room for a sealed command");
 _Static_assert(PFC_SEALED_DEVICE_BYTES >= PFC_COMMAND_DEVICE_BYTES, "pfc_message_fits lets every sealed command in");
 
@@ -188,7 +189,7 @@ int pfc_sealed_open(struct pfc_command *command, uint8_t plain[PFC_SEALED_PLAIN_
   if (result != PFC_OK) return result;
   seal_id(id, facts, message);
   seal_key(key, PFC_LABEL_SEAL_FIRST, facts, shared, id);
-  result = pfc_unbox(plain, message + AT_BOX, size - AT_BOX, key);
+  result = pfc_unbox_whole(plain, message + AT_BOX, size - AT_BOX, key);
   PFC_DECLASSIFY(&result, sizeof result);
   pfc_wipe(key, sizeof key);
   if (result == PFC_OK) result = split(command, &sealed, plain, size - AT_BOX - PFC_SEAL_TAG_BYTES);
@@ -211,46 +212,24 @@ static int is_valid(const struct pfc_request *request, const struct pfc_seal_fac
          memcmp(request->instance_id, facts->instance_id, PFC_ID_BYTES) == 0;
 }
 
-/// Fills the head, and the fields behind it in `plain`. Answers how many bytes of `plain` are used.
-static size_t fill(uint8_t *message, uint8_t plain[PFC_SEALED_PLAIN_MAX], uint8_t nonce[PFC_NONCE_BYTES],
-                   const struct pfc_request *request, const struct pfc_seal_facts *facts,
-                   const struct pfc_secrets *secrets) {
-  struct pfc_command command = {0};
-  uint8_t id[32], answered[PFC_NONCE_BYTES];
-  uint8_t *at = plain + PLAIN_FIELDS;
-  uint8_t *tag, *proof;
-  seal_id(id, facts, message);
-  command.kind = request->kind;
-  command.command_class = request->command_class;
-  command.counter = request->challenge.counter;
-  command.command = request->command;
-  command.command_size = request->command_size;
-  seal_nonce(nonce, facts, id, &command);
-  memset(plain, 0, PFC_SEALED_PLAIN_MAX);
-  plain[PLAIN_CLASS] = request->command_class;
-  if (pfc_kind_is_integrity(request->kind)) {
-    pfc_proof_make_once(at, secrets->integrity_key, nonce, secrets->integrity);
-    at += PFC_PROOF_BYTES;
-  }
-  tag = at;
-  if (request->ratchet != NULL) pfc_ratchet_tag(tag, request->ratchet, nonce);
-  pfc_put32(tag + PFC_RATCHET_TAG_BYTES, request->known);
-  proof = tag + PFC_COMMAND_RATCHET_BYTES;
-  command.device_proof = proof;
-  pfc_command_escort(answered, nonce, &command);
-  pfc_proof_make_once(proof, secrets->device_key, answered, secrets->device);
-  if (request->command_size > 0) memcpy(proof + PFC_PROOF_BYTES, request->command, request->command_size);
-  return (size_t)(proof - plain) + PFC_PROOF_BYTES + request->command_size;
+/// The fields of a message that is not sealed yet. They stand behind the room for the authenticator.
+static uint8_t *plain_of(uint8_t *message) { return message + AT_BOX + PFC_SEAL_TAG_BYTES; }
+
+static uint8_t *tag_of(uint8_t *message) {
+  return plain_of(message) + PLAIN_FIELDS + (pfc_kind_is_integrity(message[AT_KIND]) ? PFC_PROOF_BYTES : 0);
 }
 
-int pfc_sealed_create(uint8_t *message, size_t capacity, size_t *size, struct pfc_sealed_sent *sent,
-                      const struct pfc_request *request, const struct pfc_seal_facts *facts,
-                      const struct pfc_secrets *secrets, const uint8_t ephemeral[PFC_SECRET_KEY_BYTES]) {
-  uint8_t plain[PFC_SEALED_PLAIN_MAX];
-  uint8_t shared[32], key[32], id[32];
-  size_t used;
+uint8_t *pfc_sealed_device_proof(uint8_t *message) { return tag_of(message) + PFC_COMMAND_RATCHET_BYTES; }
+
+int pfc_sealed_begin(uint8_t *message, size_t capacity, size_t *size, uint8_t nonce[PFC_NONCE_BYTES],
+                     uint8_t shared[32], const struct pfc_request *request, const struct pfc_seal_facts *facts,
+                     const struct pfc_secrets *secrets, const uint8_t ephemeral[PFC_SECRET_KEY_BYTES]) {
+  struct pfc_command command = {0};
+  uint8_t id[32];
+  uint8_t *plain, *tag, *proof;
   *size = 0;
-  memset(sent, 0, sizeof *sent);
+  memset(nonce, 0, PFC_NONCE_BYTES);
+  memset(shared, 0, 32);
   if (!is_valid(request, facts)) return PFC_E_ARGUMENT;
   if (capacity < fixed_bytes(request->kind) + request->command_size) return PFC_E_SPACE;
   if (pfc_shared_secret(shared, ephemeral, facts->lock_key) != PFC_OK) return PFC_E_ARGUMENT;
@@ -259,15 +238,57 @@ int pfc_sealed_create(uint8_t *message, size_t capacity, size_t *size, struct pf
   pfc_public_key(message + AT_APP_KEY, ephemeral);
   pfc_seal_hint(message + AT_HINT, facts->device_key, facts->challenge, request->kind, facts->lock_key,
                 message + AT_APP_KEY);
-  used = fill(message, plain, sent->nonce, request, facts, secrets);
+  seal_id(id, facts, message);
+  command.kind = request->kind;
+  command.command_class = request->command_class;
+  command.counter = request->challenge.counter;
+  command.command = request->command;
+  command.command_size = request->command_size;
+  seal_nonce(nonce, facts, id, &command);
+  plain = plain_of(message);
+  tag = tag_of(message);
+  proof = pfc_sealed_device_proof(message);
+  memset(message + AT_BOX, 0, (size_t)(proof + PFC_PROOF_BYTES - (message + AT_BOX)));
+  plain[PLAIN_CLASS] = request->command_class;
+  if (pfc_kind_is_integrity(request->kind)) {
+    pfc_proof_make_once(plain + PLAIN_FIELDS, secrets->integrity_key, nonce, secrets->integrity);
+  }
+  if (request->ratchet != NULL) pfc_ratchet_tag(tag, request->ratchet, nonce);
+  pfc_put32(tag + PFC_RATCHET_TAG_BYTES, request->known);
+  if (request->command_size > 0) memcpy(proof + PFC_PROOF_BYTES, request->command, request->command_size);
+  *size = fixed_bytes(request->kind) + request->command_size;
+  return PFC_OK;
+}
+
+void pfc_sealed_end(uint8_t *message, const uint8_t nonce[PFC_NONCE_BYTES], const struct pfc_secrets *secrets) {
+  struct pfc_command command = {.kind = message[AT_KIND], .device_proof = pfc_sealed_device_proof(message)};
+  uint8_t answered[PFC_NONCE_BYTES];
+  pfc_command_escort(answered, nonce, &command);
+  pfc_proof_make_once(pfc_sealed_device_proof(message), secrets->device_key, answered, secrets->device);
+}
+
+void pfc_sealed_close(uint8_t *message, size_t size, struct pfc_sealed_sent *sent,
+                      const uint8_t nonce[PFC_NONCE_BYTES], uint8_t shared[32],
+                      const struct pfc_seal_facts *facts) {
+  uint8_t key[32], id[32];
+  memcpy(sent->nonce, nonce, PFC_NONCE_BYTES);
   seal_id(id, facts, message);
   seal_key(key, PFC_LABEL_SEAL_FIRST, facts, shared, id);
-  pfc_box(message + AT_BOX, plain, used, key);
-  *size = AT_BOX + PFC_SEAL_TAG_BYTES + used;
-  pfc_sealed_follow(sent->step, sent->down, facts, shared, message, *size);
-  pfc_wipe(plain, sizeof plain);
-  pfc_wipe(shared, sizeof shared);
+  pfc_box(message + AT_BOX, plain_of(message), size - AT_BOX - PFC_SEAL_TAG_BYTES, key);
+  pfc_sealed_follow(sent->step, sent->down, facts, shared, message, size);
+  pfc_wipe(shared, 32);
   pfc_wipe(key, sizeof key);
+}
+
+int pfc_sealed_create(uint8_t *message, size_t capacity, size_t *size, struct pfc_sealed_sent *sent,
+                      const struct pfc_request *request, const struct pfc_seal_facts *facts,
+                      const struct pfc_secrets *secrets, const uint8_t ephemeral[PFC_SECRET_KEY_BYTES]) {
+  uint8_t nonce[PFC_NONCE_BYTES], shared[32];
+  int result = pfc_sealed_begin(message, capacity, size, nonce, shared, request, facts, secrets, ephemeral);
+  memset(sent, 0, sizeof *sent);
+  if (result != PFC_OK) return result;
+  pfc_sealed_end(message, nonce, secrets);
+  pfc_sealed_close(message, *size, sent, nonce, shared, facts);
   return PFC_OK;
 }
 

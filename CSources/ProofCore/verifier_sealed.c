@@ -151,6 +151,7 @@ void pfc_seal_answer(struct pfc_outcome *outcome, const uint8_t down[32]) {
   if (pfc_answer_decode(&answer, outcome->reply, outcome->reply_size) != PFC_OK) return;
   memset(outcome->reply, 0, sizeof outcome->reply);
   pfc_sealed_down_create(outcome->reply, &answer, 0, down);
+  outcome->sealed_detail = answer.detail;
   outcome->reply_type = PFC_MESSAGE_SEALED_DOWN;
   outcome->reply_size = PFC_SEALED_DOWN_BYTES;
   // Only a fault leads here. The app gets no answer that opens, and asks again by a recall.

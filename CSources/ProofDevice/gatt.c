@@ -45,6 +45,9 @@ static const struct characteristic characteristics[] = {
 #if PFD_CARRIES_LOG
     {PFD_HANDLE_LOG, WRITES, PFC_MESSAGE_LOG_ASK},
 #endif
+#if PFD_ANSWERS_SEALED
+    {PFD_HANDLE_SEALED_CHALLENGE, PFD_PROPERTY_READ, 0},
+#endif
 };
 
 enum { COUNT = sizeof characteristics / sizeof characteristics[0] };

@@ -122,25 +122,34 @@ static void discover(struct pfd_link *link, const uint8_t *pdu, size_t size) {
   if (written == 0) refuse(link, pdu[0], size >= 3 ? get16(pdu + 1) : 0, error);
 }
 
+/// Asks for a challenge, and takes it as the value. 0, or an error.
+static uint8_t take_challenge(struct pfd_link *link, uint8_t ask) {
+  struct pfc_outcome outcome = {0};
+  link->host->message(link->context, link, PFC_MESSAGE_ASK, &ask, sizeof ask, &outcome);
+  if (outcome.verdict == PFC_VERDICT_TOO_NEW) return PFD_ATT_READ_NOT_PERMITTED;
+  if (outcome.reply_type != PFC_MESSAGE_CHALLENGE) return PFD_ATT_UNLIKELY;
+  memcpy(link->value, outcome.reply, outcome.reply_size);
+  link->value_size = (uint16_t)outcome.reply_size;
+  return PFD_ATT_OK;
+}
+
 /// Takes a new snapshot of a value: what Read Blob continues is what Read began. 0, or an error.
 static uint8_t take_value(struct pfd_link *link, uint16_t handle) {
-  static const uint8_t ask = PFC_ASK_CHALLENGE;
   const struct pfd_link_host *host = link->host;
-  struct pfc_outcome outcome = {0};
+  uint8_t error = PFD_ATT_OK;
   link->value_handle = 0;
   if (handle == PFD_HANDLE_CHALLENGE) {
-    host->message(link->context, link, PFC_MESSAGE_ASK, &ask, sizeof ask, &outcome);
-    if (outcome.reply_type != PFC_MESSAGE_CHALLENGE) return PFD_ATT_UNLIKELY;
-    memcpy(link->value, outcome.reply, outcome.reply_size);
-    link->value_size = (uint16_t)outcome.reply_size;
+    error = take_challenge(link, PFC_ASK_CHALLENGE);
+  } else if (PFD_ANSWERS_SEALED && handle == PFD_HANDLE_SEALED_CHALLENGE) {
+    error = take_challenge(link, PFC_ASK_SEALED);
   } else if (handle == PFD_HANDLE_CHALLENGE_CCCD || handle == PFD_HANDLE_VERDICT_CCCD) {
     put16(link->value, link->cccd[handle == PFD_HANDLE_VERDICT_CCCD]);
     link->value_size = 2;
   } else {
     link->value_size = (uint16_t)host->read(link->context, link, handle, link->value);
   }
-  link->value_handle = handle;
-  return PFD_ATT_OK;
+  if (error == PFD_ATT_OK) link->value_handle = handle;
+  return error;
 }
 
 static uint8_t may_read(uint16_t handle) {

@@ -201,9 +201,11 @@ static void refer(struct pfd_event *event, const struct pfd_unit *unit, const ui
 #if PFD_TELLS_EVENTS
   uint8_t digest[PFC_TOKEN_DIGEST_BYTES];
   // Hardware that did not start has no id to name.
-  if (outcome->reply_type != PFC_MESSAGE_VERDICT || unit->verifier.hardware == NULL) return;
+  int is_sealed = outcome->reply_type == PFC_MESSAGE_SEALED_DOWN;
+  if ((outcome->reply_type != PFC_MESSAGE_VERDICT && !is_sealed) || unit->verifier.hardware == NULL) return;
   memcpy(event->hardware, unit->verifier.hardware->id, sizeof event->hardware);
-  memcpy(event->message, outcome->reply + 3, sizeof event->message);
+  // The counter of the challenge.
+  memcpy(event->message, outcome->reply + (is_sealed ? 0 : 3), sizeof event->message);
   if (event->a != PFC_MESSAGE_TOKEN || size != PFC_TOKEN_BYTES) return;
   pfc_token_digest(digest, bytes);
   memcpy(event->message, digest, sizeof event->message);
@@ -232,6 +234,9 @@ static void judge(void *context, struct pfd_link *link, uint8_t type, const uint
   }
   event.b = outcome->verdict;
   if (outcome->reply_type == PFC_MESSAGE_VERDICT) event.detail = get16(outcome->reply + 1);
+#if PFC_SEALS_COMMANDS
+  if (outcome->reply_type == PFC_MESSAGE_SEALED_DOWN) event.detail = outcome->sealed_detail;
+#endif
   if (outcome->instance_id != NULL) memcpy(event.id, outcome->instance_id, sizeof event.id);
   refer(&event, unit, bytes, size, outcome);
   tell_judged(unit, &event);
@@ -357,6 +362,13 @@ int pfd_unit_restore(struct pfd_unit *unit, const uint8_t state[PFD_STATE_BYTES]
 }
 #endif
 
+#if PFD_ANSWERS_SEALED
+int pfd_unit_seal(struct pfd_unit *unit) {
+  unit->seals = 1;
+  return pfc_verifier_prepare(&unit->verifier);
+}
+#endif
+
 void pfd_unit_stop(struct pfd_unit *unit) {
   pfc_verifier_wipe(&unit->verifier);
   pfc_wipe(unit, sizeof *unit);
@@ -451,4 +463,8 @@ void pfd_unit_tick(struct pfd_unit *unit) {
     (void)ignored;
     tell(unit, &event);
   }
+#if PFD_ANSWERS_SEALED
+  // A generator that fails is asked again at the next tick.
+  if (unit->seals && pfc_verifier_prepare(&unit->verifier) != PFC_OK) return;
+#endif
 }

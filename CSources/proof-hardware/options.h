@@ -26,6 +26,7 @@ struct options {
   const char *fifo_in;
   const char *fifo_out;
   bool clock;
+  bool seal;  ///< Sealed commands are answered
   enum log_level log_level;
   bool provision;
   const char *provision_file;  ///< NULL if everything stands on the command line

@@ -18,13 +18,18 @@ package typealias LinkResult = Result<LinkOutcome, LinkError>
 /// The app's side of a simulated exchange: what ``LinkExchange`` asks its caller to compute.
 package struct LinkApp: Sendable {
   package let prove: @Sendable (Challenge) throws(LinkError) -> ProvedCommand
+  let proveSealed: @Sendable (SealedChallenge) throws(LinkError) -> ProvedCommand
   let receipt: @Sendable (Answer) throws(ProofError) -> Receipt
 
   package init(
     prove: @escaping @Sendable (Challenge) throws(LinkError) -> ProvedCommand,
+    proveSealed: @escaping @Sendable (SealedChallenge) throws(LinkError) -> ProvedCommand = {
+      _ throws(LinkError) in throw .notMeasured(.storageFailed)
+    },
     receipt: @escaping @Sendable (Answer) throws(ProofError) -> Receipt
   ) {
     self.prove = prove
+    self.proveSealed = proveSealed
     self.receipt = receipt
   }
 
@@ -137,6 +142,9 @@ package struct LinkModel<Peripheral: LinkPeripheral>: ~Copyable {
       case .setTimer(let number): schedule(.timer(number), after: Self.patience)
       case .prove(let challenge):
         let result = Result { () throws(LinkError) in try app.prove(challenge) }
+        actions += exchange.handle(.proved(result))
+      case .proveSealed(let challenge):
+        let result = Result { () throws(LinkError) in try app.proveSealed(challenge) }
         actions += exchange.handle(.proved(result))
       case .check(let answer):
         actions += exchange.handle(.checked(.success(try? app.receipt(answer))))

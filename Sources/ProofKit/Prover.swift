@@ -114,6 +114,37 @@ public struct Prover<Collector: EvidenceCollector>: Sendable {
     }
   }
 
+  /// Proves a command over the link, and seals it.
+  ///
+  /// - Parameters:
+  ///   - command: The command to be done; at most 216 bytes.
+  ///   - kind: The kind of proof to make.
+  ///   - instance: The app instance that asks.
+  ///   - hardware: The hardware that is asked.
+  ///   - challenge: The hardware's last challenge, with its key for the command.
+  ///   - token: The token that the hardware holds.
+  ///   - form: The form of that token.
+  ///   - ratchet: The token's ratchet; nil where it has none.
+  /// - Returns: The message to send, the values that authenticate the answer, and the ratchet to
+  ///   store before.
+  /// - Throws: The errors of collecting evidence, and those of
+  ///   ``/ProofModel/ProvedCommand/init(_:proving:from:to:answering:of:with:stepping:)``.
+  public func prove(
+    _ command: Command, _ kind: ProofKind, from instance: InstanceID, to hardware: HardwareID,
+    answering challenge: SealedChallenge, of token: TokenDigest, form: TokenForm,
+    stepping ratchet: Ratchet?
+  ) throws(ProofError) -> ProvedCommand {
+    if kind == .integrity { try config.check(key) }
+    return try collector.guarding { () throws(ProofError) in
+      try ProvedCommand(
+        command, proving: kind, from: instance, to: hardware, answering: challenge, of: token,
+        with: secrets(for: hardware, form: form), stepping: ratchet
+      ) { proof, previous throws(ProofError) in
+        try collector.release(&proof, after: previous)
+      }
+    }
+  }
+
   /// Reads everything again, whatever the policy, and compares.
   ///
   /// - Parameters:

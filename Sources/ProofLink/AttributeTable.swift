@@ -42,6 +42,8 @@ package struct AttributeTable: Sendable, Hashable {
   /// The characteristic at which apps ask for the log. Not every hardware has it, so it is looked for
   /// when it is needed, and not stored.
   static let logNumber: UInt16 = 11
+  /// The characteristic that gives challenges for sealed commands. Looked for in the same way.
+  static let sealedChallengeNumber: UInt16 = 12
 
   /// `db19NNNN-3eda-4f44-b2cd-07db92324554`, as it stands on the wire.
   static func uuid(_ number: UInt16) -> [UInt8] {

@@ -43,6 +43,26 @@ public protocol CommandProver: Sendable {
     answering challenge: Challenge, form: TokenForm, stepping ratchet: Ratchet?
   ) throws(ProofError) -> ProvedCommand
 
+  /// Proves a command and seals it. The default implementation seals nothing: it refuses.
+  ///
+  /// - Parameters:
+  ///   - command: The command to be done.
+  ///   - kind: The kind of proof to make.
+  ///   - instance: The app instance that asks.
+  ///   - hardware: The hardware that is asked.
+  ///   - challenge: The hardware's challenge, with its key for the command.
+  ///   - token: The token that the hardware holds.
+  ///   - form: The form of that token.
+  ///   - ratchet: The token's ratchet; nil where it has none.
+  /// - Returns: The message to send, the values that authenticate the answer, and the ratchet to
+  ///   store before.
+  /// - Throws: If the app cannot be measured, or the command cannot be sealed.
+  func prove(
+    _ command: Command, _ kind: ProofKind, from instance: InstanceID, to hardware: HardwareID,
+    answering challenge: SealedChallenge, of token: TokenDigest, form: TokenForm,
+    stepping ratchet: Ratchet?
+  ) throws(ProofError) -> ProvedCommand
+
   /// Reads everything again, and compares. The default implementation tells of no change.
   ///
   /// - Parameters:
@@ -93,6 +113,15 @@ extension CommandProver {
     }
     return try prove(
       command, kind, from: instance, to: hardware, answering: challenge, form: form)
+  }
+
+  /// Seals nothing.
+  public func prove(
+    _ command: Command, _ kind: ProofKind, from instance: InstanceID, to hardware: HardwareID,
+    answering challenge: SealedChallenge, of token: TokenDigest, form: TokenForm,
+    stepping ratchet: Ratchet?
+  ) throws(ProofError) -> ProvedCommand {
+    throw .outOfRange(field: "sealed challenge", value: "one", allowed: "none by this prover")
   }
 
   /// Tells of no change, so that no command is sent again.

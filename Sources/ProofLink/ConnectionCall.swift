@@ -32,6 +32,12 @@ struct ConnectionCall {
   func tell(_ event: Event) { mailbox.yield(event) }
 }
 
+/// A challenge for a command in the clear, or for one that is to be sealed.
+private enum AnyChallenge {
+  case clear(Challenge)
+  case sealed(SealedChallenge)
+}
+
 extension HardwareConnection {
   /// Waits for its turn, runs one exchange to its end, and stores the memory.
   ///
@@ -170,7 +176,7 @@ extension HardwareConnection {
     _ exchange: inout LinkExchange, from first: [LinkExchange.Action],
     hearing events: inout AsyncStream<ConnectionCall.Event>.AsyncIterator,
     telling mailbox: AsyncStream<ConnectionCall.Event>.Continuation,
-    proving prove: (Challenge, RatchetPolicy??, Bool) throws(LinkError) -> ProvedCommand
+    proving prove: (AnyChallenge, RatchetPolicy??, Bool) throws(LinkError) -> ProvedCommand
   ) async -> Result<LinkOutcome, LinkError> {
     var timer: (number: Int, task: Task<Void, Never>)?
     var attempt = 0
@@ -200,12 +206,9 @@ extension HardwareConnection {
           timer?.task.cancel()
           timer = (number, wait(for: currentPatience, timer: number, mailbox))
         case .prove(let challenge):
-          let policy = exchange.ratchetPolicy
-          let carries = exchange.isCandidate
-          let result = Result { () throws(LinkError) in
-            try prove(challenge, policy, carries)
-          }
-          actions += exchange.handle(.proved(result))
+          actions += proved(for: .clear(challenge), in: &exchange, by: prove)
+        case .proveSealed(let challenge):
+          actions += proved(for: .sealed(challenge), in: &exchange, by: prove)
         case .check(let answer):
           actions += exchange.handle(.checked(check(answer)))
         case .remeasure(let command):
@@ -236,6 +239,17 @@ extension HardwareConnection {
       case nil: preconditionFailure("a call's events end with its task alone")
       }
     }
+  }
+
+  /// The actions that follow the proof of the exchange's command.
+  private func proved(
+    for challenge: AnyChallenge, in exchange: inout LinkExchange,
+    by prove: (AnyChallenge, RatchetPolicy??, Bool) throws(LinkError) -> ProvedCommand
+  ) -> [LinkExchange.Action] {
+    let policy = exchange.ratchetPolicy
+    let carries = exchange.isCandidate
+    let result = Result { () throws(LinkError) in try prove(challenge, policy, carries) }
+    return exchange.handle(.proved(result))
   }
 
   /// The timeout for the next PDU. Before a link's first PDU it is at least the transport's
@@ -329,18 +343,26 @@ extension HardwareConnection {
   private func request(_ task: LinkTask) -> LinkRequest {
     LinkRequest(
       task, token: hardware.token, isHeld: memory.heldToken == hardware.token.digest,
-      mtu: options.mtu, table: memory.attributes, link: link?.ready)
+      mtu: options.mtu, table: memory.attributes, link: link?.ready, seals: options.sealsCommands,
+      sealHandle: sealHandle)
   }
 
   private func prove(
-    _ command: Command, _ kind: ProofKind, answering challenge: Challenge,
+    _ command: Command, _ kind: ProofKind, answering challenge: AnyChallenge,
     told policy: RatchetPolicy??, carries: Bool
   ) throws(LinkError) -> ProvedCommand {
     let ratchet = ratchet(told: policy, carries: carries)
     let proved = try measuring { () throws(ProofError) in
-      try prover.prove(
-        command, kind, from: hardware.instance, to: hardware.id, answering: challenge,
-        form: hardware.form, stepping: ratchet)
+      switch challenge {
+      case .clear(let challenge):
+        try prover.prove(
+          command, kind, from: hardware.instance, to: hardware.id, answering: challenge,
+          form: hardware.form, stepping: ratchet)
+      case .sealed(let challenge):
+        try prover.prove(
+          command, kind, from: hardware.instance, to: hardware.id, answering: challenge,
+          of: hardware.token.digest, form: hardware.form, stepping: ratchet)
+      }
     }
     // Store the open command before it is sent: the app can only ask about a command that it
     // stored. The ratchets that may follow it are stored with it: otherwise a lost answer and a lost
@@ -459,6 +481,7 @@ extension HardwareConnection {
     var changed = memory
     changed.heldToken = exchange.isHeld ? hardware.token.digest : nil
     changed.attributes = exchange.table
+    sealHandle = exchange.sealHandle
     if exchange.asksAboutCommands {
       changed.openCommand = exchange.openRecall.map {
         OpenCommand(nonce: $0.nonce, counter: $0.counter)

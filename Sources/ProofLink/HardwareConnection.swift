@@ -51,11 +51,16 @@ public actor HardwareConnection {
     /// The timeout for a link or an answer, after which the connection tries again. A link's first
     /// answer may take as long as the transport's ``LinkTransport/admission`` says.
     public var patience: Duration
+    /// Whether commands are sealed: an eavesdropper then reads neither the command nor its answer, nor
+    /// which app sent it. Such a connection never sends a command in the clear. It fails with
+    /// ``LinkError/Reason/sealingMissing`` where the hardware answers no sealed commands.
+    public var sealsCommands: Bool
 
     /// Describes a connection.
-    public init(mtu: Int = 185, patience: Duration = .seconds(3)) {
+    public init(mtu: Int = 185, patience: Duration = .seconds(3), sealsCommands: Bool = false) {
       self.mtu = mtu
       self.patience = patience
+      self.sealsCommands = sealsCommands
     }
   }
 
@@ -129,6 +134,8 @@ public actor HardwareConnection {
   /// The link that is up, or on its way.
   var link: ConnectionLink?
   var linkCount = 0
+  /// The handle at which challenges for sealed commands are read, once it is known.
+  var sealHandle: UInt16 = 0
   /// The number of links that were opened, over all calls.
   var openedCount = 0
   /// Calls that wait for their turn; the first has it.

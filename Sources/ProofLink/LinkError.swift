@@ -62,6 +62,8 @@ public struct LinkError: ProofFailure {
     /// The hardware hands out its log only after an accepted command on the same link, and so many
     /// parts for each.
     public static let logNotPermitted = Reason(.logNotPermitted)
+    /// The hardware answers no sealed commands, and the app sends no others. Nothing was sent.
+    public static let sealingMissing = Reason(.sealingMissing)
   }
 
   /// The cause.
@@ -199,6 +201,9 @@ extension LinkError {
     case .logNotPermitted:
       "The hardware hands out its log only after an accepted command on this link, and so many parts "
         + "for each. Send a command, then collect the log."
+    case .sealingMissing:
+      "The hardware answers no sealed commands, or another sender on the link hides that it does. No "
+        + "command was sent."
     default:
       earlier == .unknown
         ? "The hardware cannot tell whether an earlier command was done. Look before you send this one."

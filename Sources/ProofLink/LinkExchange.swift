@@ -37,6 +37,8 @@ package struct LinkExchange: ~Copyable {
     case setTimer(Int)
     /// Proves the task's command for this challenge, and stores that it is open. An event answers.
     case prove(Challenge)
+    /// The same for a command that is to be sealed.
+    case proveSealed(SealedChallenge)
     /// Checks the hardware's answer to the token. An event answers.
     case check(Answer)
     /// Reads everything again, and compares with what proved this command. An event answers.
@@ -49,20 +51,24 @@ package struct LinkExchange: ~Copyable {
   /// A value that is read, in as many pieces as it takes.
   enum Value {
     case challenge
+    case sealedChallenge
     case status
     case reply
 
     var byteCount: Int {
       switch self {
       case .challenge: 8 + Challenge.byteCount
+      case .sealedChallenge: SealedChallenge.byteCount
       case .status: 28
       case .reply: DeviceReply.byteCount
       }
     }
 
-    var characteristic: AttributeTable.Characteristic {
+    /// Nil for one that is not in the table.
+    var characteristic: AttributeTable.Characteristic? {
       switch self {
       case .challenge: .challenge
+      case .sealedChallenge: nil
       case .status: .status
       case .reply: .reply
       }
@@ -86,6 +92,8 @@ package struct LinkExchange: ~Copyable {
     case ordering
     /// Looks for the log's characteristic.
     case findingLog(ClosedRange<UInt16>)
+    /// Looks for the characteristic of challenges for sealed commands.
+    case findingSeal(ClosedRange<UInt16>)
     case askingForLog
     case ended
   }
@@ -142,6 +150,10 @@ package struct LinkExchange: ~Copyable {
   var logHandle: UInt16 = 0
   /// Timeouts since the last part.
   var logTimeoutCount = 0
+  /// The handle at which challenges for sealed commands are read; 0 while it is unknown.
+  package internal(set) var sealHandle: UInt16
+  /// Timeouts of the search for it.
+  var sealTimeoutCount = 0
   private var actions: [Action] = []
 
   /// Whether the hardware has said, with a receipt, that it holds the token.
@@ -157,6 +169,7 @@ package struct LinkExchange: ~Copyable {
     self.request = request
     isHeld = request.isHeld
     table = request.link?.table ?? request.table
+    sealHandle = request.sealHandle
     mtu = request.link?.mtu ?? LinkPDU.mtus.lowerBound
     opening = LinkOpening(mtu: request.mtu, table: table)
     switch request.task {
@@ -304,6 +317,7 @@ package struct LinkExchange: ~Copyable {
     case .down, .opening:
       hangUp()
     case .findingLog, .askingForLog: logTimedOut()
+    case .findingSeal(let range): sealTimedOut(in: range)
     case .proving, .remeasuring, .askingBefore, .ended:
       break
     }
@@ -332,6 +346,7 @@ package struct LinkExchange: ~Copyable {
 
   private mutating func forgetTable() {
     table = nil
+    sealHandle = 0
     failedLinkCount = 0
   }
 
@@ -351,7 +366,8 @@ package struct LinkExchange: ~Copyable {
     case .connect: finish(.success(.connected))
     case .settle: preconditionFailure("a settled command ends its exchange")
     case .present: present()
-    case .command: if isHeld || isCandidate { read(.challenge) } else { present() }
+    case .command where !isHeld && !isCandidate: present()
+    case .command: if request.seals { askForSealedChallenge() } else { read(.challenge) }
     case .status: read(.status)
     case .reply: read(.reply)
     case .order(let order):
@@ -363,9 +379,13 @@ package struct LinkExchange: ~Copyable {
 
   // MARK: Sending
 
-  private mutating func read(_ value: Value) {
+  mutating func read(_ value: Value) {
     enter(.reading(value, []))
-    send(LinkPDU.read(handle(value.characteristic)))
+    send(LinkPDU.read(handle(of: value)))
+  }
+
+  private func handle(of value: Value) -> UInt16 {
+    if let characteristic = value.characteristic { handle(characteristic) } else { sealHandle }
   }
 
   private func handle(_ characteristic: AttributeTable.Characteristic) -> UInt16 {
@@ -398,12 +418,12 @@ package struct LinkExchange: ~Copyable {
     tell(recall.message, at: .recall)
   }
 
-  private mutating func command(_ challenge: Challenge) {
+  private mutating func command(_ prove: Action) {
     guard commandCount < Self.commandCountMax else {
       fail(LinkError(.linkLost))
       return
     }
-    ask(.prove(challenge), in: .proving)
+    ask(prove, in: .proving)
     // The caller's deadline bounds a measurement. The timer of the read that is done does not.
     timer += 1
   }
@@ -433,6 +453,8 @@ package struct LinkExchange: ~Copyable {
       guard case .complete(let message) = reassembler.receive(packet) else { return }
       if message.type == .log {
         logged(message)
+      } else if message.type == .sealedAnswer {
+        sealed(message)
       } else if let answer = try? Answer(message) {
         answered(answer)
       }
@@ -446,9 +468,10 @@ package struct LinkExchange: ~Copyable {
       } else if LinkPDU.refuses(
         begun.isEmpty ? LinkPDU.readRequest : LinkPDU.blobRequest, pdu)
       {
-        doubtTable()
+        if case .sealedChallenge = value { refusedSeal(pdu) } else { doubtTable() }
       }
     case .findingLog(let range): foundLog(pdu, in: range)
+    case .findingSeal(let range): foundSeal(pdu, in: range)
     case .down, .presenting, .checking, .proving, .remeasuring, .askingBefore, .commanding,
       .recalling, .ordering, .askingForLog, .ended:
       // A repetition of an earlier response, or nothing we asked for.
@@ -461,7 +484,7 @@ package struct LinkExchange: ~Copyable {
       // A response that is shorter than a whole one was cut on its way.
       guard (bytes.count - 1) % (mtu - 1) == mtu - 2 else { return }
       enter(.reading(value, bytes))
-      send(LinkPDU.read(handle(value.characteristic), from: bytes.count))
+      send(LinkPDU.read(handle(of: value), from: bytes.count))
       return
     }
     guard bytes.count == value.byteCount else { return }
@@ -470,7 +493,12 @@ package struct LinkExchange: ~Copyable {
       guard let message = try? Message(.challenge, bytes),
         let challenge = try? Challenge(message)
       else { return }
-      command(challenge)
+      command(.prove(challenge))
+    case .sealedChallenge:
+      guard let message = try? Message(.challenge, bytes),
+        let challenge = try? SealedChallenge(message)
+      else { return }
+      command(.proveSealed(challenge))
     case .status:
       guard let message = try? Message(.status, bytes), let status = try? HardwareStatus(message)
       else { return }

@@ -12,7 +12,7 @@ extension LinkExchange {
     case .ordering: ordered(answer)
     case .askingForLog: refusedLog(answer)
     case .down, .opening, .reading, .checking, .proving, .remeasuring, .askingBefore, .findingLog,
-      .ended:
+      .findingSeal, .ended:
       break
     }
   }
@@ -54,6 +54,11 @@ extension LinkExchange {
       recall()
       return
     }
+    take(receipt)
+  }
+
+  /// Takes the authenticated answer to the command.
+  mutating func take(_ receipt: Receipt) {
     switch receipt.verdict {
     case .accepted, .acceptedDeviceOnly, .acceptedCopy, .acceptedDeviceOnlyCopy:
       self.outstanding = nil

@@ -24,23 +24,14 @@ extension LinkExchange {
   }
 
   mutating func foundLog(_ pdu: [UInt8], in range: ClosedRange<UInt16>) {
-    if LinkPDU.refuses(LinkPDU.typeRequest, pdu) { return missLog() }
-    guard let entries = LinkOpening.entries(pdu, of: LinkPDU.typeResponse, atLeast: 5),
-      // An entry below the range asked for: a repetition of the response before.
-      range.contains(LinkPDU.number(entries[0]))
-    else { return }
-    var last = range.lowerBound
-    for entry in entries {
-      let value = LinkPDU.number(entry.dropFirst(3))
-      guard value > last else { return missLog() }
-      if entry.dropFirst(5).elementsEqual(AttributeTable.uuid(AttributeTable.logNumber)) {
-        logHandle = value
-        return askForLog()
-      }
-      last = value
+    switch LinkOpening.search(pdu, for: AttributeTable.logNumber, in: range) {
+    case .nothing: break
+    case .value(let handle):
+      logHandle = handle
+      askForLog()
+    case .goOn(let rest): findLog(in: rest)
+    case .missing: missLog()
     }
-    guard last < range.upperBound else { return missLog() }
-    findLog(in: (last + 1)...range.upperBound)
   }
 
   private mutating func askForLog() {

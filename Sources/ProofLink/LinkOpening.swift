@@ -158,6 +158,36 @@ struct LinkOpening {
     return pdu == [LinkPDU.writeResponse] ? .ready : .wait
   }
 
+  /// The result of a search for one characteristic, by one response.
+  enum Search: Equatable {
+    /// A repetition of an earlier response, or no response.
+    case nothing
+    /// The handle of its value.
+    case value(UInt16)
+    /// It may stand in this range.
+    case goOn(ClosedRange<UInt16>)
+    case missing
+  }
+
+  /// Reads the response to a discovery of the characteristics in a range.
+  static func search(
+    _ pdu: [UInt8], for number: UInt16, in range: ClosedRange<UInt16>
+  ) -> Search {
+    if LinkPDU.refuses(LinkPDU.typeRequest, pdu) { return .missing }
+    guard let entries = entries(pdu, of: LinkPDU.typeResponse, atLeast: 5),
+      // An entry below the range asked for: a repetition of the response before.
+      range.contains(LinkPDU.number(entries[0]))
+    else { return .nothing }
+    var last = range.lowerBound
+    for entry in entries {
+      let value = LinkPDU.number(entry.dropFirst(3))
+      guard value > last else { return .missing }
+      if entry.dropFirst(5).elementsEqual(AttributeTable.uuid(number)) { return .value(value) }
+      last = value
+    }
+    return last < range.upperBound ? .goOn((last + 1)...range.upperBound) : .missing
+  }
+
   /// The entries of a discovery's response, each with one or two handles and a value.
   static func entries(
     _ pdu: [UInt8], of response: UInt8, atLeast least: Int

@@ -6,6 +6,8 @@ internal import ProofModel
 package enum LinkPDU {
   package static let mtus = 23...517
   package static let error: UInt8 = 0x01
+  /// The code of an error: the hardware cannot answer now.
+  package static let unlikely: UInt8 = 0x0E
   package static let mtuRequest: UInt8 = 0x02
   package static let mtuResponse: UInt8 = 0x03
   package static let typeRequest: UInt8 = 0x08

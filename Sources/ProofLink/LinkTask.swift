@@ -52,10 +52,15 @@ package struct LinkRequest: Sendable {
   package let table: AttributeTable?
   /// The link that is up, if there is one.
   package let link: OpenLink?
+  /// Whether commands are sealed.
+  package let seals: Bool
+  /// The handle at which challenges for sealed commands are read; 0 if it is unknown.
+  package let sealHandle: UInt16
 
   package init(
     _ task: LinkTask, token: MeasurementToken, isHeld: Bool, mtu: Int = 185,
-    table: AttributeTable? = nil, link: OpenLink? = nil
+    table: AttributeTable? = nil, link: OpenLink? = nil, seals: Bool = false,
+    sealHandle: UInt16 = 0
   ) {
     self.task = task
     self.token = token
@@ -63,5 +68,7 @@ package struct LinkRequest: Sendable {
     self.mtu = mtu
     self.table = table
     self.link = link
+    self.seals = seals
+    self.sealHandle = sealHandle
   }
 }

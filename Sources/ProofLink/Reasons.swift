@@ -29,6 +29,7 @@ extension LinkError.Reason {
     case copied = 21
     case logMissing = 22
     case logNotPermitted = 23
+    case sealingMissing = 24
 
     /// The party that can remove the cause; nil if the error itself says it.
     var mender: Mender? {
@@ -56,6 +57,7 @@ extension LinkError.Reason {
       case .copied: .online
       case .logMissing: .operator
       case .logNotPermitted: .developer
+      case .sealingMissing: .operator
       }
     }
   }

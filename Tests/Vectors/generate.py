@@ -44,11 +44,13 @@ from generators.example import example
 from generators.gate_example import example as gate_example
 from generators.hostile import to_json
 from generators.log_example import example as log_example
+from generators.sealed_example import example as sealed_example
 
 HERE = Path(__file__).resolve().parent
 SPEC = HERE.parents[1] / "docs" / "SPEC.md"
 # Where each example stands in the page.
-EXAMPLES = {"example": example, "gate-example": gate_example, "log-example": log_example}
+EXAMPLES = {"example": example, "gate-example": gate_example, "log-example": log_example,
+            "sealed-example": sealed_example}
 
 
 

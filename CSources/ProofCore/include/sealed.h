@@ -74,6 +74,23 @@ PFC_MUST_USE int pfc_sealed_create(uint8_t *message, size_t capacity, size_t *si
                                    const struct pfc_secrets *secrets,
                                    const uint8_t ephemeral[PFC_SECRET_KEY_BYTES]);
 
+/// The same in three steps, for an app that looks at its surroundings after each proof. The first writes everything but
+/// the device proof and seals nothing: the message is secret until the last step. An integrity proof is then at
+/// PFC_SEALED_INTEGRITY_PROOF. `shared` is secret. Answers as `pfc_sealed_create`; on failure `*size` is 0, `nonce` and
+/// `shared` are zeros.
+PFC_MUST_USE int pfc_sealed_begin(uint8_t *message, size_t capacity, size_t *size, uint8_t nonce[PFC_NONCE_BYTES],
+                                  uint8_t shared[32], const struct pfc_request *request,
+                                  const struct pfc_seal_facts *facts, const struct pfc_secrets *secrets,
+                                  const uint8_t ephemeral[PFC_SECRET_KEY_BYTES]);
+/// The second step: makes the device proof, which binds the integrity proof as it now is in the message.
+void pfc_sealed_end(uint8_t *message, const uint8_t nonce[PFC_NONCE_BYTES], const struct pfc_secrets *secrets);
+/// The last step: seals the message in its place, fills `*sent`, and wipes `shared`.
+void pfc_sealed_close(uint8_t *message, size_t size, struct pfc_sealed_sent *sent,
+                      const uint8_t nonce[PFC_NONCE_BYTES], uint8_t shared[32],
+                      const struct pfc_seal_facts *facts);
+/// Where a begun message has its device proof.
+uint8_t *pfc_sealed_device_proof(uint8_t *message);
+
 /// A sealed COMMAND, parsed. Pointers lead into the message.
 struct pfc_sealed {
   uint8_t kind;

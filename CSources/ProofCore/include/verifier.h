@@ -134,6 +134,9 @@ struct pfc_outcome {
 #endif
   /// Leads into the message, or into the slot of a sealed command, for the log; NULL where the message names none
   const uint8_t *instance_id;
+#if PFC_SEALS_COMMANDS
+  uint16_t sealed_detail;  ///< The detail within a SEALED-DOWN, for the log; 0 otherwise
+#endif
   uint8_t reply_type;          ///< enum pfc_message_type
   uint8_t reply[PFC_REPLY_MAX];
   size_t reply_size;

@@ -31,9 +31,9 @@
 #endif
 
 #ifndef PFC_SEALS_COMMANDS
-/// 1: the formats of sealed commands (section 18) are there, and the verifier answers them where the firmware says so,
-/// with `pfc_verifier_prepare`. 0 until the hardware's link carries them.
-#define PFC_SEALS_COMMANDS 0
+/// 0: sealed commands (section 18) and the functions for them are not there. 1: the verifier answers them where the
+/// firmware says so, with `pfc_verifier_prepare`.
+#define PFC_SEALS_COMMANDS (PFC_OPENS_TOKENS && PFC_RATCHETS)
 #endif
 #if PFC_SEALS_COMMANDS && !(PFC_OPENS_TOKENS && PFC_RATCHETS)
 #error "PFC_SEALS_COMMANDS needs PFC_OPENS_TOKENS and PFC_RATCHETS"
@@ -194,6 +194,8 @@
 #define PFC_SEAL_SECONDS 600u  ///< The hardware's key of a challenge serves at most so long, where there is a clock.
 #define PFC_SEALED_CHALLENGE_BYTES (PFC_CHALLENGE_MESSAGE_BYTES + PFC_PUBLIC_KEY_BYTES)
 #define PFC_SEALED_HEAD_BYTES (1 + PFC_SEAL_HINT_BYTES + 8 + PFC_PUBLIC_KEY_BYTES)
+/// Where the integrity proof stands before a command is sealed.
+#define PFC_SEALED_INTEGRITY_PROOF (PFC_SEALED_HEAD_BYTES + PFC_SEAL_TAG_BYTES + 1)
 /// A sealed COMMAND of kind 6 without its command, and one of kind 5.
 #define PFC_SEALED_DEVICE_BYTES \
   (PFC_SEALED_HEAD_BYTES + PFC_SEAL_TAG_BYTES + 1 + PFC_COMMAND_RATCHET_BYTES + PFC_PROOF_BYTES)

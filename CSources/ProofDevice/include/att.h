@@ -26,6 +26,12 @@
 #define PFD_CARRIES_LOG (PFC_KEEPS_LOG && PFD_TELLS_CAPABILITIES)
 #endif
 
+#ifndef PFD_ANSWERS_SEALED
+/// 1: the characteristic 000C is there, at which apps get the challenge for a sealed command. Its handle and its UUID
+/// follow those of the log.
+#define PFD_ANSWERS_SEALED (PFC_SEALS_COMMANDS && PFD_CARRIES_LOG)
+#endif
+
 enum pfd_att_opcode {
   PFD_ATT_ERROR = 0x01,            ///< request opcode 1 ‖ handle 2 ‖ code 1
   PFD_ATT_MTU_REQUEST = 0x02,      ///< MTU 2

@@ -24,7 +24,8 @@ extern "C" {
 #ifndef PFD_LINKS
 #define PFD_LINKS 8  ///< Centrals at a time
 #endif
-#define PFD_VALUE_MAX 40  ///< The longest value that can be read: a CHALLENGE, or the capabilities.
+/// The longest value that can be read: a CHALLENGE, or the capabilities.
+#define PFD_VALUE_MAX (PFD_ANSWERS_SEALED ? 72 : 40)
 /// The longest PDU that is sent: no longer than an MTU, and no packet is longer than a discovery's answer.
 #define PFD_OUT_MAX (PFD_MTU_MAX < PFD_DISCOVERY_MAX ? PFD_MTU_MAX : PFD_DISCOVERY_MAX)
 
@@ -36,7 +37,7 @@ struct pfd_link_host {
   /// stand in the outcome: it takes the place of the message in the link's reassembler, and `reply_size` is its size.
   void (*message)(void *context, struct pfd_link *link, uint8_t type, const uint8_t *bytes, size_t size,
                   struct pfc_outcome *outcome);
-  /// Fills a readable characteristic's value, but for the challenge's, which is asked for as a message. Its size.
+  /// Fills a readable characteristic's value, but for both challenges', which are asked for as messages. Its size.
   size_t (*read)(void *context, struct pfd_link *link, uint16_t handle, uint8_t value[PFD_VALUE_MAX]);
   /// Sends one PDU. 0 if it is on its way; anything else if not now: the link then keeps it.
   int (*send)(void *context, struct pfd_link *link, const uint8_t *pdu, size_t size);
@@ -57,7 +58,7 @@ struct pfd_link {
   uint16_t out_size;  ///< Size of the response or the notification that waits to be sent; 0: none does
   uint8_t out[PFD_OUT_MAX];
   uint16_t reply_handle;  ///< Where the answer is notified; 0: no answer is on its way
-  uint8_t reply[PFC_VERDICT_MESSAGE_BYTES];
+  uint8_t reply[PFC_REPLY_MAX];
   struct pfc_fragmenter fragmenter;
   struct pfc_reassembler reassembler;
 

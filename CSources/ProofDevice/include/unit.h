@@ -6,13 +6,14 @@
 ///     pfd_unit_provision_log(...)                 then, where the hardware keeps a log
 ///     pfd_unit_start(...)                         at each start
 ///     pfd_unit_restore(&unit, state)              then, where a state is stored
+///     pfd_unit_seal(&unit)                        then, where the hardware answers sealed commands
 ///     pfd_unit_has_room(&unit)                    whether a central that waits can be served now
 ///     link = pfd_unit_yield(&unit)                the link to disconnect first, if it is full
 ///     link = pfd_unit_connect(&unit)              a central came
 ///     pfd_unit_receive(&unit, link, pdu, size)    for each PDU
 ///     pfd_unit_flush(&unit, link)                 when the central takes PDUs again
 ///     pfd_unit_disconnect(&unit, link)            it went
-///     pfd_unit_tick(&unit)                        now and then, where there is a clock
+///     pfd_unit_tick(&unit)                        now and then, where there is a clock or commands are sealed
 ///
 /// One caller at a time. All memory is in `struct pfd_unit`.
 
@@ -67,6 +68,9 @@ struct pfd_unit {
   struct pfc_log_ring log;  ///< In use if the port's flash has pages for it
 #endif
   struct pfd_device device;
+#if PFD_ANSWERS_SEALED
+  uint8_t seals;      ///< 1: a key for sealed commands is made ahead
+#endif
   uint64_t accepted;  ///< Commands since the start
   uint8_t used[PFD_LINKS];
 #if PFD_TELLS_EVENTS
@@ -98,6 +102,13 @@ PFC_MUST_USE int pfd_unit_start(struct pfd_unit *unit, const struct pfd_port *po
 /// Gives the device the state that `keep` stored, after `pfd_unit_start` and before the first link. PFC_E_DAMAGED as
 /// `pfd_state_decode`.
 PFC_MUST_USE int pfd_unit_restore(struct pfd_unit *unit, const uint8_t state[PFD_STATE_BYTES]);
+#endif
+
+#if PFD_ANSWERS_SEALED
+/// Has the hardware answer sealed commands, and makes the key for the first one. `pfd_unit_tick` makes the next ones:
+/// call it after each PDU, or at least each second, because who asks meanwhile is told to wait. Answers as
+/// `pfc_verifier_prepare`.
+PFC_MUST_USE int pfd_unit_seal(struct pfd_unit *unit);
 #endif
 
 /// Wipes everything. No link is open afterwards.

@@ -11,6 +11,7 @@
 #define PFD_MTU_MAX 247u  ///< Longest PDU in a radio's packet of 251 bytes
 #define PFD_TELLS_EVENTS 1
 #define PFC_KEEPS_LOG 1
+#define PFC_SEALS_COMMANDS 0  ///< The key, the longer answers and the stack of X25519 do not fit into 8 KiB of RAM.
 #define PFD_KEEPS_STATE 0  ///< After a restart the lock is closed and its version is 1.
 
 #endif

@@ -15,6 +15,11 @@ public struct ProvedCommand: Sendable {
   /// The ratchet to store before the command is sent; nil where the slot has none.
   public let ratchet: Ratchet?
   private let secrets: HardwareSecrets
+  /// The values that open the answer to a sealed command; nil for a command in the clear.
+  private let sealed: CoreSealed.Sent?
+
+  /// Whether the command is sealed, and only a sealed answer counts.
+  public var isSealed: Bool { sealed != nil }
 
   /// Proves a command.
   ///
@@ -64,15 +69,81 @@ public struct ProvedCommand: Sendable {
     counter = challenge.counter
     self.instance = instance
     self.secrets = secrets
+    sealed = nil
   }
 
-  /// Checks the hardware's answer.
+  /// Proves a command and seals it: an eavesdropper reads neither the command nor which instance
+  /// sends it, nor the answer.
+  ///
+  /// - Parameters:
+  ///   - command: The command to be done; at most 216 bytes.
+  ///   - kind: The kind of proof to make.
+  ///   - instance: The app instance that asks.
+  ///   - hardware: The hardware that is asked.
+  ///   - challenge: The hardware's last challenge, with its key for the command.
+  ///   - token: The token that the hardware holds.
+  ///   - secrets: The secrets that app and hardware share, made from a fresh measurement.
+  ///   - ratchet: The ratchet of the token; nil where the token has none.
+  /// - Throws: ``ProofError/outOfRange(field:value:allowed:)`` if the command is too long,
+  ///   ``ProofError/differs(_:)`` if the key is none that a piece of hardware makes.
+  public init(
+    _ command: Command, proving kind: ProofKind, from instance: InstanceID,
+    to hardware: HardwareID, answering challenge: SealedChallenge, of token: TokenDigest,
+    with secrets: HardwareSecrets, stepping ratchet: Ratchet? = nil
+  ) throws(ProofError) {
+    try self.init(
+      command, proving: kind, from: instance, to: hardware, answering: challenge, of: token,
+      with: secrets, stepping: ratchet, releasing: { _, _ in })
+  }
+
+  /// Proves a command and seals it, and lends each proof before, as for a command in the clear.
+  package init(
+    _ command: Command, proving kind: ProofKind, from instance: InstanceID,
+    to hardware: HardwareID, answering challenge: SealedChallenge, of token: TokenDigest,
+    with secrets: HardwareSecrets, stepping ratchet: Ratchet? = nil,
+    releasing release: (inout Proof, _ previous: Proof?) throws(ProofError) -> Void
+  ) throws(ProofError) {
+    let value = ratchet.map { $0.value ?? CoreRatchet.begin(secrets.core, $0.token) }
+    let known = UInt32(truncatingIfNeeded: ratchet?.lastAccepted ?? 0)
+    let request = CoreSealedRequest(
+      command: command, kind: kind, instance: instance, hardware: hardware, challenge: challenge,
+      token: token, ratchet: value.map { ($0, known) })
+    let sent: CoreSealed.Sent
+    (message, nonce, sent) = try request.encode(with: secrets.core, releasing: release)
+    if let ratchet, let value {
+      self.ratchet = Ratchet(
+        ratchet.policy, of: ratchet.token, lastAccepted: ratchet.lastAccepted, value: value,
+        after: CoreRatchet.following(value, CoreSealed.step(sent), secrets.core))
+    } else {
+      self.ratchet = nil
+    }
+    self.kind = kind
+    counter = challenge.challenge.counter
+    self.instance = instance
+    self.secrets = secrets
+    sealed = sent
+  }
+
+  /// Checks the hardware's answer, sealed or in the clear.
+  ///
+  /// - Parameter message: The message that came over the link.
+  /// - Returns: The authenticated verdict.
+  /// - Throws: As ``receipt(of:)``; ``ProofError/differs(_:)`` if a sealed answer was made
+  ///   under another key or answers another command.
+  public func receipt(from message: Message) throws(ProofError) -> Receipt {
+    guard message.type == .sealedAnswer, let sealed else { return try receipt(of: Answer(message)) }
+    let answer = try CoreSealed.answer(message.bytes, counter: counter, sealed)
+    return Receipt(opened: answer, to: nonce)
+  }
+
+  /// Checks the hardware's answer. An answer in the clear to a sealed command is never a receipt.
   ///
   /// - Parameter answer: The answer that came over the link.
   /// - Returns: The authenticated verdict.
   /// - Throws: ``ProofError/unauthenticated(_:)``, ``ProofError/answerToAnother(expected:actual:)``,
   ///   ``ProofError/answerToRecall(_:)``, ``ProofError/differs(_:)``.
   public func receipt(of answer: Answer) throws(ProofError) -> Receipt {
+    guard sealed == nil else { throw .unauthenticated(answer.verdict) }
     let receipt = try Receipt(answer, to: nonce, counter: counter, with: secrets)
     // These two verdicts, with a receipt, can only answer a recall of this very command.
     guard receipt.verdict != .stale, receipt.verdict != .notExecuted else {

@@ -44,6 +44,14 @@ public struct Receipt: Sendable, Hashable {
     try self.init(answer, to: nonce, with: secrets)
   }
 
+  /// Takes an answer that came out of a sealed box.
+  init(opened answer: Answer, to nonce: ProofNonce) {
+    verdict = answer.verdict
+    detail = answer.detail
+    counter = answer.counter
+    self.nonce = nonce
+  }
+
   /// The number of further commands that the token permits; nil if it has no limit, or the verdict
   /// does not carry it.
   public var usesLeft: UInt16? {

@@ -6,6 +6,7 @@ internal import ProofCore
 enum CoreMessage {
   static let askForChallenge = UInt8(PFC_ASK_CHALLENGE.rawValue)
   static let askForStatus = UInt8(PFC_ASK_STATUS.rawValue)
+  static let askForSealedChallenge = UInt8(PFC_ASK_SEALED.rawValue)
 
   static func fits(_ type: MessageType, _ byteCount: Int) -> Bool {
     byteCount >= 0 && pfc_message_fits(type.rawValue, byteCount) == 1
@@ -208,7 +209,7 @@ struct CoreRequest {
   }
 
   /// Lends the proof at an offset of a message, and returns the proof afterwards.
-  private static func lend<E: Error>(
+  static func lend<E: Error>(
     _ message: inout [UInt8], at offset: Int, after previous: Proof?,
     to release: (inout Proof, Proof?) throws(E) -> Void
   ) throws(E) -> Proof {
@@ -255,9 +256,9 @@ extension ReceivedCommand {
 }
 
 extension ProofKind {
-  /// The kind of a COMMAND, with a ratchet or without.
+  /// The kind of a COMMAND, with a ratchet or without, sealed or in the clear.
   init?(wire number: UInt8) {
-    guard pfc_kind_is_known(number) == 1 else { return nil }
+    guard pfc_kind_is_known(number) == 1 || pfc_kind_is_sealed(number) == 1 else { return nil }
     self = pfc_kind_is_integrity(number) == 1 ? .integrity : .device
   }
 

@@ -51,6 +51,11 @@ struct CoreVerifier: ~Copyable, Sendable {
     }
   }
 
+  mutating func prepare() throws(ProofError) {
+    let result = unsafe work.withMutablePointer { unsafe CoreResult(pfc_verifier_prepare($0)) }
+    try result.orThrow(opening: "key for sealed commands", byteCount: 0)
+  }
+
   var epoch: UInt64? {
     mutating get {
       let epoch = unsafe work.withMutablePointer { unsafe pfc_verifier_epoch($0) }

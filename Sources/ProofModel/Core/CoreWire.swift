@@ -32,6 +32,13 @@ enum CoreWire {
   static let commandRatchet = Int(PFC_RATCHET_TAG_BYTES) + 4
   static let messageMax = commandIntegrity + commandRatchet + commandMax
 
+  static let sealedChallenge = challengeMessage + Int(PFC_PUBLIC_KEY_BYTES)
+  static let sealedIntegrityProof =
+    1 + Int(PFC_SEAL_HINT_BYTES) + 8 + Int(PFC_PUBLIC_KEY_BYTES) + Int(PFC_SEAL_TAG_BYTES) + 1
+  static let sealedDevice = sealedIntegrityProof + commandRatchet + Int(PFC_PROOF_BYTES)
+  static let sealedIntegrity = sealedDevice + Int(PFC_PROOF_BYTES)
+  static let sealedCommandMax = messageMax - sealedIntegrity
+
   static let packets = Int(PFC_PACKET_MIN)...Int(PFC_PACKET_MAX)
 
   static let slots = Int(PFC_SLOTS)
@@ -56,6 +63,7 @@ enum CoreWire {
 
   static let featureTokenTwo = UInt32(PFC_FEATURE_TOKEN_2.rawValue)
   static let featureRatchet = UInt32(PFC_FEATURE_RATCHET.rawValue)
+  static let featureSealed = UInt32(PFC_FEATURE_SEALED.rawValue)
   static let featureLog = UInt32(PFC_FEATURE_LOG.rawValue)
   static let featureFactorySecret = UInt32(PFC_FEATURE_FACTORY_SECRET.rawValue)
   static let featureUpcoming = UInt32(PFC_FEATURE_UPCOMING.rawValue)

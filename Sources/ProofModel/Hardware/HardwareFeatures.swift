@@ -8,6 +8,8 @@ public struct HardwareFeatures: OptionSet, Sendable, Hashable {
   public static let tokenVersionTwo = HardwareFeatures(rawValue: CoreWire.featureTokenTwo)
   /// It takes tokens with a ratchet, which tells of copies of the app.
   public static let ratchet = HardwareFeatures(rawValue: CoreWire.featureRatchet)
+  /// It answers sealed commands, of which an eavesdropper reads nothing.
+  public static let sealedCommands = HardwareFeatures(rawValue: CoreWire.featureSealed)
   /// It keeps a log of what it did, which apps carry to the backend.
   public static let log = HardwareFeatures(rawValue: CoreWire.featureLog)
   /// It has a factory secret: it takes tokens that are sealed with it, and no others.
@@ -16,7 +18,7 @@ public struct HardwareFeatures: OptionSet, Sendable, Hashable {
   public static let upcoming = HardwareFeatures(rawValue: CoreWire.featureUpcoming)
   /// The features that this version knows.
   public static let known: HardwareFeatures = [
-    .tokenVersionTwo, .ratchet, .log, .factorySecret, .upcoming,
+    .tokenVersionTwo, .ratchet, .sealedCommands, .log, .factorySecret, .upcoming,
   ]
 
   /// The bits, as the capabilities carry them.

@@ -61,6 +61,16 @@ public final class Verifier: Sendable {
     core.withLock { core in core.receive(type, bytes, &session.core) }
   }
 
+  /// Makes the key for the next sealed command, unless there is one.
+  ///
+  /// The first call makes the hardware answer sealed commands. Call it at the start and after each
+  /// message: a key serves one command, and a sender who asks meanwhile is told to wait.
+  ///
+  /// - Throws: ``ProofError/randomFailed``. Call it again later.
+  public func prepareSealedCommands() throws(ProofError) {
+    try core.withLock { core throws(ProofError) in try core.prepare() }
+  }
+
   /// The earliest time that it can be, in Unix seconds, as far as the hardware knows; nil if it
   /// knows none.
   public var epoch: UInt64? { core.withLock { $0.epoch } }

@@ -18,6 +18,8 @@ public enum MessageType: UInt8, Sendable, CaseIterable {
   case recall = 7
   /// To the app: the hardware's public facts.
   case status = 8
+  /// To the app: a verdict that only the sender of a sealed command can read.
+  case sealedAnswer = 10
   /// To the hardware: asks for a part of its log.
   case logAsk = 11
   /// To the app: a part of the log.
@@ -56,6 +58,10 @@ public struct Message: Sendable, Hashable {
 
   /// Asks for a challenge.
   public static let askForChallenge = Message(encoded: .ask, [CoreMessage.askForChallenge])
+
+  /// Asks for a challenge for a sealed command.
+  public static let askForSealedChallenge = Message(
+    encoded: .ask, [CoreMessage.askForSealedChallenge])
 
   /// Asks for the status.
   public static let askForStatus = Message(encoded: .ask, [CoreMessage.askForStatus])

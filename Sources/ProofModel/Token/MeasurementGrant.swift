@@ -48,6 +48,8 @@ public struct MeasurementGrant: Sendable {
   public let version: TokenVersion
   /// The policy of the slot's ratchet; nil for a slot without one.
   public let ratchet: RatchetPolicy?
+  /// Whether the slot takes sealed commands only.
+  public let demandsSealing: Bool
   /// The generation of the present pair in the same fetch, at most ``generation``. Tokens of version
   /// one do not carry it.
   public let base: UInt32
@@ -76,6 +78,8 @@ public struct MeasurementGrant: Sendable {
   ///   - isUpcoming: Whether the token is for a measurement to come; only with version two, and for
   ///     hardware whose features name it.
   ///   - ratchet: The policy of the slot's ratchet, in version two; nil for a slot without one.
+  ///   - demandsSealing: Whether the slot takes sealed commands only, in version two, on hardware
+  ///     whose features name them.
   /// - Throws: ``ProofError/outOfRange(field:value:allowed:)``; ``ProofError/wrongMode(_:)`` if an
   ///   upcoming token has version one or literal secrets.
   public init(
@@ -83,8 +87,12 @@ public struct MeasurementGrant: Sendable {
     integrityClasses: CommandClasses, deviceClasses: CommandClasses = [], attempts: UInt16,
     uses: Uses, generation: UInt32, issued: UInt64, notAfter: UInt64? = nil,
     secrets: HardwareSecrets, version: TokenVersion = .one, base: UInt32? = nil,
-    isUpcoming: Bool = false, ratchet: RatchetPolicy? = nil
+    isUpcoming: Bool = false, ratchet: RatchetPolicy? = nil, demandsSealing: Bool = false
   ) throws(ProofError) {
+    guard !demandsSealing || version == .two else {
+      throw .outOfRange(
+        field: "demand for sealed commands", value: "yes", allowed: "no in version one")
+    }
     guard ratchet == nil || version == .two else {
       throw .outOfRange(
         field: "ratchet", value: ratchet.map { "\($0)" } ?? "", allowed: "none in version one")
@@ -128,7 +136,8 @@ public struct MeasurementGrant: Sendable {
       unchecked: hardware, instance: instance, mode: mode, integrityClasses: integrityClasses,
       deviceClasses: deviceClasses, attempts: attempts, uses: uses, generation: generation,
       issued: issued, notAfter: notAfter, secrets: secrets, version: version,
-      base: base ?? generation, isUpcoming: isUpcoming, ratchet: ratchet, issuer: nil)
+      base: base ?? generation, isUpcoming: isUpcoming, ratchet: ratchet,
+      demandsSealing: demandsSealing, issuer: nil)
   }
 
   /// Takes fields that the core has checked.
@@ -137,7 +146,7 @@ public struct MeasurementGrant: Sendable {
     integrityClasses: CommandClasses, deviceClasses: CommandClasses, attempts: UInt16,
     uses: Uses, generation: UInt32, issued: UInt64, notAfter: UInt64?,
     secrets: HardwareSecrets, version: TokenVersion, base: UInt32, isUpcoming: Bool,
-    ratchet: RatchetPolicy?, issuer: IssuerID?
+    ratchet: RatchetPolicy?, demandsSealing: Bool, issuer: IssuerID?
   ) {
     self.hardware = hardware
     self.instance = instance
@@ -152,6 +161,7 @@ public struct MeasurementGrant: Sendable {
     self.secrets = secrets
     self.version = version
     self.ratchet = ratchet
+    self.demandsSealing = demandsSealing
     self.base = base
     self.isUpcoming = isUpcoming
     self.issuer = issuer

@@ -59,6 +59,7 @@ extension LinkError {
     case .notStored: "not remembered"
     case .logMissing: "no log"
     case .logNotPermitted: "not handed out"
+    case .sealingMissing: "not sealed"
     default: "ask the backend: \(verdict.map { "\($0)" } ?? code)"
     }
   }

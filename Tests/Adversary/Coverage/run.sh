@@ -16,7 +16,7 @@ readonly CORE=CSources/ProofCore
 # Profiles are read by the tools of the compiler that wrote them; Debian's may be older.
 toolchain=$(dirname "$(readlink -f "$(command -v swift)")")
 COVERAGE=(-fprofile-instr-generate -fcoverage-mapping)
-readonly FLAGS=(-std=c11 -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror -DPFC_SEALS_COMMANDS=1 -O0 -g
+readonly FLAGS=(-std=c11 -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror -O0 -g
   "-I$CORE/include")
 
 mkdir -p $OUT/core $OUT/fuzz $OUT/profiles

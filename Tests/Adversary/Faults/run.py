@@ -52,7 +52,7 @@ COUNTS = ("attempts", "refused", "otherwise", "crashed", "endless", "opened", "t
 PLANTED = [
     ("the second look", "changed-app", "verifier_judgement.c",
      "review = pfc_review_command(verifier, session, index, judged, message, size, verdict SEAL_ARGUMENT(seal));",
-     "review = PFC_REVIEW_PASSED;\n    (void)message, (void)size;"),
+     "review = PFC_REVIEW_PASSED;\n    (void)message, (void)size, (void)seal;"),
     ("the second look at a token", "token-development", "verifier_admission.c",
      "uint32_t review = pfc_review_token(verifier, index, message, size, &token);",
      "uint32_t review = PFC_REVIEW_PASSED;"),
@@ -68,21 +68,19 @@ PLANTED = [
      "if (answer_difference(&answer, outcome->verdict, outcome->reply, down) != 0) {",
      "if (0 * answer_difference(&answer, outcome->verdict, outcome->reply, down) != 0) {", "told"),
 ]
-STATUS = {"opened": 42, "told": 43}  # fault.h
+OPENED = 42  # fault.h
 
 
 class Target:
-    """The program at one level of optimisation, with or without sealed commands, and the table of its instructions."""
+    """The program at one level of optimisation, and the table of its instructions."""
 
-    def __init__(self, level, seals, core=CORE, name=None):
-        self.level, self.seals = level, seals
-        folder = OUT / (name or level) / ("sealed" if seals else "clear")
+    def __init__(self, level, core=CORE, name=None):
+        self.level, folder = level, OUT / (name or level)
         folder.mkdir(parents=True, exist_ok=True)
         self.walker, self.program, self.table = folder / "walk", folder / "target", folder / "table"
         subprocess.run([CC, *WARNINGS, "-O2", "-D_GNU_SOURCE", "-o", self.walker, HERE / "walk.c"], check=True)
         # Static and at fixed addresses: libsodium and the C library are walked through as well.
-        subprocess.run([CC, *WARNINGS, f"-{level}", "-g", "-static", "-no-pie",
-                        f"-DPFC_SEALS_COMMANDS={int(seals)}", f"-I{core / 'include'}",
+        subprocess.run([CC, *WARNINGS, f"-{level}", "-g", "-static", "-no-pie", f"-I{core / 'include'}",
                         f"-I{TESTS}", "-o", self.program, *TARGET, *WORLD,
                         *sorted(core.glob("*.c")), "-lsodium"], check=True)
         self._disassemble()
@@ -106,10 +104,8 @@ class Target:
         return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
     def scenarios(self, options):
-        """Those that were asked for, and that this program is for."""
         return [name for name in self._output(self.program, "--list").split()
-                if is_sealed(name) == self.seals and (
-                    name in options.scenario if options.scenario else
+                if (name in options.scenario if options.scenario else
                     options.long or name in QUICK or not name.startswith(("token-", "sealed-")))]
 
     def walk(self, mode, depth, scenario):
@@ -133,10 +129,6 @@ class Target:
         text = subprocess.run(command, env=environment, capture_output=True, text=True).stdout
         found = re.search(r"^exit status (\d+)$", text, re.MULTILINE)
         return int(found[1]) if found else -1
-
-
-def is_sealed(scenario):
-    return scenario.startswith("sealed-")
 
 
 def words(counts):
@@ -165,15 +157,18 @@ def plant(what, scenario, file, old, new, how="opened"):
     shutil.rmtree(core, ignore_errors=True)
     shutil.copytree(CORE, core)
     (core / file).write_text(planted((core / file).read_text(encoding="utf-8"), old, new, file), encoding="utf-8")
-    target = Target("O2", is_sealed(scenario), core, "planted")
+    target = Target("O2", core, "planted")
     counts, reached = target.walk("single", "once", scenario)
     through = [(address, step) for address, result, step in reached if result == how]
     # The last one: the earlier ones lie where both programs are the same.
-    seen = target.replay("single", scenario, through[-1][1]) if through else -1
+    seen = target.replay("single", scenario, through[-1][1]) if through and how == "opened" else -1
     print(f"planted: without {what}, {scenario}: {words(counts)}")
+    if how == "told":
+        # One place alone, behind half a million steps, of which gdb counts some more or fewer: it cannot find it again.
+        return bool(through)
     if through:
         print(f"planted: gdb ends with {seen} after skipping {target.place(through[-1][0])}")
-    return seen == STATUS[how]
+    return seen == OPENED
 
 
 def main():
@@ -188,10 +183,10 @@ def main():
     passed = failed = 0
     log = open(options.log, "w", encoding="ascii") if options.log else None
     for level in ("O2", "Os") if options.long else ("O2",):
-        for target in (Target(level, False), Target(level, True)):
-            for mode in ("single", "pair") if options.long else ("single",):
-                good, bad = walk_all(target, mode, "every" if options.every else "once", target.scenarios(options), log)
-                passed, failed = passed + good, failed + bad
+        target = Target(level)
+        for mode in ("single", "pair") if options.long else ("single",):
+            good, bad = walk_all(target, mode, "every" if options.every else "once", target.scenarios(options), log)
+            passed, failed = passed + good, failed + bad
     for fault in [] if options.scenario else PLANTED:
         found = plant(*fault)
         passed, failed = passed + found, failed + (not found)

@@ -6,8 +6,6 @@
 
 #include <string.h>
 
-#if PFC_SEALS_COMMANDS
-
 static struct pfc_challenge challenge;
 static struct pfc_sealed_sent sent;
 static uint8_t lock_key[PFC_PUBLIC_KEY_BYTES], number;
@@ -284,5 +282,3 @@ const struct scenario sealed_scenarios[] = {
     {"sealed-right-then-replayed", right, PFC_VERDICT_ACCEPTED, TWICE},
     {NULL, NULL, 0, ONCE},
 };
-
-#endif

@@ -39,12 +39,10 @@ void hold(void) {
 
 /// The verdict of the last reply, however it is told; 0 if none can be read.
 static uint8_t told(void) {
-#if PFC_SEALS_COMMANDS
   struct pfc_answer answer;
   if (device.reply_type == PFC_MESSAGE_SEALED_DOWN) {
     return sealed_answer(&answer, device.reply) == PFC_OK ? answer.verdict : PFC_VERDICT_NONE;
   }
-#endif
   return device.reply[0];
 }
 
@@ -349,19 +347,15 @@ static int is_accepted(uint8_t verdict) {
 /// Whether the app that sent the command believes that it was accepted.
 static int is_believed(void) {
   struct pfc_answer answer;
-#if PFC_SEALS_COMMANDS
   if (device.reply_type == PFC_MESSAGE_SEALED_DOWN) {
     return sealed_answer(&answer, device.reply) == PFC_OK && is_accepted(answer.verdict);
   }
-#endif
   return pfc_answer_decode(&answer, device.reply, PFC_VERDICT_MESSAGE_BYTES) == PFC_OK && is_accepted(answer.verdict) &&
          pfc_receipt_check(answer.receipt, app.token.secrets.device_key, app.nonce, answer.verdict, answer.detail,
                            answer.counter) == PFC_OK;
 }
 
-#if PFC_SEALS_COMMANDS
 static int is_sealed(const struct scenario *scenario) { return strncmp(scenario->name, "sealed-", 7) == 0; }
-#endif
 
 static enum fault_result run(const struct scenario *scenario) {
   unsigned right = is_accepted(scenario->verdict) ? 1 : 0;
@@ -376,13 +370,10 @@ static enum fault_result run(const struct scenario *scenario) {
   walk_end();
   uint8_t verdict = told();
   if (scenario->then == TWICE) (void)send();
-#if PFC_SEALS_COMMANDS
   if (scenario->then == THEN_USE && is_sealed(scenario)) {
     sealed_use();
     (void)send();
-  } else
-#endif
-  if (scenario->then == THEN_USE) {
+  } else if (scenario->then == THEN_USE) {
     // Had the fault forked the ratchet, the copy would know the new one.
     pfc_ratchet_fork(app.ratchet, &app.token.secrets, app.nonce);
     prove(PFC_KIND_INTEGRITY_RATCHET, 1);
@@ -413,8 +404,6 @@ int main(int argc, char **argv) {
   const char *name = argc == 2 && strcmp(argv[1], "--list") != 0 ? argv[1] : NULL;
   if (argc != 2) return result;
   result = play(scenarios, name);
-#if PFC_SEALS_COMMANDS
   if (result == FAULT_NOT_SET_UP) result = play(sealed_scenarios, name);
-#endif
   return name == NULL ? 0 : result;
 }

@@ -35,7 +35,6 @@ void prove(uint8_t kind, uint8_t class_);
 /// The verdict, however it is told.
 uint8_t send(void);
 
-#if PFC_SEALS_COMMANDS
 /// Ends with an entry without a name.
 extern const struct scenario sealed_scenarios[];
 
@@ -43,6 +42,5 @@ extern const struct scenario sealed_scenarios[];
 int sealed_answer(struct pfc_answer *answer, const uint8_t *reply);
 /// A sealed command of the copy that forked the ratchet with its last one.
 void sealed_use(void);
-#endif
 
 #endif

@@ -49,7 +49,7 @@ readonly UNCOUNTED=(crypto sha256 sha256_arm sha256_native sha256_trial sha256_x
 build() {
   local source target name covering
   mkdir -p "$BUILD/objects"
-  local -a common=("${STRICT[@]}" -DPFC_SEALS_COMMANDS=1
+  local -a common=("${STRICT[@]}"
     -g -O1 -fno-omit-frame-pointer -fno-sanitize-recover=all "-I$CORE/include")
   for source in "$CORE"/*.c; do
     name=$(basename "$source" .c)

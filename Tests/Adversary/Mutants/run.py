@@ -20,7 +20,7 @@ sys.path.insert(0, str(ROOT / "Tests" / "Support" / "Runner"))
 from mutation import CC, Mutant, Program, main  # noqa: E402
 
 CORE = ROOT / "CSources" / "ProofCore"
-FLAGS = ["-std=c11", "-DPFC_SEALS_COMMANDS=1", "-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
+FLAGS = ["-std=c11", "-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
 
 
 def begin():

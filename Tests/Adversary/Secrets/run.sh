@@ -23,7 +23,7 @@ readonly BUILD=.build/secrets
 readonly CORE=CSources/ProofCore
 clang=$(dirname "$(readlink -f "$(command -v swift)")")/clang
 readonly COMPILERS=(gcc "$clang") LEVELS=(-O0 -Os -O2 -O3)
-readonly FLAGS=(-std=c11 -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror -DPFC_SEALS_COMMANDS=1 "-I$CORE/include"
+readonly FLAGS=(-std=c11 -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror "-I$CORE/include"
   -ICSources/ProofKey/include -ICSources/ProofDevice/include)
 # Static, so that libsodium's own static memory is searched too.
 readonly LINK=('-Wl,-Bstatic' -lsodium '-Wl,-Bdynamic' -lpthread)

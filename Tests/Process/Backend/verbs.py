@@ -346,7 +346,8 @@ class Verbs:
         changed = self.ask("hardware", "change", third, "--factory-secret", secret)
         self.assertEqual(changed["features"], ["token-2", "factory-secret"])
         for wrong in ("x", "token-2,token-2"):
-            self.refused(2, "token-2, ratchet, log, factory-secret", "hardware", "change", third, "--features", wrong)
+            self.refused(2, "token-2, ratchet, sealed, log, factory-secret", "hardware", "change", third, "--features",
+                         wrong)
         self.refused(2, "does not know", "hardware", "change", third, "--features", "0x0100")
         self.refused(2, "a number such as 0x21", "hardware", "change", third, "--features", "0xyz")
         self.refused(1, "no hardware", "hardware", "change", "01" * 16, "--features", "token-2")

@@ -44,6 +44,12 @@ package struct Bench: LinkPeripheral {
 
   package var done: Int { Int(mine { hardware_bench_done() } ?? 0) }
 
+  /// From now on the hardware answers sealed commands.
+  package func seal() {
+    let sealed = mine { hardware_bench_seal() }
+    precondition(sealed == 0, "the hardware makes a key")
+  }
+
   package func connect() { mine { hardware_bench_connect() } }
   package func disconnect() { mine { hardware_bench_disconnect() } }
   package func losePower() {
@@ -79,13 +85,14 @@ package struct Bench: LinkPeripheral {
 
   package func token(
     uses: Uses = .unlimited, generation: UInt32 = 1, attempts: UInt16 = 3,
-    ratchet: RatchetPolicy? = nil
+    ratchet: RatchetPolicy? = nil, demandsSealing: Bool = false
   ) throws -> MeasurementToken {
     try MeasurementGrant(
       for: identity.id, instance: instance, mode: .production, integrityClasses: .all,
       deviceClasses: ratchet == nil ? [] : CommandClasses(0), attempts: attempts,
       uses: uses, generation: generation, issued: 1_700_000_000,
-      secrets: secrets, version: ratchet == nil ? .one : .two, ratchet: ratchet
+      secrets: secrets, version: ratchet == nil && !demandsSealing ? .one : .two,
+      ratchet: ratchet, demandsSealing: demandsSealing
     ).sealed(to: identity, signedBy: issuer)
   }
 

@@ -93,6 +93,36 @@ static void every_size_round_trips(void) {
   }
 }
 
+/// An app that finds itself changed between the proofs spoils the first one, and the second binds what it finds.
+static void three_steps_make_what_one_makes(void) {
+  for (uint8_t kind = PFC_KIND_SEALED_INTEGRITY; kind <= PFC_KIND_SEALED_DEVICE; kind++) {
+    uint8_t whole[PFC_MESSAGE_MAX], nonce[PFC_NONCE_BYTES], answered[PFC_NONCE_BYTES], shared[32], proof[32];
+    struct pfc_sealed_sent once;
+    struct pfc_command command;
+    test_case("kind %u", kind);
+    make_request(kind, 20);
+    REQUIRE(CHECK_NUMBER(create(sizeof message), PFC_OK));
+    memcpy(whole, message, size);
+    once = sent;
+    for (int spoilt = 0; spoilt <= (kind == PFC_KIND_SEALED_INTEGRITY); spoilt++) {
+      memset(message, 0xa5, sizeof message);
+      REQUIRE(CHECK_NUMBER(pfc_sealed_begin(message, sizeof message, &size, nonce, shared, &request, &facts, &secrets,
+                                            ephemeral), PFC_OK));
+      if (spoilt) message[PFC_SEALED_INTEGRITY_PROOF] ^= 1;
+      pfc_sealed_end(message, nonce, &secrets);
+      pfc_sealed_close(message, size, &sent, nonce, shared, &facts);
+      CHECK_ZEROS(shared, sizeof shared);
+      CHECK_NUMBER(memcmp(message, whole, size) == 0, !spoilt);
+      CHECK_BYTES(sent.nonce, once.nonce, sizeof once.nonce);
+      REQUIRE(CHECK_NUMBER(open(&command, nonce), PFC_OK));
+      pfc_command_escort(answered, nonce, &command);
+      pfc_proof_make_once(proof, secrets.device_key, answered, secrets.device);
+      CHECK_BYTES(command.device_proof, proof, sizeof proof);
+    }
+    CHECK(pfc_sealed_device_proof(message) == message + 66 + (kind == PFC_KIND_SEALED_INTEGRITY ? 32 : 0) + 12);
+  }
+}
+
 static void nothing_of_the_command_is_readable(void) {
   make_request(PFC_KIND_SEALED_INTEGRITY, 60);
   memset(text, 'x', 60);
@@ -217,6 +247,7 @@ static void challenges_round_trip(void) {
 
 static const struct test tests[] = {
     TEST("a sealed command of every size opens to what was sealed", every_size_round_trips),
+    TEST("three steps make what one makes", three_steps_make_what_one_makes),
     TEST("neither the command nor the instance is readable", nothing_of_the_command_is_readable),
     TEST("a hint serves one challenge, kind and pair of keys", hints_of_two_challenges_share_nothing),
     TEST("a changed bit of a sealed command does not open", each_bit_of_the_box_counts),

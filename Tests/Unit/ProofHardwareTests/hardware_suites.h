@@ -16,6 +16,7 @@ extern const struct suite unit_suite;
 extern const struct suite unit_power_suite;
 extern const struct suite unit_log_suite;
 extern const struct suite unit_courier_suite;
+extern const struct suite unit_sealed_suite;
 extern const struct suite admission_suite;
 extern const struct suite flood_suite;
 

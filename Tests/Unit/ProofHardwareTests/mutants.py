@@ -55,6 +55,14 @@ MUTANTS = [
      "  memset(nonce, 0, sizeof nonce);\n"),
     (UNITS, "ProofDevice/link.c", "size_t pdu = link->mtu < PFD_OUT_MAX ? link->mtu : PFD_OUT_MAX;",
      "size_t pdu = link->mtu;"),
+    # Sealed commands
+    (UNITS, "ProofDevice/unit.c",
+     "  if (unit->seals && pfc_verifier_prepare(&unit->verifier) != PFC_OK) return;\n", ""),
+    (UNITS, "ProofDevice/unit.c", "event.detail = outcome->sealed_detail;", "event.detail = 0;"),
+    (UNITS, "ProofDevice/unit.c", "outcome->reply + (is_sealed ? 0 : 3)", "outcome->reply + 3"),
+    (UNITS, "ProofDevice/link.c",
+     "  if (outcome.verdict == PFC_VERDICT_TOO_NEW) return PFD_ATT_READ_NOT_PERMITTED;\n", ""),
+    (UNITS, "ProofDevice/link.c", "take_challenge(link, PFC_ASK_SEALED)", "take_challenge(link, PFC_ASK_CHALLENGE)"),
     # Several centrals
     (UNITS, "ProofDevice/unit.c", "  if (outcome->execute == PFC_EXECUTE) {\n    note_proof(unit, link, outcome);",
      "  if (type == PFC_MESSAGE_COMMAND && outcome->instance_id) note_proof(unit, link, outcome);\n"

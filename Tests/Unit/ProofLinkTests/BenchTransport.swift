@@ -154,6 +154,18 @@ struct BenchProver: CommandProver {
       stepping: ratchet)
   }
 
+  func prove(
+    _ command: Command, _ kind: ProofKind, from instance: InstanceID, to hardware: HardwareID,
+    answering challenge: SealedChallenge, of token: TokenDigest, form: TokenForm,
+    stepping ratchet: Ratchet?
+  ) throws(ProofError) -> ProvedCommand {
+    if let failure { throw failure }
+    hears(challenge.challenge.counter)
+    return try ProvedCommand(
+      command, proving: kind, from: instance, to: hardware, answering: challenge, of: token,
+      with: secrets, stepping: ratchet)
+  }
+
   func receipt(
     of answer: Answer, to token: MeasurementToken, for hardware: HardwareID, form: TokenForm
   ) throws(ProofError) -> Receipt {

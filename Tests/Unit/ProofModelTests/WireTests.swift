@@ -52,7 +52,7 @@ struct WireTests {
     let types = [
       PFC_MESSAGE_ASK, PFC_MESSAGE_CHALLENGE, PFC_MESSAGE_TOKEN, PFC_MESSAGE_COMMAND,
       PFC_MESSAGE_VERDICT, PFC_MESSAGE_ORDER, PFC_MESSAGE_RECALL, PFC_MESSAGE_STATUS,
-      PFC_MESSAGE_LOG_ASK, PFC_MESSAGE_LOG,
+      PFC_MESSAGE_SEALED_DOWN, PFC_MESSAGE_LOG_ASK, PFC_MESSAGE_LOG,
     ]
     #expect(MessageType.allCases.map { UInt32($0.rawValue) } == types.map(\.rawValue))
     let verdicts = [

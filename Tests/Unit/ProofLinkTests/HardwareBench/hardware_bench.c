@@ -14,6 +14,7 @@ static struct pfd_port port;
 static struct pfd_unit unit;
 static int link = -1;
 static uint32_t done;
+static int seals;
 
 static struct {
   uint8_t bytes[HARDWARE_BENCH_PDU_MAX];
@@ -71,6 +72,7 @@ int hardware_bench_make(uint8_t id, uint8_t secret, const uint8_t issuer[32], ui
   memcpy(hardware.issuers[0].public_key, issuer, 32);
   dice = seed;
   done = 0;
+  seals = 0;
   port = (struct pfd_port){.random = draw,
                            .flash = {.page_bytes = PAGE_BYTES,
                                      .read = flash_read,
@@ -85,7 +87,13 @@ int hardware_bench_make(uint8_t id, uint8_t secret, const uint8_t issuer[32], ui
 int hardware_bench_restart(void) {
   link = -1;
   queued = 0;
-  return pfd_unit_start(&unit, &port);
+  if (pfd_unit_start(&unit, &port) != PFC_OK) return -1;
+  return seals ? pfd_unit_seal(&unit) : 0;
+}
+
+int hardware_bench_seal(void) {
+  seals = 1;
+  return pfd_unit_seal(&unit);
 }
 
 void hardware_bench_connect(void) {
@@ -100,7 +108,10 @@ void hardware_bench_disconnect(void) {
 
 int hardware_bench_receive(const uint8_t *pdu, size_t size) {
   // Reject a PDU on a link that has ended: its sender's link ends.
-  return link < 0 || pfd_unit_receive(&unit, (unsigned)link, pdu, size) == PFD_LINK_CLOSE;
+  enum pfd_link_state state = PFD_LINK_CLOSE;
+  if (link >= 0) state = pfd_unit_receive(&unit, (unsigned)link, pdu, size);
+  pfd_unit_tick(&unit);
+  return state == PFD_LINK_CLOSE;
 }
 
 size_t hardware_bench_take(uint8_t pdu[HARDWARE_BENCH_PDU_MAX]) {

@@ -23,6 +23,7 @@ from mutation import Broken, Mutant, play  # noqa: E402
 from copy_mutants import COPY_MUTANTS  # noqa: E402
 from gate_mutants import RULE_MUTANTS  # noqa: E402
 from salt_mutants import SALT_MUTANTS  # noqa: E402
+from sealed_mutants import SEALED_MUTANTS  # noqa: E402
 from suite_mutants import SUITE_MUTANTS  # noqa: E402
 from upcoming_mutants import UPCOMING_MUTANTS  # noqa: E402
 
@@ -174,6 +175,8 @@ MUTANTS = [
      "VerifierTests", []),
 ] + [
     (f"salt: {name}", *rest) for name, *rest in SALT_MUTANTS
+] + [
+    (f"sealed: {name}", *rest) for name, *rest in SEALED_MUTANTS
 ] + [
     (f"suite: {name}", *rest) for name, *rest in SUITE_MUTANTS
 ] + [

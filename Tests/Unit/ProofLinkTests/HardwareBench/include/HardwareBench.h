@@ -13,8 +13,10 @@ enum { HARDWARE_BENCH_PDU_MAX = 517 };
 /// Provisions and starts it: production, one issuer, no clock. The id is `id` sixteen times, the secret key `secret`
 /// thirty-two times. There is one; making it again begins anew.
 int hardware_bench_make(uint8_t id, uint8_t secret, const uint8_t issuer[32], uint64_t seed);
-/// Power goes and comes back.
+/// Power goes and comes back. Hardware that sealed seals again.
 int hardware_bench_restart(void);
+/// From now on it answers sealed commands.
+int hardware_bench_seal(void);
 void hardware_bench_connect(void);
 void hardware_bench_disconnect(void);
 /// 0, or 1 if the hardware ends the link.

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import LinkBench
+import ProofKit
+import ProofLink
+import ProofModel
+import RealProcess
+import Testing
+
+/// An app seals its commands for the hardware's own process, over its socket.
+@Suite("Sealed commands to the hardware's process", .serialized)
+struct SealedProcessTests {
+  private static let open = Command("open", class: 1)
+  /// Only a hang lasts as long.
+  private static let ample = Duration.seconds(60)
+  private let issuer = IssuerKey.random()
+  private let instance = try! InstanceID([UInt8](repeating: 3, count: 16))
+
+  private func secrets() throws -> HardwareSecrets {
+    try HardwareSecrets(
+      integrityKey: SecretBytes(copying: [UInt8](repeating: 1, count: 16).span),
+      integrity: SecretBytes(copying: [UInt8](repeating: 1, count: 32).span),
+      deviceKey: SecretBytes(copying: [UInt8](repeating: 2, count: 16).span),
+      device: SecretBytes(copying: [UInt8](repeating: 2, count: 32).span), form: .diversified)
+  }
+
+  private func door(
+    at hardware: RealHardware, mtu: Int = 185, seals: Bool = true, tap: Tap = Tap()
+  ) throws -> HardwareConnection {
+    let token = try MeasurementGrant(
+      for: hardware.identity.id, instance: instance, mode: .production, integrityClasses: .all,
+      attempts: 3, uses: .limited(100), generation: 1, issued: 1_800_000_000, secrets: secrets(),
+      version: .two, demandsSealing: true
+    ).sealed(to: hardware.identity, signedBy: issuer)
+    return HardwareConnection(
+      to: try Bench.pair(token, at: hardware.identity.id, of: instance),
+      proving: BenchProver(secrets: try secrets()),
+      over: TappedTransport(PipeTransport(.socket(hardware.path("socket"))), tap),
+      memory: HeardMemory(), options: .init(mtu: mtu, sealsCommands: seals))
+  }
+
+  private func powerOn(_ hardware: RealHardware, seals: Bool) async throws -> RealProcess {
+    try await hardware.powerOn(
+      ["--socket", hardware.path("socket"), "--seal", seals ? "yes" : "no"])
+  }
+
+  @Test("twenty commands are done, one after the other", arguments: [185, 23])
+  func done(mtu: Int) async throws {
+    let hardware = try await RealHardware(trusting: issuer)
+    defer { hardware.scrap() }
+    let process = try await powerOn(hardware, seals: true)
+    let tap = Tap()
+    let door = try door(at: hardware, mtu: mtu, tap: tap)
+    for left in (80..<100).reversed() {
+      let receipt = try await door.send(Self.open, within: Self.ample)
+      #expect(receipt.verdict == .accepted && receipt.usesLeft == UInt16(left))
+    }
+    let reply = try #require(try await door.reply(within: Self.ample))
+    #expect(reply.isOpen && reply.doneCount == 20)
+    #expect(Set(Tap.commandKinds(tap.toHardware)) == [5])
+    #expect(!(tap.toHardware + tap.toApp).contains { Tap.contains($0, instance.bytes) })
+    await process.end()
+  }
+
+  @Test("the process refuses in the clear what is to be sealed")
+  func demanded() async throws {
+    let hardware = try await RealHardware(trusting: issuer)
+    defer { hardware.scrap() }
+    let process = try await powerOn(hardware, seals: true)
+    let clear = try door(at: hardware, seals: false)
+    let error = await #expect(throws: LinkError.self) {
+      _ = try await clear.send(Self.open, within: Self.ample)
+    }
+    #expect(error?.code == "LOCK-19.3" && error?.isAuthenticated == true)
+    await clear.disconnect()
+    await process.end()
+  }
+
+  @Test("a process that seals nothing gets no command, and takes no token that demands it")
+  func missing() async throws {
+    let hardware = try await RealHardware(trusting: issuer)
+    defer { hardware.scrap() }
+    let process = try await powerOn(hardware, seals: false)
+    let tap = Tap()
+    let door = try door(at: hardware, tap: tap)
+    let error = await #expect(throws: LinkError.self) {
+      _ = try await door.send(Self.open, within: Self.ample)
+    }
+    #expect(error?.code == "LOCK-39.3")
+    #expect(Tap.commandKinds(tap.toHardware).isEmpty)
+    await process.end()
+  }
+}
