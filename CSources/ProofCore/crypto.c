@@ -6,8 +6,10 @@
 #include <sodium/crypto_box.h>
 #include <sodium/crypto_generichash.h>
 #include <sodium/crypto_scalarmult.h>
+#include <sodium/crypto_onetimeauth_poly1305.h>
 #include <sodium/crypto_secretbox.h>
 #include <sodium/crypto_sign.h>
+#include <sodium/crypto_stream_xsalsa20.h>
 #include <sodium/utils.h>
 
 #include "internal.h"
@@ -170,6 +172,32 @@ int pfc_unbox(uint8_t *message, const uint8_t *boxed, size_t size, const uint8_t
   pfc_wipe(message, size - crypto_secretbox_MACBYTES);
   return PFC_E_RECIPIENT;
 }
+
+#if PFC_SEALS_COMMANDS
+PFC_APART int pfc_unbox_whole(uint8_t *message, const uint8_t *boxed, size_t size, const uint8_t key[32]) {
+  enum { BLOCK = 64, AUTHENTICATOR_KEY = crypto_onetimeauth_poly1305_KEYBYTES };
+  uint8_t room[PFC_UNBOX_WHOLE_MAX + AUTHENTICATOR_KEY] = {0};
+  size_t length;
+  int wrong, result = PFC_E_RECIPIENT;
+  if (size < crypto_secretbox_MACBYTES || size - crypto_secretbox_MACBYTES > PFC_UNBOX_WHOLE_MAX) return result;
+  length = size - crypto_secretbox_MACBYTES;
+  memcpy(room + AUTHENTICATOR_KEY, boxed + crypto_secretbox_MACBYTES, length);
+  for (size_t at = 0; at < AUTHENTICATOR_KEY + length; at += BLOCK) {
+    (void)crypto_stream_xsalsa20_xor_ic(room + at, room + at, BLOCK, box_nonce, at / BLOCK, key);
+  }
+  // The stream's first bytes are the authenticator's key.
+  wrong = crypto_onetimeauth_poly1305_verify(boxed, boxed + crypto_secretbox_MACBYTES, length, room);
+  PFC_DECLASSIFY(&wrong, sizeof wrong);
+  if (wrong == 0) {
+    memcpy(message, room + AUTHENTICATOR_KEY, length);
+    result = PFC_OK;
+  } else {
+    memset(message, 0, length);
+  }
+  pfc_wipe(room, sizeof room);
+  return result;
+}
+#endif
 
 void pfc_signing_key(uint8_t public_key[PFC_PUBLIC_KEY_BYTES], uint8_t signing_key[PFC_SIGNING_KEY_BYTES],
                      const uint8_t seed[32]) {

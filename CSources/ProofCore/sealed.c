@@ -30,6 +30,7 @@ enum {
 _Static_assert(AT_BOX == PFC_SEALED_HEAD_BYTES, "E_app ends the head");
 _Static_assert(DOWN_NEXT + 8 == DOWN_PLAIN_BYTES, "the next counter ends a SEALED-DOWN");
 _Static_assert(PFC_SEALED_COMMAND_MAX <= PFC_COMMAND_MAX, "a sealed command is no longer than one in the clear");
+_Static_assert(PFC_SEALED_PLAIN_MAX <= PFC_UNBOX_WHOLE_MAX, "every sealed command can be opened");
 _Static_assert(PFC_MESSAGE_MAX > PFC_SEALED_INTEGRITY_BYTES, "a message has room for a sealed command");
 _Static_assert(PFC_SEALED_DEVICE_BYTES >= PFC_COMMAND_DEVICE_BYTES, "pfc_message_fits lets every sealed command in");
 
@@ -176,13 +177,6 @@ static int split(struct pfc_command *command, const struct pfc_sealed *sealed, c
   return has_tag || command->known == 0 ? PFC_OK : PFC_E_MALFORMED;
 }
 
-/// Writes over the stack that a box was opened on: the stream cipher of libsodium 1.0.18 leaves the buffer of its last
-/// block there, with the end of the command.
-PFC_APART static void cover(void) {
-  uint8_t room[1024];
-  pfc_wipe(room, sizeof room);
-}
-
 int pfc_sealed_open(struct pfc_command *command, uint8_t plain[PFC_SEALED_PLAIN_MAX], uint8_t nonce[PFC_NONCE_BYTES],
                     const struct pfc_seal_facts *facts, const uint8_t shared[32], const uint8_t *message,
                     size_t size) {
@@ -195,8 +189,7 @@ int pfc_sealed_open(struct pfc_command *command, uint8_t plain[PFC_SEALED_PLAIN_
   if (result != PFC_OK) return result;
   seal_id(id, facts, message);
   seal_key(key, PFC_LABEL_SEAL_FIRST, facts, shared, id);
-  result = pfc_unbox(plain, message + AT_BOX, size - AT_BOX, key);
-  cover();
+  result = pfc_unbox_whole(plain, message + AT_BOX, size - AT_BOX, key);
   PFC_DECLASSIFY(&result, sizeof result);
   pfc_wipe(key, sizeof key);
   if (result == PFC_OK) result = split(command, &sealed, plain, size - AT_BOX - PFC_SEAL_TAG_BYTES);

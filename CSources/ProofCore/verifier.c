@@ -174,6 +174,12 @@ static uint8_t receive(struct pfc_verifier *verifier, struct pfc_session *sessio
       return PFC_VERDICT_NONE;
 #endif
     case PFC_MESSAGE_COMMAND:
+#if PFC_SEALS_COMMANDS
+      if (verifier->seal.on && pfc_kind_is_sealed(message[0])) {
+        pfc_receive_sealed(verifier, session, message, size, outcome);
+        return PFC_VERDICT_NONE;
+      }
+#endif
       pfc_receive_command(verifier, session, message, size, outcome);
       return PFC_VERDICT_NONE;
     case PFC_MESSAGE_RECALL:

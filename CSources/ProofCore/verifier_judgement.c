@@ -549,8 +549,8 @@ PFC_APART static void answer_sealed(struct pfc_verifier *verifier, struct pfc_se
   pfc_wipe(&seal, sizeof seal);
 }
 
-static void receive_sealed(struct pfc_verifier *verifier, struct pfc_session *session, const uint8_t *message,
-                           size_t size, struct pfc_outcome *outcome) {
+void pfc_receive_sealed(struct pfc_verifier *verifier, struct pfc_session *session, const uint8_t *message,
+                        size_t size, struct pfc_outcome *outcome) {
   struct pfc_sealed sealed;
   uint8_t verdict = PFC_VERDICT_MALFORMED;
   if (pfc_sealed_decode(&sealed, message, size) == PFC_OK) verdict = meet_stranger(session);
@@ -570,12 +570,6 @@ void pfc_receive_command(struct pfc_verifier *verifier, struct pfc_session *sess
   struct pfc_command command;
   uint8_t verdict;
   int result;
-#if PFC_SEALS_COMMANDS
-  if (verifier->seal.on && pfc_kind_is_sealed(message[0])) {
-    receive_sealed(verifier, session, message, size, outcome);
-    return;
-  }
-#endif
   result = pfc_command_decode(&command, message, size);
   verdict = result == PFC_E_TOO_NEW ? PFC_VERDICT_TOO_NEW : PFC_VERDICT_MALFORMED;
   if (result == PFC_OK) verdict = meet_stranger(session);

@@ -15,6 +15,10 @@ void pfc_receive_order(struct pfc_verifier *verifier, struct pfc_session *sessio
                        struct pfc_outcome *outcome);
 void pfc_receive_command(struct pfc_verifier *verifier, struct pfc_session *session, const uint8_t *message,
                          size_t size, struct pfc_outcome *outcome);
+#if PFC_SEALS_COMMANDS
+void pfc_receive_sealed(struct pfc_verifier *verifier, struct pfc_session *session, const uint8_t *message,
+                        size_t size, struct pfc_outcome *outcome);
+#endif
 void pfc_receive_recall(struct pfc_verifier *verifier, struct pfc_session *session, const uint8_t *message,
                         size_t size, struct pfc_outcome *outcome);
 

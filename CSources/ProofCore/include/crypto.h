@@ -108,12 +108,20 @@ PFC_MUST_USE int pfc_unseal(uint8_t *message, const uint8_t *sealed, size_t size
                             const uint8_t secret_key[PFC_SECRET_KEY_BYTES]);
 
 /// XSalsa20-Poly1305 (libsodium `crypto_secretbox`) with a nonce of zeros: `key` serves for one message and never
-/// again. `boxed` receives an authenticator of 16 bytes, then `size` bytes, and must not overlap the message.
+/// again. `boxed` receives an authenticator of 16 bytes, then `size` bytes. The message may stand at `boxed + 16`;
+/// otherwise they must not overlap.
 void pfc_box(uint8_t *boxed, const uint8_t *message, size_t size, const uint8_t key[32]);
 
 /// Opens such a box of `size` bytes, authenticator included. PFC_E_RECIPIENT if it was made under another key or was
 /// altered; the output is then zeroed.
 PFC_MUST_USE int pfc_unbox(uint8_t *message, const uint8_t *boxed, size_t size, const uint8_t key[32]);
+
+#if PFC_SEALS_COMMANDS
+#define PFC_UNBOX_WHOLE_MAX 352  ///< Whole blocks of 64 bytes, with the authenticator's key.
+/// The same for a content that must leave no copy on the stack: of a last block that is not whole, the stream cipher of
+/// libsodium 1.0.18 keeps one there. The content has at most PFC_UNBOX_WHOLE_MAX bytes.
+PFC_MUST_USE int pfc_unbox_whole(uint8_t *message, const uint8_t *boxed, size_t size, const uint8_t key[32]);
+#endif
 
 /// Ed25519 key pair from a seed of 32 random bytes.
 void pfc_signing_key(uint8_t public_key[PFC_PUBLIC_KEY_BYTES], uint8_t signing_key[PFC_SIGNING_KEY_BYTES],

@@ -68,7 +68,7 @@ PLANTED = [
      "if (answer_difference(&answer, outcome->verdict, outcome->reply, down) != 0) {",
      "if (0 * answer_difference(&answer, outcome->verdict, outcome->reply, down) != 0) {", "told"),
 ]
-STATUS = {"opened": 42, "told": 43}  # fault.h
+OPENED = 42  # fault.h
 
 
 class Target:
@@ -161,11 +161,14 @@ def plant(what, scenario, file, old, new, how="opened"):
     counts, reached = target.walk("single", "once", scenario)
     through = [(address, step) for address, result, step in reached if result == how]
     # The last one: the earlier ones lie where both programs are the same.
-    seen = target.replay("single", scenario, through[-1][1]) if through else -1
+    seen = target.replay("single", scenario, through[-1][1]) if through and how == "opened" else -1
     print(f"planted: without {what}, {scenario}: {words(counts)}")
+    if how == "told":
+        # One place alone, behind half a million steps, of which gdb counts some more or fewer: it cannot find it again.
+        return bool(through)
     if through:
         print(f"planted: gdb ends with {seen} after skipping {target.place(through[-1][0])}")
-    return seen == STATUS[how]
+    return seen == OPENED
 
 
 def main():

@@ -72,9 +72,10 @@ UNSEEN = {
     ("verifier_review.c", "is_out_of_step", "expected, sizeof expected"): "the tag that was sent, if it is right",
     ("verifier_judgement.c", "pfc_receive_command", "&session->challenge, sizeof session->challenge"):
         "a challenge is public; wiped so that a skipped instruction finds none (Tests/Adversary/Faults)",
+    ("crypto.c", "pfc_unbox_whole", "room, sizeof room"): "the nonce that the proofs answer is made over it",
     ("sealed.c", "pfc_sealed_open", "plain, PFC_SEALED_PLAIN_MAX"):
         "an answer of zeros: nothing was opened; ProofCoreTests look there",
-    ("verifier_judgement.c", "receive_sealed", "&session->challenge, sizeof session->challenge"):
+    ("verifier_judgement.c", "pfc_receive_sealed", "&session->challenge, sizeof session->challenge"):
         "a challenge is public",
     ("verifier_review.c", "seal_difference", "hint, sizeof hint"): "the hint that was sent, if it is right",
     ("verifier_sealed.c", "is_of", "hint, sizeof hint"): "the next slot's hint is made over it",
