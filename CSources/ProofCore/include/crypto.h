@@ -108,7 +108,8 @@ PFC_MUST_USE int pfc_unseal(uint8_t *message, const uint8_t *sealed, size_t size
                             const uint8_t secret_key[PFC_SECRET_KEY_BYTES]);
 
 /// XSalsa20-Poly1305 (libsodium `crypto_secretbox`) with a nonce of zeros: `key` serves for one message and never
-/// again. `boxed` receives an authenticator of 16 bytes, then `size` bytes. The message may stand at `boxed + 16`; otherwise they must not overlap.
+/// again. `boxed` receives an authenticator of 16 bytes, then `size` bytes. The message may stand at `boxed + 16`;
+/// otherwise they must not overlap.
 void pfc_box(uint8_t *boxed, const uint8_t *message, size_t size, const uint8_t key[32]);
 
 /// Opens such a box of `size` bytes, authenticator included. PFC_E_RECIPIENT if it was made under another key or was
