@@ -191,12 +191,12 @@ return 200 '<!DOCTYPE html><html lang="en"><title>API</title><p id="verdict">$ht
     def reasons(self):
         return [json.loads(line) for line in self.lines if re.match(r"\{", line)]
 
-    def await_judgement(self, reference, result):
+    def await_judgement(self, reference, *results):
         """Waits for the gate's line about a judgement: it may come after the answer."""
         def is_there():
-            return any(line.get("reference") == reference and line["result"] == result for line in self.reasons())
+            return any(line.get("reference") == reference and line["result"] in results for line in self.reasons())
         with self.news:
-            assert self.news.wait_for(is_there, PATIENCE), (reference, result, self.lines)
+            assert self.news.wait_for(is_there, PATIENCE), (reference, results, self.lines)
 
 
 class Listener(http.server.ThreadingHTTPServer):
