@@ -41,7 +41,7 @@ static int await_connection(struct pfh_server *server, enum pause pause) {
 static struct pfh_lane *next_lane(struct pfh_server *server) {
   struct pfh_lane *lane = NULL;
   pthread_mutex_lock(&server->mutex);
-  server->is_full = server->load >= pfh_connections_held(&server->limits);
+  server->is_full = pfh_lanes_load(server) >= pfh_connections_held(&server->limits);
   if (!server->is_full) {
     atomic_store(&server->is_crowded, 1);
     lane = pfh_lanes_idle(server);
@@ -57,7 +57,6 @@ static void count(struct pfh_lane *lane, int is_more) {
   struct pfh_server *const server = lane->server;
   pthread_mutex_lock(&server->mutex);
   lane->load += is_more ? 1 : -1U;
-  server->load += is_more ? 1 : -UINT64_C(1);
   server->handed += is_more ? 1 : -UINT64_C(1);
   pthread_mutex_unlock(&server->mutex);
 }

@@ -114,7 +114,6 @@ static void end(struct pfh_lane *lane, struct pfh_connection *connection) {
     if (server->connections == connection) server->connections = connection->next;
   }
   lane->load -= 1;
-  server->load -= 1;
   if (server->is_full) pfh_accept_interrupt(server);
   server->is_full = 0;
   // A stop may wait for the last one.

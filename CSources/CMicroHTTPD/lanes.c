@@ -87,6 +87,12 @@ int pfh_lanes_start(struct pfh_server *server, int is_secure) {
 
 void pfh_lanes_stop(struct pfh_server *server) { stop(server, server->limits.threads); }
 
+uint64_t pfh_lanes_load(const struct pfh_server *server) {
+  uint64_t load = 0;
+  for (unsigned i = 0; i < server->limits.threads; i++) load += server->lanes[i].load;
+  return load;
+}
+
 struct pfh_lane *pfh_lanes_idle(struct pfh_server *server) {
   struct pfh_lane *best = NULL;
   for (unsigned i = 0; i < server->limits.threads; i++) {

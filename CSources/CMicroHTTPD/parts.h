@@ -76,8 +76,6 @@ struct pfh_server {
   struct pfh_connection *connections;
   /// Connections that were handed to libmicrohttpd and are not in the list yet.
   uint64_t handed;
-  /// The loads of all lanes together.
-  uint64_t load;
   /// The thread that accepts waits until a connection ends. It sets this before it waits, and the connection's end
   /// interrupts it in the same section of the mutex that clears it.
   int is_full;
@@ -141,6 +139,9 @@ int pfh_lanes_start(struct pfh_server *server, int is_secure);
 
 /// Stops all lanes, and waits for their threads.
 void pfh_lanes_stop(struct pfh_server *server);
+
+/// The loads of all lanes together. Under the server's mutex.
+uint64_t pfh_lanes_load(const struct pfh_server *server);
 
 /// The lane that is not busy and has the least load; NULL if all are busy. Under the server's mutex.
 struct pfh_lane *pfh_lanes_idle(struct pfh_server *server);

@@ -252,14 +252,14 @@ static void strangers_cause_no_curve(void) {
 
 static void free_and_revoked_slots_have_no_hint(void) {
   static const struct pfc_slot nothing;
-  struct app nobody;
+  struct app keyless;
   unsigned before;
   begin(0);
-  nobody = owner;
-  memcpy(&nobody.token.secrets, &nothing.secrets, sizeof nothing.secrets);
+  keyless = owner;
+  memcpy(&keyless.token.secrets, &nothing.secrets, sizeof nothing.secrets);
   before = curve_count;
   CHECK_NUMBER(ask(), PFC_VERDICT_NONE);
-  make(&nobody, PFC_KIND_SEALED_INTEGRITY, UNLOCK, "open");
+  make(&keyless, PFC_KIND_SEALED_INTEGRITY, UNLOCK, "open");
   before = curve_count;
   CHECK_NUMBER(send(), PFC_VERDICT_DEVICE_DIFFERS);
   CHECK_NUMBER(curve_count - before, 0);
