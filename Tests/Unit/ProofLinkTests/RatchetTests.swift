@@ -90,15 +90,7 @@ extension BenchTests {
         let bench = try Bench(seed: UInt64(cut))
         let stage = try Stage(bench, ratchet: .report) { $0 % 61 == cut ? .cut : .carry }
         let door = stage.connection()
-        for _ in 0..<4 {
-          do throws(LinkError) {
-            #expect(try await door.send(Stage.open).verdict == .accepted)
-          } catch {
-            // It is settled, or is at the next call.
-            continue
-          }
-        }
-        #expect(try await door.hasSeenCopy() == false, "\(cut)")
+        try await Stage.expectNoCopy(seenBy: door, "\(cut)")
       }
     }
 

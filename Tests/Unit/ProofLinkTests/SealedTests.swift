@@ -245,15 +245,7 @@ extension BenchTests {
         bench.seal()
         let stage = try Stage(bench, ratchet: .report) { $0 % 41 == cut ? .cut : .carry }
         let door = Self.door(stage)
-        for _ in 0..<4 {
-          do throws(LinkError) {
-            #expect(try await door.send(Stage.open).verdict == .accepted)
-          } catch {
-            // It is settled, or is at the next call.
-            continue
-          }
-        }
-        #expect(try await door.hasSeenCopy() == false, "\(cut)")
+        try await Stage.expectNoCopy(seenBy: door, "\(cut)")
       }
     }
 

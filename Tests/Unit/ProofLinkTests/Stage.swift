@@ -54,6 +54,19 @@ struct Stage {
       memory: HeardMemory(memory, remember), clock: clock,
       options: .init(mtu: mtu, patience: Self.patience), keeping: keeper)
   }
+
+  /// Sends four commands over a link that may be cut: whichever is lost, none looks like a copy.
+  static func expectNoCopy(seenBy door: HardwareConnection, _ place: Comment) async throws {
+    for _ in 0..<4 {
+      do throws(LinkError) {
+        #expect(try await door.send(open).verdict == .accepted, place)
+      } catch {
+        // It is settled, or is at the next call.
+        continue
+      }
+    }
+    #expect(try await door.hasSeenCopy() == false, place)
+  }
 }
 
 /// A connection's memory in this process. A test hears each change, and may refuse it.
