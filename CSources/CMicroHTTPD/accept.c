@@ -19,8 +19,8 @@
 
 #include "parts.h"
 
-/// The wait after a failure that other processes or connections have to end, say that no descriptor is left. The system
-/// tells of no such end.
+/// The wait after a failure that other processes or connections have to end, say that no descriptor or memory is left.
+/// The system tells of no such end.
 enum { PAUSE_MS = 100 };
 
 /// Why the thread does not wait for the next connection.
@@ -53,14 +53,6 @@ static struct pfh_lane *next_lane(struct pfh_server *server) {
   return lane;
 }
 
-static void count(struct pfh_lane *lane, int is_more) {
-  struct pfh_server *const server = lane->server;
-  pthread_mutex_lock(&server->mutex);
-  lane->load += is_more ? 1 : -1U;
-  server->handed += is_more ? 1 : -UINT64_C(1);
-  pthread_mutex_unlock(&server->mutex);
-}
-
 static void *accept_all(void *context) {
   struct pfh_server *const server = context;
   enum pause pause = READY;
@@ -75,9 +67,15 @@ static void *accept_all(void *context) {
       if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED) pause = FAILED;
       continue;
     }
-    count(lane, 1);
+    if (!pfh_connection_arrive(lane, made, (struct sockaddr *)&peer)) {
+      close(made);
+      pause = FAILED;
+      continue;
+    }
     // Refused, say for lack of memory: the library has closed the socket.
-    if (MHD_add_connection(lane->daemon, made, (struct sockaddr *)&peer, size) != MHD_YES) count(lane, 0);
+    if (MHD_add_connection(lane->daemon, made, (struct sockaddr *)&peer, size) != MHD_YES) {
+      pfh_connection_refused(lane, made);
+    }
   }
   return NULL;
 }

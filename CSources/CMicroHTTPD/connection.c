@@ -44,7 +44,7 @@ static int is_unlimited(const struct pfh_server *server, const char *peer) {
 }
 
 /// Closes the connection that is to go if `network` has its share already; NULL stands for all networks. The list is
-/// the server's, under its mutex; `fresh` is not in it yet, and goes itself if no other may.
+/// the server's, under its mutex; `fresh` is not in it yet, and goes itself if no other may, or as the eldest silent one.
 static void make_room(struct pfh_server *server, struct pfh_connection *fresh, const char *network, unsigned limit) {
   unsigned count = 0;
   struct pfh_connection *leaving = fresh;
@@ -60,6 +60,7 @@ static void make_room(struct pfh_server *server, struct pfh_connection *fresh, c
     }
   }
   if (count < limit || fresh->is_displaced) return;
+  if (phase == PFH_SILENT && leaving->number > fresh->number) leaving = fresh;
   leaving->is_displaced = 1;
   atomic_store(&leaving->deadline, PFH_NO_DEADLINE);
   atomic_fetch_add(&server->displaced, 1);
@@ -67,35 +68,81 @@ static void make_room(struct pfh_server *server, struct pfh_connection *fresh, c
   shutdown(leaving->socket, SHUT_RDWR);
 }
 
-static void begin(struct pfh_lane *lane, struct MHD_Connection *connection, void **socket_context) {
-  struct pfh_server *const server = lane->server;
-  pfh_certificate_serve(server);
-  struct pfh_connection *const made = calloc(1, sizeof *made);
-  if (made == NULL) {
-    // The connection is not watched until its first request, which is then refused.
-    pthread_mutex_lock(&server->mutex);
-    server->handed -= 1;
-    pthread_mutex_unlock(&server->mutex);
-    return;
+/// Takes the record of this socket out of those that arrive; NULL if there is none. Under the server's mutex.
+static struct pfh_connection *taken(struct pfh_server *server, int socket) {
+  for (struct pfh_connection **each = &server->arriving; *each != NULL; each = &(*each)->next) {
+    struct pfh_connection *const found = *each;
+    if (found->socket != socket) continue;
+    *each = found->next;
+    found->next = NULL;
+    return found;
   }
+  return NULL;
+}
+
+static void forget(struct pfh_server *server, int socket) {
+  pthread_mutex_lock(&server->mutex);
+  struct pfh_connection *const found = taken(server, socket);
+  if (found != NULL) found->lane->load -= 1;
+  pthread_mutex_unlock(&server->mutex);
+  free(found);
+}
+
+int pfh_connection_arrive(struct pfh_lane *lane, int socket, const struct sockaddr *peer) {
+  struct pfh_server *const server = lane->server;
+  struct pfh_connection *const made = calloc(1, sizeof *made);
+  if (made == NULL) return 0;
+  // Without memory, libmicrohttpd closes a connection that it took, and tells of nothing. Then the number comes again.
+  forget(server, socket);
   made->lane = lane;
-  const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
-  pfh_address_of_peer(made->peer, info == NULL ? NULL : info->client_addr);
-  info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-  made->socket = info == NULL ? -1 : info->connect_fd;
-  pfh_connection_grant(made, server->limits.request_ms);
-  atomic_init(&made->phase, PFH_SILENT);
+  made->socket = socket;
+  pfh_address_of_peer(made->peer, peer);
   if (!is_unlimited(server, made->peer) && pfh_address_network(made->network, made->peer) != PFH_OK) {
     made->network[0] = '\0';
   }
+  atomic_init(&made->phase, PFH_SILENT);
   pthread_mutex_lock(&server->mutex);
-  server->handed -= 1;
+  made->number = server->arrived++;
+  made->next = server->arriving;
+  server->arriving = made;
+  lane->load += 1;
+  pthread_mutex_unlock(&server->mutex);
+  return 1;
+}
+
+void pfh_connection_refused(struct pfh_lane *lane, int socket) { forget(lane->server, socket); }
+
+/// Puts a connection behind all that arrived after it. Under the server's mutex.
+static void insert(struct pfh_server *server, struct pfh_connection *made) {
+  struct pfh_connection *before = NULL, *after = server->connections;
+  while (after != NULL && after->number > made->number) {
+    before = after;
+    after = after->next;
+  }
+  made->previous = before;
+  made->next = after;
+  if (after != NULL) after->previous = made;
+  if (before != NULL) before->next = made;
+  else server->connections = made;
+}
+
+static void begin(struct pfh_lane *lane, struct MHD_Connection *connection, void **socket_context) {
+  struct pfh_server *const server = lane->server;
+  pfh_certificate_serve(server);
+  const union MHD_ConnectionInfo *const info =
+      MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+  pthread_mutex_lock(&server->mutex);
+  struct pfh_connection *const made = info == NULL ? NULL : taken(server, info->connect_fd);
+  if (made == NULL) {
+    // Each connection has a record; one that had none would be neither watched nor served.
+    pthread_mutex_unlock(&server->mutex);
+    return;
+  }
+  pfh_connection_grant(made, server->limits.request_ms);
   const unsigned share = server->limits.connections_per_address;
   if (share > 0 && made->network[0] != '\0') make_room(server, made, made->network, share);
   make_room(server, made, NULL, server->limits.connections);
-  made->next = server->connections;
-  if (made->next != NULL) made->next->previous = made;
-  server->connections = made;
+  insert(server, made);
   // A stop has ended the streams of those that were in the list.
   if (atomic_load(&server->is_stopping)) shutdown(made->socket, SHUT_RDWR);
   pthread_mutex_unlock(&server->mutex);
@@ -107,19 +154,17 @@ static void begin(struct pfh_lane *lane, struct MHD_Connection *connection, void
 /// libmicrohttpd closes the socket after this: while a connection is in the list, its socket is its own.
 static void end(struct pfh_lane *lane, struct pfh_connection *connection) {
   struct pfh_server *const server = lane->server;
+  if (connection == NULL) return;
   pthread_mutex_lock(&server->mutex);
-  if (connection != NULL) {
-    if (connection->previous != NULL) connection->previous->next = connection->next;
-    if (connection->next != NULL) connection->next->previous = connection->previous;
-    if (server->connections == connection) server->connections = connection->next;
-  }
+  if (connection->previous != NULL) connection->previous->next = connection->next;
+  if (connection->next != NULL) connection->next->previous = connection->previous;
+  if (server->connections == connection) server->connections = connection->next;
   lane->load -= 1;
   if (server->is_full) pfh_accept_interrupt(server);
   server->is_full = 0;
   // A stop may wait for the last one.
   if (server->connections == NULL && atomic_load(&server->is_stopping)) pthread_cond_broadcast(&server->changed);
   pthread_mutex_unlock(&server->mutex);
-  if (connection == NULL) return;
   atomic_fetch_sub(&server->open, 1);
   free(connection->target);
   free(connection);

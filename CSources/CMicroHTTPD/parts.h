@@ -21,6 +21,8 @@
 enum pfh_phase { PFH_SILENT, PFH_IDLE, PFH_RECEIVING, PFH_ANSWERING };
 
 struct pfh_connection {
+  /// Connections are numbered as they are accepted. Their threads begin with them in another order.
+  uint64_t number;
   struct pfh_connection *previous;
   struct pfh_connection *next;
   struct pfh_lane *lane;
@@ -74,8 +76,9 @@ struct pfh_server {
   pthread_t watch;
   /// The latest first.
   struct pfh_connection *connections;
-  /// Connections that were handed to libmicrohttpd and are not in the list yet.
-  uint64_t handed;
+  /// Connections that were handed to libmicrohttpd and that their lanes have not begun with; not in the list yet.
+  struct pfh_connection *arriving;
+  uint64_t arrived;
   /// The thread that accepts waits until a connection ends. It sets this before it waits, and the connection's end
   /// interrupts it in the same section of the mutex that clears it.
   int is_full;
@@ -171,6 +174,12 @@ int64_t pfh_now(void);
 /// How many connections may be open: more than the limit, because one that was shut down to make room is closed a
 /// moment later by its own thread.
 unsigned pfh_connections_held(const struct pfh_limits *limits);
+
+/// Makes the record of a connection before libmicrohttpd gets it for this lane. 0 if there is no memory for it.
+int pfh_connection_arrive(struct pfh_lane *lane, int socket, const struct sockaddr *peer);
+
+/// Drops that record: libmicrohttpd did not take the connection, and has closed its socket.
+void pfh_connection_refused(struct pfh_lane *lane, int socket);
 
 /// MHD_NotifyConnectionCallback of a lane.
 void pfh_connection_notify(void *context, struct MHD_Connection *connection, void **socket_context,

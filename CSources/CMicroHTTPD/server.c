@@ -162,7 +162,7 @@ static void close_connections(struct pfh_server *server, uint32_t ms) {
   for (struct pfh_connection *each = server->connections; each != NULL; each = each->next) {
     shutdown(each->socket, SHUT_RDWR);
   }
-  while ((server->connections != NULL || server->handed > 0) && failure == 0) {
+  while ((server->connections != NULL || server->arriving != NULL) && failure == 0) {
     failure = pthread_cond_timedwait(&server->changed, &server->mutex, &end);
   }
   pthread_mutex_unlock(&server->mutex);
@@ -193,6 +193,12 @@ int pfh_server_stop(pfh_server *server, uint32_t drain_ms) {
 void pfh_server_free(pfh_server *server) {
   end_watch(server);
   pfh_certificate_free(atomic_load(&server->certificate));
+  // Those that libmicrohttpd had no memory for.
+  while (server->arriving != NULL) {
+    struct pfh_connection *const next = server->arriving->next;
+    free(server->arriving);
+    server->arriving = next;
+  }
   free(server->local_path);
   free(server->unlimited);
   free(server);

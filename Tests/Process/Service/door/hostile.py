@@ -125,6 +125,9 @@ def main():
         resume = build(folder, "resume", "-Wl,--wrap=MHD_resume_connection")
         checks.that(subprocess.run([resume], timeout=60).returncode == 0,
                     "a stop waits for a thread that wakes an answer")
+        order = build(folder, "order", "-Wl,--wrap=MHD_add_connection,--wrap=pfh_connection_notify")
+        checks.that(subprocess.run([order], timeout=60).returncode == 0,
+                    "a late thread's older connections close none that was accepted after them")
         door = build(folder, "door")
         chain, key = make_certificate(folder, "door")
         stops = [stop_under_fire(door) for _ in range(STOPS)]
