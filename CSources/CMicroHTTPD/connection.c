@@ -44,7 +44,8 @@ static int is_unlimited(const struct pfh_server *server, const char *peer) {
 }
 
 /// Closes the connection that is to go if `network` has its share already; NULL stands for all networks. The list is
-/// the server's, under its mutex; `fresh` is not in it yet, and goes itself if no other may, or as the eldest silent one.
+/// the server's, under its mutex; `fresh` is not in it yet, and goes itself if no other may or it is the eldest silent
+/// one.
 static void make_room(struct pfh_server *server, struct pfh_connection *fresh, const char *network, unsigned limit) {
   unsigned count = 0;
   struct pfh_connection *leaving = fresh;
@@ -92,7 +93,7 @@ int pfh_connection_arrive(struct pfh_lane *lane, int socket, const struct sockad
   struct pfh_server *const server = lane->server;
   struct pfh_connection *const made = calloc(1, sizeof *made);
   if (made == NULL) return 0;
-  // Without memory, libmicrohttpd closes a connection that it took, and tells of nothing. Then the number comes again.
+  // If its memory fails, libmicrohttpd closes a connection that it took, and tells of nothing. The number comes again.
   forget(server, socket);
   made->lane = lane;
   made->socket = socket;
