@@ -59,7 +59,7 @@ demo-scale: programs ## Play three nodes on a replicated PostgreSQL: failovers a
 
 firmware: ## Build the verifier as firmware for Cortex-M, profiles full and symmetric, below .build/firmware
 	@.ci/setup base firmware
-	@.ci/firmware-sodium .build/foreign/libsodium
+	@CSources/ports/fetch-libsodium .build/foreign/libsodium
 	@$(MAKE) -s -C CSources/ports/cortex-m3
 
 install: ## Install the C libraries, headers and .pc files: PREFIX=/usr/local DESTDIR= ; needs no Swift
@@ -77,8 +77,8 @@ sdk-key: ## Generate a production key for this SDK build: SDK_KEY=FILE, made if 
 
 docs: ## Build the reference site with its tutorials, print its address, and serve it until Ctrl-C
 	@.ci/setup swift base
-	@.ci/docs
-	@.ci/serve
+	@docs/site/build
+	@docs/site/serve
 
 clean: ## Remove what was built; what was downloaded (foreign libraries, PyPI packages) stays
 	@find .build -mindepth 1 -maxdepth 1 ! -name foreign ! -name pypi -exec rm -rf {} + 2>/dev/null || true

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Written by .ci/reasons from docs/reasons.txt: change that.
+// Written by docs/generate-reasons from docs/reasons.txt: change that.
 
 public import ProofModel
 

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""`.ci/documented` finds a public symbol without a word."""
+"""`docs/site/documented` finds a public symbol without a word."""
 
 import json
 import unittest
 
-from place import CI, fresh, run
+from place import SITE, fresh, run
 
 
 def symbol(name, *words):
@@ -23,7 +23,7 @@ class Documented(unittest.TestCase):
         relations = [{"source": f"s:{name}", "sourceOrigin": {"displayName": "Equatable.=="}} for name in borrowed]
         (folder / "Module.symbols.json").write_text(json.dumps(
             {"symbols": many + list(symbols), "relationships": relations}))
-        result = run(CI / "documented", folder)
+        result = run(SITE / "documented", folder)
         return result.returncode, result.stdout
 
     def test_documented_symbols_pass(self):
@@ -49,7 +49,7 @@ class Documented(unittest.TestCase):
         for text, bare in ((good, None), (good.replace("/// Does it.\n", ""), "pfc_do"),
                            (good.replace("/// A noun.\n", ""), "pfc_noun")):
             header.write_text(text)
-            result = run(CI / "documented", folder, header)
+            result = run(SITE / "documented", folder, header)
             self.assertEqual(result.returncode, 1 if bare else 0, result.stdout)
             self.assertIn(bare or "all documented", result.stdout)
 
@@ -59,4 +59,4 @@ class Documented(unittest.TestCase):
     def test_too_few_symbols_are_no_symbols(self):
         folder = fresh("few")
         (folder / "Module.symbols.json").write_text(json.dumps({"symbols": [], "relationships": []}))
-        self.assertEqual(run(CI / "documented", folder).returncode, 1)
+        self.assertEqual(run(SITE / "documented", folder).returncode, 1)

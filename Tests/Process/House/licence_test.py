@@ -1,22 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""`.ci/format` finds source files that do not name their licence, and no other file."""
+"""The check of form finds source files that do not name their licence, and no other file."""
 
 import importlib.machinery
 import importlib.util
 import sys
 import unittest
 
-from place import CI, ROOT
+from place import FORM, ROOT
 
-sys.path.insert(0, str(CI))
+sys.path.insert(0, str(FORM))
 import licence
 
 SPDX = "SPDX-License-Identifier: Apache-2.0"
 
 
 def format_script():
-    loader = importlib.machinery.SourceFileLoader("format_script", str(CI / "format"))
+    loader = importlib.machinery.SourceFileLoader("format_script", str(FORM / "run.py"))
     module = importlib.util.module_from_spec(importlib.util.spec_from_loader(loader.name, loader))
     loader.exec_module(module)
     return module

@@ -50,8 +50,8 @@ class Makefile(unittest.TestCase):
     def test_every_script_a_target_starts_is_there_and_executable(self):
         text = (ROOT / "Makefile").read_text()
         commands = [part.command for part in parts()]
-        names = set(re.findall(r"^\t@?((?:\.ci|Tests|CSources)/\S+)", text, re.MULTILINE)).union(
-            *(re.findall(r"(?<!\. )(?:\.ci|Tests|CSources|Benchmarks)/\S+\.?\w+", command.replace(";", " "))
+        names = set(re.findall(r"^\t@?((?:\.ci|Tests|CSources|docs)/\S+)", text, re.MULTILINE)).union(
+            *(re.findall(r"(?<!\. )(?:\.ci|Tests|CSources|Benchmarks|docs)/\S+\.?\w+", command.replace(";", " "))
               for command in commands)) - {".ci/parts.sh"}
         for name in {name for name in names if not (ROOT / name).is_dir()}:
             with self.subTest(script=name):

@@ -4,7 +4,7 @@
 
 import unittest
 
-from place import CI, fresh, run
+from place import OBJECTS, fresh, run
 
 
 class Objects(unittest.TestCase):
@@ -17,7 +17,7 @@ class Objects(unittest.TestCase):
         return folder
 
     def assert_symbols(self, source, finding, name="planted"):
-        result = run(CI / "symbols", self.compiled(source, name) / f"{name}.o")
+        result = run(OBJECTS / "symbols.py", self.compiled(source, name) / f"{name}.o")
         if finding is None:
             self.assertEqual((result.returncode, result.stdout), (0, "3 passed, 0 failed\n"))
         else:
@@ -25,7 +25,7 @@ class Objects(unittest.TestCase):
             self.assertIn(finding, result.stdout)
 
     def assert_stack(self, source, finding):
-        result = run(CI / "stack", self.compiled(source))
+        result = run(OBJECTS / "stack.py", self.compiled(source))
         if finding is None:
             self.assertEqual(result.returncode, 0, result.stdout)
         else:
@@ -103,7 +103,7 @@ class Objects(unittest.TestCase):
                           "pfc_x has a stack frame whose size depends on data")
 
     def test_a_program_that_measures_nothing_has_failed(self):
-        result = run(CI / "stack", "--peak", "true")
+        result = run(OBJECTS / "stack.py", "--peak", "true")
         self.assertEqual((result.returncode, result.stdout),
                          (1, "stack: true: no operation was measured\n0 passed, 1 failed\n"))
 
@@ -130,7 +130,7 @@ class Objects(unittest.TestCase):
         for source in folder.rglob("*.c"):
             result = run("gcc", "-c", f"-I{folder}", source, "-o", source.with_suffix(".o"))
             self.assertEqual(result.returncode, 0, result.stderr)
-        result = run(CI / "circles", folder)
+        result = run(OBJECTS / "circles.py", folder)
         return result.returncode, result.stdout
 
     def test_calls_that_go_one_way_pass(self):

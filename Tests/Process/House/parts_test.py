@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""`.ci/parts.sh`, `.ci/counted`, `.ci/test-swift`: every part is counted once, and what is said stays to be read."""
+"""`.ci/parts.sh`, `.ci/counted`, `run-swift`: every part is counted once, and what is said stays to be read."""
 
 import os
 import unittest
 
-from place import CI, fresh, run, script
+from place import CI, ROOT, fresh, run, script
 
 
 class Parts(unittest.TestCase):
@@ -58,7 +58,8 @@ class SwiftTests(unittest.TestCase):
         folder = fresh(self.id().rsplit(".", 1)[1])
         script(folder / "swift", 'while [ "$1" != --xunit-output ]; do shift; done\n'
                f"echo '<testsuites>{''.join(cases)}</testsuites>' >\"$2\"\nexit {status}\n")
-        result = run(CI / "test-swift", "--filter", "planted", PATH=f"{folder}:{os.environ['PATH']}")
+        result = run(ROOT / "Tests" / "Unit" / "run-swift", "--filter", "planted",
+                     PATH=f"{folder}:{os.environ['PATH']}")
         return result.returncode, result.stdout.splitlines()[-1]
 
     def test_what_holds_and_what_does_not_is_counted(self):

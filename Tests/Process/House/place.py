@@ -9,6 +9,9 @@ import subprocess
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 CI = ROOT / ".ci"
+FORM = ROOT / "Tests" / "Process" / "Form"
+OBJECTS = ROOT / "Tests" / "Process" / "Objects"
+SITE = ROOT / "docs" / "site"
 BUILD = ROOT / ".build" / "house"
 
 

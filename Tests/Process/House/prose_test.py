@@ -1,21 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""`.ci/format` finds openers and words that hide who acts, in comments and pages, and in nothing else."""
+"""The check of form finds openers and words that hide who acts, in comments and pages, and in nothing else."""
 
 import importlib.machinery
 import importlib.util
 import sys
 import unittest
 
-from place import CI
+from place import FORM, ROOT
 
-sys.path.insert(0, str(CI))
+sys.path.insert(0, str(FORM))
 import licence
 import prose
 
 
 def format_script():
-    loader = importlib.machinery.SourceFileLoader("format_script", str(CI / "format"))
+    loader = importlib.machinery.SourceFileLoader("format_script", str(FORM / "run.py"))
     module = importlib.util.module_from_spec(importlib.util.spec_from_loader(loader.name, loader))
     loader.exec_module(module)
     return module
@@ -121,7 +121,7 @@ class Prose(unittest.TestCase):
 
     def test_folders_not_covered_yet_exist_and_are_left_out(self):
         for folder in prose.NOT_YET:
-            self.assertTrue((CI.parent / folder).is_dir(), folder)
+            self.assertTrue((ROOT / folder).is_dir(), folder)
             self.assertTrue(folder.endswith("/"), folder)
             self.assertFalse(prose.covers(folder + "a.swift", "swift"))
         self.assertFalse(prose.covers("Tests/Vectors/a.txt", "text"))

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""`.ci/readme` runs what the pages show, and notices when it does not work."""
+"""`Tests/Process/Samples/run.py` runs what the pages show, and notices when it does not work."""
 
 import unittest
 
-from place import CI, fresh, run
+from place import ROOT, fresh, run
 
 
 def fenced(language, text):
@@ -15,7 +15,7 @@ class Readme(unittest.TestCase):
     def judged(self, text):
         page = fresh(self.id().rsplit(".", 1)[1]) / "page.md"
         page.write_text(text)
-        result = run(CI / "readme", page)
+        result = run(ROOT / "Tests" / "Process" / "Samples" / "run.py", page)
         return result.returncode, result.stdout
 
     def assert_last_line(self, text, expected):

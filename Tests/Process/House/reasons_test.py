@@ -5,16 +5,13 @@
 import importlib.machinery
 import importlib.util
 import re
-import sys
 import unittest
 
-from place import CI, ROOT
-
-sys.path.insert(0, str(CI))
+from place import ROOT
 
 
 def script():
-    loader = importlib.machinery.SourceFileLoader("reasons_script", str(CI / "reasons"))
+    loader = importlib.machinery.SourceFileLoader("reasons_script", str(ROOT / "docs" / "generate-reasons"))
     module = importlib.util.module_from_spec(importlib.util.spec_from_loader(loader.name, loader))
     loader.exec_module(module)
     return module
@@ -45,7 +42,7 @@ class Reasons(unittest.TestCase):
     def test_the_files_in_the_tree_are_what_the_text_gives(self):
         for name, text in REASONS.generated(REASONS.parse(TEXT)).items():
             with self.subTest(name):
-                self.assertTrue((ROOT / name).read_text(encoding="utf-8") == text, "run .ci/reasons")
+                self.assertTrue((ROOT / name).read_text(encoding="utf-8") == text, "run docs/generate-reasons")
 
     def test_a_change_of_the_text_changes_each_file(self):
         changed = TEXT.replace("allZeros | developer", "allZeros | retry")

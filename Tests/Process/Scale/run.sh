@@ -19,7 +19,7 @@ suites+='|^ProofServiceTests\.(StoreConformance|SaltConformance|StorePlaceTests|
 suites+='|^ProofServiceTests\.PostgresAccountStoreTests'
 suites+='|^ProofBackendTests\.(ReplayStoreTests|RedemptionStoreTests|IssueLedgerTests)'
 readonly suites
-part store "$here/cluster.sh" .ci/test-swift --filter "${1:-$suites}"
+part store "$here/cluster.sh" Tests/Unit/run-swift --filter "${1:-$suites}"
 # The tests above built the programs.
 if [[ $# -eq 0 ]]; then
   part service "$here/cluster.sh" /usr/bin/python3 -B "$here/service_test.py"

@@ -5,7 +5,7 @@
 #
 #   Tests/Process/Site/run.sh [TEXT…]     tests whose name contains one
 #
-# The last line counts. The site is what .ci/docs wrote last.
+# The last line counts. The site is what docs/site/build wrote last.
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../../.." && pwd)

@@ -18,10 +18,10 @@ SITE = ROOT / ".build" / "docs" / "site"
 
 
 class Served:
-    """The site as .ci/serve serves it."""
+    """The site as docs/site/serve serves it."""
 
     def __init__(self, folder=SITE):
-        self.process = subprocess.Popen([sys.executable, ROOT / ".ci" / "serve", folder], text=True,
+        self.process = subprocess.Popen([sys.executable, ROOT / "docs" / "site" / "serve", folder], text=True,
                                         stdout=subprocess.PIPE)
         self.address = re.search(r"http://\S+/", self.process.stdout.readline())[0]
 

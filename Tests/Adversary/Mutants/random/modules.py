@@ -37,7 +37,7 @@ STAGES = {
     "probe process": "Tests/Unit/ProofProbeTests/run.sh process",
     "probe roots": "Tests/Unit/ProofProbeTests/run.sh roots",
     "probe sanitized": "make -s -f Tests/Unit/ProofProbeTests/files.mk sanitized-address",
-    "second implementation": "CC=$CC .ci/vectors",
+    "second implementation": "CC=$CC Tests/Vectors/both-ways",
     "constant time": "Tests/Adversary/ConstantTime/run.sh",
     "wiping": "Tests/Adversary/Secrets/run.sh --wiping",
     "firmware": f"mkdir -p .build && ln -sfn {ROOT}/.build/foreign .build/foreign && "

@@ -16,7 +16,7 @@ import sys
 import licence
 import prose
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+ROOT = pathlib.Path(__file__).resolve().parents[3]
 COLUMNS = 120
 
 # Such a path works nowhere else, and says where it was made.

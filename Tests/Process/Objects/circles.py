@@ -3,8 +3,8 @@
 
 """Finds circles among the C sources of one library.
 
-    .ci/circles           builds the C libraries and the simulated hardware, and judges each folder of CSources
-    .ci/circles FOLDER    judges the objects and headers of this folder as if they were one library's
+    circles.py           builds the C libraries and the simulated hardware, and judges each folder of CSources
+    circles.py FOLDER    judges the objects and headers of this folder as if they were one library's
 
 Rules, one check for each library and rule:
   calls     No two objects of a library need each other, directly or by others. An object needs another if it asks for
@@ -18,7 +18,7 @@ import re
 import subprocess
 import sys
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+ROOT = pathlib.Path(__file__).resolve().parents[3]
 BUILD = ROOT / ".build" / "core"
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
 

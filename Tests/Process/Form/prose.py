@@ -108,7 +108,7 @@ READERS = {"c": of_c, "swift": of_swift, "python": of_python, "shell": of_hash, 
 
 
 def covers(name, kind):
-    """Whether the rule applies to a file; `kind` as .ci/format calls its language."""
+    """Whether the rule applies to a file; `kind` as Tests/Process/Form/run.py calls its language."""
     return not name.startswith(NOT_YET) and (name.endswith(".md") or kind in READERS)
 
 

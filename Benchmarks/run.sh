@@ -32,7 +32,7 @@ case ${1:-} in
     exec .build/pypi/bin/python Benchmarks/gate-proxy/bench.py
     ;;
   *)
-    echo "usage: .ci/bench report|figures|probe|floor|tree|gate" >&2
+    echo "usage: Benchmarks/run.sh report|figures|probe|floor|tree|gate" >&2
     exit 2
     ;;
 esac

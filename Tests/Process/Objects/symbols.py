@@ -3,8 +3,8 @@
 
 """Judges what the core's objects ask of the outside world, and what they show to it.
 
-    .ci/symbols            builds the core with gcc and with clang, and judges both
-    .ci/symbols OBJECT…    judges these objects as if they were the core
+    symbols.py            builds the core with gcc and with clang, and judges both
+    symbols.py OBJECT…    judges these objects as if they were the core
 
 Rules, one check for each object and rule:
   asks      Undefined symbols are the core's own, the four memory functions of C, helpers the compiler itself inserts,
@@ -22,7 +22,7 @@ import re
 import subprocess
 import sys
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+ROOT = pathlib.Path(__file__).resolve().parents[3]
 
 # Functions that crypto.c, the core's one door to libsodium, may call. None of these allocates or asks the operating
 # system: those of libsodium that draw randomness (crypto_box_seal, …_keypair) are deliberately absent.

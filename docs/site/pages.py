@@ -16,7 +16,7 @@ import re
 import shutil
 import sys
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 LINK = re.compile(r"\[([^\]]+)\]\(([^)#]+\.\w+|[^)#:]+/)(?:#[^)]*)?\)")
 
 
@@ -71,7 +71,7 @@ def start(site):
         name, abstract = told["metadata"]["title"], plain(told.get("abstract", []))
         libraries += (f'<dt><a href="/documentation/{path.stem}/">{html.escape(name)}</a></dt>'
                       f"<dd>{html.escape(abstract)}</dd>\n")
-    page = (ROOT / "docs" / "site.html").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "site" / "start.html").read_text(encoding="utf-8")
     (site / "index.html").write_text(page.replace("<!-- tutorials -->", tutorials).replace(
         "<!-- libraries -->", libraries), encoding="utf-8")
 

@@ -3,8 +3,8 @@
 
 """Runs every command and compiles every code sample of README.md, of the pages below docs and of the DocC catalogues.
 
-    .ci/readme           all pages
-    .ci/readme PAGE…     these
+    run.py           all pages
+    run.py PAGE…     these
 
 A fenced block is judged by its language:
   sh       run by `bash -euo pipefail` in the repository's root
@@ -27,7 +27,7 @@ import shutil
 import subprocess
 import sys
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+ROOT = pathlib.Path(__file__).resolve().parents[3]
 OUT = ROOT / ".build" / "readme"
 
 FENCE = re.compile(r"^( *)```(\w*)\s*$")

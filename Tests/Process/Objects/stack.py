@@ -3,10 +3,10 @@
 
 """Bounds the core's stack: from what the compilers say about it, and from what it really takes.
 
-    .ci/stack                   builds the core with gcc and clang, and judges both
-    .ci/stack --report          the same, and writes docs/results/stack.md (needs what make check PART=foreign needs)
-    .ci/stack DIRECTORY         judges the .su and .ci files below DIRECTORY as if they were the core's
-    .ci/stack --peak COMMAND…   judges what this build of stack_peak.c, perhaps under an emulator, says
+    stack.py                   builds the core with gcc and clang, and judges both
+    stack.py --report          the same, and writes docs/results/stack.md (needs what make check PART=foreign needs)
+    stack.py DIRECTORY         judges the .su and .ci files below DIRECTORY as if they were the core's
+    stack.py --peak COMMAND…   judges what this build of stack_peak.c, perhaps under an emulator, says
 
 gcc and clang tell each function's frame (-fstack-usage); gcc also tells who calls whom (-fcallgraph-info).
   frame     no function takes more than FRAME_MAX bytes
@@ -22,7 +22,7 @@ import re
 import subprocess
 import sys
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+ROOT = pathlib.Path(__file__).resolve().parents[3]
 REPORT = ROOT / "docs" / "results" / "stack.md"
 
 FRAME_MAX = 1024
@@ -155,7 +155,7 @@ def arm_peaks():
     """Peaks that `make check PART=foreign` measures, for the report."""
     place = ROOT / ".build" / "foreign" / "armhf"
     root = place / "sysroot" / "root"
-    subprocess.run([str(ROOT / ".ci" / "foreign-sysroot"), "armhf", str(root.parent)], check=True)
+    subprocess.run([str(ROOT / "Tests" / "Process" / "Foreign" / "sysroot"), "armhf", str(root.parent)], check=True)
     make_core(place / "build" / "core", ["stack-peak"], CROSS="arm-linux-gnueabihf-", SYSROOT=root)
     return peaks_of(["qemu-arm", "-L", root, place / "build" / "core" / "stack-peak"])
 
@@ -171,8 +171,8 @@ def report(frames, deepest, peaks):
     arm = arm_peaks()
     lines = [
         "# Stack of the C core", "",
-        "Written by `.ci/stack --report`; `make check PART=stack` and `make check PART=foreign` assert the bounds at "
-        "every change. All figures are bytes, of", "builds at `-O2`.", "",
+        "Written by `Tests/Process/Objects/stack.py --report`; `make check PART=stack` and `make check PART=foreign` "
+        "assert the bounds at every change. All figures are bytes, of", "builds at `-O2`.", "",
         "## Stack of the hardware's operations", "",
         f"Measured on a painted stack, libsodium included. Bound: {PEAK_MAX}.", "",
         "| operation | amd64 | 32-bit Arm |", "|---|---:|---:|"]

@@ -8,7 +8,7 @@
 # integer read in host order, or a structure written as it stands in memory, shows here and nowhere else. What the core
 # promises about its symbols and its stack holds there as well.
 set -euo pipefail
-cd "$(dirname "${BASH_SOURCE[0]}")/.."
+cd "$(dirname "${BASH_SOURCE[0]}")/../../.."
 # shellcheck source=.ci/parts.sh
 . .ci/parts.sh
 readonly out=$PWD/.build/foreign
@@ -17,7 +17,7 @@ readonly out=$PWD/.build/foreign
 on() {
   local architecture=$1 triplet=$2 emulator=$3
   local root=$out/$architecture/sysroot/root build=$out/$architecture/build
-  .ci/foreign-sysroot "$architecture" "$out/$architecture/sysroot"
+  Tests/Process/Foreign/sysroot "$architecture" "$out/$architecture/sysroot"
 
   local -a tests=(env CC="$triplet-gcc" CFLAGS="-O2 -isystem $root/usr/include" BUILD="$build/tests"
     LDLIBS="-L$root/usr/lib/$triplet -lsodium" RUN="$emulator -L $root" Tests/Unit/ProofCoreTests/run.sh)
@@ -27,7 +27,8 @@ on() {
   check "$architecture emits other bytes than this machine" cmp "$out/emitted.txt" "$build/emitted.txt"
 
   make --no-print-directory -s -C CSources CROSS="$triplet-" SYSROOT="$root" BUILD="$build/core" all stack-peak
-  part "$architecture, symbols" env NM="$triplet-nm" .ci/symbols "$build"/core/objects/CSources/ProofCore/*.o
+  part "$architecture, symbols" env NM="$triplet-nm" Tests/Process/Objects/symbols.py \
+    "$build"/core/objects/CSources/ProofCore/*.o
   if [[ $architecture == arm64 ]]; then
     part "$architecture, kernels of SHA-256" env OBJDUMP="$triplet-objdump" Tests/Adversary/ConstantTime/kernels.py \
       --object "$build/core/objects/CSources/ProofCore/sha256_arm.o"
@@ -36,7 +37,7 @@ on() {
   fi
   # s390x sets 160 bytes aside in every frame: its stack says nothing about the hardware's.
   if [[ $architecture == armhf ]]; then
-    part "$architecture, stack" .ci/stack --peak "$emulator" -L "$root" "$build/core/stack-peak"
+    part "$architecture, stack" Tests/Process/Objects/stack.py --peak "$emulator" -L "$root" "$build/core/stack-peak"
   fi
 }
 

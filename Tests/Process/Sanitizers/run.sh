@@ -3,10 +3,10 @@
 #
 # The tests again, under sanitizers. Each has a build of its own.
 #
-#   .ci/sanitizers c        the C core's and the probe's, under address, undefined behaviour and thread
-#   .ci/sanitizers swift    the Swift package's, with both inside, under address, and under thread
+#   run.sh c        the C core's and the probe's, under address, undefined behaviour and thread
+#   run.sh swift    the Swift package's, with both inside, under address, and under thread
 set -euo pipefail
-cd "$(dirname "${BASH_SOURCE[0]}")/.."
+cd "$(dirname "${BASH_SOURCE[0]}")/../../.."
 # shellcheck source=.ci/parts.sh
 . .ci/parts.sh
 
@@ -31,15 +31,15 @@ readonly app='^ProofKit' service='^(ProofService|HTTPServing|ProofJOSE|ProofGate
 swift_tests() {
   local name=$1
   shift
-  part "$name-app" .ci/test-swift "$@" --filter "$app"
-  part "$name-service" .ci/test-swift "$@" --filter "$service"
-  part "$name-rest" .ci/test-swift "$@" --skip "$app" --skip "$service"
+  part "$name-app" Tests/Unit/run-swift "$@" --filter "$app"
+  part "$name-service" Tests/Unit/run-swift "$@" --filter "$service"
+  part "$name-rest" Tests/Unit/run-swift "$@" --skip "$app" --skip "$service"
 }
 
 case $1 in
   c) c_tests ;;
   swift)
-    LSAN_OPTIONS="suppressions=$PWD/.ci/leaks:print_suppressions=0" \
+    LSAN_OPTIONS="suppressions=$PWD/Tests/Process/Sanitizers/leaks:print_suppressions=0" \
       swift_tests swift-address --sanitize=address --scratch-path .build/sanitizers/address -Xswiftc -use-ld=lld
     swift_tests swift-thread --sanitize=thread --scratch-path .build/sanitizers/thread -Xswiftc -use-ld=lld
     ;;
