@@ -33,6 +33,7 @@ from generators import (
     scripts_command,
     scripts_corners,
     scripts_ratchet,
+    scripts_sealed,
     scripts_recall,
     scripts_time,
     scripts_token,
@@ -100,7 +101,7 @@ HOSTILE = {
 
 def scripts() -> Iterator[Block]:
     for module in (scripts_command, scripts_token, scripts_recall, scripts_time, scripts_corners,
-                   scripts_upcoming, scripts_version, scripts_ratchet):
+                   scripts_upcoming, scripts_version, scripts_ratchet, scripts_sealed):
         for script in module.scripts():
             yield script.block
 
@@ -109,7 +110,7 @@ def files() -> dict[str, str]:
     """Every file of this folder that is generated, by name."""
     attacks.check_arithmetic()
     made = {f"{noun}.txt": write(title, blocks()) for noun, (title, blocks) in PLAIN.items()}
-    made["verifier.txt"] = write("Dialogues with one piece of hardware, section 10.", scripts())
+    made["verifier.txt"] = write("Dialogues with one piece of hardware, sections 10 and 18.", scripts())
     for noun, (title, blocks) in HOSTILE.items():
         cases = list(blocks())
         made[f"hostile_{noun}.txt"] = write(title, cases)

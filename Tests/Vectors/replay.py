@@ -39,6 +39,8 @@ class Player:
                 self.hardware.disconnect()
             elif name == "restart":
                 self.hardware.restart()
+            elif name == "prepare":
+                self.hardware.prepare(bytes.fromhex(value))
             elif name == "send":
                 type, _, message = value.partition(" ")
                 got = self.hardware.receive(int(type), bytes.fromhex(message))

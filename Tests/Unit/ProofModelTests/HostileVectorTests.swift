@@ -177,6 +177,9 @@ struct ScriptTests {
         first = VerifierSession()
         second = VerifierSession()
         link = 1
+      case "prepare":
+        platform.script(random: hex(line.value))
+        try verifier.prepareSealedCommands()
       case "send":
         let parts = line.value.split(separator: " ", omittingEmptySubsequences: false)
         let bytes = parts.count > 1 ? hex(parts[1]) : []

@@ -9,8 +9,10 @@ from dataclasses import dataclass, field, replace
 from . import ratchet as ratchets
 from .basics import FOREVER, Refused, same
 from .curves import hardware_public
+from .hardware_sealed import LockKey, Opened, SealedRules
 from .message import (
     ASK_CHALLENGE,
+    ASK_SEALED,
     ASK_STATUS,
     Answer,
     Command,
@@ -19,21 +21,22 @@ from .message import (
     Verdict,
     answered_nonce,
     encode_challenge,
+    length_allowed,
     parse_command,
     parse_recall,
 )
 from .order import FLOOR, REVOKE, Order, check_address, open_order
-from .proof import Occasion, has_ratchet, is_integrity, proof, recall_tag, receipt
+from .proof import Occasion, has_ratchet, is_integrity, is_sealed, proof, recall_tag, receipt
 from .stored import FREE, HELD, NO_SECRETS, NONCE_BYTES, REVOKED, Global, Slot
-from .token import RATCHET_BITS, UPCOMING, Body, check_header, open_token, token_digest
+from .token import RATCHET_BITS, SEALED, UPCOMING, Body, check_header, open_token, token_digest
 
 OPENINGS_MAX, REFUSALS_MAX = 4, 16
 EPOCH_STEP = 400 * 86_400  # seconds by which one signature moves the time
 AHEAD = 65535  # detail of what is beyond the step
 NO_CHALLENGE, OTHER_CHALLENGE, TIMED_OUT, ENDED = 1, 2, 3, 4  # details of stale
-CLASS, INTEGRITY_DEMANDED = 1, 2  # of not permitted
+CLASS, INTEGRITY_DEMANDED, SEALED_DEMANDED = 1, 2, 3  # of not permitted
 BELOW_FLOOR, OLDER_GENERATION = 1, 2  # of superseded
-UNKNOWN_KIND = 4  # of too new
+RESERVED_BIT, UNKNOWN_KIND = 3, 4  # of too new
 NOT_DRAWN = 2  # of fault
 DAYS_MAX = 49_711  # of expired
 COUNTER_BLOCK = 64  # the page leaves the size open
@@ -66,6 +69,7 @@ class Challenge:
     counter: int
     bytes: bytes
     born: int
+    lock_key: LockKey | None = None
 
 
 @dataclass
@@ -91,7 +95,7 @@ def uses_left(slot: Slot) -> int:
     return UNLIMITED if slot.uses == FOREVER else min(slot.uses, UNLIMITED - 1)
 
 
-class Hardware:
+class Hardware(SealedRules):
     """One piece of hardware; `use` says over which of its links the next message comes."""
 
     def __init__(
@@ -113,9 +117,10 @@ class Hardware:
         self.noted: set[int] = set()  # slots that stored a refused copy since the start
         self.swept = -1  # the highest of these when a floor was last raised
         for slot in self.store.slots:
-            if slot.state != FREE and slot.uses == FOREVER and not slot.policy:
+            if slot.state != FREE and slot.uses == FOREVER and not slot.ratchet_policy:
                 slot.last_verdict, slot.last_counter = 0, self.next_counter
         self.links: dict[int, Link] = {}
+        self.seals, self.lock_key = False, None
         self.use(1)
 
     def use(self, number: int) -> None:
@@ -132,7 +137,11 @@ class Hardware:
                 return self._challenge()
             if message[0] == ASK_STATUS:
                 return Type.STATUS, self._status().encoded()
+            if message[0] == ASK_SEALED:
+                return self._sealed_challenge()
             return Type.VERDICT, Answer(Verdict.TOO_NEW, UNKNOWN_KIND).encoded()
+        if type == Type.COMMAND and self.seals and length_allowed(type, len(message)) and is_sealed(message[0]):
+            return self._sealed_command(message)
         handler = {
             Type.TOKEN: self._token,
             Type.COMMAND: self._command,
@@ -186,6 +195,8 @@ class Hardware:
                 token,
                 s.factory_secret,
             )
+            if body.policy & SEALED and not self.seals:
+                raise Refused("too-new", RESERVED_BIT)
             verdict, i = self._judge(body)
         except Refused as refused:
             verdict, i = WORDS[refused.word], refused.detail
@@ -216,7 +227,7 @@ class Hardware:
         candidate.revoked_generation, candidate.revoked_at = slot.revoked_generation, slot.revoked_at
         candidate.last_verdict, candidate.last_counter = slot.last_verdict, slot.last_counter
         candidate.last_nonce = slot.last_nonce
-        if candidate.policy and slot.policy:
+        if candidate.ratchet_policy and slot.ratchet_policy:
             candidate.ratchet, candidate.copies = slot.ratchet, slot.copies
 
     def _judge(self, body: Body) -> tuple[Verdict, int]:
@@ -260,8 +271,8 @@ class Hardware:
         slot.generation = body.generation
         slot.not_after, slot.issued = body.not_after, body.issued
         slot.token_digest, slot.secrets = digest, body.secrets
-        slot.policy, slot.copies = body.policy & RATCHET_BITS, 0
-        slot.ratchet = ratchets.begin(body.secrets, digest) if slot.policy else bytes(16)
+        slot.policy, slot.copies = body.policy & (RATCHET_BITS | SEALED), 0
+        slot.ratchet = ratchets.begin(body.secrets, digest) if slot.ratchet_policy else bytes(16)
 
     def _held(self, slot: Slot) -> Answer:
         return self._signed(slot, slot.token_digest, Verdict.HELD, uses_left(slot), 0)
@@ -274,7 +285,7 @@ class Hardware:
         except Refused as refused:
             kind = refused.word == "too-new"
             return Answer(WORDS[refused.word], UNKNOWN_KIND if kind else 0)
-        if self.link.refusals >= REFUSALS_MAX:
+        if self._refuses_more():
             return self._busy(c.counter)
         live, self.link.live = self.link.live, None
         if live is None:
@@ -294,9 +305,15 @@ class Hardware:
         hardware_id = self.settings.hardware_id
         occasion = Occasion(hardware_id, live.bytes, c.counter, c.kind, c.cls, c.command)
         nonce = occasion.nonce()
-        candidate = self._candidate(slot, c, nonce)
+        return self._judged(i, self._candidate(slot, c, nonce), c, nonce)
+
+    def _judged(
+        self, i: int, candidate: Slot | None, c: Command, nonce: bytes, opened: Opened | None = None
+    ) -> Answer:
+        """Judges a command of slot i under the candidate that it belongs to, or the slot."""
+        slot = self.store.slots[i]
         if candidate is None:
-            verdict, detail = self._decide(i, slot, c, nonce)
+            verdict, detail = self._decide(i, slot, c, nonce, opened)
             return self._signed(slot, nonce, verdict, detail, c.counter)
         if candidate.issued < self.store.globals.floor:
             return Answer(Verdict.SUPERSEDED, counter=c.counter)
@@ -304,7 +321,7 @@ class Hardware:
             return Answer(Verdict.REVOKED, counter=c.counter)
         if candidate.generation <= slot.generation:
             return Answer(Verdict.SUPERSEDED, counter=c.counter)
-        verdict, detail = self._decide(i, candidate, c, nonce)
+        verdict, detail = self._decide(i, candidate, c, nonce, opened)
         return self._signed(candidate, nonce, verdict, detail, c.counter)
 
     def _candidate(self, slot: Slot, c: Command, nonce: bytes) -> Slot | None:
@@ -320,11 +337,16 @@ class Hardware:
         self._share(candidate, slot)
         return candidate
 
+    def _refuses_more(self) -> bool:
+        return self.link.refusals >= REFUSALS_MAX
+
     def _too_old(self, live: Challenge) -> bool:
         return self.clock() - live.born > self.settings.challenge_limit
 
-    def _decide(self, i: int, slot: Slot, c: Command, nonce: bytes) -> tuple[Verdict, int]:
-        """Verdict and detail of a command that gets a receipt; `slot` is slot i, or its candidate."""
+    def _decide(
+        self, i: int, slot: Slot, c: Command, nonce: bytes, opened: Opened | None = None
+    ) -> tuple[Verdict, int]:
+        """Verdict and detail of a command whose answer is bound to it; `slot` is slot i, or its candidate."""
         secrets, present = slot.secrets, self.store.slots[i]
         if slot.not_after and self._epoch() > slot.not_after:
             return Verdict.EXPIRED, 0
@@ -341,15 +363,20 @@ class Hardware:
             present.attempts -= 1
             self._keep(i)
             return Verdict.INTEGRITY_DIFFERS, present.attempts
-        if has_ratchet(c.kind) != (slot.policy != ratchets.NONE):
-            return Verdict.NOT_PERMITTED, ratchets.DETAILS[slot.policy]
+        policy = slot.ratchet_policy
+        if slot.policy & SEALED and opened is None:
+            return Verdict.NOT_PERMITTED, SEALED_DEMANDED
+        is_tagged = has_ratchet(c.kind) if opened is None else any(c.ratchet_tag)
+        if is_tagged != (policy != ratchets.NONE):
+            return Verdict.NOT_PERMITTED, ratchets.DETAILS[policy]
         classes = slot.integrity_classes if integrity else slot.device_classes
         if not classes >> c.cls & 1:
             either = slot.integrity_classes >> c.cls & 1
             return Verdict.NOT_PERMITTED, INTEGRITY_DEMANDED if either else CLASS
         verdict = Verdict.ACCEPTED if integrity else Verdict.ACCEPTED_DEVICE_ONLY
-        if slot.policy and not same(ratchets.tag(slot.ratchet, nonce), c.ratchet_tag):
-            if slot.policy == ratchets.REFUSE and not slot.device_classes >> c.cls & 1:
+        moves = nonce if opened is None else opened.step
+        if policy and not same(ratchets.tag(slot.ratchet, nonce), c.ratchet_tag):
+            if policy == ratchets.REFUSE and not slot.device_classes >> c.cls & 1:
                 present.copies = min(present.copies + 1, 255)
                 if i not in self.noted:
                     self.noted.add(i)
@@ -357,16 +384,16 @@ class Hardware:
                 return Verdict.COPIED, slot.last_counter & 0xFFFF
             slot.copies = min(slot.copies + 1, 255)
             verdict = Verdict.ACCEPTED_COPY if integrity else Verdict.ACCEPTED_DEVICE_ONLY_COPY
-            if slot.policy == ratchets.REPORT:
-                slot.ratchet = ratchets.fork(secrets, nonce)
-        elif slot.policy:
-            slot.ratchet = ratchets.step(slot.ratchet, nonce)
+            if policy == ratchets.REPORT:
+                slot.ratchet = ratchets.fork(secrets, moves)
+        elif policy:
+            slot.ratchet = ratchets.step(slot.ratchet, moves)
         slot.last_verdict, slot.last_counter = verdict, c.counter
         slot.last_nonce = nonce[:NONCE_BYTES]
         self.recalled[i] = c.counter
         if slot.uses != FOREVER:
             slot.uses -= 1
-        if slot.uses != FOREVER or slot.policy:
+        if slot.uses != FOREVER or policy:
             self._keep(i)
         if slot is not present:  # the generation has proved itself
             self.store.slots[i], self.link.candidate = slot, None
@@ -380,7 +407,7 @@ class Hardware:
             r = parse_recall(message)
         except Refused:
             return Answer(Verdict.MALFORMED)
-        if self.link.refusals >= REFUSALS_MAX:
+        if self._refuses_more():
             return self._busy(r.counter)
         i = self._find(r.instance_id)
         if i is None or self.store.slots[i].state == REVOKED:

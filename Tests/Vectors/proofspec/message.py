@@ -8,11 +8,11 @@ from enum import IntEnum
 from . import ratchet as ratchets
 from .basics import Reader, Refused, u8, u16, u32, u64
 from .keys import Secrets
-from .proof import Occasion, escort, has_ratchet, is_integrity, proof, recall_tag
+from .proof import Occasion, escort, has_ratchet, is_integrity, is_sealed, proof, recall_tag
 
 COMMAND_BYTES_MAX = 256
 STATUS_VERSION = 1
-ASK_CHALLENGE, ASK_STATUS = 1, 2
+ASK_CHALLENGE, ASK_STATUS, ASK_SEALED = 1, 2, 3
 NO_RECEIPT = bytes(32)
 
 
@@ -149,7 +149,7 @@ def encode_challenge(counter: int, challenge: bytes) -> bytes:
 
 def answered_nonce(c: Command, nonce: bytes) -> bytes:
     """The nonce that the command's device proof answers."""
-    if has_ratchet(c.kind):
+    if has_ratchet(c.kind) or is_sealed(c.kind):
         return ratchets.escort(nonce, c.integrity_proof, c.ratchet_tag, c.known)
     return escort(nonce, c.integrity_proof) if is_integrity(c.kind) else nonce
 

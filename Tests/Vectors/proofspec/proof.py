@@ -8,10 +8,15 @@ from .basics import DIGEST_BYTES, KEY_BYTES, Refused, label, mac, same, sha256, 
 from .keys import recall_key, receipt_key
 
 INTEGRITY, DEVICE, INTEGRITY_RATCHET, DEVICE_RATCHET = 1, 2, 3, 4
+SEALED_INTEGRITY, SEALED_DEVICE = 5, 6
 
 
 def is_integrity(kind: int) -> bool:
-    return kind in (INTEGRITY, INTEGRITY_RATCHET)
+    return kind in (INTEGRITY, INTEGRITY_RATCHET, SEALED_INTEGRITY)
+
+
+def is_sealed(kind: int) -> bool:
+    return kind in (SEALED_INTEGRITY, SEALED_DEVICE)
 
 
 def has_ratchet(kind: int) -> bool:

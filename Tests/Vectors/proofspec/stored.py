@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from .basics import Reader, Refused, kdf, mac, same, u8, u16, u32, u64
 from .keys import Secrets
-from .token import POLICIES
+from .token import POLICIES, RATCHET_BITS, SEALED
 
 MAGIC = b"PS"
 VERSION = 2
@@ -50,6 +50,10 @@ class Slot:
     policy: int = 0
     copies: int = 0  # seen; stays at 255
 
+    @property
+    def ratchet_policy(self) -> int:
+        return self.policy & RATCHET_BITS
+
     def payload(self) -> bytes:
         return (
             u8(self.state)
@@ -86,7 +90,8 @@ def decode_slot(payload: bytes) -> Slot:
     ids = [r.take(n) for n in (16, 16, NONCE_BYTES)]
     secrets = Secrets(r.take(16), r.take(32), r.take(16), r.take(32))
     ratchet, policy, copies, delegable = r.take(16), r.uint(1), r.uint(1), r.uint(2)
-    if policy not in POLICIES or (policy == 0 and (any(ratchet) or copies)):
+    step = policy & ~SEALED
+    if step not in POLICIES or (step == 0 and (any(ratchet) or copies)):
         raise Refused("too-new")
     return Slot(*numbers, *ids, secrets, delegable, ratchet, policy, copies)
 
