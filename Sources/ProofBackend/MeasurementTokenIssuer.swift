@@ -19,6 +19,9 @@ public struct GrantPermissions: Sendable, Hashable {
   /// The policy of a ratchet, which tells of copies of the app; nil for none. The hardware's features
   /// must name ratchets.
   public var ratchet: RatchetPolicy?
+  /// Whether the hardware takes sealed commands only from this app. The hardware's features must
+  /// name sealed commands.
+  public var demandsSealing: Bool
 
   /// The longest life of an upcoming token, in seconds: 90 days. A withdrawn build's token ends by
   /// itself.
@@ -32,7 +35,8 @@ public struct GrantPermissions: Sendable, Hashable {
   /// Describes rights.
   public init(
     _ integrityClasses: CommandClasses, deviceClasses: CommandClasses = [], attempts: UInt16 = 5,
-    uses: Uses = .unlimited, lifetime: UInt64? = 30 * 86_400, ratchet: RatchetPolicy? = nil
+    uses: Uses = .unlimited, lifetime: UInt64? = 30 * 86_400, ratchet: RatchetPolicy? = nil,
+    demandsSealing: Bool = false
   ) {
     self.integrityClasses = integrityClasses
     self.deviceClasses = deviceClasses
@@ -40,6 +44,28 @@ public struct GrantPermissions: Sendable, Hashable {
     self.uses = uses
     self.lifetime = lifetime
     self.ratchet = ratchet
+    self.demandsSealing = demandsSealing
+  }
+
+  /// Whether a token of version one cannot say this.
+  var needVersionTwo: Bool { ratchet != nil || demandsSealing }
+
+  /// Checks that hardware can do what these rights ask of it.
+  func check(for hardware: RegisteredHardware) throws(BackendError) {
+    let features = hardware.features
+    if let ratchet, !features.contains(.ratchet) {
+      throw Self.unnamed("ratchet", "\(ratchet)", "ratchets")
+    }
+    if demandsSealing, !features.contains(.sealedCommands) {
+      throw Self.unnamed("sealed commands only", "yes", "sealed commands")
+    }
+  }
+
+  private static func unnamed(_ field: String, _ value: String, _ feature: String) -> BackendError {
+    .refused(
+      .outOfRange(
+        field: field, value: value,
+        allowed: "none for this hardware: its registered features do not name \(feature)"))
   }
 }
 
@@ -106,14 +132,9 @@ public struct MeasurementTokenIssuer: Sendable {
     guard form == .diversified || (hardware.allowsLiteral && factory == nil) else {
       throw .literalRefused(id)
     }
-    guard permissions.ratchet == nil || hardware.features.contains(.ratchet) else {
-      throw .refused(
-        .outOfRange(
-          field: "ratchet", value: permissions.ratchet.map { "\($0)" } ?? "",
-          allowed: "none for this hardware: its registered features do not name ratchets"))
-    }
+    try permissions.check(for: hardware)
     let isTwo =
-      permissions.ratchet != nil || factory != nil || hardware.features.contains(.tokenVersionTwo)
+      permissions.needVersionTwo || factory != nil || hardware.features.contains(.tokenVersionTwo)
     let now = try checkedNow()
     let token = try proven { () throws(ProofError) in
       let grant = try MeasurementGrant(
@@ -123,7 +144,8 @@ public struct MeasurementTokenIssuer: Sendable {
         issued: now,
         notAfter: permissions.lifetime(of: app).map { $0.addingClamped(now) },
         secrets: app.secrets(for: id, form: form), version: isTwo ? .two : .one, base: app.base,
-        isUpcoming: app.isUpcoming, ratchet: permissions.ratchet)
+        isUpcoming: app.isUpcoming, ratchet: permissions.ratchet,
+        demandsSealing: permissions.demandsSealing)
       return try grant.sealed(to: hardware.identity, with: factory, signedBy: key)
     }
     // Note it once the token is sure to exist, and before it is handed out.

@@ -56,6 +56,7 @@ enum MeasurementTokenVerbs {
       Option("--uses", "N|unlimited", help: "commands allowed; unlimited if missing"),
       Option("--lifetime", "SECONDS|endless", help: "30 days if missing"),
       Option("--ratchet", "report|refuse", help: "what the lock does with copies; none if missing"),
+      Option("--sealed-only", help: "the lock takes sealed commands only"),
       Option("--literal", help: "puts the app's own keys into the token"),
       Option("--factory-key", "FILE", help: "opens factory secrets, for hardware that has one"),
       Option("--output", "FILE", help: "writes the token there; else it is shown"),
@@ -65,7 +66,8 @@ enum MeasurementTokenVerbs {
     let permissions = try GrantPermissions(
       classes: invocation.needed("--classes"), deviceClasses: invocation.value("--device-classes"),
       attempts: invocation.value("--attempts"), uses: invocation.value("--uses"),
-      lifetime: invocation.value("--lifetime"), ratchet: invocation.value("--ratchet"))
+      lifetime: invocation.value("--lifetime"), ratchet: invocation.value("--ratchet"),
+      demandsSealing: invocation.has("--sealed-only"))
     var rules = TokenVerifier.Rules()
     rules.audience = invocation.value("--audience")
     let verifier = try TokenVerifier(TokenVerbs.keys(invocation.needed("--key")), rules: rules)
@@ -123,6 +125,7 @@ enum MeasurementTokenVerbs {
       case .unlimited: "unlimited"
       }
     value["ratchet"] = .string(grant.ratchet.map { "\($0)" } ?? "none")
+    value["sealedOnly"] = .bool(grant.demandsSealing)
     value["issued"] = .number(JSONNumber(Int64(clamping: grant.issued)))
     value["notAfter"] = grant.notAfter.map { .number(JSONNumber(Int64(clamping: $0))) } ?? "endless"
     return Answer(.object(value))

@@ -246,8 +246,8 @@ enum pfc_feature {
   PFC_FEATURE_LOG = 1u << 3,             ///< It keeps a log (SPEC.md, section 17).
   PFC_FEATURE_FACTORY_SECRET = 1u << 5,  ///< It takes tokens of suite 2, and no others.
   PFC_FEATURE_UPCOMING = 1u << 6,        ///< It takes tokens with PFC_POLICY_UPCOMING as candidates.
-  PFC_FEATURES = PFC_FEATURE_TOKEN_2 | PFC_FEATURE_RATCHET | PFC_FEATURE_LOG | PFC_FEATURE_FACTORY_SECRET |
-                 PFC_FEATURE_UPCOMING
+  PFC_FEATURES = PFC_FEATURE_TOKEN_2 | PFC_FEATURE_RATCHET | PFC_FEATURE_SEALED | PFC_FEATURE_LOG |
+                 PFC_FEATURE_FACTORY_SECRET | PFC_FEATURE_UPCOMING
 };
 
 /// Value of the characteristic 000A (docs/LINK.md), which hardware of version 1 has not. Public facts, not

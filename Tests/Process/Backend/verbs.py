@@ -466,13 +466,17 @@ class Verbs:
         self.assertEqual((seen["integrityClasses"], seen["deviceClasses"]), ([0, 2], [0]))
         self.assertEqual((seen["uses"], seen["generation"], seen["attempts"]), (7, 6, 4))
         self.assertEqual((seen["notAfter"] - seen["issued"], seen["instance"]), (60, "05" * 16))
-        self.assertEqual(seen["ratchet"], "none")
+        self.assertEqual((seen["ratchet"], seen["sealedOnly"]), ("none", False))
         self.refused(1, "do not name ratchets", *issue(new, production, *limits, "--ratchet", "report"))
         self.ask("hardware", "change", new["id"], "--features", "token-2,ratchet")
         for policy in ("report", "refuse"):
             made = self.ask(*issue(new, production, *limits, "--ratchet", policy))
             self.assertEqual(inspect(new, made["token"])["ratchet"], policy)
         self.refused(1, "report.*refuse", *issue(new, production, *limits, "--ratchet", "warn"))
+        self.refused(1, "do not name sealed commands", *issue(new, production, *limits, "--sealed-only"))
+        self.ask("hardware", "change", new["id"], "--features", "token-2,ratchet,sealed")
+        seen = inspect(new, self.ask(*issue(new, production, *limits, "--sealed-only"))["token"])
+        self.assertEqual((seen["sealedOnly"], seen["ratchet"], seen["version"]), (True, "none", 2))
         output = name + ".token"
         made = self.ask(*issue(bench, sealed(mmd="development"), "--classes", "1", "--literal", "--output", output))
         self.assertEqual((made["token"], stat.S_IMODE(os.stat(output).st_mode)), (f"in {output}", 0o600))

@@ -72,6 +72,27 @@ struct MeasurementTokenIssuerTests {
     #expect(try lenient.keys.open(plain).secrets.form == .diversified)
   }
 
+  @Test(
+    "rights that ask for a feature need hardware that is registered with it, and version two",
+    arguments: [
+      (GrantPermissions(CommandClasses(rawValue: 1), ratchet: .refuse), HardwareFeatures.ratchet),
+      (GrantPermissions(CommandClasses(rawValue: 1), demandsSealing: true), .sealedCommands),
+    ])
+  func features(permissions: GrantPermissions, needed: HardwareFeatures) throws {
+    let others = HardwareFeatures([.tokenVersionTwo, .ratchet, .sealedCommands, .log, .upcoming])
+      .subtracting(needed)
+    let without = try Backend(features: others)
+    #expect(throws: BackendError.self) {
+      try without.issuer.issue(to: without.app(), for: without.hardware, permissions)
+    }
+    let backend = try Backend(features: needed)
+    let token = try backend.issuer.issue(to: backend.app(), for: backend.hardware, permissions)
+    let grant = try backend.keys.open(token)
+    #expect(grant.version == .two)
+    #expect(grant.ratchet == permissions.ratchet)
+    #expect(grant.demandsSealing == permissions.demandsSealing)
+  }
+
   @Test("a generation never goes back, for each app and piece of hardware")
   func generations() throws {
     let backend = try Backend()

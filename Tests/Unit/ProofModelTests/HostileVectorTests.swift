@@ -180,6 +180,8 @@ struct ScriptTests {
       case "prepare":
         platform.script(random: hex(line.value))
         try verifier.prepareSealedCommands()
+        // A pair that is ready draws nothing.
+        platform.forgetScript()
       case "send":
         let parts = line.value.split(separator: " ", omittingEmptySubsequences: false)
         let bytes = parts.count > 1 ? hex(parts[1]) : []

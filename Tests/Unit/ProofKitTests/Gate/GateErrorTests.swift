@@ -162,7 +162,7 @@ struct GateLogTests {
     _ = try stage.session.eventToken(for: 3300)
     stage.session.stop()
     let secret = try stage.gate.open(sent)
-    var secrets = [event.text, "ada", "Bearer t", "cents"]
+    var secrets = [event.text, "ada@", "Bearer t", "cents"]
     for name in ["x-proof", "x-token", "x-digest", "proof-event"] {
       secrets += sent.values(of: name).map { String($0.prefix(12)) }
     }

@@ -116,6 +116,9 @@ final class BenchPlatform: Platform {
 
   func script(random: [UInt8]) { state.withLock { $0.scripted.append(random) } }
 
+  /// Drops scripted bytes that were not drawn.
+  func forgetScript() { state.withLock { $0.scripted = [] } }
+
   /// Puts bytes into an area, past the verifier.
   func store(_ bytes: [UInt8], record: Int, copy: Int) {
     state.withLock { $0.areas[StorageArea(record: record, copy: copy)] = bytes }
