@@ -10,6 +10,7 @@ import select
 import signal
 import socket
 import subprocess
+import time
 import unittest
 
 from case import Attack
@@ -493,6 +494,23 @@ class Fifo(unittest.TestCase):
                 self.owner.ask(link)
                 held.add(descriptors(self.hardware))
         self.assertEqual(len(held), 1, held)
+
+    def test_a_central_that_writes_nothing_leaves_no_descriptor(self):
+        def open_now():
+            return set(os.listdir(f"/proc/{self.hardware.process.pid}/fd"))
+
+        held = []
+        for _ in range(4):
+            with FifoCentral(self.to, self.back) as link:
+                self.owner.ask(link)
+                held.append(descriptors(self.hardware))
+            before = open_now()
+            os.close(os.open(self.to, os.O_WRONLY))
+            # The FIFO is opened again before it is closed, and so under another number.
+            end = time.monotonic() + SECONDS
+            while open_now() == before:
+                self.assertLess(time.monotonic(), end, "the hardware did not notice a central that left")
+        self.assertEqual(held, held[:1] * 4)
 
     def test_it_stops_cleanly(self):
         with FifoCentral(self.to, self.back):
