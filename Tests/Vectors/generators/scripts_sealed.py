@@ -373,7 +373,8 @@ def _judged() -> Iterator[Script]:
 
 
 def _demanded() -> Iterator[Script]:
-    s, phone = begun("a token that demands sealed commands refuses the others, after their proofs", second(policy=SEALED))
+    token = second(policy=SEALED)
+    s, phone = begun("a token that demands sealed commands refuses the others, after their proofs", token)
     for kind in (INTEGRITY, DEVICE):
         s.command(ONE, s.ask(), NOT_PERMITTED, SEALED_DEMANDED, kind=kind)
     s.command(ONE, s.ask(), DIFFERS, secrets=wrong_device(ONE))
