@@ -9,7 +9,7 @@ enum AppVerb {
   case show
   case diagnose
   case records
-  case command(Command, ProofKind)
+  case command(Command, ProofKind, isSealed: Bool)
   case carry(SignedOrder)
   case log(isProved: Bool)
 
@@ -20,6 +20,7 @@ enum AppVerb {
     status         a command of class 0, status
     autolock N     a command of class 2, settings
                    each with `device` behind it: proves the device alone
+                   each with `sealed` at its end: hidden from who listens
     show           what is stored
     diagnose       what differs from the measurement
     records        what an operator registers an update with
@@ -51,6 +52,8 @@ enum AppVerb {
 
   private static func command(_ words: [String]) -> AppVerb? {
     var words = words
+    let isSealed = words.last == "sealed"
+    if isSealed { words.removeLast() }
     let kind: ProofKind = words.last == "device" ? .device : .integrity
     if kind == .device { words.removeLast() }
     let number: UInt8
@@ -62,7 +65,7 @@ enum AppVerb {
     }
     let text = Array(words.joined(separator: " ").utf8)
     guard let command = try? Command(text, class: CommandClass(number)) else { return nil }
-    return .command(command, kind)
+    return .command(command, kind, isSealed: isSealed)
   }
 
   /// Whether it needs the link to the hardware.

@@ -62,8 +62,8 @@ final class SampleApp: DemoApp {
     case .records:
       let lines = try await attestor.registrationRecords().map(\.line)
       return AppAnswer(outcome: "\(lines.count) records", detail: lines.joined(separator: "\n"))
-    case .command(let command, let kind):
-      return try await withLock { try await self.send(command, kind, to: $0) }
+    case .command(let command, let kind, let isSealed):
+      return try await withLock(sealing: isSealed) { try await self.send(command, kind, to: $0) }
     case .carry(let order):
       return try await withLock { lock in
         try await lock.deliver(order)
@@ -105,12 +105,12 @@ final class SampleApp: DemoApp {
 
   /// Lends a connection to the paired lock, and hangs up: most locks serve one phone at a time.
   private func withLock(
-    _ body: (HardwareConnection) async throws -> AppAnswer
+    sealing isSealed: Bool = false, _ body: (HardwareConnection) async throws -> AppAnswer
   ) async throws -> AppAnswer {
     // The lock is on the same machine, and answers in a fraction of a second.
     let lock = attestor.connection(
       to: try attestor.pairs.hardware(home.hardware()), over: transport,
-      options: .init(patience: .seconds(1)))
+      options: .init(patience: .seconds(1), sealsCommands: isSealed))
     let result: Result<AppAnswer, any Error>
     do { result = .success(try await body(lock)) } catch { result = .failure(error) }
     await lock.disconnect()

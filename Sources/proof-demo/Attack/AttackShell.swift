@@ -13,10 +13,11 @@ struct AttackShell {
     Option("--socket", "PATH", help: "where the lock listens"),
     Option("--listen", "PATH", help: "tap: where it waits for the app"),
     Option("--replace", "COMMAND", help: "tap: put in the place of the first command"),
-    Option("--command", "HEX", help: "replay: what was recorded"),
+    Option("--command", "HEX", help: "replay, read: what was recorded"),
+    Option("--text", "COMMAND", help: "read: the command to look for"),
     Option("--hardware", "ID", help: "forge, spend: the lock's name"),
     Option("--key", "HEX", help: "forge: the lock's public key"),
-    Option("--instance", "ID", help: "forge: whose token it shall be"),
+    Option("--instance", "ID", help: "forge, read: whose token or command it is"),
     Option("--store", "FOLDER", help: "spend: a copy of the owner's stored measurement"),
     Option("--url", "URL", help: "request: the API, without a path"),
     Option("--authority", "FILE", help: "request: the certificates that vouch for the API"),
@@ -32,9 +33,10 @@ struct AttackShell {
   ]
 
   private static let usage = Usage(
-    "proof-demo attack", "tap|replay|forge|spend|request|solve [options]",
+    "proof-demo attack", "tap|replay|read|forge|spend|request|solve [options]",
     "What the demonstration's thief runs. Each says the verdict of the lock, or of the API;\n"
-      + "solve says the solution, how many hashes it took, and the milliseconds.", known,
+      + "read says what of a command stands in the recording; solve says the solution, how many hashes it took, and the milliseconds.",
+    known,
     takesOperands: true)
 
   private let verb: String
@@ -57,6 +59,7 @@ struct AttackShell {
           replacing: options.value("--replace")
         ).run()
       case "replay": try replay()
+      case "read": try read()
       case "forge": try forge()
       case "spend": try spend()
       case "request": print(try RequestThief(options).send())
@@ -80,6 +83,19 @@ struct AttackShell {
     _ = try link.challenge()
     let second = try link.ask(recorded, at: .command).verdict
     print(first == second ? "\(first)" : "\(first), then \(second)")
+  }
+
+  /// Looks in a recorded command for what it says and who sent it.
+  private func read() throws {
+    let recorded = try bytes("--command")
+    let parts = [
+      ("the command", Array(try options.needed("--text").utf8)),
+      ("whose it is", try bytes("--instance")),
+    ]
+    let found = parts.filter { _, part in
+      recorded.indices.contains { recorded[$0...].starts(with: part) }
+    }
+    print(found.isEmpty ? "neither" : found.map(\.0).joined(separator: ", and "))
   }
 
   /// Seals a token of the thief's own to the lock's public key, with all public fields right, and with

@@ -14,6 +14,8 @@ final class Lock {
   /// Whether it keeps a log. The firmware ends a link four seconds after its last accepted command;
   /// on a busy machine the emulated board needs longer until the app has found the log.
   let keepsLog: Bool
+  /// Whether it answers sealed commands. The firmware has no memory left for them.
+  let sealsCommands: Bool
   private var process: Child?
 
   /// Provisions a lock as its factory would. The program is `proof-hardware`, or another that
@@ -22,6 +24,7 @@ final class Lock {
     self.cast = cast
     self.program = program ?? tool.path("proof-hardware")
     keepsLog = program == nil
+    sealsCommands = program == nil
     let folder = cast.folder + "/lock"
     try PrivateFiles.makeFolder(folder)
     flash = folder + "/flash"
@@ -50,14 +53,17 @@ final class Lock {
   /// Switches the power on.
   func start() throws {
     try? FileManager.default.removeItem(atPath: socket)
-    let child = try Child(
-      "proof-hardware", program, ["--flash", flash, "--socket", socket], in: cast)
+    let child = try Child("proof-hardware", program, arguments, in: cast)
     process = child
     try child.line(with: "listening", onErrors: true)
   }
 
   /// The command that starts it by hand.
-  var command: String { "\(program) --flash \(flash) --socket \(socket)" }
+  var command: String { ([program] + arguments).joined(separator: " ") }
+
+  private var arguments: [String] {
+    ["--flash", flash, "--socket", socket] + (sealsCommands ? ["--seal", "yes"] : [])
+  }
 
   /// Cuts the power at once.
   func cut() {

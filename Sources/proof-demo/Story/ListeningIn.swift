@@ -43,7 +43,7 @@ extension Story {
   }
 
   /// Runs the app behind a tap. Returns the app's answer, and the first command that passed.
-  private func tapped(
+  func tapped(
     _ options: [String] = [], _ act: () throws -> AppAnswer
   ) throws -> (AppAnswer, command: String) {
     let socket = world.cast.folder + "/tap"

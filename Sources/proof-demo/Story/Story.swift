@@ -38,6 +38,7 @@ final class Story {
     try useBadRadio()
     try update()
     try updateAhead()
+    if lock.sealsCommands { try sealCommands() }
     try copy()
     if lock.keepsLog { try carryLog() }
   }

@@ -61,6 +61,17 @@ LOG = [
     ("changes one bit of a part", "incomplete, its head is wrong: PROOF-26"),
 ]
 
+# Before the copy. Not with the firmware either (Lock.sealsCommands).
+SEALED = [
+    ("in the clear", "the command, and whose it is"),
+    ("seals its command and opens", "accepted"),
+    ("hears of that", "neither"),
+    ("plays the recording", "stale"),
+]
+
+COPY = LOCK.index(("the copy opens the lock", "accepted"))
+PROCESS = [*LOCK[:COPY], *SEALED, *LOCK[COPY:], *LOG]
+
 WRONG_SIGNATURE = "refused: the signature does not match the request"
 
 # Then the act about the API.
@@ -91,7 +102,7 @@ SHOP = [
 ]
 
 
-def faults(lines, story=(*LOCK, *LOG, *SHOP)):
+def faults(lines, story=(*PROCESS, *SHOP)):
     """Faults of a story that was told: lines that did not end as they must, and promises without a line."""
     rest = iter(lines)
     wrong = [line for line in lines if not line["ok"] or line["happened"] != line["expected"]]
