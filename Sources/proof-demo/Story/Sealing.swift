@@ -26,7 +26,7 @@ extension Story {
     }
   }
 
-  /// What of an installation's command "open" stands in a recording.
+  /// Says which parts of an installation's command "open" stand in a recording.
   private func read(_ heard: String, by instance: String) throws -> String {
     try attack("read", "--command", heard, "--text", "open", "--instance", instance)
   }
