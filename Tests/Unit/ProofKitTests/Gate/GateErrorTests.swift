@@ -128,19 +128,48 @@ struct GateErrorTests {
 
   @Test("an error says what failed and what to do, and each line of the log is one line")
   func words() {
-    let errors: [GateError] = [
-      .notStarted, .notReady(nil), .notReady(AttestationError(.noNetwork)),
-      .notMeasured(reason: "no memory"),
-      .environmentChanged, .storageUnusable(reason: "x"), .malformedHost("a b"),
-      .hostNotListed("evil.com"), .malformedMethod("GE T"), .malformedRequest(reason: "x"),
-      .unknownEvent(7), .malformedAccount(byteCount: 0), .tokenRefused, .transport(.cancelled),
-      .timedOut, .cancelled,
+    // The error, the code of an initialisation, and the number of an error of a challenge SDK.
+    let errors: [(GateError, Int, Int)] = [
+      (.notStarted, -1, 2), (.notReady(nil), -3, 5),
+      (.notReady(AttestationError(.noNetwork)), -4, 5),
+      (.notMeasured(reason: "no memory"), -11, 9), (.environmentChanged, -11, 9),
+      (.storageUnusable(reason: "x"), -2, 9), (.malformedHost("a b"), -10, 9),
+      (.hostNotListed("evil.com"), -10, 9), (.malformedMethod("GE T"), -10, 9),
+      (.malformedRequest(reason: "x"), -10, 9), (.unknownEvent(7), -10, 9),
+      (.malformedAccount(byteCount: 0), -10, 9), (.tokenRefused, -3, 6),
+      (.transport(.cancelled), -4, 5), (.timedOut, -4, 4), (.cancelled, -3, 8),
     ]
-    for error in errors {
+    for (error, initialization, attestation) in errors {
       #expect(error.description.last == "." || error.description.last == "x")
-      #expect((-12 ... -1).contains(error.initializationCode))
-      #expect((1...9).contains(error.attestationCode))
+      #expect(error.initializationCode == initialization, "\(error)")
+      #expect(error.attestationCode == attestation, "\(error)")
     }
+  }
+
+  @Test("each status of a fetch, and each error of a set-up, has its code")
+  func codes() {
+    let network: Set<FetchStatus> = [.noNetwork, .poorNetwork, .mitmDetected]
+    let setUp: Set<FetchStatus> = [.badURL, .unknownURL, .unprotectedURL, .disabled]
+    for status in FetchStatus.allCases where status != .success {
+      let error = GateError.attestation(AttestationError(status))
+      let others: [FetchStatus: Int] = [.noService: -8, .keyUnavailable: -11, .notInitialized: -1]
+      let code = network.contains(status) ? -4 : setUp.contains(status) ? -10 : others[status] ?? -3
+      #expect(error.initializationCode == code, "\(status)")
+      let heals = network.contains(status) || [.noService, .keyUnavailable].contains(status)
+      #expect(error.attestationCode == (status == .notInitialized ? 1 : heals ? 5 : 9), "\(status)")
+    }
+    let errors: [(SetupError, Int)] = [
+      (.notInitialized, -1), (.notMeasured(.randomFailed), -11), (.storeUnusable(reason: "x"), -2),
+      (.malformedConfiguration(reason: "it is empty"), -9),
+      (.malformedConfiguration(reason: "x"), -10), (.untrustedConfiguration(reason: "x"), -12),
+      (.configurationTooOld(serial: 1, held: 2), -12),
+      (.configurationOfAnotherAccount(expected: "a", actual: "b"), -10),
+      (.alreadyInitialized(account: "a"), -10), (.fetchesInFlight(count: 1), -10),
+      (.malformedRoute(reason: "x"), -10),
+      (.outOfRange(field: "a", value: "b", allowed: "c"), -10),
+      (.needsNewAttestor(setting: "a"), -10),
+    ]
+    for (error, code) in errors { #expect(error.initializationCode == code, "\(error)") }
   }
 }
 
