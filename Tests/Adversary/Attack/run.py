@@ -87,13 +87,13 @@ def attack_once(attack, policy):
         return verdicts, [first, diagnosis(app)]
 
 
-def attack_until_done(attack, policy):
-    """One attack, made again where the tool failed to make it: the app's own fault handler saw its thread sent to an
-    address in the first page, where no code of app, probe or library can be (`sample.c`). frida's injector does that
-    about four times in 1,400, to the address 0x320 each time. Any other end of the app is a failure."""
+def attack_until_done(make, attack, policy):
+    """`make` makes the attack, and again where the tool failed to make it: the app's own fault handler saw its thread
+    sent to an address in the first page, where no code of app, probe or library can be (`sample.c`). frida's injector
+    does that about four times in 1,400, to the address 0x320 each time. Any other end of the app is a failure."""
     for _ in range(3):
         try:
-            return attack_once(attack, policy)
+            return make(attack, policy)
         except Refusal as refusal:
             if not attack.may_end_app or f"ended with {SENT_NOWHERE}" not in str(refusal):
                 raise
@@ -108,7 +108,7 @@ def matrix(checks, attacks):
         for policy in POLICIES:
             try:
                 with limited():
-                    verdicts, told = attack_until_done(attack, policy)
+                    verdicts, told = attack_until_done(attack_once, attack, policy)
             except (Refusal, RuntimeError, OSError, subprocess.SubprocessError) as error:
                 verdicts, told = [None], [[("", f"{type(error).__name__}: {error}")]]
             cells[policy] = verdicts
@@ -260,7 +260,7 @@ def kept_code(checks, word):
             before, after, seen = None, None, set()
             try:
                 with limited():
-                    before, after, seen = attack_kept(attack, policy)
+                    before, after, seen = attack_until_done(attack_kept, attack, policy)
             except (Refusal, RuntimeError, OSError, subprocess.SubprocessError) as error:
                 print(f"{attack.name}, {policy}: {type(error).__name__}: {error}", flush=True)
             checks.that(before == [1, 1], f"{attack.name}, {policy}: the untouched app: {before}")
