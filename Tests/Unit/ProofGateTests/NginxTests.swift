@@ -10,6 +10,8 @@ import Testing
   func places() {
     let place = NginxDirective.Place(file: "a\n\u{7f}ü.conf", line: 7)
     #expect(place.description == "a??ü.conf:7")
+    let error = NginxSyntaxError(place: place, problem: "the configuration is too large")
+    #expect("\(error)" == "a??ü.conf:7: the configuration is too large")
   }
 
   static func read(_ text: String) throws -> [NginxDirective] {

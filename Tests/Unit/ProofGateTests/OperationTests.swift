@@ -84,6 +84,13 @@ import Testing
     long.fields.append((name: "a", value: String(repeating: "b", count: 4096)))
     memory.keep(long, to: name)
     #expect(memory.answer(to: name) == nil)
+    // `Proof-Verdict`, `v0` and `a` are 16 bytes.
+    for (count, isKept) in [(4081, false), (4080, true)] {
+      let memory = SecondQuestions(capacity: 1) { 1 }
+      long.fields[1].value = String(repeating: "b", count: count)
+      memory.keep(long, to: name)
+      #expect((memory.answer(to: name) != nil) == isKept, "\(count)")
+    }
     let names = (0..<100).map { Digest(hashing: [UInt8($0)]) }
     for (number, name) in names.enumerated() { memory.keep(pass(number), to: name) }
     #expect(memory.count == 8)

@@ -7,6 +7,7 @@ import HTTPServing
 import ProofBackend
 import ProofJOSE
 import ProofModel
+import Synchronization
 import Testing
 
 @testable import ProofService
@@ -36,6 +37,21 @@ private struct GoneStore: RedemptionStore {
   func forget(account: ReplayKey) throws(ReplayStoreFailure) -> Int { throw Self.failure }
 }
 
+/// The lines of a log.
+private final class Lines: Sendable {
+  private let texts = Mutex<[String]>([])
+
+  func add(_ line: String) { texts.withLock { $0.append(line) } }
+
+  /// The last line since the call before.
+  func take() -> String? {
+    texts.withLock { texts in
+      defer { texts = [] }
+      return texts.last
+    }
+  }
+}
+
 /// The listener for events at the service: the gate's handler, and a redeemer that learns apps from the service.
 @Suite struct EventServingTests {
   /// A service with a gate, an audience, its redeemer, and the handler with one credential.
@@ -45,6 +61,7 @@ private struct GoneStore: RedemptionStore {
     let verifier: EventVerifier
     let beacons: BeaconKey
     private let files = Workplace()
+    let lines = Lines()
 
     let configuration: ProofBackend.GateConfiguration
 
@@ -76,7 +93,8 @@ private struct GoneStore: RedemptionStore {
           taking: EventOptions.known), nil)
       let place = EventHandler.Place("proof_service") { [verifier] in canJudge ? verifier : nil }
       handler = try EventHandler(
-        place, #require(options), log: HTTPLog(.json, clock: { .zero }, write: { _ in }))
+        place, #require(options),
+        log: HTTPLog(.text, clock: { .zero }, write: { [lines] in lines.add($0) }))
     }
 
     func event(_ secret: GateSecret, for admission: GateAdmission) throws -> String {
@@ -126,6 +144,37 @@ private struct GoneStore: RedemptionStore {
     #expect(said.status == 200 && said.body.flag("valid") == true, "\(said)")
     #expect(said.body.text("device") == office.world.bench.app.device.description)
     #expect(try office.post(token, "secret").body.text("reason") == "replayed")
+  }
+
+  @Test("The log names asker, event, result, risk and installation, and neither account nor token")
+  func log() throws {
+    let office = try Office()
+    office.world.bench.clock.advance(by: 200)
+    let admitted = try office.world.admit(office.world.bench.app)
+    for grant in office.world.bench.grants.all { office.verifier.admit(grant) }
+    let token = try office.event(admitted.secret, for: admitted.admission)
+    #expect(try office.post(token, nil).status == 401)
+    let refused = try #require(office.lines.take())
+    #expect(
+      refused.hasSuffix(
+        "event refused reason=\"the credential is missing or does not count\"\n"))
+
+    let question = #"{"token":"\#(token)","event":3300,"key":"once"}"#
+    let first = office.ask("/v1/event", question)
+    #expect(first.status == 200)
+    let judged = try #require(office.lines.take())
+    let handle = Base64.encode(admitted.secret.keys.handle.bytes, .url)
+    let words = "event judged asker=shop number=3300 result=valid risk=none"
+    #expect(judged.hasSuffix("\(words) handle=\(handle)\n"), "\(judged)")
+    #expect(office.ask("/v1/event", question).body != first.body)
+    let repeated = try #require(office.lines.take())
+    #expect(repeated.hasSuffix("\(words) repeated=yes handle=\(handle)\n"), "\(repeated)")
+    #expect(office.ask("/v1/forget", #"{"account":"ann"}"#).status == 200)
+    let forgotten = try #require(office.lines.take())
+    #expect(forgotten.contains("account forgotten asker=shop devices="), "\(forgotten)")
+    for line in [judged, repeated, forgotten] {
+      #expect(!line.contains("ann") && !line.contains(token) && !line.contains("once"))
+    }
   }
 
   @Test("A service notes what it has issued: no refused report, none that lost to another one")

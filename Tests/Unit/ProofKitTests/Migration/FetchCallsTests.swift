@@ -76,6 +76,26 @@ struct FetchCallsTests {
     #expect(!flag(api))
   }
 
+  @Test("isConfigChanged also ends with a fetch that does not block")
+  func configFetched() async throws {
+    let calls = try Calls()
+    #expect(!calls.calls.fetchTokenAndWait(for: api).isConfigChanged)
+    calls.service.set { $0.serial = 2 }
+    #expect(calls.calls.fetchTokenAndWait(for: "b.example.com").isConfigChanged)
+    #expect(await calls.calls.fetchConfig() != nil)
+    #expect(!calls.calls.fetchTokenAndWait(for: api).isConfigChanged)
+  }
+
+  @Test("a message's signature is the library's, once there is a key")
+  func messageSignature() throws {
+    let calls = try Calls()
+    #expect(calls.calls.messageSignature(of: "m") == nil)
+    let key = MessageKey.random()
+    calls.service.set { $0.messageKey = key }
+    _ = calls.calls.fetchTokenAndWait(for: api)
+    #expect(calls.calls.messageSignature(of: "m") == Base64.encode(key.signature(of: "m")))
+  }
+
   @Test("fetchConfig asks the service only if it was not asked before")
   func fetchConfig() async throws {
     let calls = try Calls()
@@ -124,6 +144,21 @@ struct FetchCallsTests {
     }
     calls.time.advance(.seconds(1))
     #expect(!flag())
+  }
+
+  @Test("an initialisation that changes nothing forgets nothing that was read")
+  func initializedAgain() throws {
+    let calls = try Calls()
+    _ = calls.calls.pins()
+    let initial = calls.service.configuration()
+    calls.service.set {
+      $0.serial = 2
+      $0.forced = 2
+    }
+    calls.time.advance(.seconds(1))
+    #expect(calls.calls.fetchTokenAndWait(for: "b.example.com").isForceApplyPins)
+    try calls.calls.initializeAndWait(initial)
+    #expect(calls.calls.fetchTokenAndWait(for: api).isForceApplyPins)
   }
 
   @Test("a comment that begins with reinit takes another account, and forgets what was read")
